@@ -18,29 +18,30 @@ import (
 
 const module = "github.com/acapcrawl/acapcrawl"
 
-// siblings is the whole of what a package may import of this module. The command may import all; bench and internal stand
-// aside, and nothing but tests may import internal.
+// siblings is the whole of what a package may import of this module. The command may import all;
+// bench and internal stand aside, and nothing but tests may import internal.
 var siblings = map[string][]string{
-	"acap":        {},
-	"page":        {"acap", "coding", "hop"},
-	"policy":      {"acap", "address", "defect", "spool"},
-	"coding":      {},
-	"hop":         {"coding"},
-	"spool":       {},
-	"disk":        {},
-	"memory":      {},
-	"address":     {},
-	"gate":        {"acap", "address", "coding", "hop", "memory"},
-	"kept":        {"acap", "snippet"},
-	"terms":       {"acap", "kept", "page", "snippet"},
-	"crawler":     {"acap", "address", "defect", "gate", "page", "spool", "memory"},
-	"defect":      {},
-	"archive":     {"acap", "kept", "page", "coding", "spool", "disk"},
-	"warc":        {},
-	"display":     {},
-	"index":       {"acap", "page", "disk"},
-	"snippet":     {"acap", "page"},
-	"holdings":    {"acap", "defect", "page", "terms", "archive", "index", "warc", "coding", "snippet", "thumbnail", "render", "memory", "disk"},
+	"acap":    {},
+	"page":    {"acap", "coding", "hop"},
+	"policy":  {"acap", "address", "defect", "spool"},
+	"coding":  {},
+	"hop":     {"coding"},
+	"spool":   {},
+	"disk":    {},
+	"memory":  {},
+	"address": {},
+	"gate":    {"acap", "address", "coding", "hop", "memory"},
+	"kept":    {"acap", "snippet"},
+	"terms":   {"acap", "kept", "page", "snippet"},
+	"crawler": {"acap", "address", "defect", "gate", "page", "spool", "memory"},
+	"defect":  {},
+	"archive": {"acap", "kept", "page", "coding", "spool", "disk"},
+	"warc":    {},
+	"display": {},
+	"index":   {"acap", "page", "disk"},
+	"snippet": {"acap", "page"},
+	"holdings": {"acap", "defect", "page", "terms", "archive", "index", "warc", "coding", "snippet", "thumbnail",
+		"render", "memory", "disk"},
 	"present":     {"acap", "kept", "page", "terms", "archive", "index", "snippet", "thumbnail"},
 	"thumbnail":   {},
 	"render":      {},
@@ -50,7 +51,8 @@ var siblings = map[string][]string{
 	"web":         {"acap", "defect", "page", "terms", "present", "actions", "policy", "check"},
 	"config":      {},
 	"docs":        {},
-	"site": {"acap", "address", "actions", "archive", "config", "crawler", "defect", "disk", "gate", "holdings", "index", "memory", "page", "policy",
+	"site": {"acap", "address", "actions", "archive", "config", "crawler", "defect", "disk", "gate", "holdings",
+		"index", "memory", "page", "policy",
 		"present", "render", "terms", "warc"},
 }
 
@@ -115,7 +117,8 @@ func TestImports(t *testing.T) {
 // mayImport says why the package name may not import path, "" if it may.
 func mayImport(name, path string) string {
 	for library, who := range owners {
-		if (path == strings.TrimSuffix(library, "/") || strings.HasPrefix(path, library)) && !slices.Contains(who, name) {
+		if (path == strings.TrimSuffix(library, "/") || strings.HasPrefix(path, library)) &&
+			!slices.Contains(who, name) {
 			return "only " + strings.Join(who, ", ") + " may"
 		}
 	}
@@ -165,7 +168,8 @@ func TestPackageDoc(t *testing.T) {
 			continue
 		}
 		said := slices.ContainsFunc(p.GoFiles, func(file string) bool {
-			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.ParseComments|parser.PackageClauseOnly)
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil,
+				parser.ParseComments|parser.PackageClauseOnly)
 			return err == nil && f.Doc != nil
 		})
 		if !said {
@@ -180,7 +184,8 @@ func (p listed) name() string {
 
 func packages(t *testing.T) []listed {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Dir,GoFiles,CgoFiles,Imports,TestImports,XTestImports", "./...").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-e",
+		"-json=ImportPath,Dir,GoFiles,CgoFiles,Imports,TestImports,XTestImports", "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}

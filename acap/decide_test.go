@@ -151,7 +151,8 @@ func rounds() int {
 	return 1500
 }
 
-func TestPrevailingAsTheReference(t *testing.T) { // P1 2.4.6 (F07), P1 2.2.1 (C02-C04): the closest addressee, then the narrowest pattern
+// P1 2.4.6 (F07), P1 2.2.1 (C02-C04): the closest addressee, then the narrowest pattern
+func TestPrevailingAsTheReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range rounds() {
 		robots, who := randomRobots(r), randomCrawler(r)

@@ -33,9 +33,8 @@ func Example() {
 		}
 		fmt.Println("permitted by line", d.Because.Line, "until", d.Limits(facts).Until.Format(time.DateOnly))
 	}
-	// Output:
-	// permitted by line 4 until 2026-01-08
-	// index of http://example.com/imprint.html is not permitted: prohibited by http://example.com/robots.txt:3: ACAP-disallow-index: /
+	// Output: permitted by line 4 until 2026-01-08 index of http://example.com/imprint.html is not
+	// permitted: prohibited by http://example.com/robots.txt:3: ACAP-disallow-index: /
 }
 
 // What lost against the line that decided, and why.
@@ -56,10 +55,12 @@ func ExamplePolicy_Trace() {
 	//   to line 4: the other pattern is narrower
 }
 
-// A file that robots.txt refers to is fetched by the caller; where it cannot be had, nothing is permitted.
+// A file that robots.txt refers to is fetched by the caller; where it cannot be had, nothing is
+// permitted.
 func ExampleFile_References() {
 	searchbot := acap.Crawler{Names: []string{"searchbot"}}
-	file := acap.Parse("http://example.com/robots.txt", []byte("ACAP-crawler: *\nACAP-permissions-reference: /terms.txt\n"))
+	file := acap.Parse("http://example.com/robots.txt",
+		[]byte("ACAP-crawler: *\nACAP-permissions-reference: /terms.txt\n"))
 	refs := file.References(searchbot)
 	for i := range refs {
 		fmt.Println("to be read:", refs[i].URL)

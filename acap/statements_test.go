@@ -32,13 +32,18 @@ func TestStatements(t *testing.T) {
 	f := acap.Parse("http://h/robots.txt", []byte(several))
 	any := []string{"*", "A"}
 	want := []acap.Statement{
-		{Usages: []acap.Usage{"follow"}, Patterns: []string{"/stray"}}, // P1 2.10.2 (C10): within a conventional record only fields of records are ignored, not definitions or version
+		// P1 2.10.2 (C10): within a conventional record only fields of records are ignored, not
+		// definitions or version
+		{Usages: []acap.Usage{"follow"}, Patterns: []string{"/stray"}},
 		{Written: true, Allow: true, Usages: []acap.Usage{"present-snippet", "index"}, Patterns: []string{"/*.GIF$",
 			"/p/"}, Crawlers: any},
 		{Written: true, Usages: []acap.Usage{"index"}, Patterns: []string{"/t"},
 			Qualifiers: []string{"time-limit=nonsense"}, Crawlers: any, Purposes: []string{"news*x$"}},
-		{Usages: []acap.Usage{"crawl"}, Patterns: []string{""}, Crawlers: any, Purposes: []string{"news*x$"}}, // P1 2.9 (F13): an inner dollar sign voids a permission and cuts a prohibition; %24 is the character
-		{Written: true, Allow: true, Crawlers: any, Purposes: []string{"news*x$"}},                            // P1 2.4.4 (E02): an undefined set prohibits everywhere and permits nowhere
+		// P1 2.9 (F13): an inner dollar sign voids a permission and cuts a prohibition; %24 is the
+		// character
+		{Usages: []acap.Usage{"crawl"}, Patterns: []string{""}, Crawlers: any, Purposes: []string{"news*x$"}},
+		// P1 2.4.4 (E02): an undefined set prohibits everywhere and permits nowhere
+		{Written: true, Allow: true, Crawlers: any, Purposes: []string{"news*x$"}},
 	}
 	got := f.Statements()
 	for i := range got {

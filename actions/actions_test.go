@@ -61,7 +61,8 @@ type stone struct {
 }
 
 func holding(paths ...string) *crew {
-	c := &crew{held: map[string]int{}, stones: map[string][]stone{}, fail: map[string]error{}, visits: map[string]Visit{}}
+	c := &crew{held: map[string]int{}, stones: map[string][]stone{}, fail: map[string]error{},
+		visits: map[string]Visit{}}
 	for _, p := range paths {
 		c.held[site+p] = 1
 	}
@@ -170,7 +171,8 @@ func list(t *testing.T, l *Ledger) string {
 	t.Helper()
 	var out []string
 	for i, r := range rows(t, l) {
-		if r.ID != uint64(i+1) || r.Origin != origin || r.Asked.IsZero() || r.Source == "" || r.State == Done && r.Done.IsZero() {
+		if r.ID != uint64(i+1) || r.Origin != origin || r.Asked.IsZero() || r.Source == "" || r.State == Done &&
+			r.Done.IsZero() {
 			t.Errorf("%+v", r)
 		}
 		s := fmt.Sprintf("%s %s %s", r.Action, strings.TrimPrefix(r.URL, site), r.State)

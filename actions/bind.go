@@ -244,7 +244,8 @@ func (t *txn) confirmByLine(r *Request) error {
 func (l *Ledger) Expire() error {
 	over := func(t *txn) (list []Request, err error) {
 		err = t.open(func(r Request) error {
-			if r.State == Seen && r.announced() && (l.o.ConfirmWithin <= 0 || l.o.Now().Sub(r.Asked) >= l.o.ConfirmWithin) {
+			if r.State == Seen && r.announced() &&
+				(l.o.ConfirmWithin <= 0 || l.o.Now().Sub(r.Asked) >= l.o.ConfirmWithin) {
 				list = append(list, r)
 			}
 			return nil

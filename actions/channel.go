@@ -54,7 +54,8 @@ type Status struct {
 	Waiting  int       `json:"waiting"`            // of these, waiting for confirmation
 	Failed   int       `json:"failed"`             // of these, failed in the last attempt
 	TakeDown time.Time `json:"take_down,omitzero"` // when the oldest unexecuted take-down became due
-	Erased   time.Time `json:"erased,omitzero"`    // when the oldest take-down was executed of which files may contain traces
+	// when the oldest take-down was executed of which files may contain traces
+	Erased time.Time `json:"erased,omitzero"`
 }
 
 // Answer executes c with the rights of its credential. Every rejection is noted in the chain.
@@ -94,7 +95,8 @@ func (l *Ledger) answer(c Call) (a Answer, err error) {
 	case DoGet, DoReceipt:
 		err = l.noteRejection(&by, func(*rejected) error { return l.answerAbout(c, &by, &a) })
 	default:
-		err = l.noteRejection(&by, func(*rejected) error { return reject(Malformed, "%.40q cannot be asked of the channel", c.Do) })
+		err = l.noteRejection(&by,
+			func(*rejected) error { return reject(Malformed, "%.40q cannot be asked of the channel", c.Do) })
 	}
 	if err != nil {
 		return a, err

@@ -21,7 +21,8 @@ func TestAnswer(t *testing.T) {
 		{Call{Do: DoSubmit, Token: d.token, Key: "a", Action: acap.TakeDown, URL: site + "/x"}, ""},
 		{Call{Do: DoSubmit, Token: d.token, Key: "a", Action: acap.TakeDown, URL: site + "/x"}, ""},
 		{Call{Do: DoSubmit, Token: d.token, Key: "a", Action: acap.TakeDown, URL: site + "/y"}, KeyReused},
-		{Call{Do: DoSubmit, Token: d.token, Key: "b", Action: acap.TakeDown, URL: "http://elsewhere.example/x"}, WrongOrigin},
+		{Call{Do: DoSubmit, Token: d.token, Key: "b", Action: acap.TakeDown, URL: "http://elsewhere.example/x"},
+			WrongOrigin},
 		{Call{Do: DoSubmit, Token: d.token + "x", Key: "b", Action: acap.TakeDown, URL: site + "/y"}, BadCredential},
 		{Call{Do: DoSubmit, Key: "b", Action: acap.TakeDown, URL: site + "/y"}, BadCredential},
 		{Call{Do: "erase", Token: d.token}, Malformed},
@@ -38,7 +39,8 @@ func TestAnswer(t *testing.T) {
 		{Call{Do: DoWithdraw, Token: d.token, ID: 3}, ""},
 	} {
 		a := d.Answer(c.Call)
-		if a.Code != c.code || (a.Why == "") != (a.Code == "") || (a.Request == nil) != (a.Code != "") || (a.Head == nil) != (a.Code != "") {
+		if a.Code != c.code || (a.Why == "") != (a.Code == "") || (a.Request == nil) != (a.Code != "") ||
+			(a.Head == nil) != (a.Code != "") {
 			t.Errorf("%d: %+v", i, a)
 		}
 		if a.Code == "" && c.Do == DoSubmit && (a.Request.ID != 3 || a.Replayed != (i == 1)) {
@@ -77,7 +79,8 @@ func TestAnswerList(t *testing.T) {
 	if got := fmt.Sprint(ids); got != "[1 3 5 7 9 11 13]" {
 		t.Error(got)
 	}
-	if a := d.Answer(Call{Do: DoList, Token: d.token, Filter: Filter{URL: "HTTP://Quay.example:80/a/../3"}}); len(a.Requests) != 1 || a.Requests[0].ID != 7 {
+	if a := d.Answer(Call{Do: DoList, Token: d.token, Filter: Filter{URL: "HTTP://Quay.example:80/a/../3"}}); len(
+		a.Requests) != 1 || a.Requests[0].ID != 7 {
 		t.Errorf("%+v", a)
 	}
 }

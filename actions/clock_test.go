@@ -63,7 +63,8 @@ func resume(t *testing.T, x *Executor) {
 	}
 }
 
-// A take-down that is executed after the clock went back erased what it did, and is not gone before that is so.
+// A take-down that is executed after the clock went back erased what it did, and is not gone before
+// that is so.
 func TestClockBackTakeDown(t *testing.T) {
 	d := newDesk(t, Options{})
 	s, x := d.shelf(true)
@@ -84,12 +85,14 @@ func TestClockBackTakeDown(t *testing.T) {
 	if err := x.Compacted(t.Context(), later); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.receipt(t, 1); got.Erased.Captures != 1 || !slices.Contains(got.Verified.How, "the files were written anew") {
+	if got := d.receipt(t, 1); got.Erased.Captures != 1 ||
+		!slices.Contains(got.Verified.How, "the files were written anew") {
 		t.Errorf("%+v", got)
 	}
 }
 
-// What failed, or was on its way, when the clock went back does not wait until that time comes again.
+// What failed, or was on its way, when the clock went back does not wait until that time comes
+// again.
 func TestClockBackAgain(t *testing.T) {
 	d := newDesk(t, Options{})
 	s, x := d.shelf(true)
@@ -112,7 +115,8 @@ func TestClockBackAgain(t *testing.T) {
 	}
 }
 
-// What was erased before it was asked for is not gone as long as the files may hold it, and a receipt says no more than what was done.
+// What was erased before it was asked for is not gone as long as the files may hold it, and a
+// receipt says no more than what was done.
 func TestErasedBefore(t *testing.T) {
 	d := newDesk(t, Options{})
 	s, x := d.shelf(false)
@@ -137,7 +141,8 @@ func TestErasedBefore(t *testing.T) {
 	resume(t, x)
 	for id := uint64(1); id <= 3; id++ {
 		got := d.receipt(t, id)
-		if r := d.get(t, id); r.Gone.IsZero() || *got.Erased != (Erasure{}) || !slices.Equal(got.Verified.How, []string{"nothing of it is held", "the index has no entry of it"}) {
+		if r := d.get(t, id); r.Gone.IsZero() || *got.Erased != (Erasure{}) ||
+			!slices.Equal(got.Verified.How, []string{"nothing of it is held", "the index has no entry of it"}) {
 			t.Errorf("%+v, %+v", r, got)
 		}
 	}

@@ -23,7 +23,8 @@ func TestConfirm(t *testing.T) {
 			if r := d.get(t, 1); r.State != Seen || r.Why == "" || d.bars(t, down+"/x") != "" {
 				t.Errorf("%+v, %q", r, d.bars(t, down+"/x"))
 			}
-			if r := d.submit(t, d.ours, acap.TakeDown, site+"/x", "k"); r.ID != 1 || r.State != Due || r.Confirmed.IsZero() {
+			if r := d.submit(t, d.ours, acap.TakeDown, site+"/x", "k"); r.ID != 1 || r.State != Due ||
+				r.Confirmed.IsZero() {
 				t.Errorf("%+v", r)
 			}
 		}},
@@ -43,7 +44,8 @@ func TestConfirm(t *testing.T) {
 				t.Errorf("did %q", got)
 			}
 			r := d.get(t, 1)
-			if r.State != Done || r.Confirmed.IsZero() || r.From.Credential != "quay" || r.From.File != site+"/robots.txt" || !strings.Contains(r.Source, "robots.txt:") {
+			if r.State != Done || r.Confirmed.IsZero() || r.From.Credential != "quay" || r.From.File != site+
+				"/robots.txt" || !strings.Contains(r.Source, "robots.txt:") {
 				t.Errorf("%+v", r)
 			}
 			if i, j := slices.Index(d.events(t), "confirmed 1"), slices.Index(d.events(t), "done 1"); i < 0 || j < i {
@@ -59,14 +61,16 @@ func TestConfirm(t *testing.T) {
 			if r := d.get(t, 1); r.Standing {
 				t.Errorf("%+v", r)
 			}
-			if got := d.work(t, down+"/x"); got != "" || d.bars(t, down+"/x") != "" { // it is asked for anew, and not announced
+			// it is asked for anew, and not announced
+			if got := d.work(t, down+"/x"); got != "" || d.bars(t, down+"/x") != "" {
 				t.Errorf("did %q, bars %q", got, d.bars(t, down+"/x"))
 			}
 		})
 	}
 }
 
-// What does not match is not executed: another action, path, or origin; nor is what nobody confirms in time.
+// What does not match is not executed: another action, path, or origin; nor is what nobody confirms
+// in time.
 func TestUnconfirmed(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")
@@ -90,10 +94,12 @@ func TestUnconfirmed(t *testing.T) {
 	}
 }
 
-// A line that was refused for what it was, or that was done and went, needs to be announced as any other when it comes back (P07).
+// A line that was refused for what it was, or that was done and went, needs to be announced as any
+// other when it comes back (P07).
 func TestConfirmComesBack(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
-	for _, refused := range [][]string{{"ACAP-usage-purpose: attic", "ACAP-disallow-index: /q", down + "/x"}, {"ACAP-disallow-crawl: /n", recrawl + "/n"}} {
+	for _, refused := range [][]string{{"ACAP-usage-purpose: attic", "ACAP-disallow-index: /q", down + "/x"},
+		{"ACAP-disallow-crawl: /n", recrawl + "/n"}} {
 		if got := d.work(t, refused...); got != "" {
 			t.Errorf("%q did %q", refused, got)
 		}
@@ -157,7 +163,8 @@ func TestConfirmWithdrawnAtOnce(t *testing.T) {
 	}
 }
 
-// A line that was refused when a credential asked for the same, and is not any more: one request is left of both.
+// A line that was refused when a credential asked for the same, and is not any more: one request is
+// left of both.
 func TestConfirmOfTwo(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	d.work(t, "ACAP-usage-purpose: attic", "ACAP-disallow-index: /q", down+"/x")
@@ -165,7 +172,8 @@ func TestConfirmOfTwo(t *testing.T) {
 	if got := d.work(t, down+"/x"); got != "erase /x" {
 		t.Error(got)
 	}
-	if one, two := d.get(t, 1), d.get(t, 2); one.Standing || one.State != Refused || two.State != Done || !two.Standing {
+	if one, two := d.get(t, 1), d.get(t, 2); one.Standing || one.State != Refused || two.State != Done ||
+		!two.Standing {
 		t.Errorf("%+v, %+v", one, two)
 	}
 }

@@ -98,19 +98,21 @@ func child(dir, at string) int {
 	}
 	x := NewExecutor(l, store{dir, fault}, nil, Limits{})
 	x.fault = fault
-	if err := errors.Join(x.ExecuteReading(context.Background(), childReading()), x.Compacted(context.Background(), time.Now())); err != nil {
+	if err := errors.Join(x.ExecuteReading(context.Background(), childReading()),
+		x.Compacted(context.Background(), time.Now())); err != nil {
 		fmt.Println(err)
 	}
 	return 1
 }
 
-// Whatever a take-down is doing when its process is killed: who comes next completes it, or leaves it where its line has gone, and the
-// ledger says what happened.
+// Whatever a take-down is doing when its process is killed: who comes next completes it, or leaves
+// it where its line has gone, and the ledger says what happened.
 func TestKilled(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
-	for _, at := range []string{"noted 1", "running 1", "half 1", "half 2", "half 3", "erased 1", "erased 2", "erased 3", "told 1", "compacted 1"} {
+	for _, at := range []string{"noted 1", "running 1", "half 1", "half 2", "half 3", "erased 1", "erased 2",
+		"erased 3", "told 1", "compacted 1"} {
 		for _, gone := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, line gone: %v", at, gone), func(t *testing.T) {
 				t.Parallel()
@@ -138,7 +140,8 @@ func TestKilled(t *testing.T) {
 					reading.Actions = nil
 				}
 				x := NewExecutor(l, d, nil, Limits{})
-				if err := errors.Join(x.ExecuteReading(t.Context(), reading), x.Resume(t.Context()), x.Compacted(t.Context(), time.Now())); err != nil {
+				if err := errors.Join(x.ExecuteReading(t.Context(), reading), x.Resume(t.Context()),
+					x.Compacted(t.Context(), time.Now())); err != nil {
 					t.Fatal(err)
 				}
 				all := rows(t, l)

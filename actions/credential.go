@@ -31,7 +31,8 @@ func (c *Credential) Valid(at time.Time) bool {
 	return c.Revoked.IsZero() && (c.Expires.IsZero() || at.Before(c.Expires))
 }
 
-// A token is "acap_", the ID of its credential, "_" and 256 random bits. With so many bits a fast hash is safe; a slow one would help attackers who flood the server.
+// A token is "acap_", the ID of its credential, "_" and 256 random bits. With so many bits a fast
+// hash is safe; a slow one would help attackers who flood the server.
 const (
 	tokenMark = "acap_"
 	idLength  = 8
@@ -75,10 +76,12 @@ func (g *grant) admits(token string, at time.Time) bool {
 // which is not stored. If expires is zero, the credential is valid until it is revoked. A name
 // cannot be used again, because the ledger refers to it. AddCredential, RotateCredential and
 // RevokeCredential return a *Rejection for invalid arguments.
-func (l *Ledger) AddCredential(name string, origins []string, expires time.Time) (token string, c Credential, err error) {
+func (l *Ledger) AddCredential(name string, origins []string, expires time.Time) (token string, c Credential,
+	err error) {
 	switch {
 	case !goodName(name):
-		return "", c, reject(Malformed, "%q is no name of a credential: write 1 to 40 letters, digits, dots, hyphens and underscores", name)
+		return "", c, reject(Malformed,
+			"%q is no name of a credential: write 1 to 40 letters, digits, dots, hyphens and underscores", name)
 	case len(origins) == 0:
 		return "", c, reject(Malformed, "a credential is for one origin at least")
 	}
@@ -97,7 +100,8 @@ func (l *Ledger) AddCredential(name string, origins []string, expires time.Time)
 		case !expires.IsZero() && !expires.After(t.now):
 			return reject(Malformed, "the credential would have expired already")
 		}
-		g := grant{Credential: Credential{Name: name, Origins: slices.Compact(origins), Made: t.now, Expires: expires, id: rand.Text()[:idLength]}}
+		g := grant{Credential: Credential{Name: name, Origins: slices.Compact(origins), Made: t.now, Expires: expires,
+			id: rand.Text()[:idLength]}}
 		token = g.renew()
 		c = g.Credential
 		return t.grant("made", g)
@@ -106,12 +110,14 @@ func (l *Ledger) AddCredential(name string, origins []string, expires time.Time)
 }
 
 func goodName(name string) bool {
-	return name != "" && len(name) <= 40 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
+	return name != "" && len(name) <= 40 &&
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
 }
 
 // RotateCredential gives a credential a new token. The old one stays valid for grace. If expires is
 // zero, the expiry is not changed.
-func (l *Ledger) RotateCredential(name string, grace time.Duration, expires time.Time) (token string, c Credential, err error) {
+func (l *Ledger) RotateCredential(name string, grace time.Duration, expires time.Time) (token string, c Credential,
+	err error) {
 	err = l.update(func(t *txn) error {
 		g, err := t.granted(name)
 		if err != nil {
@@ -121,7 +127,8 @@ func (l *Ledger) RotateCredential(name string, grace time.Duration, expires time
 			g.Expires = expires
 		}
 		if !g.Valid(t.now) {
-			return reject(Malformed, "the credential %q has ended; one that has expired takes a new date with its new token", name)
+			return reject(Malformed,
+				"the credential %q has ended; one that has expired takes a new date with its new token", name)
 		}
 		g.Rotated, g.Former, g.FormerHash = t.now, t.now.Add(grace), g.Hash
 		token = g.renew()

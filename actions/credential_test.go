@@ -56,7 +56,8 @@ func code(t *testing.T, err error) string {
 func TestCredential(t *testing.T) {
 	now, path := newClock(), filepath.Join(t.TempDir(), "actions.db")
 	l := openAt(t, path, Options{Now: now.Now})
-	first, c, err := l.AddCredential("newsdesk", []string{"https://quay.example", "http://quay.example:81"}, now.now.Add(48*time.Hour))
+	first, c, err := l.AddCredential("newsdesk", []string{"https://quay.example", "http://quay.example:81"},
+		now.now.Add(48*time.Hour))
 	if err != nil || c.Name != "newsdesk" || len(c.Origins) != 2 {
 		t.Fatal(c, err)
 	}
@@ -67,13 +68,16 @@ func TestCredential(t *testing.T) {
 	good := func(token string, want bool) {
 		t.Helper()
 		c, err := l.Authenticate(token)
-		if (err == nil) != want || !want && (code(t, err) != BadCredential || err.Error() != "the credential is not valid" || c.Name != "") {
+		if (err == nil) != want || !want &&
+			(code(t, err) != BadCredential || err.Error() != "the credential is not valid" || c.Name != "") {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}
 	id := first[len(tokenMark) : len(tokenMark)+idLength]
-	for _, wrong := range []string{"", "acap_", first[:len(first)-1], first + "A", strings.ToUpper(first), tokenMark + id + "_", tokenMark + id + other[len(tokenMark)+idLength:],
-		strings.Replace(first, id, "AAAAAAAA", 1), " " + first, tokenMark, tokenMark + id, "acap_" + strings.Repeat("A", 1<<20)} {
+	for _, wrong := range []string{"", "acap_", first[:len(first)-1], first + "A", strings.ToUpper(first), tokenMark +
+		id + "_", tokenMark + id + other[len(tokenMark)+idLength:],
+		strings.Replace(first, id, "AAAAAAAA", 1), " " + first, tokenMark, tokenMark + id, "acap_" +
+			strings.Repeat("A", 1<<20)} {
 		good(wrong, false)
 	}
 	good(first, true)
@@ -110,7 +114,8 @@ func TestCredential(t *testing.T) {
 		t.Error(err)
 	}
 	list, err := l.Credentials()
-	if err != nil || len(list) != 2 || list[0].Name != "newsdesk" || list[0].Revoked.IsZero() || !list[1].Revoked.IsZero() {
+	if err != nil || len(list) != 2 || list[0].Name != "newsdesk" || list[0].Revoked.IsZero() ||
+		!list[1].Revoked.IsZero() {
 		t.Error(list, err)
 	}
 	l.Close()

@@ -110,7 +110,8 @@ func TestPageInCircle(t *testing.T) {
 	}
 }
 
-// What was last read of an origin shows where it is another one, and where it cannot be read does no harm.
+// What was last read of an origin shows where it is another one, and where it cannot be read does
+// no harm.
 func TestDamagedReading(t *testing.T) {
 	for name, text := range map[string]string{"unreadable": "{", "another": `{"sum":"1"}`} {
 		l := open(t, filepath.Join(t.TempDir(), "actions.db"))

@@ -20,7 +20,8 @@ type Eraser interface {
 	Erase(ctx context.Context, url, why, line string) (copies int, err error)
 	// Holds reports whether anything is stored of url.
 	Holds(url string) (bool, error)
-	// Verify returns what was erased at the publisher's request since a time, and what is still stored.
+	// Verify returns what was erased at the publisher's request since a time, and what is still
+	// stored.
 	Verify(url string, since time.Time) (Evidence, error)
 }
 

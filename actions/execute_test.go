@@ -17,14 +17,16 @@ func TestFailures(t *testing.T) {
 	broken := errors.New("the disk is full")
 	c.fail[site+"/x"], c.fail[site+"/n"] = broken, broken
 	asked := asks(down+"/x", down+"/y", recrawl+"/n")
-	if err := c.executor(l).ExecuteReading(context.Background(), Reading{Origin: origin, Actions: asked}); !errors.Is(err, broken) || len(c.did) != 3 {
+	if err := c.executor(l).ExecuteReading(context.Background(),
+		Reading{Origin: origin, Actions: asked}); !errors.Is(err, broken) || len(c.did) != 3 {
 		t.Errorf("did %q, %v", c.did, err)
 	}
 	if got := list(t, l); got != "take-down /x failed, take-down /y done, re-crawl /n failed" {
 		t.Error(got)
 	}
 	delete(c.fail, site+"/x") // a re-crawl that fails is no reason to stop, and waits a while
-	if got := run(t, l, c, asked); got != "erase /x" || list(t, l) != "take-down /x done, take-down /y done, re-crawl /n failed" {
+	if got := run(t, l, c, asked); got != "erase /x" ||
+		list(t, l) != "take-down /x done, take-down /y done, re-crawl /n failed" {
 		t.Errorf("did %q; %s", got, list(t, l))
 	}
 }
@@ -36,7 +38,8 @@ func TestPauses(t *testing.T) {
 		x := c.executor(l)
 		c.fail[site+"/n"] = errors.New("the disk is full")
 		runWith(t, x, c, Reading{Origin: origin, Actions: asks(recrawl + "/n")})
-		for _, wait := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute, time.Hour, time.Hour} {
+		for _, wait := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute,
+			16 * time.Minute, 32 * time.Minute, time.Hour, time.Hour} {
 			time.Sleep(wait - time.Second)
 			c.did = nil
 			if err := x.Resume(context.Background()); err != nil || len(c.did) != 0 {
@@ -122,7 +125,8 @@ func TestSettle(t *testing.T) {
 // Without a crawl re-crawls stay due, and the next one makes them.
 func TestNoCrawl(t *testing.T) {
 	l, c := fresh(t), holding("/x")
-	if got := runWith(t, NewExecutor(l, c, nil, Limits{}), c, Reading{Origin: origin, Actions: asks(recrawl+"/n", down+"/x")}); got != "erase /x" {
+	if got := runWith(t, NewExecutor(l, c, nil, Limits{}), c,
+		Reading{Origin: origin, Actions: asks(recrawl+"/n", down+"/x")}); got != "erase /x" {
 		t.Error(got)
 	}
 	if got := list(t, l); got != "take-down /x done, re-crawl /n due" {
@@ -162,12 +166,14 @@ func TestPending(t *testing.T) {
 		t.Errorf("%d refused, and %d of another origin due", n, m)
 	}
 	c.absent, c.did = false, nil
-	if err := errors.Join(x.Settle(context.Background()), x.Resume(context.Background())); err != nil || len(c.did) != 10 {
+	if err := errors.Join(x.Settle(context.Background()), x.Resume(context.Background())); err != nil ||
+		len(c.did) != 10 {
 		t.Errorf("%d executed then, %v", len(c.did), err)
 	}
 }
 
-// A publisher who changes the lines all the time has no more pages visited within a day than one who does not.
+// A publisher who changes the lines all the time has no more pages visited within a day than one
+// who does not.
 func TestDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, c := fresh(t), holding()
@@ -190,7 +196,8 @@ func TestDay(t *testing.T) {
 	})
 }
 
-// Lines by the ten thousand that change nothing have few rows, those that erase something one each, and the rest a number.
+// Lines by the ten thousand that change nothing have few rows, those that erase something one each,
+// and the rest a number.
 func TestFlood(t *testing.T) {
 	l, c := fresh(t), holding()
 	const lines = 20_000
@@ -227,20 +234,23 @@ func TestDied(t *testing.T) {
 	}
 }
 
-// A line that goes while it is executed is told as gone, and executes nothing when it comes back but what is held then (E5).
+// A line that goes while it is executed is told as gone, and executes nothing when it comes back
+// but what is held then (E5).
 func TestGoesMeanwhile(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	slow := &slowCrew{crew: c, at: make(chan bool), on: make(chan bool)}
 	x := NewExecutor(l, slow, c, Limits{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := x.ExecuteReading(context.Background(), Reading{Origin: origin, Actions: asks(down + "/x")}); err != nil {
+		if err := x.ExecuteReading(context.Background(),
+			Reading{Origin: origin, Actions: asks(down + "/x")}); err != nil {
 			t.Error(err)
 		}
 	})
 	<-slow.at
 	wg.Go(func() { // as a guest does
-		if err := NewExecutor(l, c, c, Limits{}).ExecuteReading(context.Background(), Reading{Origin: origin}); err != nil {
+		if err := NewExecutor(l, c, c, Limits{}).ExecuteReading(context.Background(),
+			Reading{Origin: origin}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -275,7 +285,8 @@ func (c *slowCrew) Erase(ctx context.Context, url, why, line string) (int, error
 func TestLeft(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	x := NewExecutor(l, keeper{c}, c, Limits{})
-	if err := x.ExecuteReading(context.Background(), Reading{Origin: origin, Actions: asks(down + "/x")}); err == nil || !strings.Contains(err.Error(), "a copy is held") {
+	if err := x.ExecuteReading(context.Background(), Reading{Origin: origin, Actions: asks(down + "/x")}); err == nil ||
+		!strings.Contains(err.Error(), "a copy is held") {
 		t.Error(err)
 	}
 	if got := list(t, l); got != "take-down /x failed" {
@@ -355,14 +366,16 @@ func TestNoteErased(t *testing.T) {
 	tell := func(path string) {
 		t.Helper()
 		c.stones[site+path] = append(c.stones[site+path], stone{time.Now(), 1})
-		if err := errors.Join(x.NoteErased(origin, site+path, "robots.txt:3"), x.NoteErased(origin, site+path, "robots.txt:3")); err != nil {
+		if err := errors.Join(x.NoteErased(origin, site+path, "robots.txt:3"),
+			x.NoteErased(origin, site+path, "robots.txt:3")); err != nil {
 			t.Error(err)
 		}
 	}
 	before := entries(t, l)
 	tell("/x")
 	tell("/more") // beyond those that have rows
-	if all := rows(t, l); len(all) != 2 || all[0].Erased != 1 || all[1].Erased != 1 || all[1].State != Done || !all[1].Gone.IsZero() || entries(t, l) != before+2 {
+	if all := rows(t, l); len(all) != 2 || all[0].Erased != 1 || all[1].Erased != 1 || all[1].State != Done ||
+		!all[1].Gone.IsZero() || entries(t, l) != before+2 {
 		t.Errorf("%+v", all)
 	}
 }

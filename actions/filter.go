@@ -29,7 +29,8 @@ func (s State) Known() bool {
 
 // fits reports whether r matches f. It does not check origin and ID.
 func (f *Filter) fits(r *Request) bool {
-	return (f.Action == "" || r.Action == f.Action) && (f.State == "" || r.State == f.State) && (f.URL == "" || r.URL == f.URL) &&
+	return (f.Action == "" || r.Action == f.Action) && (f.State == "" || r.State == f.State) &&
+		(f.URL == "" || r.URL == f.URL) &&
 		!r.Asked.Before(f.Since) && (!f.Standing || r.Standing)
 }
 
@@ -139,7 +140,8 @@ func keysAfter(b *bbolt.Bucket, prefix []byte, after uint64, n int) (ids []uint6
 		return nil
 	}
 	c := b.Cursor()
-	for k, _ := c.Seek(binary.BigEndian.AppendUint64(bytes.Clone(prefix), after+1)); k != nil && len(ids) < n && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+	for k, _ := c.Seek(binary.BigEndian.AppendUint64(bytes.Clone(prefix), after+1)); k != nil && len(ids) < n &&
+		bytes.HasPrefix(k, prefix); k, _ = c.Next() {
 		if len(k) == len(prefix)+8 {
 			ids = append(ids, binary.BigEndian.Uint64(k[len(prefix):]))
 		}

@@ -17,7 +17,9 @@ func TestEach(t *testing.T) {
 	const n = 3*scanned + 10
 	note(t, l, func(x *txn) error {
 		for i := range n {
-			r := Request{Action: acap.TakeDown, Origin: []string{"http://a.example", "http://b.example", "http://b.example:81"}[i%3], State: Done, Asked: now.Add(time.Duration(i) * time.Second), Standing: i%2 == 0}
+			r := Request{Action: acap.TakeDown, Origin: []string{"http://a.example", "http://b.example",
+				"http://b.example:81"}[i%3], State: Done, Asked: now.Add(time.Duration(i) * time.Second),
+				Standing: i%2 == 0}
 			r.URL = fmt.Sprintf("%s/%d", r.Origin, i/6)
 			if i%5 == 0 {
 				r.Action = acap.ReCrawl
@@ -57,7 +59,8 @@ func TestEach(t *testing.T) {
 			for _, o := range f.Origins {
 				of = of || o == r.Origin
 			}
-			if of && id > f.After && (f.Action == "" || f.Action == r.Action) && (f.State == "" || f.State == r.State) && (f.URL == "" || f.URL == r.URL) &&
+			if of && id > f.After && (f.Action == "" || f.Action == r.Action) &&
+				(f.State == "" || f.State == r.State) && (f.URL == "" || f.URL == r.URL) &&
 				!r.Asked.Before(f.Since) && (r.Standing || !f.Standing) && (f.Limit == 0 || len(want) < f.Limit) {
 				want = append(want, id)
 			}
@@ -74,7 +77,8 @@ func TestEach(t *testing.T) {
 	if err := l.Each(Filter{}, func(Request) error { return enough }); !errors.Is(err, enough) {
 		t.Error(err)
 	}
-	if err := l.Each(Filter{Limit: 1}, func(r Request) error { return l.update(func(x *txn) error { return x.note("seen", &r) }) }); err != nil {
+	if err := l.Each(Filter{Limit: 1},
+		func(r Request) error { return l.update(func(x *txn) error { return x.note("seen", &r) }) }); err != nil {
 		t.Error(err)
 	}
 	if got := breaks(t, l); got != "" {
@@ -122,7 +126,8 @@ func TestAsking(t *testing.T) {
 		for i := range scanned + 10 {
 			origin := fmt.Sprintf("http://%03d.example", i)
 			for n := range 4 {
-				r := Request{Action: acap.TakeDown, Origin: origin, URL: fmt.Sprint(origin, "/", n), State: Done, Standing: i%5 == n || i%7 == 0}
+				r := Request{Action: acap.TakeDown, Origin: origin, URL: fmt.Sprint(origin, "/", n), State: Done,
+					Standing: i%5 == n || i%7 == 0}
 				if err := x.note(string(r.State), &r); err != nil {
 					return err
 				}

@@ -27,7 +27,8 @@ func (l *Ledger) checkFormat() error {
 			return fmt.Errorf("%w: its format: %w", ErrDamaged, err)
 		}
 		if n != format {
-			return fmt.Errorf("its format is %d, and this version reads %d: use the version that made it, which is a newer version or was never released",
+			return fmt.Errorf("its format is %d, and this version reads %d: use the version that made it, which is "+
+				"a newer version or was never released",
 				n, format)
 		}
 		return nil

@@ -15,10 +15,12 @@ import (
 // Head is the end of a chain. It is part of each receipt and of each answer of the channel. Whoever
 // keeps one can later check that the chain still contains that entry.
 type Head struct {
-	Seq       uint64 `json:"seq"`
-	Hash      string `json:"hash"`                // of the entry with that number, in hexadecimal
-	Key       string `json:"key,omitempty"`       // thumbprint (RFC 7638) of the key that it is signed with
-	Signature string `json:"signature,omitempty"` // Ed25519 over "acapcrawl head 1\n", the number (8 bytes, big-endian) and the hash (32); base64url
+	Seq  uint64 `json:"seq"`
+	Hash string `json:"hash"`          // of the entry with that number, in hexadecimal
+	Key  string `json:"key,omitempty"` // thumbprint (RFC 7638) of the key that it is signed with
+	// Ed25519 over "acapcrawl head 1\n", the number (8 bytes, big-endian) and the hash (32);
+	// base64url
+	Signature string `json:"signature,omitempty"`
 }
 
 // Head returns the current end of the chain.
@@ -232,7 +234,10 @@ func (l *Ledger) compare(t *txn, outer keptHead) (found []difference, err error)
 	if what := l.mismatch(t, inner); what != "" {
 		found = append(found, difference{"of the head in the ledger: " + what, inner})
 	} else if inner.Seq != last.seq {
-		found = append(found, difference{fmt.Sprintf("the head in the ledger named entry %d and the chain ended with entry %d: another program added to it", inner.Seq, last.seq), inner})
+		found = append(found,
+			difference{fmt.Sprintf(
+				"the head in the ledger named entry %d and the chain ended with entry %d: another program added to it",
+				inner.Seq, last.seq), inner})
 	}
 	switch {
 	case outer.err != nil:
@@ -261,7 +266,8 @@ func (l *Ledger) mismatch(t *txn, h Head) string {
 	case err != nil:
 		return fmt.Sprintf("entry %d could not be read", h.Seq)
 	case !known && h.Seq > last.seq:
-		return fmt.Sprintf("the chain ended with entry %d and once had entry %d: entries were removed, or an older copy was put in the place of the ledger", last.seq, h.Seq)
+		return fmt.Sprintf("the chain ended with entry %d and once had entry %d: entries were removed, or an older "+
+			"copy was put in the place of the ledger", last.seq, h.Seq)
 	case !known:
 		return fmt.Sprintf("entry %d was missing", h.Seq)
 	case (link{e.Seq, e.Hash}).head().Hash != h.Hash:

@@ -35,8 +35,10 @@ func (l *Ledger) jws(payload []byte) *jws {
 	if l.o.Key == nil {
 		return nil
 	}
-	header, _ := json.Marshal(jwsHeader{Alg: "EdDSA", Kid: l.keyName(), Typ: "acapcrawl-receipt+json"}) // three strings can always be encoded
-	s := &jws{Protected: base64.RawURLEncoding.EncodeToString(header), Payload: base64.RawURLEncoding.EncodeToString(payload)}
+	// three strings can always be encoded
+	header, _ := json.Marshal(jwsHeader{Alg: "EdDSA", Kid: l.keyName(), Typ: "acapcrawl-receipt+json"})
+	s := &jws{Protected: base64.RawURLEncoding.EncodeToString(header),
+		Payload: base64.RawURLEncoding.EncodeToString(payload)}
 	s.Signature = base64.RawURLEncoding.EncodeToString(ed25519.Sign(l.o.Key, s.text()))
 	return s
 }
@@ -78,7 +80,8 @@ func readDocument(text []byte, key ed25519.PublicKey) (written []byte, r Receipt
 			return nil, r, err
 		}
 	}
-	if written, err = plain(d); err == nil && !sameJSON(text, written) { // something that another parser may read as the receipt
+	// something that another parser may read as the receipt
+	if written, err = plain(d); err == nil && !sameJSON(text, written) {
 		err = errors.New("it holds something beside a receipt")
 	}
 	return written, r, err

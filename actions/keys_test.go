@@ -22,11 +22,13 @@ func TestKeysAreForgotten(t *testing.T) {
 		return n
 	}
 	d.clock.pass(keysFor - time.Second)
-	if _, replayed, err := d.Submit(Submission{By: d.ours, Action: acap.TakeDown, URL: site + "/x", Key: "first"}); err != nil || !replayed {
+	if _, replayed, err := d.Submit(Submission{By: d.ours, Action: acap.TakeDown, URL: site + "/x",
+		Key: "first"}); err != nil || !replayed {
 		t.Errorf("within its time: %t, %v", replayed, err)
 	}
 	d.clock.pass(time.Second)
-	if _, replayed, err := d.Submit(Submission{By: d.ours, Action: acap.TakeDown, URL: site + "/x", Key: "first"}); err != nil || replayed {
+	if _, replayed, err := d.Submit(Submission{By: d.ours, Action: acap.TakeDown, URL: site + "/x",
+		Key: "first"}); err != nil || replayed {
 		t.Errorf("after its time: %t, %v", replayed, err)
 	}
 	const each = 100

@@ -69,7 +69,8 @@ var (
 
 // buckets returns the names of all buckets.
 func buckets() [][]byte {
-	return [][]byte{bRequests, bNames, bOrigins, bOpen, bReceipts, bChain, bAbout, bGrants, bStanding, bKeys, bRejected, bHeard, bMeta}
+	return [][]byte{bRequests, bNames, bOrigins, bOpen, bReceipts, bChain, bAbout, bGrants, bStanding, bKeys, bRejected,
+		bHeard, bMeta}
 }
 
 // ErrLocked means that another process has the ledger open.
@@ -114,7 +115,8 @@ func openFile(path string, o Options) (*Ledger, error) {
 		switch {
 		case errors.Is(err, bolterrors.ErrTimeout):
 			return ErrLocked
-		case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
+		case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum),
+			errors.Is(err, bolterrors.ErrVersionMismatch):
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		case err != nil:
 			return err

@@ -24,7 +24,8 @@ const batch = 1000
 
 const day = 24 * time.Hour
 
-// The pause before a failed request is tried again is doubled each time, from firstPause to lastPause.
+// The pause before a failed request is tried again is doubled each time, from firstPause to
+// lastPause.
 const (
 	firstPause = time.Minute
 	lastPause  = time.Hour

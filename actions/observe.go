@@ -27,7 +27,8 @@ type Reading struct {
 // source returns the source of an action of the reading.
 func (r *Reading) source(a *acap.Action) Source {
 	f := a.Field
-	return Source{Kind: Robots, File: f.URL, Line: f.Line, Text: f.Text, Version: r.Since.UTC(), Digest: r.digest(f.URL)}
+	return Source{Kind: Robots, File: f.URL, Line: f.Line, Text: f.Text, Version: r.Since.UTC(),
+		Digest: r.digest(f.URL)}
 }
 
 // digest returns the labelled digest of a file of the reading, or "".
@@ -54,7 +55,8 @@ func (r *Reading) sum(confirms bool) string {
 	e := json.NewEncoder(h)
 	for i := range r.Actions {
 		a := &r.Actions[i]
-		_ = e.Encode([]any{a.Action, a.URL, a.Execute, a.Why, a.Field.URL, a.Field.Line, a.Field.Text}) // cannot fail: the values are text, and a hash accepts all data
+		// cannot fail: the values are text, and a hash accepts all data
+		_ = e.Encode([]any{a.Action, a.URL, a.Execute, a.Why, a.Field.URL, a.Field.Line, a.Field.Text})
 	}
 	if r.Incomplete {
 		for _, file := range slices.Sorted(maps.Keys(r.Digests)) {
@@ -217,12 +219,14 @@ func (o *observation) noteLineGone(r Request) error {
 	o.alter(r.ID, func(r *Request) string {
 		r.Standing = false
 		switch {
-		case !r.executable() && r.State != Seen, r.Action == acap.ReCrawl && r.State == Running: // the visit of the page is already queued
+		case !r.executable() && r.State != Seen, r.Action == acap.ReCrawl && r.State == Running:
+			// the visit of the page is already queued
 		case found.Erased != Erasure{}:
 			r.Why, r.NotBefore = "", time.Time{}
 			r.done(found, o.now)
 		default:
-			r.State, r.Why = Refused, "withdrawn before it was executed" // NotBefore is kept in case the line comes back
+			// NotBefore is kept in case the line comes back
+			r.State, r.Why = Refused, "withdrawn before it was executed"
 		}
 		return "lapsed"
 	})
@@ -235,7 +239,8 @@ func (o *observation) noteLine(l *line) {
 		o.updateRequest(l)
 		return
 	}
-	r := Request{Action: l.Action.Action, URL: l.URL, Origin: o.Origin, Asked: o.asked(o.now), Standing: true, Source: l.Field.String(), From: o.source(l.Action)}
+	r := Request{Action: l.Action.Action, URL: l.URL, Origin: o.Origin, Asked: o.asked(o.now), Standing: true,
+		Source: l.Field.String(), From: o.source(l.Action)}
 	switch {
 	case !l.Execute:
 		r.State, r.Why = Refused, l.Why
@@ -339,8 +344,9 @@ func (o *observation) alter(id uint64, fn func(*Request) string) {
 func (o *observation) write() error {
 	if o.more > 0 {
 		o.steps = append(o.steps, func(t *txn) error {
-			return t.remark("limit", map[string]any{"origin": o.Origin, "requests": o.more, "digest": o.digest(o.Origin + "/robots.txt"),
-				"why": "requests that are refused, or erase nothing, and are too many, or too long, to be listed"})
+			return t.remark("limit", map[string]any{"origin": o.Origin, "requests": o.more,
+				"digest": o.digest(o.Origin + "/robots.txt"),
+				"why":    "requests that are refused, or erase nothing, and are too many, or too long, to be listed"})
 		})
 	}
 	for {

@@ -22,14 +22,24 @@ func TestExecuteReading(t *testing.T) {
 		did, list string
 	}{
 		{nil, "", ""},
-		{asks(recrawl+"/n", down+"/x"), "erase /x, promote /n", "take-down /x done, re-crawl /n done"},                                                                // X31: take-downs first
-		{asks(recrawl+"/n", down+"/x"), "", "take-down /x done, re-crawl /n done"},                                                                                    // P04
-		{asks("ACAP-disallow-crawl: /n", recrawl+"/n", down+"/x"), "", "take-down /x done, re-crawl /n done"},                                                         // it was done
-		{asks(recrawl+"/n", down+"/x"), "", "take-down /x done, re-crawl /n done"},                                                                                    // and the line stood all along
-		{nil, "", "take-down /x done past, re-crawl /n done past"},                                                                                                    // P05
-		{asks(recrawl + "/n"), "promote /n", "take-down /x done past, re-crawl /n done past, re-crawl /n done"},                                                       // a new appearance
-		{asks(recrawl+"/n", recrawl+"/n"), "", "take-down /x done past, re-crawl /n done past, re-crawl /n done"},                                                     // once
-		{asks(down+"/n*", down+"/y"), "erase /y", "take-down /x done past, re-crawl /n done past, re-crawl /n done past, take-down /n%2A refused, take-down /y done"}, // P01
+		// X31: take-downs first
+		{asks(recrawl+"/n", down+"/x"), "erase /x, promote /n", "take-down /x done, re-crawl /n done"},
+		// P04
+		{asks(recrawl+"/n", down+"/x"), "", "take-down /x done, re-crawl /n done"},
+		// it was done
+		{asks("ACAP-disallow-crawl: /n", recrawl+"/n", down+"/x"), "", "take-down /x done, re-crawl /n done"},
+		// and the line stood all along
+		{asks(recrawl+"/n", down+"/x"), "", "take-down /x done, re-crawl /n done"},
+		// P05
+		{nil, "", "take-down /x done past, re-crawl /n done past"},
+		// a new appearance
+		{asks(recrawl + "/n"), "promote /n", "take-down /x done past, re-crawl /n done past, re-crawl /n done"},
+		// once
+		{asks(recrawl+"/n", recrawl+"/n"), "", "take-down /x done past, re-crawl /n done past, re-crawl /n done"},
+		// P01
+		{asks(down+"/n*", down+"/y"), "erase /y",
+			"take-down /x done past, re-crawl /n done past, re-crawl /n done past, take-down /n%2A refused, " +
+				"take-down /y done"},
 	} {
 		if got := run(t, l, c, step.asked); got != step.did {
 			t.Errorf("step %d: did %q, want %q", i, got, step.did)
@@ -42,7 +52,8 @@ func TestExecuteReading(t *testing.T) {
 	}
 }
 
-// A take-down is repeated wherever something is held again (P04), and the row says all that it erased.
+// A take-down is repeated wherever something is held again (P04), and the row says all that it
+// erased.
 func TestRepeated(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	run(t, l, c, asks(down+"/x"))
@@ -53,7 +64,8 @@ func TestRepeated(t *testing.T) {
 	if r := rows(t, l)[0]; r.State != Done || r.Erased != 3 || !r.Gone.IsZero() {
 		t.Errorf("%+v", r)
 	}
-	if r := rows(t, l)[1]; r.State != Done || r.Erased != 0 || r.Gone.IsZero() { // nothing was held: there is nothing to be gone
+	// nothing was held: there is nothing to be gone
+	if r := rows(t, l)[1]; r.State != Done || r.Erased != 0 || r.Gone.IsZero() {
 		t.Errorf("%+v", r)
 	}
 }
@@ -72,9 +84,11 @@ func TestRefusedByPolicy(t *testing.T) { // P08
 	}
 }
 
-// The same request where it may be asked and where it may not is executed, in whatever order they stand.
+// The same request where it may be asked and where it may not is executed, in whatever order they
+// stand.
 func TestTwice(t *testing.T) {
-	yes := acap.Action{Action: acap.TakeDown, URL: site + "/x", Field: &acap.Field{URL: site + "/robots.txt", Line: 3}, Execute: true}
+	yes := acap.Action{Action: acap.TakeDown, URL: site + "/x", Field: &acap.Field{URL: site + "/robots.txt", Line: 3},
+		Execute: true}
 	no := yes
 	no.Execute, no.Why = false, "it stands in a file of another host"
 	for _, asked := range [][]acap.Action{{yes, no}, {no, yes}} {
@@ -103,10 +117,12 @@ func TestIncomplete(t *testing.T) {
 	l, c := fresh(t), holding("/x", "/y")
 	robots, more := site+"/robots.txt", site+"/more.txt"
 	at := func(file, action, path string) acap.Action {
-		return acap.Action{Action: action, URL: site + path, Execute: true, Field: &acap.Field{URL: file, Line: 4, Text: path}}
+		return acap.Action{Action: action, URL: site + path, Execute: true,
+			Field: &acap.Field{URL: file, Line: 4, Text: path}}
 	}
 	whole := Reading{Origin: origin, Digests: map[string]string{robots: "1", more: "2"},
-		Actions: []acap.Action{at(robots, acap.TakeDown, "/x"), at(more, acap.TakeDown, "/y"), at(more, acap.ReCrawl, "/n")}}
+		Actions: []acap.Action{at(robots, acap.TakeDown, "/x"), at(more, acap.TakeDown, "/y"),
+			at(more, acap.ReCrawl, "/n")}}
 	broken := Reading{Origin: origin, Digests: map[string]string{robots: "3"}, Incomplete: true}
 	if got := runWith(t, c.executor(l), c, whole); got != "erase /x, erase /y, promote /n" {
 		t.Error(got)
@@ -133,7 +149,8 @@ func TestStale(t *testing.T) {
 	read := time.Now()
 	runWith(t, c.executor(l), c, Reading{Origin: origin, Since: read, Actions: asks(down + "/y")})
 	for _, stale := range []bool{true, true, false} { // false: another clock has set the time
-		old := Reading{Origin: origin, Since: read.Add(-time.Second), Actions: asks(down + "/x"), Stale: func() bool { return stale }}
+		old := Reading{Origin: origin, Since: read.Add(-time.Second), Actions: asks(down + "/x"),
+			Stale: func() bool { return stale }}
 		want := map[bool]string{false: "erase /x"}[stale]
 		if got := runWith(t, c.executor(l), c, old); got != want {
 			t.Errorf("stale %v: did %q; %s", stale, got, list(t, l))
@@ -162,12 +179,14 @@ func TestMoved(t *testing.T) {
 	if got := run(t, l, c, asks("ACAP-disallow-crawl: /z", down+"/x")); got != "" {
 		t.Error(got)
 	}
-	if r := rows(t, l)[0]; r.From.Line != 4 || r.Source != site+"/robots.txt:4: ACAP-request-take-down: /x" || r.State != Done {
+	if r := rows(t, l)[0]; r.From.Line != 4 || r.Source != site+"/robots.txt:4: ACAP-request-take-down: /x" ||
+		r.State != Done {
 		t.Errorf("%+v", r)
 	}
 }
 
-// The time at which a request was seen is that of the reading, and what was erased since then was erased for it, by whomever (E3).
+// The time at which a request was seen is that of the reading, and what was erased since then was
+// erased for it, by whomever (E3).
 func TestAsked(t *testing.T) {
 	l, c := fresh(t), holding()
 	read := time.Now().Add(-time.Minute).UTC()
@@ -183,7 +202,8 @@ func TestAsked(t *testing.T) {
 func TestWithdrawn(t *testing.T) {
 	l, c := fresh(t), holding("/x", "/y")
 	c.fail[site+"/x"] = errors.New("the disk is full")
-	if err := c.executor(l).ExecuteReading(context.Background(), Reading{Origin: origin, Actions: asks(down+"/x", down+"/y")}); err == nil {
+	if err := c.executor(l).ExecuteReading(context.Background(),
+		Reading{Origin: origin, Actions: asks(down+"/x", down+"/y")}); err == nil {
 		t.Error("no error")
 	}
 	delete(c.fail, site+"/x")
@@ -198,21 +218,25 @@ func TestWithdrawn(t *testing.T) {
 	}
 }
 
-// P09: a line that is longer than any address keeps nothing else from being done, whoever asked for it.
+// P09: a line that is longer than any address keeps nothing else from being done, whoever asked for
+// it.
 func TestLongLine(t *testing.T) {
 	l, c := fresh(t), holding("/x", "/y")
 	long := "/" + strings.Repeat("a", 1<<16)
-	if got := run(t, l, c, asks(down+long, recrawl+long, down+long+"*", down+"/"+strings.Repeat("é", 1<<13), down+"/x")); got != "erase /x" {
+	if got := run(t, l, c, asks(down+long, recrawl+long, down+long+"*", down+"/"+strings.Repeat("é", 1<<13), down+
+		"/x")); got != "erase /x" {
 		t.Error(got)
 	}
-	if got := run(t, l, c, asks(down+"/x", down+"/y", down+long)); got != "erase /y" || list(t, l) != "take-down /x done, take-down /y done" {
+	if got := run(t, l, c, asks(down+"/x", down+"/y", down+long)); got != "erase /y" ||
+		list(t, l) != "take-down /x done, take-down /y done" {
 		t.Errorf("did %q; %s", got, list(t, l))
 	}
 }
 
 func manyLines(action string, n int) (list []acap.Action) {
 	for i := range n {
-		list = append(list, acap.Action{Action: action, URL: fmt.Sprintf("%s/%d", site, i), Execute: true, Field: &acap.Field{URL: site + "/robots.txt", Line: i + 1}})
+		list = append(list, acap.Action{Action: action, URL: fmt.Sprintf("%s/%d", site, i), Execute: true,
+			Field: &acap.Field{URL: site + "/robots.txt", Line: i + 1}})
 	}
 	return list
 }

@@ -19,7 +19,8 @@ var keyPass = []byte("passed")
 func (l *Ledger) Passed(by string) (at time.Time, err error) {
 	err = l.view(func(t *txn) error {
 		var p pass
-		if json.Unmarshal(t.tx.Bucket(bMeta).Get(keyPass), &p) == nil && p.By == by && !p.At.After(l.o.Now()) { // otherwise the clock was set back
+		// otherwise the clock was set back
+		if json.Unmarshal(t.tx.Bucket(bMeta).Get(keyPass), &p) == nil && p.By == by && !p.At.After(l.o.Now()) {
 			at = p.At
 		}
 		return nil

@@ -39,8 +39,9 @@ type Receipt struct {
 
 // newReceipt returns the receipt of a request without Erased, Verified and Visited.
 func newReceipt(r Request) Receipt {
-	return Receipt{ID: r.ID, Action: r.Action, URL: r.URL, Origin: r.Origin, Source: r.From, Asked: r.Asked, Confirmed: r.Confirmed,
-		Done: r.Done, Gone: r.Gone, Standing: r.Standing}
+	return Receipt{ID: r.ID, Action: r.Action, URL: r.URL, Origin: r.Origin, Source: r.From, Asked: r.Asked,
+		Confirmed: r.Confirmed,
+		Done:      r.Done, Gone: r.Gone, Standing: r.Standing}
 }
 
 // Verified is the result of the check after all files were compacted.
@@ -109,7 +110,9 @@ func (l *Ledger) VerifyReceipt(text []byte) (Receipt, error) {
 	}
 	if key := l.PublicKey(); key != nil {
 		if _, _, err := readDocument(text, key); err == nil {
-			return r, errors.New("it is signed with the key of the operator, and yet the chain does not have it: the ledger is not the one that gave it")
+			return r, errors.New(
+				"it is signed with the key of the operator, and yet the chain does not have it: the ledger is not " +
+					"the one that gave it")
 		}
 	}
 	return r, errors.New("the chain does not have it: it was changed, or this ledger did not give it")

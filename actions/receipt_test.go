@@ -13,7 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// receipted is a ledger with a receipt of a request whose address other programs write in other ways.
+// receipted is a ledger with a receipt of a request whose address other programs write in other
+// ways.
 func receipted(t *testing.T, o Options) (l *Ledger, doc []byte) {
 	t.Helper()
 	l = openWith(t, filepath.Join(t.TempDir(), "actions.db"), o)
@@ -30,7 +31,8 @@ func receipt(t *testing.T, l *Ledger) json.RawMessage {
 			return err
 		}
 		out := newReceipt(r)
-		out.Erased, out.Verified = &Erasure{Captures: 1, Keys: 2}, &Verified{At: x.now, How: []string{"no key"}, Left: []string{}}
+		out.Erased, out.Verified = &Erasure{Captures: 1, Keys: 2}, &Verified{At: x.now, How: []string{"no key"},
+			Left: []string{}}
 		return l.putReceipt(x, out)
 	})
 	doc, known, err := l.Receipt(1)
@@ -50,7 +52,8 @@ func TestReceipt(t *testing.T) {
 	json.HTMLEscape(&escaped, doc)
 	for _, text := range [][]byte{doc, indented.Bytes(), escaped.Bytes()} {
 		r, err := ReadReceipt(text, l.PublicKey())
-		if err != nil || r.ID != 1 || r.Action != acap.TakeDown || r.Issuer != issuer || r.Erased.Keys != 2 || r.Ledger.Seq == 0 || r.Ledger.signedBy(l.PublicKey()) != nil {
+		if err != nil || r.ID != 1 || r.Action != acap.TakeDown || r.Issuer != issuer || r.Erased.Keys != 2 ||
+			r.Ledger.Seq == 0 || r.Ledger.signedBy(l.PublicKey()) != nil {
 			t.Errorf("%+v, %v", r, err)
 		}
 		if _, err := l.VerifyReceipt(text); err != nil {
@@ -100,14 +103,16 @@ func TestReceiptChanged(t *testing.T) {
 	}
 	doubled := bytes.Replace(doc, []byte(`"id":1,`), []byte(`"id":2,"id":1,`), 1)
 	none := bytes.Replace(doc, []byte(d.Receipt), []byte("{}"), 1)
-	for _, text := range [][]byte{bare, doubled, none, nil, []byte("{}"), []byte("null"), []byte(`{"receipt":null}`), []byte(`{"receipt":{},"jws":{}}`)} {
+	for _, text := range [][]byte{bare, doubled, none, nil, []byte("{}"), []byte("null"), []byte(`{"receipt":null}`),
+		[]byte(`{"receipt":{},"jws":{}}`)} {
 		if r, err := ReadReceipt(text, l.PublicKey()); err == nil {
 			t.Errorf("%s: %+v", text, r)
 		}
 	}
 }
 
-// Nothing stands beside what was written that another reader of JSON takes for it: members of a name twice, or in other letters.
+// Nothing stands beside what was written that another reader of JSON takes for it: members of a
+// name twice, or in other letters.
 func TestReceiptBeside(t *testing.T) {
 	for _, o := range []Options{{Key: operatorKey(1)}, {}} {
 		l, doc := receipted(t, o)
@@ -155,7 +160,8 @@ func TestRFC8037(t *testing.T) {
 	if got := thumbprint(public); got != "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k" {
 		t.Error(got)
 	}
-	s := jws{"eyJhbGciOiJFZERTQSJ9", "RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc", "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg"}
+	s := jws{"eyJhbGciOiJFZERTQSJ9", "RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc",
+		"hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg"}
 	if payload, err := s.open(public); err != nil || string(payload) != "Example of Ed25519 signing" {
 		t.Errorf("%s, %v", payload, err)
 	}
@@ -180,7 +186,8 @@ func TestKeyFiles(t *testing.T) {
 	if got, err := PublicKey(pemOf("PUBLIC KEY", pub, err)); err != nil || !got.Equal(key.Public()) {
 		t.Error(err)
 	}
-	for _, text := range [][]byte{nil, []byte("{}"), []byte("x"), pemOf("PRIVATE KEY", []byte("x"), nil), pemOf("PUBLIC KEY", der, nil), pemOf("PRIVATE KEY", pub, nil),
+	for _, text := range [][]byte{nil, []byte("{}"), []byte("x"), pemOf("PRIVATE KEY", []byte("x"), nil),
+		pemOf("PUBLIC KEY", der, nil), pemOf("PRIVATE KEY", pub, nil),
 		[]byte(`{"kty":"OKP","crv":"Ed25519","x":"AA"}`)} {
 		if _, err := PrivateKey(text); err == nil {
 			t.Errorf("%s is a private key", text)

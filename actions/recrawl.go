@@ -10,7 +10,8 @@ import (
 // a crawl that policy prohibits, so the policy is checked when the URL's turn comes.
 type Recrawler interface {
 	Promote(url string) error
-	// Visited returns the result of a visit of url since a time; false means that there was none yet.
+	// Visited returns the result of a visit of url since a time; false means that there was none
+	// yet.
 	Visited(url string, since time.Time) (Visit, bool, error)
 }
 

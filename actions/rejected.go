@@ -18,7 +18,8 @@ type rejected struct {
 	Since      time.Time `json:"since,omitzero"`
 }
 
-// For each code and credential, the first maxRejected rejections within rejectedIn have entries; the others are counted.
+// For each code and credential, the first maxRejected rejections within rejectedIn have entries;
+// the others are counted.
 const (
 	maxRejected = 10
 	rejectedIn  = time.Minute

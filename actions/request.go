@@ -57,10 +57,12 @@ type Request struct {
 	NotBefore time.Time `json:"not_before,omitzero"` // when it may be executed again
 	Failures  int       `json:"failures,omitempty"`  // in a row
 	Done      time.Time `json:"done,omitzero"`       // when it was last executed
-	Gone      time.Time `json:"gone,omitzero"`       // of a take-down: when no file contained traces of the resource any more
-	Erased    int       `json:"erased,omitempty"`    // copies
-	Status    int       `json:"status,omitempty"`    // of the answer to a re-crawl
-	Standing  bool      `json:"standing"`            // in force; P1 2.6.1 (P05): a page that is taken down does not come back
+	// of a take-down: when no file contained traces of the resource any more
+	Gone   time.Time `json:"gone,omitzero"`
+	Erased int       `json:"erased,omitempty"` // copies
+	Status int       `json:"status,omitempty"` // of the answer to a re-crawl
+	// in force; P1 2.6.1 (P05): a page that is taken down does not come back
+	Standing bool `json:"standing"`
 }
 
 // open reports whether r is unfinished.

@@ -169,7 +169,8 @@ func (x *Executor) NoteErased(origin, rawurl, source string) error {
 		case err != nil:
 			return err
 		case !known || !is.Standing:
-			is = Request{Action: acap.TakeDown, URL: name, Origin: origin, Source: source, From: Source{Kind: Robots}, Asked: t.now, Standing: true}
+			is = Request{Action: acap.TakeDown, URL: name, Origin: origin, Source: source, From: Source{Kind: Robots},
+				Asked: t.now, Standing: true}
 		case is.State != Done:
 			return nil
 		}

@@ -85,7 +85,8 @@ func (s *Submission) check() error {
 	case s.By != nil && s.Key == "":
 		return reject(Malformed, "the request has no key: with one of your own it can be repeated without effect")
 	case len(s.Key) > maxKey || strings.ContainsFunc(s.Key, func(c rune) bool { return c <= ' ' || c > '~' }):
-		return reject(Malformed, "the key is not one of at most %d printable characters of ASCII without blanks", maxKey)
+		return reject(Malformed, "the key is not one of at most %d printable characters of ASCII without blanks",
+			maxKey)
 	case s.Action != acap.TakeDown && s.Action != acap.ReCrawl:
 		return reject(Malformed, "%.40q is no action: they are %s and %s", s.Action, acap.TakeDown, acap.ReCrawl)
 	}
@@ -162,7 +163,8 @@ func (t *txn) ask(r *Request, by grant, o Options) error {
 	if by.id == "" {
 		r.From = operatorOf(r.Action)
 	} else {
-		r.From = Source{Kind: Channel, Credential: by.Name, Text: fmt.Sprintf("%s, asked for with the credential %q", r.Action, by.Name)}
+		r.From = Source{Kind: Channel, Credential: by.Name, Text: fmt.Sprintf("%s, asked for with the credential %q",
+			r.Action, by.Name)}
 	}
 	if by.id != "" && o.ConfirmWithin > 0 { // P1 2.6 (P07): a line must confirm it
 		if line, known, err := t.last(r.Origin, r.Action, r.URL); err != nil {
@@ -174,7 +176,8 @@ func (t *txn) ask(r *Request, by grant, o Options) error {
 		}
 		r.State, r.Why = Seen, "it waits for its line in robots.txt"
 	}
-	if r.Action == acap.ReCrawl && o.Pending > 0 && t.pending(r.Origin) >= o.Pending { // P1 2.6 (P09): re-crawls are limited
+	// P1 2.6 (P09): re-crawls are limited
+	if r.Action == acap.ReCrawl && o.Pending > 0 && t.pending(r.Origin) >= o.Pending {
 		return reject(TooMany, "%d re-crawls of %s are pending: ask again when some are done", o.Pending, r.Origin)
 	}
 	r.Source = r.field(t.tx.Bucket(bRequests).Sequence() + 1).String()

@@ -128,7 +128,8 @@ func (d *desk) work(t *testing.T, lines ...string) string {
 	t.Helper()
 	c := &hands{}
 	x := NewExecutor(d.Ledger, c, c, Limits{Again: time.Hour, Pending: 10, PendingAll: 10, Day: 10, Listed: 10})
-	if err := x.ExecuteReading(context.Background(), Reading{Origin: site, Since: d.clock.now, Actions: policyOf(lines...).Actions()}); err != nil {
+	if err := x.ExecuteReading(context.Background(),
+		Reading{Origin: site, Since: d.clock.now, Actions: policyOf(lines...).Actions()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := x.Resume(context.Background()); err != nil {
@@ -165,7 +166,8 @@ func (h *hands) Visited(string, time.Time) (Visit, bool, error) { return Visit{}
 func TestSubmit(t *testing.T) {
 	d := newDesk(t, Options{})
 	r := d.submit(t, d.ours, acap.TakeDown, "HTTP://Quay.example:080/a/../x", "k1")
-	if r.ID != 1 || r.URL != site+"/x" || r.Origin != site || r.State != Due || !r.Standing || r.From.Kind != Channel || r.From.Credential != "quay" || !strings.HasPrefix(r.Source, "request 1 of "+site) {
+	if r.ID != 1 || r.URL != site+"/x" || r.Origin != site || r.State != Due || !r.Standing || r.From.Kind != Channel ||
+		r.From.Credential != "quay" || !strings.HasPrefix(r.Source, "request 1 of "+site) {
 		t.Errorf("%+v", r)
 	}
 	if got := d.bars(t); got != "/x" {
@@ -181,7 +183,8 @@ func TestSubmit(t *testing.T) {
 	if err != nil || !replayed || again.ID != 1 || again.State != Done {
 		t.Errorf("%+v, %v, %v", again, replayed, err)
 	}
-	if r := d.submit(t, d.ours, acap.TakeDown, site+"/x", "k2"); r.ID != 1 || r.State != Due { // P04: repeated harmlessly
+	// P04: repeated harmlessly
+	if r := d.submit(t, d.ours, acap.TakeDown, site+"/x", "k2"); r.ID != 1 || r.State != Due {
 		t.Errorf("%+v", r)
 	}
 	if got := d.bars(t, down+"/y"); got != "/x /y" {
@@ -193,7 +196,8 @@ func TestSubmit(t *testing.T) {
 	if got := d.bars(t, down+"/y"); got != "/y" {
 		t.Errorf("barred: %q", got)
 	}
-	if _, replayed, err := d.Submit(Submission{By: d.ours, Action: acap.TakeDown, URL: site + "/x", Key: "k1"}); err != nil || !replayed || d.bars(t) != "" {
+	if _, replayed, err := d.Submit(Submission{By: d.ours, Action: acap.TakeDown, URL: site + "/x",
+		Key: "k1"}); err != nil || !replayed || d.bars(t) != "" {
 		t.Error("a replay of what was withdrawn bars", replayed, err)
 	}
 	if r := d.submit(t, d.ours, acap.TakeDown, site+"/x", "k3"); r.ID != 2 {
@@ -218,7 +222,8 @@ func TestSubmitRecrawl(t *testing.T) {
 	}
 }
 
-// P09: however fast they are done, credentials and lines together have no more re-crawls made within a day.
+// P09: however fast they are done, credentials and lines together have no more re-crawls made
+// within a day.
 func TestSubmitDay(t *testing.T) {
 	d := newDesk(t, Options{Day: 3})
 	n := 0
@@ -332,12 +337,14 @@ func TestWithdrawRefused(t *testing.T) {
 	}
 }
 
-// What the operator asks for needs no line, whoever waits for one with the same, and no publisher takes it back.
+// What the operator asks for needs no line, whoever waits for one with the same, and no publisher
+// takes it back.
 func TestSubmitOperator(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")
 	r := d.submit(t, nil, acap.TakeDown, site+"/x", "")
-	if r.ID != 1 || r.State != Due || r.Why != "" || r.From.Kind != Operator || !strings.Contains(r.Source, "operator") {
+	if r.ID != 1 || r.State != Due || r.Why != "" || r.From.Kind != Operator ||
+		!strings.Contains(r.Source, "operator") {
 		t.Errorf("%+v", r)
 	}
 	d.submit(t, nil, acap.TakeDown, site+"/y", "")
@@ -390,7 +397,8 @@ func TestToldOfTheChannel(t *testing.T) {
 	if err := NewExecutor(d.Ledger, c, c, Limits{}).NoteErased(site, site+"/x", "a line"); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := d.these([]uint64{1, 2}); err != nil || len(all) != 1 || all[0].Erased != 1 || all[0].From.Kind != Channel {
+	if all, err := d.these([]uint64{1, 2}); err != nil || len(all) != 1 || all[0].Erased != 1 ||
+		all[0].From.Kind != Channel {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -48,7 +48,8 @@ const maxBreaks = 100
 // or a signature if heads are signed. If older copies of both files were restored, only a head that
 // somebody else kept shows it.
 func (l *Ledger) Verify(ctx context.Context, known ...Head) (Verification, error) {
-	v := &verifier{ledger: l, ctx: ctx, out: Verification{Breaks: []Break{}}, marks: newMarks(), grants: map[string]granting{}, readings: map[string]reading{}, known: map[uint64]Entry{}}
+	v := &verifier{ledger: l, ctx: ctx, out: Verification{Breaks: []Break{}}, marks: newMarks(),
+		grants: map[string]granting{}, readings: map[string]reading{}, known: map[uint64]Entry{}}
 	err := v.verify(known)
 	if errors.Is(err, ErrDamaged) {
 		v.found("the file", "%v", err)
@@ -247,7 +248,8 @@ func (v *verifier) entry(t *txn, seq uint64, val []byte, before link, linked boo
 			v.broken(seq, "the list of entries about request %d lacks it", e.About)
 		}
 	}
-	if e.Request != nil && m.states.add(e.About) && good && !bytes.Equal(e.Request, t.tx.Bucket(bRequests).Get(number(e.About))) {
+	if e.Request != nil && m.states.add(e.About) && good &&
+		!bytes.Equal(e.Request, t.tx.Bucket(bRequests).Get(number(e.About))) {
 		v.found(fmt.Sprintf("request %d", e.About), "it is not what entry %d says", seq)
 	}
 	if e.Named {
@@ -336,7 +338,8 @@ func (v *verifier) differed(e Entry, d difference) {
 		v.broken(e.Seq, when, e.Time.Format(time.RFC3339), d.What)
 		return
 	}
-	what := fmt.Sprintf(when+"; entry %d acknowledged that at %s", e.Time.Format(time.RFC3339), d.What, by.Seq, by.Time.Format(time.RFC3339))
+	what := fmt.Sprintf(when+"; entry %d acknowledged that at %s", e.Time.Format(time.RFC3339), d.What, by.Seq,
+		by.Time.Format(time.RFC3339))
 	v.out.Known = append(v.out.Known, Break{fmt.Sprintf("entry %d", e.Seq), what})
 }
 

@@ -21,7 +21,8 @@ func TestVerifyBusy(t *testing.T) {
 				default:
 				}
 				run(t, l, &crew{}, asks(down+fmt.Sprintf("/%d/%d", n, i%7), recrawl+"/n"))
-				if _, _, err := l.AddCredential(fmt.Sprintf("c%d-%d", n, i), []string{origin}, l.o.Now().AddDate(1, 0, 0)); err != nil {
+				if _, _, err := l.AddCredential(fmt.Sprintf("c%d-%d", n, i), []string{origin},
+					l.o.Now().AddDate(1, 0, 0)); err != nil {
 					t.Error(err)
 				}
 			}

@@ -66,7 +66,8 @@ func (v *verifier) requests() error {
 		}
 		switch kept := t.tx.Bucket(bOpen).Get(k); {
 		case (kept != nil) != r.open():
-			v.found(where, "the list of those about which something is to be done %s it", map[bool]string{true: "should not have", false: "lacks"}[kept != nil])
+			v.found(where, "the list of those about which something is to be done %s it",
+				map[bool]string{true: "should not have", false: "lacks"}[kept != nil])
 		case kept != nil && !bytes.Equal(kept, r.brief().bytes()):
 			v.found(where, "the list of those about which something is to be done says something else of it")
 		}

@@ -46,7 +46,8 @@ func lived(t *testing.T, path string, o Options) *Ledger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, s := range []Submission{{By: &by, Action: "take-down", URL: site + "/z", Key: "1"}, {Action: "take-down", URL: site + "/o"},
+	for i, s := range []Submission{{By: &by, Action: "take-down", URL: site + "/z", Key: "1"},
+		{Action: "take-down", URL: site + "/o"},
 		{By: &by, Action: "take-down", URL: "http://other.example/", Key: "2"}} {
 		if _, _, err := l.Submit(s); (err != nil) != (i == 2) {
 			t.Fatal(i, err)
@@ -265,7 +266,8 @@ func TestOlderCopy(t *testing.T) {
 				for range 2 {
 					l := openWith(t, path, o)
 					run(t, l, &crew{}, asks(down+"/more"))
-					if got := breaks(t, l); !strings.Contains(got, "when the ledger was opened") || strings.Contains(got, "\n") {
+					if got := breaks(t, l); !strings.Contains(got, "when the ledger was opened") ||
+						strings.Contains(got, "\n") {
 						t.Error(got)
 					}
 					l.Close()
@@ -276,7 +278,8 @@ func TestOlderCopy(t *testing.T) {
 	}
 }
 
-// acknowledged has the operator acknowledge the one entry of a ledger that differs: from then on it is shown, and no break.
+// acknowledged has the operator acknowledge the one entry of a ledger that differs: from then on it
+// is shown, and no break.
 func acknowledged(t *testing.T, path string, o Options) {
 	t.Helper()
 	l := openWith(t, path, o)
@@ -423,7 +426,8 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
-// A key that begins, changes or ends is noted; what one key signed is not taken for what another did.
+// A key that begins, changes or ends is noted; what one key signed is not taken for what another
+// did.
 func TestKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "actions.db")
 	lived(t, path, Options{}).Close()
@@ -435,7 +439,9 @@ func TestKeys(t *testing.T) {
 			t.Fatalf("%+v, %v", v, err)
 		}
 		if key != nil {
-			if v.Signed.Key != thumbprint(l.PublicKey()) || v.Signed.Since < since || v.Head.signedBy(l.PublicKey()) != nil || v.Head.signedBy(operatorKey(3).Public().(ed25519.PublicKey)) == nil {
+			if v.Signed.Key != thumbprint(l.PublicKey()) || v.Signed.Since < since ||
+				v.Head.signedBy(l.PublicKey()) != nil ||
+				v.Head.signedBy(operatorKey(3).Public().(ed25519.PublicKey)) == nil {
 				t.Errorf("%+v %+v", v.Head, v.Signed)
 			}
 			since = v.Signed.Since
@@ -444,7 +450,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// A request of a large ledger is found without reading it all, and checking it takes little memory; see BenchmarkVerify.
+// A request of a large ledger is found without reading it all, and checking it takes little memory;
+// see BenchmarkVerify.
 func BenchmarkVerify(b *testing.B) {
 	l, err := Open(filepath.Join(b.TempDir(), "actions.db"), Options{})
 	if err != nil {
@@ -457,7 +464,8 @@ func BenchmarkVerify(b *testing.B) {
 	for from := range rows / maxRows {
 		err := l.update(func(t *txn) error {
 			for i := range maxRows {
-				r := Request{Action: "take-down", URL: fmt.Sprintf("%s/%08d", site, from*maxRows+i), Origin: origin, Source: strings.Repeat("s", 100), State: Due, Asked: t.now, Standing: true}
+				r := Request{Action: "take-down", URL: fmt.Sprintf("%s/%08d", site, from*maxRows+i), Origin: origin,
+					Source: strings.Repeat("s", 100), State: Due, Asked: t.now, Standing: true}
 				if err := t.note("due", &r); err != nil {
 					return err
 				}

@@ -13,10 +13,11 @@ func TestForms(t *testing.T) {
 		"http://u:p@example.com:8080/x": {"http://example.com:8080", "example.com:8080", "example.com:8080"},
 		"http://[2001:DB8::1]:99/":      {"http://[2001:db8::1]:99", "[2001:db8::1]:99", "[2001:db8::1]:99"},
 		"http://[::1]/":                 {"http://[::1]", "[::1]:80", "[::1]"},
-		"http://Bücher.example/":        {"http://xn--bcher-kva.example", "xn--bcher-kva.example:80", "xn--bcher-kva.example"},
-		"http://h:0/":                   {"http://h:0", "", "h:0"},
-		"http://h:99999/":               {"", "", ""},
-		"http:///x":                     {"", "", ""},
+		"http://Bücher.example/": {"http://xn--bcher-kva.example", "xn--bcher-kva.example:80",
+			"xn--bcher-kva.example"},
+		"http://h:0/":     {"http://h:0", "", "h:0"},
+		"http://h:99999/": {"", "", ""},
+		"http:///x":       {"", "", ""},
 	} {
 		u, err := url.Parse(raw)
 		if err != nil {
@@ -41,7 +42,8 @@ func TestForms(t *testing.T) {
 
 func TestDomain(t *testing.T) {
 	for host, want := range map[string]string{
-		"a.b.example.co.uk": "example.co.uk", "example.com": "example.com", "localhost": "localhost", "127.0.0.1": "127.0.0.1", "co.uk": "co.uk",
+		"a.b.example.co.uk": "example.co.uk", "example.com": "example.com", "localhost": "localhost",
+		"127.0.0.1": "127.0.0.1", "co.uk": "co.uk",
 	} {
 		if got := Domain(host); got != want {
 			t.Errorf("%s: %s, want %s", host, got, want)

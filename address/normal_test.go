@@ -45,7 +45,8 @@ func TestNormal(t *testing.T) {
 		}
 	}
 	for _, in := range []string{"", "/x", "example.com", "ftp://h/x", "mailto:a@b", "javascript:void(0)", "http:///x",
-		"http:x", "http://h:99999/", "http://h:x/", "http://" + strings.Repeat("a", MaxLength), "//h/x", "http://a\x00b/"} {
+		"http:x", "http://h:99999/", "http://h:x/", "http://" + strings.Repeat("a", MaxLength), "//h/x",
+		"http://a\x00b/"} {
 		if got, err := Normal(in); err == nil {
 			t.Errorf("Normal(%q) = %q; want an error", in, got)
 		}
@@ -53,7 +54,8 @@ func TestNormal(t *testing.T) {
 }
 
 func FuzzNormal(f *testing.F) {
-	for _, s := range []string{"http://h/a/../%2e/b?c%zz#d", "HTTPS://Ü:443//./..", "http://[::1%25eth0]/", "http://h/%"} {
+	for _, s := range []string{"http://h/a/../%2e/b?c%zz#d", "HTTPS://Ü:443//./..", "http://[::1%25eth0]/",
+		"http://h/%"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
@@ -82,7 +84,8 @@ func FuzzNormal(f *testing.F) {
 
 // What is in normal form is taken as it is, and what only looks like it is not.
 func TestAlready(t *testing.T) {
-	for _, raw := range []string{"http://example.com/", "https://example.com:8443/a/b.html?x=1&y=~", "http://127.0.0.1:8080/p//7.html", "http://a/.b"} {
+	for _, raw := range []string{"http://example.com/", "https://example.com:8443/a/b.html?x=1&y=~",
+		"http://127.0.0.1:8080/p//7.html", "http://a/.b"} {
 		u := already(raw)
 		if u == nil {
 			if raw != "http://a/.b" {
@@ -94,9 +97,12 @@ func TestAlready(t *testing.T) {
 			t.Errorf("%s: %#v, want %#v, %v", raw, u, want, err)
 		}
 	}
-	for _, raw := range []string{"http://example.com", "HTTP://example.com/", "http://Example.com/", "http://u@example.com/", "http://example.com:80/",
-		"https://example.com:443/", "http://example.com:/", "http://example.com:08/", "http://example.com:99999/", "http://example.com/a/../b", "http://example.com/%7e",
-		"http://example.com/?", "http://example.com/#x", "http://example.com/a b", "http:///a", "ftp://example.com/", "http://[::1]/", " http://example.com/",
+	for _, raw := range []string{"http://example.com", "HTTP://example.com/", "http://Example.com/",
+		"http://u@example.com/", "http://example.com:80/",
+		"https://example.com:443/", "http://example.com:/", "http://example.com:08/", "http://example.com:99999/",
+		"http://example.com/a/../b", "http://example.com/%7e",
+		"http://example.com/?", "http://example.com/#x", "http://example.com/a b", "http:///a", "ftp://example.com/",
+		"http://[::1]/", " http://example.com/",
 		"http://bücher.example/", "/a", ""} {
 		if u := already(raw); u != nil {
 			t.Errorf("%s is taken as %#v", raw, u)

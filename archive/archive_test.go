@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 
 var noon = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 
-// open opens an archive that is checked and closed when the test ends, and its file checked by bbolt itself.
+// open opens an archive that is checked and closed when the test ends, and its file checked by
+// bbolt itself.
 func open(t testing.TB, dir string, o Options) *Archive {
 	t.Helper()
 	if o.Now == nil {
@@ -57,7 +58,8 @@ func shut(t testing.TB, a *Archive) {
 	if err := a.Close(); err != nil {
 		t.Error("close:", err)
 	}
-	db, err := bolt.Open(filepath.Join(a.dir, "archive.db"), 0o600, &bolt.Options{ReadOnly: true, PreLoadFreelist: true})
+	db, err := bolt.Open(filepath.Join(a.dir, "archive.db"), 0o600,
+		&bolt.Options{ReadOnly: true, PreLoadFreelist: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +84,8 @@ func clean(t testing.TB, a *Archive) {
 }
 
 func deposit(url, text string) Deposit {
-	return Deposit{Resource: Resource{URL: url, Status: 200, MIME: "text/html", Kept: kept.Page{Title: "Title of " + text}}, Fetched: noon,
+	return Deposit{Resource: Resource{URL: url, Status: 200, MIME: "text/html",
+		Kept: kept.Page{Title: "Title of " + text}}, Fetched: noon,
 		Body: []byte("<p>" + text), Header: http.Header{"Content-Type": {"text/html"}}}
 }
 
@@ -124,15 +127,22 @@ func TestRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, Options{})
 	d := Deposit{
-		Resource: Resource{URL: "http://example.com/a", Status: 203, MIME: "text/plain", Kept: kept.Page{Title: "Ein Titel", Index: "kurz"},
+		Resource: Resource{URL: "http://example.com/a", Status: 203, MIME: "text/plain",
+			Kept:     kept.Page{Title: "Ein Titel", Index: "kurz"},
 			Language: "de", ETag: `"x"`, LastModified: "Mon, 05 Jan 2026 11:00:00 GMT",
-			Own: acap.Own{URL: "http://example.com/a", Tags: []acap.Tag{{Source: acap.Meta, Name: "robots", Content: "noindex", Line: 3, Column: 5}},
+			Own: acap.Own{URL: "http://example.com/a",
+				Tags:  []acap.Tag{{Source: acap.Meta, Name: "robots", Content: "noindex", Line: 3, Column: 5}},
 				Marks: []acap.Mark{{Token: "acap:disallow-index", Line: 9, Column: 2, Place: acap.OnHead}}}},
-		Fetched: noon.In(time.FixedZone("x", 3600)), Body: []byte(strings.Repeat("wire bytes\x00\xff", 500)), Truncated: true, Cut: true,
-		Header: http.Header{"Server": {"caf\xe9"}, "Set-Cookie": {"a=1", "b=2"}}, Address: netip.MustParseAddr("2001:db8::1"),
-		Sent: []byte("GET /a HTTP/1.1\r\nHost: example.com\r\n\r\n"), Head: []byte("HTTP/1.1 203 Maybe\r\nserver:caf\xe9\r\n\r\n"),
-		Hops: []Via{{URL: "http://example.com/old", Method: "GET", Proto: "HTTP/1.1", Status: 301, Start: noon, Took: time.Second,
-			Header: http.Header{"Location": {"/a"}}, Sent: []byte("GET /old HTTP/1.1\n\n"), Head: []byte("HTTP/1.1 301 \n\n")}},
+		Fetched: noon.In(time.FixedZone("x", 3600)), Body: []byte(strings.Repeat("wire bytes\x00\xff", 500)),
+		Truncated: true, Cut: true,
+		Header:  http.Header{"Server": {"caf\xe9"}, "Set-Cookie": {"a=1", "b=2"}},
+		Address: netip.MustParseAddr("2001:db8::1"),
+		Sent:    []byte("GET /a HTTP/1.1\r\nHost: example.com\r\n\r\n"),
+		Head:    []byte("HTTP/1.1 203 Maybe\r\nserver:caf\xe9\r\n\r\n"),
+		Hops: []Via{{URL: "http://example.com/old", Method: "GET", Proto: "HTTP/1.1", Status: 301, Start: noon,
+			Took:   time.Second,
+			Header: http.Header{"Location": {"/a"}}, Sent: []byte("GET /old HTTP/1.1\n\n"),
+			Head: []byte("HTTP/1.1 301 \n\n")}},
 		Policy:  PolicyVersion{Origin: "http://example.com", Since: noon.In(time.FixedZone("y", -3600))},
 		Decided: map[acap.Usage]string{acap.Preserve: "http://example.com/robots.txt:4: ACAP-allow-preserve: /"},
 		Aliases: []string{"http://example.com/old", "http://example.com/a"}, Index: true,
@@ -141,9 +151,12 @@ func TestRoundTrip(t *testing.T) {
 	shut(t, a)
 	a = open(t, dir, Options{})
 
-	want := Capture{ID: 1, URL: d.Resource.URL, Version: 1, Fetched: noon, Status: 203, MIME: "text/plain", Digest: got.Digest,
-		Bytes: int64(len(d.Body)), Payload: got.Digest, Truncated: true, Cut: true, Current: true, Address: d.Address, Header: d.Header, Sent: d.Sent, Head: d.Head,
-		Hops: d.Hops, Policy: PolicyVersion{Origin: "http://example.com", Since: noon}, Own: d.Resource.Own, Decided: d.Decided}
+	want := Capture{ID: 1, URL: d.Resource.URL, Version: 1, Fetched: noon, Status: 203, MIME: "text/plain",
+		Digest: got.Digest,
+		Bytes:  int64(len(d.Body)), Payload: got.Digest, Truncated: true, Cut: true, Current: true, Address: d.Address,
+		Header: d.Header, Sent: d.Sent, Head: d.Head,
+		Hops: d.Hops, Policy: PolicyVersion{Origin: "http://example.com", Since: noon}, Own: d.Resource.Own,
+		Decided: d.Decided}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("Receive gave\n%+v, want\n%+v", got, want)
 	}
@@ -181,7 +194,8 @@ func TestBodies(t *testing.T) {
 	if c := put(t, a, d); c.ID != 0 {
 		t.Errorf("a deposit without a body made capture %d", c.ID)
 	}
-	if r := resource(t, a, d.Resource.URL); !r.FirstPreserved.IsZero() || !r.FirstCrawled.Equal(noon) || r.Kept.Title == "" {
+	if r := resource(t, a, d.Resource.URL); !r.FirstPreserved.IsZero() || !r.FirstCrawled.Equal(noon) ||
+		r.Kept.Title == "" {
 		t.Errorf("resource %+v", r)
 	}
 	if _, err := a.Body(99); !errors.Is(err, ErrNotHeld) {
@@ -274,7 +288,8 @@ func TestIterate(t *testing.T) {
 	var urls []string
 	err := a.Each(func(r Resource) error {
 		urls = append(urls, r.URL)
-		return a.Update(context.Background(), r.URL, func(r *Resource) { r.Kept.Index = "seen" }) // writing while iterating
+		// writing while iterating
+		return a.Update(context.Background(), r.URL, func(r *Resource) { r.Kept.Index = "seen" })
 	})
 	if err != nil || len(urls) != 640 || !slices.IsSorted(urls) {
 		t.Fatalf("%d URLs, %v", len(urls), err)
@@ -330,7 +345,8 @@ func TestAliases(t *testing.T) {
 	leads("a", "a")
 	at("b") // b answers itself again
 	leads("a2", "b")
-	if n, err := a.Erase(context.Background(), Tombstone{URL: "http://example.com/b", Why: "asked"}); err != nil || n != 2 {
+	if n, err := a.Erase(context.Background(), Tombstone{URL: "http://example.com/b", Why: "asked"}); err != nil ||
+		n != 2 {
 		t.Error(n, err)
 	}
 	leads("a2", "a2")
@@ -409,7 +425,8 @@ func TestClosed(t *testing.T) {
 
 func TestWrongDeposits(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
-	for _, url := range []string{"", "http://example.com/\x00", "http://example.com/\xff", "http://example.com/" + strings.Repeat("a", 20000)} {
+	for _, url := range []string{"", "http://example.com/\x00", "http://example.com/\xff", "http://example.com/" +
+		strings.Repeat("a", 20000)} {
 		if _, err := a.Receive(context.Background(), deposit(url, "x")); err == nil {
 			t.Errorf("%.40q was taken", url)
 		}
@@ -444,7 +461,8 @@ func TestConcurrent(t *testing.T) {
 					return
 				}
 				body, err := a.Body(c.ID)
-				if err != nil && !errors.Is(err, ErrNotHeld) || err == nil && !bytes.Equal(body, []byte("<p>"+fmt.Sprint(i%7))) {
+				if err != nil && !errors.Is(err, ErrNotHeld) || err == nil &&
+					!bytes.Equal(body, []byte("<p>"+fmt.Sprint(i%7))) {
 					t.Errorf("%q, %v", body, err)
 				}
 				switch {
@@ -496,7 +514,8 @@ func TestUpdateAll(t *testing.T) {
 func TestLead(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	ctx := context.Background()
-	d := Deposit{Resource: Resource{URL: "http://example.com/new", Status: 200}, Fetched: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Body: []byte("the mill")}
+	d := Deposit{Resource: Resource{URL: "http://example.com/new", Status: 200},
+		Fetched: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Body: []byte("the mill")}
 	if _, err := a.Receive(ctx, d); err != nil {
 		t.Fatal(err)
 	}
@@ -542,12 +561,14 @@ func TestLead(t *testing.T) {
 	clean(t, a)
 }
 
-// A way has an end, however often a page has moved: an address that is further away is not followed to the wrong one.
+// A way has an end, however often a page has moved: an address that is further away is not followed
+// to the wrong one.
 func TestLongestWay(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	at := func(i int) string { return fmt.Sprint("http://example.com/", i) }
 	const last = longestWay + 1
-	if _, err := a.Receive(context.Background(), Deposit{Resource: Resource{URL: at(last)}, Fetched: time.Now(), Body: []byte("here"),
+	if _, err := a.Receive(context.Background(), Deposit{Resource: Resource{URL: at(last)}, Fetched: time.Now(),
+		Body:    []byte("here"),
 		Aliases: []string{at(0)}}); err != nil {
 		t.Fatal(err)
 	}
@@ -555,12 +576,14 @@ func TestLongestWay(t *testing.T) {
 	for i := range last + 1 {
 		way = append(way, at(i))
 	}
-	if err := a.do(context.Background(), 0, func(tx *txn) error { return tx.putAliases(at(last), way[:last]) }); err != nil {
+	if err := a.do(context.Background(), 0,
+		func(tx *txn) error { return tx.putAliases(at(last), way[:last]) }); err != nil {
 		t.Fatal(err)
 	}
 	for from, end := range map[int]string{0: "", 1: at(last), last: at(last)} {
 		switch got, err := a.Resolve(at(from)); {
-		case end == "" && (!errors.Is(err, errWay) || errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), at(from))):
+		case end == "" && (!errors.Is(err, errWay) || errors.Is(err, ErrCorrupt) ||
+			!strings.Contains(err.Error(), at(from))):
 			t.Errorf("from %d: %s, %v", from, got, err)
 		case end != "" && (got != end || err != nil):
 			t.Errorf("from %d: %s, %v", from, got, err)
@@ -568,7 +591,8 @@ func TestLongestWay(t *testing.T) {
 	}
 }
 
-// Of several redirects each leads to the next: what ends at one of them ends for those that led to it (X66).
+// Of several redirects each leads to the next: what ends at one of them ends for those that led to
+// it (X66).
 func TestWay(t *testing.T) {
 	ctx, at := context.Background(), func(s string) (list []string) {
 		for path := range strings.FieldsSeq(s) {
@@ -580,7 +604,8 @@ func TestWay(t *testing.T) {
 	for i, leads := range []string{"1 2 3", "x 2 3", "back 1 back 3", "self self 3", "page 4"} {
 		way := at(leads)
 		last := len(way) - 1
-		d := Deposit{Resource: Resource{URL: way[last]}, Fetched: time.Date(2026, 3, 1, i, 0, 0, 0, time.UTC), Body: []byte(leads), Aliases: way[:last]}
+		d := Deposit{Resource: Resource{URL: way[last]}, Fetched: time.Date(2026, 3, 1, i, 0, 0, 0, time.UTC),
+			Body: []byte(leads), Aliases: way[:last]}
 		if _, err := a.Receive(ctx, d); err != nil {
 			t.Fatal(err)
 		}
@@ -601,12 +626,14 @@ func TestWay(t *testing.T) {
 	check("2 is erased", "1 back 3", "2", "x", "self 3")
 	for i := range 100 { // in time a page can move as often as it likes
 		from, to := fmt.Sprint("http://example.com/", 3+i), fmt.Sprint("http://example.com/", 4+i)
-		d := Deposit{Resource: Resource{URL: to}, Fetched: time.Date(2026, 3, 2, 0, i, 0, 0, time.UTC), Body: []byte(to), Aliases: []string{from}}
+		d := Deposit{Resource: Resource{URL: to}, Fetched: time.Date(2026, 3, 2, 0, i, 0, 0, time.UTC),
+			Body: []byte(to), Aliases: []string{from}}
 		if _, err := a.Receive(ctx, d); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, err := a.Way("http://example.com/1"); err != nil || len(got) != 103 || got[102] != "http://example.com/103" {
+	if got, err := a.Way("http://example.com/1"); err != nil || len(got) != 103 ||
+		got[102] != "http://example.com/103" {
 		t.Errorf("%d, %v", len(got), err)
 	}
 	if problems, err := a.Verify(ctx); len(problems) > 0 || err != nil {

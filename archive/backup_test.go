@@ -33,7 +33,8 @@ func (c copies) restore(t testing.TB) (dir string) {
 	return dir
 }
 
-// A backup holds what was held at one instant, sizes told before, whatever happens while it is made.
+// A backup holds what was held at one instant, sizes told before, whatever happens while it is
+// made.
 func TestBackup(t *testing.T) {
 	dir := t.TempDir()
 	quays, _ := harbour(t, dir)
@@ -107,7 +108,8 @@ func TestBackupWithoutKeys(t *testing.T) {
 	open(t, files.restore(t), Options{})
 }
 
-// Backups that are made while others write and erase are whole, hold all that was acknowledged before, and nothing that was erased.
+// Backups that are made while others write and erase are whole, hold all that was acknowledged
+// before, and nothing that was erased.
 func TestBackupMeanwhile(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	ctx, stop := context.WithCancel(t.Context())
@@ -163,7 +165,10 @@ func TestBackupStops(t *testing.T) {
 		t.Error(err)
 	}
 	full := errors.New("no space left")
-	if _, err := a.Backup(t.Context(), nil, func(string, int64) (io.Writer, error) { return nil, full }); !errors.Is(err, full) {
+	if _, err := a.Backup(t.Context(), nil, func(string, int64) (io.Writer, error) {
+		return nil,
+			full
+	}); !errors.Is(err, full) {
 		t.Error(err)
 	}
 	put(t, a, deposit(quay, "four")) // nothing is held up
@@ -188,10 +193,11 @@ func BenchmarkBackup(b *testing.B) {
 	var bytes int64
 	for b.Loop() {
 		start := time.Now()
-		_, err := a.Backup(b.Context(), func() { waited += time.Since(start) }, func(_ string, size int64) (io.Writer, error) {
-			bytes += size
-			return io.Discard, nil
-		})
+		_, err := a.Backup(b.Context(), func() { waited += time.Since(start) },
+			func(_ string, size int64) (io.Writer, error) {
+				bytes += size
+				return io.Discard, nil
+			})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -20,8 +20,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/coding"
 )
 
-// sample makes a page of about 20 KB that packs like one: a third of it is markup, and its words are as uneven as a
-// language's (Zipf).
+// sample makes a page of about 20 KB that packs like one: a third of it is markup, and its words
+// are as uneven as a language's (Zipf).
 func sample(rnd *rand.Rand) []byte {
 	zipf := rand.NewZipf(rnd, 1.1, 8, uint64(len(vocabulary)-1))
 	words := func(n int) string {
@@ -32,12 +32,15 @@ func sample(rnd *rand.Rand) []byte {
 		return strings.Join(list, " ")
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title></head><body>\n<ul class=\"menu\">\n", words(6))
+	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta "+
+		"charset=\"utf-8\"><title>%s</title></head><body>\n<ul class=\"menu\">\n", words(6))
 	for range 40 {
-		fmt.Fprintf(&b, "<li class=\"menu-item\"><a class=\"menu-link\" href=\"/section/%s/%d.html\">%s</a></li>\n", words(1), rnd.IntN(9999), words(2))
+		fmt.Fprintf(&b, "<li class=\"menu-item\"><a class=\"menu-link\" href=\"/section/%s/%d.html\">%s</a></li>\n",
+			words(1), rnd.IntN(9999), words(2))
 	}
 	for b.Len() < 20<<10 {
-		fmt.Fprintf(&b, "<p class=\"paragraph\">%s <a href=\"/articles/%d.html\">%s</a> %s.</p>\n", words(40), rnd.IntN(99999), words(3), words(20))
+		fmt.Fprintf(&b, "<p class=\"paragraph\">%s <a href=\"/articles/%d.html\">%s</a> %s.</p>\n", words(40),
+			rnd.IntN(99999), words(3), words(20))
 	}
 	return []byte(b.String())
 }
@@ -82,9 +85,13 @@ func fill(b *testing.B, a *Archive, n int, page func(i int) Deposit) {
 func fetched(i int, body []byte) Deposit {
 	d := deposit(fmt.Sprintf("http://h%d.example/articles/%d.html", i%50, i), "x")
 	d.Body, d.Index = body, true
-	d.Sent = fmt.Appendf(nil, "GET /articles/%d.html HTTP/1.1\r\nHost: h%d.example\r\nUser-Agent: gazer/1.0 (+https://gazer.example/bot)\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n\r\n", i, i%50)
-	d.Header = http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Server": {"nginx/1.24.0"}, "Date": {"Sat, 21 Nov 2026 12:00:00 GMT"},
-		"Etag": {fmt.Sprintf(`"%x"`, i*7919)}, "Last-Modified": {"Fri, 20 Nov 2026 08:31:00 GMT"}, "Vary": {"Accept-Encoding"}, "Content-Length": {fmt.Sprint(len(body))}}
+	d.Sent = fmt.Appendf(nil,
+		"GET /articles/%d.html HTTP/1.1\r\nHost: h%d.example\r\nUser-Agent: gazer/1.0 "+
+			"(+https://gazer.example/bot)\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n\r\n", i, i%50)
+	d.Header = http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Server": {"nginx/1.24.0"},
+		"Date": {"Sat, 21 Nov 2026 12:00:00 GMT"},
+		"Etag": {fmt.Sprintf(`"%x"`, i*7919)}, "Last-Modified": {"Fri, 20 Nov 2026 08:31:00 GMT"},
+		"Vary": {"Accept-Encoding"}, "Content-Length": {fmt.Sprint(len(body))}}
 	head := bytes.NewBufferString("HTTP/1.1 200 OK\r\n")
 	_ = d.Header.Write(head)
 	d.Head = append(head.Bytes(), "\r\n"...)
@@ -97,7 +104,8 @@ func fetched(i int, body []byte) Deposit {
 	return d
 }
 
-// numbered gives pages of 20 KB by number, no two the same, as they are or as a gate hands them over that undid gzip.
+// numbered gives pages of 20 KB by number, no two the same, as they are or as a gate hands them
+// over that undid gzip.
 func numbered(b *testing.B, kind string) func(i int) Deposit {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	plain, packed := make([][]byte, 200), make([][]byte, 200)
@@ -143,8 +151,8 @@ func inPortions(b *testing.B, kind string, fn func(list []Deposit)) {
 	b.StopTimer()
 }
 
-// BenchmarkReceive deposits pages. It reports what the bodies take on disk, pages and tree included, for each byte packed. Beside it stands
-// what packing alone takes, on all processors.
+// BenchmarkReceive deposits pages. It reports what the bodies take on disk, pages and tree
+// included, for each byte packed. Beside it stands what packing alone takes, on all processors.
 func BenchmarkReceive(b *testing.B) {
 	for _, kind := range []string{"plain", "gzip"} {
 		b.Run(kind, func(b *testing.B) {
@@ -186,7 +194,8 @@ func report(b *testing.B, a *Archive) {
 	err := a.view(func(tx *bolt.Tx) error {
 		bodies := tx.Bucket(bBodies).Stats()
 		records := tx.Bucket(bCaptures).Stats()
-		b.ReportMetric(float64(bodies.LeafAlloc+bodies.BranchAlloc)/float64(s.Stored-sealRoom*int64(s.Bodies)), "disk/packed")
+		b.ReportMetric(float64(bodies.LeafAlloc+bodies.BranchAlloc)/float64(s.Stored-sealRoom*int64(s.Bodies)),
+			"disk/packed")
 		b.ReportMetric(float64(records.LeafAlloc+records.BranchAlloc)/float64(s.Captures), "record-B")
 		return nil
 	})
@@ -195,7 +204,8 @@ func report(b *testing.B, a *Archive) {
 	}
 }
 
-// BenchmarkBody reads bodies of 20 KB in random order, decoded and as sent. Beside it stands what unpacking alone takes.
+// BenchmarkBody reads bodies of 20 KB in random order, decoded and as sent. Beside it stands what
+// unpacking alone takes.
 func BenchmarkBody(b *testing.B) {
 	for _, c := range []struct {
 		name, kind string
@@ -235,7 +245,8 @@ func BenchmarkBody(b *testing.B) {
 	}
 }
 
-// BenchmarkEachCapture goes through -captures captures, of pages that are short, and reports how much the heap grew meanwhile at most.
+// BenchmarkEachCapture goes through -captures captures, of pages that are short, and reports how
+// much the heap grew meanwhile at most.
 func BenchmarkEachCapture(b *testing.B) {
 	a := open(b, b.TempDir(), Options{})
 	fill(b, a, *many, func(i int) Deposit { return fetched(i, []byte("low water")) })

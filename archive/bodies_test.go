@@ -139,12 +139,14 @@ func sameBodies(ctx context.Context, b Bodies, want map[uint64][]byte) error {
 	return nil
 }
 
-// An archive whose bodies are outside of its file reads, shares, erases, compacts and verifies them as one that has them.
+// An archive whose bodies are outside of its file reads, shares, erases, compacts and verifies them
+// as one that has them.
 func TestBodiesOutside(t *testing.T) {
 	ctx, m := t.Context(), newMemoryBodies()
 	dir := t.TempDir()
 	a := open(t, dir, Options{Bodies: m})
-	one, two := put(t, a, deposit("http://example.com/one", "the same")), put(t, a, deposit("http://example.com/two", "the same"))
+	one, two := put(t, a, deposit("http://example.com/one", "the same")),
+		put(t, a, deposit("http://example.com/two", "the same"))
 	three := put(t, a, deposit("http://example.com/three", "another"))
 	if len(m.ids()) != 2 {
 		t.Errorf("bodies %v", m.ids())
@@ -155,7 +157,8 @@ func TestBodiesOutside(t *testing.T) {
 		}
 	}
 	hasBody(t, a, two.ID, "<p>the same")
-	if n, err := a.Erase(ctx, Tombstone{URL: "http://example.com/one", Why: "asked"}); n != 1 || err != nil || len(m.ids()) != 2 {
+	if n, err := a.Erase(ctx, Tombstone{URL: "http://example.com/one", Why: "asked"}); n != 1 || err != nil ||
+		len(m.ids()) != 2 {
 		t.Errorf("%d erased, bodies %v, %v", n, m.ids(), err)
 	}
 	if _, err := a.Body(one.ID); !errors.Is(err, ErrNotHeld) {
@@ -164,7 +167,8 @@ func TestBodiesOutside(t *testing.T) {
 	compact(t, a)
 	hasBody(t, a, two.ID, "<p>the same")
 
-	// A store that does not answer keeps nothing back: what is erased stays erased, and the body goes when the store answers again.
+	// A store that does not answer keeps nothing back: what is erased stays erased, and the body
+	// goes when the store answers again.
 	m.mu.Lock()
 	m.down = errors.New("no answer")
 	m.mu.Unlock()

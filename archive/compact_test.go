@@ -83,7 +83,8 @@ func TestCompact(t *testing.T) {
 		last = put(t, a, d)
 	}
 	for i := 100; i < 200; i++ { // the last of them, too: its numbers must not be given again
-		if _, err := a.Erase(context.Background(), Tombstone{URL: fmt.Sprint("http://example.com/", i), Why: "take-down"}); err != nil {
+		if _, err := a.Erase(context.Background(), Tombstone{URL: fmt.Sprint("http://example.com/", i),
+			Why: "take-down"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -115,7 +116,8 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// What is written while the file is copied is in the copy, whatever it was: keys of all parts come, change and go, over several pages.
+// What is written while the file is copied is in the copy, whatever it was: keys of all parts come,
+// change and go, over several pages.
 func TestCompactFollows(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
@@ -165,7 +167,8 @@ func TestCompactFollows(t *testing.T) {
 				copying = true
 				compact(t, a)
 				got := dump(t, a.db)
-				for _, m := range []map[string]string{got, want} { // the end of the compaction is a transaction of its own
+				// the end of the compaction is a transaction of its own
+				for _, m := range []map[string]string{got, want} {
 					for k := range m {
 						if strings.HasPrefix(k, "doomed ") || strings.HasPrefix(k, "intents ") {
 							delete(m, k)
@@ -229,7 +232,8 @@ func TestCompactInUse(t *testing.T) {
 	}
 }
 
-// Whoever reads the whole archive when the files are swapped reads on in the old one; the archive goes on without waiting for that.
+// Whoever reads the whole archive when the files are swapped reads on in the old one; the archive
+// goes on without waiting for that.
 func TestCompactUnderReader(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	put(t, a, deposit("http://example.com/1", "one"))
@@ -239,7 +243,8 @@ func TestCompactUnderReader(t *testing.T) {
 			close(reading)
 			<-release
 			wrong, err := spool.CheckPages(context.Background(), a.fileOf(tx), tx.DB().Info().PageSize, uint64(tx.ID()))
-			if len(wrong) > 0 || tx.Bucket(bCaptures).Get(idKey(2)) != nil || tx.Bucket(bCaptures).Get(idKey(1)) == nil {
+			if len(wrong) > 0 || tx.Bucket(bCaptures).Get(idKey(2)) != nil ||
+				tx.Bucket(bCaptures).Get(idKey(1)) == nil {
 				t.Error("the state at the beginning is not what is read", wrong)
 			}
 			return err
@@ -397,7 +402,8 @@ func TestUncompacted(t *testing.T) {
 	pass := func() { now = now.Add(time.Minute) }
 	erase := func(i int) {
 		t.Helper()
-		if _, err := a.Erase(context.Background(), Tombstone{URL: fmt.Sprint("http://example.com/", i), Why: "asked"}); err != nil {
+		if _, err := a.Erase(context.Background(), Tombstone{URL: fmt.Sprint("http://example.com/", i),
+			Why: "asked"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -421,7 +427,8 @@ func TestUncompacted(t *testing.T) {
 	a = open(t, dir, Options{Now: clock})
 	due(noon)
 	failed := errors.New("the index is not compacted")
-	if _, err := a.Compact(context.Background(), nil, func(context.Context) error { return failed }); !errors.Is(err, failed) {
+	if _, err := a.Compact(context.Background(), nil, func(context.Context) error { return failed }); !errors.Is(err,
+		failed) {
 		t.Error(err)
 	}
 	due(noon)
@@ -500,7 +507,8 @@ func TestChanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		gone, fresh, err := trees{f, db.Info().PageSize}.changed(uint64(was.Bucket(name).Root()), uint64(is.Bucket(name).Root()))
+		gone, fresh, err := trees{f, db.Info().PageSize}.changed(uint64(was.Bucket(name).Root()),
+			uint64(is.Bucket(name).Root()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -533,7 +541,8 @@ func TestChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer is.Rollback()
-	_, fresh, err := trees{f, db.Info().PageSize}.changed(uint64(was.Bucket(name).Root()), uint64(is.Bucket(name).Root()))
+	_, fresh, err := trees{f, db.Info().PageSize}.changed(uint64(was.Bucket(name).Root()),
+		uint64(is.Bucket(name).Root()))
 	if err != nil || len(fresh) != 1 {
 		t.Errorf("one record changed, and %d leaves are read, %v", len(fresh), err)
 	}

@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// The test binary runs itself as a child that is killed, or runs out of disk, in the middle of its work.
+// The test binary runs itself as a child that is killed, or runs out of disk, in the middle of its
+// work.
 const (
 	childMode = "ARCHIVE_TEST_CHILD"
 	childDir  = "ARCHIVE_TEST_DIR"
@@ -278,12 +279,14 @@ func TestGroup(t *testing.T) {
 	<-started // the writer is busy: what follows becomes one group
 	for i := range 10 {
 		wg.Go(func() {
-			if _, err := a.Receive(context.Background(), deposit(fmt.Sprint("http://example.com/", i), "x")); err != nil {
+			if _, err := a.Receive(context.Background(), deposit(fmt.Sprint("http://example.com/", i),
+				"x")); err != nil {
 				t.Error(err)
 			}
 		})
 		wg.Go(func() {
-			if err := a.EraseCapture(context.Background(), 1000, Tombstone{Why: "expired"}); !errors.Is(err, ErrNotHeld) {
+			if err := a.EraseCapture(context.Background(), 1000, Tombstone{Why: "expired"}); !errors.Is(err,
+				ErrNotHeld) {
 				t.Error(err)
 			}
 		})

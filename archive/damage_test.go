@@ -78,7 +78,8 @@ func TestNewerFormat(t *testing.T) {
 	}
 }
 
-// An archive in which bytes were changed is refused, or Verify says so, or nothing that can be read is different.
+// An archive in which bytes were changed is refused, or Verify says so, or nothing that can be read
+// is different.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	whole := specimen(t)
@@ -114,7 +115,8 @@ func FuzzDamage(f *testing.F) {
 				file[j] ^= c
 			}
 		}
-		if got, found := damaged(t, map[string][]byte{"archive.db": file, "keys.db": whole["keys.db"]}); !found && got != want {
+		if got, found := damaged(t, map[string][]byte{"archive.db": file, "keys.db": whole["keys.db"]}); !found &&
+			got != want {
 			t.Error("what is read differs, and Verify is content")
 		}
 	})
@@ -151,7 +153,8 @@ func transcript(t testing.TB, files map[string][]byte) string {
 	return text
 }
 
-// damaged opens an archive made of files. It tells whether damage was found, and all that can be read.
+// damaged opens an archive made of files. It tells whether damage was found, and all that can be
+// read.
 func damaged(t testing.TB, files map[string][]byte) (text string, found bool) {
 	dir := t.TempDir()
 	for name, file := range files {
@@ -213,7 +216,8 @@ func TestDamageWhileOpen(t *testing.T) {
 	if problems, err := a.Verify(context.Background()); err != nil || len(problems) == 0 {
 		t.Error("verify:", problems, err)
 	}
-	if _, err := a.Receive(context.Background(), deposit("http://example.com/new", "new")); !errors.Is(err, ErrCorrupt) {
+	if _, err := a.Receive(context.Background(), deposit("http://example.com/new", "new")); !errors.Is(err,
+		ErrCorrupt) {
 		t.Error("write:", err)
 	}
 	if err := a.Close(); err != nil {

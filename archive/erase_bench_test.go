@@ -37,7 +37,8 @@ func filled(b *testing.B, n, size int) *Archive {
 	return a
 }
 
-// BenchmarkErase erases pages of 2 KB of an archive of 100,000 captures, one after another, each until its keys are gone from the disk.
+// BenchmarkErase erases pages of 2 KB of an archive of 100,000 captures, one after another, each
+// until its keys are gone from the disk.
 func BenchmarkErase(b *testing.B) {
 	a := filled(b, 100_000, 2_000)
 	var longest time.Duration
@@ -45,7 +46,9 @@ func BenchmarkErase(b *testing.B) {
 	for b.Loop() {
 		i++
 		start := time.Now()
-		if n, err := a.Erase(context.Background(), Tombstone{URL: fmt.Sprintf("http://h%d.example/articles/%d.html", i%50, i), Why: "asked"}); n != 1 || err != nil {
+		if n, err := a.Erase(context.Background(),
+			Tombstone{URL: fmt.Sprintf("http://h%d.example/articles/%d.html", i%50, i), Why: "asked"}); n != 1 ||
+			err != nil {
 			b.Fatal(n, err)
 		}
 		longest = max(longest, time.Since(start))
@@ -53,12 +56,13 @@ func BenchmarkErase(b *testing.B) {
 	b.ReportMetric(float64(longest.Microseconds())/1000, "ms-longest")
 }
 
-// BenchmarkCompact compacts an archive of 20,000 captures of 20 KB of which every fifth was erased, while pages come in, and tells how long one
-// of them waited at most.
+// BenchmarkCompact compacts an archive of 20,000 captures of 20 KB of which every fifth was erased,
+// while pages come in, and tells how long one of them waited at most.
 func BenchmarkCompact(b *testing.B) {
 	a := filled(b, 20_000, 20_000)
 	for i := 5; i <= 20_000; i += 5 {
-		if _, err := a.Erase(context.Background(), Tombstone{URL: fmt.Sprintf("http://h%d.example/articles/%d.html", i%50, i), Why: "asked"}); err != nil {
+		if _, err := a.Erase(context.Background(),
+			Tombstone{URL: fmt.Sprintf("http://h%d.example/articles/%d.html", i%50, i), Why: "asked"}); err != nil {
 			b.Fatal(err)
 		}
 	}

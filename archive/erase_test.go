@@ -23,7 +23,8 @@ func TestEraseShared(t *testing.T) {
 	if s := stats(t, a); s.Captures != 3 || s.Bodies != 1 {
 		t.Fatalf("%+v", s)
 	}
-	if n, err := a.Erase(ctx, Tombstone{URL: "http://example.com/1", Why: "take-down", Line: "http://example.com/robots.txt:3"}); n != 2 || err != nil {
+	if n, err := a.Erase(ctx, Tombstone{URL: "http://example.com/1", Why: "take-down",
+		Line: "http://example.com/robots.txt:3"}); n != 2 || err != nil {
 		t.Fatal(n, err)
 	}
 	hasBody(t, a, c.ID, "<p>same")
@@ -53,12 +54,14 @@ func TestEraseKeepsDatesOnly(t *testing.T) {
 	put(t, a, d)
 	was := resource(t, a, url)
 	for range 2 { // the second time there is nothing left to do
-		if _, err := a.Erase(ctx, Tombstone{URL: url, Why: "take-down", Line: "http://example.com/robots.txt:3"}); err != nil {
+		if _, err := a.Erase(ctx,
+			Tombstone{URL: url, Why: "take-down", Line: "http://example.com/robots.txt:3"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := Resource{URL: url, FirstCrawled: was.FirstCrawled, FirstIndexed: was.FirstIndexed, FirstPreserved: was.FirstPreserved,
-		LastCrawled: was.LastCrawled, Status: 200, Versions: 1}
+	want := Resource{URL: url, FirstCrawled: was.FirstCrawled, FirstIndexed: was.FirstIndexed,
+		FirstPreserved: was.FirstPreserved,
+		LastCrawled:    was.LastCrawled, Status: 200, Versions: 1}
 	if r := resource(t, a, url); !reflect.DeepEqual(r, want) {
 		t.Errorf("%+v, want %+v", r, want)
 	}
@@ -70,10 +73,12 @@ func TestEraseKeepsDatesOnly(t *testing.T) {
 		t.Fatalf("%+v, %v", stones, err)
 	}
 	stones[0].Keys = nil
-	if !reflect.DeepEqual(stones, []Tombstone{{URL: url, Captures: 1, Aliases: 1, Entry: true, Known: true, When: noon, Why: "take-down", Line: "http://example.com/robots.txt:3"}}) {
+	if !reflect.DeepEqual(stones, []Tombstone{{URL: url, Captures: 1, Aliases: 1, Entry: true, Known: true, When: noon,
+		Why: "take-down", Line: "http://example.com/robots.txt:3"}}) {
 		t.Errorf("%+v", stones)
 	}
-	if n, err := a.Erase(ctx, Tombstone{URL: "http://example.com/never", Why: "take-down"}); n != 0 || err != nil || stats(t, a).Tombstones != 1 {
+	if n, err := a.Erase(ctx, Tombstone{URL: "http://example.com/never", Why: "take-down"}); n != 0 || err != nil ||
+		stats(t, a).Tombstones != 1 {
 		t.Error(n, err)
 	}
 	if c := put(t, a, d); c.Version != 2 || !resource(t, a, url).FirstPreserved.Equal(was.FirstPreserved) {
@@ -105,14 +110,16 @@ func TestEraseCapture(t *testing.T) {
 	}
 }
 
-// What was held cannot be read from the files: not while it is held without the keys, and not with them once it is erased.
+// What was held cannot be read from the files: not while it is held without the keys, and not with
+// them once it is erased.
 func TestSealed(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, Options{})
 	const url = "http://example.com/secret"
 	d := deposit(url, "")
 	d.Body = []byte("unmistakable-body")
-	d.Resource.Kept.Title, d.Resource.Kept.Index, d.Resource.ETag = "unmistakable-title", "unmistakable-excerpt", "unmistakable-etag"
+	d.Resource.Kept.Title, d.Resource.Kept.Index, d.Resource.ETag = "unmistakable-title", "unmistakable-excerpt",
+		"unmistakable-etag"
 	d.Resource.Own.Tags = []acap.Tag{{Name: "robots", Content: "unmistakable-meta"}}
 	d.Header = map[string][]string{"X-A": {"unmistakable-header"}}
 	d.Decided = map[acap.Usage]string{acap.Index: "unmistakable-line"}
@@ -185,7 +192,8 @@ func TestReplacedTextIsGone(t *testing.T) {
 	}
 }
 
-// An erasure that was interrupted between record and key is finished by the next write, and by the next opening.
+// An erasure that was interrupted between record and key is finished by the next write, and by the
+// next opening.
 func TestDestroyLater(t *testing.T) {
 	for _, how := range []string{"next write", "next opening"} {
 		t.Run(how, func(t *testing.T) {
@@ -201,7 +209,8 @@ func TestDestroyLater(t *testing.T) {
 			c := put(t, a, deposit("http://example.com/", "x"))
 			_, slots := sealedThings(t, a, c)
 			fault = full
-			if _, err := a.Erase(context.Background(), Tombstone{URL: "http://example.com/", Why: "take-down"}); !errors.Is(err, full) {
+			if _, err := a.Erase(context.Background(),
+				Tombstone{URL: "http://example.com/", Why: "take-down"}); !errors.Is(err, full) {
 				t.Fatal(err)
 			}
 			if _, err := a.Body(c.ID); !errors.Is(err, ErrNotHeld) {
@@ -223,7 +232,8 @@ func TestDestroyLater(t *testing.T) {
 	}
 }
 
-// sealedThings copies the sealed body of a capture and lists the key slots of body, capture and resource.
+// sealedThings copies the sealed body of a capture and lists the key slots of body, capture and
+// resource.
 func sealedThings(t *testing.T, a *Archive, c Capture) (sealed []byte, slots []uint64) {
 	t.Helper()
 	err := a.view(func(tx *bolt.Tx) error {

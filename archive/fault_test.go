@@ -24,7 +24,8 @@ type history struct {
 	errs    []error
 }
 
-// course deposits, erases and compacts, and goes on whatever fails. Its bodies are shared and not, and pack and do not.
+// course deposits, erases and compacts, and goes on whatever fails. Its bodies are shared and not,
+// and pack and do not.
 func course(a *Archive, say func(format string, args ...any)) *history {
 	h := &history{kept: map[uint64]int{}, erasing: map[uint64]bool{}, erased: map[uint64]bool{}}
 	ctx := context.Background()
@@ -131,7 +132,8 @@ func (h *history) holds(t *testing.T, dir string) {
 				t.Errorf("capture %d of %s has %+v", id, c.URL, c.Hops)
 			}
 			want := coursePicture(i)
-			if p, held, err := a.Picture(c.URL, c.Version); err != nil || held != (c.Current || !want.Other) || held && !bytes.Equal(p.Body, want.Body) {
+			if p, held, err := a.Picture(c.URL, c.Version); err != nil || held != (c.Current || !want.Other) || held &&
+				!bytes.Equal(p.Body, want.Body) {
 				t.Errorf("the thumbnail of capture %d: %v, %v", id, held, err)
 			}
 		}
@@ -146,7 +148,8 @@ func (h *history) holds(t *testing.T, dir string) {
 	shut(t, a) // Verify: no body without a record, no record without a body, no key that nothing needs
 }
 
-// Whichever write fails, once or from then on, nothing that was acknowledged is lost, nothing erased can be read, and no call lies.
+// Whichever write fails, once or from then on, nothing that was acknowledged is lost, nothing
+// erased can be read, and no call lies.
 func TestFaultEverywhere(t *testing.T) {
 	t.Parallel()
 	full := errors.New("no space left on device")
@@ -198,7 +201,8 @@ func TestFaultEverywhere(t *testing.T) {
 	}
 }
 
-// courseChild runs the course in a process that kills itself at a step, or that has no room for files beyond a size.
+// courseChild runs the course in a process that kills itself at a step, or that has no room for
+// files beyond a size.
 func courseChild(mode string) int {
 	_, arg, _ := strings.Cut(mode, " ")
 	n, err := strconv.Atoi(arg)
@@ -237,7 +241,8 @@ func courseChild(mode string) int {
 	return 0
 }
 
-// runCourse runs the course in a child and gives what was told before it ended, and whether it ended by itself.
+// runCourse runs the course in a child and gives what was told before it ended, and whether it
+// ended by itself.
 func runCourse(t *testing.T, dir, mode string) (h *history, whole bool, failed []string) {
 	t.Helper()
 	h = &history{kept: map[uint64]int{}, erasing: map[uint64]bool{}, erased: map[uint64]bool{}}
@@ -287,7 +292,8 @@ func TestKillEverywhere(t *testing.T) {
 	}
 }
 
-// A disk that is full in the middle of a write, at any size of any file, leaves an archive that keeps its word.
+// A disk that is full in the middle of a write, at any size of any file, leaves an archive that
+// keeps its word.
 func TestFullDiskEverywhere(t *testing.T) {
 	t.Parallel()
 	for limit := 100_000; limit < 400_000; limit += 23_456 {

@@ -27,7 +27,8 @@ func FuzzHeader(f *testing.F) {
 			return
 		}
 		packed := packHeader(h)
-		if again, err := unpackHeader(packed); err != nil || !reflect.DeepEqual(again, h) || !bytes.Equal(packHeader(again), packed) {
+		if again, err := unpackHeader(packed); err != nil || !reflect.DeepEqual(again, h) ||
+			!bytes.Equal(packHeader(again), packed) {
 			t.Errorf("%q became %q, %v", h, again, err)
 		}
 	})

@@ -16,7 +16,8 @@ const (
 	right = "http://example.com/right"
 )
 
-// mendAfter finds what is wrong, has fn change the archive, repairs what was found before, and then all.
+// mendAfter finds what is wrong, has fn change the archive, repairs what was found before, and then
+// all.
 func mendAfter(t *testing.T, a *Archive, fn func()) {
 	t.Helper()
 	found, err := a.inspect(t.Context())
@@ -32,7 +33,8 @@ func mendAfter(t *testing.T, a *Archive, fn func()) {
 	}
 }
 
-// A body that was lost and is received again, while that is being repaired, is kept, and stands for what had lost it.
+// A body that was lost and is received again, while that is being repaired, is kept, and stands for
+// what had lost it.
 func TestRepairOfReceivedAgain(t *testing.T) {
 	for _, buried := range []bool{false, true} {
 		dir := t.TempDir()

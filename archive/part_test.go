@@ -8,7 +8,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// What is known of a required resource outlives the process, and goes when it is erased, like what waits for it when that is done.
+// What is known of a required resource outlives the process, and goes when it is erased, like what
+// waits for it when that is done.
 func TestRequiredParts(t *testing.T) {
 	dir, ctx := t.TempDir(), context.Background()
 	a := open(t, dir, Options{})
@@ -81,7 +82,8 @@ func TestRequiredParts(t *testing.T) {
 	known("", Part{})
 }
 
-// A page that was judged by what a resource gave before waits for its next answer, whatever else it waits for.
+// A page that was judged by what a resource gave before waits for its next answer, whatever else it
+// waits for.
 func TestAwaitAfter(t *testing.T) {
 	a, ctx := open(t, t.TempDir(), Options{}), context.Background()
 	const credit, page = "http://a.example/credit", "http://a.example/1"
@@ -115,7 +117,10 @@ func TestAwaitAfter(t *testing.T) {
 
 func TestRepairParts(t *testing.T) {
 	for name, spoil := range map[string]func(tx *bolt.Tx) error{
-		"a record":   func(tx *bolt.Tx) error { return tx.Bucket(bParts).Put([]byte("http://a.example/x"), []byte("?")) },
+		"a record": func(tx *bolt.Tx) error {
+			return tx.Bucket(bParts).Put([]byte("http://a.example/x"),
+				[]byte("?"))
+		},
 		"what waits": func(tx *bolt.Tx) error { return tx.Bucket(bAwaited).Put([]byte("http://a.example/x"), nil) },
 		"one-sided": func(tx *bolt.Tx) error {
 			return tx.Bucket(bAwaited).Put([]byte("http://a.example/x\x00http://a.example/y"), nil)

@@ -11,13 +11,15 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// ledTo is a deposit of url with an answer of each address that led there; in the header of each stands its word.
+// ledTo is a deposit of url with an answer of each address that led there; in the header of each
+// stands its word.
 func ledTo(url string, from ...string) Deposit {
 	d := deposit(url, url)
 	d.Head = []byte("HTTP/1.1 200 OK\r\nX-Own: kept\r\n\r\n")
 	for i, address := range from {
 		h := http.Header{"X-Word": {fmt.Sprint("word", i)}}
-		d.Hops = append(d.Hops, Via{URL: address, Status: 302, Header: h, Sent: []byte("GET " + address), Head: []byte(fmt.Sprint("X-Word: word", i))})
+		d.Hops = append(d.Hops, Via{URL: address, Status: 302, Header: h, Sent: []byte("GET " + address),
+			Head: []byte(fmt.Sprint("X-Word: word", i))})
 	}
 	return d
 }
@@ -36,10 +38,11 @@ func sealedText(t *testing.T, a *Archive, id uint64) (sealed []byte, slot uint64
 	return sealed, slot
 }
 
-// With an address go its answers that are kept with the pages that they led to: their keys at once, all other with compaction. What else is
-// kept of those pages stays.
+// With an address go its answers that are kept with the pages that they led to: their keys at once,
+// all other with compaction. What else is kept of those pages stays.
 func TestEraseHops(t *testing.T) {
-	const url, other, old, mid = "http://example.com/new", "http://example.com/newer", "http://example.com/old", "http://example.com/mid"
+	const url, other, old, mid = "http://example.com/new", "http://example.com/newer", "http://example.com/old",
+		"http://example.com/mid"
 	ctx := context.Background()
 	dir := t.TempDir()
 	a := open(t, dir, Options{})
@@ -61,17 +64,21 @@ func TestEraseHops(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	after, err := a.Capture(c.ID)
-	if err != nil || len(after.Hops) != 1 || after.Hops[0].URL != mid || after.Hops[0].Header.Get("X-Word") != "word1" || string(after.Hops[0].Head) != "X-Word: word1" ||
-		string(after.Hops[0].Sent) != "GET "+mid || after.Header.Get("Content-Type") != "text/html" || !bytes.Contains(after.Head, []byte("X-Own: kept")) {
+	if err != nil || len(after.Hops) != 1 || after.Hops[0].URL != mid ||
+		after.Hops[0].Header.Get("X-Word") != "word1" || string(after.Hops[0].Head) != "X-Word: word1" ||
+		string(after.Hops[0].Sent) != "GET "+mid || after.Header.Get("Content-Type") != "text/html" ||
+		!bytes.Contains(after.Head, []byte("X-Own: kept")) {
 		t.Errorf("%+v, %v", after, err)
 	}
 	if found := r.in(t, dir); slices.Contains(found, "key in keys.db") {
 		t.Errorf("the key is there: %q", found)
 	}
-	if r := receipt(t, a, old); !r.Verified() || len(r.Erasures) != 1 || r.Erasures[0].Hops != 2 || len(r.Erasures[0].Keys) != 1 {
+	if r := receipt(t, a, old); !r.Verified() || len(r.Erasures) != 1 || r.Erasures[0].Hops != 2 ||
+		len(r.Erasures[0].Keys) != 1 {
 		t.Errorf("%+v", r)
 	}
-	if again, err := a.Erase(ctx, Tombstone{URL: old, Why: "asked"}); again != 0 || err != nil || len(receipt(t, a, old).Erasures) != 1 {
+	if again, err := a.Erase(ctx, Tombstone{URL: old, Why: "asked"}); again != 0 || err != nil ||
+		len(receipt(t, a, old).Erasures) != 1 {
 		t.Error(again, err)
 	}
 	hasBody(t, a, c.ID, "<p>"+url)
@@ -93,7 +100,8 @@ func TestEraseHops(t *testing.T) {
 	}
 }
 
-// What cannot be read is neither changed nor forgotten: the receipt tells of it, and so does Verify.
+// What cannot be read is neither changed nor forgotten: the receipt tells of it, and so does
+// Verify.
 func TestEraseHopsUnreadable(t *testing.T) {
 	const url, old = "http://example.com/new", "http://example.com/old"
 	ctx := context.Background()
@@ -136,15 +144,19 @@ func TestEraseHopsUnreadable(t *testing.T) {
 func TestRepairPassed(t *testing.T) {
 	const url, old = "http://example.com/new", "http://example.com/old"
 	for name, spoil := range map[string]func(b *bolt.Bucket, id uint64) error{
-		"lost":                func(b *bolt.Bucket, id uint64) error { return b.Delete(passedKey(old, id)) },
-		"of another":          func(b *bolt.Bucket, id uint64) error { return b.Put(passedKey("http://example.com/x", id), nil) },
+		"lost": func(b *bolt.Bucket, id uint64) error { return b.Delete(passedKey(old, id)) },
+		"of another": func(b *bolt.Bucket,
+			id uint64) error {
+			return b.Put(passedKey("http://example.com/x", id), nil)
+		},
 		"a capture not known": func(b *bolt.Bucket, id uint64) error { return b.Put(passedKey(old, id+1), nil) },
 		"what is no record":   func(b *bolt.Bucket, _ uint64) error { return b.Put([]byte("x"), nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := open(t, t.TempDir(), Options{})
 			c := put(t, a, ledTo(url, old))
-			if err := a.do(context.Background(), 0, func(t *txn) error { return spoil(t.tx.Bucket(bPassed), c.ID) }); err != nil {
+			if err := a.do(context.Background(), 0,
+				func(t *txn) error { return spoil(t.tx.Bucket(bPassed), c.ID) }); err != nil {
 				t.Fatal(err)
 			}
 			problems, err := a.Verify(context.Background())

@@ -21,7 +21,8 @@ func TestPast(t *testing.T) {
 
 	// Nothing was known: it is the current version, but found from now on only.
 	c := put(t, a, past(10, "ten"))
-	if r := resource(t, a, url); !c.Current || r.Current != c.ID || !r.LastCrawled.Equal(day(10)) || !r.FirstCrawled.Equal(day(10)) ||
+	if r := resource(t, a, url); !c.Current || r.Current != c.ID || !r.LastCrawled.Equal(day(10)) ||
+		!r.FirstCrawled.Equal(day(10)) ||
 		!r.FirstPreserved.Equal(day(10)) || !r.FirstIndexed.Equal(clock) || !r.Indexed {
 		t.Errorf("%+v", r)
 	}
@@ -56,14 +57,16 @@ func TestPast(t *testing.T) {
 		t.Errorf("%v, %v", order, err)
 	}
 	// One of after the last crawl is the current version.
-	if c := put(t, a, past(70, "seventy")); !c.Current || resource(t, a, url).Current != c.ID || resource(t, a, url).Status != 203 {
+	if c := put(t, a, past(70, "seventy")); !c.Current || resource(t, a, url).Current != c.ID ||
+		resource(t, a, url).Status != 203 {
 		t.Errorf("%+v", c)
 	}
 	// Dates alone, without a body.
 	d = past(1, "")
 	d.Body, d.Resource.FirstIndexed = nil, day(2)
 	put(t, a, d)
-	if r := resource(t, a, url); !r.FirstCrawled.Equal(day(1)) || !r.FirstPreserved.Equal(day(3)) || !r.FirstIndexed.Equal(day(2)) || r.Versions != 5 {
+	if r := resource(t, a, url); !r.FirstCrawled.Equal(day(1)) || !r.FirstPreserved.Equal(day(3)) ||
+		!r.FirstIndexed.Equal(day(2)) || r.Versions != 5 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -33,7 +33,8 @@ func pictures(t *testing.T, a *Archive, url string) map[int]string {
 	return list
 }
 
-// A thumbnail goes with the version that it is of; one of another resource with the next, and one without a copy too.
+// A thumbnail goes with the version that it is of; one of another resource with the next, and one
+// without a copy too.
 func TestPictures(t *testing.T) {
 	const url = "http://example.com/a"
 	ctx := context.Background()
@@ -74,19 +75,30 @@ func TestPictures(t *testing.T) {
 		want  map[int]string
 	}{
 		{"of a version", []func(*Archive) error{receive(littlePicture("one", false), true)}, map[int]string{1: "one"}},
-		{"of each version", []func(*Archive) error{receive(littlePicture("one", false), true), receive(littlePicture("two", false), true)}, map[int]string{1: "one", 2: "two"}},
-		{"of another resource", []func(*Archive) error{receive(littlePicture("one", true), true), receive(littlePicture("two", true), true)}, map[int]string{2: "two"}},
-		{"without a copy", []func(*Archive) error{receive(littlePicture("one", false), false), receive(littlePicture("two", false), false)}, map[int]string{0: "two"}},
-		{"without a copy, then with one", []func(*Archive) error{receive(littlePicture("one", false), false), receive(nil, true)}, nil},
-		{"of a version, then without a copy", []func(*Archive) error{receive(littlePicture("one", false), true), receive(littlePicture("two", false), false)}, map[int]string{0: "two", 1: "one"}},
-		{"renewed", []func(*Archive) error{receive(littlePicture("one", false), true), renew(2, littlePicture("again", true))}, map[int]string{1: "again"}},
+		{"of each version", []func(*Archive) error{receive(littlePicture("one", false), true),
+			receive(littlePicture("two", false), true)}, map[int]string{1: "one", 2: "two"}},
+		{"of another resource", []func(*Archive) error{receive(littlePicture("one", true), true),
+			receive(littlePicture("two", true), true)}, map[int]string{2: "two"}},
+		{"without a copy", []func(*Archive) error{receive(littlePicture("one", false), false),
+			receive(littlePicture("two", false), false)}, map[int]string{0: "two"}},
+		{"without a copy, then with one", []func(*Archive) error{receive(littlePicture("one", false), false),
+			receive(nil, true)}, nil},
+		{"of a version, then without a copy", []func(*Archive) error{receive(littlePicture("one", false), true),
+			receive(littlePicture("two", false), false)}, map[int]string{0: "two", 1: "one"}},
+		{"renewed", []func(*Archive) error{receive(littlePicture("one", false), true),
+			renew(2, littlePicture("again", true))}, map[int]string{1: "again"}},
 		{"renewed without one", []func(*Archive) error{receive(littlePicture("one", false), true), renew(2, nil)}, nil},
 		{"replaced", []func(*Archive) error{receive(littlePicture("one", false), true), replace}, nil},
-		{"a version erased", []func(*Archive) error{receive(littlePicture("one", false), true), receive(littlePicture("two", false), true), eraseCapture(2)}, map[int]string{2: "two"}},
-		{"the current version erased", []func(*Archive) error{receive(littlePicture("one", false), true), receive(littlePicture("two", false), true), eraseCapture(3)}, map[int]string{1: "one"}},
-		{"erased", []func(*Archive) error{receive(littlePicture("one", false), true), receive(littlePicture("two", false), false), erase}, nil},
-		{"erased alone", []func(*Archive) error{receive(littlePicture("one", false), true), func(a *Archive) error { return a.ErasePicture(ctx, url, 1) }}, nil},
-		{"one that is not held", []func(*Archive) error{func(a *Archive) error { return a.ErasePicture(ctx, url, 1) }}, nil},
+		{"a version erased", []func(*Archive) error{receive(littlePicture("one", false), true),
+			receive(littlePicture("two", false), true), eraseCapture(2)}, map[int]string{2: "two"}},
+		{"the current version erased", []func(*Archive) error{receive(littlePicture("one", false), true),
+			receive(littlePicture("two", false), true), eraseCapture(3)}, map[int]string{1: "one"}},
+		{"erased", []func(*Archive) error{receive(littlePicture("one", false), true),
+			receive(littlePicture("two", false), false), erase}, nil},
+		{"erased alone", []func(*Archive) error{receive(littlePicture("one", false), true),
+			func(a *Archive) error { return a.ErasePicture(ctx, url, 1) }}, nil},
+		{"one that is not held", []func(*Archive) error{func(a *Archive) error { return a.ErasePicture(ctx, url, 1) }},
+			nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -126,7 +138,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// Nothing of a thumbnail that was erased stands in any file: at once not its key, and after compaction nothing, not even sealed.
+// Nothing of a thumbnail that was erased stands in any file: at once not its key, and after
+// compaction nothing, not even sealed.
 func TestNothingRemainsOfPictures(t *testing.T) {
 	const url = "http://example.com/a"
 	ctx := context.Background()
@@ -183,12 +196,14 @@ func TestRepairPictures(t *testing.T) {
 		spoil func(tx *bolt.Tx) error
 		want  map[int]string
 	}{
-		{"a record that cannot be read", func(tx *bolt.Tx) error { return garble(tx, bPictures, versionKey(url, 1)) }, map[int]string{0: "none"}},
+		{"a record that cannot be read", func(tx *bolt.Tx) error { return garble(tx, bPictures, versionKey(url, 1)) },
+			map[int]string{0: "none"}},
 		{"a picture of no version", func(tx *bolt.Tx) error {
 			b := tx.Bucket(bPictures)
 			return errors.Join(b.Put(versionKey(url, 7), []byte("?")), b.Put([]byte("x"), []byte("?")))
 		}, map[int]string{0: "none", 1: "one"}},
-		{"a version that is lost", func(tx *bolt.Tx) error { return tx.Bucket(bCaptures).Delete(idKey(1)) }, map[int]string{0: "none"}},
+		{"a version that is lost", func(tx *bolt.Tx) error { return tx.Bucket(bCaptures).Delete(idKey(1)) },
+			map[int]string{0: "none"}},
 		{"all of a page that is lost", func(tx *bolt.Tx) error {
 			return errors.Join(tx.Bucket(bCaptures).Delete(idKey(1)), tx.Bucket(bResources).Delete([]byte(url)))
 		}, nil},

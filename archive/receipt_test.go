@@ -35,7 +35,8 @@ func TestReceipt(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := receipt(t, a, url)
-	if r.Verified() || len(r.Left) != 4 || len(r.Erasures) != 1 || r.Erasures[0].Version != 1 || len(r.Erasures[0].Keys) != 2 {
+	if r.Verified() || len(r.Left) != 4 || len(r.Erasures) != 1 || r.Erasures[0].Version != 1 ||
+		len(r.Erasures[0].Keys) != 2 {
 		t.Errorf("one version was erased, and the other is held, with what is known, an entry and an alias: %+v", r)
 	}
 	for _, slot := range slots[:2] {
@@ -47,7 +48,8 @@ func TestReceipt(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = receipt(t, a, url)
-	if !r.Verified() || len(r.Erasures) != 2 || len(r.Erasures[1].Keys) != 2 { // capture and record; the body is of another URL, too
+	// capture and record; the body is of another URL, too
+	if !r.Verified() || len(r.Erasures) != 2 || len(r.Erasures[1].Keys) != 2 {
 		t.Errorf("%+v", r)
 	}
 	hasBody(t, a, two.ID+1, "<p>two")
@@ -97,7 +99,8 @@ func TestReceiptLooks(t *testing.T) {
 	}
 }
 
-// What was erased is in the files until they are written anew, whatever the clock says, and at once where a publisher asks for it then.
+// What was erased is in the files until they are written anew, whatever the clock says, and at once
+// where a publisher asks for it then.
 func TestReceiptPending(t *testing.T) {
 	now := noon
 	a := open(t, t.TempDir(), Options{Now: func() time.Time { return now }})

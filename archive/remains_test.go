@@ -15,7 +15,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// remains is what could be found of something that was held: as it was, as it was sealed, its keys, its digest.
+// remains is what could be found of something that was held: as it was, as it was sealed, its keys,
+// its digest.
 type remains map[string][]byte
 
 // of adds what stands in the files of a capture, and of the resource that it is of.
@@ -87,8 +88,8 @@ func (r remains) whole(t *testing.T, dir string) {
 	}
 }
 
-// Nothing of what was erased stands in any file after compaction, open or closed, not even sealed; and before it no key. What was
-// never erased is there all the time.
+// Nothing of what was erased stands in any file after compaction, open or closed, not even sealed;
+// and before it no key. What was never erased is there all the time.
 func TestNothingRemains(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

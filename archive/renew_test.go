@@ -18,8 +18,10 @@ func TestRenew(t *testing.T) {
 	a := open(t, dir, Options{})
 	const url, alias = "http://quay.example/a", "http://quay.example/old"
 	deposit := func(days int, etag string) Deposit {
-		return Deposit{Resource: Resource{URL: url, Status: 200, MIME: "text/html", ETag: etag, Own: acap.Own{URL: url}}, Fetched: noon.AddDate(0, 0, days),
-			Header: http.Header{"Etag": {etag}, "Content-Type": {"text/html"}}, Decided: map[acap.Usage]string{acap.Preserve: etag}}
+		return Deposit{Resource: Resource{URL: url, Status: 200, MIME: "text/html", ETag: etag,
+			Own: acap.Own{URL: url}}, Fetched: noon.AddDate(0, 0, days),
+			Header:  http.Header{"Etag": {etag}, "Content-Type": {"text/html"}},
+			Decided: map[acap.Usage]string{acap.Preserve: etag}}
 	}
 	receive := func(d Deposit, body string) Capture {
 		t.Helper()
@@ -57,7 +59,8 @@ func TestRenew(t *testing.T) {
 	}
 	check()
 	r, _, err := a.Resource(url)
-	if err != nil || !r.FirstCrawled.Equal(noon) || !r.FirstPreserved.Equal(noon) || !r.LastCrawled.Equal(d.Fetched) || r.Versions != 2 || r.ETag != "3" || r.Indexed {
+	if err != nil || !r.FirstCrawled.Equal(noon) || !r.FirstPreserved.Equal(noon) || !r.LastCrawled.Equal(d.Fetched) ||
+		r.Versions != 2 || r.ETag != "3" || r.Indexed {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if to, err := a.Resolve(alias); to != url || err != nil {
@@ -68,7 +71,8 @@ func TestRenew(t *testing.T) {
 	}
 
 	// An intent is logged where the index has something to do.
-	for _, c := range []struct{ indexed, entry, logged bool }{{true, false, true}, {true, false, false}, {true, true, true}, {false, false, true}, {false, false, false}} {
+	for _, c := range []struct{ indexed, entry, logged bool }{{true, false, true}, {true, false, false},
+		{true, true, true}, {false, false, true}, {false, false, false}} {
 		d.Index = c.indexed
 		if err := a.Renew(ctx, current.ID, d, c.entry); err != nil {
 			t.Fatal(err)
@@ -119,7 +123,8 @@ func TestRenewFails(t *testing.T) {
 		return nil
 	}})
 	const url = "http://quay.example/a"
-	d := Deposit{Resource: Resource{URL: url, Status: 200, ETag: "1"}, Fetched: noon, Body: []byte("x"), Header: http.Header{"Etag": {"1"}}}
+	d := Deposit{Resource: Resource{URL: url, Status: 200, ETag: "1"}, Fetched: noon, Body: []byte("x"),
+		Header: http.Header{"Etag": {"1"}}}
 	c, err := a.Receive(ctx, d)
 	if err != nil {
 		t.Fatal(err)

@@ -32,14 +32,16 @@ const (
 	crane = "http://example.com/crane" // its body was sent encoded
 )
 
-// harbour fills dir with an archive that holds a little of everything, and gives the captures of quay and pier.
+// harbour fills dir with an archive that holds a little of everything, and gives the captures of
+// quay and pier.
 func harbour(t testing.TB, dir string) (quays []Capture, piers Capture) {
 	t.Helper()
 	a := open(t, dir, Options{})
 	for i, text := range []string{"one", "two", "three"} {
 		d := deposit(quay, text)
 		d.Fetched = noon.Add(time.Duration(i) * time.Hour)
-		d.Resource.Own = acap.Own{URL: quay, Tags: []acap.Tag{{Source: acap.Meta, Name: "robots", Content: "ACAP " + text}}}
+		d.Resource.Own = acap.Own{URL: quay,
+			Tags: []acap.Tag{{Source: acap.Meta, Name: "robots", Content: "ACAP " + text}}}
 		d.Index = true
 		quays = append(quays, put(t, a, d))
 	}
@@ -151,23 +153,35 @@ func TestRepair(t *testing.T) {
 		graves  []string // URL and version of each tombstone that is new
 		check   func(t *testing.T, a *Archive)
 	}{
-		{name: "the record of an earlier capture", quays: []string{"two", "three"}, current: 3, pier: true, graves: []string{"quay 1"},
-			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error { return garble(tx, bCaptures, idKey(q[0].ID)) }},
-		{name: "the record of the current capture", quays: []string{"one", "two"}, pier: true, graves: []string{"quay 3"},
-			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error { return garble(tx, bCaptures, idKey(q[2].ID)) }},
-		{name: "a capture that is not there", quays: []string{"one", "three"}, current: 3, pier: true, graves: []string{"quay 2"},
-			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error { return tx.Bucket(bCaptures).Delete(idKey(q[1].ID)) }},
+		{name: "the record of an earlier capture", quays: []string{"two", "three"}, current: 3, pier: true,
+			graves: []string{"quay 1"},
+			spoil:  func(tx *bolt.Tx, q []Capture, _ Capture) error { return garble(tx, bCaptures, idKey(q[0].ID)) }},
+		{name: "the record of the current capture", quays: []string{"one", "two"}, pier: true,
+			graves: []string{"quay 3"},
+			spoil:  func(tx *bolt.Tx, q []Capture, _ Capture) error { return garble(tx, bCaptures, idKey(q[2].ID)) }},
+		{name: "a capture that is not there", quays: []string{"one", "three"}, current: 3, pier: true,
+			graves: []string{"quay 2"},
+			spoil: func(tx *bolt.Tx, q []Capture,
+				_ Capture) error {
+				return tx.Bucket(bCaptures).Delete(idKey(q[1].ID))
+			}},
 		{name: "a capture under no number", quays: []string{"one", "two", "three"}, current: 3, pier: true,
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
 				return tx.Bucket(bCaptures).Put([]byte("x"), []byte("y"))
 			}},
-		{name: "the record of a shared body", quays: []string{"two", "three"}, current: 3, graves: []string{"pier 1", "quay 1"},
-			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return garble(tx, bDigests, sumOf("one")) }},
-		{name: "a body's record that is not there", quays: []string{"one", "three"}, current: 3, pier: true, graves: []string{"quay 2"},
-			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return tx.Bucket(bDigests).Delete(sumOf("two")) }},
+		{name: "the record of a shared body", quays: []string{"two", "three"}, current: 3,
+			graves: []string{"pier 1", "quay 1"},
+			spoil:  func(tx *bolt.Tx, _ []Capture, _ Capture) error { return garble(tx, bDigests, sumOf("one")) }},
+		{name: "a body's record that is not there", quays: []string{"one", "three"}, current: 3, pier: true,
+			graves: []string{"quay 2"},
+			spoil: func(tx *bolt.Tx, _ []Capture,
+				_ Capture) error {
+				return tx.Bucket(bDigests).Delete(sumOf("two"))
+			}},
 		{name: "a body that is not there", quays: []string{"one", "two"}, pier: true, graves: []string{"quay 3"},
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
-				return amendBody(tx, "three", func(r *bodyRecord) { embedded{tx: tx}.Delete(context.Background(), r.ID) })
+				return amendBody(tx, "three",
+					func(r *bodyRecord) { embedded{tx: tx}.Delete(context.Background(), r.ID) })
 			}},
 		{name: "a body that was changed", quays: []string{"one", "two"}, pier: true, graves: []string{"quay 3"},
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
@@ -185,7 +199,8 @@ func TestRepair(t *testing.T) {
 		{name: "a body of nobody", quays: []string{"one", "two", "three"}, current: 3, pier: true,
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
 				return errors.Join(tx.Bucket(bBodies).SetSequence(900), tx.Bucket(bBodies).Put(idKey(900), []byte("?")),
-					tx.Bucket(bBodies).Put(append(idKey(900), 0, 0, 0, 1), []byte("?")), tx.Bucket(bBodies).Put([]byte("?"), []byte("?")))
+					tx.Bucket(bBodies).Put(append(idKey(900), 0, 0, 0, 1), []byte("?")),
+					tx.Bucket(bBodies).Put([]byte("?"), []byte("?")))
 			}},
 		{name: "too many references", quays: []string{"one", "two", "three"}, current: 3, pier: true,
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
@@ -201,7 +216,8 @@ func TestRepair(t *testing.T) {
 			keys: func(t testing.TB, dir string, _ []Capture, _ Capture) {
 				writeKey(t, dir, keyOf(t, dir, bDigests, sumOf("one")), 0)
 			}},
-		{name: "another key of a body", quays: []string{"two", "three"}, current: 3, graves: []string{"pier 1", "quay 1"},
+		{name: "another key of a body", quays: []string{"two", "three"}, current: 3,
+			graves: []string{"pier 1", "quay 1"},
 			keys: func(t testing.TB, dir string, _ []Capture, _ Capture) {
 				writeKey(t, dir, keyOf(t, dir, bDigests, sumOf("one")), 9)
 			}},
@@ -214,7 +230,8 @@ func TestRepair(t *testing.T) {
 				writeKey(t, dir, keyOf(t, dir, bResources, []byte(quay)), 0)
 			},
 			check: func(t *testing.T, a *Archive) {
-				if r := resource(t, a, quay); !r.Indexed || len(r.Own.Tags) != 1 || r.Own.Tags[0].Content != "ACAP three" || !settles(t, a, quay) {
+				if r := resource(t, a, quay); !r.Indexed || len(r.Own.Tags) != 1 ||
+					r.Own.Tags[0].Content != "ACAP three" || !settles(t, a, quay) {
 					t.Errorf("%+v", r)
 				}
 			}},
@@ -231,16 +248,21 @@ func TestRepair(t *testing.T) {
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return garble(tx, bResources, []byte(quay)) },
 			check: func(t *testing.T, a *Archive) {
 				r := resource(t, a, quay)
-				if !r.FirstPreserved.Equal(noon) || !r.FirstCrawled.Equal(noon) || r.Versions != 3 || r.Indexed || r.Own.Tags[0].Content != "ACAP three" || !settles(t, a, quay) {
+				if !r.FirstPreserved.Equal(noon) || !r.FirstCrawled.Equal(noon) || r.Versions != 3 || r.Indexed ||
+					r.Own.Tags[0].Content != "ACAP three" || !settles(t, a, quay) {
 					t.Errorf("%+v", r)
 				}
 			}},
-		{name: "the record of a resource whose first copy is not held", pier: true, graves: []string{"quay 1", "quay 2", "quay 3"},
+		{name: "the record of a resource whose first copy is not held", pier: true,
+			graves: []string{"quay 1", "quay 2", "quay 3"},
 			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error {
 				return errors.Join(garble(tx, bResources, []byte(quay)), garble(tx, bCaptures, idKey(q[0].ID)))
 			}},
 		{name: "a resource that is not there", quays: []string{"one", "two", "three"}, current: 3, pier: true,
-			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return tx.Bucket(bResources).Delete([]byte(pier)) },
+			spoil: func(tx *bolt.Tx, _ []Capture,
+				_ Capture) error {
+				return tx.Bucket(bResources).Delete([]byte(pier))
+			},
 			check: func(t *testing.T, a *Archive) {
 				if r := resource(t, a, pier); !r.FirstPreserved.Equal(noon) || r.Current != 0 {
 					t.Errorf("%+v", r)
@@ -268,23 +290,27 @@ func TestRepair(t *testing.T) {
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
 				return amend(tx, bResources, []byte(quay), func(r *resourceRecord) { r.Versions = 1 })
 			}},
-		{name: "an earlier version of nothing", quays: []string{"one", "two", "three"}, current: 3, pier: true, graves: []string{"mole 7"},
+		{name: "an earlier version of nothing", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			graves: []string{"mole 7"},
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
 				return tx.Bucket(bEarlier).Put(versionKey(mole, 7), idKey(800))
 			}},
 		{name: "an earlier version of another", quays: []string{"one", "two", "three"}, current: 3, pier: true,
 			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error {
-				return errors.Join(tx.Bucket(bEarlier).Put(versionKey(mole, 7), idKey(q[0].ID)), tx.Bucket(bEarlier).Put([]byte("x"), []byte("x")))
+				return errors.Join(tx.Bucket(bEarlier).Put(versionKey(mole, 7), idKey(q[0].ID)),
+					tx.Bucket(bEarlier).Put([]byte("x"), []byte("x")))
 			}},
 		{name: "a length that is not so", quays: []string{"one", "two", "three"}, current: 3, pier: true,
 			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error {
 				return amend(tx, bCaptures, idKey(q[0].ID), func(r *captureRecord) { r.Bytes += 5 })
 			}},
-		{name: "a digest that is none", quays: []string{"one", "three"}, current: 3, pier: true, graves: []string{"quay 2"},
+		{name: "a digest that is none", quays: []string{"one", "three"}, current: 3, pier: true,
+			graves: []string{"quay 2"},
 			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error {
 				return amend(tx, bCaptures, idKey(q[1].ID), func(r *captureRecord) { r.Digest = "md5:0" })
 			}},
-		{name: "a body that becomes another when it is decoded", quays: []string{"one", "two", "three"}, current: 3, pier: true, graves: []string{"crane 1"},
+		{name: "a body that becomes another when it is decoded", quays: []string{"one", "two", "three"}, current: 3,
+			pier: true, graves: []string{"crane 1"},
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
 				var id uint64
 				return errors.Join(amend(tx, bResources, []byte(crane), func(r *resourceRecord) { id = r.Current }),
@@ -293,7 +319,10 @@ func TestRepair(t *testing.T) {
 		{name: "an alias", quays: []string{"one", "two", "three"}, current: 3, pier: true,
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return garble(tx, bAliases, []byte(hop)) }},
 		{name: "an alias that is not listed", quays: []string{"one", "two", "three"}, current: 3, pier: true,
-			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return tx.Bucket(bAliased).Delete(pair(pier, hop)) },
+			spoil: func(tx *bolt.Tx, _ []Capture,
+				_ Capture) error {
+				return tx.Bucket(bAliased).Delete(pair(pier, hop))
+			},
 			check: func(t *testing.T, a *Archive) {
 				if to, err := a.Resolve(hop); to != pier || err != nil {
 					t.Error(to, err)
@@ -301,20 +330,24 @@ func TestRepair(t *testing.T) {
 			}},
 		{name: "an alias listed in vain", quays: []string{"one", "two", "three"}, current: 3, pier: true,
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
-				return errors.Join(tx.Bucket(bAliased).Put(pair(quay, hop), nil), tx.Bucket(bAliased).Put([]byte("?"), nil))
+				return errors.Join(tx.Bucket(bAliased).Put(pair(quay, hop), nil),
+					tx.Bucket(bAliased).Put([]byte("?"), nil))
 			}},
 		{name: "aliases to nowhere and in a circle", quays: []string{"one", "two", "three"}, current: 3, pier: true,
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
 				var err error
-				for from, to := range map[string]string{"http://a/": "http://b/", "http://b/": "http://a/", "http://c/": "http://nowhere/"} {
-					err = errors.Join(err, tx.Bucket(bAliases).Put([]byte(from), frame([]byte(from), []byte(to))), tx.Bucket(bAliased).Put(pair(to, from), nil))
+				for from, to := range map[string]string{"http://a/": "http://b/", "http://b/": "http://a/",
+					"http://c/": "http://nowhere/"} {
+					err = errors.Join(err, tx.Bucket(bAliases).Put([]byte(from), frame([]byte(from), []byte(to))),
+						tx.Bucket(bAliased).Put(pair(to, from), nil))
 				}
 				return err
 			}},
 		{name: "a tombstone", quays: []string{"one", "two", "three"}, current: 3, pier: true,
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
 				k, _ := tx.Bucket(bTombstones).Cursor().First()
-				return errors.Join(garble(tx, bTombstones, bytes.Clone(k)), tx.Bucket(bTombstones).Put([]byte("x"), []byte("y")))
+				return errors.Join(garble(tx, bTombstones, bytes.Clone(k)),
+					tx.Bucket(bTombstones).Put([]byte("x"), []byte("y")))
 			},
 			check: func(t *testing.T, a *Archive) {
 				if list, err := a.Tombstones(gone); err != nil || len(list) != 1 {
@@ -322,7 +355,10 @@ func TestRepair(t *testing.T) {
 				}
 			}},
 		{name: "an intent", quays: []string{"one", "two", "three"}, current: 3, pier: true,
-			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return tx.Bucket(bIntents).Put([]byte{0xff}, nil) }},
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return tx.Bucket(bIntents).Put([]byte{0xff},
+					nil)
+			}},
 		{name: "what is to be compacted", quays: []string{"one", "two", "three"}, current: 3, pier: true,
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return garble(tx, bMeta, kUpkeep) },
 			check: func(t *testing.T, a *Archive) {
@@ -357,7 +393,8 @@ func TestRepair(t *testing.T) {
 				return errors.Join(amend(tx, bCaptures, idKey(p.ID), func(r *captureRecord) { key = r.Key }),
 					amend(tx, bCaptures, idKey(q[1].ID), func(r *captureRecord) { r.Key = key }))
 			}},
-		{name: "a key that was never made", quays: []string{"one", "three"}, current: 3, pier: true, graves: []string{"quay 2"},
+		{name: "a key that was never made", quays: []string{"one", "three"}, current: 3, pier: true,
+			graves: []string{"quay 2"},
 			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error {
 				return amend(tx, bCaptures, idKey(q[1].ID), func(r *captureRecord) { r.Key = 1 << 40 })
 			}},
@@ -365,7 +402,8 @@ func TestRepair(t *testing.T) {
 			keys: func(t testing.TB, dir string, _ []Capture, _ Capture) {
 				file, older := read(t, dir, "archive.db"), 0
 				const txid = spool.PageHead + 48
-				if second := file[os.Getpagesize():]; spool.Native.Uint64(second[txid:]) < spool.Native.Uint64(file[txid:]) {
+				if second := file[os.Getpagesize():]; spool.Native.Uint64(second[txid:]) < spool.Native.Uint64(
+					file[txid:]) {
 					older = os.Getpagesize()
 				}
 				file[older+spool.PageHead+20] ^= 1
@@ -440,7 +478,8 @@ func afterRepair(t *testing.T, a *Archive, quays []string, current int, piers bo
 	}
 }
 
-// goesWithItsLast checks that the body that quay and pier share goes when both have gone, and not before.
+// goesWithItsLast checks that the body that quay and pier share goes when both have gone, and not
+// before.
 func goesWithItsLast(t *testing.T, a *Archive) {
 	t.Helper()
 	if _, err := a.Erase(t.Context(), Tombstone{URL: quay, Why: "asked"}); err != nil {
@@ -480,7 +519,8 @@ func destroyedKey(t testing.TB, dir string) uint64 {
 	return 0
 }
 
-// Records that were changed at random are repaired: what is left is as it was, and Verify is content.
+// Records that were changed at random are repaired: what is left is as it was, and Verify is
+// content.
 func TestRepairAtRandom(t *testing.T) {
 	t.Parallel()
 	whole := specimen(t)
@@ -559,7 +599,8 @@ func contents(t testing.TB, dir string) map[uint64]string {
 	return all
 }
 
-// Pages that are damaged are no matter of records: they are named, with what to do, and nothing is written.
+// Pages that are damaged are no matter of records: they are named, with what to do, and nothing is
+// written.
 func TestRepairLeavesPages(t *testing.T) {
 	dir := t.TempDir()
 	unpackFiles(t, dir, specimen(t))
@@ -701,7 +742,8 @@ func TestRepairMeanwhile(t *testing.T) {
 	shut(t, a)
 }
 
-// Whatever bytes were changed, Repair either names what it cannot repair, or leaves an archive that holds nothing that is not as it was.
+// Whatever bytes were changed, Repair either names what it cannot repair, or leaves an archive that
+// holds nothing that is not as it was.
 func TestRepairDamage(t *testing.T) {
 	t.Parallel()
 	whole := specimen(t)

@@ -44,7 +44,8 @@ func TestCloseUnderReader(t *testing.T) {
 	}
 }
 
-// Where the file outgrows what is mapped, neither the writer waits for a compaction nor that for the writer.
+// Where the file outgrows what is mapped, neither the writer waits for a compaction nor that for
+// the writer.
 func TestCompactMakesRoom(t *testing.T) {
 	var a *Archive
 	var writing sync.WaitGroup
@@ -87,13 +88,15 @@ func TestCompactMakesRoom(t *testing.T) {
 }
 
 func TestMapped(t *testing.T) {
-	for size, want := range map[int64]int64{1: 1 << 15, 1 << 20: 1 << 20, 1<<20 + 1: 2 << 20, mapStep: mapStep, mapStep + 1: 2 * mapStep} {
+	for size, want := range map[int64]int64{1: 1 << 15, 1 << 20: 1 << 20, 1<<20 + 1: 2 << 20, mapStep: mapStep,
+		mapStep + 1: 2 * mapStep} {
 		if got := leastMapped(size); got != want {
 			t.Errorf("%d: %d", size, got)
 		}
 	}
 	a := &Archive{ahead: 1 << 30}
-	for size, want := range map[int64]int64{0: 1 << 30, 1 << 20: 1<<20 + 1<<30, math.MaxInt - 1<<30: math.MaxInt, math.MaxInt - 1<<30 + 1: 0} {
+	for size, want := range map[int64]int64{0: 1 << 30, 1 << 20: 1<<20 + 1<<30, math.MaxInt - 1<<30: math.MaxInt,
+		math.MaxInt - 1<<30 + 1: 0} {
 		if got := a.mapAhead(size); got != want {
 			t.Errorf("%d: %d", size, got)
 		}

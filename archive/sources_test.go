@@ -43,7 +43,8 @@ func TestMadeOf(t *testing.T) {
 	check("received", []string{one, two}, []string{one})
 	with(two, lead)
 	check("received again", []string{one}, []string{one, two})
-	if err := a.Update(context.Background(), one, func(r *Resource) { r.Kept.Of = map[string][]string{"x": {lead}} }); err != nil {
+	if err := a.Update(context.Background(), one,
+		func(r *Resource) { r.Kept.Of = map[string][]string{"x": {lead}} }); err != nil {
 		t.Fatal(err)
 	}
 	check("updated", nil, []string{one, two})
@@ -71,7 +72,8 @@ func TestRepairSources(t *testing.T) {
 			d := deposit(page, "x")
 			d.Resource.Kept.Of = map[string][]string{"x": {source}}
 			put(t, a, d)
-			if err := a.do(context.Background(), 0, func(t *txn) error { return spoil(t.tx.Bucket(bSources)) }); err != nil {
+			if err := a.do(context.Background(), 0,
+				func(t *txn) error { return spoil(t.tx.Bucket(bSources)) }); err != nil {
 				t.Fatal(err)
 			}
 			problems, err := a.Verify(context.Background())

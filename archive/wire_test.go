@@ -32,7 +32,8 @@ func hasWire(t testing.TB, a *Archive, id uint64, body string, wire []byte, enco
 		t.Errorf("wire %d: %d bytes, %v; want %d", id, len(got), err, len(wire))
 	}
 	c, err := a.Capture(id)
-	if err != nil || c.Digest != Digest([]byte(body)) || c.Bytes != int64(len(body)) || c.Payload != Digest(wire) || c.Encoding != encoding {
+	if err != nil || c.Digest != Digest([]byte(body)) || c.Bytes != int64(len(body)) || c.Payload != Digest(wire) ||
+		c.Encoding != encoding {
 		t.Errorf("capture %+v, %v", c, err)
 	}
 }
@@ -59,10 +60,12 @@ func TestWire(t *testing.T) {
 		{"again, in other words", text, wire, " X-GZIP , identity", false, false, nil, "gzip"},
 		{"twice", text, twice, "gzip, gzip", false, false, nil, "gzip, gzip"},
 		{"broken off", string(half), short, "gzip", true, false, nil, "gzip"},
-		{"broken off, and read otherwise", string(half[:len(half)-9]) + "otherwise", short, "gzip", true, false, []byte(string(half[:len(half)-9]) + "otherwise"), ""},
+		{"broken off, and read otherwise", string(half[:len(half)-9]) + "otherwise", short, "gzip", true, false,
+			[]byte(string(half[:len(half)-9]) + "otherwise"), ""},
 		{"capped", text[:100], wire, "gzip", true, false, nil, "gzip"},
 		{"cut", text[:50], wire, "gzip", false, true, []byte(text[:50]), ""},
-		{"twice, and it cannot be packed", dense, []byte(zipped(t, string(zipped(t, dense)))), "gzip, gzip", false, false, nil, "gzip, gzip"},
+		{"twice, and it cannot be packed", dense, []byte(zipped(t, string(zipped(t, dense)))), "gzip, gzip", false,
+			false, nil, "gzip, gzip"},
 		{"another text", dense, wire, "gzip", false, false, []byte(dense), ""},
 		{"more text", text[:200], wire, "gzip", false, false, []byte(text[:200]), ""},
 		{"no such coding", text[:300], []byte(text), "gzip", true, false, []byte(text[:300]), ""},
@@ -76,7 +79,8 @@ func TestWire(t *testing.T) {
 			c.want = c.wire
 		}
 		hasWire(t, a, uint64(i+1), c.body, c.want, c.as)
-		if read, err := a.Capture(got.ID); err != nil || read.Cut != c.cut || read.Payload != got.Payload || read.Encoding != got.Encoding {
+		if read, err := a.Capture(got.ID); err != nil || read.Cut != c.cut || read.Payload != got.Payload ||
+			read.Encoding != got.Encoding {
 			t.Errorf("%s: %+v, %v; Receive gave %+v", c.name, read, err, got)
 		}
 	}
@@ -117,8 +121,8 @@ func TestWireThatDiffers(t *testing.T) {
 	}
 }
 
-// Bodies of all sizes are stored in parts and found again, and with one every part of it goes. Pages are full, as far as transactions of
-// one body let them.
+// Bodies of all sizes are stored in parts and found again, and with one every part of it goes.
+// Pages are full, as far as transactions of one body let them.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	a := open(t, t.TempDir(), Options{})
@@ -259,7 +263,8 @@ func TestBrokenText(t *testing.T) {
 		}
 	}
 	var x captureText
-	if err := x.decode(p, sealed); err != nil || x.MIME != "text/html" || len(x.exchanges) != 2 || string(x.exchanges[1].head) != "HTTP" {
+	if err := x.decode(p, sealed); err != nil || x.MIME != "text/html" || len(x.exchanges) != 2 ||
+		string(x.exchanges[1].head) != "HTTP" {
 		t.Errorf("%+v, %v", x, err)
 	}
 }

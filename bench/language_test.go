@@ -23,7 +23,8 @@ func file(head, format string, size int) []byte {
 
 const (
 	conventional = "User-agent: *\nCrawl-delay: 1\nDisallow: /private/\nDisallow: /*.cgi$\nAllow: /private/open/\n"
-	both         = "ACAP-version: 1.1\nACAP-crawler: *\nACAP-disallow-crawl: /private/\nACAP-allow-crawl: /private/open/\nACAP-disallow-index: /drafts/\n"
+	both         = "ACAP-version: 1.1\nACAP-crawler: *\nACAP-disallow-crawl: /private/\nACAP-allow-crawl: " +
+		"/private/open/\nACAP-disallow-index: /drafts/\n"
 )
 
 // texts are files for both parsers. temoto ignores the ACAP fields.

@@ -51,7 +51,8 @@ func main() {
 	politely := flag.Int("polite", 0, "instead, crawl this many hosts at once with a second of delay each")
 	lasting := flag.Duration("lasting", time.Minute, "how long, with -polite")
 	hostile := flag.Int("hostile", 0,
-		"instead, crawl and import this many copies of each kind of hostile page at once, and print the memory that takes")
+		"instead, crawl and import this many copies of each kind of hostile page at once, and print the memory that "+
+			"takes")
 	kinds := flag.String("kinds", "", "with -hostile, these kinds alone, comma between")
 	role := flag.String("role", "", "what a process of the benchmark is: serve, floor, colly or bleve")
 	hosts := flag.String("site", "", "the hosts of the site, blanks between, for a process of the benchmark")

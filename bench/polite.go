@@ -98,7 +98,8 @@ func crawlPolitely(ctx context.Context, out io.Writer, hosts int, lasting time.D
 	}
 	slices.Sort(rates)
 	_, err = fmt.Fprintf(out,
-		"pages/s of a host: least %.3f, median %.3f, most %.3f\nshortest spacing seen by a host: %s\npeak RssAnon %.0f MB, CPU %.1f s\n",
+		"pages/s of a host: least %.3f, median %.3f, most %.3f\nshortest spacing seen by a host: %s\npeak RssAnon "+
+			"%.0f MB, CPU %.1f s\n",
 		rates[0], rates[len(rates)/2], rates[len(rates)-1], least.Round(time.Millisecond), float64(peak)/1e6,
 		(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
 	return err

@@ -115,7 +115,8 @@ func serve(ctx context.Context, out io.Writer, pages, hosts int, latency time.Du
 func (s site) page(i int) []byte {
 	rnd := rand.New(rand.NewPCG(1, uint64(i)))
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title></head>\n<body>\n<ul>\n",
+	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta "+
+		"charset=\"utf-8\"><title>%s</title></head>\n<body>\n<ul>\n",
 		phrase(rnd, 6))
 	link := func(to int) {
 		if to > 0 && to < s.pages {

@@ -42,7 +42,8 @@ func TestDefaults(t *testing.T) {
 	if want := filepath.Join(strings.TrimPrefix(env[0], "HOME="), ".local/share/acapcrawl"); c.Data != want {
 		t.Errorf("data is %s, want %s", c.Data, want)
 	}
-	if !slices.Equal(c.Crawler, []string{"acapcrawl"}) || c.Purposes != nil || c.Scope != "host" || c.Depth != config.Unlimited ||
+	if !slices.Equal(c.Crawler, []string{"acapcrawl"}) || c.Purposes != nil || c.Scope != "host" ||
+		c.Depth != config.Unlimited ||
 		c.MaxPages != config.Unlimited || c.Delay != time.Second || c.AllowPrivate || c.Policy.Strict || c.File != "" {
 		t.Errorf("unexpected defaults: %+v", c)
 	}
@@ -71,7 +72,8 @@ func TestDataFollowsXDG(t *testing.T) {
 			t.Errorf("XDG_DATA_HOME=%q: data is %s, want %s", c.xdg, got.Data, c.want)
 		}
 	}
-	if got := load(t, config.Input{Env: []string{"HOME=/home/u", "ACAPCRAWL_DATA=~/crawl"}}); got.Data != "/home/u/crawl" {
+	if got := load(t, config.Input{Env: []string{"HOME=/home/u",
+		"ACAPCRAWL_DATA=~/crawl"}}); got.Data != "/home/u/crawl" {
 		t.Errorf("data is %s", got.Data)
 	}
 	if _, err := config.Load(config.Input{}); err == nil {
@@ -87,7 +89,8 @@ func TestPrecedence(t *testing.T) {
 		Flags: map[string]any{"delay": "2s"},
 	})
 	if c.Delay != 2*time.Second || c.Depth != 3 || c.MaxPages != 4 || !c.Policy.Strict || c.Scope != "host" {
-		t.Errorf("delay %v, depth %d, max_pages %d, strict %v, scope %s", c.Delay, c.Depth, c.MaxPages, c.Policy.Strict, c.Scope)
+		t.Errorf("delay %v, depth %d, max_pages %d, strict %v, scope %s", c.Delay, c.Depth, c.MaxPages, c.Policy.Strict,
+			c.Scope)
 	}
 	for key, want := range map[string]string{
 		"delay":         "flag --delay",
@@ -106,71 +109,74 @@ func TestPrecedence(t *testing.T) {
 // result.
 func TestEveryKeyEverywhere(t *testing.T) {
 	values := map[string]struct{ yaml, env, want string }{
-		"data":                      {"/srv/crawl", "/srv/crawl", "/srv/crawl"},
-		"crawler":                   {"[one, two]", "one,two", "[one two]"},
-		"purposes":                  {"[news, 'http://p.example/x']", "news, http://p.example/x", "[news http://p.example/x]"},
-		"cannot":                    {"[max-length]", "max-length", "[max-length]"},
-		"contact":                   {"'https://example.com/bot'", "https://example.com/bot", "https://example.com/bot"},
+		"data":    {"/srv/crawl", "/srv/crawl", "/srv/crawl"},
+		"crawler": {"[one, two]", "one,two", "[one two]"},
+		"purposes": {"[news, 'http://p.example/x']", "news, http://p.example/x",
+			"[news http://p.example/x]"},
+		"cannot": {"[max-length]", "max-length", "[max-length]"},
+		"contact": {"'https://example.com/bot'", "https://example.com/bot",
+			"https://example.com/bot"},
 		"policy.strict":             {"true", "true", "true"},
 		"policy.dialect":            {"pilot", "pilot", "pilot"},
 		"policy.noarchive_preserve": {"true", "1", "true"},
 		"scope":                     {"prefix", "prefix", "prefix"},
 		"depth":                     {"0", "0", "0"},
 		"max_pages":                 {"7", "7", "7"},
-		"include":                   {"['/news/*', 'https://example.com/a']", "/news/*,https://example.com/a", "[/news/* https://example.com/a]"},
-		"exclude":                   {"['*.iso', '/tmp/']", "*.iso,/tmp/", "[*.iso /tmp/]"},
-		"max_bytes":                 {"500MB", "500000000", "500000000"},
-		"max_time":                  {"8h", "8h", "8h0m0s"},
-		"min_free":                  {"1GB", "1GB", "1000000000"},
-		"max_host_urls":             {"9", "9", "9"},
-		"requisites":                {"true", "1", "true"},
-		"canonical":                 {"true", "1", "true"},
-		"drop_parameters":           {"[sid, 'utm_*']", "sid,utm_*", "[sid utm_*]"},
-		"recrawl_min":               {"24h", "24h", "24h0m0s"},
-		"recrawl_max":               {"48h", "48h", "48h0m0s"},
-		"adaptive":                  {"false", "0", "false"},
-		"per_address":               {"true", "1", "true"},
-		"preserve":                  {"false", "false", "false"},
-		"index":                     {"false", "false", "false"},
-		"compact_within":            {"30m", "30m", "30m0s"},
-		"signature_key":             {"/etc/key.pem", "/etc/key.pem", "/etc/key.pem"},
-		"signature_agent":           {"'https://example.com'", "https://example.com", "https://example.com"},
-		"metrics":                   {"'127.0.0.1:9090'", "127.0.0.1:9090", "127.0.0.1:9090"},
-		"delay":                     {"0", "0", "0s"},
-		"concurrency":               {"3", "3", "3"},
-		"per_host":                  {"2", "2", "2"},
-		"sitemaps":                  {"true", "true", "true"},
-		"allow_private":             {"true", "TRUE", "true"},
-		"timeout":                   {"90s", "90s", "1m30s"},
-		"max_body":                  {"2MiB", "2097152", "2MiB"},
-		"memory":                    {"2GiB", "2147483648", "2GiB"},
-		"snippet_length":            {"80", "80", "80"},
-		"country_database":          {"/var/lib/c.mmdb", "/var/lib/c.mmdb", "/var/lib/c.mmdb"},
-		"reader_dns":                {"true", "1", "true"},
-		"chromium":                  {"/usr/bin/chromium", "/usr/bin/chromium", "/usr/bin/chromium"},
-		"chromium_sandbox":          {"false", "0", "false"},
-		"listen":                    {"'[::1]:80'", "[::1]:80", "[::1]:80"},
-		"log_level":                 {"debug", "debug", "debug"},
-		"check.ignore":              {"[duplicate-field]", "duplicate-field", "[duplicate-field]"},
-		"check.notice":              {"[agent-name, html]", "agent-name,html", "[agent-name html]"},
-		"check.warning":             {"[html]", "html", "[html]"},
-		"check.error":               {"[html]", "html", "[html]"},
-		"actions.mode":              {"confirm", "confirm", "confirm"},
-		"actions.confirm_within":    {"24h", "24h", "24h0m0s"},
-		"actions.seen_within":       {"5m", "5m", "5m0s"},
-		"actions.erase_within":      {"10m", "10m", "10m0s"},
-		"actions.recrawl_again":     {"1h", "1h", "1h0m0s"},
-		"actions.max_pending":       {"7", "7", "7"},
-		"actions.max_pending_all":   {"70", "70", "70"},
-		"actions.max_a_day":         {"8", "8", "8"},
-		"actions.max_listed":        {"9", "9", "9"},
-		"actions.sub_records":       {"true", "1", "true"},
-		"actions.receipt_key":       {"/etc/r.pem", "/etc/r.pem", "/etc/r.pem"},
-		"serve.hosts":               {"[a.example, '[::1]']", "a.example,[::1]", "[a.example [::1]]"},
-		"serve.admin_listen":        {"'[::1]:81'", "[::1]:81", "[::1]:81"},
-		"serve.certificate":         {"/etc/c.pem", "/etc/c.pem", "/etc/c.pem"},
-		"serve.key":                 {"/etc/k.pem", "/etc/k.pem", "/etc/k.pem"},
-		"serve.behind_proxy":        {"true", "1", "true"},
+		"include": {"['/news/*', 'https://example.com/a']", "/news/*,https://example.com/a",
+			"[/news/* https://example.com/a]"},
+		"exclude":                 {"['*.iso', '/tmp/']", "*.iso,/tmp/", "[*.iso /tmp/]"},
+		"max_bytes":               {"500MB", "500000000", "500000000"},
+		"max_time":                {"8h", "8h", "8h0m0s"},
+		"min_free":                {"1GB", "1GB", "1000000000"},
+		"max_host_urls":           {"9", "9", "9"},
+		"requisites":              {"true", "1", "true"},
+		"canonical":               {"true", "1", "true"},
+		"drop_parameters":         {"[sid, 'utm_*']", "sid,utm_*", "[sid utm_*]"},
+		"recrawl_min":             {"24h", "24h", "24h0m0s"},
+		"recrawl_max":             {"48h", "48h", "48h0m0s"},
+		"adaptive":                {"false", "0", "false"},
+		"per_address":             {"true", "1", "true"},
+		"preserve":                {"false", "false", "false"},
+		"index":                   {"false", "false", "false"},
+		"compact_within":          {"30m", "30m", "30m0s"},
+		"signature_key":           {"/etc/key.pem", "/etc/key.pem", "/etc/key.pem"},
+		"signature_agent":         {"'https://example.com'", "https://example.com", "https://example.com"},
+		"metrics":                 {"'127.0.0.1:9090'", "127.0.0.1:9090", "127.0.0.1:9090"},
+		"delay":                   {"0", "0", "0s"},
+		"concurrency":             {"3", "3", "3"},
+		"per_host":                {"2", "2", "2"},
+		"sitemaps":                {"true", "true", "true"},
+		"allow_private":           {"true", "TRUE", "true"},
+		"timeout":                 {"90s", "90s", "1m30s"},
+		"max_body":                {"2MiB", "2097152", "2MiB"},
+		"memory":                  {"2GiB", "2147483648", "2GiB"},
+		"snippet_length":          {"80", "80", "80"},
+		"country_database":        {"/var/lib/c.mmdb", "/var/lib/c.mmdb", "/var/lib/c.mmdb"},
+		"reader_dns":              {"true", "1", "true"},
+		"chromium":                {"/usr/bin/chromium", "/usr/bin/chromium", "/usr/bin/chromium"},
+		"chromium_sandbox":        {"false", "0", "false"},
+		"listen":                  {"'[::1]:80'", "[::1]:80", "[::1]:80"},
+		"log_level":               {"debug", "debug", "debug"},
+		"check.ignore":            {"[duplicate-field]", "duplicate-field", "[duplicate-field]"},
+		"check.notice":            {"[agent-name, html]", "agent-name,html", "[agent-name html]"},
+		"check.warning":           {"[html]", "html", "[html]"},
+		"check.error":             {"[html]", "html", "[html]"},
+		"actions.mode":            {"confirm", "confirm", "confirm"},
+		"actions.confirm_within":  {"24h", "24h", "24h0m0s"},
+		"actions.seen_within":     {"5m", "5m", "5m0s"},
+		"actions.erase_within":    {"10m", "10m", "10m0s"},
+		"actions.recrawl_again":   {"1h", "1h", "1h0m0s"},
+		"actions.max_pending":     {"7", "7", "7"},
+		"actions.max_pending_all": {"70", "70", "70"},
+		"actions.max_a_day":       {"8", "8", "8"},
+		"actions.max_listed":      {"9", "9", "9"},
+		"actions.sub_records":     {"true", "1", "true"},
+		"actions.receipt_key":     {"/etc/r.pem", "/etc/r.pem", "/etc/r.pem"},
+		"serve.hosts":             {"[a.example, '[::1]']", "a.example,[::1]", "[a.example [::1]]"},
+		"serve.admin_listen":      {"'[::1]:81'", "[::1]:81", "[::1]:81"},
+		"serve.certificate":       {"/etc/c.pem", "/etc/c.pem", "/etc/c.pem"},
+		"serve.key":               {"/etc/k.pem", "/etc/k.pem", "/etc/k.pem"},
+		"serve.behind_proxy":      {"true", "1", "true"},
 	}
 	for _, key := range config.Keys() {
 		v, ok := values[key]
@@ -193,7 +199,8 @@ func TestEveryKeyEverywhere(t *testing.T) {
 				continue
 			}
 			got := c.Values()[slices.Index(config.Keys(), key)]
-			if text := strings.Trim(strings.ReplaceAll(fmt.Sprint(got.Value), `"`, ""), " "); text != v.want || string(got.Origin.Kind) != way {
+			if text := strings.Trim(strings.ReplaceAll(fmt.Sprint(got.Value), `"`, ""), " "); text != v.want ||
+				string(got.Origin.Kind) != way {
 				t.Errorf("%s by %s: got %s from %s, want %s", key, way, text, got.Origin, v.want)
 			}
 		}
@@ -225,9 +232,12 @@ func TestPurposes(t *testing.T) {
 		"none, environment":   {config.Input{Env: []string{"ACAPCRAWL_PURPOSES=[]"}}, []string{}},
 		"none, flag":          {config.Input{Flags: map[string]any{"purposes": []string{""}}}, []string{}},
 		"one text":            {config.Input{File: file(t, "c.yaml", "purposes: news")}, []string{"news"}},
-		"a comma in a name":   {config.Input{Env: []string{`ACAPCRAWL_PURPOSES=["http://p.example/a,b"]`}}, []string{"http://p.example/a,b"}},
-		"a comma in a flag":   {config.Input{Flags: map[string]any{"purposes": []string{"http://p.example/a,b"}}}, []string{"http://p.example/a,b"}},
-		"said twice":          {config.Input{Flags: map[string]any{"purposes": []string{"news", "news"}}}, []string{"news"}},
+		"a comma in a name": {config.Input{Env: []string{`ACAPCRAWL_PURPOSES=["http://p.example/a,b"]`}},
+			[]string{"http://p.example/a,b"}},
+		"a comma in a flag": {config.Input{Flags: map[string]any{"purposes": []string{"http://p.example/a,b"}}},
+			[]string{"http://p.example/a,b"}},
+		"said twice": {config.Input{Flags: map[string]any{"purposes": []string{"news", "news"}}},
+			[]string{"news"}},
 	} {
 		c.in.Env = append(c.in.Env, home(t)...)
 		got := load(t, c.in).Purposes
@@ -306,7 +316,8 @@ func TestStrict(t *testing.T) {
 			if e.Where != path {
 				t.Errorf("%s: named %s as the place", name, e.Where)
 			}
-			if !strings.Contains(e.Error(), path) || !strings.Contains(e.Error(), e.Key) || strings.Contains(e.Error(), "\n") {
+			if !strings.Contains(e.Error(), path) || !strings.Contains(e.Error(), e.Key) ||
+				strings.Contains(e.Error(), "\n") {
 				t.Errorf("%s: %q does not name file and key on one line", name, e.Error())
 			}
 			keys = append(keys, e.Key)
@@ -335,7 +346,8 @@ func TestSuggestion(t *testing.T) {
 	if es := all(err); len(es) != 1 || es[0].Hint != "write max_pages" {
 		t.Errorf("got %+v", es)
 	}
-	for _, c := range []struct{ slip, want string }{{"dealy", "delay"}, {"scop", "scope"}, {"unlike-anything", ""}, {"x", ""}} {
+	for _, c := range []struct{ slip, want string }{{"dealy", "delay"}, {"scop", "scope"}, {"unlike-anything", ""},
+		{"x", ""}} {
 		if got := config.Nearest(c.slip, config.Keys()); got != c.want {
 			t.Errorf("%s: %q, want %q", c.slip, got, c.want)
 		}

@@ -26,10 +26,12 @@ func TestLongRules(t *testing.T) {
 		{"disallow: " + a + "/end\n", a + "/other", 0}, // Google cuts the rule after 16,664 octets and refuses
 		{"disallow: /\nallow: " + a + "/end\nallow: " + b + "/end\n", "/", 2},
 		{"disallow: /\nallow: " + a + "/end\nallow: " + b + "/end\n", a + "/end", 3},
-		{"disallow: /\nallow: " + a + "/end\nallow: " + b + "/end\n", b + "/other", 2}, // Google cuts the rule and allows
+		// Google cuts the rule and allows
+		{"disallow: /\nallow: " + a + "/end\nallow: " + b + "/end\n", b + "/other", 2},
 	} {
 		robots := "user-agent: searchbot\n" + c.robots
-		d := decideOn(t, "http://harbour.example"+c.path, acap.Crawl, map[string]Response{"http://harbour.example/robots.txt": {Body: &robots}})
+		d := decideOn(t, "http://harbour.example"+c.path, acap.Crawl,
+			map[string]Response{"http://harbour.example/robots.txt": {Body: &robots}})
 		line := 0
 		if d.Because != nil {
 			line = d.Because.Line
@@ -42,8 +44,10 @@ func TestLongRules(t *testing.T) {
 
 // The Crawl-delay that is kept is the longest of the groups that govern the crawler.
 func TestCrawlDelays(t *testing.T) {
-	each := "User-agent: searchbot\nCrawl-delay: 10\nDisallow: /a\nUser-agent: newsbot\nCrawl-delay: 20\nDisallow: /a\nUser-agent: *\nDisallow: /quay\n"
-	joined := "User-agent: searchbot\nCrawl-delay: 1\n\nUser-agent: newsbot\nCrawl-delay: 2\n\nUser-agent: *\nDisallow: /enter\n"
+	each := "User-agent: searchbot\nCrawl-delay: 10\nDisallow: /a\nUser-agent: newsbot\nCrawl-delay: 20\nDisallow: " +
+		"/a\nUser-agent: *\nDisallow: /quay\n"
+	joined := "User-agent: searchbot\nCrawl-delay: 1\n\nUser-agent: newsbot\nCrawl-delay: 2\n\nUser-agent: " +
+		"*\nDisallow: /enter\n"
 	for _, c := range []struct {
 		robots, crawler string
 		want            time.Duration
@@ -58,10 +62,12 @@ func TestCrawlDelays(t *testing.T) {
 		{"User-agent: *\nCrawl-delay: soon\nDisallow: /a\n", "searchbot", 0},
 		{"Crawl-delay: 5.2\nUser-agent: searchbot\nDisallow: /a\n", "searchbot", 0},
 		{"\r\n\r\nUser-agent: *\r\nCrawl-delay: 1\r\n", "searchbot", time.Second},
-		{"User-agent: searchbot\nDisallow: /a\n\nUser-agent: searchbot\nCrawl-delay: 30\n", "searchbot", 30 * time.Second},
+		{"User-agent: searchbot\nDisallow: /a\n\nUser-agent: searchbot\nCrawl-delay: 30\n", "searchbot",
+			30 * time.Second},
 		{"User-agent: *\nDisallow: /a\n", "searchbot", 0},
 	} {
-		p := acap.Parse("http://harbour.example/robots.txt", []byte(c.robots)).Policy(acap.Crawler{Names: []string{c.crawler}})
+		p := acap.Parse("http://harbour.example/robots.txt",
+			[]byte(c.robots)).Policy(acap.Crawler{Names: []string{c.crawler}})
 		if got := p.CrawlDelay(); got != c.want {
 			t.Errorf("%q for %s: %v, wanted %v", c.robots, c.crawler, got, c.want)
 		}
@@ -100,7 +106,9 @@ func TestPageOfREP(t *testing.T) {
 	for _, name := range []string{"TestLongRules", "TestCrawlDelays", "TestSitemapLines", "TestHugeReference"} {
 		names[name] = true
 	}
-	found := regexp.MustCompile("`((?:rep/|google-|crawler-commons-|protego-|D-references-|Test)[A-Za-z0-9-]+)`").FindAllStringSubmatch(string(src), -1)
+	found := regexp.MustCompile(
+		"`((?:rep/|google-|crawler-commons-|protego-|D-references-|Test)[A-Za-z0-9-]+)`").FindAllStringSubmatch(
+		string(src), -1)
 	if len(found) < 30 {
 		t.Errorf("the page names %d cases", len(found))
 	}

@@ -58,7 +58,8 @@ func TestTakenDownPages(t *testing.T) {
 	}
 	sum := c.run(t, context.Background(), s.URL)
 	check("while it stands", map[string]int{"/": 1, "/fine": 1, "/gone": 0, "/behind": 0, "/moved": 2, "/far": 1})
-	if led := c.handler.led; led[s.URL+"/moved"] != s.URL+"/gone" || led[s.URL+"/far"] != s.URL+"/gone" || len(led) != 2 {
+	if led := c.handler.led; led[s.URL+"/moved"] != s.URL+"/gone" || led[s.URL+"/far"] != s.URL+"/gone" ||
+		len(led) != 2 {
 		t.Errorf("told of %v", led)
 	}
 	if sum.TakenDown != 3 || sum.Refused.Crawl != 0 || sum.Fetched != 2 {
@@ -67,7 +68,8 @@ func TestTakenDownPages(t *testing.T) {
 	for path, final := range map[string]string{"/gone": "", "/moved": s.URL + "/gone", "/far": s.URL + "/gone"} {
 		skip := c.skips[s.URL+path]
 		r, _, err := c.frontier.Get(s.URL + path)
-		if skip.State != Refused || skip.TakeDown == nil || skip.Final != final || err != nil || r.State != Refused || r.Led != final ||
+		if skip.State != Refused || skip.TakeDown == nil || skip.Final != final || err != nil || r.State != Refused ||
+			r.Led != final ||
 			!strings.Contains(r.Why, "/robots.txt:2: ACAP-request-take-down: /gone") {
 			t.Errorf("%s: %+v; %+v, %v", path, skip, r, err)
 		}
@@ -130,7 +132,8 @@ func TestTakenDownIsConfirmed(t *testing.T) {
 	for path, want := range map[string]struct {
 		state            State
 		status, requests int
-	}{"/live": {Fetched, 200, 1}, "/moved": {Fetched, 302, 1}, "/absent": {Fetched, 404, 1}, "/refused": {Refused, 0, 0}, "/other": {Refused, 302, 1}, "/behind": {"", 0, 0}} {
+	}{"/live": {Fetched, 200, 1}, "/moved": {Fetched, 302, 1}, "/absent": {Fetched, 404, 1},
+		"/refused": {Refused, 0, 0}, "/other": {Refused, 302, 1}, "/behind": {"", 0, 0}} {
 		r, _, err := c.frontier.Get(s.URL + path)
 		if err != nil || r.State != want.state || r.Status != want.status || s.asked(path) != want.requests {
 			t.Errorf("%s: %+v, %v; %d requests", path, r, err, s.asked(path))
@@ -239,7 +242,8 @@ func TestTakenDownWithWhatLedThere(t *testing.T) {
 	for _, path := range []string{"new", "old"} {
 		finish(t, f, take(t, f, "http://h/"+path), End{State: Fetched})
 	}
-	must(t, errors.Join(f.Bar("http://h/new"), f.BarLed("http://h/new", "http://h/old", "http://h/queued", "http://h/unknown"), f.Check()))
+	must(t, errors.Join(f.Bar("http://h/new"), f.BarLed("http://h/new", "http://h/old", "http://h/queued",
+		"http://h/unknown"), f.Check()))
 	if r, _, err := f.Get("http://h/old"); err != nil || r.State != Fetched || r.Led != "http://h/new" {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -270,7 +274,8 @@ func TestLiftMany(t *testing.T) {
 	closeFrontier(t, f)
 	f = openFrontier(t, name, FrontierOptions{})
 	must(t, f.Promote(urls[0]))
-	if got, err := f.Lift("", func(a string) bool { return strings.HasPrefix(a, "http://h3/") }); err != nil || got != n-n/10-1 {
+	if got, err := f.Lift("", func(a string) bool { return strings.HasPrefix(a, "http://h3/") }); err != nil ||
+		got != n-n/10-1 {
 		t.Errorf("%d came back, %v", got, err)
 	}
 	if c := f.Counts(); c.Queued != n-n/10 || c.Fetched != n/10 {

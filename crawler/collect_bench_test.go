@@ -33,7 +33,8 @@ func BenchmarkCrawl(b *testing.B) {
 		f := newFrontier(b, FrontierOptions{PerHost: 4})
 		g := gate.New(gate.Options{PerHost: 4, AllowPrivate: true})
 		g.Use(rules{})
-		if _, err := New(g, &shelf{}, f, Options{Concurrency: 4, Depth: -1}).Run(context.Background(), []string{s.URL}); err != nil {
+		if _, err := New(g, &shelf{}, f, Options{Concurrency: 4, Depth: -1}).Run(context.Background(),
+			[]string{s.URL}); err != nil {
 			b.Fatal(err)
 		}
 		g.Close()

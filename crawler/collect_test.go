@@ -104,7 +104,11 @@ func TestPageOf(t *testing.T) {
 	s.text("/a", `<title>a</title><a href=/b><a rel=nofollow href=/c>`)
 	c.handler.receive = func(p *page.Page) (Receipt, error) {
 		return Receipt{Links: []string{s.URL + "/b"}, Stored: true, RefusedIndex: true,
-			Decide: func(u acap.Usage) acap.Decision { return acap.Decision{Usage: u, Allowed: u == acap.Preserve} }}, nil
+				Decide: func(u acap.Usage) acap.Decision {
+					return acap.Decision{Usage: u,
+						Allowed: u == acap.Preserve}
+				}},
+			nil
 	}
 	c.o.Depth = 0
 	called := 0
@@ -192,7 +196,8 @@ func TestCallbackAborts(t *testing.T) {
 			t.Errorf("%s: %+v", path, skip)
 		}
 	}
-	if s.asked("/shop/a")+s.asked("/filtered")+s.asked("/filtered/too") != 0 || s.asked("/news") != 1 || sum.Fetched != 2 || sum.Errors != 0 {
+	if s.asked("/shop/a")+s.asked("/filtered")+s.asked("/filtered/too") != 0 || s.asked("/news") != 1 ||
+		sum.Fetched != 2 || sum.Errors != 0 {
 		t.Errorf("%v %+v", s.requests(), sum)
 	}
 }
@@ -211,7 +216,8 @@ func TestCallbackPanics(t *testing.T) {
 	}
 	sum := c.run(t, context.Background(), s.URL)
 	for _, path := range []string{"/a", "/b", "/c"} {
-		if skip := c.skips[s.URL+path]; skip.State != Failed || skip.Defect == nil || !strings.Contains(skip.Defect.Where, "collect_test.go") {
+		if skip := c.skips[s.URL+path]; skip.State != Failed || skip.Defect == nil ||
+			!strings.Contains(skip.Defect.Where, "collect_test.go") {
 			t.Errorf("%s: %+v", path, skip)
 		}
 	}
@@ -220,7 +226,8 @@ func TestCallbackPanics(t *testing.T) {
 	}
 
 	c.o.Collect = func(*colly.Collector) { panic("no") }
-	if _, err := New(gate.New(c.gate), &c.handler, c.frontier, c.o).Run(context.Background(), []string{s.URL + "/e"}); err == nil {
+	if _, err := New(gate.New(c.gate), &c.handler, c.frontier, c.o).Run(context.Background(),
+		[]string{s.URL + "/e"}); err == nil {
 		t.Error("a panic of Collect was not reported")
 	}
 }
@@ -241,7 +248,8 @@ func TestCallbackQueuesLinks(t *testing.T) {
 		if p.URL().Path == "/closed" {
 			return Receipt{RefusedFollow: true}, nil
 		}
-		return Receipt{Links: slices.DeleteFunc(p.Links(page.Cut{}), func(l string) bool { return strings.Contains(l, "kept") })}, nil
+		return Receipt{Links: slices.DeleteFunc(p.Links(page.Cut{}),
+			func(l string) bool { return strings.Contains(l, "kept") })}, nil
 	}
 	c.o.Collect = func(o *colly.Collector) {
 		o.OnRequest(func(r *colly.Request) {
@@ -260,7 +268,8 @@ func TestCallbackQueuesLinks(t *testing.T) {
 	c.o.Skipped = func(skip Skip) { skips[strings.TrimPrefix(skip.URL, s.URL)] = skip }
 	_, err := New(g, &c.handler, c.frontier, c.o).Run(context.Background(), []string{s.URL, s.URL + "/closed"})
 	must(t, err)
-	if got := slices.Sorted(slices.Values(s.requests())); !slices.Equal(got, []string{"/", "/closed", "/found", "/ordinary"}) {
+	if got := slices.Sorted(slices.Values(s.requests())); !slices.Equal(got,
+		[]string{"/", "/closed", "/found", "/ordinary"}) {
 		t.Errorf("requested %v", got)
 	}
 	for _, path := range []string{"/early", "/kept%20back", "/behind", "/form"} {
@@ -346,7 +355,8 @@ func TestHugeMarkupIsNotParsedAgain(t *testing.T) {
 			t.Error(call)
 		}
 	}
-	if !slices.ContainsFunc(seen.sorted(), func(call string) bool { return strings.HasPrefix(call, "response / 200") }) {
+	if !slices.ContainsFunc(seen.sorted(),
+		func(call string) bool { return strings.HasPrefix(call, "response / 200") }) {
 		t.Errorf("%v", seen.sorted())
 	}
 }
@@ -371,7 +381,8 @@ func TestErrorsReachCallbacks(t *testing.T) {
 		})
 	}
 	sum := c.run(t, context.Background(), s.URL)
-	if failed["/broken 0"] != maxTries || failed["/busy 503"] != maxTries || failed["/circle 0"] != 1 || sum.Errors != 3 {
+	if failed["/broken 0"] != maxTries || failed["/busy 503"] != maxTries || failed["/circle 0"] != 1 ||
+		sum.Errors != 3 {
 		t.Errorf("%v %+v", failed, sum)
 	}
 }

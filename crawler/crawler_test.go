@@ -34,12 +34,14 @@ func TestCrawlTakesTheSiteAndStops(t *testing.T) {
 			t.Errorf("%s was requested %d times, want %d", path, n, want)
 		}
 	}
-	if sum.Fetched != 5 || sum.Stored != 5 || sum.Indexed != 4 || sum.Refused.Crawl != 1 || sum.Errors != 0 || sum.Queued != 0 ||
+	if sum.Fetched != 5 || sum.Stored != 5 || sum.Indexed != 4 || sum.Refused.Crawl != 1 || sum.Errors != 0 ||
+		sum.Queued != 0 ||
 		sum.Interrupted || sum.SeedsRefused || sum.Bytes == 0 || sum.Rate <= 0 {
 		t.Errorf("summary %+v", sum)
 	}
 	refused := c.skips[s.URL+"/private/x"]
-	if refused.State != Refused || !strings.Contains(refused.Why, "/robots.txt:2") || !strings.Contains(refused.Why, "Disallow: /private/") {
+	if refused.State != Refused || !strings.Contains(refused.Why, "/robots.txt:2") ||
+		!strings.Contains(refused.Why, "Disallow: /private/") {
 		t.Errorf("the refusal does not name its line: %+v", refused)
 	}
 	if r, _, _ := c.frontier.Get(s.URL + "/private/x"); r.Why != refused.Why || r.State != Refused || r.Depth != 1 {
@@ -90,7 +92,8 @@ func TestRedirects(t *testing.T) {
 	if n := s.asked("/private/x"); n != 0 {
 		t.Errorf("the redirect to a forbidden path was followed %d times", n)
 	}
-	if r := c.skips[s.URL+"/to-forbidden"]; r.State != Refused || !strings.Contains(r.Why, "/private/x") || !strings.Contains(r.Why, ":2") {
+	if r := c.skips[s.URL+"/to-forbidden"]; r.State != Refused || !strings.Contains(r.Why, "/private/x") ||
+		!strings.Contains(r.Why, ":2") {
 		t.Errorf("the refused redirect: %+v", r)
 	}
 	if len(other.requests()) != 0 {
@@ -157,7 +160,8 @@ func TestRetries(t *testing.T) {
 		t.Errorf("/cut is %s", c.state(t, s.URL+"/cut"))
 	}
 	r, _, _ := c.frontier.Get(s.URL + "/never")
-	if r.State != Failed || r.Status != 500 || s.asked("/never") != maxTries || r.Why != c.skips[s.URL+"/never"].Why || r.Why == "" {
+	if r.State != Failed || r.Status != 500 || s.asked("/never") != maxTries || r.Why != c.skips[s.URL+"/never"].Why ||
+		r.Why == "" {
 		t.Errorf("/never: %+v after %d requests", r, s.asked("/never"))
 	}
 	if c.handler.times[s.URL+"/never"] != 0 || c.handler.times[s.URL+"/soon"] != 1 {
@@ -192,7 +196,8 @@ func TestFailedForGood(t *testing.T) {
 	s.handle("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) })
 	c := newCrawl(t)
 	c.run(t, context.Background(), s.URL)
-	if sum := c.run(t, context.Background()); c.state(t, s.URL+"/loop") != Failed || sum.Requests != 0 || sum.Waiting != 0 {
+	if sum := c.run(t, context.Background()); c.state(t, s.URL+"/loop") != Failed || sum.Requests != 0 ||
+		sum.Waiting != 0 {
 		t.Errorf("%+v", sum)
 	}
 }
@@ -300,7 +305,8 @@ func TestSeedsRefusedOrUnreachable(t *testing.T) {
 	s.page("/", "/a")
 	c := newCrawl(t)
 	c.rules.text = "User-agent: *\nDisallow: /\n"
-	if sum := c.run(t, context.Background(), s.URL, s.URL+"/a"); !sum.SeedsRefused || sum.SeedsUnreachable || sum.Refused.Crawl != 2 {
+	if sum := c.run(t, context.Background(), s.URL, s.URL+"/a"); !sum.SeedsRefused || sum.SeedsUnreachable ||
+		sum.Refused.Crawl != 2 {
 		t.Errorf("refused: %+v", sum)
 	}
 	c.rules = rules{down: "127.0.0.1"}
@@ -520,7 +526,8 @@ func TestBodyAsSent(t *testing.T) {
 	})
 	c := newCrawl(t)
 	c.run(t, context.Background(), s.URL)
-	for path, want := range map[string]string{"/map.xml.gz": "not packed at all", "/x.tgz": "nor this", "/latin": "caf\xe9"} {
+	for path, want := range map[string]string{"/map.xml.gz": "not packed at all", "/x.tgz": "nor this",
+		"/latin": "caf\xe9"} {
 		p := c.handler.pages[s.URL+path]
 		if p == nil || string(p.Last().Body) != want {
 			t.Errorf("%s: %+v", path, p)
@@ -532,7 +539,8 @@ func TestBodyAsSent(t *testing.T) {
 func TestOtherSpellings(t *testing.T) {
 	s := newSite(t)
 	port := s.URL[strings.LastIndexByte(s.URL, ':'):]
-	s.page("/", "http://2130706433"+port+"/x", "http://0x7f.1"+port+"/x", "http://[::ffff:127.0.0.1]"+port+"/x", "http://127.1"+port+"/x")
+	s.page("/", "http://2130706433"+port+"/x", "http://0x7f.1"+port+"/x", "http://[::ffff:127.0.0.1]"+port+"/x",
+		"http://127.1"+port+"/x")
 	s.page("/x")
 	c := newCrawl(t)
 	c.o.Scope = ScopeAny
@@ -543,7 +551,8 @@ func TestOtherSpellings(t *testing.T) {
 	u, err := address.Parse(s.URL)
 	must(t, err)
 	g.Name(u)
-	sum, err := New(g, &c.handler, c.frontier, Options{Scope: ScopeAny, Depth: -1}).Run(context.Background(), []string{s.URL})
+	sum, err := New(g, &c.handler, c.frontier, Options{Scope: ScopeAny, Depth: -1}).Run(context.Background(),
+		[]string{s.URL})
 	must(t, err)
 	if s.asked("/x") != 0 || sum.Fetched != 1 || sum.Refused.Crawl != 4 {
 		t.Errorf("requested: %v, summary %+v", s.requests(), sum)
@@ -608,7 +617,8 @@ func TestDefectFailsOnePage(t *testing.T) {
 	if err != nil || sum.Errors != 1 || s.asked("/b") != 1 || s.asked("/c") != 1 {
 		t.Fatalf("%+v, %v, %v", sum, err, s.requests())
 	}
-	if len(skipped) != 1 || skipped[0].State != Failed || skipped[0].Defect == nil || !strings.Contains(skipped[0].Why, "sixteen bits") ||
+	if len(skipped) != 1 || skipped[0].State != Failed || skipped[0].Defect == nil ||
+		!strings.Contains(skipped[0].Why, "sixteen bits") ||
 		len(skipped[0].Defect.Stack) == 0 {
 		t.Errorf("%+v", skipped)
 	}

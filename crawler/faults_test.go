@@ -81,7 +81,8 @@ func TestFaults(t *testing.T) {
 				if strings.HasPrefix(f.Path, "/loop-") { // each leads to the other
 					times = 2
 				}
-				if !found || r.State != state || (state == Failed) != (r.Why != "") || (state == Failed) != (c.skips[r.URL].Why == r.Why && r.Why != "") {
+				if !found || r.State != state || (state == Failed) != (r.Why != "") ||
+					(state == Failed) != (c.skips[r.URL].Why == r.Why && r.Why != "") {
 					t.Errorf("%s is %q (%s), want %s", f.Path, r.State, r.Why, state)
 				}
 				// With a short time limit a request may fail on a busy machine before it arrives,
@@ -97,11 +98,13 @@ func TestFaults(t *testing.T) {
 					continue
 				}
 				fetched++
-				if p := c.handler.pages[r.URL]; !f.Redirect && (p == nil || c.handler.times[r.URL] != 1 || p.Last().Truncated != (f.End == faults.Cut)) {
+				if p := c.handler.pages[r.URL]; !f.Redirect && (p == nil || c.handler.times[r.URL] != 1 ||
+					p.Last().Truncated != (f.End == faults.Cut)) {
 					t.Errorf("%s was received %d times", f.Path, c.handler.times[r.URL])
 				}
 			}
-			if sum.Fetched != fetched || sum.Errors != failed || sum.Queued != 0 || sum.Interrupted || sum.Refused.Crawl != 0 {
+			if sum.Fetched != fetched || sum.Errors != failed || sum.Queued != 0 || sum.Interrupted ||
+				sum.Refused.Crawl != 0 {
 				t.Errorf("summary %+v, want %d fetched and %d errors", sum, fetched, failed)
 			}
 			if !slow && (s.Asked("/chain/xxxxxxxxxx") != 1 || s.Asked("/chain/xxxxxxxxxxx") != 0) {

@@ -43,14 +43,16 @@ func TestRevive(t *testing.T) {
 		t.Fatalf("%s came back by itself", l.URL)
 	}
 	revive(time.Hour, 1)
-	if r, _, err := f.Get("http://h/2"); err != nil || r.State != Queued || !r.Again.IsZero() || r.Interval != time.Hour {
+	if r, _, err := f.Get("http://h/2"); err != nil || r.State != Queued || !r.Again.IsZero() ||
+		r.Interval != time.Hour {
 		t.Errorf("record %+v, %v", r, err)
 	}
 	must(t, f.Promote("http://h/1")) // asked for before its time
 	if n := f.Counts(); n.Waiting != 1 || n.Queued != 2 {
 		t.Errorf("counts %+v", n)
 	}
-	finish(t, f, take(t, f, "http://h/1"), End{State: Fetched, Again: start.Add(5 * time.Hour), Interval: 4 * time.Hour})
+	finish(t, f, take(t, f, "http://h/1"), End{State: Fetched, Again: start.Add(5 * time.Hour),
+		Interval: 4 * time.Hour})
 	finish(t, f, take(t, f, "http://h/2"), End{State: Refused, Why: "no"})
 	revive(4*time.Hour, 1)
 	finish(t, f, take(t, f, "http://h/3"), End{State: Fetched})
@@ -198,13 +200,16 @@ func TestSeedsOfARun(t *testing.T) {
 	must(t, err)
 	must(t, f.Begin(Selection{Seeds: []string{"http://a/"}}))
 	l := take(t, f, "http://a/")
-	finish(t, f, l, End{State: Fetched, Offers: []Offer{{URL: "http://a/1", Depth: 1, From: l.From, State: Queued}, {URL: "http://a/2", Depth: 1, From: l.From, State: Queued}, {URL: "http://b/3", Depth: 1, From: l.From, State: Queued}}})
+	finish(t, f, l, End{State: Fetched, Offers: []Offer{{URL: "http://a/1", Depth: 1, From: l.From, State: Queued},
+		{URL: "http://a/2", Depth: 1, From: l.From, State: Queued}, {URL: "http://b/3", Depth: 1, From: l.From,
+			State: Queued}}})
 
 	_, err = f.AddSeeds("http://b/")
 	must(t, err)
 	must(t, f.Begin(Selection{Seeds: []string{"http://b/"}}))
 	l = take(t, f, "http://b/")
-	finish(t, f, l, End{State: Fetched, Offers: []Offer{{URL: "http://b/1", Depth: 1, From: l.From, State: Queued}, {URL: "http://a/2", Depth: 1, From: l.From, State: Queued}, {URL: "http://c/4", Depth: 1, State: Queued}}})
+	finish(t, f, l, End{State: Fetched, Offers: []Offer{{URL: "http://b/1", Depth: 1, From: l.From, State: Queued},
+		{URL: "http://a/2", Depth: 1, From: l.From, State: Queued}, {URL: "http://c/4", Depth: 1, State: Queued}}})
 	if got := lease(); !slices.Equal(got, []string{"http://a/2", "http://b/1"}) {
 		t.Errorf("the run of the second seed visits %q", got)
 	}

@@ -62,7 +62,8 @@ func TestAdaptive(t *testing.T) {
 		}
 		before = d
 	}
-	for _, e := range []End{{Status: 500, Took: time.Millisecond}, {Status: 429, Took: time.Millisecond}, {Status: 408}} {
+	for _, e := range []End{{Status: 500, Took: time.Millisecond}, {Status: 429, Took: time.Millisecond},
+		{Status: 408}} {
 		if d := visit(e); d <= before {
 			t.Errorf("after status %d the pause is %s, before it was %s", e.Status, d, before)
 		} else {
@@ -115,7 +116,8 @@ func TestBackoff(t *testing.T) {
 		f := newFrontier(t, FrontierOptions{Backoff: 2 * time.Minute})
 		f.random = func() float64 { return chance }
 		stretched := func(d time.Duration) time.Duration { return d + time.Duration(chance*float64(d)/2) }
-		for i, want := range []time.Duration{2 * time.Minute, 4 * time.Minute, maxBackoff, maxBackoff, downFor, downFor} {
+		for i, want := range []time.Duration{2 * time.Minute, 4 * time.Minute, maxBackoff, maxBackoff, downFor,
+			downFor} {
 			if d := f.backoff(i + 1); d != stretched(want) {
 				t.Errorf("chance %v: after %d failures the pause is %s, want %s", chance, i+1, d, stretched(want))
 			}
@@ -132,7 +134,8 @@ func TestRetryAfterSurvives(t *testing.T) {
 	_, err := f.AddSeeds(addresses(2)...)
 	must(t, err)
 	rest := c.now().Add(time.Hour)
-	finish(t, f, take(t, f, "http://h/000"), End{State: Queued, Status: 503, Asked: c.now(), Trouble: true, Rest: rest, Retry: rest})
+	finish(t, f, take(t, f, "http://h/000"), End{State: Queued, Status: 503, Asked: c.now(), Trouble: true, Rest: rest,
+		Retry: rest})
 	for range 2 {
 		_, err = f.AddSeeds(addresses(2)...)
 		must(t, err)

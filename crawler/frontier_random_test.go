@@ -105,7 +105,8 @@ func (u *usage) end() {
 	e := End{State: Fetched, Status: 200, Asked: u.asked[l.Host], Delay: u.gap[l.Host]}
 	for _, link := range u.addresses() {
 		states := []State{Queued, Queued, Queued, Outside, Deep, Trapped}
-		e.Offers = append(e.Offers, Offer{URL: link, Depth: l.Depth + 1, From: l.From * u.r.Uint64N(2), State: states[u.r.IntN(len(states))]})
+		e.Offers = append(e.Offers, Offer{URL: link, Depth: l.Depth + 1, From: l.From * u.r.Uint64N(2),
+			State: states[u.r.IntN(len(states))]})
 	}
 	switch u.r.IntN(8) {
 	case 1:
@@ -189,9 +190,11 @@ func (u *usage) step() {
 func TestRandomUse(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			u := &usage{t: t, r: rand.New(rand.NewPCG(seed, 1)), c: newClock(), name: filepath.Join(t.TempDir(), "frontier.db"),
+			u := &usage{t: t, r: rand.New(rand.NewPCG(seed, 1)), c: newClock(),
+				name:  filepath.Join(t.TempDir(), "frontier.db"),
 				asked: map[string]time.Time{}, gap: map[string]time.Duration{}}
-			u.o = FrontierOptions{Now: u.c.now, Delay: time.Second, PerHost: 1 + int(seed%3), Working: 2 + int(seed), MaxHost: 30 * int(seed%2)}
+			u.o = FrontierOptions{Now: u.c.now, Delay: time.Second, PerHost: 1 + int(seed%3), Working: 2 + int(seed),
+				MaxHost: 30 * int(seed%2)}
 			for i := range randomHosts {
 				u.gap[fmt.Sprintf("h%d", i)] = time.Second + time.Duration(i/4)*700*time.Millisecond
 			}

@@ -99,7 +99,8 @@ func TestScale(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if err := f.Done(l, End{State: Fetched, Status: 200, Asked: c.now(), Offers: w.links(host, r)}); err != nil {
+				if err := f.Done(l, End{State: Fetched, Status: 200, Asked: c.now(),
+					Offers: w.links(host, r)}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -109,8 +110,10 @@ func TestScale(t *testing.T) {
 				}
 				if n%100_000 == 0 {
 					d := time.Since(begin).Seconds()
-					t.Logf("%d pages, %d queued, %.0f offers/s, %.1f µs CPU each, %d MB anonymous", n, f.Counts().Queued,
-						float64(n*linksPerPage)/d, float64((cpu()-work).Microseconds())/float64(n*linksPerPage), anonymous()>>20)
+					t.Logf("%d pages, %d queued, %.0f offers/s, %.1f µs CPU each, %d MB anonymous", n,
+						f.Counts().Queued,
+						float64(n*linksPerPage)/d, float64((cpu()-work).Microseconds())/float64(n*linksPerPage),
+						anonymous()>>20)
 				}
 			}
 		})
@@ -119,8 +122,10 @@ func TestScale(t *testing.T) {
 	must(t, f.Flush())
 	offers, d := float64(pages.Load()*linksPerPage), time.Since(begin)
 	counts := f.Counts()
-	t.Logf("%d pages, %d queued on %d hosts in %s: %.0f offers/s, %.1f µs CPU each, %d MB anonymous at most", pages.Load(),
-		counts.Queued, counts.Hosts, d.Round(time.Millisecond), offers/d.Seconds(), float64((cpu()-work).Microseconds())/offers, peak.Load()>>20)
+	t.Logf("%d pages, %d queued on %d hosts in %s: %.0f offers/s, %.1f µs CPU each, %d MB anonymous at most",
+		pages.Load(),
+		counts.Queued, counts.Hosts, d.Round(time.Millisecond), offers/d.Seconds(),
+		float64((cpu()-work).Microseconds())/offers, peak.Load()>>20)
 	if *scale > 1_000_000 { // Check reads everything: minutes
 		must(t, f.Close())
 	} else {
@@ -132,7 +137,8 @@ func TestScale(t *testing.T) {
 	f = openFrontier(t, name, o)
 	opened := time.Since(begin)
 	l := leaseSoon(t, f, c)
-	t.Logf("opened in %s, the first lease after %s; the file has %d MB", opened.Round(time.Microsecond), time.Since(begin).Round(time.Microsecond), info.Size()>>20)
+	t.Logf("opened in %s, the first lease after %s; the file has %d MB", opened.Round(time.Microsecond),
+		time.Since(begin).Round(time.Microsecond), info.Size()>>20)
 	if n := f.Counts().Queued; l == nil || n != counts.Queued || n < *scale {
 		t.Errorf("%d queued after opening, %d before", n, counts.Queued)
 	}

@@ -233,7 +233,8 @@ func TestRetry(t *testing.T) {
 	c.add(time.Hour)
 	finish(t, f, take(t, f, "http://h/1"), End{State: Failed, Status: 503, Why: "503 all day"})
 	r, found, err := f.Get("http://h/1")
-	if err != nil || !found || r.State != Failed || r.Status != 503 || r.Why != "503 all day" || !r.Seed || !r.When.Equal(c.now()) {
+	if err != nil || !found || r.State != Failed || r.Status != 503 || r.Why != "503 all day" || !r.Seed ||
+		!r.When.Equal(c.now()) {
 		t.Errorf("record %+v %t %v", r, found, err)
 	}
 	_, err = f.AddSeeds("http://h/1")
@@ -257,7 +258,8 @@ func TestRestartForgetsNothing(t *testing.T) {
 		h, g = g, h
 	}
 	finish(t, f, h, End{State: Fetched, Asked: c.now(), Delay: time.Minute,
-		Offers: []Offer{{URL: "http://h/2", Depth: 1, State: Queued}, {URL: "http://x/", Depth: 1, State: Outside, Why: "far"}}})
+		Offers: []Offer{{URL: "http://h/2", Depth: 1, State: Queued}, {URL: "http://x/", Depth: 1, State: Outside,
+			Why: "far"}}})
 	closeFrontier(t, f) // g is still leased
 
 	f = openFrontier(t, name, FrontierOptions{Now: c.now})

@@ -47,8 +47,10 @@ func TestTrouble(t *testing.T) {
 		{"a certificate that nobody vouches for", tlsFault(own.URL), true},
 		{"a TLS alert", fmt.Errorf("reading: %w", tls.AlertError(40)), true},
 		{"nobody listens", tlsFault("http://" + nowhere), true},
-		{"the name server is away", &net.DNSError{Err: "server misbehaving", Name: "h.example", IsTemporary: true}, true},
-		{"the name does not exist", &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "h.example", IsNotFound: true}}, false},
+		{"the name server is away", &net.DNSError{Err: "server misbehaving", Name: "h.example", IsTemporary: true},
+			true},
+		{"the name does not exist", &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "h.example",
+			IsNotFound: true}}, false},
 		{"an answer that cannot be read", errors.New("malformed HTTP response"), false},
 	} {
 		if got := trouble(plain(&url.Error{Op: "Get", URL: "http://h.example/", Err: c.err})); got != c.want {

@@ -123,12 +123,14 @@ func TestParts(t *testing.T) {
 		{"refused", func(string) (Part, error) {
 			return Part{Err: &gate.Refusal{URL: elsewhere, Rule: gate.RuleAddress}}, nil
 		}, Refused, 84 * time.Minute * 8 / 10},
-		{"broken", func(string) (Part, error) { return Part{Err: errors.New("no such thing")}, nil }, Failed, 84 * time.Minute * 8 / 10},
+		{"broken", func(string) (Part, error) { return Part{Err: errors.New("no such thing")}, nil }, Failed,
+			84 * time.Minute * 8 / 10},
 	} {
 		later(11 * time.Hour)
 		p.answer = step.answer
 		run(o)
-		if r := c.part(t, elsewhere); r.State != step.state || r.Interval != step.want || r.Again.Sub(r.When).Round(time.Minute) != step.want.Round(time.Minute) {
+		if r := c.part(t, elsewhere); r.State != step.state || r.Interval != step.want ||
+			r.Again.Sub(r.When).Round(time.Minute) != step.want.Round(time.Minute) {
 			t.Errorf("%d %s: %+v, %s until %s", i, step.name, r, r.Interval, r.Again)
 		}
 	}
@@ -281,11 +283,13 @@ func TestPartsWithinLimits(t *testing.T) {
 				must(t, err)
 			}
 			sum := run(test.o, s.URL)
-			want := Summary{Requests: test.asked, Bytes: int64(test.asked) * bytes, Hosts: 1, Queued: 10 - test.asked, Interrupted: test.page || test.o.MaxBytes > 0}
+			want := Summary{Requests: test.asked, Bytes: int64(test.asked) * bytes, Hosts: 1, Queued: 10 - test.asked,
+				Interrupted: test.page || test.o.MaxBytes > 0}
 			if test.page {
 				want.Requests, want.Bytes, want.Fetched = 1, sum.Bytes, 1
 			}
-			got := Summary{Requests: sum.Requests, Bytes: sum.Bytes, Hosts: sum.Hosts, Queued: sum.Queued, Interrupted: sum.Interrupted, Fetched: sum.Fetched}
+			got := Summary{Requests: sum.Requests, Bytes: sum.Bytes, Hosts: sum.Hosts, Queued: sum.Queued,
+				Interrupted: sum.Interrupted, Fetched: sum.Fetched}
 			if asked := len(p.asks()); got != want || asked != test.asked {
 				t.Errorf("%d asked for, %+v, want %+v", asked, got, want)
 			}
@@ -330,9 +334,10 @@ func TestPartsOfferedMeanwhile(t *testing.T) {
 		end  End
 		want State // after it
 	}{
-		"needless, missing":          {[]func(*Frontier) error{missing}, End{State: Outside, Why: "no page"}, Queued},
-		"needless, had":              {[]func(*Frontier) error{had}, End{State: Outside, Why: "no page"}, Fetched},
-		"needless, had and missing":  {[]func(*Frontier) error{had, missing, had, missing}, End{State: Outside, Why: "no page"}, Queued},
+		"needless, missing": {[]func(*Frontier) error{missing}, End{State: Outside, Why: "no page"}, Queued},
+		"needless, had":     {[]func(*Frontier) error{had}, End{State: Outside, Why: "no page"}, Fetched},
+		"needless, had and missing": {[]func(*Frontier) error{had, missing, had, missing},
+			End{State: Outside, Why: "no page"}, Queued},
 		"fetched, missing":           {[]func(*Frontier) error{missing}, End{State: Fetched}, Queued},
 		"fetched, had":               {[]func(*Frontier) error{had}, End{State: Fetched}, Fetched},
 		"failed, had":                {[]func(*Frontier) error{missing, had}, End{State: Failed, Why: "no"}, Queued},
@@ -409,7 +414,8 @@ func TestPartsOnDisk(t *testing.T) {
 		found = append(found, fmt.Sprint(r.URL, " ", r.State))
 		return nil
 	}))
-	want := []string{"http://h/1 queued", "https://h/2 queued", "part:http://g/~x http://g/%7Ex queued", "part:https://h/1 queued", "part:https://h/had fetched"}
+	want := []string{"http://h/1 queued", "https://h/2 queued", "part:http://g/~x http://g/%7Ex queued",
+		"part:https://h/1 queued", "part:https://h/had fetched"}
 	if !slices.Equal(found, want) {
 		t.Errorf("found %q", found)
 	}

@@ -57,7 +57,8 @@ func TestPromotedOutcomes(t *testing.T) {
 		c.o.Scope, c.o.Exclude, c.o.Promoted = ScopeAny, nil, true
 		c.run(t, context.Background())
 		r, _, err := c.frontier.Get(s.URL + path)
-		if err != nil || r.State != w.state || r.Status != w.status || !strings.Contains(r.Why, w.why) || (w.why == "") != (r.Why == "") || r.When.Before(began) {
+		if err != nil || r.State != w.state || r.Status != w.status || !strings.Contains(r.Why, w.why) ||
+			(w.why == "") != (r.Why == "") || r.When.Before(began) {
 			t.Errorf("%s: %+v, %v; want %+v", path, r, err, w)
 		}
 		if n := s.asked(path); n != w.requests {
@@ -84,7 +85,8 @@ func TestPromotedOutcomes(t *testing.T) {
 	c.o.Held = func(string) (bool, error) { return false, errors.New("the disk is broken") }
 	must(t, c.frontier.Promote(s.URL+"/out/held"))
 	c.o.Skipped, c.o.Pause = nil, c.rules.pause
-	if _, err := New(nil, &c.handler, c.frontier, c.o).Run(context.Background(), nil); err == nil || c.state(t, s.URL+"/out/held") != Queued {
+	if _, err := New(nil, &c.handler, c.frontier, c.o).Run(context.Background(), nil); err == nil ||
+		c.state(t, s.URL+"/out/held") != Queued {
 		t.Errorf("it cannot be found out whether it is held: %v, %s", err, c.state(t, s.URL+"/out/held"))
 	}
 }
@@ -146,7 +148,8 @@ func TestPromotedOnly(t *testing.T) {
 	}
 	_, err := f.AddLinks(1, all...)
 	must(t, err)
-	for _, address := range []string{"http://h1/2", "http://h2/new", "http://h3/1", "http://h4/1", "http://h5/1", "http://h9/new"} {
+	for _, address := range []string{"http://h1/2", "http://h2/new", "http://h3/1", "http://h4/1", "http://h5/1",
+		"http://h9/new"} {
 		must(t, errors.Join(f.Promote(address), f.Promote(address)))
 	}
 	l := next(t, f) // whatever it is, a host of it is in memory
@@ -160,7 +163,8 @@ func TestPromotedOnly(t *testing.T) {
 				t.Errorf("nobody asks for %s", l.URL)
 			}
 			e := end
-			e.Offers = []Offer{{URL: l.URL + "/link", Depth: 1, State: Queued}, {URL: "http://other/" + l.URL[7:], Depth: 1, State: Queued}}
+			e.Offers = []Offer{{URL: l.URL + "/link", Depth: 1, State: Queued},
+				{URL: "http://other/" + l.URL[7:], Depth: 1, State: Queued}}
 			finish(t, f, l, e)
 		}
 		if slices.Sort(got); !slices.Equal(got, want) {
@@ -168,14 +172,16 @@ func TestPromotedOnly(t *testing.T) {
 		}
 	}
 	later := clock.now().Add(time.Minute)
-	visit(End{State: Queued, Status: 503, Retry: later}, "http://h1/2", "http://h2/new", "http://h3/1", "http://h4/1", "http://h5/1", "http://h9/new")
+	visit(End{State: Queued, Status: 503, Retry: later}, "http://h1/2", "http://h2/new", "http://h3/1", "http://h4/1",
+		"http://h5/1", "http://h9/new")
 	closeFrontier(t, f)
 	f = openFrontier(t, name, o)
 	must(t, f.Begin(Selection{Promoted: true}))
 	visit(End{State: Fetched})
 	clock.add(time.Hour)
 	must(t, f.Promote("http://h1/2")) // asked for already: it is not visited twice
-	visit(End{State: Fetched}, "http://h1/2", "http://h2/new", "http://h3/1", "http://h4/1", "http://h5/1", "http://h9/new")
+	visit(End{State: Fetched}, "http://h1/2", "http://h2/new", "http://h3/1", "http://h4/1", "http://h5/1",
+		"http://h9/new")
 	must(t, f.Begin(Selection{}))
 	rest := 0
 	for l := next(t, f); l != nil; l = next(t, f) {

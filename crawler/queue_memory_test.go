@@ -47,7 +47,8 @@ func newMemoryQueue(o FrontierOptions) *memoryQueue {
 		o.Now = time.Now
 	}
 	o.Patience = cmp.Or(o.Patience, 5*time.Minute)
-	return &memoryQueue{o: o, changed: make(chan struct{}), known: map[string]*Record{}, hosts: map[string]*memoryHost{},
+	return &memoryQueue{o: o, changed: make(chan struct{}), known: map[string]*Record{},
+		hosts: map[string]*memoryHost{},
 		seeds: map[string]uint64{}, asked: map[string]bool{}}
 }
 
@@ -144,7 +145,8 @@ func (q *memoryQueue) pick(now time.Time) (*Lease, time.Duration) {
 	var at time.Time
 	for _, r := range q.known {
 		h := q.host(r.URL)
-		if r.State != Queued || !q.due(r) || h.leased[r.URL] != nil || len(h.leased) >= q.o.PerHost || !h.met && len(h.leased) > 0 {
+		if r.State != Queued || !q.due(r) || h.leased[r.URL] != nil || len(h.leased) >= q.o.PerHost || !h.met &&
+			len(h.leased) > 0 {
 			continue
 		}
 		due := h.due
@@ -462,7 +464,8 @@ func (q *memoryQueue) Counts() (c Counts) {
 	c.Beyond, c.Leased = q.beyond, q.leased()
 	hosts := map[string]bool{}
 	for _, r := range q.known {
-		*map[State]*int{Queued: &c.Queued, Fetched: &c.Fetched, Refused: &c.Refused, Unreachable: &c.Unreachable, Failed: &c.Failed,
+		*map[State]*int{Queued: &c.Queued, Fetched: &c.Fetched, Refused: &c.Refused, Unreachable: &c.Unreachable,
+			Failed:  &c.Failed,
 			Outside: &c.Outside, Deep: &c.Deep, Trapped: &c.Trapped}[r.State]++
 		if r.State == Queued {
 			name, _ := address.Host(r.URL)

@@ -30,7 +30,8 @@ func testQueue(t *testing.T, open func(*testing.T, FrontierOptions) promoter) {
 	for name, test := range map[string]func(*queueTest){
 		"order": testQueueOrder, "leases": testQueueLeases, "pace": testQueuePace, "retries": testQueueRetries,
 		"selection": testQueueSelection, "requeue": testQueueRequeue, "take-downs": testQueueTakeDowns,
-		"redirects": testQueueRedirects, "required resources": testQueueParts, "skipped": testQueueSkipped, "notes": testQueueNotes,
+		"redirects": testQueueRedirects, "required resources": testQueueParts, "skipped": testQueueSkipped,
+		"notes":     testQueueNotes,
 		"re-crawls": testQueuePromoted,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +146,8 @@ func testQueueOrder(q *queueTest) {
 	must(q, q.Begin(Selection{Seeds: []string{"http://h/"}}))
 	listed := link1("http://h/listed", 1)
 	listed.Listed = true
-	if n := q.offer(link1("http://h/deep", 2), link1("http://h/a", 1), listed, link1("http://h/a", 1), link1("http://h/", 1)); n != 3 {
+	if n := q.offer(link1("http://h/deep", 2), link1("http://h/a", 1), listed, link1("http://h/a", 1),
+		link1("http://h/", 1)); n != 3 {
 		q.Errorf("%d added", n)
 	}
 	l := q.take("http://h/")
@@ -280,7 +282,8 @@ func testQueueRequeue(q *queueTest) {
 	at := q.now()
 	both := q.leases(2)
 	q.finish(both["http://h/"], End{State: Fetched, Again: at.Add(time.Hour), Interval: time.Hour, Offers: []Offer{
-		{URL: "http://h/far", Depth: 9, From: FirstSeed, State: Deep, Why: "far"}, {URL: "http://x/", Depth: 1, State: Outside, Why: "other"}}})
+		{URL: "http://h/far", Depth: 9, From: FirstSeed, State: Deep, Why: "far"},
+		{URL: "http://x/", Depth: 1, State: Outside, Why: "other"}}})
 	q.finish(both["http://g/"], End{State: Failed, Why: "no answer", Again: at})
 	if c := q.Counts(); c.Waiting != 2 || !c.NextAgain.Equal(at) || c.Deep != 1 || c.Outside != 1 {
 		q.Errorf("%+v", c)
@@ -320,7 +323,8 @@ func testQueueTakeDowns(q *queueTest) {
 	q.finish(q.take("http://h/1"), End{State: Refused, Why: "taken down", TakenDown: true})
 	q.finish(q.next(), End{State: Refused, Why: "taken down", TakenDown: true, Led: "http://h/9"})
 	q.rest()
-	for after, want := range map[string]string{"": "http://h/1 http://h/9", "http://h/1": "http://h/9", "http://h/9": ""} {
+	for after, want := range map[string]string{"": "http://h/1 http://h/9", "http://h/1": "http://h/9",
+		"http://h/9": ""} {
 		if down, err := q.Barred("http://h/", after); err != nil || strings.Join(down, " ") != want {
 			q.Errorf("after %q: %v, %v", after, down, err)
 		}
@@ -354,7 +358,8 @@ func testQueueParts(q *queueTest) {
 	must(q, q.Begin(Selection{Seeds: []string{"http://h/"}}))
 	again := q.now().Add(time.Hour)
 	q.finish(q.take("http://h/"), End{State: Fetched, Offers: []Offer{
-		{URL: required + "http://h/read", State: Fetched, Revisit: again, Interval: time.Hour}, {URL: required + "http://h/missing", State: Queued}}})
+		{URL: required + "http://h/read", State: Fetched, Revisit: again, Interval: time.Hour},
+		{URL: required + "http://h/missing", State: Queued}}})
 	if q.next() != nil {
 		q.Error("a missing resource is requested at once")
 	}
@@ -372,10 +377,12 @@ func testQueueParts(q *queueTest) {
 
 func testQueueSkipped(q *queueTest) {
 	var skipped []string
-	must(q, q.Begin(Selection{Seeds: []string{"http://h/"}, Skipped: func(r Record) { skipped = append(skipped, fmt.Sprint(r.URL, " ", r.State)) }}))
+	must(q, q.Begin(Selection{Seeds: []string{"http://h/"},
+		Skipped: func(r Record) { skipped = append(skipped, fmt.Sprint(r.URL, " ", r.State)) }}))
 	far := Offer{URL: "http://x/", Depth: 1, State: Outside, Why: "other"}
-	q.finish(q.take("http://h/"), End{State: Fetched, Offers: []Offer{far, far, link1("http://h/1", 1), link1("http://h/2", 1),
-		link1("http://h/3", 1), link1("http://h/4", 1)}})
+	q.finish(q.take("http://h/"),
+		End{State: Fetched, Offers: []Offer{far, far, link1("http://h/1", 1), link1("http://h/2", 1),
+			link1("http://h/3", 1), link1("http://h/4", 1)}})
 	if want := []string{"http://x/ out-of-scope", "http://h/3 trap"}; !slices.Equal(skipped, want) {
 		q.Errorf("%v, want %v", skipped, want)
 	}
@@ -459,7 +466,8 @@ func TestLostLease(t *testing.T) {
 		g.Use(rules{})
 		sum, err := New(g, &shelf{}, q, Options{}).Run(context.Background(), []string{s.URL})
 		g.Close()
-		if want := map[bool]int{false: 1, true: 2}[late]; err != nil || sum.Fetched != 1 || sum.Interrupted || s.asked("/") != want {
+		if want := map[bool]int{false: 1, true: 2}[late]; err != nil || sum.Fetched != 1 || sum.Interrupted ||
+			s.asked("/") != want {
 			t.Errorf("%d requests, %+v, %v", s.asked("/"), sum, err)
 		}
 	}

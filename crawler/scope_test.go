@@ -13,8 +13,10 @@ func TestFilter(t *testing.T) {
 		pattern string
 		in, out []string
 	}{
-		{"/news/", []string{"http://h/news/", "https://other/news/a?b"}, []string{"http://h/news", "http://h/old/news/"}},
-		{"/news/*.html", []string{"http://h/news/a.html", "http://h/news/a/b.html?x"}, []string{"http://h/news/a.htm", "http://h/a.html"}},
+		{"/news/", []string{"http://h/news/", "https://other/news/a?b"},
+			[]string{"http://h/news", "http://h/old/news/"}},
+		{"/news/*.html", []string{"http://h/news/a.html", "http://h/news/a/b.html?x"},
+			[]string{"http://h/news/a.htm", "http://h/a.html"}},
 		{"/news/*.html$", []string{"http://h/news/a.html"}, []string{"http://h/news/a.html?x", "http://h/news/.htm"}},
 		{"*.iso$", []string{"http://h/a.iso", "http://h/b/?.iso"}, []string{"http://h/a.iso?b", "http://h/a.isolate"}},
 		{"*sort=", []string{"http://h/?sort=a", "http://h/x?a&sort="}, []string{"http://h/sort"}},
@@ -24,12 +26,14 @@ func TestFilter(t *testing.T) {
 		{"/x$y", []string{"http://h/x$y/z"}, []string{"http://h/x"}},
 		{"*", []string{"http://h/", "https://h:8080/x?y"}, nil},
 		{"/$", []string{"http://h/"}, []string{"http://h/x"}},
-		{"https://h/", []string{"https://h/", "https://h/x"}, []string{"http://h/", "https://h.example/", "https://h:8443/"}},
+		{"https://h/", []string{"https://h/", "https://h/x"}, []string{"http://h/", "https://h.example/",
+			"https://h:8443/"}},
 		{"https://H.Example:443/x", []string{"https://h.example/x"}, []string{"https://h.example/"}},
 		{"http://bücher.example/ä", []string{"http://xn--bcher-kva.example/%C3%A4"}, nil},
 		{"/%7ejoe/%c3%a4", []string{"http://h/~joe/ä"}, []string{"http://h/"}},
 		{"/a%2fb", []string{"http://h/a%2Fb"}, []string{"http://h/a/b"}},
-		{"http://*.example/", []string{"http://a.example/", "http://h/?http://b.example/"}, []string{"http://example/"}},
+		{"http://*.example/", []string{"http://a.example/", "http://h/?http://b.example/"},
+			[]string{"http://example/"}},
 		{"http://www.", []string{"http://www.example/"}, []string{"http://example/"}},
 	} {
 		excluding, including := newFilter(nil, []string{c.pattern}), newFilter([]string{"/never/", c.pattern}, nil)
@@ -39,10 +43,12 @@ func TestFilter(t *testing.T) {
 				t.Fatal(err)
 			}
 			matches := i < len(c.in)
-			if ok, why := excluding.admits(u); ok == matches || (why == "") != ok || !ok && !strings.Contains(why, c.pattern) {
+			if ok, why := excluding.admits(u); ok == matches || (why == "") != ok || !ok &&
+				!strings.Contains(why, c.pattern) {
 				t.Errorf("without %s, %s: %t, %q", c.pattern, raw, ok, why)
 			}
-			if ok, why := including.admits(u); ok != matches || (why == "") != ok || !ok && !strings.Contains(why, c.pattern) {
+			if ok, why := including.admits(u); ok != matches || (why == "") != ok || !ok &&
+				!strings.Contains(why, c.pattern) {
 				t.Errorf("with %s alone, %s: %t, %q", c.pattern, raw, ok, why)
 			}
 		}

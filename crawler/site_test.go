@@ -158,7 +158,8 @@ type crawl struct {
 
 func newCrawl(t testing.TB) *crawl {
 	f := newFrontier(t, FrontierOptions{PerHost: 4, Backoff: 10 * time.Millisecond})
-	return &crawl{frontier: f, gate: gate.Options{PerHost: 8, AllowPrivate: true}, o: Options{Concurrency: 4, Depth: -1}}
+	return &crawl{frontier: f, gate: gate.Options{PerHost: 8, AllowPrivate: true},
+		o: Options{Concurrency: 4, Depth: -1}}
 }
 
 func (c *crawl) run(t testing.TB, ctx context.Context, seeds ...string) Summary {

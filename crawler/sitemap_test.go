@@ -53,28 +53,43 @@ func TestSitemap(t *testing.T) {
 		pages, sitemaps []string
 		bad             bool
 	}{
-		"urlset":                 {[]byte(urlset), set, nil, false},
-		"byte order mark":        {[]byte("\ufeff" + urlset), set, nil, false},
-		"gzip":                   {zipped(urlset), set, nil, false},
-		"gzip and more":          {append(zipped(urlset), "x"...), set, nil, true},
-		"UTF-16, little":         {wide("\ufeff"+urlset, 0), set, nil, false},
-		"UTF-16, big":            {wide("\ufeff"+urlset, 1), set, nil, false},
-		"UTF-16 without mark":    {wide(urlset, 0), set, nil, false},
-		"UTF-16 without, big":    {wide(urlset, 1), set, nil, false},
-		"extensions":             {[]byte(extended), []string{"http://example.com/en?a&b", "http://example.com/de?a&b"}, nil, false},
-		"Atom":                   {[]byte(feed), ab, nil, false},
-		"RSS":                    {[]byte(items), ab, nil, false},
-		"index":                  {[]byte("<sitemapindex><sitemap><loc>http://example.com/1.xml.gz</loc></sitemap></sitemapindex>"), nil, []string{"http://example.com/1.xml.gz"}, false},
-		"text":                   {[]byte("\ufeffhttp://example.com/a\r\nnot an address\n\n https://example.com/b"), []string{"http://example.com/a", "https://example.com/b"}, nil, false},
-		"text in UTF-16":         {wide("\ufeffhttp://example.com/a\nhttp://example.com/b\n", 0), ab, nil, false},
-		"text with a long line":  {[]byte("http://example.com/a\nhttp://h/" + strings.Repeat("x", 3*address.MaxLength) + "\nhttp://example.com/b"), ab, nil, false},
-		"text, much too long":    {[]byte("http://example.com/a\nx" + strings.Repeat("y", 2*address.MaxLength-2) + "http://example.com/no"), ab[:1], nil, false},
-		"XML with a long loc":    {[]byte("<urlset><url><loc>http://h/" + strings.Repeat("x", 3*address.MaxLength) + "</loc></url><url><loc>http://example.com/a</loc></url></urlset>"), ab[:1], nil, false},
-		"cut short":              {[]byte("<urlset><url><loc>http://example.com/a</loc></url><url><lo"), ab[:1], nil, true},
-		"end tags missing":       {[]byte("<urlset><url><loc>http://example.com/a<url><loc>http://example.com/b</urlset>"), []string{ab[1], ab[0]}, nil, false},
-		"lone ampersand":         {[]byte("<urlset><url><loc>http://example.com/?a&region=b&copy=c</loc></url></urlset>"), []string{"http://example.com/?a&region=b&copy=c"}, nil, false},
-		"entities of its own":    {[]byte(`<!DOCTYPE urlset [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><urlset><url><loc>http://example.com/&b;</loc></url></urlset>`), []string{"http://example.com/&b;"}, nil, false},
-		"HTML":                   {[]byte("<!DOCTYPE html><html><head><title>Not found</title><link rel=alternate href=/no></head><body><a href=/no>x</a></body></html>"), nil, nil, true},
+		"urlset":              {[]byte(urlset), set, nil, false},
+		"byte order mark":     {[]byte("\ufeff" + urlset), set, nil, false},
+		"gzip":                {zipped(urlset), set, nil, false},
+		"gzip and more":       {append(zipped(urlset), "x"...), set, nil, true},
+		"UTF-16, little":      {wide("\ufeff"+urlset, 0), set, nil, false},
+		"UTF-16, big":         {wide("\ufeff"+urlset, 1), set, nil, false},
+		"UTF-16 without mark": {wide(urlset, 0), set, nil, false},
+		"UTF-16 without, big": {wide(urlset, 1), set, nil, false},
+		"extensions": {[]byte(extended), []string{"http://example.com/en?a&b", "http://example.com/de?a&b"},
+			nil, false},
+		"Atom": {[]byte(feed), ab, nil, false},
+		"RSS":  {[]byte(items), ab, nil, false},
+		"index": {[]byte(
+			"<sitemapindex><sitemap><loc>http://example.com/1.xml.gz</loc></sitemap></sitemapindex>"), nil,
+			[]string{"http://example.com/1.xml.gz"}, false},
+		"text": {[]byte("\ufeffhttp://example.com/a\r\nnot an address\n\n https://example.com/b"),
+			[]string{"http://example.com/a", "https://example.com/b"}, nil, false},
+		"text in UTF-16": {wide("\ufeffhttp://example.com/a\nhttp://example.com/b\n", 0), ab, nil, false},
+		"text with a long line": {[]byte("http://example.com/a\nhttp://h/" + strings.Repeat("x", 3*address.MaxLength) +
+			"\nhttp://example.com/b"), ab, nil, false},
+		"text, much too long": {[]byte("http://example.com/a\nx" + strings.Repeat("y", 2*address.MaxLength-2) +
+			"http://example.com/no"), ab[:1], nil, false},
+		"XML with a long loc": {[]byte("<urlset><url><loc>http://h/" + strings.Repeat("x", 3*address.MaxLength) +
+			"</loc></url><url><loc>http://example.com/a</loc></url></urlset>"), ab[:1], nil, false},
+		"cut short": {[]byte("<urlset><url><loc>http://example.com/a</loc></url><url><lo"), ab[:1], nil,
+			true},
+		"end tags missing": {[]byte(
+			"<urlset><url><loc>http://example.com/a<url><loc>http://example.com/b</urlset>"), []string{ab[1], ab[0]},
+			nil, false},
+		"lone ampersand": {[]byte(
+			"<urlset><url><loc>http://example.com/?a&region=b&copy=c</loc></url></urlset>"),
+			[]string{"http://example.com/?a&region=b&copy=c"}, nil, false},
+		"entities of its own": {[]byte(
+			`<!DOCTYPE urlset [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><urlset><url><loc>http://example.com/&b;</loc></url></urlset>`), []string{"http://example.com/&b;"}, nil, false},
+		"HTML": {[]byte(
+			"<!DOCTYPE html><html><head><title>Not found</title><link rel=alternate href=/no></head><body><a " +
+				"href=/no>x</a></body></html>"), nil, nil, true},
 		"broken gz":              {zipped(urlset)[:20], nil, nil, true},
 		"no gz":                  {[]byte{0x1f, 0x8b, 0}, nil, nil, true},
 		"nothing":                {nil, nil, nil, false},
@@ -116,8 +131,10 @@ func TestSitemapBounds(t *testing.T) {
 	if err == nil || len(over) != maxSitemapLinks {
 		t.Errorf("%d pages, %v", len(over), err)
 	}
-	for name, filling := range map[string]string{"texts": "<url>" + strings.Repeat("x", 4000) + "</url>", "one text": "x", "one tag": "<a"} {
-		bomb := zipped("<urlset><url><loc>http://example.com/a</loc></url>" + strings.Repeat(filling, (maxSitemapBytes+10)/len(filling)))
+	for name, filling := range map[string]string{"texts": "<url>" + strings.Repeat("x", 4000) + "</url>",
+		"one text": "x", "one tag": "<a"} {
+		bomb := zipped("<urlset><url><loc>http://example.com/a</loc></url>" +
+			strings.Repeat(filling, (maxSitemapBytes+10)/len(filling)))
 		pages, _, err := Sitemap(bomb)
 		if err == nil || len(pages) != 1 {
 			t.Errorf("%s: %d pages, %v", name, len(pages), err)
@@ -126,14 +143,17 @@ func TestSitemapBounds(t *testing.T) {
 }
 
 func FuzzSitemap(f *testing.F) {
-	for _, body := range []string{urlset, extended, feed, items, "\ufeffhttp://example.com/a\r\n\nhttps://example.com/b", "\xff\xfe<\x00a\x00", "\x00<\x00a", string(zipped(urlset))} {
+	for _, body := range []string{urlset, extended, feed, items,
+		"\ufeffhttp://example.com/a\r\n\nhttps://example.com/b", "\xff\xfe<\x00a\x00", "\x00<\x00a",
+		string(zipped(urlset))} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		pages, sitemaps, _ := Sitemap(body)
 		seen := map[string]bool{}
 		for _, link := range slices.Concat(pages, sitemaps) {
-			if link == "" || len(link) > address.MaxLength || seen[link] || strings.TrimSpace(link) != link && !strings.HasPrefix(link, "http") {
+			if link == "" || len(link) > address.MaxLength || seen[link] || strings.TrimSpace(link) != link &&
+				!strings.HasPrefix(link, "http") {
 				t.Errorf("%q", link)
 			}
 			seen[link] = true

@@ -38,7 +38,8 @@ func TestTally(t *testing.T) {
 		c.skip(s)
 	}
 	got, settled := c.now()
-	want := Summary{Fetched: 1, Stored: 1, Unchanged: 1, Refused: Refusal{Crawl: 1, Index: 1}, Unreachable: 1, Errors: 1, Bytes: 15, Requests: 5,
+	want := Summary{Fetched: 1, Stored: 1, Unchanged: 1, Refused: Refusal{Crawl: 1, Index: 1}, Unreachable: 1,
+		Errors: 1, Bytes: 15, Requests: 5,
 		Hosts: 2, Skipped: Skipped{Outside: 2, Deep: 1, Trapped: 1}}
 	if got != want || settled != 4 {
 		t.Errorf("%d settled, %+v, want %+v", settled, got, want)

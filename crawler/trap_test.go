@@ -47,7 +47,8 @@ func TestTrap(t *testing.T) {
 		{"the same parameter", "http://h/?page=2&sort=up&page=2&sort=up&page=2"},
 		{"many of a name", "http://h/?" + numbered("f=", 26, "&")},
 		{"many parameters", "http://h/?" + strings.ReplaceAll(numbered("f", 101, "&"), "&", "=1&")},
-		{"address in address", "http://h/login?to=%2Flogin%3Fto%3D%252Flogin%253Fto%253D%25252Flogin%25253Fto%25253D%2525252Flogin"},
+		{"address in address",
+			"http://h/login?to=%2Flogin%3Fto%3D%252Flogin%253Fto%253D%25252Flogin%25253Fto%25253D%2525252Flogin"},
 	} {
 		u, err := address.Parse(c.address)
 		if err != nil {
@@ -73,7 +74,8 @@ func FuzzTrap(f *testing.F) {
 	f.Add("1/")
 	f.Add("/")
 	f.Fuzz(func(t *testing.T, link string) {
-		if !strings.HasSuffix(link, "/") || strings.Contains(link, ".") || len(link) > 100 || strings.ContainsAny(link, "?#%:\\") {
+		if !strings.HasSuffix(link, "/") || strings.Contains(link, ".") || len(link) > 100 ||
+			strings.ContainsAny(link, "?#%:\\") {
 			return
 		}
 		raw := "http://h/"
@@ -87,7 +89,8 @@ func FuzzTrap(f *testing.F) {
 }
 
 func BenchmarkTrap(b *testing.B) {
-	for _, raw := range []string{"http://h/news/2026/11/21/ships-in-berth.html", "http://h/a/b/c/d/e/f/g/h/i/j/k/l?m=n&o=p&q=r"} {
+	for _, raw := range []string{"http://h/news/2026/11/21/ships-in-berth.html",
+		"http://h/a/b/c/d/e/f/g/h/i/j/k/l?m=n&o=p&q=r"} {
 		u, err := address.Parse(raw)
 		if err != nil {
 			b.Fatal(err)

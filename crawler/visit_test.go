@@ -20,7 +20,8 @@ func TestIncludeAndExclude(t *testing.T) {
 	c := newCrawl(t)
 	c.o.Include, c.o.Exclude = []string{"/news/*", "/jump"}, []string{"/news/old/", "*.iso$"}
 	c.run(t, context.Background(), s.URL)
-	for path, want := range map[string]int{"/": 1, "/news/a": 1, "/jump": 1, "/news/old/b": 0, "/shop/c": 0, "/news/d.iso": 0, "/news/away": 1, "/shop/e": 0} {
+	for path, want := range map[string]int{"/": 1, "/news/a": 1, "/jump": 1, "/news/old/b": 0, "/shop/c": 0,
+		"/news/d.iso": 0, "/news/away": 1, "/shop/e": 0} {
 		if n := s.asked(path); n != want {
 			t.Errorf("%s was requested %d times, want %d", path, n, want)
 		}
@@ -49,7 +50,8 @@ func TestTraps(t *testing.T) {
 	s.page("/", trapped, "/fine")
 	c := newCrawl(t)
 	c.run(t, context.Background(), s.URL)
-	if skip := c.skips[s.URL+trapped]; skip.State != Trapped || skip.Why == "" || s.asked(trapped) != 0 || s.asked("/fine") != 1 {
+	if skip := c.skips[s.URL+trapped]; skip.State != Trapped || skip.Why == "" || s.asked(trapped) != 0 ||
+		s.asked("/fine") != 1 {
 		t.Errorf("%+v; %v", skip, s.requests())
 	}
 }
@@ -227,8 +229,10 @@ func TestPagesAreVisitedAgain(t *testing.T) {
 	for path, want := range map[string]time.Duration{"/a": time.Hour, "/gone": 10 * time.Hour, "/no": time.Hour} {
 		rec, _, err := c.frontier.Get(s.URL + path)
 		must(t, err)
-		if rec.Interval != want || rec.Again.Before(begun.Add(want).Truncate(time.Second)) || rec.Again.After(ended.Add(want)) {
-			t.Errorf("%s is due after %s, at %s (visited at %s), want %s", path, rec.Interval, rec.Again, rec.When, want)
+		if rec.Interval != want || rec.Again.Before(begun.Add(want).Truncate(time.Second)) ||
+			rec.Again.After(ended.Add(want)) {
+			t.Errorf("%s is due after %s, at %s (visited at %s), want %s", path, rec.Interval, rec.Again, rec.When,
+				want)
 		}
 	}
 	if sum := c.run(t, context.Background()); sum.Fetched != 0 {

@@ -14,7 +14,8 @@ func TestLoopbackOnlyWhenNamed(t *testing.T) {
 	})
 	g := newGate(t, Options{}, rule(open), s)
 	trace, err := g.Get(t.Context(), PageRequest, s.URL+"/")
-	if r := refusal(t, err); r.Rule != RuleAddress || r.URL != other.URL+"/" || trace.Refused != r || len(trace.Hops) != 1 {
+	if r := refusal(t, err); r.Rule != RuleAddress || r.URL != other.URL+"/" || trace.Refused != r ||
+		len(trace.Hops) != 1 {
 		t.Errorf("%+v, %d hops", r, len(trace.Hops))
 	}
 	for _, kind := range []Kind{PageRequest, Part, Sitemap, PolicyFile} {
@@ -37,7 +38,8 @@ func TestOtherSpellings(t *testing.T) {
 	s := newSite(t, hello)
 	g := newGate(t, Options{}, rule(open), s)
 	_, port, _ := strings.Cut(s.url(t).Host, ":")
-	for _, host := range []string{"localhost", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "127.0.0.1.", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::1]", "0.0.0.0"} {
+	for _, host := range []string{"localhost", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "127.0.0.1.",
+		"[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::1]", "0.0.0.0"} {
 		_, err := g.Get(t.Context(), PolicyFile, "http://"+host+":"+port+"/")
 		if r := refusal(t, err); r.Rule != RuleAddress {
 			t.Errorf("%s: %+v", host, r)
@@ -80,7 +82,8 @@ func TestNamedHostSeenPublic(t *testing.T) {
 }
 
 func FuzzTarget(f *testing.F) {
-	for _, s := range []string{"http://h/a?b#c", "HTTP://[::1]:80/", "https://bücher.example/ü", "http://u:p@h:99/%2e", "http:x", "//h", "http://h:0x1/"} {
+	for _, s := range []string{"http://h/a?b#c", "HTTP://[::1]:80/", "https://bücher.example/ü", "http://u:p@h:99/%2e",
+		"http:x", "//h", "http://h:0x1/"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {

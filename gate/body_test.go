@@ -53,7 +53,8 @@ func TestCapture(t *testing.T) {
 			}
 			hop := trace.Hops[0]
 			got, err := io.ReadAll(resp.Body)
-			if err != nil || !bytes.Equal(got, c.body) || !bytes.Equal(hop.Body, c.body) || !bytes.Equal(hop.Wire, c.wire) {
+			if err != nil || !bytes.Equal(got, c.body) || !bytes.Equal(hop.Body, c.body) ||
+				!bytes.Equal(hop.Wire, c.wire) {
 				t.Errorf("body %d bytes, hop %d of %d, err %v", len(got), len(hop.Body), len(hop.Wire), err)
 			}
 			proved := hop.Undone.Leads(hop.Wire, hop.Body, coding.List(c.coding))
@@ -114,10 +115,12 @@ func TestCaps(t *testing.T) {
 		serve      http.HandlerFunc
 		wire, body int
 	}{
-		{"body", Options{MaxBody: 1000}, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(long) }, 1000, 1000},
+		{"body", Options{MaxBody: 1000}, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(long) }, 1000,
+			1000},
 		{"raw", Options{MaxBody: 1 << 20, MaxRaw: 500}, endless, 500, 500},
 		{"endless", Options{MaxBody: 1 << 20}, endless, 1 << 20, 1 << 20},
-		{"exact", Options{MaxBody: 300_000}, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(long) }, 300_000, 300_000},
+		{"exact", Options{MaxBody: 300_000}, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(long) },
+			300_000, 300_000},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -214,9 +217,11 @@ func FuzzTake(f *testing.F) {
 	ds := coding.NewDecoders()
 	f.Fuzz(func(t *testing.T, coding string, wire []byte, most int64) {
 		most &= 0xffff
-		resp := &http.Response{Header: http.Header{"Content-Encoding": {coding}}, Body: io.NopCloser(bytes.NewReader(wire)), ContentLength: -1}
+		resp := &http.Response{Header: http.Header{"Content-Encoding": {coding}},
+			Body: io.NopCloser(bytes.NewReader(wire)), ContentLength: -1}
 		c, err := take(ds, resp, most, most, (*memory.Lease)(nil).Begin(t.Context()))
-		if err == nil && (int64(len(c.undone.Body)) > most || int64(len(c.wire)) > most || int64(len(wire)) > most && !c.truncated) {
+		if err == nil && (int64(len(c.undone.Body)) > most || int64(len(c.wire)) > most || int64(len(wire)) > most &&
+			!c.truncated) {
 			t.Errorf("wire %d, body %d of at most %d", len(c.wire), len(c.undone.Body), most)
 		}
 	})

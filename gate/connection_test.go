@@ -20,7 +20,8 @@ func TestSharedConnectionBreaks(t *testing.T) {
 	for _, c := range []struct {
 		path string
 		end  faults.End
-	}{{"/header-flood", faults.Broken}, {"/no-frames", faults.Broken}, {"/closed", faults.Silent}, {"/going-wrong", faults.Silent}} {
+	}{{"/header-flood", faults.Broken}, {"/no-frames", faults.Broken}, {"/closed", faults.Silent},
+		{"/going-wrong", faults.Silent}} {
 		t.Run(c.path[1:], func(t *testing.T) {
 			s, err := faults.StartH2()
 			if err != nil {

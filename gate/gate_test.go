@@ -224,14 +224,16 @@ func TestQueryAndPathAsDecided(t *testing.T) {
 	if _, err := g.Get(t.Context(), PageRequest, s.URL+path+"#frag"); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.requests(); !slices.Equal(got, []string{"GET " + path}) || !slices.Equal(slices.Compact(asked), []string{path}) {
+	if got := s.requests(); !slices.Equal(got, []string{"GET " + path}) ||
+		!slices.Equal(slices.Compact(asked), []string{path}) {
 		t.Errorf("sent %q, asked %q", got, asked)
 	}
 }
 
 func TestRobotsTextDecides(t *testing.T) {
 	s := newSite(t, hello)
-	g := newGate(t, Options{}, robots("User-agent: *\nDisallow: /*?b=1&a=2\nACAP-crawler: *\nACAP-disallow-crawl: /closed/\n"), s)
+	g := newGate(t, Options{},
+		robots("User-agent: *\nDisallow: /*?b=1&a=2\nACAP-crawler: *\nACAP-disallow-crawl: /closed/\n"), s)
 	for _, c := range []struct {
 		path string
 		ok   bool
@@ -256,9 +258,12 @@ func TestTakenDown(t *testing.T) {
 		}
 		hello(w, r)
 	})
-	g := newGate(t, Options{MaxPages: 2}, robots("ACAP-crawler: *\nACAP-request-take-down: /gone\nACAP-request-take-down: /a%2Ab\nACAP-request-take-down: /robots.txt\n"), s)
+	g := newGate(t, Options{MaxPages: 2},
+		robots("ACAP-crawler: *\nACAP-request-take-down: /gone\nACAP-request-take-down: "+
+			"/a%2Ab\nACAP-request-take-down: /robots.txt\n"), s)
 	for _, kind := range []Kind{PageRequest, Part, Sitemap} {
-		for path, sent := range map[string]int{"/gone": 0, "/GONE": 1, "/gone?q": 1, "/%67one": 0, "/x/../gone": 0, "/a*b": 0, "/a%2ab": 0, "/?to=/gone": 1} {
+		for path, sent := range map[string]int{"/gone": 0, "/GONE": 1, "/gone?q": 1, "/%67one": 0, "/x/../gone": 0,
+			"/a*b": 0, "/a%2ab": 0, "/?to=/gone": 1} {
 			if kind == PageRequest && sent > 0 {
 				continue
 			}
@@ -274,7 +279,8 @@ func TestTakenDown(t *testing.T) {
 				continue
 			}
 			r := refusal(t, err)
-			if r.Rule != RuleTakeDown || r.TakeDown == nil || r.TakeDown.URL != s.URL+"/robots.txt" || !strings.Contains(r.Error(), r.TakeDown.String()) || trace.Refused != r {
+			if r.Rule != RuleTakeDown || r.TakeDown == nil || r.TakeDown.URL != s.URL+"/robots.txt" ||
+				!strings.Contains(r.Error(), r.TakeDown.String()) || trace.Refused != r {
 				t.Errorf("%d %s: %+v", kind, path, r)
 			}
 		}
@@ -292,11 +298,14 @@ func TestTakenDown(t *testing.T) {
 	}{{"/a%2Ab", RuleTakeDown, false}, {"/gone", "", true}, {"/other", "", false}, {"/gone", RuleBudget, false}} {
 		trace.TakeDown = nil
 		_, err := g.get(ctx, s.URL+test.path, nil)
-		if r, _ := errors.AsType[*Refusal](err); (r == nil) != (test.rule == "") || r != nil && r.Rule != test.rule || (trace.TakeDown != nil) != test.down {
+		if r, _ := errors.AsType[*Refusal](err); (r == nil) != (test.rule == "") || r != nil && r.Rule != test.rule ||
+			(trace.TakeDown != nil) != test.down {
 			t.Errorf("%s to confirm that it is gone: %v, %v", test.path, err, trace.TakeDown)
 		}
 	}
-	closed := newGate(t, Options{}, robots("User-agent: *\nDisallow: /gone\n\nACAP-crawler: *\nACAP-disallow-crawl: /gone\nACAP-request-take-down: /gone\n"), s)
+	closed := newGate(t, Options{},
+		robots("User-agent: *\nDisallow: /gone\n\nACAP-crawler: *\nACAP-disallow-crawl: "+
+			"/gone\nACAP-request-take-down: /gone\n"), s)
 	if _, err := closed.get(ctx, s.URL+"/gone", nil); refusal(t, err).Rule != "" { // P08
 		t.Error(err)
 	}
@@ -315,7 +324,8 @@ func TestRequestIsOurs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if header.Get("User-Agent") != "testbot/1.0" || header.Get("Accept-Encoding") != coding.Accepted ||
-		header.Get("If-None-Match") != `"v1"` || header.Get("Authorization") != "" || header.Get("Transfer-Encoding") != "" {
+		header.Get("If-None-Match") != `"v1"` || header.Get("Authorization") != "" ||
+		header.Get("Transfer-Encoding") != "" {
 		t.Errorf("header: %v", header)
 	}
 	if host != s.url(t).Host {

@@ -76,7 +76,8 @@ func TestHeads(t *testing.T) {
 		chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-End\r\n\r\n"
 	)
 	const early = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n"
-	address, asked := wire(t, plain+"hello", bare, early+folded+"x", missing, chunked+"3\r\nhi!\r\n0\r\nX-End: 1\r\n\r\n", plain+"again")
+	address, asked := wire(t, plain+"hello", bare, early+folded+"x", missing, chunked+
+		"3\r\nhi!\r\n0\r\nX-End: 1\r\n\r\n", plain+"again")
 	g := newGate(t, Options{AllowPrivate: true}, rule(open))
 	defer g.Close()
 	for i, want := range []string{plain, bare, folded, missing, chunked, plain} {
@@ -88,7 +89,8 @@ func TestHeads(t *testing.T) {
 		if h.Address != netip.MustParseAddr("127.0.0.1") {
 			t.Errorf("answered by %v", h.Address)
 		}
-		if string(h.Head) != want || string(h.Sent) != asked()[i] || !strings.HasPrefix(string(h.Sent), "GET /a?b=c HTTP/1.1\r\nHost: ") {
+		if string(h.Head) != want || string(h.Sent) != asked()[i] ||
+			!strings.HasPrefix(string(h.Sent), "GET /a?b=c HTTP/1.1\r\nHost: ") {
 			t.Errorf("%q\nwant %q\nasked %q, and %q came", h.Head, want, h.Sent, asked()[i])
 		}
 	}
@@ -114,9 +116,13 @@ func TestHeadsOverTLS(t *testing.T) {
 					}
 					h := trace.Hops[0]
 					sent, head := string(h.Sent), string(h.Head)
-					if h.Address != netip.MustParseAddr("127.0.0.1") || !strings.HasPrefix(sent, "GET /a HTTP/1.1\r\nHost: 127.0.0.1:") || !strings.Contains(sent, "\r\nAccept-Encoding: gzip") ||
-						!strings.HasPrefix(head, "HTTP/1.1 200 OK\r\n") || !strings.Contains(head, "\r\nX-Tide: low\r\n") ||
-						!strings.HasSuffix(sent, "\r\n\r\n") || !strings.HasSuffix(head, "\r\n\r\n") || strings.Count(sent+head, "\r\n\r\n") != 2 {
+					if h.Address != netip.MustParseAddr("127.0.0.1") ||
+						!strings.HasPrefix(sent, "GET /a HTTP/1.1\r\nHost: 127.0.0.1:") ||
+						!strings.Contains(sent, "\r\nAccept-Encoding: gzip") ||
+						!strings.HasPrefix(head, "HTTP/1.1 200 OK\r\n") ||
+						!strings.Contains(head, "\r\nX-Tide: low\r\n") ||
+						!strings.HasSuffix(sent, "\r\n\r\n") || !strings.HasSuffix(head, "\r\n\r\n") ||
+						strings.Count(sent+head, "\r\n\r\n") != 2 {
 						t.Errorf("h2 %v: %q, %q, by %v", h2, sent, head, h.Address)
 					}
 				}

@@ -39,7 +39,8 @@ type arrival struct {
 
 // newWeb serves h in the bubble of t; the gate's connections lead there.
 func newWeb(t *testing.T, g *Gate, h http.HandlerFunc) *web {
-	w := &web{dialed: make(chan net.Conn), now: map[string]int{}, most: map[string]int{}, names: map[string]netip.Addr{}}
+	w := &web{dialed: make(chan net.Conn), now: map[string]int{}, most: map[string]int{},
+		names: map[string]netip.Addr{}}
 	w.server = &http.Server{ErrorLog: quiet, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.note(r, 1)
 		defer w.note(r, -1)
@@ -74,7 +75,10 @@ func (w *web) connect(g *Gate) {
 		}
 		return near, nil
 	}
-	g.places.lookup = func(_ context.Context, _, name string) ([]netip.Addr, error) { return []netip.Addr{w.names[name]}, nil }
+	g.places.lookup = func(_ context.Context, _, name string) ([]netip.Addr,
+		error) {
+		return []netip.Addr{w.names[name]}, nil
+	}
 }
 
 // late is a connection on which what is written arrives later.

@@ -36,7 +36,8 @@ func TestPlaceOfAName(t *testing.T) {
 		"embedded": {"::ffff:93.184.215.14"},
 	}.lookup
 	for key, want := range map[string]string{
-		"rotates:80": "93.184.215.14", "six:80": "2606:4700::1", "mixed:80": "93.184.215.14", "embedded:80": "93.184.215.14",
+		"rotates:80": "93.184.215.14", "six:80": "2606:4700::1", "mixed:80": "93.184.215.14",
+		"embedded:80":  "93.184.215.14",
 		"127.0.0.1:80": "127.0.0.1", "[::ffff:10.0.0.1]:80": "10.0.0.1", "[::1]:80": "::1",
 	} {
 		if a, err := ps.of(t.Context(), key); err != nil || a.String() != want {
@@ -79,9 +80,10 @@ func TestDialledAsResolved(t *testing.T) {
 		if err != nil {
 			t.Skip("this machine has no second loopback address: ", err)
 		}
-		s := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			fmt.Fprint(w, r.Context().Value(http.LocalAddrContextKey))
-		})}}
+		s := &httptest.Server{Listener: l,
+			Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				fmt.Fprint(w, r.Context().Value(http.LocalAddrContextKey))
+			})}}
 		s.Start()
 		t.Cleanup(s.Close)
 		return s

@@ -58,7 +58,8 @@ func TestConditionsGoOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if conditions["/a"] != `"v1"`+date || conditions["/b"] != "" || conditions["/c"] != want || len(conditions) != 3 {
+		if conditions["/a"] != `"v1"`+date || conditions["/b"] != "" || conditions["/c"] != want ||
+			len(conditions) != 3 {
 			t.Errorf("conditions: %q", conditions)
 		}
 	}
@@ -78,7 +79,8 @@ func TestNotModified(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := trace.Hops[0]
-	if h.Status != 304 || len(h.Wire) != 0 || len(h.Body) != 0 || h.Truncated || h.Header.Get("ETag") != `"v1"` || h.Header.Get("Content-Encoding") != "compress" {
+	if h.Status != 304 || len(h.Wire) != 0 || len(h.Body) != 0 || h.Truncated || h.Header.Get("ETag") != `"v1"` ||
+		h.Header.Get("Content-Encoding") != "compress" {
 		t.Errorf("%+v", h)
 	}
 	if resp.StatusCode != 304 || resp.Body != http.NoBody {
@@ -135,7 +137,8 @@ func TestTLSErrors(t *testing.T) {
 	if _, err := g.Get(t.Context(), PageRequest, "https"+plain.URL[len("http"):]); err == nil {
 		t.Error("a server without TLS was taken for one")
 	}
-	if trace, err := g.Get(t.Context(), PageRequest, "http"+s.URL[len("https"):]); err != nil || trace.Hops[0].Status != http.StatusBadRequest {
+	if trace, err := g.Get(t.Context(), PageRequest, "http"+s.URL[len("https"):]); err != nil ||
+		trace.Hops[0].Status != http.StatusBadRequest {
 		t.Errorf("plain HTTP to a TLS port: %v, %+v", err, trace)
 	}
 }
@@ -146,7 +149,8 @@ func TestIPv6(t *testing.T) {
 		t.Skip("this machine has no IPv6: ", err)
 	}
 	host := ""
-	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { host = r.Host })}}
+	s := &httptest.Server{Listener: l,
+		Config: &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { host = r.Host })}}
 	s.Start()
 	defer s.Close()
 	_, port, err := net.SplitHostPort(l.Addr().String())
@@ -160,7 +164,8 @@ func TestIPv6(t *testing.T) {
 			t.Errorf("not named: %v", err)
 		}
 		g.Name(parse(t, address))
-		if trace, err := g.Get(t.Context(), PageRequest, address); err != nil || trace.Hops[0].URL != address || host != "[0:0:0:0:0:0:0:1]:"+port {
+		if trace, err := g.Get(t.Context(), PageRequest, address); err != nil || trace.Hops[0].URL != address ||
+			host != "[0:0:0:0:0:0:0:1]:"+port {
 			t.Errorf("named: %v, sent to %s", err, host)
 		}
 	}

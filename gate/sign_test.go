@@ -95,11 +95,14 @@ func TestEachHopIsSigned(t *testing.T) {
 		}
 		input := r.Header.Get("Signature-Input")
 		inputs[input] = true
-		m := regexp.MustCompile(`^sig1=\("@authority" "signature-agent";key="sig1"\);created=(\d+);expires=(\d+);keyid="poqk[\w-]+";alg="ed25519";nonce="[\w+/=]+";tag="web-bot-auth"$`).FindStringSubmatch(input)
-		if m == nil || m[1] != strconv.FormatInt(now.Unix(), 10) || m[2] != strconv.FormatInt(now.Add(signatureLife).Unix(), 10) {
+		m := regexp.MustCompile(
+			`^sig1=\("@authority" "signature-agent";key="sig1"\);created=(\d+);expires=(\d+);keyid="poqk[\w-]+";alg="ed25519";nonce="[\w+/=]+";tag="web-bot-auth"$`).FindStringSubmatch(input)
+		if m == nil || m[1] != strconv.FormatInt(now.Unix(), 10) ||
+			m[2] != strconv.FormatInt(now.Add(signatureLife).Unix(), 10) {
 			t.Errorf("input %s", input)
 		}
-		if len(r.Header.Values("Signature")) != 1 || r.Header.Get("Signature-Agent") != `sig1="https://crawler.example.com"` {
+		if len(r.Header.Values("Signature")) != 1 ||
+			r.Header.Get("Signature-Agent") != `sig1="https://crawler.example.com"` {
 			t.Errorf("header %v", r.Header)
 		}
 	}
@@ -186,7 +189,8 @@ func TestNewSignerRefuses(t *testing.T) {
 		"header":        {testKey, "https://example.com/\r\nCookie:x"},
 		"mail":          {testKey, "mailto:me@example.com"},
 	} {
-		if s, err := NewSigner([]byte(c.key), c.agent, time.Now); err == nil || s != nil || strings.Contains(err.Error(), "\n") {
+		if s, err := NewSigner([]byte(c.key), c.agent, time.Now); err == nil || s != nil ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

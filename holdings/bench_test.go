@@ -16,8 +16,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// BenchmarkJudge is what deciding costs for one page of 15 KB, its parsing included: where little is said of it, where much is said of
-// others, where parts must be shown with it, and where half of its paragraphs have rules of their own.
+// BenchmarkJudge is what deciding costs for one page of 15 KB, its parsing included: where little
+// is said of it, where much is said of others, where parts must be shown with it, and where half of
+// its paragraphs have rules of their own.
 func BenchmarkJudge(b *testing.B) {
 	many := ""
 	for i := range 1000 {
@@ -33,17 +34,22 @@ func BenchmarkJudge(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			w := newWeb(c.robots)
 			h := &Holdings{sources: terms.Sources{Policies: w, Fetcher: w}}
-			body := `<html lang="en"><title>Low water</title><p id=by>Ada Quill` + strings.Repeat("<p>The pilot waits for the tide <a href=/b>at the quay</a> and the gulls wait with her.<p"+c.mark+">The pilot waits for the tide <a href=/b>at the quay</a> and the gulls wait with her.", 85)
+			body := `<html lang="en"><title>Low water</title><p id=by>Ada Quill` +
+				strings.Repeat("<p>The pilot waits for the tide <a href=/b>at the quay</a> and the gulls wait with "+
+					"her.<p"+c.mark+">The pilot waits for the tide <a href=/b>at the quay</a> and the gulls wait "+
+					"with her.", 85)
 			b.ReportAllocs()
 			for b.Loop() {
 				pg := pageOf(body, a)
-				h.judge(terms.Of(context.Background(), w.policy, pg.URL(), pg, h.sources, acap.Facts{Now: time.Now()}), pg, nil, archive.Resource{}, true)
+				h.judge(terms.Of(context.Background(), w.policy, pg.URL(), pg, h.sources, acap.Facts{Now: time.Now()}),
+					pg, nil, archive.Resource{}, true)
 			}
 		})
 	}
 }
 
-// BenchmarkSweep judges 20,000 pages of which nothing has to go, and sweeps as many of which every copy has.
+// BenchmarkSweep judges 20,000 pages of which nothing has to go, and sweeps as many of which every
+// copy has.
 func BenchmarkSweep(b *testing.B) {
 	const pages = 20_000
 	for name, later := range map[string]string{"kept": "", "gone": "ACAP-disallow-preserve: /"} {
@@ -83,7 +89,8 @@ func filled(b *testing.B, pages int) (h *Holdings, end func()) {
 		wg.Go(func() {
 			for i := worker; i < pages; i += 64 {
 				u := fmt.Sprintf("%s/%06d", site, i)
-				d := archive.Deposit{Resource: archive.Resource{URL: u, Status: 200, MIME: "text/html", Own: acap.Own{URL: u}}, Fetched: time.Now(),
+				d := archive.Deposit{Resource: archive.Resource{URL: u, Status: 200, MIME: "text/html",
+					Own: acap.Own{URL: u}}, Fetched: time.Now(),
 					Body: []byte(u), Header: http.Header{"Content-Type": {"text/html"}}}
 				if _, err := a.Receive(context.Background(), d); err != nil {
 					b.Error(err)

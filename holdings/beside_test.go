@@ -9,7 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// withParts opens a store in which a shows a credit, and is found by the words of a substitute, of two other resources.
+// withParts opens a store in which a shows a credit, and is found by the words of a substitute, of
+// two other resources.
 func withParts(t *testing.T, more string) *store {
 	t.Helper()
 	w := newWeb("ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n" +
@@ -35,7 +36,8 @@ func (s *store) parts(address string) (texts []string) {
 	return texts
 }
 
-// With a resource goes what of it is kept for other pages (P04): at once, and where it is not held itself too.
+// With a resource goes what of it is kept for other pages (P04): at once, and where it is not held
+// itself too.
 func TestEraseSource(t *testing.T) {
 	s := withParts(t, "")
 	for _, c := range []struct {
@@ -61,13 +63,15 @@ func TestEraseSource(t *testing.T) {
 	}
 }
 
-// A sweep takes out what is taken down, and names the line; a crawl while the line stands brings none of it back.
+// A sweep takes out what is taken down, and names the line; a crawl while the line stands brings
+// none of it back.
 func TestSweepSource(t *testing.T) {
 	s := withParts(t, "")
 	both := "ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n" +
 		"ACAP-allow-index: /a must-use-resource=" + site + "/lead\n"
 	s.web.says(both + "ACAP-request-take-down: /credit\nACAP-request-take-down: /lead")
-	want := []string{"/a index entry 0 false http://quay.example/robots.txt:4: ACAP-allow-index: /a must-use-resource=http://quay.example/lead",
+	want := []string{"/a index entry 0 false http://quay.example/robots.txt:4: ACAP-allow-index: /a " +
+		"must-use-resource=http://quay.example/lead",
 		"/a excerpt 0 false http://quay.example/robots.txt:5: ACAP-request-take-down: /credit",
 		"/a excerpt 0 false http://quay.example/robots.txt:6: ACAP-request-take-down: /lead"}
 	if got := s.sweep(SweepOptions{DryRun: true}); !slices.Equal(got, want) {
@@ -97,12 +101,15 @@ func TestSweepExcerpt(t *testing.T) {
 		{"nothing has changed", "", "", "Tides", "The pilot waits."},
 		{"no snippet", "ACAP-disallow-present-snippet: /a", "excerpt", "Tides", ""},
 		{"nothing of it", "ACAP-disallow-present: /a", "excerpt", "", ""},
-		{"to some readers alone", "ACAP-allow-present: /a target-condition=permittedcountrylist:de", "", "Tides", "The pilot waits."},
+		{"to some readers alone", "ACAP-allow-present: /a target-condition=permittedcountrylist:de", "", "Tides",
+			"The pilot waits."},
 		{"to be made of something else", "ACAP-allow-present-snippet: /a must-use-resource=/s", "excerpt", "Tides", ""},
 		{"nothing but something else", "ACAP-allow-present: /a must-use-resource=/s", "excerpt", "", ""},
 		{"shorter", "ACAP-allow-present-snippet: /a max-length=2-words", "excerpt", "Tides", "The pilot…"},
-		{"the title too", "ACAP-disallow-present: /a\nACAP-allow-present-snippet: /a max-length=2-chars", "excerpt", "Ti", "Th"},
-		{"the words of an element that may not be shown", "ACAP-composite-usage: shy present-snippet", "excerpt", "Tides", ""},
+		{"the title too", "ACAP-disallow-present: /a\nACAP-allow-present-snippet: /a max-length=2-chars", "excerpt",
+			"Ti", "Th"},
+		{"the words of an element that may not be shown", "ACAP-composite-usage: shy present-snippet", "excerpt",
+			"Tides", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb("ACAP-composite-usage: shy follow\n"+bare), Options{})
@@ -131,30 +138,40 @@ func TestSweepExcerpt(t *testing.T) {
 
 // A page that is found by the words of another resource is found in the language of that.
 func TestLanguageOfSubstitute(t *testing.T) {
-	w := newWeb("ACAP-allow-index: /a must-use-resource=" + site + "/s\nACAP-allow-index: /b must-use-resource=the-acap:text:tables")
+	w := newWeb("ACAP-allow-index: /a must-use-resource=" + site +
+		"/s\nACAP-allow-index: /b must-use-resource=the-acap:text:tables")
 	w.parts[site+"/s"] = `<html lang="fr"><p>Les horaires des vedettes.`
 	s := open(t, t.TempDir(), w, Options{})
 	for _, address := range []string{a, b} {
 		s.receive(pageOf(`<html lang="en"><p>The pilot waits.`, address))
 	}
-	for query, want := range map[string]string{"horaire lang:fr": "/a", "horaires lang:en": "", "tables lang:en": "/b"} {
+	for query, want := range map[string]string{"horaire lang:fr": "/a", "horaires lang:en": "",
+		"tables lang:en": "/b"} {
 		if got := s.found(query); got != want {
 			t.Errorf("%s: found at %q, want %q", query, got, want)
 		}
 	}
 }
 
-// Where nothing of a page may be shown any more, what would be shown beside it goes too, and so does the text of a link.
+// Where nothing of a page may be shown any more, what would be shown beside it goes too, and so
+// does the text of a link.
 func TestSweepParts(t *testing.T) {
 	const bare = "ACAP-disallow-preserve: /a\n"
 	for _, c := range []struct{ name, then, later, swept, kept string }{
-		{"a credit", "ACAP-allow-present: /a must-include-resource=the-acap:credit:id:by", "ACAP-allow-present: /a must-include-resource=the-acap:credit:id:by", "", "Ada"},
-		{"no credit needed", "ACAP-allow-present: /a must-include-resource=the-acap:credit:id:by", "ACAP-disallow-present: /a\nACAP-allow-present-link: /a", "excerpt", "Ada"},
-		{"nothing to be shown", "ACAP-allow-present: /a must-include-resource=the-acap:credit:id:by", "ACAP-disallow-present: /a", "excerpt", ""},
-		{"a link", "ACAP-allow-present-link: /a must-use-resource=the-acap:extract:id:by", "ACAP-allow-present-link: /a must-use-resource=the-acap:extract:id:by", "", "Ada"},
-		{"another link", "ACAP-disallow-present-snippet: /a\nACAP-allow-present-link: /a must-use-resource=the-acap:extract:id:by",
-			"ACAP-disallow-present-snippet: /a\nACAP-allow-present-link: /a must-use-resource=the-acap:extract:id:pilot", "excerpt", ""},
-		{"no link", "ACAP-disallow-present-snippet: /a\nACAP-allow-present-link: /a must-use-resource=the-acap:extract:id:by",
+		{"a credit", "ACAP-allow-present: /a must-include-resource=the-acap:credit:id:by",
+			"ACAP-allow-present: /a must-include-resource=the-acap:credit:id:by", "", "Ada"},
+		{"no credit needed", "ACAP-allow-present: /a must-include-resource=the-acap:credit:id:by",
+			"ACAP-disallow-present: /a\nACAP-allow-present-link: /a", "excerpt", "Ada"},
+		{"nothing to be shown", "ACAP-allow-present: /a must-include-resource=the-acap:credit:id:by",
+			"ACAP-disallow-present: /a", "excerpt", ""},
+		{"a link", "ACAP-allow-present-link: /a must-use-resource=the-acap:extract:id:by",
+			"ACAP-allow-present-link: /a must-use-resource=the-acap:extract:id:by", "", "Ada"},
+		{"another link", "ACAP-disallow-present-snippet: /a\nACAP-allow-present-link: /a " +
+			"must-use-resource=the-acap:extract:id:by",
+			"ACAP-disallow-present-snippet: /a\nACAP-allow-present-link: /a " +
+				"must-use-resource=the-acap:extract:id:pilot", "excerpt", ""},
+		{"no link", "ACAP-disallow-present-snippet: /a\nACAP-allow-present-link: /a " +
+			"must-use-resource=the-acap:extract:id:by",
 			"ACAP-disallow-present-snippet: /a\nACAP-disallow-present-link: /a", "excerpt", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -27,7 +27,8 @@ func TestCuts(t *testing.T) {
 	if err != nil || len(list) != 1 || fmt.Sprint(list[0].Cuts) != fmt.Sprint(r.Cuts) {
 		t.Errorf("%+v, %v", list, err)
 	}
-	counts, _ := s.take([]byte(foreign{url: b, block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + many.String()}.String()), ImportOptions{MaxBody: 4 << 20})
+	counts, _ := s.take([]byte(foreign{url: b, block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" +
+		many.String()}.String()), ImportOptions{MaxBody: 4 << 20})
 	if counts.Imported != 1 || counts.Cut != 1 {
 		t.Errorf("%+v", counts)
 	}

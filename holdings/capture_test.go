@@ -25,7 +25,8 @@ func sentAs(t *testing.T, body string, urls ...string) (*page.Page, []byte) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	hops := slices.Clone(pageWith(fields("Content-Encoding", "gzip", "ETag", `"1"`, "X-Robots-Tag", "nosnippet"), 200, body, urls...).Hops())
+	hops := slices.Clone(pageWith(fields("Content-Encoding", "gzip", "ETag", `"1"`, "X-Robots-Tag", "nosnippet"), 200,
+		body, urls...).Hops())
 	for i := range hops {
 		hops[i].Sent, hops[i].Head = []byte("GET "+hops[i].URL), []byte("HEAD "+hops[i].URL)
 		if i < len(hops)-1 {
@@ -49,29 +50,35 @@ func TestCapture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.archive.Wire(c.ID); err != nil || !bytes.Equal(got, wire) || c.Payload != archive.Digest(wire) || c.Encoding != "gzip" || c.Cut {
+	if got, err := s.archive.Wire(c.ID); err != nil || !bytes.Equal(got, wire) || c.Payload != archive.Digest(wire) ||
+		c.Encoding != "gzip" || c.Cut {
 		t.Errorf("%d bytes, %v, %+v", len(got), err, c)
 	}
-	if got := s.copies(a); !slices.Equal(got, []string{article}) || c.Digest != archive.Digest([]byte(article)) || s.found("pilot") == "" {
+	if got := s.copies(a); !slices.Equal(got, []string{article}) || c.Digest != archive.Digest([]byte(article)) ||
+		s.found("pilot") == "" {
 		t.Errorf("%q, %+v", got, c)
 	}
 	if string(c.Sent) != "GET "+a || string(c.Head) != "HEAD "+a || len(c.Hops) != 1 {
 		t.Errorf("%q, %q, %+v", c.Sent, c.Head, c.Hops)
 	}
-	if list, err := s.archive.Captures(b); err != nil || len(list) != 1 || string(list[0].Sent) != "GET "+b || string(list[0].Head) != "HEAD "+b {
+	if list, err := s.archive.Captures(b); err != nil || len(list) != 1 || string(list[0].Sent) != "GET "+b ||
+		string(list[0].Head) != "HEAD "+b {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if c.Policy != (archive.PolicyVersion{Origin: site, Since: since}) || len(c.Own.Tags) != 1 || c.Own.Tags[0].Source != acap.Header || c.Decided[acap.Preserve] == "" {
+	if c.Policy != (archive.PolicyVersion{Origin: site, Since: since}) || len(c.Own.Tags) != 1 ||
+		c.Own.Tags[0].Source != acap.Header || c.Decided[acap.Preserve] == "" {
 		t.Errorf("%+v, %+v, %q", c.Policy, c.Own, c.Decided)
 	}
 
 	// A 304 brings new terms, and leaves what was sent.
 	since = since.AddDate(0, 0, 1)
-	if r := s.receive(unmodified(http.Header{"Etag": {`"1"`}, "X-Robots-Tag": {"noindex"}}, a)); !r.Unchanged || !r.Stored {
+	if r := s.receive(unmodified(http.Header{"Etag": {`"1"`}, "X-Robots-Tag": {"noindex"}}, a)); !r.Unchanged ||
+		!r.Stored {
 		t.Errorf("%+v", r)
 	}
 	renewed, err := s.archive.Capture(c.ID)
-	if err != nil || !renewed.Policy.Since.Equal(since) || len(renewed.Own.Tags) != 1 || renewed.Own.Tags[0].Content != "noindex" || !bytes.Equal(renewed.Head, c.Head) ||
+	if err != nil || !renewed.Policy.Since.Equal(since) || len(renewed.Own.Tags) != 1 ||
+		renewed.Own.Tags[0].Content != "noindex" || !bytes.Equal(renewed.Head, c.Head) ||
 		!bytes.Equal(renewed.Sent, c.Sent) || renewed.Payload != c.Payload {
 		t.Errorf("%+v, %v", renewed, err)
 	}
@@ -84,7 +91,8 @@ func TestCapture(t *testing.T) {
 	}
 }
 
-// What was cut out is not kept in the bytes that were sent either (N28), and a cut copy stands for nothing.
+// What was cut out is not kept in the bytes that were sent either (N28), and a cut copy stands for
+// nothing.
 func TestCutCapture(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	pg, _ := sentAs(t, `<p>Open <b class="the-acap:disallow-preserve">sealed</b> quay.`, a)
@@ -93,7 +101,8 @@ func TestCutCapture(t *testing.T) {
 	if err != nil || !c.Cut || c.Payload != c.Digest || c.Encoding != "" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if got, err := s.archive.Wire(1); err != nil || bytes.Contains(got, []byte("sealed")) || !bytes.Contains(got, []byte("Open")) {
+	if got, err := s.archive.Wire(1); err != nil || bytes.Contains(got, []byte("sealed")) ||
+		!bytes.Contains(got, []byte("Open")) {
 		t.Errorf("%q, %v", got, err)
 	}
 	if h := s.Condition(a); h != nil {

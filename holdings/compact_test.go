@@ -39,8 +39,8 @@ func holding(t *testing.T, dir, s string) (where []string) {
 	return where
 }
 
-// What was erased is in no file after compaction: no byte of its text, title, excerpt, statements and headers, and in the index not even
-// its address; of a page that stays nothing is lost.
+// What was erased is in no file after compaction: no byte of its text, title, excerpt, statements
+// and headers, and in the index not even its address; of a page that stays nothing is lost.
 func TestNothingRemains(t *testing.T) {
 	dir := t.TempDir()
 	w := newWeb("ACAP-disallow-preserve: /bare/\nACAP-allow-present-snippet: / max-length=20-words")
@@ -50,7 +50,8 @@ func TestNothingRemains(t *testing.T) {
 			strings.Repeat("The harbour lay still under the fog. ", 40))
 	}
 	receive := func(path, word string) {
-		h := http.Header{"Content-Type": {"text/html; charset=utf-8"}, "X-Word": {word + "header"}, "Etag": {word + "etag"}}
+		h := http.Header{"Content-Type": {"text/html; charset=utf-8"}, "X-Word": {word + "header"},
+			"Etag": {word + "etag"}}
 		s.receive(pageWith(h, 200, page(word), site+path))
 	}
 	for i := range 20 {
@@ -60,10 +61,12 @@ func TestNothingRemains(t *testing.T) {
 	receive("/bare/2", "barequux")
 	receive("/whole/shared", "sharedquux")
 	receive("/whole/alike", "sharedquux")
-	if s.found("zanzibarquuxtext") == "" || s.found("barequuxtext") == "" || s.resource(site+"/bare/2").Kept.String() == "" {
+	if s.found("zanzibarquuxtext") == "" || s.found("barequuxtext") == "" ||
+		s.resource(site+"/bare/2").Kept.String() == "" {
 		t.Fatal("the pages are not held as they should be")
 	}
-	if where := append(holding(t, dir, "zanzibarquuxt"), holding(t, dir, "barequuxt")...); len(where) > 0 && !strings.Contains(where[0], ".zap") {
+	if where := append(holding(t, dir, "zanzibarquuxt"), holding(t, dir, "barequuxt")...); len(where) > 0 &&
+		!strings.Contains(where[0], ".zap") {
 		t.Error("held, and not sealed, in", where)
 	}
 	for _, path := range []string{"/whole/1", "/bare/2", "/whole/shared"} {
@@ -79,12 +82,14 @@ func TestNothingRemains(t *testing.T) {
 	}
 	gone := []string{"/whole/1", "/bare/2", "/whole/shared", "/whole/alike"}
 	stats, err := s.Compact(context.Background(), nil)
-	if err != nil || stats.Index.After >= stats.Index.Before || stats.Before != stats.Archive.Before+stats.Index.Before || stats.After < stats.Index.After {
+	if err != nil || stats.Index.After >= stats.Index.Before || stats.Before != stats.Archive.Before+
+		stats.Index.Before || stats.After < stats.Index.After {
 		t.Errorf("%+v, %v", stats, err)
 	}
 	look := func(when string) {
 		t.Helper()
-		for _, word := range []string{"zanzibarquux", "barequux", "sharedquux", "xuuqrabiznaz", "xuuqerab"} { // dictionaries are written from behind
+		// dictionaries are written from behind
+		for _, word := range []string{"zanzibarquux", "barequux", "sharedquux", "xuuqrabiznaz", "xuuqerab"} {
 			if where := holding(t, dir, word); len(where) > 0 {
 				t.Errorf("%s, %s is in %s", when, word, where)
 			}
@@ -117,7 +122,8 @@ func TestReceiptIndex(t *testing.T) {
 	if r, err := s.Holdings.Receipt(a); err != nil || r.Verified() || len(r.Erasures) > 0 {
 		t.Errorf("nothing was erased: %+v, %v", r, err)
 	}
-	if _, err := s.archive.Erase(context.Background(), archive.Tombstone{URL: a, Why: "asked"}); err != nil { // and not the index
+	// and not the index
+	if _, err := s.archive.Erase(context.Background(), archive.Tombstone{URL: a, Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
 	s.flushed()
@@ -174,7 +180,8 @@ func TestCompactInUse(t *testing.T) {
 		t.Error(since, err)
 	}
 	for i := range 4 {
-		if where := holding(t, filepath.Join(dir, "index"), fmt.Sprintf("%s/%d/1", site, i)); len(where) > 0 && s.found(fmt.Sprintf("quux%dx1quux", i)) != "" {
+		if where := holding(t, filepath.Join(dir, "index"), fmt.Sprintf("%s/%d/1", site, i)); len(where) > 0 &&
+			s.found(fmt.Sprintf("quux%dx1quux", i)) != "" {
 			t.Error("erased, and in", where)
 		}
 	}
@@ -193,16 +200,17 @@ func TestUpkeep(t *testing.T) {
 		fault = err
 	}
 	now := time.Now()
-	s := openWith(t, t.TempDir(), newWeb(""), Options{Now: func() time.Time { return now.Add(time.Hour) }}, archive.Options{
-		Now: func() time.Time { return now },
-		Fault: func(step archive.Step) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if step == archive.Rewrite {
-				return fault
-			}
-			return nil
-		}})
+	s := openWith(t, t.TempDir(), newWeb(""), Options{Now: func() time.Time { return now.Add(time.Hour) }},
+		archive.Options{
+			Now: func() time.Time { return now },
+			Fault: func(step archive.Step) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if step == archive.Rewrite {
+					return fault
+				}
+				return nil
+			}})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	told, ended := make(chan error), make(chan struct{})
@@ -257,14 +265,16 @@ func TestUpkeep(t *testing.T) {
 	if _, err := s.Erase(ctx, a, "asked", ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, done, err := s.Settle(ctx, Within{Asked: time.Hour}, time.Now().Add(time.Minute)); done || err != nil { // who comes then is in time
+	// who comes then is in time
+	if _, done, err := s.Settle(ctx, Within{Asked: time.Hour}, time.Now().Add(time.Minute)); done || err != nil {
 		t.Error(done, err)
 	}
 	settle(Within{Asked: time.Hour}, true)
 	settle(Within{}, false)
 }
 
-// Whichever write fails, archive and index agree when they are opened again, what was acknowledged is held, and what was erased is not.
+// Whichever write fails, archive and index agree when they are opened again, what was acknowledged
+// is held, and what was erased is not.
 func TestFaultEverywhere(t *testing.T) {
 	full := errors.New("no space left on device")
 	ctx := context.Background()
@@ -313,7 +323,8 @@ func TestFaultEverywhere(t *testing.T) {
 			if kept[path] && (!is || len(s.copies(site+path)) != 1) {
 				t.Errorf("%s was acknowledged and is lost", path)
 			}
-			if gone[path] && (is || len(s.copies(site+path)) != 0 || len(holding(t, dir, fmt.Sprintf("quux%squux", path[1:]))) > 0) {
+			if gone[path] && (is || len(s.copies(site+path)) != 0 ||
+				len(holding(t, dir, fmt.Sprintf("quux%squux", path[1:]))) > 0) {
 				t.Errorf("%s was erased and is there", path)
 			}
 		}
@@ -334,9 +345,12 @@ func TestGrounds(t *testing.T) {
 		header             http.Header
 		line               string
 	}{
-		{name: "robots.txt", robots: "ACAP-disallow-preserve: /", line: site + "/robots.txt:3: ACAP-disallow-preserve: /"},
-		{name: "META", body: `<meta name="robots" content="ACAP disallow-preserve, unmistakable">`, line: a + ":1: META"},
-		{name: "noarchive in a header", header: http.Header{"X-Robots-Tag": {"noarchive, unmistakable"}}, line: a + ": header X-Robots-Tag"},
+		{name: "robots.txt", robots: "ACAP-disallow-preserve: /", line: site +
+			"/robots.txt:3: ACAP-disallow-preserve: /"},
+		{name: "META", body: `<meta name="robots" content="ACAP disallow-preserve, unmistakable">`, line: a +
+			":1: META"},
+		{name: "noarchive in a header", header: http.Header{"X-Robots-Tag": {"noarchive, unmistakable"}}, line: a +
+			": header X-Robots-Tag"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb(""), Options{NoArchive: true})
@@ -351,7 +365,8 @@ func TestGrounds(t *testing.T) {
 				t.Fatalf("%+v", r)
 			}
 			stones, err := s.archive.Tombstones(a)
-			if err != nil || len(stones) != 1 || stones[0].Line != c.line || strings.Contains(stones[0].Why, "unmistakable") ||
+			if err != nil || len(stones) != 1 || stones[0].Line != c.line ||
+				strings.Contains(stones[0].Why, "unmistakable") ||
 				!strings.Contains(stones[0].Why, c.line) {
 				t.Errorf("%+v, %v", stones, err)
 			}

@@ -44,10 +44,12 @@ func TestCondition(t *testing.T) {
 		address       string
 		want          http.Header
 	}{
-		{name: "both validators", pages: []*page.Page{pageWith(fields("ETag", `"1"`, "Last-Modified", modified), 200, article, a)}, want: both},
+		{name: "both validators", pages: []*page.Page{pageWith(fields("ETag", `"1"`, "Last-Modified", modified), 200,
+			article, a)}, want: both},
 		{name: "a date alone", pages: []*page.Page{pageWith(fields("Last-Modified", modified), 200, article, a)},
 			want: http.Header{"If-Modified-Since": {modified}}},
-		{name: "a date that is none", pages: []*page.Page{pageWith(fields("Last-Modified", "yesterday"), 200, article, a)}},
+		{name: "a date that is none",
+			pages: []*page.Page{pageWith(fields("Last-Modified", "yesterday"), 200, article, a)}},
 		{name: "none", pages: []*page.Page{pageOf(article, a)}},
 		{name: "never received", pages: nil},
 		{name: "the last answer counts", pages: []*page.Page{tagged, pageOf(article+"!", a)}},
@@ -55,19 +57,27 @@ func TestCondition(t *testing.T) {
 		{name: "gone", pages: []*page.Page{tagged, answer(404, a)}},
 		{name: "an answer that is no page", pages: []*page.Page{tagged, answer(403, a)}, want: tag},
 		{name: "an alias", pages: []*page.Page{tagged, pageWith(fields("ETag", `"2"`), 200, article, a, b)}},
-		{name: "what an alias leads to", pages: []*page.Page{pageWith(fields("ETag", `"1"`), 200, article, a, b)}, address: b, want: tag},
-		{name: "parts of it could not be kept", pages: []*page.Page{pageWith(fields("ETag", `"1"`), 200, article+`<b class="the-acap:disallow-preserve">x</b>`, a)}},
+		{name: "what an alias leads to", pages: []*page.Page{pageWith(fields("ETag", `"1"`), 200, article, a, b)},
+			address: b, want: tag},
+		{name: "parts of it could not be kept",
+			pages: []*page.Page{pageWith(fields("ETag", `"1"`), 200, article+
+				`<b class="the-acap:disallow-preserve">x</b>`, a)}},
 		{name: "shells of it were kept", pages: []*page.Page{pageWith(fields("ETag", `"1"`), 200,
 			`<html><head></head><body><div class="the-acap:disallow-preserve"><p class="the-acap:allow-preserve">Open</p>shut</div></body></html>`, a)}},
-		{name: "parts of it cannot be indexed", pages: []*page.Page{pageWith(fields("ETag", `"1"`), 200, article+`<b class="the-acap:disallow-index">x</b>`, a)}, want: tag},
+		{name: "parts of it cannot be indexed",
+			pages: []*page.Page{pageWith(fields("ETag", `"1"`), 200, article+`<b class="the-acap:disallow-index">x</b>`,
+				a)}, want: tag},
 		{name: "preserve was prohibited", robots: "ACAP-disallow-preserve: /", pages: []*page.Page{tagged}},
 		{name: "preserve is prohibited", later: "ACAP-disallow-preserve: /", pages: []*page.Page{tagged}},
-		{name: "preserve has ended", later: "ACAP-allow-preserve: / time-limit=until-2020-01-01", pages: []*page.Page{tagged}},
-		{name: "until it is crawled again", robots: "ACAP-allow-preserve: / time-limit=until-recrawled", later: "ACAP-allow-preserve: / time-limit=until-recrawled",
+		{name: "preserve has ended", later: "ACAP-allow-preserve: / time-limit=until-2020-01-01",
+			pages: []*page.Page{tagged}},
+		{name: "until it is crawled again", robots: "ACAP-allow-preserve: / time-limit=until-recrawled",
+			later: "ACAP-allow-preserve: / time-limit=until-recrawled",
 			pages: []*page.Page{tagged}, want: tag},
 		{name: "index is prohibited", later: "ACAP-disallow-index: /", pages: []*page.Page{tagged}, want: tag},
 		{name: "taken down", later: "ACAP-request-take-down: /a", pages: []*page.Page{tagged}},
-		{name: "noarchive", pages: []*page.Page{pageWith(fields("ETag", `"1"`, "X-Robots-Tag", "noarchive"), 200, article, a)}, want: tag},
+		{name: "noarchive", pages: []*page.Page{pageWith(fields("ETag", `"1"`, "X-Robots-Tag", "noarchive"), 200,
+			article, a)}, want: tag},
 		{name: "no copies", pages: []*page.Page{tagged}, o: Options{NoPreserve: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -80,14 +90,16 @@ func TestCondition(t *testing.T) {
 				c.address = a
 			}
 			got := s.Condition(c.address)
-			if len(got) != len(c.want) || got.Get("If-None-Match") != c.want.Get("If-None-Match") || got.Get("If-Modified-Since") != c.want.Get("If-Modified-Since") {
+			if len(got) != len(c.want) || got.Get("If-None-Match") != c.want.Get("If-None-Match") ||
+				got.Get("If-Modified-Since") != c.want.Get("If-Modified-Since") {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		})
 	}
 }
 
-// What the options of another run made is not asked for conditionally where those of this one forbid it.
+// What the options of another run made is not asked for conditionally where those of this one
+// forbid it.
 func TestConditionByOptions(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})
@@ -106,8 +118,8 @@ func TestConditionByOptions(t *testing.T) {
 	}
 }
 
-// A page that is not modified is judged anew: by the policy of now and by what it says itself, in its body and in the headers held,
-// which those of the 304 replace (H05, N23).
+// A page that is not modified is judged anew: by the policy of now and by what it says itself, in
+// its body and in the headers held, which those of the 304 replace (H05, N23).
 func TestNotModified(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -122,25 +134,38 @@ func TestNotModified(t *testing.T) {
 		{name: "the same", links: 1, copies: 1, found: true},
 		{name: "no index", later: "ACAP-disallow-index: /", links: 1, refused: "index", copies: 1},
 		{name: "no index until now", robots: "ACAP-disallow-index: /", links: 1, copies: 1, found: true},
-		{name: "index made of a part", later: "ACAP-allow-index: / must-use-resource=the-acap:text:gull", links: 1, copies: 1, gull: true},
-		{name: "index made of a part until now", robots: "ACAP-allow-index: / must-use-resource=the-acap:text:gull", links: 1, copies: 1, found: true},
-		{name: "no index of a part", robots: "ACAP-composite-usage: hoard follow", later: "ACAP-composite-usage: hoard follow index",
-			body: article + `<b class="the-acap:disallow-(hoard)">gull</b>`, links: 1, copies: 1, found: true},
+		{name: "index made of a part", later: "ACAP-allow-index: / must-use-resource=the-acap:text:gull", links: 1,
+			copies: 1, gull: true},
+		{name: "index made of a part until now", robots: "ACAP-allow-index: / must-use-resource=the-acap:text:gull",
+			links: 1, copies: 1, found: true},
+		{name: "no index of a part", robots: "ACAP-composite-usage: hoard follow",
+			later: "ACAP-composite-usage: hoard follow index",
+			body:  article + `<b class="the-acap:disallow-(hoard)">gull</b>`, links: 1, copies: 1, found: true},
 		{name: "no follow", later: "ACAP-disallow-follow: /", refused: "follow", copies: 1, found: true},
 		{name: "no preserve", later: "ACAP-disallow-preserve: /", links: 1, refused: "preserve", found: true},
-		{name: "nothing", later: "ACAP-disallow-preserve: /\nACAP-disallow-index: /", links: 1, refused: "preserve index"},
-		{name: "preserve has ended", later: "ACAP-allow-preserve: / time-limit=until-2020-01-01", links: 1, refused: "preserve", found: true},
+		{name: "nothing", later: "ACAP-disallow-preserve: /\nACAP-disallow-index: /", links: 1,
+			refused: "preserve index"},
+		{name: "preserve has ended", later: "ACAP-allow-preserve: / time-limit=until-2020-01-01", links: 1,
+			refused: "preserve", found: true},
 		{name: "until it is crawled again: permitted anew", robots: "ACAP-allow-preserve: / time-limit=until-recrawled",
 			later: "ACAP-allow-preserve: / time-limit=until-recrawled", links: 1, copies: 1, found: true},
-		{name: "no crawl, by robots.txt: what is held stays (F22)", later: "ACAP-disallow-crawl: /", copies: 1, found: true},
+		{name: "no crawl, by robots.txt: what is held stays (F22)", later: "ACAP-disallow-crawl: /", copies: 1,
+			found: true},
 		{name: "taken down", later: "ACAP-request-take-down: /a", links: 1},
-		{name: "a tag that is not repeated (N23)", header: fields("X-Robots-Tag", "noindex"), links: 1, refused: "index", copies: 1},
-		{name: "a tag that is replaced", header: fields("X-Robots-Tag", "noindex"), renewed: fields("X-Robots-Tag", "all"), links: 1, copies: 1, found: true},
+		{name: "a tag that is not repeated (N23)", header: fields("X-Robots-Tag", "noindex"), links: 1,
+			refused: "index", copies: 1},
+		{name: "a tag that is replaced", header: fields("X-Robots-Tag", "noindex"),
+			renewed: fields("X-Robots-Tag", "all"), links: 1, copies: 1, found: true},
 		{name: "a new tag", renewed: fields("X-Robots-Tag", "noindex"), links: 1, refused: "index", copies: 1},
-		{name: "a new tag of the other kind", renewed: fields("Robots-Tag", "*; noindex"), links: 1, refused: "index", copies: 1},
-		{name: "META", body: `<meta name="robots" content="ACAP disallow-index">` + article, links: 1, refused: "index", copies: 1},
-		{name: "a class", body: article + ` <a class="the-acap:disallow-follow the-acap:disallow-index" href="/c">gull</a>`, links: 1, copies: 1, found: true},
-		{name: "what a message says of itself", renewed: fields("Content-Length", "0", "Content-Encoding", "gzip", "Connection", "X-Robots-Tag", "X-Robots-Tag", "noindex"),
+		{name: "a new tag of the other kind", renewed: fields("Robots-Tag", "*; noindex"), links: 1, refused: "index",
+			copies: 1},
+		{name: "META", body: `<meta name="robots" content="ACAP disallow-index">` + article, links: 1, refused: "index",
+			copies: 1},
+		{name: "a class", body: article +
+			` <a class="the-acap:disallow-follow the-acap:disallow-index" href="/c">gull</a>`, links: 1, copies: 1,
+			found: true},
+		{name: "what a message says of itself", renewed: fields("Content-Length", "0", "Content-Encoding", "gzip",
+			"Connection", "X-Robots-Tag", "X-Robots-Tag", "noindex"),
 			links: 1, copies: 1, found: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -165,24 +190,28 @@ func TestNotModified(t *testing.T) {
 			if got := s.copies(a); len(got) != c.copies || r.Stored != (c.copies > 0) && !r.Discarded {
 				t.Errorf("copies %q, stored %v", got, r.Stored)
 			}
-			if found, gull := s.found("pilot") != "", s.found("gull") != ""; found != c.found || gull != c.gull || r.Indexed != (found || gull) && !r.Discarded {
+			if found, gull := s.found("pilot") != "", s.found("gull") != ""; found != c.found || gull != c.gull ||
+				r.Indexed != (found || gull) && !r.Discarded {
 				t.Errorf("found %v, gull %v, indexed %v", found, gull, r.Indexed)
 			}
 			if !r.Unchanged && !r.Discarded {
 				t.Error("it is told as changed")
 			}
-			if got := s.resource(a); got.FirstCrawled != first.FirstCrawled || got.FirstPreserved != first.FirstPreserved {
+			if got := s.resource(a); got.FirstCrawled != first.FirstCrawled ||
+				got.FirstPreserved != first.FirstPreserved {
 				t.Errorf("dates moved: %+v", got)
 			}
 		})
 	}
 }
 
-// The history stays as it was: no version is added, the copy is of the time when it was obtained, and its header is up to date.
+// The history stays as it was: no version is added, the copy is of the time when it was obtained,
+// and its header is up to date.
 func TestNotModifiedHistory(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	s.receive(pageWith(fields("ETag", `"1"`), 200, "<p>A gull.", a))
-	s.receive(pageWith(fields("ETag", `"2"`, "Cache-Control", "max-age=1", "X-Robots-Tag", "noarchive"), 200, article, a))
+	s.receive(pageWith(fields("ETag", `"2"`, "Cache-Control", "max-age=1", "X-Robots-Tag", "noarchive"), 200, article,
+		a))
 	s.flushed()
 	before, err := s.archive.Captures(a)
 	if err != nil {
@@ -199,15 +228,18 @@ func TestNotModifiedHistory(t *testing.T) {
 		t.Fatal(after, err)
 	}
 	is := s.resource(a)
-	if !is.LastCrawled.Equal(again.Last().Start) || is.Current != was.Current || is.Versions != 2 || is.Status != 200 || is.ETag != `W/"2"` {
+	if !is.LastCrawled.Equal(again.Last().Start) || is.Current != was.Current || is.Versions != 2 || is.Status != 200 ||
+		is.ETag != `W/"2"` {
 		t.Errorf("%+v", is)
 	}
 	c := after[1]
-	if !c.Current || c.ID != before[1].ID || !c.Fetched.Equal(before[1].Fetched) || c.Digest != before[1].Digest || c.Status != 200 || c.MIME != "text/html" {
+	if !c.Current || c.ID != before[1].ID || !c.Fetched.Equal(before[1].Fetched) || c.Digest != before[1].Digest ||
+		c.Status != 200 || c.MIME != "text/html" {
 		t.Errorf("%+v", c)
 	}
 	h := c.Header
-	if h.Get("Cache-Control") != "max-age=9" || h.Get("X-Robots-Tag") != "noarchive" || h.Get("Content-Type") == "" || h.Get("Content-Length") != "" {
+	if h.Get("Cache-Control") != "max-age=9" || h.Get("X-Robots-Tag") != "noarchive" || h.Get("Content-Type") == "" ||
+		h.Get("Content-Length") != "" {
 		t.Errorf("%v", h)
 	}
 	if !slices.Equal(is.Own.Tags, was.Own.Tags) {
@@ -224,7 +256,8 @@ func TestNotModifiedHistory(t *testing.T) {
 	}
 }
 
-// An entry that is made anew after a 304 is of the day when the copy was obtained, as one that is made again from the copy.
+// An entry that is made anew after a 304 is of the day when the copy was obtained, as one that is
+// made again from the copy.
 func TestNotModifiedDay(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-disallow-index: /"), Options{})
 	old := pageOf(article, a)
@@ -237,10 +270,12 @@ func TestNotModifiedDay(t *testing.T) {
 	}
 }
 
-// The limit in days counts from the first date, also where the page has not changed since (H04, H05).
+// The limit in days counts from the first date, also where the page has not changed since (H04,
+// H05).
 func TestNotModifiedDays(t *testing.T) {
 	now := time.Now()
-	s := open(t, t.TempDir(), newWeb("ACAP-allow-index: / time-limit=3-days\nACAP-allow-preserve: / time-limit=5-days"), Options{Now: func() time.Time { return now }})
+	s := open(t, t.TempDir(), newWeb("ACAP-allow-index: / time-limit=3-days\nACAP-allow-preserve: / time-limit=5-days"),
+		Options{Now: func() time.Time { return now }})
 	s.receive(pageWith(fields("ETag", `"1"`), 200, article, a))
 	for _, c := range []struct {
 		days            int
@@ -248,14 +283,16 @@ func TestNotModifiedDays(t *testing.T) {
 	}{{2, true, true}, {4, true, false}, {6, false, false}} {
 		later := now
 		now = now.AddDate(0, 0, c.days)
-		if r := s.receive(unmodified(fields(), a)); r.Stored != c.stored || r.Indexed != c.indexed || (s.found("pilot") != "") != c.indexed {
+		if r := s.receive(unmodified(fields(), a)); r.Stored != c.stored || r.Indexed != c.indexed ||
+			(s.found("pilot") != "") != c.indexed {
 			t.Errorf("day %d: %+v", c.days, r)
 		}
 		now = later
 	}
 }
 
-// A 304 for what is not held does nothing and says so: the page has to be asked for without condition.
+// A 304 for what is not held does nothing and says so: the page has to be asked for without
+// condition.
 func TestAbsent(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -267,7 +304,8 @@ func TestAbsent(t *testing.T) {
 		{"held as an entry alone", "ACAP-disallow-preserve: /", []*page.Page{pageOf(article, a)}, fields()},
 		{"truncated", "", []*page.Page{truncated(pageOf(article, a))}, fields()},
 		{"of another tag", "", []*page.Page{pageWith(fields("ETag", `"1"`), 200, article, a)}, fields("ETag", `"2"`)},
-		{"of another date", "", []*page.Page{pageWith(fields("Last-Modified", modified), 200, article, a)}, fields("Last-Modified", "Tue, 06 Jan 2026 12:00:00 GMT")},
+		{"of another date", "", []*page.Page{pageWith(fields("Last-Modified", modified), 200, article, a)},
+			fields("Last-Modified", "Tue, 06 Jan 2026 12:00:00 GMT")},
 		{"gone since", "", []*page.Page{pageOf(article, a), answer(410, a)}, fields()},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -279,14 +317,16 @@ func TestAbsent(t *testing.T) {
 			if r := s.receive(unmodified(c.header, b, a)); !r.Absent || r.Unchanged || r.Stored || len(r.Links) > 0 {
 				t.Errorf("%+v", r)
 			}
-			if is := s.resource(a); s.found("pilot") != found || !slices.Equal(s.copies(a), copies) || is.LastCrawled != was.LastCrawled {
+			if is := s.resource(a); s.found("pilot") != found || !slices.Equal(s.copies(a), copies) ||
+				is.LastCrawled != was.LastCrawled {
 				t.Errorf("%+v", is)
 			}
 		})
 	}
 }
 
-// A page that policy lets be kept less of than its copy holds is asked for again: a copy is never cut afterwards.
+// A page that policy lets be kept less of than its copy holds is asked for again: a copy is never
+// cut afterwards.
 func TestNotModifiedAndLess(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-composite-usage: hoard index"), Options{})
 	s.receive(pageWith(fields("ETag", `"1"`), 200, article+`<p class="the-acap:disallow-(hoard)">secret`, a))
@@ -321,7 +361,8 @@ func TestUnchanged(t *testing.T) {
 		pg   *page.Page
 		want bool
 	}{
-		{pageOf(article, a), false}, {pageOf(article, a), true}, {pageOf(article+"!", a), false}, {answer(404, a), false}, {pageOf(article+"!", a), false},
+		{pageOf(article, a), false}, {pageOf(article, a), true}, {pageOf(article+"!", a), false},
+		{answer(404, a), false}, {pageOf(article+"!", a), false},
 		{pageOf(article, c), false}, {pageOf(article, c), false},
 	} {
 		if r := s.receive(c.pg); r.Unchanged != c.want {
@@ -330,8 +371,8 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// Answers that come together count as one, for several redirects can lead to a page at the same time; later ones of the same run are
-// crawls of their own.
+// Answers that come together count as one, for several redirects can lead to a page at the same
+// time; later ones of the same run are crawls of their own.
 func TestAgainInOneRun(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	start := time.Now()
@@ -347,14 +388,16 @@ func TestAgainInOneRun(t *testing.T) {
 	}
 }
 
-// What the operator does not want is not held, is no refusal, and does not stand in the way of what policy demands.
+// What the operator does not want is not held, is no refusal, and does not stand in the way of what
+// policy demands.
 func TestOptions(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})
 	s.receive(pageOf(article, a))
 	s.receive(pageOf(article, b))
 	s.shut()
-	s = open(t, dir, newWeb("ACAP-disallow-preserve: /b\nACAP-disallow-follow: /a"), Options{NoPreserve: true, NoIndex: true})
+	s = open(t, dir, newWeb("ACAP-disallow-preserve: /b\nACAP-disallow-follow: /a"),
+		Options{NoPreserve: true, NoIndex: true})
 	for _, u := range []string{a, b, c} {
 		r := s.receive(pageOf("<p>A gull.", u))
 		if want := map[string]string{a: "follow", b: "preserve"}[u]; r.Stored || r.Indexed || refused(r) != want {
@@ -364,7 +407,8 @@ func TestOptions(t *testing.T) {
 	if got := s.found("pilot gull"); got != "" {
 		t.Errorf("found at %q", got)
 	}
-	if kept := s.copies(a); !slices.Equal(kept, []string{article}) || len(s.copies(b)) != 0 || len(s.copies(c)) != 0 || s.resource(a).Current != 0 {
+	if kept := s.copies(a); !slices.Equal(kept, []string{article}) || len(s.copies(b)) != 0 || len(s.copies(c)) != 0 ||
+		s.resource(a).Current != 0 {
 		t.Errorf("copies of a: %q, of b: %q", kept, s.copies(b))
 	}
 	s.web.says("ACAP-allow-preserve: / time-limit=until-recrawled")

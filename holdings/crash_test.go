@@ -26,7 +26,8 @@ const (
 	childStep = "HOLDINGS_TEST_STEP"
 )
 
-const crashRobots = "ACAP-disallow-preserve: /bare/\nACAP-disallow-index: /mute/\nACAP-allow-index: /part/ must-use-resource=/s"
+const crashRobots = "ACAP-disallow-preserve: /bare/\nACAP-disallow-index: /mute/\nACAP-allow-index: /part/ " +
+	"must-use-resource=/s"
 
 func crashWeb() *web {
 	w := newWeb(crashRobots)
@@ -49,8 +50,9 @@ func openChild(dir string, fault func(archive.Step) error) (*Holdings, *web, err
 	return h, w, err
 }
 
-// child receives pages, acknowledges each by a line, and dies at a step: "archive" after the archive has a page and before the index
-// has it, "idle" when all is acknowledged, or some time after a step of a compaction.
+// child receives pages, acknowledges each by a line, and dies at a step: "archive" after the
+// archive has a page and before the index has it, "idle" when all is acknowledged, or some time
+// after a step of a compaction.
 func child(dir, step string) int {
 	fail := func(err error) int {
 		fmt.Println("error", err)
@@ -87,7 +89,8 @@ func child(dir, step string) int {
 	fmt.Println("erased /whole/0")
 	if step == "archive" { // as Receive and Erase do it, less the index
 		for _, folder := range []string{"whole", "bare", "part"} {
-			d := archive.Deposit{Resource: archive.Resource{URL: site + "/" + folder + "/new", Status: 200}, Fetched: pageOf("", a).Last().Start, Index: true}
+			d := archive.Deposit{Resource: archive.Resource{URL: site + "/" + folder + "/new", Status: 200},
+				Fetched: pageOf("", a).Last().Start, Index: true}
 			if folder != "bare" {
 				d.Body, d.Header = []byte("<p>pilot "+folder), pageOf("", a).Last().Header
 			}
@@ -95,7 +98,8 @@ func child(dir, step string) int {
 				return fail(err)
 			}
 		}
-		if _, err := h.archive.Erase(context.Background(), archive.Tombstone{URL: site + "/whole/1", Why: "asked"}); err != nil {
+		if _, err := h.archive.Erase(context.Background(),
+			archive.Tombstone{URL: site + "/whole/1", Why: "asked"}); err != nil {
 			return fail(err)
 		}
 		fmt.Println("erased /whole/1")
@@ -105,7 +109,8 @@ func child(dir, step string) int {
 			return fail(err)
 		}
 	}
-	if step == string(archive.Rewrite) || step == string(archive.Swapped) { // killed while the archive is compacted, or the index
+	// killed while the archive is compacted, or the index
+	if step == string(archive.Rewrite) || step == string(archive.Swapped) {
 		compacting = true
 		for {
 			if _, err := h.Compact(context.Background(), nil); err != nil {
@@ -148,8 +153,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// sweepChild receives pages that may then not be preserved any more, sweeps, and waits to be killed when the archive comes to a write: step
-// is "SWEEP n", the n-th write of the sweep.
+// sweepChild receives pages that may then not be preserved any more, sweeps, and waits to be killed
+// when the archive comes to a write: step is "SWEEP n", the n-th write of the sweep.
 func sweepChild(dir, step string) int {
 	fail := func(err error) int {
 		fmt.Println("error", err)
@@ -180,7 +185,8 @@ func sweepChild(dir, step string) int {
 	}
 	w.says(sweptRobots)
 	sweeping.Store(true)
-	if _, err := h.Sweep(context.Background(), SweepOptions{}, func(s Swept) { fmt.Println("erased", strings.TrimPrefix(s.URL, site)) }); err != nil {
+	if _, err := h.Sweep(context.Background(), SweepOptions{},
+		func(s Swept) { fmt.Println("erased", strings.TrimPrefix(s.URL, site)) }); err != nil {
 		return fail(err)
 	}
 	fmt.Println("ready") // fewer writes than that
@@ -190,9 +196,11 @@ func sweepChild(dir, step string) int {
 const sweepPages = 90 // of which a search gives all
 
 // sweptRobots ends every second page of sweepChild.
-const sweptRobots = "ACAP-disallow-preserve: /*1$\nACAP-disallow-index: /*1$\nACAP-disallow-preserve: /*3$\nACAP-disallow-index: /*3$"
+const sweptRobots = "ACAP-disallow-preserve: /*1$\nACAP-disallow-index: /*1$\nACAP-disallow-preserve: " +
+	"/*3$\nACAP-disallow-index: /*3$"
 
-// A sweep that is killed at any of its writes has told nothing that did not happen, and the next one completes it.
+// A sweep that is killed at any of its writes has told nothing that did not happen, and the next
+// one completes it.
 func TestKillSweep(t *testing.T) {
 	for n := 1; n <= 24; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -224,20 +232,24 @@ func TestKillSweep(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				var versions []int // 1 for the copy, 0 for the rest; where the child died between them, opening has already cleared the rest
+				// 1 for the copy, 0 for the rest; where the child died between them, opening has
+				// already cleared the rest
+				var versions []int
 				for _, stone := range stones {
 					versions = append(versions, stone.Version)
 					if stone.Line == "" {
 						t.Errorf("%s: version %d was ended by no line", path, stone.Version)
 					}
 				}
-				if one := slices.Equal(versions, []int{1}) || slices.Equal(versions, []int{1, 0}); ends && !one || !ends && versions != nil {
+				if one := slices.Equal(versions, []int{1}) || slices.Equal(versions, []int{1, 0}); ends && !one ||
+					!ends && versions != nil {
 					t.Errorf("%s: tombstones of versions %v", path, versions)
 				}
 				if gone := known.Kept.String() == "" && known.Own.URL == ""; gone != ends {
 					t.Errorf("%s: %+v", path, known)
 				}
-				if held := len(s.copies(site+path)) == 1; held == ends || strings.Contains(found, " "+path+" ") == ends {
+				if held := len(s.copies(site+path)) == 1; held == ends ||
+					strings.Contains(found, " "+path+" ") == ends {
 					t.Errorf("%s: held %v", path, held)
 				}
 			}

@@ -13,8 +13,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// A page that has just been received is held as it may be: a sweep at the same instant changes nothing. So it is when the page is
-// received again under another policy, and when it has gone or leads elsewhere.
+// A page that has just been received is held as it may be: a sweep at the same instant changes
+// nothing. So it is when the page is received again under another policy, and when it has gone or
+// leads elsewhere.
 func TestReceiveThenSweep(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -57,7 +58,8 @@ func TestReceiveThenSweep(t *testing.T) {
 	}
 }
 
-// decide says until when a copy may be kept: a sweep an instant before leaves the copy, and a sweep at that time ends it.
+// decide says until when a copy may be kept: a sweep an instant before leaves the copy, and a sweep
+// at that time ends it.
 func TestKeptUntil(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 17))
 	now := time.Date(2031, 5, 4, 3, 2, 1, 0, time.UTC)
@@ -73,7 +75,8 @@ func TestKeptUntil(t *testing.T) {
 		s.receive(pg)
 		facts := factsOf(s.resource(site + g.old))
 		facts.Now = now
-		holding := terms.Of(context.Background(), s.web.policy, pg.URL(), pg, s.sources, facts).Holding(terms.HoldingOptions{})
+		holding := terms.Of(context.Background(), s.web.policy, pg.URL(), pg, s.sources,
+			facts).Holding(terms.HoldingOptions{})
 		got := decide(&evidence{facts: facts, received: &holding}).copy
 		if held := len(s.copies(site+g.old)) == 1; held != (got.action == toStore) {
 			t.Fatalf("%v: held %v, and decided %+v", g, held, got)
@@ -100,7 +103,8 @@ func TestKeptUntil(t *testing.T) {
 		before, after := swept(end.Add(-time.Nanosecond)), swept(end)
 		for _, path := range want {
 			if slices.Contains(before, path) || !slices.Contains(after, path) {
-				t.Errorf("%s is to end at %v, and goes %v before and %v then", path, end, slices.Contains(before, path), slices.Contains(after, path))
+				t.Errorf("%s is to end at %v, and goes %v before and %v then", path, end, slices.Contains(before, path),
+					slices.Contains(after, path))
 			}
 		}
 		if len(after)-len(before) != len(want) {

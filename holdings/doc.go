@@ -1,10 +1,10 @@
 // Package holdings decides what may be stored of a fetched page and keeps archive and index
 // consistent.
 //
-// Receive stores a page if it may be preserved, indexes it if it may be indexed, and erases what may
-// no longer be held of it. The archive is written first, with an intent for the index in the same
-// transaction. The index follows in groups. Open finishes what a crash left. If the indexed text
-// cannot be read again from a copy, Receive returns only when the index has it.
+// Receive stores a page if it may be preserved, indexes it if it may be indexed, and erases what
+// may no longer be held of it. The archive is written first, with an intent for the index in the
+// same transaction. The index follows in groups. Open finishes what a crash left. If the indexed
+// text cannot be read again from a copy, Receive returns only when the index has it.
 //
 //	holdings.go   Holdings: receive a page, and end what is held of one that has gone
 //	decide.go     the one decision on what may be held of a page, without I/O

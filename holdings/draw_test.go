@@ -58,7 +58,8 @@ func gallery(robots string) *web {
 const shown = `<html><link rel=stylesheet href=/style.css><img src=/one.png><img src=/moved.png><img src=/quiet.png><img src=/gone.png>` +
 	`<p class="the-acap:disallow-follow"><img src=/unfollowed.png></p><p class="the-acap:disallow-present-thumbnail">private</p>`
 
-var wanted = []string{"/style.css", "/other.css", "/back.png", "/one.png", "/moved.png", "/quiet.png", "/gone.png", "/unfollowed.png", "/unnamed.png"}
+var wanted = []string{"/style.css", "/other.css", "/back.png", "/one.png", "/moved.png", "/quiet.png", "/gone.png",
+	"/unfollowed.png", "/unnamed.png"}
 
 func TestDrawPage(t *testing.T) {
 	const all = "/style.css /back.png /one.png /there.png"
@@ -74,29 +75,44 @@ func TestDrawPage(t *testing.T) {
 		{name: "that may not be preserved", robots: "ACAP-disallow-preserve: /a", given: all, want: "0:64 other"},
 		{name: "nor shown small", robots: "ACAP-disallow-present-thumbnail: /a", given: "-"},
 		{name: "nor changed in style", robots: "ACAP-allow-present: /a prohibited-modification=style", given: "-"},
-		{name: "of which nothing may be cut out", robots: "ACAP-allow-present: /a prohibited-modification=structure", given: "-"},
-		{name: "in which nothing has to be", robots: "ACAP-allow-present: /a prohibited-modification=structure", body: `<img src=/one.png>`, given: "/one.png", want: "1:64 other"},
-		{name: "for some readers alone", robots: "ACAP-allow-present: /a target-condition=permittedcountrylist:DE", given: all, want: "1:64 other"},
-		{name: "that must be shown by another resource (P1 2.5.5.3)", robots: "ACAP-allow-present-thumbnail: /a must-use-resource=/one.png", given: "-", want: "1:8 other"},
-		{name: "that must be shown by what is gone", robots: "ACAP-allow-present-thumbnail: /a must-use-resource=/gone.png", given: "-"},
+		{name: "of which nothing may be cut out", robots: "ACAP-allow-present: /a prohibited-modification=structure",
+			given: "-"},
+		{name: "in which nothing has to be", robots: "ACAP-allow-present: /a prohibited-modification=structure",
+			body: `<img src=/one.png>`, given: "/one.png", want: "1:64 other"},
+		{name: "for some readers alone", robots: "ACAP-allow-present: /a target-condition=permittedcountrylist:DE",
+			given: all, want: "1:64 other"},
+		{name: "that must be shown by another resource (P1 2.5.5.3)",
+			robots: "ACAP-allow-present-thumbnail: /a must-use-resource=/one.png", given: "-", want: "1:8 other"},
+		{name: "that must be shown by what is gone",
+			robots: "ACAP-allow-present-thumbnail: /a must-use-resource=/gone.png", given: "-"},
 		{name: "that is taken down", robots: "ACAP-request-take-down: /a", given: "-"},
 		{name: "where the operator keeps nothing", o: Options{NoPreserve: true}, given: "-"},
 		{name: "when the browser fails", fails: errors.New("it is tired"), given: all},
 		{name: "that may not be followed", robots: "ACAP-disallow-follow: /a", given: "", want: "1:64 other"},
-		{name: "with an image that may not be crawled", robots: "ACAP-disallow-crawl: /one.png", given: "/style.css /back.png /there.png", want: "1:64 other"},
-		{name: "nor where it leads", robots: "ACAP-disallow-crawl: /there.png", given: "/style.css /back.png /one.png", want: "1:64 other"},
-		{name: "with images that may not be shown small", robots: "ACAP-disallow-present-thumbnail: /back.png\nACAP-disallow-present: /there.png",
-			given: "/style.css /one.png", want: "1:64 other"},
-		{name: "with an image that may be shown to some", robots: "ACAP-allow-present: /one.png target-condition=permittedcountrylist:DE",
+		{name: "with an image that may not be crawled", robots: "ACAP-disallow-crawl: /one.png",
 			given: "/style.css /back.png /there.png", want: "1:64 other"},
-		{name: "with an image that needs its credit", robots: "ACAP-allow-present: /one.png must-include-resource=the-acap:credit:text:Gull",
+		{name: "nor where it leads", robots: "ACAP-disallow-crawl: /there.png", given: "/style.css /back.png /one.png",
+			want: "1:64 other"},
+		{name: "with images that may not be shown small",
+			robots: "ACAP-disallow-present-thumbnail: /back.png\nACAP-disallow-present: /there.png",
+			given:  "/style.css /one.png", want: "1:64 other"},
+		{name: "with an image that may be shown to some",
+			robots: "ACAP-allow-present: /one.png target-condition=permittedcountrylist:DE",
+			given:  "/style.css /back.png /there.png", want: "1:64 other"},
+		{name: "with an image that needs its credit",
+			robots: "ACAP-allow-present: /one.png must-include-resource=the-acap:credit:text:Gull",
+			given:  "/style.css /back.png /there.png", want: "1:64 other"},
+		{name: "with an image that may not be made smaller",
+			robots: "ACAP-allow-present: /one.png prohibited-modification=format",
+			given:  "/style.css /back.png /there.png", want: "1:64 other"},
+		{name: "with an image that is taken down", robots: "ACAP-request-take-down: /one.png",
 			given: "/style.css /back.png /there.png", want: "1:64 other"},
-		{name: "with an image that may not be made smaller", robots: "ACAP-allow-present: /one.png prohibited-modification=format",
-			given: "/style.css /back.png /there.png", want: "1:64 other"},
-		{name: "with an image that is taken down", robots: "ACAP-request-take-down: /one.png", given: "/style.css /back.png /there.png", want: "1:64 other"},
-		{name: "with a style sheet that may not be shown", robots: "ACAP-disallow-present: /style.css", given: all, want: "1:64 other"},
-		{name: "with a style sheet that may not be crawled", robots: "ACAP-disallow-crawl: /style.css", given: "/one.png /there.png", want: "1:64 other"},
-		{name: "with a style sheet that may not be followed", robots: "ACAP-disallow-follow: /style.css", given: "/style.css /one.png /there.png", want: "1:64 other"},
+		{name: "with a style sheet that may not be shown", robots: "ACAP-disallow-present: /style.css", given: all,
+			want: "1:64 other"},
+		{name: "with a style sheet that may not be crawled", robots: "ACAP-disallow-crawl: /style.css",
+			given: "/one.png /there.png", want: "1:64 other"},
+		{name: "with a style sheet that may not be followed", robots: "ACAP-disallow-follow: /style.css",
+			given: "/style.css /one.png /there.png", want: "1:64 other"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			artist := &artist{asks: wanted, fails: c.fails}
@@ -171,8 +187,10 @@ func TestEndDrawn(t *testing.T) {
 		{"nothing has changed", "", sweep("", ""), "1:64 other"},
 		{"something else is prohibited", "", sweep("ACAP-disallow-present: /c", ""), "1:64 other"},
 		{"the page may not be shown small", "", sweep("ACAP-disallow-present-thumbnail: /a", "thumbnail1"), ""},
-		{"nor changed in structure", "", sweep("ACAP-allow-present: /a prohibited-modification=structure", "thumbnail1"), ""},
-		{"it must be shown by something else", "", sweep("ACAP-allow-present-thumbnail: /a must-use-resource=/cover.png", "thumbnail1"), ""},
+		{"nor changed in structure", "", sweep("ACAP-allow-present: /a prohibited-modification=structure",
+			"thumbnail1"), ""},
+		{"it must be shown by something else", "",
+			sweep("ACAP-allow-present-thumbnail: /a must-use-resource=/cover.png", "thumbnail1"), ""},
 		{"an image may not be shown small", "", sweep("ACAP-disallow-present-thumbnail: /one.png", "thumbnail1"), ""},
 		{"what led to an image may not be crawled", "", sweep("ACAP-disallow-crawl: /moved.png", "thumbnail1"), ""},
 		{"an image is taken down", "", sweep("ACAP-request-take-down: /one.png", "excerpt thumbnail1"), ""},
@@ -181,15 +199,18 @@ func TestEndDrawn(t *testing.T) {
 		{"a style sheet may not be crawled", "", sweep("ACAP-disallow-crawl: /style.css", "thumbnail1"), ""},
 		{"a style sheet is erased", "", erase("/style.css"), ""},
 		{"the page is erased", "", erase("/a"), ""},
-		{"no copy is held, and it may not be shown", "ACAP-disallow-preserve: /a", sweep("ACAP-disallow-preserve: /a\nACAP-disallow-present-thumbnail: /a", "thumbnail"), ""},
+		{"no copy is held, and it may not be shown", "ACAP-disallow-preserve: /a",
+			sweep("ACAP-disallow-preserve: /a\nACAP-disallow-present-thumbnail: /a", "thumbnail"), ""},
 		{"its copy goes (X09)", "", sweep("ACAP-disallow-preserve: /a", "copy1 entry!"), "0:64 other"},
-		{"its copy goes, and an image may not be shown small", "", sweep("ACAP-disallow-preserve: /a\nACAP-disallow-present-thumbnail: /one.png", "copy1 entry!"), ""},
+		{"its copy goes, and an image may not be shown small", "",
+			sweep("ACAP-disallow-preserve: /a\nACAP-disallow-present-thumbnail: /one.png", "copy1 entry!"), ""},
 		{"it comes again", "", func(s *store) { s.receive(pageOf(shown+"again", a)) }, "2:64 other"},
 		{"it comes again, and the browser fails", "", func(s *store) {
 			s.o.Drawer.(*artist).fails = render.ErrBusy
 			s.receive(pageOf(shown+"again", a))
 		}, ""},
-		{"it comes unchanged, and is not drawn again", "", func(s *store) { s.again(pageOf(shown, a), render.ErrBusy) }, "1:64 other"},
+		{"it comes unchanged, and is not drawn again", "", func(s *store) { s.again(pageOf(shown, a), render.ErrBusy) },
+			"1:64 other"},
 		{"nor by a 304", "", func(s *store) { s.again(answer(304, a), render.ErrBusy) }, "1:64 other"},
 		{"nor without a browser", "", func(s *store) {
 			s.o.Drawer = nil
@@ -199,7 +220,8 @@ func TestEndDrawn(t *testing.T) {
 			s.web.says("ACAP-disallow-present-thumbnail: /one.png")
 			s.o.Drawer.(*artist).given = nil
 			s.receive(pageOf(shown, a))
-			if !slices.Contains(s.o.Drawer.(*artist).given, "/back.png") || slices.Contains(s.o.Drawer.(*artist).given, "/one.png") {
+			if !slices.Contains(s.o.Drawer.(*artist).given, "/back.png") ||
+				slices.Contains(s.o.Drawer.(*artist).given, "/one.png") {
 				s.Errorf("drawn with %q", s.o.Drawer.(*artist).given)
 			}
 		}, "1:64 other"},
@@ -226,7 +248,8 @@ func TestEndDrawn(t *testing.T) {
 			if got := s.pictures(a); got != c.want {
 				t.Errorf("%q is left, want %q", got, c.want)
 			}
-			if kept := s.resource(a).Kept; (kept.Drawing == nil) != (c.want == "") || (len(kept.Sources()) == 0) != (c.want == "") {
+			if kept := s.resource(a).Kept; (kept.Drawing == nil) != (c.want == "") ||
+				(len(kept.Sources()) == 0) != (c.want == "") {
 				t.Errorf("kept %+v", kept)
 			}
 		})

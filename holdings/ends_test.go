@@ -13,7 +13,8 @@ import (
 
 const credited = "ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n"
 
-// A thumbnail that no copy gives goes when its image does: there is no copy and no entry that would tell.
+// A thumbnail that no copy gives goes when its image does: there is no copy and no entry that would
+// tell.
 func TestPictureGoesWithItsImage(t *testing.T) {
 	for name, end := range map[string]func(s *store){
 		"410":                func(s *store) { s.receive(answer(410, a)) },
@@ -21,7 +22,9 @@ func TestPictureGoesWithItsImage(t *testing.T) {
 		"it leads elsewhere": func(s *store) { s.receive(pageOf(article, a, b)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := open(t, t.TempDir(), newWeb("ACAP-disallow-preserve: /a\nACAP-allow-present-thumbnail: /a time-limit=until-recrawled"), Options{})
+			s := open(t, t.TempDir(),
+				newWeb("ACAP-disallow-preserve: /a\nACAP-allow-present-thumbnail: /a time-limit=until-recrawled"),
+				Options{})
 			s.receive(pageWith(http.Header{"Content-Type": {"image/png"}}, 200, imageOf(8), a))
 			if s.pictures(a) == "" {
 				t.Fatal("none is held")
@@ -75,7 +78,8 @@ func TestTakenDownInFlight(t *testing.T) {
 	}
 }
 
-// An entry made of the page itself is not taken for one of the resource that it was made of before, because something fails.
+// An entry made of the page itself is not taken for one of the resource that it was made of before,
+// because something fails.
 func TestCarriedOverNothing(t *testing.T) {
 	robots := "ACAP-disallow-preserve: /a\n" + credited
 	w := newWeb(robots + "ACAP-allow-index: /a must-use-resource=" + site + "/lead\n")
@@ -134,7 +138,8 @@ func TestTombstoneNamesItsOwnLine(t *testing.T) {
 // What is cut short between an erasure and what follows of it is told by the receipt.
 func TestReceiptTellsWhatWasMade(t *testing.T) {
 	s := withParts(t, "")
-	if _, err := s.archive.Erase(context.Background(), archive.Tombstone{URL: site + "/credit", Why: "asked"}); err != nil {
+	if _, err := s.archive.Erase(context.Background(),
+		archive.Tombstone{URL: site + "/credit", Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := s.archive.Receipt(site + "/credit")

@@ -9,14 +9,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// What there is to erase of a URL is found before and not after, whatever of it is held, and whichever way it is written.
+// What there is to erase of a URL is found before and not after, whatever of it is held, and
+// whichever way it is written.
 func TestHolds(t *testing.T) {
 	for _, c := range []struct {
 		name, robots, page, url string
 		led                     bool // a redirect from /old leads to it
 	}{
 		{name: "a copy", page: a, url: a},
-		{name: "an excerpt", robots: "ACAP-disallow-preserve: /\nACAP-disallow-index: /\nACAP-allow-present-snippet: /", page: a, url: a},
+		{name: "an excerpt", robots: "ACAP-disallow-preserve: /\nACAP-disallow-index: /\nACAP-allow-present-snippet: /",
+			page: a, url: a},
 		{name: "an index entry", robots: "ACAP-disallow-preserve: /", page: a, url: a},
 		{name: "another spelling", page: site + "/x*y%24", url: site + "/x%2Ay%24"},
 		{name: "many spellings", page: site + "/$*$*$*$*$*$*", url: site + "/%24%2A%24%2A%24%2A%24%2A%24%2A%24%2A"},
@@ -49,7 +51,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// A publisher can have pages under every way to write an address, and is not let to have all of them tried for each line (P09).
+// A publisher can have pages under every way to write an address, and is not let to have all of
+// them tried for each line (P09).
 func TestSpellings(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	var pages []string
@@ -64,7 +67,8 @@ func TestSpellings(t *testing.T) {
 		t.Fatal(err)
 	}
 	mixed, rest := strings.Repeat("*%2A", maxDoubtful/2), 10-maxDoubtful
-	known := []string{pages[0], pages[1<<10-1], site + "/" + mixed + strings.Repeat("*", rest) + "/x", site + "/" + mixed + strings.Repeat("%2A", rest) + "/x"}
+	known := []string{pages[0], pages[1<<10-1], site + "/" + mixed + strings.Repeat("*", rest) + "/x", site + "/" +
+		mixed + strings.Repeat("%2A", rest) + "/x"}
 	for _, address := range []string{known[0], known[1], site + "/" + strings.Repeat("%2A*", 5) + "/x"} {
 		got, err := s.Spellings(address)
 		if err != nil || len(got) > 2<<maxDoubtful+1 || !slices.Contains(got, address) {

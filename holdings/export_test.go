@@ -24,8 +24,10 @@ func sent(address, status, fields, wire string, at time.Time) page.Hop {
 	if err != nil {
 		panic(err)
 	}
-	hop := page.Hop{URL: address, Method: "GET", Proto: "HTTP/1.1", Status: m.Status(), Header: m.Header, Sent: []byte("GET " + strings.TrimPrefix(address, site) +
-		" HTTP/1.1\r\nHost: quay.example\r\nUser-Agent: gazer\r\n\r\n"), Head: []byte(head), Wire: []byte(wire), Body: []byte(wire), Start: at}
+	hop := page.Hop{URL: address, Method: "GET", Proto: "HTTP/1.1", Status: m.Status(), Header: m.Header,
+		Sent: []byte("GET " + strings.TrimPrefix(address, site) +
+			" HTTP/1.1\r\nHost: quay.example\r\nUser-Agent: gazer\r\n\r\n"), Head: []byte(head), Wire: []byte(wire),
+		Body: []byte(wire), Start: at}
 	if m.Header.Get("Content-Encoding") == "gzip" {
 		r, err := gzip.NewReader(strings.NewReader(wire))
 		if err != nil {
@@ -62,7 +64,8 @@ func harbour(s *store, at time.Time) {
 		{sent(c, "200 OK", html, article, at.Add(2*time.Second))}, // as a
 		{cut}, {short},
 		{moved, sent(site+"/new", "200 OK", html, "<p>Here now.", at.Add(time.Millisecond))},
-		{sent(site+"/data", "200 Fine", "Content-Type: application/octet-stream\nX-Robots-Tag: noindex\n", "\x00\x01\xff", at)},
+		{sent(site+"/data", "200 Fine", "Content-Type: application/octet-stream\nX-Robots-Tag: noindex\n",
+			"\x00\x01\xff", at)},
 		{sent(site+"/empty", "204 No Content", "Set-Cookie: a=1\nSet-Cookie: b=2\n", "", at)},
 	} {
 		s.receive(page.New(hops))
@@ -124,11 +127,13 @@ func TestExport(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC()
 	harbour(s, at)
 	var lines []string
-	file, counts, withheld := s.export(ExportOptions{Name: "x.warc.gz", Info: warc.Fields{{Name: "software", Value: "test"}}, Line: func(l string) error {
-		lines = append(lines, l)
-		return nil
-	}})
-	if len(withheld) > 0 || counts.Captures != 8 || counts.Duplicates != 1 || counts.Withheld != 0 || counts.Redirects != 1 || counts.Records != 1+9*3 || len(lines) != 9 {
+	file, counts, withheld := s.export(ExportOptions{Name: "x.warc.gz",
+		Info: warc.Fields{{Name: "software", Value: "test"}}, Line: func(l string) error {
+			lines = append(lines, l)
+			return nil
+		}})
+	if len(withheld) > 0 || counts.Captures != 8 || counts.Duplicates != 1 || counts.Withheld != 0 ||
+		counts.Redirects != 1 || counts.Records != 1+9*3 || len(lines) != 9 {
 		t.Errorf("%+v, withheld %q, %d lines", counts, withheld, len(lines))
 	}
 	list := records(t, file)
@@ -143,15 +148,20 @@ func TestExport(t *testing.T) {
 	}
 	for what, want := range map[string]string{
 		"request /a": "GET /a HTTP/1.1\r\nHost: quay.example\r\nUser-Agent: gazer\r\n\r\n",
-		"response /a": "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nX-Archive-Orig-Transfer-Encoding: chunked\r\nServer: na\u00efve\r\n\r\n" +
+		"response /a": "HTTP/1.1 200 OK\r\nContent-Type: text/html; " +
+			"charset=utf-8\r\nX-Archive-Orig-Transfer-Encoding: chunked\r\nServer: na\u00efve\r\n\r\n" +
 			article,
-		"response /b": "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Encoding: gzip\r\nETag: \"x\"\r\n\r\n" + packed(article),
-		"revisit /c":  "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n",
-		"response /cut": "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nX-Archive-Orig-Content-Encoding: gzip\r\nX-Archive-Orig-Content-Length: 99\r\n\r\n" +
+		"response /b": "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Encoding: " +
+			"gzip\r\nETag: \"x\"\r\n\r\n" + packed(article),
+		"revisit /c": "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n",
+		"response /cut": "HTTP/1.1 200 OK\r\nContent-Type: text/html; " +
+			"charset=utf-8\r\nX-Archive-Orig-Content-Encoding: gzip\r\nX-Archive-Orig-Content-Length: 99\r\n\r\n" +
 			"<p>Open  quay.",
-		"response /old":   "HTTP/1.1 301 Moved Permanently\r\nLocation: /new\r\nContent-Length: 10\r\n\r\nMoved away",
-		"response /short": "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nX-Archive-Orig-Content-Length: 1000\r\n\r\n<p>It breaks o",
-		"response /data":  "HTTP/1.1 200 Fine\r\nContent-Type: application/octet-stream\r\nX-Robots-Tag: noindex\r\n\r\n\x00\x01\xff",
+		"response /old": "HTTP/1.1 301 Moved Permanently\r\nLocation: /new\r\nContent-Length: 10\r\n\r\nMoved away",
+		"response /short": "HTTP/1.1 200 OK\r\nContent-Type: text/html; " +
+			"charset=utf-8\r\nX-Archive-Orig-Content-Length: 1000\r\n\r\n<p>It breaks o",
+		"response /data": "HTTP/1.1 200 Fine\r\nContent-Type: application/octet-stream\r\nX-Robots-Tag: " +
+			"noindex\r\n\r\n\x00\x01\xff",
 	} {
 		if got[what] != want {
 			t.Errorf("%s: %q", what, got[what])
@@ -161,12 +171,15 @@ func TestExport(t *testing.T) {
 		switch r.Type() {
 		case warc.Revisit:
 			first := byID[strings.Trim(r.Fields.Get(warc.RefersTo), "<>")]
-			if first.Record == nil || first.Type() != warc.Response || first.PayloadDigest() != r.PayloadDigest() || r.Fields.Get(warc.RefersToTargetURI) != first.Target() ||
-				r.Fields.Get(warc.RefersToDate) != first.Fields.Get("WARC-Date") || r.Fields.Get(warc.Truncated) != "length" {
+			if first.Record == nil || first.Type() != warc.Response || first.PayloadDigest() != r.PayloadDigest() ||
+				r.Fields.Get(warc.RefersToTargetURI) != first.Target() ||
+				r.Fields.Get(warc.RefersToDate) != first.Fields.Get("WARC-Date") ||
+				r.Fields.Get(warc.Truncated) != "length" {
 				t.Errorf("the revisit: %v", r.Fields)
 			}
 		case warc.Request, warc.Metadata:
-			if to := byID[strings.Trim(r.Fields.Get(warc.ConcurrentTo), "<>")]; to.Record == nil || to.Target() != r.Target() {
+			if to := byID[strings.Trim(r.Fields.Get(warc.ConcurrentTo), "<>")]; to.Record == nil ||
+				to.Target() != r.Target() {
 				t.Errorf("%s of %s stands alone", r.Type(), r.Target())
 			}
 		case warc.Response:
@@ -180,7 +193,8 @@ func TestExport(t *testing.T) {
 		!slices.Contains(said.All(metaDecided), "preserve "+site+"/robots.txt:3: ACAP-allow-preserve: /") {
 		t.Errorf("the metadata: %q", said)
 	}
-	if file, counts, _ := s.export(ExportOptions{Under: []string{site + "/ne", site + "/a"}, Plain: true}); counts.Captures != 2 || !bytes.HasPrefix(file, []byte("WARC/1.1\r\n")) {
+	if file, counts, _ := s.export(ExportOptions{Under: []string{site + "/ne", site + "/a"},
+		Plain: true}); counts.Captures != 2 || !bytes.HasPrefix(file, []byte("WARC/1.1\r\n")) {
 		t.Errorf("under /ne and /a: %+v", counts)
 	}
 }
@@ -204,10 +218,12 @@ func TestExportJudges(t *testing.T) {
 		{"", 0, 9, nil},
 		{"ACAP-disallow-preserve: /n", 0, 8, []string{"/new " + site + "/robots.txt:3: ACAP-disallow-preserve: /n"}},
 		{"ACAP-request-take-down: /b", 0, 8, []string{"/b " + site + "/robots.txt:3: ACAP-request-take-down: /b"}},
-		{"ACAP-allow-preserve: /a time-limit=until-recrawled", 0, 8, []string{"/a " + site + "/robots.txt:3: ACAP-allow-preserve: /a time-limit=until-recrawled"}},
+		{"ACAP-allow-preserve: /a time-limit=until-recrawled", 0, 8,
+			[]string{"/a " + site + "/robots.txt:3: ACAP-allow-preserve: /a time-limit=until-recrawled"}},
 		{"ACAP-allow-preserve: /a time-limit=3-days", 71*time.Hour - time.Second, 9, nil},
 		{"ACAP-allow-preserve: /a time-limit=3-days", 71 * time.Hour, 7, []string{
-			"/a " + site + "/robots.txt:3: ACAP-allow-preserve: /a time-limit=3-days", "/a " + site + "/robots.txt:3: ACAP-allow-preserve: /a time-limit=3-days"}},
+			"/a " + site + "/robots.txt:3: ACAP-allow-preserve: /a time-limit=3-days", "/a " + site +
+				"/robots.txt:3: ACAP-allow-preserve: /a time-limit=3-days"}},
 		{"ACAP-disallow-preserve: /", 0, 0, make([]string, 10)},
 	} {
 		w.says(test.robots)
@@ -216,12 +232,14 @@ func TestExportJudges(t *testing.T) {
 		if len(test.withheld) == 10 {
 			test.withheld = withheld
 		}
-		if counts.Captures != test.captures || counts.Withheld != 10-counts.Captures-counts.Redirects || !slices.Equal(withheld, test.withheld) {
+		if counts.Captures != test.captures || counts.Withheld != 10-counts.Captures-counts.Redirects ||
+			!slices.Equal(withheld, test.withheld) {
 			t.Errorf("%s, after %v: %+v, withheld %q", test.robots, test.after, counts, withheld)
 		}
 		for _, r := range records(t, file) {
 			for _, gone := range test.withheld {
-				if r.Target() != "" && strings.HasPrefix(gone, strings.TrimPrefix(r.Target(), site)+" ") && test.captures < 8 {
+				if r.Target() != "" && strings.HasPrefix(gone, strings.TrimPrefix(r.Target(), site)+" ") &&
+					test.captures < 8 {
 					t.Errorf("%s: %s of %s is there", test.robots, r.Type(), r.Target())
 				}
 			}
@@ -230,7 +248,8 @@ func TestExportJudges(t *testing.T) {
 	// A redirect that may not be kept itself stays out; what it led to goes out.
 	w.says("ACAP-disallow-preserve: /old")
 	file, _, withheld := s.export(ExportOptions{})
-	if bytes.Contains(bytes.Join(blocks(records(t, file)), nil), []byte("Moved Permanently")) || !slices.Equal(withheld, []string{"/old " + site + "/robots.txt:3: ACAP-disallow-preserve: /old"}) {
+	if bytes.Contains(bytes.Join(blocks(records(t, file)), nil), []byte("Moved Permanently")) ||
+		!slices.Equal(withheld, []string{"/old " + site + "/robots.txt:3: ACAP-disallow-preserve: /old"}) {
 		t.Error("the redirect is there")
 	}
 	w.mu.Lock()
@@ -302,14 +321,16 @@ func TestExportEnds(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	harbour(s, time.Now().Add(-time.Hour))
 	ctx, cancel := context.WithCancel(context.Background())
-	if _, err := s.Export(ctx, io.Discard, ExportOptions{}, func(Exported) { cancel() }); !errors.Is(err, context.Canceled) {
+	if _, err := s.Export(ctx, io.Discard, ExportOptions{}, func(Exported) { cancel() }); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 	full := errors.New("the disk is full")
 	if _, err := s.Export(context.Background(), failing{full}, ExportOptions{}, nil); !errors.Is(err, full) {
 		t.Errorf("on a full disk: %v", err)
 	}
-	if _, err := s.Export(context.Background(), io.Discard, ExportOptions{Line: func(string) error { return full }}, nil); !errors.Is(err, full) {
+	if _, err := s.Export(context.Background(), io.Discard, ExportOptions{Line: func(string) error { return full }},
+		nil); !errors.Is(err, full) {
 		t.Errorf("the index on a full disk: %v", err)
 	}
 }
@@ -321,13 +342,15 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 // What was captured before heads were recorded has a head made of its fields.
 func TestExportHeadless(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
-	s.receive(pageWith(http.Header{"Content-Type": {"text/plain"}, "Content-Encoding": {"gzip"}, "Transfer-Encoding": {"chunked"}}, 200, "text", site+"/x", a))
+	s.receive(pageWith(http.Header{"Content-Type": {"text/plain"}, "Content-Encoding": {"gzip"},
+		"Transfer-Encoding": {"chunked"}}, 200, "text", site+"/x", a))
 	file, _, _ := s.export(ExportOptions{})
 	var got []string
 	for _, r := range records(t, file) {
 		got = append(got, r.Type())
 		if r.Type() == warc.Response && r.Target() == a {
-			want := "HTTP/1.1 200 OK\r\nX-Archive-Orig-Content-Encoding: gzip\r\nContent-Type: text/plain\r\nX-Archive-Orig-Transfer-Encoding: chunked\r\n\r\ntext"
+			want := "HTTP/1.1 200 OK\r\nX-Archive-Orig-Content-Encoding: gzip\r\nContent-Type: " +
+				"text/plain\r\nX-Archive-Orig-Transfer-Encoding: chunked\r\n\r\ntext"
 			if string(r.block) != want {
 				t.Errorf("%q", r.block)
 			}

@@ -28,8 +28,8 @@ type Options struct {
 	NoIndex    bool             // index nothing; the entry of a page that is received is deleted
 	Requisites bool             // report what pages are shown with: images and style sheets
 	NoArchive  bool             // our reading (N24): noarchive and nocache prohibit preserve too
-	// Known answers with the policies last read, without a request. Recovery and sweeps use it; nil:
-	// the policies of the sources.
+	// Known answers with the policies last read, without a request. Recovery and sweeps use it;
+	// nil: the policies of the sources.
 	Known terms.Policies
 
 	Budget *memory.Budget // bounds the memory of pages in progress; nil: a budget of its own
@@ -38,8 +38,8 @@ type Options struct {
 
 	Version func(u *url.URL) archive.PolicyVersion // returns the version of the policy in force for u; nil: unknown
 	Defect  func(*defect.Error)                    // is called for each panic, which fails one page; may be nil
-	// Swept is called for everything that Rejudge and ReceivePart erase, from several goroutines; may
-	// be nil.
+	// Swept is called for everything that Rejudge and ReceivePart erase, from several goroutines;
+	// may be nil.
 	Swept func(Swept)
 
 	// Scarce reports whether the disk is so full that what can wait should. Then the index is not

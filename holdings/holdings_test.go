@@ -42,35 +42,52 @@ func TestReceive(t *testing.T) {
 		found              map[string]bool
 		excerpt            int // longest
 	}{
-		{name: "everything", body: article, links: 1, copies: []string{article}, found: map[string]bool{"pilot": true, `"pilot waits"`: true}},
+		{name: "everything", body: article, links: 1, copies: []string{article},
+			found: map[string]bool{"pilot": true, `"pilot waits"`: true}},
 		{name: "an empty page", body: "", copies: []string{""}, found: map[string]bool{"pilot": false}},
-		{name: "no preserve: bounded excerpt, no positions", robots: "ACAP-disallow-preserve: /", body: "<p>" + words, refused: "preserve",
-			found: map[string]bool{"pilot": true, `"pilot waits"`: false}, excerpt: 600},
-		{name: "no preserve, a limited snippet", robots: "ACAP-disallow-preserve: /\nACAP-allow-present-snippet: / max-length=2-words",
-			body: "<p>" + words, refused: "preserve", found: map[string]bool{"pilot": true}, excerpt: len(`{"texts":{"present-snippet":{"text":"The pilot…"}}}`)},
-		{name: "no preserve, no snippet", robots: "ACAP-disallow-preserve: /\nACAP-disallow-present-snippet: /", body: article, links: 1,
+		{name: "no preserve: bounded excerpt, no positions", robots: "ACAP-disallow-preserve: /", body: "<p>" + words,
+			refused: "preserve",
+			found:   map[string]bool{"pilot": true, `"pilot waits"`: false}, excerpt: 600},
+		{name: "no preserve, a limited snippet",
+			robots: "ACAP-disallow-preserve: /\nACAP-allow-present-snippet: / max-length=2-words",
+			body:   "<p>" + words, refused: "preserve", found: map[string]bool{"pilot": true},
+			excerpt: len(`{"texts":{"present-snippet":{"text":"The pilot…"}}}`)},
+		{name: "no preserve, no snippet", robots: "ACAP-disallow-preserve: /\nACAP-disallow-present-snippet: /",
+			body: article, links: 1,
 			refused: "preserve", found: map[string]bool{"pilot": true}},
-		{name: "no index", robots: "ACAP-disallow-index: /", body: article, links: 1, refused: "index", copies: []string{article},
-			found: map[string]bool{"pilot": false}},
-		{name: "no follow", robots: "ACAP-disallow-follow: /", body: article, refused: "follow", copies: []string{article}, found: map[string]bool{"pilot": true}},
-		{name: "nothing", robots: "ACAP-disallow-index: /\nACAP-disallow-preserve: /\nACAP-disallow-follow: /", body: article,
-			refused: "follow preserve index", found: map[string]bool{"pilot": false}},
-		{name: "elements cut", body: `<p>Open <b class="the-acap:disallow-preserve">sealed</b> <i class="the-acap:disallow-index">hidden</i> quay.`,
-			copies: []string{`<p>Open  <i class="the-acap:disallow-index">hidden</i> quay.`}, found: map[string]bool{"sealed": true, "hidden": false},
-			excerpt: len(`{"aside":["-the-acap:disallow-index"]}`)},
-		{name: "discarded by itself (M06)", body: `<meta name="robots" content="ACAP disallow-crawl">` + article, refused: "follow preserve index",
-			found: map[string]bool{"pilot": false}},
-		{name: "header", body: article, header: http.Header{"X-Robots-Tag": {"noindex"}}, links: 1, refused: "index", copies: []string{article},
-			found: map[string]bool{"pilot": false}},
-		{name: "noarchive leaves preserve alone (N24)", body: article, header: http.Header{"X-Robots-Tag": {"noarchive"}}, links: 1,
+		{name: "no index", robots: "ACAP-disallow-index: /", body: article, links: 1, refused: "index",
+			copies: []string{article},
+			found:  map[string]bool{"pilot": false}},
+		{name: "no follow", robots: "ACAP-disallow-follow: /", body: article, refused: "follow",
 			copies: []string{article}, found: map[string]bool{"pilot": true}},
-		{name: "noarchive as configured", body: article, header: http.Header{"X-Robots-Tag": {"noarchive"}}, o: Options{NoArchive: true}, links: 1,
+		{name: "nothing", robots: "ACAP-disallow-index: /\nACAP-disallow-preserve: /\nACAP-disallow-follow: /",
+			body:    article,
+			refused: "follow preserve index", found: map[string]bool{"pilot": false}},
+		{name: "elements cut",
+			body:    `<p>Open <b class="the-acap:disallow-preserve">sealed</b> <i class="the-acap:disallow-index">hidden</i> quay.`,
+			copies:  []string{`<p>Open  <i class="the-acap:disallow-index">hidden</i> quay.`},
+			found:   map[string]bool{"sealed": true, "hidden": false},
+			excerpt: len(`{"aside":["-the-acap:disallow-index"]}`)},
+		{name: "discarded by itself (M06)", body: `<meta name="robots" content="ACAP disallow-crawl">` + article,
+			refused: "follow preserve index",
+			found:   map[string]bool{"pilot": false}},
+		{name: "header", body: article, header: http.Header{"X-Robots-Tag": {"noindex"}}, links: 1, refused: "index",
+			copies: []string{article},
+			found:  map[string]bool{"pilot": false}},
+		{name: "noarchive leaves preserve alone (N24)", body: article,
+			header: http.Header{"X-Robots-Tag": {"noarchive"}}, links: 1,
+			copies: []string{article}, found: map[string]bool{"pilot": true}},
+		{name: "noarchive as configured", body: article, header: http.Header{"X-Robots-Tag": {"noarchive"}},
+			o: Options{NoArchive: true}, links: 1,
 			refused: "preserve", found: map[string]bool{"pilot": true}, excerpt: 200},
-		{name: "a substitute", robots: "ACAP-allow-index: / must-use-resource=/s", body: article, links: 1, copies: []string{article},
-			found: map[string]bool{"pilot": false, "tables": true, `"tables of"`: false}, excerpt: 100},
-		{name: "a substitute that is not there (X05)", robots: "ACAP-allow-index: / must-use-resource=/nope", body: article, links: 1, refused: "index",
+		{name: "a substitute", robots: "ACAP-allow-index: / must-use-resource=/s", body: article, links: 1,
+			copies: []string{article},
+			found:  map[string]bool{"pilot": false, "tables": true, `"tables of"`: false}, excerpt: 100},
+		{name: "a substitute that is not there (X05)", robots: "ACAP-allow-index: / must-use-resource=/nope",
+			body: article, links: 1, refused: "index",
 			copies: []string{article}, found: map[string]bool{"pilot": false}},
-		{name: "preserve has ended", robots: "ACAP-allow-preserve: / time-limit=until-2020-01-01", body: article, links: 1, refused: "preserve",
+		{name: "preserve has ended", robots: "ACAP-allow-preserve: / time-limit=until-2020-01-01", body: article,
+			links: 1, refused: "preserve",
 			found: map[string]bool{"pilot": true}, excerpt: 200},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -106,12 +123,14 @@ func TestReceive(t *testing.T) {
 func TestNothingKept(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-disallow-index: /\nACAP-disallow-preserve: /"), Options{})
 	s.receive(pageOf(article, a))
-	if r := s.resource(a); r.Kept.String() != "" || r.FirstCrawled.IsZero() || !r.FirstIndexed.IsZero() || !r.FirstPreserved.IsZero() {
+	if r := s.resource(a); r.Kept.String() != "" || r.FirstCrawled.IsZero() || !r.FirstIndexed.IsZero() ||
+		!r.FirstPreserved.IsZero() {
 		t.Errorf("%+v", r)
 	}
 }
 
-// What may be held less than before is held less, and the words of a new version replace those of the old.
+// What may be held less than before is held less, and the words of a new version replace those of
+// the old.
 func TestReceiveAgain(t *testing.T) {
 	for _, c := range []struct {
 		name, robots, body string
@@ -119,7 +138,8 @@ func TestReceiveAgain(t *testing.T) {
 		pilot, gull        bool
 	}{
 		{"the same", "", "<p>A gull.", 2, false, true},
-		{"until it is crawled again (P1 2.5.3.1)", "ACAP-allow-preserve: / time-limit=until-recrawled", "<p>A gull.", 1, false, true},
+		{"until it is crawled again (P1 2.5.3.1)", "ACAP-allow-preserve: / time-limit=until-recrawled", "<p>A gull.", 1,
+			false, true},
 		{"no preserve", "ACAP-disallow-preserve: /", "<p>A gull.", 0, false, true},
 		{"no index", "ACAP-disallow-index: /", "<p>A gull.", 2, false, false},
 		{"no crawl, by itself", "", `<meta name="robots" content="ACAP disallow-crawl"><p>A gull.`, 0, false, false},
@@ -148,7 +168,8 @@ func TestAnswersThatAreNoPages(t *testing.T) {
 		found  bool
 	}{
 		{404, "", 1, false}, {410, "", 1, false}, {404, " time-limit=until-recrawled", 0, false}, // H05
-		{500, " time-limit=until-recrawled", 1, true}, {503, "", 1, true}, {403, "", 1, true}, {304, "", 1, true}, {302, "", 1, true},
+		{500, " time-limit=until-recrawled", 1, true}, {503, "", 1, true}, {403, "", 1, true}, {304, "", 1, true},
+		{302, "", 1, true},
 	} {
 		t.Run(fmt.Sprint(c.status, c.limit), func(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb("ACAP-allow-preserve: /"+c.limit), Options{})
@@ -176,7 +197,8 @@ func TestAnswersThatAreNoPages(t *testing.T) {
 // The limit in days counts from the first date, whatever was crawled since (H04).
 func TestDays(t *testing.T) {
 	now := time.Now()
-	s := open(t, t.TempDir(), newWeb("ACAP-allow-index: / time-limit=3-days\nACAP-allow-preserve: / time-limit=5-days"), Options{Now: func() time.Time { return now }})
+	s := open(t, t.TempDir(), newWeb("ACAP-allow-index: / time-limit=3-days\nACAP-allow-preserve: / time-limit=5-days"),
+		Options{Now: func() time.Time { return now }})
 	for day, want := range map[int][2]bool{0: {true, true}} {
 		r := s.receive(pageOf(article, a))
 		if r.Indexed != want[0] || r.Stored != want[1] {
@@ -348,7 +370,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// Many at once, of few URLs, with erasures between: at the end archive and index are of one mind, which shut checks.
+// Many at once, of few URLs, with erasures between: at the end archive and index are of one mind,
+// which shut checks.
 func TestConcurrent(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-disallow-preserve: /*0$"), Options{})
 	var wg sync.WaitGroup
@@ -429,7 +452,8 @@ func TestClose(t *testing.T) {
 	s.agree()
 }
 
-// When the index fails, nobody waits for ever, nothing is acknowledged any more, and the next opening makes good.
+// When the index fails, nobody waits for ever, nothing is acknowledged any more, and the next
+// opening makes good.
 func TestIndexFails(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})
@@ -459,20 +483,23 @@ func TestLostIndex(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})
 	s.receive(pageOf(article, a))
-	s.receive(pageOf(`<meta name="robots" content="ACAP allow-index"><p class="the-acap:disallow-index">hidden<p>pilot`, b))
+	s.receive(pageOf(`<meta name="robots" content="ACAP allow-index"><p class="the-acap:disallow-index">hidden<p>pilot`,
+		b))
 	s.receive(pageOf(article, c))
 	s.shut()
 	empty := t.TempDir()
 	moveArchive(t, dir, empty)
 	w := newWeb("ACAP-disallow-index: /c\nACAP-allow-index: /a must-use-resource=the-acap:text:tables")
 	s = open(t, empty, w, Options{})
-	if pilot, tables := s.found("pilot"), s.found("tables"); pilot != "/b" || tables != "/a" || s.found("hidden") != "" {
+	if pilot, tables := s.found("pilot"), s.found("tables"); pilot != "/b" || tables != "/a" ||
+		s.found("hidden") != "" {
 		t.Errorf("pilot at %q, tables at %q", pilot, tables)
 	}
 	u, _ := url.Parse(a)
 	r := s.resource(a)
 	origin, _ := w.Policy(context.Background(), nil)
-	if !terms.Held(context.Background(), origin, u, r.Own, nil, terms.Sources{Policies: w}, acap.Facts{Now: time.Now()}).
+	if !terms.Held(context.Background(), origin, u, r.Own, nil, terms.Sources{Policies: w},
+		acap.Facts{Now: time.Now()}).
 		Keeping(r.Kept).Findable() {
 		t.Error("the entry is not known to be made of the text")
 	}

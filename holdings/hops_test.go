@@ -13,14 +13,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// ledPage is a page that was reached by redirects, each with a word of its own in its header, and in what was asked of it.
+// ledPage is a page that was reached by redirects, each with a word of its own in its header, and
+// in what was asked of it.
 func ledPage(at time.Time, urls ...string) *page.Page {
 	pg := pageOf(article, urls...)
 	hops := pg.Hops()
 	for i := range hops[:len(hops)-1] {
 		word := wordOf(hops[i].URL)
 		hops[i].Header = http.Header{"X-Word": {word}, "Location": {hops[i+1].URL}}
-		hops[i].Head = []byte("HTTP/1.1 302 Found\r\nX-Word: " + word + "\r\nLocation: " + hops[i+1].URL + "\r\nContent-Length: 0\r\n\r\n")
+		hops[i].Head = []byte("HTTP/1.1 302 Found\r\nX-Word: " + word + "\r\nLocation: " + hops[i+1].URL +
+			"\r\nContent-Length: 0\r\n\r\n")
 		hops[i].Sent = []byte("GET / HTTP/1.1\r\nCookie: " + word + "\r\n\r\n")
 	}
 	for i := range hops {
@@ -65,8 +67,8 @@ func (s *store) exported() string {
 	return w.String()
 }
 
-// The answer of an address that is taken down is not kept with the page that it led to: whether that was received before the line stood
-// or after; and it is not there when the line has gone.
+// The answer of an address that is taken down is not kept with the page that it led to: whether
+// that was received before the line stood or after; and it is not there when the line has gone.
 func TestTakeDownHop(t *testing.T) {
 	const old, mid = site + "/old", site + "/mid"
 	ctx := context.Background()
@@ -86,7 +88,8 @@ func TestTakeDownHop(t *testing.T) {
 				if n, err := s.Erase(ctx, old, takenDown, "line"); n != 1 || err != nil {
 					t.Fatal(n, err)
 				}
-				if r, err := s.Holdings.Receipt(old); err != nil || !r.Verified() || r.Erasures[0].Hops != 1 || r.Erasures[0].Line != "line" || !r.Erasures[0].Asked {
+				if r, err := s.Holdings.Receipt(old); err != nil || !r.Verified() || r.Erasures[0].Hops != 1 ||
+					r.Erasures[0].Line != "line" || !r.Erasures[0].Asked {
 					t.Errorf("%+v, %v", r, err)
 				}
 			} else {
@@ -97,7 +100,8 @@ func TestTakeDownHop(t *testing.T) {
 				if got := s.words(a); got != "/mid=quuxmidquux" {
 					t.Errorf("%s: kept %s", when, got)
 				}
-				if out := s.exported(); strings.Contains(out, wordOf(old)) || strings.Contains(out, old) || !strings.Contains(out, wordOf(mid)) {
+				if out := s.exported(); strings.Contains(out, wordOf(old)) || strings.Contains(out, old) ||
+					!strings.Contains(out, wordOf(mid)) {
 					t.Errorf("%s: exported\n%s", when, out)
 				}
 				if held, err := s.Holds(old); held || err != nil {
@@ -160,7 +164,8 @@ func TestTakeDownHopMeanwhile(t *testing.T) {
 	}
 }
 
-// Nor is it taken in from a file, if it is older than the take-down; what led there leads nowhere then.
+// Nor is it taken in from a file, if it is older than the take-down; what led there leads nowhere
+// then.
 func TestImportTakenDownHop(t *testing.T) {
 	const first, old = site + "/first", site + "/old"
 	long := time.Now().Add(-24 * time.Hour)

@@ -20,7 +20,8 @@ const (
 	sealed   = "<meta name=robots content='ACAP disallow-preserve'>"
 )
 
-// said is a metadata record about the one before, as an export writes it for a copy from which parts were cut.
+// said is a metadata record about the one before, as an export writes it for a copy from which
+// parts were cut.
 func said(statements string) foreign {
 	return foreign{kind: "metadata", block: "acap-cut: yes\r\nacap-page-statements: " + statements + "\r\n",
 		more: "Content-Type: application/warc-fields\r\nWARC-Refers-To: <urn:x>\r\n"}
@@ -46,12 +47,14 @@ func TestImportSaid(t *testing.T) {
 		marks   int // of the capture of /a
 	}{
 		"the page prohibits": {[]foreign{{block: htmlHead + sealed}, said("{}")}, "[refused /a]", 0},
-		"and is allowed": {[]foreign{{block: htmlHead + sealed}, said(`{"Tags":[{"Source":"META","Name":"robots","Content":"ACAP allow-preserve"}]}`)},
+		"and is allowed": {[]foreign{{block: htmlHead + sealed},
+			said(`{"Tags":[{"Source":"META","Name":"robots","Content":"ACAP allow-preserve"}]}`)},
 			"[refused /a]", 0},
 		"nothing to be read": {[]foreign{{block: htmlHead + sealed}, said("?")}, "[refused /a]", 0},
 		"a part was cut":     {[]foreign{{block: htmlHead + "<p>A gull."}, said(lost)}, "[imported /a]", 1},
 		"no part":            {[]foreign{{block: htmlHead + "<p>A gull."}, said("{}")}, "[imported /a]", 0},
-		"an allowance":       {[]foreign{{block: htmlHead + "<p>A gull."}, said(`{"Marks":[{"Token":"the-acap:allow-preserve"}]}`)}, "[imported /a]", 0},
+		"an allowance": {[]foreign{{block: htmlHead + "<p>A gull."},
+			said(`{"Marks":[{"Token":"the-acap:allow-preserve"}]}`)}, "[imported /a]", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb(""), Options{})
@@ -70,7 +73,8 @@ func TestImportSaid(t *testing.T) {
 // A revisit of a copy from which parts were cut has a head of its own, which counts.
 func TestImportRevisitOfCut(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{NoArchive: true})
-	s.imported(foreign{url: b, block: htmlHead + "<p>A gull."}, said(`{"Marks":[{"Token":"the-acap:disallow-preserve"}]}`))
+	s.imported(foreign{url: b, block: htmlHead + "<p>A gull."},
+		said(`{"Marks":[{"Token":"the-acap:disallow-preserve"}]}`))
 	again := repeated(a, "<p>A gull.")
 	again.block = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Robots-Tag: noarchive\r\n\r\n"
 	if got := s.imported(again); fmt.Sprint(got) != "[refused /a]" {
@@ -79,7 +83,10 @@ func TestImportRevisitOfCut(t *testing.T) {
 	if got := s.imported(repeated(a, "<p>A gull.")); fmt.Sprint(got) != "[imported /a]" {
 		t.Errorf("%v", got)
 	}
-	if !slices.ContainsFunc(s.all(), func(c archive.Capture) bool { return c.URL == a && c.Cut && len(c.Own.Marks) == 1 }) {
+	if !slices.ContainsFunc(s.all(), func(c archive.Capture) bool {
+		return c.URL == a && c.Cut &&
+			len(c.Own.Marks) == 1
+	}) {
 		t.Errorf("%+v", s.all())
 	}
 }
@@ -87,9 +94,10 @@ func TestImportRevisitOfCut(t *testing.T) {
 // What was crawled later is judged by what the page said then, as an earlier version is (H11).
 func TestImportEarlier(t *testing.T) {
 	for name, test := range map[string]struct{ now, then, want string }{
-		"prohibits now":        {sealed, "<p>A gull.", "[refused /a]"},
-		"prohibited then":      {"<p>A pilot.", sealed, "[imported /a]"},
-		"prohibited a part":    {"<p>A pilot.", "<p>A <b class='the-acap:disallow-preserve'>gull</b>.", "[imported /a]"},
+		"prohibits now":   {sealed, "<p>A gull.", "[refused /a]"},
+		"prohibited then": {"<p>A pilot.", sealed, "[imported /a]"},
+		"prohibited a part": {"<p>A pilot.", "<p>A <b class='the-acap:disallow-preserve'>gull</b>.",
+			"[imported /a]"},
 		"prohibits and did so": {sealed, sealed, "[refused /a]"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +132,8 @@ func TestImportPolicyChanges(t *testing.T) {
 			}
 			return w.Policy(context.Background(), u)
 		})}
-		if _, got := s.take([]byte(foreign{block: answered}.String()), o); fmt.Sprint(got) != "[refused /a]" || len(s.all()) != 0 {
+		if _, got := s.take([]byte(foreign{block: answered}.String()), o); fmt.Sprint(got) != "[refused /a]" ||
+			len(s.all()) != 0 {
 			t.Errorf("%s: %v, %d held", line, got, len(s.all()))
 		}
 	}
@@ -139,14 +148,17 @@ func TestImportMeanwhile(t *testing.T) {
 		if u.String() == a {
 			judged.Store(true)
 		}
-		if judged.Load() && u.String() == b && crawled.CompareAndSwap(false, true) { // it is asked whether b may lead to a
+		// it is asked whether b may lead to a
+		if judged.Load() && u.String() == b && crawled.CompareAndSwap(false, true) {
 			s.receive(pageOf(sealed, a))
 		}
 		return w.Policy(context.Background(), u)
 	})}
-	file := foreign{url: c, block: answered}.String() + foreign{url: b, block: "HTTP/1.1 302 Found\r\nLocation: /a\r\n\r\n"}.String() +
+	file := foreign{url: c, block: answered}.String() +
+		foreign{url: b, block: "HTTP/1.1 302 Found\r\nLocation: /a\r\n\r\n"}.String() +
 		repeated(a, "<p>A gull.").String() // for which what comes before is taken in first
-	if _, got := s.take([]byte(file), o); fmt.Sprint(got) != "[imported /c imported /b refused /a]" || !crawled.Load() || len(s.all()) != 2 {
+	if _, got := s.take([]byte(file), o); fmt.Sprint(got) != "[imported /c imported /b refused /a]" ||
+		!crawled.Load() || len(s.all()) != 2 {
 		t.Errorf("%v, %d held", got, len(s.all()))
 	}
 }
@@ -156,7 +168,8 @@ func TestImportElsewhere(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
 	s.receive(pageOf("<p>A pilot.", b, a))
-	if got := s.imported(foreign{url: b, block: answered, date: warc.Date(time.Now().Add(-time.Second))}); fmt.Sprint(got) != "[imported /b]" {
+	if got := s.imported(foreign{url: b, block: answered, date: warc.Date(time.Now().Add(-time.Second))}); fmt.Sprint(
+		got) != "[imported /b]" {
 		t.Errorf("%v", got)
 	}
 	final, err := s.archive.Resolve(b)
@@ -178,7 +191,8 @@ func TestImportUnfit(t *testing.T) {
 	revisit := repeated(a, "")
 	revisit.more = "WARC-Profile: http://netpreserve.org/warc/1.0/revisit/identical-payload-digest\r\n" + unknown
 	post := func(block, of string) foreign {
-		return foreign{kind: "request", block: "POST /a HTTP/1.1\r\n\r\n" + block, more: "WARC-Concurrent-To: <" + of + ">\r\n"}
+		return foreign{kind: "request", block: "POST /a HTTP/1.1\r\n\r\n" + block, more: "WARC-Concurrent-To: <" + of +
+			">\r\n"}
 	}
 	page, other := foreign{block: answered}, foreign{url: b, block: answered}
 	concurrent := foreign{block: answered, more: "WARC-Concurrent-To: <urn:x>\r\n"}
@@ -187,17 +201,24 @@ func TestImportUnfit(t *testing.T) {
 		records []foreign
 		want    string
 	}{
-		"POST, and others between":  {[]foreign{post("", "urn:x"), {kind: "request", url: c, block: "GET /c HTTP/1.1\r\n\r\n"}, page}, "[skipped /a]"},
-		"POST, named by its answer": {[]foreign{asking, {kind: "request", id: "z", url: c, block: "GET /c HTTP/1.1\r\n\r\n"}, concurrent}, "[skipped /a]"},
-		"a long POST":               {[]foreign{post(strings.Repeat("x", longestHead), "urn:x"), page}, "[skipped /a]"},
-		"POST, after others":        {[]foreign{page, {kind: "resource", url: "dns:quay.example", block: "x"}, post("", "urn:x")}, "[skipped /a skipped dns:quay.example]"},
-		"POST of another":           {[]foreign{post("", "urn:y"), other}, "[imported /b]"},
-		"a head without blank line": {[]foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"}}, "[imported /a]"},
-		"a head that is too long":   {[]foreign{{block: "HTTP/1.1 200 OK\r\na: " + strings.Repeat("x", longestHead) + "\r\n\r\nx"}}, "[skipped /a]"},
-		"before the web":            {[]foreign{{block: answered, date: "1980"}}, "[skipped /a]"},
-		"of no time":                {[]foreign{{block: answered, date: "0001-01-01T00:00:00Z"}}, "[skipped /a]"},
-		"of the future":             {[]foreign{{block: answered, date: warc.Date(time.Now().Add(25 * time.Hour))}}, "[skipped /a]"},
-		"an unknown digest":         {[]foreign{{url: b, block: answered, more: unknown}, revisit}, "[imported /b skipped /a]"},
+		"POST, and others between": {[]foreign{post("", "urn:x"),
+			{kind: "request", url: c, block: "GET /c HTTP/1.1\r\n\r\n"}, page}, "[skipped /a]"},
+		"POST, named by its answer": {[]foreign{asking,
+			{kind: "request", id: "z", url: c, block: "GET /c HTTP/1.1\r\n\r\n"}, concurrent}, "[skipped /a]"},
+		"a long POST": {[]foreign{post(strings.Repeat("x", longestHead), "urn:x"), page}, "[skipped /a]"},
+		"POST, after others": {[]foreign{page, {kind: "resource", url: "dns:quay.example", block: "x"},
+			post("", "urn:x")}, "[skipped /a skipped dns:quay.example]"},
+		"POST of another": {[]foreign{post("", "urn:y"), other}, "[imported /b]"},
+		"a head without blank line": {[]foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"}},
+			"[imported /a]"},
+		"a head that is too long": {[]foreign{{block: "HTTP/1.1 200 OK\r\na: " + strings.Repeat("x", longestHead) +
+			"\r\n\r\nx"}}, "[skipped /a]"},
+		"before the web": {[]foreign{{block: answered, date: "1980"}}, "[skipped /a]"},
+		"of no time":     {[]foreign{{block: answered, date: "0001-01-01T00:00:00Z"}}, "[skipped /a]"},
+		"of the future": {[]foreign{{block: answered, date: warc.Date(time.Now().Add(25 * time.Hour))}},
+			"[skipped /a]"},
+		"an unknown digest": {[]foreign{{url: b, block: answered, more: unknown}, revisit},
+			"[imported /b skipped /a]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb(""), Options{})

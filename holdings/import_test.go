@@ -114,7 +114,8 @@ func payloads(t *testing.T, file []byte) (list []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, fmt.Sprintf("%s %s %s %s %s", r.Type(), r.Target(), r.Fields.Get("WARC-Date"), r.PayloadDigest(), m.Head))
+		list = append(list, fmt.Sprintf("%s %s %s %s %s", r.Type(), r.Target(), r.Fields.Get("WARC-Date"),
+			r.PayloadDigest(), m.Head))
 	}
 	slices.Sort(list)
 	return list
@@ -140,7 +141,8 @@ func (f foreign) String() string {
 	if !strings.Contains(f.more, "Content-Type") {
 		f.more += "Content-Type: application/http;msgtype=response\r\n"
 	}
-	return fmt.Sprintf("WARC/1.0\r\nWARC-Type: %s\r\nWARC-Record-ID: <urn:%s>\r\nWARC-Date: %s\r\nWARC-Target-URI: <%s>\r\n%sContent-Length: %d\r\n\r\n%s\r\n\r\n",
+	return fmt.Sprintf("WARC/1.0\r\nWARC-Type: %s\r\nWARC-Record-ID: <urn:%s>\r\nWARC-Date: %s\r\nWARC-Target-URI: "+
+		"<%s>\r\n%sContent-Length: %d\r\n\r\n%s\r\n\r\n",
 		f.kind, cmp.Or(f.id, "x"), f.date, f.url, f.more, len(f.block), f.block)
 }
 
@@ -155,56 +157,110 @@ func TestImportRecords(t *testing.T) {
 		want   []string
 		bodies []string // held of a
 	}{
-		"a page":       {"", []foreign{{block: answered}}, []string{"imported /a"}, []string{"<p>A gull."}},
-		"a resource":   {"", []foreign{{kind: "resource", block: "<p>A gull.", more: "Content-Type: text/html\r\n"}}, []string{"imported /a"}, []string{"<p>A gull."}},
-		"its fragment": {"", []foreign{{url: a + "#x", block: answered}}, []string{"imported /a#x"}, []string{"<p>A gull."}},
-		"the request before": {"", []foreign{{kind: "request", block: "GET /a HTTP/1.1\r\n\r\n"}, {block: answered}}, []string{"imported /a"},
+		"a page": {"", []foreign{{block: answered}}, []string{"imported /a"}, []string{"<p>A gull."}},
+		"a resource": {"", []foreign{{kind: "resource", block: "<p>A gull.", more: "Content-Type: text/html\r\n"}},
+			[]string{"imported /a"}, []string{"<p>A gull."}},
+		"its fragment": {"", []foreign{{url: a + "#x", block: answered}}, []string{"imported /a#x"},
 			[]string{"<p>A gull."}},
-		"POST, before":        {"", []foreign{{kind: "request", block: "POST /a HTTP/1.1\r\n\r\nx=y"}, {block: answered}}, []string{"skipped /a"}, nil},
-		"POST, after":         {"", []foreign{{block: answered}, {kind: "request", block: "POST /a HTTP/1.1\r\n\r\nx=y"}}, []string{"skipped /a"}, nil},
-		"POST to another":     {"", []foreign{{kind: "request", url: b, block: "POST /b HTTP/1.1\r\n\r\n"}, {block: answered}}, []string{"imported /a"}, []string{"<p>A gull."}},
-		"HEAD":                {"", []foreign{{kind: "request", block: "HEAD /a HTTP/1.1\r\n\r\n"}, {block: "HTTP/1.1 200 OK\r\n\r\n"}}, []string{"skipped /a"}, nil},
-		"404":                 {"", []foreign{{block: "HTTP/1.1 404 Not Found\r\n\r\n"}}, []string{"skipped /a"}, nil},
-		"500":                 {"", []foreign{{block: "HTTP/1.1 500 Oh\r\n\r\n"}}, []string{"skipped /a"}, nil},
-		"a part":              {"", []foreign{{block: "HTTP/1.1 206 Partial\r\n\r\nx"}}, []string{"skipped /a"}, nil},
-		"no address":          {"", []foreign{{url: "dns:quay.example", block: "x", more: "Content-Type: text/dns\r\n"}}, []string{"skipped dns:quay.example"}, nil},
-		"wget's log":          {"", []foreign{{kind: "resource", url: "metadata://gnu.org/software/wget/warc/wget.log", block: "x"}}, []string{"skipped metadata://gnu.org/software/wget/warc/wget.log"}, nil},
-		"no HTTP":             {"", []foreign{{block: "<html>"}}, []string{"skipped /a"}, nil},
-		"no date":             {"", []foreign{{date: "soon", block: answered}}, []string{"skipped /a"}, nil},
-		"of the future":       {"", []foreign{{date: "2999-01-01T00:00:00Z", block: answered}}, []string{"skipped /a"}, nil},
-		"a segment":           {"", []foreign{{block: answered, more: "WARC-Segment-Number: 1\r\n"}}, []string{"skipped /a"}, nil},
-		"a long body":         {"", []foreign{{block: "HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat(big, 2)}}, []string{"skipped /a"}, nil},
-		"unknown coding":      {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Encoding: x-secret\r\n\r\nx"}}, []string{"skipped /a"}, nil},
-		"coding undone":       {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n<p>A gull."}}, []string{"imported /a"}, []string{"<p>A gull."}},
-		"gzip in chunks":      {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(packed("<p>A gull."))}}, []string{"imported /a"}, []string{"<p>A gull."}},
-		"wrong block digest":  {"", []foreign{{block: answered, more: "WARC-Block-Digest: " + warc.Digest([]byte("x")) + "\r\n"}}, []string{"damaged /a"}, nil},
-		"wrong digest":        {"", []foreign{{block: answered, more: "WARC-Payload-Digest: " + warc.Digest([]byte("x")) + "\r\n"}}, []string{"damaged /a"}, nil},
-		"no blank line":       {"", []foreign{{block: "HTTP/1.1 200\r\nContent-Length: 0\r\n"}}, []string{"imported /a"}, []string{""}},
-		"no end of the head":  {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Le"}}, []string{"skipped /a"}, nil},
-		"revisit of any URI":  {"", []foreign{{url: b, block: answered}, profiled("http://netpreserve.org/warc/1.0/revisit/uri-agnostic-identical-payload-digest")}, []string{"imported /b", "imported /a"}, []string{"<p>A gull."}},
-		"revisit, in 1.1":     {"", []foreign{{url: b, block: answered}, profiled("<http://netpreserve.org/warc/1.1/revisit/identical-payload-digest>")}, []string{"imported /b", "imported /a"}, []string{"<p>A gull."}},
-		"revisit, by a name":  {"", []foreign{{url: b, block: answered}, profiled("identical-payload-digest/")}, []string{"imported /b", "imported /a"}, []string{"<p>A gull."}},
-		"revisit, not saying": {"", []foreign{{url: b, block: answered}, profiled("")}, []string{"imported /b", "imported /a"}, []string{"<p>A gull."}},
-		"revisit, otherwise":  {"", []foreign{{url: b, block: answered}, profiled("http://quay.example/revisit/similar-payload")}, []string{"imported /b", "skipped /a"}, nil},
-		"revisit of nothing":  {"", []foreign{repeated(a, "<p>A gull.")}, []string{"skipped /a"}, nil},
-		"revisit, as wget writes it": {"", []foreign{{block: answered}, {kind: "revisit", date: "2021-01-01", block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n",
-			more: "WARC-Refers-To: <urn:y>\r\nWARC-Profile: http://netpreserve.org/warc/1.0/revisit/identical-payload-digest\r\nWARC-Truncated: length\r\n" +
-				"WARC-Block-Digest: " + warc.Digest() + "\r\nWARC-Payload-Digest: sha1:" + base32.StdEncoding.EncodeToString(sha1Of("<p>A gull.")) + "\r\n"}},
+		"the request before": {"", []foreign{{kind: "request", block: "GET /a HTTP/1.1\r\n\r\n"}, {block: answered}},
+			[]string{"imported /a"},
+			[]string{"<p>A gull."}},
+		"POST, before": {"", []foreign{{kind: "request", block: "POST /a HTTP/1.1\r\n\r\nx=y"},
+			{block: answered}}, []string{"skipped /a"}, nil},
+		"POST, after": {"",
+			[]foreign{{block: answered}, {kind: "request", block: "POST /a HTTP/1.1\r\n\r\nx=y"}},
+			[]string{"skipped /a"}, nil},
+		"POST to another": {"", []foreign{{kind: "request", url: b, block: "POST /b HTTP/1.1\r\n\r\n"},
+			{block: answered}}, []string{"imported /a"}, []string{"<p>A gull."}},
+		"HEAD": {"", []foreign{{kind: "request", block: "HEAD /a HTTP/1.1\r\n\r\n"},
+			{block: "HTTP/1.1 200 OK\r\n\r\n"}}, []string{"skipped /a"}, nil},
+		"404":    {"", []foreign{{block: "HTTP/1.1 404 Not Found\r\n\r\n"}}, []string{"skipped /a"}, nil},
+		"500":    {"", []foreign{{block: "HTTP/1.1 500 Oh\r\n\r\n"}}, []string{"skipped /a"}, nil},
+		"a part": {"", []foreign{{block: "HTTP/1.1 206 Partial\r\n\r\nx"}}, []string{"skipped /a"}, nil},
+		"no address": {"",
+			[]foreign{{url: "dns:quay.example", block: "x", more: "Content-Type: text/dns\r\n"}},
+			[]string{"skipped dns:quay.example"}, nil},
+		"wget's log": {"", []foreign{{kind: "resource", url: "metadata://gnu.org/software/wget/warc/wget.log",
+			block: "x"}}, []string{"skipped metadata://gnu.org/software/wget/warc/wget.log"}, nil},
+		"no HTTP": {"", []foreign{{block: "<html>"}}, []string{"skipped /a"}, nil},
+		"no date": {"", []foreign{{date: "soon", block: answered}}, []string{"skipped /a"}, nil},
+		"of the future": {"", []foreign{{date: "2999-01-01T00:00:00Z", block: answered}}, []string{"skipped /a"},
+			nil},
+		"a segment": {"", []foreign{{block: answered, more: "WARC-Segment-Number: 1\r\n"}},
+			[]string{"skipped /a"}, nil},
+		"a long body": {"", []foreign{{block: "HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat(big, 2)}},
+			[]string{"skipped /a"}, nil},
+		"unknown coding": {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Encoding: x-secret\r\n\r\nx"}},
+			[]string{"skipped /a"}, nil},
+		"coding undone": {"",
+			[]foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n<p>A gull."}}, []string{"imported /a"}, []string{"<p>A gull."}},
+		"gzip in chunks": {"",
+			[]foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: " +
+				"gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(packed("<p>A gull."))}}, []string{"imported /a"},
+			[]string{"<p>A gull."}},
+		"wrong block digest": {"", []foreign{{block: answered, more: "WARC-Block-Digest: " + warc.Digest([]byte("x")) +
+			"\r\n"}}, []string{"damaged /a"}, nil},
+		"wrong digest": {"",
+			[]foreign{{block: answered, more: "WARC-Payload-Digest: " + warc.Digest([]byte("x")) + "\r\n"}},
+			[]string{"damaged /a"}, nil},
+		"no blank line": {"", []foreign{{block: "HTTP/1.1 200\r\nContent-Length: 0\r\n"}},
+			[]string{"imported /a"}, []string{""}},
+		"no end of the head": {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Le"}}, []string{"skipped /a"}, nil},
+		"revisit of any URI": {"",
+			[]foreign{{url: b, block: answered},
+				profiled("http://netpreserve.org/warc/1.0/revisit/uri-agnostic-identical-payload-digest")},
+			[]string{"imported /b", "imported /a"}, []string{"<p>A gull."}},
+		"revisit, in 1.1": {"",
+			[]foreign{{url: b, block: answered},
+				profiled("<http://netpreserve.org/warc/1.1/revisit/identical-payload-digest>")},
+			[]string{"imported /b", "imported /a"}, []string{"<p>A gull."}},
+		"revisit, by a name": {"", []foreign{{url: b, block: answered}, profiled("identical-payload-digest/")},
+			[]string{"imported /b", "imported /a"}, []string{"<p>A gull."}},
+		"revisit, not saying": {"", []foreign{{url: b, block: answered}, profiled("")},
+			[]string{"imported /b", "imported /a"}, []string{"<p>A gull."}},
+		"revisit, otherwise": {"", []foreign{{url: b, block: answered},
+			profiled("http://quay.example/revisit/similar-payload")}, []string{"imported /b", "skipped /a"}, nil},
+		"revisit of nothing": {"", []foreign{repeated(a, "<p>A gull.")}, []string{"skipped /a"}, nil},
+		"revisit, as wget writes it": {"",
+			[]foreign{{block: answered},
+				{kind: "revisit", date: "2021-01-01", block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n",
+					more: "WARC-Refers-To: <urn:y>\r\nWARC-Profile: " +
+						"http://netpreserve.org/warc/1.0/revisit/identical-payload-digest\r\nWARC-Truncated: " +
+						"length\r\n" +
+						"WARC-Block-Digest: " + warc.Digest() + "\r\nWARC-Payload-Digest: sha1:" +
+						base32.StdEncoding.EncodeToString(sha1Of("<p>A gull.")) + "\r\n"}},
 			[]string{"imported /a", "imported /a"}, []string{"<p>A gull.", "<p>A gull."}},
-		"not modified":        {"", []foreign{{kind: "revisit", block: "HTTP/1.1 304 Not Modified\r\n\r\n", more: "WARC-Profile: http://netpreserve.org/warc/1.0/revisit/server-not-modified\r\n"}}, []string{"skipped /a"}, nil},
-		"revisit":             {"", []foreign{{url: b, block: answered}, repeated(a, "<p>A gull.")}, []string{"imported /b", "imported /a"}, []string{"<p>A gull."}},
-		"two versions":        {"", []foreign{{block: answered}, {block: answered + "!", date: "2021-01-01"}}, []string{"imported /a", "imported /a"}, []string{"<p>A gull.", "<p>A gull.!"}},
-		"twice":               {"", []foreign{{block: answered}, {block: answered}}, []string{"imported /a", "held /a"}, []string{"<p>A gull."}},
+		"not modified": {"",
+			[]foreign{{kind: "revisit", block: "HTTP/1.1 304 Not Modified\r\n\r\n",
+				more: "WARC-Profile: http://netpreserve.org/warc/1.0/revisit/server-not-modified\r\n"}},
+			[]string{"skipped /a"}, nil},
+		"revisit": {"", []foreign{{url: b, block: answered}, repeated(a, "<p>A gull.")},
+			[]string{"imported /b", "imported /a"}, []string{"<p>A gull."}},
+		"two versions": {"", []foreign{{block: answered}, {block: answered + "!", date: "2021-01-01"}},
+			[]string{"imported /a", "imported /a"}, []string{"<p>A gull.", "<p>A gull.!"}},
+		"twice": {"", []foreign{{block: answered}, {block: answered}}, []string{"imported /a", "held /a"},
+			[]string{"<p>A gull."}},
 		"preserve prohibited": {"ACAP-disallow-preserve: /", []foreign{{block: answered}}, []string{"refused /a"}, nil},
 		"crawl prohibited":    {"ACAP-disallow-crawl: /", []foreign{{block: answered}}, []string{"refused /a"}, nil},
-		"taken down":          {"ACAP-request-take-down: /a", []foreign{{block: answered}}, []string{"refused /a"}, nil},
-		"its limit is over":   {"ACAP-allow-preserve: / time-limit=30-days", []foreign{{block: answered}}, []string{"refused /a"}, nil},
-		"by its META tag":     {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<meta name=robots content='ACAP disallow-preserve'>x"}}, []string{"refused /a"}, nil},
-		"by its header":       {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Robots-Tag: noarchive, ACAP disallow-crawl\r\n\r\n<meta name=robots content='ACAP disallow-crawl'>x"}}, []string{"refused /a"}, nil},
-		"a part of it": {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>A <b class='the-acap:disallow-preserve'>gull</b>."}}, []string{"imported /a"},
+		"taken down": {"ACAP-request-take-down: /a", []foreign{{block: answered}}, []string{"refused /a"},
+			nil},
+		"its limit is over": {"ACAP-allow-preserve: / time-limit=30-days", []foreign{{block: answered}},
+			[]string{"refused /a"}, nil},
+		"by its META tag": {"",
+			[]foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<meta name=robots content='ACAP " +
+				"disallow-preserve'>x"}}, []string{"refused /a"}, nil},
+		"by its header": {"",
+			[]foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Robots-Tag: noarchive, ACAP " +
+				"disallow-crawl\r\n\r\n<meta name=robots content='ACAP disallow-crawl'>x"}}, []string{"refused /a"},
+			nil},
+		"a part of it": {"",
+			[]foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>A <b " +
+				"class='the-acap:disallow-preserve'>gull</b>."}}, []string{"imported /a"},
 			[]string{"<p>A ."}},
-		"revisit of what is refused": {"ACAP-disallow-preserve: /b", []foreign{{url: b, block: answered}, repeated(a, "<p>A gull.")}, []string{"refused /b", "skipped /a"}, nil},
-		"others":                     {"", []foreign{{kind: "warcinfo", block: "x"}, {kind: "conversion", block: "x"}, {kind: "strange", block: "x"}, {block: answered}}, []string{"imported /a"}, []string{"<p>A gull."}},
+		"revisit of what is refused": {"ACAP-disallow-preserve: /b",
+			[]foreign{{url: b, block: answered}, repeated(a, "<p>A gull.")}, []string{"refused /b", "skipped /a"}, nil},
+		"others": {"", []foreign{{kind: "warcinfo", block: "x"}, {kind: "conversion", block: "x"},
+			{kind: "strange", block: "x"}, {block: answered}}, []string{"imported /a"}, []string{"<p>A gull."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb(test.robots), Options{})
@@ -242,8 +298,10 @@ func sha1Of(text string) []byte {
 
 // repeated is a revisit of a payload.
 func repeated(address, payload string) foreign {
-	return foreign{kind: "revisit", url: address, block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", more: "WARC-Profile: http://netpreserve.org/warc/1.0/revisit/identical-payload-digest\r\n" +
-		"WARC-Payload-Digest: " + warc.Digest([]byte(payload)) + "\r\nWARC-Refers-To-Target-URI: " + b + "\r\nWARC-Refers-To-Date: 2020-01-01T00:00:00Z\r\n"}
+	return foreign{kind: "revisit", url: address, block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n",
+		more: "WARC-Profile: http://netpreserve.org/warc/1.0/revisit/identical-payload-digest\r\n" +
+			"WARC-Payload-Digest: " + warc.Digest([]byte(payload)) + "\r\nWARC-Refers-To-Target-URI: " + b +
+			"\r\nWARC-Refers-To-Date: 2020-01-01T00:00:00Z\r\n"}
 }
 
 // profiled is a revisit of the payload of answered, of another profile.
@@ -259,22 +317,26 @@ func TestImportPast(t *testing.T) {
 	s := open(t, t.TempDir(), w, Options{})
 	s.receive(pageOf(article, a))
 	before := s.resource(a)
-	if _, got := s.take([]byte(foreign{block: answered}.String()), ImportOptions{}); fmt.Sprint(got) != "[imported /a]" {
+	if _, got := s.take([]byte(foreign{block: answered}.String()),
+		ImportOptions{}); fmt.Sprint(got) != "[imported /a]" {
 		t.Fatal(got)
 	}
 	after := s.resource(a)
 	past := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
-	if !after.FirstCrawled.Equal(past) || !after.FirstPreserved.Equal(past) || !after.FirstIndexed.Equal(before.FirstIndexed) {
+	if !after.FirstCrawled.Equal(past) || !after.FirstPreserved.Equal(past) ||
+		!after.FirstIndexed.Equal(before.FirstIndexed) {
 		t.Errorf("dates %+v", after)
 	}
-	if after.Current != before.Current || !after.LastCrawled.Equal(before.LastCrawled) || after.ETag != before.ETag || after.Versions != 2 {
+	if after.Current != before.Current || !after.LastCrawled.Equal(before.LastCrawled) || after.ETag != before.ETag ||
+		after.Versions != 2 {
 		t.Errorf("was %+v\nis  %+v", before, after)
 	}
 	if s.found("pilot") != "/a" || s.found("gull") != "" {
 		t.Error("the index has changed")
 	}
 	w.says("ACAP-allow-preserve: / time-limit=until-recrawled")
-	if _, got := s.take([]byte(foreign{block: answered, date: "2021"}.String()), ImportOptions{}); fmt.Sprint(got) != "[refused /a]" {
+	if _, got := s.take([]byte(foreign{block: answered, date: "2021"}.String()),
+		ImportOptions{}); fmt.Sprint(got) != "[refused /a]" {
 		t.Errorf("until it is crawled again, which it was: %v", got)
 	}
 	if len(s.copies(a)) != 2 {
@@ -294,10 +356,12 @@ func TestImportTakenDown(t *testing.T) {
 	if _, got := s.take(old, ImportOptions{}); fmt.Sprint(got) != "[refused /a]" || len(s.all()) != 0 {
 		t.Errorf("%v", got)
 	}
-	if _, err := s.archive.Erase(context.Background(), archive.Tombstone{URL: b, Why: "for another reason"}); err != nil {
+	if _, err := s.archive.Erase(context.Background(),
+		archive.Tombstone{URL: b, Why: "for another reason"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, got := s.take([]byte(foreign{url: b, block: answered}.String()), ImportOptions{}); fmt.Sprint(got) != "[imported /b]" {
+	if _, got := s.take([]byte(foreign{url: b, block: answered}.String()),
+		ImportOptions{}); fmt.Sprint(got) != "[imported /b]" {
 		t.Errorf("%v", got)
 	}
 }
@@ -307,7 +371,8 @@ func TestImportLater(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-allow-preserve: / time-limit=until-recrawled"), Options{})
 	s.receive(page.New([]page.Hop{sent(a, "200 OK", html, article, time.Now().Add(-48*time.Hour))}))
 	now := time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
-	if _, got := s.take([]byte(foreign{block: answered, date: warc.Date(now)}.String()), ImportOptions{}); fmt.Sprint(got) != "[imported /a]" {
+	if _, got := s.take([]byte(foreign{block: answered, date: warc.Date(now)}.String()),
+		ImportOptions{}); fmt.Sprint(got) != "[imported /a]" {
 		t.Fatal(got)
 	}
 	if got := s.copies(a); fmt.Sprint(got) != "[<p>A gull.]" || s.found("pilot") != "" || s.found("gull") != "/a" {
@@ -326,28 +391,34 @@ func TestImportRedirects(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-disallow-crawl: /shut"), Options{})
 	s.receive(pageOf("<p>Own page.", c))
 	var file string
-	for _, f := range []foreign{moved(site+"/1", "/2"), moved(site+"/2", "/shut"), moved(site+"/shut", a), {block: answered},
-		moved(site+"/w", "/c"), moved(c, b), {url: b, block: answered}, moved(site+"/x", "/y"), {url: site + "/z", block: answered}} {
+	for _, f := range []foreign{moved(site+"/1", "/2"), moved(site+"/2", "/shut"), moved(site+"/shut", a),
+		{block: answered},
+		moved(site+"/w", "/c"), moved(c, b), {url: b, block: answered}, moved(site+"/x", "/y"),
+		{url: site + "/z", block: answered}} {
 		file += f.String()
 	}
 	counts, got := s.take([]byte(file), ImportOptions{})
-	if fmt.Sprint(got) != "[imported /1 imported /2 refused /shut imported /a imported /w imported /c imported /b imported /x imported /z]" ||
+	if fmt.Sprint(got) != "[imported /1 imported /2 refused /shut imported /a imported /w imported /c imported /b "+
+		"imported /x imported /z]" ||
 		counts.Redirects != 5 || counts.Imported != 3 {
 		t.Errorf("%+v %v", counts, got)
 	}
-	for from, to := range map[string]string{"/1": a, "/2": a, "/shut": site + "/shut", "/c": c, "/w": site + "/w", "/x": site + "/x"} {
+	for from, to := range map[string]string{"/1": a, "/2": a, "/shut": site + "/shut", "/c": c, "/w": site + "/w",
+		"/x": site + "/x"} {
 		if final, err := s.archive.Resolve(site + from); err != nil || final != to {
 			t.Errorf("%s leads to %s, %v", from, final, err)
 		}
 	}
-	if way, err := s.archive.Way(site + "/1"); err != nil || fmt.Sprint(way) != fmt.Sprint([]string{site + "/1", site + "/2", a}) {
+	if way, err := s.archive.Way(site + "/1"); err != nil ||
+		fmt.Sprint(way) != fmt.Sprint([]string{site + "/1", site + "/2", a}) {
 		t.Errorf("/1 leads by %v, %v", way, err)
 	}
 	list, err := s.archive.Captures(a)
 	if err != nil || len(list) != 1 || len(list[0].Hops) != 2 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if list, err = s.archive.Captures(site + "/2"); err != nil || len(list) != 1 || !list[0].Redirect() || list[0].Header.Get("Location") != "/shut" {
+	if list, err = s.archive.Captures(site + "/2"); err != nil || len(list) != 1 || !list[0].Redirect() ||
+		list[0].Header.Get("Location") != "/shut" {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -356,12 +427,15 @@ func TestImportRedirects(t *testing.T) {
 func TestImportDamage(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	good := foreign{block: answered}.String()
-	file := good + strings.Replace(foreign{url: b, block: answered}.String(), "Content-Length: ", "Content-Length: 1", 1) + foreign{url: c, block: answered}.String() + good[:len(good)-9]
+	file := good + strings.Replace(foreign{url: b, block: answered}.String(), "Content-Length: ", "Content-Length: 1",
+		1) + foreign{url: c, block: answered}.String() + good[:len(good)-9]
 	counts, got := s.take([]byte(file), ImportOptions{})
-	if fmt.Sprint(got) != "[imported /a damaged /b imported /c damaged /a]" || counts.Damaged != 2 || counts.Imported != 2 {
+	if fmt.Sprint(got) != "[imported /a damaged /b imported /c damaged /a]" || counts.Damaged != 2 ||
+		counts.Imported != 2 {
 		t.Errorf("%+v %v", counts, got)
 	}
-	_, err := s.Import(context.Background(), io.MultiReader(strings.NewReader(good), iotest.ErrReader(io.ErrClosedPipe)), ImportOptions{MaxBody: roomy}, nil)
+	_, err := s.Import(context.Background(),
+		io.MultiReader(strings.NewReader(good), iotest.ErrReader(io.ErrClosedPipe)), ImportOptions{MaxBody: roomy}, nil)
 	if err == nil {
 		t.Error("a file that cannot be read is no error")
 	}
@@ -377,7 +451,8 @@ func TestImportUnknown(t *testing.T) {
 	w := newWeb("")
 	w.policy = nil
 	s := open(t, t.TempDir(), w, Options{})
-	if counts, got := s.take([]byte(foreign{block: answered}.String()), ImportOptions{}); fmt.Sprint(got) != "[refused /a]" || counts.Refused != 1 || len(s.all()) != 0 {
+	if counts, got := s.take([]byte(foreign{block: answered}.String()),
+		ImportOptions{}); fmt.Sprint(got) != "[refused /a]" || counts.Refused != 1 || len(s.all()) != 0 {
 		t.Errorf("%v", got)
 	}
 }
@@ -388,7 +463,8 @@ func TestImportMany(t *testing.T) {
 	var file strings.Builder
 	const n = 500
 	for i := range n {
-		file.WriteString(foreign{url: fmt.Sprintf("%s/%d", site, i%200), date: fmt.Sprintf("2020-01-01T00:%02d:%02dZ", i/60, i%60), block: answered + fmt.Sprint(i)}.String())
+		file.WriteString(foreign{url: fmt.Sprintf("%s/%d", site, i%200), date: fmt.Sprintf("2020-01-01T00:%02d:%02dZ",
+			i/60, i%60), block: answered + fmt.Sprint(i)}.String())
 	}
 	counts, _ := s.take([]byte(file.String()), ImportOptions{})
 	if counts.Imported != n {
@@ -396,7 +472,9 @@ func TestImportMany(t *testing.T) {
 	}
 	for i := range 200 {
 		list, err := s.archive.Captures(fmt.Sprintf("%s/%d", site, i))
-		if err != nil || len(list) < 2 || !slices.IsSortedFunc(list, func(a, b archive.Capture) int { return a.Fetched.Compare(b.Fetched) }) || !list[len(list)-1].Current {
+		if err != nil || len(list) < 2 ||
+			!slices.IsSortedFunc(list, func(a, b archive.Capture) int { return a.Fetched.Compare(b.Fetched) }) ||
+			!list[len(list)-1].Current {
 			t.Fatalf("of /%d: %+v, %v", i, list, err)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// That something required fails says nothing of it: what was made of it stays, and the page is to be asked for again (H05, I10).
+// That something required fails says nothing of it: what was made of it stays, and the page is to
+// be asked for again (H05, I10).
 func TestPartsThatFail(t *testing.T) {
 	const both = "ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n" +
 		"ACAP-allow-index: /a must-use-resource=" + site + "/lead\n"
@@ -29,12 +30,16 @@ func TestPartsThatFail(t *testing.T) {
 	}{
 		{"unavailable", both, status(503), "/a", credit, true},
 		{"too many requests", both, status(429), "/a", credit, true},
-		{"no answer", both, func(string) (*page.Page, error) { return nil, fmt.Errorf("%w: reset", terms.ErrNoAnswer) }, "/a", credit, true},
+		{"no answer", both, func(string) (*page.Page, error) { return nil, fmt.Errorf("%w: reset", terms.ErrNoAnswer) },
+			"/a", credit, true},
 		{"not found", both, status(404), "", nil, false},
 		{"gone", both, status(410), "", nil, false},
 		{"a client's fault", both, status(403), "", nil, false},
-		{"refused", both, func(string) (*page.Page, error) { return nil, errors.New("not an address for crawlers") }, "", nil, false},
-		{"prohibited by now", both + "ACAP-disallow-crawl: /lead\nACAP-disallow-crawl: /credit", status(503), "", credit, true}, // it may be shown to nobody
+		{"refused", both, func(string) (*page.Page, error) { return nil, errors.New("not an address for crawlers") },
+			"", nil, false},
+		// it may be shown to nobody
+		{"prohibited by now", both + "ACAP-disallow-crawl: /lead\nACAP-disallow-crawl: /credit", status(503), "",
+			credit, true},
 		{"taken down", both + "ACAP-request-take-down: /lead", status(503), "", credit, true},
 		{"another one by now", strings.ReplaceAll(both, "/lead", "/other"), status(503), "", credit, true},
 		{"index prohibited", both + "ACAP-disallow-index: /a", status(503), "", credit, true},
@@ -44,7 +49,8 @@ func TestPartsThatFail(t *testing.T) {
 			s.web.says(c.robots)
 			s.web.fails = c.fails
 			r := s.receive(pageOf(article, a))
-			if got := s.found("tables"); got != c.found || r.Indexed != (c.found != "") || (len(r.Missing) > 0) != c.incomplete {
+			if got := s.found("tables"); got != c.found || r.Indexed != (c.found != "") ||
+				(len(r.Missing) > 0) != c.incomplete {
 				t.Errorf("found %q, %+v", got, r)
 			}
 			if got := s.parts(a); !slices.Equal(got, c.parts) {
@@ -76,12 +82,14 @@ func TestPartsThatGoMeanwhile(t *testing.T) {
 	if r := s.receive(pageOf(article, a)); len(r.Missing) == 0 {
 		t.Errorf("%+v", r)
 	}
-	if got := s.parts(a); got != nil || s.found("tables") != "" || strings.Contains(s.resource(a).Kept.String(), "Guillemot") || s.resource(a).Indexed {
+	if got := s.parts(a); got != nil || s.found("tables") != "" ||
+		strings.Contains(s.resource(a).Kept.String(), "Guillemot") || s.resource(a).Indexed {
 		t.Errorf("parts %q, found %q, %q", got, s.found("tables"), s.resource(a).Kept.String())
 	}
 }
 
-// A thumbnail stays as long as nothing is known of the resource that it was made of but that it fails (H05).
+// A thumbnail stays as long as nothing is known of the resource that it was made of but that it
+// fails (H05).
 func TestPictureOfWhatFails(t *testing.T) {
 	const bare = "ACAP-disallow-preserve: /a\n"
 	for _, c := range []struct {
@@ -92,7 +100,8 @@ func TestPictureOfWhatFails(t *testing.T) {
 		{"unavailable", cover, cover, 503, "2:16 other"},
 		{"unavailable, no copy", cover + bare, cover + bare, 503, "0:16 other"},
 		{"the copy goes", cover, cover + bare, 503, "0:16 other"},
-		{"nothing else is held", cover + bare + "ACAP-disallow-index: /a", cover + bare + "ACAP-disallow-index: /a", 503, "0:16 other"},
+		{"nothing else is held", cover + bare + "ACAP-disallow-index: /a", cover + bare + "ACAP-disallow-index: /a",
+			503, "0:16 other"},
 		{"gone", cover, cover, 404, ""},
 		{"prohibited by now", cover, cover + "ACAP-disallow-crawl: /cover.png", 503, ""},
 		{"another one by now", cover, "ACAP-allow-present-thumbnail: /a must-use-resource=/other.png", 503, ""},
@@ -107,7 +116,8 @@ func TestPictureOfWhatFails(t *testing.T) {
 			w.says(c.later)
 			w.fails = func(rawurl string) (*page.Page, error) { return answer(c.status, rawurl), nil }
 			s.receive(pageOf(article+"<p>again", a))
-			if got, other := s.pictures(a), strings.Contains(s.resource(a).Kept.String(), "cover.png"); got != c.want || other != (c.want != "") {
+			if got, other := s.pictures(a), strings.Contains(s.resource(a).Kept.String(), "cover.png"); got != c.want ||
+				other != (c.want != "") {
 				t.Errorf("%q, %s", got, s.resource(a).Kept.String())
 			}
 			if swept := s.sweep(SweepOptions{}); swept != nil && c.want != "" {

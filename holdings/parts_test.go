@@ -19,7 +19,8 @@ import (
 
 const lead = site + "/lead"
 
-// kitchen is a web on which /a, which is kept, and /bare, which must not be, are found by the words of another resource.
+// kitchen is a web on which /a, which is kept, and /bare, which must not be, are found by the words
+// of another resource.
 type kitchen struct {
 	*store
 	v        *versioned
@@ -28,7 +29,8 @@ type kitchen struct {
 	parts    []string // that pages judged in the background require
 }
 
-const mustUse = "ACAP-allow-index: /a must-use-resource=" + lead + "\nACAP-allow-index: /bare must-use-resource=" + lead +
+const mustUse = "ACAP-allow-index: /a must-use-resource=" + lead + "\nACAP-allow-index: /bare must-use-resource=" +
+	lead +
 	"\nACAP-disallow-preserve: /bare\n"
 
 func newKitchen(t *testing.T, dir string) *kitchen {
@@ -61,7 +63,8 @@ func (k *kitchen) open(t *testing.T, dir string) {
 func (k *kitchen) stock() {
 	k.Helper()
 	for _, address := range []string{a, site + "/bare"} {
-		if r := k.receive(pageOf(article, address)); !r.Indexed || !slices.Equal(r.Parts, []string{lead}) || r.Missing != nil {
+		if r := k.receive(pageOf(article, address)); !r.Indexed || !slices.Equal(r.Parts, []string{lead}) ||
+			r.Missing != nil {
 			k.Fatalf("%s: %+v", address, r)
 		}
 	}
@@ -88,7 +91,8 @@ func (s *store) known(address string) archive.Part {
 	return p
 }
 
-// A resource that has changed changes what was made of it: of copies without a request for their pages, other pages are crawled again.
+// A resource that has changed changes what was made of it: of copies without a request for their
+// pages, other pages are crawled again.
 func TestPartThatChanges(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -97,10 +101,12 @@ func TestPartThatChanges(t *testing.T) {
 	}
 	was := k.resource(a)
 	k.web.parts[lead] = "chairs"
-	if k.visit(lead) || !slices.Equal(k.hastened, []string{site + "/bare"}) || k.found("chairs") != "/a" || k.found("tables") != "/bare" {
+	if k.visit(lead) || !slices.Equal(k.hastened, []string{site + "/bare"}) || k.found("chairs") != "/a" ||
+		k.found("tables") != "/bare" {
 		t.Errorf("changed: %q, %q, %q", k.hastened, k.found("chairs"), k.found("tables"))
 	}
-	if is := k.resource(a); !is.LastCrawled.Equal(was.LastCrawled) || is.Versions != 1 || len(k.copies(a)) != 1 || !slices.Equal(k.parts, []string{lead}) {
+	if is := k.resource(a); !is.LastCrawled.Equal(was.LastCrawled) || is.Versions != 1 || len(k.copies(a)) != 1 ||
+		!slices.Equal(k.parts, []string{lead}) {
 		t.Errorf("%+v, was %+v; requires %q", is, was, k.parts)
 	}
 	if !k.visit(lead) || len(k.hastened) != 1 {
@@ -120,8 +126,8 @@ func TestPartThatChanges(t *testing.T) {
 	}
 }
 
-// What may no longer be used ends what was made of it for all pages at once, and is told (I10, I02, X30); they have it again when it is there
-// again. A failure ends nothing (H05).
+// What may no longer be used ends what was made of it for all pages at once, and is told (I10, I02,
+// X30); they have it again when it is there again. A failure ends nothing (H05).
 func TestPartThatGoes(t *testing.T) {
 	prohibited := func(w *web) { w.says(mustUse + "ACAP-disallow-crawl: /lead") }
 	status := func(code int) func(*web) {
@@ -136,11 +142,13 @@ func TestPartThatGoes(t *testing.T) {
 		why     string
 		line    bool
 	}{
-		"not found":      {status(404), true, "404", false},
-		"gone":           {status(410), true, "410", false},
-		"prohibited":     {prohibited, true, "prohibited by", true},
-		"by itself":      {func(w *web) { w.parts[lead] = `<meta name="robots" content="ACAP disallow-crawl">tables` }, true, "", true},
-		"taken down":     {func(w *web) { w.says(mustUse + "ACAP-request-take-down: /lead") }, true, "taken down", false},
+		"not found":  {status(404), true, "404", false},
+		"gone":       {status(410), true, "410", false},
+		"prohibited": {prohibited, true, "prohibited by", true},
+		"by itself": {func(w *web) { w.parts[lead] = `<meta name="robots" content="ACAP disallow-crawl">tables` },
+			true, "", true},
+		"taken down": {func(w *web) { w.says(mustUse + "ACAP-request-take-down: /lead") }, true, "taken down",
+			false},
 		"refused":        {fails(errors.New("not an address for crawlers")), true, "not an address", false},
 		"unavailable":    {status(503), false, "", false},
 		"too many":       {status(429), false, "", false},
@@ -191,7 +199,8 @@ func TestPartThatIsGoneForOne(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
 	delete(k.web.parts, lead)
-	if r := k.receive(pageOf(article, a)); r.Indexed || k.found("tables") != "" || !slices.Equal(r.Parts, []string{lead}) {
+	if r := k.receive(pageOf(article, a)); r.Indexed || k.found("tables") != "" ||
+		!slices.Equal(r.Parts, []string{lead}) {
 		t.Errorf("%+v, found %q", r, k.found("tables"))
 	}
 	if k.v.hears() != "/bare index entry" {
@@ -237,7 +246,8 @@ func TestPartThatIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A page of which nothing was made of a resource that was had is judged again when that gives something else, and not before.
+// A page of which nothing was made of a resource that was had is judged again when that gives
+// something else, and not before.
 func TestPartThatIsOfNoUse(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	h := http.Header{"Etag": {`"1"`}, "Content-Type": {"text/plain"}}
@@ -256,7 +266,8 @@ func TestPartThatIsOfNoUse(t *testing.T) {
 	}
 }
 
-// Pages were made of two answers, and the first is given once more: that it is what was known says nothing of those made of the second.
+// Pages were made of two answers, and the first is given once more: that it is what was known says
+// nothing of those made of the second.
 func TestPartOfTwoAnswers(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	h := http.Header{"Etag": {`"1"`}, "Content-Type": {"text/plain"}}
@@ -296,7 +307,8 @@ func TestPartInGuestRun(t *testing.T) {
 			}
 			k.o = o
 			k.rejudge("")
-			if k.found("chairs") != "/a" || !slices.Equal(k.hastened, []string{site + "/bare"}) || k.known(lead).Pending != archive.Nobody {
+			if k.found("chairs") != "/a" || !slices.Equal(k.hastened, []string{site + "/bare"}) ||
+				k.known(lead).Pending != archive.Nobody {
 				t.Errorf("found %q, hastened %q, %+v", k.found("chairs"), k.hastened, k.known(lead))
 			}
 		})
@@ -325,7 +337,8 @@ func TestPartThatChangesMeanwhile(t *testing.T) {
 // Whether it has changed is asked with what it said of itself, unless it led elsewhere.
 func TestPartCondition(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
-	h := http.Header{"Etag": {`"1"`}, "Last-Modified": {time.Unix(0, 0).UTC().Format(http.TimeFormat)}, "Content-Type": {"text/plain"}}
+	h := http.Header{"Etag": {`"1"`}, "Last-Modified": {time.Unix(0, 0).UTC().Format(http.TimeFormat)},
+		"Content-Type": {"text/plain"}}
 	direct, led := pageWith(h, 200, "tables", lead), pageWith(h, 200, "tables", lead, site+"/elsewhere")
 	k.web.fails = func(string) (*page.Page, error) { return direct, nil }
 	if got := k.PartCondition(lead); got != nil {
@@ -348,7 +361,8 @@ func TestPartThatIsNotNeeded(t *testing.T) {
 	k.stock()
 	needed := func(want bool) {
 		t.Helper()
-		if got, err := k.Needed(context.Background(), lead); err != nil || got != want || (k.known(lead) != archive.Part{}) != want {
+		if got, err := k.Needed(context.Background(), lead); err != nil || got != want ||
+			(k.known(lead) != archive.Part{}) != want {
 			t.Errorf("needed: %v, %v; %+v", got, err, k.known(lead))
 		}
 	}
@@ -365,7 +379,8 @@ func TestPartThatIsNotNeeded(t *testing.T) {
 	}
 }
 
-// When a request to take a resource down is lifted, or a prohibition, the pages that had something of it come back (P05).
+// When a request to take a resource down is lifted, or a prohibition, the pages that had something
+// of it come back (P05).
 func TestPartThatIsLifted(t *testing.T) {
 	erased := func(address string) func(*kitchen) {
 		return func(k *kitchen) {
@@ -438,7 +453,8 @@ func TestPartThatNobodyWaitsFor(t *testing.T) {
 	}
 }
 
-// What was made of a resource that has ended is gone when a run that follows a crash has begun; what of it cannot go is told by Verify.
+// What was made of a resource that has ended is gone when a run that follows a crash has begun;
+// what of it cannot go is told by Verify.
 func TestPartThatEndedBefore(t *testing.T) {
 	dir := t.TempDir()
 	k := newKitchen(t, dir)
@@ -488,7 +504,8 @@ func TestPartIsPending(t *testing.T) {
 	k.web.parts[lead] = "chairs"
 	k.background.stop()
 	k.visit(lead)
-	if k.found("chairs") != "" || !slices.Equal(k.hastened, []string{site + "/bare"}) || k.known(lead).Pending != archive.Waiting || k.PartCondition(lead) != nil {
+	if k.found("chairs") != "" || !slices.Equal(k.hastened, []string{site + "/bare"}) ||
+		k.known(lead).Pending != archive.Waiting || k.PartCondition(lead) != nil {
 		t.Errorf("found %q, %+v", k.found("chairs"), k.known(lead))
 	}
 	k.shut()
@@ -523,7 +540,8 @@ func TestPartOfMany(t *testing.T) {
 	if got := asked.Load(); got != 2 { // by the visit, and for its pages: none of the two remembers for the other here
 		t.Errorf("asked %d times", got)
 	}
-	if s.flushed(); s.found("tables") != "" || s.resource(site+"/0").Kept.String() != s.resource(site+fmt.Sprint("/", n-1)).Kept.String() {
+	if s.flushed(); s.found("tables") != "" ||
+		s.resource(site+"/0").Kept.String() != s.resource(site+fmt.Sprint("/", n-1)).Kept.String() {
 		t.Error("not all are made anew")
 	}
 }
@@ -556,15 +574,17 @@ func TestPartOfManyInterrupted(t *testing.T) {
 	made.Store(5)
 	s = open(t, dir, w, o)
 	s.rejudge("")
-	if again := int(made.Load()) - 5; again != len(left) || len(strings.Fields(s.found("chairs"))) != n || s.known(lead).Pending != archive.Nobody {
+	if again := int(made.Load()) - 5; again != len(left) || len(strings.Fields(s.found("chairs"))) != n ||
+		s.known(lead).Pending != archive.Nobody {
 		t.Errorf("%d of %d were judged again, %+v", again, len(left), s.known(lead))
 	}
 }
 
 const partPages = 30
 
-// partChild receives pages, which are found by the words of another resource, visits that once it has changed, or gone, and waits to be
-// killed when the archive comes to a write: step is "PART changed n", the n-th write of that, or "PART gone n".
+// partChild receives pages, which are found by the words of another resource, visits that once it
+// has changed, or gone, and waits to be killed when the archive comes to a write: step is "PART
+// changed n", the n-th write of that, or "PART gone n".
 func partChild(dir, step string) int {
 	fail := func(err error) int {
 		fmt.Println("error", err)
@@ -613,7 +633,8 @@ func becomes(w *web, how string) {
 	}
 }
 
-// A process that is killed between a resource and its pages loses nothing: the next run does what was left.
+// A process that is killed between a resource and its pages loses nothing: the next run does what
+// was left.
 func TestKillPart(t *testing.T) {
 	for _, how := range []string{"changed", "gone"} {
 		for n := 1; n <= 16; n++ {
@@ -632,7 +653,8 @@ func TestKillPart(t *testing.T) {
 					s.visit(site + "/s")
 				}
 				renewed := len(strings.Fields(s.found("renewed")))
-				if s.found("substitute") != "" || how == "changed" && renewed != partPages || how == "gone" && renewed > 0 {
+				if s.found("substitute") != "" || how == "changed" && renewed != partPages || how == "gone" &&
+					renewed > 0 {
 					t.Errorf("found %q, renewed %d", s.found("substitute"), renewed)
 				}
 				if p := s.known(site + "/s"); p.Pending != archive.Nobody {
@@ -643,7 +665,8 @@ func TestKillPart(t *testing.T) {
 	}
 }
 
-// A page that is judged again from its copy keeps the picture that was drawn of it, and is not drawn again.
+// A page that is judged again from its copy keeps the picture that was drawn of it, and is not
+// drawn again.
 func TestPartOfDrawn(t *testing.T) {
 	artist := &artist{asks: wanted}
 	w := gallery("ACAP-allow-index: /a must-use-resource=" + lead)
@@ -661,8 +684,10 @@ func TestPartOfDrawn(t *testing.T) {
 	artist.given = nil
 	s.web.parts[lead] = "chairs"
 	s.visit(lead)
-	if s.found("chairs") != "/a" || artist.given != nil || drawn == "" || s.pictures(a) != drawn || !slices.Equal(s.resource(a).Kept.Sources(), sources) {
-		t.Errorf("found %q, given %q, held %q, was %q, of %q", s.found("chairs"), artist.given, s.pictures(a), drawn, s.resource(a).Kept.Sources())
+	if s.found("chairs") != "/a" || artist.given != nil || drawn == "" || s.pictures(a) != drawn ||
+		!slices.Equal(s.resource(a).Kept.Sources(), sources) {
+		t.Errorf("found %q, given %q, held %q, was %q, of %q", s.found("chairs"), artist.given, s.pictures(a), drawn,
+			s.resource(a).Kept.Sources())
 	}
 	s.web.says("ACAP-disallow-present-thumbnail: /a\nACAP-allow-index: /a must-use-resource=" + lead)
 	s.web.parts[lead] = "tables"

@@ -26,7 +26,8 @@ func imageOf(w int) string {
 	return b.String()
 }
 
-// pictures lists the thumbnails held of an address: their versions, widths, and whether they are of another resource.
+// pictures lists the thumbnails held of an address: their versions, widths, and whether they are of
+// another resource.
 func (s *store) pictures(address string) string {
 	s.Helper()
 	pictured, err := s.archive.Pictured(address)
@@ -39,7 +40,8 @@ func (s *store) pictures(address string) string {
 		if err != nil || !held {
 			s.Errorf("%d: %v, %v", version, held, err)
 		}
-		list = append(list, strings.TrimSuffix(fmt.Sprintf("%d:%d other", version, p.Width), map[bool]string{true: "", false: " other"}[p.Other]))
+		list = append(list, strings.TrimSuffix(fmt.Sprintf("%d:%d other", version, p.Width),
+			map[bool]string{true: "", false: " other"}[p.Other]))
 	}
 	return strings.Join(list, ", ")
 }
@@ -53,20 +55,34 @@ func TestReceivePicture(t *testing.T) {
 		want               string
 	}{
 		{name: "an image: its copy gives it", body: imageOf(8)},
-		{name: "an image that may not be preserved", robots: "ACAP-disallow-preserve: /", body: imageOf(8), want: "0:8"},
-		{name: "nor indexed", robots: "ACAP-disallow-preserve: /\nACAP-disallow-index: /", body: imageOf(8), want: "0:8"},
-		{name: "nor shown small", robots: "ACAP-disallow-preserve: /\nACAP-disallow-present-thumbnail: /", body: imageOf(8)},
-		{name: "whose appearance must stay", robots: "ACAP-disallow-preserve: /\nACAP-allow-present: / prohibited-modification=appearance", body: imageOf(8)},
+		{name: "an image that may not be preserved", robots: "ACAP-disallow-preserve: /", body: imageOf(8),
+			want: "0:8"},
+		{name: "nor indexed", robots: "ACAP-disallow-preserve: /\nACAP-disallow-index: /", body: imageOf(8),
+			want: "0:8"},
+		{name: "nor shown small", robots: "ACAP-disallow-preserve: /\nACAP-disallow-present-thumbnail: /",
+			body: imageOf(8)},
+		{name: "whose appearance must stay",
+			robots: "ACAP-disallow-preserve: /\nACAP-allow-present: / prohibited-modification=appearance",
+			body:   imageOf(8)},
 		{name: "an image, where the operator keeps no copies", o: Options{NoPreserve: true}, body: imageOf(8)},
-		{name: "an image for some readers alone", robots: "ACAP-disallow-preserve: /\nACAP-allow-present: / target-condition=permittedcountrylist:DE", body: imageOf(8), want: "0:8"},
+		{name: "an image for some readers alone",
+			robots: "ACAP-disallow-preserve: /\nACAP-allow-present: / target-condition=permittedcountrylist:DE",
+			body:   imageOf(8), want: "0:8"},
 		{name: "a page", robots: "ACAP-disallow-preserve: /", body: article},
 		{name: "of another resource (P1 2.5.5.3)", robots: cover, body: article, want: "1:16 other"},
-		{name: "of another resource, no copy", robots: cover + "ACAP-disallow-preserve: /", body: article, want: "0:16 other"},
+		{name: "of another resource, no copy", robots: cover + "ACAP-disallow-preserve: /", body: article,
+			want: "0:16 other"},
 		{name: "of another resource, taken down", robots: cover + "ACAP-request-take-down: /cover.png", body: article},
-		{name: "of a resource that is no image", robots: "ACAP-allow-present-thumbnail: / must-use-resource=/words", body: article},
-		{name: "of one that is gone", robots: "ACAP-allow-present-thumbnail: / must-use-resource=/gone.png", body: article},
-		{name: "of an image of the page", robots: "ACAP-allow-present-thumbnail: / must-use-resource=the-acap:extract:id:i", body: `<img id=i src="/cover.png">`, want: "1:16 other"},
-		{name: "of itself", robots: cover + "ACAP-disallow-preserve: /\nACAP-allow-present-thumbnail: /a must-use-resource=/a", body: imageOf(8)}, // two different ones
+		{name: "of a resource that is no image", robots: "ACAP-allow-present-thumbnail: / must-use-resource=/words",
+			body: article},
+		{name: "of one that is gone", robots: "ACAP-allow-present-thumbnail: / must-use-resource=/gone.png",
+			body: article},
+		{name: "of an image of the page",
+			robots: "ACAP-allow-present-thumbnail: / must-use-resource=the-acap:extract:id:i",
+			body:   `<img id=i src="/cover.png">`, want: "1:16 other"},
+		// two different ones
+		{name: "of itself", robots: cover +
+			"ACAP-disallow-preserve: /\nACAP-allow-present-thumbnail: /a must-use-resource=/a", body: imageOf(8)},
 		{name: "taken down", robots: cover + "ACAP-request-take-down: /a", body: article},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -79,7 +95,8 @@ func TestReceivePicture(t *testing.T) {
 			}
 			r := s.resource(a)
 			kept := r.Kept
-			if other := strings.Contains(c.want, "other"); other != (kept.Picture != "") || other != slices.Contains(r.Kept.Sources(), site+"/cover.png") {
+			if other := strings.Contains(c.want, "other"); other != (kept.Picture != "") ||
+				other != slices.Contains(r.Kept.Sources(), site+"/cover.png") {
 				t.Errorf("kept %+v, of %q", kept, r.Kept.Sources())
 			}
 		})
@@ -120,27 +137,35 @@ func TestEndPicture(t *testing.T) {
 		{"nothing has changed", bare, imageOf(8), sweep(bare, ""), "0:8"},
 		{"the page is erased", bare, imageOf(8), erase("/a"), ""},
 		{"it may not be shown", bare, imageOf(8), sweep(bare+"ACAP-disallow-present-thumbnail: /a", "thumbnail"), ""},
-		{"to some readers alone", bare, imageOf(8), sweep(bare+"ACAP-allow-present: / target-condition=permittedcountrylist:DE", ""), "0:8"},
+		{"to some readers alone", bare, imageOf(8),
+			sweep(bare+"ACAP-allow-present: / target-condition=permittedcountrylist:DE", ""), "0:8"},
 		{"another one must be used", bare, imageOf(8), sweep(bare+cover, "thumbnail"), ""},
 		{"nothing else is held, and it may not be shown", bare + "ACAP-disallow-index: /", imageOf(8),
 			sweep(bare+"ACAP-disallow-index: /\nACAP-disallow-present: /", "thumbnail"), ""},
-		{"nothing else is held", bare + "ACAP-disallow-index: /", imageOf(8), sweep(bare+"ACAP-disallow-index: /", ""), "0:8"},
+		{"nothing else is held", bare + "ACAP-disallow-index: /", imageOf(8), sweep(bare+"ACAP-disallow-index: /", ""),
+			"0:8"},
 		{"the page is taken down", bare, imageOf(8), sweep(bare+"ACAP-request-take-down: /a", "entry"), ""},
-		{"nothing else is held, and it is taken down", bare + "ACAP-disallow-index: /", imageOf(8), sweep("ACAP-request-take-down: /a", "thumbnail"), ""},
-		{"an image that may be preserved now", bare, imageOf(8), func(s *store) { s.web.says(""); s.receive(pageOf(imageOf(8), a)) }, ""},
+		{"nothing else is held, and it is taken down", bare + "ACAP-disallow-index: /", imageOf(8),
+			sweep("ACAP-request-take-down: /a", "thumbnail"), ""},
+		{"an image that may be preserved now", bare, imageOf(8),
+			func(s *store) { s.web.says(""); s.receive(pageOf(imageOf(8), a)) }, ""},
 		{"it is no image now", bare, imageOf(8), again(article), ""},
 		{"it is gone", bare, imageOf(8), func(s *store) { s.receive(answer(404, a)) }, ""},
 		{"of another: the page is erased", cover, article, erase("/a"), ""},
 		{"of another: what it is made of is erased (P04)", cover, article, erase("/cover.png"), ""},
 		{"of another: something else is erased", cover, article, erase("/other.png"), "1:16 other"},
-		{"of another: what it is made of is taken down", cover, article, sweep(cover+"ACAP-request-take-down: /cover.png", "excerpt thumbnail1"), ""},
+		{"of another: what it is made of is taken down", cover, article,
+			sweep(cover+"ACAP-request-take-down: /cover.png", "excerpt thumbnail1"), ""},
 		{"of another: the copy goes, the entry stays", cover, article, sweep(cover+bare, "copy1 entry!"), "0:16 other"},
-		{"of another: the copy goes, and so does what it was made of", cover, article, sweep(cover+bare+"ACAP-request-take-down: /cover.png", "copy1 entry! excerpt"), ""},
+		{"of another: the copy goes, and so does what it was made of", cover, article,
+			sweep(cover+bare+"ACAP-request-take-down: /cover.png", "copy1 entry! excerpt"), ""},
 		{"of another: the copy goes, and another one must be used", cover, article,
 			sweep(bare+"ACAP-allow-present-thumbnail: /a must-use-resource=/other.png", "copy1 entry!"), ""},
-		{"of another: the page may not be shown small", cover, article, sweep("ACAP-disallow-present-thumbnail: /", "thumbnail1"), ""},
+		{"of another: the page may not be shown small", cover, article, sweep("ACAP-disallow-present-thumbnail: /",
+			"thumbnail1"), ""},
 		{"of another: it comes again", cover, article, again(article + "again"), "2:16 other"},
-		{"of another: it comes without", cover, article, func(s *store) { delete(s.web.parts, site+"/cover.png"); again(article + "again")(s) }, ""},
+		{"of another: it comes without", cover, article,
+			func(s *store) { delete(s.web.parts, site+"/cover.png"); again(article + "again")(s) }, ""},
 		{"of another: unchanged, by a 304", cover, article, func(s *store) {
 			s.web.parts[site+"/cover.png"] = imageOf(20)
 			s.receive(answer(304, a))
@@ -165,7 +190,8 @@ func TestEndPicture(t *testing.T) {
 	}
 }
 
-// What may be shown small stays so where its copy may not be kept any more (X09), and is made of nothing that may not be.
+// What may be shown small stays so where its copy may not be kept any more (X09), and is made of
+// nothing that may not be.
 func TestSavePicture(t *testing.T) {
 	const bare = "ACAP-disallow-preserve: /\n"
 	for _, c := range []struct {
@@ -178,9 +204,11 @@ func TestSavePicture(t *testing.T) {
 		{"the copy goes, and the entry with it", imageOf(8), "", bare + "ACAP-disallow-index: /", "copy1 entry", "0:8"},
 		{"it may not be shown small", imageOf(8), "", bare + "ACAP-disallow-present-thumbnail: /", "copy1 entry!", ""},
 		{"it may not be shown", imageOf(8), "", bare + "ACAP-disallow-present: /", "copy1 entry!", ""},
-		{"it may not be made smaller (X28)", imageOf(8), "", bare + "ACAP-allow-present: / prohibited-modification=appearance", "copy1 entry!", ""},
+		{"it may not be made smaller (X28)", imageOf(8), "", bare +
+			"ACAP-allow-present: / prohibited-modification=appearance", "copy1 entry!", ""},
 		{"another must be shown by now", imageOf(8), "", bare + cover, "copy1 entry!", ""},
-		{"some readers may see it", imageOf(8), "", bare + "ACAP-allow-present: / target-condition=permittedcountrylist:DE", "copy1 entry!", "0:8"},
+		{"some readers may see it", imageOf(8), "", bare +
+			"ACAP-allow-present: / target-condition=permittedcountrylist:DE", "copy1 entry!", "0:8"},
 		{"it is no image", article, "", bare, "copy1 entry!", ""},
 		{"it is broken", imageOf(8)[:60], "", bare, "copy1 entry!", ""},
 		{"it is taken down", imageOf(8), "", bare + "ACAP-request-take-down: /a", "copy1 entry", ""},
@@ -242,7 +270,8 @@ func TestSavePictureFails(t *testing.T) {
 	}
 }
 
-// An erasure that fails at any of its writes is completed when it is asked for again, and leaves nothing that is not known of.
+// An erasure that fails at any of its writes is completed when it is asked for again, and leaves
+// nothing that is not known of.
 func TestEraseSourceFails(t *testing.T) {
 	for n := int32(1); ; n++ {
 		var left atomic.Int32
@@ -264,7 +293,8 @@ func TestEraseSourceFails(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := s.pictures(a); got != "" || len(s.copies(site+"/cover.png")) > 0 || s.resource(a).Kept.Sources() != nil {
+		if got := s.pictures(a); got != "" || len(s.copies(site+"/cover.png")) > 0 ||
+			s.resource(a).Kept.Sources() != nil {
 			t.Errorf("write %d: %q is left, of %q", n, got, s.resource(a).Kept.Sources())
 		}
 		if failed == nil {
@@ -284,7 +314,8 @@ func TestDrawingRemembers(t *testing.T) {
 		src := []byte(imageOf(2 + 2*i))
 		first, err := d.make(src)
 		again, failed := d.make(src)
-		if err != nil || failed != nil || first.Width != min(2+2*i, 320) || &first.Body[0] != &again.Body[0] || len(d.made) > mostDrawn {
+		if err != nil || failed != nil || first.Width != min(2+2*i, 320) || &first.Body[0] != &again.Body[0] ||
+			len(d.made) > mostDrawn {
 			t.Fatalf("%d: %d wide, %d remembered, %v, %v", i, first.Width, len(d.made), err, failed)
 		}
 	}

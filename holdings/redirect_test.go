@@ -21,7 +21,8 @@ func (s *store) answersOf(o ExportOptions) (list []string) {
 	file, _, _ := s.export(o)
 	for _, r := range records(s.T, file) {
 		if m, err := warc.ParseMessage(r.block); err == nil && r.Type() != warc.Request {
-			if said := m.Header.Get("Content-Length"); r.Type() == warc.Response && said != "" && said != fmt.Sprint(len(m.Body)) {
+			if said := m.Header.Get("Content-Length"); r.Type() == warc.Response && said != "" &&
+				said != fmt.Sprint(len(m.Body)) {
 				s.Errorf("%s: Content-Length %s, and %d bytes follow", r.Target(), said, len(m.Body))
 			}
 			list = append(list, fmt.Sprint(m.Status(), " ", strings.TrimPrefix(r.Target(), site), " ", len(m.Body)))
@@ -31,7 +32,8 @@ func (s *store) answersOf(o ExportOptions) (list []string) {
 }
 
 func movedTo(from, to, body string, at time.Time) page.Hop {
-	return sent(from, "301 Moved Permanently", html+"Location: "+to+"\nContent-Length: "+fmt.Sprint(len(body))+"\n", body, at)
+	return sent(from, "301 Moved Permanently", html+"Location: "+to+"\nContent-Length: "+fmt.Sprint(len(body))+"\n",
+		body, at)
 }
 
 // A redirect is kept and exported with its body, wherever it leads: to a page that is received with
@@ -43,7 +45,8 @@ func TestRedirectsAreKept(t *testing.T) {
 		visit func(s *store)
 		want  string
 	}{
-		"to a page": {func(s *store) { s.receive(page.New([]page.Hop{movedTo(b, "/a", "gone", at), ok(a)})) }, "[301 /b 4 200 /a 94]"},
+		"to a page": {func(s *store) { s.receive(page.New([]page.Hop{movedTo(b, "/a", "gone", at), ok(a)})) },
+			"[301 /b 4 200 /a 94]"},
 		"received meanwhile": {func(s *store) {
 			s.receive(page.New([]page.Hop{ok(a)}))
 			s.receive(page.New([]page.Hop{movedTo(b, "/a", "gone", at), sent(a, "304 Not Modified", "", "", at)}))
@@ -54,7 +57,10 @@ func TestRedirectsAreKept(t *testing.T) {
 				s.Fatal(err)
 			}
 		}, "[200 /a 94 301 /b 4]"},
-		"out of scope": {func(s *store) { s.receive(page.New([]page.Hop{movedTo(b, "http://other.example/", "", at)})) }, "[301 /b 0]"},
+		"out of scope": {func(s *store) {
+			s.receive(page.New([]page.Hop{movedTo(b, "http://other.example/", "",
+				at)}))
+		}, "[301 /b 0]"},
 		"to nothing": {func(s *store) {
 			s.receive(page.New([]page.Hop{movedTo(b, "/a", "gone", at), sent(a, "404 Not Found", html, "no", at)}))
 		}, "[301 /b 4]"},
@@ -65,9 +71,11 @@ func TestRedirectsAreKept(t *testing.T) {
 		"by two": {func(s *store) {
 			s.receive(page.New([]page.Hop{movedTo(b, "/c", "gone", at), movedTo(c, "/a", "gone", at), ok(a)}))
 		}, "[301 /b 4 301 /c 4 200 /a 94]"},
-		"no redirect": {func(s *store) { s.receive(page.New([]page.Hop{sent(b, "301 Moved", html, "where?", at)})) }, "[]"},
+		"no redirect": {func(s *store) { s.receive(page.New([]page.Hop{sent(b, "301 Moved", html, "where?", at)})) },
+			"[]"},
 		"with parts that may not be kept": {func(s *store) {
-			s.receive(page.New([]page.Hop{movedTo(b, "/a", `<p>Gone <b class="the-acap:disallow-preserve">away</b>.`, at), ok(a)}))
+			s.receive(page.New([]page.Hop{movedTo(b, "/a", `<p>Gone <b class="the-acap:disallow-preserve">away</b>.`,
+				at), ok(a)}))
 		}, "[301 /b 9 200 /a 94]"},
 		"with more than is kept": {func(s *store) {
 			s.receive(page.New([]page.Hop{movedTo(b, "/a", strings.Repeat("x", longestRedirect+1), at), ok(a)}))
@@ -89,7 +97,8 @@ func TestRedirectsAreKept(t *testing.T) {
 	}
 }
 
-// The body of a redirect goes as other copies go: when its address may no longer be kept, or is crawled again and that ends its time.
+// The body of a redirect goes as other copies go: when its address may no longer be kept, or is
+// crawled again and that ends its time.
 func TestRedirectsEnd(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC()
 	dir := t.TempDir()
@@ -126,8 +135,11 @@ func TestRedirectsEnd(t *testing.T) {
 // without a length that is not true.
 func TestExportOldHops(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
-	moved := sent(b, "302 Found", "Location: /a\nContent-Length: 120\nContent-Encoding: gzip\nTransfer-Encoding: chunked\n", packed(""), time.Now())
-	_, err := s.archive.Receive(context.Background(), archive.Deposit{Resource: archive.Resource{URL: a, Status: 200}, Fetched: time.Now(), Body: []byte("x"),
+	moved := sent(b, "302 Found",
+		"Location: /a\nContent-Length: 120\nContent-Encoding: gzip\nTransfer-Encoding: chunked\n", packed(""),
+		time.Now())
+	_, err := s.archive.Receive(context.Background(), archive.Deposit{Resource: archive.Resource{URL: a, Status: 200},
+		Fetched: time.Now(), Body: []byte("x"),
 		Hops: []archive.Via{{URL: b, Status: 302, Start: time.Now(), Header: moved.Header, Head: moved.Head}}})
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +149,8 @@ func TestExportOldHops(t *testing.T) {
 	for _, r := range records(t, file) {
 		if r.Target() == b && r.Type() == warc.Response {
 			found = true
-			want := "HTTP/1.1 302 Found\r\nLocation: /a\r\nX-Archive-Orig-Content-Length: 120\r\nX-Archive-Orig-Content-Encoding: gzip\r\n" +
+			want := "HTTP/1.1 302 Found\r\nLocation: /a\r\nX-Archive-Orig-Content-Length: " +
+				"120\r\nX-Archive-Orig-Content-Encoding: gzip\r\n" +
 				"X-Archive-Orig-Transfer-Encoding: chunked\r\n\r\n"
 			if string(r.block) != want || r.Fields.Get(warc.Truncated) != "length" {
 				t.Errorf("%q, %v", r.block, r.Fields)
@@ -153,10 +166,12 @@ func TestExportOldHops(t *testing.T) {
 // and lead there where it is held.
 func TestImportRedirectsAlone(t *testing.T) {
 	moved := func(from, to string) string {
-		return foreign{url: from, block: "HTTP/1.1 302 Found\r\nLocation: " + to + "\r\nContent-Length: 4\r\n\r\ngone", more: "WARC-IP-Address: 192.0.2.7\r\n"}.String()
+		return foreign{url: from, block: "HTTP/1.1 302 Found\r\nLocation: " + to + "\r\nContent-Length: 4\r\n\r\ngone",
+			more: "WARC-IP-Address: 192.0.2.7\r\n"}.String()
 	}
 	s := open(t, t.TempDir(), newWeb(""), Options{})
-	file := moved(site+"/1", "/2") + moved(site+"/3", "/nowhere") + moved(site+"/2", "/a") + foreign{url: c, block: answered}.String() +
+	file := moved(site+"/1", "/2") + moved(site+"/3", "/nowhere") + moved(site+"/2", "/a") +
+		foreign{url: c, block: answered}.String() +
 		foreign{block: answered + " It sat."}.String() + moved(site+"/4", "/a")
 	for range 2 {
 		counts, got := s.take([]byte(file), ImportOptions{})

@@ -68,7 +68,8 @@ func (s *store) judged() time.Time {
 	return since
 }
 
-// What is held of an origin is judged again when its policy has another version, once, also in the next run (H11).
+// What is held of an origin is judged again when its policy has another version, once, also in the
+// next run (H11).
 func TestRejudge(t *testing.T) {
 	dir := t.TempDir()
 	v := &versioned{web: newWeb(""), since: firstUse}
@@ -155,7 +156,8 @@ func TestRejudgeCutShort(t *testing.T) {
 	}
 }
 
-// Origins are judged before everything is, and between its parts; more than can wait make it everything.
+// Origins are judged before everything is, and between its parts; more than can wait make it
+// everything.
 func TestRejudgeQueue(t *testing.T) {
 	v := &versioned{web: newWeb(""), since: firstUse}
 	s := open(t, t.TempDir(), v.web, v.options())

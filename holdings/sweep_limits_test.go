@@ -49,7 +49,8 @@ func at(text string) time.Time {
 	return t
 }
 
-// limit is one value of time-limit, or a combination, with what it comes to (P1 2.5.3.1; 2.5.4.1 says the same of preserve).
+// limit is one value of time-limit, or a combination, with what it comes to (P1 2.5.3.1; 2.5.4.1
+// says the same of preserve).
 type limit struct {
 	values    string    // of time-limit, by turns
 	end       time.Time // the first instant no longer permitted (X03); zero: time alone does not end it
@@ -86,7 +87,9 @@ func limits() []limit {
 		{values: "until-2026-03-14 until-recrawled 1-days", end: day14, recrawled: true},
 		{values: "plus-terms until-recrawled 1-days", end: days(1), recrawled: true}, // H08
 	}
-	for _, bad := range []string{"until-2099-02-30", "until-20260312", "until-2026-3-12", "-3-days", "+3-days", "3.5-days", "days", "3-days soon", "soon 3-days"} { // H03, H10, X46
+	// H03, H10, X46
+	for _, bad := range []string{"until-2099-02-30", "until-20260312", "until-2026-3-12", "-3-days", "+3-days",
+		"3.5-days", "days", "3-days soon", "soon 3-days"} {
 		rows = append(rows, limit{values: bad, never: true})
 	}
 	for _, pair := range []limit{ // whichever is sooner, in either order (H06)
@@ -128,7 +131,8 @@ func trials() (list []trial, robots string) {
 			}
 			lines = append(lines, line)
 			for _, answer := range answers {
-				list = append(list, trial{limit: l, index: usage == "index", answer: answer, url: fmt.Sprintf("%s%s%d", site, path, answer)})
+				list = append(list, trial{limit: l, index: usage == "index", answer: answer,
+					url: fmt.Sprintf("%s%s%d", site, path, answer)})
 			}
 		}
 	}
@@ -141,7 +145,8 @@ func (x trial) String() string {
 
 // page is what the server gives at first, and of again afterwards.
 func (x trial) page(again bool) *page.Page {
-	h, body := http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Etag": {`"1"`}}, "<p>The pilot waits at "+x.url
+	h, body := http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Etag": {`"1"`}}, "<p>The pilot waits at "+
+		x.url
 	if x.image != "" {
 		h.Set("Content-Type", "image/jpeg")
 		body = string(pictures.JPEG(pictures.XMP(x.image, "")))
@@ -182,9 +187,9 @@ func (x trial) want(now time.Time) (copies int, indexed bool) {
 	return 1, false
 }
 
-// Every row of P1 2.5.3.1 and 2.5.4.1 in time: each page is what it should be a second before the end of each limit and at the end
-// (which is the first second after), whatever a re-crawl got meanwhile. Before each sweep a dry run names what will go, and by which
-// line.
+// Every row of P1 2.5.3.1 and 2.5.4.1 in time: each page is what it should be a second before the
+// end of each limit and at the end (which is the first second after), whatever a re-crawl got
+// meanwhile. Before each sweep a dry run names what will go, and by which line.
 func TestTimeLimits(t *testing.T) {
 	list, robots := trials()
 	instants := map[time.Time]bool{firstUse: true, recrawled.Add(-time.Second): true, recrawled: true}
@@ -224,7 +229,8 @@ func TestTimeLimits(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r := s.resource(x.url); len(held) != copies || r.Indexed != indexed {
-				t.Errorf("%v: of %v %d copies are held, want %d; indexed %v, want %v", instant, x, len(held), copies, r.Indexed, indexed)
+				t.Errorf("%v: of %v %d copies are held, want %d; indexed %v, want %v", instant, x, len(held), copies,
+					r.Indexed, indexed)
 			}
 		}
 		if t.Failed() {
@@ -233,7 +239,8 @@ func TestTimeLimits(t *testing.T) {
 	}
 	for _, x := range list { // the dates outlive what they are of (H04)
 		r := s.resource(x.url)
-		if first := r.FirstPreserved; !r.FirstCrawled.Equal(firstUse) || !first.IsZero() && !first.Equal(firstUse) || first.IsZero() != (x.never && !x.index) {
+		if first := r.FirstPreserved; !r.FirstCrawled.Equal(firstUse) || !first.IsZero() && !first.Equal(firstUse) ||
+			first.IsZero() != (x.never && !x.index) {
 			t.Errorf("%v: %+v", x, r)
 		}
 		if len(s.copies(x.url)) == 0 && !r.Indexed && s.pictures(x.url) == "" && r.Versions > 0 && described(r) {
@@ -247,7 +254,8 @@ func (s *store) sweep(o SweepOptions) []string {
 	s.Helper()
 	var out []string
 	counts, err := s.Sweep(context.Background(), o, func(x Swept) {
-		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %d %v %s", strings.TrimPrefix(x.URL, site), x.What, x.Version, x.Anew, x.Line)))
+		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %d %v %s", strings.TrimPrefix(x.URL, site), x.What,
+			x.Version, x.Anew, x.Line)))
 		if x.Why == "" {
 			s.Errorf("%+v", x)
 		}
@@ -255,23 +263,28 @@ func (s *store) sweep(o SweepOptions) []string {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if n := counts.Copies + counts.Entries + counts.Renewed + counts.Excerpts + counts.Pictures + counts.Records; n != len(out) || counts.Unjudged > 0 {
+	if n := counts.Copies + counts.Entries + counts.Renewed + counts.Excerpts + counts.Pictures +
+		counts.Records; n != len(out) || counts.Unjudged > 0 {
 		s.Errorf("%+v, and told %d", counts, len(out))
 	}
 	return out
 }
 
-// A limit that was shortened holds from the first use on (H11), and one that was lengthened does not bring back what is gone.
+// A limit that was shortened holds from the first use on (H11), and one that was lengthened does
+// not bring back what is gone.
 func TestLimitsChange(t *testing.T) {
 	now := newClock(firstUse)
-	s := open(t, t.TempDir(), newWeb("ACAP-allow-preserve: / time-limit=30-days\nACAP-allow-index: / time-limit=30-days"), Options{Now: now.now})
+	s := open(t, t.TempDir(),
+		newWeb("ACAP-allow-preserve: / time-limit=30-days\nACAP-allow-index: / time-limit=30-days"),
+		Options{Now: now.now})
 	s.receive(now.fetched(pageOf(article, a)))
 	now.set(firstUse.AddDate(0, 0, 5))
 	if got := s.sweep(SweepOptions{}); len(got) > 0 {
 		t.Errorf("%q", got)
 	}
 	s.web.says("ACAP-allow-preserve: / time-limit=3-days\nACAP-allow-index: / time-limit=30-days")
-	want := []string{"/a copy 1 false " + site + "/robots.txt:3: ACAP-allow-preserve: / time-limit=3-days", "/a index entry 0 true"}
+	want := []string{"/a copy 1 false " + site + "/robots.txt:3: ACAP-allow-preserve: / time-limit=3-days",
+		"/a index entry 0 true"}
 	if got := s.sweep(SweepOptions{}); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -287,7 +300,9 @@ func TestLimitsChange(t *testing.T) {
 		t.Errorf("the limit began again: %q", got)
 	}
 	stones, err := s.archive.Tombstones(a)
-	if err != nil || len(stones) != 3 || !slices.ContainsFunc(stones, func(x archive.Tombstone) bool { return strings.Contains(x.Line, "time-limit=3-days") }) {
+	if err != nil || len(stones) != 3 ||
+		!slices.ContainsFunc(stones,
+			func(x archive.Tombstone) bool { return strings.Contains(x.Line, "time-limit=3-days") }) {
 		t.Errorf("%+v, %v", stones, err)
 	}
 }

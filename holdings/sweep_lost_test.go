@@ -14,7 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// A page of which a copy is never where its record says is named. It does not pass for one of which nothing is due.
+// A page of which a copy is never where its record says is named. It does not pass for one of which
+// nothing is due.
 func TestSweepLost(t *testing.T) {
 	w := newWeb("ACAP-composite-usage: hoard follow")
 	s := open(t, t.TempDir(), w, Options{})
@@ -29,14 +30,16 @@ func TestSweepLost(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			if err := s.archive.EraseCapture(context.Background(), list[0].ID, archive.Tombstone{Why: "lost"}); err != nil {
+			if err := s.archive.EraseCapture(context.Background(), list[0].ID,
+				archive.Tombstone{Why: "lost"}); err != nil {
 				return nil, err
 			}
 		}
 		return w.Policy(context.Background(), u)
 	})}
 	counts, err := s.Sweep(context.Background(), o, nil)
-	if !errors.Is(err, archive.ErrCorrupt) || !errors.Is(err, archive.ErrNotHeld) || !strings.Contains(err.Error(), a) || counts.Copies != 1 {
+	if !errors.Is(err, archive.ErrCorrupt) || !errors.Is(err, archive.ErrNotHeld) ||
+		!strings.Contains(err.Error(), a) || counts.Copies != 1 {
 		t.Errorf("%+v, %v", counts, err)
 	}
 	if len(s.copies(a)) != 6-sweepTries || len(s.copies(b)) != 0 {
@@ -44,7 +47,8 @@ func TestSweepLost(t *testing.T) {
 	}
 }
 
-// What is made of another origin's resource is not ended because that origin's policy could not be read (X63).
+// What is made of another origin's resource is not ended because that origin's policy could not be
+// read (X63).
 func TestSweepOtherUnread(t *testing.T) {
 	const other = "http://other.example/s"
 	for name, answer := range map[string]func() (*acap.Policy, error){
@@ -68,11 +72,13 @@ func TestSweepOtherUnread(t *testing.T) {
 				return w.Policy(context.Background(), u)
 			})}
 			counts, err := s.Sweep(context.Background(), o, func(x Swept) { t.Errorf("%+v", x) })
-			if err != nil || counts != (SweepCounts{Pages: 1, Unjudged: 1}) || s.found("tables") != "/a" || len(s.copies(a)) != 1 {
+			if err != nil || counts != (SweepCounts{Pages: 1, Unjudged: 1}) || s.found("tables") != "/a" ||
+				len(s.copies(a)) != 1 {
 				t.Errorf("%+v, %v; found at %q", counts, err, s.found("tables"))
 			}
 			w.says("ACAP-allow-index: / must-use-resource=" + other + "\nACAP-disallow-crawl: /s")
-			if counts, err := s.Sweep(context.Background(), SweepOptions{}, nil); err != nil || counts.Entries != 1 || s.found("tables") != "" {
+			if counts, err := s.Sweep(context.Background(), SweepOptions{}, nil); err != nil || counts.Entries != 1 ||
+				s.found("tables") != "" {
 				t.Errorf("once it is known to be prohibited: %+v, %v", counts, err)
 			}
 		})
@@ -91,14 +97,16 @@ func TestHopsOnTheirTerms(t *testing.T) {
 	if err != nil || len(list) != 1 || len(list[0].Hops) != 2 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if bare := list[0].Hops[0]; bare.URL != b || bare.Status != 302 || bare.Start.IsZero() || len(bare.Head)+len(bare.Sent)+len(bare.Header) != 0 {
+	if bare := list[0].Hops[0]; bare.URL != b || bare.Status != 302 || bare.Start.IsZero() ||
+		len(bare.Head)+len(bare.Sent)+len(bare.Header) != 0 {
 		t.Errorf("kept of the first: %+v", bare)
 	}
 	if list, err := s.archive.Captures(b); err != nil || len(list) != 0 {
 		t.Errorf("kept of the first: %+v, %v", list, err)
 	}
 	list, err = s.archive.Captures(c)
-	if err != nil || len(list) != 1 || len(list[0].Head) == 0 || len(list[0].Sent) == 0 || list[0].Header.Get("X-Secret") != "x" {
+	if err != nil || len(list) != 1 || len(list[0].Head) == 0 || len(list[0].Sent) == 0 ||
+		list[0].Header.Get("X-Secret") != "x" {
 		t.Errorf("kept of the second: %+v, %v", list, err)
 	}
 	w.says("ACAP-disallow-preserve: /c") // as other copies, it goes when it may no longer be kept, and the page stays

@@ -11,7 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// guess is a page that is received under one policy and judged under another, and a twin of it that is received under the other.
+// guess is a page that is received under one policy and judged under another, and a twin of it that
+// is received under the other.
 type guess struct {
 	n         int
 	was, is   []string // lines of policy, with % for the path
@@ -24,14 +25,18 @@ func newGuess(r *rand.Rand, n int) guess {
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
 	lines := func() (out []string) {
 		for range r.IntN(4) {
-			l := "ACAP-" + pick("allow-", "disallow-") + pick("index", "index", "preserve", "preserve", "present-snippet", "present-snippet", "present", "other") + ": " + pick("%", "%*")
+			l := "ACAP-" + pick("allow-", "disallow-") + pick("index", "index", "preserve", "preserve",
+				"present-snippet", "present-snippet", "present", "other") + ": " + pick("%", "%*")
 			switch {
 			case strings.HasPrefix(l, "ACAP-allow-index"):
-				l += pick("", "", " must-use-resource=the-acap:text:tables", " must-use-resource=the-acap:extract:id:lead", " time-limit=until-2020-01-01", " time-limit=3-days")
+				l += pick("", "", " must-use-resource=the-acap:text:tables",
+					" must-use-resource=the-acap:extract:id:lead", " time-limit=until-2020-01-01", " time-limit=3-days")
 			case strings.HasPrefix(l, "ACAP-allow-present"):
-				l += pick("", "", " must-use-resource=the-acap:text:tables", " must-use-resource=the-acap:extract:id:lead", " time-limit=until-2020-01-01")
+				l += pick("", "", " must-use-resource=the-acap:text:tables",
+					" must-use-resource=the-acap:extract:id:lead", " time-limit=until-2020-01-01")
 			case strings.HasPrefix(l, "ACAP-allow-preserve"):
-				l += pick("", "", " time-limit=until-2020-01-01", " time-limit=until-2198-01-01 time-limit=9-days", " quality=low")
+				l += pick("", "", " time-limit=until-2020-01-01", " time-limit=until-2198-01-01 time-limit=9-days",
+					" quality=low")
 			}
 			out = append(out, l)
 		}
@@ -41,22 +46,28 @@ func newGuess(r *rand.Rand, n int) guess {
 		return pick("follow", "index", "preserve", "index preserve", "present", "present-snippet")
 	}
 	token := func() string {
-		return fmt.Sprintf(pick("the-acap:disallow-(hoard%d)", "the-acap:disallow-(hoard%d)", "the-acap:allow-(hoard%d)", "the-acap:disallow-index x%d", "the-acap:disallow-preserve x%d", "the-acap:allow-index x%d", "plain%d"), n)
+		return fmt.Sprintf(pick("the-acap:disallow-(hoard%d)", "the-acap:disallow-(hoard%d)",
+			"the-acap:allow-(hoard%d)", "the-acap:disallow-index x%d", "the-acap:disallow-preserve x%d",
+			"the-acap:allow-index x%d", "plain%d"), n)
 	}
 	word := func(s string) string { return fmt.Sprintf("%s%d", s, n) }
-	body := pick("", "", `<meta name="robots" content="ACAP disallow-present-snippet">`, `<meta name="robots" content="ACAP allow-index">`) +
+	body := pick("", "", `<meta name="robots" content="ACAP disallow-present-snippet">`,
+		`<meta name="robots" content="ACAP allow-index">`) +
 		fmt.Sprintf(`<title>%s</title><p>%s words stand here.`, word("title"), word("open"))
 	if r.IntN(3) > 0 {
-		body += fmt.Sprintf(`<div class="%s">%s <b class="%s">%s</b></div>`, token(), word("outer"), token(), word("inner"))
+		body += fmt.Sprintf(`<div class="%s">%s <b class="%s">%s</b></div>`, token(), word("outer"), token(),
+			word("inner"))
 	}
 	if r.IntN(3) > 0 {
 		body += fmt.Sprintf(`<p id="lead" class="%s">%s`, token(), word("lead"))
 	}
-	return guess{n: n, was: lines(), is: lines(), hoard: [2]string{usages(), usages()}, body: body, old: fmt.Sprintf("/old%d/", n), twin: fmt.Sprintf("/twin%d/", n)}
+	return guess{n: n, was: lines(), is: lines(), hoard: [2]string{usages(), usages()}, body: body,
+		old: fmt.Sprintf("/old%d/", n), twin: fmt.Sprintf("/twin%d/", n)}
 }
 
 func (g guess) String() string {
-	return fmt.Sprintf("%d: %s\n  was %s, hoard %s\n  is  %s, hoard %s", g.n, g.body, strings.Join(g.was, "; "), g.hoard[0], strings.Join(g.is, "; "), g.hoard[1])
+	return fmt.Sprintf("%d: %s\n  was %s, hoard %s\n  is  %s, hoard %s", g.n, g.body, strings.Join(g.was, "; "),
+		g.hoard[0], strings.Join(g.is, "; "), g.hoard[1])
 }
 
 // policyOf writes the policy of all guesses: the first one, or the second for both twins.
@@ -109,8 +120,8 @@ func (s *store) state(g guess, path string) (x state) {
 	return x
 }
 
-// What a sweep leaves of a page is what would be held of it had it been received under the policy of now, less what was never held and
-// cannot be had without a request; and never more.
+// What a sweep leaves of a page is what would be held of it had it been received under the policy
+// of now, less what was never held and cannot be had without a request; and never more.
 func TestSweepModel(t *testing.T) {
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -140,21 +151,25 @@ func TestSweepModel(t *testing.T) {
 		for i, g := range guesses {
 			was, is, fresh := before[i], s.state(g, g.old), s.state(g, g.twin)
 			given := []string{}
-			if len(was.copies) == 0 { // the text that the publisher wanted to be used may stay where the page is not at hand
+			// the text that the publisher wanted to be used may stay where the page is not at hand
+			if len(was.copies) == 0 {
 				given = append(given, "tables")
 			}
 			whole := len(was.copies) == 1 && was.copies[0] == g.body
 			switch {
-			case len(is.copies) > len(fresh.copies), is.indexed && !fresh.indexed, !contained(is.words, append(fresh.words, given...)):
+			case len(is.copies) > len(fresh.copies), is.indexed &&
+				!fresh.indexed, !contained(is.words, append(fresh.words, given...)):
 				t.Errorf("seed %d, %v\nmore is held than may be: %+v, and not %+v; before %+v", seed, g, is, fresh, was)
 			case len(is.copies)+len(fresh.copies) == 0 && !contained(is.shown, fresh.shown):
-				t.Errorf("seed %d, %v\nmore is kept than may be shown: %+v, and not %+v; before %+v", seed, g, is, fresh, was)
+				t.Errorf("seed %d, %v\nmore is kept than may be shown: %+v, and not %+v; before %+v", seed, g, is,
+					fresh, was)
 			case len(is.copies) == 1 && is.copies[0] != was.copies[0]:
 				t.Errorf("seed %d, %v\nthe copy is another: %q", seed, g, is.copies)
 			case whole && len(fresh.copies) == 1 && fresh.copies[0] == g.body && len(is.copies) == 0:
 				t.Errorf("seed %d, %v\nthe copy is gone: %+v, and not %+v; before %+v", seed, g, is, fresh, was)
 			case whole && was.indexed && fresh.indexed && !slices.Equal(is.words, fresh.words):
-				t.Errorf("seed %d, %v\nthe entry could be made of the copy: %+v, and not %+v; before %+v", seed, g, is, fresh, was)
+				t.Errorf("seed %d, %v\nthe entry could be made of the copy: %+v, and not %+v; before %+v", seed, g, is,
+					fresh, was)
 			}
 		}
 		s.shut()

@@ -38,7 +38,8 @@ func brief(swept []string) string {
 	return strings.Join(out, " ")
 }
 
-// What is held is judged by the policy of now and what the page said at its last lawful fetch (H11, X02).
+// What is held is judged by the policy of now and what the page said at its last lawful fetch (H11,
+// X02).
 func TestSweepByPolicy(t *testing.T) {
 	hoard := func(usages string) string { return "ACAP-composite-usage: hoard " + usages }
 	marked := article + ` <b class="the-acap:disallow-(hoard)">gull</b>`
@@ -54,51 +55,85 @@ func TestSweepByPolicy(t *testing.T) {
 		phrase        bool   // "pilot waits" is found as it stands
 	}{
 		{name: "nothing has changed", copies: 1, found: "pilot", phrase: true},
-		{name: "no preserve: the words lose their order", later: "ACAP-disallow-preserve: /", swept: "copy1 entry!", found: "pilot"},
-		{name: "no preserve, no snippet", later: "ACAP-disallow-preserve: /\nACAP-disallow-present-snippet: /", swept: "copy1 entry!", found: "pilot"},
+		{name: "no preserve: the words lose their order", later: "ACAP-disallow-preserve: /", swept: "copy1 entry!",
+			found: "pilot"},
+		{name: "no preserve, no snippet", later: "ACAP-disallow-preserve: /\nACAP-disallow-present-snippet: /",
+			swept: "copy1 entry!", found: "pilot"},
 		{name: "no index", later: "ACAP-disallow-index: /", swept: "entry", copies: 1},
-		{name: "no index, and no excerpt of another resource", robots: "ACAP-allow-present-snippet: / must-use-resource=/s", later: "ACAP-disallow-index: /", swept: "entry excerpt", copies: 1},
+		{name: "no index, and no excerpt of another resource",
+			robots: "ACAP-allow-present-snippet: / must-use-resource=/s", later: "ACAP-disallow-index: /",
+			swept: "entry excerpt", copies: 1},
 		{name: "neither", later: "ACAP-disallow-index: /\nACAP-disallow-preserve: /", swept: "copy1 entry"},
-		{name: "neither, two versions", later: "ACAP-disallow-index: /\nACAP-disallow-preserve: /", bodies: []string{"<p>gull", article}, swept: "copy1 copy2 entry"},
-		{name: "neither, and the page was cut", robots: hoard("preserve"), later: "ACAP-disallow-index: /\nACAP-disallow-preserve: /", bodies: []string{marked}, swept: "copy1 entry"},
-		{name: "a field that cannot be interpreted prohibits", later: "ACAP-allow-preserve: / quality=low", swept: "copy1 entry!", found: "pilot"},
-		{name: "no crawl: what is held goes by its own fields (F22)", later: "ACAP-disallow-crawl: /", copies: 1, found: "pilot", phrase: true},
-		{name: "no crawl and no index", later: "ACAP-disallow-crawl: /\nACAP-disallow-index: /", swept: "entry", copies: 1},
+		{name: "neither, two versions", later: "ACAP-disallow-index: /\nACAP-disallow-preserve: /",
+			bodies: []string{"<p>gull", article}, swept: "copy1 copy2 entry"},
+		{name: "neither, and the page was cut", robots: hoard("preserve"),
+			later: "ACAP-disallow-index: /\nACAP-disallow-preserve: /", bodies: []string{marked}, swept: "copy1 entry"},
+		{name: "a field that cannot be interpreted prohibits", later: "ACAP-allow-preserve: / quality=low",
+			swept: "copy1 entry!", found: "pilot"},
+		{name: "no crawl: what is held goes by its own fields (F22)", later: "ACAP-disallow-crawl: /", copies: 1,
+			found: "pilot", phrase: true},
+		{name: "no crawl and no index", later: "ACAP-disallow-crawl: /\nACAP-disallow-index: /", swept: "entry",
+			copies: 1},
 		{name: "other is prohibited (F19)", later: "ACAP-disallow-other: /", swept: "copy1 entry"},
-		{name: "taken down", later: "ACAP-request-take-down: /a", bodies: []string{"<p>gull", article}, swept: "copy1 copy2 entry"},
+		{name: "taken down", later: "ACAP-request-take-down: /a", bodies: []string{"<p>gull", article},
+			swept: "copy1 copy2 entry"},
 		{name: "another is taken down", later: "ACAP-request-take-down: /b", copies: 1, found: "pilot", phrase: true},
-		{name: "index made of a text", later: "ACAP-allow-index: / must-use-resource=the-acap:text:tables", swept: "entry!", copies: 1, found: "tables"},
-		{name: "index made of a text until now", robots: "ACAP-allow-index: / must-use-resource=the-acap:text:tables", swept: "entry!", copies: 1, found: "pilot", phrase: true},
-		{name: "index made of a part", later: "ACAP-allow-index: / must-use-resource=the-acap:extract:id:lead", bodies: []string{article + `<p id="lead">gull`}, swept: "entry!", copies: 1, found: "gull"},
-		{name: "index made of a part that is not there", later: "ACAP-allow-index: / must-use-resource=the-acap:extract:id:lead", swept: "entry", copies: 1},
-		{name: "index made of another resource: it is not at hand", later: "ACAP-allow-index: / must-use-resource=/s", swept: "entry", copies: 1},
-		{name: "index made of another resource then and now", robots: "ACAP-allow-index: / must-use-resource=/s", later: "ACAP-allow-index: / must-use-resource=/s", copies: 1, found: "tables"},
-		{name: "the other resource may not be crawled any more (I02)", robots: "ACAP-allow-index: / must-use-resource=/s",
-			later: "ACAP-allow-index: / must-use-resource=/s\nACAP-disallow-crawl: /s", swept: "entry", copies: 1},
-		{name: "the other resource need not be used any more", robots: "ACAP-allow-index: / must-use-resource=/s", swept: "entry!", copies: 1, found: "pilot", phrase: true},
+		{name: "index made of a text", later: "ACAP-allow-index: / must-use-resource=the-acap:text:tables",
+			swept: "entry!", copies: 1, found: "tables"},
+		{name: "index made of a text until now", robots: "ACAP-allow-index: / must-use-resource=the-acap:text:tables",
+			swept: "entry!", copies: 1, found: "pilot", phrase: true},
+		{name: "index made of a part", later: "ACAP-allow-index: / must-use-resource=the-acap:extract:id:lead",
+			bodies: []string{article + `<p id="lead">gull`}, swept: "entry!", copies: 1, found: "gull"},
+		{name: "index made of a part that is not there",
+			later: "ACAP-allow-index: / must-use-resource=the-acap:extract:id:lead", swept: "entry", copies: 1},
+		{name: "index made of another resource: it is not at hand", later: "ACAP-allow-index: / must-use-resource=/s",
+			swept: "entry", copies: 1},
+		{name: "index made of another resource then and now", robots: "ACAP-allow-index: / must-use-resource=/s",
+			later: "ACAP-allow-index: / must-use-resource=/s", copies: 1, found: "tables"},
+		{name: "the other resource may not be crawled any more (I02)",
+			robots: "ACAP-allow-index: / must-use-resource=/s",
+			later:  "ACAP-allow-index: / must-use-resource=/s\nACAP-disallow-crawl: /s", swept: "entry", copies: 1},
+		{name: "the other resource need not be used any more", robots: "ACAP-allow-index: / must-use-resource=/s",
+			swept: "entry!", copies: 1, found: "pilot", phrase: true},
 		{name: "no preserve, an entry of another resource", robots: "ACAP-allow-index: / must-use-resource=/s",
-			later: "ACAP-allow-index: / must-use-resource=/s\nACAP-disallow-preserve: /", swept: "copy1", found: "tables"},
+			later: "ACAP-allow-index: / must-use-resource=/s\nACAP-disallow-preserve: /", swept: "copy1",
+			found: "tables"},
 		{name: "without a copy: index made of a part", robots: "ACAP-disallow-preserve: /",
-			later: "ACAP-disallow-preserve: /\nACAP-allow-index: / must-use-resource=the-acap:extract:id:lead", swept: "entry"},
-		{name: "without a copy: index made of a text until now", robots: "ACAP-disallow-preserve: /\nACAP-allow-index: / must-use-resource=the-acap:text:tables",
-			later: "ACAP-disallow-preserve: /", found: "tables"},
-		{name: "an element may not be indexed", robots: hoard("follow"), later: hoard("index"), bodies: []string{marked}, swept: "entry!", copies: 1, found: "pilot", phrase: true},
-		{name: "an element may be indexed", robots: hoard("index"), later: hoard("follow"), bodies: []string{marked}, swept: "entry!", copies: 1, found: "pilot gull", phrase: true},
-		{name: "an element may not be indexed, without a copy", robots: hoard("follow") + "\nACAP-disallow-preserve: /", later: hoard("index") + "\nACAP-disallow-preserve: /",
+			later: "ACAP-disallow-preserve: /\nACAP-allow-index: / must-use-resource=the-acap:extract:id:lead",
+			swept: "entry"},
+		{name: "without a copy: index made of a text until now",
+			robots: "ACAP-disallow-preserve: /\nACAP-allow-index: / must-use-resource=the-acap:text:tables",
+			later:  "ACAP-disallow-preserve: /", found: "tables"},
+		{name: "an element may not be indexed", robots: hoard("follow"), later: hoard("index"),
+			bodies: []string{marked}, swept: "entry!", copies: 1, found: "pilot", phrase: true},
+		{name: "an element may be indexed", robots: hoard("index"), later: hoard("follow"), bodies: []string{marked},
+			swept: "entry!", copies: 1, found: "pilot gull", phrase: true},
+		{name: "an element may not be indexed, without a copy", robots: hoard("follow") + "\nACAP-disallow-preserve: /",
+			later:  hoard("index") + "\nACAP-disallow-preserve: /",
 			bodies: []string{marked}, swept: "entry"},
-		{name: "an element may be indexed, without a copy", robots: hoard("index") + "\nACAP-disallow-preserve: /", later: hoard("follow") + "\nACAP-disallow-preserve: /",
+		{name: "an element may be indexed, without a copy", robots: hoard("index") + "\nACAP-disallow-preserve: /",
+			later:  hoard("follow") + "\nACAP-disallow-preserve: /",
 			bodies: []string{marked}, found: "pilot"},
-		{name: "elements alone may be indexed", robots: hoard("index"), later: hoard("index") + "\nACAP-disallow-index: /",
-			bodies: []string{article + ` <b class="the-acap:allow-(hoard)">gull</b>`}, swept: "entry!", copies: 1, found: "gull"},
-		{name: "an element may not be kept (N28)", robots: hoard("follow"), later: hoard("preserve"), bodies: []string{marked}, swept: "copy1 entry!", found: "pilot gull"},
-		{name: "an element that was cut out", robots: hoard("preserve"), later: hoard("preserve"), bodies: []string{marked}, copies: 1, found: "pilot gull"},
-		{name: "an element that only an earlier version has", robots: hoard("follow"), later: hoard("preserve"), bodies: []string{marked, article}, swept: "copy1", copies: 1, found: "pilot", phrase: true},
-		{name: "until it is crawled again, of two versions", later: "ACAP-allow-preserve: / time-limit=until-recrawled", bodies: []string{"<p>gull", article}, swept: "copy1",
+		{name: "elements alone may be indexed", robots: hoard("index"), later: hoard("index") +
+			"\nACAP-disallow-index: /",
+			bodies: []string{article + ` <b class="the-acap:allow-(hoard)">gull</b>`}, swept: "entry!", copies: 1,
+			found: "gull"},
+		{name: "an element may not be kept (N28)", robots: hoard("follow"), later: hoard("preserve"),
+			bodies: []string{marked}, swept: "copy1 entry!", found: "pilot gull"},
+		{name: "an element that was cut out", robots: hoard("preserve"), later: hoard("preserve"),
+			bodies: []string{marked}, copies: 1, found: "pilot gull"},
+		{name: "an element that only an earlier version has", robots: hoard("follow"), later: hoard("preserve"),
+			bodies: []string{marked, article}, swept: "copy1", copies: 1, found: "pilot", phrase: true},
+		{name: "until it is crawled again, of two versions", later: "ACAP-allow-preserve: / time-limit=until-recrawled",
+			bodies: []string{"<p>gull", article}, swept: "copy1",
 			copies: 1, found: "pilot", phrase: true},
 		{name: "META permits what robots.txt prohibits", later: "ACAP-disallow-index: /\nACAP-disallow-preserve: /",
-			bodies: []string{`<meta name="robots" content="ACAP allow-preserve">` + article}, swept: "entry", copies: 1},
-		{name: "META prohibits it already", bodies: []string{`<meta name="robots" content="ACAP disallow-preserve">` + article}, found: "pilot"},
-		{name: "noarchive leaves preserve alone (N24)", header: fields("X-Robots-Tag", "noarchive"), copies: 1, found: "pilot", phrase: true},
+			bodies: []string{`<meta name="robots" content="ACAP allow-preserve">` + article}, swept: "entry",
+			copies: 1},
+		{name: "META prohibits it already", bodies: []string{`<meta name="robots" content="ACAP disallow-preserve">` +
+			article}, found: "pilot"},
+		{name: "noarchive leaves preserve alone (N24)", header: fields("X-Robots-Tag", "noarchive"), copies: 1,
+			found: "pilot", phrase: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWeb(c.robots)
@@ -116,7 +151,8 @@ func TestSweepByPolicy(t *testing.T) {
 			s.receive(pageOf("<p>A sloop.", b))
 			before := s.resource(a)
 			s.web.says(c.later)
-			if got := s.sweep(SweepOptions{}); brief(slices.DeleteFunc(got, func(x string) bool { return !strings.HasPrefix(x, "/a ") })) != c.swept {
+			if got := s.sweep(SweepOptions{}); brief(slices.DeleteFunc(got,
+				func(x string) bool { return !strings.HasPrefix(x, "/a ") })) != c.swept {
 				t.Errorf("swept %q", got)
 			}
 			var found []string
@@ -125,7 +161,8 @@ func TestSweepByPolicy(t *testing.T) {
 					found = append(found, word)
 				}
 			}
-			if got := s.copies(a); len(got) != c.copies || strings.Join(found, " ") != c.found || (s.found(`"pilot waits"`) == "/a") != c.phrase {
+			if got := s.copies(a); len(got) != c.copies || strings.Join(found, " ") != c.found ||
+				(s.found(`"pilot waits"`) == "/a") != c.phrase {
 				t.Errorf("copies %q, found %q, phrase %v", got, found, !c.phrase)
 			}
 			s.check(c.later)
@@ -133,7 +170,8 @@ func TestSweepByPolicy(t *testing.T) {
 			if c.copies == 0 && c.found == "" && described(r) || c.found == "" && r.Kept.Texts != nil {
 				t.Errorf("of what is no longer held is known %+v", r)
 			}
-			if !r.FirstCrawled.Equal(before.FirstCrawled) || !r.FirstIndexed.Equal(before.FirstIndexed) || !r.FirstPreserved.Equal(before.FirstPreserved) || r.Versions != before.Versions {
+			if !r.FirstCrawled.Equal(before.FirstCrawled) || !r.FirstIndexed.Equal(before.FirstIndexed) ||
+				!r.FirstPreserved.Equal(before.FirstPreserved) || r.Versions != before.Versions {
 				t.Errorf("dates moved: %+v", r)
 			}
 			if got := s.sweep(SweepOptions{}); len(got) > 0 { // once is enough
@@ -143,7 +181,8 @@ func TestSweepByPolicy(t *testing.T) {
 	}
 }
 
-// check checks that what is left of a may be used under the policy of now, as far as a presenter asks.
+// check checks that what is left of a may be used under the policy of now, as far as a presenter
+// asks.
 func (s *store) check(robots string) {
 	s.Helper()
 	r := s.resource(a)
@@ -155,11 +194,13 @@ func (s *store) check(robots string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	t := terms.Held(context.Background(), origin, u, r.Own, nil, terms.Sources{Policies: s.web}, acap.Facts{Now: time.Now()}).Keeping(r.Kept)
+	t := terms.Held(context.Background(), origin, u, r.Own, nil, terms.Sources{Policies: s.web},
+		acap.Facts{Now: time.Now()}).Keeping(r.Kept)
 	if !t.Findable() {
 		s.Errorf("under %q the entry may not be found: %+v", robots, r)
 	}
-	if _, shown := t.Snippet(acap.PresentSnippet, snippet.Wanted{}); r.Current == 0 && !shown && t.Decide(acap.PresentSnippet).Allowed {
+	if _, shown := t.Snippet(acap.PresentSnippet, snippet.Wanted{}); r.Current == 0 && !shown &&
+		t.Decide(acap.PresentSnippet).Allowed {
 		s.Errorf("the copy is gone and no excerpt is kept: %+v", r)
 	}
 }
@@ -169,7 +210,8 @@ func TestSweepUnread(t *testing.T) {
 	for name, policy := range map[string]*acap.Policy{
 		"never asked for": nil,
 		"never read":      acap.Unreachable(site+"/robots.txt", "HTTP status 503"),
-		"a reference cannot be read (D07)": acap.Parse(site+"/robots.txt", []byte("ACAP-version: 1.1\nACAP-crawler: *\nACAP-permissions-reference: /more.txt\n")).
+		"a reference cannot be read (D07)": acap.Parse(site+"/robots.txt",
+			[]byte("ACAP-version: 1.1\nACAP-crawler: *\nACAP-permissions-reference: /more.txt\n")).
 			Policy(acap.Crawler{Names: []string{"gazer"}}),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -181,11 +223,14 @@ func TestSweepUnread(t *testing.T) {
 				t.Fatal("the policy can be read")
 			}
 			counts, err := s.Sweep(context.Background(), SweepOptions{}, func(x Swept) { t.Errorf("%+v", x) })
-			if err != nil || counts != (SweepCounts{Pages: 1, Unjudged: 1}) || len(s.copies(a)) != 2 || s.found("pilot") != "/a" {
+			if err != nil || counts != (SweepCounts{Pages: 1, Unjudged: 1}) || len(s.copies(a)) != 2 ||
+				s.found("pilot") != "/a" {
 				t.Errorf("%+v, %v", counts, err)
 			}
-			// A page that is gone is known to be gone; that its copies may not be kept is not known.
-			if err := s.end(context.Background(), answer(404, a).Hops()); policy != nil && (err != nil || len(s.copies(a)) != 2) {
+			// A page that is gone is known to be gone; that its copies may not be kept is not
+			// known.
+			if err := s.end(context.Background(), answer(404, a).Hops()); policy != nil &&
+				(err != nil || len(s.copies(a)) != 2) {
 				t.Errorf("%q, %v", s.copies(a), err)
 			}
 			s.web.says("")
@@ -200,8 +245,10 @@ func TestSweepDry(t *testing.T) {
 	before := []archive.Resource{s.resource(a), s.resource(c)}
 	s.web.says("ACAP-disallow-preserve: /a\nACAP-request-take-down: /c")
 	want := []string{"/a copy 1 false " + site + "/robots.txt:3: ACAP-disallow-preserve: /a", "/a index entry 0 true",
-		"/c copy 1 false " + site + "/robots.txt:4: ACAP-request-take-down: /c", "/c index entry 0 false " + site + "/robots.txt:4: ACAP-request-take-down: /c"}
-	for _, o := range []SweepOptions{{DryRun: true}, {DryRun: true, AsOf: time.Now().AddDate(1, 0, 0)}, {DryRun: true, Origin: site}} {
+		"/c copy 1 false " + site + "/robots.txt:4: ACAP-request-take-down: /c", "/c index entry 0 false " + site +
+			"/robots.txt:4: ACAP-request-take-down: /c"}
+	for _, o := range []SweepOptions{{DryRun: true}, {DryRun: true, AsOf: time.Now().AddDate(1, 0, 0)},
+		{DryRun: true, Origin: site}} {
 		if got := s.sweep(o); !slices.Equal(got, want) {
 			t.Errorf("%q", got)
 		}
@@ -209,7 +256,8 @@ func TestSweepDry(t *testing.T) {
 	if got := s.sweep(SweepOptions{Origin: "http://quay.example:8080"}); len(got) > 0 {
 		t.Errorf("of another origin: %q", got)
 	}
-	if after := []archive.Resource{s.resource(a), s.resource(c)}; fmt.Sprint(before) != fmt.Sprint(after) || len(s.copies(a)) != 1 || s.found("gull") != "/c" || s.found(`"pilot waits"`) != "/a" {
+	if after := []archive.Resource{s.resource(a), s.resource(c)}; fmt.Sprint(before) != fmt.Sprint(after) ||
+		len(s.copies(a)) != 1 || s.found("gull") != "/c" || s.found(`"pilot waits"`) != "/a" {
 		t.Errorf("a dry run changed %+v to %+v", before, after)
 	}
 	other := newWeb("ACAP-disallow-index: /c") // of another crawler, for instance
@@ -224,7 +272,8 @@ func TestSweepDry(t *testing.T) {
 	}
 }
 
-// Of a page that is gone altogether, no address leads to it any more; an address that leads elsewhere goes on doing so (X66).
+// Of a page that is gone altogether, no address leads to it any more; an address that leads
+// elsewhere goes on doing so (X66).
 func TestSweepAliases(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	s.receive(pageOf("<p>An old pier.", a))
@@ -262,7 +311,8 @@ func TestSweepTombstones(t *testing.T) {
 		t.Fatal(err)
 	}
 	stones, err := s.archive.Tombstones(a)
-	if err != nil || len(stones) != 2 || stones[0].Version != 1 || stones[1].Version != 2 || stones[0].Line == "" || stones[1].Line == "" {
+	if err != nil || len(stones) != 2 || stones[0].Version != 1 || stones[1].Version != 2 || stones[0].Line == "" ||
+		stones[1].Line == "" {
 		t.Errorf("%+v, %v", stones, err)
 	}
 	more, err := s.archive.Tombstones(b)
@@ -270,7 +320,8 @@ func TestSweepTombstones(t *testing.T) {
 		t.Errorf("%+v, %v", more, err)
 	}
 	for _, x := range append(stones, more...) {
-		if strings.Contains(x.Why+x.Line, "secret") || strings.Contains(x.Why+x.Line, "30-days") || strings.Contains(x.Why+x.Line, "hoard)") {
+		if strings.Contains(x.Why+x.Line, "secret") || strings.Contains(x.Why+x.Line, "30-days") ||
+			strings.Contains(x.Why+x.Line, "hoard)") {
 			t.Errorf("%+v", x)
 		}
 	}
@@ -280,13 +331,15 @@ func TestSweepTombstones(t *testing.T) {
 func TestSweepConcurrently(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
-	robots := []string{"", "ACAP-disallow-preserve: /", "ACAP-disallow-index: /", "ACAP-disallow-index: /\nACAP-disallow-preserve: /",
+	robots := []string{"", "ACAP-disallow-preserve: /", "ACAP-disallow-index: /",
+		"ACAP-disallow-index: /\nACAP-disallow-preserve: /",
 		"ACAP-allow-index: / must-use-resource=the-acap:text:tables"}
 	var wg sync.WaitGroup
 	for worker := range 4 {
 		wg.Go(func() {
 			for i := range 20 {
-				if _, err := s.Receive(context.Background(), pageOf(fmt.Sprintf("<p>pilot word%dx%d", worker, i), fmt.Sprintf("%s/%d", site, (i+worker)%7))); err != nil {
+				if _, err := s.Receive(context.Background(), pageOf(fmt.Sprintf("<p>pilot word%dx%d", worker, i),
+					fmt.Sprintf("%s/%d", site, (i+worker)%7))); err != nil {
 					t.Error(err)
 				}
 			}
@@ -344,7 +397,8 @@ func TestSweepFails(t *testing.T) {
 		s.receive(pageOf(article, b))
 		s.receive(pageOf(article, c))
 		s.shut()
-		w := newWeb("ACAP-disallow-preserve: /a\nACAP-disallow-index: /b\nACAP-disallow-preserve: /c\nACAP-disallow-index: /c")
+		w := newWeb("ACAP-disallow-preserve: /a\nACAP-disallow-index: /b\nACAP-disallow-preserve: " +
+			"/c\nACAP-disallow-index: /c")
 		writes := 0
 		s = openWith(t, dir, w, Options{}, archive.Options{Fault: func(archive.Step) error {
 			if writes++; writes > left {
@@ -365,8 +419,10 @@ func TestSweepFails(t *testing.T) {
 		}
 		s = open(t, dir, w, Options{})
 		s.sweep(SweepOptions{})
-		if s.found("pilot") != "/a" || s.found(`"pilot waits"`) != "" || len(s.copies(a)) != 0 || len(s.copies(b)) != 1 || described(s.resource(c)) {
-			t.Errorf("cut at write %d: pilot found at %q, as a phrase at %q; copies %q %q; of c is known %+v", left, s.found("pilot"), s.found(`"pilot waits"`),
+		if s.found("pilot") != "/a" || s.found(`"pilot waits"`) != "" || len(s.copies(a)) != 0 ||
+			len(s.copies(b)) != 1 || described(s.resource(c)) {
+			t.Errorf("cut at write %d: pilot found at %q, as a phrase at %q; copies %q %q; of c is known %+v", left,
+				s.found("pilot"), s.found(`"pilot waits"`),
 				s.copies(a), s.copies(b), s.resource(c))
 		}
 		s.shut()

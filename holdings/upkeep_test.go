@@ -22,10 +22,14 @@ func TestWithin(t *testing.T) {
 		{name: "nothing was erased", w: Within{Other: time.Hour}},
 		{name: "half of the time", w: Within{Other: time.Hour}, since: at(0), want: at(30 * time.Minute)},
 		{name: "never by itself", w: Within{}, since: at(0)},
-		{name: "asked for, at once", w: Within{Other: time.Hour}, since: at(0), asked: at(time.Minute), want: at(time.Minute)},
-		{name: "asked for, although never by itself", w: Within{}, since: at(0), asked: at(time.Minute), want: at(time.Minute)},
-		{name: "asked for, half of the time", w: Within{Asked: time.Minute}, since: at(0), asked: at(0), want: at(30 * time.Second)},
-		{name: "due for another reason", w: Within{Asked: 2 * time.Hour, Other: time.Hour}, since: at(0), asked: at(0), want: at(30 * time.Minute)},
+		{name: "asked for, at once", w: Within{Other: time.Hour}, since: at(0), asked: at(time.Minute),
+			want: at(time.Minute)},
+		{name: "asked for, although never by itself", w: Within{}, since: at(0), asked: at(time.Minute),
+			want: at(time.Minute)},
+		{name: "asked for, half of the time", w: Within{Asked: time.Minute}, since: at(0), asked: at(0),
+			want: at(30 * time.Second)},
+		{name: "due for another reason", w: Within{Asked: 2 * time.Hour, Other: time.Hour}, since: at(0), asked: at(0),
+			want: at(30 * time.Minute)},
 		{name: "only what is asked for is left", w: Within{Other: time.Hour}, since: never, asked: at(0), want: at(0)},
 	} {
 		if got := c.w.due(c.since, c.asked); !got.Equal(c.want) {
@@ -57,13 +61,15 @@ func upheld(s *store, w Within) <-chan CompactStats {
 	return told
 }
 
-// What a publisher asks for does not wait for what is to be compacted later, and takes that with it.
+// What a publisher asks for does not wait for what is to be compacted later, and takes that with
+// it.
 func TestUpkeepAsked(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	told := upheld(s, Within{Other: 1000 * time.Hour})
 	s.receive(pageOf(article, a))
 	s.receive(pageOf(article, b))
-	if err := s.archive.EraseCapture(context.Background(), s.resource(a).Current, archive.Tombstone{Why: "expired"}); err != nil {
+	if err := s.archive.EraseCapture(context.Background(), s.resource(a).Current,
+		archive.Tombstone{Why: "expired"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Erase(context.Background(), b, takenDown, "line"); err != nil {
@@ -71,7 +77,8 @@ func TestUpkeepAsked(t *testing.T) {
 	}
 	n := <-told
 	r, err := s.Holdings.Receipt(b)
-	if err != nil || !r.Verified() || !r.Settled() || !n.Began.Equal(r.Compacted) || n.Began.Before(r.Erasures[0].When) {
+	if err != nil || !r.Verified() || !r.Settled() || !n.Began.Equal(r.Compacted) ||
+		n.Began.Before(r.Erasures[0].When) {
 		t.Errorf("begun at %s: %+v, %v", n.Began, r, err)
 	}
 	if began, err := s.Compacted(); !began.Equal(n.Began) || err != nil {
@@ -82,17 +89,19 @@ func TestUpkeepAsked(t *testing.T) {
 	}
 }
 
-// What is asked for after a compaction that took an hour waits for as long, and shares the next one.
+// What is asked for after a compaction that took an hour waits for as long, and shares the next
+// one.
 func TestUpkeepRests(t *testing.T) {
 	start := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	c := newClock(start)
 	var once sync.Once
-	s := openWith(t, t.TempDir(), newWeb(""), Options{Now: c.now}, archive.Options{Now: c.now, Fault: func(step archive.Step) error {
-		if step == archive.Rewrite {
-			once.Do(func() { c.set(start.Add(time.Hour)) })
-		}
-		return nil
-	}})
+	s := openWith(t, t.TempDir(), newWeb(""), Options{Now: c.now},
+		archive.Options{Now: c.now, Fault: func(step archive.Step) error {
+			if step == archive.Rewrite {
+				once.Do(func() { c.set(start.Add(time.Hour)) })
+			}
+			return nil
+		}})
 	told := upheld(s, Within{})
 	erase := func(address string) {
 		t.Helper()

@@ -33,7 +33,8 @@ func (s *store) problems() (list []string) {
 
 func (s *store) repair() (done, left []string) {
 	s.Helper()
-	problems, err := s.Repair(context.Background(), func(r archive.Repaired) { done = append(done, strings.TrimPrefix(r.String(), site)) })
+	problems, err := s.Repair(context.Background(),
+		func(r archive.Repaired) { done = append(done, strings.TrimPrefix(r.String(), site)) })
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -55,15 +56,20 @@ func TestVerifyAgreement(t *testing.T) {
 	}{
 		{name: "nothing", spoil: func(*store) error { return nil }, pilot: "/a /b"},
 		{name: "an entry that is gone", spoil: func(s *store) error { return s.index.Delete(a) },
-			found: []string{"/a " + toBeFound}, done: []string{"/a " + toBeFound + ": indexed anew from its copy"}, pilot: "/a /b"},
+			found: []string{"/a " + toBeFound}, done: []string{"/a " + toBeFound + ": indexed anew from its copy"},
+			pilot: "/a /b"},
 		{name: "an entry that is gone, of a page without a copy", robots: "ACAP-disallow-preserve: /a",
 			spoil: func(s *store) error { return s.index.Delete(a) }, found: []string{"/a " + toBeFound},
-			done: []string{"/a " + toBeFound + ": dropped from the index, since no copy is held that may be indexed"}, pilot: "/b"},
-		{name: "an entry of nothing", spoil: func(s *store) error { return s.index.Put(index.Document{URL: c2, Text: "pilot"}) },
-			found: []string{"/z " + notToBe}, done: []string{"/z " + notToBe + ": dropped from the index"}, pilot: "/a /b"},
+			done:  []string{"/a " + toBeFound + ": dropped from the index, since no copy is held that may be indexed"},
+			pilot: "/b"},
+		{name: "an entry of nothing",
+			spoil: func(s *store) error { return s.index.Put(index.Document{URL: c2, Text: "pilot"}) },
+			found: []string{"/z " + notToBe}, done: []string{"/z " + notToBe + ": dropped from the index"},
+			pilot: "/a /b"},
 		{name: "an entry of what may not be found", robots: "ACAP-disallow-index: /a",
 			spoil: func(s *store) error { return s.index.Put(index.Document{URL: a, Text: "pilot"}) },
-			found: []string{"/a " + notToBe}, done: []string{"/a " + notToBe + ": dropped from the index"}, pilot: "/b"},
+			found: []string{"/a " + notToBe}, done: []string{"/a " + notToBe + ": dropped from the index"},
+			pilot: "/b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb(c.robots), Options{})
@@ -96,7 +102,8 @@ const c2 = site + "/z"
 // What may no longer be held is found with the line that says so, and is left to sweep.
 func TestVerifyDue(t *testing.T) {
 	now := time.Now()
-	s := open(t, t.TempDir(), newWeb("ACAP-allow-preserve: / time-limit=2-days"), Options{Now: func() time.Time { return now }})
+	s := open(t, t.TempDir(), newWeb("ACAP-allow-preserve: / time-limit=2-days"),
+		Options{Now: func() time.Time { return now }})
 	s.receive(pageOf(article, a))
 	s.receive(pageOf(article, b))
 	if got := s.problems(); len(got) > 0 {
@@ -104,7 +111,8 @@ func TestVerifyDue(t *testing.T) {
 	}
 	now = now.Add(49 * time.Hour)
 	found, err := s.Verify(t.Context())
-	if err != nil || len(found) != 4 || found[0].Where != a || found[0].Remedy != SweepRemedy || !strings.Contains(found[0].What, "robots.txt") {
+	if err != nil || len(found) != 4 || found[0].Where != a || found[0].Remedy != SweepRemedy ||
+		!strings.Contains(found[0].What, "robots.txt") {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	if done, left := s.repair(); len(done) > 0 || len(left) != 4 {
@@ -222,7 +230,8 @@ func (f *files) create(name string, _ int64) (io.Writer, error) {
 	return f.last, err
 }
 
-// A backup made while pages come and go agrees with itself, and holds all that was acknowledged before.
+// A backup made while pages come and go agrees with itself, and holds all that was acknowledged
+// before.
 func TestBackupMeanwhile(t *testing.T) {
 	const robots = "ACAP-disallow-preserve: /bare/\nACAP-disallow-index: /mute/"
 	s := open(t, t.TempDir(), newWeb(robots), Options{})
@@ -269,7 +278,8 @@ func TestBackupMeanwhile(t *testing.T) {
 		for _, address := range before {
 			is := r.resource(address)
 			found, err := r.index.Has(address)
-			if err != nil || found == strings.Contains(address, "/mute/") || (is.Current == 0) != strings.Contains(address, "/bare/") {
+			if err != nil || found == strings.Contains(address, "/mute/") ||
+				(is.Current == 0) != strings.Contains(address, "/bare/") {
 				t.Errorf("%s: %+v, found %v, %v", address, is, found, err)
 			}
 		}
@@ -279,13 +289,15 @@ func TestBackupMeanwhile(t *testing.T) {
 	wg.Wait()
 }
 
-// A phrase is found within a block of the page, in an entry of its first coming and in one made anew.
+// A phrase is found within a block of the page, in an entry of its first coming and in one made
+// anew.
 func TestPhrasesWithinBlocks(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})
 	s.receive(pageOf("<h1>Low water</h1><p>The pilot waits</p><p>for <b>the</b> tide", a))
 	for _, version := range []string{index.Version, "1"} {
-		for query, want := range map[string]string{`"pilot waits"`: "/a", `"for the tide"`: "/a", `"waits for"`: "", `"water the"`: "", "waits for": "/a"} {
+		for query, want := range map[string]string{`"pilot waits"`: "/a", `"for the tide"`: "/a", `"waits for"`: "",
+			`"water the"`: "", "waits for": "/a"} {
 			if got := s.found(query); got != want {
 				t.Errorf("%s: found at %q, want %q", query, got, want)
 			}

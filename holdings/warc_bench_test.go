@@ -16,7 +16,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// BenchmarkWARC takes pages of 15 KB in from a WARC file and writes them into one again, without an index.
+// BenchmarkWARC takes pages of 15 KB in from a WARC file and writes them into one again, without an
+// index.
 func BenchmarkWARC(b *testing.B) {
 	const pages = 5000
 	var file bytes.Buffer
@@ -32,8 +33,10 @@ func BenchmarkWARC(b *testing.B) {
 		for body.Len() < 15_000 {
 			body.WriteString(words[random.IntN(len(words))] + " ")
 		}
-		if _, err := w.Write(warc.Entry{Type: warc.Response, ID: warc.NewID(), Date: time.Unix(int64(i), 0), Target: fmt.Sprintf("%s/%d", site, i), ContentType: warc.TypeResponse,
-			Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"), Payload: []byte(body.String())}); err != nil {
+		if _, err := w.Write(warc.Entry{Type: warc.Response, ID: warc.NewID(), Date: time.Unix(int64(i), 0),
+			Target: fmt.Sprintf("%s/%d", site, i), ContentType: warc.TypeResponse,
+			Head:    []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"),
+			Payload: []byte(body.String())}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -52,12 +55,14 @@ func BenchmarkWARC(b *testing.B) {
 			b.Fatal(err)
 		}
 		start := time.Now()
-		if n, err := h.Import(context.Background(), bytes.NewReader(file.Bytes()), ImportOptions{MaxBody: roomy}, nil); err != nil || n.Imported != pages {
+		if n, err := h.Import(context.Background(), bytes.NewReader(file.Bytes()), ImportOptions{MaxBody: roomy},
+			nil); err != nil || n.Imported != pages {
 			b.Fatalf("%+v, %v", n, err)
 		}
 		b.ReportMetric(pages/time.Since(start).Seconds(), "imported/s")
 		start = time.Now()
-		if n, err := h.Export(context.Background(), io.Discard, ExportOptions{}, nil); err != nil || n.Captures != pages {
+		if n, err := h.Export(context.Background(), io.Discard, ExportOptions{}, nil); err != nil ||
+			n.Captures != pages {
 			b.Fatalf("%+v, %v", n, err)
 		}
 		b.ReportMetric(pages/time.Since(start).Seconds(), "exported/s")

@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 
 const site = "http://quay.example"
 
-// web is a publisher: one policy for all hosts, and the pages that are parts of others. It is safe for concurrent use.
+// web is a publisher: one policy for all hosts, and the pages that are parts of others. It is safe
+// for concurrent use.
 type web struct {
 	mu     sync.Mutex
 	policy *acap.Policy
@@ -56,7 +57,8 @@ func newWeb(robots string) *web {
 func (w *web) says(robots string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.policy = acap.Parse(site+"/robots.txt", []byte("ACAP-version: 1.1\nACAP-crawler: *\n"+robots+"\n")).Policy(acap.Crawler{Names: []string{"gazer"}})
+	w.policy = acap.Parse(site+"/robots.txt", []byte("ACAP-version: 1.1\nACAP-crawler: *\n"+robots+
+		"\n")).Policy(acap.Crawler{Names: []string{"gazer"}})
 }
 
 func (w *web) Policy(context.Context, *url.URL) (*acap.Policy, error) {
@@ -129,7 +131,8 @@ func openWith(t *testing.T, dir string, w *web, o Options, files archive.Options
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.index.Close() })
-	if s.Holdings, err = Open(context.Background(), s.archive, s.index, terms.Sources{Policies: w, Fetcher: w}, o); err != nil {
+	if s.Holdings, err = Open(context.Background(), s.archive, s.index, terms.Sources{Policies: w, Fetcher: w},
+		o); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.shut)
@@ -205,7 +208,8 @@ func (s *store) found(query string) string {
 	return strings.Join(urls, " ")
 }
 
-// flushed waits until the index has all that was sent before: a change that is waited for takes the others with it.
+// flushed waits until the index has all that was sent before: a change that is waited for takes the
+// others with it.
 func (s *store) flushed() {
 	s.Helper()
 	wait, err := s.indexer.send(change{url: site + "/nothing", wait: true})

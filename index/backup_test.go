@@ -52,7 +52,8 @@ func TestSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(ix.Put(Document{URL: "http://example.com/late", Text: "late"}), ix.Delete(want[2])); err != nil {
+	if err := errors.Join(ix.Put(Document{URL: "http://example.com/late", Text: "late"}),
+		ix.Delete(want[2])); err != nil {
 		t.Fatal(err)
 	}
 	to := &files{dir: filepath.Join(dir, "copy")}
@@ -102,7 +103,8 @@ func TestSnapshotStops(t *testing.T) {
 		t.Error(err)
 	}
 	full := errors.New("no space left")
-	if err := s.Copy(context.Background(), func(string, int64) (io.Writer, error) { return nil, full }); !errors.Is(err, full) {
+	if err := s.Copy(context.Background(), func(string, int64) (io.Writer, error) { return nil, full }); !errors.Is(err,
+		full) {
 		t.Error(err)
 	}
 	if err := errors.Join(s.Close(), ix.Close()); err != nil {

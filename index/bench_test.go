@@ -28,7 +28,8 @@ var (
 	benchBytes     = flag.Int("bytes", 5000, "bytes of text that a document of a benchmark has")
 )
 
-// press writes texts from a vocabulary of 20,000 words with the frequencies of a language; every tenth is in Chinese.
+// press writes texts from a vocabulary of 20,000 words with the frequencies of a language; every
+// tenth is in Chinese.
 type press struct {
 	random     *rand.Rand
 	vocabulary []string
@@ -79,9 +80,11 @@ func (p *press) text(bytes int, next func() string, blank string) string {
 func (p *press) document(bytes int) Document {
 	i := p.made
 	p.made++
-	d := Document{URL: fmt.Sprintf("http://news%d.example/%d", i%50, i), Type: "text/html", Language: []string{"en", "de", "fr"}[i%3], Positions: true, Fetched: time.Unix(1.7e9, 0)}
+	d := Document{URL: fmt.Sprintf("http://news%d.example/%d", i%50, i), Type: "text/html",
+		Language: []string{"en", "de", "fr"}[i%3], Positions: true, Fetched: time.Unix(1.7e9, 0)}
 	if i%10 == 9 {
-		d.Language, d.Title, d.Headings, d.Text = "zh", p.text(20, p.chineseWord, ""), p.text(60, p.chineseWord, ""), p.text(bytes, p.chineseWord, "")
+		d.Language, d.Title, d.Headings, d.Text = "zh", p.text(20, p.chineseWord, ""), p.text(60, p.chineseWord, ""),
+			p.text(bytes, p.chineseWord, "")
 		return d
 	}
 	d.Title, d.Headings, d.Text = p.text(40, p.word, " "), p.text(120, p.word, " "), p.text(bytes, p.word, " ")
@@ -98,7 +101,8 @@ func (p *press) documents(n, bytes int) []Document {
 
 func pages(n int) []Document { return newPress().documents(n, 5000) }
 
-// BenchmarkBesideBleve puts the same documents into an index of bleve alone, with the same fields, and into ours, in turns.
+// BenchmarkBesideBleve puts the same documents into an index of bleve alone, with the same fields,
+// and into ours, in turns.
 func BenchmarkBesideBleve(b *testing.B) {
 	docs := newPress().documents(2000, *benchBytes)
 	var alone, ours time.Duration
@@ -134,24 +138,28 @@ func putIntoBleve(b *testing.B, docs []Document) {
 		page := bleve.NewDocumentStaticMapping()
 		for _, part := range []part{title, headings, body} {
 			f := bleve.NewTextFieldMapping()
-			f.Analyzer, f.Name, f.Store, f.DocValues, f.IncludeInAll = analyser, string(part)+"/"+language, false, false, false
+			f.Analyzer, f.Name, f.Store, f.DocValues, f.IncludeInAll = analyser, string(part)+"/"+language, false,
+				false, false
 			page.AddFieldMappingsAt(string(part), f)
 		}
 		for _, label := range []string{hostField, languageField, dayField, typeField} {
 			f := bleve.NewTextFieldMapping()
-			f.Analyzer, f.Store, f.DocValues, f.IncludeInAll, f.IncludeTermVectors, f.SkipFreqNorm = keyword.Name, false, false, false, false, true
+			f.Analyzer, f.Store, f.DocValues, f.IncludeInAll, f.IncludeTermVectors, f.SkipFreqNorm = keyword.Name,
+				false, false, false, false, true
 			page.AddFieldMappingsAt(label, f)
 		}
 		static.AddDocumentMapping(language, page)
 	}
-	ix, err := bleve.NewUsing(filepath.Join(b.TempDir(), "bleve"), static, scorch.Name, scorch.Name, map[string]any{"scorchMergePlanOptions": merging})
+	ix, err := bleve.NewUsing(filepath.Join(b.TempDir(), "bleve"), static, scorch.Name, scorch.Name,
+		map[string]any{"scorchMergePlanOptions": merging})
 	if err != nil {
 		b.Fatal(err)
 	}
 	for group := range slices.Chunk(docs, batchDocs) {
 		batch := ix.NewBatch()
 		for _, d := range group {
-			err := batch.Index(d.URL, map[string]any{"title": d.Title, "headings": d.Headings, "body": d.Text, hostField: d.Host, languageField: d.Language,
+			err := batch.Index(d.URL, map[string]any{"title": d.Title, "headings": d.Headings, "body": d.Text,
+				hostField: d.Host, languageField: d.Language,
 				dayField: d.Fetched.Format(time.DateOnly), typeField: d.Type})
 			if err != nil {
 				b.Fatal(err)
@@ -213,8 +221,9 @@ func segmentBytes(b *testing.B, ix *Index) (size int64) {
 	return size
 }
 
-// BenchmarkQueries asks for words as often as texts have them, and reports how long the slowest queries of a hundred take, each up to its
-// tenth hit. With -documents 200000 it is the size that is promised for.
+// BenchmarkQueries asks for words as often as texts have them, and reports how long the slowest
+// queries of a hundred take, each up to its tenth hit. With -documents 200000 it is the size that
+// is promised for.
 func BenchmarkQueries(b *testing.B) {
 	p := newPress()
 	ix := fresh(b)

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Bounds of what is indexed of one document. Finding the terms of a new word takes ten microseconds.
+// Bounds of what is indexed of one document. Finding the terms of a new word takes ten
+// microseconds.
 const (
 	maxWords    = 1_000_000
 	maxDistinct = 100_000   // of them

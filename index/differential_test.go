@@ -36,7 +36,8 @@ func tongues() []tongue {
 		{"vi", strings.Fields("ma má mà mả mã mạ đường duong phố pho tiếng Việt viet nam bến cảng cang thuyền"), " "},
 		{"zh", strings.Fields("地图 地 图书馆 图 書館 东京 京 港口 灯 灯台 3年 2020"), ""},
 		{"ja", strings.Fields("東京都 京都 図書館 ランプ らんぷ 灯台 港 𠮷野家 の を に カフェ ABC"), ""},
-		{"fa", strings.Fields("می" + zwnj + "روم میروم می روم کتاب" + zwnj + "ها کتابها کتاب خانه خانه" + zwnj + "ها دریا چراغ"), " "},
+		{"fa", strings.Fields("می" + zwnj + "روم میروم می روم کتاب" + zwnj + "ها کتابها کتاب خانه خانه" + zwnj +
+			"ها دریا چراغ"), " "},
 		{"ar", strings.Fields("كتاب الكتاب كُتُب مدرسة المدرسة ه" + zwj + " بحر البحر مصباح والمصباح على"), " "},
 		{"ru", strings.Fields("книга книги книгу ёлка елка ёлки гавань гавани фонарь фонари огонь новый новая"), " "},
 		{"pl", strings.Fields("książka książki książek łódź łodzie łodzi port portu latarnia latarnie"), " "},

@@ -22,7 +22,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	log.SetOutput(io.Discard)                        // bleve logs "unable to load snapshot", as the program does not (main)
+	// bleve logs "unable to load snapshot", as the program does not (main)
+	log.SetOutput(io.Discard)
 	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // the library starts workers of its own when it is loaded
 }
 
@@ -94,13 +95,19 @@ func shelf() []Document {
 			Fetched: time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)}
 	}
 	docs := []Document{
-		doc("en", "en-GB", "Harbour report", "The fishermen's boats were running before the wind, and who knows what they caught. Naïve visitors took selfies near example.com's billboard."),
-		doc("de", "de", "Alte Häuser", "Die Straßen der Altstadt wurden gesperrt, weil die Dächer der Häuser nach dem Sturm geprüft werden mußten."),
-		doc("fr", "fr", "Le marché", "L’épicerie du quartier vend des fromages régionaux ; les élèves du lycée y achètent leurs goûters."),
+		doc("en", "en-GB", "Harbour report",
+			"The fishermen's boats were running before the wind, and who knows what they caught. Naïve visitors "+
+				"took selfies near example.com's billboard."),
+		doc("de", "de", "Alte Häuser",
+			"Die Straßen der Altstadt wurden gesperrt, weil die Dächer der Häuser nach dem Sturm geprüft werden "+
+				"mußten."),
+		doc("fr", "fr", "Le marché",
+			"L’épicerie du quartier vend des fromages régionaux ; les élèves du lycée y achètent leurs goûters."),
 		doc("ja", "ja", "図書館のお知らせ", "市立図書館は来月から開館時間を延長します。東京タワーまでバスで行けます。猫が窓辺で眠っている。"),
 		doc("zh", "zh-Hans", "博物馆", "市博物馆展出了一幅古老的地图。参观者可以免费进入，但是必须提前预约。"),
 		doc("ar", "ar", "ميناء المدينة", "وصلت السفينة الكبيرة إلى الميناء القديم، واستقبلها أهالي المدينة بالزهور."),
-		doc("ru", "ru", "Старая библиотека", "В городской библиотеке открылась выставка редких книг. Посетители рассматривали рукописи учёных."),
+		doc("ru", "ru", "Старая библиотека",
+			"В городской библиотеке открылась выставка редких книг. Посетители рассматривали рукописи учёных."),
 		doc("ko", "ko", "도서관", "시립 도서관에서 새로운 책을 빌릴 수 있습니다."),
 		doc("th", "th", "ห้องสมุด", "ห้องสมุดประชาชนเปิดทุกวันยกเว้นวันจันทร์"),
 		doc("none", "", "Codex", "quidam homines libros antiquos colligunt"),
@@ -120,8 +127,10 @@ func TestLanguages(t *testing.T) {
 		names []string
 	}{
 		// whole sentences, as they stand
-		{"The fishermen's boats were running before the wind, and who knows what they caught.", []string{"en", "en-bare"}},
-		{"Die Straßen der Altstadt wurden gesperrt, weil die Dächer der Häuser nach dem Sturm geprüft werden mußten.", []string{"de", "de-bare"}},
+		{"The fishermen's boats were running before the wind, and who knows what they caught.",
+			[]string{"en", "en-bare"}},
+		{"Die Straßen der Altstadt wurden gesperrt, weil die Dächer der Häuser nach dem Sturm geprüft werden mußten.",
+			[]string{"de", "de-bare"}},
 		{"L’épicerie du quartier vend des fromages régionaux", []string{"fr", "fr-bare"}},
 		{"市立図書館は来月から開館時間を延長します。", []string{"ja", "ja-bare"}},
 		{"市博物馆展出了一幅古老的地图。", []string{"zh", "zh-bare"}},
@@ -184,13 +193,16 @@ func TestRussianYo(t *testing.T) {
 
 func TestTurkishCapitals(t *testing.T) {
 	ix := fresh(t)
-	put(t, ix, Document{URL: at("capitals"), Text: "KIZLARIN IŞIKLARI, İZMİR'İN DİKENLERİ", Language: "tr", Positions: true},
+	put(t, ix, Document{URL: at("capitals"), Text: "KIZLARIN IŞIKLARI, İZMİR'İN DİKENLERİ", Language: "tr",
+		Positions: true},
 		Document{URL: at("small"), Text: "kızların ışıkları, izmir'in dikenleri", Language: "tr", Positions: true},
 		Document{URL: at("other"), Text: "kazların aşıkları", Language: "tr", Positions: true})
-	for _, query := range []string{"kızların", "KIZLARIN", "ışıkları", "IŞIKLARI", "kız", "KIZ", "İzmir", "izmir", "i\u0307zmir", "dikenleri", "DİKENLERİ", `"kızların ışıkları"`, `"KIZLARIN IŞIKLARI"`} {
+	for _, query := range []string{"kızların", "KIZLARIN", "ışıkları", "IŞIKLARI", "kız", "KIZ", "İzmir", "izmir",
+		"i\u0307zmir", "dikenleri", "DİKENLERİ", `"kızların ışıkları"`, `"KIZLARIN IŞIKLARI"`} {
 		expect(t, ix, query, "capitals", "small")
 	}
-	for _, words := range [][2]string{{"kızların", "KIZLARIN"}, {"ışıkları", "IŞIKLARI"}, {"izmir", "İZMİR"}, {"dikenleri", "DİKENLERİ"}} {
+	for _, words := range [][2]string{{"kızların", "KIZLARIN"}, {"ışıkları", "IŞIKLARI"}, {"izmir", "İZMİR"},
+		{"dikenleri", "DİKENLERİ"}} {
 		if !ix.Matcher(words[0], "tr")(words[1]) || !ix.Matcher(words[1], "tr")(words[0]) {
 			t.Errorf("%s and %s are two words", words[0], words[1])
 		}
@@ -198,7 +210,8 @@ func TestTurkishCapitals(t *testing.T) {
 }
 
 func TestAnalyserFor(t *testing.T) {
-	for tag, want := range map[string]string{"ckb-IQ": "ckb", "nn": "no", "pt_BR": "pt", "EN": "en", "ja": plain, "": plain} {
+	for tag, want := range map[string]string{"ckb-IQ": "ckb", "nn": "no", "pt_BR": "pt", "EN": "en", "ja": plain,
+		"": plain} {
 		if got := analyserFor(tag); got != want {
 			t.Errorf("%q: %s, want %s", tag, got, want)
 		}
@@ -236,8 +249,10 @@ func TestARunMatchesAsItStands(t *testing.T) {
 func TestPhrases(t *testing.T) {
 	ix := fresh(t)
 	put(t, ix,
-		Document{URL: at("hamlet"), Text: "To be, or not to be: that is the question.", Language: "en", Positions: true},
-		Document{URL: at("other"), Text: "The question is not whether to be that or to be this.", Language: "en", Positions: true},
+		Document{URL: at("hamlet"), Text: "To be, or not to be: that is the question.", Language: "en",
+			Positions: true},
+		Document{URL: at("other"), Text: "The question is not whether to be that or to be this.", Language: "en",
+			Positions: true},
 		Document{URL: at("bare"), Text: "To be, or not to be: that is the question.", Language: "en"},
 		Document{URL: at("hyphen"), Text: "A well-known wi-fi network", Language: "en", Positions: true},
 	)
@@ -261,8 +276,10 @@ func TestNarrowing(t *testing.T) {
 		return d
 	}
 	put(t, ix,
-		Document{URL: "http://www.news.example/a", Host: "www.news.example", Text: "lantern", Language: "en", Fetched: day("2026-01-31")},
-		Document{URL: "http://fakenews.example/b", Host: "fakenews.example", Text: "lantern", Language: "de", Fetched: day("2026-02-01")},
+		Document{URL: "http://www.news.example/a", Host: "www.news.example", Text: "lantern", Language: "en",
+			Fetched: day("2026-01-31")},
+		Document{URL: "http://fakenews.example/b", Host: "fakenews.example", Text: "lantern", Language: "de",
+			Fetched: day("2026-02-01")},
 		Document{URL: "http://127.0.0.1:8080/c", Text: "lantern", Language: "nb"},
 		Document{URL: "http://xn--mller-kva.example/d", Text: "lantern oil"},
 	)
@@ -295,8 +312,11 @@ func TestNarrowing(t *testing.T) {
 func TestTitlesComeFirst(t *testing.T) {
 	ix := fresh(t)
 	put(t, ix,
-		Document{URL: at("body"), Title: "Weather", Text: "The lighthouse was dark, and nobody at the lighthouse knew why.", Language: "en", Positions: true},
-		Document{URL: at("title"), Title: "The lighthouse", Text: "It stands on a rock and can be seen from the ferry when the weather is fine.", Language: "en", Positions: true},
+		Document{URL: at("body"), Title: "Weather",
+			Text: "The lighthouse was dark, and nobody at the lighthouse knew why.", Language: "en", Positions: true},
+		Document{URL: at("title"), Title: "The lighthouse",
+			Text: "It stands on a rock and can be seen from the ferry when the weather is fine.", Language: "en",
+			Positions: true},
 	)
 	if got := search(t, ix, "lighthouse"); len(got) != 2 || got[0] != at("title") {
 		t.Errorf("found %v", got)
@@ -312,7 +332,8 @@ func TestMalformedQueries(t *testing.T) {
 			t.Errorf("%.20q: %v", query, err)
 		}
 	}
-	for _, query := range []string{"12:30", "http://news.example/", "a:b", `5" pipe`, "C++", "- dash", "--x y", "foo_bar", "AND OR NOT", `a"b`} {
+	for _, query := range []string{"12:30", "http://news.example/", "a:b", `5" pipe`, "C++", "- dash", "--x y",
+		"foo_bar", "AND OR NOT", `a"b`} {
 		if _, err := urls(ix, query); err != nil {
 			t.Errorf("%q: %v", query, err)
 		}
@@ -416,7 +437,8 @@ func TestConcurrentUse(t *testing.T) {
 	for w := range 4 {
 		wg.Go(func() {
 			for i := range 5 {
-				d := Document{URL: at(fmt.Sprint(w, "-", i)), Text: "shared words of a writer", Language: []string{"en", "de", "fr", "ja"}[w], Positions: true}
+				d := Document{URL: at(fmt.Sprint(w, "-", i)), Text: "shared words of a writer",
+					Language: []string{"en", "de", "fr", "ja"}[w], Positions: true}
 				if err := ix.Put(d); err != nil {
 					t.Error(err)
 				}
@@ -496,7 +518,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Wherever a segment is damaged, the process goes on, and what is told is told once, and of which index.
+// Wherever a segment is damaged, the process goes on, and what is told is told once, and of which
+// index.
 func TestDamagedSegments(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	ix, err := Open(dir)
@@ -520,16 +543,19 @@ func TestDamagedSegments(t *testing.T) {
 	const parts = 20
 	var ranges [][2]int
 	for i := range parts {
-		ranges = append(ranges, [2]int{i * len(whole) / parts, min((i+1)*len(whole)/parts, len(whole)-60)}) // the end says that it is a segment
+		// the end says that it is a segment
+		ranges = append(ranges, [2]int{i * len(whole) / parts, min((i+1)*len(whole)/parts, len(whole)-60)})
 	}
-	for _, name := range []string{segment.IDField, "body/en/placed", hostField} { // the terms of a field, and where they begin
+	// the terms of a field, and where they begin
+	for _, name := range []string{segment.IDField, "body/en/placed", hostField} {
 		at, err := held.(segment.Readable).DictAddr(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		size, n := binary.Uvarint(whole[at:])
 		from, to := int(at)+n, int(at)+n+int(size)
-		ranges = append(ranges, [2]int{from, to}, [2]int{from + 16, to - 16}, [2]int{to - 8, to}, [2]int{to - 16, to - 8})
+		ranges = append(ranges, [2]int{from, to}, [2]int{from + 16, to - 16}, [2]int{to - 8, to},
+			[2]int{to - 16, to - 8})
 	}
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
@@ -561,7 +587,8 @@ func TestDamagedSegments(t *testing.T) {
 				told(err)
 				continue
 			}
-			for _, query := range []string{"boats", `"fishermen's boats were"`, "図書館", "lang:en", "site:news.example", "haus dach gesperrt", "after:2026"} {
+			for _, query := range []string{"boats", `"fishermen's boats were"`, "図書館", "lang:en", "site:news.example",
+				"haus dach gesperrt", "after:2026"} {
 				_, err := urls(ix, query)
 				told(err)
 			}
@@ -585,7 +612,8 @@ func TestDamagedSegments(t *testing.T) {
 func TestUnreadableDirectoryIsNotDamage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "x")
-	if _, err := Open(filepath.Join(file, "index")); err == nil || errors.Is(err, ErrCorrupt) || errors.Is(err, ErrLocked) {
+	if _, err := Open(filepath.Join(file, "index")); err == nil || errors.Is(err, ErrCorrupt) ||
+		errors.Is(err, ErrLocked) {
 		t.Errorf("below a file: %v", err)
 	}
 }
@@ -614,7 +642,8 @@ func TestNoTextIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, ix, Document{URL: at("a"), Title: "Quicksilver Xylophone", Text: "Bumblebees photograph Zanzibar quietly", Language: "en", Positions: true})
+	put(t, ix, Document{URL: at("a"), Title: "Quicksilver Xylophone", Text: "Bumblebees photograph Zanzibar quietly",
+		Language: "en", Positions: true})
 	ix.Close()
 	for _, secret := range []string{"Quicksilver", "Bumblebees", "photograph Zanzibar"} {
 		if where := holding(t, dir, secret); where != "" {
@@ -631,7 +660,8 @@ func TestCompactAndVerify(t *testing.T) {
 	}
 	defer ix.Close()
 	ctx := context.Background()
-	put(t, ix, Document{URL: at("erased"), Text: "zanzibarquux and other words", Positions: true}, Document{URL: at("kept"), Text: "other words", Positions: true})
+	put(t, ix, Document{URL: at("erased"), Text: "zanzibarquux and other words", Positions: true},
+		Document{URL: at("kept"), Text: "other words", Positions: true})
 	if err := ix.Verify(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,8 @@ func TestResults(t *testing.T) {
 			}
 			for i, doc := range want {
 				if got := r.pop(); got != (result{scores[doc], 0, doc}) {
-					t.Fatalf("%d results, %d levels: number %d is %v, want %d with %v", n, levels, i, got, doc, scores[doc])
+					t.Fatalf("%d results, %d levels: number %d is %v, want %d with %v", n, levels, i, got, doc,
+						scores[doc])
 				}
 			}
 			if len(r.heap) > 0 {

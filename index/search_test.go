@@ -27,7 +27,8 @@ func TestPhrasesAreAsWritten(t *testing.T) {
 		doc("another", "fr", "On parle d'épiceries du quartier, et d'épicerie du quartier"),
 		doc("none", "", "running boats without a language"),
 		Document{URL: at("bare"), Text: "The running boats", Language: "en"},
-		Document{URL: at("title"), Title: "Running boats", Headings: "A boat runs", Text: "A boat runs", Language: "en", Positions: true},
+		Document{URL: at("title"), Title: "Running boats", Headings: "A boat runs", Text: "A boat runs", Language: "en",
+			Positions: true},
 		doc("zh", "zh", "市博物馆展出了古老的地图"),
 		doc("mixed", "en", "In 3年 and 2020東京 they ran a boat"),
 	)
@@ -59,7 +60,8 @@ func TestPhrasesAreAsWritten(t *testing.T) {
 	}
 }
 
-// In dense scripts whatever stands side by side is found, and nothing else, in fields of any language.
+// In dense scripts whatever stands side by side is found, and nothing else, in fields of any
+// language.
 func TestSubstrings(t *testing.T) {
 	ix := fresh(t)
 	texts := map[string]string{
@@ -81,11 +83,13 @@ func TestSubstrings(t *testing.T) {
 	for name, text := range texts {
 		plainText[name] = norm.NFKC.String(text)
 	}
-	for _, query := range []string{"図書館", "図", "館は来", "来月か", "東京", "東", "地图", "图地", "图地图", "古老的地图", "𠮷", "𠮷野", "野家と𠮷", "𠮟る", "𠮷田", "が", "か", "ガラ",
+	for _, query := range []string{"図書館", "図", "館は来", "来月か", "東京", "東", "地图", "图地", "图地图", "古老的地图", "𠮷", "𠮷野", "野家と𠮷",
+		"𠮟る", "𠮷田", "が", "か", "ガラ",
 		"น้ำ", "도서", "서관에", "丁甲", "丁甲乙丙丁甲", "丁戊甲", "戊甲乙", "甲丙"} {
 		var want []string
 		for name, text := range plainText {
-			if strings.Contains(text, norm.NFKC.String(query)) && (query != "か" || name != "marks") { // there it has a mark
+			// there it has a mark
+			if strings.Contains(text, norm.NFKC.String(query)) && (query != "か" || name != "marks") {
 				want = append(want, name, name+"de")
 			}
 		}
@@ -99,10 +103,12 @@ func TestSubstrings(t *testing.T) {
 	expect(t, ix, "章3")
 }
 
-// A break of a phrase in dense script is found where the text has one, whichever, and not in place of a word or a character.
+// A break of a phrase in dense script is found where the text has one, whichever, and not in place
+// of a word or a character.
 func TestBreaks(t *testing.T) {
 	ix := fresh(t)
-	for name, text := range map[string]string{"space": "国立東京 大学の門", "wide": "東京　大学", "dot": "東京・大学", "comma": "東京、『大学』", "none": "東京大学", "character": "東京某大学",
+	for name, text := range map[string]string{"space": "国立東京 大学の門", "wide": "東京　大学", "dot": "東京・大学", "comma": "東京、『大学』",
+		"none": "東京大学", "character": "東京某大学",
 		"letter": "東京x大学", "word": "東京 x 大学", "parts": "東京\f大学", "two": "東京 某 大学", "line": "東京\n大学"} {
 		for _, language := range []string{"", "de", "pl", "fa"} {
 			put(t, ix, Document{URL: at(name + language), Text: "門 と " + text, Language: language, Positions: true})
@@ -116,7 +122,8 @@ func TestBreaks(t *testing.T) {
 		return out
 	}
 	broken := every("space", "wide", "dot", "comma", "line")
-	bare := []string{"space bare", "wide bare", "dot bare", "comma bare", "none bare", "character bare", "letter bare", "word bare", "parts bare", "two bare", "line bare"}
+	bare := []string{"space bare", "wide bare", "dot bare", "comma bare", "none bare", "character bare", "letter bare",
+		"word bare", "parts bare", "two bare", "line bare"}
 	for _, query := range []string{`"東京 大学"`, `"東京・大学"`, `"東京、大学"`} {
 		expect(t, ix, query, broken...)
 	}
@@ -129,13 +136,16 @@ func TestBreaks(t *testing.T) {
 	expect(t, ix, `"東京 x、大学"`, every("letter", "word")...)
 	expect(t, ix, `"東京 某 大学"`, every("two")...)
 	expect(t, ix, `大学 -"東京 大学"`, append(bare, every("none", "character", "letter", "word", "parts", "two")...)...)
-	expect(t, ix, `"、" 門 "…"`, append(bare, every("none", "character", "letter", "word", "parts", "two", "space", "wide", "dot", "comma", "line")...)...)
+	expect(t, ix, `"、" 門 "…"`, append(bare, every("none", "character", "letter", "word", "parts", "two", "space",
+		"wide", "dot", "comma", "line")...)...)
 }
 
-// Without positions nothing tells what stands side by side: such a document has all that is asked for, which counts less.
+// Without positions nothing tells what stands side by side: such a document has all that is asked
+// for, which counts less.
 func TestSubstringsWithoutPositions(t *testing.T) {
 	ix := fresh(t)
-	put(t, ix, Document{URL: at("a bare one"), Text: "東西の京"}, Document{URL: at("placed"), Text: "東京" + strings.Repeat("の都へ行く", 20), Positions: true}, Document{URL: at("other"), Text: "東"})
+	put(t, ix, Document{URL: at("a bare one"), Text: "東西の京"}, Document{URL: at("placed"), Text: "東京" +
+		strings.Repeat("の都へ行く", 20), Positions: true}, Document{URL: at("other"), Text: "東"})
 	ranked(t, ix, "東京", "placed", "a bare one")
 	expect(t, ix, `"東京"`, "placed")
 	expect(t, ix, `"東"`, "placed", "a bare one", "other")
@@ -177,8 +187,10 @@ func TestPhrasesOfAlternatingForms(t *testing.T) {
 	ix := fresh(t)
 	fill := strings.Repeat("un mot de plus ", 400)
 	put(t, ix,
-		Document{URL: at("fr"), Text: strings.Repeat("l’école d’écoles écoles ", 300) + fill + "une école fermée", Language: "fr", Positions: true},
-		Document{URL: at("en"), Text: strings.Repeat("boat boats boat ", 500) + "boats boats end", Language: "en", Positions: true},
+		Document{URL: at("fr"), Text: strings.Repeat("l’école d’écoles écoles ", 300) + fill + "une école fermée",
+			Language: "fr", Positions: true},
+		Document{URL: at("en"), Text: strings.Repeat("boat boats boat ", 500) + "boats boats end", Language: "en",
+			Positions: true},
 		Document{URL: at("next"), Text: "end boat", Language: "en", Positions: true},
 	)
 	for query, want := range map[string][]string{
@@ -199,7 +211,8 @@ func TestPhrasesOfAlternatingForms(t *testing.T) {
 
 func TestPhrasesEndWithTheirBlock(t *testing.T) {
 	ix := fresh(t)
-	put(t, ix, Document{URL: at("a"), Text: "the ferry\fleaves at noon", Headings: "Summer\nTimetable", Positions: true},
+	put(t, ix, Document{URL: at("a"), Text: "the ferry\fleaves at noon", Headings: "Summer\nTimetable",
+		Positions: true},
 		Document{URL: at("b"), Text: "the ferry leaves", Headings: "Summer timetable", Positions: true})
 	expect(t, ix, `"ferry leaves"`, "b")
 	expect(t, ix, `"summer timetable"`, "b")
@@ -214,7 +227,8 @@ func TestQuotationMarks(t *testing.T) {
 		Document{URL: at("other"), Text: "the whale is white", Positions: true},
 		Document{URL: at("zh"), Text: "古老的地图 和 地图古老", Positions: true},
 	)
-	for _, query := range []string{`"white whale"`, `“white whale”`, `„white whale“`, `«white whale»`, `»white whale«`, `‹white whale›`, `「white whale」`, `『white whale』`, `white -«whale is»`} {
+	for _, query := range []string{`"white whale"`, `“white whale”`, `„white whale“`, `«white whale»`, `»white whale«`,
+		`‹white whale›`, `「white whale」`, `『white whale』`, `white -«whale is»`} {
 		expect(t, ix, query, "in order")
 	}
 	expect(t, ix, `『古老的地图「和」』`, "zh")
@@ -227,14 +241,17 @@ func TestQuotationMarks(t *testing.T) {
 
 func TestTypes(t *testing.T) {
 	ix := fresh(t)
-	for name, media := range map[string]string{"html": "text/html", "xhtml": "application/xhtml+xml", "text": "text/plain; charset=utf-8", "markdown": "text/markdown",
-		"atom": "application/atom+xml", "pdf": "Application/PDF", "png": "image/png", "other": "application/x-tar", "unknown": ""} {
+	for name, media := range map[string]string{"html": "text/html", "xhtml": "application/xhtml+xml",
+		"text": "text/plain; charset=utf-8", "markdown": "text/markdown",
+		"atom": "application/atom+xml", "pdf": "Application/PDF", "png": "image/png", "other": "application/x-tar",
+		"unknown": ""} {
 		put(t, ix, Document{URL: at(name), Text: "lantern", Type: media})
 	}
 	expect(t, ix, "lantern type:html", "html", "xhtml")
 	expect(t, ix, "type:Text", "text")
 	expect(t, ix, "type:markdown", "markdown")
-	put(t, ix, Document{URL: at("rss"), Text: "buoy", Type: "text/xml", Feed: true}, Document{URL: at("xml"), Text: "buoy", Type: "application/xml; charset=utf-8"},
+	put(t, ix, Document{URL: at("rss"), Text: "buoy", Type: "text/xml", Feed: true},
+		Document{URL: at("xml"), Text: "buoy", Type: "application/xml; charset=utf-8"},
 		Document{URL: at("page"), Text: "buoy", Type: "text/html", Feed: true})
 	expect(t, ix, "type:feed", "atom", "rss")
 	expect(t, ix, "buoy type:text/xml", "rss")
@@ -266,7 +283,8 @@ func ranked(t *testing.T, ix *Index, query string, names ...string) {
 func TestRanking(t *testing.T) {
 	filler := strings.Repeat("other words stand here and there in it ", 20)
 	doc := func(name, title, headings, text string) Document {
-		return Document{URL: at(name), Title: title, Headings: headings, Text: headings + " " + text + " " + filler, Language: "en", Positions: true}
+		return Document{URL: at(name), Title: title, Headings: headings, Text: headings + " " + text + " " + filler,
+			Language: "en", Positions: true}
 	}
 	t.Run("titles, then headings", func(t *testing.T) {
 		ix := fresh(t)
@@ -280,9 +298,11 @@ func TestRanking(t *testing.T) {
 	t.Run("words together", func(t *testing.T) {
 		ix := fresh(t)
 		put(t, ix,
-			doc("apart", "One", "", "a copper thing was there, and after many more words that say nothing of it a kettle"),
+			doc("apart", "One", "",
+				"a copper thing was there, and after many more words that say nothing of it a kettle"),
 			doc("near", "Two", "", "a copper and a kettle, and after it many more words that say nothing of it, thing"),
-			doc("side by side", "Three", "", "a copper kettle, and after it many more words that say nothing of it and a thing"),
+			doc("side by side", "Three", "",
+				"a copper kettle, and after it many more words that say nothing of it and a thing"),
 		)
 		ranked(t, ix, "copper kettle", "side by side", "near", "apart")
 	})
@@ -295,7 +315,8 @@ func TestRanking(t *testing.T) {
 				if group == 2 && i == 299 {
 					text = "and then a copper kettle"
 				}
-				docs = append(docs, Document{URL: at(fmt.Sprintf("%d-%03d", 2-group, i)), Text: text, Language: "en", Positions: true})
+				docs = append(docs, Document{URL: at(fmt.Sprintf("%d-%03d", 2-group, i)), Text: text, Language: "en",
+					Positions: true})
 			}
 			put(t, ix, docs...)
 		}
@@ -321,7 +342,8 @@ func TestRanking(t *testing.T) {
 	})
 	t.Run("rare words", func(t *testing.T) {
 		ix := fresh(t)
-		put(t, ix, doc("common", "", "", "harbour harbour harbour zeppelin"), doc("rare", "", "", "harbour zeppelin zeppelin zeppelin"))
+		put(t, ix, doc("common", "", "", "harbour harbour harbour zeppelin"),
+			doc("rare", "", "", "harbour zeppelin zeppelin zeppelin"))
 		for i := range 9 {
 			put(t, ix, doc(fmt.Sprint(i), "", "", "harbour"))
 		}
@@ -336,7 +358,8 @@ func TestHitsStayGood(t *testing.T) {
 	ix := fresh(t)
 	var docs []Document
 	for i := range 3000 {
-		docs = append(docs, Document{URL: at(fmt.Sprintf("%04d", i)), Text: strings.Repeat("word ", 1+i%7), Positions: true})
+		docs = append(docs, Document{URL: at(fmt.Sprintf("%04d", i)), Text: strings.Repeat("word ", 1+i%7),
+			Positions: true})
 	}
 	put(t, ix, docs...)
 	seen := map[string]bool{}
@@ -375,7 +398,8 @@ func TestSearchModel(t *testing.T) {
 	for round := range 12 {
 		var docs []Document
 		for range 1 + random.IntN(20) {
-			d := Document{URL: at(fmt.Sprint(random.IntN(60))), Text: strings.Join(some(random.IntN(9)), " "), Title: strings.Join(some(random.IntN(3)), " "), Positions: true}
+			d := Document{URL: at(fmt.Sprint(random.IntN(60))), Text: strings.Join(some(random.IntN(9)), " "),
+				Title: strings.Join(some(random.IntN(3)), " "), Positions: true}
 			docs = append(docs, d)
 			held[d.URL] = d
 		}
@@ -411,7 +435,8 @@ func TestSearchModel(t *testing.T) {
 	}
 }
 
-// stands tells whether words stand side by side in title or text. A run of dense script may begin and end within one of the text.
+// stands tells whether words stand side by side in title or text. A run of dense script may begin
+// and end within one of the text.
 func stands(d Document, words string) bool {
 	edge := func(s string) string {
 		if first, _ := utf8.DecodeRuneInString(s); dense(first) {

@@ -131,7 +131,8 @@ func TestAStemmerThatPanicsStopsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hurt := &analyser{chain: &analysis.DefaultAnalyzer{Tokenizer: tokenizer{}, TokenFilters: []analysis.TokenFilter{broken{}}}, plain: all[plain]}
+	hurt := &analyser{chain: &analysis.DefaultAnalyzer{Tokenizer: tokenizer{},
+		TokenFilters: []analysis.TokenFilter{broken{}}}, plain: all[plain]}
 	if got := queried(hurt, "two words"); got != "two@1 words@2" {
 		t.Error(got)
 	}
@@ -167,7 +168,8 @@ func FuzzAnalyse(f *testing.F) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, q := range []string{`one "two three" -four`, "site:news.example lang:de", `“a” -"b c`, "before:2026", "-", `"`, "第3章 東京"} {
+	for _, q := range []string{`one "two three" -four`, "site:news.example lang:de", `“a” -"b c`, "before:2026", "-",
+		`"`, "第3章 東京"} {
 		f.Add(q)
 	}
 	all, err := analysers()

@@ -29,19 +29,29 @@ func TestBlocks(t *testing.T) {
 		{"a line break is of its block", "<p>a<br>b", "|a b"},
 		{"two line breaks", "<p>a<br> <br>b<br><img src=x><br>c<br>d", "|a\n|b\n|c d"},
 		{"buttons", "<p>a<button>b</button>c", "|a b c"},
-		{"navigation", "<nav><ul><li>a<li>b</ul></nav><div role=' Navigation '><p>c</div>d", "aside|a\naside|b\naside|c\n|d"},
-		{"other landmarks", "<div role=banner>a</div><div role=contentinfo>b</div><div role=complementary>c</div><div role=main>d</div>",
+		{"navigation", "<nav><ul><li>a<li>b</ul></nav><div role=' Navigation '><p>c</div>d",
 			"aside|a\naside|b\naside|c\n|d"},
-		{"names that are customary", "<div class='x NavHeader'>a</div><table id=toc><td>b</table><ul class=breadcrumbs><li>c</ul><div class=has-sidebar>d</div><p class=footer>e",
+		{"other landmarks", "<div role=banner>a</div><div role=contentinfo>b</div><div " +
+			"role=complementary>c</div><div role=main>d</div>",
+			"aside|a\naside|b\naside|c\n|d"},
+		{"names that are customary",
+			"<div class='x NavHeader'>a</div><table id=toc><td>b</table><ul class=breadcrumbs><li>c</ul><div " +
+				"class=has-sidebar>d</div><p class=footer>e",
 			"aside|a\naside|b\naside|c\n|d\n|e"},
-		{"names that DocBook gives to navigation", "<ul class='docnav top'><li>a</ul><div id=banner>b</div><ol class=menu><li>c</ol><p>d", "aside|a\naside|b\naside|c\n|d"},
-		{"links alone", "<p id=title><a href=/>Site</a> <a href=/b>Book</a><dl><dt>1.2. <a href=/c>Aliases</a></dl><p>Read <a href=/d>more</a> of it<p><a name=e>f</a>",
+		{"names that DocBook gives to navigation",
+			"<ul class='docnav top'><li>a</ul><div id=banner>b</div><ol class=menu><li>c</ol><p>d",
+			"aside|a\naside|b\naside|c\n|d"},
+		{"links alone", "<p id=title><a href=/>Site</a> <a href=/b>Book</a><dl><dt>1.2. <a " +
+			"href=/c>Aliases</a></dl><p>Read <a href=/d>more</a> of it<p><a name=e>f</a>",
 			"aside|Site Book\naside|1.2. Aliases\n|Read more of it\n|f"},
 		{"asides within asides", "<aside>a<nav>b</nav>c</aside>d", "aside|a\naside|b\naside|c\n|d"},
-		{"header and footer of the site", "<header>a</header><main><header>b</header>c<footer>d</footer></main><footer>e</footer>",
+		{"header and footer of the site",
+			"<header>a</header><main><header>b</header>c<footer>d</footer></main><footer>e</footer>",
 			"aside|a\n|b\n|c\n|d\naside|e"},
-		{"header of an article", "<div><article><div><header>a</header></div></article><header>b</header></div>", "|a\naside|b"},
-		{"headings of asides", "<header><h1>a</h1><h2>b</h2></header><nav><h2>c</h2></nav>", "heading|a\naside|b\naside|c"},
+		{"header of an article", "<div><article><div><header>a</header></div></article><header>b</header></div>",
+			"|a\naside|b"},
+		{"headings of asides", "<header><h1>a</h1><h2>b</h2></header><nav><h2>c</h2></nav>",
+			"heading|a\naside|b\naside|c"},
 		{"hidden blocks", "a<div hidden>x</div>b<nav hidden>y</nav>c", "|abc"},
 		{"an aside left out", "<nav data-nosnippet>a</nav>b", "|b"},
 	} {
@@ -57,7 +67,8 @@ func TestBlocks(t *testing.T) {
 }
 
 func TestBlocksUnderMarks(t *testing.T) {
-	const body = "<nav class=the-acap:disallow-index><p>x</nav><h2 class=the-acap:disallow-index>y</h2><p>a<b class=the-acap:disallow-index>z</b>b"
+	const body = "<nav class=the-acap:disallow-index><p>x</nav><h2 class=the-acap:disallow-index>y</h2><p>a<b " +
+		"class=the-acap:disallow-index>z</b>b"
 	if got := told(htmlPage(body).Blocks(without("index", true))); got != "|ab" {
 		t.Errorf("%q", got)
 	}
@@ -69,7 +80,8 @@ func TestBlocksUnderMarks(t *testing.T) {
 	}
 }
 
-// apart says what is wrong with blocks: they are in order and apart, begin and end with a word, and leave out nothing but the title.
+// apart says what is wrong with blocks: they are in order and apart, begin and end with a word, and
+// leave out nothing but the title.
 func apart(p *Page, c Cut) error {
 	text, blocks := p.Blocks(c)
 	if text != p.Text(c) {
@@ -118,12 +130,14 @@ func TestPlainText(t *testing.T) {
 	const address = "http://www.example.org/notes/Tide%20table.txt"
 	long := strings.Repeat("tide ", 21)
 	for _, c := range []struct{ name, body, title, want string }{
-		{"a short first line", "\r\n Notes of the pilot\r\n\r\none\r\ntwo\r\n\r\nthree", "Notes of the pilot", "|Notes of the pilot\n|one two\n|three"},
+		{"a short first line", "\r\n Notes of the pilot\r\n\r\none\r\ntwo\r\n\r\nthree", "Notes of the pilot",
+			"|Notes of the pilot\n|one two\n|three"},
 		{"a long first line", long + "\nhigh\n", "Tide table.txt", "|" + long + "high"},
 		{"a list", "潮\n時", "潮", "|潮 時"},
 		{"nothing", " \n", "", ""},
 	} {
-		p := New([]Hop{{URL: address, Header: map[string][]string{"Content-Type": {"text/plain"}}, Body: []byte(c.body)}})
+		p := New([]Hop{{URL: address, Header: map[string][]string{"Content-Type": {"text/plain"}},
+			Body: []byte(c.body)}})
 		if got := p.Title(Cut{}); got != c.title {
 			t.Errorf("%s: title %q", c.name, got)
 		}

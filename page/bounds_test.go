@@ -22,11 +22,13 @@ func TestCuts(t *testing.T) {
 		"ordinary":        {newspaper(), ""},
 		"many tags":       {strings.Repeat("<i>x</i>", maxTags/2+10), "tags are read"},
 		"many attributes": {strings.Repeat("<p a b c d e f g h>x", maxAttrs/8+10), "attributes are read"},
-		"long source":     {strings.Repeat("<p>"+strings.Repeat("x", 1000), maxSource/1003+10), "MiB are read as markup"},
-		"long title":      {"<title>" + strings.Repeat("Title ", maxTitle/6+10) + "</title>x", "KiB of its title"},
-		"long text":       {strings.Repeat("<p>"+strings.Repeat("a word ", 1000), maxText/7000+10), "MiB of its text"},
-		"many blocks":     {strings.Repeat("x<br><br>", maxBlocks/2) + strings.Repeat("<p>x", maxTags-maxBlocks-10), ""},
-		"many links":      {links.String(), "links are followed"},
+		"long source": {strings.Repeat("<p>"+strings.Repeat("x", 1000), maxSource/1003+10),
+			"MiB are read as markup"},
+		"long title": {"<title>" + strings.Repeat("Title ", maxTitle/6+10) + "</title>x", "KiB of its title"},
+		"long text":  {strings.Repeat("<p>"+strings.Repeat("a word ", 1000), maxText/7000+10), "MiB of its text"},
+		"many blocks": {strings.Repeat("x<br><br>", maxBlocks/2) + strings.Repeat("<p>x", maxTags-maxBlocks-10),
+			""},
+		"many links": {links.String(), "links are followed"},
 	} {
 		p := htmlPage(c.body)
 		p.Blocks(Cut{})
@@ -57,13 +59,15 @@ func TestCutPageStillSpeaks(t *testing.T) {
 func TestUnread(t *testing.T) {
 	many := strings.Repeat("a ", maxTagAttr+1)
 	for name, body := range map[string]string{
-		"attributes":         "<p " + many + strings.Repeat("b ", maxAttrs) + ">x",
-		"quoted":             "<p a='>' " + strings.Repeat("c='>'", maxAttrs) + ">x",
-		"behind what is cut": strings.Repeat("<i>x</i>", maxTags/2+10) + "<p class=acap:x><p " + strings.Repeat("b ", longTag*4) + ">x",
-		"META tags":          strings.Repeat("<meta name=robots content=all>", maxSaid+1),
-		"class statements":   strings.Repeat("<p class=the-acap:allow-index>", maxSaid+1),
-		"lost statements":    strings.Repeat("<object>", 600) + strings.Repeat("<p class=the-acap:allow-index>", maxSaid+1),
-		"long statements":    "<meta name=robots content='" + strings.Repeat("all, ", maxSaidBytes/5+1) + "'>",
+		"attributes": "<p " + many + strings.Repeat("b ", maxAttrs) + ">x",
+		"quoted":     "<p a='>' " + strings.Repeat("c='>'", maxAttrs) + ">x",
+		"behind what is cut": strings.Repeat("<i>x</i>", maxTags/2+10) + "<p class=acap:x><p " +
+			strings.Repeat("b ", longTag*4) + ">x",
+		"META tags":        strings.Repeat("<meta name=robots content=all>", maxSaid+1),
+		"class statements": strings.Repeat("<p class=the-acap:allow-index>", maxSaid+1),
+		"lost statements": strings.Repeat("<object>", 600) + strings.Repeat("<p class=the-acap:allow-index>",
+			maxSaid+1),
+		"long statements": "<meta name=robots content='" + strings.Repeat("all, ", maxSaidBytes/5+1) + "'>",
 	} {
 		p := htmlPage(body)
 		own := p.Own()
@@ -91,8 +95,10 @@ func TestUnread(t *testing.T) {
 // However a page is made, its tree stays within what Weight counts.
 func TestTreeStaysWithinWeight(t *testing.T) {
 	for name, part := range map[string]string{
-		"tags": "<a>", "texts": "<i>x</i>", "formatting": "<b a=1><p>x", "tables": "<table><td>", "nested": "<div>", "fixed": "<object>",
-		"attributes": "<p a b c d e f=1 g h>", "comments": "<!---->", "noscript": "<noscript><p>x</noscript>", "options": "<select><option>",
+		"tags": "<a>", "texts": "<i>x</i>", "formatting": "<b a=1><p>x", "tables": "<table><td>", "nested": "<div>",
+		"fixed":      "<object>",
+		"attributes": "<p a b c d e f=1 g h>", "comments": "<!---->", "noscript": "<noscript><p>x</noscript>",
+		"options": "<select><option>",
 	} {
 		p := htmlPage(formattingTags(500) + strings.Repeat(part, 4<<20/len(part)))
 		nodes, attrs := 0, 0
@@ -101,7 +107,8 @@ func TestTreeStaysWithinWeight(t *testing.T) {
 			return true
 		}, func(*html.Node) {})
 		weight, _ := p.Weight()
-		if most := 3*maxTags + moreNodes + 10; nodes > most || attrs > 2*maxAttrs || int64(nodes*120+attrs*50) > 2*weight+moreNodes*170 {
+		if most := 3*maxTags + moreNodes + 10; nodes > most || attrs > 2*maxAttrs ||
+			int64(nodes*120+attrs*50) > 2*weight+moreNodes*170 {
 			t.Errorf("%s: %d nodes and %d attributes of a page that weighs %d", name, nodes, attrs, weight)
 		}
 	}

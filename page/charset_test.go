@@ -26,10 +26,14 @@ func TestCharset(t *testing.T) {
 		{"mark before header", "text/html; charset=windows-1252", "\xef\xbb\xbf<p>Ærø", "Ærø"},
 		{"utf-16 by mark", "text/html", "\xff\xfe" + encoded(t, "utf-16le", "<p>Ærø"), "Ærø"},
 		{"header", "text/html; Charset = 'iso-8859-1'", "<meta charset=utf-8><p>\xc6r\xf8", "Ærø"},
-		{"unknown header, meta", "text/html; charset=none-such", "<meta charset='windows-1251'><p>" + encoded(t, "windows-1251", "паром"), "паром"},
-		{"meta content-type", "text/html", `<META http-equiv=Content-Type content="text/html; charset=Shift_JIS"><p>` + encoded(t, "shift_jis", "港"), "港"},
-		{"xml declaration", "application/xhtml+xml", `<?xml version="1.0" encoding="iso-8859-2"?><p>` + encoded(t, "iso-8859-2", "Łódź") + "</p>", "Łódź"},
-		{"undeclared, late utf-8", "text/html", "<p>" + strings.Repeat("a", 5000) + "ø", strings.Repeat("a", 5000) + "ø"},
+		{"unknown header, meta", "text/html; charset=none-such", "<meta charset='windows-1251'><p>" +
+			encoded(t, "windows-1251", "паром"), "паром"},
+		{"meta content-type", "text/html", `<META http-equiv=Content-Type content="text/html; charset=Shift_JIS"><p>` +
+			encoded(t, "shift_jis", "港"), "港"},
+		{"xml declaration", "application/xhtml+xml", `<?xml version="1.0" encoding="iso-8859-2"?><p>` +
+			encoded(t, "iso-8859-2", "Łódź") + "</p>", "Łódź"},
+		{"undeclared, late utf-8", "text/html", "<p>" + strings.Repeat("a", 5000) + "ø", strings.Repeat("a", 5000) +
+			"ø"},
 		{"undeclared windows-1251", "text/html", encoded(t, "windows-1251", russian), strings.TrimSpace(russian[3:])},
 		{"undeclared euc-jp", "text/html", encoded(t, "euc-jp", japanese), japanese[3:]},
 		{"plain text, latin", "text/plain; charset=latin1", "\xc6r\xf8", "Ærø"},

@@ -29,29 +29,38 @@ func TestCopyCut(t *testing.T) {
 		page       bool
 		want       string // "": nothing
 	}{
-		{"bytes around stay", "<Div >a\r\n<div  " + no + ">b<div>c</div>d</DIV >e<!--x-->", true, "<Div >a\r\n<div></div>e<!--x-->"},
+		{"bytes around stay", "<Div >a\r\n<div  " + no + ">b<div>c</div>d</DIV >e<!--x-->", true,
+			"<Div >a\r\n<div></div>e<!--x-->"},
 		{"a blank in what is cut (X89)", "<p>alpha<b " + no + "> secret </b>beta", true, "<p>alpha beta"},
 		{"words that the page joined (X89)", "<p>al<b " + no + ">secret</b>pha", true, "<p>alpha"},
 		{"a blank beside the cut (X89)", "<p>alpha <b " + no + "> secret </b>beta", true, "<p>alpha beta"},
 		{"blanks in two cuts (X89)", "<p>a<b " + no + ">b c</b><b " + no + ">d e</b>f", true, "<p>a f"},
-		{"a block within an inline element (X89)", "<div>a<span " + no + "><p>b</p></span>c</div>", true, "<div>a<div></div>c</div>"},
-		{"a block around which nothing stands (X89)", "<div>a<span><p " + no + ">b</p></span>c</div>", true, "<div>a<span><div></div></span>c</div>"},
+		{"a block within an inline element (X89)", "<div>a<span " + no + "><p>b</p></span>c</div>", true,
+			"<div>a<div></div>c</div>"},
+		{"a block around which nothing stands (X89)", "<div>a<span><p " + no + ">b</p></span>c</div>", true,
+			"<div>a<span><div></div></span>c</div>"},
 		{"a block between blocks (X89)", "<p>a</p>\n<p " + no + ">b c</p>\n<p>d", true, "<p>a</p>\n\n<p>d"},
 		{"a line break (X89)", "<p>a<br " + no + ">b", true, "<p>a<br>b"},
-		{"in SVG (X89)", "<svg><text>a<tspan " + no + "> b </tspan>c</text></svg>", true, "<svg><text>a c</text></svg>"},
+		{"in SVG (X89)", "<svg><text>a<tspan " + no + "> b </tspan>c</text></svg>", true,
+			"<svg><text>a c</text></svg>"},
 		{"a script in what is cut is not seen (X89)", "<p>a<b " + no + "><script> 1 </script></b>b", true, "<p>ab"},
-		{"end implied by what is cut", "<p>a<div " + no + ">b</div>c", true, "<html><head></head><body><p>a</p>c</body></html>"},
+		{"end implied by what is cut", "<p>a<div " + no + ">b</div>c", true,
+			"<html><head></head><body><p>a</p>c</body></html>"},
 		{"inline", "<p>a <b " + no + ">b</b> <I>c</I>", true, "<p>a  <I>c</I>"},
 		{"void element", "<p>a<IMG " + no + " src=x>b", true, "<p>ab"},
 		{"two", "<p>a<b " + no + ">b</b>c<b " + no + ">d</b>e", true, "<p>ace"},
 		{"nested", "<p>a<b " + no + ">b<i " + no + ">c</i></b>d", true, "<p>ad"},
-		{"end tag implied", "<ul><li " + no + ">a<li>b</ul>", true, "<html><head></head><body><ul><li>b</li></ul></body></html>"},
-		{"scope by the parser's tree (N29)", "<p " + no + ">a<div>b</div></p>", true, "<html><head></head><body><div>b</div><p></p></body></html>"},
+		{"end tag implied", "<ul><li " + no + ">a<li>b</ul>", true,
+			"<html><head></head><body><ul><li>b</li></ul></body></html>"},
+		{"scope by the parser's tree (N29)", "<p " + no + ">a<div>b</div></p>", true,
+			"<html><head></head><body><div>b</div><p></p></body></html>"},
 		{"in noscript", "<p>a<noscript><i " + no + ">b</i>c &amp; d</noscript>", true,
 			"<html><head></head><body><p>a<noscript>c &amp; d</noscript></p></body></html>"},
 		{"body", "<title>a</title><body " + no + " id=x>b", true,
 			`<html><head><title>a</title></head><body class="the-acap:disallow-preserve"></body></html>`},
-		{"permitted element of a prohibited page", "<title>a</title><meta charset=utf-8><div id=x title=b>c<p class='the-acap:allow-preserve'>d</p></div><!--e-->", false,
+		{"permitted element of a prohibited page",
+			"<title>a</title><meta charset=utf-8><div id=x title=b>c<p " +
+				"class='the-acap:allow-preserve'>d</p></div><!--e-->", false,
 			`<html><head><meta charset="utf-8"/></head><body><div><p class="the-acap:allow-preserve">d</p></div></body></html>`},
 		{"prohibited page", "a<p " + no + ">b", false, ""},
 		{"without an element", "<table><tr><td>a</table><tr " + no + ">b", true, ""},
@@ -73,7 +82,8 @@ func TestCopyKeepsEncoding(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	utf16 := func(s string) string { return "\xfe\xff" + encoded(t, "utf-16be", s) }
-	got, _ = fetched("text/html", utf16("<p>ø<b class=the-acap:disallow-preserve>x</b>")).Copy(without("preserve", true))
+	got, _ = fetched("text/html", utf16("<p>ø<b class=the-acap:disallow-preserve>x</b>")).Copy(without("preserve",
+		true))
 	if want := utf16("<p>ø"); string(got) != want {
 		t.Errorf("got %q", got)
 	}
@@ -128,7 +138,8 @@ func TestCopySnippetCut(t *testing.T) {
 	if got, cut := p.Copy(Cut{}); cut || string(got) != "<p>a<b data-nosnippet>b</b>c" {
 		t.Errorf("got %q", got)
 	}
-	if got, cut := p.Copy(Cut{Snippet: true}); !cut || strings.Contains(string(got), "b</b>") || !strings.Contains(string(got), "ac") {
+	if got, cut := p.Copy(Cut{Snippet: true}); !cut || strings.Contains(string(got), "b</b>") ||
+		!strings.Contains(string(got), "ac") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -136,7 +147,8 @@ func TestCopySnippetCut(t *testing.T) {
 // Of tag soup too, a copy holds every word that may be kept and none that may not.
 func TestCopyOfTagSoup(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	names := []string{"p", "b", "i", "a", "div", "li", "ul", "table", "tr", "td", "svg", "title", "noscript", "pre", "form", "select",
+	names := []string{"p", "b", "i", "a", "div", "li", "ul", "table", "tr", "td", "svg", "title", "noscript", "pre",
+		"form", "select",
 		"option", "template", "button", "object", "math", "mi", "desc"}
 	for range 3000 {
 		var b strings.Builder
@@ -168,8 +180,10 @@ func TestCopyOfTagSoup(t *testing.T) {
 					if !strings.HasPrefix(word, "word") {
 						continue // a tag, read as text
 					}
-					if held, may := strings.Contains(string(got), word), s.at(n); held && !may || may && !held && got != nil {
-						t.Errorf("%s (page %v)\nheld %v, may be kept %v: %s\ncopy %s", b.String(), page, held, may, word, got)
+					if held, may := strings.Contains(string(got), word), s.at(n); held && !may || may && !held &&
+						got != nil {
+						t.Errorf("%s (page %v)\nheld %v, may be kept %v: %s\ncopy %s", b.String(), page, held, may,
+							word, got)
 					}
 				}
 				return true

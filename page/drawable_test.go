@@ -14,9 +14,11 @@ func TestDrawable(t *testing.T) {
 		{"within noscript", `<noscript><iframe srcdoc="<p>a"></iframe></noscript>`, false, false},
 		{"within a shadow", `<p><template shadowrootmode=open><iframe srcdoc></iframe></template>`, false, false},
 		{"words about it", `<p>srcdoc <code>&lt;iframe srcdoc></code>`, true, true},
-		{"noscript", "<head><noscript><link rel=stylesheet href=/plain.css></noscript></head><p " + no + ">a<noscript>words &amp; <b>b</b><img src=/i.png></noscript>c", true, true},
+		{"noscript", "<head><noscript><link rel=stylesheet href=/plain.css></noscript></head><p " + no +
+			">a<noscript>words &amp; <b>b</b><img src=/i.png></noscript>c", true, true},
 		{"noscript with marks", "<p>a<noscript>x <b " + no + ">b &lt;</b></noscript>c", true, true},
-		{"noscript that begins an element", "<p>a<noscript><div " + no + "></noscript>b<noscript></div></noscript>c", false, false},
+		{"noscript that begins an element", "<p>a<noscript><div " + no + "></noscript>b<noscript></div></noscript>c",
+			false, false},
 		{"noscript that ends one", "<div " + no + ">a<noscript></div></noscript>b</div>", false, false},
 		{"noscript that ends the head", "<head><noscript><p>a</noscript></head><body " + no + ">b", false, false},
 		{"the same without marks", "<div>a<noscript></div></noscript>b</div>", true, true},
@@ -26,7 +28,8 @@ func TestDrawable(t *testing.T) {
 			t.Errorf("%s: %v, %v", c.name, whole, part)
 		}
 	}
-	p := fetched("application/xhtml+xml", `<html xmlns="http://www.w3.org/1999/xhtml"><body><p `+no+`>a</p></body></html>`)
+	p := fetched("application/xhtml+xml", `<html xmlns="http://www.w3.org/1999/xhtml"><body><p `+no+
+		`>a</p></body></html>`)
 	if !p.Drawable(true) || p.Drawable(false) {
 		t.Errorf("XHTML: %v, %v", p.Drawable(true), p.Drawable(false))
 	}

@@ -12,10 +12,12 @@ func TestExtract(t *testing.T) {
 		{"id:Lead", "", false}, // X21
 		{"id:nope", "", false}, // I01
 		{"idlist:nope,lead", "After three years of dredging, the first ferry left. Crowds cheered.", true},
-		{"class:abstract", "After three years of dredging, the first ferry left. Crowds cheered. Outer words inner words", true},
+		{"class:abstract", "After three years of dredging, the first ferry left. Crowds cheered. Outer words inner " +
+			"words", true},
 		{"class:Abstract", "", false},      // I05
 		{"class:abstract lead", "", false}, // a token, not the whole value (I05)
-		{"classlist:note,lead", "After three years of dredging, the first ferry left. Crowds cheered. Ferries cost twelve crowns.", true},
+		{"classlist:note,lead",
+			"After three years of dredging, the first ferry left. Crowds cheered. Ferries cost twelve crowns.", true},
 		{"meta:LICENCE", "Free for harbours", true},
 		{"meta:robots", "ACAP disallow-preserve noindex ACAP disallow-follow ACAP allow-index", true},
 		{"meta:author", "", false},

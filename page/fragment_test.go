@@ -20,7 +20,8 @@ func TestFragmentMarks(t *testing.T) { // PILOT 1.3.1
 		{"elements", list + "\n<p id=a>x\n <p id=c>y<p id=b>z", []string{"#a 2:1 1", "#b 3:11 2"}},
 		{"letter case", list + "\n<p id=A>x", nil},
 		{"for any crawler", strings.Replace(list, "robots", "otherbot", 1) + "\n<p id=a>x", []string{"#a 2:1 1"}},
-		{"beside a class", list + "\n<p class=acap:allow-follow>w<p id=a class=acap:disallow-index>x", []string{"acap:allow-follow 2:10 1", "acap:disallow-index 2:43 2", "#a 2:29 2"}},
+		{"beside a class", list + "\n<p class=acap:allow-follow>w<p id=a class=acap:disallow-index>x",
+			[]string{"acap:allow-follow 2:10 1", "acap:disallow-index 2:43 2", "#a 2:29 2"}},
 		{"the whole page", list + "\n<body id=a><p id=b>x", []string{"#a 2:1 1", "#b 2:12 2"}},
 		{"the root", "<html id=a>" + list + "\n<p>x", []string{"#a 1:1 1 head"}},
 		{"twice", list + "\n<p id=a>x<p id=a>y", []string{"#a 2:1 1", "#a 2:10 2"}},
@@ -31,7 +32,8 @@ func TestFragmentMarks(t *testing.T) { // PILOT 1.3.1
 	} {
 		var got []string
 		for _, m := range htmlPage(c.body).Own().Marks {
-			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %d:%d %d %s", m.Token, m.Line, m.Column, m.Element, m.Place)))
+			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %d:%d %d %s", m.Token, m.Line, m.Column, m.Element,
+				m.Place)))
 		}
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %q", c.name, got)
@@ -66,8 +68,10 @@ func TestDefinitionTags(t *testing.T) { // PILOT 1.3.4
 		body, want string
 		column     int
 	}{
-		{`<META name="ACAP-qualified-usage" value="q index time-limit=1-days">`, "ACAP-qualified-usage=q index time-limit=1-days", 42},
-		{`<meta name=acap-composite-usage content="ACAP c index follow">`, "acap-composite-usage=ACAP c index follow", 42},
+		{`<META name="ACAP-qualified-usage" value="q index time-limit=1-days">`,
+			"ACAP-qualified-usage=q index time-limit=1-days", 42},
+		{`<meta name=acap-composite-usage content="ACAP c index follow">`, "acap-composite-usage=ACAP c index follow",
+			42},
 		{`<meta name=ACAP-qualified-usage content="one" value="two">`, "ACAP-qualified-usage=one", 42},
 		{`<meta name=”ACAP-qualified-usage” value="q index">`, "ACAP-qualified-usage=q index", 42},
 		{`<meta name=robots value=noindex>`, "", 0},

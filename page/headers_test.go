@@ -9,7 +9,8 @@ import (
 
 // withHeader is an HTML page with one more header, given as in HTTP.
 func withHeader(body string, lines ...string) *Page {
-	h := Hop{URL: address, Status: 200, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}, Body: []byte(body)}
+	h := Hop{URL: address, Status: 200, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
+		Body: []byte(body)}
 	for _, line := range lines {
 		name, value, _ := strings.Cut(line, ": ")
 		h.Header.Add(name, value)
@@ -59,18 +60,20 @@ func TestRefresh(t *testing.T) {
 func TestParseLinkHeader(t *testing.T) {
 	for in, want := range map[string][]headerLink{
 		`</2>; rel=next`: {{ref: "/2", rel: "next"}},
-		`</2>;rel="next last"; title="a, b; c \" d", < /1 > ; Rel = prev`: {{ref: "/2", rel: "next last"}, {ref: " /1 ", rel: "prev"}},
-		`</2>; rel=next; rel=prev`:                                        {{ref: "/2", rel: "next"}},
-		`</2>; crossorigin; rel="next", </3>`:                             {{ref: "/2", rel: "next"}, {ref: "/3"}},
-		`</2>; crossorigin, </3>; rel=next`:                               {{ref: "/2"}, {ref: "/3", rel: "next"}},
-		`/2; rel=next, </3>; rel=next`:                                    {{ref: "/3", rel: "next"}},
-		`</2>; anchor="#x"; rel=next`:                                     {{ref: "/2", rel: "next", anchor: "#x"}},
-		`</2>; title="never closed, </3>; rel=next`:                       {{ref: "/2"}},
-		`<http://h/?a,b;c>; rel=next`:                                     {{ref: "http://h/?a,b;c", rel: "next"}},
-		`<>; rel=preload; imagesrcset="a 1x, b 2x"`:                       {{rel: "preload", srcset: "a 1x, b 2x"}},
+		`</2>;rel="next last"; title="a, b; c \" d", < /1 > ; Rel = prev`: {{ref: "/2", rel: "next last"},
+			{ref: " /1 ", rel: "prev"}},
+		`</2>; rel=next; rel=prev`:                  {{ref: "/2", rel: "next"}},
+		`</2>; crossorigin; rel="next", </3>`:       {{ref: "/2", rel: "next"}, {ref: "/3"}},
+		`</2>; crossorigin, </3>; rel=next`:         {{ref: "/2"}, {ref: "/3", rel: "next"}},
+		`/2; rel=next, </3>; rel=next`:              {{ref: "/3", rel: "next"}},
+		`</2>; anchor="#x"; rel=next`:               {{ref: "/2", rel: "next", anchor: "#x"}},
+		`</2>; title="never closed, </3>; rel=next`: {{ref: "/2"}},
+		`<http://h/?a,b;c>; rel=next`:               {{ref: "http://h/?a,b;c", rel: "next"}},
+		`<>; rel=preload; imagesrcset="a 1x, b 2x"`: {{rel: "preload", srcset: "a 1x, b 2x"}},
 		`</2`: nil,
 		`, ,`: nil,
-		`</2>; rel*=UTF-8''next; rel="next" x, </3>; rel=prev; a=b=c`: {{ref: "/2", rel: "next"}, {ref: "/3", rel: "prev"}},
+		`</2>; rel*=UTF-8''next; rel="next" x, </3>; rel=prev; a=b=c`: {{ref: "/2", rel: "next"},
+			{ref: "/3", rel: "prev"}},
 	} {
 		if got := parseLinkHeader(in); !slices.Equal(got, want) {
 			t.Errorf("%s: %+v", in, got)
@@ -92,7 +95,8 @@ func TestLinksOfHeaders(t *testing.T) {
 	if got := p.Requisites(Cut{}); !slices.Equal(got, []string{site + "/news/style.css"}) {
 		t.Errorf("requisites %q", got)
 	}
-	h := Hop{URL: site + "/a.pdf", Header: http.Header{"Content-Type": {"application/pdf"}, "Link": {"<b.pdf>; rel=next"}}}
+	h := Hop{URL: site + "/a.pdf", Header: http.Header{"Content-Type": {"application/pdf"},
+		"Link": {"<b.pdf>; rel=next"}}}
 	if got := New([]Hop{h}).Links(Cut{}); !slices.Equal(got, []string{site + "/b.pdf"}) {
 		t.Errorf("links of another document: %q", got)
 	}
@@ -100,16 +104,22 @@ func TestLinksOfHeaders(t *testing.T) {
 
 func TestMetaRefresh(t *testing.T) {
 	for body, want := range map[string][]string{
-		`<meta http-equiv=refresh content="0; url=tide#high">`:                                           {site + "/news/tide"},
-		`<base href=/x/><META HTTP-EQUIV="Refresh" CONTENT="0;URL='tide'">`:                              {site + "/x/tide"},
-		`<noscript><meta http-equiv=refresh content="0; url=/plain"></noscript>`:                         {site + "/plain"},
-		`<body><a href=/1>x</a><meta http-equiv=refresh content="0; url=/2"><a href=/3>x</a>`:            {site + "/1", site + "/2", site + "/3"},
-		`<meta http-equiv=refresh content=300>`:                                                          nil,
-		`<meta http-equiv=refresh content="0; url=javascript:x()">`:                                      nil,
-		`<meta name=refresh content="0; url=/x">`:                                                        nil,
-		`<html class=the-acap:disallow-follow><meta http-equiv=refresh content="0; url=/x">`:             nil,
-		`<body><p class=the-acap:disallow-follow><meta http-equiv=refresh content="0; url=/x"></p>`:      nil,
-		`<svg><style><meta http-equiv=refresh content="0; url=/x"></style></svg><link rel=next href=/y>`: {site + "/x", site + "/y"}, // SVG ends at META
+		`<meta http-equiv=refresh content="0; url=tide#high">`: {site +
+			"/news/tide"},
+		`<base href=/x/><META HTTP-EQUIV="Refresh" CONTENT="0;URL='tide'">`: {site +
+			"/x/tide"},
+		`<noscript><meta http-equiv=refresh content="0; url=/plain"></noscript>`: {site +
+			"/plain"},
+		`<body><a href=/1>x</a><meta http-equiv=refresh content="0; url=/2"><a href=/3>x</a>`: {site + "/1",
+			site + "/2", site + "/3"},
+		`<meta http-equiv=refresh content=300>`:                                                     nil,
+		`<meta http-equiv=refresh content="0; url=javascript:x()">`:                                 nil,
+		`<meta name=refresh content="0; url=/x">`:                                                   nil,
+		`<html class=the-acap:disallow-follow><meta http-equiv=refresh content="0; url=/x">`:        nil,
+		`<body><p class=the-acap:disallow-follow><meta http-equiv=refresh content="0; url=/x"></p>`: nil,
+		// SVG ends at META
+		`<svg><style><meta http-equiv=refresh content="0; url=/x"></style></svg><link rel=next href=/y>`: {site + "/x",
+			site + "/y"},
 	} {
 		if got := htmlPage(body).Links(without("follow", true)); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", body, got)
@@ -164,7 +174,8 @@ func FuzzLinkHeader(f *testing.F) {
 			}
 		}
 		// What was read stays the same behind another link.
-		if again := parseLinkHeader(`<0>; title="a,b" , ` + s); len(again) != len(links)+1 || !slices.Equal(again[1:], links) {
+		if again := parseLinkHeader(`<0>; title="a,b" , ` + s); len(again) != len(links)+1 ||
+			!slices.Equal(again[1:], links) {
 			t.Errorf("%q: %+v, later %+v", s, links, again)
 		}
 	})

@@ -52,7 +52,8 @@ func TestDeepPageStillSpeaks(t *testing.T) {
 }
 
 func TestMarksOutlastTheParser(t *testing.T) {
-	p := htmlPage("a<svg><desc><template></template></desc></svg><p class=the-acap:disallow-preserve>b") // the parser ignores the rest
+	// the parser ignores the rest
+	p := htmlPage("a<svg><desc><template></template></desc></svg><p class=the-acap:disallow-preserve>b")
 	if own := p.Own(); len(own.Marks) != 1 || len(p.tree().lost) != 1 {
 		t.Errorf("own %+v", own)
 	}
@@ -117,7 +118,8 @@ func exercise(p *Page) {
 		p.Links(c)
 		p.Requisites(c)
 		p.Copy(c)
-		for _, locator := range []string{"id:a", "idlist:a,b", "class:x", "classlist:x,y", "meta:robots", "taglist:p,b,li,title"} {
+		for _, locator := range []string{"id:a", "idlist:a,b", "class:x", "classlist:x,y", "meta:robots",
+			"taglist:p,b,li,title"} {
 			p.Extract(locator, c)
 			p.Link(locator)
 		}

@@ -36,7 +36,8 @@ func parsed(b *testing.B, p *Page, ask func(*Page)) {
 
 func BenchmarkResolve(b *testing.B) {
 	from := baseOf(htmlPage("").URL())
-	for _, ref := range []string{"/section/3.html", "tide.html?page=2#top", "https://quay.example/story?id=3", "../a%20b", "mailto:desk@quay.example"} {
+	for _, ref := range []string{"/section/3.html", "tide.html?page=2#top", "https://quay.example/story?id=3",
+		"../a%20b", "mailto:desk@quay.example"} {
 		b.Run(ref, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

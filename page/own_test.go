@@ -30,8 +30,10 @@ func TestOwnOfHarbour(t *testing.T) {
 }
 
 func TestStrays(t *testing.T) { // N11
-	p := htmlPage("<title>x</title><meta name=robots content=noindex>\n<noscript><meta name=robots content=nofollow></noscript>" +
-		"<img src=a.gif>\n <meta name=robots content=noindex><meta name=Robots content='ACAP disallow-index'><meta name=keywords content=index>\n" +
+	p := htmlPage("<title>x</title><meta name=robots content=noindex>\n<noscript><meta name=robots " +
+		"content=nofollow></noscript>" +
+		"<img src=a.gif>\n <meta name=robots content=noindex><meta name=Robots content='ACAP disallow-index'><meta " +
+		"name=keywords content=index>\n" +
 		"<noscript><meta name=googlebot content=none></noscript></head><body><meta itemprop=robots content=noindex>")
 	want := []acap.Tag{
 		{Source: acap.Meta, Name: "robots", Content: "noindex", Line: 3, Column: 28},
@@ -89,16 +91,23 @@ func TestMetaTags(t *testing.T) {
 	}{
 		{"head implied (N11)", `<meta name=robots content=noindex><p>x`, []string{"robots", "noindex"}},
 		{"after text", `words <meta name=robots content=noindex>`, nil},
-		{"after an image in noscript", `<head><noscript><img src=x></noscript><meta name=robots content=noindex>`, []string{"robots", "noindex"}},
+		{"after an image in noscript", `<head><noscript><img src=x></noscript><meta name=robots content=noindex>`,
+			[]string{"robots", "noindex"}},
 		{"in a comment", `<!-- <meta name=robots content=noindex> -->`, nil},
 		{"in a script", `<script>"<meta name=robots content=noindex>"</script>`, nil},
-		{"character references", `<meta name="robots" content="ACAP&#32;disallow&#45;index">`, []string{"robots", "ACAP disallow-index"}},
-		{"curly quotes with a blank (N14)", `<meta name=”robots” content=”ACAP disallow-index”>`, []string{"robots", "”ACAP"}},
+		{"character references", `<meta name="robots" content="ACAP&#32;disallow&#45;index">`,
+			[]string{"robots", "ACAP disallow-index"}},
+		{"curly quotes with a blank (N14)", `<meta name=”robots” content=”ACAP disallow-index”>`,
+			[]string{"robots", "”ACAP"}},
 		{"curly quotes in straight ones", `<meta name="‘robots’" content="“noindex”">`, []string{"robots", "noindex"}},
-		{"named crawler", `<meta name=Newsbot content="ACAP news allow-index">`, []string{"Newsbot", "ACAP news allow-index"}},
-		{"named crawler, conventional", `<meta name=newsbot content="unavailable_after: 1 Jan 2030">`, []string{"newsbot", "unavailable_after: 1 Jan 2030"}},
-		{"several names (X20)", `<meta name="robots, newsbot" content=new-rule>`, []string{"robots, newsbot", "new-rule"}},
-		{"what describes the page", `<meta name=description content="all of the index"><meta name=author content="ACAP">`, nil},
+		{"named crawler", `<meta name=Newsbot content="ACAP news allow-index">`,
+			[]string{"Newsbot", "ACAP news allow-index"}},
+		{"named crawler, conventional", `<meta name=newsbot content="unavailable_after: 1 Jan 2030">`,
+			[]string{"newsbot", "unavailable_after: 1 Jan 2030"}},
+		{"several names (X20)", `<meta name="robots, newsbot" content=new-rule>`,
+			[]string{"robots, newsbot", "new-rule"}},
+		{"what describes the page",
+			`<meta name=description content="all of the index"><meta name=author content="ACAP">`, nil},
 		{"what says nothing to crawlers", `<meta name=theme-color content="#fff">`, nil},
 		{"without content", `<meta name=robots>`, nil},
 	} {
@@ -123,18 +132,27 @@ func TestMarks(t *testing.T) {
 		{"none", `<p class="acap the-acap">x`, nil},
 		{"tokens (N10)", `<p class="x The-ACAP:Disallow-Index&#9;acap:allow-index">x`,
 			[]acap.Mark{mark(1, "The-ACAP:Disallow-Index", 1, 1, ""), mark(1, "acap:allow-index", 1, 1, "")}},
-		{"curly quotes", `<div class=”the-acap:allow-index”>x</div>`, []acap.Mark{mark(1, "the-acap:allow-index", 1, 13, "")}},
+		{"curly quotes", `<div class=”the-acap:allow-index”>x</div>`,
+			[]acap.Mark{mark(1, "the-acap:allow-index", 1, 13, "")}},
 		{"on lines of their own", "<p class='x\n the-acap:allow-index\n  the-acap:disallow-follow'>x",
 			[]acap.Mark{mark(1, "the-acap:allow-index", 2, 2, ""), mark(1, "the-acap:disallow-follow", 3, 3, "")}},
-		{"places (N27)", "<html class=the-acap:disallow-index>\r\n<title class=the-acap:disallow-follow>x</title>\r\r é<body class=the-acap:disallow-present>",
-			[]acap.Mark{mark(1, "the-acap:disallow-index", 1, 13, acap.OnHead), mark(2, "the-acap:disallow-follow", 2, 14, acap.OnHead),
+		{"places (N27)", "<html class=the-acap:disallow-index>\r\n<title " +
+			"class=the-acap:disallow-follow>x</title>\r\r é<body class=the-acap:disallow-present>",
+			[]acap.Mark{mark(1, "the-acap:disallow-index", 1, 13, acap.OnHead),
+				mark(2, "the-acap:disallow-follow", 2, 14, acap.OnHead),
 				mark(3, "the-acap:disallow-present", 4, 15, acap.OnElement)}},
-		{"frameset", `<frameset class=acap:disallow-index>`, []acap.Mark{mark(1, "acap:disallow-index", 1, 17, acap.OnElement)}},
-		{"in noscript", "<body>\n<noscript>\n <p class=the-acap:disallow-index>x</noscript>", []acap.Mark{mark(1, "the-acap:disallow-index", 3, 11, "")}},
-		{"opened again by the parser", "<p><b class=acap:disallow-index>x<p>y", []acap.Mark{mark(1, "acap:disallow-index", 1, 13, "")}},
-		{"fostered out of a table", "<p class=acap:one>1</p><table>\n<p class=acap:two>2<tr class=acap:three><td>3</table>",
-			[]acap.Mark{mark(1, "acap:one", 1, 10, ""), mark(2, "acap:two", 2, 10, ""), mark(3, "acap:three", 2, 30, "")}},
-		{"without an element", "<table><tr><td>x</table><tr class=acap:disallow-index>y", []acap.Mark{mark(1, "acap:disallow-index", 1, 35, "")}},
+		{"frameset", `<frameset class=acap:disallow-index>`,
+			[]acap.Mark{mark(1, "acap:disallow-index", 1, 17, acap.OnElement)}},
+		{"in noscript", "<body>\n<noscript>\n <p class=the-acap:disallow-index>x</noscript>",
+			[]acap.Mark{mark(1, "the-acap:disallow-index", 3, 11, "")}},
+		{"opened again by the parser", "<p><b class=acap:disallow-index>x<p>y",
+			[]acap.Mark{mark(1, "acap:disallow-index", 1, 13, "")}},
+		{"fostered out of a table",
+			"<p class=acap:one>1</p><table>\n<p class=acap:two>2<tr class=acap:three><td>3</table>",
+			[]acap.Mark{mark(1, "acap:one", 1, 10, ""), mark(2, "acap:two", 2, 10, ""),
+				mark(3, "acap:three", 2, 30, "")}},
+		{"without an element", "<table><tr><td>x</table><tr class=acap:disallow-index>y",
+			[]acap.Mark{mark(1, "acap:disallow-index", 1, 35, "")}},
 	} {
 		if got := htmlPage(c.body).Own().Marks; !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v", c.name, got)

@@ -32,8 +32,8 @@ func fixture(t testing.TB, name string) *Page {
 	return htmlPage(string(body))
 }
 
-// without keeps what stands under no mark that says "disallow-" usage, and nothing where page is false and no mark
-// permits.
+// without keeps what stands under no mark that says "disallow-" usage, and nothing where page is
+// false and no mark permits.
 func without(usage string, page bool) Cut {
 	return Cut{Keep: func(chain []acap.Mark) bool {
 		kept := page
@@ -50,7 +50,8 @@ func without(usage string, page bool) Cut {
 
 func TestPageWithoutHops(t *testing.T) {
 	p := New(nil)
-	if p.MIME() != "" || p.HTML() || p.Source() != "" || p.Text(Cut{}) != "" || p.URL().String() != "" || p.Links(Cut{}) != nil {
+	if p.MIME() != "" || p.HTML() || p.Source() != "" || p.Text(Cut{}) != "" || p.URL().String() != "" ||
+		p.Links(Cut{}) != nil {
 		t.Error("an empty page has no content")
 	}
 }
@@ -76,8 +77,10 @@ func TestMIME(t *testing.T) {
 
 func TestLastHopIsThePage(t *testing.T) {
 	p := New([]Hop{
-		{URL: "http://a.example/", Status: 301, Header: http.Header{"X-Robots-Tag": {"noindex"}}, Body: []byte("moved")},
-		{URL: "http://b.example/x", Status: 200, Header: http.Header{"Content-Type": {"text/plain"}}, Body: []byte("here")},
+		{URL: "http://a.example/", Status: 301, Header: http.Header{"X-Robots-Tag": {"noindex"}},
+			Body: []byte("moved")},
+		{URL: "http://b.example/x", Status: 200, Header: http.Header{"Content-Type": {"text/plain"}},
+			Body: []byte("here")},
 	})
 	if p.URL().String() != "http://b.example/x" || p.Text(Cut{}) != "here" || len(p.Hops()) != 2 {
 		t.Errorf("got %s %q", p.URL(), p.Text(Cut{}))

@@ -27,22 +27,25 @@ func TestPlusInPictures(t *testing.T) {
 		body []byte
 		want *acap.Plus
 	}{
-		"JPEG":                   {pictures.JPEG(packet), want},
-		"JPEG, another segment":  {pictures.JPEG("about something else", packet), nil}, // both are XMP's
-		"JPEG, fill bytes":       {bytes.Replace(pictures.JPEG(packet), []byte("\xff\xe1"), []byte("\xff\xff\xff\xe1"), 1), want},
-		"JPEG, zero terminated":  {pictures.JPEG(packet + "\x00"), want},
-		"JPEG without":           {pictures.JPEG(), nil},
-		"JPEG, two packets":      {pictures.JPEG(packet, packet), nil},
-		"JPEG, cut behind it":    {pictures.JPEG(packet)[:len(packet)+40], want},
-		"JPEG, cut within it":    {pictures.JPEG(packet)[:len(packet)], nil},
-		"PNG":                    {pictures.PNG(packet), want},
-		"PNG, compressed":        {pictures.PackedPNG(packet), want},
-		"PNG, two packets":       {pictures.PNG(packet, packet), nil},
-		"PNG, cut within it":     {pictures.PNG(packet)[:len(packet)], nil},
-		"PNG, too long":          {pictures.PNG(big), nil},
-		"PNG, another keyword":   {bytes.Replace(pictures.PNG(packet), []byte("adobe.xmp\x00"), []byte("adobe.xmq\x00"), 1), nil},
-		"PNG, no text":           {bytes.Replace(pictures.PNG(packet), []byte("iTXt"), []byte("zTXt"), 1), nil},
-		"PNG, unknown method":    {bytes.Replace(pictures.PackedPNG(packet), []byte("\x00\x01\x00en"), []byte("\x00\x01\x01en"), 1), nil},
+		"JPEG":                  {pictures.JPEG(packet), want},
+		"JPEG, another segment": {pictures.JPEG("about something else", packet), nil}, // both are XMP's
+		"JPEG, fill bytes": {bytes.Replace(pictures.JPEG(packet), []byte("\xff\xe1"), []byte("\xff\xff\xff\xe1"),
+			1), want},
+		"JPEG, zero terminated": {pictures.JPEG(packet + "\x00"), want},
+		"JPEG without":          {pictures.JPEG(), nil},
+		"JPEG, two packets":     {pictures.JPEG(packet, packet), nil},
+		"JPEG, cut behind it":   {pictures.JPEG(packet)[:len(packet)+40], want},
+		"JPEG, cut within it":   {pictures.JPEG(packet)[:len(packet)], nil},
+		"PNG":                   {pictures.PNG(packet), want},
+		"PNG, compressed":       {pictures.PackedPNG(packet), want},
+		"PNG, two packets":      {pictures.PNG(packet, packet), nil},
+		"PNG, cut within it":    {pictures.PNG(packet)[:len(packet)], nil},
+		"PNG, too long":         {pictures.PNG(big), nil},
+		"PNG, another keyword": {bytes.Replace(pictures.PNG(packet), []byte("adobe.xmp\x00"), []byte("adobe.xmq\x00"),
+			1), nil},
+		"PNG, no text": {bytes.Replace(pictures.PNG(packet), []byte("iTXt"), []byte("zTXt"), 1), nil},
+		"PNG, unknown method": {bytes.Replace(pictures.PackedPNG(packet), []byte("\x00\x01\x00en"),
+			[]byte("\x00\x01\x01en"), 1), nil},
 		"WebP":                   {pictures.WebP(packet), want},
 		"WebP, odd packet":       {pictures.WebP(packet + strings.Repeat(" ", 1-len(packet)%2)), want},
 		"WebP, even packet":      {pictures.WebP(packet + strings.Repeat(" ", len(packet)%2)), want},
@@ -79,39 +82,64 @@ func TestPlusProperties(t *testing.T) {
 		packet string
 		want   *acap.Plus
 	}{
-		"element":                     {pictures.XMP("", endDate), end},
-		"attribute":                   {pictures.XMP(licensed, ""), end},
-		"RDF alone":                   {pictures.RDF(`<rdf:Description ` + licensed + `/>`), end},
-		"two descriptions":            {pictures.RDF(`<rdf:Description photoshop:City="Tidewick"/><rdf:Description rdf:about="">` + endDate + `</rdf:Description>`), end},
-		"two subjects":                {pictures.RDF(`<rdf:Description rdf:about="a"/><rdf:Description rdf:about="b">` + endDate + `</rdf:Description>`), nil},
-		"another prefix":              {pictures.XMP("", `<p:LicenseEndDate xmlns:p="http://ns.useplus.org/ldf/xmp/1.0/">2026-03-31</p:LicenseEndDate>`), end},
-		"another namespace":           {pictures.XMP("", `<plus:LicenseEndDate xmlns:plus="http://example.com/">2026-03-31</plus:LicenseEndDate>`), nil},
-		"without a prefix":            {pictures.XMP(`LicenseEndDate="2026-03-31"`, `<LicenseEndDate>2026-03-31</LicenseEndDate>`), nil},
-		"rdf:value":                   {pictures.XMP("", `<plus:LicenseEndDate rdf:parseType="Resource"><rdf:value>2026-03-31</rdf:value></plus:LicenseEndDate>`), end},
-		"rdf:value as attribute":      {pictures.XMP("", `<plus:LicenseEndDate rdf:value="2026-03-31"/>`), end},
-		"text in pieces":              {pictures.XMP("", `<plus:LicenseEndDate> 2026-<!-- March -->03<![CDATA[-31]]> </plus:LicenseEndDate>`), end},
-		"qualified":                   {pictures.XMP("", `<plus:LicenseEndDate rdf:parseType="Resource"><rdf:value>2026-03-31</rdf:value><plus:Until>noon</plus:Until></plus:LicenseEndDate>`), &acap.Plus{EndDate: []string{"2026-03-31", "noon"}}},
-		"said twice":                  {pictures.XMP(licensed, `<plus:LicenseEndDate>2027-01-01</plus:LicenseEndDate>`), &acap.Plus{EndDate: []string{"2026-03-31", "2027-01-01"}}},
-		"of another resource":         {pictures.XMP("", `<photoshop:DocumentAncestors><rdf:Description `+licensed+`>`+endDate+`</rdf:Description></photoshop:DocumentAncestors>`), nil},
-		"empty":                       {pictures.XMP(`plus:LicenseEndDate=" "`, `<plus:ImageAlterationConstraints><rdf:Bag/></plus:ImageAlterationConstraints>`), nil},
-		"bag":                         {pictures.XMP("", pictures.Bag("plus:ImageAlterationConstraints", vocab+"AL-CRP", "AL-FLP")+pictures.Bag("plus:ImageFileConstraints", "IF-MMD")), &acap.Plus{Alterations: []string{vocab + "AL-CRP", "AL-FLP"}, Files: []string{"IF-MMD"}}},
-		"bag of references":           {pictures.XMP("", `<plus:ImageAlterationConstraints><rdf:Bag><rdf:li rdf:resource="AL-CRP"/></rdf:Bag></plus:ImageAlterationConstraints>`), &acap.Plus{Alterations: []string{"AL-CRP"}}},
-		"credit":                      {pictures.XMP(`photoshop:Credit="Ida Marsh &amp; Lantern"`, line), credit(acap.Plus{Credit: []string{"Ida Marsh & Lantern"}})},
-		"credit alone is no term":     {pictures.XMP(`photoshop:Credit="Ida Marsh"`, ""), nil},
-		"a credit that nobody wants":  {pictures.XMP(`photoshop:Credit="Ida Marsh"`, endDate), end},
-		"owners":                      {pictures.XMP("", line+`<plus:CopyrightOwner><rdf:Seq><rdf:li rdf:parseType="Resource"><plus:CopyrightOwnerName>A</plus:CopyrightOwnerName><plus:CopyrightOwnerID>1</plus:CopyrightOwnerID></rdf:li><rdf:li><rdf:Description plus:CopyrightOwnerName="B" plus:CopyrightOwnerID="2"/></rdf:li></rdf:Seq></plus:CopyrightOwner>`), credit(acap.Plus{Owners: []string{"A", "B"}})},
-		"licensors":                   {pictures.XMP("", line+`<plus:Licensor><rdf:Seq><rdf:li plus:LicensorName="C" plus:LicensorURL="http://example.com/"/></rdf:Seq></plus:Licensor>`), credit(acap.Plus{Licensors: []string{"C"}})},
-		"broken behind it":            {pictures.XMP("", endDate+"<a></b>"), nil},
-		"a document type":             {"<!DOCTYPE x>" + pictures.XMP(licensed, ""), nil},
-		"an entity":                   {pictures.XMP("", `<plus:LicenseEndDate>&date;</plus:LicenseEndDate>`), nil},
-		"another encoding":            {`<?xml version="1.0" encoding="ISO-8859-1"?>` + pictures.XMP(licensed, ""), nil},
-		"goes on elsewhere":           {pictures.XMP(licensed+` xmlns:n="http://ns.adobe.com/xmp/note/" n:HasExtendedXMP="00"`, ""), nil},
-		"goes on elsewhere (element)": {pictures.XMP(licensed, `<n:HasExtendedXMP xmlns:n="http://ns.adobe.com/xmp/note/">00</n:HasExtendedXMP>`), nil},
-		"no RDF":                      {"<a/>", nil},
-		"too deep":                    {pictures.XMP("", "<plus:LicenseEndDate>"+strings.Repeat("<a>", 99)+strings.Repeat("</a>", 99)+"2026-03-31</plus:LicenseEndDate>"), nil},
-		"too many":                    {pictures.XMP("", pictures.Bag("plus:ImageFileConstraints", make([]string, 999)...)+strings.Repeat(endDate, 99)), nil},
-		"too long":                    {pictures.XMP(`plus:LicenseEndDate="`+strings.Repeat("2", 5000)+`"`, ""), nil},
-		"too long (element)":          {pictures.XMP("", `<plus:LicenseEndDate>`+strings.Repeat("2", 5000)+`</plus:LicenseEndDate>`), nil},
+		"element":   {pictures.XMP("", endDate), end},
+		"attribute": {pictures.XMP(licensed, ""), end},
+		"RDF alone": {pictures.RDF(`<rdf:Description ` + licensed + `/>`), end},
+		"two descriptions": {pictures.RDF(
+			`<rdf:Description photoshop:City="Tidewick"/><rdf:Description rdf:about="">` + endDate +
+				`</rdf:Description>`), end},
+		"two subjects": {pictures.RDF(`<rdf:Description rdf:about="a"/><rdf:Description rdf:about="b">` +
+			endDate + `</rdf:Description>`), nil},
+		"another prefix": {pictures.XMP("",
+			`<p:LicenseEndDate xmlns:p="http://ns.useplus.org/ldf/xmp/1.0/">2026-03-31</p:LicenseEndDate>`), end},
+		"another namespace": {pictures.XMP("",
+			`<plus:LicenseEndDate xmlns:plus="http://example.com/">2026-03-31</plus:LicenseEndDate>`), nil},
+		"without a prefix": {pictures.XMP(`LicenseEndDate="2026-03-31"`,
+			`<LicenseEndDate>2026-03-31</LicenseEndDate>`), nil},
+		"rdf:value": {pictures.XMP("",
+			`<plus:LicenseEndDate rdf:parseType="Resource"><rdf:value>2026-03-31</rdf:value></plus:LicenseEndDate>`),
+			end},
+		"rdf:value as attribute": {pictures.XMP("", `<plus:LicenseEndDate rdf:value="2026-03-31"/>`), end},
+		"text in pieces": {pictures.XMP("",
+			`<plus:LicenseEndDate> 2026-<!-- March -->03<![CDATA[-31]]> </plus:LicenseEndDate>`), end},
+		"qualified": {pictures.XMP("",
+			`<plus:LicenseEndDate rdf:parseType="Resource"><rdf:value>2026-03-31</rdf:value><plus:Until>noon</plus:Until></plus:LicenseEndDate>`), &acap.Plus{EndDate: []string{"2026-03-31", "noon"}}},
+		"said twice": {pictures.XMP(licensed, `<plus:LicenseEndDate>2027-01-01</plus:LicenseEndDate>`),
+			&acap.Plus{EndDate: []string{"2026-03-31", "2027-01-01"}}},
+		"of another resource": {pictures.XMP("", `<photoshop:DocumentAncestors><rdf:Description `+licensed+`>`+
+			endDate+`</rdf:Description></photoshop:DocumentAncestors>`), nil},
+		"empty": {pictures.XMP(`plus:LicenseEndDate=" "`,
+			`<plus:ImageAlterationConstraints><rdf:Bag/></plus:ImageAlterationConstraints>`), nil},
+		"bag": {pictures.XMP("", pictures.Bag("plus:ImageAlterationConstraints", vocab+"AL-CRP",
+			"AL-FLP")+pictures.Bag("plus:ImageFileConstraints", "IF-MMD")),
+			&acap.Plus{Alterations: []string{vocab + "AL-CRP", "AL-FLP"}, Files: []string{"IF-MMD"}}},
+		"bag of references": {pictures.XMP("",
+			`<plus:ImageAlterationConstraints><rdf:Bag><rdf:li rdf:resource="AL-CRP"/></rdf:Bag></plus:ImageAlterationConstraints>`), &acap.Plus{Alterations: []string{"AL-CRP"}}},
+		"credit": {pictures.XMP(`photoshop:Credit="Ida Marsh &amp; Lantern"`, line),
+			credit(acap.Plus{Credit: []string{"Ida Marsh & Lantern"}})},
+		"credit alone is no term":    {pictures.XMP(`photoshop:Credit="Ida Marsh"`, ""), nil},
+		"a credit that nobody wants": {pictures.XMP(`photoshop:Credit="Ida Marsh"`, endDate), end},
+		"owners": {pictures.XMP("", line+
+			`<plus:CopyrightOwner><rdf:Seq><rdf:li rdf:parseType="Resource"><plus:CopyrightOwnerName>A</plus:CopyrightOwnerName><plus:CopyrightOwnerID>1</plus:CopyrightOwnerID></rdf:li><rdf:li><rdf:Description plus:CopyrightOwnerName="B" plus:CopyrightOwnerID="2"/></rdf:li></rdf:Seq></plus:CopyrightOwner>`), credit(acap.Plus{Owners: []string{"A", "B"}})},
+		"licensors": {pictures.XMP("", line+
+			`<plus:Licensor><rdf:Seq><rdf:li plus:LicensorName="C" plus:LicensorURL="http://example.com/"/></rdf:Seq></plus:Licensor>`), credit(acap.Plus{Licensors: []string{"C"}})},
+		"broken behind it": {pictures.XMP("", endDate+"<a></b>"), nil},
+		"a document type":  {"<!DOCTYPE x>" + pictures.XMP(licensed, ""), nil},
+		"an entity":        {pictures.XMP("", `<plus:LicenseEndDate>&date;</plus:LicenseEndDate>`), nil},
+		"another encoding": {`<?xml version="1.0" encoding="ISO-8859-1"?>` + pictures.XMP(licensed, ""),
+			nil},
+		"goes on elsewhere": {pictures.XMP(licensed+
+			` xmlns:n="http://ns.adobe.com/xmp/note/" n:HasExtendedXMP="00"`, ""), nil},
+		"goes on elsewhere (element)": {pictures.XMP(licensed,
+			`<n:HasExtendedXMP xmlns:n="http://ns.adobe.com/xmp/note/">00</n:HasExtendedXMP>`), nil},
+		"no RDF": {"<a/>", nil},
+		"too deep": {pictures.XMP("", "<plus:LicenseEndDate>"+strings.Repeat("<a>", 99)+
+			strings.Repeat("</a>", 99)+"2026-03-31</plus:LicenseEndDate>"), nil},
+		"too many": {pictures.XMP("",
+			pictures.Bag("plus:ImageFileConstraints", make([]string, 999)...)+strings.Repeat(endDate, 99)), nil},
+		"too long": {pictures.XMP(`plus:LicenseEndDate="`+strings.Repeat("2", 5000)+`"`, ""), nil},
+		"too long (element)": {pictures.XMP("", `<plus:LicenseEndDate>`+strings.Repeat("2", 5000)+
+			`</plus:LicenseEndDate>`), nil},
 	} {
 		if got := plus(pictures.PNG(c.packet)); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v", name, got)
@@ -157,7 +185,8 @@ func TestHostilePictures(t *testing.T) {
 
 func FuzzPlus(f *testing.F) {
 	packet := pictures.XMP(licensed, pictures.Bag("plus:ImageAlterationConstraints", vocab+"AL-CRP"))
-	for _, b := range [][]byte{pictures.JPEG(packet), pictures.PNG(packet), pictures.PackedPNG(packet), pictures.WebP(packet),
+	for _, b := range [][]byte{pictures.JPEG(packet), pictures.PNG(packet), pictures.PackedPNG(packet),
+		pictures.WebP(packet),
 		pictures.TIFF(binary.LittleEndian, packet), pictures.TIFF(binary.BigEndian, packet)} {
 		f.Add(b)
 	}
@@ -167,7 +196,8 @@ func FuzzPlus(f *testing.F) {
 			return
 		}
 		values := 0
-		for _, list := range [][]string{p.EndDate, p.CreditLine, p.Credit, p.Owners, p.Licensors, p.Alterations, p.Files} {
+		for _, list := range [][]string{p.EndDate, p.CreditLine, p.Credit, p.Owners, p.Licensors, p.Alterations,
+			p.Files} {
 			for _, v := range list {
 				values++
 				if strings.TrimSpace(v) == "" || len(v) > maxXMPValue {
@@ -186,7 +216,8 @@ func FuzzXMP(f *testing.F) {
 	f.Add(pictures.XMP("", endDate+pictures.Bag("plus:ImageAlterationConstraints", vocab+"AL-CRP")))
 	f.Add(pictures.RDF(`<rdf:Description><plus:LicenseEndDate rdf:parseType="Resource"><rdf:value>2026</rdf:value></plus:LicenseEndDate></rdf:Description>`))
 	f.Fuzz(func(t *testing.T, packet string) {
-		if p := plus(pictures.WebP(packet)); p != nil && !strings.Contains(packet, "http://ns.useplus.org/ldf/xmp/1.0/") && !strings.Contains(packet, "&") {
+		if p := plus(pictures.WebP(packet)); p != nil &&
+			!strings.Contains(packet, "http://ns.useplus.org/ldf/xmp/1.0/") && !strings.Contains(packet, "&") {
 			t.Errorf("%+v", p)
 		}
 	})

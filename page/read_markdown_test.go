@@ -9,13 +9,17 @@ import (
 
 func TestMarkdown(t *testing.T) {
 	for _, c := range []struct{ name, body, title, want string }{
-		{"headings and paragraphs", "Alma\n====\n\nShe came *in* at\ndawn, [late](http://no.example/).\n\n## Berth\n\n- one\n- two\n", "Alma",
+		{"headings and paragraphs",
+			"Alma\n====\n\nShe came *in* at\ndawn, [late](http://no.example/).\n\n## Berth\n\n- one\n- two\n", "Alma",
 			"heading|Alma\n|She came in at dawn, late.\nheading|Berth\n|one\n|two"},
-		{"tables and code", "| a | b |\n|---|---|\n| c | `d` |\n\n    e\n    f\n\n```go\ng\n```\n", "", "|a\n|b\n|c\n|d\n|e f\n|g"},
+		{"tables and code", "| a | b |\n|---|---|\n| c | `d` |\n\n    e\n    f\n\n```go\ng\n```\n", "",
+			"|a\n|b\n|c\n|d\n|e f\n|g"},
 		{"pictures", "![the quay](no.png)", "", "|the quay"},
-		{"front matter", "---\ntitle: \"Low  water\"\ndate: no\n---\n# High water\n", "Low water", "heading|High water"},
+		{"front matter", "---\ntitle: \"Low  water\"\ndate: no\n---\n# High water\n", "Low water",
+			"heading|High water"},
 		{"a rule is no front matter", "---\na\n", "", "|a"},
-		{"HTML in it", "a <b>c</b> <span class=the-acap:disallow-index>x</span>\n\n<div hidden>x</div>\n<script>x</script>", "", "|a c"},
+		{"HTML in it", "a <b>c</b> <span class=the-acap:disallow-index>x</span>\n\n<div " +
+			"hidden>x</div>\n<script>x</script>", "", "|a c"},
 		{"ideographs", "東\n京", "", "|東京"},
 		{"nothing", "", "", ""},
 	} {
@@ -36,7 +40,8 @@ func TestMarkdown(t *testing.T) {
 
 // Where a text has to be parted, no element with marks is: then nothing of it is read.
 func TestLongMarkdownWithMarks(t *testing.T) {
-	for _, tail := range []string{`<span class="acap:disallow-index">SECRET</span> tail`, "<span\nclass=\"acap:disallow-index\">SECRET</span>",
+	for _, tail := range []string{`<span class="acap:disallow-index">SECRET</span> tail`,
+		"<span\nclass=\"acap:disallow-index\">SECRET</span>",
 		"<span class=\"acap:disallow-index\">SEC1\nSECRET</span>"} {
 		for _, n := range []int{300, 512} {
 			if got := readMarkdown(strings.Repeat("* a ", n) + tail).text; strings.Contains(got, "SECRET") {
@@ -49,7 +54,8 @@ func TestLongMarkdownWithMarks(t *testing.T) {
 // What would take long is read as plain text.
 func TestBoundedMarkdown(t *testing.T) {
 	for name, c := range map[string]struct{ body, want string }{
-		"a wide table":      {"|" + strings.Repeat("a|", 2000) + "\n|" + strings.Repeat("-|", 2000) + "\n" + strings.Repeat("|\n", 2000) + "\nAlma", "Alma"},
+		"a wide table": {"|" + strings.Repeat("a|", 2000) + "\n|" + strings.Repeat("-|", 2000) + "\n" +
+			strings.Repeat("|\n", 2000) + "\nAlma", "Alma"},
 		"many lists":        {strings.Repeat("1. ", 63) + "\n" + strings.Repeat("\n", 200000) + "Alma", "Alma"},
 		"lists within each": {deepLists() + strings.Repeat("\n", 200000) + "Alma", "Alma"},
 		"a long rule":       {"Text\n\n" + strings.Repeat("- ", 70) + "\n\nAlma", "Alma"},

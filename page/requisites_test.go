@@ -132,7 +132,8 @@ func FuzzSrcset(f *testing.F) {
 }
 
 func FuzzStyle(f *testing.F) {
-	for _, s := range []string{`@import "a"; p{b:url(c)}`, `url('\`, `/**/url(/**/)`, `@namespace url(x);@\import"y"`, "url(\\26 x\"\n"} {
+	for _, s := range []string{`@import "a"; p{b:url(c)}`, `url('\`, `/**/url(/**/)`, `@namespace url(x);@\import"y"`,
+		"url(\\26 x\"\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, css string) {

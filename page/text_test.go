@@ -8,7 +8,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-const harbourText = "The harbour opens again The harbour opens again After three years of dredging, the first ferry left. Crowds cheered. " +
+const harbourText = "The harbour opens again The harbour opens again After three years of dredging, the first ferry " +
+	"left. Crowds cheered. " +
 	"Ferries cost twelve crowns. Outer words inner words Ship Berth Alma 4 one two Seen: the ferry Alma and a buoy. " +
 	"Not for snippets. mail script archive paid prices nowhere the quay pilot words"
 
@@ -38,14 +39,18 @@ func TestText(t *testing.T) {
 		{"title in the body comes first once", "<p>one</p><title>two</title>three", "two one three"},
 		{"empty", "", ""},
 		{"blanks of all kinds", "a\u00a0\u3000b\u2028\tc\r\nd&nbsp;e", "a b c d e"},
-		{"no blank inside inline markup", "a<b>b</b><i><u>c</u></i><span>d</span><wbr>e<!-- x -->f<img alt=g>h", "abcdefgh"},
+		{"no blank inside inline markup", "a<b>b</b><i><u>c</u></i><span>d</span><wbr>e<!-- x -->f<img alt=g>h",
+			"abcdefgh"},
 		{"blocks", "a<div>b</div>c<p>d<h2>e</h2><hr>f<dl><dt>g<dd>h</dl><pre>i\nj</pre>", "a b c d e f g h i j"},
 		{"cells", "<table><caption>a</caption><tr><td>b</td><th>c</th></tr></table>", "a b c"},
 		{"hidden blocks do not part words", "a<div hidden>x</div>b<div style='display:none'>y</div>c", "abc"},
-		{"a later display counts", "<p style='display:none;display:block'>a<p style='display:none !important'>b<p style='display:inline'>c", "a c"},
+		{"a later display counts",
+			"<p style='display:none;display:block'>a<p style='display:none !important'>b<p style='display:inline'>c",
+			"a c"},
 		{"hidden with content shown inside", "<div hidden><p style='display:block'>x</p></div>y", "y"},
 		{"drawings", "<svg><title>a</title><text>b</text><style>c</style></svg>", "a b"},
-		{"image alternatives", "<img alt='a  b' src=x> <img src=y> <area alt=c><input type=IMAGE alt=d><input type=text alt=e>", "a b cd"},
+		{"image alternatives",
+			"<img alt='a  b' src=x> <img src=y> <area alt=c><input type=IMAGE alt=d><input type=text alt=e>", "a b cd"},
 		{"hidden image", "<img alt=a hidden>b", "b"},
 		{"markup held as text", "<iframe><p>a</iframe><noembed><p>b</noembed><xmp><c></xmp>", "<c>"},
 		{"frames", "<frameset><frame src=x><noframes><p>a</noframes></frameset>", ""},
@@ -70,8 +75,10 @@ func TestTextUnderMarks(t *testing.T) {
 	}{
 		{"prohibited element", "a<p class=the-acap:disallow-index>b</p>c", true, "a c"},
 		{"inline element", "a<b class=the-acap:disallow-index>b</b>c", true, "ac"},
-		{"permitted element of a prohibited page", "a<p class=the-acap:allow-index>b <i>c</i></p>d<img alt=e>", false, "b c"},
-		{"any prohibition on the way (N06)", "<div class=the-acap:allow-index>a<p class=the-acap:disallow-index>b</p>c</div>", false, "a c"},
+		{"permitted element of a prohibited page", "a<p class=the-acap:allow-index>b <i>c</i></p>d<img alt=e>", false,
+			"b c"},
+		{"any prohibition on the way (N06)",
+			"<div class=the-acap:allow-index>a<p class=the-acap:disallow-index>b</p>c</div>", false, "a c"},
 		{"scope by the parser's tree (N29)", "<p class=the-acap:disallow-index>a<p>b", true, "b"},
 		{"title", "<title class=the-acap:disallow-index>a</title><p>b", true, "b"},
 		{"body", "<title>a</title><body class=the-acap:disallow-index>b<p>c", true, "a"},
@@ -87,7 +94,8 @@ func TestTextUnderMarks(t *testing.T) {
 
 // Keep is asked for the page and for each marked element, with the marks from the outside in.
 func TestKeepIsAskedPerChain(t *testing.T) {
-	p := htmlPage("<html class=acap:h><body class=acap:b><p>1<p>2<div class='x acap:d acap:e'><p>3<p>4<i class=acap:i>5</i>6</div><p>7")
+	p := htmlPage("<html class=acap:h><body class=acap:b><p>1<p>2<div class='x acap:d acap:e'><p>3<p>4<i " +
+		"class=acap:i>5</i>6</div><p>7")
 	var asked []string
 	p.Text(Cut{Keep: func(chain []acap.Mark) bool {
 		var names []string

@@ -53,7 +53,8 @@ func TestAssume(t *testing.T) {
 		t.Error("that there is none does not count")
 	}
 	// Nothing may be requested on the word of the operator.
-	if o, err := a.Origin(t.Context(), u); err != nil || o.Status != Unreachable || o.Policy.Decide(acap.Crawl, acap.NewResource(u)).Allowed {
+	if o, err := a.Origin(t.Context(), u); err != nil || o.Status != Unreachable ||
+		o.Policy.Decide(acap.Crawl, acap.NewResource(u)).Allowed {
 		t.Errorf("it answers 503: %+v, %v", o, err)
 	}
 	if !may(acap.Preserve) {
@@ -79,7 +80,8 @@ func TestAssume(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer kept.Close()
-	if r, known, err := kept.Load("http://quay.example"); err != nil || !known || r.Held == nil || r.Held.Robots.Assumed {
+	if r, known, err := kept.Load("http://quay.example"); err != nil || !known || r.Held == nil ||
+		r.Held.Robots.Assumed {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -338,7 +338,8 @@ func (panicking) Fetch(context.Context, string, http.Header) (Response, error) {
 // An origin on which the program fails is one that could not be read: nothing of it is permitted.
 func TestDefectFailsClosed(t *testing.T) {
 	var told *defect.Error
-	a := New(panicking{}, acap.Crawler{Names: []string{"searchbot"}}, NewMemory(), Options{Defect: func(e *defect.Error) { told = e }})
+	a := New(panicking{}, acap.Crawler{Names: []string{"searchbot"}}, NewMemory(),
+		Options{Defect: func(e *defect.Error) { told = e }})
 	t.Cleanup(func() { a.Close() })
 	u, _ := url.Parse("http://example.com/a.html")
 	o := origin(t, a, u)

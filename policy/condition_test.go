@@ -190,7 +190,8 @@ func TestAttempts(t *testing.T) {
 	n := 0
 	err := a.Attempts(func(at Attempt) error {
 		n++
-		if at != (Attempt{Origin: s.URL, Status: Unreachable, At: c.now(), Expires: c.now().Add(MinAge), Read: read, Since: at.Since}) {
+		if at != (Attempt{Origin: s.URL, Status: Unreachable, At: c.now(), Expires: c.now().Add(MinAge), Read: read,
+			Since: at.Since}) {
 			t.Errorf("%+v", at)
 		}
 		return nil

@@ -60,7 +60,8 @@ func TestStatusTable(t *testing.T) { // O11, RFC 9309 2.3.1
 			s.handle("/r2", drop)
 		}, Unreachable, 0},
 		{"redirect to itself", func(s *site) { s.redirect("/robots.txt", "/robots.txt") }, Unreachable, 302},
-		{"redirect to another scheme", func(s *site) { s.redirect("/robots.txt", "ftp://example.com/robots.txt") }, Unreachable, 302},
+		{"redirect to another scheme", func(s *site) { s.redirect("/robots.txt", "ftp://example.com/robots.txt") },
+			Unreachable, 302},
 		{"redirect to no URL", func(s *site) { s.redirect("/robots.txt", "http://%zz/") }, Unreachable, 302},
 		{"five redirects", func(s *site) { chain(s, 5) }, Read, 200},
 		{"six redirects", func(s *site) { chain(s, 6) }, Unreachable, 302}, // X51
@@ -77,7 +78,8 @@ func TestStatusTable(t *testing.T) { // O11, RFC 9309 2.3.1
 			for _, usage := range []acap.Usage{acap.Crawl, acap.Follow, acap.Index, acap.Preserve, acap.PresentLink} {
 				expect(t, o, usage, s.at("/page"), c.want != Unreachable)
 			}
-			if d := o.Policy.Decide(acap.Crawl, acap.NewResource(s.at("/page"))); !d.Allowed && d.Reason != acap.Unavailable {
+			if d := o.Policy.Decide(acap.Crawl, acap.NewResource(s.at("/page"))); !d.Allowed &&
+				d.Reason != acap.Unavailable {
 				t.Errorf("reason %s", d.Reason)
 			}
 			if o.Key != s.URL || o.Policy == nil {
@@ -238,7 +240,8 @@ func TestNoAnswerSaysWhy(t *testing.T) {
 	a := New(one{err: errors.New("connection refused")}, tester, NewMemory(), Options{})
 	defer a.Close()
 	o := origin(t, a, u)
-	if o.Why != "connection refused" || !strings.Contains(o.Policy.Decide(acap.Crawl, acap.NewResource(u)).Why(), "connection refused") {
+	if o.Why != "connection refused" || !strings.Contains(o.Policy.Decide(acap.Crawl, acap.NewResource(u)).Why(),
+		"connection refused") {
 		t.Errorf("%q", o.Why)
 	}
 }
@@ -248,7 +251,8 @@ func FuzzJudge(f *testing.F) {
 	f.Add(301, "//elsewhere.example/r", []byte(nil), false)
 	f.Add(307, "\x00", []byte(nil), false)
 	f.Fuzz(func(t *testing.T, status int, to string, body []byte, truncated bool) {
-		next, text, why := judge(Response{Status: status, Header: http.Header{"Location": {to}}, Body: body, Truncated: truncated}, "http://example.com/robots.txt")
+		next, text, why := judge(Response{Status: status, Header: http.Header{"Location": {to}}, Body: body,
+			Truncated: truncated}, "http://example.com/robots.txt")
 		switch {
 		case why != "" && (next != "" || text != nil):
 			t.Errorf("failed (%s) and yet %q, %q", why, next, text)

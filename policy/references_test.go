@@ -28,7 +28,8 @@ func TestReferenceIsRead(t *testing.T) { // P1 2.3.2, D05, F23
 	if len(o.References) != 2 || o.References[0].File == nil || o.References[1].File == nil {
 		t.Errorf("%+v", o.References)
 	}
-	if d := o.Policy.Decide(acap.Index, acap.NewResource(s.at("/a/x"))); d.Because == nil || d.Because.Source != acap.Referred || d.Because.URL != s.URL+"/rules/s.txt" {
+	if d := o.Policy.Decide(acap.Index, acap.NewResource(s.at("/a/x"))); d.Because == nil ||
+		d.Because.Source != acap.Referred || d.Because.URL != s.URL+"/rules/s.txt" {
 		t.Errorf("because %v", d.Because)
 	}
 	foreign.asked("/robots.txt", 0)
@@ -51,7 +52,8 @@ func TestNestedAndSelfReferences(t *testing.T) { // D01, X65
 	s := newSite(t)
 	s.text("/robots.txt", "ACAP-crawler: *", "ACAP-permissions-reference: /robots.txt",
 		"ACAP-crawler: *", "ACAP-permissions-reference: /s.txt")
-	s.text("/s.txt", "ACAP-crawler: *", "ACAP-permissions-reference: /t.txt", "ACAP-crawler: *", "ACAP-disallow-index: /a/")
+	s.text("/s.txt", "ACAP-crawler: *", "ACAP-permissions-reference: /t.txt", "ACAP-crawler: *",
+		"ACAP-disallow-index: /a/")
 	s.text("/t.txt", "ACAP-crawler: *", "ACAP-disallow-crawl: /z")
 	a := authority(t, NewMemory(), Options{})
 	o := origin(t, a, s.at("/"))

@@ -53,7 +53,10 @@ func (s *site) handle(path string, h http.HandlerFunc) {
 
 // text serves lines under path.
 func (s *site) text(path string, lines ...string) {
-	s.handle(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Join(lines, "\n")+"\n") })
+	s.handle(path, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, strings.Join(lines, "\n")+
+			"\n")
+	})
 }
 
 func (s *site) status(path string, code int) {

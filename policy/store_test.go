@@ -25,7 +25,8 @@ func openStore(t *testing.T, path string) Store {
 }
 
 func document(url, text string, at time.Time) Document {
-	return Document{URL: url, HTTP: 200, Digest: digest([]byte(text)), Text: []byte(text), Fetched: at, Expires: at.Add(time.Hour)}
+	return Document{URL: url, HTTP: 200, Digest: digest([]byte(text)), Text: []byte(text), Fetched: at,
+		Expires: at.Add(time.Hour)}
 }
 
 func TestStores(t *testing.T) {
@@ -36,7 +37,8 @@ func TestStores(t *testing.T) {
 			if _, known, err := s.Load("http://a"); known || err != nil {
 				t.Errorf("%v, %v", known, err)
 			}
-			failed := Document{URL: "http://a/robots.txt", HTTP: 503, Err: "HTTP status 503", Fetched: at, Expires: at.Add(MinAge)}
+			failed := Document{URL: "http://a/robots.txt", HTTP: 503, Err: "HTTP status 503", Fetched: at,
+				Expires: at.Add(MinAge)}
 			if err := s.Save("http://a", Record{Last: failed}); err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +48,8 @@ func TestStores(t *testing.T) {
 			}
 			var versions []Version
 			for i := range 3 {
-				v := Version{Since: at.Add(time.Duration(i) * time.Minute), Robots: document("http://a/robots.txt", fmt.Sprint("# ", i), at),
+				v := Version{Since: at.Add(time.Duration(i) * time.Minute),
+					Robots:     document("http://a/robots.txt", fmt.Sprint("# ", i), at),
 					References: []Document{document("http://a/s.txt", "the same", at)}}
 				versions = append(versions, v)
 				for _, origin := range []string{"http://a", "http://a.b", "http://a:81"} {
@@ -60,7 +63,8 @@ func TestStores(t *testing.T) {
 				if err != nil || !reflect.DeepEqual(vs, versions) {
 					t.Errorf("history of %s: %+v, %v", origin, vs, err)
 				}
-				if r, _, err = s.Load(origin); err != nil || !reflect.DeepEqual(*r.Held, versions[2]) || r.Last.Text != nil {
+				if r, _, err = s.Load(origin); err != nil || !reflect.DeepEqual(*r.Held, versions[2]) ||
+					r.Last.Text != nil {
 					t.Errorf("%+v, %v", r, err)
 				}
 			}
@@ -69,13 +73,15 @@ func TestStores(t *testing.T) {
 			if err := s.Save("http://a", Record{Last: renewed.Robots, Held: &renewed}); err != nil {
 				t.Fatal(err)
 			}
-			if vs, err := s.History("http://a"); err != nil || len(vs) != 3 || !vs[2].Robots.Expires.Equal(renewed.Robots.Expires) {
+			if vs, err := s.History("http://a"); err != nil || len(vs) != 3 ||
+				!vs[2].Robots.Expires.Equal(renewed.Robots.Expires) {
 				t.Errorf("renewed: %+v, %v", vs, err)
 			}
 			var keys []string
 			if err := s.Each(func(at Attempt) error {
 				keys = append(keys, at.Origin)
-				if at.Origin == "http://a" && (at.Status != Read || !at.At.Equal(renewed.Robots.Fetched) || !at.Expires.Equal(renewed.Robots.Expires) || !at.Read.Equal(at.At)) {
+				if at.Origin == "http://a" && (at.Status != Read || !at.At.Equal(renewed.Robots.Fetched) ||
+					!at.Expires.Equal(renewed.Robots.Expires) || !at.Read.Equal(at.At)) {
 					t.Errorf("%+v", at)
 				}
 				return nil
@@ -83,7 +89,8 @@ func TestStores(t *testing.T) {
 				t.Errorf("%q, %v", keys, err)
 			}
 			for i := range maxVersions {
-				v := Version{Since: at.Add(time.Duration(i) * time.Hour), Robots: document("http://z/robots.txt", fmt.Sprint("# long ", i), at)}
+				v := Version{Since: at.Add(time.Duration(i) * time.Hour),
+					Robots: document("http://z/robots.txt", fmt.Sprint("# long ", i), at)}
 				for range 2 {
 					if err := s.Save("http://z", Record{Last: v.Robots, Held: &v}); err != nil {
 						t.Fatal(err)
@@ -94,7 +101,8 @@ func TestStores(t *testing.T) {
 			if err := s.Save("http://z", Record{Last: v.Robots, Held: &v}); err != nil {
 				t.Fatal(err)
 			}
-			if vs, err := s.History("http://z"); err != nil || len(vs) != maxVersions || string(vs[0].Robots.Text) != "# long 1" {
+			if vs, err := s.History("http://z"); err != nil || len(vs) != maxVersions ||
+				string(vs[0].Robots.Text) != "# long 1" {
 				t.Errorf("%d versions, %v", len(vs), err)
 			}
 			if err := s.Close(); err != nil {
@@ -117,7 +125,8 @@ func TestStores(t *testing.T) {
 
 func TestRestart(t *testing.T) {
 	up, down := newSite(t), newSite(t)
-	up.text("/robots.txt", "ACAP-crawler: *", "ACAP-disallow-index: /private/", "ACAP-crawler: *", "ACAP-permissions-reference: /s.txt")
+	up.text("/robots.txt", "ACAP-crawler: *", "ACAP-disallow-index: /private/", "ACAP-crawler: *",
+		"ACAP-permissions-reference: /s.txt")
 	up.text("/s.txt", "ACAP-crawler: *", "ACAP-disallow-follow: /private/")
 	down.status("/robots.txt", 503)
 	path, c := filepath.Join(t.TempDir(), "policy.db"), newClock()
@@ -203,7 +212,8 @@ func TestHistory(t *testing.T) {
 	}
 	for i, w := range want {
 		v := vs[i]
-		if !v.Since.Equal(start.Add(time.Duration(w.hour)*time.Hour)) || v.Robots.Status() != w.status || len(v.References) != w.references {
+		if !v.Since.Equal(start.Add(time.Duration(w.hour)*time.Hour)) || v.Robots.Status() != w.status ||
+			len(v.References) != w.references {
 			t.Errorf("version %d: %+v", i, v)
 		}
 		if v.Robots.Digest != digest(v.Robots.Text) {
@@ -213,7 +223,8 @@ func TestHistory(t *testing.T) {
 	if !vs[0].Robots.Fetched.Equal(start.Add(time.Hour)) {
 		t.Errorf("the first version was last read at %s", vs[0].Robots.Fetched)
 	}
-	if !bytes.Contains(vs[1].References[0].Text, []byte("disallow-index")) || vs[2].References[0].Err == "" || string(vs[4].Robots.Text) != "# nothing\n" {
+	if !bytes.Contains(vs[1].References[0].Text, []byte("disallow-index")) || vs[2].References[0].Err == "" ||
+		string(vs[4].Robots.Text) != "# nothing\n" {
 		t.Errorf("%+v", vs)
 	}
 }
@@ -232,7 +243,8 @@ func TestDamagedStore(t *testing.T) {
 	whole := filepath.Join(dir, "whole.db")
 	s := openStore(t, whole)
 	for i := range 40 {
-		v := Version{Since: time.Unix(int64(i), 0), Robots: document("http://a/robots.txt", fmt.Sprintf("%d%4000s", i, ""), time.Unix(int64(i), 0))}
+		v := Version{Since: time.Unix(int64(i), 0),
+			Robots: document("http://a/robots.txt", fmt.Sprintf("%d%4000s", i, ""), time.Unix(int64(i), 0))}
 		if err := s.Save("http://a", Record{Last: v.Robots, Held: &v}); err != nil {
 			t.Fatal(err)
 		}

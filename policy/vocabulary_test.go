@@ -28,7 +28,8 @@ func (banner) Site(s *acap.Site) acap.Preferences {
 	for _, f := range s.Files {
 		if f.Err == nil && len(f.Text) > 0 {
 			text := string(f.Text)
-			return banned{acap.Usage(text), &acap.Field{Source: acap.Referred, URL: f.URL, Line: 1, Column: 1, Text: text}}
+			return banned{acap.Usage(text), &acap.Field{Source: acap.Referred, URL: f.URL, Line: 1, Column: 1,
+				Text: text}}
 		}
 	}
 	return nil
@@ -45,7 +46,8 @@ func (b banned) Opinion(u acap.Usage, _ acap.Resource) acap.Opinion {
 	return acap.Opinion{Verdict: acap.Prohibits, Reason: "banner", Because: b.field}
 }
 
-// The files that a vocabulary asks for are read with robots.txt, and are stored with it. Without them the origin is complete.
+// The files that a vocabulary asks for are read with robots.txt, and are stored with it. Without
+// them the origin is complete.
 func TestFilesOfAVocabulary(t *testing.T) {
 	who := tester
 	who.Vocabularies = []acap.Vocabulary{banner{}}
@@ -55,7 +57,8 @@ func TestFilesOfAVocabulary(t *testing.T) {
 	}{
 		"read":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("index")) }, false},
 		"missing": {http.NotFound, true},
-		"failing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, true},
+		"failing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+			true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkAnswer is what a page of ten results costs, of pages of 4 KB: each is shown for the first time, or was shown before; under a
-// policy of one rule, and of a thousand.
+// BenchmarkAnswer is what a page of ten results costs, of pages of 4 KB: each is shown for the
+// first time, or was shown before; under a policy of one rule, and of a thousand.
 func BenchmarkAnswer(b *testing.B) {
 	var many strings.Builder
 	for i := range 1000 {
@@ -20,7 +20,9 @@ func BenchmarkAnswer(b *testing.B) {
 	}{
 		{"first", "", true},
 		{"again", "", false},
-		{"again, limits", "ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada%20Quill\nACAP-allow-present-snippet: / max-length=20-words", false},
+		{"again, limits", "ACAP-allow-present: / " +
+			"must-include-resource=the-acap:credit:text:Ada%20Quill\nACAP-allow-present-snippet: / max-length=20-words",
+			false},
 		{"again, many rules", many.String(), false},
 	} {
 		b.Run(c.name, func(b *testing.B) {
@@ -30,7 +32,8 @@ func BenchmarkAnswer(b *testing.B) {
 			hold := func() {
 				group++
 				for i := range 10 {
-					text := strings.Repeat(fmt.Sprintf("<p>The pilot waits for tide %d of boat%d at the quay.", i, group), 70)
+					text := strings.Repeat(fmt.Sprintf("<p>The pilot waits for tide %d of boat%d at the quay.", i,
+						group), 70)
 					s.hold(fmt.Sprintf("/%d/%d", group, i), "<html lang=en><title>Low water</title>"+text)
 				}
 			}
@@ -41,7 +44,8 @@ func BenchmarkAnswer(b *testing.B) {
 					hold()
 					b.StartTimer()
 				}
-				found, err := s.Search(context.Background(), Query{Text: fmt.Sprintf("boat%d", group), Limit: 10}, Reader{})
+				found, err := s.Search(context.Background(), Query{Text: fmt.Sprintf("boat%d", group), Limit: 10},
+					Reader{})
 				if err != nil || len(found.Results) != 10 || found.Results[0].Snippet == nil {
 					b.Fatalf("%d results, %v", len(found.Results), err)
 				}

@@ -44,14 +44,17 @@ func perResult(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*resultsOfPage), "ns/result")
 }
 
-// BenchmarkSnippet makes the snippets of one page of results, of texts with their blocks and with the matcher of the index.
+// BenchmarkSnippet makes the snippets of one page of results, of texts with their blocks and with
+// the matcher of the index.
 func BenchmarkSnippet(b *testing.B) {
 	s := open(b)
 	for _, c := range asked {
 		var texts []string
 		var blocks [][]page.Block
 		for i := range resultsOfPage {
-			pg := page.New([]page.Hop{{URL: site, Status: 200, Header: map[string][]string{"Content-Type": {"text/html; charset=utf-8"}}, Body: []byte(report(c.language, uint64(i)))}})
+			pg := page.New([]page.Hop{{URL: site, Status: 200,
+				Header: map[string][]string{"Content-Type": {"text/html; charset=utf-8"}},
+				Body:   []byte(report(c.language, uint64(i)))}})
 			text, parts := pg.Blocks(page.Cut{})
 			texts, blocks = append(texts, text), append(blocks, parts)
 		}
@@ -60,7 +63,8 @@ func BenchmarkSnippet(b *testing.B) {
 			for b.Loop() {
 				w := s.wanted(c.query, c.language)
 				for i, text := range texts {
-					if got, ok := snippet.Build(text, snippet.Rules{Blocks: blocks[i], Wanted: w}); !ok || len(got.Marks) == 0 {
+					if got, ok := snippet.Build(text, snippet.Rules{Blocks: blocks[i], Wanted: w}); !ok ||
+						len(got.Marks) == 0 {
 						b.Fatalf("%+v", got)
 					}
 				}
@@ -95,7 +99,8 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkCopy reads the pages of one page of results out of the archive, and does with each what is done before a snippet is made.
+// BenchmarkCopy reads the pages of one page of results out of the archive, and does with each what
+// is done before a snippet is made.
 func BenchmarkCopy(b *testing.B) {
 	s := open(b)
 	for i := range resultsOfPage {

@@ -37,14 +37,16 @@ func TestForgone(t *testing.T) {
 	}
 }
 
-// Every value of prohibited-modification against every way in which a copy is less than the page, and everything that may be required or
-// prohibited around it.
+// Every value of prohibited-modification against every way in which a copy is less than the page,
+// and everything that may be required or prohibited around it.
 func TestCopiesUnderLimits(t *testing.T) {
 	s := open(t)
 	hidden := acap.Own{Marks: []acap.Mark{{Token: "the-acap:disallow-present"}}}
 	for path, d := range map[string]archive.Deposit{
-		"/whole": {Body: []byte("<p>a")}, "/kept": {Body: []byte("<p>a"), Cut: true}, "/long": {Body: []byte("<p>a"), Truncated: true},
-		"/now":  {Body: []byte(`<p>a<b class="the-acap:disallow-present">b</b>`), Resource: archive.Resource{Own: hidden}},
+		"/whole": {Body: []byte("<p>a")}, "/kept": {Body: []byte("<p>a"), Cut: true},
+		"/long": {Body: []byte("<p>a"), Truncated: true},
+		"/now": {Body: []byte(`<p>a<b class="the-acap:disallow-present">b</b>`),
+			Resource: archive.Resource{Own: hidden}},
 		"/text": {Body: []byte("a"), Header: http.Header{"Content-Type": {"text/plain"}}},
 	} {
 		d.Resource.URL = site + path
@@ -86,10 +88,11 @@ func TestCopiesUnderLimits(t *testing.T) {
 		"prohibited-context=within-user-frame":   {all, ""},
 		"required-context=within-user-frame":     {"", all},
 		"required-context=within-original-frame": {"/whole", ""},
-		"required-context=within-original-frame prohibited-context=within-user-frame":            {"/whole", ""},
-		"required-context=within-user-frame prohibited-context=within-user-frame":                {"", ""},
-		"required-context=within-user-frame prohibited-modification=structure":                   {"", "/whole/text"},
-		"prohibited-modification=style prohibited-modification=structure prohibited-context=any": {"", ""}, // it cannot be read
+		"required-context=within-original-frame prohibited-context=within-user-frame": {"/whole", ""},
+		"required-context=within-user-frame prohibited-context=within-user-frame":     {"", ""},
+		"required-context=within-user-frame prohibited-modification=structure":        {"", "/whole/text"},
+		// it cannot be read
+		"prohibited-modification=style prohibited-modification=structure prohibited-context=any": {"", ""},
 	} {
 		if got := [2]string{ways(qualifiers, false), ways(qualifiers, true)}; got != want {
 			t.Errorf("%s: %q, want %q", qualifiers, got, want)

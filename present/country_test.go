@@ -19,7 +19,8 @@ func countries(t *testing.T, o geo.Options, list map[string]string) string {
 }
 
 func TestCountry(t *testing.T) {
-	both := map[string]string{"192.0.2.0/25": "BE", "192.0.2.128/25": "NL", "2001:db8::/33": "FR", "198.51.100.0/24": "", "203.0.113.0/25": "B1", "203.0.113.128/25": "be"}
+	both := map[string]string{"192.0.2.0/25": "BE", "192.0.2.128/25": "NL", "2001:db8::/33": "FR",
+		"198.51.100.0/24": "", "203.0.113.0/25": "B1", "203.0.113.128/25": "be"}
 	four := map[string]string{"192.0.2.0/24": "BE"}
 	for _, c := range []struct {
 		name string
@@ -61,7 +62,8 @@ func TestOpenCountries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{"empty": {}, "text": []byte("192.0.2.0/24 BE\n"), "its beginning": whole[:len(whole)/2]} {
+	for name, data := range map[string][]byte{"empty": {}, "text": []byte("192.0.2.0/24 BE\n"),
+		"its beginning": whole[:len(whole)/2]} {
 		file := filepath.Join(t.TempDir(), "c.mmdb")
 		if err := os.WriteFile(file, data, 0o600); err != nil {
 			t.Fatal(err)
@@ -70,7 +72,8 @@ func TestOpenCountries(t *testing.T) {
 			t.Errorf("%s: it was opened", name)
 		}
 	}
-	for name, file := range map[string]string{"missing": filepath.Join(t.TempDir(), "none.mmdb"), "a directory": t.TempDir(),
+	for name, file := range map[string]string{"missing": filepath.Join(t.TempDir(), "none.mmdb"),
+		"a directory":  t.TempDir(),
 		"another type": countries(t, geo.Options{Type: "GeoLite2-ASN"}, map[string]string{"192.0.2.0/24": "BE"})} {
 		if _, err := OpenCountries(file); err == nil {
 			t.Errorf("%s: it was opened", name)
@@ -78,9 +81,11 @@ func TestOpenCountries(t *testing.T) {
 	}
 }
 
-// Whatever octet of a database is broken, the answer is a country that was in it, none or an error, and never a panic.
+// Whatever octet of a database is broken, the answer is a country that was in it, none or an error,
+// and never a panic.
 func TestCountryBroken(t *testing.T) {
-	whole, err := os.ReadFile(countries(t, geo.Options{}, map[string]string{"192.0.2.0/24": "BE", "2001:db8::/32": "FR"}))
+	whole, err := os.ReadFile(countries(t, geo.Options{},
+		map[string]string{"192.0.2.0/24": "BE", "2001:db8::/32": "FR"}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,8 @@ import (
 
 // babel is a random text of many scripts, with what hostile publishers put between the words.
 func babel(r *rand.Rand, n int) string {
-	pieces := []string{" ", " ", "\n", "pilot", "е", "книга ", "港で", "天気", "الميناء ", "e\u0301", "👩‍👩‍👧‍👦", "🇩🇪", "\u0600", "\u200d", "\u202e", "\u2066", "\x1b[31m",
+	pieces := []string{" ", " ", "\n", "pilot", "е", "книга ", "港で", "天気", "الميناء ", "e\u0301", "👩‍👩‍👧‍👦", "🇩🇪",
+		"\u0600", "\u200d", "\u202e", "\u2066", "\x1b[31m",
 		"\u009b", "\u00ad", "\ufeff", "…", "*", "<b>", "&amp;", ". ", "\u0e2a\u0e27\u0e31", "한국 "}
 	var b strings.Builder
 	for range n {
@@ -28,7 +29,8 @@ func babel(r *rand.Rand, n int) string {
 	return b.String()
 }
 
-// Whatever a page holds and its publisher demands, what is shown is no longer than allowed, has with it what must be, and is plain.
+// Whatever a page holds and its publisher demands, what is shown is no longer than allowed, has
+// with it what must be, and is plain.
 func TestNothingTooLongNothingWithoutItsCredit(t *testing.T) {
 	s := open(t)
 	r := rand.New(rand.NewPCG(2, 6))
@@ -37,7 +39,8 @@ func TestNothingTooLongNothingWithoutItsCredit(t *testing.T) {
 	credited := map[string]bool{}
 	for i := range pages {
 		path := fmt.Sprintf("/%c%02d", 'a'+i%3, i) // of a third no copy is held
-		body := "<title>" + html.EscapeString(babel(r, r.IntN(20))) + "</title><p>" + html.EscapeString(babel(r, r.IntN(200))) + " pilot " + html.EscapeString(babel(r, r.IntN(200)))
+		body := "<title>" + html.EscapeString(babel(r, r.IntN(20))) + "</title><p>" +
+			html.EscapeString(babel(r, r.IntN(200))) + " pilot " + html.EscapeString(babel(r, r.IntN(200)))
 		if credited[path] = r.IntN(4) > 0; credited[path] {
 			body += "<p id=by>By " + html.EscapeString(babel(r, r.IntN(9))) + " Ada"
 		}
@@ -75,7 +78,8 @@ func TestNothingTooLongNothingWithoutItsCredit(t *testing.T) {
 			shown++
 			text, path := res.Snippet.Text, strings.TrimPrefix(res.URL, site)
 			if chars >= 0 && snippet.Chars(text) > chars || words >= 0 && snippet.Words(text) > words {
-				t.Errorf("%s: %q has %d characters, %d words, under %s", path, text, snippet.Chars(text), snippet.Words(text), &line)
+				t.Errorf("%s: %q has %d characters, %d words, under %s", path, text, snippet.Chars(text),
+					snippet.Words(text), &line)
 			}
 			if !strings.Contains(text, extract) {
 				t.Errorf("%s: %q lacks what must be in it, under %s", path, text, &line)
@@ -89,7 +93,8 @@ func TestNothingTooLongNothingWithoutItsCredit(t *testing.T) {
 			beside := false
 			for _, in := range append(res.Include, res.Snippet.Include...) {
 				all += in.Text
-				beside = beside || in.Role == "credit" && strings.HasPrefix(in.Text, "By") && strings.HasSuffix(in.Text, "Ada")
+				beside = beside || in.Role == "credit" && strings.HasPrefix(in.Text, "By") &&
+					strings.HasSuffix(in.Text, "Ada")
 			}
 			if credit && (!beside || !credited[path]) {
 				t.Errorf("%s: without its credit: %+v", path, res)

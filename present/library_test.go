@@ -18,7 +18,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/kept"
 )
 
-// memory is a library in memory: it finds pages that hold all words of a query, in the order of their addresses.
+// memory is a library in memory: it finds pages that hold all words of a query, in the order of
+// their addresses.
 type memory struct {
 	mu       sync.Mutex
 	pages    map[string]archive.Resource
@@ -30,8 +31,9 @@ type memory struct {
 }
 
 func newMemory() *memory {
-	return &memory{pages: map[string]archive.Resource{}, ways: map[string]string{}, versions: map[string][]archive.Capture{},
-		bodies: map[uint64][]byte{}, pictures: map[string]archive.Picture{}, texts: map[string]string{}}
+	return &memory{pages: map[string]archive.Resource{}, ways: map[string]string{},
+		versions: map[string][]archive.Capture{},
+		bodies:   map[uint64][]byte{}, pictures: map[string]archive.Picture{}, texts: map[string]string{}}
 }
 
 func (m *memory) Search(_ context.Context, query string) iter.Seq2[string, error] {
@@ -120,7 +122,8 @@ func (m *memory) receive(d archive.Deposit, text string) {
 		r.Versions++
 		r.Current = uint64(len(m.bodies) + 1)
 		m.bodies[r.Current] = d.Body
-		list = append(list, archive.Capture{ID: r.Current, URL: r.URL, Version: r.Versions, Fetched: d.Fetched, Status: r.Status, MIME: r.MIME,
+		list = append(list, archive.Capture{ID: r.Current, URL: r.URL, Version: r.Versions, Fetched: d.Fetched,
+			Status: r.Status, MIME: r.MIME,
 			Current: true, Header: d.Header, Own: r.Own})
 	}
 	m.pages[r.URL], m.versions[r.URL] = r, list
@@ -135,12 +138,15 @@ func (m *memory) receive(d archive.Deposit, text string) {
 	}
 }
 
-// deposits are pages of every kind: with a copy, with two, without, with a thumbnail, behind a redirect.
+// deposits are pages of every kind: with a copy, with two, without, with a thumbnail, behind a
+// redirect.
 func deposits() (list []archive.Deposit, texts []string) {
 	add := func(path, body string, day int, change func(*archive.Deposit)) {
 		h := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
-		d := archive.Deposit{Resource: archive.Resource{URL: site + path, Status: 200, MIME: "text/html", Language: "en",
-			Own: acap.Own{URL: site + path}}, Fetched: noon.AddDate(0, 0, day), Body: []byte(body), Header: h, Index: true}
+		d := archive.Deposit{Resource: archive.Resource{URL: site + path, Status: 200, MIME: "text/html",
+			Language: "en",
+			Own:      acap.Own{URL: site + path}}, Fetched: noon.AddDate(0, 0, day), Body: []byte(body), Header: h,
+			Index: true}
 		if change != nil {
 			change(&d)
 		}
@@ -172,7 +178,8 @@ func TestLibrary(t *testing.T) {
 		}
 		m.receive(d, texts[i])
 		if d.Index {
-			err := s.index.Put(index.Document{URL: d.Resource.URL, Text: texts[i], Language: "en", Analysis: "en", Host: "quay.example",
+			err := s.index.Put(index.Document{URL: d.Resource.URL, Text: texts[i], Language: "en", Analysis: "en",
+				Host:    "quay.example",
 				Fetched: d.Fetched, Positions: d.Body != nil})
 			if err != nil {
 				t.Fatal(err)
@@ -194,7 +201,8 @@ func TestLibrary(t *testing.T) {
 			refused++
 		}
 	}
-	for _, robots := range []string{"", "ACAP-disallow-preserve: /", "ACAP-disallow-present-snippet: /", "ACAP-request-take-down: /a",
+	for _, robots := range []string{"", "ACAP-disallow-preserve: /", "ACAP-disallow-present-snippet: /",
+		"ACAP-request-take-down: /a",
 		"ACAP-disallow-present-oldcopy: /\nACAP-disallow-present-thumbnail: /", "ACAP-disallow-index: /b"} {
 		s.says(robots)
 		for _, query := range []string{"tide", "tide stays", "excerpt", "nothing"} {
@@ -205,11 +213,14 @@ func TestLibrary(t *testing.T) {
 			})
 		}
 		for _, path := range []string{"/a", "/b", "/c", "/d", "/old", "/none"} {
-			for _, which := range []Which{{}, {Version: 1}, {Version: 2}, {At: noon.AddDate(0, 0, -2)}, {At: noon.AddDate(0, 0, -9)}} {
+			for _, which := range []Which{{}, {Version: 1}, {Version: 2}, {At: noon.AddDate(0, 0, -2)},
+				{At: noon.AddDate(0, 0, -9)}} {
 				what := fmt.Sprint(robots, path, which)
 				same(what+" copy", func(p *Presenter) (any, error) { return p.Copy(ctx, site+path, which, Reader{}) })
-				same(what+" snippet", func(p *Presenter) (any, error) { return p.Snippet(ctx, site+path, "tide", which, Reader{}) })
-				same(what+" thumbnail", func(p *Presenter) (any, error) { return p.Thumbnail(ctx, site+path, which, Reader{}) })
+				same(what+" snippet",
+					func(p *Presenter) (any, error) { return p.Snippet(ctx, site+path, "tide", which, Reader{}) })
+				same(what+" thumbnail",
+					func(p *Presenter) (any, error) { return p.Thumbnail(ctx, site+path, which, Reader{}) })
 			}
 			same(path+" original", func(p *Presenter) (any, error) { return p.Original(ctx, site+path, Reader{}) })
 			same(path+" page", func(p *Presenter) (any, error) {

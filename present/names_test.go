@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// zone is a DNS of few records. A name or address without one is not found; the value "slow" is never answered, "broken" badly.
+// zone is a DNS of few records. A name or address without one is not found; the value "slow" is
+// never answered, "broken" badly.
 type zone struct {
 	records map[string]string // from an address to names, from a name to addresses
 	asked   int
@@ -59,18 +60,29 @@ func TestNames(t *testing.T) {
 		want     []string
 		why      string // in the error
 	}{
-		{name: "one name", records: map[string]string{ip: "Host.Quay.example.", "Host.Quay.example.": ip}, want: []string{"host.quay.example"}},
-		{name: "one of its addresses", records: map[string]string{ip: "h.quay.example.", "h.quay.example.": "2001:db8::1 192.0.2.9 192.0.2.7"}, want: []string{"h.quay.example"}},
-		{name: "mapped", ip: "::ffff:192.0.2.7", records: map[string]string{ip: "h.quay.example.", "h.quay.example.": "::ffff:192.0.2.7"}, want: []string{"h.quay.example"}},
-		{name: "IPv6 with a zone", ip: "2001:db8::1%eth0", records: map[string]string{"2001:db8::1": "h.quay.example.", "h.quay.example.": "2001:db8::1"}, want: []string{"h.quay.example"}},
+		{name: "one name", records: map[string]string{ip: "Host.Quay.example.", "Host.Quay.example.": ip},
+			want: []string{"host.quay.example"}},
+		{name: "one of its addresses", records: map[string]string{ip: "h.quay.example.",
+			"h.quay.example.": "2001:db8::1 192.0.2.9 192.0.2.7"}, want: []string{"h.quay.example"}},
+		{name: "mapped", ip: "::ffff:192.0.2.7", records: map[string]string{ip: "h.quay.example.",
+			"h.quay.example.": "::ffff:192.0.2.7"}, want: []string{"h.quay.example"}},
+		{name: "IPv6 with a zone", ip: "2001:db8::1%eth0", records: map[string]string{"2001:db8::1": "h.quay.example.",
+			"h.quay.example.": "2001:db8::1"}, want: []string{"h.quay.example"}},
 		{name: "no name", why: "192.0.2.7 has no name"},
-		{name: "the name of somebody else", records: map[string]string{ip: "www.bank.example.", "www.bank.example.": "203.0.113.1"}, why: "leads back"},
+		{name: "the name of somebody else", records: map[string]string{ip: "www.bank.example.",
+			"www.bank.example.": "203.0.113.1"}, why: "leads back"},
 		{name: "a name without an address", records: map[string]string{ip: "h.quay.example."}, why: "leads back"},
-		{name: "several names", records: map[string]string{ip: "a.quay.example. b.shed.example.", "a.quay.example.": ip, "b.shed.example.": ip}, want: []string{"a.quay.example", "b.shed.example"}},
-		{name: "several names, one of somebody else", records: map[string]string{ip: "www.bank.example. a.quay.example.", "www.bank.example.": "203.0.113.1", "a.quay.example.": ip},
+		{name: "several names", records: map[string]string{ip: "a.quay.example. b.shed.example.", "a.quay.example.": ip,
+			"b.shed.example.": ip}, want: []string{"a.quay.example", "b.shed.example"}},
+		{name: "several names, one of somebody else",
+			records: map[string]string{ip: "www.bank.example. a.quay.example.", "www.bank.example.": "203.0.113.1",
+				"a.quay.example.": ip},
 			want: []string{"a.quay.example"}},
-		{name: "several names, of one there is no answer", records: map[string]string{ip: "a.quay.example. b.shed.example.", "a.quay.example.": ip, "b.shed.example.": "slow"}, why: "b.shed.example"},
-		{name: "too many names", records: map[string]string{ip: strings.Join(many, " "), many[0]: ip}, why: "more than 8"},
+		{name: "several names, of one there is no answer",
+			records: map[string]string{ip: "a.quay.example. b.shed.example.", "a.quay.example.": ip,
+				"b.shed.example.": "slow"}, why: "b.shed.example"},
+		{name: "too many names", records: map[string]string{ip: strings.Join(many, " "), many[0]: ip},
+			why: "more than 8"},
 		{name: "no answer", records: map[string]string{ip: "slow"}, why: "timeout"},
 		{name: "half an answer", records: map[string]string{ip: "broken", "rest.example.": ip}, why: "malformed"},
 	} {
@@ -83,7 +95,8 @@ func TestNames(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // time passes only where an answer is waited for
 				got, err = NewNames(&zone{records: c.records}).Of(t.Context(), netip.MustParseAddr(c.ip))
 			})
-			if !slices.Equal(got, c.want) || (err != nil) != (c.want == nil) || err != nil && !strings.Contains(err.Error(), c.why) {
+			if !slices.Equal(got, c.want) || (err != nil) != (c.want == nil) || err != nil &&
+				!strings.Contains(err.Error(), c.why) {
 				t.Errorf("%q, %v, want %q, %q", got, err, c.want, c.why)
 			}
 		})

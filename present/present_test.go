@@ -55,7 +55,8 @@ func (s *store) Policy(context.Context, *url.URL) (*acap.Policy, error) {
 
 // Fetch gives /cover, which is titled Cover; nothing else is there.
 func (s *store) Fetch(_ context.Context, rawurl string) (*page.Page, error) {
-	hop := page.Hop{URL: rawurl, Method: "GET", Status: 404, Header: http.Header{"Content-Type": {"text/html"}}, Start: noon}
+	hop := page.Hop{URL: rawurl, Method: "GET", Status: 404, Header: http.Header{"Content-Type": {"text/html"}},
+		Start: noon}
 	if rawurl == site+"/cover" {
 		hop.Status, hop.Body = 200, []byte("<title>Cover</title><p>A cover.")
 	}
@@ -63,7 +64,8 @@ func (s *store) Fetch(_ context.Context, rawurl string) (*page.Page, error) {
 }
 
 func (s *store) says(robots string) {
-	s.policy = acap.Parse(site+"/robots.txt", []byte("ACAP-version: 1.1\nACAP-crawler: *\n"+robots+"\n")).Policy(acap.Crawler{Names: []string{"gazer"}})
+	s.policy = acap.Parse(site+"/robots.txt", []byte("ACAP-version: 1.1\nACAP-crawler: *\n"+robots+
+		"\n")).Policy(acap.Crawler{Names: []string{"gazer"}})
 }
 
 func open(t testing.TB) *store {
@@ -100,12 +102,14 @@ func (s *store) hold(path, body string) {
 	s.Helper()
 	u, _ := url.Parse(site + path)
 	h := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
-	pg := page.New([]page.Hop{{URL: u.String(), Method: "GET", Status: 200, Header: h, Body: []byte(body), Start: noon}})
+	pg := page.New([]page.Hop{{URL: u.String(), Method: "GET", Status: 200, Header: h, Body: []byte(body),
+		Start: noon}})
 	t := terms.Of(context.Background(), s.policy, u, pg, terms.Sources{Policies: s, Fetcher: s}, acap.Facts{Now: noon})
 	content, indexed := t.Text()
 	copied, cut, kept := t.Copy(acap.Preserve)
 	k := t.Keep(kept, content)
-	d := archive.Deposit{Resource: archive.Resource{URL: u.String(), Status: 200, MIME: pg.MIME(), Language: pg.Language(), Own: pg.Own(), Kept: k},
+	d := archive.Deposit{Resource: archive.Resource{URL: u.String(), Status: 200, MIME: pg.MIME(),
+		Language: pg.Language(), Own: pg.Own(), Kept: k},
 		Fetched: noon, Header: h, Index: indexed, Cut: cut}
 	if kept {
 		d.Body = copied
@@ -114,7 +118,9 @@ func (s *store) hold(path, body string) {
 		s.Fatal(err)
 	}
 	if indexed {
-		if err := s.index.Put(index.Document{URL: u.String(), Title: content.Title, Text: content.Text, Language: pg.Language(), Analysis: pg.LikelyLanguage(), Host: u.Host, Fetched: noon, Positions: kept}); err != nil {
+		if err := s.index.Put(index.Document{URL: u.String(), Title: content.Title, Text: content.Text,
+			Language: pg.Language(), Analysis: pg.LikelyLanguage(), Host: u.Host, Fetched: noon,
+			Positions: kept}); err != nil {
 			s.Fatal(err)
 		}
 	}
@@ -129,7 +135,8 @@ func (s *store) search(query string, who Reader) []Result {
 	return found.Results
 }
 
-// seen writes a result as a reader sees it: [address] where it is a link, address where it is not, title, snippet, what stands beside.
+// seen writes a result as a reader sees it: [address] where it is a link, address where it is not,
+// title, snippet, what stands beside.
 func seen(results []Result) string {
 	var out []string
 	for _, r := range results {
@@ -166,55 +173,89 @@ func TestSearch(t *testing.T) {
 		want                  string // "": nothing
 	}{
 		{name: "all", want: "[/a] Low water: " + whole},
-		{name: "what stands on every page is passed over", body: `<nav>Home Quays</nav><h1>Pictures of the quay</h1><p>The pilot waits.<footer>Imprint</footer>`,
+		{name: "what stands on every page is passed over",
+			body: `<nav>Home Quays</nav><h1>Pictures of the quay</h1><p>The pilot waits.<footer>Imprint</footer>`,
 			want: "[/a] Pictures of the quay: The pilot waits."},
-		{name: "and so is a heading that repeats the title", body: `<title>The pilot – Quay</title><h1>The pilot</h1><p>A pilot waits.<h2>Tides</h2><p>None.`,
+		{name: "and so is a heading that repeats the title",
+			body: `<title>The pilot – Quay</title><h1>The pilot</h1><p>A pilot waits.<h2>Tides</h2><p>None.`,
 			want: "[/a] The pilot – Quay: A pilot waits. Tides… None."},
-		{name: "unless the word stands in it alone", body: `<title>The pilot – Quay</title><h1>The pilot</h1><p>She waits.`, want: "[/a] The pilot – Quay: The pilot… She waits."},
-		{name: "unless the word stands there alone", body: `<title>Quay</title><nav>Home Pilots pilot</nav><p>The tide waits.`, want: "[/a] Quay: Home Pilots pilot… The tide waits."},
-		{name: "a credit from the page", now: "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:by",
+		{name: "unless the word stands in it alone",
+			body: `<title>The pilot – Quay</title><h1>The pilot</h1><p>She waits.`,
+			want: "[/a] The pilot – Quay: The pilot… She waits."},
+		{name: "unless the word stands there alone",
+			body: `<title>Quay</title><nav>Home Pilots pilot</nav><p>The tide waits.`,
+			want: "[/a] Quay: Home Pilots pilot… The tide waits."},
+		{name: "a credit from the page",
+			now:  "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:by",
 			want: "[/a] Low water: " + whole + " (credit Words by Ada Quill.)"},
-		{name: "a credit that is missing (J12)", now: "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:nope", want: "[/a] Low water"},
-		{name: "a credit that is missing, for all forms", now: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:nope"},
-		{name: "a credit for all forms, no snippet", now: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:by\nACAP-disallow-present-snippet: /",
+		{name: "a credit that is missing (J12)",
+			now: "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:nope", want: "[/a] Low water"},
+		{name: "a credit that is missing, for all forms",
+			now: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:nope"},
+		{name: "a credit for all forms, no snippet",
+			now:  "ACAP-allow-present: / must-include-resource=the-acap:credit:id:by\nACAP-disallow-present-snippet: /",
 			want: "[/a] Low water (credit Words by Ada Quill.)"},
-		{name: "a credit for all forms, no copy", then: "ACAP-disallow-preserve: /\nACAP-allow-present: / must-include-resource=the-acap:credit:id:by",
-			now: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:by", want: "[/a] Low water: " + whole + " (credit Words by Ada Quill.)"},
-		{name: "a credit that is asked for only now, no copy", then: "ACAP-disallow-preserve: /", now: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:by"},
+		{name: "a credit for all forms, no copy",
+			then: "ACAP-disallow-preserve: /\nACAP-allow-present: / must-include-resource=the-acap:credit:id:by",
+			now:  "ACAP-allow-present: / must-include-resource=the-acap:credit:id:by", want: "[/a] Low water: " +
+				whole +
+				" (credit Words by Ada Quill.)"},
+		{name: "a credit that is asked for only now, no copy", then: "ACAP-disallow-preserve: /",
+			now: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:by"},
 		{name: "no snippet", now: "ACAP-disallow-present-snippet: /", want: "[/a] Low water"},
 		{name: "no link (X61)", now: "ACAP-disallow-present-link: /", want: "/a Low water: " + whole},
 		{name: "nothing may be shown (F25)", now: "ACAP-disallow-present: /"},
-		{name: "a link of a text", now: "ACAP-allow-present-link: / must-use-resource=the-acap:text:Pilot%20book", want: "[/a] Pilot book: " + whole},
-		{name: "a link of a part", now: "ACAP-allow-present-link: / must-use-resource=the-acap:extract:id:by", want: "[/a] Words by Ada Quill.: " + whole},
-		{name: "a link of a part that is missing", now: "ACAP-allow-present-link: / must-use-resource=the-acap:extract:id:nope", want: "/a Low water: " + whole},
-		{name: "a link of another page that is not at hand", now: "ACAP-allow-present-link: / must-use-resource=/book", want: "/a Low water: " + whole},
-		{name: "a link of another page", then: "ACAP-allow-present-link: / must-use-resource=/cover", now: "ACAP-allow-present-link: / must-use-resource=/cover",
+		{name: "a link of a text", now: "ACAP-allow-present-link: / must-use-resource=the-acap:text:Pilot%20book",
+			want: "[/a] Pilot book: " + whole},
+		{name: "a link of a part", now: "ACAP-allow-present-link: / must-use-resource=the-acap:extract:id:by",
+			want: "[/a] Words by Ada Quill.: " + whole},
+		{name: "a link of a part that is missing",
+			now: "ACAP-allow-present-link: / must-use-resource=the-acap:extract:id:nope", want: "/a Low water: " +
+				whole},
+		{name: "a link of another page that is not at hand", now: "ACAP-allow-present-link: / must-use-resource=/book",
+			want: "/a Low water: " + whole},
+		{name: "a link of another page", then: "ACAP-allow-present-link: / must-use-resource=/cover",
+			now:  "ACAP-allow-present-link: / must-use-resource=/cover",
 			want: "[/a]->" + site + "/cover Cover: " + whole},
-		{name: "all of another page", then: "ACAP-allow-present: / must-use-resource=/cover", now: "ACAP-allow-present: / must-use-resource=/cover",
+		{name: "all of another page", then: "ACAP-allow-present: / must-use-resource=/cover",
+			now:  "ACAP-allow-present: / must-use-resource=/cover",
 			want: "[/a]->" + site + "/cover Cover: Cover A cover."},
-		{name: "a link of a text alone", now: "ACAP-disallow-present: /\nACAP-allow-present-link: / must-use-resource=the-acap:text:Pilot%20book", want: "[/a] Pilot book"},
+		{name: "a link of a text alone",
+			now:  "ACAP-disallow-present: /\nACAP-allow-present-link: / must-use-resource=the-acap:text:Pilot%20book",
+			want: "[/a] Pilot book"},
 		{name: "a bare link (rule 10)", now: "ACAP-disallow-present: /\nACAP-allow-present-link: /", want: "[/a]"},
-		{name: "snippet alone (F17)", now: "ACAP-disallow-present: /\nACAP-allow-present-snippet: / max-length=2-words", want: "/a Low water: The pilot…"},
+		{name: "snippet alone (F17)", now: "ACAP-disallow-present: /\nACAP-allow-present-snippet: / max-length=2-words",
+			want: "/a Low water: The pilot…"},
 		{name: "no copy, a snippet", then: "ACAP-disallow-preserve: /", want: "[/a] Low water: " + whole},
-		{name: "no copy, a shorter snippet now", then: "ACAP-disallow-preserve: /", now: "ACAP-allow-present-snippet: / max-length=2-words", want: "[/a] Low water: The pilot…"},
+		{name: "no copy, a shorter snippet now", then: "ACAP-disallow-preserve: /",
+			now: "ACAP-allow-present-snippet: / max-length=2-words", want: "[/a] Low water: The pilot…"},
 		{name: "index prohibited now", now: "ACAP-disallow-index: /"},
 		{name: "index of a part alone now", now: "ACAP-allow-index: / must-use-resource=the-acap:extract:id:by"},
-		{name: "index by a text", then: "ACAP-allow-index: / must-use-resource=the-acap:text:pilot%20tables", now: "ACAP-allow-index: / must-use-resource=the-acap:text:pilot%20tables",
+		{name: "index by a text", then: "ACAP-allow-index: / must-use-resource=the-acap:text:pilot%20tables",
+			now:  "ACAP-allow-index: / must-use-resource=the-acap:text:pilot%20tables",
 			want: "[/a] Low water: " + whole},
-		{name: "index prohibited, but of a part (N05)", then: "ACAP-disallow-index: /", now: "ACAP-disallow-index: /", body: `<p class="the-acap:allow-index">A pilot`,
+		{name: "index prohibited, but of a part (N05)", then: "ACAP-disallow-index: /", now: "ACAP-disallow-index: /",
+			body: `<p class="the-acap:allow-index">A pilot`,
 			want: "[/a]: A pilot"},
-		{name: "index of the whole then, of a part now", now: "ACAP-disallow-index: /", body: `<p class="the-acap:allow-index">A pilot`},
-		{name: "the page's own word", body: `<meta name="robots" content="nosnippet"><title>T</title>pilot`, want: "[/a] T"},
+		{name: "index of the whole then, of a part now", now: "ACAP-disallow-index: /",
+			body: `<p class="the-acap:allow-index">A pilot`},
+		{name: "the page's own word", body: `<meta name="robots" content="nosnippet"><title>T</title>pilot`,
+			want: "[/a] T"},
 		{name: "taken down, not yet erased", now: "ACAP-request-take-down: /a"},
-		{name: "a country", now: "ACAP-allow-present: / target-condition=permittedcountrylist:BE", who: Reader{Target: acap.Target{Country: "BE"}}, want: "[/a] Low water: " + whole},
-		{name: "another country", now: "ACAP-allow-present: / target-condition=permittedcountrylist:BE", who: Reader{Target: acap.Target{Country: "FR"}}},
+		{name: "a country", now: "ACAP-allow-present: / target-condition=permittedcountrylist:BE",
+			who: Reader{Target: acap.Target{Country: "BE"}}, want: "[/a] Low water: " + whole},
+		{name: "another country", now: "ACAP-allow-present: / target-condition=permittedcountrylist:BE",
+			who: Reader{Target: acap.Target{Country: "FR"}}},
 		{name: "no country (K15)", now: "ACAP-allow-present: / target-condition=permittedcountrylist:BE"},
 		{name: "an address", now: "ACAP-allow-present: / target-condition=ipaddressrangelist:192.0.2.1-192.0.2.9",
 			who: Reader{Target: acap.Target{IP: netip.MustParseAddr("192.0.2.5")}}, want: "[/a] Low water: " + whole},
-		{name: "in time", now: "ACAP-allow-present: / time-limit=3-days", who: Reader{AsOf: noon.AddDate(0, 0, 2)}, want: "[/a] Low water: " + whole},
+		{name: "in time", now: "ACAP-allow-present: / time-limit=3-days", who: Reader{AsOf: noon.AddDate(0, 0, 2)},
+			want: "[/a] Low water: " + whole},
 		{name: "too late", now: "ACAP-allow-present: / time-limit=3-days", who: Reader{AsOf: noon.AddDate(0, 0, 3)}},
-		{name: "the index entry has ended", now: "ACAP-allow-index: / time-limit=until-2026-01-06", who: Reader{AsOf: noon.AddDate(0, 0, 2)}},
-		{name: "the snippet has ended", now: "ACAP-allow-present-snippet: / time-limit=1-days", who: Reader{AsOf: noon.AddDate(0, 0, 2)}, want: "[/a] Low water"},
+		{name: "the index entry has ended", now: "ACAP-allow-index: / time-limit=until-2026-01-06",
+			who: Reader{AsOf: noon.AddDate(0, 0, 2)}},
+		{name: "the snippet has ended", now: "ACAP-allow-present-snippet: / time-limit=1-days",
+			who: Reader{AsOf: noon.AddDate(0, 0, 2)}, want: "[/a] Low water"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t)
@@ -240,7 +281,8 @@ func TestSearch(t *testing.T) {
 	t.Run("the index does not know yet", func(t *testing.T) {
 		s := open(t)
 		s.hold("/a", article)
-		if _, err := s.archive.Erase(context.Background(), archive.Tombstone{URL: site + "/a", Why: "asked"}); err != nil {
+		if _, err := s.archive.Erase(context.Background(),
+			archive.Tombstone{URL: site + "/a", Why: "asked"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.search("pilot", Reader{}); got != nil {
@@ -249,7 +291,8 @@ func TestSearch(t *testing.T) {
 	})
 }
 
-// Hidden pages take no place: pages of results follow each other without gaps, and only what is shown counts as shown.
+// Hidden pages take no place: pages of results follow each other without gaps, and only what is
+// shown counts as shown.
 func TestSearchPages(t *testing.T) {
 	s := open(t)
 	for i := range 150 {
@@ -283,7 +326,8 @@ func TestSearchPages(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	s.asked = 0
-	if found, err := s.Search(context.Background(), Query{Text: "pilot"}, Reader{}); len(found.Results) != 0 || err != nil || s.asked != 0 {
+	if found, err := s.Search(context.Background(), Query{Text: "pilot"}, Reader{}); len(found.Results) != 0 ||
+		err != nil || s.asked != 0 {
 		t.Errorf("no results asked for: %+v, %v", found, err)
 	}
 	if _, err := s.Search(context.Background(), Query{Text: `"`, Limit: 1}, Reader{}); !errors.Is(err, index.ErrQuery) {
@@ -296,7 +340,8 @@ func TestSearchPages(t *testing.T) {
 	}
 }
 
-// The first presentation is noted once, by whoever comes first, and at the time of the clock, not of the question (H04).
+// The first presentation is noted once, by whoever comes first, and at the time of the clock, not
+// of the question (H04).
 func TestFirstPresented(t *testing.T) {
 	s := open(t)
 	s.hold("/a", article)
@@ -311,10 +356,12 @@ func TestFirstPresented(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if _, err := s.Search(context.Background(), Query{Text: "pilot", Limit: 1}, Reader{AsOf: noon.AddDate(1, 0, 0)}); err != nil {
+			if _, err := s.Search(context.Background(), Query{Text: "pilot", Limit: 1},
+				Reader{AsOf: noon.AddDate(1, 0, 0)}); err != nil {
 				t.Error(err)
 			}
-			if _, err := s.Copy(context.Background(), site+"/a", Which{}, Reader{AsOf: noon.AddDate(1, 0, 0)}); err != nil {
+			if _, err := s.Copy(context.Background(), site+"/a", Which{},
+				Reader{AsOf: noon.AddDate(1, 0, 0)}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -323,12 +370,14 @@ func TestFirstPresented(t *testing.T) {
 	first, _, _ := s.archive.Resource(site + "/a")
 	s.search("pilot", Reader{})
 	again, _, _ := s.archive.Resource(site + "/a")
-	if first.FirstPresented.IsZero() || first.FirstPresented.Year() != 2026 || again.FirstPresented != first.FirstPresented {
+	if first.FirstPresented.IsZero() || first.FirstPresented.Year() != 2026 ||
+		again.FirstPresented != first.FirstPresented {
 		t.Errorf("%v, then %v", first.FirstPresented, again.FirstPresented)
 	}
 }
 
-// A page of results is one write, and none once all of it was shown; what is gone by then is not known again.
+// A page of results is one write, and none once all of it was shown; what is gone by then is not
+// known again.
 func TestFirstPresentedTogether(t *testing.T) {
 	s := open(t)
 	for i := range 10 {
@@ -370,34 +419,54 @@ func TestCopy(t *testing.T) {
 		{name: "at a time", old: "<p>old", which: Which{At: noon.Add(time.Hour)}, want: article},
 		{name: "before there was one", which: Which{At: noon.Add(-time.Hour)}, want: "!"},
 		{name: "no copies", now: "ACAP-disallow-present-currentcopy: /", want: "!prohibition"},
-		{name: "no current copies, old ones", now: "ACAP-disallow-present-currentcopy: /", old: "<p>old", which: Which{Version: 1}, want: "<p>old"},
-		{name: "no old copies", now: "ACAP-disallow-present-oldcopy: /", old: "<p>old", which: Which{Version: 1}, want: "!prohibition"},
-		{name: "an old one that was to go when crawled again", now: "ACAP-allow-preserve: / time-limit=until-recrawled", old: "<p>old", which: Which{Version: 1}, want: "!expired"},
+		{name: "no current copies, old ones", now: "ACAP-disallow-present-currentcopy: /", old: "<p>old",
+			which: Which{Version: 1}, want: "<p>old"},
+		{name: "no old copies", now: "ACAP-disallow-present-oldcopy: /", old: "<p>old", which: Which{Version: 1},
+			want: "!prohibition"},
+		{name: "an old one that was to go when crawled again", now: "ACAP-allow-preserve: / time-limit=until-recrawled",
+			old: "<p>old", which: Which{Version: 1}, want: "!expired"},
 		{name: "preserve prohibited now", now: "ACAP-disallow-preserve: /", want: "!prohibition"},
 		{name: "present prohibited now", now: "ACAP-disallow-present: /", want: "!prohibition"},
-		{name: "the time has passed", now: "ACAP-allow-present: / time-limit=2-days", who: Reader{AsOf: noon.AddDate(0, 0, 5)}, want: "!expired"},
-		{name: "another country", now: "ACAP-allow-present: / target-condition=prohibitedcountrylist:FR", who: Reader{Target: acap.Target{Country: "FR"}}, want: "!target"},
-		{name: "in a frame only", now: "ACAP-allow-present-currentcopy: /\nACAP-allow-present: / required-context=within-user-frame", want: "!unfulfillable", line: 4},
-		{name: "a credit that is missing", now: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:nope", want: "!unfulfillable"},
+		{name: "the time has passed", now: "ACAP-allow-present: / time-limit=2-days",
+			who: Reader{AsOf: noon.AddDate(0, 0, 5)}, want: "!expired"},
+		{name: "another country", now: "ACAP-allow-present: / target-condition=prohibitedcountrylist:FR",
+			who: Reader{Target: acap.Target{Country: "FR"}}, want: "!target"},
+		{name: "in a frame only",
+			now:  "ACAP-allow-present-currentcopy: /\nACAP-allow-present: / required-context=within-user-frame",
+			want: "!unfulfillable", line: 4},
+		{name: "a credit that is missing", now: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:nope",
+			want: "!unfulfillable"},
 		{name: "noarchive (N24)", body: `<meta name="robots" content="noarchive">x`, want: "!meta"},
-		{name: "a part cut out", body: `<p>Open <b class="the-acap:disallow-present">shut</b> quay.`, want: "<p>Open  quay."},
-		{name: "a part that may not be left out either", now: "ACAP-allow-present-currentcopy: / prohibited-modification=content",
+		{name: "a part cut out", body: `<p>Open <b class="the-acap:disallow-present">shut</b> quay.`,
+			want: "<p>Open  quay."},
+		{name: "a part that may not be left out either",
+			now:  "ACAP-allow-present-currentcopy: / prohibited-modification=content",
 			body: `<p>Open <b class="the-acap:disallow-present-currentcopy">shut</b> quay.`, want: "!prohibition"},
-		{name: "a part of an old version (N28)", old: `<p>Open <b class="the-acap:disallow-present">shut</b> quay.`, which: Which{Version: 1}, want: "<p>Open  quay."},
-		{name: "a part not kept", body: `<p>Open <b class="the-acap:disallow-preserve">shut</b> quay.`, want: "<p>Open  quay."},
-		{name: "a part not kept, of what may not be changed", now: "ACAP-allow-present-currentcopy: /\nACAP-allow-present: / prohibited-modification=structure",
+		{name: "a part of an old version (N28)", old: `<p>Open <b class="the-acap:disallow-present">shut</b> quay.`,
+			which: Which{Version: 1}, want: "<p>Open  quay."},
+		{name: "a part not kept", body: `<p>Open <b class="the-acap:disallow-preserve">shut</b> quay.`,
+			want: "<p>Open  quay."},
+		{name: "a part not kept, of what may not be changed",
+			now:  "ACAP-allow-present-currentcopy: /\nACAP-allow-present: / prohibited-modification=structure",
 			body: `<p>Open <b class="the-acap:disallow-preserve">shut</b> quay.`, want: "!prohibition", line: 4},
-		{name: "a part not kept, of what may not be translated", now: "ACAP-allow-present: / prohibited-modification=translation",
+		{name: "a part not kept, of what may not be translated",
+			now:  "ACAP-allow-present: / prohibited-modification=translation",
 			body: `<p>Open <b class="the-acap:disallow-preserve">shut</b> quay.`, want: "<p>Open  quay."},
 		{name: "taken down, not yet erased", now: "ACAP-request-take-down: /a", want: "!prohibition"},
-		{name: "framed", now: "ACAP-allow-present-currentcopy: / required-context=within-user-frame", who: Reader{Framed: true}, want: article},
-		{name: "in no frame", now: "ACAP-allow-present-currentcopy: /\nACAP-allow-present: / prohibited-context=within-user-frame",
+		{name: "framed", now: "ACAP-allow-present-currentcopy: / required-context=within-user-frame",
+			who: Reader{Framed: true}, want: article},
+		{name: "in no frame",
+			now: "ACAP-allow-present-currentcopy: /\nACAP-allow-present: / prohibited-context=within-user-frame",
 			who: Reader{Framed: true}, want: "!prohibition", line: 4},
-		{name: "as at home, a whole page", now: "ACAP-allow-present: / required-context=within-original-frame", want: article},
+		{name: "as at home, a whole page", now: "ACAP-allow-present: / required-context=within-original-frame",
+			want: article},
 		{name: "as at home, a page in part", now: "ACAP-allow-present: / required-context=within-original-frame",
 			body: `<p>Open <b class="the-acap:disallow-present">shut</b> quay.`, want: "!unfulfillable"},
-		{name: "as at home, framed", now: "ACAP-allow-present: / required-context=within-original-frame", who: Reader{Framed: true}, want: "!unfulfillable"},
-		{name: "what the last fetch says binds old versions (H11)", old: "<p>old", body: `<meta name="robots" content="ACAP disallow-present">x`, which: Which{Version: 1}, want: "!prohibition"},
+		{name: "as at home, framed", now: "ACAP-allow-present: / required-context=within-original-frame",
+			who: Reader{Framed: true}, want: "!unfulfillable"},
+		{name: "what the last fetch says binds old versions (H11)", old: "<p>old",
+			body: `<meta name="robots" content="ACAP disallow-present">x`, which: Which{Version: 1},
+			want: "!prohibition"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t)
@@ -450,7 +519,8 @@ func TestCopyOfWhatIsGone(t *testing.T) {
 	}
 	s.policy = nil
 	var refused *acap.Refused
-	if _, err = s.Copy(context.Background(), site+"/a", Which{}, Reader{}); !errors.As(err, &refused) || refused.Decision.Reason != acap.Unavailable {
+	if _, err = s.Copy(context.Background(), site+"/a", Which{}, Reader{}); !errors.As(err, &refused) ||
+		refused.Decision.Reason != acap.Unavailable {
 		t.Error("without a policy:", err)
 	}
 }
@@ -458,8 +528,9 @@ func TestCopyOfWhatIsGone(t *testing.T) {
 // A copy is shown under the URL that was asked for, wherever redirects led (X66).
 func TestCopyByAlias(t *testing.T) {
 	s := open(t)
-	d := archive.Deposit{Resource: archive.Resource{URL: site + "/b", Status: 200}, Fetched: noon, Body: []byte("b"), Aliases: []string{site + "/a"},
-		Header: http.Header{"Content-Type": {"text/plain"}}}
+	d := archive.Deposit{Resource: archive.Resource{URL: site + "/b", Status: 200}, Fetched: noon, Body: []byte("b"),
+		Aliases: []string{site + "/a"},
+		Header:  http.Header{"Content-Type": {"text/plain"}}}
 	if _, err := s.archive.Receive(context.Background(), d); err != nil {
 		t.Fatal(err)
 	}
@@ -481,7 +552,8 @@ func TestDecide(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	s.says("ACAP-disallow-present: /old\nACAP-allow-present-snippet: /old") // of an address that led to it, one by one
-	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a"}, Body: []byte("a"), Aliases: []string{site + "/old"}})
+	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a"}, Body: []byte("a"),
+		Aliases: []string{site + "/old"}})
 	d, err = s.Decide(context.Background(), site+"/old", Reader{}, acap.PresentLink, acap.PresentSnippet)
 	if err != nil || len(d) != 2 || d[0].Allowed || !d[1].Allowed {
 		t.Errorf("of what led to it: %+v, %v", d, err)

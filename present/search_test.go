@@ -9,7 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Of pages of which the same is shown the first stands for all, with the addresses of those that may be shown as links.
+// Of pages of which the same is shown the first stands for all, with the addresses of those that
+// may be shown as links.
 func TestSameIsShownOnce(t *testing.T) {
 	const also = ` also`
 	for _, c := range []struct {
@@ -19,15 +20,23 @@ func TestSameIsShownOnce(t *testing.T) {
 		count     int
 	}{
 		{"the same text", "", map[string]string{"/a": article, "/b": article, "/c": article}, "[/a] also /b /c", 1},
-		{"another title", "", map[string]string{"/a": article, "/b": strings.Replace(article, "Low", "High", 1)}, "[/a]; [/b]", 2},
-		{"another word", "", map[string]string{"/a": article, "/b": strings.Replace(article, "tide", "lock", 1)}, "[/a]; [/b]", 2},
-		{"one without a link", "ACAP-disallow-present-link: /b", map[string]string{"/a": article, "/b": article}, "[/a]; /b", 2},
+		{"another title", "", map[string]string{"/a": article, "/b": strings.Replace(article, "Low", "High", 1)},
+			"[/a]; [/b]", 2},
+		{"another word", "", map[string]string{"/a": article, "/b": strings.Replace(article, "tide", "lock", 1)},
+			"[/a]; [/b]", 2},
+		{"one without a link", "ACAP-disallow-present-link: /b", map[string]string{"/a": article, "/b": article},
+			"[/a]; /b", 2},
 		{"none with a link", "ACAP-disallow-present-link: /", map[string]string{"/a": article, "/b": article}, "/a", 1},
-		{"one without a snippet", "ACAP-disallow-present-snippet: /a", map[string]string{"/a": article, "/b": article, "/c": article}, "[/a]; [/b] also /c", 2},
-		{"a shorter one", "ACAP-allow-present-snippet: /b max-length=3-words", map[string]string{"/a": article, "/b": article}, "[/a]; [/b]", 2},
-		{"a credit", "ACAP-allow-present-snippet: /b must-include-resource=the-acap:credit:text:Ada", map[string]string{"/a": article, "/b": article}, "[/a]; [/b]", 2},
-		{"one not to be shown", "ACAP-disallow-present: /a", map[string]string{"/a": article, "/b": article, "/c": article}, "[/b] also /c", 1},
-		{"one that may not be indexed", "ACAP-disallow-index: /b", map[string]string{"/a": article, "/b": article}, "[/a]", 1},
+		{"one without a snippet", "ACAP-disallow-present-snippet: /a", map[string]string{"/a": article, "/b": article,
+			"/c": article}, "[/a]; [/b] also /c", 2},
+		{"a shorter one", "ACAP-allow-present-snippet: /b max-length=3-words",
+			map[string]string{"/a": article, "/b": article}, "[/a]; [/b]", 2},
+		{"a credit", "ACAP-allow-present-snippet: /b must-include-resource=the-acap:credit:text:Ada",
+			map[string]string{"/a": article, "/b": article}, "[/a]; [/b]", 2},
+		{"one not to be shown", "ACAP-disallow-present: /a", map[string]string{"/a": article, "/b": article,
+			"/c": article}, "[/b] also /c", 1},
+		{"one that may not be indexed", "ACAP-disallow-index: /b", map[string]string{"/a": article, "/b": article},
+			"[/a]", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t)
@@ -60,7 +69,8 @@ func TestSameIsShownOnce(t *testing.T) {
 				want := strings.Split(c.want, "; ")
 				want = want[:min(limit, len(want))]
 				if strings.Join(got, "; ") != strings.Join(want, "; ") || found.Count != c.count || found.More {
-					t.Errorf("limit %d: %s of %d, want %s of %d", limit, strings.Join(got, "; "), found.Count, strings.Join(want, "; "), c.count)
+					t.Errorf("limit %d: %s of %d, want %s of %d", limit, strings.Join(got, "; "), found.Count,
+						strings.Join(want, "; "), c.count)
 				}
 			}
 		})
@@ -128,7 +138,8 @@ func TestCounts(t *testing.T) {
 	}{
 		{"", 60, false},
 		{"ACAP-disallow-present: /00", 50, false},
-		{"ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada", 49, true}, // each must be looked at closely
+		// each must be looked at closely
+		{"ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada", 49, true},
 	} {
 		s.says(c.now)
 		found, err := s.Search(context.Background(), Query{Text: "pilot", Limit: 2}, Reader{})
@@ -138,20 +149,26 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// Who asks why is told which line keeps a page or a part of it from being shown, and nothing of the page but its address.
+// Who asks why is told which line keeps a page or a part of it from being shown, and nothing of the
+// page but its address.
 func TestWhy(t *testing.T) {
 	const robots = site + "/robots.txt:3"
 	for _, c := range []struct{ name, then, now, body, want string }{
 		{"nothing is left out", "", "", article, ""},
 		{"no link", "", "ACAP-disallow-present-link: /", article, "present-link " + robots},
 		{"no snippet", "", "ACAP-disallow-present-snippet: /", article, "present-snippet " + robots},
-		{"nothing may be shown", "", "ACAP-disallow-present: /", article, "present-link " + robots + " present-snippet " + robots + " present " + robots},
-		{"a bare link", "", "ACAP-disallow-present: /\nACAP-allow-present-link: /", article, "present-snippet " + robots + " present " + robots},
-		{"a credit that is missing", "", "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:nope", article, "present-snippet " + robots},
+		{"nothing may be shown", "", "ACAP-disallow-present: /", article, "present-link " + robots +
+			" present-snippet " + robots + " present " + robots},
+		{"a bare link", "", "ACAP-disallow-present: /\nACAP-allow-present-link: /", article, "present-snippet " +
+			robots + " present " + robots},
+		{"a credit that is missing", "", "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:nope",
+			article, "present-snippet " + robots},
 		{"not to be indexed", "", "ACAP-disallow-index: /", article, "index " + robots},
-		{"indexed as it may be no longer", "", "ACAP-allow-index: / must-use-resource=the-acap:extract:id:by", article, "index " + robots},
+		{"indexed as it may be no longer", "", "ACAP-allow-index: / must-use-resource=the-acap:extract:id:by", article,
+			"index " + robots},
 		{"taken down", "", "ACAP-request-take-down: /a", article, "present " + robots},
-		{"the page itself", "", "", `<meta name="robots" content="nosnippet"><title>T</title>pilot`, "present-snippet " + site + "/a:1"},
+		{"the page itself", "", "", `<meta name="robots" content="nosnippet"><title>T</title>pilot`,
+			"present-snippet " + site + "/a:1"},
 		{"a part of it", "", "", `<p>Open <p class="the-acap:disallow-present-snippet">pilot`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -169,7 +186,8 @@ func TestWhy(t *testing.T) {
 				usage, more, _ := strings.Cut(rest, " ")
 				var line string
 				line, rest, _ = strings.Cut(more, " ")
-				if string(l.Usage) != usage || !strings.Contains(l.Why, line) || l.Reason == "" || strings.Contains(l.Why, "tide") {
+				if string(l.Usage) != usage || !strings.Contains(l.Why, line) || l.Reason == "" ||
+					strings.Contains(l.Why, "tide") {
 					t.Errorf("%+v, want %s %s", l, usage, line)
 				}
 			}
@@ -196,7 +214,8 @@ func TestWhy(t *testing.T) {
 // Words are marked as they were found: by the rules of the language that a page is likely in, too.
 func TestLikelyLanguage(t *testing.T) {
 	s := open(t)
-	for path, body := range map[string]string{"/certain": `<html lang=da><p>Skibet ligger ved kajen.`, "/likely": `<p>Skibet ligger ved kajen og venter på tidevandet i morgen tidlig`} {
+	for path, body := range map[string]string{"/certain": `<html lang=da><p>Skibet ligger ved kajen.`,
+		"/likely": `<p>Skibet ligger ved kajen og venter på tidevandet i morgen tidlig`} {
 		s.hold(path, body)
 	}
 	results := s.search("kaj", Reader{})
@@ -207,7 +226,8 @@ func TestLikelyLanguage(t *testing.T) {
 		if r.Snippet == nil || len(r.Snippet.Marks) != 1 {
 			t.Errorf("%s: %+v", r.URL, r.Snippet)
 		}
-		if p, err := s.Snippet(context.Background(), r.URL, "kaj", Which{}, Reader{}); err != nil || len(p.Snippet.Marks) != 1 {
+		if p, err := s.Snippet(context.Background(), r.URL, "kaj", Which{}, Reader{}); err != nil ||
+			len(p.Snippet.Marks) != 1 {
 			t.Errorf("%s: %+v, %v", r.URL, p, err)
 		}
 	}

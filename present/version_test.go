@@ -14,7 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// told is what err tells: the reason of a refusal and the line that decided, or that nothing is held.
+// told is what err tells: the reason of a refusal and the line that decided, or that nothing is
+// held.
 func told(t *testing.T, err error) string {
 	t.Helper()
 	var refused *acap.Refused
@@ -45,8 +46,11 @@ func (s *store) receive(d archive.Deposit) {
 // What was too long is shown as what it is, but not where nothing may be changed.
 func TestTruncatedCopy(t *testing.T) {
 	s := open(t)
-	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a"}, Body: []byte("<p>The beg"), Truncated: true, Header: http.Header{
-		"Content-Type": {"text/html"}, "Content-Length": {"4711"}, "Etag": {`"x"`}, "Content-Digest": {"sha-256=:x:"}, "Date": {"today"}}})
+	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a"}, Body: []byte("<p>The beg"), Truncated: true,
+		Header: http.Header{
+			"Content-Type": {"text/html"}, "Content-Length": {"4711"}, "Etag": {`"x"`},
+			"Content-Digest": {"sha-256=:x:"},
+			"Date":           {"today"}}})
 	for now, want := range map[string]string{
 		"": "",
 		"ACAP-allow-present-currentcopy: /\nACAP-allow-present: / prohibited-modification=any":       "present-currentcopy prohibition 4",
@@ -77,11 +81,15 @@ func TestTruncatedCopy(t *testing.T) {
 // What a part of a page asks for around it is heeded for that part.
 func TestContextOfParts(t *testing.T) {
 	s := open(t)
-	const framed, bare, fixed = `<i class="the-acap:allow-(framed)">a</i>`, `<i class="the-acap:allow-(bare)">b</i>`, `<i class="the-acap:allow-(fixed)">c</i>`
-	s.policy = acap.Parse(site+"/robots.txt", []byte("ACAP-version: 1.1\nACAP-qualified-usage: framed present-currentcopy required-context=within-user-frame\n"+
-		"ACAP-qualified-usage: bare present-currentcopy prohibited-context=within-user-frame\n"+
-		"ACAP-qualified-usage: fixed present-currentcopy prohibited-modification=any\nACAP-crawler: *\n"+
-		"ACAP-allow-present: /home required-context=within-original-frame\n")).Policy(acap.Crawler{Names: []string{"gazer"}})
+	const framed, bare, fixed = `<i class="the-acap:allow-(framed)">a</i>`, `<i class="the-acap:allow-(bare)">b</i>`,
+		`<i class="the-acap:allow-(fixed)">c</i>`
+	s.policy = acap.Parse(site+"/robots.txt",
+		[]byte("ACAP-version: 1.1\nACAP-qualified-usage: framed present-currentcopy "+
+			"required-context=within-user-frame\n"+
+			"ACAP-qualified-usage: bare present-currentcopy prohibited-context=within-user-frame\n"+
+			"ACAP-qualified-usage: fixed present-currentcopy prohibited-modification=any\nACAP-crawler: *\n"+
+			"ACAP-allow-present: /home required-context=within-original-frame\n")).Policy(
+		acap.Crawler{Names: []string{"gazer"}})
 	s.hold("/a", framed+bare+fixed)
 	s.hold("/home", fixed)
 	for _, c := range []struct {
@@ -99,7 +107,8 @@ func TestContextOfParts(t *testing.T) {
 // A header speaks of the bytes shown.
 func TestHeaderOfCopy(t *testing.T) {
 	s := open(t)
-	whole := http.Header{"Content-Type": {"text/html"}, "Content-Length": {"8"}, "Etag": {`"x"`}, "Content-Md5": {"x"}, "Repr-Digest": {"x"}}
+	whole := http.Header{"Content-Type": {"text/html"}, "Content-Length": {"8"}, "Etag": {`"x"`}, "Content-Md5": {"x"},
+		"Repr-Digest": {"x"}}
 	body := `<p>One <b class="the-acap:disallow-present">two</b>`
 	for _, c := range []struct {
 		name, body string
@@ -121,7 +130,8 @@ func TestHeaderOfCopy(t *testing.T) {
 		if c.body == body {
 			own.Marks = []acap.Mark{{Token: "the-acap:disallow-present"}}
 		}
-		s.receive(archive.Deposit{Resource: archive.Resource{URL: url, Own: own}, Body: []byte(c.body), Cut: c.cut, Header: h})
+		s.receive(archive.Deposit{Resource: archive.Resource{URL: url, Own: own}, Body: []byte(c.body), Cut: c.cut,
+			Header: h})
 		got, err := s.Copy(context.Background(), url, Which{}, Reader{})
 		if err != nil || len(got.Header) != c.want {
 			t.Errorf("%s: %v, %v", c.name, got.Header, err)
@@ -129,10 +139,12 @@ func TestHeaderOfCopy(t *testing.T) {
 	}
 }
 
-// A take-down of an address that leads to a page hides what is reached by it, and no more (P05, X66).
+// A take-down of an address that leads to a page hides what is reached by it, and no more (P05,
+// X66).
 func TestTakenDownOnTheWay(t *testing.T) {
 	s := open(t)
-	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/b"}, Body: []byte("<p>b"), Aliases: []string{site + "/moved"}})
+	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/b"}, Body: []byte("<p>b"),
+		Aliases: []string{site + "/moved"}})
 	s.says("ACAP-request-take-down: /moved")
 	ctx := context.Background()
 	_, err := s.Copy(ctx, site+"/moved", Which{}, Reader{})
@@ -145,7 +157,8 @@ func TestTakenDownOnTheWay(t *testing.T) {
 	if _, err := s.Original(ctx, site+"/moved", Reader{}); told(t, err) != "present-original prohibition 3" {
 		t.Error(err)
 	}
-	if d, err := s.Decide(ctx, site+"/moved", Reader{}, acap.PresentLink); err != nil || d[0].Allowed || d[0].Usage != acap.PresentLink {
+	if d, err := s.Decide(ctx, site+"/moved", Reader{}, acap.PresentLink); err != nil || d[0].Allowed ||
+		d[0].Usage != acap.PresentLink {
 		t.Errorf("%+v %v", d, err)
 	}
 	if _, err := s.Copy(ctx, site+"/b", Which{}, Reader{}); err != nil {
@@ -167,10 +180,12 @@ func TestRefusedOnTheWay(t *testing.T) {
 		"what is left": {"ACAP-disallow-present: /\nACAP-allow-present: /a\nACAP-allow-present: /to", "a b", "to"},
 	} {
 		s := open(t)
-		s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/to"}, Body: []byte("<p>b"), Aliases: []string{site + "/a", site + "/b"}})
+		s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/to"}, Body: []byte("<p>b"),
+			Aliases: []string{site + "/a", site + "/b"}})
 		s.says(c.robots)
 		for path := range strings.FieldsSeq(c.shut) {
-			if _, err := s.Copy(ctx, site+"/"+path, Which{}, Reader{}); !strings.HasPrefix(told(t, err), "present-currentcopy prohibition") {
+			if _, err := s.Copy(ctx, site+"/"+path, Which{}, Reader{}); !strings.HasPrefix(told(t, err),
+				"present-currentcopy prohibition") {
 				t.Errorf("%s: /%s: %v", name, path, err)
 			}
 		}
@@ -216,37 +231,61 @@ func TestPassage(t *testing.T) {
 		marks                             int
 	}{
 		{name: "of a copy", want: "The pilot waits for the tide. Words by Ada Quill."},
-		{name: "words searched for", query: "tide", want: "The pilot waits for the tide. Words by Ada Quill.", marks: 1},
-		{name: "words that may not be marked", query: "tide", now: "ACAP-allow-present: / prohibited-modification=annotation",
+		{name: "words searched for", query: "tide", want: "The pilot waits for the tide. Words by Ada Quill.",
+			marks: 1},
+		{name: "words that may not be marked", query: "tide",
+			now:  "ACAP-allow-present: / prohibited-modification=annotation",
 			want: "The pilot waits for the tide. Words by Ada Quill."},
 		{name: "nor in another style", query: "tide", now: "ACAP-allow-present: / prohibited-modification=appearance",
 			want: "The pilot waits for the tide. Words by Ada Quill."},
-		{name: "not to be changed", now: "ACAP-allow-present-snippet: /\nACAP-allow-present: / prohibited-modification=content", want: "!present-snippet prohibition 4"},
+		{name: "not to be changed",
+			now:  "ACAP-allow-present-snippet: /\nACAP-allow-present: / prohibited-modification=content",
+			want: "!present-snippet prohibition 4"},
 		{name: "short", now: "ACAP-allow-present-snippet: / max-length=2-words", want: "The pilot…"},
-		{name: "of no length (X05)", now: "ACAP-allow-present-snippet: /\nACAP-allow-present-snippet: / max-length=0-words", want: "!present-snippet unfulfillable 4"},
-		{name: "a required extract that is longer (J04)", now: "ACAP-allow-present-snippet: / must-include-resource=the-acap:extract:id:by\nACAP-allow-present-snippet: / max-length=2-words",
+		{name: "of no length (X05)",
+			now:  "ACAP-allow-present-snippet: /\nACAP-allow-present-snippet: / max-length=0-words",
 			want: "!present-snippet unfulfillable 4"},
-		{name: "a credit", now: "ACAP-allow-present-snippet: / max-length=2-words must-include-resource=the-acap:credit:id:by", want: "The pilot… (credit Words by Ada Quill.)"},
-		{name: "a credit that is missing (J12)", now: "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:no", want: "!present-snippet unfulfillable 3"},
-		{name: "of another text", now: "ACAP-allow-present-snippet: / must-use-resource=the-acap:text:All%20quiet", want: "All quiet"},
+		{name: "a required extract that is longer (J04)",
+			now: "ACAP-allow-present-snippet: / " +
+				"must-include-resource=the-acap:extract:id:by\nACAP-allow-present-snippet: / max-length=2-words",
+			want: "!present-snippet unfulfillable 4"},
+		{name: "a credit", now: "ACAP-allow-present-snippet: / max-length=2-words " +
+			"must-include-resource=the-acap:credit:id:by", want: "The pilot… (credit Words by Ada Quill.)"},
+		{name: "a credit that is missing (J12)",
+			now:  "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:no",
+			want: "!present-snippet unfulfillable 3"},
+		{name: "of another text", now: "ACAP-allow-present-snippet: / must-use-resource=the-acap:text:All%20quiet",
+			want: "All quiet"},
 		{name: "prohibited", now: "ACAP-disallow-present-snippet: /", want: "!present-snippet prohibition 3"},
 		{name: "nosnippet", body: `<meta name="robots" content="nosnippet">x`, want: "!present-snippet meta 1"},
-		{name: "of a part alone (N05)", now: "ACAP-disallow-present: /", body: `<p>Shut <p class="the-acap:allow-present-snippet">Open`, want: "Open"},
-		{name: "of a part of what has no snippet (N05)", now: "ACAP-disallow-present-snippet: /", body: `<p>Shut <p class="the-acap:allow-present-snippet">Open`, want: "Open"},
-		{name: "of a page all of which is shut", body: `<p class="the-acap:disallow-present-snippet">Shut`, want: "!present-snippet prohibition 1"},
+		{name: "of a part alone (N05)", now: "ACAP-disallow-present: /",
+			body: `<p>Shut <p class="the-acap:allow-present-snippet">Open`, want: "Open"},
+		{name: "of a part of what has no snippet (N05)", now: "ACAP-disallow-present-snippet: /",
+			body: `<p>Shut <p class="the-acap:allow-present-snippet">Open`, want: "Open"},
+		{name: "of a page all of which is shut", body: `<p class="the-acap:disallow-present-snippet">Shut`,
+			want: "!present-snippet prohibition 1"},
 		{name: "no text", body: `<img src="x">`, want: "!not held"},
-		{name: "where index is prohibited (X09)", then: "ACAP-disallow-index: /", now: "ACAP-disallow-index: /", want: "The pilot waits for the tide. Words by Ada Quill."},
-		{name: "no copy", then: "ACAP-disallow-preserve: /", now: "ACAP-disallow-preserve: /", want: "The pilot waits for the tide. Words by Ada Quill."},
+		{name: "where index is prohibited (X09)", then: "ACAP-disallow-index: /", now: "ACAP-disallow-index: /",
+			want: "The pilot waits for the tide. Words by Ada Quill."},
+		{name: "no copy", then: "ACAP-disallow-preserve: /", now: "ACAP-disallow-preserve: /",
+			want: "The pilot waits for the tide. Words by Ada Quill."},
 		{name: "no copy, a version", then: "ACAP-disallow-preserve: /", which: Which{Version: 1}, want: "!not held"},
 		{name: "an old one", old: "<p>So it was.", which: Which{Version: 1}, want: "So it was."},
-		{name: "an old one, prohibited", now: "ACAP-disallow-present-oldsnippet: /", old: "<p>So it was.", which: Which{Version: 1}, want: "!present-oldsnippet prohibition 3"},
-		{name: "an old one, not the current one", now: "ACAP-disallow-present-snippet: /", old: "<p>So it was.", which: Which{Version: 1}, want: "So it was."},
-		{name: "an old one, short", now: "ACAP-allow-present-oldsnippet: / max-length=4-chars", old: "<p>So it was.", which: Which{Version: 1}, want: "So…"},
-		{name: "an old one that may be held no more", now: "ACAP-allow-preserve: / time-limit=until-recrawled", old: "<p>So it was.", which: Which{Version: 1},
+		{name: "an old one, prohibited", now: "ACAP-disallow-present-oldsnippet: /", old: "<p>So it was.",
+			which: Which{Version: 1}, want: "!present-oldsnippet prohibition 3"},
+		{name: "an old one, not the current one", now: "ACAP-disallow-present-snippet: /", old: "<p>So it was.",
+			which: Which{Version: 1}, want: "So it was."},
+		{name: "an old one, short", now: "ACAP-allow-present-oldsnippet: / max-length=4-chars", old: "<p>So it was.",
+			which: Which{Version: 1}, want: "So…"},
+		{name: "an old one that may be held no more", now: "ACAP-allow-preserve: / time-limit=until-recrawled",
+			old: "<p>So it was.", which: Which{Version: 1},
 			want: "!preserve expired 3"},
-		{name: "a part of an old one", old: `<p>So <b class="the-acap:disallow-present">it</b> was.`, which: Which{Version: 1}, want: "So was."},
-		{name: "too late", now: "ACAP-allow-present-snippet: / time-limit=1-days", who: Reader{AsOf: noon.AddDate(0, 0, 2)}, want: "!present-snippet expired 3"},
-		{name: "another country", now: "ACAP-allow-present: / target-condition=permittedcountrylist:BE", who: Reader{Target: acap.Target{Country: "FR"}},
+		{name: "a part of an old one", old: `<p>So <b class="the-acap:disallow-present">it</b> was.`,
+			which: Which{Version: 1}, want: "So was."},
+		{name: "too late", now: "ACAP-allow-present-snippet: / time-limit=1-days",
+			who: Reader{AsOf: noon.AddDate(0, 0, 2)}, want: "!present-snippet expired 3"},
+		{name: "another country", now: "ACAP-allow-present: / target-condition=permittedcountrylist:BE",
+			who:  Reader{Target: acap.Target{Country: "FR"}},
 			want: "!present-snippet target 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -281,7 +320,8 @@ func TestPassage(t *testing.T) {
 	}
 }
 
-// A page whose last answer had no copy is shown by what was kept of that answer, not by an older copy.
+// A page whose last answer had no copy is shown by what was kept of that answer, not by an older
+// copy.
 func TestExcerptBeforeOldCopy(t *testing.T) {
 	s := open(t)
 	s.hold("/a", "<p>So it was.")
@@ -308,18 +348,28 @@ func TestOriginal(t *testing.T) {
 		{name: "led there", want: "led"},
 		{name: "framed", framed: true, want: "framed"},
 		{name: "prohibited", now: "ACAP-disallow-present-original: /", want: "present-original prohibition 3"},
-		{name: "in no frame, led there (K05, X69)", now: "ACAP-allow-present-original: / prohibited-context=within-user-frame", want: "led"},
-		{name: "in no frame, framed (K05)", now: "ACAP-allow-present-original: /\nACAP-allow-present: / prohibited-context=within-user-frame", framed: true,
-			want: "present-original prohibition 4"},
+		{name: "in no frame, led there (K05, X69)",
+			now: "ACAP-allow-present-original: / prohibited-context=within-user-frame", want: "led"},
+		{name: "in no frame, framed (K05)",
+			now:    "ACAP-allow-present-original: /\nACAP-allow-present: / prohibited-context=within-user-frame",
+			framed: true,
+			want:   "present-original prohibition 4"},
 		{name: "in a frame", now: "ACAP-allow-present-original: / required-context=within-user-frame", want: "framed"},
-		{name: "as at home, led there", now: "ACAP-allow-present: / required-context=within-original-frame", want: "led"},
-		{name: "as at home, framed", now: "ACAP-allow-present: / required-context=within-original-frame", framed: true, want: "present-original unfulfillable 3"},
-		{name: "as at home, a picture", now: "ACAP-allow-present: / required-context=within-original-frame", mime: "image/png", want: "present-original unfulfillable 3"},
-		{name: "both (K03)", now: "ACAP-allow-present: / required-context=within-user-frame\nACAP-allow-present: / prohibited-context=within-user-frame",
+		{name: "as at home, led there", now: "ACAP-allow-present: / required-context=within-original-frame",
+			want: "led"},
+		{name: "as at home, framed", now: "ACAP-allow-present: / required-context=within-original-frame", framed: true,
+			want: "present-original unfulfillable 3"},
+		{name: "as at home, a picture", now: "ACAP-allow-present: / required-context=within-original-frame",
+			mime: "image/png", want: "present-original unfulfillable 3"},
+		{name: "both (K03)",
+			now: "ACAP-allow-present: / required-context=within-user-frame\nACAP-allow-present: / " +
+				"prohibited-context=within-user-frame",
 			want: "present-original prohibition 4"},
 		{name: "no modification at all", now: "ACAP-allow-present: / prohibited-modification=any", want: "led"},
-		{name: "a substitute (I09)", now: "ACAP-allow-present: / must-use-resource=the-acap:text:x", want: "present-original prohibition 3"},
-		{name: "a credit", now: "ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada", want: "led credit Ada"},
+		{name: "a substitute (I09)", now: "ACAP-allow-present: / must-use-resource=the-acap:text:x",
+			want: "present-original prohibition 3"},
+		{name: "a credit", now: "ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada",
+			want: "led credit Ada"},
 		{name: "taken down", now: "ACAP-request-take-down: /a", want: "present-original prohibition 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -327,7 +377,8 @@ func TestOriginal(t *testing.T) {
 			if c.mime == "" {
 				c.mime = "text/html"
 			}
-			s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a"}, Header: http.Header{"Content-Type": {c.mime}}, Aliases: []string{site + "/old"}})
+			s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a"},
+				Header: http.Header{"Content-Type": {c.mime}}, Aliases: []string{site + "/old"}})
 			s.says(c.now)
 			lead, err := s.Original(ctx, site+"/old", Reader{Framed: c.framed})
 			got := map[bool]string{true: "framed", false: "led"}[lead.Framed]

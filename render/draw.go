@@ -48,7 +48,8 @@ const (
 
 // guard is the Content-Security-Policy of the document. Because of sandbox the document can neither
 // refresh itself nor run scripts.
-const guard = "sandbox; default-src 'none'; style-src http: https: data: 'unsafe-inline'; img-src http: https: data:; " +
+const guard = "sandbox; default-src 'none'; style-src http: https: data: 'unsafe-inline'; img-src http: https: " +
+	"data:; " +
 	"base-uri http: https:; form-action 'none'; frame-ancestors 'none'; webrtc 'block'"
 
 var errLarge = errors.New("it is too large to be drawn")

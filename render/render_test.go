@@ -177,7 +177,8 @@ func TestDraw(t *testing.T) {
 	b := browse(t)
 	address, came := listener(t)
 	there := "http://" + address + "/"
-	body := strings.ReplaceAll(`<title>Quay</title><link rel=stylesheet href=THERE/style.css><link rel=preconnect href=THERE><link rel=dns-prefetch href=THERE>
+	body := strings.ReplaceAll(
+		`<title>Quay</title><link rel=stylesheet href=THERE/style.css><link rel=preconnect href=THERE><link rel=dns-prefetch href=THERE>
 <link rel=prefetch href=THERE/prefetch.html><link rel=prerender href=THERE/prerender.html><link rel=preload as=script href=THERE/preload.js>
 <link rel=preload as=font crossorigin href=THERE/preload.woff2><link rel=modulepreload href=THERE/module.js><link rel=manifest href=THERE/manifest.json>
 <link rel=icon href=THERE/icon.png>
@@ -191,7 +192,8 @@ func TestDraw(t *testing.T) {
 		"THERE/", there)
 	body = strings.ReplaceAll(strings.ReplaceAll(body, "THERE", there), "ADDRESS", address)
 	have := &parts{have: map[string]Part{
-		"style.css":  sheet(`@import "import.css"; body{margin:0;background:url(/back.png)} #sheet{height:100px;background:#00f} img{display:block;width:100px;height:100px}`),
+		"style.css": sheet(
+			`@import "import.css"; body{margin:0;background:url(/back.png)} #sheet{height:100px;background:#00f} img{display:block;width:100px;height:100px}`),
 		"import.css": sheet(`#import{height:100px;background:#0f0}`),
 		"moved.png":  {URL: there + "elsewhere/here.png", ContentType: "image/png", Body: filled(red).Body},
 		"back.png":   filled(red),

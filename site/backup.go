@@ -39,15 +39,17 @@ type BackupSummary struct {
 	Bytes    int64 // of the file
 }
 
-// Backup writes a tar archive of the data directory to w, as it is at one instant; a crawl may run at the same time. A
-// file that something else follows from comes after it: a visit that the queue counts as done is in the archive, an
-// erasure that the ledger counts as done is done there, and the policies of all that the archive holds are known.
+// Backup writes a tar archive of the data directory to w, as it is at one instant; a crawl may run
+// at the same time. A file that something else follows from comes after it: a visit that the queue
+// counts as done is in the archive, an erasure that the ledger counts as done is done there, and
+// the policies of all that the archive holds are known.
 func (s *Site) Backup(ctx context.Context, w io.Writer) (sum BackupSummary, err error) {
 	h, err := s.held(ctx)
 	if err != nil {
 		return sum, err
 	}
-	// Nothing that was erased may be in the backup: until they are compacted, the files of the index still have its words.
+	// Nothing that was erased may be in the backup: until they are compacted, the files of the
+	// index still have its words.
 	if since, _, err := s.archive.Uncompacted(); err != nil || !since.IsZero() {
 		if _, e := h.Compact(ctx, nil); errors.Join(err, e) != nil {
 			return sum, errors.Join(err, e)
@@ -112,7 +114,8 @@ func newTarball(ctx context.Context, w io.Writer, made time.Time) *tarball {
 func (t *tarball) create(name string, size int64) (io.Writer, error) {
 	t.end()
 	t.name, t.sum = name, sha256.New()
-	if err := t.w.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: t.made, Format: tar.FormatPAX}); err != nil {
+	if err := t.w.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: t.made,
+		Format: tar.FormatPAX}); err != nil {
 		return nil, err
 	}
 	return io.MultiWriter(t.w, t.sum), nil

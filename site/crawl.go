@@ -13,7 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// CrawlOptions say what one crawl visits in addition to the settings of the site. Functions may be nil.
+// CrawlOptions say what one crawl visits in addition to the settings of the site. Functions may be
+// nil.
 type CrawlOptions struct {
 	Seeds   []string      // visited with what they lead to; none: everything that is queued
 	Refetch bool          // visit again what was visited before
@@ -26,8 +27,9 @@ type CrawlOptions struct {
 	Skipped  func(crawler.Skip)                 // is called once for each address that is not fetched
 	Received func(*page.Page, holdings.Receipt) // is called for each page that was received
 
-	// Collect registers callbacks of Colly for the visits, as crawler.Options.Collect describes: OnRequest, OnResponse,
-	// OnHTML and OnError. They run behind the gate; crawler.PageOf returns the terms of their page.
+	// Collect registers callbacks of Colly for the visits, as crawler.Options.Collect describes:
+	// OnRequest, OnResponse, OnHTML and OnError. They run behind the gate; crawler.PageOf returns
+	// the terms of their page.
 	Collect func(*colly.Collector)
 }
 
@@ -45,12 +47,14 @@ type CrawlSummary struct {
 	Data   string            `json:"data"`   // the data directory
 }
 
-// patience is how long the end of a crawl waits for pages that are still judged before Judging is called.
+// patience is how long the end of a crawl waits for pages that are still judged before Judging is
+// called.
 const patience = 200 * time.Millisecond
 
-// Crawl visits pages until nothing is due, a limit is reached or ctx ends; the last two are no errors. It reads policies
-// and executes the requests in them first, and archives, indexes and follows what policy permits. An interrupted crawl
-// continues with the next one. Only one Crawl may run at a time.
+// Crawl visits pages until nothing is due, a limit is reached or ctx ends; the last two are no
+// errors. It reads policies and executes the requests in them first, and archives, indexes and
+// follows what policy permits. An interrupted crawl continues with the next one. Only one Crawl may
+// run at a time.
 func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err error) {
 	erased, endWatch := s.erased.watch()
 	defer func() {
@@ -86,8 +90,8 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	return sum, err
 }
 
-// awaitJudged waits until the pages held are judged by the policies that were read. It calls judging, which may be nil,
-// if that takes longer than a moment.
+// awaitJudged waits until the pages held are judged by the policies that were read. It calls
+// judging, which may be nil, if that takes longer than a moment.
 func (s *session) awaitJudged(ctx context.Context, judging func()) {
 	soon, cancel := context.WithTimeout(ctx, patience)
 	s.holdings.AwaitRejudged(soon)

@@ -11,8 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/render"
 )
 
-// startDrawer starts the browser that draws the pages of a crawl until ctx ends; d is nil if none is configured. end
-// ends it. A browser that cannot be started is a *UsageError.
+// startDrawer starts the browser that draws the pages of a crawl until ctx ends; d is nil if none
+// is configured. end ends it. A browser that cannot be started is a *UsageError.
 func startDrawer(ctx context.Context, cfg *config.Config) (d holdings.Drawer, end func(), err error) {
 	home := filepath.Join(cfg.Data, "browser")
 	if cfg.Chromium == "" {

@@ -20,7 +20,8 @@ func blockRedirectsTo(h *holdings.Holdings, f *crawler.Frontier, down string) er
 	return errors.Join(err, f.BarLed(down, from...))
 }
 
-// eraser erases pages for the executor of requests. It finds them under the address that the crawler gives them.
+// eraser erases pages for the executor of requests. It finds them under the address that the
+// crawler gives them.
 type eraser struct {
 	holdings *holdings.Holdings
 	frontier *crawler.Frontier // nil: no queue is open
@@ -110,8 +111,8 @@ func (r recrawler) Visited(rawurl string, since time.Time) (v actions.Visit, vis
 	return v, true, nil
 }
 
-// noteTakenDown notes in the ledger that a page was erased for a take-down that nobody executed: a sweep found it, or
-// the policy changed while the page was received.
+// noteTakenDown notes in the ledger that a page was erased for a take-down that nobody executed: a
+// sweep found it, or the policy changed while the page was received.
 func noteTakenDown(x *actions.Executor, address, line string) error {
 	u, err := url.Parse(address)
 	if err != nil {

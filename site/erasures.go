@@ -6,7 +6,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// erasures passes on what the data directory erases to everybody who reports it. It is safe for concurrent use.
+// erasures passes on what the data directory erases to everybody who reports it. It is safe for
+// concurrent use.
 type erasures struct {
 	mu       sync.Mutex
 	watchers map[*archive.Erasures]bool
@@ -21,8 +22,8 @@ func (e *erasures) note(t archive.Tombstone) {
 	}
 }
 
-// watch returns what is erased from now on, until end is called. If several callers use the data directory at the same
-// time, each of them reports what any of them erases.
+// watch returns what is erased from now on, until end is called. If several callers use the data
+// directory at the same time, each of them reports what any of them erases.
 func (e *erasures) watch() (seen *archive.Erasures, end func()) {
 	seen = &archive.Erasures{}
 	e.mu.Lock()

@@ -12,9 +12,11 @@ import (
 var (
 	// ErrInUse means that another process has the data directory.
 	ErrInUse = errors.New("the data directory is in use by another process")
-	// ErrDamagedIndex means that the index cannot be read. It can be made again from the copies (ClearDamagedIndex).
+	// ErrDamagedIndex means that the index cannot be read. It can be made again from the copies
+	// (ClearDamagedIndex).
 	ErrDamagedIndex = errors.New("the index is damaged")
-	// ErrDamaged means that archive or ledger cannot be read. Nothing was changed; a backup can be restored.
+	// ErrDamaged means that archive or ledger cannot be read. Nothing was changed; a backup can be
+	// restored.
 	ErrDamaged = errors.New("the data directory is damaged")
 	// ErrNothing means that there is nothing to export.
 	ErrNothing = errors.New("nothing is held that could be exported")
@@ -27,7 +29,8 @@ func (e *EmptyError) Error() string {
 	return fmt.Sprintf("Nothing is held in %s yet: acapcrawl crawl fills it.", e.Dir)
 }
 
-// UsageError means that a setting or an argument cannot be used. Try is what the user can do, and may be empty.
+// UsageError means that a setting or an argument cannot be used. Try is what the user can do, and
+// may be empty.
 type UsageError struct {
 	Err error
 	Try string
@@ -56,8 +59,8 @@ type RefusedError struct{ Err error }
 func (e *RefusedError) Error() string { return e.Err.Error() }
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// NotExecutedError means that a request is in the ledger and could not be executed whole yet. The next Crawl or
-// RunRequests executes what is left.
+// NotExecutedError means that a request is in the ledger and could not be executed whole yet. The
+// next Crawl or RunRequests executes what is left.
 type NotExecutedError struct {
 	ID  uint64
 	Err error
@@ -68,7 +71,8 @@ func (e *NotExecutedError) Error() string {
 }
 func (e *NotExecutedError) Unwrap() error { return e.Err }
 
-// classify wraps the errors of the files of a data directory in ErrInUse, ErrDamaged and ErrDamagedIndex.
+// classify wraps the errors of the files of a data directory in ErrInUse, ErrDamaged and
+// ErrDamagedIndex.
 func classify(err error) error {
 	var kind error
 	switch {

@@ -18,7 +18,8 @@ func Example() {
 	defer os.RemoveAll(dir)
 
 	ctx := context.Background()
-	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": dir, "crawler": []string{"examplebot"}, "delay": "0"}})
+	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": dir, "crawler": []string{"examplebot"},
+		"delay": "0"}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,15 +17,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// execution is the execution of the requests of one version of a policy. Its err is set before done is closed.
+// execution is the execution of the requests of one version of a policy. Its err is set before done
+// is closed.
 type execution struct {
 	origin weak.Pointer[policy.Origin] // weak: the authority forgets origins that nobody needs
 	done   chan struct{}
 	err    error
 }
 
-// executeRequests executes what o asks for, once for each version of a policy. Concurrent callers wait for the first
-// one, and take over if its context ended.
+// executeRequests executes what o asks for, once for each version of a policy. Concurrent callers
+// wait for the first one, and take over if its context ended.
 func (s *session) executeRequests(ctx context.Context, o *policy.Origin) error {
 	if o.Status == policy.Unreachable {
 		return nil
@@ -47,7 +48,8 @@ func (s *session) executeRequests(ctx context.Context, o *policy.Origin) error {
 	}
 }
 
-// executionOf returns the execution of what o asks for. If first is set, the caller must execute it.
+// executionOf returns the execution of what o asks for. If first is set, the caller must execute
+// it.
 func (s *session) executionOf(o *policy.Origin) (x *execution, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +66,8 @@ func (s *session) executionOf(o *policy.Origin) (x *execution, first bool) {
 	return x, true
 }
 
-// leastCrowd is the number of executions that are kept before those of forgotten origins are removed.
+// leastCrowd is the number of executions that are kept before those of forgotten origins are
+// removed.
 const leastCrowd = 1000
 
 func (s *session) execute(ctx context.Context, o *policy.Origin, x *execution) {
@@ -92,8 +95,8 @@ func (s *Site) reading(o *policy.Origin) actions.Reading {
 		Incomplete: o.Incomplete, Stale: stale}
 }
 
-// executor returns an executor of requests on what the site holds. If f is nil, pages that are to be crawled again stay
-// due.
+// executor returns an executor of requests on what the site holds. If f is nil, pages that are to
+// be crawled again stay due.
 func (s *Site) executor(f *crawler.Frontier) *actions.Executor {
 	var r actions.Recrawler
 	if f != nil {
@@ -105,9 +108,9 @@ func (s *Site) executor(f *crawler.Frontier) *actions.Executor {
 			Listed: a.MaxListed})
 }
 
-// resumeRequests executes what a stop left: the requests of the policies that were read last and are not in the ledger,
-// then all that are open. What fails for one site does not keep requests of another from being executed; the error
-// joins what failed (see unexecuted).
+// resumeRequests executes what a stop left: the requests of the policies that were read last and
+// are not in the ledger, then all that are open. What fails for one site does not keep requests of
+// another from being executed; the error joins what failed (see unexecuted).
 func (s *Site) resumeRequests(ctx context.Context, x *actions.Executor, f *crawler.Frontier) error {
 	failed := s.noteRequests(ctx, x, f)
 	if failed != nil && !unexecuted(failed) {
@@ -122,7 +125,8 @@ func (s *Site) resumeRequests(ctx context.Context, x *actions.Executor, f *crawl
 	return errors.Join(failed, s.noteCompacted(ctx, x))
 }
 
-// unexecuted reports whether err is only about requests that could not be executed, which the ledger notes for each.
+// unexecuted reports whether err is only about requests that could not be executed, which the
+// ledger notes for each.
 func unexecuted(err error) bool {
 	if all, is := err.(interface{ Unwrap() []error }); is {
 		return !slices.ContainsFunc(all.Unwrap(), func(err error) bool { return !unexecuted(err) })
@@ -131,7 +135,8 @@ func unexecuted(err error) bool {
 	return is
 }
 
-// noteRequests notes and executes what the policies ask for that came into force since this was last done.
+// noteRequests notes and executes what the policies ask for that came into force since this was
+// last done.
 func (s *Site) noteRequests(ctx context.Context, x *actions.Executor, f *crawler.Frontier) error {
 	began, by := time.Now(), s.who.Key()
 	passed, err := s.ledger.Passed(by)
@@ -159,13 +164,15 @@ func (s *Site) noteRequests(ctx context.Context, x *actions.Executor, f *crawler
 			return failed
 		}
 	}
-	if failed != nil || f == nil || s.session != nil || s.lent { // the queue was not changed, or a policy may be on its way
+	// the queue was not changed, or a policy may be on its way
+	if failed != nil || f == nil || s.session != nil || s.lent {
 		return failed
 	}
 	return s.ledger.Pass(by, began)
 }
 
-// noteCompacted notes in the ledger what is gone from every file since the last compaction, whoever made it.
+// noteCompacted notes in the ledger what is gone from every file since the last compaction, whoever
+// made it.
 func (s *Site) noteCompacted(ctx context.Context, x *actions.Executor) error {
 	began, err := s.holdings.Compacted()
 	if err != nil || began.IsZero() {
@@ -174,12 +181,15 @@ func (s *Site) noteCompacted(ctx context.Context, x *actions.Executor) error {
 	return x.Compacted(ctx, began)
 }
 
-// compactBeforeEnd compacts now what would be due before next, when another process comes; zero: nobody may come.
+// compactBeforeEnd compacts now what would be due before next, when another process comes; zero:
+// nobody may come.
 func (s *Site) compactBeforeEnd(ctx context.Context, x *actions.Executor, next time.Time) error {
 	_, _, err := s.holdings.Settle(ctx, s.compactWithin(), next)
 	if disk.Full(err) { // the keys of what was erased are destroyed
-		s.o.Notice(fmt.Sprintf("nothing that was erased can be read, but sealed remains of it stay in unused parts of the files, "+
-			"since the disk has no room to rewrite them. Free space on the disk of %s, then run acapcrawl archive compact.", s.cfg.Data))
+		s.o.Notice(fmt.Sprintf(
+			"nothing that was erased can be read, but sealed remains of it stay in unused parts of the files, "+
+				"since the disk has no room to rewrite them. Free space on the disk of %s, then run acapcrawl archive "+
+				"compact.", s.cfg.Data))
 		return nil
 	}
 	if err != nil {
@@ -193,8 +203,9 @@ func (s *Site) compactWithin() holdings.Within {
 	return holdings.Within{Asked: s.cfg.Actions.EraseWithin, Other: s.cfg.CompactWithin}
 }
 
-// ExecuteRequests executes requests of the ledger, and returns what became of them. The pages of take-downs that are no
-// longer in force are queued again. What else is open is executed at its time.
+// ExecuteRequests executes requests of the ledger, and returns what became of them. The pages of
+// take-downs that are no longer in force are queued again. What else is open is executed at its
+// time.
 func (s *Site) ExecuteRequests(ctx context.Context, ids ...uint64) (list []actions.Request, err error) {
 	if _, err := s.held(ctx); err != nil {
 		return nil, err
@@ -223,7 +234,8 @@ func (s *Site) ExecuteRequests(ctx context.Context, ids ...uint64) (list []actio
 	return list, err
 }
 
-// executeOpen notes and executes the requests that the policies last read make: RefreshPolicies may have read new ones.
+// executeOpen notes and executes the requests that the policies last read make: RefreshPolicies may
+// have read new ones.
 func (s *Site) executeOpen(ctx context.Context) error {
 	done := false
 	err := s.withFrontier(func(f *crawler.Frontier) error {

@@ -11,7 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// A caller that waits for requests to be executed takes over if the executing caller has no time left.
+// A caller that waits for requests to be executed takes over if the executing caller has no time
+// left.
 func TestExecutionIsTakenOver(t *testing.T) {
 	s := open(t, t.TempDir())
 	h := &session{site: s, holdings: s.holdings, executor: actions.NewExecutor(s.ledger, nil, nil, actions.Limits{}),

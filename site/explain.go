@@ -61,9 +61,9 @@ type Explained struct {
 // nearest is the number of fields about other crawlers or resources that are listed.
 const nearest = 8
 
-// Explain reads the policy of u's origin, finds the terms of the page that past knows or the options name, and explains
-// what the crawler of cfg may do with u. The error is a *RefusedError if the page was to be fetched and the fetching is
-// refused.
+// Explain reads the policy of u's origin, finds the terms of the page that past knows or the
+// options name, and explains what the crawler of cfg may do with u. The error is a *RefusedError if
+// the page was to be fetched and the fetching is refused.
 func Explain(ctx context.Context, cfg *config.Config, u *url.URL, past Past, o ExplainOptions) (*Explanation, error) {
 	who, err := RecordedCrawler(cfg)
 	if err != nil {
@@ -89,14 +89,16 @@ func Explain(ctx context.Context, cfg *config.Config, u *url.URL, past Past, o E
 	policies := policy.New(files, who, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	defer policies.Close()
 	g.Use(policies.For(own))
-	x := &explainer{Explanation: &Explanation{Crawler: who, URL: u, Past: past, Page: o.Page}, o: o, gate: g, policies: policies}
+	x := &explainer{Explanation: &Explanation{Crawler: who, URL: u, Past: past, Page: o.Page}, o: o, gate: g,
+		policies: policies}
 	if err := x.explainAll(ctx); err != nil {
 		return nil, err
 	}
 	return x.Explanation, nil
 }
 
-// robotsFile stands in for the robots.txt of one origin. It makes no request, and has no other file.
+// robotsFile stands in for the robots.txt of one origin. It makes no request, and has no other
+// file.
 type robotsFile struct {
 	url  string
 	body []byte
@@ -162,7 +164,8 @@ func (x *explainer) originOf(ctx context.Context, u *url.URL) (*policy.Origin, e
 	return o, nil
 }
 
-// findTerms finds the terms of the page that is fetched or given, of what is held of it, or of its address alone.
+// findTerms finds the terms of the page that is fetched or given, of what is held of it, or of its
+// address alone.
 func (x *explainer) findTerms(ctx context.Context) (err error) {
 	past := x.Past
 	facts := acap.Facts{Now: x.o.AsOf, FirstCrawled: past.FirstCrawled, FirstIndexed: past.FirstIndexed,
@@ -209,7 +212,8 @@ func (x *explainer) checkRedirect(ctx context.Context, address string) error {
 	return nil
 }
 
-// fetch requests the page. A refusal by policy of the crawler that is explained is no error: the decisions will tell it.
+// fetch requests the page. A refusal by policy of the crawler that is explained is no error: the
+// decisions will tell it.
 func (x *explainer) fetch(ctx context.Context) error {
 	t, err := x.gate.Get(ctx, gate.PageRequest, x.URL.String())
 	var refused *gate.Refusal
@@ -251,7 +255,8 @@ func (x *explainer) explain(ctx context.Context, u acap.Usage) (Explained, error
 	return a, nil
 }
 
-// Decide decides on a usage. It refuses crawl also if the page redirects to an address that must not be crawled.
+// Decide decides on a usage. It refuses crawl also if the page redirects to an address that must
+// not be crawled.
 func (e *Explanation) Decide(u acap.Usage) acap.Decision {
 	if d := e.Reached.Decide(u); u != acap.Crawl || !d.Allowed || e.led == nil {
 		return d
@@ -266,8 +271,9 @@ type subject struct {
 	resource acap.Resource
 }
 
-// subjectOf returns what d is about: the page that the URL redirects to, an address on the way to it, or the target of a
-// redirect that must not be followed. If the page and an address on the way have the same answer, it is the page.
+// subjectOf returns what d is about: the page that the URL redirects to, an address on the way to
+// it, or the target of a redirect that must not be followed. If the page and an address on the way
+// have the same answer, it is the page.
 func (x *explainer) subjectOf(ctx context.Context, u acap.Usage, d acap.Decision) (subject, error) {
 	t, by := x.By(u)
 	if u == acap.Crawl && x.led != nil && by.Allowed {
@@ -284,8 +290,8 @@ func (x *explainer) subjectOf(ctx context.Context, u acap.Usage, d acap.Decision
 	return subject{o, t.Policy(), t.Resource()}, err
 }
 
-// markUnfulfillable adapts the rivals of a decision that the terms of the page refused although all fields permit it: a
-// permission requires something that cannot be had (X05).
+// markUnfulfillable adapts the rivals of a decision that the terms of the page refused although all
+// fields permit it: a permission requires something that cannot be had (X05).
 func markUnfulfillable(list []acap.Rival, d acap.Decision) []acap.Rival {
 	if d.Because == nil || d.Reason != acap.Unfulfillable {
 		return list
@@ -297,7 +303,8 @@ func markUnfulfillable(list []acap.Rival, d acap.Decision) []acap.Rival {
 		case v.Field.URL == d.Because.URL && v.Field.Line == d.Because.Line:
 			v.Outcome = acap.Decides
 		default:
-			v.Outcome, v.Why, v.Rule, v.Over = acap.Loses, "it permits, but what the other requires cannot be had", "X05", d.Because
+			v.Outcome, v.Why, v.Rule, v.Over = acap.Loses, "it permits, but what the other requires cannot be had",
+				"X05", d.Because
 		}
 	}
 	return list

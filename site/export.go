@@ -25,8 +25,8 @@ type ExportOptions struct {
 // Specifications returns the names of the documents that this program implements.
 func Specifications() []string { return []string{"ACAP 1.0", "ACAP 1.1", "RFC 9309"} }
 
-// Export writes what may be preserved today as a WARC file to w. The error wraps ErrNothing if there is nothing to
-// export, and is a *RefusedError if policy permits none of it.
+// Export writes what may be preserved today as a WARC file to w. The error wraps ErrNothing if
+// there is nothing to export, and is a *RefusedError if policy permits none of it.
 func (s *Site) Export(ctx context.Context, w io.Writer, o ExportOptions) (holdings.ExportCounts, error) {
 	x, err := s.newExport(ctx, o)
 	if err != nil {
@@ -36,9 +36,10 @@ func (s *Site) Export(ctx context.Context, w io.Writer, o ExportOptions) (holdin
 	return x.counts, err
 }
 
-// ExportFile writes the file called name as Export does, and its index (CDXJ) next to it. Both appear when they are whole
-// and on disk.
-func (s *Site) ExportFile(ctx context.Context, name string, force bool, o ExportOptions) (holdings.ExportCounts, error) {
+// ExportFile writes the file called name as Export does, and its index (CDXJ) next to it. Both
+// appear when they are whole and on disk.
+func (s *Site) ExportFile(ctx context.Context, name string, force bool, o ExportOptions) (holdings.ExportCounts,
+	error) {
 	x, err := s.newExport(ctx, o)
 	if err != nil {
 		return holdings.ExportCounts{}, err
@@ -64,10 +65,11 @@ func (s *Site) newExport(ctx context.Context, o ExportOptions) (*export, error) 
 	if err != nil {
 		return nil, err
 	}
-	x := &export{holdings: h, each: o.Each, progress: o.Progress, o: holdings.ExportOptions{Under: o.Under, Policies: s.lastPolicies(), Plain: o.Plain,
-		Info: warc.Fields{{Name: "software", Value: "acapcrawl/" + Version},
-			{Name: "robots", Value: strings.Join(Specifications(), ", ")},
-			{Name: "http-header-user-agent", Value: UserAgent(s.cfg, s.who)}}}}
+	x := &export{holdings: h, each: o.Each, progress: o.Progress,
+		o: holdings.ExportOptions{Under: o.Under, Policies: s.lastPolicies(), Plain: o.Plain,
+			Info: warc.Fields{{Name: "software", Value: "acapcrawl/" + Version},
+				{Name: "robots", Value: strings.Join(Specifications(), ", ")},
+				{Name: "http-header-user-agent", Value: UserAgent(s.cfg, s.who)}}}}
 	if held, err := s.archive.Stats(); err == nil { // only progress needs it
 		x.total = held.Captures
 	}
@@ -103,7 +105,8 @@ func (x *export) note(e holdings.Exported) {
 	}
 }
 
-// writeFiles writes the file and its index to drafts, and publishes both when they are whole and on disk.
+// writeFiles writes the file and its index to drafts, and publishes both when they are whole and on
+// disk.
 func (x *export) writeFiles(ctx context.Context, name string, force bool) (err error) {
 	lines := &sorter{dir: filepath.Dir(name)}
 	defer func() { err = errors.Join(err, lines.close()) }()

@@ -13,7 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/disk"
 )
 
-// identity is what a crawl records of its crawler in the data directory. The other verbs judge by it.
+// identity is what a crawl records of its crawler in the data directory. The other verbs judge by
+// it.
 type identity struct {
 	Crawler  []string  `json:"crawler"`
 	Purposes *[]string `json:"purposes"` // null: undeclared
@@ -68,9 +69,9 @@ func recordFirstCrawler(dir string, who acap.Crawler) error {
 	return recordCrawler(dir, who)
 }
 
-// RecordedCrawler returns the crawler that filled the data directory. Settings that a flag gave, or a source of one of
-// kinds, replace what was recorded; a directory without a record has the crawler of the settings. A record that cannot
-// be read is an *IdentityError.
+// RecordedCrawler returns the crawler that filled the data directory. Settings that a flag gave, or
+// a source of one of kinds, replace what was recorded; a directory without a record has the crawler
+// of the settings. A record that cannot be read is an *IdentityError.
 func RecordedCrawler(cfg *config.Config, kinds ...config.Kind) (acap.Crawler, error) {
 	who := CrawlerOf(cfg)
 	data, err := os.ReadFile(identityFile(cfg.Data))

@@ -21,7 +21,8 @@ type ImportOptions struct {
 	Ready  func()         // is called once other methods of the site may be used; may be nil
 }
 
-// AssumedPolicy is a robots.txt that the operator assumes for sites. If Text is nil, they have none.
+// AssumedPolicy is a robots.txt that the operator assumes for sites. If Text is nil, they have
+// none.
 type AssumedPolicy struct{ Text []byte }
 
 // ImportSummary is the result of an import.
@@ -65,7 +66,8 @@ func (s *Site) Import(ctx context.Context, o ImportOptions) (*Importer, error) {
 	return m, nil
 }
 
-// Read imports one file, whose name is for errors. each is called for every record that is worth a report.
+// Read imports one file, whose name is for errors. each is called for every record that is worth a
+// report.
 func (m *Importer) Read(ctx context.Context, name string, in io.Reader, each func(holdings.Imported)) error {
 	m.sum.Files++
 	n, err := m.holdings.Import(ctx, in, m.o, each)
@@ -97,8 +99,8 @@ func (m *Importer) add(n holdings.ImportCounts) {
 	s.Bytes += n.Bytes
 }
 
-// assumedPolicies answers without a request: by the policies that were read last, and by what the operator assumes for
-// sites whose robots.txt was never read.
+// assumedPolicies answers without a request: by the policies that were read last, and by what the
+// operator assumes for sites whose robots.txt was never read.
 type assumedPolicies struct {
 	lastPolicies
 	assume *AssumedPolicy // nil: nothing is assumed

@@ -13,8 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Compact rewrites archive and index without what was erased. progress, which may be nil, is called with numbers of
-// bytes.
+// Compact rewrites archive and index without what was erased. progress, which may be nil, is called
+// with numbers of bytes.
 func (s *Site) Compact(ctx context.Context, progress func(done, total int64)) (holdings.CompactStats, error) {
 	h, err := s.held(ctx)
 	if err != nil {
@@ -32,10 +32,12 @@ func (s *Site) ErasureReceipt(ctx context.Context, address string) (archive.Rece
 	return h.Receipt(address)
 }
 
-// Verify checks every digest and reference of the data directory, and returns what is wrong. With repair, which may be
-// nil, it repairs first, and calls repair for each thing that it did. If archive and index cannot be brought together,
-// the archive is checked alone. ready is called once other methods of the site may be used; it may be nil.
-func (s *Site) Verify(ctx context.Context, repair func(archive.Repaired), ready func()) (problems []archive.Problem, err error) {
+// Verify checks every digest and reference of the data directory, and returns what is wrong. With
+// repair, which may be nil, it repairs first, and calls repair for each thing that it did. If
+// archive and index cannot be brought together, the archive is checked alone. ready is called once
+// other methods of the site may be used; it may be nil.
+func (s *Site) Verify(ctx context.Context, repair func(archive.Repaired), ready func()) (problems []archive.Problem,
+	err error) {
 	open := func() (*holdings.Holdings, error) {
 		return s.openHoldings(ctx, terms.Sources{Policies: s.lastPolicies()},
 			holdings.Options{NoArchive: s.cfg.Policy.NoarchivePreserve})
@@ -66,8 +68,8 @@ func (s *Site) Verify(ctx context.Context, repair func(archive.Repaired), ready 
 	return problems, classify(err)
 }
 
-// ClearDamagedIndex removes the index of the data directory cfg.Data if it is damaged, and reports that to repaired.
-// Open then makes it again from the copies. Nobody may have the directory open.
+// ClearDamagedIndex removes the index of the data directory cfg.Data if it is damaged, and reports
+// that to repaired. Open then makes it again from the copies. Nobody may have the directory open.
 func ClearDamagedIndex(ctx context.Context, cfg *config.Config, repaired func(archive.Repaired)) (err error) {
 	a, err := OpenArchive(cfg) // the process that has it owns the directory
 	if err != nil {
@@ -87,6 +89,7 @@ func ClearDamagedIndex(ctx context.Context, cfg *config.Config, repaired func(ar
 		return err
 	}
 	repaired(archive.Repaired{Problem: archive.Problem{Where: "index", What: what, Repairable: true},
-		Done: "removed, and made anew from the copies that may be indexed; other pages are found again when they are crawled"})
+		Done: "removed, and made anew from the copies that may be indexed; other pages are found again when they " +
+			"are crawled"})
 	return nil
 }

@@ -21,8 +21,9 @@ import (
 // Version is the version of this program. It is part of the User-Agent.
 const Version = "0.1.0"
 
-// newSenderGate returns the gate for work that judges for who. Requests carry the name of who, unless a flag named
-// another crawler than that of the data directory: then they carry the name of the latter (rule 22, X80).
+// newSenderGate returns the gate for work that judges for who. Requests carry the name of who,
+// unless a flag named another crawler than that of the data directory: then they carry the name of
+// the latter (rule 22, X80).
 func newSenderGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
 	if cfg.Sender() != cfg {
 		var err error
@@ -63,8 +64,8 @@ func newSigner(cfg *config.Config) (*gate.Signer, error) {
 // newKey makes a private key that signs requests or receipts.
 const newKey = "openssl genpkey -algorithm ed25519 -out another.pem, and name that"
 
-// UserAgent returns the User-Agent of who: its first token, the version of this program and the contact (X67: a
-// publisher finds the operator by it).
+// UserAgent returns the User-Agent of who: its first token, the version of this program and the
+// contact (X67: a publisher finds the operator by it).
 func UserAgent(cfg *config.Config, who acap.Crawler) string {
 	agent := "acapcrawl"
 	if len(who.Names) > 0 {
@@ -93,7 +94,8 @@ func PageOf(t *gate.Trace) *page.Page {
 	return page.New(slices.Clone(t.Hops))
 }
 
-// nameHosts opens the hosts of seeds in the gate: the gate fetches from a named host even if its address is private.
+// nameHosts opens the hosts of seeds in the gate: the gate fetches from a named host even if its
+// address is private.
 func nameHosts(g *gate.Gate, seeds []string) {
 	for _, seed := range seeds {
 		if u, err := url.Parse(seed); err == nil {
@@ -102,8 +104,8 @@ func nameHosts(g *gate.Gate, seeds []string) {
 	}
 }
 
-// RefreshPolicies reads the policy of every known origin again. Of private addresses, only the hosts are open that a
-// seed of the directory named.
+// RefreshPolicies reads the policy of every known origin again. Of private addresses, only the
+// hosts are open that a seed of the directory named.
 func (s *Site) RefreshPolicies(ctx context.Context) error {
 	err := s.withFrontier(func(f *crawler.Frontier) error {
 		seeds, err := f.Seeds()

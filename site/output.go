@@ -11,9 +11,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/disk"
 )
 
-// CheckOutput refuses the name of a file to be written: one that exists unless force is set, one in the data directory,
-// from which everything erased must disappear, and one in no directory. The name "-" is standard output. The error is a
-// *UsageError.
+// CheckOutput refuses the name of a file to be written: one that exists unless force is set, one in
+// the data directory, from which everything erased must disappear, and one in no directory. The
+// name "-" is standard output. The error is a *UsageError.
 func (s *Site) CheckOutput(name string, force bool) error {
 	return CheckOutput(s.cfg.Data, name, force)
 }
@@ -24,7 +24,8 @@ func CheckOutput(dir, name string, force bool) error {
 		return nil
 	}
 	if inside, err := isWithin(dir, name); err != nil || inside {
-		return errors.Join(err, usageError("a file elsewhere", "%s is in the data directory, where nothing may stay that is erased", name))
+		return errors.Join(err,
+			usageError("a file elsewhere", "%s is in the data directory, where nothing may stay that is erased", name))
 	}
 	if info, err := os.Stat(filepath.Dir(name)); err != nil || !info.IsDir() {
 		return usageError("another name", "%s cannot be made: there is no directory %s", name, filepath.Dir(name))
@@ -45,7 +46,8 @@ func CheckOutput(dir, name string, force bool) error {
 // existsError is the error of a file that must not be replaced.
 func existsError(name string) error { return usageError("--force, or another name", "%s exists", name) }
 
-// publishError returns existsError if err says that the file was made since CheckOutput, otherwise err.
+// publishError returns existsError if err says that the file was made since CheckOutput, otherwise
+// err.
 func publishError(err error, name string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return existsError(name)
@@ -77,7 +79,8 @@ func isWithin(dir, name string) (bool, error) {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)), nil
 }
 
-// WriteFile writes a file with what fn writes. The file appears when all of it is on disk. shown is its name in errors.
+// WriteFile writes a file with what fn writes. The file appears when all of it is on disk. shown is
+// its name in errors.
 func WriteFile(name, shown string, force bool, fn func(io.Writer) error) error {
 	draft, err := draftOf(name, fn)
 	if err != nil {

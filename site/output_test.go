@@ -21,7 +21,8 @@ func TestExportDoesNotReplace(t *testing.T) {
 		t.Fatal(err)
 	}
 	var usage *UsageError
-	if _, err := s.ExportFile(t.Context(), name, false, ExportOptions{}); !errors.As(err, &usage) || !strings.HasSuffix(err.Error(), "x.warc.gz exists") {
+	if _, err := s.ExportFile(t.Context(), name, false, ExportOptions{}); !errors.As(err, &usage) ||
+		!strings.HasSuffix(err.Error(), "x.warc.gz exists") {
 		t.Error(err)
 	}
 	if got, err := os.ReadFile(name); err != nil || string(got) != "before" {

@@ -26,8 +26,8 @@ func (s *Site) Past(u *url.URL) (Past, error) {
 	return pastOf(s.archive, s.withFrontier, u)
 }
 
-// ReadPast returns what the data directory cfg.Data knows of u, as Site.Past does. It opens archive and queue alone; the
-// result is zero if the directory is empty.
+// ReadPast returns what the data directory cfg.Data knows of u, as Site.Past does. It opens archive
+// and queue alone; the result is zero if the directory is empty.
 func ReadPast(cfg *config.Config, u *url.URL) (p Past, err error) {
 	if Empty(cfg.Data) {
 		return p, nil

@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// lastPolicies answers for policies without a request, by the version that was read last (H11: a reader of what is held
-// requests nothing), with the take-downs in force.
+// lastPolicies answers for policies without a request, by the version that was read last (H11: a
+// reader of what is held requests nothing), with the take-downs in force.
 type lastPolicies struct {
 	*policy.Authority
 	ledger *actions.Ledger
@@ -23,7 +23,8 @@ type lastPolicies struct {
 
 func (s *Site) lastPolicies() lastPolicies { return lastPolicies{s.policy, s.ledger} }
 
-// LastPolicies returns the policies that were read last, with the take-downs in force. They answer without a request.
+// LastPolicies returns the policies that were read last, with the take-downs in force. They answer
+// without a request.
 func (s *Site) LastPolicies() terms.Policies { return s.lastPolicies() }
 
 // Policy returns the policy of u's origin that was read last.
@@ -44,8 +45,8 @@ func (p lastPolicies) version(u *url.URL) archive.PolicyVersion {
 	return archive.PolicyVersion{Origin: o.Key, Since: o.Since}
 }
 
-// mayBeTakenDown reports whether a take-down of the page at an address is in force, or may be: as long as a policy
-// cannot be read whole, nobody knows.
+// mayBeTakenDown reports whether a take-down of the page at an address is in force, or may be: as
+// long as a policy cannot be read whole, nobody knows.
 func (s *Site) mayBeTakenDown(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -59,8 +60,8 @@ func (s *Site) mayBeTakenDown(address string) bool {
 	return err != nil || terms.TakeDown(p, u) != nil
 }
 
-// blockTakenDown blocks in a queue, which may be nil, the pages that o asks to take down, and queues those again that it
-// no longer asks for.
+// blockTakenDown blocks in a queue, which may be nil, the pages that o asks to take down, and
+// queues those again that it no longer asks for.
 func (s *Site) blockTakenDown(f *crawler.Frontier, o *policy.Origin) error {
 	if f == nil {
 		return nil
@@ -75,7 +76,8 @@ func (s *Site) blockTakenDown(f *crawler.Frontier, o *policy.Origin) error {
 	return err
 }
 
-// blockRedirects blocks in a queue the addresses that redirect to pages taken down, before the redirects are erased.
+// blockRedirects blocks in a queue the addresses that redirect to pages taken down, before the
+// redirects are erased.
 func (s *Site) blockRedirects(f *crawler.Frontier) error {
 	origins, err := s.policy.Origins()
 	if err != nil {
@@ -99,7 +101,8 @@ func (s *Site) blockRedirects(f *crawler.Frontier) error {
 	return nil
 }
 
-// takenDownBy returns the addresses that an origin asks to take down, in every spelling that pages are held under.
+// takenDownBy returns the addresses that an origin asks to take down, in every spelling that pages
+// are held under.
 func (s *Site) takenDownBy(o *policy.Origin) (addresses []string, err error) {
 	p, err := s.ledger.Bind(o.Key, o.Policy)
 	if err != nil {

@@ -34,9 +34,9 @@ type RequestsRun struct {
 	Erased   []archive.Erasure `json:"erased"`
 }
 
-// RunRequests reads again what publishers ask for, and executes it: it erases what is to be taken down, and visits what
-// is to be crawled again. On a site that a crawl lent, the crawl makes the visits. If ctx ends, the result says what was
-// done until then.
+// RunRequests reads again what publishers ask for, and executes it: it erases what is to be taken
+// down, and visits what is to be crawled again. On a site that a crawl lent, the crawl makes the
+// visits. If ctx ends, the result says what was done until then.
 func (s *Site) RunRequests(ctx context.Context, o RunOptions) (run RequestsRun, err error) {
 	erased, endWatch := s.erased.watch()
 	defer endWatch()
@@ -54,7 +54,8 @@ func (s *Site) RunRequests(ctx context.Context, o RunOptions) (run RequestsRun, 
 }
 
 func (s *Site) runRequests(ctx context.Context, o RunOptions, began time.Time) (run RequestsRun, err error) {
-	order := crawlOrder{CrawlOptions: CrawlOptions{Every: o.Every, Progress: o.Progress, Ready: o.Ready}, requests: true}
+	order := crawlOrder{CrawlOptions: CrawlOptions{Every: o.Every, Progress: o.Progress, Ready: o.Ready},
+		requests: true}
 	c, end := s.session, func() {}
 	if s.lent {
 		err = s.resumeRequests(ctx, c.executor, s.frontier)
@@ -106,8 +107,8 @@ func (o RunOptions) end(began time.Time) time.Time {
 	return began.Add(o.AtMost)
 }
 
-// visitPromoted visits what requests ask to crawl again, and nothing else. It begins no visit after end, unless that is
-// zero. It returns the number of pages requested.
+// visitPromoted visits what requests ask to crawl again, and nothing else. It begins no visit after
+// end, unless that is zero. It returns the number of pages requested.
 func (s *session) visitPromoted(ctx context.Context, o crawlOrder, end time.Time) (int, error) {
 	cfg := *s.site.cfg
 	if !end.IsZero() {
@@ -118,8 +119,9 @@ func (s *session) visitPromoted(ctx context.Context, o crawlOrder, end time.Time
 	return sum.Fetched, err
 }
 
-// Submit notes a request of the operator and executes it, and returns what became of it. A request that the ledger
-// rejects is an *actions.Rejection. The error is a *NotExecutedError if the request is noted.
+// Submit notes a request of the operator and executes it, and returns what became of it. A request
+// that the ledger rejects is an *actions.Rejection. The error is a *NotExecutedError if the request
+// is noted.
 func (s *Site) Submit(ctx context.Context, sub actions.Submission) (actions.Request, error) {
 	request, replayed, err := s.ledger.Submit(sub)
 	if err != nil {
@@ -142,7 +144,8 @@ func (s *Site) Submit(ctx context.Context, sub actions.Submission) (actions.Requ
 	return request, nil
 }
 
-// MustExecute reports whether the answer to a call made a request that is to be executed before it is answered.
+// MustExecute reports whether the answer to a call made a request that is to be executed before it
+// is answered.
 func MustExecute(call actions.Call, a actions.Answer) bool {
 	return a.Request != nil && !a.Replayed && (call.Do == actions.DoSubmit && a.Request.State == actions.Due ||
 		call.Do == actions.DoWithdraw)

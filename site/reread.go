@@ -36,10 +36,11 @@ type rereadOptions struct {
 	only   bool          // no other origin is
 }
 
-// nextReading returns when the policy of an origin is due, so that its requests are seen within that time. It is up to a
-// fifth earlier, so that origins that were read together spread. A policy that could not be read is due after as long as
-// it has been unreachable, at least after its Retry-After and at most after a day. One that was read in the future is
-// due now: the clock was set back since.
+// nextReading returns when the policy of an origin is due, so that its requests are seen within
+// that time. It is up to a fifth earlier, so that origins that were read together spread. A policy
+// that could not be read is due after as long as it has been unreachable, at least after its
+// Retry-After and at most after a day. One that was read in the future is due now: the clock was
+// set back since.
 func nextReading(at policy.Attempt, within time.Duration, now time.Time) time.Time {
 	if at.At.After(now) {
 		return now
@@ -69,8 +70,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// rereadPolicies reads robots.txt and its references again for the origins with anything held or requested, and executes
-// what they ask for. The error joins those of all origins.
+// rereadPolicies reads robots.txt and its references again for the origins with anything held or
+// requested, and executes what they ask for. The error joins those of all origins.
 func (s *session) rereadPolicies(ctx context.Context, o rereadOptions) (Reread, error) {
 	list, n, err := s.originsDue(o)
 	if err != nil {
@@ -127,7 +128,8 @@ func (s *session) readAgain(ctx context.Context, key string) (o *policy.Origin, 
 	return o, s.executeRequests(ctx, o)
 }
 
-// originsDue returns the origins that are due, the longest due first, and when the next one is, if these are read now.
+// originsDue returns the origins that are due, the longest due first, and when the next one is, if
+// these are read now.
 func (s *session) originsDue(o rereadOptions) (list []string, n Reread, err error) {
 	if len(o.named) > 0 {
 		return o.named, n, nil
@@ -171,8 +173,8 @@ func (s *session) originsDue(o rereadOptions) (list []string, n Reread, err erro
 	return list, n, err
 }
 
-// keepReading reads policies again when they are due, until the function that it returns is called. If within is 0, it
-// reads none.
+// keepReading reads policies again when they are due, until the function that it returns is called.
+// If within is 0, it reads none.
 func (s *session) keepReading(ctx context.Context, within time.Duration) (end func()) {
 	if within <= 0 {
 		return func() {}
@@ -182,7 +184,8 @@ func (s *session) keepReading(ctx context.Context, within time.Duration) (end fu
 	wg.Go(func() {
 		for ctx.Err() == nil {
 			n, err := s.rereadPolicies(ctx, rereadOptions{within: within})
-			err = errors.Join(err, s.site.noteCompacted(ctx, s.executor)) // a compaction may end before the ledger notes its reason
+			// a compaction may end before the ledger notes its reason
+			err = errors.Join(err, s.site.noteCompacted(ctx, s.executor))
 			if err != nil && ctx.Err() == nil {
 				s.log.Error("requests of publishers could not be read or executed; they are tried again", "error", err)
 			}
@@ -195,8 +198,8 @@ func (s *session) keepReading(ctx context.Context, within time.Duration) (end fu
 	}
 }
 
-// UntilNext returns how long to wait for the policy that is due next: at least a twentieth of within, so that looking for
-// it takes little of the time.
+// UntilNext returns how long to wait for the policy that is due next: at least a twentieth of
+// within, so that looking for it takes little of the time.
 func UntilNext(next time.Time, within time.Duration) time.Duration {
 	return max(time.Until(next), within/20)
 }

@@ -11,7 +11,8 @@ import (
 
 func TestNextReading(t *testing.T) {
 	read := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	ok := policy.Attempt{Origin: "http://a.example", Status: policy.Read, At: read, Expires: read.Add(policy.MaxAge), Read: read}
+	ok := policy.Attempt{Origin: "http://a.example", Status: policy.Read, At: read, Expires: read.Add(policy.MaxAge),
+		Read: read}
 	failed := func(since, retry time.Duration) policy.Attempt {
 		at := policy.Attempt{Origin: "http://a.example", Status: policy.Unreachable, At: read.Add(since), Read: read}
 		at.Expires = at.At.Add(retry)

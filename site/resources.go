@@ -25,8 +25,8 @@ const (
 	resourceOverhead = 1 << 10 // bytes that each answer takes in addition
 )
 
-// resources fetches substitutes and required resources through the gate, each once for all pages that need it: whole
-// sites name the same one. It is safe for concurrent use.
+// resources fetches substitutes and required resources through the gate, each once for all pages
+// that need it: whole sites name the same one. It is safe for concurrent use.
 type resources struct {
 	get func(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error)
 	now func() time.Time
@@ -47,14 +47,15 @@ type resource struct {
 	bytes int
 }
 
-// unmodified reports whether the answer is that the resource has not changed since the requester had it.
+// unmodified reports whether the answer is that the resource has not changed since the requester
+// had it.
 func (r *resource) unmodified() bool {
 	n := len(r.trace.Hops)
 	return n > 0 && r.trace.Hops[n-1].Status == http.StatusNotModified
 }
 
-// NewFetcher returns a fetcher of substitutes and required resources through the gate g. It keeps answers for at least
-// that long.
+// NewFetcher returns a fetcher of substitutes and required resources through the gate g. It keeps
+// answers for at least that long.
 func NewFetcher(g *gate.Gate, least time.Duration) terms.Fetcher {
 	r := newResources(g)
 	r.least = least
@@ -77,8 +78,8 @@ func (r *resources) Fetch(ctx context.Context, rawurl string) (*page.Page, error
 	return PageOf(t), nil
 }
 
-// visit returns the exchanges that lead to a resource. If they are not known, it requests them, under the condition if
-// there is one.
+// visit returns the exchanges that lead to a resource. If they are not known, it requests them,
+// under the condition if there is one.
 func (r *resources) visit(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error) {
 	for {
 		got, mine := r.lookUp(rawurl)
@@ -90,7 +91,8 @@ func (r *resources) visit(ctx context.Context, rawurl string, condition http.Hea
 		case <-ctx.Done():
 			return &gate.Trace{}, ctx.Err()
 		}
-		if mine || !errors.Is(got.err, context.Canceled) && (condition != nil || !got.unmodified()) { // the requester may have had no time
+		// the requester may have had no time
+		if mine || !errors.Is(got.err, context.Canceled) && (condition != nil || !got.unmodified()) {
 			return &got.trace, got.err
 		}
 	}
@@ -166,7 +168,8 @@ func maxAge(got *resource) time.Duration {
 		if h.Status >= http.StatusInternalServerError || h.Status == http.StatusTooManyRequests {
 			return failureAge
 		}
-		for directive := range strings.SplitSeq(strings.ToLower(strings.Join(h.Header.Values("Cache-Control"), ",")), ",") {
+		for directive := range strings.SplitSeq(strings.ToLower(strings.Join(h.Header.Values("Cache-Control"), ",")),
+			",") {
 			name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
 			switch n, err := strconv.Atoi(strings.Trim(value, `"`)); {
 			case name == "no-store", name == "no-cache":
@@ -198,7 +201,8 @@ func (s *session) Part(ctx context.Context, address string) (crawler.Part, error
 	return got, err
 }
 
-// noAnswer wraps a failure that says nothing about a resource in terms.ErrNoAnswer. A refusal by policy says something.
+// noAnswer wraps a failure that says nothing about a resource in terms.ErrNoAnswer. A refusal by
+// policy says something.
 func noAnswer(err error) error {
 	refusal, refused := errors.AsType[*gate.Refusal](err)
 	if err == nil || refused && (refusal.Rule != "" || refusal.Decision.Reason != acap.Unavailable) {

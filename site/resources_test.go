@@ -21,11 +21,12 @@ import (
 func TestResourcesAreFetchedOnce(t *testing.T) {
 	var asked atomic.Int32
 	release := make(chan struct{})
-	p := &resources{now: time.Now, known: map[string]*resource{}, get: func(context.Context, string, http.Header) (*gate.Trace, error) {
-		asked.Add(1)
-		<-release
-		return traced(200, "", "body"), nil
-	}}
+	p := &resources{now: time.Now, known: map[string]*resource{},
+		get: func(context.Context, string, http.Header) (*gate.Trace, error) {
+			asked.Add(1)
+			<-release
+			return traced(200, "", "body"), nil
+		}}
 	var wg sync.WaitGroup
 	seen := make(chan any, 50)
 	for range 50 {
@@ -46,8 +47,10 @@ func TestResourcesAreFetchedOnce(t *testing.T) {
 }
 
 func TestAgeOfResources(t *testing.T) {
-	refused := &gate.Refusal{URL: "http://a.example/s", Decision: acap.Decision{Usage: acap.Crawl, Reason: acap.ByProhibition}}
-	unread := &gate.Refusal{URL: "http://a.example/s", Decision: acap.Decision{Usage: acap.Crawl, Reason: acap.Unavailable}}
+	refused := &gate.Refusal{URL: "http://a.example/s",
+		Decision: acap.Decision{Usage: acap.Crawl, Reason: acap.ByProhibition}}
+	unread := &gate.Refusal{URL: "http://a.example/s",
+		Decision: acap.Decision{Usage: acap.Crawl, Reason: acap.Unavailable}}
 	for name, c := range map[string]struct {
 		status  int
 		control string
@@ -67,15 +70,17 @@ func TestAgeOfResources(t *testing.T) {
 		"robots.txt is unknown": {0, "", unread, time.Second, true},
 	} {
 		now, asked := time.Unix(1e9, 0), 0
-		p := &resources{now: func() time.Time { return now }, known: map[string]*resource{}, get: func(context.Context, string, http.Header) (*gate.Trace, error) {
-			asked++
-			if c.err != nil {
-				return nil, c.err
-			}
-			return traced(c.status, c.control, ""), nil
-		}}
+		p := &resources{now: func() time.Time { return now }, known: map[string]*resource{},
+			get: func(context.Context, string, http.Header) (*gate.Trace, error) {
+				asked++
+				if c.err != nil {
+					return nil, c.err
+				}
+				return traced(c.status, c.control, ""), nil
+			}}
 		ask := func(want int) {
-			if _, err := p.Fetch(context.Background(), "http://a.example/s"); errors.Is(err, terms.ErrNoAnswer) != c.fails || !errors.Is(err, c.err) || asked != want {
+			if _, err := p.Fetch(context.Background(), "http://a.example/s"); errors.Is(err,
+				terms.ErrNoAnswer) != c.fails || !errors.Is(err, c.err) || asked != want {
 				t.Errorf("%s: %v, asked %d times, want %d", name, err, asked, want)
 			}
 		}
@@ -92,13 +97,14 @@ func TestAgeOfResources(t *testing.T) {
 // A caller that gives up does not end the request of others, and the memory of answers is bounded.
 func TestResourcesAreForgotten(t *testing.T) {
 	first := true
-	p := &resources{now: time.Now, known: map[string]*resource{}, get: func(ctx context.Context, _ string, _ http.Header) (*gate.Trace, error) {
-		if first {
-			first = false
-			return nil, context.Canceled
-		}
-		return traced(200, "", strings.Repeat("x", 8<<20)), nil
-	}}
+	p := &resources{now: time.Now, known: map[string]*resource{},
+		get: func(ctx context.Context, _ string, _ http.Header) (*gate.Trace, error) {
+			if first {
+				first = false
+				return nil, context.Canceled
+			}
+			return traced(200, "", strings.Repeat("x", 8<<20)), nil
+		}}
 	if _, err := p.Fetch(context.Background(), "http://a.example/"); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -125,12 +131,13 @@ func TestResourcesAreForgotten(t *testing.T) {
 // Only a conditional request is answered with 304.
 func TestUnmodifiedResources(t *testing.T) {
 	condition := http.Header{"If-None-Match": {`"1"`}}
-	p := &resources{now: time.Now, known: map[string]*resource{}, get: func(_ context.Context, _ string, h http.Header) (*gate.Trace, error) {
-		if h != nil {
-			return traced(304, "", ""), nil
-		}
-		return traced(200, "", "body"), nil
-	}}
+	p := &resources{now: time.Now, known: map[string]*resource{},
+		get: func(_ context.Context, _ string, h http.Header) (*gate.Trace, error) {
+			if h != nil {
+				return traced(304, "", ""), nil
+			}
+			return traced(200, "", "body"), nil
+		}}
 	status := func() int {
 		t.Helper()
 		tr, err := p.visit(context.Background(), "http://a.example/s", condition)
@@ -155,5 +162,6 @@ func traced(status int, control, body string) *gate.Trace {
 	if control != "" {
 		h.Set("Cache-Control", control)
 	}
-	return &gate.Trace{Hops: []gate.Hop{{URL: "http://a.example/s", Method: "GET", Status: status, Header: h, Body: []byte(body)}}}
+	return &gate.Trace{Hops: []gate.Hop{{URL: "http://a.example/s", Method: "GET", Status: status, Header: h,
+		Body: []byte(body)}}}
 }

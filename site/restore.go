@@ -33,9 +33,9 @@ type Restored struct {
 	Problems []archive.Problem `json:"problems"`
 }
 
-// Restore unpacks a backup into the data directory cfg.Data, which must be empty or not exist, and verifies it. The
-// directory appears when it is whole; if Restore fails, nothing was restored. name is that of the backup in errors,
-// which are *UsageError or *FailedError.
+// Restore unpacks a backup into the data directory cfg.Data, which must be empty or not exist, and
+// verifies it. The directory appears when it is whole; if Restore fails, nothing was restored. name
+// is that of the backup in errors, which are *UsageError or *FailedError.
 func Restore(ctx context.Context, cfg *config.Config, in io.Reader, name string) (out Restored, err error) {
 	entries, err := os.ReadDir(cfg.Data)
 	exists := err == nil
@@ -43,7 +43,8 @@ func Restore(ctx context.Context, cfg *config.Config, in io.Reader, name string)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return out, err
 	case len(entries) > 0:
-		return out, usageError("another directory with --data", "%s is not empty: a backup is restored into a directory of its own", cfg.Data)
+		return out, usageError("another directory with --data",
+			"%s is not empty: a backup is restored into a directory of its own", cfg.Data)
 	}
 	if _, err := LedgerOptions(cfg); err != nil { // before anything is written
 		return out, err
@@ -86,8 +87,10 @@ func Restore(ctx context.Context, cfg *config.Config, in io.Reader, name string)
 	return out, nil
 }
 
-// prepareRestored notes in the ledger of a directory that it was restored, and verifies the directory.
-func prepareRestored(ctx context.Context, cfg *config.Config, dir string, made time.Time) (problems []archive.Problem, err error) {
+// prepareRestored notes in the ledger of a directory that it was restored, and verifies the
+// directory.
+func prepareRestored(ctx context.Context, cfg *config.Config, dir string, made time.Time) (problems []archive.Problem,
+	err error) {
 	there := *cfg
 	there.Data = dir
 	rules, err := LedgerOptions(&there)
@@ -105,8 +108,8 @@ func prepareRestored(ctx context.Context, cfg *config.Config, dir string, made t
 	return s.Verify(ctx, nil, nil)
 }
 
-// nursery returns where and under what name a data directory is made before it is known to be whole: next to its place,
-// or in it if that exists, because it may be the mount of a disk.
+// nursery returns where and under what name a data directory is made before it is known to be
+// whole: next to its place, or in it if that exists, because it may be the mount of a disk.
 func nursery(dir string, exists bool) (where, pattern string) {
 	if exists {
 		return dir, "restoring-*"
@@ -114,8 +117,8 @@ func nursery(dir string, exists bool) (where, pattern string) {
 	return filepath.Dir(filepath.Clean(dir)), filepath.Base(filepath.Clean(dir)) + ".restoring-*"
 }
 
-// moveRestored moves a data directory to its place after all of it is on disk. If the place exists, the archive comes
-// last: a directory without an archive is empty for all who open it.
+// moveRestored moves a data directory to its place after all of it is on disk. If the place exists,
+// the archive comes last: a directory without an archive is empty for all who open it.
 func moveRestored(temporary, dir string, exists bool) error {
 	if err := disk.SyncTree(temporary); err != nil {
 		return err
@@ -140,14 +143,17 @@ func moveRestored(temporary, dir string, exists bool) error {
 }
 
 // backupFiles are the names that a backup may hold.
-var backupFiles = regexp.MustCompile(`^(backup\.json|crawler\.json|SHA256SUMS|(archive|keys|policy|actions|frontier)\.db|index/(index_meta\.json|store/(root\.bolt|[0-9a-f]{1,32}\.zap)))$`)
+var backupFiles = regexp.MustCompile(
+	`^(backup\.json|crawler\.json|SHA256SUMS|(archive|keys|policy|actions|frontier)\.db|index/(index_meta\.json|store/(root\.bolt|[0-9a-f]{1,32}\.zap)))$`)
 
 // needed are the files that every backup holds.
-var needed = []string{"archive.db", "keys.db", "policy.db", "actions.db", "index/index_meta.json", "index/store/root.bolt"}
+var needed = []string{"archive.db", "keys.db", "policy.db", "actions.db", "index/index_meta.json",
+	"index/store/root.bolt"}
 
 const smallFile = 64 << 20 // bytes of backup.json and SHA256SUMS at most
 
-// unpackBackup writes the files of a backup to dir, and compares each with its digest. It writes no other files.
+// unpackBackup writes the files of a backup to dir, and compares each with its digest. It writes no
+// other files.
 func unpackBackup(ctx context.Context, in io.Reader, dir string) (about aboutBackup, err error) {
 	t := tar.NewReader(in)
 	digests := map[string]string{}
@@ -201,7 +207,9 @@ func readAbout(text []byte) (about aboutBackup, err error) {
 	case err != nil || about.Format < 1:
 		return about, errors.New("it is damaged, or no backup: backup.json cannot be read")
 	case about.Format > backupFormat:
-		return about, fmt.Errorf("it was made by version %s of this program, which is newer: its format is %d, this one knows %d", about.Version, about.Format, backupFormat)
+		return about, fmt.Errorf(
+			"it was made by version %s of this program, which is newer: its format is %d, this one knows %d",
+			about.Version, about.Format, backupFormat)
 	}
 	return about, nil
 }
@@ -234,7 +242,8 @@ func unpackFile(ctx context.Context, in io.Reader, name string) (digest string, 
 
 var errDamaged = errors.New("the backup is damaged or incomplete")
 
-// content reads a file of a backup. Its errors wrap errDamaged, so that they differ from those of writing.
+// content reads a file of a backup. Its errors wrap errDamaged, so that they differ from those of
+// writing.
 type content struct{ r io.Reader }
 
 func (c content) Read(p []byte) (int, error) {

@@ -51,20 +51,22 @@ func TestUnpackBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range needed {
-		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.Equal(got, bytes.Repeat([]byte(name), 300)) {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil ||
+			!bytes.Equal(got, bytes.Repeat([]byte(name), 300)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for name, file := range map[string][]byte{
-		"nothing":            nil,
-		"no archive":         []byte("this is no tar archive"),
-		"another archive":    other(t, "readme.txt"),
-		"out of it":          tarballOf(t, backupFormat, append(needed, "../evil.db")...),
-		"below it":           tarballOf(t, backupFormat, append(needed, "index/store/../../x.zap")...),
-		"an absolute name":   tarballOf(t, backupFormat, append(needed, "/etc/passwd")...),
-		"a file of ours":     tarballOf(t, backupFormat, append(needed, "owner.json")...),
-		"a file twice":       tarballOf(t, backupFormat, append(needed, "archive.db")...),
-		"without keys":       tarballOf(t, backupFormat, "archive.db", "policy.db", "actions.db", "index/index_meta.json", "index/store/root.bolt"),
+		"nothing":          nil,
+		"no archive":       []byte("this is no tar archive"),
+		"another archive":  other(t, "readme.txt"),
+		"out of it":        tarballOf(t, backupFormat, append(needed, "../evil.db")...),
+		"below it":         tarballOf(t, backupFormat, append(needed, "index/store/../../x.zap")...),
+		"an absolute name": tarballOf(t, backupFormat, append(needed, "/etc/passwd")...),
+		"a file of ours":   tarballOf(t, backupFormat, append(needed, "owner.json")...),
+		"a file twice":     tarballOf(t, backupFormat, append(needed, "archive.db")...),
+		"without keys": tarballOf(t, backupFormat, "archive.db", "policy.db", "actions.db",
+			"index/index_meta.json", "index/store/root.bolt"),
 		"of a newer program": tarballOf(t, backupFormat+1, needed...),
 		"of no format":       tarballOf(t, 0, needed...),
 	} {
@@ -99,7 +101,8 @@ func TestUnpackDamagedBackup(t *testing.T) {
 			continue
 		}
 		for _, name := range needed { // what was changed says nothing of the content: a date, an owner
-			if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.Equal(got, bytes.Repeat([]byte(name), 300)) {
+			if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil ||
+				!bytes.Equal(got, bytes.Repeat([]byte(name), 300)) {
 				t.Errorf("changed at %d, %s is another", at, name)
 			}
 		}
@@ -139,7 +142,8 @@ func TestWithin(t *testing.T) {
 	if err := os.Symlink(data, filepath.Join(dir, "link")); err != nil {
 		t.Skip(err)
 	}
-	for name, want := range map[string]bool{"data/b.w": true, "data/index/b.w": true, "link/b.w": true, "b.w": false, "data.tar": false, "data2/b.w": false} {
+	for name, want := range map[string]bool{"data/b.w": true, "data/index/b.w": true, "link/b.w": true, "b.w": false,
+		"data.tar": false, "data2/b.w": false} {
 		if got, err := isWithin(data, filepath.Join(dir, name)); err != nil || got != want {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
@@ -195,8 +199,10 @@ func TestUnpackSparse(t *testing.T) {
 	}
 	// archive/tar writes no sparse files: the key is spelled otherwise until the archive is made.
 	holes := "1\n0\n1\n" + strings.Repeat("\x00", 506) + "x"
-	head := tar.Header{Typeflag: tar.TypeReg, Name: "archive.db", Size: int64(len(holes)), Mode: 0o600, Format: tar.FormatPAX,
-		PAXRecords: map[string]string{"XYZ.sparse.major": "1", "XYZ.sparse.minor": "0", "XYZ.sparse.name": "archive.db", "XYZ.sparse.realsize": "3000000000"}}
+	head := tar.Header{Typeflag: tar.TypeReg, Name: "archive.db", Size: int64(len(holes)), Mode: 0o600,
+		Format: tar.FormatPAX,
+		PAXRecords: map[string]string{"XYZ.sparse.major": "1", "XYZ.sparse.minor": "0", "XYZ.sparse.name": "archive.db",
+			"XYZ.sparse.realsize": "3000000000"}}
 	if err := b.w.WriteHeader(&head); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,8 @@ func (e fussy) Erase(ctx context.Context, rawurl, why, line string) (int, error)
 	return e.eraser.Erase(ctx, rawurl, why, line)
 }
 
-// A take-down that fails for one site is executed for the others, now and whenever it is tried again.
+// A take-down that fails for one site is executed for the others, now and whenever it is tried
+// again.
 func TestResumeGoesOn(t *testing.T) {
 	one, other := newPublisher(t, "/a.html"), newPublisher(t, "/a.html")
 	if one.origin > other.origin {
@@ -49,7 +50,8 @@ func TestResumeGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	x := actions.NewExecutor(s.ledger, fussy{eraser{holdings: s.holdings, room: s.room}, one.origin}, nil, actions.Limits{})
+	x := actions.NewExecutor(s.ledger, fussy{eraser{holdings: s.holdings, room: s.room}, one.origin}, nil,
+		actions.Limits{})
 	for range 2 {
 		if err := s.resumeRequests(t.Context(), x, nil); !errors.Is(err, errFussy) {
 			t.Error(err)
@@ -77,7 +79,8 @@ func TestUnexecuted(t *testing.T) {
 		want bool
 	}{
 		{failed, true}, {errors.Join(failed), true}, {errors.Join(errors.Join(failed, failed), failed), true},
-		{other, false}, {errors.Join(failed, other), false}, {errors.Join(failed, errors.Join(failed, other)), false}, {context.Canceled, false},
+		{other, false}, {errors.Join(failed, other), false}, {errors.Join(failed, errors.Join(failed, other)), false},
+		{context.Canceled, false},
 	} {
 		if got := unexecuted(c.err); got != c.want {
 			t.Errorf("%v, want %v", got, c.want)

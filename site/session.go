@@ -19,8 +19,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// session is what a crawl works with while it runs. It gives the crawler, the gate and the holdings their policies: the
-// requests of a policy that was read again are executed before the policy is used. It passes pages to the holdings.
+// session is what a crawl works with while it runs. It gives the crawler, the gate and the holdings
+// their policies: the requests of a policy that was read again are executed before the policy is
+// used. It passes pages to the holdings.
 type session struct {
 	site      *Site
 	holdings  *holdings.Holdings
@@ -39,9 +40,10 @@ type session struct {
 	listed     map[string]bool       // origins whose sitemaps have been read
 }
 
-// begin opens what a crawl needs in addition to an open data directory, and executes the requests that a stop left. The
-// function end stops what runs beside the crawl; it may be called more than once. begin returns the session also with an
-// error that is only about requests that could not be executed, if o.requests is set.
+// begin opens what a crawl needs in addition to an open data directory, and executes the requests
+// that a stop left. The function end stops what runs beside the crawl; it may be called more than
+// once. begin returns the session also with an error that is only about requests that could not be
+// executed, if o.requests is set.
 func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(), err error) {
 	if s.frontier == nil {
 		s.frontier, err = crawler.Open(frontierFile(s.cfg), crawler.FrontierOptions{Delay: s.cfg.Delay,
@@ -96,16 +98,17 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 	}), nil
 }
 
-// diskPerByte is the largest number of bytes on disk, in archive and index, for a byte of a page, until segments of the
-// index are merged.
+// diskPerByte is the largest number of bytes on disk, in archive and index, for a byte of a page,
+// until segments of the index are merged.
 const diskPerByte = 3
 
 // crawler returns a crawler for an order.
 func (s *session) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
 	st := s.site
 	return crawler.New(st.gate, s, st.frontier, crawler.Options{Concurrency: cfg.Concurrency,
-		Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth, MaxPages: max(cfg.MaxPages, 0), MaxBytes: max(cfg.MaxBytes, 0),
-		MaxTime: cfg.MaxTime, Include: cfg.Include, Exclude: cfg.Exclude, Requisites: cfg.Requisites,
+		Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth, MaxPages: max(cfg.MaxPages, 0),
+		MaxBytes: max(cfg.MaxBytes, 0),
+		MaxTime:  cfg.MaxTime, Include: cfg.Include, Exclude: cfg.Exclude, Requisites: cfg.Requisites,
 		Canonical: cfg.Canonical, Drop: cfg.DropParameters, Recrawl: s.recrawl, Refetch: o.Refetch,
 		Promoted: o.promoted, Held: s.holdings.Holds, Stands: st.mayBeTakenDown, Pause: s.pause,
 		Progress: o.Progress, Every: o.Every, Budget: st.o.Budget, Collect: o.Collect,
@@ -120,8 +123,8 @@ func (s *session) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
 		Room: func(pending int64) error { return st.room.Check(s.holdings.Unwritten() + pending*diskPerByte) }})
 }
 
-// keepCompacting compacts archive and index when that is due after an erasure, until the function that it returns is
-// called.
+// keepCompacting compacts archive and index when that is due after an erasure, until the function
+// that it returns is called.
 func (s *session) keepCompacting(ctx context.Context, within holdings.Within) (end func()) {
 	ctx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -133,7 +136,8 @@ func (s *session) keepCompacting(ctx context.Context, within holdings.Within) (e
 			}
 			s.log.Info("compacted", "before", n.Before, "after", n.After)
 			if err := s.executor.Compacted(ctx, n.Began); err != nil && ctx.Err() == nil {
-				s.log.Error("the ledger could not note what is gone from every file; the next run does it", "error", err)
+				s.log.Error("the ledger could not note what is gone from every file; the next run does it", "error",
+					err)
 			}
 		})
 	})
@@ -143,7 +147,8 @@ func (s *session) keepCompacting(ctx context.Context, within holdings.Within) (e
 	}
 }
 
-// Policy returns the policy of u's origin for the gate and for terms. It reads the policy if necessary.
+// Policy returns the policy of u's origin for the gate and for terms. It reads the policy if
+// necessary.
 func (s *session) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
 	o, err := s.site.policy.Origin(ctx, u)
 	if err != nil {
@@ -155,8 +160,8 @@ func (s *session) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 	return s.site.ledger.Bind(o.Key, o.Policy)
 }
 
-// Current returns the policy of u's origin as it was last read, with the take-downs in force at this moment. The gate
-// decides by it immediately before it sends a request.
+// Current returns the policy of u's origin as it was last read, with the take-downs in force at
+// this moment. The gate decides by it immediately before it sends a request.
 func (s *session) Current(u *url.URL) (*acap.Policy, error) {
 	o, err := s.site.policy.CurrentOrigin(u)
 	if err != nil {
@@ -165,18 +170,20 @@ func (s *session) Current(u *url.URL) (*acap.Policy, error) {
 	return s.site.ledger.Bind(o.Key, o.Policy)
 }
 
-// noteSwept logs what is no longer held because a policy changed or a time limit passed, and notes take-downs.
+// noteSwept logs what is no longer held because a policy changed or a time limit passed, and notes
+// take-downs.
 func (s *session) noteSwept(item holdings.Swept) {
 	if item.TakenDown {
 		if err := noteTakenDown(s.executor, item.URL, item.Line); err != nil {
 			s.log.Error("the ledger could not note what a take-down erased", "url", item.URL, "error", err)
 		}
 	}
-	s.log.Info("swept", "url", item.URL, "what", item.What, "version", item.Version, "anew", item.Anew, "why", item.Why, "line", item.Line)
+	s.log.Info("swept", "url", item.URL, "what", item.What, "version", item.Version, "anew", item.Anew, "why", item.Why,
+		"line", item.Line)
 }
 
-// pause returns the Crawl-delay of u's host. The crawler calls it before the first page of an origin, so it reads the
-// sitemaps of the origin too.
+// pause returns the Crawl-delay of u's host. The crawler calls it before the first page of an
+// origin, so it reads the sitemaps of the origin too.
 func (s *session) pause(ctx context.Context, u *url.URL) (time.Duration, error) {
 	if _, err := policy.Key(u); err != nil {
 		return 0, nil // the gate refuses an address without an origin
@@ -200,7 +207,8 @@ func (s *session) firstCall(u *url.URL) bool {
 	return true
 }
 
-// Receive stores a page that was fetched, as far as its terms permit, and returns what the crawler has to know.
+// Receive stores a page that was fetched, as far as its terms permit, and returns what the crawler
+// has to know.
 func (s *session) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, error) {
 	r, err := s.holdings.Receive(ctx, pg)
 	if err != nil {

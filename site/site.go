@@ -38,11 +38,13 @@ type Options struct {
 	Budget   *memory.Budget   // bounds the memory of the pages in work; nil: no bound
 	Resolver present.Resolver // finds the names of a reader's address; nil: that of the system
 
-	// Owned is called as soon as this process owns the directory, before the rest of it is opened; it may be nil.
+	// Owned is called as soon as this process owns the directory, before the rest of it is opened;
+	// it may be nil.
 	Owned func()
 
-	Free  func(dir string) (free, total int64, err error) // returns the free space of the disk; nil: asks the system
-	Fault func() error                                    // is called before each write of archive and ledger, for tests; nil: none
+	Free func(dir string) (free, total int64, err error) // returns the free space of the disk; nil: asks the system
+	// is called before each write of archive and ledger, for tests; nil: none
+	Fault func() error
 }
 
 // Site is an open data directory.
@@ -73,7 +75,8 @@ type opened struct {
 	session  *session          // of the crawl that runs, or ran last; nil: none did
 }
 
-// Empty reports whether nothing was ever stored in dir. A directory that has keys but no archive is damaged, not empty.
+// Empty reports whether nothing was ever stored in dir. A directory that has keys but no archive is
+// damaged, not empty.
 func Empty(dir string) bool {
 	for _, name := range []string{"archive.db", "keys.db"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
@@ -83,8 +86,9 @@ func Empty(dir string) bool {
 	return true
 }
 
-// Open opens the data directory cfg.Data. The error is an *EmptyError if the directory holds nothing and Create is not
-// set; it wraps ErrInUse, ErrDamaged or ErrDamagedIndex in these cases. The caller must close the site.
+// Open opens the data directory cfg.Data. The error is an *EmptyError if the directory holds
+// nothing and Create is not set; it wraps ErrInUse, ErrDamaged or ErrDamagedIndex in these cases.
+// The caller must close the site.
 func Open(cfg *config.Config, o Options) (s *Site, err error) {
 	var who acap.Crawler
 	if o.Crawler != nil {
@@ -139,7 +143,8 @@ func LogDefects(log *slog.Logger) func(*defect.Error) {
 	return func(e *defect.Error) { log.Error(e.Error(), "stack", string(e.Stack)) }
 }
 
-// open opens the files of the directory. The archive comes first: the process that has it owns the directory.
+// open opens the files of the directory. The archive comes first: the process that has it owns the
+// directory.
 func (s *Site) open(rules actions.Options) (err error) {
 	dir := s.cfg.Data
 	s.room = disk.NewRoom(dir, disk.Options{Least: s.cfg.MinFree, Free: s.o.Free})
@@ -168,7 +173,8 @@ func (s *Site) open(rules actions.Options) (err error) {
 		return err
 	} else if version != index.Version {
 		s.o.Notice("an earlier version of this program made the index. It is rebuilt from the copies held. " +
-			"A page without a copy may not be found by a phrase, or by words of Chinese, Japanese or Persian, until it is crawled again.")
+			"A page without a copy may not be found by a phrase, or by words of Chinese, Japanese or Persian, until " +
+			"it is crawled again.")
 	}
 	if s.ledger, err = actions.Open(filepath.Join(dir, "actions.db"), rules); err != nil {
 		return err
@@ -182,7 +188,8 @@ func (s *Site) open(rules actions.Options) (err error) {
 	return nil
 }
 
-// Lend returns the site for somebody who judges as who, under the settings cfg. Closing it does nothing.
+// Lend returns the site for somebody who judges as who, under the settings cfg. Closing it does
+// nothing.
 func (s *Site) Lend(cfg *config.Config, who acap.Crawler) *Site {
 	lent := *s
 	lent.cfg, lent.who, lent.policy, lent.lent = cfg, who, s.policy.For(who), true
@@ -235,9 +242,9 @@ func (s *Site) Close() error {
 	return errors.Join(errs...)
 }
 
-// Abandon replaces Close if something that uses the site does not end. It closes the queue only, for which it waits as
-// long as patience, and returns what stays open. Nothing acknowledged is lost: all of it is on disk, except the last
-// moments of the queue.
+// Abandon replaces Close if something that uses the site does not end. It closes the queue only,
+// for which it waits as long as patience, and returns what stays open. Nothing acknowledged is
+// lost: all of it is on disk, except the last moments of the queue.
 func (s *Site) Abandon(patience time.Duration) (open string, err error) {
 	open = "archive, index, policies and requests"
 	if s.frontier == nil {
@@ -254,7 +261,8 @@ func (s *Site) Abandon(patience time.Duration) (open string, err error) {
 }
 
 // openHoldings opens the holdings, unless they are open.
-func (s *Site) openHoldings(ctx context.Context, sources terms.Sources, o holdings.Options) (*holdings.Holdings, error) {
+func (s *Site) openHoldings(ctx context.Context, sources terms.Sources, o holdings.Options) (*holdings.Holdings,
+	error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.holdings != nil {
@@ -267,20 +275,23 @@ func (s *Site) openHoldings(ctx context.Context, sources terms.Sources, o holdin
 	}
 	s.holdings = h
 	if n := h.Behind(); n > 0 {
-		s.o.Notice(fmt.Sprintf("the disk of %s has no room for the index entries of %s, which searches do not find. Free space there.",
+		s.o.Notice(fmt.Sprintf(
+			"the disk of %s has no room for the index entries of %s, which searches do not find. Free space there.",
 			s.cfg.Data, pages(n)))
 	}
 	return h, nil
 }
 
-// held returns the holdings for work that makes no request: they judge by the policies that were read last.
+// held returns the holdings for work that makes no request: they judge by the policies that were
+// read last.
 func (s *Site) held(ctx context.Context) (*holdings.Holdings, error) {
 	known := s.lastPolicies()
 	return s.openHoldings(ctx, terms.Sources{Policies: known},
 		holdings.Options{NoArchive: s.cfg.Policy.NoarchivePreserve, Version: known.version})
 }
 
-// Recover finishes what a crash left, so that archive and index agree. Methods that need it call it.
+// Recover finishes what a crash left, so that archive and index agree. Methods that need it call
+// it.
 func (s *Site) Recover(ctx context.Context) error {
 	_, err := s.held(ctx)
 	return err

@@ -8,7 +8,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
-// maxSitemaps is the number of sitemaps of one origin that a run reads, with those that an index lists.
+// maxSitemaps is the number of sitemaps of one origin that a run reads, with those that an index
+// lists.
 const maxSitemaps = 50
 
 // readSitemaps queues what the sitemaps of an origin list, as if a seed linked to it, before other

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// sorter sorts lines, more than fit into memory: what it cannot hold is in files of dir until it is closed.
+// sorter sorts lines, more than fit into memory: what it cannot hold is in files of dir until it is
+// closed.
 type sorter struct {
 	dir   string
 	lines []string

@@ -32,7 +32,8 @@ func TestSorter(t *testing.T) {
 			t.Fatal(err)
 		}
 		slices.Sort(want)
-		if got := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"); test.lines > 0 && !slices.Equal(got, want) || test.lines == 0 && out.Len() > 0 {
+		if got := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"); test.lines > 0 &&
+			!slices.Equal(got, want) || test.lines == 0 && out.Len() > 0 {
 			t.Errorf("%d lines are not sorted", test.lines)
 		}
 		if err := s.close(); err != nil {

@@ -24,8 +24,8 @@ type SweepSummary struct {
 	DryRun bool              `json:"dry_run"`
 }
 
-// Sweep judges everything that is held by the policies that were read last, and erases what may no longer be held. Then
-// it executes the requests that are open.
+// Sweep judges everything that is held by the policies that were read last, and erases what may no
+// longer be held. Then it executes the requests that are open.
 func (s *Site) Sweep(ctx context.Context, o SweepOptions) (sum SweepSummary, err error) {
 	sum.DryRun, sum.Erased = o.DryRun, []archive.Erasure{}
 	h, err := s.held(ctx)
@@ -63,7 +63,8 @@ func (s *Site) Sweep(ctx context.Context, o SweepOptions) (sum SweepSummary, err
 			o.Progress(n, held.Resources)
 		}
 	}
-	sum.SweepCounts, err = h.Sweep(ctx, holdings.SweepOptions{AsOf: o.AsOf, DryRun: o.DryRun, Policies: s.lastPolicies(),
+	sum.SweepCounts, err = h.Sweep(ctx, holdings.SweepOptions{AsOf: o.AsOf, DryRun: o.DryRun,
+		Policies: s.lastPolicies(),
 		Progress: progress}, each)
 	if err == nil && !o.DryRun {
 		err = s.finishSweep(ctx, takenDown)
@@ -72,7 +73,8 @@ func (s *Site) Sweep(ctx context.Context, o SweepOptions) (sum SweepSummary, err
 	return sum, err
 }
 
-// finishSweep executes the requests that are open, notes the take-downs that the sweep executed, and compacts.
+// finishSweep executes the requests that are open, notes the take-downs that the sweep executed,
+// and compacts.
 func (s *Site) finishSweep(ctx context.Context, takenDown map[string]string) error {
 	err := s.executeOpen(ctx)
 	for address, line := range takenDown {

@@ -14,7 +14,8 @@ import (
 func TestClasses(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if single(r) && r > ' ' && r != 0x7f {
-			for _, text := range []string{string(r) + "a", "a" + string(r), string(r) + "漢", "한" + string(r), string(r) + string(r)} {
+			for _, text := range []string{string(r) + "a", "a" + string(r), string(r) + "漢", "한" + string(r),
+				string(r) + string(r)} {
 				first, _ := utf8.DecodeRuneInString(text)
 				if got, _, _, _ := uniseg.FirstGraphemeClusterInString(text, -1); got != string(first) {
 					t.Errorf("%U: the first cluster of %q is %q", r, text, got)
@@ -24,7 +25,8 @@ func TestClasses(t *testing.T) {
 				t.Errorf("%U does something", r)
 			}
 		}
-		if stops(r) && (unicode.IsSpace(r) || letter(r) || isDense(r) || isIdeograph(r) || attached(r) || transparent(r) || unicode.In(r, unicode.Han, unicode.M, unicode.Cf)) {
+		if stops(r) && (unicode.IsSpace(r) || letter(r) || isDense(r) || isIdeograph(r) || attached(r) ||
+			transparent(r) || unicode.In(r, unicode.Han, unicode.M, unicode.Cf)) {
 			t.Errorf("%U is no punctuation", r)
 		}
 		is := classOf(r)
@@ -32,7 +34,8 @@ func TestClasses(t *testing.T) {
 			continue
 		}
 		dense := unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) || dense != (is == ideographic || is == syllabic) || unicode.Is(unicode.Hangul, r) != (is == syllabic) ||
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) || dense != (is == ideographic || is == syllabic) ||
+			unicode.Is(unicode.Hangul, r) != (is == syllabic) ||
 			unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
 			t.Errorf("%U is %d", r, is)
 		}
@@ -41,7 +44,8 @@ func TestClasses(t *testing.T) {
 
 // Counting by classes counts as the tables of Unicode do.
 func FuzzCounts(f *testing.F) {
-	for _, s := range []string{"", " a", "a  b", "one two\tthree  \x1f\x7f four", "zehn Bücher, 12 Häuser–x", "天气 is nice今天。", "a\u2028b\u202ec\xffd", "seven b\x10@[`{"} {
+	for _, s := range []string{"", " a", "a  b", "one two\tthree  \x1f\x7f four", "zehn Bücher, 12 Häuser–x",
+		"天气 is nice今天。", "a\u2028b\u202ec\xffd", "seven b\x10@[`{"} {
 		f.Add(s, "b")
 	}
 	f.Fuzz(func(t *testing.T, s, query string) {
@@ -103,7 +107,8 @@ func TestDenseEverywhere(t *testing.T) {
 			text := strings.Repeat(fill, n) + "修理灯" + strings.Repeat("x", n%9) + "𠀀"
 			at := n * len(fill)
 			places, _ := q.find(text)
-			if want := []found{{at, at + 6, 0}, {at + 3, at + 9, 1}, {len(text) - 4, len(text), 2}}; !slices.Equal(places, want) {
+			if want := []found{{at, at + 6, 0}, {at + 3, at + 9, 1},
+				{len(text) - 4, len(text), 2}}; !slices.Equal(places, want) {
 				t.Errorf("%q: %v, want %v", text, places, want)
 			}
 		}

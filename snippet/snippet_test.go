@@ -29,9 +29,12 @@ func build(t *testing.T, text string, r Rules) Snippet {
 
 const harbour = "The harbour opened at dawn. Gulls followed the trawlers home, as they had done all summer. " +
 	"Nobody at the quay spoke of the storm that was forecast for the weekend. Mr. Brandt counted crates twice. " +
-	"In the afternoon the wind turned east and the ferry stayed in port. A lantern burned in the pilot house all night. " +
-	"By morning the breakwater had lost nine of its granite blocks, and the lighthouse keeper wrote the damage down in his ledger. " +
-	"Insurers arrived on Tuesday with cameras and long questionnaires. The town council promised a new wall before winter. " +
+	"In the afternoon the wind turned east and the ferry stayed in port. A lantern burned in the pilot house all " +
+	"night. " +
+	"By morning the breakwater had lost nine of its granite blocks, and the lighthouse keeper wrote the damage down " +
+	"in his ledger. " +
+	"Insurers arrived on Tuesday with cameras and long questionnaires. The town council promised a new wall before " +
+	"winter. " +
 	"Children found a barrel of Portuguese oranges on the beach and sold them for a penny each."
 
 func TestWhatIsCounted(t *testing.T) {
@@ -74,7 +77,8 @@ func TestLimits(t *testing.T) {
 		{"the ellipsis fits just so", "abc def", n(4), nil, "abc…"},
 		{"no room for an ellipsis", "abc def", n(3), nil, "abc"},
 		{"J02: ideographs are words", "天气很好天气很好", nil, n(3), "天气很"},
-		{"J06: nine words of many", strings.Repeat("word ", 99), nil, n(9), strings.TrimSpace(strings.Repeat("word ", 9)) + "…"},
+		{"J06: nine words of many", strings.Repeat("word ", 99), nil, n(9),
+			strings.TrimSpace(strings.Repeat("word ", 9)) + "…"},
 		{"both limits, words smaller", "one two three four", n(100), n(2), "one two…"},
 		{"both limits, characters smaller", "one two three four", n(5), n(3), "one…"},
 		{"white space is collapsed first", "  one \n\n two ", n(7), nil, "one two"},
@@ -112,13 +116,17 @@ func TestPassage(t *testing.T) {
 		holds         []string
 	}{
 		{"from the beginning of the sentence", "lantern", 100, "A lantern burned", []string{"lantern"}},
-		{"words in one sentence are found together", "granite lighthouse", 140, "By morning the breakwater", []string{"granite", "lighthouse"}},
+		{"words in one sentence are found together", "granite lighthouse", 140, "By morning the breakwater",
+			[]string{"granite", "lighthouse"}},
 		{"an abbreviation ends no sentence", "crates", 60, "Mr. Brandt", []string{"crates"}},
-		{"the rare word rather than the frequent one", "the questionnaires", 80, "Insurers arrived", []string{"questionnaires"}},
+		{"the rare word rather than the frequent one", "the questionnaires", 80, "Insurers arrived",
+			[]string{"questionnaires"}},
 		{"near the end the passage goes back", "penny", 120, "Children found", []string{"penny each."}},
-		{"two passages for words far apart", "gulls oranges", 200, "Gulls followed", []string{"Gulls", "oranges", "… "}},
+		{"two passages for words far apart", "gulls oranges", 200, "Gulls followed",
+			[]string{"Gulls", "oranges", "… "}},
 		{"case and accents do not matter", "PÓRTUGUESE", 80, "", []string{"Portuguese"}},
-		{"what is excluded or narrows is no word", "-gulls site:the.example lang:en ledger", 80, "", []string{"ledger"}},
+		{"what is excluded or narrows is no word", "-gulls site:the.example lang:en ledger", 80, "",
+			[]string{"ledger"}},
 		{"quotation marks are not words", `"pilot house"`, 80, "", []string{"pilot house"}},
 		{"a word that is not there changes nothing", "zeppelin", 80, "The harbour opened", nil},
 	} {
@@ -135,9 +143,11 @@ func TestPassage(t *testing.T) {
 }
 
 func TestASentenceTooLongToReachBegins(t *testing.T) {
-	text := strings.Repeat("and again the tide came in ", 30) + "until a heron stood there " + strings.Repeat("while the tide went out ", 30)
+	text := strings.Repeat("and again the tide came in ", 30) + "until a heron stood there " +
+		strings.Repeat("while the tide went out ", 30)
 	s := build(t, text, Rules{MaxChars: n(60), Wanted: Wanted{Query: "heron"}})
-	if !strings.Contains(s.Text, "heron") || !strings.HasPrefix(s.Text, ellipsis) || !strings.HasSuffix(s.Text, ellipsis) {
+	if !strings.Contains(s.Text, "heron") || !strings.HasPrefix(s.Text, ellipsis) ||
+		!strings.HasSuffix(s.Text, ellipsis) {
 		t.Errorf("got %q", s.Text)
 	}
 	for _, w := range strings.Fields(strings.Trim(s.Text, ellipsis)) {
@@ -151,9 +161,12 @@ func TestPassageInOtherScripts(t *testing.T) {
 	for _, c := range []struct{ text, query, mark string }{
 		{strings.Repeat("今日は静かな一日だった。", 40) + "港では漁師たちが網を直している。" + strings.Repeat("空は青く、風は弱い。", 40), "漁師", "漁師"},
 		{strings.Repeat("城里的街道很安静。", 40) + "博物馆收藏了一幅古老的地图。" + strings.Repeat("人们在河边散步。", 40), "古老的地图", "古老的地图"},
-		{strings.Repeat("كان الطريق طويلا. ", 40) + "وصلت السفينة إلى الميناء القديم. " + strings.Repeat("عاد الجميع إلى البيت. ", 40), "ميناء", "الميناء"},
-		{strings.Repeat("День был тихий. ", 40) + "Старая книга лежала на столе. " + strings.Repeat("Никто не пришёл. ", 40), "книги", "книга"},
-		{strings.Repeat("Der Tag war ruhig. ", 40) + "Die alten Häuser an der Straße stehen leer. " + strings.Repeat("Niemand kam. ", 40), "strasse", "Straße"},
+		{strings.Repeat("كان الطريق طويلا. ", 40) + "وصلت السفينة إلى الميناء القديم. " +
+			strings.Repeat("عاد الجميع إلى البيت. ", 40), "ميناء", "الميناء"},
+		{strings.Repeat("День был тихий. ", 40) + "Старая книга лежала на столе. " +
+			strings.Repeat("Никто не пришёл. ", 40), "книги", "книга"},
+		{strings.Repeat("Der Tag war ruhig. ", 40) + "Die alten Häuser an der Straße stehen leer. " +
+			strings.Repeat("Niemand kam. ", 40), "strasse", "Straße"},
 	} {
 		s := build(t, c.text, Rules{MaxChars: n(60), Wanted: Wanted{Query: c.query}})
 		if len(s.Marks) == 0 || string([]rune(s.Text)[s.Marks[0][0]:s.Marks[0][1]]) != c.mark {
@@ -192,7 +205,8 @@ func TestMarks(t *testing.T) {
 // Blocks are told apart, what stands on every page is passed over, and what is shown does nothing
 // to who shows it.
 func TestBlocks(t *testing.T) {
-	const text = "Home\nPictures from the regatta\nIda Marsh stood at the quay.\nFerries\nTimetables" // Home and Ferries stand aside
+	// Home and Ferries stand aside
+	const text = "Home\nPictures from the regatta\nIda Marsh stood at the quay.\nFerries\nTimetables"
 	for _, c := range []struct{ query, want string }{
 		{"regatta", "Pictures from the [regatta]… Ida Marsh stood at the quay. Timetables"},
 		{"marsh", "Pictures from the regatta… Ida [Marsh] stood at the quay. Timetables"},
@@ -205,7 +219,8 @@ func TestBlocks(t *testing.T) {
 			t.Errorf("%s: %s", c.query, got)
 		}
 	}
-	if s := build(t, "a\x1b[31m\u009b\u202eb\u2067\x07 c\n", Rules{Extracts: []string{"x\x1b]0;y\x07\n\nz"}}); s.Text != "x]0;y z" {
+	if s := build(t, "a\x1b[31m\u009b\u202eb\u2067\x07 c\n",
+		Rules{Extracts: []string{"x\x1b]0;y\x07\n\nz"}}); s.Text != "x]0;y z" {
 		t.Errorf("%q", s.Text)
 	}
 	if s := build(t, "a\x1b[31m\u009b\u202eb\u2067\x07 c\n", Rules{}); s.Text != "a[31mb c" {
@@ -217,11 +232,13 @@ func TestBlocks(t *testing.T) {
 // there.
 func TestWordsThatStandAside(t *testing.T) {
 	matter := strings.Repeat("Nobody at the quay spoke of it that day. ", 20)
-	text := "Storm Warnings Timetables\n" + matter + "The storm came at night.\nPictures from the regatta\n" + matter + "\nA pilot boat has a lantern.\n" + matter
+	text := "Storm Warnings Timetables\n" + matter + "The storm came at night.\nPictures from the regatta\n" + matter +
+		"\nA pilot boat has a lantern.\n" + matter
 	var blocks []page.Block
 	at := 0
 	for i, line := range strings.Split(text, "\n") {
-		blocks = append(blocks, page.Block{Kind: map[int]page.Kind{0: page.Aside, 2: page.Heading, 4: page.Aside}[i], Start: at, End: at + len(line)})
+		blocks = append(blocks, page.Block{Kind: map[int]page.Kind{0: page.Aside, 2: page.Heading, 4: page.Aside}[i],
+			Start: at, End: at + len(line)})
 		at += len(line) + 1
 	}
 	for _, c := range []struct {
@@ -229,12 +246,14 @@ func TestWordsThatStandAside(t *testing.T) {
 		holds, not    string
 	}{
 		{"a box that the page puts aside", "lantern", "has a [lantern]", ""},
-		{"one word of the matter, one of a box", "storm lantern", "The [storm] came at night.|has a [lantern]", "Warnings"},
+		{"one word of the matter, one of a box", "storm lantern", "The [storm] came at night.|has a [lantern]",
+			"Warnings"},
 		{"one of the navigation", "night timetables", "at [night].|[Timetables]", ""},
 		{"a heading that repeats the title", "regatta lantern", "the [regatta]|a [lantern]", ""},
 		{"nothing", "zeppelin", "Nobody at the quay", "Warnings"},
 	} {
-		got := marked(build(t, text, Rules{Blocks: blocks, Title: "Pictures from the regatta", Wanted: Wanted{Query: c.query}}))
+		got := marked(build(t, text, Rules{Blocks: blocks, Title: "Pictures from the regatta",
+			Wanted: Wanted{Query: c.query}}))
 		for want := range strings.SplitSeq(c.holds, "|") {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: %q lacks %q", c.reason, got, want)
@@ -249,7 +268,8 @@ func TestWordsThatStandAside(t *testing.T) {
 // As many passages as there is room for show words that stand apart.
 func TestPassages(t *testing.T) {
 	matter := strings.Repeat("Nobody at the quay spoke of it that day. ", 20)
-	text := matter + "The storm came. " + matter + "A lantern burned. " + matter + "The ferry stayed. " + matter + "Insurers arrived."
+	text := matter + "The storm came. " + matter + "A lantern burned. " + matter + "The ferry stayed. " + matter +
+		"Insurers arrived."
 	for _, c := range []struct {
 		query, want string
 		chars       int
@@ -315,9 +335,12 @@ func TestExtracts(t *testing.T) {
 		{"J04: longer in characters", Rules{MaxChars: n(20), Extracts: []string{credit}}, "", false},
 		{"X06: just as long as the limit", Rules{MaxWords: n(10), Extracts: []string{credit}}, credit, true},
 		{"J12: no text", Rules{Extracts: []string{" "}}, "", false},
-		{"X06: unmodified and followed by the text", Rules{MaxChars: n(200), Extracts: []string{credit}}, credit + ". A lantern burned", false},
-		{"not in the text", Rules{MaxChars: n(120), Extracts: []string{"By our own\n correspondent"}}, "By our own correspondent", false},
-		{"with another passage", Rules{MaxChars: n(160), Wanted: Wanted{Query: "oranges"}, Extracts: []string{credit}}, credit, false},
+		{"X06: unmodified and followed by the text", Rules{MaxChars: n(200), Extracts: []string{credit}}, credit +
+			". A lantern burned", false},
+		{"not in the text", Rules{MaxChars: n(120), Extracts: []string{"By our own\n correspondent"}},
+			"By our own correspondent", false},
+		{"with another passage", Rules{MaxChars: n(160), Wanted: Wanted{Query: "oranges"}, Extracts: []string{credit}},
+			credit, false},
 		{"several", Rules{MaxChars: n(160), Extracts: []string{"By Lena Ott", credit}}, "By Lena Ott " + credit, false},
 		{"longer than a usual snippet", Rules{Extracts: []string{harbour}}, harbour, true},
 	} {
@@ -326,7 +349,8 @@ func TestExtracts(t *testing.T) {
 			t.Errorf("%s: got %q, %v", c.reason, s.Text, ok)
 		}
 	}
-	if s := build(t, harbour, Rules{MaxChars: n(160), Wanted: Wanted{Query: "oranges"}, Extracts: []string{credit}}); !strings.Contains(s.Text, "oranges") {
+	if s := build(t, harbour, Rules{MaxChars: n(160), Wanted: Wanted{Query: "oranges"},
+		Extracts: []string{credit}}); !strings.Contains(s.Text, "oranges") {
 		t.Errorf("the query's word is missing in %q", s.Text)
 	}
 }
@@ -379,7 +403,8 @@ func FuzzBuild(f *testing.F) {
 			t.Fatalf("%q is not a plain text", s.Text)
 		}
 		if chars >= 0 && Chars(s.Text) > chars || words >= 0 && Words(s.Text) > words {
-			t.Fatalf("%q has %d characters, %d words; limits %d, %d", s.Text, Chars(s.Text), Words(s.Text), chars, words)
+			t.Fatalf("%q has %d characters, %d words; limits %d, %d", s.Text, Chars(s.Text), Words(s.Text), chars,
+				words)
 		}
 		rest := s.Text
 		if extract = Plain(extract); extract != "" {

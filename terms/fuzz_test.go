@@ -47,7 +47,8 @@ var marks = []struct {
 	{"the-acap:disallow-present the-acap:allow-present-snippet", nil},
 }
 
-var snippetRules = []string{"", "ACAP-allow-present-snippet: / max-length=20-chars\n", "ACAP-allow-present-snippet: / max-length=3-words\n",
+var snippetRules = []string{"", "ACAP-allow-present-snippet: / max-length=20-chars\n",
+	"ACAP-allow-present-snippet: / max-length=3-words\n",
 	"ACAP-allow-present-snippet: / must-include-resource=the-acap:extract:id:x\n",
 	"ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:class:y\n",
 	"ACAP-allow-index: / must-use-resource=the-acap:extract:taglist:b,h1\n"}
@@ -144,7 +145,8 @@ func (s *scribe) check(t *testing.T, tm *Terms, query string) {
 			s.holds(t, in.Text, acap.PresentSnippet)
 		}
 		l := tm.Decide(acap.PresentSnippet).Limits(tm.Facts())
-		if l.MaxChars != nil && snippet.Chars(shown.Text) > *l.MaxChars || l.MaxWords != nil && snippet.Words(shown.Text) > *l.MaxWords {
+		if l.MaxChars != nil && snippet.Chars(shown.Text) > *l.MaxChars || l.MaxWords != nil &&
+			snippet.Words(shown.Text) > *l.MaxWords {
 			t.Fatalf("%q is longer than permitted\n%s", shown.Text, s.body.String())
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// What is shown of a page at a later time, by what the policy said of page, part and substitute then and says now, with a copy and
-// without one.
+// What is shown of a page at a later time, by what the policy said of page, part and substitute
+// then and says now, with a copy and without one.
 func TestThenAndNow(t *testing.T) {
 	const (
 		body  = `<title>Quay</title><p class="the-acap:allow-(part)">Anchor berths cost nine.<p id="lead" class="the-acap:disallow-(shy)">Lead line marks seven.<p>Open roads.`
@@ -54,7 +54,8 @@ func TestThenAndNow(t *testing.T) {
 		{"a text, a part", none + text, open + shut, "Anchor berths cost nine.", ""},
 		{"another resource, the same", none + other, none + other, "Tables of the tide", "Tables of the tide"},
 		{"another resource, page", none + other, none, whole, ""},
-		{"another resource, which may not be crawled now", none + other, none + other + "ACAP-disallow-crawl: /s.txt\n", "", ""},
+		{"another resource, which may not be crawled now", none + other, none + other + "ACAP-disallow-crawl: /s.txt\n",
+			"", ""},
 		{"itself, less a part (I03)", none + same, shy + same, rest, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -78,7 +79,8 @@ func TestThenAndNow(t *testing.T) {
 	}
 }
 
-// A part that must be shown is shown whole or not at all (J12); of a link whose text may not be shown the address remains.
+// A part that must be shown is shown whole or not at all (J12); of a link whose text may not be
+// shown the address remains.
 func TestPartsThenAndNow(t *testing.T) {
 	const body = `<p>Open roads.<p id="by">Words by <i class="the-acap:disallow-(shy)">Ada</i><p id="clear">Words by Bob<p><a id="link" class="the-acap:disallow-(shy)" href="/l">Terms</a>`
 	for _, c := range []struct {
@@ -94,7 +96,8 @@ func TestPartsThenAndNow(t *testing.T) {
 		{"link:id:link", "present", "present", "link http://quay.example/l"},
 	} {
 		robots := func(shy string) string {
-			return "ACAP-composite-usage: shy " + shy + "\nACAP-allow-present: / must-include-resource=the-acap:" + c.part + "\n"
+			return "ACAP-composite-usage: shy " + shy + "\nACAP-allow-present: / must-include-resource=the-acap:" +
+				c.part + "\n"
 		}
 		for _, copied := range []bool{true, false} {
 			w := &world{}
@@ -110,8 +113,8 @@ func TestPartsThenAndNow(t *testing.T) {
 	}
 }
 
-// Without a copy nothing is shown that would not be shown with one, and nothing longer than the limits of now; and what is let go for
-// good was not to be shown.
+// Without a copy nothing is shown that would not be shown with one, and nothing longer than the
+// limits of now; and what is let go for good was not to be shown.
 func TestNeverMoreWithoutCopy(t *testing.T) {
 	shown := 0
 	for seed := range uint64(1500) {
@@ -120,8 +123,10 @@ func TestNeverMoreWithoutCopy(t *testing.T) {
 		policy := func() string {
 			var b strings.Builder
 			for _, name := range []string{"one", "two"} {
-				fmt.Fprintf(&b, "ACAP-%s\n", pick("composite-usage: "+name+" follow", "composite-usage: "+name+" present", "composite-usage: "+name+" present-snippet",
-					"qualified-usage: "+name+" present-snippet max-length=2-words", "qualified-usage: "+name+" present-snippet max-length=9-chars",
+				fmt.Fprintf(&b, "ACAP-%s\n", pick("composite-usage: "+name+" follow", "composite-usage: "+name+
+					" present", "composite-usage: "+name+" present-snippet",
+					"qualified-usage: "+name+" present-snippet max-length=2-words", "qualified-usage: "+name+
+						" present-snippet max-length=9-chars",
 					"qualified-usage: "+name+" present-snippet must-include-resource=the-acap:credit:text:Ada",
 					"qualified-usage: "+name+" present-snippet must-use-resource=the-acap:text:tables"))
 			}
@@ -129,10 +134,13 @@ func TestNeverMoreWithoutCopy(t *testing.T) {
 				usage := pick("present", "present-snippet", "present-snippet", "present-link", "other")
 				line := "ACAP-" + pick("allow-", "allow-", "disallow-") + usage + ": " + pick("/", "/a.html")
 				if strings.HasPrefix(line, "ACAP-allow-present") {
-					line += pick("", " must-use-resource=the-acap:text:tables", " must-use-resource=the-acap:extract:id:lead", " must-use-resource=/s.txt",
+					line += pick("", " must-use-resource=the-acap:text:tables",
+						" must-use-resource=the-acap:extract:id:lead", " must-use-resource=/s.txt",
 						" must-use-resource=/a.html", " time-limit=until-2020-01-01")
 					if usage != "present-link" {
-						line += pick("", " must-include-resource=the-acap:credit:id:by", " must-include-resource=the-acap:extract:id:by", " must-include-resource=the-acap:link:id:by",
+						line += pick("", " must-include-resource=the-acap:credit:id:by",
+							" must-include-resource=the-acap:extract:id:by",
+							" must-include-resource=the-acap:link:id:by",
 							" must-include-resource=the-acap:credit:/s.txt")
 					}
 					if usage == "present-snippet" {
@@ -144,10 +152,13 @@ func TestNeverMoreWithoutCopy(t *testing.T) {
 			return b.String() + pick("", "", "", "ACAP-disallow-crawl: /s.txt\n")
 		}
 		token := func() string {
-			return pick("the-acap:disallow-(one)", "the-acap:allow-(one)", "the-acap:disallow-(two) the-acap:allow-(one)", "the-acap:allow-(two)", "the-acap:allow-present-snippet",
+			return pick("the-acap:disallow-(one)", "the-acap:allow-(one)",
+				"the-acap:disallow-(two) the-acap:allow-(one)", "the-acap:allow-(two)",
+				"the-acap:allow-present-snippet",
 				"the-acap:disallow-present", "plain", "plain")
 		}
-		body := pick("<title>Quay news</title>", fmt.Sprintf(`<body><div class="%s"><title>Quay news</title></div>`, token())) +
+		body := pick("<title>Quay news</title>", fmt.Sprintf(`<body><div class="%s"><title>Quay news</title></div>`,
+			token())) +
 			fmt.Sprintf(`<p>Open roads.<div class="%s">Outer berths. <b class="%s">Inner berths.</b></div><p id="lead" class="%s">Lead line.<p class="%s"><a id="by" href="/l">Ada <i class="%s">Quill</i></a>`,
 				token(), token(), token(), token(), token())
 		then, now := policy(), policy()
@@ -162,7 +173,8 @@ func TestNeverMoreWithoutCopy(t *testing.T) {
 		w.robots[site] = "ACAP-version: 1.1\nACAP-crawler: *\n" + then
 		without := held(t, w, of(t, w, then, body), now, false)
 		fail := func(format string, args ...any) {
-			t.Errorf("seed %d\n%s\nthen %s\nnow %s\nkept %s\n%s", seed, body, then, now, kept, fmt.Sprintf(format, args...))
+			t.Errorf("seed %d\n%s\nthen %s\nnow %s\nkept %s\n%s", seed, body, then, now, kept,
+				fmt.Sprintf(format, args...))
 		}
 		s, ok := without.Snippet(acap.PresentSnippet, snippet.Wanted{})
 		if ok {
@@ -192,7 +204,8 @@ func TestNeverMoreWithoutCopy(t *testing.T) {
 			}
 		}
 		title, _ := without.Title()
-		if whole, _ := with.Title(); !strings.HasPrefix(whole, strings.TrimSuffix(title, "…")) || len(title) > len(whole) {
+		if whole, _ := with.Title(); !strings.HasPrefix(whole, strings.TrimSuffix(title, "…")) ||
+			len(title) > len(whole) {
 			fail("title %q, and of a copy %q", title, whole)
 		}
 		link, okLink := without.Link()

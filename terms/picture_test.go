@@ -8,7 +8,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// What a thumbnail may be made from, when the page is received, and later of what is held; pages of other hosts answer with their name.
+// What a thumbnail may be made from, when the page is received, and later of what is held; pages of
+// other hosts answer with their name.
 func TestPicture(t *testing.T) {
 	const use = "ACAP-allow-present-thumbnail: / must-use-resource="
 	for _, c := range []struct {
@@ -19,20 +20,31 @@ func TestPicture(t *testing.T) {
 	}{
 		{name: "the page", body: article, want: article},
 		{name: "prohibited", robots: "ACAP-disallow-present-thumbnail: /", body: article, want: "!"},
-		{name: "less a part (N28)", body: `<p>Open <b class="the-acap:disallow-present-thumbnail">shut</b> quay.`, want: "<p>Open  quay."},
-		{name: "another resource", robots: use + "/cover.jpg", body: article, want: "cover", of: site + "/cover.jpg", held: "-"},
+		{name: "less a part (N28)", body: `<p>Open <b class="the-acap:disallow-present-thumbnail">shut</b> quay.`,
+			want: "<p>Open  quay."},
+		{name: "another resource", robots: use + "/cover.jpg", body: article, want: "cover", of: site + "/cover.jpg",
+			held: "-"},
 		{name: "the page itself (I03)", robots: use + "/a.html", body: article, want: article},
 		{name: "a text", robots: use + "the-acap:text:Quay", body: article, want: "!text"},
-		{name: "an image of the page", robots: use + "the-acap:extract:id:i", body: `<img id=i src="//other.example/i.png">`, want: "image", of: "http://other.example/i.png", held: "-"},
-		{name: "an image of the page that may not be crawled (I02)", robots: use + "the-acap:extract:id:i", body: `<img id=i src="/shut.png">`, want: "!shut", held: "!at hand"},
-		{name: "a part without an image", robots: use + "the-acap:extract:id:by", body: article, want: "!no such image"},
-		{name: "a part that is missing (I01)", robots: use + "the-acap:extract:id:nope", body: article, want: "!no such part", held: "!no such image"},
-		{name: "an image that may not be shown", robots: use + "the-acap:extract:id:i", body: `<p id=i class="the-acap:disallow-present-thumbnail"><img src="/cover.jpg"></p>`, want: "!no such image"},
+		{name: "an image of the page", robots: use + "the-acap:extract:id:i",
+			body: `<img id=i src="//other.example/i.png">`, want: "image", of: "http://other.example/i.png", held: "-"},
+		{name: "an image of the page that may not be crawled (I02)", robots: use + "the-acap:extract:id:i",
+			body: `<img id=i src="/shut.png">`, want: "!shut", held: "!at hand"},
+		{name: "a part without an image", robots: use + "the-acap:extract:id:by", body: article,
+			want: "!no such image"},
+		{name: "a part that is missing (I01)", robots: use + "the-acap:extract:id:nope", body: article,
+			want: "!no such part", held: "!no such image"},
+		{name: "an image that may not be shown", robots: use + "the-acap:extract:id:i",
+			body: `<p id=i class="the-acap:disallow-present-thumbnail"><img src="/cover.jpg"></p>`,
+			want: "!no such image"},
 		{name: "what is gone", robots: use + "/gone.jpg", body: article, want: "!404", held: "!at hand"},
-		{name: "a credit that is missing", robots: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:nope", body: article, want: "!no such part"},
+		{name: "a credit that is missing",
+			robots: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:nope", body: article,
+			want: "!no such part"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := &world{robots: map[string]string{"http://other.example": ""}, pages: map[string]string{site + "/cover.jpg": "cover", "http://other.example/i.png": "image"}}
+			w := &world{robots: map[string]string{"http://other.example": ""},
+				pages: map[string]string{site + "/cover.jpg": "cover", "http://other.example/i.png": "image"}}
 			robots := "ACAP-disallow-crawl: /shut\n" + c.robots
 			fresh := of(t, w, robots, c.body)
 			is := func(what string, tm *Terms, want string) Picture {
@@ -79,8 +91,11 @@ func TestPicture(t *testing.T) {
 			}
 			is("withdrawn", held(t, w, fresh, robots, true).Keeping(less), "!at hand")
 			w.robots["http://other.example"] = "ACAP-crawler: *\nACAP-disallow-crawl: /"
-			is("no longer to be crawled", held(t, w, fresh, robots+"\nACAP-disallow-crawl: /cover", true).Keeping(kept), "!crawl")
-			is("another one is required now", held(t, w, fresh, strings.ReplaceAll(robots, "must-use-resource=", "must-use-resource=/x"), true).Keeping(kept), "!")
+			is("no longer to be crawled", held(t, w, fresh, robots+"\nACAP-disallow-crawl: /cover", true).Keeping(kept),
+				"!crawl")
+			is("another one is required now",
+				held(t, w, fresh, strings.ReplaceAll(robots, "must-use-resource=", "must-use-resource=/x"),
+					true).Keeping(kept), "!")
 		})
 	}
 }

@@ -12,24 +12,32 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// A picture of a page is shown as long as it shows nothing but what may be shown, of the page and of what it was drawn with.
+// A picture of a page is shown as long as it shows nothing but what may be shown, of the page and
+// of what it was drawn with.
 func TestDrawnThenAndNow(t *testing.T) {
 	const there = "http://other.example"
-	body := `<link rel=stylesheet href="` + there + `/s.css"><img src="` + there + `/i.png"><p class="the-acap:disallow-present-thumbnail">shut</p>`
+	body := `<link rel=stylesheet href="` + there + `/s.css"><img src="` + there +
+		`/i.png"><p class="the-acap:disallow-present-thumbnail">shut</p>`
 	for _, c := range []struct{ name, robots, others, want string }{
 		{name: "nothing has changed"},
 		{name: "the page may not be shown small", robots: "ACAP-disallow-present: /", want: "disallow-present"},
-		{name: "of the page nothing may be missing", robots: "ACAP-allow-present: / prohibited-modification=structure", want: "shows what may not"},
-		{name: "something else must be used", robots: "ACAP-allow-present-thumbnail: / must-use-resource=/cover.jpg", want: "at hand"},
+		{name: "of the page nothing may be missing", robots: "ACAP-allow-present: / prohibited-modification=structure",
+			want: "shows what may not"},
+		{name: "something else must be used", robots: "ACAP-allow-present-thumbnail: / must-use-resource=/cover.jpg",
+			want: "at hand"},
 		{name: "the image may not be crawled", others: "ACAP-disallow-crawl: /i.png", want: "other.example/i.png"},
 		{name: "nor shown small", others: "ACAP-disallow-present-thumbnail: /i.png", want: "other.example/i.png"},
-		{name: "nor without a credit", others: "ACAP-allow-present: /i.png must-include-resource=the-acap:credit:text:Gull", want: "something else"},
+		{name: "nor without a credit",
+			others: "ACAP-allow-present: /i.png must-include-resource=the-acap:credit:text:Gull",
+			want:   "something else"},
 		{name: "the image is taken down", others: "ACAP-request-take-down: /i.png", want: "taken down"},
-		{name: "the style sheet may not be crawled", others: "ACAP-disallow-crawl: /s.css", want: "other.example/s.css"},
+		{name: "the style sheet may not be crawled", others: "ACAP-disallow-crawl: /s.css",
+			want: "other.example/s.css"},
 		{name: "the style sheet may not be shown", others: "ACAP-disallow-present: /s.css"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := &world{robots: map[string]string{there: ""}, pages: map[string]string{there + "/s.css": "p{}", there + "/i.png": "image", site + "/cover.jpg": "cover"}}
+			w := &world{robots: map[string]string{there: ""}, pages: map[string]string{there + "/s.css": "p{}", there +
+				"/i.png": "image", site + "/cover.jpg": "cover"}}
 			fresh := of(t, w, "", body)
 			scene, err := fresh.Scene()
 			if err != nil || strings.Contains(string(scene.Body), "shut") {
@@ -50,7 +58,8 @@ func TestDrawnThenAndNow(t *testing.T) {
 			w.robots[there] = "ACAP-version: 1.1\nACAP-crawler: *\n" + c.others
 			tm := held(t, w, fresh, c.robots, true).Keeping(kept)
 			p, d := tm.Picture(acap.PresentThumbnail)
-			if d.Allowed != (c.want == "") || d.Allowed && (!p.Drawn || !p.Other()) || !strings.Contains(d.Why(), c.want) {
+			if d.Allowed != (c.want == "") || d.Allowed && (!p.Drawn || !p.Other()) ||
+				!strings.Contains(d.Why(), c.want) {
 				t.Errorf("shown: %+v, %s", p, d.Why())
 			}
 			if _, fits := tm.FitsPicture(acap.PresentThumbnail, kept, true); fits != (c.want == "") {
@@ -74,7 +83,8 @@ func TestDrawnOfMore(t *testing.T) {
 	}
 	// Where no policy can be read nothing ends, and nothing is shown (X63).
 	w.robots = map[string]string{}
-	stored = Kept{Drawing: &kept.Drawing{Aside: fresh.Aside(acap.PresentThumbnail), Part: true}, Of: map[string][]string{kept.DrawnImages: {"http://other.example/i.png"}}}
+	stored = Kept{Drawing: &kept.Drawing{Aside: fresh.Aside(acap.PresentThumbnail), Part: true},
+		Of: map[string][]string{kept.DrawnImages: {"http://other.example/i.png"}}}
 	tm = held(t, w, fresh, "", false).Keeping(stored)
 	if _, d := tm.Picture(acap.PresentThumbnail); d.Allowed {
 		t.Error("it is shown although nobody knows whether it may be")
@@ -100,8 +110,10 @@ func (w *watched) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 // Nobody hears of what the page does not name, and every question ends with its request.
 func TestSceneAsks(t *testing.T) {
 	const there = "http://other.example"
-	w := &watched{world: &world{robots: map[string]string{there: ""}, pages: map[string]string{there + "/s.css": "p{}", there + "/i.png": "image"}}}
-	fresh := of(t, w.world, "", `<link rel=stylesheet href="`+there+`/s.css"><img src="`+there+`/i.png"><img class="the-acap:disallow-follow" src="http://shut.example/i.png">`)
+	w := &watched{world: &world{robots: map[string]string{there: ""}, pages: map[string]string{there + "/s.css": "p{}",
+		there + "/i.png": "image"}}}
+	fresh := of(t, w.world, "", `<link rel=stylesheet href="`+there+`/s.css"><img src="`+there+
+		`/i.png"><img class="the-acap:disallow-follow" src="http://shut.example/i.png">`)
 	fresh.sources.Policies = w
 	scene, err := fresh.Scene()
 	if err != nil {
@@ -144,7 +156,8 @@ func TestSceneForATime(t *testing.T) {
 		limit string
 		drawn bool
 	}{
-		{"until-2100-01-01", true}, {"until-2020-01-01", false}, {"9-days", false}, {"0-days", false}, {"until-recrawled", false},
+		{"until-2100-01-01", true}, {"until-2020-01-01", false}, {"9-days", false}, {"0-days", false},
+		{"until-recrawled", false},
 		{"200000-days", true}, // for ever
 	} {
 		w := &world{pages: map[string]string{site + "/i.png": "image"}}
@@ -157,7 +170,9 @@ func TestSceneForATime(t *testing.T) {
 			t.Errorf("%s: %v", c.limit, err)
 		}
 		held := *fresh
-		if _, err := held.Keeping(Kept{Drawing: &kept.Drawing{}, Of: map[string][]string{kept.DrawnImages: {site + "/i.png"}}}).redrawn(acap.PresentThumbnail, fresh.Decide(acap.PresentThumbnail)); (err == nil) != c.drawn {
+		if _, err := held.Keeping(Kept{Drawing: &kept.Drawing{},
+			Of: map[string][]string{kept.DrawnImages: {site + "/i.png"}}}).redrawn(acap.PresentThumbnail,
+			fresh.Decide(acap.PresentThumbnail)); (err == nil) != c.drawn {
 			t.Errorf("%s, held: %v", c.limit, err)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// A title is plain and bounded, whatever the page says, and where the snippet alone permits it no longer than the snippet may be.
+// A title is plain and bounded, whatever the page says, and where the snippet alone permits it no
+// longer than the snippet may be.
 func TestTitleIsBounded(t *testing.T) {
 	const only = "ACAP-disallow-present: /\nACAP-allow-present-snippet: / "
 	family := "\U0001F468\u200d\U0001F469\u200d\U0001F466"
@@ -19,12 +20,15 @@ func TestTitleIsBounded(t *testing.T) {
 		{"without blanks", "", strings.Repeat("潮", 1000), strings.Repeat("潮", 148) + "…"},
 		{"controls", "", "Low\x07 \x1b[31mwater\u202e&#x202e;\u009b2J\n", "Low [31mwater2J"},
 		{"within a character", "", strings.Repeat("x", 147) + family, strings.Repeat("x", 147) + "…"},
-		{"by the snippet alone, words", only + "max-length=3-words", "Tables of the tide at the quay", "Tables of the…"},
+		{"by the snippet alone, words", only + "max-length=3-words", "Tables of the tide at the quay",
+			"Tables of the…"},
 		{"by the snippet alone, characters", only + "max-length=12-chars", "Tables of the tide", "Tables of…"},
 		{"by the snippet alone, within a character", only + "max-length=3-chars", "x" + family, "x…"},
 		{"by the snippet alone, of which nothing fits", only + "max-length=1-chars", family, ""},
-		{"by present too", "ACAP-allow-present-snippet: / max-length=3-words", "Tables of the tide at the quay", "Tables of the tide at the quay"},
-		{"by present too, but not as the title", "ACAP-allow-present: / must-use-resource=the-acap:text:x", "Tables of the tide at the quay", ""},
+		{"by present too", "ACAP-allow-present-snippet: / max-length=3-words", "Tables of the tide at the quay",
+			"Tables of the tide at the quay"},
+		{"by present too, but not as the title", "ACAP-allow-present: / must-use-resource=the-acap:text:x",
+			"Tables of the tide at the quay", ""},
 	} {
 		for _, kept := range []bool{false, true} {
 			w := &world{}
@@ -43,7 +47,8 @@ func TestTitleIsBounded(t *testing.T) {
 	}
 }
 
-// A part that must be shown is plain, and no longer than can stand beside anything; else nothing is shown, with a copy as without.
+// A part that must be shown is plain, and no longer than can stand beside anything; else nothing is
+// shown, with a copy as without.
 func TestPartsAreBounded(t *testing.T) {
 	long := strings.Repeat("Ada ", 300)
 	for _, c := range []struct{ name, part, body, want string }{ // "!" and a part of the note of a refusal
@@ -53,7 +58,8 @@ func TestPartsAreBounded(t *testing.T) {
 		{"a long one of another resource", "credit:/long.txt", ``, "!1024 bytes"},
 		{"a long extract", "extract:id:by", `<p id="by">` + long, "!1024 bytes"},
 		{"the text of a link", "link:id:by", `<a id="by" href="/l">` + long + `</a>`, "!1024 bytes"},
-		{"a forged result", "credit:text:Ada%0A%0AOther%20title%0Ahttp://evil.example/%0A%1b[31m", ``, "Ada Other title http://evil.example/ [31m"},
+		{"a forged result", "credit:text:Ada%0A%0AOther%20title%0Ahttp://evil.example/%0A%1b[31m", ``,
+			"Ada Other title http://evil.example/ [31m"},
 		{"controls alone", "credit:text:%07%1b", ``, "!no text"},
 		{"controls alone, in the page", "credit:id:by", "<p id=\"by\">\u202e\u009b", "!no text"},
 		{"an address that turns what follows", "link:/l?\u202e", ``, "!may not be shown"},
@@ -91,23 +97,30 @@ func TestLink(t *testing.T) {
 		{name: "prohibited", then: "ACAP-disallow-present-link: /", want: "-"},
 		{name: "of a text", then: use + "the-acap:text:Tide%20tables", want: " |Tide tables"},
 		{name: "of a part", then: use + "the-acap:extract:id:lead", want: " |Ships lie in the roads."},
-		{name: "of a part that is not there", then: use + "the-acap:extract:id:nope", want: "-no such part", kept: "-at hand"},
+		{name: "of a part that is not there", then: use + "the-acap:extract:id:nope", want: "-no such part",
+			kept: "-at hand"},
 		{name: "of a part without text", then: use + "the-acap:extract:id:void", want: "-no text", kept: "-at hand"},
-		{name: "of a part with rules for other usages (N28)", then: use + "the-acap:extract:id:shy", want: " |Anchor berths."},
+		{name: "of a part with rules for other usages (N28)", then: use + "the-acap:extract:id:shy",
+			want: " |Anchor berths."},
 		{name: "of the page itself (I03)", then: use + "/a.html", want: " |"},
 		{name: "of another resource", then: use + "/cover.html", want: site + "/cover.html |The cover"},
 		{name: "of another resource, without a title", then: use + "/s.txt", want: site + "/s.txt |"},
 		{name: "of another resource that is not there", then: use + "/nope", want: "-404"},
 		{name: "of another resource that may not be crawled (I02)", then: use + "/shut", want: "-shut"},
-		{name: "of another resource that may not be crawled now", then: use + "/cover.html", now: use + "/cover.html\nACAP-disallow-crawl: /cover.html", want: "-cover.html"},
-		{name: "of another resource that is taken down now", then: use + "/cover.html", now: use + "/cover.html\nACAP-request-take-down: /cover.html", want: "-taken down"},
+		{name: "of another resource that may not be crawled now", then: use + "/cover.html", now: use +
+			"/cover.html\nACAP-disallow-crawl: /cover.html", want: "-cover.html"},
+		{name: "of another resource that is taken down now", then: use + "/cover.html", now: use +
+			"/cover.html\nACAP-request-take-down: /cover.html", want: "-taken down"},
 		{name: "of a text only now", now: use + "the-acap:text:Tide", want: " |Tide"},
-		{name: "of a part only now", now: use + "the-acap:extract:id:lead", want: " |Ships lie in the roads.", kept: "-at hand"},
+		{name: "of a part only now", now: use + "the-acap:extract:id:lead", want: " |Ships lie in the roads.",
+			kept: "-at hand"},
 		{name: "of another resource only now", now: use + "/cover.html", want: "-at hand"},
-		{name: "what presents the page as a whole", then: "ACAP-allow-present: / must-use-resource=/cover.html", want: site + "/cover.html |The cover"},
+		{name: "what presents the page as a whole", then: "ACAP-allow-present: / must-use-resource=/cover.html",
+			want: site + "/cover.html |The cover"},
 	} {
 		for _, copied := range []bool{true, false} {
-			w := &world{pages: map[string]string{site + "/cover.html": "<title>The\x07 cover</title>", site + "/s.txt": ""}}
+			w := &world{pages: map[string]string{site + "/cover.html": "<title>The\x07 cover</title>", site +
+				"/s.txt": ""}}
 			fresh := of(t, w, "ACAP-disallow-crawl: /shut\n"+c.then, body)
 			is := func(tm *Terms, want string) {
 				t.Helper()
@@ -117,7 +130,8 @@ func TestLink(t *testing.T) {
 				if !ok {
 					got = "-" + d.Note
 				}
-				if ok != d.Allowed || got != want && !(want[0] == '-' && got[0] == '-' && strings.Contains(got, want[1:])) {
+				if ok != d.Allowed || got != want &&
+					!(want[0] == '-' && got[0] == '-' && strings.Contains(got, want[1:])) {
 					t.Errorf("%s, copy %v: %q, want %q", c.name, copied, got, want)
 				}
 			}
@@ -149,7 +163,8 @@ func TestSubstituteWithoutText(t *testing.T) {
 	for name, value := range map[string]string{"another resource": "/empty.txt", "a part": "the-acap:extract:id:void",
 		"a part that may not be used": "the-acap:extract:id:shut"} {
 		w := &world{pages: map[string]string{site + "/empty.txt": " \n"}}
-		tm := of(t, w, "ACAP-allow-index: / must-use-resource="+value+"\nACAP-allow-present-snippet: / must-use-resource="+value,
+		tm := of(t, w, "ACAP-allow-index: / must-use-resource="+value+
+			"\nACAP-allow-present-snippet: / must-use-resource="+value,
 			`<title>T</title><p>Own words.<p id="void"></p><p id="shut" class="the-acap:disallow-index the-acap:disallow-present">Shut.</p>`)
 		if c, ok := tm.Text(); ok {
 			t.Errorf("%s: %q is indexed", name, c)
@@ -165,7 +180,8 @@ func TestSubstituteWithoutText(t *testing.T) {
 	}
 }
 
-// What must be shown with a page is bounded: a publisher cannot make every search long by demanding thousands of credits.
+// What must be shown with a page is bounded: a publisher cannot make every search long by demanding
+// thousands of credits.
 func TestManyParts(t *testing.T) {
 	for n, allowed := range map[int]bool{mostParts: true, mostParts + 1: false} {
 		robots := ""

@@ -60,7 +60,8 @@ func pageOf(rawurl string, status int, body string) *page.Page {
 	if strings.HasSuffix(rawurl, ".txt") {
 		kind = "text/plain; charset=utf-8"
 	}
-	return page.New([]page.Hop{{URL: rawurl, Method: "GET", Status: status, Header: http.Header{"Content-Type": {kind}}, Body: []byte(body), Start: noon}})
+	return page.New([]page.Hop{{URL: rawurl, Method: "GET", Status: status, Header: http.Header{"Content-Type": {kind}},
+		Body: []byte(body), Start: noon}})
 }
 
 const site = "http://quay.example"
@@ -80,7 +81,8 @@ func of(t *testing.T, w *world, robots, body string) *Terms {
 	return Of(context.Background(), origin, u, pageOf(u.String(), 200, body), Sources{w, w}, acap.Facts{Now: noon})
 }
 
-// held gives the terms of the same page as it is held: with its copy, or from what was kept alone. Nothing is fetched.
+// held gives the terms of the same page as it is held: with its copy, or from what was kept alone.
+// Nothing is fetched.
 func held(t *testing.T, w *world, fresh *Terms, robots string, copied bool) *Terms {
 	t.Helper()
 	content, _ := fresh.Text()
@@ -105,22 +107,34 @@ func TestTextAndLinks(t *testing.T) {
 		links              []string
 		pages              map[string]string
 	}{
-		{"all", "", article, "Low water The pilot waits for the tide. Ships of deep draught lie in the roads. Words by Ada Quill.", nil, nil},
+		{"all", "", article,
+			"Low water The pilot waits for the tide. Ships of deep draught lie in the roads. Words by Ada Quill.", nil,
+			nil},
 		{"index prohibited", "ACAP-disallow-index: /", article, "-", nil, nil},
-		{"a part (P1 2.5.3.2)", "ACAP-allow-index: / must-use-resource=the-acap:extract:class:lead", article, "Ships of deep draught lie in the roads.", nil, nil},
-		{"no such part (I01)", "ACAP-allow-index: / must-use-resource=the-acap:extract:id:nope", article, "-", nil, nil},
-		{"a text", "ACAP-allow-index: / must-use-resource=the-acap:text:Tide%20tables", article, "Tide tables", nil, nil},
-		{"a substitute", "ACAP-allow-index: / must-use-resource=/s.txt", article, "Tables of the tide", nil, map[string]string{site + "/s.txt": "Tables of the tide"}},
-		{"a substitute that is not there", "ACAP-allow-index: / must-use-resource=/s.txt", article, "-", nil, nil},
-		{"a substitute that may not be crawled (I02)", "ACAP-disallow-crawl: /s.txt\nACAP-allow-index: / must-use-resource=/s.txt", article, "-", nil,
+		{"a part (P1 2.5.3.2)", "ACAP-allow-index: / must-use-resource=the-acap:extract:class:lead", article,
+			"Ships of deep draught lie in the roads.", nil, nil},
+		{"no such part (I01)", "ACAP-allow-index: / must-use-resource=the-acap:extract:id:nope", article, "-", nil,
+			nil},
+		{"a text", "ACAP-allow-index: / must-use-resource=the-acap:text:Tide%20tables", article, "Tide tables", nil,
+			nil},
+		{"a substitute", "ACAP-allow-index: / must-use-resource=/s.txt", article, "Tables of the tide", nil,
 			map[string]string{site + "/s.txt": "Tables of the tide"}},
-		{"a substitute that says itself that it may not (X30)", "ACAP-allow-index: / must-use-resource=/s.html", article, "-", nil,
+		{"a substitute that is not there", "ACAP-allow-index: / must-use-resource=/s.txt", article, "-", nil, nil},
+		{"a substitute that may not be crawled (I02)",
+			"ACAP-disallow-crawl: /s.txt\nACAP-allow-index: / must-use-resource=/s.txt", article, "-", nil,
+			map[string]string{site + "/s.txt": "Tables of the tide"}},
+		{"a substitute that says itself that it may not (X30)", "ACAP-allow-index: / must-use-resource=/s.html",
+			article, "-", nil,
 			map[string]string{site + "/s.html": `<meta name="robots" content="ACAP disallow-crawl">Tables`}},
-		{"two substitutes (F15)", "ACAP-allow-index: / must-use-resource=/s.txt\nACAP-allow-index: / must-use-resource=/r.txt", article, "-", nil,
+		{"two substitutes (F15)",
+			"ACAP-allow-index: / must-use-resource=/s.txt\nACAP-allow-index: / must-use-resource=/r.txt", article, "-",
+			nil,
 			map[string]string{site + "/s.txt": "one", site + "/r.txt": "other"}},
 		{"a part cut out", "", `<p>Open <b class="the-acap:disallow-index">shut</b> quay.`, "Open quay.", nil, nil},
-		{"a part of a prohibited page (N05)", "ACAP-disallow-index: /", `<p>Shut.<p class="the-acap:allow-index">Open quay.`, "Open quay.", nil, nil},
-		{"links", "", `<a href="/b">b</a> <a class="the-acap:disallow-follow" href="/c">c</a>`, "b c", []string{site + "/b"}, nil},
+		{"a part of a prohibited page (N05)", "ACAP-disallow-index: /",
+			`<p>Shut.<p class="the-acap:allow-index">Open quay.`, "Open quay.", nil, nil},
+		{"links", "", `<a href="/b">b</a> <a class="the-acap:disallow-follow" href="/c">c</a>`, "b c",
+			[]string{site + "/b"}, nil},
 		{"follow prohibited", "ACAP-disallow-follow: /", `<a href="/b">b</a>`, "b", nil, nil},
 		{"discarded (M06)", "", `<meta name="robots" content="ACAP disallow-crawl"><a href="/b">b</a>`, "-", nil, nil},
 	} {
@@ -144,13 +158,15 @@ func TestTextAndLinks(t *testing.T) {
 // A heading that serves as title stands in the text too, and counts there once.
 func TestContentOfBlocks(t *testing.T) {
 	for _, c := range []struct{ name, body, title, text, headings, whole string }{
-		{"a title", "<title>Tide</title><h1>Low</h1><p>Ships.<h2>High</h2>", "Tide", "Low Ships. High", "Low\nHigh", "Tide Low Ships. High"},
+		{"a title", "<title>Tide</title><h1>Low</h1><p>Ships.<h2>High</h2>", "Tide", "Low Ships. High", "Low\nHigh",
+			"Tide Low Ships. High"},
 		{"none", "<p>Menu<h1>Low</h1><p>Ships.", "Low", "Menu Low Ships.", "Low", "Menu Low Ships."},
 		{"nothing else", "<title>Tide</title>", "Tide", "", "", "Tide"},
 		{"begins with its title", "<title>Low</title><p>Low water.", "Low", "Low water.", "", "Low Low water."},
 	} {
 		content, _ := of(t, &world{}, "", c.body).Text()
-		if content.Title != c.title || content.Text != c.text || content.Headings() != c.headings || content.String() != c.whole {
+		if content.Title != c.title || content.Text != c.text || content.Headings() != c.headings ||
+			content.String() != c.whole {
 			t.Errorf("%s: %+v, %q, %q", c.name, content, content.Headings(), content.String())
 		}
 	}
@@ -158,11 +174,14 @@ func TestContentOfBlocks(t *testing.T) {
 
 func TestCopy(t *testing.T) {
 	for _, c := range []struct{ name, robots, body, copy, text string }{ // copy "-": none
-		{"as sent", "", article, article, "Low water The pilot waits for the tide. Ships of deep draught lie in the roads. Words by Ada Quill."},
+		{"as sent", "", article, article,
+			"Low water The pilot waits for the tide. Ships of deep draught lie in the roads. Words by Ada Quill."},
 		{"nothing in it", "", "", "", ""},
 		{"prohibited", "ACAP-disallow-preserve: /", article, "-", ""},
-		{"a part cut out (N28)", "", `<p>Open <b class="the-acap:disallow-preserve">shut</b> quay.`, `<p>Open  quay.`, "Open quay."},
-		{"a part that cannot be cut out", "", `<p>Open.<table><form class="the-acap:disallow-preserve"></table><p>x`, "?", ""},
+		{"a part cut out (N28)", "", `<p>Open <b class="the-acap:disallow-preserve">shut</b> quay.`, `<p>Open  quay.`,
+			"Open quay."},
+		{"a part that cannot be cut out", "", `<p>Open.<table><form class="the-acap:disallow-preserve"></table><p>x`,
+			"?", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tm := of(t, &world{}, c.robots, c.body)
@@ -194,16 +213,24 @@ func TestSnippet(t *testing.T) {
 		{"a few words", "ACAP-allow-present-snippet: / max-length=4-words", long, "", "The pilot waits for", nil},
 		{"nothing (X05)", "ACAP-allow-present-snippet: / max-length=0-chars", long, "", "-", nil},
 		{"prohibited", "ACAP-disallow-present-snippet: /", long, "", "-", nil},
-		{"a credit", "ACAP-allow-present-snippet: / max-length=4-words must-include-resource=the-acap:credit:id:by", article, "", "The pilot waits for",
+		{"a credit", "ACAP-allow-present-snippet: / max-length=4-words must-include-resource=the-acap:credit:id:by",
+			article, "", "The pilot waits for",
 			[]snippet.Include{{Role: "credit", Text: "Words by Ada Quill."}}},
-		{"a credit that is missing (J12)", "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:nope", article, "", "-", nil},
+		{"a credit that is missing (J12)",
+			"ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:nope", article, "", "-", nil},
 		{"a credit that may not be shown", "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:by",
 			`<p>Tide.<p id="by">By <b class="the-acap:disallow-present-snippet">Ada</b>`, "", "-", nil},
-		{"an extract longer than the limit (J04)", "ACAP-allow-present-snippet: / max-length=3-words must-include-resource=the-acap:extract:class:lead", article, "", "-", nil},
+		{"an extract longer than the limit (J04)",
+			"ACAP-allow-present-snippet: / max-length=3-words must-include-resource=the-acap:extract:class:lead",
+			article, "", "-", nil},
 		{"an element with a shorter limit of its own",
-			"ACAP-disallow-present-snippet: /\n", `<meta name="robots" content="max-snippet:9"><p class="the-acap:allow-present-snippet">The pilot waits for the tide.`, "", "The pilot", nil},
-		{"an element of a prohibited page", "ACAP-disallow-present-snippet: /", `<p>Shut.<p class="the-acap:allow-present-snippet">Open quay.`, "", "Open quay.", nil},
-		{"a link whose target may not be crawled (X08)", "ACAP-disallow-crawl: /l\nACAP-allow-present-snippet: / must-include-resource=the-acap:link:id:l", `<p>Tide<a id=l href="/l">L</a>`, "", "-", nil},
+			"ACAP-disallow-present-snippet: /\n",
+			`<meta name="robots" content="max-snippet:9"><p class="the-acap:allow-present-snippet">The pilot waits for the tide.`, "", "The pilot", nil},
+		{"an element of a prohibited page", "ACAP-disallow-present-snippet: /",
+			`<p>Shut.<p class="the-acap:allow-present-snippet">Open quay.`, "", "Open quay.", nil},
+		{"a link whose target may not be crawled (X08)",
+			"ACAP-disallow-crawl: /l\nACAP-allow-present-snippet: / must-include-resource=the-acap:link:id:l",
+			`<p>Tide<a id=l href="/l">L</a>`, "", "-", nil},
 		{"no words of data-nosnippet", "", `<p>Open <b data-nosnippet>shut</b> quay.`, "", "Open quay.", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -218,10 +245,11 @@ func TestSnippet(t *testing.T) {
 	}
 }
 
-// What a local usage on an element limits binds a snippet that the element has a part in, also where the element must be used, or must
-// stand in it.
+// What a local usage on an element limits binds a snippet that the element has a part in, also
+// where the element must be used, or must stand in it.
 func TestElementLimits(t *testing.T) {
-	const use, include = "ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:id:lead", "ACAP-allow-present-snippet: / must-include-resource=the-acap:extract:id:lead"
+	const use, include = "ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:id:lead",
+		"ACAP-allow-present-snippet: / must-include-resource=the-acap:extract:id:lead"
 	for _, c := range []struct{ robots, define, want string }{
 		{"", "present-snippet max-length=2-words", "The pilot"},
 		{"ACAP-disallow-present-snippet: /", "present-snippet max-length=2-words", "The pilot"},
@@ -229,27 +257,32 @@ func TestElementLimits(t *testing.T) {
 		{use + " max-length=1-words", "present-snippet max-length=2-words", "The"},
 		{include, "present-snippet max-length=2-words", ""},
 		{include, "present-snippet max-length=6-words", "The pilot waits for the tide."},
-		{"ACAP-allow-present-snippet: / must-use-resource=the-acap:text:Open%20roads%20and%20berths%20for%20all must-include-resource=the-acap:extract:id:lead",
+		{"ACAP-allow-present-snippet: / must-use-resource=the-acap:text:Open%20roads%20and%20berths%20for%20all " +
+			"must-include-resource=the-acap:extract:id:lead",
 			"present-snippet max-length=6-words", "The pilot waits for the tide."},
-		{"ACAP-allow-present-snippet: / must-use-resource=the-acap:text:Open%20roads must-include-resource=the-acap:extract:id:lead",
+		{"ACAP-allow-present-snippet: / must-use-resource=the-acap:text:Open%20roads " +
+			"must-include-resource=the-acap:extract:id:lead",
 			"present-snippet max-length=2-words", ""},
 		{"", "present-snippet max-length=0-words", ""},
 		{use, "present-snippet max-length=0-words", ""},
 		{"ACAP-disallow-present-snippet: /", "present-snippet max-length=0-words", ""},
 		{"", "present-snippet must-include-resource=the-acap:credit:text:Ada", ""},
 		{use, "present-snippet must-use-resource=the-acap:text:Ada", ""}, // two sources for one text
-		{include + "\nACAP-allow-present-snippet: / must-include-resource=the-acap:credit:text:Ada", "present-snippet must-include-resource=the-acap:credit:text:Bob", ""},
+		{include + "\nACAP-allow-present-snippet: / must-include-resource=the-acap:credit:text:Ada",
+			"present-snippet must-include-resource=the-acap:credit:text:Bob", ""},
 	} {
 		for _, kept := range []bool{false, true} {
 			w := &world{robots: map[string]string{}}
-			w.robots[site] = "ACAP-version: 1.1\nACAP-qualified-usage: brief " + c.define + "\nACAP-crawler: *\n" + c.robots + "\n"
+			w.robots[site] = "ACAP-version: 1.1\nACAP-qualified-usage: brief " + c.define + "\nACAP-crawler: *\n" +
+				c.robots + "\n"
 			u, _ := url.Parse(site + "/a.html")
 			origin, _ := w.Policy(context.Background(), u)
 			pg := pageOf(u.String(), 200, `<p id="lead" class="the-acap:allow-(brief)">The pilot waits for the tide.`)
 			tm := Of(context.Background(), origin, u, pg, Sources{w, w}, acap.Facts{Now: noon})
 			if kept {
 				content, _ := tm.Text()
-				tm = Held(context.Background(), origin, u, pg.Own(), nil, Sources{Policies: w}, acap.Facts{Now: noon}).Keeping(tm.Keep(false, content))
+				tm = Held(context.Background(), origin, u, pg.Own(), nil, Sources{Policies: w},
+					acap.Facts{Now: noon}).Keeping(tm.Keep(false, content))
 			}
 			s, _ := tm.Snippet(acap.PresentSnippet, snippet.Wanted{})
 			if strings.TrimSuffix(s.Text, "…") != c.want {
@@ -267,8 +300,10 @@ func TestTitle(t *testing.T) {
 		{"by snippet", "", article, "Low water", acap.PresentSnippet},
 		{"by present", "ACAP-disallow-present-snippet: /", article, "Low water", acap.Present},
 		{"by nothing", "ACAP-disallow-present: /\nACAP-allow-present-link: /", article, "", ""},
-		{"not of a page that another stands for", "ACAP-allow-present: / must-use-resource=the-acap:text:Tide", article, "", ""},
-		{"not from a part that is shut", "", `<body><div class="the-acap:disallow-present"><title>Low water</title></div>x`, "", ""},
+		{"not of a page that another stands for", "ACAP-allow-present: / must-use-resource=the-acap:text:Tide", article,
+			"", ""},
+		{"not from a part that is shut", "",
+			`<body><div class="the-acap:disallow-present"><title>Low water</title></div>x`, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fresh := of(t, &world{}, c.robots, c.body)
@@ -282,10 +317,12 @@ func TestTitle(t *testing.T) {
 	}
 }
 
-// What is kept serves to show a page later as its publisher requires, without its copy and without a request.
+// What is kept serves to show a page later as its publisher requires, without its copy and without
+// a request.
 func TestKept(t *testing.T) {
 	robots := "ACAP-allow-present-snippet: / max-length=4-words must-include-resource=the-acap:credit:id:by\n"
-	byURL := "ACAP-allow-present: / must-include-resource=the-acap:credit:/by.txt\nACAP-allow-present-snippet: / must-use-resource=/s.txt\nACAP-allow-index: / must-use-resource=/s.txt\n"
+	byURL := "ACAP-allow-present: / must-include-resource=the-acap:credit:/by.txt\nACAP-allow-present-snippet: / " +
+		"must-use-resource=/s.txt\nACAP-allow-index: / must-use-resource=/s.txt\n"
 	for _, c := range []struct {
 		name, then, now string
 		copied          bool
@@ -297,18 +334,22 @@ func TestKept(t *testing.T) {
 		{"a credit that is asked for only now, with a copy", "", robots, true, "The pilot waits for", true},
 		{"other resources", byURL, byURL, false, "Tables of the tide", true},
 		{"other resources beside a copy", byURL, byURL, true, "Tables of the tide", true},
-		{"a substitute that may no longer be crawled", byURL, byURL + "ACAP-disallow-crawl: /s.txt\n", true, "-", false},
+		{"a substitute that may no longer be crawled", byURL, byURL + "ACAP-disallow-crawl: /s.txt\n", true, "-",
+			false},
 		{"a substitute that was taken down", byURL, byURL + "ACAP-request-take-down: /s.txt\n", true, "-", false},
 		{"a credit that was taken down", byURL, byURL + "ACAP-request-take-down: /by.txt\n", true, "-", true},
 		{"a substitute that is asked for only now", "", byURL, true, "-", false},
 		{"a shorter limit", "", "ACAP-allow-present-snippet: / max-length=1-words", false, "The", true},
-		{"a part asked for only now", "", "ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:class:lead", false, "-", true},
+		{"a part asked for only now", "", "ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:class:lead",
+			false, "-", true},
 		{"a part that was used then too", "ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:class:lead",
-			"ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:class:lead", false, "Ships of deep draught lie in the roads.", true},
+			"ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:class:lead", false,
+			"Ships of deep draught lie in the roads.", true},
 		{"index prohibited", "", "ACAP-disallow-index: /", false, "?", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := &world{pages: map[string]string{site + "/s.txt": "Tables of the tide", site + "/by.txt": "By the harbour office"}}
+			w := &world{pages: map[string]string{site + "/s.txt": "Tables of the tide", site +
+				"/by.txt": "By the harbour office"}}
 			fresh := of(t, w, c.then, article)
 			tm := held(t, w, fresh, c.now, c.copied)
 			asked := len(w.fetched)
@@ -316,7 +357,8 @@ func TestKept(t *testing.T) {
 			if !ok {
 				s.Text = "-"
 			}
-			if text := strings.TrimSuffix(s.Text, "…"); c.snippet != "?" && text != c.snippet && (c.snippet == "-" || !strings.HasPrefix(text, c.snippet)) {
+			if text := strings.TrimSuffix(s.Text, "…"); c.snippet != "?" && text != c.snippet &&
+				(c.snippet == "-" || !strings.HasPrefix(text, c.snippet)) {
 				t.Errorf("snippet %q, want %q", s.Text, c.snippet)
 			}
 			if ok && len(s.Include) != len(tm.Decide(acap.PresentSnippet).MustInclude()) {
@@ -332,7 +374,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// An entry made of a whole page is not found by its words once only parts of the page may be indexed; one made of parts is.
+// An entry made of a whole page is not found by its words once only parts of the page may be
+// indexed; one made of parts is.
 func TestFindableParts(t *testing.T) {
 	body := `<p>Shut.<p class="the-acap:allow-index">Open quay.`
 	for then, want := range map[string]bool{"": false, "ACAP-disallow-index: /": true} {
@@ -349,34 +392,44 @@ func TestFindableParts(t *testing.T) {
 	}
 }
 
-// An entry stands while it is what would be made of the page now; one that leaves out more than it must may be found all the same.
+// An entry stands while it is what would be made of the page now; one that leaves out more than it
+// must may be found all the same.
 func TestEntryStands(t *testing.T) {
 	body := `<p>Open. <b class="the-acap:disallow-(one)">Loft.</b> <b class="the-acap:disallow-(two) the-acap:disallow-(one)">Hold.</b> <b class="the-acap:allow-(three)">Deck.</b>`
 	usages := func(one, two, three string) string {
-		return "ACAP-composite-usage: one " + one + "\nACAP-composite-usage: two " + two + "\nACAP-composite-usage: three " + three + "\n"
+		return "ACAP-composite-usage: one " + one + "\nACAP-composite-usage: two " + two +
+			"\nACAP-composite-usage: three " + three + "\n"
 	}
 	whole, text := usages("follow", "follow", "index"), "ACAP-allow-index: / must-use-resource=the-acap:text:tables"
 	for name, c := range map[string]struct {
 		then, now        string
 		findable, stands bool
 	}{
-		"the same":                              {whole, whole, true, true},
-		"the same, less a part":                 {usages("index", "follow", "index"), usages("index", "follow", "index"), true, true},
-		"a part must be left out":               {whole, usages("follow", "index", "index"), false, false},
-		"a part need not be left out":           {usages("follow", "index", "index"), whole, true, false},
-		"another part must be left out":         {usages("follow", "index", "index"), usages("index", "follow", "index"), false, false},
-		"one of two need not be left out":       {usages("index", "follow", "index"), usages("follow", "index", "index"), true, false},
-		"what is in no element":                 {whole, whole + "ACAP-disallow-index: /", false, false},
-		"parts alone":                           {whole + "ACAP-disallow-index: /", whole + "ACAP-disallow-index: /", true, true},
-		"parts alone, and no longer":            {whole + "ACAP-disallow-index: /", usages("follow", "follow", "follow") + "ACAP-disallow-index: /", false, false},
-		"parts alone, now the page":             {whole + "ACAP-disallow-index: /", whole, true, false},
-		"parts alone, now the page without one": {whole + "ACAP-disallow-index: /", usages("index", "index", "index"), false, false},
-		"parts alone, now less a part in them":  {whole + "ACAP-disallow-index: /", usages("index", "follow", "index") + "ACAP-disallow-index: /", false, false},
-		"a text":                                {whole + text, whole + text, true, true},
-		"a text, whatever the elements say":     {whole + text, usages("index", "index", "follow") + text, true, false},
-		"a text, which need not be used":        {whole + text, whole, true, false},
-		"a text instead":                        {whole, whole + text, false, false},
-		"a limit has passed":                    {whole, whole + "ACAP-allow-index: / time-limit=until-2020-01-01", false, false},
+		"the same": {whole, whole, true, true},
+		"the same, less a part": {usages("index", "follow", "index"),
+			usages("index", "follow", "index"), true, true},
+		"a part must be left out":     {whole, usages("follow", "index", "index"), false, false},
+		"a part need not be left out": {usages("follow", "index", "index"), whole, true, false},
+		"another part must be left out": {usages("follow", "index", "index"),
+			usages("index", "follow", "index"), false, false},
+		"one of two need not be left out": {usages("index", "follow", "index"),
+			usages("follow", "index", "index"), true, false},
+		"what is in no element": {whole, whole + "ACAP-disallow-index: /", false, false},
+		"parts alone": {whole + "ACAP-disallow-index: /", whole + "ACAP-disallow-index: /",
+			true, true},
+		"parts alone, and no longer": {whole + "ACAP-disallow-index: /",
+			usages("follow", "follow", "follow") + "ACAP-disallow-index: /", false, false},
+		"parts alone, now the page": {whole + "ACAP-disallow-index: /", whole, true, false},
+		"parts alone, now the page without one": {whole + "ACAP-disallow-index: /", usages("index", "index", "index"),
+			false, false},
+		"parts alone, now less a part in them": {whole + "ACAP-disallow-index: /", usages("index", "follow", "index") +
+			"ACAP-disallow-index: /", false, false},
+		"a text":                            {whole + text, whole + text, true, true},
+		"a text, whatever the elements say": {whole + text, usages("index", "index", "follow") + text, true, false},
+		"a text, which need not be used":    {whole + text, whole, true, false},
+		"a text instead":                    {whole, whole + text, false, false},
+		"a limit has passed": {whole, whole + "ACAP-allow-index: / time-limit=until-2020-01-01",
+			false, false},
 	} {
 		w := &world{}
 		fresh := of(t, w, c.then, body)
@@ -395,13 +448,15 @@ func TestBarred(t *testing.T) {
 		`<p>Open. <b class="the-acap:allow-preserve">x</b> <i class="the-acap:disallow-preserve">y</i>`: "the-acap:disallow-preserve",
 	} {
 		tm := of(t, &world{}, "", body)
-		if d, barred := tm.Barred(acap.Preserve); barred != (want != "") || barred && (d.Allowed || d.Because.Text != want) {
+		if d, barred := tm.Barred(acap.Preserve); barred != (want != "") || barred &&
+			(d.Allowed || d.Because.Text != want) {
 			t.Errorf("%s: %v by %v", body, barred, d.Because)
 		}
 	}
 }
 
-// Of an earlier version counts what it prohibits of its own elements, beside all that the page said last.
+// Of an earlier version counts what it prohibits of its own elements, beside all that the page said
+// last.
 func TestEarlier(t *testing.T) {
 	of := func(tokens ...string) (own acap.Own) {
 		for i, token := range tokens {
@@ -409,8 +464,10 @@ func TestEarlier(t *testing.T) {
 		}
 		return own
 	}
-	now, old := of("the-acap:allow-index"), of("the-acap:disallow-preserve", "the-acap:allow-preserve", "the-acap:disallow-crawl", "THE-ACAP:Disallow-index")
-	now.Tags, old.Tags = []acap.Tag{{Name: "robots", Content: "noindex"}}, []acap.Tag{{Name: "robots", Content: "noarchive"}}
+	now, old := of("the-acap:allow-index"), of("the-acap:disallow-preserve", "the-acap:allow-preserve",
+		"the-acap:disallow-crawl", "THE-ACAP:Disallow-index")
+	now.Tags, old.Tags = []acap.Tag{{Name: "robots", Content: "noindex"}},
+		[]acap.Tag{{Name: "robots", Content: "noarchive"}}
 	old.Marks = append(old.Marks, acap.Mark{Token: "the-acap:disallow-present", Place: acap.OnHead})
 	got := Earlier(now, old)
 	want := acap.Own{Tags: now.Tags, Marks: append(slices.Clone(now.Marks), old.Marks[0], old.Marks[3])}
@@ -455,7 +512,8 @@ func TestTakeDown(t *testing.T) {
 
 // Of a page that the origin does not let crawl nothing is read (X02).
 func TestNotLawfullyFetched(t *testing.T) {
-	tm := of(t, &world{}, "ACAP-disallow-crawl: /a.html", `<meta name="robots" content="noindex"><title>T</title><a href="/b">b</a>`)
+	tm := of(t, &world{}, "ACAP-disallow-crawl: /a.html",
+		`<meta name="robots" content="noindex"><title>T</title><a href="/b">b</a>`)
 	if tm.Page() != nil {
 		t.Error("the page is read")
 	}
@@ -473,7 +531,8 @@ func TestNotLawfullyFetched(t *testing.T) {
 	}
 }
 
-// What a page is shown with is followed as its links are: META refresh, frames and images at page and element level.
+// What a page is shown with is followed as its links are: META refresh, frames and images at page
+// and element level.
 func TestRequisites(t *testing.T) {
 	const body = `<meta http-equiv="refresh" content="9; url=/next"><link rel="stylesheet" href="/s.css"><img src="/a.png">
 <p class="the-acap:disallow-follow"><img src="/b.png"></p><p class="the-acap:allow-follow"><img src="/c.png"><a href="/d">d</a></p>`

@@ -10,7 +10,8 @@ import (
 
 // The error names the format of a file that is not WARC, and is not a *Damage.
 func TestOtherFormats(t *testing.T) {
-	arc := "filedesc://quay.arc 0.0.0.0 20040101000000 text/plain 69\n1 0 Quay\nURL IP-address Archive-date Content-type Archive-length\n\n"
+	arc := "filedesc://quay.arc 0.0.0.0 20040101000000 text/plain 69\n1 0 Quay\nURL IP-address Archive-date " +
+		"Content-type Archive-length\n\n"
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	z.Write([]byte(arc))

@@ -67,7 +67,8 @@ func again(t *testing.T, rec *Record, block []byte) {
 		return
 	}
 	at, _ := rec.Date()
-	e := Entry{Type: Response, ID: "urn:x", Date: at, Target: rec.Target(), ContentType: rec.ContentType(), Head: Complete(renameFields(m.Head, "Transfer-Encoding")), Payload: payload}
+	e := Entry{Type: Response, ID: "urn:x", Date: at, Target: rec.Target(), ContentType: rec.ContentType(),
+		Head: Complete(renameFields(m.Head, "Transfer-Encoding")), Payload: payload}
 	var out bytes.Buffer
 	p, err := NewWriter(&out, false).Write(e)
 	if err != nil {
@@ -81,7 +82,8 @@ func again(t *testing.T, rec *Record, block []byte) {
 		t.Fatal(err)
 	}
 	text, err := io.ReadAll(back.Block)
-	if err != nil || !bytes.Equal(text, append(bytes.Clone(e.Head), e.Payload...)) || back.Check(text, e.Payload) != "" {
+	if err != nil || !bytes.Equal(text, append(bytes.Clone(e.Head), e.Payload...)) ||
+		back.Check(text, e.Payload) != "" {
 		t.Fatalf("what was read is not what was written: %v", err)
 	}
 }

@@ -33,7 +33,8 @@ func TestSURT(t *testing.T) {
 }
 
 func FuzzSURT(f *testing.F) {
-	for _, seed := range []string{"http://www.quay.example:8080//a/../b%2F?b&a=%26", "http://[::1]:80/", "urn:x", "1.2.3:", "http://%E9..x/"} {
+	for _, seed := range []string{"http://www.quay.example:8080//a/../b%2F?b&a=%26", "http://[::1]:80/", "urn:x",
+		"1.2.3:", "http://%E9..x/"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, address string) {

@@ -19,18 +19,23 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 123456789, time.UTC)
 // exchange returns a small archive: a warcinfo, and the request, response and metadata of each
 // page.
 func exchange(pages int) []Entry {
-	list := []Entry{{Type: Warcinfo, ID: NewID(), Date: noon, ContentType: TypeFields, More: Fields{{Filename, "x.warc.gz"}},
+	list := []Entry{{Type: Warcinfo, ID: NewID(), Date: noon, ContentType: TypeFields,
+		More:    Fields{{Filename, "x.warc.gz"}},
 		Payload: Fields{{"software", "acapcrawl"}, {"format", "WARC File Format 1.1"}}.Bytes()}}
 	for i := range pages {
 		url := fmt.Sprintf("https://www.example.com/Page-%d.html?b=%d&a='", i, i)
 		body := bytes.Repeat([]byte(fmt.Sprintf("<p>page %d</p>\r\n\r\n", i)), i)
-		response := Entry{Type: Response, ID: NewID(), Date: noon.Add(time.Duration(i) * time.Second), Target: url, ContentType: TypeResponse,
-			Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nServer: naïve\r\n\r\n"), Payload: body}
+		response := Entry{Type: Response, ID: NewID(), Date: noon.Add(time.Duration(i) * time.Second), Target: url,
+			ContentType: TypeResponse,
+			Head:        []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nServer: naïve\r\n\r\n"),
+			Payload:     body}
 		list = append(list,
-			Entry{Type: Request, ID: NewID(), Date: response.Date, Target: url, ContentType: TypeRequest, More: Fields{{ConcurrentTo, Ref(response.ID)}},
+			Entry{Type: Request, ID: NewID(), Date: response.Date, Target: url, ContentType: TypeRequest,
+				More: Fields{{ConcurrentTo, Ref(response.ID)}},
 				Head: []byte("GET / HTTP/1.1\r\nHost: www.example.com\r\n\r\n")},
 			response,
-			Entry{Type: Metadata, ID: NewID(), Date: response.Date, Target: url, ContentType: TypeFields, More: Fields{{RefersTo, Ref(response.ID)}},
+			Entry{Type: Metadata, ID: NewID(), Date: response.Date, Target: url, ContentType: TypeFields,
+				More:    Fields{{RefersTo, Ref(response.ID)}},
 				Payload: Fields{{"fetchTimeMs", "12"}}.Bytes()})
 	}
 	return list
@@ -90,14 +95,16 @@ func TestRoundTrip(t *testing.T) {
 	entries := exchange(40)
 	for _, compressed := range []bool{true, false} {
 		file, places := write(t, compressed, entries...)
-		for name, r := range map[string]io.Reader{"whole": bytes.NewReader(file), "octets": iotest.OneByteReader(bytes.NewReader(file))} {
+		for name, r := range map[string]io.Reader{"whole": bytes.NewReader(file),
+			"octets": iotest.OneByteReader(bytes.NewReader(file))} {
 			list := readAll(t, r)
 			if len(list) != len(entries) {
 				t.Fatalf("compressed %v, %s: %d records of %d", compressed, name, len(list), len(entries))
 			}
 			for i, g := range list {
 				e := entries[i]
-				if g.damage != nil || g.digest != "" || g.kind != e.Type || g.target != e.Target || g.offset != places[i].Offset ||
+				if g.damage != nil || g.digest != "" || g.kind != e.Type || g.target != e.Target ||
+					g.offset != places[i].Offset ||
 					!bytes.Equal(g.block, slices.Concat(e.Head, e.Payload)) {
 					t.Errorf("compressed %v, %s, record %d: %+v", compressed, name, i, g)
 				}
@@ -153,11 +160,13 @@ func TestDamage(t *testing.T) {
 			middle = p.Offset + 12 // in a name
 		}
 		for name, file := range map[string][]byte{
-			"changed":             slices.Concat(whole[:middle], []byte{0xff, 0, 0xff, 0, 0xff}, whole[middle+5:]),
-			"changed at the end":  slices.Concat(whole[:end-10], []byte{0xff, 0, 0xff, 0, 0xff}, whole[end-5:]),
-			"its end is cut out":  slices.Concat(whole[:end-10], whole[end:]),
-			"lines in its place":  slices.Concat(whole[:p.Offset], []byte("something else\r\n\r\nof two lines\r\n"), whole[end:]),
-			"octets in its place": slices.Concat(whole[:p.Offset], []byte{0x1f, 0x8b, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0x1f, 0x8b}, whole[end:]),
+			"changed":            slices.Concat(whole[:middle], []byte{0xff, 0, 0xff, 0, 0xff}, whole[middle+5:]),
+			"changed at the end": slices.Concat(whole[:end-10], []byte{0xff, 0, 0xff, 0, 0xff}, whole[end-5:]),
+			"its end is cut out": slices.Concat(whole[:end-10], whole[end:]),
+			"lines in its place": slices.Concat(whole[:p.Offset], []byte("something else\r\n\r\nof two lines\r\n"),
+				whole[end:]),
+			"octets in its place": slices.Concat(whole[:p.Offset], []byte{0x1f, 0x8b, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8,
+				0x1f, 0x8b}, whole[end:]),
 		} {
 			damaged, read := 0, map[string]bool{}
 			for _, g := range readAll(t, bytes.NewReader(file)) {
@@ -170,7 +179,8 @@ func TestDamage(t *testing.T) {
 			for i, e := range entries {
 				// Without compression the end of a record is not detected if the next one does not
 				// begin on a line of its own.
-				if i != broken && !read[e.Type+e.Target] && (compressed || name != "octets in its place" || i != broken+1) {
+				if i != broken && !read[e.Type+e.Target] && (compressed || name != "octets in its place" ||
+					i != broken+1) {
 					t.Errorf("compressed %v, %s: record %d, %s %s, is lost too", compressed, name, i, e.Type, e.Target)
 				}
 			}
@@ -210,7 +220,8 @@ func TestBreaksOff(t *testing.T) {
 	}
 }
 
-const foreign = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: <http://example.com/a>\r\nWARC-Date: 2020-02-03T04:05:06Z\r\n" +
+const foreign = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: <http://example.com/a>\r\nWARC-Date: " +
+	"2020-02-03T04:05:06Z\r\n" +
 	"WARC-Record-ID: <urn:uuid:1>\r\nContent-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n"
 
 func record(block string) string { return fmt.Sprintf(foreign, len(block), block) }
@@ -240,15 +251,21 @@ func TestForeign(t *testing.T) {
 		{"plain, then packed", record(http) + packed(record(http)) + record(http), 3, 0},
 		{"other version", strings.Replace(record(http), "WARC/1.0", "WARC/0.18", 1) + record(http), 1, 1},
 		{"no length", strings.Replace(record(http), "Content-Length", "X-Length", 1) + record(http), 1, 1},
-		{"negative length", strings.Replace(record(http), "Content-Length: ", "Content-Length: -", 1) + record(http), 1, 1},
-		{"huge length", strings.Replace(record(http), "Content-Length: ", "Content-Length: 99999999999999999999", 1) + record(http), 1, 1},
+		{"negative length", strings.Replace(record(http), "Content-Length: ", "Content-Length: -", 1) + record(http), 1,
+			1},
+		{"huge length", strings.Replace(record(http), "Content-Length: ", "Content-Length: 99999999999999999999", 1) +
+			record(http), 1, 1},
 		{"too long", record(http) + fmt.Sprintf(foreign, len(http)+40, http) + record(http), 2, 1},
 		{"too short", record(http) + fmt.Sprintf(foreign, len(http)-3, http) + record(http), 2, 1},
-		{"too long, packed", packed(record(http)) + packed(fmt.Sprintf(foreign, len(http)+40, http)) + packed(record(http)), 2, 1},
-		{"too short, packed", packed(record(http)) + packed(fmt.Sprintf(foreign, len(http)-3, http)) + packed(record(http)), 2, 1},
+		{"too long, packed", packed(record(http)) + packed(fmt.Sprintf(foreign, len(http)+40, http)) +
+			packed(record(http)), 2, 1},
+		{"too short, packed", packed(record(http)) + packed(fmt.Sprintf(foreign, len(http)-3, http)) +
+			packed(record(http)), 2, 1},
 		{"too short, one member", packed(record(http) + fmt.Sprintf(foreign, len(http)-3, http) + record(http)), 2, 1},
-		{"line that is no field", strings.Replace(record(http), "WARC-Type", "WARC Type is\r\nWARC-Type", 1) + record(http), 1, 1},
-		{"endless fields", "WARC/1.0\r\n" + strings.Repeat("A: b\r\n", longestHeader/6+2) + "\r\n" + record(http), 1, 1},
+		{"line that is no field", strings.Replace(record(http), "WARC-Type", "WARC Type is\r\nWARC-Type", 1) +
+			record(http), 1, 1},
+		{"endless fields", "WARC/1.0\r\n" + strings.Repeat("A: b\r\n", longestHeader/6+2) + "\r\n" + record(http), 1,
+			1},
 		{"endless line", "WARC/1.0\r\nA: " + strings.Repeat("b", longestHeader) + "\r\n\r\n" + record(http), 1, 1},
 	} {
 		read, damaged := 0, 0
@@ -323,8 +340,9 @@ func TestWriteError(t *testing.T) {
 
 // No value can end its line, whatever a site sends.
 func TestInjection(t *testing.T) {
-	e := Entry{Type: Metadata, ID: NewID(), Date: noon, Target: "http://example.com/\r\nWARC-Type: response", ContentType: TypeFields,
-		Payload: Fields{{"line", "a\r\n\r\nWARC/1.0\r\nb\x00\xff"}}.Bytes()}
+	e := Entry{Type: Metadata, ID: NewID(), Date: noon, Target: "http://example.com/\r\nWARC-Type: response",
+		ContentType: TypeFields,
+		Payload:     Fields{{"line", "a\r\n\r\nWARC/1.0\r\nb\x00\xff"}}.Bytes()}
 	file, _ := write(t, false, e)
 	list := readAll(t, bytes.NewReader(file))
 	if len(list) != 1 || list[0].kind != Metadata || string(list[0].block) != "line: a    WARC/1.0  b \uFFFD\r\n" {
@@ -334,8 +352,10 @@ func TestInjection(t *testing.T) {
 
 func TestDates(t *testing.T) {
 	for text, want := range map[string]string{
-		"2026-11-21T12:00:00Z": "2026-11-21T12:00:00Z", "2026-11-21T12:00:00.5Z": "2026-11-21T12:00:00.5Z", "2026-11-21T13:00:00+01:00": "2026-11-21T12:00:00Z",
-		"2026-11-21": "2026-11-21T00:00:00Z", "2026-11": "2026-11-01T00:00:00Z", "2026": "2026-01-01T00:00:00Z",
+		"2026-11-21T12:00:00Z": "2026-11-21T12:00:00Z", "2026-11-21T12:00:00.5Z": "2026-11-21T12:00:00.5Z",
+		"2026-11-21T13:00:00+01:00": "2026-11-21T12:00:00Z",
+		"2026-11-21":                "2026-11-21T00:00:00Z", "2026-11": "2026-11-01T00:00:00Z",
+		"2026":              "2026-01-01T00:00:00Z",
 		"2026-11-21T12:00Z": "2026-11-21T12:00:00Z", "20261121120000": "2026-11-21T12:00:00Z", "yesterday": "", "": "",
 	} {
 		at, ok := ParseDate(text)

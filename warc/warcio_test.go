@@ -43,11 +43,15 @@ func TestWarcioReads(t *testing.T) {
 	program := findWarcio(t)
 	entries := exchange(30)
 	first := entries[5]
-	revisit := Entry{Type: Revisit, ID: NewID(), Date: noon, Target: "http://example.org:8080/again", ContentType: TypeResponse, Head: []byte("HTTP/1.1 206 Some\r\n\r\n"),
-		Digest: Digest(first.Payload), More: Fields{{Profile, IdenticalPayload}, {RefersTo, Ref(first.ID)}, {Truncated, "length"}}}
-	odd := Entry{Type: Response, ID: NewID(), Date: noon.Truncate(1e9), Target: "http://127.0.0.1:8080/", ContentType: TypeResponse, Head: []byte("HTTP/1.1 301 Moved\r\n\r\n")}
-	strange := Entry{Type: Response, ID: NewID(), Date: noon, Target: "http://example.org/%C3%A9?x", ContentType: TypeResponse,
-		Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/h\u00f6ml \"<&>\"\r\nContent-Type: two\r\n\r\n")}
+	revisit := Entry{Type: Revisit, ID: NewID(), Date: noon, Target: "http://example.org:8080/again",
+		ContentType: TypeResponse, Head: []byte("HTTP/1.1 206 Some\r\n\r\n"),
+		Digest: Digest(first.Payload), More: Fields{{Profile, IdenticalPayload}, {RefersTo, Ref(first.ID)},
+			{Truncated, "length"}}}
+	odd := Entry{Type: Response, ID: NewID(), Date: noon.Truncate(1e9), Target: "http://127.0.0.1:8080/",
+		ContentType: TypeResponse, Head: []byte("HTTP/1.1 301 Moved\r\n\r\n")}
+	strange := Entry{Type: Response, ID: NewID(), Date: noon, Target: "http://example.org/%C3%A9?x",
+		ContentType: TypeResponse,
+		Head:        []byte("HTTP/1.1 200 OK\r\nContent-Type: text/h\u00f6ml \"<&>\"\r\nContent-Type: two\r\n\r\n")}
 	entries = append(entries, revisit, odd, strange)
 	for _, name := range []string{"test.warc.gz", "test.warc"} {
 		file, places := write(t, strings.HasSuffix(name, ".gz"), entries...)
@@ -65,7 +69,8 @@ func TestWarcioReads(t *testing.T) {
 				Type   string `json:"warc-type"`
 				Target string `json:"warc-target-uri"`
 			}
-			if err := json.Unmarshal([]byte(line), &l); err != nil || l.Offset != places[i].Offset || l.Type != entries[i].Type || l.Target != entries[i].Target {
+			if err := json.Unmarshal([]byte(line), &l); err != nil || l.Offset != places[i].Offset ||
+				l.Type != entries[i].Type || l.Target != entries[i].Target {
 				t.Errorf("%s: record %d at %v: %s", name, i, places[i], line)
 			}
 		}
@@ -84,7 +89,8 @@ func TestWarcioReads(t *testing.T) {
 		slices.Sort(theirs)
 		for i := range max(len(ours), len(theirs)) {
 			if i >= len(ours) || i >= len(theirs) || ours[i] != theirs[i] {
-				t.Fatalf("%s: line %d\nours   %s\ntheirs %s", name, i, ours[min(i, len(ours)-1)], theirs[min(i, len(theirs)-1)])
+				t.Fatalf("%s: line %d\nours   %s\ntheirs %s", name, i, ours[min(i, len(ours)-1)],
+					theirs[min(i, len(theirs)-1)])
 			}
 		}
 		checkDigests(t, program, path, len(entries))
@@ -129,7 +135,8 @@ for await (const r of new WARCIO.WARCParser(createReadStream(process.argv[2]), {
 // We read files that warcio writes: compressed and plain, WARC 1.0 and 1.1.
 func TestWarcioWrites(t *testing.T) {
 	program := findWarcio(t)
-	for _, how := range [][]string{{"WARC/1.0", "gz", "sha-1"}, {"WARC/1.1", "gz", "sha-256"}, {"WARC/1.0", "plain", "sha-256"}, {"WARC/1.1", "plain", "sha-1"}} {
+	for _, how := range [][]string{{"WARC/1.0", "gz", "sha-1"}, {"WARC/1.1", "gz", "sha-256"},
+		{"WARC/1.0", "plain", "sha-256"}, {"WARC/1.1", "plain", "sha-1"}} {
 		file, err := warcio.Node(t.Context(), program, `
 const [warcVersion, form, algo] = process.argv.slice(2);
 const opts = { gzip: form === "gz", digest: { algo, prefix: algo.replace("-", "") + ":", base32: algo === "sha-1" } };

@@ -7,7 +7,8 @@ import (
 
 // Any other JSON parser reads the same from a body that texts accepts.
 func FuzzTexts(f *testing.F) {
-	for _, body := range []string{down, `{}`, `{"url":"a","url":"b"}`, `{"\u0075rl":"a"}`, `{"url":null}`, `{"url":1}`, `[{}]`, `{"url":"a"}}`, `{"url":"a",}`, `{"url" "a"}`, `{"key":"\ud800"}`} {
+	for _, body := range []string{down, `{}`, `{"url":"a","url":"b"}`, `{"\u0075rl":"a"}`, `{"url":null}`, `{"url":1}`,
+		`[{}]`, `{"url":"a"}}`, `{"url":"a",}`, `{"url" "a"}`, `{"key":"\ud800"}`} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

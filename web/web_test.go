@@ -56,7 +56,8 @@ func (b *backend) Answer(_ context.Context, c actions.Call) (actions.Answer, err
 			return actions.Answer{Request: &actions.Request{ID: 1, Action: c.Action, URL: c.URL}, Replayed: true}, nil
 		}
 		b.keys[c.Key] = c
-		return actions.Answer{Request: &actions.Request{ID: 1, Action: c.Action, URL: c.URL}, Head: &actions.Head{Seq: 8, Hash: "bb"}}, nil
+		return actions.Answer{Request: &actions.Request{ID: 1, Action: c.Action, URL: c.URL},
+			Head: &actions.Head{Seq: 8, Hash: "bb"}}, nil
 	case "list":
 		return actions.Answer{Requests: []actions.Request{{ID: 1}}, Next: 1}, nil
 	case "get", "withdraw":
@@ -192,42 +193,74 @@ func TestRequests(t *testing.T) {
 		reached string
 	}{
 		{"a submission", asked{"POST", "/v1/requests", down, nil}, 201, "", "submit take-down https://quay.example/x"},
-		{"with a charset", asked{"POST", "/v1/requests", down, []string{"Content-Type: application/json; charset=UTF-8"}}, 201, "", "submit take-down https://quay.example/x"},
-		{"its key in the body", asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k2"}`, []string{"-Idempotency-Key"}}, 201, "", "submit re-crawl https://quay.example/x"},
-		{"the same key twice", asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k1"}`, nil}, 201, "", "submit re-crawl https://quay.example/x"},
-		{"two keys", asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k2"}`, nil}, 400, "malformed", ""},
+		{"with a charset", asked{"POST", "/v1/requests", down,
+			[]string{"Content-Type: application/json; charset=UTF-8"}}, 201, "",
+			"submit take-down https://quay.example/x"},
+		{"its key in the body",
+			asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k2"}`,
+				[]string{"-Idempotency-Key"}}, 201, "", "submit re-crawl https://quay.example/x"},
+		{"the same key twice",
+			asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k1"}`, nil}, 201,
+			"", "submit re-crawl https://quay.example/x"},
+		{"two keys", asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k2"}`,
+			nil}, 400, "malformed", ""},
 		{"two headers", asked{"POST", "/v1/requests", down, []string{"+Idempotency-Key: k9"}}, 400, "malformed", ""},
 		{"no key", asked{"POST", "/v1/requests", down, []string{"-Idempotency-Key"}}, 400, "malformed", ""},
-		{"a long key", asked{"POST", "/v1/requests", down, []string{"Idempotency-Key: " + long[:201]}}, 400, "malformed", ""},
-		{"a key beyond ASCII", asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k\u0000"}`, []string{"-Idempotency-Key"}}, 400, "malformed", ""},
+		{"a long key", asked{"POST", "/v1/requests", down, []string{"Idempotency-Key: " + long[:201]}}, 400,
+			"malformed", ""},
+		{"a key beyond ASCII",
+			asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k\u0000"}`,
+				[]string{"-Idempotency-Key"}}, 400, "malformed", ""},
 		{"no action", asked{"POST", "/v1/requests", `{"url":"https://quay.example/x"}`, nil}, 400, "malformed", ""},
 		{"no url", asked{"POST", "/v1/requests", `{"action":"take-down"}`, nil}, 400, "malformed", ""},
 		{"no object", asked{"POST", "/v1/requests", `["take-down"]`, nil}, 400, "malformed", ""},
 		{"nothing", asked{"POST", "/v1/requests", ``, nil}, 400, "malformed", ""},
 		{"half of it", asked{"POST", "/v1/requests", down[:30], nil}, 400, "malformed", ""},
-		{"an unknown member", asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/x","all":"yes"}`, nil}, 400, "malformed", ""},
-		{"a member in capitals", asked{"POST", "/v1/requests", `{"Action":"take-down","url":"https://quay.example/x"}`, nil}, 400, "malformed", ""},
-		{"a member twice", asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/x","url":"https://quay.example/y"}`, nil}, 400, "malformed", ""},
-		{"a member twice, once escaped", asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/x","\u0075rl":"https://quay.example/y"}`, nil}, 400, "malformed", ""},
-		{"a list for a text", asked{"POST", "/v1/requests", `{"action":"take-down","url":["https://quay.example/x"]}`, nil}, 400, "malformed", ""},
+		{"an unknown member",
+			asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/x","all":"yes"}`, nil},
+			400, "malformed", ""},
+		{"a member in capitals", asked{"POST", "/v1/requests", `{"Action":"take-down","url":"https://quay.example/x"}`,
+			nil}, 400, "malformed", ""},
+		{"a member twice", asked{"POST", "/v1/requests",
+			`{"action":"take-down","url":"https://quay.example/x","url":"https://quay.example/y"}`, nil}, 400,
+			"malformed", ""},
+		{"a member twice, once escaped",
+			asked{"POST", "/v1/requests",
+				`{"action":"take-down","url":"https://quay.example/x","\u0075rl":"https://quay.example/y"}`, nil}, 400,
+			"malformed", ""},
+		{"a list for a text", asked{"POST", "/v1/requests", `{"action":"take-down","url":["https://quay.example/x"]}`,
+			nil}, 400, "malformed", ""},
 		{"two objects", asked{"POST", "/v1/requests", down + down, nil}, 400, "malformed", ""},
-		{"half of a character", asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/\ud800"}`, nil}, 400, "malformed", ""},
-		{"no UTF-8", asked{"POST", "/v1/requests", "{\"action\":\"take-down\",\"url\":\"https://quay.example/\xff\"}", nil}, 400, "malformed", ""},
-		{"a form", asked{"POST", "/v1/requests", "action=take-down", []string{"Content-Type: application/x-www-form-urlencoded"}}, 415, "media-type", ""},
-		{"plain text, as a page of another site can send", asked{"POST", "/v1/requests", down, []string{"Content-Type: text/plain"}}, 415, "media-type", ""},
+		{"half of a character",
+			asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/\ud800"}`, nil}, 400,
+			"malformed", ""},
+		{"no UTF-8", asked{"POST", "/v1/requests", "{\"action\":\"take-down\",\"url\":\"https://quay.example/\xff\"}",
+			nil}, 400, "malformed", ""},
+		{"a form", asked{"POST", "/v1/requests", "action=take-down",
+			[]string{"Content-Type: application/x-www-form-urlencoded"}}, 415, "media-type", ""},
+		{"plain text, as a page of another site can send",
+			asked{"POST", "/v1/requests", down, []string{"Content-Type: text/plain"}}, 415, "media-type", ""},
 		{"packed", asked{"POST", "/v1/requests", down, []string{"Content-Encoding: gzip"}}, 415, "media-type", ""},
-		{"too large", asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/` + long + `"}`, nil}, 413, "too-large", ""},
+		{"too large", asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/` + long + `"}`,
+			nil}, 413, "too-large", ""},
 		{"no credential", asked{"POST", "/v1/requests", down, []string{"-Authorization"}}, 401, "credential", ""},
-		{"another scheme", asked{"POST", "/v1/requests", down, []string{"Authorization: Basic " + good}}, 401, "credential", ""},
-		{"two credentials", asked{"POST", "/v1/requests", down, []string{"+Authorization: Bearer " + other}}, 401, "credential", ""},
-		{"a credential with a blank", asked{"POST", "/v1/requests", down, []string{"Authorization: Bearer a b"}}, 401, "credential", ""},
-		{"a long credential", asked{"POST", "/v1/requests", down, []string{"Authorization: Bearer " + long[:300]}}, 401, "credential", ""},
-		{"an unknown credential", asked{"POST", "/v1/requests", down, []string{"Authorization: Bearer acap_bad"}}, 401, "credential", "submit take-down https://quay.example/x"},
-		{"a credential in the query", asked{"POST", "/v1/requests?access_token=" + good, down, []string{"-Authorization"}}, 401, "credential", ""},
+		{"another scheme", asked{"POST", "/v1/requests", down, []string{"Authorization: Basic " + good}}, 401,
+			"credential", ""},
+		{"two credentials", asked{"POST", "/v1/requests", down, []string{"+Authorization: Bearer " + other}}, 401,
+			"credential", ""},
+		{"a credential with a blank", asked{"POST", "/v1/requests", down, []string{"Authorization: Bearer a b"}}, 401,
+			"credential", ""},
+		{"a long credential", asked{"POST", "/v1/requests", down, []string{"Authorization: Bearer " + long[:300]}}, 401,
+			"credential", ""},
+		{"an unknown credential", asked{"POST", "/v1/requests", down, []string{"Authorization: Bearer acap_bad"}}, 401,
+			"credential", "submit take-down https://quay.example/x"},
+		{"a credential in the query", asked{"POST", "/v1/requests?access_token=" + good, down,
+			[]string{"-Authorization"}}, 401, "credential", ""},
 
 		{"one", asked{"GET", "/v1/requests/1", "", nil}, 200, "", "get"},
 		{"its head", asked{"HEAD", "/v1/requests/1", "", nil}, 200, "", "get"},
-		{"another's", asked{"GET", "/v1/requests/1", "", []string{"Authorization: Bearer " + other}}, 404, "not-found", "get"},
+		{"another's", asked{"GET", "/v1/requests/1", "", []string{"Authorization: Bearer " + other}}, 404, "not-found",
+			"get"},
 		{"none", asked{"GET", "/v1/requests/2", "", nil}, 404, "not-found", "get"},
 		{"no number", asked{"GET", "/v1/requests/one", "", nil}, 404, "not-found", ""},
 		{"a number with a sign", asked{"GET", "/v1/requests/+1", "", nil}, 404, "not-found", ""},
@@ -235,25 +268,32 @@ func TestRequests(t *testing.T) {
 		{"a number too large", asked{"GET", "/v1/requests/18446744073709551616", "", nil}, 404, "not-found", ""},
 		{"an encoded slash", asked{"GET", "/v1/requests/1%2Freceipt", "", nil}, 404, "not-found", ""},
 		{"withdrawn", asked{"DELETE", "/v1/requests/1", "", nil}, 200, "", "withdraw"},
-		{"another's, withdrawn", asked{"DELETE", "/v1/requests/1", "", []string{"Authorization: Bearer " + other}}, 404, "not-found", "withdraw"},
+		{"another's, withdrawn", asked{"DELETE", "/v1/requests/1", "", []string{"Authorization: Bearer " + other}}, 404,
+			"not-found", "withdraw"},
 		{"a receipt", asked{"GET", "/v1/requests/1/receipt", "", nil}, 200, "", "receipt"},
 		{"the list", asked{"GET", "/v1/requests", "", nil}, 200, "", "list"},
-		{"narrowed", asked{"GET", "/v1/requests?action=take-down&state=done&after=3&limit=2&url=https%3A%2F%2Fquay.example%2Fx", "", nil}, 200, "", "list"},
-		{"narrowed by what is not known", asked{"GET", "/v1/requests?origin=https://reef.example", "", nil}, 400, "malformed", ""},
+		{"narrowed", asked{"GET",
+			"/v1/requests?action=take-down&state=done&after=3&limit=2&url=https%3A%2F%2Fquay.example%2Fx", "", nil},
+			200, "", "list"},
+		{"narrowed by what is not known", asked{"GET", "/v1/requests?origin=https://reef.example", "", nil}, 400,
+			"malformed", ""},
 		{"narrowed twice", asked{"GET", "/v1/requests?limit=1&limit=2", "", nil}, 400, "malformed", ""},
 		{"too many", asked{"GET", "/v1/requests?limit=1001", "", nil}, 400, "malformed", ""},
 		{"a broken query", asked{"GET", "/v1/requests?a=%zz", "", nil}, 400, "malformed", ""},
 
 		{"another method", asked{"PUT", "/v1/requests", down, nil}, 405, "method", ""},
-		{"a preflight", asked{"OPTIONS", "/v1/requests", "", []string{"Origin: https://reef.example", "Access-Control-Request-Method: POST"}}, 405, "method", ""},
+		{"a preflight", asked{"OPTIONS", "/v1/requests", "",
+			[]string{"Origin: https://reef.example", "Access-Control-Request-Method: POST"}}, 405, "method", ""},
 		{"nowhere", asked{"GET", "/", "", nil}, 404, "not-found", ""},
 		{"no metrics", asked{"GET", "/metrics", "", nil}, 404, "not-found", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := serve(t, Options{})
 			status, code, h, body := s.ask(t, c.asked)
-			if got := strings.Join(s.reached(), ", "); status != c.status || c.asked.method != "HEAD" && code != c.code || got != c.reached {
-				t.Errorf("%d %q, the ledger got %q; want %d %q, %q: %s", status, code, got, c.status, c.code, c.reached, body)
+			if got := strings.Join(s.reached(), ", "); status != c.status || c.asked.method != "HEAD" &&
+				code != c.code || got != c.reached {
+				t.Errorf("%d %q, the ledger got %q; want %d %q, %q: %s", status, code, got, c.status, c.code, c.reached,
+					body)
 			}
 			if strings.Contains(body, "acap_") {
 				t.Errorf("a credential is told: %s", body)
@@ -271,21 +311,26 @@ func TestRequests(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	s := serve(t, Options{})
 	status, _, h, body := s.ask(t, asked{"POST", "/v1/requests", down, nil})
-	if status != 201 || h.Get("Location") != "/v1/requests/1" || !strings.Contains(body, `"url":"https://quay.example/x"`) || !strings.Contains(body, `"ledger":{"seq":8`) {
+	if status != 201 || h.Get("Location") != "/v1/requests/1" ||
+		!strings.Contains(body, `"url":"https://quay.example/x"`) || !strings.Contains(body, `"ledger":{"seq":8`) {
 		t.Errorf("%d %v %s", status, h, body)
 	}
-	if status, _, h, _ = s.ask(t, asked{"POST", "/v1/requests", down, nil}); status != 200 || h.Get("Idempotency-Replayed") != "true" {
+	if status, _, h, _ = s.ask(t, asked{"POST", "/v1/requests", down, nil}); status != 200 ||
+		h.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("again: %d %v", status, h)
 	}
-	if status, code, _, _ := s.ask(t, asked{"POST", "/v1/requests", strings.Replace(down, "/x", "/y", 1), nil}); status != 409 || code != "key-reused" {
+	if status, code, _, _ := s.ask(t, asked{"POST", "/v1/requests", strings.Replace(down, "/x", "/y", 1),
+		nil}); status != 409 || code != "key-reused" {
 		t.Errorf("another with the same key: %d %s", status, code)
 	}
-	if _, _, _, body := s.ask(t, asked{"GET", "/v1/requests", "", nil}); !strings.HasPrefix(body, `{"requests":[{"id":1,`) || !strings.Contains(body, `"next":1`) {
+	if _, _, _, body := s.ask(t, asked{"GET", "/v1/requests", "", nil}); !strings.HasPrefix(body,
+		`{"requests":[{"id":1,`) || !strings.Contains(body, `"next":1`) {
 		t.Error(body)
 	}
 	s.reached()
 	s.ask(t, asked{"GET", "/v1/requests?action=take-down&state=done&after=3&limit=2", "", nil})
-	if f := s.calls[0].Filter; f.Action != "take-down" || f.State != actions.Done || f.After != 3 || f.Limit != 2 || f.Origins != nil {
+	if f := s.calls[0].Filter; f.Action != "take-down" || f.State != actions.Done || f.After != 3 || f.Limit != 2 ||
+		f.Origins != nil {
 		t.Errorf("%+v", f)
 	}
 	s.backend.answer = func(actions.Call) (actions.Answer, error) { return actions.Answer{}, nil }
@@ -306,8 +351,10 @@ func TestHost(t *testing.T) {
 	s := serve(t, Options{Hosts: []string{"requests.example", "::2"}})
 	_, port, _ := net.SplitHostPort(s.at)
 	for host, want := range map[string]int{
-		s.at: 200, "localhost:" + port: 200, "LOCALHOST:" + port: 200, "[::1]:" + port: 200, "requests.example": 200, "Requests.Example.:443": 200, "[::2]:9": 200,
-		"localhost": 421, "127.0.0.1:1": 421, "evil.example": 421, "evil.example:" + port: 421, "requests.example.evil.example": 421, "127.0.0.1.evil.example:" + port: 421,
+		s.at: 200, "localhost:" + port: 200, "LOCALHOST:" + port: 200, "[::1]:" + port: 200, "requests.example": 200,
+		"Requests.Example.:443": 200, "[::2]:9": 200,
+		"localhost": 421, "127.0.0.1:1": 421, "evil.example": 421, "evil.example:" + port: 421,
+		"requests.example.evil.example": 421, "127.0.0.1.evil.example:" + port: 421,
 	} {
 		if status, _, _, _ := s.ask(t, asked{"GET", "/v1/requests", "", []string{"Host: " + host}}); status != want {
 			t.Errorf("%s: %d, want %d", host, status, want)
@@ -327,7 +374,8 @@ func TestGuessing(t *testing.T) {
 	}
 	s := serve(t, Options{BehindProxy: true, Now: clock})
 	from := func(ip, token string) (int, http.Header) {
-		status, _, h, _ := s.ask(t, asked{"GET", "/v1/requests", "", []string{"X-Forwarded-For: 203.0.113.9, " + ip, "Authorization: Bearer " + token}})
+		status, _, h, _ := s.ask(t, asked{"GET", "/v1/requests", "", []string{"X-Forwarded-For: 203.0.113.9, " + ip,
+			"Authorization: Bearer " + token}})
 		return status, h
 	}
 	if status, _ := from("192.0.2.1", good); status != 200 {
@@ -376,7 +424,8 @@ func TestRate(t *testing.T) {
 	if slices.Contains(got[:tokenBurst], 429) || got[tokenBurst] != 429 || got[tokenBurst+1] != 429 {
 		t.Error(got)
 	}
-	if status, _, _, _ := s.ask(t, asked{"GET", "/v1/requests", "", []string{"Authorization: Bearer " + other}}); status != 200 {
+	if status, _, _, _ := s.ask(t,
+		asked{"GET", "/v1/requests", "", []string{"Authorization: Bearer " + other}}); status != 200 {
 		t.Errorf("another credential: %d", status)
 	}
 }
@@ -508,9 +557,12 @@ func TestEveryAnswerIsChecked(t *testing.T) {
 		told = append(told, fmt.Sprintf("%s %s %d %s", r.Method, r.RequestURI, status, code))
 	}})
 	for _, c := range []struct{ line, host, want string }{
-		{"GET //healthz", s.at, "404 not-found"}, {"GET /v1/../v1/requests", s.at, "404 not-found"}, {"OPTIONS *", s.at, "404 not-found"},
-		{"CONNECT " + s.at, s.at, "404 not-found"}, {"OPTIONS *", "evil.example", "421 host"}, {"GET //healthz", "evil.example", "421 host"},
-		{"CONNECT evil.example:443", "evil.example:443", "421 host"}, {"GET /metrics", s.at, "404 not-found"}, {"GET /healthz", s.at, "404 not-found"},
+		{"GET //healthz", s.at, "404 not-found"}, {"GET /v1/../v1/requests", s.at, "404 not-found"},
+		{"OPTIONS *", s.at, "404 not-found"},
+		{"CONNECT " + s.at, s.at, "404 not-found"}, {"OPTIONS *", "evil.example", "421 host"},
+		{"GET //healthz", "evil.example", "421 host"},
+		{"CONNECT evil.example:443", "evil.example:443", "421 host"}, {"GET /metrics", s.at, "404 not-found"},
+		{"GET /healthz", s.at, "404 not-found"},
 	} {
 		conn, err := net.Dial("tcp", s.at)
 		if err != nil {
@@ -580,7 +632,8 @@ func TestHealth(t *testing.T) {
 		now = now.Add(healthFor)
 	}
 	for range 3 {
-		if status, _, _, body := s.ask(t, asked{"GET", "/healthz", "", []string{"-Authorization"}}); status != 200 || strings.TrimSpace(body) != `{"status":"ok","ledger":{"seq":7,"hash":"aa"},"open":3,"due":0,"waiting":0,"failed":0}` {
+		if status, _, _, body := s.ask(t, asked{"GET", "/healthz", "", []string{"-Authorization"}}); status != 200 ||
+			strings.TrimSpace(body) != `{"status":"ok","ledger":{"seq":7,"hash":"aa"},"open":3,"due":0,"waiting":0,"failed":0}` {
 			t.Errorf("%d %s", status, body)
 		}
 	}
@@ -600,7 +653,8 @@ func TestHealth(t *testing.T) {
 		s.backend.mu.Lock()
 		s.backend.answer = bad
 		s.backend.mu.Unlock()
-		if status, _, _, body := s.ask(t, asked{"GET", "/healthz", "", nil}); status != 503 || !strings.Contains(body, `"status":"failing"`) {
+		if status, _, _, body := s.ask(t, asked{"GET", "/healthz", "", nil}); status != 503 ||
+			!strings.Contains(body, `"status":"failing"`) {
 			t.Errorf("%d %s", status, body)
 		}
 	}
@@ -610,15 +664,22 @@ func TestHealth(t *testing.T) {
 func TestRawConnections(t *testing.T) {
 	s := serve(t, Options{})
 	for name, text := range map[string]string{
-		"no HTTP":               "\x16\x03\x01\x02\x00\x01",
-		"a large head":          "GET / HTTP/1.1\r\nHost: " + s.at + "\r\nX: " + strings.Repeat("a", 64<<10) + "\r\n\r\n",
-		"two lengths":           "POST /v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
-		"length and chunks":     "POST /v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nAuthorization: Bearer " + good + "\r\nContent-Type: application/json\r\nIdempotency-Key: k\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-		"two hosts":             "GET /v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nHost: evil.example\r\n\r\n",
-		"no host":               "GET /v1/requests HTTP/1.1\r\nAuthorization: Bearer " + good + "\r\n\r\n",
-		"an absolute address":   "GET http://evil.example/v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nAuthorization: Bearer " + good + "\r\n\r\n",
-		"a tunnel":              "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n",
-		"a body without an end": "POST /v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nAuthorization: Bearer " + good + "\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\n" + strings.Repeat("a", 32<<10),
+		"no HTTP": "\x16\x03\x01\x02\x00\x01",
+		"a large head": "GET / HTTP/1.1\r\nHost: " + s.at + "\r\nX: " + strings.Repeat("a", 64<<10) +
+			"\r\n\r\n",
+		"two lengths": "POST /v1/requests HTTP/1.1\r\nHost: " + s.at +
+			"\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+		"length and chunks": "POST /v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nAuthorization: Bearer " + good +
+			"\r\nContent-Type: application/json\r\nIdempotency-Key: k\r\nContent-Length: 3\r\nTransfer-Encoding: " +
+			"chunked\r\n\r\nzz\r\n",
+		"two hosts": "GET /v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nHost: evil.example\r\n\r\n",
+		"no host":   "GET /v1/requests HTTP/1.1\r\nAuthorization: Bearer " + good + "\r\n\r\n",
+		"an absolute address": "GET http://evil.example/v1/requests HTTP/1.1\r\nHost: " + s.at +
+			"\r\nAuthorization: Bearer " + good + "\r\n\r\n",
+		"a tunnel": "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n",
+		"a body without an end": "POST /v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nAuthorization: Bearer " + good +
+			"\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\n" +
+			strings.Repeat("a", 32<<10),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -654,7 +715,8 @@ func TestDefect(t *testing.T) {
 	}})
 	s.answer = func(actions.Call) (actions.Answer, error) { panic("sixteen bits") }
 	for range 2 {
-		if status, code, _, _ := s.ask(t, asked{path: "/v1/requests"}); status != http.StatusServiceUnavailable || code != actions.Unavailable {
+		if status, code, _, _ := s.ask(t, asked{path: "/v1/requests"}); status != http.StatusServiceUnavailable ||
+			code != actions.Unavailable {
 			t.Errorf("answered %d %s", status, code)
 		}
 	}

@@ -96,7 +96,8 @@ func TestSecondInterruptOfACrawl(t *testing.T) {
 	site.Release()
 	for _, args := range [][]string{{"archive", "verify"}, {"crawl", "--delay", "0"}, {"show", site.URL + "/held.html"},
 		{"show", site.URL + "/"}} {
-		if out, err := exec.CommandContext(t.Context(), "acapcrawl", append(args, "--data", data)...).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "acapcrawl",
+			append(args, "--data", data)...).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v, %s", args, err, out)
 		}
 	}

@@ -156,7 +156,9 @@ func FuzzJudge(f *testing.F) {
 func FuzzNames(f *testing.F) {
 	for _, agent := range append(hostile, "Wget/1.21.3", "colly - https://github.com/gocolly/colly/v2",
 		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
-		"Mozilla/5.0 (Linux; Android 6.0.1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/1.2 Mobile Safari/537.36 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", "Go-http-client/1.1", "acapcrawl/0.1 (+https://bot.example/)", "") {
+		"Mozilla/5.0 (Linux; Android 6.0.1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/1.2 Mobile Safari/537.36 "+
+			"(compatible; Googlebot/2.1; +http://www.google.com/bot.html)", "Go-http-client/1.1",
+		"acapcrawl/0.1 (+https://bot.example/)", "") {
 		f.Add(agent)
 	}
 	f.Fuzz(func(t *testing.T, agent string) {
@@ -172,11 +174,13 @@ func TestNames(t *testing.T) {
 	for agent, want := range map[string]string{
 		"Wget/1.21.3": "Wget", "colly - https://github.com/gocolly/colly/v2": "colly",
 		"Go-http-client/1.1": "Go-http-client", "": "", "  ": "",
-		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)":                                                                          "Googlebot",
-		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/103.0.5060.134 Safari/537.36": "bingbot",
-		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36":                                             "",
-		"Mozilla/5.0 (Macintosh) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Safari/605.1.15 (Applebot/0.1; +http://www.apple.com/go/applebot)":   "Applebot",
-		"acapcrawl/0.1.0 (+https://bot.example/about)":                                                                                                      "acapcrawl",
+		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)": "Googlebot",
+		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; " +
+			"+http://www.bing.com/bingbot.htm) Chrome/103.0.5060.134 Safari/537.36": "bingbot",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36": "",
+		"Mozilla/5.0 (Macintosh) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Safari/605.1.15 " +
+			"(Applebot/0.1; +http://www.apple.com/go/applebot)": "Applebot",
+		"acapcrawl/0.1.0 (+https://bot.example/about)":   "acapcrawl",
 		"curl/7.88.1 libcurl/7.88.1":                     "curl libcurl",
 		"Mozilla/5.0 (X11; rv:1) Gecko/20100101 Foo/1.0": "Foo",
 	} {

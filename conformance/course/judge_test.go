@@ -82,7 +82,8 @@ func TestCrawlerOfTwoAgents(t *testing.T) {
 		walk(noon, "Mozilla/5.0 (compatible; samplebot/2.1; +http://sample.example/bot)", "192.0.2.1", samplebot,
 			"rules/robots.txt", "rules/plain/", "rules/plain/open.html"),
 		walk(noon.Add(time.Hour),
-			"Mozilla/5.0 (Linux; Android 6.0.1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Mobile Safari/537.36 (compatible; Samplebot/2.1)", "192.0.2.1", []string{"Samplebot"},
+			"Mozilla/5.0 (Linux; Android 6.0.1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Mobile "+
+				"Safari/537.36 (compatible; Samplebot/2.1)", "192.0.2.1", []string{"Samplebot"},
 			"rules/order/", "rules/order/open.html"))
 	got[0].wants(t, "robots-first", Kept)
 	got[1].wants(t, "robots-first", Untested)

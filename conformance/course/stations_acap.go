@@ -34,7 +34,8 @@ func acapCrawlStations() []*Station {
 	must.pages = map[string]content{
 		"/acap-must-use/": {body: anchor("/acap-must-use/closed.html") +
 			anchor("/acap-must-use/opened.html")},
-		"/acap-must-use/closed.html": {body: "<p>This page may be indexed by another text alone, which may not be crawled.</p>"},
+		"/acap-must-use/closed.html": {body: "<p>This page may be indexed by another text alone, which may not be " +
+			"crawled.</p>"},
 		"/acap-must-use/opened.html": {body: "<p>This page may be indexed by another text alone.</p>"},
 	}
 	// P1 2.6.1 asks the crawler to erase what it stores of the resource. It does not say whether

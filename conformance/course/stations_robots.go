@@ -49,7 +49,8 @@ func ruleStations() []*Station {
 			"/wildcard/2026/print.html"),
 		newRule("end", "RFC 9309 2.2.3", "$ stands for the end", "Disallow: /end/trap.php$", "/end/trap.php"),
 		newRule("percent", "RFC 9309 2.2.2",
-			"percent-encoding in lower case, and characters beyond ASCII, are compared with the rule as it encodes them", "Disallow: /percent/caf%C3%A9.html", "/percent/caf%c3%a9.html", "/percent/café.html"),
+			"percent-encoding in lower case, and characters beyond ASCII, are compared with the rule as it encodes "+
+				"them", "Disallow: /percent/caf%C3%A9.html", "/percent/caf%c3%a9.html", "/percent/café.html"),
 		newRule("unreserved", "RFC 9309 2.2.2", "a letter that a rule writes percent-encoded is that letter",
 			"Disallow: /unreserved/%74rap.html", "/unreserved/trap.html"),
 		newRule("slash", "RFC 9309 2.2.2", "an encoded slash matches the rule that has one",
