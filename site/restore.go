@@ -144,7 +144,9 @@ func moveRestored(temporary, dir string, exists bool) error {
 
 // backupFiles are the names that a backup may hold.
 var backupFiles = regexp.MustCompile(
-	`^(backup\.json|crawler\.json|SHA256SUMS|(archive|keys|policy|actions|frontier)\.db|index/(index_meta\.json|store/(root\.bolt|[0-9a-f]{1,32}\.zap)))$`)
+	`^(backup\.json|crawler\.json|SHA256SUMS|` +
+		`(archive|keys|policy|actions|frontier)\.db|` +
+		`index/(index_meta\.json|store/(root\.bolt|[0-9a-f]{1,32}\.zap)))$`)
 
 // needed are the files that every backup holds.
 var needed = []string{"archive.db", "keys.db", "policy.db", "actions.db", "index/index_meta.json",

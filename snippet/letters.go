@@ -197,11 +197,10 @@ func fold(r rune) (a, b rune) {
 	return foldUnusual(r)
 }
 
-// spelled holds the letters that no decomposition replaces.
-var spelled = map[rune][2]rune{
-	'ß': {'s', 's'}, 'æ': {'a', 'e'}, 'œ': {'o', 'e'}, 'þ': {'t', 'h'}, 'ø': {'o'}, 'ł': {'l'}, 'đ': {'d'},
-	'ð': {'d'}, 'ı': {'i'},
-	'ς': {'σ'}, 'ё': {'е'}, 'أ': {'ا'}, 'إ': {'ا'}, 'آ': {'ا'}, 'ى': {'ي'},
+// spelled holds the letters that no decomposition replaces, with one or two letters instead.
+var spelled = map[rune]string{
+	'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th", 'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'ı': "i",
+	'ς': "σ", 'ё': "е", 'أ': "ا", 'إ': "ا", 'آ': "ا", 'ى': "ي",
 }
 
 // foldUnusual folds without the table latin.
@@ -213,7 +212,12 @@ func foldUnusual(r rune) (a, b rune) {
 		r = unicode.ToLower(r)
 	}
 	if l, ok := spelled[r]; ok {
-		return l[0], l[1]
+		a, size := utf8.DecodeRuneInString(l)
+		if size == len(l) {
+			return a, 0
+		}
+		b, _ = utf8.DecodeRuneInString(l[size:])
+		return a, b
 	}
 	if r < 0x0400 || r >= 0x1E00 && r < 0x2000 {
 		var b [utf8.UTFMax]byte

@@ -500,3 +500,20 @@ func TestRoom(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestLettersAreFolded checks the letters that Unicode does not decompose: each matches its plain
+// spelling.
+func TestLettersAreFolded(t *testing.T) {
+	for letter, want := range map[string]string{
+		"ß": "ss", "æ": "ae", "Æ": "ae", "œ": "oe", "Þ": "th", "ø": "o", "Ł": "l", "đ": "d", "ð": "d", "ı": "i",
+		"ς": "σ", "Ё": "е", "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "é": "e", "Ä": "a", "ﾊ": "ﾊ", "Ａ": "a", "я": "я",
+	} {
+		var got []rune
+		for _, r := range letter {
+			got = appendFolded(got, r)
+		}
+		if string(got) != want {
+			t.Errorf("%s is folded to %s, want %s", letter, string(got), want)
+		}
+	}
+}

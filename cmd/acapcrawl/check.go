@@ -48,9 +48,9 @@ With --fix, check corrects a robots.txt in place if the meaning is beyond doubt,
 corrected standard input is written to standard output. Decisions stay the same, except for a line that was
 not read as it is written. The remaining findings are printed to standard error.
 
-Each finding has a code; --explain CODE prints its documentation. The settings check.ignore, check.notice, check.warning and check.error
-list codes to suppress, or to report with that severity. A comment line in a robots.txt does the same for that file, but it can only
-lower a severity:
+Each finding has a code; --explain CODE prints its documentation. The settings check.ignore, check.notice,
+check.warning and check.error list codes to suppress, or to report with that severity. A comment line in a
+robots.txt does the same for that file, but it can only lower a severity:
   # acapcrawl: ignore CODE, CODE -- reason     (or notice, or warning)
 The report says how many findings are suppressed.`,
 		Example: `  acapcrawl check robots.txt

@@ -61,7 +61,7 @@ is {"id": …, "error": "…"}.
 The exit status is 0 if every case passes, or with --min or --require if these are met. Otherwise it is 1,
 also if the engine prints lines that answer no case.`,
 		Example: `  acapcrawl conformance run --engine './myengine --decide' --jobs 4
-  acapcrawl conformance run --engine ./myengine --decisions-only --min 95 --require 'P1 2.4,F07' --format junit -o result.xml
+  acapcrawl conformance run --engine ./myengine --min 95 --require 'P1 2.4,F07' --format junit -o result.xml
   acapcrawl conformance run --only 'F07*' --list --json > f07.jsonl`,
 	}
 	flags := cmd.Flags()

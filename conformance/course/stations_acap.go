@@ -171,7 +171,8 @@ func acapFollowStations() []*Station {
 			`<p><a class="button the-acap:disallow-follow" href="%s">not to be followed</a></p>`),
 		class("acap-class-inner", "P2 2.2.5, N06", "a permission inside an element lifts no prohibition of the element",
 			`<div class="the-acap:disallow-follow">`,
-			`<div class="the-acap:disallow-follow"><p class="the-acap:allow-follow"><a href="%s">not to be followed</a></p></div>`),
+			`<div class="the-acap:disallow-follow"><p class="the-acap:allow-follow">`+
+				`<a href="%s">not to be followed</a></p></div>`),
 	}
 }
 

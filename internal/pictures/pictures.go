@@ -19,7 +19,8 @@ func XMP(attributes, elements string) string {
 
 // RDF returns the inner part of a packet with these descriptions.
 func RDF(descriptions string) string {
-	return `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:plus="http://ns.useplus.org/ldf/xmp/1.0/"` +
+	return `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"` +
+		` xmlns:plus="http://ns.useplus.org/ldf/xmp/1.0/"` +
 		` xmlns:photoshop="http://ns.adobe.com/photoshop/1.0/">` + descriptions + `</rdf:RDF>`
 }
 
