@@ -275,7 +275,7 @@ func (d Decision) Why() string {
 		ByExpiry:   "its time limit has passed:", ByLocation: "the page is not where its permission says:",
 		ByTarget: "the reader does not meet a condition of",
 		ByHeader: "restricted by", ByMeta: "restricted by", Unavailable: "its policy could not be read",
-		Unfulfillable: "what it requires cannot be had:",
+		Unfulfillable: "what it requires is not available:",
 	}[d.Reason]
 	if !known { // the reason of a vocabulary
 		what = map[bool]string{true: "permitted by", false: "prohibited by"}[d.Allowed]

@@ -86,7 +86,7 @@ func TestClockBackTakeDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := d.receipt(t, 1); got.Erased.Captures != 1 ||
-		!slices.Contains(got.Verified.How, "the files were written anew") {
+		!slices.Contains(got.Verified.How, "the files were rewritten") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -301,7 +301,7 @@ func (r *Request) takenDown(found Evidence) Receipt {
 		how = append(how, "its keys are destroyed")
 	}
 	if found.Erased != (Erasure{}) {
-		how = append(how, "the files were written anew")
+		how = append(how, "the files were rewritten")
 	}
 	out.Verified = &Verified{At: r.Gone, How: how, Left: append([]string{}, found.Left...)}
 	return out

@@ -149,7 +149,7 @@ const (
 	tooMany = 20 * few // more the writer does not wait for
 )
 
-var errBusy = errors.New("more is being written than can be copied meanwhile, try again")
+var errBusy = errors.New("more is being written than can be copied at the same time; try again")
 
 // pursue follows the writer until little is left to do.
 func (c *copier) pursue() error {

@@ -39,7 +39,7 @@ func (e Erasure) String() string {
 		"header":  "restricted", "meta": "restricted",
 		"fallback":      "a field that cannot be interpreted fully prohibits it",
 		"conflict":      "permissions and prohibitions of undetermined scope meet",
-		"unfulfillable": "what it requires cannot be had", "location": "the page is not where its permission says",
+		"unfulfillable": "what it requires is not available", "location": "the page is not where its permission says",
 		ReasonTakenDown: "taken down at the publisher's request",
 		ReasonReplaced:  "replaced by a newer copy, since the time limit is until-recrawled",
 		ReasonDamaged:   "it was damaged", ReasonNothingLeft: "nothing else was left of the page",

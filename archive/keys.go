@@ -47,7 +47,7 @@ func openKeys(path string, id []byte, fresh bool) (*keys, error) {
 	}
 	f, err := os.OpenFile(path, flag, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is missing: the archive beside it cannot be read without it (%w)", path, ErrCorrupt)
+		return nil, fmt.Errorf("%s is missing: the archive next to it cannot be read without it (%w)", path, ErrCorrupt)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the keys of the archive cannot be opened: %w", err)
@@ -71,7 +71,7 @@ func (k *keys) create(head []byte) error {
 		return err
 	}
 	if info.Size() > slot {
-		return fmt.Errorf("%s belongs to an archive that is no longer beside it: move it away to start anew (%w)",
+		return fmt.Errorf("%s belongs to an archive that is no longer next to it: move it away to start again (%w)",
 			k.path, ErrCorrupt)
 	}
 	if _, err := k.f.WriteAt(head, 0); err != nil {

@@ -66,7 +66,7 @@ func (v *verifier) recount(sum []byte, said bodyRecord, found uint64) fixer {
 		if rec.Refs += found - said.Refs; rec.Refs == 0 {
 			return "removed, since nothing refers to it", v.remove(t, sum, rec)
 		}
-		return "counted anew", t.tx.Bucket(bDigests).Put(sum, rec.pack(sum))
+		return "counted again", t.tx.Bucket(bDigests).Put(sum, rec.pack(sum))
 	}
 }
 
@@ -214,7 +214,7 @@ func (v *verifier) measure(id uint64, is int64) fixer {
 		if err != nil {
 			return "", err
 		}
-		return "measured anew", t.tx.Bucket(bCaptures).Put(idKey(id), value)
+		return "measured again", t.tx.Bucket(bCaptures).Put(idKey(id), value)
 	}
 }
 
@@ -309,7 +309,7 @@ func (v *verifier) engrave(k []byte) fixer {
 			return "removed", bucket.Delete(k)
 		}
 		s := Tombstone{URL: string(url), When: utc(t.a.now()), Why: "the record of an erasure was damaged"}
-		return "written anew without its reason", bucket.Put(k, mustPack(k, s))
+		return "rewritten without its reason", bucket.Put(k, mustPack(k, s))
 	}
 }
 

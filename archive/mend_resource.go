@@ -35,7 +35,7 @@ func (v *verifier) relearn(url string) fixer {
 		if err := t.erasePictures(url); err != nil { // what they were made of is lost, and on what terms
 			return "", err
 		}
-		return "made anew from what is held of it", v.putText(t, url, rec, versionsOf(t.tx, url, rec.Current))
+		return "made again from what is held of it", v.putText(t, url, rec, versionsOf(t.tx, url, rec.Current))
 	}
 }
 

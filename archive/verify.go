@@ -190,7 +190,7 @@ func (v *verifier) all(tx *bolt.Tx) error {
 		return nil
 	case v.a.stale.Load():
 		// every transaction writes one of the two
-		v.find("archive.db", stale, func(*txn) (string, error) { return "written anew", nil })
+		v.find("archive.db", stale, func(*txn) (string, error) { return "rewritten", nil })
 	}
 	c, err := readCounts(tx)
 	if err != nil {
@@ -305,7 +305,7 @@ func (v *verifier) total(said counts) {
 		c.Bytes += held.Bytes - said.Bytes
 		c.Raw += held.Raw - said.Raw
 		c.Stored += held.Stored - said.Stored
-		return "counted anew", nil
+		return "counted again", nil
 	})
 }
 

@@ -299,10 +299,11 @@ func (s *Surface) lacking(l lacking, pg *page.Page) {
 		s.tell(l.Field, r.Value, "part-not-crawlable", acap.Error, "let it be crawled, or require something else",
 			"%v, %s", l.Err, so)
 	case l.passing:
-		s.tell(l.Field, r.Value, "part-unavailable", acap.Warning, "", "%s cannot be had now: %v, %s", r.URL, l.Err, so)
+		s.tell(l.Field, r.Value, "part-unavailable", acap.Warning, "",
+			"%s is not available now: %v, %s", r.URL, l.Err, so)
 	case r.URL != "":
 		s.tell(l.Field, r.Value, "part-unavailable", acap.Error, "name an address where it is",
-			"%s cannot be had: %v, %s", r.URL, l.Err, so)
+			"%s is not available: %v, %s", r.URL, l.Err, so)
 	default:
 		s.tell(l.Field, r.Value, "part-unusable", acap.Error, "", "%s: %v, %s", r.Value, l.Err, so)
 	}

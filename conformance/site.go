@@ -225,7 +225,7 @@ var siteTruth = []Expectation{
 	{"/weekend", 302, yes, no, no, no, no, no, no, "ACAP-disallow-crawl: the-acap:resource-set:backstage",
 		"it leads to a page for members, where the crawl stops"},
 	{"/news/yesterday.html", 404, yes, no, no, no, no, no, no, "", "there is no such page"},
-	{"/news/weather.html", 503, yes, no, no, no, no, no, no, "", "the page cannot be had now"},
+	{"/news/weather.html", 503, yes, no, no, no, no, no, no, "", "the page is not available now"},
 
 	// The archive, by the terms of the file that robots.txt refers to.
 	{"/archive/", 200, yes, yes, yes, yes, yes, yes, yes, "", "the archive is kept for this century"},

@@ -98,7 +98,7 @@ func cannotOpen(name string, err error) error {
 	if errors.Is(err, berrors.ErrTimeout) {
 		return fmt.Errorf("%s is in use by another process; wait for it to end", name)
 	}
-	return fmt.Errorf("%s cannot be opened: %w; if it is damaged, move it away and crawl anew", name, err)
+	return fmt.Errorf("%s cannot be opened: %w; if it is damaged, move it away and crawl again", name, err)
 }
 
 var errNew = errors.New("the file is new")
@@ -134,7 +134,7 @@ func makeBuckets(db *bbolt.DB) error {
 // guard calls fn, which uses the database in the file name.
 func guard(name string, fn func() error) error {
 	return spool.Guard(fn, func(cause any) error {
-		return fmt.Errorf("%s is damaged (%v); move it away and crawl anew", name, cause)
+		return fmt.Errorf("%s is damaged (%v); move it away and crawl again", name, cause)
 	})
 }
 

@@ -221,7 +221,7 @@ func TestNotModifiedHistory(t *testing.T) {
 	again := unmodified(fields("ETag", `W/"2"`, "Cache-Control", "max-age=9", "Content-Length", "0"), a)
 	s.receive(again)
 	if left, err := s.archive.Intents(); err != nil || len(left) > 0 {
-		t.Errorf("the entry is made anew although it stands: %q, %v", left, err)
+		t.Errorf("the entry is made again although it stands: %q, %v", left, err)
 	}
 	after, err := s.archive.Captures(a)
 	if err != nil || len(after) != 2 {
@@ -256,7 +256,7 @@ func TestNotModifiedHistory(t *testing.T) {
 	}
 }
 
-// An entry that is made anew after a 304 is of the day when the copy was obtained, as one that is
+// An entry that is made again after a 304 is of the day when the copy was obtained, as one that is
 // made again from the copy.
 func TestNotModifiedDay(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-disallow-index: /"), Options{})

@@ -47,7 +47,7 @@ func TestRedirectsAreKept(t *testing.T) {
 	}{
 		"to a page": {func(s *store) { s.receive(page.New([]page.Hop{movedTo(b, "/a", "gone", at), ok(a)})) },
 			"[301 /b 4 200 /a 94]"},
-		"received meanwhile": {func(s *store) {
+		"received at the same time": {func(s *store) {
 			s.receive(page.New([]page.Hop{ok(a)}))
 			s.receive(page.New([]page.Hop{movedTo(b, "/a", "gone", at), sent(a, "304 Not Modified", "", "", at)}))
 		}, "[200 /a 94 301 /b 4]"},

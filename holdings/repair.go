@@ -10,7 +10,7 @@ import (
 )
 
 // Repair repairs what can be of what Verify finds, and gives what is left. The archive comes first
-// (archive.Repair); then the index is made to agree with it: an entry is made anew from the copy
+// (archive.Repair); then the index is made to agree with it: an entry is made again from the copy
 // held, as it may be indexed by the policy last read, and dropped where there is none. What is due
 // for sweep is left to Sweep. Others may read and write meanwhile. told hears of each repair that
 // is done.
@@ -89,7 +89,7 @@ func (h *Holdings) align(ctx context.Context, address string) (did string, err e
 	if err != nil {
 		return "", err
 	}
-	did = "indexed anew from its copy"
+	did = "indexed again from its copy"
 	switch {
 	case doc != nil && r.Kept.Digest() != before:
 		err = h.archive.Update(ctx, address, func(x *archive.Resource) { x.Kept = r.Kept })

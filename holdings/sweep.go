@@ -59,7 +59,7 @@ type SweepCounts struct {
 	Pages    int `json:"pages"`      // judged
 	Copies   int `json:"copies"`     // gone
 	Entries  int `json:"entries"`    // index entries gone
-	Renewed  int `json:"renewed"`    // index entries made anew
+	Renewed  int `json:"renewed"`    // index entries made again
 	Excerpts int `json:"excerpts"`   // pages of which what is kept to present them is gone, or some of it
 	Pictures int `json:"thumbnails"` // gone, of those that are held beside copies
 	Records  int `json:"records"`    // pages of which nothing was left but their record, which is gone too
@@ -223,7 +223,7 @@ func broken(err error) bool {
 }
 
 // errMoved: the page was received, or swept, after it was judged.
-var errMoved = errors.New("received meanwhile")
+var errMoved = errors.New("received at the same time")
 
 // moved reports whether a page of which was was known has been received, or swept, since.
 func moved(now, was archive.Resource) bool {
@@ -232,7 +232,7 @@ func moved(now, was archive.Resource) bool {
 		now.Kept.Digest() != was.Kept.Digest()
 }
 
-// carryOut does what is due. What may stay of the index is made anew first, and the archive is
+// carryOut does what is due. What may stay of the index is made again first, and the archive is
 // written before the index forgets: cut short anywhere, it leaves what another sweep, or the next
 // opening, brings to its end.
 func (h *Holdings) carryOut(ctx context.Context, d due) error {

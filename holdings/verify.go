@@ -13,7 +13,7 @@ import (
 // SweepRemedy is the Remedy of what is due for sweep.
 const SweepRemedy = "sweep"
 
-const endAndRepair = "end what uses the data directory, then repair it: the index is built anew"
+const endAndRepair = "end what uses the data directory, then repair it: the index is rebuilt"
 
 // Verify checks all that is held: what archive.Verify checks, every segment of the index, that
 // archive and index agree both ways, and that nothing is held that may no longer be, by the policy

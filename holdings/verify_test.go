@@ -56,7 +56,7 @@ func TestVerifyAgreement(t *testing.T) {
 	}{
 		{name: "nothing", spoil: func(*store) error { return nil }, pilot: "/a /b"},
 		{name: "an entry that is gone", spoil: func(s *store) error { return s.index.Delete(a) },
-			found: []string{"/a " + toBeFound}, done: []string{"/a " + toBeFound + ": indexed anew from its copy"},
+			found: []string{"/a " + toBeFound}, done: []string{"/a " + toBeFound + ": indexed again from its copy"},
 			pilot: "/a /b"},
 		{name: "an entry that is gone, of a page without a copy", robots: "ACAP-disallow-preserve: /a",
 			spoil: func(s *store) error { return s.index.Delete(a) }, found: []string{"/a " + toBeFound},
@@ -310,7 +310,7 @@ func TestPhrasesWithinBlocks(t *testing.T) {
 	}
 }
 
-// The index of an earlier version is made anew, as far as copies are held.
+// The index of an earlier version is made again, as far as copies are held.
 func TestIndexOfAnotherVersion(t *testing.T) {
 	dir := t.TempDir()
 	w := newWeb("ACAP-disallow-preserve: /b")

@@ -62,7 +62,7 @@ func Open(path string) (Store, error) {
 // guard calls f, which uses the database.
 func (d *disk) guard(f func() error) error {
 	return spool.Guard(f, func(cause any) error {
-		return fmt.Errorf("the policy store %s is damaged (delete it and it is read anew from the sites): %v", d.path,
+		return fmt.Errorf("the policy store %s is damaged (delete it and it is read again from the sites): %v", d.path,
 			cause)
 	})
 }
@@ -94,7 +94,7 @@ func (d *disk) Load(origin string) (r Record, ok bool, err error) {
 }
 
 func (d *disk) unreadable(origin string, err error) error {
-	return fmt.Errorf("the policy store %s holds an unreadable record of %s (delete the file and it is read anew): "+
+	return fmt.Errorf("the policy store %s holds an unreadable record of %s (delete the file and it is read again): "+
 		"%w", d.path, origin, err)
 }
 

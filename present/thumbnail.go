@@ -101,7 +101,7 @@ func (p *Presenter) picture(ctx context.Context, v *version, of terms.Picture, d
 		return thumbnail.Image{MIME: held.MIME, Width: held.Width, Height: held.Height, Body: held.Body}, nil
 	case of.Body == nil: // no thumbnail was made of what must be used, or of another version of it
 		return thumbnail.Image{}, v.refuse(d.Refuse(acap.Unfulfillable,
-			"no thumbnail of it is at hand until the page is crawled again"))
+			"no thumbnail of it is available until the page is crawled again"))
 	}
 	return thumbnail.Make(of.Body, thumbnail.Options{Turns: p.turns})
 }

@@ -303,7 +303,7 @@ func markUnfulfillable(list []acap.Rival, d acap.Decision) []acap.Rival {
 		case v.Field.URL == d.Because.URL && v.Field.Line == d.Because.Line:
 			v.Outcome = acap.Decides
 		default:
-			v.Outcome, v.Why, v.Rule, v.Over = acap.Loses, "it permits, but what the other requires cannot be had",
+			v.Outcome, v.Why, v.Rule, v.Over = acap.Loses, "it permits, but what the other requires is not available",
 				"X05", d.Because
 		}
 	}

@@ -51,7 +51,7 @@ var (
 var (
 	errNothing = errors.New("its length is limited to nothing")
 	errTwo     = errors.New("two different resources must be used")
-	errNotKept = errors.New("it is not at hand until the page is crawled again")
+	errNotKept = errors.New("it is not available until the page is crawled again")
 	errNoText  = errors.New("it holds no text that may be used")
 	errHidden  = errors.New("a part of it may not be shown")
 )
@@ -81,7 +81,7 @@ func (t *Terms) Lacks(u acap.Usage) (list []Lack) {
 	return list
 }
 
-// fulfil turns an allowed decision into a refusal where what it requires cannot be had.
+// fulfil turns an allowed decision into a refusal where what it requires is not available.
 func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 	for l := range t.lacking(d) {
 		d.Because = l.Field
@@ -199,7 +199,7 @@ func (t *Terms) obtain(rawurl string) Part {
 // fetch fetches another resource; failed says of an error that it says nothing of it.
 func (t *Terms) fetch(rawurl string) (pg *page.Page, failed bool, err error) {
 	if t.sources.Fetcher == nil || t.sources.Policies == nil {
-		return nil, false, errors.New("it is not at hand")
+		return nil, false, errors.New("it is not available")
 	}
 	if pg, err = t.sources.Fetcher.Fetch(t.ctx, rawurl); err != nil {
 		return nil, errors.Is(err, ErrNoAnswer), err
@@ -366,7 +366,7 @@ func (t *Terms) crawlable(rawurl string) error {
 		return fmt.Errorf("%q is not a link to a web page", rawurl)
 	}
 	if t.sources.Policies == nil {
-		return errors.New("the policy of its target is not at hand")
+		return errors.New("the policy of its target is not available")
 	}
 	d, err := t.crawl(u, acap.Own{})
 	if err != nil {

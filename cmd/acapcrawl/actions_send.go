@@ -34,7 +34,8 @@ func (c *Command) sendRequest(ctx context.Context, r submitRequest) error {
 	}
 	if ip, _ := netip.ParseAddr(base.Hostname()); base.Scheme != "https" && base.Hostname() != "localhost" &&
 		!ip.IsLoopback() {
-		return misuse("--to https://"+base.Host, "--to: over http whoever hears the token could ask in your name")
+		return misuse("--to https://"+base.Host,
+			"--to: over http, others could read the token and submit requests in your name")
 	}
 	token, err := c.token(r.Token)
 	if err != nil {

@@ -163,7 +163,7 @@ func (c *Command) printRestored(out site.Restored, asJSON bool) error {
 	if out.Due > 0 {
 		fmt.Fprintf(c.Stderr, "Notice: %s may no longer be held.\n", several(out.Due, "thing"))
 	}
-	fmt.Fprintln(c.Stderr, "Notice: what publishers have asked for since then is not known yet.\nTry: acapcrawl "+
+	fmt.Fprintln(c.Stderr, "Notice: requests of publishers since then are not known yet.\nTry: acapcrawl "+
 		"sweep --refresh")
 	return nil
 }

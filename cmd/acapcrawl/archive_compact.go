@@ -189,7 +189,7 @@ func (c *Command) printReceipt(r receipt) error {
 	_, err := fmt.Fprintf(c.Stdout, "Nothing of what was erased can be read or found: %s destroyed.\n",
 		several(keys, "key"))
 	if err == nil && r.Settled {
-		_, err = fmt.Fprintf(c.Stdout, "The files have been written anew since, at %s.\n",
+		_, err = fmt.Fprintf(c.Stdout, "The files have been rewritten since, at %s.\n",
 			r.Compacted.Format(time.RFC3339))
 	} else if err == nil {
 		_, err = fmt.Fprintln(c.Stdout, "What it was sealed as, and its words, stay in unused parts of the files "+

@@ -207,7 +207,7 @@ func verdictOf(audits []*conformance.Audit) error {
 		switch {
 		case !a.Complete:
 		case a.Status == string(policy.Unreachable), !a.Fetched() && !a.Refused():
-			return failure("", fmt.Errorf("%s: no page of it could be had", a.Site))
+			return failure("", fmt.Errorf("%s: none of its pages was available", a.Site))
 		case a.Refused():
 			refused = true
 		}

@@ -100,7 +100,7 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 		stopping: func() bool { return ctx.Err() != nil }}
 	defer w.listen()()
 	o := site.CrawlOptions{Refetch: r.Refetch, Progress: w.progress, Every: redraw, Judging: func() {
-		w.screen.Set("What is held is judged again; what an interrupt leaves of that, the next run does.")
+		w.screen.Set("Judging archived pages again; if you interrupt this, the next run continues it.")
 	}}
 	for _, u := range r.Seeds {
 		o.Seeds = append(o.Seeds, u.String())

@@ -63,7 +63,7 @@ func (d *differ) text() string {
 		fmt.Fprintf(&b, "no difference for %s at %s", several(len(d.ask.Crawlers), "crawler"),
 			addressCount(len(d.ask.Addresses)))
 		if d.partial {
-			b.WriteString(", as far as they were asked about")
+			b.WriteString(", of those compared")
 		}
 		b.WriteByte('\n')
 		return b.String()

@@ -198,7 +198,7 @@ func faultOf(err error) error {
 	case errors.As(err, &failed):
 		return failure(failed.Try, err)
 	case errors.As(err, &identity):
-		return failure("crawl into the directory again, which writes it anew", err)
+		return failure("crawl into the directory again, which rewrites it", err)
 	case errors.As(err, &empty):
 		return &fault{status: statusNothing, err: err}
 	case errors.As(err, &refused):
@@ -206,7 +206,7 @@ func faultOf(err error) error {
 	case errors.Is(err, site.ErrNothing):
 		return nothing("Nothing is held that could be exported.")
 	case errors.Is(err, site.ErrDamagedIndex):
-		return failure(repairVerb+", which makes the index anew from the copies", err)
+		return failure(repairVerb+", which rebuilds the index from the copies", err)
 	case errors.Is(err, site.ErrDamaged):
 		return failure(restoreVerb+"; nothing was changed", err)
 	}

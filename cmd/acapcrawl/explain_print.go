@@ -267,7 +267,7 @@ func reason(d acap.Decision) string {
 		acap.ByHeader:      "this header restricts it",
 		acap.ByMeta:        "this tag restricts it",
 		acap.Unavailable:   "its policy could not be read",
-		acap.Unfulfillable: "what this permission requires cannot be had",
+		acap.Unfulfillable: "this permission requires something that is not available",
 	}[d.Reason]
 	switch {
 	case d.Reason == acap.ByTarget:

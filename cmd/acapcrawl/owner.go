@@ -198,7 +198,7 @@ func (h *host) serve(s *site.Site) {
 }
 
 // errGuests means that a guest does not end, and may still use the data directory.
-var errGuests = errors.New("what another process has asked for does not end")
+var errGuests = errors.New("a verb of another process does not end")
 
 // close accepts no more guests, and returns when all have ended. After a grace period, guests
 // without a result begin again in their own process; later, the others are interrupted. If one does
@@ -217,7 +217,7 @@ func (h *host) close() error {
 	}{
 		{h.grace, h.end},
 		{lastWords, func() {
-			fmt.Fprintln(h.stderr, "Waiting for what other processes have asked for; it ends within two minutes.")
+			fmt.Fprintln(h.stderr, "Waiting for verbs of other processes; this takes at most two minutes.")
 		}},
 		{h.linger, h.cancel},
 	} {
@@ -284,7 +284,7 @@ func (h *host) runGuest(conn *net.UnixConn, s *site.Site) {
 	w.send(message{}) // accepted
 	status := req.run(ctx, s, w, &distant{ctx: ctx, wire: w, heard: heard})
 	if h.ctx.Err() != nil && status != statusDone {
-		fmt.Fprintln(w.stderr(), "Try: the same again; the process that had the data directory came to its end")
+		fmt.Fprintln(w.stderr(), "Try: the same command again; the process that had the data directory ended")
 	}
 	w.send(message{Status: &status})
 }

@@ -118,7 +118,7 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 		return nothing(fmt.Sprintf("There are no more than %s.", several(found.Count, "result")))
 	}
 	if found.More {
-		return nothing("Nothing of the many pages that match may be shown, as far as was looked.")
+		return nothing("Of the many pages that match, none that was looked at may be shown.")
 	}
 	return nothing("Nothing that is held and may be shown matches.")
 }

@@ -151,7 +151,8 @@ func (c *Command) listener(ctx context.Context, cfg *config.Config) (l net.Liste
 	}
 	if certificate == "" && !cfg.Serve.BehindProxy && !loopback(cfg.Listen) {
 		return nil, nil, misuse("serve.certificate and serve.key, or serve.behind_proxy: true where a proxy speaks TLS",
-			"serve does not listen at %s without TLS: who hears the token of a publisher could ask in its name",
+			"serve does not listen at %s without TLS: others could read the token of a publisher and submit "+
+				"requests in its name",
 			cfg.Listen)
 	}
 	if certificate != "" {

@@ -254,7 +254,7 @@ func notHeld(what, address string, which present.Which) error {
 // sayBeside prints what must be shown together with the result.
 func (c *Command) sayBeside(include []snippet.Include) {
 	for _, in := range include {
-		fmt.Fprintf(c.Stderr, "To be shown with it: %s\n", included(in))
+		fmt.Fprintf(c.Stderr, "Must be shown with it: %s\n", included(in))
 	}
 }
 
@@ -303,7 +303,7 @@ func (c *Command) showOriginal(ctx context.Context, p *present.Presenter, addres
 	lead, err := p.Original(ctx, address, who)
 	switch {
 	case errors.Is(err, present.ErrNotHeld):
-		return nothing(fmt.Sprintf("What %s says of itself is not known: it is not held.", address))
+		return nothing(fmt.Sprintf("The statements of %s about itself are not known: it is not held.", address))
 	case err != nil:
 		return err
 	case asJSON:

@@ -100,9 +100,9 @@ func sweptInWords(s holdings.Swept, dry bool) string {
 	became := "is gone"
 	switch {
 	case s.Anew && dry:
-		became = "would be made anew"
+		became = "would be made again"
 	case s.Anew:
-		became = "is made anew"
+		became = "is made again"
 	case dry:
 		became = "would go"
 	}
@@ -128,10 +128,10 @@ func printSwept(w io.Writer, n holdings.SweepCounts, dry bool) error {
 		row{n.Copies, "copies"},
 		row{n.Entries, "index entries"},
 		row{n.Excerpts, "excerpts, or what else is kept to present a page"},
-		row{n.Pictures, "thumbnails that are held beside a page"},
-		row{n.Records, "records of pages of which nothing else was left"}))
+		row{n.Pictures, "thumbnails that are held in addition to a page"},
+		row{n.Records, "records of pages without anything else"}))
 	b.WriteString(block("Otherwise",
-		row{n.Renewed, "index entries made anew"},
+		row{n.Renewed, "index entries made again"},
 		row{n.Unjudged, "pages left as they are, since the policy of their site could not be read"}))
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -190,7 +190,7 @@ func acapFileStations() []*Station {
 		file("reference-away", "refer", "P1 2.3.2, D05", "so is one of another origin",
 			"ACAP-disallow-crawl: /reference-away/closed/"),
 		{ID: "reference-lost", Origin: "lost", Category: catFiles, Protocol: ACAP, Level: Must, Rests: "P1 2.3.2, D07",
-			Says:    "nothing is requested while a file that robots.txt refers to cannot be had (503)",
+			Says:    "nothing is requested while a file that robots.txt refers to is not available (503)",
 			Because: "ACAP-permissions-reference: /policy/lost.txt", Whole: true},
 		{ID: "lifted", Origin: "both", Category: catFiles, Protocol: ACAP, Level: May, Rests: "P1 2.10.2, O04",
 			Says:     "an ACAP permission with the same pattern lifts a conventional rule",

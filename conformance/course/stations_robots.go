@@ -12,7 +12,7 @@ func robotsStations() []*Station {
 			Says: "nothing is requested while robots.txt answers with a server error (503)", Because: "HTTP status 503",
 			Whole: true},
 		{ID: "broken", Origin: "broken", Category: catRobots, Protocol: REP, Level: Must, Rests: "RFC 9309 2.3.1.4",
-			Says:    "nothing is requested while robots.txt cannot be had, because the connection breaks",
+			Says:    "nothing is requested while robots.txt is not available, because the connection breaks",
 			Because: "no answer", Whole: true},
 		{ID: "moved", Origin: "moved", Category: catRobots, Protocol: REP, Level: Must, Rests: "RFC 9309 2.3.1.2",
 			Says: "five redirects lead to robots.txt, over another origin too", Because: "Disallow: /moved/trap.html",
