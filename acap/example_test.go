@@ -33,8 +33,9 @@ func Example() {
 		}
 		fmt.Println("permitted by line", d.Because.Line, "until", d.Limits(facts).Until.Format(time.DateOnly))
 	}
-	// Output: permitted by line 4 until 2026-01-08 index of http://example.com/imprint.html is not
-	// permitted: prohibited by http://example.com/robots.txt:3: ACAP-disallow-index: /
+	// Output:
+	// permitted by line 4 until 2026-01-08
+	// index of http://example.com/imprint.html is not permitted: prohibited by http://example.com/robots.txt:3: ACAP-disallow-index: /
 }
 
 // What lost against the line that decided, and why.

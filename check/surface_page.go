@@ -39,8 +39,8 @@ func (s *Surface) Page(ctx context.Context, u *url.URL) (*page.Page, error) {
 	}
 	if err != nil {
 		s.blank(u.String())
-		s.tell(top, "", "unreachable-page", acap.Warning, "", "the page cannot be had: %v: what it says of itself "+
-			"was not checked", err)
+		s.tell(top, "", "unreachable-page", acap.Warning, "", "the page is not available: %v: its own statements "+
+			"were not checked", err)
 		return nil, err
 	}
 	return pg, s.Own(ctx, u, pg)

@@ -29,7 +29,7 @@ func TestPicture(t *testing.T) {
 		{name: "an image of the page", robots: use + "the-acap:extract:id:i",
 			body: `<img id=i src="//other.example/i.png">`, want: "image", of: "http://other.example/i.png", held: "-"},
 		{name: "an image of the page that may not be crawled (I02)", robots: use + "the-acap:extract:id:i",
-			body: `<img id=i src="/shut.png">`, want: "!shut", held: "!at hand"},
+			body: `<img id=i src="/shut.png">`, want: "!shut", held: "!not available until"},
 		{name: "a part without an image", robots: use + "the-acap:extract:id:by", body: article,
 			want: "!no such image"},
 		{name: "a part that is missing (I01)", robots: use + "the-acap:extract:id:nope", body: article,
@@ -37,7 +37,7 @@ func TestPicture(t *testing.T) {
 		{name: "an image that may not be shown", robots: use + "the-acap:extract:id:i",
 			body: `<p id=i class="the-acap:disallow-present-thumbnail"><img src="/cover.jpg"></p>`,
 			want: "!no such image"},
-		{name: "what is gone", robots: use + "/gone.jpg", body: article, want: "!404", held: "!at hand"},
+		{name: "what is gone", robots: use + "/gone.jpg", body: article, want: "!404", held: "!not available until"},
 		{name: "a credit that is missing",
 			robots: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:nope", body: article,
 			want: "!no such part"},
@@ -89,7 +89,7 @@ func TestPicture(t *testing.T) {
 			if !changed || slices.Contains(less.Sources(), c.of) {
 				t.Errorf("without it: %+v", less)
 			}
-			is("withdrawn", held(t, w, fresh, robots, true).Keeping(less), "!at hand")
+			is("withdrawn", held(t, w, fresh, robots, true).Keeping(less), "!not available until")
 			w.robots["http://other.example"] = "ACAP-crawler: *\nACAP-disallow-crawl: /"
 			is("no longer to be crawled", held(t, w, fresh, robots+"\nACAP-disallow-crawl: /cover", true).Keeping(kept),
 				"!crawl")

@@ -24,7 +24,7 @@ func TestDrawnThenAndNow(t *testing.T) {
 		{name: "of the page nothing may be missing", robots: "ACAP-allow-present: / prohibited-modification=structure",
 			want: "shows what may not"},
 		{name: "something else must be used", robots: "ACAP-allow-present-thumbnail: / must-use-resource=/cover.jpg",
-			want: "at hand"},
+			want: "not available until"},
 		{name: "the image may not be crawled", others: "ACAP-disallow-crawl: /i.png", want: "other.example/i.png"},
 		{name: "nor shown small", others: "ACAP-disallow-present-thumbnail: /i.png", want: "other.example/i.png"},
 		{name: "nor without a credit",

@@ -98,8 +98,8 @@ func TestLink(t *testing.T) {
 		{name: "of a text", then: use + "the-acap:text:Tide%20tables", want: " |Tide tables"},
 		{name: "of a part", then: use + "the-acap:extract:id:lead", want: " |Ships lie in the roads."},
 		{name: "of a part that is not there", then: use + "the-acap:extract:id:nope", want: "-no such part",
-			kept: "-at hand"},
-		{name: "of a part without text", then: use + "the-acap:extract:id:void", want: "-no text", kept: "-at hand"},
+			kept: "-not available until"},
+		{name: "of a part without text", then: use + "the-acap:extract:id:void", want: "-no text", kept: "-not available until"},
 		{name: "of a part with rules for other usages (N28)", then: use + "the-acap:extract:id:shy",
 			want: " |Anchor berths."},
 		{name: "of the page itself (I03)", then: use + "/a.html", want: " |"},
@@ -113,8 +113,8 @@ func TestLink(t *testing.T) {
 			"/cover.html\nACAP-request-take-down: /cover.html", want: "-taken down"},
 		{name: "of a text only now", now: use + "the-acap:text:Tide", want: " |Tide"},
 		{name: "of a part only now", now: use + "the-acap:extract:id:lead", want: " |Ships lie in the roads.",
-			kept: "-at hand"},
-		{name: "of another resource only now", now: use + "/cover.html", want: "-at hand"},
+			kept: "-not available until"},
+		{name: "of another resource only now", now: use + "/cover.html", want: "-not available until"},
 		{name: "what presents the page as a whole", then: "ACAP-allow-present: / must-use-resource=/cover.html",
 			want: site + "/cover.html |The cover"},
 	} {
@@ -146,7 +146,7 @@ func TestLink(t *testing.T) {
 				want = c.kept
 			}
 			if want == "-404" || want == "-shut" {
-				want = "-at hand"
+				want = "-not available until"
 			}
 			tm := held(t, w, fresh, "ACAP-disallow-crawl: /shut\n"+now, copied)
 			asked := len(w.fetched)
