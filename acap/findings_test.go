@@ -27,11 +27,11 @@ type section struct {
 	code       string
 	severities []Severity
 	examples   []*example
-	checked    bool // told by check alone, which executes its examples
+	checked    bool // reported only by check, which executes its examples
 }
 
 // checkedMark stands behind the severities of a section that is about a code of package check.
-const checkedMark = ", told by `check`"
+const checkedMark = ", reported by `check`"
 
 // example is a text, and what is told of it under the code of its section.
 type example struct {

@@ -47,7 +47,7 @@ func readPage(t testing.TB) (page []string, sections []*section) {
 	robots := ""
 	for i := 0; i < len(page); i++ {
 		if m := sectionText.FindStringSubmatch(page[i]); m != nil {
-			severities, checked := strings.CutSuffix(page[i+2], ", told by `check`")
+			severities, checked := strings.CutSuffix(page[i+2], ", reported by `check`")
 			if s = nil; checked {
 				s = &section{code: m[1], severities: severities}
 				sections = append(sections, s)

@@ -22,7 +22,7 @@ var updateSites = flag.Bool("update-sites", false, "write what the examples of d
 	"tells lead to into the page")
 
 // ofURL stands behind the severities of a section that is about what is told of a URL alone.
-const ofURL = ", told by `check` of a URL"
+const ofURL = ", reported by `check` of a URL"
 
 // tinySite is a site of an example: a robots.txt, a page and, a line each, how other addresses
 // answer: "/a 404", "/a 200 text/html", "/a 200 text/html X-Name: value", "/a /b" for a redirect.
