@@ -1,5 +1,5 @@
-// Package kept is what is stored of a page so that it can be presented later without a request: the
-// archive stores it, terms makes it and answers from it.
+// Package kept defines what is stored for a page so that it can be presented later without a
+// request. Package archive stores it; package terms creates it and answers from it.
 package kept
 
 import (
@@ -13,44 +13,49 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// Page is what is stored of a page beside its copy, or in its place if the page may not be
-// preserved: a title, excerpts no longer than a snippet, and the parts that must be shown with
-// them. It says of all of this what it was made of: it is shown only if it may be made of that by
-// the policy of the day on which it is shown (H11: today's policy judges what is held).
+// Page is what is stored for a page in addition to its copy, or instead of it if the page may not
+// be preserved: a title, excerpts no longer than a snippet, and the parts that must be shown with
+// them. It records which resources each item was made from. An item is shown only if today's policy
+// permits to make it from those resources (H11: today's policy decides about stored pages).
 type Page struct {
-	Title string `json:"title,omitempty"` // if no copy is held
-	// what cannot be cut from a copy, by the usage that it is for
+	Title string `json:"title,omitempty"` // set only if no copy is stored
+	// Texts holds, by usage, the excerpts that cannot be cut from a copy.
 	Texts map[acap.Usage]Text `json:"texts,omitempty"`
-	Index string              `json:"index,omitempty"` // terms.Content.From of the index entry
-	Aside []string            `json:"aside,omitempty"` // terms.Aside for the index entry
-	// the must-use-resource that the thumbnail was made of, if that is another resource
+	Index string              `json:"index,omitempty"` // source of the index entry, as terms.Content.From
+	// marks treated specially in the index entry, as listed by terms.Aside
+	Aside []string `json:"aside,omitempty"`
+	// Picture is the must-use-resource that the thumbnail was made from, if that is another
+	// resource.
 	Picture string `json:"picture,omitempty"`
-	// nil: the thumbnail was not drawn from the page itself
-	Drawing *Drawing                   `json:"drawing,omitempty"`
-	Same    string                     `json:"same,omitempty"`     // equal for index entries of the same title and text
-	Parts   map[string]snippet.Include `json:"included,omitempty"` // by the value of their must-include-resource
-	// those of Parts of which nothing is under a mark of the page
+	// Drawing is nil if the thumbnail was not drawn from the page itself.
+	Drawing *Drawing `json:"drawing,omitempty"`
+	// digest: equal for index entries with the same title and text
+	Same string `json:"same,omitempty"`
+	// parts that must be shown, by the value of their must-include-resource
+	Parts map[string]snippet.Include `json:"included,omitempty"`
+	// Clear lists the keys of Parts whose text lies outside all marks of the page.
 	Clear []string `json:"clear,omitempty"`
 
-	// Addresses of other resources that Texts, Parts, the thumbnail and the index entry were made
-	// of, by the value that names them: the address that is named, then the redirects from it.
+	// Of holds the addresses of other resources that Texts, Parts, the thumbnail and the index
+	// entry were made from. The key is the value in the policy that names the resource; the list is
+	// the named address, then the redirects from it.
 	Of map[string][]string `json:"of,omitempty"`
 }
 
-// Text is an excerpt of a page, or of what must be used in its place.
+// Text is an excerpt of a page, or of the resource that must be used in its place.
 type Text struct {
 	Text  string   `json:"text,omitempty"`
-	From  string   `json:"from,omitempty"`  // as terms.Content.From
-	Aside []string `json:"aside,omitempty"` // as terms.Aside
+	From  string   `json:"from,omitempty"`  // source, as terms.Content.From
+	Aside []string `json:"aside,omitempty"` // marks treated specially, as listed by terms.Aside
 }
 
-// Drawing says how a thumbnail was drawn from the page itself.
+// Drawing records how a thumbnail was drawn from the page itself.
 type Drawing struct {
-	Aside []string `json:"aside,omitempty"` // as terms.Aside
-	Part  bool     `json:"part,omitempty"`  // something of the page was left out
+	Aside []string `json:"aside,omitempty"` // marks treated specially, as listed by terms.Aside
+	Part  bool     `json:"part,omitempty"`  // whether something of the page was left out
 }
 
-// The keys of Page.Of for the thumbnail. No resource can be named so.
+// These keys of Page.Of belong to the thumbnail. A policy cannot name a resource like this.
 const (
 	Thumbnail   = "the-acap:thumbnail"
 	DrawnImages = "the-acap:drawn:images"
@@ -75,13 +80,13 @@ func (k Page) String() string {
 		return ""
 	}
 	data, err := json.Marshal(k)
-	if err != nil { // strings, and maps and lists of them, can always be encoded
+	if err != nil { // strings and maps and lists of strings can always be encoded
 		panic(err)
 	}
 	return string(data)
 }
 
-// Digest names the content of k: equal digests stand for equal content. It is "" if k is empty.
+// Digest returns a digest of k: equal digests mean equal content. It is "" if k is empty.
 func (k Page) Digest() string {
 	text := k.String()
 	if text == "" {
@@ -91,7 +96,7 @@ func (k Page) Digest() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// Clone returns a copy whose maps can be changed.
+// Clone returns a copy of k whose maps can be changed without changing k.
 func (k Page) Clone() Page {
 	k.Texts, k.Parts, k.Of = maps.Clone(k.Texts), maps.Clone(k.Parts), maps.Clone(k.Of)
 	return k
@@ -105,7 +110,7 @@ func (k *Page) SetText(u acap.Usage, text Text) {
 	k.Texts[u] = text
 }
 
-// SetPart stores the part that a must-include-resource of this value names.
+// SetPart stores the part that is required by a must-include-resource with this value.
 func (k *Page) SetPart(value string, part snippet.Include) {
 	if k.Parts == nil {
 		k.Parts = map[string]snippet.Include{}
@@ -113,7 +118,7 @@ func (k *Page) SetPart(value string, part snippet.Include) {
 	k.Parts[value] = part
 }
 
-// SetSource notes the addresses of the resource that value names.
+// SetSource stores the addresses of the resource that value names.
 func (k *Page) SetSource(value string, addresses []string) {
 	if k.Of == nil {
 		k.Of = map[string][]string{}
@@ -121,7 +126,7 @@ func (k *Page) SetSource(value string, addresses []string) {
 	k.Of[value] = addresses
 }
 
-// Sources returns the addresses of other resources that something of k was made of, sorted.
+// Sources returns the addresses of all other resources that k was made from, sorted.
 func (k Page) Sources() (list []string) {
 	for _, addresses := range k.Of {
 		list = append(list, addresses...)
@@ -130,8 +135,8 @@ func (k Page) Sources() (list []string) {
 	return slices.Compact(list)
 }
 
-// Requires lists the resources that k was made of because they must be used or included: of each
-// the address that names it, and the redirects from there.
+// Requires lists the resources that k was made from because they must be used or included. For each
+// it returns the address in the policy, then the redirects from it.
 func (k Page) Requires() (list [][]string) {
 	for value, addresses := range k.Of {
 		if value != DrawnImages && value != DrawnSheets && len(addresses) > 0 {
@@ -141,8 +146,8 @@ func (k Page) Requires() (list [][]string) {
 	return list
 }
 
-// Uses reports whether what is stored for u was made of the resource that value names. For present,
-// any form of it counts.
+// Uses reports whether the excerpt or entry stored for u was made from the resource that value
+// names. For the usage present, any form of presentation counts.
 func (k Page) Uses(value string, u acap.Usage) bool {
 	if u == acap.Index {
 		return k.Index == value
@@ -158,8 +163,8 @@ func (k Page) Uses(value string, u acap.Usage) bool {
 	return false
 }
 
-// Without returns k less what was made of the resource at address, whether that makes a difference,
-// and whether the index entry was made of the resource.
+// Without returns k without everything made from the resource at address. changed reports whether
+// this changes anything; entry reports whether the index entry was made from the resource.
 func (k Page) Without(address string) (less Page, changed, entry bool) {
 	less = k.Clone()
 	for value, addresses := range k.Of {
@@ -188,15 +193,15 @@ func (k Page) Shows(other Page) bool {
 	return k.Picture == other.Picture && (k.Drawing == nil) == (other.Drawing == nil)
 }
 
-// SetPicture notes that the thumbnail was made of the resource at the first of the addresses, which
-// value names.
+// SetPicture records that the thumbnail was made from the resource that value names. addresses are
+// its address and the redirects from it.
 func (k *Page) SetPicture(value string, addresses []string) {
 	k.Picture = value
 	k.SetSource(Thumbnail, addresses)
 }
 
-// Pictured returns the address of the other resource that the thumbnail was made of, if value names
-// that.
+// Pictured returns the address of the other resource that the thumbnail was made from. made is
+// false if value does not name that resource.
 func (k Page) Pictured(value string) (address string, made bool) {
 	if of := k.Of[Thumbnail]; k.Picture == value && len(of) > 0 {
 		return of[0], true
@@ -204,19 +209,20 @@ func (k Page) Pictured(value string) (address string, made bool) {
 	return "", false
 }
 
-// DrawnWith reports whether the thumbnail was drawn with the resource at address.
+// DrawnWith reports whether the resource at address is an image or style sheet of the drawn
+// thumbnail.
 func (k Page) DrawnWith(address string) bool {
 	return slices.Contains(k.Of[DrawnImages], address) || slices.Contains(k.Of[DrawnSheets], address)
 }
 
-// WithoutPicture returns k for a page without a thumbnail of another resource.
+// WithoutPicture returns k without the fields that describe the thumbnail.
 func (k Page) WithoutPicture() Page {
 	k.Picture, k.Drawing, k.Of = "", nil, maps.Clone(k.Of)
 	maps.DeleteFunc(k.Of, func(value string, _ []string) bool { return OfThumbnail(value) })
 	return k
 }
 
-// WithPicture returns k with what other says of the thumbnail.
+// WithPicture returns k with the fields of other that describe the thumbnail.
 func (k Page) WithPicture(other Page) Page {
 	k = k.WithoutPicture()
 	k.Picture, k.Drawing = other.Picture, other.Drawing

@@ -5,8 +5,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/kept"
 )
 
-// Failed reports whether a resource that the page requires could not be had for a failure, which
-// says nothing of it (H05).
+// Failed reports whether a required resource could not be fetched because of a temporary failure.
+// Such a failure does not mean that the resource is gone (H05).
 func (t *Terms) Failed() bool {
 	for _, got := range t.fetched {
 		if got.Failed {
@@ -16,16 +16,17 @@ func (t *Terms) Failed() bool {
 	return false
 }
 
-// failed reports whether that is so of the resource at address, or whether it was not asked for
-// because of another.
+// failed reports whether the resource at address could not be fetched because of a temporary
+// failure, or was not requested because another one failed.
 func (t *Terms) failed(address string) bool {
 	got, asked := t.fetched[address]
 	return got.Failed || !asked && t.Failed()
 }
 
-// Lasts reports whether the index entry that was made, as old says, of another resource may stay
-// although that cannot be had now: it could not for a failure, and nothing is known that prohibits
-// it (I10, X63).
+// Lasts reports whether an index entry made from another resource may stay although that resource
+// cannot be fetched now. It may if the fetch failed temporarily and no known policy prohibits the
+// entry (I10, X63: a failure to read ends nothing that is stored). old is what was stored with the
+// entry.
 func (t *Terms) Lasts(old Kept) bool {
 	of := old.Of[old.Index]
 	if old.Index == "" || len(of) == 0 || !t.failed(of[0]) {
@@ -36,8 +37,8 @@ func (t *Terms) Lasts(old Kept) bool {
 	return c.Keeping(old).Findable() || c.unread
 }
 
-// Carry takes into k what old, which was kept of the page before, has of resources that could not
-// be had now for a failure: it is the last that is known of them. It reports whether that is
+// Carry copies from old into k what was made from resources that cannot be fetched now because of a
+// temporary failure. old is what was stored for the page before. Carry reports whether it copied
 // anything.
 func (t *Terms) Carry(k *Kept, old Kept) (some bool) {
 	for value, of := range old.Of {
@@ -61,9 +62,10 @@ func (t *Terms) Carry(k *Kept, old Kept) (some bool) {
 	return some
 }
 
-// KeepsPicture reports whether the thumbnail held, of which old tells, stays although none is made
-// now: the resource that it was made of, and must be, could not be had for a failure (H05), or it
-// is a drawing that shows nothing but what may be shown, of the page as it is: same says so.
+// KeepsPicture reports whether the stored thumbnail, described by old, may stay although no new one
+// is made. This holds in two cases. Either the resource that the thumbnail must be made from cannot
+// be fetched because of a temporary failure (H05). Or the thumbnail is a drawing that shows only
+// what may be shown, and same reports that the page has not changed.
 func (t *Terms) KeepsPicture(old Kept, same bool) bool {
 	all := t.anyone().Keeping(old)
 	d := all.decide(acap.PresentThumbnail)
@@ -81,5 +83,5 @@ func (t *Terms) KeepsPicture(old Kept, same bool) bool {
 	}
 	c := *t
 	c.unread = false
-	return c.standing(of) == nil || c.unread // X63
+	return c.standing(of) == nil || c.unread // X63: an unreadable policy does not end what is stored
 }

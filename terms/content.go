@@ -8,20 +8,20 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// Content is what of a page a usage may be made from.
+// Content is the text of a page, or of its substitute, that a usage may be made from.
 type Content struct {
-	Title string // "" where it may not be used
-	Text  string // without the title
-	From  string // what it was made from: "" the page, Parts, or the value of the must-use-resource
-	Other bool   // it is of another resource: a copy of the page is not enough to make it again
+	Title string // "" if the title may not be used
+	Text  string // text without the title
+	From  string // source: "" for the page, Parts, or the value of the must-use-resource
+	Other bool   // made from another resource: a copy of the page is not enough to make it again
 
-	Language string       // of the other resource
-	Blocks   []page.Block // of Text; nil where they are not known
+	Language string       // language of the other resource; "" if made from the page
+	Blocks   []page.Block // blocks of Text; nil if they are not known
 
-	within bool // the title is of Text, or names the page only
+	within bool // the title is also part of Text, so it is not joined to it again
 }
 
-// Headings are the texts of the headings in Text, a line each.
+// Headings returns the texts of the headings in Text, one per line.
 func (c Content) Headings() string {
 	var list []string
 	for _, b := range c.Blocks {
@@ -32,21 +32,22 @@ func (c Content) Headings() string {
 	return strings.Join(list, "\n")
 }
 
-// Parts is the From of a Content made from elements of a page that may not be used as a whole
-// (N05). No value of a must-use-resource holds a blank.
+// Parts is the From of a Content made from elements of a page that may not be used as a whole (N05:
+// an element may have its own permission). A must-use-resource cannot have this value, because its
+// values contain no space.
 const Parts = "some parts"
 
-// Empty reports whether there is nothing to be found by.
+// Empty reports whether the content has neither title nor text.
 func (c Content) Empty() bool { return c.Title == "" && c.Text == "" }
 
-// String is title and text as one.
+// String returns title and text joined.
 func (c Content) String() string {
 	text, _ := c.whole()
 	return text
 }
 
-// whole returns title and text joined, and the blocks of the result. The blocks of Text move by the
-// length of what precedes it.
+// whole returns title and text joined, and the blocks of the result. The offsets of the blocks grow
+// by the length of the title before them.
 func (c Content) whole() (text string, blocks []page.Block) {
 	title := strings.TrimSpace(c.Title)
 	switch {
@@ -62,15 +63,15 @@ func (c Content) whole() (text string, blocks []page.Block) {
 	return title + " " + c.Text, blocks
 }
 
-// Text gives the text that may be indexed; ok is false when nothing may be. A part with a
-// permission of its own may be indexed on a page that may not (N05).
+// Text returns the text that may be indexed; ok is false if nothing may be indexed. An element with
+// its own permission may be indexed even if the page may not (N05).
 func (t *Terms) Text() (c Content, ok bool) {
 	c, _, ok = t.content(acap.Index)
 	return c, ok
 }
 
-// content gives what u may be made from, the page less its prohibited parts or the substitute it
-// must use, and the limits of both.
+// content returns what u may be made from: the page without its prohibited parts, or the substitute
+// that must be used. l are the length limits of both.
 func (t *Terms) content(u acap.Usage) (c Content, l acap.Limits, ok bool) {
 	if t.page == nil {
 		return c, l, false
@@ -90,7 +91,7 @@ func (t *Terms) content(u acap.Usage) (c Content, l acap.Limits, ok bool) {
 	cut := t.seen(d, &l)
 	c.Title = t.page.Title(cut)
 	text, blocks := t.page.Blocks(cut)
-	start := len(text) // behind the title
+	start := len(text) // start is where the text begins after the title.
 	if len(blocks) > 0 {
 		start = blocks[0].Start
 	}
@@ -98,7 +99,7 @@ func (t *Terms) content(u acap.Usage) (c Content, l acap.Limits, ok bool) {
 	return c, l, d.Allowed || c.Title != "" || c.Text != ""
 }
 
-// after gives blocks as they lie in what stands behind start.
+// after moves blocks back by start, so that they match the text from start on.
 func after(blocks []page.Block, start int) []page.Block {
 	for i := range blocks {
 		blocks[i].Start -= start
@@ -107,8 +108,9 @@ func after(blocks []page.Block, start int) []page.Block {
 	return blocks
 }
 
-// substitute gives the text of what must be used instead of the page (P1 2.5.3.2), and adds the
-// limits of the elements it is of to l. Prohibited elements stay out of an extract.
+// substitute returns the text of the resource that must be used instead of the page (P1 2.5.3.2:
+// must-use-resource). It adds the limits of the page elements it takes text from to l. Prohibited
+// elements are left out.
 func (t *Terms) substitute(r *acap.Required, d acap.Decision, l *acap.Limits) Content {
 	c := Content{From: r.Value}
 	switch {
@@ -128,8 +130,8 @@ func (t *Terms) substitute(r *acap.Required, d acap.Decision, l *acap.Limits) Co
 	return c
 }
 
-// seen returns what of the page d permits to use. What must stay out of snippets (data-nosnippet)
-// is no text of a link either.
+// seen returns which elements of the page d permits to use. Text under data-nosnippet is left out
+// of snippets and of link texts.
 func (t *Terms) seen(d acap.Decision, l *acap.Limits) page.Cut {
 	cut := t.cut(d, l)
 	cut.Snippet = isSnippet(d.Usage) || d.Usage == acap.PresentLink
@@ -138,17 +140,19 @@ func (t *Terms) seen(d acap.Decision, l *acap.Limits) page.Cut {
 
 func isSnippet(u acap.Usage) bool { return u == acap.PresentSnippet || u == acap.PresentOldSnippet }
 
-// Links gives the absolute URLs that may be followed from the page; ok is false when none may be.
+// Links returns the absolute URLs that may be followed from the page; ok is false if no link may be
+// followed.
 func (t *Terms) Links() (links []string, ok bool) { return t.followed((*page.Page).Links) }
 
-// Requisites gives the absolute URLs of what the page is shown with, as far as they may be followed
-// from it.
+// Requisites returns the absolute URLs of images, style sheets and other resources that the page is
+// shown with, if they may be followed.
 func (t *Terms) Requisites() []string {
 	links, _ := t.followed((*page.Page).Requisites)
 	return links
 }
 
-// followed gives those addresses of the page that may be followed, at page and element level.
+// followed returns the addresses listed by of that may be followed, at page and element level. ok
+// is false if nothing may be followed.
 func (t *Terms) followed(of func(*page.Page, page.Cut) []string) (links []string, ok bool) {
 	if t.page == nil {
 		return nil, false
@@ -166,8 +170,8 @@ func (t *Terms) followed(of func(*page.Page, page.Cut) []string) (links []string
 	return links, d.Allowed || len(links) > 0
 }
 
-// asking are the addresses a request for which asks for permission; they stay off the link queue
-// (L02).
+// asking returns the addresses of permission links. A request for such an address counts as asking
+// the publisher for permission, so the crawler must not queue it (L02).
 func (t *Terms) asking() map[string]bool {
 	var out map[string]bool
 	for _, r := range t.policy.Decide(acap.Other, t.resource).UsageRefs() {
@@ -189,7 +193,8 @@ func (t *Terms) asking() map[string]bool {
 	return out
 }
 
-// CopyText gives the text of the copy that may be preserved; ok is false when none may (N28).
+// CopyText returns the text of the copy that may be preserved; ok is false if no copy may be
+// preserved (N28: a prohibited part must be cut out).
 func (t *Terms) CopyText() (text string, ok bool) {
 	if _, _, ok = t.Copy(acap.Preserve); !ok {
 		return "", false
@@ -197,8 +202,8 @@ func (t *Terms) CopyText() (text string, ok bool) {
 	return t.page.Text(t.cut(t.Decide(acap.Preserve), &acap.Limits{})), true
 }
 
-// Copy gives the bytes that u may keep or show; cut says that they are not the original body. ok is
-// false when none may be, also where a part that may not be kept cannot be cut out (N28).
+// Copy returns the bytes that u may store or show; cut reports that they are not the original body.
+// ok is false if u is prohibited, or if a prohibited part cannot be cut out of the page (N28).
 func (t *Terms) Copy(u acap.Usage) (body []byte, cut, ok bool) {
 	if t.page == nil {
 		return nil, false, false
@@ -214,9 +219,10 @@ func (t *Terms) Copy(u acap.Usage) (body []byte, cut, ok bool) {
 	return body, cut, !cut || body != nil
 }
 
-// Snippet builds what u (present-snippet or present-oldsnippet) may show, with what is wanted
-// preferred; ok is false when nothing may be shown (J04, J12). Where no copy is held it is made
-// from the excerpt kept.
+// Snippet builds the snippet that u (present-snippet or present-oldsnippet) may show, preferring
+// the passages that match w. ok is false if nothing may be shown: u is prohibited, an extract is
+// longer than the limit (J04), or a required part is missing (J12). If no copy is stored, the
+// snippet is made from the stored excerpt.
 func (t *Terms) Snippet(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok bool) {
 	if t.page == nil {
 		return t.excerpt(u, w)
@@ -234,7 +240,7 @@ func (t *Terms) Snippet(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 		text = c.Title
 	}
 	s, ok = snippet.Build(text, rules)
-	// the title may say what the text does not
+	// If the text has no match of the query, try again with the title joined to it.
 	if ok && w.Query != "" && len(s.Marks) == 0 && !c.within && c.Title != "" && c.Text != "" {
 		text, rules.Blocks = c.whole()
 		rules.Title = ""
@@ -249,7 +255,7 @@ func (t *Terms) Snippet(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 	return s, true
 }
 
-// included gives the parts that must be shown with a permitted presentation.
+// included returns the parts that must be shown with the presentation d, if d permits it.
 func (t *Terms) included(d acap.Decision) []snippet.Include {
 	var out []snippet.Include
 	if !d.Allowed {
@@ -263,7 +269,7 @@ func (t *Terms) included(d acap.Decision) []snippet.Include {
 	return out
 }
 
-// Included gives the parts that must be shown with u, for presentations other than snippets.
+// Included returns the parts that must be shown with u, for presentations other than snippets.
 func (t *Terms) Included(u acap.Usage) []snippet.Include {
 	if t.page == nil && t.kept == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// excerpt is a snippet cut from what was kept.
+// excerpt builds a snippet from the stored excerpt.
 func (t *Terms) excerpt(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok bool) {
 	if t.kept == nil || u != acap.PresentSnippet || !t.Some(u) {
 		return s, false
@@ -29,7 +29,7 @@ func (t *Terms) excerpt(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 	return s, ok
 }
 
-// limitsOf are the limits of a text kept for d.
+// limitsOf returns the length limits of a text stored for d.
 func (t *Terms) limitsOf(text kept.Text, d acap.Decision) acap.Limits {
 	if ofPage(text.From) {
 		return t.limits(d)
@@ -37,8 +37,9 @@ func (t *Terms) limitsOf(text kept.Text, d acap.Decision) acap.Limits {
 	return d.Limits(t.facts)
 }
 
-// limits are those of d, and where the page is not at hand those of all its elements that may be
-// used: which of them what was kept has a part in is not known.
+// limits returns the length limits of d. If the page is not available, it adds the limits of every
+// marked element that may be used, because the elements that the stored text came from are not
+// known.
 func (t *Terms) limits(d acap.Decision) acap.Limits {
 	l := d.Limits(t.facts)
 	if t.page == nil && t.policy.Marked() {
@@ -50,9 +51,9 @@ func (t *Terms) limits(d acap.Decision) acap.Limits {
 	return l
 }
 
-// Fit gives k, which is kept of the page, less what may be shown to nobody any more as it was made,
-// and shortened to the lengths of now. For each thing that went or became shorter because holds a
-// decision. What prohibits only because it could not be read ends nothing (X63).
+// Fit returns k, which is stored for the page, without what may no longer be shown to anyone, and
+// with texts shortened to today's length limits. because holds one decision for each item that was
+// removed or shortened. A policy that could not be read removes nothing (X63).
 func (t *Terms) Fit(k Kept) (less Kept, because []acap.Decision) {
 	t = t.anyone().Keeping(k)
 	less = k
@@ -79,7 +80,8 @@ func (t *Terms) Fit(k Kept) (less Kept, because []acap.Decision) {
 	return less, because
 }
 
-// fits leaves of a text what may stay for u; where that is less it gives the decision by which.
+// fits removes or shortens text if u no longer permits all of it. In that case fits is false and d
+// is the decision responsible.
 func (t *Terms) fits(u acap.Usage, text *kept.Text) (d acap.Decision, fits bool) {
 	d = t.decide(u)
 	if t.unread = d.Reason == acap.Unavailable; !t.unread && !t.covers(u, *text) && !t.unread {
@@ -102,7 +104,7 @@ func longer(text string, l acap.Limits) bool {
 		snippet.Words(text) > *l.MaxWords
 }
 
-// lost says why what was made for d may not be used any more.
+// lost returns a refusal that says why an item made for d may no longer be used.
 func (t *Terms) lost(d acap.Decision) acap.Decision {
 	if !d.Allowed {
 		return d
@@ -121,7 +123,7 @@ func (t *Terms) lost(d acap.Decision) acap.Decision {
 	return d.Refuse(acap.Unfulfillable, "it was made of what the page is not to be shown by any more")
 }
 
-// fitsTitle is fits for the title kept.
+// fitsTitle does the same as fits for the stored title.
 func (t *Terms) fitsTitle(title *string) (d acap.Decision, fits bool) {
 	d = t.decide(acap.PresentSnippet)
 	whole, brief := t.decide(acap.Present), d
@@ -142,7 +144,7 @@ func (t *Terms) fitsTitle(title *string) (d acap.Decision, fits bool) {
 	return d.Refuse(acap.ByProhibition, errLonger.Error()), false
 }
 
-// ended reports whether nothing of the page may be shown to anybody, in whatever form.
+// ended reports whether no presentation of the page is permitted to anyone.
 func (t *Terms) ended() bool {
 	for _, u := range acap.Usages() {
 		if d := t.decide(u); u.Presents() && (d.Allowed || d.Reason == acap.Unavailable || t.Some(u)) {

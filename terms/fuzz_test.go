@@ -11,15 +11,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// scribe writes a page out of bytes: each is one choice, and what is missing is 0. Words are
-// numbered, so that each stands once.
+// scribe writes a page from input bytes: each byte is one choice, and a missing byte counts as 0.
+// Words are numbered, so that each occurs once.
 type scribe struct {
 	bytes []byte
 	body  strings.Builder
 	words []written
 }
 
-// written is a word of the page, and the usages that an element around it prohibits.
+// written is a word of the page, with the usages that the elements around it prohibit.
 type written struct {
 	word       string
 	prohibited map[acap.Usage]bool
@@ -34,7 +34,7 @@ func (s *scribe) next(n int) int {
 	return int(b) % n
 }
 
-// marks are the classes of elements, with the usages among those looked at that they prohibit.
+// marks lists classes of elements and which of the tested usages they prohibit.
 var marks = []struct {
 	class string
 	no    []acap.Usage
@@ -53,7 +53,8 @@ var snippetRules = []string{"", "ACAP-allow-present-snippet: / max-length=20-cha
 	"ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:class:y\n",
 	"ACAP-allow-index: / must-use-resource=the-acap:extract:taglist:b,h1\n"}
 
-// element writes an element with what it holds; outside lists the usages prohibited around it.
+// element writes an element and its content; outside lists the usages that the outer elements
+// prohibit.
 func (s *scribe) element(depth int, outside map[acap.Usage]bool) {
 	mark := marks[s.next(len(marks))]
 	inside := map[acap.Usage]bool{}
@@ -64,7 +65,7 @@ func (s *scribe) element(depth int, outside map[acap.Usage]bool) {
 		inside[u] = true
 	}
 	tag := []string{"div", "b", "span", "section", "h1"}[s.next(5)]
-	if depth > 0 && tag == "h1" { // the parser nests no headings
+	if depth > 0 && tag == "h1" { // the parser does not nest headings
 		tag = "i"
 	}
 	fmt.Fprintf(&s.body, "<%s class='%s' id=%s>", tag, mark.class, []string{"x", "y", "z"}[s.next(3)])
@@ -83,8 +84,8 @@ func (s *scribe) element(depth int, outside map[acap.Usage]bool) {
 	fmt.Fprintf(&s.body, "</%s>", tag)
 }
 
-// FuzzSnippet: whatever the page and the query, text, copy and snippet hold nothing that an element
-// prohibits, no limit is exceeded, and nothing panics.
+// FuzzSnippet checks, for any page and query, that text, copy and snippet contain nothing that an
+// element prohibits, that no length limit is exceeded, and that nothing panics.
 func FuzzSnippet(f *testing.F) {
 	f.Add([]byte("3"), "zzz", uint8(0))
 	f.Add([]byte{2, 4, 3, 0, 0, 2, 1, 1, 0, 4, 0, 2, 3, 9, 7, 5, 4, 2}, "w1w", uint8(7))
@@ -92,7 +93,7 @@ func FuzzSnippet(f *testing.F) {
 	f.Fuzz(tryPage)
 }
 
-// TestSnippets tries pages by chance, as FuzzSnippet does.
+// TestSnippets tests random pages in the same way as FuzzSnippet.
 func TestSnippets(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 500 {
@@ -152,7 +153,7 @@ func (s *scribe) check(t *testing.T, tm *Terms, query string) {
 	}
 }
 
-// holds fails where text holds a word that u may not use.
+// holds fails the test if text contains a word that may not be used for u.
 func (s *scribe) holds(t *testing.T, text string, u acap.Usage) {
 	t.Helper()
 	for _, w := range s.words {

@@ -2,32 +2,33 @@ package terms
 
 import "github.com/acapcrawl/acapcrawl/acap"
 
-// HoldingOptions say what Holding is to answer.
+// HoldingOptions selects what Holding computes.
 type HoldingOptions struct {
-	NoArchive bool  // noarchive and nocache prohibit preserve too (N24)
-	NoIndex   bool  // leave out what the index may hold
-	Entry     *Kept // what is stored with the index entry held of the page; nil: there is no entry
+	NoArchive bool  // noarchive and nocache also prohibit preserve (N24, a configuration option)
+	NoIndex   bool  // do not compute what the index may store
+	Entry     *Kept // stored with the current index entry of the page; nil if there is no entry
 }
 
-// Holding is what the terms of a page permit to hold of it.
+// Holding says what may be stored of a page.
 type Holding struct {
 	Crawl  acap.Decision
 	Follow acap.Decision
-	Links  []string // that may be followed, absolute
-	Open   bool     // some link may be followed, or would be if there were one
+	Links  []string // absolute URLs of the links that may be followed
+	Open   bool     // following links is permitted, whether or not the page has any
 
-	Preserve acap.Decision // of the page; a part that must be cut out and cannot be refuses it (N28)
-	Uncut    bool          // that is why Preserve refuses
-	Body     []byte        // the copy that may be kept; nil if Preserve refuses
+	Preserve acap.Decision // may the page be preserved; refused if a prohibited part cannot be cut out (N28)
+	Uncut    bool          // Preserve refuses because a prohibited part cannot be cut out
+	Body     []byte        // the copy that may be stored; nil if Preserve refuses
 	Cut      bool          // Body is not the original body
 
-	Index   acap.Decision // why Content may not be indexed; zero if it may, or the entry held may stay
-	Content Content       // the text for the index
+	Index   acap.Decision // why Content may not be indexed; zero if it may, or if the existing entry may stay
+	Content Content       // title and text for the index
 	Textual bool          // Content may be indexed
-	Lasts   bool          // the entry held may stay, although the resource it was made of cannot be had now (I10, X63)
+	Lasts   bool          // the existing index entry may stay, although its source cannot be fetched now (I10, X63)
 }
 
-// Holding answers what may be held of the page. It may request resources that the page requires.
+// Holding returns what may be stored of the page. It may request resources that the policy of the
+// page requires.
 func (t *Terms) Holding(o HoldingOptions) (h Holding) {
 	h.Links, h.Open = t.Links()
 	if !h.Open {
@@ -41,13 +42,13 @@ func (t *Terms) Holding(o HoldingOptions) (h Holding) {
 	return h
 }
 
-// HoldingCopy answers what copy of the page may be held, and nothing else.
+// HoldingCopy returns which copy of the page may be stored; other fields of h stay zero.
 func (t *Terms) HoldingCopy(noArchive bool) (h Holding) {
 	t.answerCopy(&h, noArchive)
 	return h
 }
 
-// HoldingEntry answers what the index may hold of the page, and nothing else.
+// HoldingEntry returns what the index may store for the page; other fields of h stay zero.
 func (t *Terms) HoldingEntry() (h Holding) {
 	t.answerEntry(&h, nil)
 	return h
@@ -77,7 +78,7 @@ func (t *Terms) answerEntry(h *Holding, entry *Kept) {
 	}
 }
 
-// Preserving decides whether a copy may be kept at all. With noArchive, noarchive and nocache of
+// Preserving decides whether a copy may be stored at all. With noArchive, noarchive and nocache in
 // the page prohibit it too (N24).
 func (t *Terms) Preserving(noArchive bool) acap.Decision {
 	d := t.Decide(acap.Preserve)
@@ -92,17 +93,20 @@ func (t *Terms) Preserving(noArchive bool) acap.Decision {
 	return d
 }
 
-// EntryState is what the terms say of the index entry held of a page, without the page.
+// EntryState is what today's policy says about the stored index entry of a page, computed without
+// the page itself.
 type EntryState struct {
 	Index    acap.Decision
-	Findable bool // the entry may be used: it was made of nothing that may no longer be used
-	Stands   bool // the entry is what would be made of the page now
-	Unread   bool // the policy of a resource that it was made of could not be read
+	Findable bool // the entry may be used: everything it was made from may still be used
+	Stands   bool // the entry equals what would be made from the page now
+	Unread   bool // the policy of a resource that the entry was made from could not be read
 
-	Part *acap.Decision // the first that bars a part of the page from the index; nil if none does, or the entry stands
+	// the first decision that bars a part of the page from the index; nil if none, or if the entry
+	// is current
+	Part *acap.Decision
 }
 
-// EntryState judges the index entry held; Keeping must have said what is stored with it.
+// EntryState checks the stored index entry. Call Keeping first.
 func (t *Terms) EntryState() (e EntryState) {
 	e.Index = t.Decide(acap.Index)
 	e.Findable = t.Findable()
@@ -114,7 +118,7 @@ func (t *Terms) EntryState() (e EntryState) {
 	return e
 }
 
-// BarredPart is Barred; nil if no part is barred.
+// BarredPart returns the decision of Barred, or nil if no part is barred.
 func (t *Terms) BarredPart(u acap.Usage) *acap.Decision {
 	if d, barred := t.Barred(u); barred {
 		return &d
@@ -122,10 +126,10 @@ func (t *Terms) BarredPart(u acap.Usage) *acap.Decision {
 	return nil
 }
 
-// PictureState is what the terms say of one thumbnail held of a page.
+// PictureState is what today's policy says about one stored thumbnail of a page.
 type PictureState struct {
 	Version int
-	Other   bool          // it was made of another resource
-	Fits    bool          // it may stay
-	Permit  acap.Decision // why not
+	Other   bool          // made from another resource
+	Fits    bool          // the thumbnail may stay
+	Permit  acap.Decision // the reason if Fits is false
 }

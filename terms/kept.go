@@ -12,12 +12,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// Kept is what is stored of a page so that it can be presented later without a request.
+// Kept is what is stored for a page so that it can be presented later without a request.
 type Kept = kept.Page
 
-// Keep gives what is to be kept of a page fetched just now; copied says that a copy is held too.
-// entry is the text indexed. It is kept for every reader whom the policy lets see it: who asks is
-// judged when it is shown.
+// Keep returns what to store for a page that was just fetched. copied reports whether a copy is
+// stored too; entry is the indexed text. Keep stores what any permitted reader may see; conditions
+// on the reader are checked when it is shown.
 func (t *Terms) Keep(copied bool, entry Content) Kept {
 	if t.page == nil {
 		return Kept{}
@@ -26,7 +26,7 @@ func (t *Terms) Keep(copied bool, entry Content) Kept {
 	var k Kept
 	t.Entry(&k, entry)
 	for _, u := range acap.Usages() {
-		d := t.Decide(u) // reads the policies of link targets too, which are asked for later without a request
+		d := t.Decide(u) // also reads the policies of link targets: showing the page later needs them without a request
 		if !u.Presents() || !d.Allowed {
 			continue
 		}
@@ -44,14 +44,15 @@ func (t *Terms) Keep(copied bool, entry Content) Kept {
 	}
 	if !copied {
 		k.Title, _ = t.Title()
-		if t.page.Title(unmarked) != t.page.Title(page.Cut{}) { // what its marks will say of it cannot be told later
+		// whether the title may be shown under its marks cannot be decided later
+		if t.page.Title(unmarked) != t.page.Title(page.Cut{}) {
 			k.Title = ""
 		}
 	}
 	return k
 }
 
-// unmarked leaves of a page what stands under no mark of any kind.
+// unmarked keeps only the text that lies outside every mark.
 var unmarked = page.Cut{Keep: func(chain []acap.Mark) bool { return len(chain) == 0 }, Snippet: true}
 
 func (t *Terms) keepPart(k *Kept, r *acap.Required, in snippet.Include) {
@@ -68,14 +69,14 @@ func (t *Terms) keepPart(k *Kept, r *acap.Required, in snippet.Include) {
 	}
 }
 
-// keepText stores for u what will not be available later: of a page of which no copy is held, or of
-// another resource.
+// keepText stores for u the text that will not be available later: text of a page without a stored
+// copy, or of another resource.
 func (t *Terms) keepText(k *Kept, u acap.Usage, copied bool) {
 	d := t.Decide(u)
 	text := kept.Text{From: t.from(d)}
 	uses := t.substitutes(d)
 	switch {
-	case len(uses) > 0 && uses[0].IsText: // the policy holds it
+	case len(uses) > 0 && uses[0].IsText: // the policy itself contains the text
 		return
 	case len(uses) > 0 && uses[0].URL != "":
 	case copied, u == acap.PresentOldSnippet, len(uses) == 0 && u == acap.PresentLink:
@@ -102,7 +103,7 @@ func (t *Terms) keepText(k *Kept, u acap.Usage, copied bool) {
 	}
 }
 
-// keepSource notes the addresses of another resource that something was made of.
+// keepSource records the addresses of the other resource that r names.
 func (t *Terms) keepSource(k *Kept, r *acap.Required) {
 	if r.IsText || r.Locator != "" {
 		return
@@ -114,7 +115,7 @@ func (t *Terms) keepSource(k *Kept, r *acap.Required) {
 	}
 }
 
-// hopsTo lists address, under which pg was obtained, and the redirects to pg.
+// hopsTo returns address, then the URLs of the redirects from address to pg.
 func hopsTo(address string, pg *page.Page) []string {
 	list := []string{address}
 	for _, hop := range pg.Hops() {
@@ -125,13 +126,15 @@ func hopsTo(address string, pg *page.Page) []string {
 	return list
 }
 
-// Keeping lets t answer from what was kept, without a request.
+// Keeping makes t answer from k, which was stored earlier, without requests. It changes and returns
+// t.
 func (t *Terms) Keeping(k Kept) *Terms {
 	t.kept = &k
 	return t
 }
 
-// Same is alike for pages whose index entries hold the same text; "" where there is none.
+// Same returns a digest that is equal for index entries with the same title and text; "" if nothing
+// is stored.
 func (t *Terms) Same() string {
 	if t.kept == nil {
 		return ""
@@ -139,7 +142,7 @@ func (t *Terms) Same() string {
 	return t.kept.Same
 }
 
-// Entry notes in k what the index entry of the page is made of: of content.
+// Entry records in k that the index entry of the page is made from content.
 func (t *Terms) Entry(k *Kept, content Content) {
 	k.Index, k.Aside, k.Same = content.From, t.Aside(acap.Index), ""
 	if content.String() != "" {
@@ -148,20 +151,20 @@ func (t *Terms) Entry(k *Kept, content Content) {
 	}
 }
 
-// Findable says whether the index entry held may be used under the terms of now: the page may be
-// indexed, and the entry was made from nothing that may no longer be used.
+// Findable reports whether the stored index entry may be used under today's policy: the page may be
+// indexed, and everything the entry was made from may still be used.
 func (t *Terms) Findable() bool {
 	return t.kept != nil && t.covers(acap.Index, kept.Text{From: t.kept.Index, Aside: t.kept.Aside})
 }
 
-// Stands says whether the index entry held is what would be made of the page now: from the same
-// source and the same parts.
+// Stands reports whether the stored index entry equals what would be made from the page now: same
+// source, same parts.
 func (t *Terms) Stands() bool {
 	return t.Findable() && t.kept.Index == t.from(t.decide(acap.Index)) && slices.Equal(t.kept.Aside,
 		t.Aside(acap.Index))
 }
 
-// from is the Content.From of what d lets be made of the page.
+// from returns the Content.From of what d permits to make from the page.
 func (t *Terms) from(d acap.Decision) string {
 	if !d.Allowed {
 		return Parts
@@ -172,8 +175,8 @@ func (t *Terms) from(d acap.Decision) string {
 	return ""
 }
 
-// covers reports whether u permits now what was made for it then: from the source it must have, and
-// with no part of the page in it that must be left out.
+// covers reports whether u still permits a text that was made for it earlier: it has the required
+// source, and it contains no part of the page that must be left out now.
 func (t *Terms) covers(u acap.Usage, made kept.Text) bool {
 	d := t.decide(u)
 	uses := t.substitutes(d)
@@ -185,7 +188,7 @@ func (t *Terms) covers(u acap.Usage, made kept.Text) bool {
 	switch {
 	case !d.Allowed && (made.From != Parts || !t.Some(u)):
 		return false
-	case !ofPage(made.From): // which no mark concerns
+	case !ofPage(made.From): // marks concern only text of the page
 		return len(uses) > 0 || u == acap.Index && t.stillThere(made.From)
 	}
 	aside := t.Aside(u)
@@ -203,13 +206,13 @@ func (t *Terms) covers(u acap.Usage, made kept.Text) bool {
 	return true
 }
 
-// ofPage reports whether what has this Content.From was made of the page itself.
+// ofPage reports whether a text with this Content.From was made from the page itself.
 func ofPage(from string) bool {
 	return from == "" || from == Parts || strings.HasPrefix(from, "the-acap:extract:")
 }
 
-// stillThere reports whether the resource that value names may be used as far as is known: its
-// words stay where a page is found by them although it need not be any more.
+// stillThere reports whether the resource that value names may still be used. An index entry made
+// from it may then stay, although the policy no longer requires that resource.
 func (t *Terms) stillThere(value string) bool {
 	addresses := t.kept.Of[value]
 	return len(addresses) == 0 || t.standing(addresses[0]) == nil

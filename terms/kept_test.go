@@ -11,8 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// What is shown of a page at a later time, by what the policy said of page, part and substitute
-// then and says now, with a copy and without one.
+// TestThenAndNow checks what is shown of a page later, with and without a stored copy. The policy
+// for the page, a part of it and its substitute may have changed since it was stored.
 func TestThenAndNow(t *testing.T) {
 	const (
 		body  = `<title>Quay</title><p class="the-acap:allow-(part)">Anchor berths cost nine.<p id="lead" class="the-acap:disallow-(shy)">Lead line marks seven.<p>Open roads.`
@@ -28,7 +28,7 @@ func TestThenAndNow(t *testing.T) {
 		whole = "Anchor berths cost nine. Lead line marks seven. Open roads."
 		rest  = "Anchor berths cost nine. Open roads."
 	)
-	for _, c := range []struct{ name, then, now, copy, none string }{ // "" is no snippet
+	for _, c := range []struct{ name, then, now, copy, none string }{ // "" means no snippet
 		{"page, page", none, none, whole, whole},
 		{"page, nothing", none, none + shut, "", ""},
 		{"page, a part of it", none, open + shut, "Anchor berths cost nine.", ""},
@@ -79,13 +79,13 @@ func TestThenAndNow(t *testing.T) {
 	}
 }
 
-// A part that must be shown is shown whole or not at all (J12); of a link whose text may not be
-// shown the address remains.
+// TestPartsThenAndNow checks that a part that must be shown is shown whole or not at all (J12). A
+// link whose text may not be shown keeps its address.
 func TestPartsThenAndNow(t *testing.T) {
 	const body = `<p>Open roads.<p id="by">Words by <i class="the-acap:disallow-(shy)">Ada</i><p id="clear">Words by Bob<p><a id="link" class="the-acap:disallow-(shy)" href="/l">Terms</a>`
 	for _, c := range []struct {
 		part, then, now string
-		want            string // "-": none
+		want            string // "-" means no part
 	}{
 		{"credit:id:by", "follow", "follow", "credit Words by Ada"},
 		{"credit:id:by", "follow", "present", "-"},
@@ -113,8 +113,8 @@ func TestPartsThenAndNow(t *testing.T) {
 	}
 }
 
-// Without a copy nothing is shown that would not be shown with one, and nothing longer than the
-// limits of now; and what is let go for good was not to be shown.
+// TestNeverMoreWithoutCopy checks that, without a copy, nothing is shown that would not be shown
+// with one, and no text exceeds today's limits. Whatever Fit removes could not be shown.
 func TestNeverMoreWithoutCopy(t *testing.T) {
 	shown := 0
 	for seed := range uint64(1500) {
@@ -226,7 +226,8 @@ func TestNeverMoreWithoutCopy(t *testing.T) {
 	}
 }
 
-// drawnFrom reports whether each word is one of whole, or where it was cut the beginning of one.
+// drawnFrom reports whether each word occurs in whole, or is the beginning of such a word if it was
+// cut.
 func drawnFrom(words, whole []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool {
 		return !slices.ContainsFunc(whole, func(x string) bool { return strings.HasPrefix(x, w) })

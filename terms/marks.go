@@ -8,11 +8,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// out marks the marks whose elements are left out.
+// out is the prefix of marks whose elements are left out.
 const out = "-"
 
-// Aside lists, sorted, the marks whose elements u treats otherwise than the page: with a "-" in
-// front those that are left out, and without it those that may be used although the page may not.
+// Aside lists, sorted, the marks whose elements u treats differently from the page. The prefix "-"
+// means that the elements are left out. No prefix means that the elements may be used although the
+// page may not.
 func (t *Terms) Aside(u acap.Usage) []string {
 	if !t.policy.Marked() {
 		return nil
@@ -42,7 +43,7 @@ func (t *Terms) Aside(u acap.Usage) []string {
 		for _, element := range in {
 			list = append(list, tokens(element))
 		}
-		for _, element := range rest { // whether it prohibits shows within what may be used
+		for _, element := range rest { // does the mark prohibit inside an element that may be used?
 			within := slices.Clone(in[0])
 			for _, m := range element {
 				m.Element = in[0][0].Element + 1
@@ -57,8 +58,8 @@ func (t *Terms) Aside(u acap.Usage) []string {
 	return list
 }
 
-// elements are the marks of the page, element by element: what one says beside another on the same
-// element counts (X13).
+// elements returns the marks of the page, grouped by element, because marks on the same element
+// count together (X13).
 func (t *Terms) elements() (list [][]acap.Mark) {
 	for i := 0; i < len(t.marks); {
 		j := i + 1
@@ -71,7 +72,7 @@ func (t *Terms) elements() (list [][]acap.Mark) {
 	return list
 }
 
-// tokens names the marks of an element; there is no blank in any.
+// tokens joins the marks of an element with spaces; no mark contains a space.
 func tokens(element []acap.Mark) string {
 	list := make([]string, len(element))
 	for i, m := range element {
@@ -80,9 +81,9 @@ func tokens(element []acap.Mark) string {
 	return strings.Join(list, " ")
 }
 
-// Barred gives the first decision by which a part of the page has to be left out of what u, which
-// is permitted of the page, may be made of; false where there is none. Whether a copy still holds
-// that part, the copy alone can tell.
+// Barred returns the first decision that requires to leave a part of the page out of u, although
+// the page permits u. barred is false if there is none. Only the stored copy can show whether it
+// still contains that part.
 func (t *Terms) Barred(u acap.Usage) (d acap.Decision, barred bool) {
 	aside := setOf(t.Aside(u))
 	for _, element := range t.elements() {
@@ -93,9 +94,9 @@ func (t *Terms) Barred(u acap.Usage) (d acap.Decision, barred bool) {
 	return d, false
 }
 
-// Earlier is what is said of an earlier version of a page: now is what the page said at the last
-// lawful fetch (H11), and old what that version says of itself. Of old only what it prohibits of
-// its own elements counts: nothing else speaks of a part that is no longer in the page.
+// Earlier returns the statements that apply to an earlier version of a page. now are the statements
+// of the last lawful fetch (H11); old are those of the earlier version. From old only prohibitions
+// on its own elements count, because now cannot mention elements that the page no longer has.
 func Earlier(now, old acap.Own) acap.Own {
 	now.Marks, now.Unread = slices.Clone(now.Marks), cmp.Or(now.Unread, old.Unread)
 	for _, m := range old.Marks {
@@ -108,9 +109,9 @@ func Earlier(now, old acap.Own) acap.Own {
 
 func prohibits(m acap.Mark) bool { return strings.Contains(strings.ToLower(m.Token), "disallow-") }
 
-// WithLost is what a page says of itself, and what said prohibits beside that: said is what was
-// noted of the page before parts were cut out of it, and their marks with them. Nothing that said
-// permits or leaves out takes anything away from what the page says.
+// WithLost adds to own, the statements of a stored copy, the prohibitions that were lost when parts
+// were cut out of it. said are the statements of the page before the cut. Permissions in said, and
+// statements missing from it, change nothing.
 func WithLost(own, said acap.Own) acap.Own {
 	own.Unread = cmp.Or(own.Unread, said.Unread)
 	there, elements := map[acap.Mark]int{}, 0
@@ -130,11 +131,11 @@ func WithLost(own, said acap.Own) acap.Own {
 	return own
 }
 
-// May reports whether u may be permitted once the copy is at hand; where it is not, no copy changes
+// May reports whether u could be permitted if the copy were available; if false, no copy can change
 // that.
 func (t *Terms) May(u acap.Usage) bool { return t.decide(u).Allowed || t.Some(u) }
 
-// Some reports whether u is permitted of the page or of some part of it (N05).
+// Some reports whether u is permitted for the page or for one of its parts (N05).
 func (t *Terms) Some(u acap.Usage) bool {
 	d := t.Decide(u)
 	if d.Allowed || d.Reason == acap.Unfulfillable {

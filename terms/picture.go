@@ -8,23 +8,24 @@ import (
 	"github.com/acapcrawl/acapcrawl/kept"
 )
 
-// Picture is what a thumbnail may be made from.
+// Picture is the source of a thumbnail.
 type Picture struct {
 	Body []byte
-	From string // the must-use-resource that it is; "" for the page as such
-	// the addresses of another resource that it is, the one named first, then the hops to it; nil:
-	// it is the page
+	From string // value of the must-use-resource; "" for the page itself
+	// Of holds the addresses of the other resource: the named address, then the redirects from it.
+	// nil means that the thumbnail is made from the page.
 	Of []string
 
-	Drawn bool // it is the page as it was drawn when it was received
+	Drawn bool // a drawing of the page, made when the page was received
 }
 
-// Other reports whether more than a copy of the page is needed to make it.
+// Other reports whether a copy of the page is not enough to make the thumbnail.
 func (p Picture) Other() bool { return p.Of != nil || p.Drawn }
 
-// Picture gives what u (present-thumbnail or present-oldthumbnail) may be made from, where d
-// permits it: the page, or the resource that must be used instead (P1 2.5.5.3). Of what is held
-// Body is nil where that is not the copy: then it was made when the page was received.
+// Picture returns what u (present-thumbnail or present-oldthumbnail) may be made from: the page, or
+// the resource that must be used instead (P1 2.5.5.3: must-use-resource). d is the decision. For a
+// stored page, Body is nil if the thumbnail is not made from the copy; it was then made when the
+// page was received.
 func (t *Terms) Picture(u acap.Usage) (p Picture, d acap.Decision) {
 	if d = t.Decide(u); !d.Allowed {
 		return p, d
@@ -51,15 +52,15 @@ func (t *Terms) Picture(u acap.Usage) (p Picture, d acap.Decision) {
 		return p, d
 	}
 	var ok bool
-	if p.Body, _, ok = t.Copy(u); !ok { // N28
+	if p.Body, _, ok = t.Copy(u); !ok { // N28: a prohibited part must be cut out
 		return p, d.Refuse(acap.ByProhibition, "a part that may not be shown cannot be cut out")
 	}
 	return p, d
 }
 
-// Drawn gives what the thumbnail is made from that has to be kept: copied says that a copy is,
-// which gives one of the page itself. It is kept for every reader whom the policy lets see it, as
-// Keep does.
+// Drawn returns the source of a thumbnail that must be stored, because it cannot be made later.
+// copied reports whether a copy of the page is stored: a thumbnail of the page itself can then be
+// made from the copy. Like Keep, it stores what any permitted reader may see.
 func (t *Terms) Drawn(copied bool) (p Picture, ok bool) {
 	t = t.anyone()
 	if copied && len(t.substitutes(t.decide(acap.PresentThumbnail))) == 0 {
@@ -69,16 +70,16 @@ func (t *Terms) Drawn(copied bool) (p Picture, ok bool) {
 	return p, d.Allowed && (!copied || p.Of != nil)
 }
 
-// FitsPicture reports whether a thumbnail may stay that is kept for u; other says that it was made
-// of another resource, of which k tells, or drawn of the page and more. Where it may not, d says
-// why.
+// FitsPicture reports whether a thumbnail stored for u may stay; if not, d says why. k is what is
+// stored for the page. other reports that the thumbnail was made from another resource, or drawn
+// with other resources.
 func (t *Terms) FitsPicture(u acap.Usage, k Kept, other bool) (d acap.Decision, fits bool) {
 	t = t.anyone().Keeping(k)
 	d = t.decide(u)
 	uses := t.substitutes(d)
 	switch {
 	case !d.Allowed:
-		return d, d.Reason == acap.Unavailable // X63
+		return d, d.Reason == acap.Unavailable // X63: an unreadable policy does not end what is stored
 	case len(uses) == 0 && other && k.Drawing != nil:
 		unread, err := t.redrawn(u, d)
 		if err == nil || unread {
@@ -102,8 +103,8 @@ func (t *Terms) FitsPicture(u acap.Usage, k Kept, other bool) (d acap.Decision, 
 	return d, fits
 }
 
-// instead fills p with what must be used instead of the page; own says that this is the page
-// itself.
+// instead sets p to the resource that must be used instead of the page. own reports that this
+// resource is the page itself.
 func (t *Terms) instead(r *acap.Required, d acap.Decision, p *Picture) (own bool, err error) {
 	p.From = r.Value
 	address := r.URL
@@ -146,7 +147,8 @@ func (t *Terms) self(address string) bool {
 	return err == nil && acap.NewResource(u).URL == t.resource.URL
 }
 
-// depicts says why no thumbnail made of what r names is at hand of what is held; nil if one may be.
+// depicts returns an error if no stored thumbnail was made from the resource that r names; nil if
+// there may be one.
 func (t *Terms) depicts(r *acap.Required) error {
 	if _, made := t.kept.Pictured(r.Value); made || r.IsText || r.Locator != "" && t.page != nil || t.self(r.URL) {
 		return nil

@@ -8,15 +8,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// What a thumbnail may be made from, when the page is received, and later of what is held; pages of
-// other hosts answer with their name.
+// TestPicture checks the source of a thumbnail when the page is received, and later from stored
+// data. Pages of other hosts contain their host name.
 func TestPicture(t *testing.T) {
 	const use = "ACAP-allow-present-thumbnail: / must-use-resource="
 	for _, c := range []struct {
 		name, robots, body string
-		want               string // the body, "!" and a part of the refusal's note
+		want               string // the body, or "!" and a part of the refusal's note
 		of                 string
-		held               string // the same of what is held; "" where it is the same
+		held               string // the same for stored data; "" means equal to want
 	}{
 		{name: "the page", body: article, want: article},
 		{name: "prohibited", robots: "ACAP-disallow-present-thumbnail: /", body: article, want: "!"},

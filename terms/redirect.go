@@ -9,22 +9,22 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// TakenDownAt reports whether an address that led to the page is taken down by the policy of its
-// own origin.
+// TakenDownAt reports whether the policy for address contains a take-down request for it. address
+// is one that redirected to the page.
 func (t *Terms) TakenDownAt(address string) bool {
 	return t.sources.Policies != nil && TakenDown(t.ctx, t.sources.Policies, address) != nil
 }
 
-// Reached answers for an address and for the page that it led to. Where redirects led elsewhere the
-// page is held under its own address, on the terms of its own origin (X66), and what is said of the
-// addresses on the way still counts: all must permit.
+// Reached combines the terms of a requested address and of the page that it redirects to. The page
+// is stored under its final address, by the policy of that origin (X66). All addresses of the
+// redirect chain must permit a usage.
 type Reached struct {
 	*Terms
-	way []*Terms // of the address asked for and of those that it led to before the page; nil: the page is there
+	way []*Terms // terms of the requested address and of the redirects before the page; nil if there was no redirect
 }
 
-// Reach gives the terms of u, for which origin is the policy, and of the page pg that it led to; pg
-// is nil where there is none.
+// Reach returns the terms of u, whose policy is origin, and of the page pg that u redirects to. pg
+// is nil if no page was received.
 func Reach(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, s Sources, f acap.Facts) (*Reached,
 	error) {
 	if pg == nil || acap.NewResource(pg.URL()).URL == acap.NewResource(u).URL {
@@ -39,8 +39,8 @@ func Reach(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, 
 	})
 }
 
-// ReachHeld gives the terms of the addresses of way, each of which led to the next, and of what is
-// held of the page at the last: own, pg and k are as for Held and Keeping.
+// ReachHeld returns the terms of a redirect chain and of the stored page at its end. way lists the
+// addresses in order. own, pg and k mean the same as for Held and Keeping.
 func ReachHeld(ctx context.Context, way []string, own acap.Own, pg *page.Page, k Kept, s Sources,
 	f acap.Facts) (*Reached, error) {
 	return reached(ctx, way, own, s, f, func(final *acap.Policy, at *url.URL) *Terms {
@@ -48,7 +48,7 @@ func ReachHeld(ctx context.Context, way []string, own acap.Own, pg *page.Page, k
 	})
 }
 
-// reached gives the terms of way; those of its end are of what is there.
+// reached builds the terms of the redirect chain way. end returns the terms of its last address.
 func reached(ctx context.Context, way []string, own acap.Own, s Sources, f acap.Facts, end func(*acap.Policy,
 	*url.URL) *Terms) (*Reached, error) {
 	at, err := url.Parse(way[len(way)-1])
@@ -79,8 +79,8 @@ func reached(ctx context.Context, way []string, own acap.Own, s Sources, f acap.
 	return r, nil
 }
 
-// ledBy gives the terms of u where it led to a page at another address. Another origin's page says
-// nothing of this one's resources.
+// ledBy returns the terms of u, which redirects to a page at address at. A page of another origin
+// makes no statements about u.
 func ledBy(ctx context.Context, origin *acap.Policy, u, at *url.URL, own acap.Own, s Sources, f acap.Facts) *Terms {
 	if at.Scheme == u.Scheme && at.Host == u.Host {
 		return Held(ctx, origin, u, own, nil, s, f)
@@ -88,14 +88,14 @@ func ledBy(ctx context.Context, origin *acap.Policy, u, at *url.URL, own acap.Ow
 	return Of(ctx, origin, u, nil, s, f)
 }
 
-// Decide permits what all permit.
+// Decide permits u only if all addresses of the chain permit it.
 func (r *Reached) Decide(u acap.Usage) acap.Decision {
 	_, d := r.By(u)
 	return d
 }
 
-// By gives the terms that decide about u, and how: those of the first address that does not permit
-// it, else those of the page.
+// By returns the decision about u and the terms that make it: those of the first address that does
+// not permit u, otherwise those of the page.
 func (r *Reached) By(u acap.Usage) (*Terms, acap.Decision) {
 	for _, t := range r.way {
 		if d := t.Decide(u); !d.Allowed {
@@ -105,12 +105,13 @@ func (r *Reached) By(u acap.Usage) (*Terms, acap.Decision) {
 	return r.Terms, r.Terms.Decide(u)
 }
 
-// Open reports whether the addresses on the way let u be made of the page at all.
+// Open reports whether all redirecting addresses permit u; the page itself is not asked.
 func (r *Reached) Open(u acap.Usage) bool {
 	return !slices.ContainsFunc(r.way, func(t *Terms) bool { return !t.Decide(u).Allowed })
 }
 
-// For gives the same under another policy of the page's origin, that of one purpose for instance.
+// For returns the same terms with p as the policy of the page's origin, for instance the policy for
+// one purpose.
 func (r *Reached) For(p *acap.Policy) *Reached {
 	return &Reached{Terms: r.Terms.For(p), way: r.way}
 }

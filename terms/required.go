@@ -16,16 +16,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// Part is another resource that a permission names, once asked for.
+// Part is another resource that a permission names, after the attempt to fetch it.
 type Part struct {
-	URL    string     // as it is named
-	Page   *page.Page // nil where it cannot be used
-	Err    error      // why
-	Failed bool       // for a failure, which says nothing of it (H05)
+	URL    string     // address as written in the policy
+	Page   *page.Page // nil if it cannot be used
+	Err    error      // why the resource cannot be used; nil if it can
+	Failed bool       // the fetch failed temporarily, which does not mean that the resource is gone (H05)
 }
 
-// Parts are the other resources that were asked for so far, sorted by address; none where none can
-// be.
+// Parts returns the other resources requested so far, sorted by address; nil if there is no
+// Fetcher.
 func (t *Terms) Parts() []Part {
 	if t.sources.Fetcher == nil {
 		return nil
@@ -33,16 +33,15 @@ func (t *Terms) Parts() []Part {
 	return slices.SortedFunc(maps.Values(t.fetched), func(a, b Part) int { return strings.Compare(a.URL, b.URL) })
 }
 
-// Obtain asks for another resource as the terms of a page do that requires it.
+// Obtain fetches a required resource with the same checks as for a page that requires it.
 func Obtain(ctx context.Context, s Sources, rawurl string) Part {
 	return (&Terms{ctx: ctx, sources: s}).obtain(rawurl)
 }
 
-// ErrNoAnswer is wrapped by the errors of a Fetcher that say nothing of a resource: it may be had
-// another time.
+// ErrNoAnswer marks errors of a Fetcher that are temporary: the resource may be available later.
 var ErrNoAnswer = errors.New("no answer")
 
-// What a Lack may be for.
+// ErrNoPart and ErrTooLong are errors that Lack.Err can be compared with.
 var (
 	ErrNoPart  = errors.New("the page has no such part")
 	ErrTooLong = errors.New("the required extract is longer than the limit")
@@ -56,11 +55,11 @@ var (
 	errHidden  = errors.New("a part of it may not be shown")
 )
 
-// Lack is something that a permission requires and that cannot be had.
+// Lack is something that a permission requires but that is not available.
 type Lack struct {
-	Field    *acap.Field    // which requires it
-	Required *acap.Required // nil where it is no single resource or part
-	Err      error          // why
+	Field    *acap.Field    // the field that requires it
+	Required *acap.Required // the missing resource; nil if it is not a single resource or part
+	Err      error          // why it is not available
 }
 
 func (l Lack) note() string {
@@ -70,8 +69,8 @@ func (l Lack) note() string {
 	return l.Required.Value + ": " + l.Err.Error()
 }
 
-// Lacks lists all that stands in the way of a usage that is permitted otherwise, each once, where
-// Decide names the first. The page must be known.
+// Lacks lists, each once, all unmet requirements of a usage that is permitted otherwise. Decide
+// reports only the first. The page must be known.
 func (t *Terms) Lacks(u acap.Usage) (list []Lack) {
 	if d := t.decide(u); d.Allowed && t.page != nil {
 		for l := range t.lacking(d) {
@@ -81,7 +80,7 @@ func (t *Terms) Lacks(u acap.Usage) (list []Lack) {
 	return list
 }
 
-// fulfil turns an allowed decision into a refusal where what it requires is not available.
+// fulfil turns a permission into a refusal if something it requires is not available.
 func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 	for l := range t.lacking(d) {
 		d.Because = l.Field
@@ -90,17 +89,18 @@ func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 	return d
 }
 
-// lacking gives what d, which permits, requires and cannot have.
+// lacking yields what the permission d requires but is not available.
 func (t *Terms) lacking(d acap.Decision) iter.Seq[Lack] {
 	return func(yield func(Lack) bool) {
-		if nothing(d.Limits(t.facts)) && !yield(Lack{d.Holder(t.facts, nothing), nil, errNothing}) { // X05
+		// X05: a length limit of zero prohibits
+		if nothing(d.Limits(t.facts)) && !yield(Lack{d.Holder(t.facts, nothing), nil, errNothing}) {
 			return
 		}
 		uses := d.MustUse()
 		for i, r := range uses {
 			var err error
 			switch {
-			case r.Value != uses[0].Value: // F15: all restrictions bind, and no text can be made of two sources alone
+			case r.Value != uses[0].Value: // F15: all restrictions apply, and one text cannot be made from two sources
 				if !yield(Lack{r.Field, nil, errTwo}) {
 					return
 				}
@@ -118,13 +118,14 @@ func (t *Terms) lacking(d acap.Decision) iter.Seq[Lack] {
 			return
 		}
 		for _, r := range includes {
-			if _, err := t.include(r, d); err != nil && !yield(Lack{r.Field, r, err}) { // J12
+			// J12: a missing required part prohibits
+			if _, err := t.include(r, d); err != nil && !yield(Lack{r.Field, r, err}) {
 				return
 			}
 		}
 		if isSnippet(d.Usage) && (t.page == nil || t.page.MIME() != "") {
 			limits := t.limits(d)
-			if ex := t.extracts(d, &limits); len(ex) > 0 { // J04
+			if ex := t.extracts(d, &limits); len(ex) > 0 { // J04: the required extracts must fit the length limit
 				if _, ok := snippet.Build("", snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords,
 					Extracts: ex}); !ok {
 					yield(Lack{d.Holder(t.facts, limited), nil, ErrTooLong})
@@ -134,9 +135,9 @@ func (t *Terms) lacking(d acap.Decision) iter.Seq[Lack] {
 	}
 }
 
-// usable says why a substitute cannot be used for what d permits; nil if it can. Of what is kept a
-// usage leans on what was kept for it alone. Where a text is made of it, one without text is as
-// none.
+// usable returns an error if the substitute r cannot be used for d, otherwise nil. When answering
+// from stored data, only data stored for this usage counts. If the usage needs text, a substitute
+// without text counts as missing.
 func (t *Terms) usable(r *acap.Required, d acap.Decision) error {
 	textual := d.Usage == acap.Index || isSnippet(d.Usage)
 	switch {
@@ -145,10 +146,10 @@ func (t *Terms) usable(r *acap.Required, d acap.Decision) error {
 	case r.IsText, t.itself(r):
 		return nil
 	case r.Locator != "" && t.page != nil:
-		if !t.page.HTML() { // I08
+		if !t.page.HTML() { // I08: extraction from a resource that is not HTML
 			return errors.New("the resource is not an HTML page")
 		}
-		if _, found := t.page.Extract(r.Locator, page.Cut{}); !found { // I01
+		if _, found := t.page.Extract(r.Locator, page.Cut{}); !found { // I01: the selector finds nothing
 			return ErrNoPart
 		}
 		text, _ := t.page.Extract(r.Locator, t.seen(d, &acap.Limits{}))
@@ -170,8 +171,8 @@ func (t *Terms) usable(r *acap.Required, d acap.Decision) error {
 	return nil
 }
 
-// other obtains another resource: crawl must be permitted for it at every hop (I02, I03), by itself
-// too (X30). Its own must-use-resource plays no part.
+// other fetches another resource. Its address and every redirect must permit crawl (I02, I03), and
+// so must the statements of the resource itself (X30). Its own must-use-resource is ignored.
 func (t *Terms) other(rawurl string) (*page.Page, error) {
 	u, err := url.Parse(rawurl)
 	if err != nil || rawurl == "" {
@@ -196,7 +197,8 @@ func (t *Terms) obtain(rawurl string) Part {
 	return Part{URL: rawurl, Page: pg}
 }
 
-// fetch fetches another resource; failed says of an error that it says nothing of it.
+// fetch fetches another resource. failed reports that the error is temporary and does not mean that
+// the resource is gone.
 func (t *Terms) fetch(rawurl string) (pg *page.Page, failed bool, err error) {
 	if t.sources.Fetcher == nil || t.sources.Policies == nil {
 		return nil, false, errors.New("it is not available")
@@ -218,21 +220,22 @@ func (t *Terms) fetch(rawurl string) (pg *page.Page, failed bool, err error) {
 		if err := t.takenDown(hop.URL); err != nil {
 			return nil, false, err
 		}
-		if err := t.crawlable(hop.URL); err != nil { // since it was fetched, for another page
+		// the policy may have changed since the resource was fetched for another page
+		if err := t.crawlable(hop.URL); err != nil {
 			return nil, t.unread, err
 		}
 	}
 	return pg, false, nil
 }
 
-// later reports whether a status says that an answer may be had another time.
+// later reports whether an HTTP status means that the resource may be available later.
 func later(status int) bool {
 	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests ||
 		status == http.StatusRequestTimeout
 }
 
-// takenDown is an error where the publisher of another resource has it taken down (P04). What no
-// policy says, the gate has judged.
+// takenDown returns an error if the publisher of another resource requests its take-down (P04). If
+// its policy cannot be read it returns nil: the gate has already decided about the fetch.
 func (t *Terms) takenDown(rawurl string) error {
 	if TakenDown(t.ctx, t.sources.Policies, rawurl) != nil {
 		return errors.New("its publisher has it taken down")
@@ -240,15 +243,14 @@ func (t *Terms) takenDown(rawurl string) error {
 	return nil
 }
 
-// longestPart bounds the text of a part that must be shown, in bytes: a longer one cannot be shown
-// whole beside anything.
+// longestPart is the greatest length, in bytes, of the text of a part that must be shown. A longer
+// text could not be shown whole next to a result.
 const longestPart = 1 << 10
 
-// mostParts bounds how many parts must be shown with anything.
+// mostParts is the greatest number of parts that must be shown with one presentation.
 const mostParts = 32
 
-// include gives a part that must be shown beside or within a presentation, which d permits, as
-// plain text.
+// include returns, as plain text, a part that must be shown with or in the presentation d.
 func (t *Terms) include(r *acap.Required, d acap.Decision) (snippet.Include, error) {
 	in, err := t.part(r, d)
 	if err != nil {
@@ -269,10 +271,11 @@ func (t *Terms) include(r *acap.Required, d acap.Decision) (snippet.Include, err
 	return in, nil
 }
 
-// part returns a part that must be shown, as the page or the other resource has it.
+// part returns the part that r requires, unchanged, from the page, from stored data or from another
+// resource.
 func (t *Terms) part(r *acap.Required, d acap.Decision) (in snippet.Include, err error) {
 	switch {
-	case r.IsText: // our reading (X08): a text is shown as text, also if a link is required
+	case r.IsText: // X08: a text is shown as text, even if the policy requires a link
 		return snippet.Include{Role: r.Role, Text: r.Text}, nil
 	case r.Link() && r.Locator == "":
 		return snippet.Include{Role: r.Role, Href: r.URL}, nil
@@ -286,7 +289,7 @@ func (t *Terms) part(r *acap.Required, d acap.Decision) (in snippet.Include, err
 	return t.otherPart(r)
 }
 
-// keptPart returns a part as it was stored.
+// keptPart returns a part from stored data.
 func (t *Terms) keptPart(r *acap.Required, d acap.Decision) (snippet.Include, error) {
 	stored, ok := t.kept.Parts[r.Value]
 	switch {
@@ -300,7 +303,7 @@ func (t *Terms) keptPart(r *acap.Required, d acap.Decision) (snippet.Include, er
 	return stored, nil
 }
 
-// linkPart returns the link that an element of the page holds.
+// linkPart returns the link that an element of the page contains.
 func (t *Terms) linkPart(r *acap.Required, d acap.Decision) (snippet.Include, error) {
 	href, text, found := t.page.Link(r.Locator)
 	if !found || href == "" && text == "" {
@@ -313,7 +316,8 @@ func (t *Terms) linkPart(r *acap.Required, d acap.Decision) (snippet.Include, er
 	return in, nil
 }
 
-// elementPart returns the text of an element of the page: whole or not at all (J12).
+// elementPart returns the text of an element of the page. A text that may not be shown whole is an
+// error (J12).
 func (t *Terms) elementPart(r *acap.Required, d acap.Decision) (snippet.Include, error) {
 	in := snippet.Include{Role: r.Role}
 	text, found := t.page.Extract(r.Locator, page.Cut{})
@@ -327,7 +331,7 @@ func (t *Terms) elementPart(r *acap.Required, d acap.Decision) (snippet.Include,
 	return in, nil
 }
 
-// otherPart returns the text of another resource.
+// otherPart returns the text of another resource that must be included.
 func (t *Terms) otherPart(r *acap.Required) (snippet.Include, error) {
 	in := snippet.Include{Role: r.Role}
 	pg, err := t.other(r.URL)
@@ -341,17 +345,18 @@ func (t *Terms) otherPart(r *acap.Required) (snippet.Include, error) {
 	return in, nil
 }
 
-// hides reports whether d leaves out something of a part of the page.
+// hides reports whether d leaves out some text of the element that r names.
 func (t *Terms) hides(r *acap.Required, d acap.Decision) bool {
 	whole, _ := t.page.Extract(r.Locator, page.Cut{})
 	shown, _ := t.page.Extract(r.Locator, t.seen(d, &acap.Limits{}))
 	return shown != whole
 }
 
-// cuts reports whether d leaves out anything of the page.
+// cuts reports whether d leaves out any part of the page.
 func (t *Terms) cuts(d acap.Decision) bool { return len(t.Aside(d.Usage)) > 0 }
 
-// veiled is a part whose text may not be shown: of a link the address remains.
+// veiled returns a part without its text, which may not be shown. A link keeps its address; a part
+// without an address is an error.
 func veiled(in snippet.Include) (snippet.Include, error) {
 	if in.Text = ""; in.Href == "" {
 		return in, errHidden
@@ -359,7 +364,8 @@ func veiled(in snippet.Include) (snippet.Include, error) {
 	return in, nil
 }
 
-// crawlable: a link's target must be crawlable, it need not exist (X08).
+// crawlable returns an error if crawl is not permitted for a link target. The target need not exist
+// (X08).
 func (t *Terms) crawlable(rawurl string) error {
 	u, err := url.Parse(rawurl)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -375,8 +381,8 @@ func (t *Terms) crawlable(rawurl string) error {
 	return d.Err(rawurl)
 }
 
-// standing says why what was kept of another resource may not be used now: it may no longer be
-// crawled (I02), or its publisher has it taken down.
+// standing returns an error if data made from another resource may not be used now: the resource
+// may no longer be crawled (I02), or its publisher requests its take-down.
 func (t *Terms) standing(rawurl string) error {
 	if err := t.crawlable(rawurl); err != nil {
 		return err
@@ -384,14 +390,14 @@ func (t *Terms) standing(rawurl string) error {
 	return t.takenDown(rawurl)
 }
 
-// Standing says by the policies of now why nothing that was made of another resource may be used;
-// nil where it may.
+// Standing returns an error if today's policies prohibit using anything that was made from the
+// resource at rawurl; otherwise nil.
 func Standing(ctx context.Context, policies Policies, rawurl string) error {
 	return (&Terms{ctx: ctx, sources: Sources{Policies: policies}}).standing(rawurl)
 }
 
-// extracts are the texts that must stand in a snippet unmodified (X06). The limits of the elements
-// they are of are added to l.
+// extracts returns the texts that a snippet must contain unchanged (X06). It adds the length limits
+// of their elements to l.
 func (t *Terms) extracts(d acap.Decision, l *acap.Limits) []string {
 	var out []string
 	for _, r := range d.MustInclude() {

@@ -15,8 +15,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Scene is what a picture of a page may be drawn from: the page as it may be shown small, and what
-// it is shown with. It is safe for concurrent use.
+// Scene is what a thumbnail of a page may be drawn from: the part of the page that may be shown,
+// and the images and style sheets that it names. It is safe for concurrent use.
 type Scene struct {
 	Body []byte
 
@@ -24,16 +24,17 @@ type Scene struct {
 	drawing kept.Drawing
 
 	mu     sync.Mutex
-	named  map[string]bool // what may be asked for
-	images []string        // drawn with, hops included
+	named  map[string]bool // addresses that may be requested
+	images []string        // addresses of the images used, including redirects
 	sheets []string
 }
 
 var errReadOtherwise = errors.New("a browser may read it otherwise than its marks are read")
 
-// Scene gives what a picture of the page itself may be drawn from. It is nil where none may be, or
-// something else must be used (P1 2.5.5.3); the error says why a page cannot be drawn of which one
-// may be. It is made for every reader whom the policy lets see it, as Keep does.
+// Scene returns what a thumbnail of the page itself may be drawn from. It returns nil if that is
+// prohibited, or if another resource must be used (P1 2.5.5.3: must-use-resource). It returns an
+// error if a drawing is permitted but the page cannot be drawn. Like Keep, it covers what any
+// permitted reader may see.
 func (t *Terms) Scene() (*Scene, error) {
 	if t.page == nil || !t.page.HTML() || t.sources.Fetcher == nil || t.sources.Policies == nil {
 		return nil, nil
@@ -46,7 +47,7 @@ func (t *Terms) Scene() (*Scene, error) {
 	}
 	s := &Scene{terms: t, named: map[string]bool{}}
 	body, cut, ok := t.Copy(acap.PresentThumbnail)
-	if !ok { // N28
+	if !ok { // N28: a prohibited part must be cut out
 		return nil, nil
 	}
 	s.Body, s.drawing.Aside, s.drawing.Part = body, t.Aside(acap.PresentThumbnail), cut || t.page.Last().Truncated
@@ -60,8 +61,8 @@ func (t *Terms) Scene() (*Scene, error) {
 	return s, nil
 }
 
-// drawable reports whether what d permits may be drawn so: a page of which something is missing has
-// another structure too.
+// drawable reports whether d permits a drawing like made. Leaving out a part of the page is a
+// change of structure, which d must permit.
 func (t *Terms) drawable(d acap.Decision, made kept.Drawing) bool {
 	return !made.Part || d.Changing(acap.StructureChange, "").Allowed
 }
@@ -86,7 +87,7 @@ func normal(address string) (string, bool) {
 
 var errUnnamed = errors.New("the page is not shown with it, or does not permit to follow it")
 
-// Sheet obtains a style sheet of the page. What it names may be asked for then.
+// Sheet fetches a style sheet of the page and permits requests for the resources that it names.
 func (s *Scene) Sheet(ctx context.Context, rawurl string) (*page.Page, error) {
 	own, err := s.asking(ctx, rawurl)
 	if err != nil {
@@ -105,7 +106,8 @@ func (s *Scene) Sheet(ctx context.Context, rawurl string) (*page.Page, error) {
 	return got.Page, nil
 }
 
-// Image obtains an image of the page. One that may not be shown small itself is not drawn.
+// Image fetches an image of the page. It returns an error if the image may not be shown as a
+// thumbnail.
 func (s *Scene) Image(ctx context.Context, rawurl string) (*page.Page, error) {
 	own, err := s.asking(ctx, rawurl)
 	if err != nil {
@@ -130,8 +132,9 @@ func (s *Scene) Image(ctx context.Context, rawurl string) (*page.Page, error) {
 	return got.Page, nil
 }
 
-// asking gives the terms by which one request is judged, of what the page or a style sheet of it
-// names; nobody is asked about anything else. What they note concerns no other request.
+// asking returns the terms for one request. It returns an error if neither the page nor its style
+// sheets name rawurl, so nothing else is requested. The terms are a copy, so that requests do not
+// affect each other.
 func (s *Scene) asking(ctx context.Context, rawurl string) (*Terms, error) {
 	key, ok := normal(rawurl)
 	s.mu.Lock()
@@ -151,7 +154,7 @@ func (s *Scene) drawnWith(list *[]string, rawurl string, pg *page.Page) {
 	*list = append(*list, hopsTo(rawurl, pg)...)
 }
 
-// Note notes in k that the thumbnail held was drawn of s.
+// Note records in k that the stored thumbnail was drawn from s.
 func (s *Scene) Note(k *Kept) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,9 +166,9 @@ func (s *Scene) Note(k *Kept) {
 	}
 }
 
-// depictable says why the image at address may not be drawn as a part of the page now; nil if it
-// may. Unread says that its policy could not be read. The picture stands for itself, so the image
-// must not demand anything beside it, or in its place.
+// depictable returns an error if the image at address may not be drawn as a part of the page now.
+// unread reports that its policy could not be read. An image is refused if its policy requires to
+// show something with it or in its place, because a drawing cannot do that.
 func (t *Terms) depictable(address string) (unread bool, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -189,15 +192,15 @@ func byItself(d acap.Decision, address string, now time.Time) error {
 	return d.Err(address)
 }
 
-// counted reports whether d ends at a time that depends on when its resource was first used, or is
-// crawled again: of what a page is drawn with neither is known.
+// counted reports whether d ends at a time that depends on the first use of its resource, or on its
+// next crawl. For images in a drawing neither date is known.
 func counted(d acap.Decision, now time.Time) bool {
 	l := d.Limits(acap.Facts{Now: now})
 	return l.UntilRecrawled || !l.Until.Equal(d.Limits(acap.Facts{Now: time.Unix(0, 0)}).Until)
 }
 
-// spoken says why an image may not be drawn for what it says itself. That is not noted, so it must
-// not end one day.
+// spoken returns an error if an image may not be drawn because of its own statements. These are not
+// stored, so an image with its own time limit is refused too.
 func (t *Terms) spoken(pg *page.Page) error {
 	p, err := t.sources.Policies.Policy(t.ctx, pg.URL())
 	if err != nil {
@@ -214,8 +217,8 @@ func (t *Terms) spoken(pg *page.Page) error {
 	return nil
 }
 
-// redrawn says why the picture held, which was drawn of the page, may not be used for u, which d
-// permits, any more; nil if it may. Unread says that this is for a policy that could not be read.
+// redrawn returns an error if the stored drawing of the page may no longer be used for u; d is the
+// decision that permits u. unread reports that the reason is a policy that could not be read.
 func (t *Terms) redrawn(u acap.Usage, d acap.Decision) (unread bool, err error) {
 	made := t.kept.Drawing
 	if !t.covers(u, kept.Text{Aside: made.Aside}) || !t.drawable(d, *made) {

@@ -12,8 +12,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// A picture of a page is shown as long as it shows nothing but what may be shown, of the page and
-// of what it was drawn with.
+// TestDrawnThenAndNow checks that a drawing is shown only while everything in it may be shown: the
+// page and the resources it was drawn with.
 func TestDrawnThenAndNow(t *testing.T) {
 	const there = "http://other.example"
 	body := `<link rel=stylesheet href="` + there + `/s.css"><img src="` + there +
@@ -69,7 +69,8 @@ func TestDrawnThenAndNow(t *testing.T) {
 	}
 }
 
-// What was drawn when less of the page was prohibited is not shown.
+// TestDrawnOfMore checks that a drawing is not shown if it contains an element that is prohibited
+// now.
 func TestDrawnOfMore(t *testing.T) {
 	w := &world{pages: map[string]string{}}
 	fresh := of(t, w, "", `<p class="the-acap:disallow-present-thumbnail">shut</p><p>open`)
@@ -81,7 +82,7 @@ func TestDrawnOfMore(t *testing.T) {
 	if d, fits := tm.FitsPicture(acap.PresentThumbnail, stored, true); fits || d.Because == nil {
 		t.Errorf("it stays: %+v", d)
 	}
-	// Where no policy can be read nothing ends, and nothing is shown (X63).
+	// X63: if no policy can be read, stored data is kept but not shown.
 	w.robots = map[string]string{}
 	stored = Kept{Drawing: &kept.Drawing{Aside: fresh.Aside(acap.PresentThumbnail), Part: true},
 		Of: map[string][]string{kept.DrawnImages: {"http://other.example/i.png"}}}
@@ -94,11 +95,11 @@ func TestDrawnOfMore(t *testing.T) {
 	}
 }
 
-// watched notes who is asked for a policy, and by when they had to say.
+// watched records which policies are requested, and with which deadline.
 type watched struct {
 	*world
 	asked []string
-	late  bool // somebody had more time than the request
+	late  bool // a policy was requested with a later deadline than the request's own
 }
 
 func (w *watched) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
@@ -107,7 +108,8 @@ func (w *watched) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 	return w.world.Policy(ctx, u)
 }
 
-// Nobody hears of what the page does not name, and every question ends with its request.
+// TestSceneAsks checks that only addresses named by the page are requested, and that every request
+// keeps the deadline.
 func TestSceneAsks(t *testing.T) {
 	const there = "http://other.example"
 	w := &watched{world: &world{robots: map[string]string{there: ""}, pages: map[string]string{there + "/s.css": "p{}",
@@ -137,7 +139,8 @@ func TestSceneAsks(t *testing.T) {
 	}
 }
 
-// What would be read otherwise when it is drawn is not drawn.
+// TestSceneOfOneReading checks that a page is not drawn if a browser could read it differently from
+// the parser.
 func TestSceneOfOneReading(t *testing.T) {
 	for body, want := range map[string]bool{
 		`<p>open<noscript><b>plain</b></noscript><p class="the-acap:disallow-present-thumbnail">shut`:                     true,
@@ -150,7 +153,8 @@ func TestSceneOfOneReading(t *testing.T) {
 	}
 }
 
-// How long an image may be shown by itself is not known of one that a page is drawn with.
+// TestSceneForATime checks that an image with a time limit of its own is not drawn as part of a
+// page.
 func TestSceneForATime(t *testing.T) {
 	for _, c := range []struct {
 		limit string
@@ -158,7 +162,7 @@ func TestSceneForATime(t *testing.T) {
 	}{
 		{"until-2100-01-01", true}, {"until-2020-01-01", false}, {"9-days", false}, {"0-days", false},
 		{"until-recrawled", false},
-		{"200000-days", true}, // for ever
+		{"200000-days", true}, // a limit that never ends in practice
 	} {
 		w := &world{pages: map[string]string{site + "/i.png": "image"}}
 		fresh := of(t, w, "ACAP-allow-present: /i.png time-limit="+c.limit, `<img src="/i.png">`)

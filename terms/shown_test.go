@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// A title is plain and bounded, whatever the page says, and where the snippet alone permits it no
-// longer than the snippet may be.
+// TestTitleIsBounded checks that a title is plain text of bounded length. If only present-snippet
+// permits it, it is no longer than the snippet may be.
 func TestTitleIsBounded(t *testing.T) {
 	const only = "ACAP-disallow-present: /\nACAP-allow-present-snippet: / "
 	family := "\U0001F468\u200d\U0001F469\u200d\U0001F466"
@@ -47,11 +47,11 @@ func TestTitleIsBounded(t *testing.T) {
 	}
 }
 
-// A part that must be shown is plain, and no longer than can stand beside anything; else nothing is
-// shown, with a copy as without.
+// TestPartsAreBounded checks that a part that must be shown is plain text of bounded length.
+// Otherwise nothing is shown, with or without a copy.
 func TestPartsAreBounded(t *testing.T) {
 	long := strings.Repeat("Ada ", 300)
-	for _, c := range []struct{ name, part, body, want string }{ // "!" and a part of the note of a refusal
+	for _, c := range []struct{ name, part, body, want string }{ // "!" and a part of the refusal's note
 		{"a credit", "credit:id:by", `<p id="by">By Ada`, "By Ada"},
 		{"a long one", "credit:id:by", `<p id="by">` + long, "!1024 bytes"},
 		{"a long text", "credit:text:" + strings.Repeat("Ada%20", 300), ``, "!1024 bytes"},
@@ -84,14 +84,15 @@ func TestPartsAreBounded(t *testing.T) {
 	}
 }
 
-// A link that must be made of something else is made of that, or there is none (P1 2.5.5.3).
+// TestLink checks that a link is made from the required resource, or that there is none (P1
+// 2.5.5.3).
 func TestLink(t *testing.T) {
 	const body = `<title>Low water</title><p id="lead">Ships lie in the roads.<p id="shy" class="the-acap:disallow-present-snippet">Anchor berths.<p id="void"></p>`
 	const use = "ACAP-allow-present-link: / must-use-resource="
 	for _, c := range []struct {
-		name, then, now string // now: "" is as then
-		want            string // address, text; "-" no link, and a part of the note
-		kept            string // the same without a copy; "" is the same
+		name, then, now string // now "" means the same as then
+		want            string // address and text; "-" and a part of the note if there is no link
+		kept            string // the same without a copy; "" means equal to want
 	}{
 		{name: "of the page", want: " |"},
 		{name: "prohibited", then: "ACAP-disallow-present-link: /", want: "-"},
@@ -158,7 +159,8 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// What must be used and holds no text is as missing (X05): nothing is made of it.
+// TestSubstituteWithoutText checks that a substitute without text counts as missing (X05): nothing
+// is made from it.
 func TestSubstituteWithoutText(t *testing.T) {
 	for name, value := range map[string]string{"another resource": "/empty.txt", "a part": "the-acap:extract:id:void",
 		"a part that may not be used": "the-acap:extract:id:shut"} {
@@ -180,8 +182,8 @@ func TestSubstituteWithoutText(t *testing.T) {
 	}
 }
 
-// What must be shown with a page is bounded: a publisher cannot make every search long by demanding
-// thousands of credits.
+// TestManyParts checks that the number of required parts is bounded. Otherwise a publisher could
+// make every result list long by requiring thousands of credits.
 func TestManyParts(t *testing.T) {
 	for n, allowed := range map[int]bool{mostParts: true, mostParts + 1: false} {
 		robots := ""

@@ -9,43 +9,43 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Policies tells the policy in force for the origin of a URL.
+// Policies returns the policy in force for the origin of a URL.
 type Policies interface {
 	Policy(ctx context.Context, u *url.URL) (*acap.Policy, error)
 }
 
-// Fetcher obtains another resource that a permission names, every hop through the gate. The error
-// says why it cannot be had.
+// Fetcher fetches another resource that a permission names. Every redirect passes the gate. The
+// error says why the resource is not available.
 type Fetcher interface {
 	Fetch(ctx context.Context, rawurl string) (*page.Page, error)
 }
 
-// Sources is where Terms obtains what a page refers to. A nil field makes every such requirement
-// unfulfillable.
+// Sources is where Terms gets other policies and resources. If a field is nil, requirements that
+// need it count as unmet.
 type Sources struct {
 	Policies Policies
 	Fetcher  Fetcher
 }
 
-// Terms answers for one resource. It is not safe for concurrent use.
+// Terms answers questions about one resource. It is not safe for concurrent use.
 type Terms struct {
-	policy   *acap.Policy // the origin's, met by the page's statements
+	policy   *acap.Policy // the origin's policy, narrowed by the statements of the page
 	resource acap.Resource
-	page     *page.Page  // nil: not known
-	kept     *Kept       // of what is held; nil where the page was fetched just now
-	marks    []acap.Mark // on elements of the page
+	page     *page.Page  // nil if the page is not known
+	kept     *Kept       // stored data to answer from; nil if the page was just fetched
+	marks    []acap.Mark // marks on elements of the page
 	sources  Sources
 	facts    acap.Facts
-	ctx      context.Context // of the call that made it: one Terms serves one request
+	ctx      context.Context // context of the call that created the Terms: one Terms serves one request
 	fetched  map[string]Part
-	around   acap.Context // what stands around a copy that is shown
-	anybody  bool         // target conditions are left to be judged when a reader asks
-	unread   bool         // an answer hung on the policy of another origin, which could not be read
+	around   acap.Context // what surrounds a copy when it is shown
+	anybody  bool         // conditions on the reader are checked later, when a reader asks
+	unread   bool         // an answer depended on the policy of another origin that could not be read
 }
 
-// Of gives the terms of u under the policy of its origin. pg is the page as it was fetched just
-// now, nil where it was not: its own statements count, unless the origin prohibits crawl, when
-// nothing of it is read (X02).
+// Of returns the terms of u under origin, the policy of its origin. pg is the page just fetched, or
+// nil. The statements of the page count, unless the origin prohibits crawl: then nothing in the
+// page is read (X02).
 func Of(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, s Sources, f acap.Facts) *Terms {
 	t := &Terms{policy: origin, resource: acap.NewResource(u), sources: s, facts: f, ctx: ctx,
 		fetched: map[string]Part{}}
@@ -55,8 +55,9 @@ func Of(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, s S
 	return t.with(pg, pg.Own())
 }
 
-// Held gives the terms of what is held of u: today's policy of its origin, narrowed by the
-// statements of the last lawful fetch (H11, X02). pg is the page held, nil where no copy is.
+// Held returns the terms of the stored page at u: today's policy of its origin, narrowed by own,
+// the statements of the last lawful fetch (H11, X02). pg is the stored page, or nil if no copy is
+// stored.
 func Held(ctx context.Context, origin *acap.Policy, u *url.URL, own acap.Own, pg *page.Page, s Sources,
 	f acap.Facts) *Terms {
 	t := &Terms{policy: origin, resource: acap.NewResource(u), sources: s, facts: f, ctx: ctx,
@@ -70,21 +71,22 @@ func (t *Terms) with(pg *page.Page, own acap.Own) *Terms {
 	return t
 }
 
-// TakeDown gives the request for u that stands in its origin's robots.txt; nil where none does.
-// While it stands nothing is kept, indexed or shown of u (P04, P05); it changes no decision (X64).
+// TakeDown returns the take-down request for u in its origin's robots.txt, or nil. While the
+// request is there, nothing is stored, indexed or shown for u (P04, P05); decisions do not change
+// (X64).
 func TakeDown(origin *acap.Policy, u *url.URL) *acap.Field {
 	return origin.TakeDown(acap.NewResource(u))
 }
 
-// In lets t answer for a reader to whom the page is shown with that around it: parts of it may ask
-// for something else.
+// In makes t answer for a reader who sees the page inside c. Parts of the page may require
+// something else there. It changes and returns t.
 func (t *Terms) In(c acap.Context) *Terms {
 	t.around = c
 	return t
 }
 
-// TakenDown is TakeDown for an address of any origin. It is nil, too, where no policy can be read
-// that would tell.
+// TakenDown is TakeDown for an address of any origin. It also returns nil if the policy cannot be
+// read.
 func TakenDown(ctx context.Context, policies Policies, rawurl string) *acap.Field {
 	u, err := url.Parse(rawurl)
 	if err != nil {
@@ -97,30 +99,30 @@ func TakenDown(ctx context.Context, policies Policies, rawurl string) *acap.Fiel
 	return TakeDown(origin, u)
 }
 
-// Policy is the origin's policy as the page's statements have narrowed it.
+// Policy returns the origin's policy, narrowed by the statements of the page.
 func (t *Terms) Policy() *acap.Policy { return t.policy }
 
-// Resource is what the policy is asked about.
+// Resource returns the resource that the terms are about.
 func (t *Terms) Resource() acap.Resource { return t.resource }
 
-// Facts are what the terms are judged under.
+// Facts returns the facts under which the terms decide.
 func (t *Terms) Facts() acap.Facts { return t.facts }
 
-// Context is that of the call for which the terms were made.
+// Context returns the context of the call that created the terms.
 func (t *Terms) Context() context.Context { return t.ctx }
 
-// Page is the page the terms speak of; nil where it is not known.
+// Page returns the page, or nil if it is not known.
 func (t *Terms) Page() *page.Page { return t.page }
 
-// For gives the same terms under another policy, that of one purpose for instance.
+// For returns a copy of t under the policy p, for instance the policy for one purpose.
 func (t *Terms) For(p *acap.Policy) *Terms {
 	c := *t
 	c.policy = p
 	return &c
 }
 
-// Decide answers for one usage under the facts. Once the page is known, a permission whose required
-// resources cannot be had is a refusal too (X05).
+// Decide returns the decision about u under the facts. Once the page is known, a permission becomes
+// a refusal if a required resource is not available (X05).
 func (t *Terms) Decide(u acap.Usage) acap.Decision {
 	d := t.decide(u)
 	if !d.Allowed || t.page == nil && t.kept == nil {
@@ -129,8 +131,8 @@ func (t *Terms) Decide(u acap.Usage) acap.Decision {
 	return t.fulfil(d)
 }
 
-// Unread reports whether any answer so far was a refusal because the policy of another origin, that
-// of a resource required, could not be read. What is held is not ended for that (X63).
+// Unread reports whether any answer so far was a refusal because the policy of a required
+// resource's origin could not be read. Stored data is not erased for that reason (X63).
 func (t *Terms) Unread() bool { return t.unread }
 
 // crawl decides whether another resource may be crawled.
@@ -145,12 +147,12 @@ func (t *Terms) crawl(u *url.URL, own acap.Own) (acap.Decision, error) {
 	return d, nil
 }
 
-// decide leaves out whether required resources can be had.
+// decide returns the decision about u without checking that required resources are available.
 func (t *Terms) decide(u acap.Usage) acap.Decision {
 	return t.at(t.policy.Decide(u, t.resource))
 }
 
-// at is d under the facts.
+// at returns d as it applies under the facts of t.
 func (t *Terms) at(d acap.Decision) acap.Decision {
 	now := d.At(t.facts)
 	if now.Reason == acap.ByTarget && t.anybody {
@@ -159,15 +161,15 @@ func (t *Terms) at(d acap.Decision) acap.Decision {
 	return now
 }
 
-// anyone gives the same terms for a reader who meets every condition on the target.
+// anyone returns a copy of t for a reader who meets every condition on the target.
 func (t *Terms) anyone() *Terms {
 	c := *t
 	c.anybody = true
 	return &c
 }
 
-// substitutes are the resources or parts that d demands instead of the page; the page itself is
-// none (I03).
+// substitutes returns the resources or parts that d requires instead of the page. The page itself
+// does not count as a substitute (I03).
 func (t *Terms) substitutes(d acap.Decision) []*acap.Required {
 	if !d.Allowed {
 		return nil
@@ -175,12 +177,12 @@ func (t *Terms) substitutes(d acap.Decision) []*acap.Required {
 	return slices.DeleteFunc(d.MustUse(), t.itself)
 }
 
-// itself reports whether r is the page.
+// itself reports whether r names the page itself.
 func (t *Terms) itself(r *acap.Required) bool { return r.URL != "" && t.self(r.URL) }
 
-// cut leaves out the parts of the page that may not be seen where d is the decision for the page. A
-// part under no mark is as the page; one that demands what the page does not is left out. The
-// limits of the parts that stay are added to l.
+// cut returns which parts of the page may be used; d is the decision for the page. Text outside all
+// marks is treated like the page. An element is left out if it requires something that the page
+// does not. The length limits of the remaining parts are added to l.
 func (t *Terms) cut(d acap.Decision, l *acap.Limits) page.Cut {
 	if !t.policy.Marked() {
 		if d.Allowed {
@@ -195,7 +197,8 @@ func (t *Terms) cut(d acap.Decision, l *acap.Limits) page.Cut {
 	judge := func(chain []acap.Mark) bool {
 		part := t.at(t.policy.Part(d.Usage, t.resource, chain))
 		limits := part.Limits(t.facts)
-		if d.Allowed && d.Within(t.around).Allowed && !part.Within(t.around).Allowed { // P1 2.5.5.7, 2.5.5.8
+		// P1 2.5.5.7, 2.5.5.8: restrictions on what surrounds a copy
+		if d.Allowed && d.Within(t.around).Allowed && !part.Within(t.around).Allowed {
 			return false
 		}
 		if !part.Allowed || more(part.MustUse(), uses) || more(part.MustInclude(), includes) || nothing(limits) {
@@ -204,7 +207,8 @@ func (t *Terms) cut(d acap.Decision, l *acap.Limits) page.Cut {
 		l.MaxChars, l.MaxWords = smaller(l.MaxChars, limits.MaxChars), smaller(l.MaxWords, limits.MaxWords)
 		return true
 	}
-	judged := map[string]bool{} // by what the marks say: each chain that says the same is judged once
+	// judged holds the result for each distinct statement, so that equal marks are decided once.
+	judged := map[string]bool{}
 	return page.Cut{Keep: func(chain []acap.Mark) bool {
 		if len(chain) == 0 {
 			return d.Allowed
@@ -219,19 +223,19 @@ func (t *Terms) cut(d acap.Decision, l *acap.Limits) page.Cut {
 	}}
 }
 
-// more reports whether part demands what the page does not.
+// more reports whether part requires a resource that page does not require.
 func more(part, page []*acap.Required) bool {
 	return slices.ContainsFunc(part, func(r *acap.Required) bool {
 		return !slices.ContainsFunc(page, func(have *acap.Required) bool { return have.Value == r.Value })
 	})
 }
 
-// nothing reports whether a length is limited to nothing (J05).
+// nothing reports whether a length is limited to zero (J05).
 func nothing(l acap.Limits) bool {
 	return l.MaxChars != nil && *l.MaxChars == 0 || l.MaxWords != nil && *l.MaxWords == 0
 }
 
-// limited reports whether a length is limited at all.
+// limited reports whether any length limit is set.
 func limited(l acap.Limits) bool { return l.MaxChars != nil || l.MaxWords != nil }
 
 func smaller(a, b *int) *int {

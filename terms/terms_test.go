@@ -18,10 +18,10 @@ import (
 
 var noon = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 
-// world is the policies and pages that terms are made of.
+// world is the policies and pages that terms are made from.
 type world struct {
-	robots  map[string]string // by scheme://host
-	pages   map[string]string // by URL
+	robots  map[string]string // robots.txt by scheme://host
+	pages   map[string]string // page body by URL
 	fetched []string
 }
 
@@ -34,7 +34,7 @@ func (w *world) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
 	return acap.Parse(key+"/robots.txt", []byte(text)).Policy(acap.Crawler{Names: []string{"gazer"}}), nil
 }
 
-// Fetch follows crawl permission, as a gate does.
+// Fetch returns a page only if crawl is permitted, like the gate.
 func (w *world) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
 	u, err := url.Parse(rawurl)
 	if err != nil {
@@ -66,7 +66,8 @@ func pageOf(rawurl string, status int, body string) *page.Page {
 
 const site = "http://quay.example"
 
-// of gives the terms of a page of site, fetched just now, under a robots.txt for any crawler.
+// of returns the terms of a page of site that was just fetched, under a robots.txt for all
+// crawlers.
 func of(t *testing.T, w *world, robots, body string) *Terms {
 	t.Helper()
 	if w.robots == nil {
@@ -81,8 +82,8 @@ func of(t *testing.T, w *world, robots, body string) *Terms {
 	return Of(context.Background(), origin, u, pageOf(u.String(), 200, body), Sources{w, w}, acap.Facts{Now: noon})
 }
 
-// held gives the terms of the same page as it is held: with its copy, or from what was kept alone.
-// Nothing is fetched.
+// held returns the terms of the same page from storage: with its copy, or only with the stored
+// excerpts. It fetches nothing.
 func held(t *testing.T, w *world, fresh *Terms, robots string, copied bool) *Terms {
 	t.Helper()
 	content, _ := fresh.Text()
@@ -103,7 +104,7 @@ const article = `<html lang="en"><title>Low water</title><p>The pilot waits for 
 func TestTextAndLinks(t *testing.T) {
 	for _, c := range []struct {
 		name, robots, body string
-		text               string // "-": none
+		text               string // "-" means no text
 		links              []string
 		pages              map[string]string
 	}{
@@ -155,7 +156,8 @@ func TestTextAndLinks(t *testing.T) {
 	}
 }
 
-// A heading that serves as title stands in the text too, and counts there once.
+// TestContentOfBlocks checks that a heading that serves as the title also occurs in the text, and
+// is counted only there.
 func TestContentOfBlocks(t *testing.T) {
 	for _, c := range []struct{ name, body, title, text, headings, whole string }{
 		{"a title", "<title>Tide</title><h1>Low</h1><p>Ships.<h2>High</h2>", "Tide", "Low Ships. High", "Low\nHigh",
@@ -173,7 +175,7 @@ func TestContentOfBlocks(t *testing.T) {
 }
 
 func TestCopy(t *testing.T) {
-	for _, c := range []struct{ name, robots, body, copy, text string }{ // copy "-": none
+	for _, c := range []struct{ name, robots, body, copy, text string }{ // copy "-" means no copy
 		{"as sent", "", article, article,
 			"Low water The pilot waits for the tide. Ships of deep draught lie in the roads. Words by Ada Quill."},
 		{"nothing in it", "", "", "", ""},
@@ -207,7 +209,7 @@ func TestSnippet(t *testing.T) {
 	long := "<title>Low water</title><p>" + strings.Repeat("The pilot waits for the tide at the quay. ", 30)
 	for _, c := range []struct {
 		name, robots, body, query string
-		text                      string // "-": none
+		text                      string // "-" means no text
 		include                   []snippet.Include
 	}{
 		{"a few words", "ACAP-allow-present-snippet: / max-length=4-words", long, "", "The pilot waits for", nil},
@@ -245,8 +247,8 @@ func TestSnippet(t *testing.T) {
 	}
 }
 
-// What a local usage on an element limits binds a snippet that the element has a part in, also
-// where the element must be used, or must stand in it.
+// TestElementLimits checks that a length limit on an element applies to a snippet that contains
+// text of the element, even if the policy requires that element.
 func TestElementLimits(t *testing.T) {
 	const use, include = "ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:id:lead",
 		"ACAP-allow-present-snippet: / must-include-resource=the-acap:extract:id:lead"
@@ -317,8 +319,8 @@ func TestTitle(t *testing.T) {
 	}
 }
 
-// What is kept serves to show a page later as its publisher requires, without its copy and without
-// a request.
+// TestKept checks that stored data is enough to show a page later as its publisher requires,
+// without its copy and without a request.
 func TestKept(t *testing.T) {
 	robots := "ACAP-allow-present-snippet: / max-length=4-words must-include-resource=the-acap:credit:id:by\n"
 	byURL := "ACAP-allow-present: / must-include-resource=the-acap:credit:/by.txt\nACAP-allow-present-snippet: / " +
@@ -326,7 +328,7 @@ func TestKept(t *testing.T) {
 	for _, c := range []struct {
 		name, then, now string
 		copied          bool
-		snippet         string // "-": none
+		snippet         string // "-" means no snippet
 		findable        bool
 	}{
 		{"a credit from the page", robots, robots, false, "The pilot waits for", true},
@@ -374,8 +376,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// An entry made of a whole page is not found by its words once only parts of the page may be
-// indexed; one made of parts is.
+// TestFindableParts checks an index entry when only parts of the page may still be indexed: an
+// entry made from the whole page may no longer be used, an entry made from these parts may.
 func TestFindableParts(t *testing.T) {
 	body := `<p>Shut.<p class="the-acap:allow-index">Open quay.`
 	for then, want := range map[string]bool{"": false, "ACAP-disallow-index: /": true} {
@@ -392,8 +394,8 @@ func TestFindableParts(t *testing.T) {
 	}
 }
 
-// An entry stands while it is what would be made of the page now; one that leaves out more than it
-// must may be found all the same.
+// TestEntryStands checks that an entry is current only if it equals what would be made from the
+// page now. An entry that leaves out more than required may still be used.
 func TestEntryStands(t *testing.T) {
 	body := `<p>Open. <b class="the-acap:disallow-(one)">Loft.</b> <b class="the-acap:disallow-(two) the-acap:disallow-(one)">Hold.</b> <b class="the-acap:allow-(three)">Deck.</b>`
 	usages := func(one, two, three string) string {
@@ -440,7 +442,7 @@ func TestEntryStands(t *testing.T) {
 	}
 }
 
-// The first part that may not be kept, and by which mark.
+// TestBarred checks that Barred returns the first part that may not be kept, and its mark.
 func TestBarred(t *testing.T) {
 	for body, want := range map[string]string{
 		`<p>Open.`: "",
@@ -455,8 +457,8 @@ func TestBarred(t *testing.T) {
 	}
 }
 
-// Of an earlier version counts what it prohibits of its own elements, beside all that the page said
-// last.
+// TestEarlier checks which statements apply to an earlier version of a page: its prohibitions on
+// its own elements, and all statements of the last fetch.
 func TestEarlier(t *testing.T) {
 	of := func(tokens ...string) (own acap.Own) {
 		for i, token := range tokens {
@@ -489,19 +491,20 @@ func TestKeptIsBounded(t *testing.T) {
 func TestTakeDown(t *testing.T) {
 	u, _ := url.Parse(site + "/a.html")
 	for robots, want := range map[string]bool{
-		"ACAP-request-take-down: /a.html":       true,
-		"ACAP-request-take-down: /%61.html":     true,
-		"ACAP-request-take-down: /b.html":       false,
-		"ACAP-request-take-down: /*":            false, // P01
+		"ACAP-request-take-down: /a.html":   true,
+		"ACAP-request-take-down: /%61.html": true,
+		"ACAP-request-take-down: /b.html":   false,
+		// P01: the asterisk is not a wildcard, because a request names a single resource
+		"ACAP-request-take-down: /*":            false,
 		"ACAP-request-re-crawl: /a.html":        false,
-		"ACAP-request-take-down: /A.html":       false, // P10
-		"ACAP-request-take-down: /a.html?page=": false, // P02
+		"ACAP-request-take-down: /A.html":       false, // P10: paths are compared case-sensitively
+		"ACAP-request-take-down: /a.html?page=": false, // P02: the query must match exactly
 	} {
 		tm := of(t, &world{}, robots, article)
 		if got := TakeDown(tm.Policy(), u) != nil; got != want {
 			t.Errorf("%s: %v", robots, got)
 		}
-		if !tm.Decide(acap.Index).Allowed { // X64
+		if !tm.Decide(acap.Index).Allowed { // X64: a take-down changes no decision
 			t.Errorf("%s changes decisions", robots)
 		}
 	}
@@ -510,7 +513,7 @@ func TestTakeDown(t *testing.T) {
 	}
 }
 
-// Of a page that the origin does not let crawl nothing is read (X02).
+// TestNotLawfullyFetched checks that nothing in a page is read if its origin prohibits crawl (X02).
 func TestNotLawfullyFetched(t *testing.T) {
 	tm := of(t, &world{}, "ACAP-disallow-crawl: /a.html",
 		`<meta name="robots" content="noindex"><title>T</title><a href="/b">b</a>`)
@@ -531,8 +534,8 @@ func TestNotLawfullyFetched(t *testing.T) {
 	}
 }
 
-// What a page is shown with is followed as its links are: META refresh, frames and images at page
-// and element level.
+// TestRequisites checks that the resources a page is shown with are followed by the same rules as
+// its links: META refresh, frames and images, at page and element level.
 func TestRequisites(t *testing.T) {
 	const body = `<meta http-equiv="refresh" content="9; url=/next"><link rel="stylesheet" href="/s.css"><img src="/a.png">
 <p class="the-acap:disallow-follow"><img src="/b.png"></p><p class="the-acap:allow-follow"><img src="/c.png"><a href="/d">d</a></p>`

@@ -6,13 +6,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// longestTitle bounds a title and the text of a link, in characters.
+// longestTitle is the greatest length of a title and of a link text, in characters.
 const longestTitle = 150
 
-// Title gives the title that may be shown, plain and bounded, and the usage that permits it:
-// present-snippet or present. Where present-snippet alone does, its lengths bind the title as they
-// do the snippet, each by itself: nothing else permits more. A title is of the page itself, so it
-// is none where a substitute must be used.
+// Title returns the title that may be shown, as plain text of bounded length, and the usage that
+// permits it: present-snippet or present. If only present-snippet permits it, the length limits of
+// the snippet also apply to the title. A page that must be replaced by a substitute has no title.
 func (t *Terms) Title() (title string, by acap.Usage) {
 	whole, wide := t.titleBy(acap.Present)
 	brief, narrow := t.titleBy(acap.PresentSnippet)
@@ -27,7 +26,7 @@ func (t *Terms) Title() (title string, by acap.Usage) {
 	return titled(whole, wide), by
 }
 
-// titleBy gives the title as far as u permits it, and the limits on it.
+// titleBy returns the title that u permits, and the length limits for it.
 func (t *Terms) titleBy(u acap.Usage) (title string, l acap.Limits) {
 	d := t.Decide(u)
 	if !d.Allowed || len(t.substitutes(d)) > 0 {
@@ -43,7 +42,7 @@ func (t *Terms) titleBy(u acap.Usage) (title string, l acap.Limits) {
 	return title, l
 }
 
-// titled makes a title of a text: plain, and never cut within a character that a reader sees.
+// titled makes a plain title from s. It never cuts inside a character that a reader sees.
 func titled(s string, l acap.Limits) string {
 	chars := longestTitle
 	if l.MaxChars != nil {
@@ -53,16 +52,16 @@ func titled(s string, l acap.Limits) string {
 	return out.Text
 }
 
-// Link is how a page may be linked to where its link must be made of something else (P1 2.5.5.3).
+// Link describes a link to a page, which may have to be made from another resource (P1 2.5.5.3).
 type Link struct {
-	Href string // of the resource that must be linked to in its place; "": the page's own
-	Text string // of the link: it takes the place of the title; "": there is none
-	Made bool   // it is made of something else: the page's own title is not the text of it
+	Href string // address of the resource that must be linked instead; "" means the page's own address
+	Text string // link text, which replaces the title; "" means none
+	Made bool   // the link is made from something else: its text is not the page's title
 }
 
-// Link gives how the page may be linked to; ok is false where it may not be. A link made of another
-// resource leads to that, with its title; one made of a text, or of a part of the page, leads to
-// the page with that as its text.
+// Link returns how to link to the page; ok is false if no link is permitted. A link made from
+// another resource points to that resource and uses its title. A link made from a text or a part of
+// the page points to the page and uses that text.
 func (t *Terms) Link() (l Link, ok bool) {
 	d := t.Decide(acap.PresentLink)
 	uses := t.substitutes(d)
