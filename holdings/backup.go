@@ -9,10 +9,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// Backup hands out archive and index as they are at one instant, so that they agree, while others
-// read and write: the files archive.db and keys.db, and those below index/. held is what they hold.
-// Changes wait for that instant, not for the copying. It holds what is held now: of what must go
-// later, because its time is over or its publisher says so, the copy does not know.
+// Backup copies archive and index as they are at one instant, so that the copies agree: the files
+// archive.db and keys.db, and those below index/. held describes the contents of the copy. Others
+// may read and write at the same time: writes wait for the instant, not for the copying. The copy
+// will not learn of later erasures, by time limit or at a publisher's request.
 func (h *Holdings) Backup(ctx context.Context, create archive.Create) (held archive.Stats, err error) {
 	for i := range h.locks {
 		h.locks[i].Lock()

@@ -9,9 +9,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// withdraw takes what was made of the resource at address, which is erased, out of what is held of
-// other pages: their excerpts, their thumbnails and their index entries (P04), and says how many
-// pages those are. They wait until that is lifted (P05).
+// withdraw removes everything that was made from the erased resource at address from the stored
+// data of other pages: excerpts, thumbnails and index entries (P04). derived is the number of these
+// pages. It records that they wait until the take-down of the resource is lifted (P05).
 func (h *Holdings) withdraw(ctx context.Context, address string) (derived int, err error) {
 	pages, err := h.archive.MadeOf(address)
 	if err != nil {
@@ -27,18 +27,19 @@ func (h *Holdings) withdraw(ctx context.Context, address string) (derived int, e
 		}))
 }
 
-// withdrawFrom does so for one page; told, which may be nil, is told what goes.
+// withdrawFrom does the same for one page. It calls told, which may be nil, for each item removed.
 func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told func(Swept)) error {
 	var was, less terms.Kept
 	changed, entry := false, false
 	forgotten, err := h.tell(ctx, page, change{url: page, wait: true}, func(known archive.Resource) (bool, error) {
 		was = known.Kept
 		if less, changed, entry = was.Without(address); !less.Shows(was) {
-			if err := h.dropPictures(ctx, page); err != nil { // first: afterwards nothing says of what they were made
+			// first: the update below deletes the record of what the thumbnails were made from
+			if err := h.dropPictures(ctx, page); err != nil {
 				return false, err
 			}
 		}
-		for _, names := range was.Requires() { // where address is a hop to it
+		for _, names := range was.Requires() { // also wait for resources that redirect to address
 			if names[0] != address && slices.Contains(names, address) {
 				if err := h.archive.Await(ctx, names[0], archive.ForAnswer, page); err != nil {
 					return false, err
@@ -72,7 +73,8 @@ func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told 
 	return nil
 }
 
-// sweepBare ends what is known of a page of which nothing is left but that.
+// sweepBare runs a sweep for the page at address if no copy of it is stored, so that its record is
+// removed if nothing else is left.
 func (h *Holdings) sweepBare(ctx context.Context, address string) error {
 	known, _, err := h.archive.Resource(address)
 	if err != nil || known.Current != 0 {

@@ -8,24 +8,24 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// CompactStats says what a compaction did, in bytes of files.
+// CompactStats is the result of a compaction. Sizes are in bytes of files.
 type CompactStats struct {
-	Began   time.Time            `json:"-"` // of what was erased before, no file holds a trace
+	Began   time.Time            `json:"-"` // data erased before this time is in no file any more
 	Before  int64                `json:"before"`
 	After   int64                `json:"after"`
 	Archive archive.CompactStats `json:"archive"`
 	Index   IndexStats           `json:"index"`
 }
 
-// IndexStats is the part of the index in it.
+// IndexStats is the part of CompactStats about the index, in bytes of files.
 type IndexStats struct {
 	Before int64 `json:"before"`
 	After  int64 `json:"after"`
 }
 
-// Compact writes archive and index anew. After it no byte of what had been erased when it began,
-// and no word that only that had, is in any of their files. Both are used meanwhile. progress,
-// which may be nil, is told of bytes of the archive.
+// Compact rewrites archive and index. Afterwards no file contains a byte of what had been erased
+// before it began, or a word that occurred only there. Both can be used while it runs. progress,
+// which may be nil, receives byte counts of the archive.
 func (h *Holdings) Compact(ctx context.Context, progress func(done, total int64)) (s CompactStats, err error) {
 	s.Archive, err = h.archive.Compact(ctx, progress, func(ctx context.Context) (err error) {
 		if err := h.indexed(); err != nil {
@@ -46,9 +46,9 @@ func (h *Holdings) Compact(ctx context.Context, progress func(done, total int64)
 	return s, err
 }
 
-// indexed waits until the index has, and has forgotten, what the archive was told of before.
+// indexed waits until the index contains all earlier changes of the archive.
 func (h *Holdings) indexed() error {
-	for i := range h.locks { // whoever has told the archive and not yet the index holds one
+	for i := range h.locks { // a goroutine between its writes to archive and index holds one of the locks
 		pass(&h.locks[i])
 	}
 	return h.indexer.drain()
@@ -59,15 +59,15 @@ func pass(mu *sync.Mutex) {
 	defer mu.Unlock()
 }
 
-// Within says how soon no file is to hold a trace of what was erased. A compaction begins at half
-// of the time.
+// Within says how soon erased data must leave all files. Upkeep begins a compaction after half of
+// that time.
 type Within struct {
-	Asked time.Duration // where a publisher asked for it (P1 2.6.1); 0: at once
-	Other time.Duration // 0: never by itself
+	Asked time.Duration // for erasures that a publisher requested (P1 2.6.1: take-down); 0 means at once
+	Other time.Duration // for all other erasures; 0 means that they start no compaction
 }
 
-// due is when a compaction is to begin after erasures of which the first was then, and the first
-// that was asked for; zero for never.
+// due returns when to compact. since and asked are the times of the oldest erasure and of the
+// oldest requested erasure; the zero time means never.
 func (w Within) due(since, asked time.Time) (at time.Time) {
 	if !since.IsZero() && w.Other > 0 {
 		at = since.Add(w.Other / 2)
@@ -78,7 +78,7 @@ func (w Within) due(since, asked time.Time) (at time.Time) {
 	return at
 }
 
-// again is how long one that failed is not tried again.
+// again returns how long to wait after a compaction that failed.
 func (w Within) again() time.Duration {
 	wait := max(w.Asked/2, time.Minute)
 	if w.Other > 0 {
@@ -87,12 +87,12 @@ func (w Within) again() time.Duration {
 	return wait
 }
 
-// Upkeep compacts by itself, until ctx ends, after erasures in this process or an earlier one. What
-// is erased while it does shares the next compaction, and between two lies at least as long as the
-// last one took. told hears of each one, and of errors; after one it tries again within a minute,
-// or half of a longer time.
+// Upkeep compacts after erasures, in this process or an earlier one, until ctx ends. Data erased
+// during a compaction waits for the next one. Between two compactions lies at least the duration of
+// the last one. After an error Upkeep waits for half of w.Asked or a minute, whichever is longer,
+// but not longer than half of w.Other. It calls told after each compaction and each error.
 func (h *Holdings) Upkeep(ctx context.Context, w Within, told func(CompactStats, error)) {
-	var rest time.Time // no compaction begins before
+	var rest time.Time // no compaction begins before this time
 	for {
 		since, asked, err := h.archive.Uncompacted()
 		if err != nil {
@@ -120,8 +120,8 @@ func (h *Holdings) Upkeep(ctx context.Context, w Within, told func(CompactStats,
 	}
 }
 
-// await waits until due, but not less than until rest; a zero due never comes. It reports false
-// where something was erased meanwhile, or ctx has ended.
+// await waits until due, but at least until rest; the zero due means never. It returns false if
+// something was erased while it waited, or if ctx has ended.
 func (h *Holdings) await(ctx context.Context, due, rest time.Time) bool {
 	var come <-chan time.Time
 	if !due.IsZero() {
@@ -141,9 +141,9 @@ func (h *Holdings) await(ctx context.Context, due, rest time.Time) bool {
 	return false
 }
 
-// Settle compacts now where Upkeep would begin to before next; zero: ever. A process that ends
-// calls it, which knows that the next one comes then, or that nobody may come. It reports whether
-// there was anything to do.
+// Settle compacts now if Upkeep would begin a compaction before next; the zero time means at any
+// time in the future. A process calls it before it ends; next is when the next process is expected.
+// done reports whether a compaction was completed.
 func (h *Holdings) Settle(ctx context.Context, w Within, next time.Time) (s CompactStats, done bool, err error) {
 	since, asked, err := h.archive.Uncompacted()
 	due := w.due(since, asked)
@@ -154,6 +154,6 @@ func (h *Holdings) Settle(ctx context.Context, w Within, next time.Time) (s Comp
 	return s, err == nil, err
 }
 
-// Compacted gives the time at which the last compaction began that was completed, whoever made it;
-// zero where none was. Of what was erased before, no file holds a trace.
+// Compacted returns when the last completed compaction began, by whichever process; zero if there
+// was none. Data erased before that time is in no file any more.
 func (h *Holdings) Compacted() (began time.Time, err error) { return h.archive.Compacted() }

@@ -12,10 +12,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Condition gives the header that asks for a page only if it has changed (RFC 9110 13.1.2, 13.1.3),
-// from the validators of the current copy. It is nil where the page itself is wanted: where no copy
-// is held that is whole and unharmed, where address only leads to a page, and where the policy of
-// today does not permit to preserve all of it. It makes no request.
+// Condition returns headers that request a page only if it has changed (RFC 9110 13.1.2, 13.1.3),
+// from the validators of the current copy. It makes no request. It returns nil if the page should
+// be requested unconditionally: no complete, undamaged copy is stored, address only redirects to a
+// page, or today's policy does not permit to preserve the whole page.
 func (h *Holdings) Condition(address string) http.Header {
 	c, ok := h.current(address)
 	if !ok {
@@ -36,8 +36,8 @@ func (h *Holdings) Condition(address string) http.Header {
 	return out
 }
 
-// validators gives the header that asks whether something has changed of which these are known; nil
-// for none.
+// validators returns the conditional request headers for an ETag and a Last-Modified value; nil if
+// neither is usable.
 func validators(tag, modified string) http.Header {
 	out := http.Header{}
 	if tag != "" {
@@ -52,14 +52,14 @@ func validators(tag, modified string) http.Header {
 	return out
 }
 
-// copied is the current copy of a page with what is known of it.
+// copied is the current copy of a page and its archive record.
 type copied struct {
 	archive.Capture
 	known archive.Resource
 	body  []byte
 }
 
-// page is the page that the copy was made from, as a 304 on the way of hops confirms it.
+// page returns the page of the copy after a 304 response, the last of hops, has confirmed it.
 func (c copied) page(hops []page.Hop) *page.Page {
 	last := hops[len(hops)-1]
 	last.Status, last.Header = c.Status, updated(c.Header, last.Header)
@@ -67,8 +67,9 @@ func (c copied) page(hops []page.Hop) *page.Page {
 	return page.New(append(slices.Clone(hops[:len(hops)-1]), last))
 }
 
-// current gives the current copy of the page at address, without its body; false where none is
-// held, where address has led elsewhere since, or where it was cut, by the server or for its terms.
+// current returns the current copy of the page at address, without its body. ok is false if no copy
+// is stored, if address redirects elsewhere now, or if the copy is incomplete: cut by the server or
+// because parts may not be kept.
 func (h *Holdings) current(address string) (c copied, ok bool) {
 	var err error
 	if c.known, _, err = h.archive.Resource(address); err != nil || c.known.Current == 0 {
@@ -78,15 +79,15 @@ func (h *Holdings) current(address string) (c copied, ok bool) {
 	return c, err == nil && !c.Truncated && !c.Cut
 }
 
-// complete reads the body of a copy, and reports whether it verifies.
+// complete reads the body of a copy, and reports whether its digest is correct.
 func (h *Holdings) complete(c *copied) bool {
 	var err error
 	c.body, err = h.archive.Body(c.ID)
 	return err == nil && archive.Digest(c.body) == c.Digest
 }
 
-// keeps reports whether the copy may stay as it is, under the policy last known and what the page
-// said last.
+// keeps reports whether the copy may stay unchanged under the last known policy and the last
+// statements of the page.
 func (h *Holdings) keeps(c copied) bool {
 	u, err := url.Parse(c.URL)
 	if err != nil {
@@ -102,8 +103,8 @@ func (h *Holdings) keeps(c copied) bool {
 	return !copied.Cut && decide(&evidence{noPreserve: h.o.NoPreserve, received: &copied}).copy.held()
 }
 
-// confirms reports whether a 304 speaks of the copy with the header held: a validator that both
-// name must be the same (RFC 9111 4.3.4, by weak comparison).
+// confirms reports whether a 304 response is about the stored copy: a validator that both headers
+// contain must be equal, by weak comparison (RFC 9111 4.3.4).
 func confirms(fresh, held http.Header) bool {
 	for _, name := range []string{"ETag", "Last-Modified"} {
 		is, was := fresh.Get(name), held.Get(name)
@@ -114,9 +115,9 @@ func confirms(fresh, held http.Header) bool {
 	return true
 }
 
-// updated is the header of a copy after a 304 (RFC 9111 3.2): what the 304 names replaces what was
-// held, what it does not name stays, robots headers too (N23), and what says how the body is made
-// stays as well.
+// updated returns the header of a copy after a 304 response (RFC 9111 3.2). Fields of the 304
+// replace stored fields. Fields missing from the 304 stay, including robots headers (N23), and so
+// do fields that describe the body.
 func updated(held, fresh http.Header) http.Header {
 	out := held.Clone()
 	if out == nil {
@@ -130,8 +131,8 @@ func updated(held, fresh http.Header) http.Header {
 	return out
 }
 
-// ofMessage reports whether a field of h belongs to its message or to the body, and not to what is
-// held (RFC 9111 3.1, 3.2).
+// ofMessage reports whether a header field describes only its message or the body, so that it must
+// not replace a stored field (RFC 9111 3.1, 3.2).
 func ofMessage(name string, h http.Header) bool {
 	switch name {
 	case "Content-Length", "Content-Encoding", "Content-Type", "Content-Range", "Connection", "Keep-Alive", "Te",

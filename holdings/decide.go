@@ -11,123 +11,124 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// evidence is everything that decide needs to know of one page. Whoever receives, imports, sweeps
-// or judges a page again gathers it.
+// evidence is everything that decide needs to know about one page. Receiving, importing, sweeping
+// and judging a page again each fill it in.
 type evidence struct {
 	url        string
 	facts      acap.Facts
-	noPreserve bool        // this run keeps no copies
-	noIndex    bool        // this run indexes nothing
-	takenDown  *acap.Field // the take-down request in force for the page; nil: none
-	unread     bool        // no policy of the page's origin could be read
+	noPreserve bool        // this run stores no copies
+	noIndex    bool        // this run writes no index entries
+	takenDown  *acap.Field // the take-down request in force for the page; nil if none
+	unread     bool        // the policy of the page's origin could not be read
 
-	received *terms.Holding // the terms of the page received, or of the copy judged in its place; nil in a sweep
+	received *terms.Holding // the terms of the received page, or of the stored copy judged instead; nil in a sweep
 
-	record   bool // something is stored of the page beside dates and counts
-	recorded bool // it has been indexed or preserved once
-	indexed  bool // an index entry is held
+	record   bool // something is stored for the page besides dates and counts
+	recorded bool // the page has been indexed or preserved before
+	indexed  bool // an index entry is stored
 	current  uint64
 	copies   []copyEvidence
-	pictured map[int]bool // versions of which a thumbnail is held, and whether it was made of another resource
+	pictured map[int]bool // versions that have a stored thumbnail; true if it was made from another resource
 	kept     terms.Kept   // what is stored to present the page
 	entry    terms.EntryState
 
-	// What decide asks for with plan.need; nil: not gathered yet.
+	// The caller fills these in when plan.need requests them; nil means not yet known.
 	remade *remadeEntry
 	saved  *savedPicture
 	rest   *restEvidence
 }
 
-// copyEvidence is one copy held of a page.
+// copyEvidence is one stored copy of a page.
 type copyEvidence struct {
 	archive.Capture
-	permit acap.Decision // whether it may be preserved, all of it
+	permit acap.Decision // whether the whole copy may be preserved
 }
 
-// remadeEntry is the index entry as the copy held gives it now.
+// remadeEntry is the index entry that the stored copy gives now.
 type remadeEntry struct {
-	document *index.Document // nil: none could be made
-	kept     *terms.Kept     // what is to be stored to present the page then; nil: as before
-	other    bool            // it would have to be made of another resource
-	unread   bool            // the policy of that could not be read
-	part     *acap.Decision  // that which bars a part of the page from the index; nil: none does
+	document *index.Document // nil if no entry could be made
+	kept     *terms.Kept     // what to store to present the page with the new entry; nil means no change
+	other    bool            // the entry would have to be made from another resource
+	unread   bool            // the policy of that resource could not be read
+	part     *acap.Decision  // the decision that bars a part of the page from the index; nil if none
 }
 
-// savedPicture is the thumbnail of a copy that goes; nil if there is none and none can be made.
+// savedPicture is the thumbnail of a copy that will be erased; nil inside if there is none and none
+// can be made.
 type savedPicture struct{ *archive.Picture }
 
-// restEvidence is what the terms say of what is stored to present the page.
+// restEvidence says what today's policy permits of the data stored to present the page.
 type restEvidence struct {
 	withdrawn []withdrawal
-	fits      terms.Kept      // what may stay of it
-	because   []acap.Decision // why the rest may not
+	fits      terms.Kept      // the data that may stay
+	because   []acap.Decision // why the rest may not stay
 	pictures  []terms.PictureState
 }
 
-// withdrawal is a resource that the page was made of and that is taken down.
+// withdrawal is a taken-down resource that something of the page was made from.
 type withdrawal struct {
-	line  *acap.Field // the request
-	entry bool        // the index entry was made of the resource
+	line  *acap.Field // the take-down request
+	entry bool        // the index entry was made from the resource
 }
 
-// action says what becomes of one thing that is held of a page, or could be.
+// action says what happens to one stored or received item of a page.
 type action int
 
 const (
-	toDrop   action = iota // it may not be held: what is held of it is erased
-	toKeep                 // what is held stays as it is
-	toStore                // what was received is stored
-	toRemake               // what is held is made again from the copy
-	inDoubt                // what is held stays, because no policy could be read that prohibits it (X63)
+	toDrop   action = iota // erase: the item may not be stored
+	toKeep                 // leave the stored item unchanged
+	toStore                // store the received item
+	toRemake               // make the stored item again from the copy
+	inDoubt                // keep the stored item, because the policy that might prohibit it cannot be read (X63)
 )
 
-// verdict is the decision on one thing.
+// verdict is the decision about one item.
 type verdict struct {
 	action action
-	ground ground // why it is dropped or made again; zero if policy is not the reason
+	ground ground // why the item is erased or made again; zero if policy is not the reason
 
-	until     time.Time // when it must be dropped at the latest; zero: no date is set
-	recrawled bool      // it must be dropped when the page is crawled again (P1 2.5.3.1)
+	until     time.Time // when the item must be erased at the latest; zero means no date
+	recrawled bool      // the item must be erased at the next crawl of the page (P1 2.5.3.1: until-recrawl)
 }
 
-// held reports whether the thing is held afterwards.
+// held reports whether the item is stored afterwards.
 func (v verdict) held() bool { return v.action != toDrop }
 
-// need is what decide must know in addition before its plan is complete.
+// need names what decide must also know before its plan is complete.
 type need int
 
 const (
 	nothing     need = iota
-	needEntry        // evidence.remade; plan.bare says whether the copy goes
+	needEntry        // evidence.remade; plan.bare says whether the copy is erased
 	needPicture      // evidence.saved
-	needRest         // evidence.rest, of plan.stored
+	needRest         // evidence.rest, computed for plan.stored
 )
 
-// plan is what is to become of a page.
+// plan says what to do with everything stored for a page.
 type plan struct {
-	need need // if it is not nothing, the plan is not complete
+	need need // if not nothing, the plan is incomplete
 
-	// If the page was received.
-	copy    verdict // of what was received
-	earlier verdict // of the versions held before
-	entry   verdict // of the index entry, also in a sweep
+	// Set if the page was received.
+	copy    verdict // about the received copy
+	earlier verdict // about the versions stored before
+	entry   verdict // about the index entry; also set in a sweep
 
-	// In a sweep.
-	held     bool             // there was something to judge
-	unjudged bool             // no policy could be read that would say what may be held
-	swept    []Swept          // what goes or is made again
-	bare     bool             // the current copy goes
-	whole    bool             // nothing is left: what is known of the page goes too
-	forget   bool             // the index entry goes
-	document *index.Document  // the index entry made again; nil: it stays as it is, or goes
-	kept     *terms.Kept      // what is stored to present the page from now on; nil: as before
+	// Set in a sweep.
+	held     bool             // something was stored that could be judged
+	unjudged bool             // something could not be judged, because no policy could be read
+	swept    []Swept          // items to erase or to make again
+	bare     bool             // the current copy is erased
+	whole    bool             // nothing is left, so the record of the page is deleted too
+	forget   bool             // the index entry is deleted
+	document *index.Document  // the new index entry; nil if it is unchanged or deleted
+	kept     *terms.Kept      // what to store to present the page from now on; nil means no change
 	barred   bool             // the page itself is taken down
-	saved    *archive.Picture // the thumbnail that takes the place of the copy that goes; nil: none does
+	saved    *archive.Picture // the thumbnail that replaces the erased copy; nil if none
 }
 
-// decide returns what may be held of a page: what is stored, kept, made again or dropped, why, by
-// which line, and until when. It reads nothing and asks nobody: if it needs to know more, the plan
-// says what.
+// decide returns what may be stored of a page: what to store, keep, make again or erase, why, by
+// which line of the policy, and until when. It does no I/O. If it must know more, plan.need says
+// what.
 func decide(e *evidence) (p plan) {
 	if e.received != nil {
 		p.copy = decideCopy(e, e.received.Preserve, false)
@@ -153,11 +154,11 @@ func decide(e *evidence) (p plan) {
 	return p
 }
 
-// decideCopy decides about a copy that permit is the decision on preserve for; held says that it is
-// held already.
+// decideCopy decides about one copy. permit is the decision about preserve for it; held means that
+// the copy is already stored.
 func decideCopy(e *evidence, permit acap.Decision, held bool) (v verdict) {
 	switch {
-	case e.takenDown != nil: // P1 2.6 (P04): nothing may be kept while a take-down request is in force
+	case e.takenDown != nil: // P1 2.6 (P04): nothing may be stored while a take-down request is in force
 		v.ground = byTakeDown(e.takenDown)
 		return v
 	case held && permit.Reason == acap.Unavailable:
@@ -176,7 +177,7 @@ func decideCopy(e *evidence, permit acap.Decision, held bool) (v verdict) {
 	return v
 }
 
-// decideEntry decides about the index entry of a page received.
+// decideEntry decides about the index entry of a received page.
 func decideEntry(e *evidence) (v verdict) {
 	r := e.received
 	switch {
@@ -185,7 +186,7 @@ func decideEntry(e *evidence) (v verdict) {
 	case e.noIndex:
 	case r.Textual && !r.Content.Empty():
 		v.action = toStore
-	case r.Textual: // there is nothing to be found by
+	case r.Textual: // the page has no text and no title to search for
 	case r.Lasts && e.indexed:
 		v.action = toKeep
 	default:
@@ -194,7 +195,7 @@ func decideEntry(e *evidence) (v verdict) {
 	return v
 }
 
-// decideHeld decides about what is held of a page whose policy is known.
+// decideHeld decides about everything stored for a page whose policy is known.
 func (p *plan) decideHeld(e *evidence) {
 	gone, redirects := p.decideCopies(e)
 	if p.savesPicture(e) {
@@ -209,7 +210,7 @@ func (p *plan) decideHeld(e *evidence) {
 	}
 	bare, left := gone == len(e.copies)-redirects && (!e.indexed || p.forget), redirects > 0
 	pictured := p.pictured(e)
-	if _, instead := pictured[0]; instead && p.kept != nil { // which was made again
+	if _, instead := pictured[0]; instead && p.kept != nil { // the thumbnail was made again from other data
 		kept := p.kept.WithPicture(e.kept)
 		p.kept = &kept
 	}
@@ -227,8 +228,8 @@ func (p *plan) decideHeld(e *evidence) {
 	p.whole = len(p.swept) > 0 && bare && !left
 }
 
-// decideCopies decides about the copies held. It returns how many go, and how many redirects are
-// among the others.
+// decideCopies decides about the stored copies. It returns how many are erased, and how many of the
+// others are redirects.
 func (p *plan) decideCopies(e *evidence) (gone, redirects int) {
 	for _, c := range e.copies {
 		v := decideCopy(e, c.permit, true)
@@ -246,19 +247,20 @@ func (p *plan) decideCopies(e *evidence) (gone, redirects int) {
 	return gone, redirects
 }
 
-// savesPicture reports whether the current copy goes and no thumbnail is held that does not depend
-// on it. What may be shown is not lost with what may not be kept.
+// savesPicture reports whether a thumbnail must be saved: the current copy is erased, and no stored
+// thumbnail is independent of it. A thumbnail may still be shown when its copy may no longer be
+// stored.
 func (p *plan) savesPicture(e *evidence) bool {
 	_, instead := e.pictured[0]
 	return p.bare && !instead && !e.noPreserve
 }
 
-// drops reports whether the copy of a version goes.
+// drops reports whether the copy of a version is erased.
 func (p *plan) drops(version int) bool {
 	return slices.ContainsFunc(p.swept, func(s Swept) bool { return s.What == SweptCopy && s.Version == version })
 }
 
-// pictured returns the thumbnails held, with the one that is saved.
+// pictured returns the stored thumbnails, including the saved one.
 func (p *plan) pictured(e *evidence) map[int]bool {
 	if p.saved == nil {
 		return e.pictured
@@ -271,9 +273,9 @@ func (p *plan) pictured(e *evidence) map[int]bool {
 	return all
 }
 
-// decideHeldEntry decides about the index entry held. An entry that would be made otherwise now is
-// made again from the copy, and so is an entry whose copy goes: its words must not keep their
-// order.
+// decideHeldEntry decides about the stored index entry. It is made again if today's policy would
+// give a different entry. It is also made again if its copy is erased, because then the order of
+// its words may not be stored.
 func (p *plan) decideHeldEntry(e *evidence) {
 	s := e.entry
 	switch {
@@ -296,7 +298,7 @@ func (p *plan) decideHeldEntry(e *evidence) {
 	}
 	p.kept = made.kept
 	switch {
-	// what must be shown with it is of an origin whose policy cannot be read
+	// a required resource belongs to an origin whose policy cannot be read
 	case made.document == nil && made.unread && !p.bare:
 		p.unjudged, p.kept, p.entry.action = true, nil, inDoubt
 	case made.document != nil:
@@ -320,13 +322,14 @@ func (p *plan) decideHeldEntry(e *evidence) {
 	}
 }
 
-// decideStored decides about what is stored to present the page. What may be presented to nobody
-// goes. So does what was made of a resource that is taken down, or that a redirect from such an
-// address led to (P1 2.6, P04); the index entry goes with it.
+// decideStored decides about the data stored to present the page. Data that may be shown to no one
+// is erased. So is data made from a resource that is taken down, or that was reached through an
+// address that is taken down (P1 2.6, P04); the index entry made from it is deleted too.
 func (p *plan) decideStored(e *evidence) {
 	add := func(s Swept) {
 		p.kept = &e.rest.fits
-		if n := len(p.swept); n == 0 || p.swept[n-1] != s { // one line can end several things
+		// one policy line can end several items, which are reported once
+		if n := len(p.swept); n == 0 || p.swept[n-1] != s {
 			p.add(s)
 		}
 	}
@@ -343,8 +346,8 @@ func (p *plan) decideStored(e *evidence) {
 	}
 }
 
-// decidePictures decides about the thumbnails held. Those of copies that go, go with them. left
-// says that one stays that stands for no copy.
+// decidePictures decides about the stored thumbnails. Thumbnails of erased copies are erased with
+// them. left reports that a thumbnail without a copy stays.
 func (p *plan) decidePictures(e *evidence) (left bool) {
 	for _, s := range e.rest.pictures {
 		if s.Fits {
@@ -364,7 +367,7 @@ func (p *plan) decidePictures(e *evidence) (left bool) {
 	return left
 }
 
-// stored returns what is stored to present the page, as far as it has been decided.
+// stored returns the data stored to present the page, as decided so far.
 func (p *plan) stored(e *evidence) terms.Kept {
 	if p.kept != nil {
 		return *p.kept
@@ -372,8 +375,8 @@ func (p *plan) stored(e *evidence) terms.Kept {
 	return e.kept
 }
 
-// strip takes away what is stored to be shown beside a copy or an index entry: a thumbnail alone is
-// left.
+// strip removes title and excerpts, which may be shown only with a copy or an index entry. Only a
+// thumbnail stays.
 func (p *plan) strip(e *evidence) {
 	kept := p.stored(e)
 	if kept.Title == "" && len(kept.Texts) == 0 {
@@ -384,7 +387,7 @@ func (p *plan) strip(e *evidence) {
 	p.add(e.item(SweptExcerpt, ground{why: "neither a copy nor an index entry is left"}))
 }
 
-// dropAll drops everything of a page for one reason.
+// dropAll erases everything of a page for one reason.
 func (p *plan) dropAll(e *evidence, g ground) {
 	for _, c := range e.copies {
 		p.add(e.item(SweptCopy, g).version(c.Version, c.ID))
@@ -403,7 +406,7 @@ func (p *plan) dropAll(e *evidence, g ground) {
 
 func (p *plan) add(s Swept) { p.swept = append(p.swept, s) }
 
-// item is one thing of the page that goes for a reason.
+// item returns the report of one erased item of the page, with the reason.
 func (e *evidence) item(what string, g ground) Swept {
 	return Swept{URL: e.url, What: what, Reason: g.reason, Why: g.why, Line: g.line,
 		TakenDown: g.reason == archive.ReasonTakenDown}

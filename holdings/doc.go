@@ -2,32 +2,32 @@
 // consistent.
 //
 // Receive stores a page if it may be preserved, indexes it if it may be indexed, and erases what
-// may no longer be held of it. The archive is written first, with an intent for the index in the
-// same transaction. The index follows in groups. Open finishes what a crash left. If the indexed
-// text cannot be read again from a copy, Receive returns only when the index has it.
+// may no longer be stored. It writes to the archive first, with an intent for the index in the same
+// transaction. Index writes follow in groups. Open finishes what a crash left. If the indexed text
+// cannot be read again from a copy, Receive returns only when the index has it.
 //
-//	holdings.go   Holdings: receive a page, and end what is held of one that has gone
-//	decide.go     the one decision on what may be held of a page, without I/O
-//	judge.go      gathers for it what a received page says, and makes a deposit of the answer
-//	gather.go     gathers for it what is held of a page
+//	holdings.go   Holdings: receive a page, and end what is stored of one that is gone
+//	decide.go     the one decision on what may be stored of a page, without I/O
+//	judge.go      collects the facts about a received page and builds its deposit
+//	gather.go     collects the facts about what is stored of a page
 //	redirect.go   redirects, each a capture of its own address
 //	erase.go      erases a page with everything derived from it
-//	beside.go     removes what was made of a resource that is taken down or gone
+//	beside.go     removes what was made from a resource that is taken down or gone
 //	condition.go  the conditional request for an archived page, and what a 304 confirms
 //	indexer.go    grouped writes to the index
-//	recover.go    what a crash left to do between archive and index
+//	recover.go    repairs archive and index after a crash
 //	sweep.go      Sweep: erases what time and policy no longer permit
-//	grounds.go    why and by which line, without a word of the page
-//	compact.go    Compact and Upkeep: erased data leaves the files
+//	grounds.go    reason and policy line of an erasure, without text of the page
+//	compact.go    Compact and Upkeep: remove erased data from the files
 //	rejudge.go    Rejudge: a sweep in the background when a policy has changed
-//	parts.go      resources that pages require: one that is gone ends what was made of it
-//	remake.go     judges the pages of a required resource that has changed
-//	picture.go    thumbnails that no copy gives
+//	parts.go      resources that pages require: removes what was made from one that is gone
+//	remake.go     checks the pages of a required resource that has changed
+//	picture.go    thumbnails that cannot be made from a copy
 //	draw.go       thumbnails that a browser draws
-//	verify.go     Verify: do archive, index and policy agree?
+//	verify.go     Verify: checks that archive, index and policy agree
 //	repair.go     Repair: makes them agree
-//	backup.go     Backup: both as they are at one instant
-//	export.go     Export: what may be kept, as WARC; export_records.go: its records
-//	import.go     Import: pages of WARC files; import_read.go puts records together,
+//	backup.go     Backup: copies archive and index as they are at one instant
+//	export.go     Export: what may be preserved, as WARC; export_records.go: its records
+//	import.go     Import: pages of WARC files; import_read.go combines records,
 //	              import_take.go stores what may be stored
 package holdings

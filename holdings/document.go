@@ -8,9 +8,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// document is the index entry of pg, made of content. whole says that a copy is held with all that
-// content says, so that the order of the words may be kept. cut says what of a large page is left
-// out, "" where nothing is.
+// document returns the index entry of pg, made from content. whole reports that a copy with all of
+// content is stored, so that word positions may be indexed. cut says what was left out of a large
+// page; "" if nothing.
 func document(pg *page.Page, content terms.Content, language string, fetched time.Time,
 	whole bool) (d *index.Document, cut string) {
 	analysis := language
@@ -23,11 +23,11 @@ func document(pg *page.Page, content terms.Content, language string, fetched tim
 	return d, d.Bound()
 }
 
-// largeText is a number of bytes. A caller that stores a page with more text waits until the page
-// is indexed, so that few such texts wait in memory.
+// largeText is a text length in bytes. A caller that stores a page with a longer text waits until
+// the page is indexed, so that few such texts wait in memory.
 const largeText = 1 << 20
 
-// parted is the text with a form feed where a block of it begins.
+// parted returns the text with a form feed before each block.
 func parted(content terms.Content) string {
 	text := []byte(content.Text)
 	for _, b := range content.Blocks {

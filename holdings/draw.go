@@ -11,13 +11,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Drawer draws pages, as render.Browser does.
+// Drawer draws pages, like render.Browser.
 type Drawer interface {
 	Draw(ctx context.Context, p render.Page, get render.Fetch) (png []byte, err error)
 }
 
-// draw makes the thumbnail of a page that is no image, of what may be shown of it. It is nil where
-// none is made; why is said where one could be.
+// draw draws the thumbnail of a page from the parts that may be shown. p is nil if no thumbnail is
+// made; why says why if the policy would permit one.
 func (h *Holdings) draw(t *terms.Terms) (p *archive.Picture, of *terms.Scene, why error) {
 	if h.o.Drawer == nil || h.o.NoPreserve {
 		return nil, nil, nil
@@ -49,21 +49,22 @@ func (h *Holdings) draw(t *terms.Terms) (p *archive.Picture, of *terms.Scene, wh
 		scene, nil
 }
 
-// partOf is pg with that body, as a browser takes it.
+// partOf returns pg with the given body, in the form that a browser expects.
 func partOf(pg *page.Page, body []byte) render.Part {
 	return render.Part{URL: pg.URL().String(), ContentType: cmp.Or(pg.Last().Header.Get("Content-Type"), pg.MIME()),
 		Body: body}
 }
 
-// undraw ends the drawing held of a page that was made with the resource at part, which is another
-// one by now.
+// undraw deletes the stored drawing of the page at address if it was made with the resource at
+// part, because that resource has changed.
 func (h *Holdings) undraw(ctx context.Context, address, part string) error {
 	ended := false
 	_, err := h.tell(ctx, address, change{}, func(known archive.Resource) (bool, error) {
 		if ended = known.Kept.DrawnWith(part); !ended {
 			return false, nil
 		}
-		if err := h.dropPictures(ctx, address); err != nil { // first: afterwards nothing says of what it was made
+		// first: the update below deletes the record of what the thumbnail was made from
+		if err := h.dropPictures(ctx, address); err != nil {
 			return false, err
 		}
 		return false, h.archive.Update(ctx, address, func(r *archive.Resource) { r.Kept = known.Kept.WithoutPicture() })

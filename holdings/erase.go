@@ -10,8 +10,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// Erase removes all that is held of a URL at its publisher's request, however it is spelt, and the
-// URLs that lead to it. It returns the number of copies erased, and may be repeated (P04).
+// Erase removes everything stored for a URL at its publisher's request, in all spellings of the
+// URL, and the records of URLs that redirect to it. n is the number of copies erased. Erase may be
+// repeated (P04: the request stays in the file).
 func (h *Holdings) Erase(ctx context.Context, rawurl, why, line string) (n int, err error) {
 	addresses, err := h.Spellings(rawurl)
 	for _, address := range addresses {
@@ -25,10 +26,10 @@ func (h *Holdings) Erase(ctx context.Context, rawurl, why, line string) (n int, 
 	return n, err
 }
 
-// Aliases gives the addresses that lead to the page at address (X66).
+// Aliases returns the addresses that redirect to the page at address (X66).
 func (h *Holdings) Aliases(address string) ([]string, error) { return h.archive.Aliases(address) }
 
-// Holds reports whether anything is held of a URL, however it is spelt, that Erase would remove.
+// Holds reports whether anything is stored for a URL, in any spelling, that Erase would remove.
 func (h *Holdings) Holds(rawurl string) (bool, error) {
 	addresses, err := h.Spellings(rawurl)
 	for _, address := range addresses {
@@ -43,16 +44,17 @@ func (h *Holdings) Holds(rawurl string) (bool, error) {
 	return false, err
 }
 
-// doubtful sets apart what a policy writes as %2A and %24, whichever way a URL has it (X33).
+// doubtful marks each * and $ in a URL with a zero byte, however it is written. A policy writes
+// them as %2A and %24, but a URL may contain either form (X33).
 var doubtful = strings.NewReplacer("*", "\x00*", "$", "\x00$", "%2A", "\x00*", "%24", "\x00$")
 
-// maxDoubtful is how many of those are tried both ways each: a site could have pages under every
-// mixture, and lines that name them all.
+// maxDoubtful is how many of these characters are tried in both forms each. Without a limit, a site
+// could force a search of exponentially many spellings.
 const maxDoubtful = 8
 
-// Spellings are the addresses that a request for rawurl names: it as it is, and those of which
-// anything may be known. Behind maxDoubtful asterisks and dollars the others are written one way in
-// each.
+// Spellings returns the addresses that a request for rawurl may mean: rawurl itself, and those
+// spellings for which something is stored. After maxDoubtful asterisks and dollar signs, all others
+// are written in the same form.
 func (h *Holdings) Spellings(rawurl string) ([]string, error) {
 	parts := strings.Split(doubtful.Replace(rawurl), "\x00")
 	list := parts[:1:1]
@@ -84,7 +86,7 @@ func (h *Holdings) Spellings(rawurl string) ([]string, error) {
 func raw(sign string) string     { return sign }
 func escaped(sign string) string { return url.QueryEscape(sign) }
 
-// spelt joins parts that begin with a sign, each as written has it.
+// spelt joins parts, writing the first character of each in the given form.
 func spelt(parts []string, written func(sign string) string) string {
 	var b strings.Builder
 	for _, part := range parts {
@@ -94,7 +96,8 @@ func spelt(parts []string, written func(sign string) string) string {
 }
 
 func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int, err error) {
-	derived, err := h.withdraw(ctx, address) // first: cut short, it leaves what asks for the rest
+	// first: after an interruption, the remaining record causes the rest to be erased
+	derived, err := h.withdraw(ctx, address)
 	if err = errors.Join(err, h.unawait(ctx, address, every)); err != nil {
 		return 0, err
 	}
@@ -110,7 +113,7 @@ func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int,
 		n, failure = h.archive.Erase(ctx, archive.Tombstone{URL: address, Reason: archive.ReasonTakenDown, Why: why,
 			Line: line, Asked: true, Derived: derived})
 		after, _, err := h.archive.Resource(address)
-		return !after.Indexed, err // the records may be gone although it failed
+		return !after.Indexed, err // the records may be deleted although an error occurred
 	})
 	if err == nil {
 		err = forgotten()
@@ -119,8 +122,8 @@ func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int,
 	return n, errors.Join(failure, err, late)
 }
 
-// Receipt says what was erased of a URL, however it is spelt, and what is left of it, in the
-// archive and in the index.
+// Receipt returns what was erased for a URL, in all spellings, and what is left in archive and
+// index.
 func (h *Holdings) Receipt(rawurl string) (archive.Receipt, error) {
 	out := archive.Receipt{URL: rawurl}
 	addresses, err := h.Spellings(rawurl)
@@ -143,7 +146,7 @@ func (h *Holdings) receipt(address string) (archive.Receipt, error) {
 		return r, err
 	}
 	known, _, err := h.archive.Resource(address)
-	if err != nil || known.Indexed { // which the archive tells
+	if err != nil || known.Indexed { // the archive's own receipt reports this
 		return r, err
 	}
 	found, err := h.indexer.index.Has(address)

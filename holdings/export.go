@@ -14,43 +14,43 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// ExportOptions say what goes out, and how.
+// ExportOptions selects what to export, and how.
 type ExportOptions struct {
-	Under    []string           // addresses that begin with one of these; none: all
-	Policies terms.Policies     // whose word counts, without a request; nil: Options.Known
-	Name     string             // of the file, as its warcinfo and the index name it; may be ""
-	Plain    bool               // nothing is compressed
-	Info     warc.Fields        // of the warcinfo record, beside its format
-	Line     func(string) error // is given the lines of the index, in the order of the records; nil: nobody wants them
+	Under    []string           // prefixes of the addresses to export; empty means all
+	Policies terms.Policies     // policies to apply, without requests; nil means Options.Known
+	Name     string             // name of the file in its warcinfo record and in the CDXJ index; may be ""
+	Plain    bool               // write without compression
+	Info     warc.Fields        // more fields for the warcinfo record
+	Line     func(string) error // receives the lines of the CDXJ index, in the order of the records; may be nil
 }
 
-// Exported says what became of a capture.
+// Exported is the result for one capture.
 type Exported struct {
 	URL       string `json:"url"`
 	Version   int    `json:"version"`
-	Duplicate bool   `json:"duplicate,omitempty"` // its body stands in the file already
-	Why       string `json:"why,omitempty"`       // why it did not go out, a clause; "": it did
-	Line      string `json:"line,omitempty"`      // the line that decided, if one did
+	Duplicate bool   `json:"duplicate,omitempty"` // an earlier record of the file already has its body
+	Why       string `json:"why,omitempty"`       // why it was not exported, as a clause; "" if it was exported
+	Line      string `json:"line,omitempty"`      // the policy line that decided; "" if none did
 }
 
-// ExportCounts count what an export did.
+// ExportCounts counts what an export did.
 type ExportCounts struct {
-	Captures   int   `json:"captures"`   // of pages, that went out
-	Redirects  int   `json:"redirects"`  // likewise
-	Duplicates int   `json:"duplicates"` // of them, those whose body was in the file already
+	Captures   int   `json:"captures"`   // exported captures of pages
+	Redirects  int   `json:"redirects"`  // exported redirects
+	Duplicates int   `json:"duplicates"` // exported captures whose body was already in the file
 	Withheld   int   `json:"withheld"`   // captures that may not be preserved now
 	Records    int   `json:"records"`
-	Bytes      int64 `json:"bytes"` // of the file
+	Bytes      int64 `json:"bytes"` // size of the file
 }
 
-// ErrErased: something was erased while it was exported.
+// ErrErased means that something was erased during its export.
 var ErrErased = errors.New("erased while it was exported")
 
-// Export writes the captures that may be preserved now to w as WARC 1.1, in the order of their
-// arrival: the requests and the responses, one that has been written already as a revisit of that,
-// and what was decided as metadata. It makes no request. Told is called for every capture and may
-// be nil. What is written must not be used after an error: with ErrErased it holds what has been
-// erased since. Memory grows by about 60 bytes for each body.
+// Export writes to w, as WARC 1.1, the captures that may be preserved now, in the order of their
+// arrival. For each it writes request, response, and the decisions as metadata. A response with the
+// same body as an earlier one becomes a revisit record. Export makes no request. It calls told,
+// which may be nil, for every capture. After an error the output must not be used: with ErrErased
+// it contains data that has since been erased. Export needs about 60 bytes of memory per body.
 func (h *Holdings) Export(ctx context.Context, w io.Writer, o ExportOptions, told func(Exported)) (ExportCounts,
 	error) {
 	if o.Policies == nil {
@@ -69,7 +69,7 @@ func (h *Holdings) Export(ctx context.Context, w io.Writer, o ExportOptions, tol
 			return ctx.Err()
 		}
 		out, err := e.capture(c)
-		if errors.Is(err, archive.ErrNotHeld) { // it went meanwhile
+		if errors.Is(err, archive.ErrNotHeld) { // it was erased in the meantime
 			return ctx.Err()
 		}
 		if err == nil {
@@ -84,19 +84,19 @@ func (h *Holdings) Export(ctx context.Context, w io.Writer, o ExportOptions, tol
 	return e.counts, err
 }
 
-// exporter is one export.
+// exporter is the state of one export.
 type exporter struct {
 	*Holdings
 	ctx    context.Context
 	o      ExportOptions
 	w      *warc.Writer
-	space  string              // the records' names are made of it
-	bodies map[[32]byte]uint64 // digest as sent → the capture whose response has it
-	out    []passage           // captures that went out
+	space  string              // prefix of the record IDs
+	bodies map[[32]byte]uint64 // digest of the body as sent → the capture whose response record contains it
+	out    []passage           // exported captures
 	counts ExportCounts
 }
 
-// passage is a capture that went out, with so many answers that led to it.
+// passage is an exported capture, with the number of redirects exported before it.
 type passage struct {
 	capture uint64
 	hops    int
@@ -107,7 +107,7 @@ func (e *exporter) wanted(address string) bool {
 		func(prefix string) bool { return strings.HasPrefix(address, prefix) })
 }
 
-// capture judges a capture as a sweep does, and writes it where it may be kept.
+// capture checks a capture by the same rules as a sweep, and writes it if it may be preserved.
 func (e *exporter) capture(c archive.Capture) (out Exported, err error) {
 	out = Exported{URL: c.URL, Version: c.Version}
 	if out.Why, out.Line, err = e.barred(c); err != nil {
@@ -139,8 +139,8 @@ func (e *exporter) capture(c archive.Capture) (out Exported, err error) {
 	return out, nil
 }
 
-// barred says why a capture may not be preserved by the policy last read, and by which line; ""
-// where it may.
+// barred returns why, and by which policy line, a capture may not be preserved under the policy
+// last read; why is "" if it may.
 func (e *exporter) barred(c archive.Capture) (why, line string, err error) {
 	known, _, err := e.archive.Resource(c.URL)
 	if err != nil {
@@ -157,8 +157,8 @@ func (e *exporter) barred(c archive.Capture) (why, line string, err error) {
 	return d.Why(), d.Because.String(), nil
 }
 
-// gathering prepares the judgement of what is held at address, unless nothing of it may be held at
-// all.
+// gathering prepares the check of what is stored at address. If nothing may be stored at all, why
+// and line say so.
 func (e *exporter) gathering(address string, known archive.Resource) (j gatherer, why, line string, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -176,7 +176,7 @@ func (e *exporter) gathering(address string, known archive.Resource) (j gatherer
 	return j, "", "", nil
 }
 
-// stillHeld refuses a file with something in it that has been erased meanwhile.
+// stillHeld returns an error if any exported capture has been erased in the meantime.
 func (e *exporter) stillHeld() error {
 	for _, p := range e.out {
 		if err := e.ctx.Err(); err != nil {

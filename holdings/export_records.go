@@ -18,18 +18,18 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// The named fields of our metadata records, beside those of WARC 1.1, 6.6. There are none agreed
-// upon for the policy that was followed.
+// These are the field names of our metadata records, in addition to those of WARC 1.1, section 6.6.
+// No standard names exist for the policy that was followed.
 const (
-	metaPolicy     = "acap-policy"          // the origin whose policy decided
-	metaSince      = "acap-policy-since"    // when that version of it was first read
-	metaDecided    = "acap-decided"         // a usage, and the line that decided about it
-	metaStatements = "acap-page-statements" // what the page said of itself, as acap.Own in JSON
-	metaCut        = "acap-cut"             // parts that may not be kept are not in the body (N28)
-	metaTruncated  = "acap-truncated"       // the body was longer
+	metaPolicy     = "acap-policy"          // origin whose policy decided
+	metaSince      = "acap-policy-since"    // when that version of the policy was first read
+	metaDecided    = "acap-decided"         // a usage, and the policy line that decided about it
+	metaStatements = "acap-page-statements" // the statements of the page, as acap.Own in JSON
+	metaCut        = "acap-cut"             // the body lacks parts that may not be preserved (N28)
+	metaTruncated  = "acap-truncated"       // the original body was longer
 )
 
-// write writes a record, and its line of the index.
+// write writes a record, and its line of the CDXJ index.
 func (e *exporter) write(r warc.Entry) error {
 	p, err := e.w.Write(r)
 	if err != nil {
@@ -62,15 +62,15 @@ func (e *exporter) info() error {
 	return e.write(r)
 }
 
-// exchange is a request with its answer.
+// exchange is a request and its response.
 type exchange struct {
 	capture uint64
-	kind    string // tells the exchanges of a capture apart
+	kind    string // distinguishes the exchanges of one capture
 	url     string
 	at      time.Time
 	sent    []byte
 	head    []byte
-	cut     bool // the answer had more than is written
+	cut     bool // the response was longer than what is written
 	address netip.Addr
 }
 
@@ -82,7 +82,7 @@ func (x exchange) entry(e *exporter, kind, contentType string) warc.Entry {
 	return r
 }
 
-// begin writes the request, if it was recorded, and gives the record of the answer without its
+// begin writes the request, if it was recorded, and returns the response record without its
 // payload.
 func (x exchange) begin(e *exporter) (warc.Entry, error) {
 	answer := x.entry(e, warc.Response, warc.TypeResponse)
@@ -99,8 +99,8 @@ func (x exchange) begin(e *exporter) (warc.Entry, error) {
 	return answer, e.write(request)
 }
 
-// records writes request, answer and metadata of a capture. It reports whether the answer is a
-// revisit.
+// records writes the request, response and metadata of a capture. It reports whether the response
+// is a revisit record.
 func (e *exporter) records(c archive.Capture, wire []byte) (duplicate bool, err error) {
 	x := exchange{capture: c.ID, url: c.URL, at: c.Fetched, sent: c.Sent, head: headOf(c, len(wire)),
 		cut: c.Truncated, address: c.Address}
@@ -127,8 +127,8 @@ func (e *exporter) records(c archive.Capture, wire []byte) (duplicate bool, err 
 	return duplicate, e.write(metadata)
 }
 
-// duplicates makes a revisit of an answer whose payload stands in the file already, and notes it
-// where it does not. Redirects, whose bodies are short, are no revisits.
+// duplicates changes answer into a revisit record if its payload is already in the file; otherwise
+// it records the payload. Redirects never become revisit records, because their bodies are short.
 func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, error) {
 	var sum [32]byte
 	_, digits, _ := strings.Cut(c.Payload, ":")
@@ -142,7 +142,7 @@ func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, erro
 		return false, nil
 	}
 	original, err := e.archive.Capture(first)
-	if err != nil { // it is in the file, and must not be
+	if err != nil { // its body is already in the file, but it has since been erased
 		return false, fmt.Errorf("capture %d was %w", first, ErrErased)
 	}
 	answer.Type, answer.Digest, answer.Payload = warc.Revisit, c.Payload, nil
@@ -155,8 +155,9 @@ func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, erro
 	return true, nil
 }
 
-// hops writes the redirects that led to a capture and have their heads there, as earlier versions
-// of this program kept them, without their bodies. Others are captures of their own.
+// hops writes the redirects before a capture, without their bodies. It writes only those whose head
+// is stored in the capture, as earlier versions of this program did. Newer redirects are captures
+// of their own.
 func (e *exporter) hops(c archive.Capture) error {
 	for i, hop := range c.Hops {
 		if len(hop.Head) == 0 && len(hop.Header) == 0 {
@@ -194,30 +195,30 @@ func (e *exporter) hops(c archive.Capture) error {
 	return nil
 }
 
-// headOf returns the head of a capture as it was sent, but for what contradicts the body that is
-// kept, of length bytes.
+// headOf returns the head of a capture as it was sent, except for fields that contradict the stored
+// body of the given length.
 func headOf(c archive.Capture, length int) []byte {
 	head := c.Head
 	if len(head) == 0 {
 		head = headFrom("HTTP/1.1", c.Status, c.Header)
 	}
-	m, _ := warc.ParseMessage(head) // one that cannot be read names no coding
+	m, _ := warc.ParseMessage(head) // a head that cannot be parsed names no content coding
 	return warc.Consistent(head, int64(length), c.Encoding != "" || len(coding.Of(m.Header)) == 0)
 }
 
-// headFrom writes a head of which only its fields were kept.
+// headFrom returns an HTTP head made from a status and header fields.
 func headFrom(proto string, status int, h http.Header) []byte {
 	if !strings.HasPrefix(proto, "HTTP/1.") {
 		proto = "HTTP/1.1"
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %d %s\r\n", proto, status, http.StatusText(status))
-	h.Write(&b) // never fails
+	h.Write(&b) // writing to a bytes.Buffer never fails
 	b.WriteString("\r\n")
 	return b.Bytes()
 }
 
-// describe is what a metadata record says of a capture.
+// describe returns the fields of the metadata record for a capture.
 func (e *exporter) describe(c archive.Capture) (f warc.Fields, err error) {
 	add := func(name, value string) { f = append(f, warc.Field{Name: name, Value: value}) }
 	if c.Policy.Origin != "" {

@@ -12,14 +12,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// due is what a sweep has to do to one page.
+// due is what a sweep must do to one page.
 type due struct {
 	plan
-	known  archive.Resource // as it was judged
-	awaits []string         // what it was made of, and may not be any more: it comes back with that
+	known archive.Resource // the archive record that the plan was made from
+	// required resources that the page may not be made from now; the page is crawled again when
+	// they return
+	awaits []string
 }
 
-// gatherer gathers evidence of what is held of one page.
+// gatherer collects the evidence about what is stored for one page.
 type gatherer struct {
 	*Holdings
 	ctx      context.Context
@@ -30,21 +32,21 @@ type gatherer struct {
 	facts    acap.Facts
 }
 
-// factsOf returns the facts under which a page is judged of which r is known.
+// factsOf returns the facts from the archive record r of a page, without the current time.
 func factsOf(r archive.Resource) acap.Facts {
 	return acap.Facts{FirstCrawled: r.FirstCrawled, FirstIndexed: r.FirstIndexed, FirstPreserved: r.FirstPreserved,
 		FirstPresented: r.FirstPresented}
 }
 
-// factsNow returns the same at this time.
+// factsNow returns factsOf(r) with the current time.
 func (h *Holdings) factsNow(r archive.Resource) acap.Facts {
 	f := factsOf(r)
 	f.Now = h.o.Now().UTC()
 	return f
 }
 
-// due decides what is to become of everything that is held of a page. It reads a body only if
-// elements of the page have rules of their own, or if the index entry must be made again.
+// due decides what to do with everything stored for a page. It reads a body only if elements of the
+// page have their own rules, or if the index entry must be made again.
 func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) (due, error) {
 	d := due{known: r}
 	u, err := url.Parse(r.URL)
@@ -77,7 +79,7 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 	}
 }
 
-// held gathers what is held of the page, and what policy says of it.
+// held collects what is stored for the page, and what the policy says about it.
 func (j *gatherer) held() (e *evidence, err error) {
 	r := j.resource
 	e = &evidence{url: r.URL, facts: j.facts, noPreserve: j.o.NoPreserve, record: described(r), indexed: r.Indexed,
@@ -115,12 +117,12 @@ func (j *gatherer) held() (e *evidence, err error) {
 	return e, nil
 }
 
-// terms returns the terms of the page held; pg is its copy, or nil.
+// terms returns the terms of the stored page; pg is its copy, or nil.
 func (j *gatherer) terms(pg *page.Page) *terms.Terms {
 	return terms.Held(j.ctx, j.origin, j.url, j.resource.Own, pg, j.sources, j.facts)
 }
 
-// lost notes of which required resources the page may not be made now (P05).
+// lost records in d which required resources the page may not be made from now (P05).
 func (j *gatherer) lost(d *due) {
 	if len(d.swept) == 0 || d.barred || d.swept[0].What == SweptRecord {
 		return
@@ -135,13 +137,13 @@ func (j *gatherer) lost(d *due) {
 	}
 }
 
-// described reports whether anything is known of a page but dates and counts.
+// described reports whether the record of a page holds more than dates and counts.
 func described(r archive.Resource) bool {
 	return !r.Kept.Empty() || r.Language+r.MIME+r.ETag+r.LastModified+r.Own.URL != ""
 }
 
-// capture decides whether one copy may be kept. A version that a later crawl has replaced has been
-// crawled again (H05), and what it prohibits of its own elements still counts.
+// capture decides whether one stored copy may be kept. An older version counts as crawled again
+// (H05), and its prohibitions on its own elements still apply.
 func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
 	facts, own := j.facts, j.resource.Own
 	if facts.Recrawled = superseded(c, j.resource); !c.Current {
@@ -163,14 +165,14 @@ func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
 		_, cut, ok := terms.Held(j.ctx, j.origin, j.url, own, pg, j.sources, facts).Copy(acap.Preserve)
 		whole = ok && !cut
 	})
-	if err != nil || whole { // it was cut before it was kept
+	if err != nil || whole { // the part was cut out before the copy was stored
 		return permit, err
 	}
-	// P2 2.2.5 (N28): what cannot be cut out of a page is prohibited for the page
+	// P2 2.2.5 (N28): a prohibited part that cannot be cut out makes the whole page prohibited
 	return part.Refuse(acap.ByProhibition, "a part of the copy"), nil
 }
 
-// read calls fn with the page that a copy holds, when there is room for it.
+// read waits for memory and calls fn with the page of a stored copy.
 func (j *gatherer) read(c archive.Capture, fn func(*page.Page)) error {
 	release, err := j.o.Budget.Room(j.ctx, page.WeightOf(c.Bytes, c.MIME))
 	if err != nil {
@@ -185,9 +187,9 @@ func (j *gatherer) read(c archive.Capture, fn func(*page.Page)) error {
 	return nil
 }
 
-// remakeEntry makes the index entry of the current copy again, and what is stored with it; bare
-// says that the copy goes. It makes none if the page may not be indexed, and none of another
-// resource, which is not available.
+// remakeEntry makes the index entry again from the current copy, and the data stored with it. bare
+// means that the copy will be erased. It makes no entry if the page may not be indexed, or if
+// another resource would be needed, because none is available here.
 func (j *gatherer) remakeEntry(e *evidence, bare bool) error {
 	c, err := j.archive.Capture(j.resource.Current)
 	if err != nil {
@@ -214,8 +216,8 @@ func (j *gatherer) remakeEntry(e *evidence, bare bool) error {
 	return err
 }
 
-// savePicture finds the thumbnail of the current copy, which goes, and has one made of the copy if
-// none is held and one can be made. Whether it may stay is decided later.
+// savePicture finds the thumbnail of the current copy, which will be erased. If none is stored, it
+// makes one from the copy if possible. decidePictures checks later whether it may stay.
 func (j *gatherer) savePicture(e *evidence) error {
 	at := slices.IndexFunc(e.copies, func(c copyEvidence) bool { return c.ID == e.current })
 	c := e.copies[at].Capture
@@ -232,7 +234,7 @@ func (j *gatherer) savePicture(e *evidence) error {
 	return err
 }
 
-// judgeRest gathers what the terms say of what is stored to present the page, as p leaves it.
+// judgeRest collects what the terms permit of the data to present the page, as p leaves it.
 func (j *gatherer) judgeRest(e *evidence, p *plan) {
 	rest := restEvidence{fits: p.stored(e)}
 	kept := rest.fits
@@ -261,7 +263,7 @@ func (j *gatherer) judgeRest(e *evidence, p *plan) {
 	e.rest = &rest
 }
 
-// judgePicture asks the terms whether the thumbnail of a version may stay.
+// judgePicture checks whether the thumbnail of a version may stay.
 func (j *gatherer) judgePicture(e *evidence, kept terms.Kept, version int, other bool) terms.PictureState {
 	s := terms.PictureState{Version: version, Other: other}
 	usage, facts := acap.PresentThumbnail, j.facts

@@ -9,23 +9,23 @@ import (
 
 // ground is why something is erased.
 type ground struct {
-	reason string // as in archive.Erasure
-	why    string // a clause
-	line   string // the line that decided, if one did
+	reason string // a reason constant of package archive
+	why    string // explanation, as a clause
+	line   string // the policy line that decided; "" if none did
 }
 
-// byTakeDown is the ground of a take-down request.
+// byTakeDown returns the ground for a take-down request.
 func byTakeDown(line *acap.Field) ground {
 	return ground{archive.ReasonTakenDown, takenDown, line.String()}
 }
 
-// tombstone returns what is noted of an erasure for g.
+// tombstone returns the tombstone of an erasure for the reason g.
 func (g ground) tombstone() archive.Tombstone {
 	return archive.Tombstone{Reason: g.reason, Why: g.why, Line: g.line, Asked: g.reason == archive.ReasonTakenDown}
 }
 
-// grounds returns why something is erased, for its tombstone. A tombstone holds no content: of a
-// statement that the page itself makes, the line names the place and not the text.
+// grounds returns why something is erased, for its tombstone. A tombstone must not contain text of
+// the page. So, for a statement in the page itself, line names the place but not the text.
 func grounds(d acap.Decision) ground {
 	if d.Because == nil {
 		return ground{string(d.Reason), d.Why(), ""}

@@ -21,77 +21,79 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Options configure Holdings.
+// Options configures Holdings.
 type Options struct {
-	Now        func() time.Time // time.Now
-	NoPreserve bool             // keep no copies; those held stay, as earlier versions, as long as policy permits
-	NoIndex    bool             // index nothing; the entry of a page that is received is deleted
-	Requisites bool             // report what pages are shown with: images and style sheets
-	NoArchive  bool             // our reading (N24): noarchive and nocache prohibit preserve too
-	// Known answers with the policies last read, without a request. Recovery and sweeps use it;
-	// nil: the policies of the sources.
+	Now func() time.Time // nil means time.Now
+	// store no new copies; stored copies stay, as earlier versions, while the policy permits
+	NoPreserve bool
+	NoIndex    bool // index nothing; delete the entry of each page that is received
+	Requisites bool // report the images and style sheets that pages are shown with
+	NoArchive  bool // noarchive and nocache also prohibit preserve (N24)
+	// Known returns the policies last read, without requests. Recovery and sweeps use it. nil means
+	// the policies of the sources.
 	Known terms.Policies
 
-	Budget *memory.Budget // bounds the memory of pages in progress; nil: a budget of its own
+	Budget *memory.Budget // limits the memory of pages in progress; nil means a budget of its own
 
-	Drawer Drawer // draws thumbnails of received pages; nil: none is drawn
+	Drawer Drawer // draws thumbnails of received pages; nil means that none is drawn
 
-	Version func(u *url.URL) archive.PolicyVersion // returns the version of the policy in force for u; nil: unknown
-	Defect  func(*defect.Error)                    // is called for each panic, which fails one page; may be nil
+	Version func(u *url.URL) archive.PolicyVersion // returns the version of the policy in force for u; nil if unknown
+	Defect  func(*defect.Error)                    // called for each panic, which fails one page; may be nil
 	// Swept is called for everything that Rejudge and ReceivePart erase, from several goroutines;
 	// may be nil.
 	Swept func(Swept)
 
-	// Scarce reports whether the disk is so full that what can wait should. Then the index is not
-	// brought up to date as Holdings open. nil: there is room.
+	// Scarce reports whether the disk is nearly full. Then Open does not bring the index up to
+	// date. nil means that there is room.
 	Scarce func() bool
 
-	// Erased receives what loses its index entry and keeps its copy, for which the archive writes
-	// no tombstone; may be nil.
+	// Erased receives a tombstone for each page that loses its index entry but keeps its copy,
+	// because the archive writes none in that case; may be nil.
 	Erased func(archive.Tombstone)
 
-	// Hasten is given pages that are to be crawled again soon, and Parts resources as Receipt has
-	// them, of pages judged in the background; where it is nil, nobody is.
+	// Hasten receives pages that should be crawled again soon. Parts receives the Parts and Missing
+	// of the Receipts of pages judged in the background. Both may be nil.
 	Hasten func(ctx context.Context, pages []string) error
 	Parts  func(ctx context.Context, parts, missing []string) error
 }
 
-// Holdings is what is held, and on what terms. It is safe for concurrent use.
+// Holdings is the archive and the index, with the rules for what they may store. It is safe for
+// concurrent use.
 type Holdings struct {
 	archive *archive.Archive
 	indexer *indexer
 	sources terms.Sources
 	o       Options
 	opened  time.Time
-	behind  int // see Behind
+	behind  int // the result of Behind
 	seed    maphash.Seed
-	locks   [256]sync.Mutex // by URL: archive and index see the changes of one in the same order
+	locks   [256]sync.Mutex // locks by URL, so that archive and index receive the changes of one URL in the same order
 
 	background background
-	remaking   chan struct{} // and as many as pages made anew have: those wait for requests too
+	remaking   chan struct{} // limits concurrent remakes, including those that wait for requests
 	drawing    drawing
 }
 
-// Index is where Holdings enter pages so that they are found. An *index.Index is one. Changes are
-// durable when a call returns. It must be safe for concurrent use.
+// Index makes pages searchable; *index.Index implements it. Changes are durable when a call
+// returns. An implementation must be safe for concurrent use.
 type Index interface {
-	Put(docs ...index.Document) error // replaces the documents of the same URLs
+	Put(docs ...index.Document) error // replaces documents with the same URLs
 	Delete(urls ...string) error
 	Has(url string) (bool, error)
 	Count() (uint64, error)
 	URLs() iter.Seq2[string, error]
 
-	MadeBy() (version string, err error) // index.Version of the program that made all its documents
+	MadeBy() (version string, err error) // index.Version of the program that made all documents
 	SetMadeBy(version string) error
 
-	Verify(ctx context.Context) error // wraps index.ErrCorrupt if the index is damaged
+	Verify(ctx context.Context) error // returns an error that wraps index.ErrCorrupt if the index is damaged
 	Compact(ctx context.Context) error
 	Bytes() (int64, error)
 	Snapshot() (*index.Snapshot, error)
 }
 
-// Open puts archive and index together and finishes what a crash left between them. It does not own
-// them: close Holdings first.
+// Open joins archive and index and finishes what a crash left between them. The caller still owns
+// both, and must close Holdings before them.
 func Open(ctx context.Context, a *archive.Archive, ix Index, s terms.Sources, o Options) (*Holdings, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -115,7 +117,8 @@ func Open(ctx context.Context, a *archive.Archive, ix Index, s terms.Sources, o 
 		remaking: make(chan struct{}, remakeBodies)}
 	h.background.pending = map[task]bool{}
 	h.background.ctx, h.background.stop = context.WithCancel(context.Background())
-	if err := h.recover(ctx, ix); err != nil && !disk.Full(err) { // on a full disk it waits: the intents stay
+	// a full disk is no error: the intents stay until there is room
+	if err := h.recover(ctx, ix); err != nil && !disk.Full(err) {
 		h.background.stop()
 		return nil, fmt.Errorf("archive and index could not be brought together: %w", err)
 	}
@@ -127,55 +130,58 @@ func Open(ctx context.Context, a *archive.Archive, ix Index, s terms.Sources, o 
 	return h, nil
 }
 
-// Close ends what Rejudge began, and writes what the index has not got yet.
+// Close stops the work started by Rejudge, and writes pending changes to the index.
 func (h *Holdings) Close() error { return errors.Join(h.background.end(), h.indexer.close()) }
 
-// Flush returns when the index has everything that was received, so that searches find it.
+// Flush returns when the index contains everything received before, so that searches find it.
 func (h *Holdings) Flush() error { return h.indexer.drain() }
 
-// Behind returns the number of pages whose last change was not in the index when h was opened,
-// since the disk had no room for it.
+// Behind returns the number of pages whose last change was not yet in the index when h was opened,
+// because the disk was nearly full.
 func (h *Holdings) Behind() int { return h.behind }
 
-// Unwritten returns how many bytes of the disk the index needs for what was received and is not in
-// it.
+// Unwritten returns how many bytes of disk the index will need for pages received but not yet
+// written to it.
 func (h *Holdings) Unwritten() int64 { return h.indexer.unwritten.Load() }
 
-// lock serialises writes to archive and index for one URL. Do not call Policies while holding it: a
-// policy that is read may contain a take-down, which takes the same lock.
+// lock serialises writes to archive and index for one URL. Do not call Policies while holding it:
+// Policy may find a take-down request and execute it, which takes the same lock.
 func (h *Holdings) lock(address string) *sync.Mutex {
 	return &h.locks[maphash.String(h.seed, address)%uint64(len(h.locks))]
 }
 
-// Receipt says what became of a page.
+// Receipt is the result of receiving a page.
 type Receipt struct {
 	Stored, Indexed bool
 
-	Links      []string // that may be followed, absolute
-	Requisites []string // what the page is shown with and may be followed; nil unless Options ask for it
+	Links []string // absolute URLs of the links that may be followed
+	// addresses that the page is shown with and that may be followed; nil unless Options.Requisites
+	// is set
+	Requisites []string
 	Parts      []string // other resources that the page requires
-	Missing    []string // those of Parts to request again soon: they failed, or only an older answer was used
-	Cuts       []string // what was too large to be kept, read or indexed, a clause each
+	Missing    []string // elements of Parts to request again soon: they failed, or only an older answer was used
+	Cuts       []string // what was too large to be stored, read or indexed, a clause each
 
 	Textless  bool      // the page may be indexed, but has no text
 	Undrawn   error     // why no thumbnail was made of a page that may have one
-	Unchanged bool      // its copy is the same as the one held before
-	Since     time.Time // if Unchanged: when that copy was received
-	Absent    bool      // a 304 for a page that is not held: request it again without a condition
+	Unchanged bool      // the copy equals the one stored before
+	Since     time.Time // if Unchanged, when that copy was received
+	Absent    bool      // a 304 response came for a page that is not stored: request it again without a condition
 
-	Refused   []acap.Decision // those of follow, index and preserve that policy refused
-	Discarded bool            // our reading (X01): the page itself prohibits crawl, so nothing is used
-	TakenDown *acap.Field     // P1 2.6 (P04): the take-down request in force for the page
+	Refused   []acap.Decision // refused decisions about follow, index and preserve
+	Discarded bool            // X01: the page itself prohibits crawl, so nothing of it is used
+	TakenDown *acap.Field     // the take-down request in force for the page (P1 2.6, P04); nil if none
 
-	// Decide answers for any usage of the page, with its required resources; nil: the page was not
-	// judged.
+	// Decide returns the decision about any usage of the page, including its required resources;
+	// nil if the page was not judged.
 	Decide func(acap.Usage) acap.Decision
 }
 
-// Receive stores what may be held of a page. When it returns, that is durable. Of an answer with a
-// status other than 2xx it stores redirects only, and only 404 and 410 erase anything: a failure is
-// no evidence that the page is gone (H05). A 304 stands for the archived page: that is judged again
-// by today's policy and by the fresh headers, and no new capture is made (archive.Renew).
+// Receive stores what may be stored of a page. The result is durable when it returns. Only a 2xx
+// response is stored as a page; redirects are stored as captures of their own addresses. Only 404
+// and 410 erase the page: another failure does not mean that it is gone (H05). A 304 stands for the
+// archived copy, which is judged by today's policy and the fresh headers; no new capture is made
+// (see archive.Renew).
 func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) {
 	status, u := pg.Last().Status, pg.URL()
 	known, _, err := h.archive.Resource(u.String())
@@ -192,7 +198,8 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 		return Receipt{}, errors.Join(h.end(ctx, pg.Hops()), h.endParts(ctx, pg), h.keepRedirects(ctx, pg.Hops()))
 	case (status < 200 || status > 299) && status != http.StatusNotModified:
 		return Receipt{}, h.keepRedirects(ctx, pg.Hops())
-	// since it was asked for; what may not be crawled is not looked at (X02)
+	// X02: the policy may have changed since the request; a page that may not be crawled is not
+	// read
 	case !origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed:
 		return Receipt{Discarded: true}, nil
 	}
@@ -201,7 +208,7 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 		return g.Receipt, err
 	}
 	earlier := pg.Hops()[:len(pg.Hops())-1]
-	if err := h.end(ctx, earlier); err != nil { // what stood there before a redirect took its place
+	if err := h.end(ctx, earlier); err != nil { // erase what these addresses held before they redirected
 		return g.Receipt, err
 	}
 	if g.TakenDown == nil {
@@ -213,7 +220,7 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 		}
 	}
 	switch err := h.hold(ctx, &g); {
-	case g.renews != 0 && errors.Is(err, archive.ErrNotHeld): // it went meanwhile
+	case g.renews != 0 && errors.Is(err, archive.ErrNotHeld): // the copy was erased in the meantime
 		return Receipt{Absent: true}, nil
 	case err != nil:
 		return g.Receipt, err
@@ -221,7 +228,7 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 	return h.stillAsked(ctx, origin, u, g.Receipt)
 }
 
-// stillAsked checks a page again if the policy that it was judged by changed while it was received.
+// stillAsked checks a page again if its policy changed while it was received.
 func (h *Holdings) stillAsked(ctx context.Context, judged *acap.Policy, u *url.URL, r Receipt) (Receipt, error) {
 	origin, err := h.sources.Policies.Policy(ctx, u)
 	if err != nil || !r.Stored && !r.Indexed {
@@ -239,9 +246,9 @@ func (h *Holdings) stillAsked(ctx context.Context, judged *acap.Policy, u *url.U
 	return r, err
 }
 
-// lookAgain judges what is held of an address once more, where the policy it was judged under is no
-// longer that of its origin: whoever judged what was held then may have missed it. It gives what
-// was ended, or the request for which all was.
+// lookAgain checks what is stored at an address again if the policy of its origin is not the same
+// as judged, the one used before. A concurrent sweep by the new policy may have missed the page. It
+// returns what was erased, or the take-down request that erased everything.
 func (h *Holdings) lookAgain(ctx context.Context, address string, u *url.URL, judged, origin *acap.Policy,
 	o SweepOptions) (d due, down *acap.Field, err error) {
 	if origin == judged {
@@ -261,7 +268,7 @@ func (h *Holdings) lookAgain(ctx context.Context, address string, u *url.URL, ju
 
 const takenDown = "taken down at the publisher's request"
 
-// hold writes what was decided of a page to archive and index, and returns when that is durable.
+// hold writes the decision about a page to archive and index, and returns when that is durable.
 func (h *Holdings) hold(ctx context.Context, g *judged) error {
 	address := g.deposit.Resource.URL
 	wait := g.wait || g.document != nil && len(g.document.Text) > largeText
@@ -280,8 +287,8 @@ func (h *Holdings) hold(ctx context.Context, g *judged) error {
 	return err
 }
 
-// deposit writes what g says of a page to the archive, where known is known of it by now. It
-// reports whether the index must know.
+// deposit writes the decision g about a page to the archive; known is the current record of the
+// page. indexed reports whether the index must change too.
 func (h *Holdings) deposit(ctx context.Context, g *judged, known archive.Resource) (indexed bool, err error) {
 	address := g.deposit.Resource.URL
 	if g.from != nil && moved(known, *g.from) {
@@ -306,8 +313,8 @@ func (h *Holdings) deposit(ctx context.Context, g *judged, known archive.Resourc
 	return g.document != nil || known.Indexed && !g.deposit.Stays, err
 }
 
-// leaveOld leaves out of the deposit what was to be carried over from what was stored before, if
-// that is gone by now.
+// leaveOld removes from the deposit what was copied from earlier stored data, if that data has been
+// erased or changed in the meantime.
 func (g *judged) leaveOld(known archive.Resource) {
 	d := &g.deposit
 	if (g.before == "" || g.before == known.Kept.Digest()) && (!d.Stays || known.Indexed) {
@@ -320,8 +327,8 @@ func (g *judged) leaveOld(known archive.Resource) {
 	}
 }
 
-// recallHops erases what is held of addresses that led to a page, and were taken down since they
-// did.
+// recallHops erases what is stored for redirecting addresses that have been taken down since they
+// were requested.
 func (h *Holdings) recallHops(ctx context.Context, policies terms.Policies, hops []archive.Via) error {
 	var failed []error
 	for _, hop := range hops {
@@ -333,8 +340,7 @@ func (h *Holdings) recallHops(ctx context.Context, policies terms.Policies, hops
 	return errors.Join(failed...)
 }
 
-// recall withdraws what was made of resources whose publisher has had them taken down since they
-// were fetched.
+// recall removes what was made from resources that have been taken down since they were fetched.
 func (h *Holdings) recall(ctx context.Context, sources []string) error {
 	var failed []error
 	for _, source := range sources {
@@ -346,11 +352,11 @@ func (h *Holdings) recall(ctx context.Context, sources []string) error {
 	return errors.Join(failed...)
 }
 
-// simultaneous is the time within which two answers count as one.
+// simultaneous is the time within which two identical answers count as one.
 const simultaneous = time.Minute
 
-// again reports whether g is what this run has received of the page just now: several redirects can
-// lead to it at the same time.
+// again reports whether this run has just received the same page: several redirects can reach it at
+// the same time.
 func (h *Holdings) again(known archive.Resource, g *judged) (bool, error) {
 	if known.LastCrawled.Before(h.opened) || g.deposit.Fetched.Sub(known.LastCrawled).Abs() > simultaneous ||
 		known.Indexed != g.Indexed {
@@ -360,8 +366,8 @@ func (h *Holdings) again(known archive.Resource, g *judged) (bool, error) {
 	return same, err
 }
 
-// tell makes a change of the archive, and passes c on to the index where fn says that the index
-// must know. The function returned waits for the index where that is needed.
+// tell changes the archive by calling fn under the lock of address, and sends c to the index if fn
+// returns true. The returned function waits for the index if c requires that.
 func (h *Holdings) tell(ctx context.Context, address string, c change, fn func(known archive.Resource) (bool,
 	error)) (func() error, error) {
 	mu := h.lock(address)
@@ -377,7 +383,7 @@ func (h *Holdings) tell(ctx context.Context, address string, c change, fn func(k
 	return h.indexer.send(c)
 }
 
-// drop erases the versions held of a page that may no longer be preserved.
+// drop erases all stored versions of a page, because they may no longer be preserved.
 func (h *Holdings) drop(ctx context.Context, address string, s archive.Tombstone) error {
 	captures, err := h.archive.Captures(address)
 	if err != nil {
@@ -391,9 +397,9 @@ func (h *Holdings) drop(ctx context.Context, address string, s archive.Tombstone
 	return nil
 }
 
-// end ends what ends when a URL no longer gives a page of its own, because it is gone or leads
-// elsewhere: its index entry, and the copies kept until it is re-crawled (H05). What else is held
-// is no longer the current version.
+// end erases what must go when URLs no longer return their own page, because they are gone or
+// redirect elsewhere: the index entry, and copies that may be kept until the next crawl (H05).
+// Other copies stay as earlier versions.
 func (h *Holdings) end(ctx context.Context, hops []page.Hop) error {
 	now := h.o.Now().UTC()
 	for _, hop := range hops {
@@ -429,9 +435,8 @@ func (h *Holdings) end(ctx context.Context, hops []page.Hop) error {
 	return nil
 }
 
-// aliases are the URLs that led to a page, each to the next, from behind the last that is taken
-// down: what is under such a URL is not shown, wherever it is, and what led to it leads nowhere
-// (X66).
+// aliases returns the redirect chain to a page, starting after the last hop that is taken down.
+// Nothing is shown at an address that is taken down, nor at addresses that redirect to it (X66).
 func (h *Holdings) aliases(ctx context.Context, hops []page.Hop) ([]string, error) {
 	var out, nowhere []string
 	for _, hop := range hops {
@@ -453,8 +458,9 @@ func (h *Holdings) aliases(ctx context.Context, hops []page.Hop) ([]string, erro
 	return out, h.archive.Mislead(ctx, nowhere)
 }
 
-// Lead notes that requests for hops lead to a URL that was received before: what stood there ends,
-// and the redirects are kept (X66), unless to is taken down: then they lead nowhere.
+// Lead records that hops redirect to a URL that was received before. What was stored at their
+// addresses ends, and the redirects are stored (X66). If the URL is taken down, the redirects are
+// recorded without a target.
 func (h *Holdings) Lead(ctx context.Context, hops []page.Hop, to string) error {
 	if err := h.end(ctx, hops); err != nil {
 		return err

@@ -12,64 +12,67 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// ImportOptions say how records are taken in.
+// ImportOptions selects how records are imported.
 type ImportOptions struct {
-	Policies terms.Policies               // whose word counts, without a request; nil: Options.Known
-	Normal   func(string) (string, error) // the form in which addresses are held; nil: as they are
-	MaxBody  int64                        // longest body, in bytes
+	Policies terms.Policies               // policies to apply, without requests; nil means Options.Known
+	Normal   func(string) (string, error) // returns the form in which addresses are stored; nil means unchanged
+	MaxBody  int64                        // greatest length of a body, in bytes
 }
 
-// Outcome is what became of a record.
+// Outcome is the result of importing one record.
 type Outcome string
 
-// The outcomes of records that could hold a page. Those of other kinds are counted alone.
+// These are the outcomes of records that could contain a page. Records of other kinds are only
+// counted.
 const (
 	TakenIn Outcome = "imported"
-	Already Outcome = "held"    // the same capture is held already
-	Barred  Outcome = "refused" // by policy
-	Unfit   Outcome = "skipped" // it holds no page, or none that can be kept
+	Already Outcome = "held"    // the same capture is already stored
+	Barred  Outcome = "refused" // prohibited by policy
+	Unfit   Outcome = "skipped" // contains no page, or none that can be stored
 	Broken  Outcome = "damaged"
 )
 
-// Imported says what became of one record.
+// Imported is the result of importing one record.
 type Imported struct {
 	Offset  int64   `json:"offset"`
 	URL     string  `json:"url,omitempty"`
 	Outcome Outcome `json:"outcome"`
-	Version int     `json:"version,omitempty"` // of the capture that was made
-	Why     string  `json:"why,omitempty"`     // a clause, where none was made
-	Line    string  `json:"line,omitempty"`    // the line that decided, if one did
+	Version int     `json:"version,omitempty"` // version of the new capture
+	Why     string  `json:"why,omitempty"`     // if no capture was made, why not, as a clause
+	Line    string  `json:"line,omitempty"`    // the policy line that decided; "" if none did
 
-	Cuts []string `json:"cuts,omitempty"` // as in a Receipt
+	Cuts []string `json:"cuts,omitempty"` // what was too large, as in Receipt
 }
 
-// ImportCounts count what an import did.
+// ImportCounts counts what an import did.
 type ImportCounts struct {
-	Records   int   `json:"records"`   // read, of all kinds
-	Imported  int   `json:"imported"`  // captures made
-	Held      int   `json:"held"`      // captures that were held already
-	Redirects int   `json:"redirects"` // kept, or held already
+	Records   int   `json:"records"`   // records read, of all kinds
+	Imported  int   `json:"imported"`  // new captures
+	Held      int   `json:"held"`      // captures that were already stored
+	Redirects int   `json:"redirects"` // redirects, new or already stored
 	Refused   int   `json:"refused"`
 	Skipped   int   `json:"skipped"`
 	Damaged   int   `json:"damaged"`
-	Cut       int   `json:"cut"`   // captures made of which some was not kept, read or indexed
-	Bytes     int64 `json:"bytes"` // of the bodies taken in, as sent
+	Cut       int   `json:"cut"`   // new captures that were not completely stored, read or indexed
+	Bytes     int64 `json:"bytes"` // bytes of the imported bodies, as sent
 }
 
-// The bounds of what is judged at a time.
+// These limits apply to the records that are imported at the same time, and to heads.
 const (
 	importBatch = 64
 	importBytes = 16 << 20
-	longestHead = 1 << 20 // of a message, in bytes; a longer request is not kept
+	longestHead = 1 << 20 // greatest length of a message head, in bytes; a longer request is not stored
 )
 
-// Import takes in the pages of a WARC file as captures of the past, under the policies of now: what
-// they prohibit to crawl or to preserve is refused, and so is what no policy is known for. A
-// capture that is later than the last crawl becomes the current one and is indexed as it may be;
-// first dates go back to those of the file. It makes no request. Told is called for every record
-// that could hold a page and for every one that is damaged, in the order of the file; it may be
-// nil. What was told is durable. Import may be repeated: what is held already stays as it is.
-// Memory grows by about 150 bytes for each body, and less for each request other than GET.
+// Import stores the pages of a WARC file as past captures, under today's policies. It refuses pages
+// that these policies prohibit to crawl or to preserve, and pages whose policy is not known. It
+// makes no request. A capture later than the last crawl becomes the current one, and is indexed if
+// it may be. The first dates of a page move back to those in the file.
+//
+// Import calls told for every record that could contain a page and for every damaged one, in the
+// order of the file; told may be nil. A result is durable when told receives it. Import may be
+// repeated: captures already stored stay unchanged. It needs about 150 bytes of memory per body,
+// and less per request with a method other than GET.
 func (h *Holdings) Import(ctx context.Context, file io.Reader, o ImportOptions, told func(Imported)) (ImportCounts,
 	error) {
 	if o.Policies == nil {
@@ -85,13 +88,13 @@ func (h *Holdings) Import(ctx context.Context, file io.Reader, o ImportOptions, 
 		taken:   map[string]uint64{},
 		methods: methods{h.seed, map[uint64]string{}}}
 	err := m.read(warc.NewReader(file))
-	if m.counts.Imported > 0 { // whoever searches next finds it
+	if m.counts.Imported > 0 { // the next search finds the new pages
 		err = errors.Join(err, h.indexer.drain())
 	}
 	return m.counts, err
 }
 
-// importer is one import.
+// importer is the state of one import.
 type importer struct {
 	*Holdings
 	ctx      context.Context
@@ -100,21 +103,21 @@ type importer struct {
 	decoders *coding.Decoders
 	counts   ImportCounts
 
-	asked   *question   // the request that waits for its answer
-	open    *incoming   // the answer that waits for its request or metadata
-	chain   []*incoming // redirects that lead to what comes next
-	loose   [][2]string // redirects, each with where it leads
+	asked   *question   // a request whose response has not been read yet
+	open    *incoming   // a response whose request or metadata may still follow
+	chain   []*incoming // redirects that end at the next response
+	loose   [][2]string // redirects: the address and its target
 	methods methods
 
 	batch []*incoming
-	urls  map[string]bool // of the batch
-	bytes int64           // likewise
+	urls  map[string]bool // addresses in the batch
+	bytes int64           // bytes in the batch
 
 	mu    sync.Mutex
-	taken map[string]uint64 // labelled payload digest → a capture that has it
+	taken map[string]uint64 // labelled payload digest → a capture with that payload
 }
 
-// read reads the file to its end, past what is broken.
+// read reads the file to its end, skipping damaged records.
 func (m *importer) read(in *warc.Reader) error {
 	for {
 		if err := m.ctx.Err(); err != nil {
@@ -143,12 +146,12 @@ func (m *importer) read(in *warc.Reader) error {
 	}
 }
 
-// broken tells of a record that is damaged.
+// broken reports a damaged record.
 func (m *importer) broken(rec *warc.Record, what string) {
 	m.add(&incoming{result: Imported{Offset: rec.Offset, URL: rec.Target(), Outcome: Broken, Why: what}})
 }
 
-// add puts a record into the batch, after those that must be done before it.
+// add appends a record to the batch.
 func (m *importer) add(x *incoming) {
 	m.batch = append(m.batch, x)
 	m.bytes += x.size()
@@ -160,7 +163,7 @@ func (m *importer) add(x *incoming) {
 	}
 }
 
-// size is what an answer takes up in memory, in bytes.
+// size returns how many bytes of memory a response needs.
 func (x *incoming) size() int64 {
 	n := len(x.payload) + len(x.message.Head)
 	if x.request != nil {
@@ -169,7 +172,7 @@ func (x *incoming) size() int64 {
 	return int64(n)
 }
 
-// flush takes in the batch, several records at a time: they share their writes to the disk.
+// flush imports the batch, several records at a time, so that they share writes to the disk.
 func (m *importer) flush() error {
 	errs := make([]error, len(m.batch))
 	var wg sync.WaitGroup

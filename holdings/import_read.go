@@ -18,33 +18,33 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// incoming is an answer on its way into the archive, with what other records say of it.
+// incoming is a response that is being imported, with what other records say about it.
 type incoming struct {
 	result     Imported
-	id         string // of its record
+	id         string // ID of its WARC record
 	concurrent []string
-	target     string // as the record writes it
-	url        string // as it is held
+	target     string // address as written in the record
+	url        string // address in the form in which it is stored
 	at         time.Time
-	message    warc.Message // without its body
-	payload    []byte       // as sent, its transfer coding undone
-	digest     string       // of the payload, as the record labels it
-	verified   bool         // the payload has it
+	message    warc.Message // without the body
+	payload    []byte       // body as sent, after removing the transfer coding
+	digest     string       // payload digest as stated in the record
+	verified   bool         // the payload has the stated digest
 	truncated  bool
 	request    *question
 
-	redirect  bool // it leads elsewhere
+	redirect  bool // the response is a redirect
 	address   netip.Addr
-	revisit   bool   // the payload is that of another record
-	refersURL string // of that
+	revisit   bool   // the payload is stored in another record
+	refersURL string // address of that other record
 
-	cut  bool        // parts that might not be kept are not in the payload
-	bare bool        // the payload is in no coding, whatever its head says
-	said []acap.Own  // what other records say that the page said of itself
-	hops []*incoming // redirects that led here
+	cut  bool        // the payload lacks parts that may not be preserved
+	bare bool        // the payload has no content coding, whatever its head says
+	said []acap.Own  // statements of the page according to other records
+	hops []*incoming // redirects that end at this response
 }
 
-// question is a request.
+// question is a request record.
 type question struct {
 	id, target string
 	concurrent []string
@@ -52,7 +52,7 @@ type question struct {
 	head       []byte
 }
 
-// asks reports whether q is the request of x.
+// asks reports whether q is the request that x answers.
 func (q *question) asks(x *incoming) bool {
 	if q == nil || x == nil || x.request != nil {
 		return false
@@ -60,19 +60,19 @@ func (q *question) asks(x *incoming) bool {
 	return q.names(x) || len(q.concurrent) == 0 && len(x.concurrent) == 0 && q.target == x.target
 }
 
-// names reports whether q or x says that they belong together.
+// names reports whether q or x names the other in WARC-Concurrent-To.
 func (q *question) names(x *incoming) bool {
 	return slices.Contains(q.concurrent, x.id) || slices.Contains(x.concurrent, q.id)
 }
 
-// answered says why an answer to q, which is no GET, is no page.
+// answered returns why a response to q, whose method is not GET, is not a page.
 func (q *question) answered() string { return "it answers " + q.method + ", not GET" }
 
-// longestMethod bounds what is read of a request that is not kept, in bytes.
+// longestMethod is how many bytes are read of a request that is too long to be stored.
 const longestMethod = 32
 
-// methods are those of the requests so far, but GET, by the hash of their IDs and of those of their
-// answers.
+// methods holds the methods other than GET of all requests read so far, by hashes of the IDs of the
+// requests and of their responses.
 type methods struct {
 	seed maphash.Seed
 	by   map[uint64]string
@@ -92,7 +92,7 @@ func (m methods) note(q *question) {
 	}
 }
 
-// of gives the method that x answers, where it is known to be another than GET.
+// of returns the method of the request for x if it is known and not GET; otherwise "".
 func (m methods) of(x *incoming) string {
 	if method := m.by[m.answer(x.id)]; method != "" {
 		return method
@@ -105,7 +105,8 @@ func (m methods) of(x *incoming) string {
 	return ""
 }
 
-// record takes one record. Requests may stand before or after their answers, metadata after them.
+// record reads one record. A request may come before or after its response; metadata comes after
+// it.
 func (m *importer) record(rec *warc.Record) error {
 	switch rec.Type() {
 	case warc.Request:
@@ -131,7 +132,8 @@ func (m *importer) record(rec *warc.Record) error {
 	return nil
 }
 
-// block reads the block of a record. It is nil where the record is damaged; that is told.
+// block reads the block of a record. It returns nil, and reports the record, if the record is
+// damaged.
 func (m *importer) block(rec *warc.Record) ([]byte, error) {
 	block, err := io.ReadAll(rec.Block)
 	var damage *warc.Damage
@@ -145,7 +147,7 @@ func (m *importer) block(rec *warc.Record) ([]byte, error) {
 	return block, nil
 }
 
-// question notes a request for the answer that it belongs to.
+// question records a request for the response it belongs to.
 func (m *importer) question(rec *warc.Record) error {
 	m.asked = nil
 	q := &question{id: rec.ID(), target: rec.Target(), concurrent: rec.Concurrent()}
@@ -181,7 +183,7 @@ func (m *importer) question(rec *warc.Record) error {
 	return m.finish()
 }
 
-// answer reads what a page may have been answered with, and notes where the record holds none.
+// answer reads the response in a record, or records in x why it contains no page.
 func (m *importer) answer(rec *warc.Record, x *incoming) error {
 	if why := m.passed(rec, x); why != "" {
 		x.skip(why)
@@ -202,7 +204,7 @@ func (m *importer) answer(rec *warc.Record, x *incoming) error {
 	}
 	var parsed error
 	x.message, parsed = warc.ParseMessage(block)
-	// the digest of its block is not to be relied on: wget writes that of no block at all
+	// A revisit's block digest is not checked: wget writes the digest of an empty block.
 	if rec.Type() == warc.Revisit {
 		x.repeats(rec, parsed == nil)
 		return nil
@@ -220,7 +222,7 @@ func (m *importer) answer(rec *warc.Record, x *incoming) error {
 	return nil
 }
 
-// shorten cuts the payload of a redirect to what is kept.
+// shorten cuts the body of a redirect to the length that is stored.
 func (x *incoming) shorten() {
 	if len(x.payload) > longestRedirect {
 		x.payload, x.truncated = x.payload[:longestRedirect], true
@@ -228,17 +230,17 @@ func (x *incoming) shorten() {
 	x.payload, x.message.Head = bytes.Clone(x.payload), bytes.Clone(x.message.Head)
 }
 
-// told marks an answer of which everything has been said.
+// told is the outcome of a response that has already been reported.
 const told Outcome = "told"
 
-// skip says why an answer is not taken in, unless that is known.
+// skip sets why a response is not imported, unless it already has an outcome.
 func (x *incoming) skip(why string) {
 	if x.result.Outcome == "" {
 		x.result.Outcome, x.result.Why = Unfit, why
 	}
 }
 
-// verify checks the digests of a record; payloads are what they may be of.
+// verify checks the digests of a record; payloads lists what the payload digest may be of.
 func (x *incoming) verify(rec *warc.Record, block []byte, payloads ...[]byte) {
 	if wrong := rec.Check(block, payloads...); wrong != "" {
 		x.result.Outcome, x.result.Why = Broken, wrong
@@ -247,15 +249,16 @@ func (x *incoming) verify(rec *warc.Record, block []byte, payloads ...[]byte) {
 	x.verified = known && x.result.Outcome == ""
 }
 
-// oldest is before there was any page.
+// oldest is the earliest date that a record may have: there were no web pages before it.
 var oldest = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// passed notes what the fields of a record say, and why no page can be in it; "" where one can.
+// passed sets x from the fields of a record. It returns why the record can contain no page; "" if
+// it can.
 func (m *importer) passed(rec *warc.Record, x *incoming) string {
 	var dated bool
 	x.at, dated = rec.Date()
 	x.digest, x.truncated = rec.PayloadDigest(), rec.Fields.Get(warc.Truncated) != ""
-	x.address, _ = netip.ParseAddr(rec.Fields.Get(warc.IPAddress)) // what is none says nothing
+	x.address, _ = netip.ParseAddr(rec.Fields.Get(warc.IPAddress)) // an invalid address is ignored
 	u, err := url.Parse(x.target)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https":
@@ -277,7 +280,8 @@ func (m *importer) passed(rec *warc.Record, x *incoming) string {
 	return ""
 }
 
-// repeats notes whose payload a revisit has; headed says that it has a head of its own.
+// repeats records which response a revisit repeats; headed means that the revisit has a head of its
+// own.
 func (x *incoming) repeats(rec *warc.Record, headed bool) {
 	profile := strings.Trim(rec.Fields.Get(warc.Profile), "<>")
 	kind := strings.TrimRight(profile, "/")
@@ -291,7 +295,7 @@ func (x *incoming) repeats(rec *warc.Record, headed bool) {
 		x.skip("it is a revisit that names no digest")
 	}
 	x.revisit, x.refersURL = true, rec.Fields.Get(warc.RefersToTargetURI)
-	x.truncated = false // what is missing is somewhere else
+	x.truncated = false // WARC-Truncated of a revisit only says that the payload is in another record
 	if x.refersURL == "" {
 		x.refersURL = x.target
 	}
@@ -302,7 +306,7 @@ func (x *incoming) repeats(rec *warc.Record, headed bool) {
 	x.redirect = leadsOn(x.hop())
 }
 
-// metadata reads what our own exports say of an answer, where it cannot be read from that.
+// metadata reads from the metadata of our own exports what the response does not show.
 func (m *importer) metadata(rec *warc.Record) error {
 	x := m.open
 	if x == nil || rec.ContentType() != warc.TypeFields || rec.Length > longestHead ||
@@ -330,11 +334,11 @@ func (m *importer) metadata(rec *warc.Record) error {
 	return nil
 }
 
-// longestChain is the number of redirects that are kept with a page.
+// longestChain is the greatest number of redirects stored with a page.
 const longestChain = 20
 
-// finish ends the answer that was open and puts it into the batch. A page gets the redirects that
-// led to it. What needs something that is in the batch waits for that.
+// finish completes the open response and adds it to the batch. A page gets the redirects that end
+// at it. A response that depends on one in the batch waits until the batch is imported.
 func (m *importer) finish() error {
 	x := m.open
 	m.open = nil
@@ -367,7 +371,7 @@ func (m *importer) finish() error {
 	return nil
 }
 
-// leads gives the address that a redirect leads to; "" for other answers.
+// leads returns the target of a redirect; "" for other responses.
 func (x *incoming) leads(normal func(string) (string, error)) string {
 	status, to := x.message.Status(), x.message.Header.Get("Location")
 	if status < 300 || status > 399 || to == "" {
@@ -387,7 +391,7 @@ func (x *incoming) leads(normal func(string) (string, error)) string {
 	return to
 }
 
-// unfit says why an answer is not the page at its address; "" where it is.
+// unfit returns why a response is not the page at its address; "" if it is.
 func (x *incoming) unfit() string {
 	status := x.message.Status()
 	switch {

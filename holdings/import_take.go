@@ -17,7 +17,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// takeSafely is take; a record on which the program fails is skipped, with the reason.
+// takeSafely calls take, and turns a panic into the outcome Broken with the reason.
 func (m *importer) takeSafely(x *incoming) (err error) {
 	defer func() {
 		if broken(err) {
@@ -28,7 +28,7 @@ func (m *importer) takeSafely(x *incoming) (err error) {
 	return m.take(x)
 }
 
-// take judges one answer and keeps it where that is permitted. What became of it is in its result.
+// take decides about one response and stores it if that is permitted. It sets the result of x.
 func (m *importer) take(x *incoming) error {
 	u, err := url.Parse(x.url)
 	if err != nil {
@@ -39,7 +39,7 @@ func (m *importer) take(x *incoming) error {
 		x.refuse(err.Error(), "")
 		return m.ctx.Err()
 	}
-	// as a page that was never lawfully fetched (X02)
+	// X02: a page that may not be crawled counts as never lawfully fetched
 	if d := origin.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
 		x.refuse(d.Why(), d.Because.String())
 		return nil
@@ -60,7 +60,7 @@ func (m *importer) take(x *incoming) error {
 		switch found, err := m.original(x); {
 		case err != nil:
 			return err
-		case !found && x.redirect: // which says enough without its body
+		case !found && x.redirect: // a redirect is useful without its body
 			x.truncated, x.bare = true, true
 		case !found:
 			x.skip("it is a revisit of what is not held: " + x.refersURL)
@@ -78,8 +78,8 @@ func (m *importer) take(x *incoming) error {
 	return err
 }
 
-// judgeOnce judges an answer beside what is known of its address, and keeps it; errMoved where that
-// is something else by then.
+// judgeOnce decides about a response, given the current record of its address, and stores it. It
+// returns errMoved if the record has changed in the meantime.
 func (m *importer) judgeOnce(x *incoming, u *url.URL, origin *acap.Policy) error {
 	known, _, err := m.archive.Resource(x.url)
 	if err != nil {
@@ -106,8 +106,8 @@ func (m *importer) judgeOnce(x *incoming, u *url.URL, origin *acap.Policy) error
 	return m.keep(x, u, origin, known, pg)
 }
 
-// goneFor tells of what is older than a take-down of its address: although that stands no longer,
-// what there was then was to go.
+// goneFor reports whether a past take-down covers a response: it was received before the take-down,
+// so it stays erased although the take-down request is no longer there.
 func (m *importer) goneFor(x *incoming) (stone archive.Tombstone, gone bool, err error) {
 	stones, err := m.archive.Tombstones(x.url)
 	for _, t := range stones {
@@ -122,8 +122,8 @@ func (x *incoming) refuse(why, line string) {
 	x.result.Outcome, x.result.Why, x.result.Line = Barred, why, line
 }
 
-// original finds the payload of a revisit: in what this import has taken in, or in what is held of
-// the address that it names.
+// original finds the payload of a revisit, among the captures of this import or the stored captures
+// of the address it names.
 func (m *importer) original(x *incoming) (bool, error) {
 	m.mu.Lock()
 	id := m.taken[x.digest]
@@ -163,7 +163,7 @@ func (m *importer) original(x *incoming) (bool, error) {
 	return true, err
 }
 
-// matches reports whether the bytes of a capture have a labelled digest.
+// matches reports whether the payload of a capture has a labelled digest.
 func (m *importer) matches(c archive.Capture, digest string) (bool, error) {
 	if c.Payload == digest {
 		return true, nil
@@ -176,7 +176,7 @@ func (m *importer) matches(c archive.Capture, digest string) (bool, error) {
 	return same, err
 }
 
-// already reports whether a capture of the same time with the same bytes is held.
+// already reports whether a capture with the same time and payload is already stored.
 func (m *importer) already(x *incoming, known archive.Resource) (bool, error) {
 	if known.Versions == 0 {
 		return false, nil
@@ -196,7 +196,7 @@ func (m *importer) already(x *incoming, known archive.Resource) (bool, error) {
 	return false, nil
 }
 
-// note keeps in mind which capture has the payload of x, for revisits.
+// note records which capture has the payload of x, so that later revisits can find it.
 func (m *importer) note(x *incoming, id uint64) {
 	if !x.verified {
 		x.digest = warc.Digest(x.payload)
@@ -206,8 +206,8 @@ func (m *importer) note(x *incoming, id uint64) {
 	m.taken[x.digest] = id
 }
 
-// undo undoes the content codings of the payload, up to most bytes, when there is room for what
-// they lead to; false where one is not known.
+// undo removes the content codings of the payload, up to most bytes, after waiting for enough
+// memory. known is false if a coding is not known.
 func (m *importer) undo(ctx context.Context, x *incoming, most int64) (undone coding.Undone, known bool, err error) {
 	codings := coding.Of(x.message.Header)
 	if x.bare {
@@ -223,14 +223,13 @@ func (m *importer) undo(ctx context.Context, x *incoming, most int64) (undone co
 		undone = m.decoders.Undo(x.payload, codings, limit)
 		return !undone.Short || len(codings) == 1 && int64(len(undone.Body)) < limit
 	})
-	if undone.Short && len(undone.Body) == 0 { // some tools undo the coding and leave the field
+	if undone.Short && len(undone.Body) == 0 { // some tools remove the coding but leave the header field
 		undone = coding.Undone{Body: x.payload}
 	}
 	return undone, true, err
 }
 
-// page makes the page that an answer and the redirects before it brought; nil where its body cannot
-// be read.
+// page builds the page from a response and the redirects before it; nil if its body cannot be read.
 func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 	undone, known, err := m.undo(ctx, x, m.o.MaxBody)
 	if err != nil || !known {
@@ -245,7 +244,7 @@ func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 	return page.New(append(hops, last)), nil
 }
 
-// lawfulHops returns the redirects that led to a page and may be crawled, from behind the last that
+// lawfulHops returns the redirects to a page that may be crawled, starting after the last one that
 // is taken down (X66).
 func (m *importer) lawfulHops(x *incoming) (hops []page.Hop, err error) {
 	for _, hop := range x.hops {
@@ -253,7 +252,7 @@ func (m *importer) lawfulHops(x *incoming) (hops []page.Hop, err error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case down: // what led there leads nowhere
+		case down: // redirects to an address that is taken down end there
 			hops = nil
 		case lawful:
 			hops = append(hops, hop.hop())
@@ -262,8 +261,8 @@ func (m *importer) lawfulHops(x *incoming) (hops []page.Hop, err error) {
 	return hops, nil
 }
 
-// lawful reports whether the policy of now permits to crawl a redirect on the way, and whether its
-// address is taken down, or was since.
+// lawful reports whether today's policy permits to crawl the address of a redirect, and whether
+// that address is, or was later, taken down.
 func (m *importer) lawful(hop *incoming) (lawful, down bool, err error) {
 	u, err := url.Parse(hop.url)
 	if err != nil {
@@ -290,9 +289,9 @@ func (x *incoming) hop() page.Hop {
 	return h
 }
 
-// keep judges a page of the past as if its first dates had always been known, and keeps it. What
-// was crawled later, or leads elsewhere by now, is judged by what was said then, as an earlier
-// version is (H11).
+// keep decides about a past page as if its first dates had always been known, and stores it if
+// permitted. If the address was crawled later or redirects elsewhere now, the page is treated as an
+// earlier version (H11).
 func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known archive.Resource, pg *page.Page) error {
 	final, err := m.archive.Resolve(x.url)
 	if err != nil {
@@ -344,7 +343,7 @@ func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known arch
 	return m.stillLawful(x, u, origin, c.ID)
 }
 
-// earliest is the earlier of two times, where a zero one is none.
+// earliest returns the earlier of two times, ignoring a zero time.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -352,8 +351,9 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// hold tells archive and index of a capture. What was crawled later stays the current version, and
-// its index entry as it is. It was judged beside what was known, when its address led to final.
+// hold writes a capture to archive and index. If the page was crawled later, that version stays
+// current and its index entry unchanged. final is where address redirected when the decision was
+// made, and was is the record of address at that time.
 func (m *importer) hold(address, final string, was archive.Resource, g judged) (c archive.Capture, err error) {
 	large := g.document != nil && len(g.document.Text) > largeText
 	wait, err := m.tell(m.ctx, address, change{doc: g.document, url: address, wait: g.wait || large},
@@ -364,7 +364,7 @@ func (m *importer) hold(address, final string, was archive.Resource, g judged) (
 				return false, err
 			case leads != final || moved(known, was):
 				return false, errMoved
-			// so that it becomes no current version
+			// Update LastCrawled, so that the capture does not become the current version.
 			case final != address && !known.LastCrawled.After(g.deposit.Fetched):
 				err = m.archive.Update(m.ctx, address,
 					func(r *archive.Resource) { r.LastCrawled = g.deposit.Fetched.Add(time.Nanosecond) })
@@ -381,8 +381,8 @@ func (m *importer) hold(address, final string, was archive.Resource, g judged) (
 	return c, err
 }
 
-// leading are the redirects to address of which nothing else is known: what has been crawled
-// itself, or leads elsewhere, goes on doing so, and what led to it led there.
+// leading returns those redirects to address that may be recorded as its aliases: the part of the
+// chain after the last hop that was crawled as a page or redirects elsewhere.
 func (m *importer) leading(hops []archive.Via, address string) (aliases []string, err error) {
 	for _, hop := range hops {
 		known, _, err := m.archive.Resource(hop.URL)
@@ -400,7 +400,8 @@ func (m *importer) leading(hops []archive.Via, address string) (aliases []string
 	return aliases, nil
 }
 
-// stillLawful ends what was taken in while the policy changed under which it was judged.
+// stillLawful erases the imported capture if the policy changed during the import and no longer
+// permits it.
 func (m *importer) stillLawful(x *incoming, u *url.URL, judged *acap.Policy, id uint64) error {
 	origin, err := m.o.Policies.Policy(m.ctx, u)
 	if err != nil {

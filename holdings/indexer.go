@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	groupSize = 512             // documents written to the index at once: a small segment costs more for each of them
-	groupWait = 5 * time.Second // how long a document waits for company when nobody waits for it
-	ahead     = 128             // documents that wait while a group is written
+	groupSize = 512             // documents written to the index at once: small segments cost more per document
+	groupWait = 5 * time.Second // how long a document waits for others if no caller waits for it
+	ahead     = 128             // documents that can be queued while a group is written
 )
 
-// change is one document for the index, or a URL to forget.
+// change is a document to index, or a URL to delete from the index.
 type change struct {
-	doc  *index.Document // nil: forget url
-	url  string          // "": nothing changes, but who sent it hears when all that came before is written
-	wait bool            // somebody waits until the index has it, or has forgotten it
-	done chan error      // set with wait
+	doc  *index.Document // nil means delete url
+	url  string          // "" changes nothing; its sender learns when all earlier changes are written
+	wait bool            // the sender waits until the change is written
+	done chan error      // receives the result; set if wait is set
 }
 
-// size returns how many bytes of the disk the index may take for c: up to twice the length of the
-// text, until its segments are merged.
+// size returns how many bytes of disk the index may need for c: up to twice the length of the text,
+// until segments are merged.
 func (c *change) size() int64 {
 	if c.doc == nil {
 		return 0
@@ -34,17 +34,17 @@ func (c *change) size() int64 {
 	return 2 * int64(len(c.doc.Text)+len(c.doc.Title))
 }
 
-// indexer writes to the index from one goroutine, in the order of arrival, in groups.
+// indexer writes changes to the index in groups, from one goroutine, in the order of arrival.
 type indexer struct {
 	index   Index
 	archive *archive.Archive
 	changes chan change
 	stopped chan struct{}
 
-	unwritten atomic.Int64 // bytes of the documents that the index has not got yet
+	unwritten atomic.Int64 // bytes of documents that are not yet in the index
 
 	mu      sync.Mutex
-	failed  error // the first failure; later changes are refused, intents remain
+	failed  error // the first failure; later changes are refused, and their intents remain
 	closed  bool
 	senders sync.WaitGroup
 }
@@ -55,8 +55,8 @@ func startIndexer(ix Index, a *archive.Archive) *indexer {
 	return w
 }
 
-// send hands a change over. The function returned waits for the index where c asks for that. Once
-// the archive has a page, no context cuts this short; the loop always drains.
+// send queues a change. The returned function waits for the index if c requires that. No context
+// can cancel it, because the archive already has the page; the queue is always emptied.
 func (w *indexer) send(c change) (func() error, error) {
 	w.mu.Lock()
 	if w.failed != nil || w.closed {
@@ -81,7 +81,7 @@ func (w *indexer) send(c change) (func() error, error) {
 	return func() error { return <-c.done }, nil
 }
 
-// drain returns when the index has all that was sent before.
+// drain returns when the index has everything that was sent before.
 func (w *indexer) drain() error {
 	written, err := w.send(change{wait: true})
 	if err != nil {
@@ -129,8 +129,8 @@ func (w *indexer) run() {
 	}
 }
 
-// gather collects a group: until it is full, or nothing more has come for a while; at once where
-// somebody waits.
+// gather collects a group of changes. It returns when the group is full or no change has come for a
+// while; without delay if a sender waits.
 func (w *indexer) gather(first change) []change {
 	group := []change{first}
 	waiting := first.wait
@@ -163,7 +163,7 @@ func (w *indexer) gather(first change) []change {
 	return group
 }
 
-// write brings the index up to a group; of several changes of one URL the last counts.
+// write applies a group to the index; of several changes of one URL only the last is applied.
 func (w *indexer) write(group []change) error {
 	last := make(map[string]int, len(group))
 	for i, c := range group {
@@ -198,8 +198,8 @@ func (w *indexer) write(group []change) error {
 	return w.flush(group)
 }
 
-// flush makes it durable that the index has the documents that cannot be made again: else a crash
-// would leave their intents, and Open would forget them.
+// flush makes durable that the index has documents that cannot be made again from a copy. Otherwise
+// a crash would leave their intents, and Open would delete them from the index.
 func (w *indexer) flush(group []change) error {
 	for _, c := range group {
 		if c.wait && c.doc != nil {

@@ -19,31 +19,31 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// judged is what is to become of a page.
+// judged is the decision about a page, ready to be written.
 type judged struct {
 	Receipt
 	plan
 	deposit    archive.Deposit
-	document   *index.Document   // nil: nothing of it may be found
-	wait       bool              // the document cannot be made again from what the archive keeps
-	renews     uint64            // the capture that a 304 confirms; 0: the deposit is received
-	before     string            // digest of what was stored before, of which something was carried over
-	depicted   bool              // so was the thumbnail
-	withoutOld terms.Kept        // what is stored to present the page without that
-	parts      []terms.Part      // other resources that were asked for
-	emptied    bool              // something was held of the page once, and nothing was stored of it now
-	from       *archive.Resource // what was known when it was judged, from the copy held; nil: it was received
+	document   *index.Document   // nil: the page may not be searchable
+	wait       bool              // the document cannot be made again from the archive
+	renews     uint64            // the capture that a 304 confirms; 0: a new deposit
+	before     string            // digest of the earlier stored data, if some of it was copied
+	depicted   bool              // the thumbnail was copied from the earlier stored data
+	withoutOld terms.Kept        // data to present the page, without what was copied
+	parts      []terms.Part      // other resources that were requested
+	emptied    bool              // the page was stored before, and nothing of it is stored now
+	from       *archive.Resource // the record of the page judged again from its copy; nil: the page was received
 }
 
-// assess judges what was received of a page, of which known is known, under the policy of its
-// origin. After a 304 that is the copy held.
+// assess decides about a received page under origin, the policy of its origin; known is its archive
+// record. After a 304 it decides about the stored copy.
 func (h *Holdings) assess(ctx context.Context, origin *acap.Policy, pg *page.Page,
 	known archive.Resource) (g judged, err error) {
 	u, was := pg.URL(), copied{}
 	confirmed := pg.Last().Status == http.StatusNotModified
 	if confirmed {
 		var ok bool
-		if was, ok = h.current(u.String()); ok { // the room is given back when the lease of the visit ends
+		if was, ok = h.current(u.String()); ok { // the lease of the visit returns this memory when it ends
 			err = memory.Of(ctx).Hold(ctx, page.WeightOf(was.Bytes, was.MIME))
 		}
 		if err != nil || !ok || !h.complete(&was) || !confirms(pg.Last().Header, was.Header) {
@@ -64,7 +64,7 @@ func (h *Holdings) assess(ctx context.Context, origin *acap.Policy, pg *page.Pag
 	return g, err
 }
 
-// cuts lists what is missing of a page, and of its index entry.
+// cuts lists what is missing from a page, and from its index entry.
 func cuts(pg *page.Page, entry []string) (list []string) {
 	if last := pg.Last(); last.Truncated {
 		list = append(list, fmt.Sprintf("only the first %d bytes of its body were received", len(last.Body)))
@@ -72,30 +72,31 @@ func cuts(pg *page.Page, entry []string) (list []string) {
 	return slices.Concat(list, pg.Cuts(), entry)
 }
 
-// same reports whether the copy of g is the one that is held already, and since when that is held.
+// same reports whether the copy of g equals the one already stored, and when that one was received.
 func (h *Holdings) same(known archive.Resource, g *judged) (same bool, since time.Time, err error) {
 	if !g.Stored || known.Current == 0 {
 		return false, time.Time{}, nil
 	}
 	c, err := h.archive.Capture(known.Current)
-	if errors.Is(err, archive.ErrNotHeld) { // it went meanwhile
+	if errors.Is(err, archive.ErrNotHeld) { // the copy was erased in the meantime
 		return false, time.Time{}, nil
 	}
 	return err == nil && c.Digest == archive.Digest(g.deposit.Body), c.Fetched, err
 }
 
-// drawnAlready reports whether the drawing held, of which old tells, is of what g would keep.
+// drawnAlready reports whether the stored drawing, described by old, shows the same copy that g
+// would store.
 func (h *Holdings) drawnAlready(known archive.Resource, old terms.Kept, g *judged) bool {
-	if old.Drawing == nil || g.deposit.Cut { // what was cut out may be in it
+	if old.Drawing == nil || g.deposit.Cut { // the drawing may contain what was cut out
 		return false
 	}
 	same, _, err := h.same(known, g)
 	return err == nil && same
 }
 
-// judge returns what is to become of a page, of which known is known, by its terms; down is the
-// take-down request in force for it, or nil. A page that was not received just now, but is judged
-// from its copy, is not drawn.
+// judge returns the decision about a page by its terms. known is its archive record; down is the
+// take-down request in force for it, or nil. received is false if the page is judged again from its
+// copy: then no thumbnail is drawn.
 func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known archive.Resource,
 	received bool) (g judged) {
 	old := known.Kept
@@ -145,7 +146,7 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known 
 	return g
 }
 
-// report fills the receipt with what was decided of a page.
+// report fills in the receipt from the decision about a page.
 func (g *judged) report(holding *terms.Holding, down *acap.Field) {
 	g.Links, g.TakenDown = holding.Links, down
 	g.Discarded = !holding.Crawl.Allowed
@@ -162,9 +163,9 @@ func (g *judged) report(holding *terms.Holding, down *acap.Field) {
 	}
 }
 
-// makePicture gives the deposit the thumbnail that has to be held because no copy gives it: one
-// made now, else the one held if it may stay, else a drawing of the page. It returns what notes of
-// what the thumbnail was made, or nil.
+// makePicture sets the deposit's thumbnail if it must be stored because it cannot be made from a
+// copy. It uses a new one, else the stored one if that may stay, else a drawing of the page. The
+// returned function records what the thumbnail was made from; it may be nil.
 func (h *Holdings) makePicture(g *judged, t *terms.Terms, known archive.Resource, old terms.Kept,
 	received bool) (note func(*terms.Kept)) {
 	var of terms.Picture
@@ -188,11 +189,11 @@ func (h *Holdings) makePicture(g *judged, t *terms.Terms, known archive.Resource
 	return scene.Note
 }
 
-// keepBeside notes in the deposit what is stored to present the page, with what was stored of
-// resources that cannot be had now. note, which may be nil, adds of what the thumbnail was made.
+// keepBeside sets the deposit's data to present the page, including data from resources that cannot
+// be fetched now. note, which may be nil, records what the thumbnail was made from.
 func (g *judged) keepBeside(t *terms.Terms, content terms.Content, known archive.Resource, old terms.Kept,
 	note func(*terms.Kept)) {
-	kept := t.Keep(g.Stored, content) // a copy that nobody may search for may be shown all the same (X09)
+	kept := t.Keep(g.Stored, content) // X09: a copy that may not be searched for may still be shown
 	if note != nil {
 		note(&kept)
 	}
@@ -222,8 +223,8 @@ func (g *judged) enter(pg *page.Page, holding terms.Holding) {
 	}
 }
 
-// renew lets g confirm the copy that a 304 spoke of, where that may stay. It reports whether g can
-// stand: not where the copy would have to be cut now.
+// renew makes g confirm the copy that a 304 is about, if the copy may stay. It returns false if the
+// copy would have to be cut now, so that the page must be fetched again.
 func (g *judged) renew(c copied) bool {
 	g.Unchanged, g.Since = true, c.Fetched
 	if !g.Stored {
@@ -234,19 +235,19 @@ func (g *judged) renew(c copied) bool {
 	}
 	g.renews = c.ID
 	if g.document != nil {
-		g.document.Fetched = c.Fetched // as it is made again from the copy
+		g.document.Fetched = c.Fetched // the same date as when the entry is made again from the copy
 	}
 	return true
 }
 
-// stands reports whether the index entry of an unchanged page is what g would make of it: it is of
-// the same source, and no part of the page has rules of its own.
+// stands reports whether the index entry of an unchanged page equals what g would make of it: its
+// sources are the same, and no part of the page has rules of its own.
 func (g *judged) stands(known archive.Resource) bool {
 	return known.Indexed && !g.wait && known.Kept.Digest() == g.deposit.Resource.Kept.Digest() &&
 		len(g.deposit.Resource.Own.Marks) == 0
 }
 
-// version is that of the policy in force for u; zero where it is unknown.
+// version returns the version of the policy in force for u; the zero value if unknown.
 func (h *Holdings) version(u *url.URL) archive.PolicyVersion {
 	if h.o.Version == nil {
 		return archive.PolicyVersion{}
@@ -254,13 +255,13 @@ func (h *Holdings) version(u *url.URL) archive.PolicyVersion {
 	return h.o.Version(u)
 }
 
-// describe adds what is known of a page and how it was obtained.
+// describe sets what is known about a page and how it was obtained.
 func (g *judged) describe(t *terms.Terms, pg *page.Page) {
 	d, last := &g.deposit, pg.Last()
 	d.Truncated, d.Address, d.Header, d.Sent, d.Head = last.Truncated, last.Address, last.Header, last.Sent, last.Head
 	d.Resource = archive.Resource{URL: d.Resource.URL, Status: last.Status, Own: pg.Own(), MIME: pg.MIME(),
 		ETag: last.Header.Get("ETag"), LastModified: last.Header.Get("Last-Modified")}
-	if g.Stored || g.Indexed { // to guess a language costs as much as to read the page
+	if g.Stored || g.Indexed { // guessing a language costs as much as parsing the page
 		d.Resource.Language = pg.Language()
 	}
 	if g.Stored {
@@ -268,8 +269,8 @@ func (g *judged) describe(t *terms.Terms, pg *page.Page) {
 	}
 }
 
-// hopsOf returns what is stored with a page about the redirects to it; nothing about an address
-// that is taken down (P04).
+// hopsOf returns what is stored with a page about the redirects to it. It leaves out addresses that
+// are taken down (P04).
 func hopsOf(t *terms.Terms, pg *page.Page) (kept []archive.Via) {
 	for _, hop := range pg.Hops()[:len(pg.Hops())-1] {
 		if !t.TakenDownAt(hop.URL) {
@@ -280,7 +281,7 @@ func hopsOf(t *terms.Terms, pg *page.Page) (kept []archive.Via) {
 	return kept
 }
 
-// decided names for each usage the field that decides about u.
+// decided returns, for each usage, the policy line that decides about u.
 func decided(t *terms.Terms, u *url.URL) map[acap.Usage]string {
 	lines, r := map[acap.Usage]string{}, acap.NewResource(u)
 	for _, usage := range acap.Usages() {

@@ -17,8 +17,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Needed reports whether anything is held that was made of the resource at address, or pages wait
-// for it. Where nobody needs it, what is known of it is forgotten.
+// Needed reports whether anything stored was made from the resource at address, or pages wait for
+// it. If not, the record of the resource is deleted.
 func (h *Holdings) Needed(ctx context.Context, address string) (needed bool, err error) {
 	err = h.changePart(ctx, address, func(known *archive.Part) ([]string, error) {
 		made, answer, change, err := h.pagesOf(address)
@@ -30,8 +30,8 @@ func (h *Holdings) Needed(ctx context.Context, address string) (needed bool, err
 	return needed, err
 }
 
-// pagesOf lists the pages of which something was made of the resource at address, and those that
-// wait for an answer of it, and for another.
+// pagesOf lists three kinds of pages: pages with data made from the resource at address, pages that
+// wait for any answer from it, and pages that wait for a changed answer.
 func (h *Holdings) pagesOf(address string) (made, answer, change []string, err error) {
 	if made, err = h.archive.MadeOf(address); err != nil {
 		return nil, nil, nil, err
@@ -40,8 +40,8 @@ func (h *Holdings) pagesOf(address string) (made, answer, change []string, err e
 	return made, answer, change, err
 }
 
-// PartCondition gives the header that asks for a required resource only if it has changed since
-// pages were made of it (RFC 9110 13.1.2, 13.1.3); nil where it is wanted in any case.
+// PartCondition returns headers that request a required resource only if it has changed since pages
+// were made from it (RFC 9110 13.1.2, 13.1.3); nil if it should be requested unconditionally.
 func (h *Holdings) PartCondition(address string) http.Header {
 	known, err := h.archive.Part(address)
 	if err != nil || known.Pending != archive.Nobody || known.Digest == "" {
@@ -53,10 +53,11 @@ func (h *Holdings) PartCondition(address string) http.Header {
 	return validators(known.ETag, known.LastModified)
 }
 
-// ReceivePart takes the answer for a required resource, asked for by itself: a page, or why there
-// is none. What was made of one that is gone, or prohibited, ends at once (I10); where it has
-// changed, its pages are judged again in the background. A failure says nothing of it (H05).
-// Unchanged says that it gave what it gave before. When it returns, nothing is lost by a crash.
+// ReceivePart processes the answer for a required resource that was requested on its own: a page,
+// or failure. If the resource is gone or prohibited, everything made from it is erased at once
+// (I10). If it has changed, its pages are judged again in the background. A temporary failure
+// changes nothing (H05). unchanged reports that the answer equals the last one. The result is
+// durable when ReceivePart returns.
 func (h *Holdings) ReceivePart(ctx context.Context, address string, pg *page.Page, failure error) (unchanged bool,
 	err error) {
 	if failure == nil && pg.Last().Status == http.StatusNotModified {
@@ -76,8 +77,8 @@ func (h *Holdings) ReceivePart(ctx context.Context, address string, pg *page.Pag
 	return unchanged, err
 }
 
-// renewPart notes what a required resource gives now, and which pages are to be judged for that:
-// all, or where it is unchanged those that wait for any answer.
+// renewPart records the current answer of a required resource, and which pages must be judged
+// again: all if it changed, otherwise those that wait for any answer.
 func (h *Holdings) renewPart(ctx context.Context, address string, pg *page.Page) (is archive.Part, unchanged bool,
 	err error) {
 	is = answerOf(pg)
@@ -96,7 +97,7 @@ func (h *Holdings) renewPart(ctx context.Context, address string, pg *page.Page)
 	return is, unchanged, err
 }
 
-// reply gives the answer that somebody has had already.
+// reply is a Fetcher that returns an answer already received.
 type reply struct {
 	page *page.Page
 	err  error
@@ -104,22 +105,22 @@ type reply struct {
 
 func (a reply) Fetch(context.Context, string) (*page.Page, error) { return a.page, a.err }
 
-// answerOf is what is noted of a required resource as pg has it: whatever can make a difference to
-// its pages is in its digest.
+// answerOf returns the record of a required resource with the answer pg. Its digest covers
+// everything that could change the pages that require it.
 func answerOf(pg *page.Page) archive.Part {
 	last := pg.Last()
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s\n%s\n%q\n", pg.URL(), last.Header.Get("Content-Type"), last.Header.Values("X-Robots-Tag"))
 	sum.Write(last.Body)
 	p := archive.Part{Fetched: last.Start, Digest: base64.RawURLEncoding.EncodeToString(sum.Sum(nil))}
-	if len(pg.Hops()) == 1 { // after a redirect they would be asked of another address
+	if len(pg.Hops()) == 1 { // after a redirect, the validators would be sent to another address
 		p.ETag, p.LastModified = last.Header.Get("ETag"), last.Header.Get("Last-Modified")
 	}
 	return p
 }
 
-// changePart changes what is known of a required resource, and has pages wait for its next answer;
-// nothing comes between reading and writing it.
+// changePart changes the record of a required resource, under the lock of address. fn returns the
+// pages that wait for its next answer.
 func (h *Holdings) changePart(ctx context.Context, address string, fn func(*archive.Part) (wait []string,
 	err error)) error {
 	mu := h.lock(address)
@@ -137,8 +138,8 @@ func (h *Holdings) changePart(ctx context.Context, address string, fn func(*arch
 	return h.archive.SetPart(ctx, address, known, wait...)
 }
 
-// endPart ends what was made of a resource that can no longer be used, because of err; its pages
-// wait for it. It reports whether that was known.
+// endPart removes everything made from a resource that may no longer be used, for the reason
+// because. Its pages then wait for it. knew reports that this was already recorded.
 func (h *Holdings) endPart(ctx context.Context, address string, because error) (knew bool, err error) {
 	ended := archive.Part{Fetched: h.o.Now(), Why: address + ": " + because.Error(), Pending: archive.Everybody}
 	if refused, ok := errors.AsType[*acap.Refused](because); ok {
@@ -159,8 +160,8 @@ func (h *Holdings) endPart(ctx context.Context, address string, because error) (
 	return knew, err
 }
 
-// finishEnd is what is left to be done once it is noted that a resource has ended. Pages whose
-// records are damaged are passed over, and it stays pending for them.
+// finishEnd removes from all pages what was made from an ended resource. It skips pages whose
+// records are damaged and returns them as damaged; the resource then stays pending.
 func (h *Holdings) finishEnd(ctx context.Context, address string, ended archive.Part) (damaged, err error) {
 	var mu sync.Mutex
 	passed := map[string]error{}
@@ -192,7 +193,7 @@ func (h *Holdings) finishEnd(ctx context.Context, address string, ended archive.
 		return nil, err
 	}
 	err = h.changePart(ctx, address, func(known *archive.Part) ([]string, error) {
-		more, err := left() // received meanwhile
+		more, err := left() // pages received in the meantime
 		if known.Why != "" && len(more)+len(passed) == 0 && err == nil {
 			known.Pending = archive.Nobody
 		}
@@ -201,15 +202,15 @@ func (h *Holdings) finishEnd(ctx context.Context, address string, ended archive.
 	return errors.Join(slices.Collect(maps.Values(passed))...), err
 }
 
-// finishEnds does so where it was cut short.
+// finishEnds completes removals that were interrupted.
 func (h *Holdings) finishEnds(ctx context.Context) error {
 	return h.unfinishedEnds(func(address string, ended archive.Part) error {
-		_, err := h.finishEnd(ctx, address, ended) // Verify tells of what is damaged
+		_, err := h.finishEnd(ctx, address, ended) // Verify reports damaged pages
 		return err
 	})
 }
 
-// unfinishedEnds calls fn for each resource that has ended, and of which something may be held yet.
+// unfinishedEnds calls fn for each ended resource from which something may still be stored.
 func (h *Holdings) unfinishedEnds(fn func(address string, ended archive.Part) error) error {
 	list, err := h.archive.PendingParts()
 	for _, address := range list {
@@ -230,8 +231,7 @@ func (h *Holdings) tells(s Swept) {
 	}
 }
 
-// endParts does so where the address of such a resource, or a hop to it, is visited as a page, and
-// gone.
+// endParts calls endPart for each required resource among the addresses of pg, a page that is gone.
 func (h *Holdings) endParts(ctx context.Context, pg *page.Page) error {
 	for _, hop := range pg.Hops() {
 		known, err := h.archive.Part(hop.URL)
@@ -245,9 +245,9 @@ func (h *Holdings) endParts(ctx context.Context, pg *page.Page) error {
 	return nil
 }
 
-// noteParts keeps what is known of required resources in step with what g, which is held by now,
-// was given of them, and sorts them in g: those that could not be had are to be asked for soon. The
-// page waits for those of which nothing was made, and for no others.
+// noteParts brings the records of required resources up to date with the answers that g was made
+// from. It fills in g.Parts and g.Missing: missing ones should be requested soon. The page then
+// waits only for resources that nothing was made from.
 func (h *Holdings) noteParts(ctx context.Context, g *judged) error {
 	for _, p := range g.parts {
 		missing, err := h.notePart(ctx, g, p)
@@ -260,7 +260,7 @@ func (h *Holdings) noteParts(ctx context.Context, g *judged) error {
 			g.Parts = append(g.Parts, p.URL)
 		}
 	}
-	if h.guest() || h.sources.Fetcher == nil { // not all is asked for that it requires
+	if h.guest() || h.sources.Fetcher == nil { // this run does not request every required resource
 		return nil
 	}
 	return h.unawait(ctx, g.deposit.Resource.URL, func(part string) bool {
@@ -268,7 +268,7 @@ func (h *Holdings) noteParts(ctx context.Context, g *judged) error {
 	})
 }
 
-// notePart does so for one of them, and reports whether it is missing.
+// notePart does this for one resource, and reports whether it is missing.
 func (h *Holdings) notePart(ctx context.Context, g *judged, p terms.Part) (missing bool, err error) {
 	address := g.deposit.Resource.URL
 	if !p.Failed && p.Err != nil {
@@ -293,7 +293,8 @@ func (h *Holdings) notePart(ctx context.Context, g *judged, p terms.Part) (missi
 			switch {
 			case known.Fetched.IsZero():
 				*known = is
-			// pages are made of two answers: the next one judges them all
+			// pages are made from two different answers: forget the validators, so that the next
+			// answer judges all
 			case known.Digest != is.Digest && !known.Fetched.After(is.Fetched):
 				known.Digest, known.ETag, known.LastModified = "", "", ""
 			}
@@ -301,11 +302,11 @@ func (h *Holdings) notePart(ctx context.Context, g *judged, p terms.Part) (missi
 		})
 	}
 	if err == nil {
-		// another answer came while the page was judged
+		// another answer may have come while the page was judged
 		missing, err = h.archive.AwaitAfter(ctx, p.URL, is, wait, address)
 	}
 	if err == nil && missing {
-		// whoever ended it may not have seen this page
+		// a concurrent removal may have missed this page
 		if known, err = h.archive.Part(p.URL); err == nil && known.Why != "" {
 			err = h.withdrawFrom(ctx, address, p.URL, nil)
 		}
@@ -313,7 +314,7 @@ func (h *Holdings) notePart(ctx context.Context, g *judged, p terms.Part) (missi
 	return missing, err
 }
 
-// unawait notes that a page waits no more for those resources.
+// unawait records that a page no longer waits for the resources that which selects.
 func (h *Holdings) unawait(ctx context.Context, address string, which func(part string) bool) error {
 	parts, err := h.archive.Awaits(address)
 	for _, part := range parts {
@@ -326,6 +327,6 @@ func (h *Holdings) unawait(ctx context.Context, address string, which func(part 
 
 func every(string) bool { return true }
 
-// guest reports whether this run keeps less than others do: pages that it judged again would lose
-// what they have.
+// guest reports whether this run stores less than others do. Judging pages again would then erase
+// copies or index entries.
 func (h *Holdings) guest() bool { return h.o.NoIndex || h.o.NoPreserve }

@@ -10,11 +10,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
-// drawing makes thumbnails, one at a time. All pages of a site may have to be shown by one image,
-// so the last ones are remembered.
+// drawing makes thumbnails, one at a time. It remembers the latest, because one image may serve all
+// pages of a site.
 type drawing struct {
 	mu   sync.Mutex
-	made map[[sha256.Size]byte]drawn // by the image
+	made map[[sha256.Size]byte]drawn // results by digest of the source image
 }
 
 type drawn struct {
@@ -22,7 +22,7 @@ type drawn struct {
 	err error
 }
 
-const mostDrawn = 64 // thumbnails remembered
+const mostDrawn = 64 // number of thumbnails remembered
 
 func (d *drawing) make(src []byte) (thumbnail.Image, error) {
 	sum := sha256.Sum256(src)
@@ -39,9 +39,9 @@ func (d *drawing) make(src []byte) (thumbnail.Image, error) {
 	return is.Image, is.err
 }
 
-// picture makes the thumbnail that has to be held because no copy will give it: that of an image
-// that is not stored, and that of another resource that must be used instead of the page (P1
-// 2.5.5.3). It is nil where there is none; of says what it was made of.
+// picture makes the thumbnail that must be stored because it cannot be made from a copy. That is
+// the thumbnail of an image that is not stored, or of another resource that must be used instead of
+// the page (P1 2.5.5.3). p is nil if there is none; of says what it was made from.
 func (h *Holdings) picture(t *terms.Terms, stored bool) (p *archive.Picture, of terms.Picture) {
 	of, ok := t.Drawn(stored)
 	if !ok || h.o.NoPreserve {
@@ -55,7 +55,7 @@ func (h *Holdings) picture(t *terms.Terms, stored bool) (p *archive.Picture, of 
 		Other: of.Of != nil}, of
 }
 
-// depicted gives the thumbnail held of the current version of a page; nil where none is.
+// depicted returns the stored thumbnail of the current version of a page; nil if none.
 func (h *Holdings) depicted(known archive.Resource) *archive.Picture {
 	version := 0
 	if c, err := h.archive.Capture(known.Current); err == nil {
@@ -68,7 +68,7 @@ func (h *Holdings) depicted(known archive.Resource) *archive.Picture {
 	return &p
 }
 
-// dropPictures ends the thumbnails of a page that were made of another resource.
+// dropPictures erases the thumbnails of a page that were made from another resource.
 func (h *Holdings) dropPictures(ctx context.Context, address string) error {
 	pictured, err := h.archive.Pictured(address)
 	if err != nil {

@@ -10,9 +10,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// recover makes the index agree with the archive for every URL whose change a crash cut short, and
-// for all of them where the index is new. What can be read again is indexed again under the policy
-// last known; what cannot is forgotten: its page was never acknowledged and is fetched again.
+// recover makes the index agree with the archive for every URL whose change a crash interrupted,
+// and for all URLs if the index is new. A page whose copy can be read is indexed again under the
+// last known policy. Any other is deleted from the index: its reception was never confirmed, so it
+// will be fetched again.
 func (h *Holdings) recover(ctx context.Context, ix Index) error {
 	urls, err := h.unsettled(ix)
 	if err != nil {
@@ -20,7 +21,7 @@ func (h *Holdings) recover(ctx context.Context, ix Index) error {
 	}
 	h.behind = len(urls)
 	if h.o.Scarce != nil && h.o.Scarce() {
-		return nil // the next process to open them with room does it
+		return nil // the next process that opens the data with enough disk space does this
 	}
 	for group := range slices.Chunk(urls, groupSize/2) {
 		if err := h.settle(ctx, ix, group); err != nil {
@@ -31,8 +32,8 @@ func (h *Holdings) recover(ctx context.Context, ix Index) error {
 	return h.renew(ctx, ix)
 }
 
-// renew makes the entries of an index of another version anew. Those that cannot be made without a
-// request stay as they are.
+// renew makes the entries again if the index was made by another version of package index. Entries
+// that cannot be made without a request stay unchanged.
 func (h *Holdings) renew(ctx context.Context, ix Index) error {
 	if version, err := ix.MadeBy(); err != nil || version == index.Version {
 		return err
@@ -96,11 +97,11 @@ func (h *Holdings) settle(ctx context.Context, ix Index, urls []string) error {
 	return nil
 }
 
-// rebuiltBytes is how many bytes of text are made from copies before the index is given them.
+// rebuiltBytes is how many bytes of text are collected before they are written to the index.
 const rebuiltBytes = 16 << 20
 
-// rebuilt puts documents that are made from the copies held of a group of URLs into the index, and
-// returns those of which it cannot.
+// rebuilt writes to the index the documents made from the stored copies of urls, and returns the
+// URLs for which none can be made.
 func (h *Holdings) rebuilt(ctx context.Context, ix Index, urls []string) (gone []string, err error) {
 	var docs []index.Document
 	bytes := 0
@@ -136,11 +137,12 @@ func (h *Holdings) rebuilt(ctx context.Context, ix Index, urls []string) (gone [
 	return gone, ix.Put(docs...)
 }
 
-// rebuild makes a document from the current copy, and notes in r what it is made from; nil where
-// there is no copy, where it does not hold all that was indexed, or where it may not be indexed.
+// rebuild makes a document from the current copy, and records in r what it is made from. doc is nil
+// if there is no copy, if the copy lacks some of the indexed text, or if the page may not be
+// indexed.
 func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (doc *index.Document, err error) {
 	defer func() {
-		if broken(err) { // it cannot be indexed: it is forgotten as what cannot be read is
+		if broken(err) { // after a panic the page is removed from the index
 			doc, err = nil, nil
 		}
 	}()

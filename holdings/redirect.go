@@ -14,10 +14,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// longestRedirect bounds what is kept of the body of a redirect, in bytes.
+// longestRedirect is how many bytes are stored of the body of a redirect.
 const longestRedirect = 256 << 10
 
-// keepRedirects stores the redirects among hops that may be kept, each as a capture of its own
+// keepRedirects stores the redirects among hops that may be preserved, each as a capture of its own
 // address and under the policy of that address.
 func (h *Holdings) keepRedirects(ctx context.Context, hops []page.Hop) error {
 	var kept []archive.Via
@@ -30,7 +30,7 @@ func (h *Holdings) keepRedirects(ctx context.Context, hops []page.Hop) error {
 			return err
 		}
 		origin, err := h.sources.Policies.Policy(ctx, u)
-		if err != nil { // nothing is permitted then
+		if err != nil { // without a policy nothing is permitted
 			continue
 		}
 		d, may := h.judgeRedirect(ctx, origin, u, hop, h.sources)
@@ -55,8 +55,8 @@ func leadsOn(hop page.Hop) bool {
 	return false
 }
 
-// judgeRedirect decides by the policy of its own address, and by what it says of itself, whether a
-// redirect may be kept, and returns the deposit for it.
+// judgeRedirect decides whether a redirect may be preserved, by the policy of its own address and
+// by its own statements, and returns its deposit.
 func (h *Holdings) judgeRedirect(ctx context.Context, origin *acap.Policy, u *url.URL, hop page.Hop,
 	s terms.Sources) (archive.Deposit, acap.Decision) {
 	if max(len(hop.Wire), len(hop.Body)) > longestRedirect {
@@ -95,8 +95,8 @@ func (h *Holdings) judgeRedirect(ctx context.Context, origin *acap.Policy, u *ur
 	return d, may
 }
 
-// superseded reports whether a later crawl of the URL, whose resource is r, replaced a capture
-// (H05).
+// superseded reports whether a later crawl of the URL replaced a capture (H05); r is the record of
+// the URL.
 func superseded(c archive.Capture, r archive.Resource) bool {
 	return !c.Current && (!c.Redirect() || c.Version < r.Versions || r.LastCrawled.After(c.Fetched))
 }
@@ -131,10 +131,10 @@ func (m *importer) keepRedirect(x *incoming, u *url.URL, origin *acap.Policy) er
 	return m.recallHops(m.ctx, m.o.Policies, []archive.Via{{URL: x.url}})
 }
 
-// connect notes where the redirects of the file lead, if nothing else is known about their
-// addresses and their target is held. It begins with the latest, since other redirects may lead to
-// it. If an address leads elsewhere today than in the file, redirects to that address are not
-// noted.
+// connect records where the redirects of the file point, if nothing else is known about their
+// addresses and their target is stored. It begins with the latest, because other redirects may
+// point to it. If an address now redirects elsewhere than in the file, redirects to that address
+// are not recorded.
 func (m *importer) connect() error {
 	elsewhere := map[string]bool{}
 	for _, each := range slices.Backward(m.loose) {

@@ -10,34 +10,36 @@ import (
 	"github.com/acapcrawl/acapcrawl/defect"
 )
 
-// maxPending bounds the origins that wait to be judged again; with more of them everything is.
+// maxPending is the greatest number of origins that wait to be judged again. If there are more,
+// everything is judged again.
 const maxPending = 1 << 14
 
-// task is what has to be judged again: what is held of an origin, or the pages that require another
-// resource.
+// task names what must be judged again: everything stored for an origin, or the pages that require
+// a resource.
 type task struct{ origin, part string }
 
-// background is what is judged again beside other work, one task at a time. No goroutine is left
-// when nothing is to be done.
+// background runs tasks in a background goroutine, one at a time. The goroutine ends when nothing
+// is left to do.
 type background struct {
 	mu      sync.Mutex
 	pending map[task]bool
-	all     bool          // everything is to be judged
-	running chan struct{} // closed when nothing is left to do; nil: nothing is
-	failed  error         // the first
+	all     bool          // everything must be judged
+	running chan struct{} // closed when nothing is left to do; nil if nothing is running
+	failed  error         // the first error
 
 	ctx  context.Context // ends with Close
 	stop context.CancelFunc
 }
 
-// Rejudge has what is held of an origin judged again in the background, where its policy is not of
-// the version under which that was done last (H11); with "" everything that is held, since time
-// goes by too, and what is left to be done for required resources that have changed. It returns at
-// once. Options.Swept is told what goes. What Close cuts short, and what fails, is begun again when
-// the origin is next named, also by another process. Close tells the first error.
+// Rejudge starts a background check of everything stored for an origin, if its policy has changed
+// since the last check (H11: today's policy counts). With "" it checks everything stored, because
+// time limits pass too, and completes the work for required resources that have changed. It returns
+// at once. Options.Swept receives what is erased. A check that failed or was interrupted by Close
+// starts again when the origin is named again, even in another process. Close returns the first
+// error.
 func (h *Holdings) Rejudge(origin string) { h.background.add(h, task{origin: origin}) }
 
-// add puts a task down, and begins where nothing is being done.
+// add queues a task, and starts the goroutine if none is running.
 func (b *background) add(h *Holdings, t task) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,7 +49,7 @@ func (b *background) add(h *Holdings, t task) {
 	case t == (task{}) || t.part == "" && len(b.pending) >= maxPending:
 		b.all = true
 		maps.DeleteFunc(b.pending, func(t task, _ bool) bool { return t.part == "" })
-	case t.part != "" && len(b.pending) >= maxPending: // it is found pending by the next run
+	case t.part != "" && len(b.pending) >= maxPending: // not queued: its record stays pending for the next run
 	default:
 		b.pending[t] = true
 	}
@@ -72,7 +74,7 @@ func (h *Holdings) AwaitRejudged(ctx context.Context) {
 	}
 }
 
-// end stops what is under way, waits for it, and gives the first error.
+// end stops the running task, waits for it, and returns the first error.
 func (b *background) end() error {
 	b.mu.Lock()
 	b.stop()
@@ -86,8 +88,8 @@ func (b *background) end() error {
 	return b.failed
 }
 
-// take gives what is to be done next, everything last; false where that is nothing, and then nobody
-// is running any more.
+// take returns the next task; the check of everything comes last. more is false if nothing is left,
+// and then the goroutine must end.
 func (b *background) take() (t task, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,7 +107,7 @@ func (b *background) take() (t task, more bool) {
 	return task{}, false
 }
 
-// next takes a task that waits; mu is held.
+// next removes and returns a waiting task. The caller holds mu.
 func (b *background) next() (t task, waits bool) {
 	for t := range b.pending {
 		delete(b.pending, t)
@@ -155,7 +157,7 @@ func (h *Holdings) rejudgeEverything() {
 	}
 }
 
-// rejudgeWaiting does the tasks that wait, between two batches of everything.
+// rejudgeWaiting runs the waiting tasks, between two batches of the check of everything.
 func (h *Holdings) rejudgeWaiting() {
 	b := &h.background
 	for b.ctx.Err() == nil {
@@ -189,8 +191,8 @@ func (h *Holdings) rejudge(t task) {
 	}
 }
 
-// rejudgeOrigin judges what is held of an origin, unless that was done under the version of its
-// policy that is in force.
+// rejudgeOrigin checks what is stored for an origin, unless that was done under the current version
+// of its policy.
 func (h *Holdings) rejudgeOrigin(ctx context.Context, origin string) error {
 	u, err := url.Parse(origin + "/")
 	if err != nil || h.o.Version == nil {

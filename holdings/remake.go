@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// resume has the pages judged that are pending for a resource: at once crawled again where no copy
-// is held that suffices for that, else in the background.
+// resume starts judging the pages that are pending for a resource. Pages without a sufficient copy
+// are crawled again soon; the others are judged in the background.
 func (h *Holdings) resume(ctx context.Context, address string) error {
 	known, err := h.archive.Part(address)
 	if err != nil {
@@ -42,11 +42,11 @@ func (h *Holdings) resume(ctx context.Context, address string) error {
 }
 
 const (
-	remakers     = 64 // pages made anew at a time: those that wait for the disk share a write
-	remakeBodies = 8  // of which a body is in memory
+	remakers     = 64 // pages made again at the same time: those that wait for the disk share a write
+	remakeBodies = 8  // of these, how many have a body in memory
 )
 
-// together calls fn for each page, n at a time, and gives all errors.
+// together calls fn for each page, n at a time, and returns all errors joined.
 func together(n int, pages []string, fn func(page string) error) error {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, n)
@@ -62,8 +62,8 @@ func together(n int, pages []string, fn func(page string) error) error {
 	return errors.Join(failed...)
 }
 
-// remakeAll judges again the pages that require the resource at address, since its answer was
-// another one or they wait for it.
+// remakeAll judges again the pages that require the resource at address, because its answer has
+// changed or because they wait for it.
 func (h *Holdings) remakeAll(ctx context.Context, address string) error {
 	known, err := h.archive.Part(address)
 	switch {
@@ -81,7 +81,7 @@ func (h *Holdings) remakeAll(ctx context.Context, address string) error {
 		got: map[string]reply{}}}
 	p := terms.Obtain(h.o.Budget.Require(ctx), sources, address)
 	switch {
-	case p.Failed: // it stays pending until it is asked for again
+	case p.Failed: // the resource stays pending until it is requested again
 		return ctx.Err()
 	case p.Err != nil:
 		_, err := h.endPart(ctx, address, p.Err)
@@ -105,16 +105,17 @@ func (h *Holdings) remakeAll(ctx context.Context, address string) error {
 		return err
 	}
 	return h.changePart(ctx, address, func(now *archive.Part) ([]string, error) {
-		if now.Fetched.Equal(is.Fetched) { // else there is another task
+		if now.Fetched.Equal(is.Fetched) { // otherwise a later answer has its own task
 			now.Pending = archive.Nobody
 		}
 		return nil, nil
 	})
 }
 
-// remake judges a page, which requires the resource at part, by what sources give, from its copy,
-// as if it had been received once more. Where that does not suffice it is to be crawled again;
-// where none is held, resume has seen to that.
+// remake judges a page again from its copy, as if it had been received once more. part is the
+// changed resource that it requires; sources provide required resources. If the copy is not
+// sufficient, the page is crawled again soon. If no copy is stored, resume has already requested
+// that.
 func (h *Holdings) remake(ctx context.Context, address, part string, sources terms.Sources) (err error) {
 	defer defect.Catch(&err, address, h.o.Defect)
 	if err := h.undraw(ctx, address, part); err != nil {
@@ -141,7 +142,7 @@ func (h *Holdings) remake(ctx context.Context, address, part string, sources ter
 	return h.hasten(ctx, part, address)
 }
 
-// unindexed tells of an index entry that could not be made again.
+// unindexed reports an index entry that could not be made again.
 func (h *Holdings) unindexed(g *judged) {
 	if !g.from.Indexed || g.Indexed {
 		return
@@ -156,8 +157,8 @@ func (h *Holdings) unindexed(g *judged) {
 	h.tells(s)
 }
 
-// hasten has those pages crawled again soon of which anything is held; then they wait for the
-// resource at part no more.
+// hasten requests a new crawl of those pages for which anything is stored. None of the pages waits
+// for the resource at part any longer.
 func (h *Holdings) hasten(ctx context.Context, part string, pages ...string) error {
 	var held []string
 	for _, page := range pages {
@@ -177,7 +178,8 @@ func (h *Holdings) hasten(ctx context.Context, part string, pages ...string) err
 	return h.archive.Awaited(ctx, part, pages...)
 }
 
-// reassess judges a page from its copy; false where the page itself is needed for that.
+// reassess judges a page again from its copy; ok is false if the page itself must be fetched for
+// that.
 func (h *Holdings) reassess(ctx context.Context, address string, sources terms.Sources) (g judged, ok bool, err error) {
 	h.remaking <- struct{}{}
 	defer func() { <-h.remaking }()
@@ -208,11 +210,11 @@ func (h *Holdings) reassess(ctx context.Context, address string, sources terms.S
 		false)
 	g.from, g.deposit.Fetched, g.deposit.Replace = &c.known, c.known.LastCrawled, false
 	ok = g.Stored && g.renew(c)
-	g.deposit.Body, g.deposit.Wire = nil, nil // the copy stays as it is
+	g.deposit.Body, g.deposit.Wire = nil, nil // the stored copy stays unchanged
 	return g, ok, nil
 }
 
-// remembered asks for each resource once, as far as it has room.
+// remembered is a Fetcher that requests each resource once, while its memory limit permits.
 type remembered struct {
 	terms.Fetcher
 	mu    sync.Mutex

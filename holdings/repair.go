@@ -9,11 +9,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Repair repairs what can be of what Verify finds, and gives what is left. The archive comes first
-// (archive.Repair); then the index is made to agree with it: an entry is made again from the copy
-// held, as it may be indexed by the policy last read, and dropped where there is none. What is due
-// for sweep is left to Sweep. Others may read and write meanwhile. told hears of each repair that
-// is done.
+// Repair repairs what it can of the problems that Verify finds, and returns the others. It repairs
+// the archive first (archive.Repair), then makes the index agree with it. An index entry is made
+// again from the stored copy if the last known policy permits, otherwise deleted. Items due for a
+// sweep are left to Sweep. Others may read and write at the same time. Repair calls told for each
+// completed repair.
 func (h *Holdings) Repair(ctx context.Context, told func(archive.Repaired)) ([]archive.Problem, error) {
 	left, err := h.archive.Repair(ctx, told)
 	if err != nil {
@@ -26,11 +26,11 @@ func (h *Holdings) Repair(ctx context.Context, told func(archive.Repaired)) ([]a
 	return append(left, rest...), err
 }
 
-// reconcile makes the index agree with the archive where it does not.
+// reconcile makes the index agree with the archive.
 func (h *Holdings) reconcile(ctx context.Context, told func(archive.Repaired)) error {
 	differ, err := h.compare(ctx)
 	if err != nil {
-		return nil // beyond says so
+		return nil // beyond reports this error
 	}
 	said := map[string]string{}
 	for _, d := range differ {
@@ -63,13 +63,13 @@ func (h *Holdings) reconcile(ctx context.Context, told func(archive.Repaired)) e
 	return nil
 }
 
-// align makes the index agree with the archive about one URL, and says what it did; nothing if they
-// agree.
+// align makes the index agree with the archive about one URL. did says what it changed; "" if they
+// agreed.
 func (h *Holdings) align(ctx context.Context, address string) (did string, err error) {
 	mu := h.lock(address)
 	mu.Lock()
 	defer mu.Unlock()
-	if err := h.indexer.drain(); err != nil { // what is under way needs no help
+	if err := h.indexer.drain(); err != nil { // changes in progress complete on their own
 		return "", err
 	}
 	r, _, err := h.archive.Resource(address)
@@ -111,15 +111,15 @@ func (h *Holdings) align(ctx context.Context, address string) (did string, err e
 	return did, written()
 }
 
-// unfind notes that a page is not in the index any more. Where no copy is held either, what is
-// known of it goes; its dates stay.
+// unfind records that a page is no longer in the index. If no copy is stored either, its record is
+// cleared except for the dates.
 func (h *Holdings) unfind(ctx context.Context, address string) error {
 	copies, err := h.archive.Captures(address)
 	copies = slices.DeleteFunc(copies, archive.Capture.Redirect)
 	if err != nil {
 		return err
 	}
-	if len(copies) == 0 { // with what the page says goes what says whether its thumbnail may be shown
+	if len(copies) == 0 { // without the statements of the page, nothing says whether its thumbnail may be shown
 		if err := h.archive.ErasePicture(ctx, address, 0); err != nil {
 			return err
 		}

@@ -14,56 +14,56 @@ import (
 )
 
 const (
-	sweepBatch  = 256 // pages judged before what became of them is told
-	sweepers    = 64  // pages under way at a time: those that wait for the disk share a write
-	sweepTries  = 3   // how often a page is judged that is received meanwhile
-	sweepErrors = 20  // errors told of pages that could not be judged
+	sweepBatch  = 256 // pages judged before their results are reported
+	sweepers    = 64  // pages processed at the same time: those that wait for the disk share a write
+	sweepTries  = 3   // how often to judge a page that is received at the same time
+	sweepErrors = 20  // greatest number of reported pages that could not be judged
 )
 
-// SweepOptions say what is swept, and under which clock.
+// SweepOptions selects what to sweep, and at what time.
 type SweepOptions struct {
-	AsOf     time.Time       // the clock of time limits; zero: now
-	DryRun   bool            // tell what would go and change nothing
-	Origin   string          // what is held of this origin alone, named as archive.PolicyVersion does; "": everything
-	Policies terms.Policies  // whose word counts, without a request; nil: Options.Known
-	Progress func(pages int) // is told now and then how many were judged; may be nil
+	AsOf     time.Time       // time at which time limits are judged; zero means now
+	DryRun   bool            // report what would be erased, and change nothing
+	Origin   string          // sweep only this origin, named as in archive.PolicyVersion; "" means everything
+	Policies terms.Policies  // policies to apply, without requests; nil means Options.Known
+	Progress func(pages int) // called from time to time with the number of pages judged; may be nil
 }
 
-// Swept is one thing that may no longer be held as it is.
+// Swept is one stored item that a sweep erased or made again.
 type Swept struct {
 	URL     string `json:"url"`
 	What    string `json:"what"`              // SweptCopy, SweptEntry, SweptExcerpt, SweptPicture or SweptRecord
-	Version int    `json:"version,omitempty"` // of a copy, or of a thumbnail
-	Anew    bool   `json:"anew,omitempty"`    // an index entry that was not dropped but made again, as it may be now
-	// as in archive.Erasure; empty where something else of the page is the reason
+	Version int    `json:"version,omitempty"` // version of the copy or thumbnail
+	Anew    bool   `json:"anew,omitempty"`    // the index entry was made again as it may be now, not deleted
+	// as in archive.Erasure; empty if the reason is another item of the page
 	Reason string `json:"reason,omitempty"`
-	Why    string `json:"why"`            // a clause
-	Line   string `json:"line,omitempty"` // the line that decided, if one did
+	Why    string `json:"why"`            // explanation, as a clause
+	Line   string `json:"line,omitempty"` // the policy line that decided; "" if none did
 
-	TakenDown bool `json:"taken_down,omitempty"` // at the publisher's request
+	TakenDown bool `json:"taken_down,omitempty"` // erased at the publisher's request
 
-	capture uint64 // of a copy
+	capture uint64 // ID of the erased copy
 }
 
-// What is swept.
+// These are the values of Swept.What.
 const (
 	SweptCopy    = "copy"
 	SweptEntry   = "index entry"
-	SweptExcerpt = "excerpt"   // what is kept to present the page: title, excerpt, parts of other resources
-	SweptPicture = "thumbnail" // one that is held beside the copy
-	SweptRecord  = "record"    // what is known of a page beside them: title, excerpt, its own statements
+	SweptExcerpt = "excerpt"   // data to present the page: title, excerpt, parts of other resources
+	SweptPicture = "thumbnail" // a thumbnail stored separately from the copy
+	SweptRecord  = "record"    // other data about the page: title, excerpt, its own statements
 )
 
-// SweepCounts count what a sweep did, or would do.
+// SweepCounts counts what a sweep did, or would do.
 type SweepCounts struct {
-	Pages    int `json:"pages"`      // judged
-	Copies   int `json:"copies"`     // gone
-	Entries  int `json:"entries"`    // index entries gone
+	Pages    int `json:"pages"`      // pages judged
+	Copies   int `json:"copies"`     // copies erased
+	Entries  int `json:"entries"`    // index entries deleted
 	Renewed  int `json:"renewed"`    // index entries made again
-	Excerpts int `json:"excerpts"`   // pages of which what is kept to present them is gone, or some of it
-	Pictures int `json:"thumbnails"` // gone, of those that are held beside copies
-	Records  int `json:"records"`    // pages of which nothing was left but their record, which is gone too
-	// pages left as they are, since no policy could be read that would say otherwise (X63)
+	Excerpts int `json:"excerpts"`   // pages that lost data to present them
+	Pictures int `json:"thumbnails"` // erased thumbnails that were stored separately from copies
+	Records  int `json:"records"`    // pages that had only a record, which was erased
+	// pages left unchanged, because no policy could be read (X63)
 	Unjudged int `json:"unjudged"`
 }
 
@@ -93,16 +93,17 @@ func (c *SweepCounts) add(d due) {
 	}
 }
 
-// Sweep judges what is held by the policy last read and by the clock, and ends what may no longer
-// be held: copies, index entries, and with the last of them what is known of the page; its dates
-// stay. Policy that could not be read ends nothing (X63). told is called for every item, in the
-// order of URLs, and may be nil. It may run beside Receive and other sweeps. A page whose record is
-// damaged is passed over; the error names it.
+// Sweep checks everything stored against the last known policy and the clock, and erases what may
+// no longer be stored: copies and index entries. With the last of them it erases the record of the
+// page, except for its dates. A policy that could not be read erases nothing (X63).
+//
+// Sweep calls told, which may be nil, for every item, in the order of URLs. It may run at the same
+// time as Receive and other sweeps. It skips pages whose record is damaged; the error names them.
 func (h *Holdings) Sweep(ctx context.Context, o SweepOptions, told func(Swept)) (SweepCounts, error) {
 	return h.sweep(ctx, o, told, func() {})
 }
 
-// sweep is Sweep; between is called after each batch.
+// sweep is Sweep, and calls between after each batch.
 func (h *Holdings) sweep(ctx context.Context, o SweepOptions, told func(Swept), between func()) (counts SweepCounts,
 	err error) {
 	o = h.settled(o)
@@ -149,7 +150,7 @@ func (h *Holdings) sweep(ctx context.Context, o SweepOptions, told func(Swept), 
 	return counts, errors.Join(append(failed, err)...)
 }
 
-// settled gives o with the defaults in place.
+// settled returns o with defaults filled in.
 func (h *Holdings) settled(o SweepOptions) SweepOptions {
 	if o.Policies == nil {
 		o.Policies = h.o.Known
@@ -166,7 +167,7 @@ type sweptPage struct {
 	err error
 }
 
-// sweepAll sweeps some pages, several at a time.
+// sweepAll sweeps several pages at the same time.
 func (h *Holdings) sweepAll(ctx context.Context, pages []archive.Resource, o SweepOptions) []sweptPage {
 	out := make([]sweptPage, len(pages))
 	var next atomic.Int64
@@ -182,7 +183,7 @@ func (h *Holdings) sweepAll(ctx context.Context, pages []archive.Resource, o Swe
 	return out
 }
 
-// sweepPage sweeps one page, of which r is known.
+// sweepPage sweeps one page; r is its archive record.
 func (h *Holdings) sweepPage(ctx context.Context, r archive.Resource, o SweepOptions) (d due, err error) {
 	defer func() {
 		if broken(err) {
@@ -206,35 +207,37 @@ func (h *Holdings) sweepPage(ctx context.Context, r archive.Resource, o SweepOpt
 		if r, _, err = h.archive.Resource(r.URL); err != nil {
 			return d, err
 		}
-		if err = errMoved; lost && !moved(r, was) { // nobody took it
+		// the record is unchanged, so the missing capture was not erased by anyone else
+		if err = errMoved; lost && !moved(r, was) {
 			err = fmt.Errorf("what is known of it is %w: %w", archive.ErrCorrupt, missing)
 		}
 	}
 	if !errors.Is(err, errMoved) {
 		return due{known: r}, err
 	}
-	return due{known: r, plan: plan{held: d.held}}, nil // it is received all the time, and judged each time
+	return due{known: r, plan: plan{held: d.held}}, nil // the page is received again and again, and judged each time
 }
 
-// broken reports whether err is a panic on one page: the others are judged all the same.
+// broken reports whether err comes from a panic on one page, after which other pages are still
+// processed.
 func broken(err error) bool {
 	_, is := errors.AsType[*defect.Error](err)
 	return is
 }
 
-// errMoved: the page was received, or swept, after it was judged.
+// errMoved means that the page was received or swept after the decision about it.
 var errMoved = errors.New("received at the same time")
 
-// moved reports whether a page of which was was known has been received, or swept, since.
+// moved reports whether a page was received or swept after its record was.
 func moved(now, was archive.Resource) bool {
 	return !now.LastCrawled.Equal(was.LastCrawled) || now.Current != was.Current || now.Versions != was.Versions ||
 		now.Indexed != was.Indexed ||
 		now.Kept.Digest() != was.Kept.Digest()
 }
 
-// carryOut does what is due. What may stay of the index is made again first, and the archive is
-// written before the index forgets: cut short anywhere, it leaves what another sweep, or the next
-// opening, brings to its end.
+// carryOut executes the plan d. It first makes again what may stay in the index, and writes the
+// archive before it deletes from the index. After an interruption, another sweep or the next Open
+// completes it.
 func (h *Holdings) carryOut(ctx context.Context, d due) error {
 	if len(d.swept) == 0 {
 		return nil
@@ -264,12 +267,12 @@ func (h *Holdings) carryOut(ctx context.Context, d due) error {
 	case known.Indexed && (d.whole || d.forget):
 		return h.enter(change{url: address, wait: true})
 	case d.whole:
-		h.archive.Done(address) // it was not to be found
+		h.archive.Done(address) // the page was not in the index
 	}
 	return nil
 }
 
-// rewrite writes what is made again of a page, before anything of it goes.
+// rewrite writes what is made again of a page, before anything is erased.
 func (h *Holdings) rewrite(ctx context.Context, d due) error {
 	address := d.known.URL
 	for _, part := range d.awaits {
@@ -301,7 +304,7 @@ func (h *Holdings) rewrite(ctx context.Context, d due) error {
 	return nil
 }
 
-// enter passes a change on to the index and waits until it has it.
+// enter sends a change to the index and waits until it is written.
 func (h *Holdings) enter(c change) error {
 	wait, err := h.indexer.send(c)
 	if err != nil {
@@ -310,7 +313,7 @@ func (h *Holdings) enter(c change) error {
 	return wait()
 }
 
-// dropSome ends copies, or the index entry, of a page of which something is left.
+// dropSome erases copies, or the index entry, of a page of which other items stay.
 func (h *Holdings) dropSome(ctx context.Context, d due) error {
 	for _, s := range d.swept {
 		err := h.dropCopy(ctx, s)
@@ -348,23 +351,24 @@ func (h *Holdings) dropCopy(ctx context.Context, s Swept) error {
 	return err
 }
 
-// dropAll ends all that is held of a page. An address that leads elsewhere by now goes on doing so.
-// Of a page of which nothing was held but its record none but dates and status stay, and no
-// tombstone says so: it would be buried again after each crawl.
+// dropAll erases everything stored for a page. An address that redirects elsewhere now continues to
+// do so. If the page had only a record, its dates and status stay, and no tombstone is written,
+// because otherwise every crawl would add one.
 func (h *Holdings) dropAll(ctx context.Context, d due) error {
 	final, err := h.archive.Resolve(d.known.URL)
 	if err != nil {
 		return err
 	}
 	last := d.swept[len(d.swept)-1]
-	for _, s := range d.swept { // what was made of another resource goes by that one's line
+	// an excerpt may have the policy line of another resource as its reason, so it is not used here
+	for _, s := range d.swept {
 		if s.What != SweptExcerpt {
 			last = s
 		}
 	}
 	elsewhere := final != d.known.URL && !last.TakenDown
 	for _, s := range d.swept {
-		if elsewhere || s.Why != last.Why || s.Line != last.Line { // a tombstone names one line
+		if elsewhere || s.Why != last.Why || s.Line != last.Line { // a tombstone names one policy line
 			if err := h.dropCopy(ctx, s); err != nil {
 				return err
 			}

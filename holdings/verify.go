@@ -10,15 +10,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/index"
 )
 
-// SweepRemedy is the Remedy of what is due for sweep.
+// SweepRemedy is the Remedy of problems that a sweep would remove.
 const SweepRemedy = "sweep"
 
 const endAndRepair = "end what uses the data directory, then repair it: the index is rebuilt"
 
-// Verify checks all that is held: what archive.Verify checks, every segment of the index, that
-// archive and index agree both ways, and that nothing is held that may no longer be, by the policy
-// last read and the clock. Others may read and write meanwhile. The error tells that it could not
-// be done, not that something is wrong.
+// Verify checks everything stored: what archive.Verify checks, every segment of the index, that
+// archive and index agree with each other, and that nothing is stored that the last known policy or
+// a time limit no longer permits. Others may read and write at the same time. An error means that
+// the check could not be done, not that it found problems.
 func (h *Holdings) Verify(ctx context.Context) ([]archive.Problem, error) {
 	found, err := h.archive.Verify(ctx)
 	if err != nil {
@@ -28,8 +28,8 @@ func (h *Holdings) Verify(ctx context.Context) ([]archive.Problem, error) {
 	return append(found, rest...), err
 }
 
-// beyond checks what archive.Verify does not. Where the archive is so damaged that it cannot be
-// gone through, that is a problem.
+// beyond checks what archive.Verify does not. An archive that is too damaged to be read is reported
+// as a problem.
 func (h *Holdings) beyond(ctx context.Context) (found []archive.Problem, err error) {
 	if err := h.indexer.index.Verify(ctx); err != nil {
 		if !errors.Is(err, index.ErrCorrupt) {
@@ -62,10 +62,10 @@ func (h *Holdings) beyond(ctx context.Context) (found []archive.Problem, err err
 	return found, err
 }
 
-// sentence is an error in one line.
+// sentence returns the text of an error in one line.
 func sentence(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-// overdue is the problem that something is held that would be swept.
+// overdue returns the problem that an item is stored which a sweep would erase.
 func overdue(s Swept) archive.Problem {
 	p := archive.Problem{Where: s.URL, What: "is due for sweep: " + s.What, Remedy: SweepRemedy}
 	if s.Version > 0 {
@@ -80,11 +80,11 @@ func overdue(s Swept) archive.Problem {
 	return p
 }
 
-// discord is a URL of which archive and index say different things.
+// discord is a URL about which archive and index disagree.
 type discord struct{ url, what string }
 
-// compare looks for URLs that the index holds and the archive does not say so, and the other way
-// round. What is on its way from the one to the other is none.
+// compare lists URLs that are in the index but not marked as indexed in the archive, and the
+// reverse. Changes still in progress do not count.
 func (h *Holdings) compare(ctx context.Context) (list []discord, err error) {
 	var suspects []string
 	err = h.archive.Each(func(r archive.Resource) error {
@@ -127,7 +127,8 @@ func (h *Holdings) compare(ctx context.Context) (list []discord, err error) {
 	return list, nil
 }
 
-// disagree says in what archive and index disagree of a URL for good.
+// disagree returns how archive and index disagree about a URL; d.what is "" if they agree or a
+// change is in progress.
 func (h *Holdings) disagree(address string) (d discord, err error) {
 	mu := h.lock(address)
 	mu.Lock()

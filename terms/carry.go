@@ -75,7 +75,7 @@ func (t *Terms) KeepsPicture(old Kept, same bool) bool {
 		return false
 	case len(uses) == 0:
 		unread, err := all.redrawn(acap.PresentThumbnail, d)
-		return err == nil || unread // X63
+		return err == nil || unread // X63: an unreadable policy does not end what is stored
 	}
 	of, made := old.Pictured(uses[0].Value)
 	if !made || !t.failed(of) {
