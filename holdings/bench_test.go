@@ -16,9 +16,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// BenchmarkJudge is what deciding costs for one page of 15 KB, its parsing included: where little
-// is said of it, where much is said of others, where parts must be shown with it, and where half of
-// its paragraphs have rules of their own.
+// BenchmarkJudge measures the decision about one page of 15 KB, parsing included. The policy says
+// little about the page, much about other pages, requires parts to be shown with it, or has rules
+// for half of its paragraphs.
 func BenchmarkJudge(b *testing.B) {
 	many := ""
 	for i := range 1000 {
@@ -48,8 +48,8 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
-// BenchmarkSweep judges 20,000 pages of which nothing has to go, and sweeps as many of which every
-// copy has.
+// BenchmarkSweep measures a sweep of 20,000 pages of which nothing must be erased, and a sweep of
+// 20,000 pages whose copies must all be erased.
 func BenchmarkSweep(b *testing.B) {
 	const pages = 20_000
 	for name, later := range map[string]string{"kept": "", "gone": "ACAP-disallow-preserve: /"} {
@@ -72,7 +72,7 @@ func BenchmarkSweep(b *testing.B) {
 	}
 }
 
-// filled opens holdings with a number of pages, none of which is indexed.
+// filled opens holdings with the given number of pages, none of which is indexed.
 func filled(b *testing.B, pages int) (h *Holdings, end func()) {
 	b.Helper()
 	dir := b.TempDir()

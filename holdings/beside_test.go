@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// withParts opens a store in which a shows a credit, and is found by the words of a substitute, of
-// two other resources.
+// withParts opens a store with a page a that shows a credit and is found by the words of a
+// substitute. Credit and substitute are two other resources.
 func withParts(t *testing.T, more string) *store {
 	t.Helper()
 	w := newWeb("ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n" +
@@ -36,8 +36,8 @@ func (s *store) parts(address string) (texts []string) {
 	return texts
 }
 
-// With a resource goes what of it is kept for other pages (P04): at once, and where it is not held
-// itself too.
+// TestEraseSource checks that erasing a resource also erases what was made from it for other pages
+// (P04), even if the resource itself is not stored.
 func TestEraseSource(t *testing.T) {
 	s := withParts(t, "")
 	for _, c := range []struct {
@@ -63,8 +63,8 @@ func TestEraseSource(t *testing.T) {
 	}
 }
 
-// A sweep takes out what is taken down, and names the line; a crawl while the line stands brings
-// none of it back.
+// TestSweepSource checks that a sweep removes what was made from a resource that is taken down, and
+// names the policy line. While that line is in force, a new crawl brings nothing back.
 func TestSweepSource(t *testing.T) {
 	s := withParts(t, "")
 	both := "ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n" +
@@ -94,7 +94,8 @@ func TestSweepSource(t *testing.T) {
 	}
 }
 
-// An excerpt is held on the terms of the snippet, and a title on those of what shows it.
+// TestSweepExcerpt checks that an excerpt stays only while the snippet is permitted, and a title
+// only while a presentation that shows it is permitted.
 func TestSweepExcerpt(t *testing.T) {
 	const bare = "ACAP-disallow-preserve: /a\n"
 	for _, c := range []struct{ name, later, swept, title, text string }{
@@ -136,7 +137,8 @@ func TestSweepExcerpt(t *testing.T) {
 	}
 }
 
-// A page that is found by the words of another resource is found in the language of that.
+// TestLanguageOfSubstitute checks that a page found by the words of another resource is indexed in
+// the language of that resource.
 func TestLanguageOfSubstitute(t *testing.T) {
 	w := newWeb("ACAP-allow-index: /a must-use-resource=" + site +
 		"/s\nACAP-allow-index: /b must-use-resource=the-acap:text:tables")
@@ -153,8 +155,8 @@ func TestLanguageOfSubstitute(t *testing.T) {
 	}
 }
 
-// Where nothing of a page may be shown any more, what would be shown beside it goes too, and so
-// does the text of a link.
+// TestSweepParts checks that, if no presentation of a page is permitted any more, the required
+// parts and the text of its link are erased too.
 func TestSweepParts(t *testing.T) {
 	const bare = "ACAP-disallow-preserve: /a\n"
 	for _, c := range []struct{ name, then, later, swept, kept string }{

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Of a page with very many words only the first are indexed. What it is cut for is told, and noted
-// with its copy; so it is when the page is imported.
+// TestCuts checks that only the first words of a very long page are indexed. The cut is reported,
+// and recorded with the copy, also when the page is imported.
 func TestCuts(t *testing.T) {
 	var many strings.Builder
 	many.WriteString("<title>Words</title><p>")
@@ -34,7 +34,7 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// Of a page of which it is not known what it says nothing is held.
+// TestUnreadPage checks that nothing is stored of a page whose statements cannot be read.
 func TestUnreadPage(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	r := s.receive(pageOf(strings.Repeat("<p class=the-acap:allow-index>x", 10_001), a))

@@ -14,7 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// sentAs is a page that was sent with gzip over it, as the gate hands it over.
+// sentAs returns a page that was sent with gzip, in the form that the gate returns, and the bytes
+// sent.
 func sentAs(t *testing.T, body string, urls ...string) (*page.Page, []byte) {
 	t.Helper()
 	var wire bytes.Buffer
@@ -37,7 +38,8 @@ func sentAs(t *testing.T, body string, urls ...string) (*page.Page, []byte) {
 	return page.New(hops), wire.Bytes()
 }
 
-// A copy is what was sent, with what was asked, and says on what terms it is held.
+// TestCapture checks that a capture contains the bytes sent, the request, and the policy under
+// which it is stored.
 func TestCapture(t *testing.T) {
 	since := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	o := Options{Version: func(u *url.URL) archive.PolicyVersion {
@@ -70,7 +72,7 @@ func TestCapture(t *testing.T) {
 		t.Errorf("%+v, %+v, %q", c.Policy, c.Own, c.Decided)
 	}
 
-	// A 304 brings new terms, and leaves what was sent.
+	// A 304 brings new headers and leaves the stored bytes unchanged.
 	since = since.AddDate(0, 0, 1)
 	if r := s.receive(unmodified(http.Header{"Etag": {`"1"`}, "X-Robots-Tag": {"noindex"}}, a)); !r.Unchanged ||
 		!r.Stored {
@@ -82,7 +84,7 @@ func TestCapture(t *testing.T) {
 		!bytes.Equal(renewed.Sent, c.Sent) || renewed.Payload != c.Payload {
 		t.Errorf("%+v, %v", renewed, err)
 	}
-	// The same page, sent otherwise, is unchanged, and a capture of its own.
+	// The same page with another coding counts as unchanged, and becomes a new capture.
 	if r := s.receive(pageWith(fields(), 200, article, a)); !r.Unchanged {
 		t.Errorf("%+v", r)
 	}
@@ -91,8 +93,8 @@ func TestCapture(t *testing.T) {
 	}
 }
 
-// What was cut out is not kept in the bytes that were sent either (N28), and a cut copy stands for
-// nothing.
+// TestCutCapture checks that parts that were cut out are missing from the bytes as sent too (N28).
+// It also checks that a cut copy is not used for conditional requests.
 func TestCutCapture(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	pg, _ := sentAs(t, `<p>Open <b class="the-acap:disallow-preserve">sealed</b> quay.`, a)

@@ -17,7 +17,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// holding names the files below dir that hold s.
+// holding returns the names of the files below dir that contain s.
 func holding(t *testing.T, dir, s string) (where []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -25,7 +25,7 @@ func holding(t *testing.T, dir, s string) (where []string) {
 			return err
 		}
 		data, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) { // the index has merged it into another
+		if errors.Is(err, fs.ErrNotExist) { // the index has merged this segment into another
 			return nil
 		}
 		if strings.Contains(string(data), s) {
@@ -39,8 +39,9 @@ func holding(t *testing.T, dir, s string) (where []string) {
 	return where
 }
 
-// What was erased is in no file after compaction: no byte of its text, title, excerpt, statements
-// and headers, and in the index not even its address; of a page that stays nothing is lost.
+// TestNothingRemains checks that no file contains erased data after compaction: no text, title,
+// excerpt, statement or header, and in the index not even the address. A page that stays loses
+// nothing.
 func TestNothingRemains(t *testing.T) {
 	dir := t.TempDir()
 	w := newWeb("ACAP-disallow-preserve: /bare/\nACAP-allow-present-snippet: / max-length=20-words")
@@ -88,7 +89,7 @@ func TestNothingRemains(t *testing.T) {
 	}
 	look := func(when string) {
 		t.Helper()
-		// dictionaries are written from behind
+		// two words are written backwards, as they occur in the dictionaries of the index
 		for _, word := range []string{"zanzibarquux", "barequux", "sharedquux", "xuuqrabiznaz", "xuuqerab"} {
 			if where := holding(t, dir, word); len(where) > 0 {
 				t.Errorf("%s, %s is in %s", when, word, where)
@@ -115,14 +116,14 @@ func TestNothingRemains(t *testing.T) {
 	look("closed")
 }
 
-// A receipt looks into the index itself.
+// TestReceiptIndex checks that a receipt searches the index itself.
 func TestReceiptIndex(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	s.receive(pageOf(article, a))
 	if r, err := s.Holdings.Receipt(a); err != nil || r.Verified() || len(r.Erasures) > 0 {
 		t.Errorf("nothing was erased: %+v, %v", r, err)
 	}
-	// and not the index
+	// erases the page from the archive but not from the index
 	if _, err := s.archive.Erase(context.Background(), archive.Tombstone{URL: a, Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,8 @@ func TestReceiptIndex(t *testing.T) {
 	}
 }
 
-// Pages come and go while all is compacted; what is not due any more is in no file.
+// TestCompactInUse checks a compaction while pages are stored and erased: afterwards no file
+// contains the data erased before it.
 func TestCompactInUse(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})
@@ -218,7 +220,7 @@ func TestUpkeep(t *testing.T) {
 		defer close(ended)
 		s.Upkeep(ctx, Within{Other: time.Millisecond}, func(_ CompactStats, err error) { told <- err })
 	}()
-	for range 2 { // it waits for an erasure, and for the next
+	for range 2 { // Upkeep compacts after each of the two erasures
 		s.receive(pageOf(article, a))
 		if _, err := s.Erase(ctx, a, "asked", ""); err != nil {
 			t.Fatal(err)
@@ -236,7 +238,7 @@ func TestUpkeep(t *testing.T) {
 		t.Error(err)
 	}
 	set(nil)
-	for err := range told { // it may have begun again before that
+	for err := range told { // another compaction may have begun before
 		if err == nil {
 			break
 		}
@@ -253,19 +255,19 @@ func TestUpkeep(t *testing.T) {
 			t.Error(done, err)
 		}
 	}
-	settle(Within{Other: time.Hour}, false) // there is nothing to do
+	settle(Within{Other: time.Hour}, false) // nothing was erased
 	s.receive(pageOf(article, a))
 	if err := s.archive.EraseCapture(ctx, s.resource(a).Current, archive.Tombstone{Why: "expired"}); err != nil {
 		t.Fatal(err)
 	}
-	settle(Within{}, false) // nobody asked for it
+	settle(Within{}, false) // no publisher requested the erasure, and Within.Other is zero
 	settle(Within{Other: time.Hour}, true)
 	settle(Within{Other: time.Hour}, false)
 	s.receive(pageOf(article, a))
 	if _, err := s.Erase(ctx, a, "asked", ""); err != nil {
 		t.Fatal(err)
 	}
-	// who comes then is in time
+	// the next process comes early enough
 	if _, done, err := s.Settle(ctx, Within{Asked: time.Hour}, time.Now().Add(time.Minute)); done || err != nil {
 		t.Error(done, err)
 	}
@@ -273,8 +275,8 @@ func TestUpkeep(t *testing.T) {
 	settle(Within{}, false)
 }
 
-// Whichever write fails, archive and index agree when they are opened again, what was acknowledged
-// is held, and what was erased is not.
+// TestFaultEverywhere makes each write fail in turn. After reopening, archive and index agree,
+// confirmed pages are stored, and erased ones are not.
 func TestFaultEverywhere(t *testing.T) {
 	full := errors.New("no space left on device")
 	ctx := context.Background()
@@ -312,7 +314,7 @@ func TestFaultEverywhere(t *testing.T) {
 		s.Holdings.Close()
 		s.index.Close()
 		s.archive.Close()
-		s.Holdings = nil // the next one looks at what it has left
+		s.Holdings = nil // the store that is opened next is checked instead
 		s = open(t, dir, newWeb(""), Options{})
 		if _, err := s.Compact(ctx, nil); err != nil {
 			t.Error(err)
@@ -338,7 +340,8 @@ func TestFaultEverywhere(t *testing.T) {
 	}
 }
 
-// A tombstone holds no content: what the page itself said is named by its place.
+// TestGrounds checks that a tombstone contains no text of the page: a statement of the page is
+// named only by its place.
 func TestGrounds(t *testing.T) {
 	for _, c := range []struct {
 		name, robots, body string

@@ -11,7 +11,7 @@ import (
 
 const modified = "Mon, 05 Jan 2026 12:00:00 GMT"
 
-// fields is a header of names and values by turns; without a Content-Type it is of HTML.
+// fields returns a header from alternating names and values; the default Content-Type is HTML.
 func fields(pairs ...string) http.Header {
 	h := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
 	for i := 0; i < len(pairs); i += 2 {
@@ -20,7 +20,7 @@ func fields(pairs ...string) http.Header {
 	return h
 }
 
-// unmodified is a 304 for the last of urls.
+// unmodified returns a 304 response for the last of urls.
 func unmodified(h http.Header, urls ...string) *page.Page {
 	h.Del("Content-Type")
 	return pageWith(h, http.StatusNotModified, "", urls...)
@@ -38,7 +38,7 @@ func TestCondition(t *testing.T) {
 	tag := http.Header{"If-None-Match": {`"1"`}}
 	for _, c := range []struct {
 		name          string
-		robots, later string // until and after the page was received
+		robots, later string // policy until the page was received, and after that
 		pages         []*page.Page
 		o             Options
 		address       string
@@ -98,8 +98,8 @@ func TestCondition(t *testing.T) {
 	}
 }
 
-// What the options of another run made is not asked for conditionally where those of this one
-// forbid it.
+// TestConditionByOptions checks that no conditional request is made for a copy that the options of
+// this run would not permit to store.
 func TestConditionByOptions(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})
@@ -118,8 +118,8 @@ func TestConditionByOptions(t *testing.T) {
 	}
 }
 
-// A page that is not modified is judged anew: by the policy of now and by what it says itself, in
-// its body and in the headers held, which those of the 304 replace (H05, N23).
+// TestNotModified checks that a page is judged again after a 304: by today's policy, by the
+// statements in its body, and by the stored headers, which headers of the 304 replace (H05, N23).
 func TestNotModified(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -205,8 +205,8 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-// The history stays as it was: no version is added, the copy is of the time when it was obtained,
-// and its header is up to date.
+// TestNotModifiedHistory checks that a 304 adds no version, and that the copy keeps its date but
+// gets the new headers.
 func TestNotModifiedHistory(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	s.receive(pageWith(fields("ETag", `"1"`), 200, "<p>A gull.", a))
@@ -248,7 +248,8 @@ func TestNotModifiedHistory(t *testing.T) {
 	if got := s.Condition(a).Get("If-None-Match"); got != `W/"2"` {
 		t.Errorf("asked with %s", got)
 	}
-	// Older versions go where copies may be kept until the page is crawled again (P1 2.5.4.1, H05).
+	// Older versions are erased if copies may be stored only until the next crawl (P1 2.5.4.1,
+	// H05).
 	s.web.says("ACAP-allow-preserve: / time-limit=until-recrawled")
 	s.receive(unmodified(fields(), a))
 	if got := s.copies(a); !slices.Equal(got, []string{article}) {
@@ -256,8 +257,8 @@ func TestNotModifiedHistory(t *testing.T) {
 	}
 }
 
-// An entry that is made again after a 304 is of the day when the copy was obtained, as one that is
-// made again from the copy.
+// TestNotModifiedDay checks that an entry made again after a 304 has the date when the copy was
+// fetched, like one made again from the copy.
 func TestNotModifiedDay(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-disallow-index: /"), Options{})
 	old := pageOf(article, a)
@@ -270,8 +271,8 @@ func TestNotModifiedDay(t *testing.T) {
 	}
 }
 
-// The limit in days counts from the first date, also where the page has not changed since (H04,
-// H05).
+// TestNotModifiedDays checks that a limit in days counts from the first date, even if the page has
+// not changed since (H04, H05).
 func TestNotModifiedDays(t *testing.T) {
 	now := time.Now()
 	s := open(t, t.TempDir(), newWeb("ACAP-allow-index: / time-limit=3-days\nACAP-allow-preserve: / time-limit=5-days"),
@@ -291,8 +292,8 @@ func TestNotModifiedDays(t *testing.T) {
 	}
 }
 
-// A 304 for what is not held does nothing and says so: the page has to be asked for without
-// condition.
+// TestAbsent checks that a 304 for a page that is not stored changes nothing and is reported in
+// Receipt.Absent, so that the page is requested without a condition.
 func TestAbsent(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -325,8 +326,8 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// A page that policy lets be kept less of than its copy holds is asked for again: a copy is never
-// cut afterwards.
+// TestNotModifiedAndLess checks that a page is requested again if less of it may be stored than its
+// copy contains: a stored copy is never cut.
 func TestNotModifiedAndLess(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-composite-usage: hoard index"), Options{})
 	s.receive(pageWith(fields("ETag", `"1"`), 200, article+`<p class="the-acap:disallow-(hoard)">secret`, a))
@@ -342,7 +343,7 @@ func TestNotModifiedAndLess(t *testing.T) {
 	}
 }
 
-// A redirect to a page that is held as it is.
+// TestNotModifiedAfterRedirect checks a redirect to a stored page that has not changed.
 func TestNotModifiedAfterRedirect(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	s.receive(pageOf("<p>An old pier.", a))
@@ -371,8 +372,8 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// Answers that come together count as one, for several redirects can lead to a page at the same
-// time; later ones of the same run are crawls of their own.
+// TestAgainInOneRun checks that identical answers within a minute count as one, because several
+// redirects can reach a page at the same time. Later answers in the same run are separate crawls.
 func TestAgainInOneRun(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	start := time.Now()
@@ -388,8 +389,8 @@ func TestAgainInOneRun(t *testing.T) {
 	}
 }
 
-// What the operator does not want is not held, is no refusal, and does not stand in the way of what
-// policy demands.
+// TestOptions checks that what the operator excludes by options is not stored and is not reported
+// as a refusal, and that prohibitions still apply.
 func TestOptions(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})

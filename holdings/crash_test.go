@@ -20,7 +20,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// The test binary runs itself as a child that is killed in the middle of its work.
+// The test binary runs itself as a child process, which is killed in the middle of its work. These
+// environment variables control the child.
 const (
 	childDir  = "HOLDINGS_TEST_DIR"
 	childStep = "HOLDINGS_TEST_STEP"
@@ -35,7 +36,7 @@ func crashWeb() *web {
 	return w
 }
 
-// openChild opens what a child works on, with a fault at its writes.
+// openChild opens the data directory of a child, with fault called at each write.
 func openChild(dir string, fault func(archive.Step) error) (*Holdings, *web, error) {
 	ar, err := archive.Open(dir, archive.Options{Fault: fault})
 	if err != nil {
@@ -50,9 +51,9 @@ func openChild(dir string, fault func(archive.Step) error) (*Holdings, *web, err
 	return h, w, err
 }
 
-// child receives pages, acknowledges each by a line, and dies at a step: "archive" after the
-// archive has a page and before the index has it, "idle" when all is acknowledged, or some time
-// after a step of a compaction.
+// child receives pages, confirms each with a line of output, and dies at a step. "archive" is after
+// the archive has stored a page and before the index has it. "idle" is when all pages are
+// confirmed. Other steps are those of a compaction; the child dies some time after them.
 func child(dir, step string) int {
 	fail := func(err error) int {
 		fmt.Println("error", err)
@@ -87,7 +88,7 @@ func child(dir, step string) int {
 		return fail(err)
 	}
 	fmt.Println("erased /whole/0")
-	if step == "archive" { // as Receive and Erase do it, less the index
+	if step == "archive" { // like Receive and Erase, but without the index
 		for _, folder := range []string{"whole", "bare", "part"} {
 			d := archive.Deposit{Resource: archive.Resource{URL: site + "/" + folder + "/new", Status: 200},
 				Fetched: pageOf("", a).Last().Start, Index: true}
@@ -104,12 +105,12 @@ func child(dir, step string) int {
 		}
 		fmt.Println("erased /whole/1")
 	}
-	if step == "idle" { // nothing comes after them that would clear their intents
+	if step == "idle" { // no later change follows that would clear the intents
 		if err := errors.Join(receive("/bare/last", "<p>pilot"), receive("/part/last", "<p>pilot")); err != nil {
 			return fail(err)
 		}
 	}
-	// killed while the archive is compacted, or the index
+	// killed during the compaction of the archive or the index
 	if step == string(archive.Rewrite) || step == string(archive.Swapped) {
 		compacting = true
 		for {
@@ -119,7 +120,7 @@ func child(dir, step string) int {
 		}
 	}
 	fmt.Println("ready")
-	io.Copy(io.Discard, os.Stdin) // until killed
+	io.Copy(io.Discard, os.Stdin) // wait to be killed
 	return 0
 }
 
@@ -142,7 +143,7 @@ func TestKill(t *testing.T) {
 				}
 			}
 			for _, path := range strings.Fields(found + parts) {
-				if !kept[path] && path != "/whole/new" { // whole again from its copy
+				if !kept[path] && path != "/whole/new" { // the entry is made again from its complete copy
 					t.Errorf("%s is found and was never acknowledged", path)
 				}
 			}
@@ -153,8 +154,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// sweepChild receives pages that may then not be preserved any more, sweeps, and waits to be killed
-// when the archive comes to a write: step is "SWEEP n", the n-th write of the sweep.
+// sweepChild receives pages that may later not be preserved, sweeps, and waits to be killed before
+// a given write of the archive. step is "SWEEP n", for the n-th write of the sweep.
 func sweepChild(dir, step string) int {
 	fail := func(err error) int {
 		fmt.Println("error", err)
@@ -189,18 +190,18 @@ func sweepChild(dir, step string) int {
 		func(s Swept) { fmt.Println("erased", strings.TrimPrefix(s.URL, site)) }); err != nil {
 		return fail(err)
 	}
-	fmt.Println("ready") // fewer writes than that
+	fmt.Println("ready") // the sweep had fewer writes
 	select {}
 }
 
-const sweepPages = 90 // of which a search gives all
+const sweepPages = 90 // number of pages, small enough for one search to return all
 
-// sweptRobots ends every second page of sweepChild.
+// sweptRobots prohibits every second page of sweepChild.
 const sweptRobots = "ACAP-disallow-preserve: /*1$\nACAP-disallow-index: /*1$\nACAP-disallow-preserve: " +
 	"/*3$\nACAP-disallow-index: /*3$"
 
-// A sweep that is killed at any of its writes has told nothing that did not happen, and the next
-// one completes it.
+// TestKillSweep kills a sweep at each of its writes. What it reported has happened, and the next
+// sweep completes it.
 func TestKillSweep(t *testing.T) {
 	for n := 1; n <= 24; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -232,8 +233,8 @@ func TestKillSweep(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// 1 for the copy, 0 for the rest; where the child died between them, opening has
-				// already cleared the rest
+				// version 1 is the copy, 0 the other items; if the child died between the two,
+				// opening has already erased the other items
 				var versions []int
 				for _, stone := range stones {
 					versions = append(versions, stone.Version)

@@ -13,9 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// A page that has just been received is held as it may be: a sweep at the same instant changes
-// nothing. So it is when the page is received again under another policy, and when it has gone or
-// leads elsewhere.
+// TestReceiveThenSweep checks that a sweep at the instant of receiving a page changes nothing. This
+// also holds if the page is received again under another policy, is gone, or redirects elsewhere.
 func TestReceiveThenSweep(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -42,7 +41,7 @@ func TestReceiveThenSweep(t *testing.T) {
 			unchanged("what was received")
 			now = now.Add(time.Hour)
 			s.web.says(policyOf(guesses, true))
-			s.sweep(SweepOptions{AsOf: now}) // as Rejudge does: a page received does not judge its earlier versions
+			s.sweep(SweepOptions{AsOf: now}) // like Rejudge: receiving a page does not judge its earlier versions
 			receive()
 			unchanged("what was received again under another policy")
 			for i, g := range guesses {
@@ -58,8 +57,8 @@ func TestReceiveThenSweep(t *testing.T) {
 	}
 }
 
-// decide says until when a copy may be kept: a sweep an instant before leaves the copy, and a sweep
-// at that time ends it.
+// TestKeptUntil checks that decide returns until when a copy may be stored: a sweep one instant
+// earlier leaves the copy, and a sweep at that time erases it.
 func TestKeptUntil(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 17))
 	now := time.Date(2031, 5, 4, 3, 2, 1, 0, time.UTC)
@@ -69,7 +68,7 @@ func TestKeptUntil(t *testing.T) {
 		guesses = append(guesses, newGuess(r, n))
 	}
 	s.web.says(policyOf(guesses, false))
-	ends := map[time.Time][]string{} // the copies that end at a time
+	ends := map[time.Time][]string{} // copies by the time when they must be erased
 	for _, g := range guesses {
 		pg := dated(now, pageOf(g.body, site+g.old))
 		s.receive(pg)
@@ -113,7 +112,7 @@ func TestKeptUntil(t *testing.T) {
 	}
 }
 
-// dated is pg, received at that time.
+// dated returns pg with the given time of receipt.
 func dated(when time.Time, pg *page.Page) *page.Page {
 	for i := range pg.Hops() {
 		pg.Hops()[i].Start = when

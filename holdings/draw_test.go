@@ -12,10 +12,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/render"
 )
 
-// artist is a browser that asks for what it is told, and notes what it is given.
+// artist is a fake browser. It requests the given resources and records what it receives.
 type artist struct {
-	asks  []string // paths, style sheets first, in this order
-	given []string // the document, and the parts it was given
+	asks  []string // paths to request, in this order, style sheets first
+	given []string // the document and the resources received
 	fails error
 }
 
@@ -33,7 +33,7 @@ func (a *artist) Draw(ctx context.Context, p render.Page, get render.Fetch) ([]b
 	return []byte(imageOf(64)), a.fails
 }
 
-// gallery is a publisher with a page, its style sheet and images.
+// gallery returns a publisher with a page, its style sheet and images.
 func gallery(robots string) *web {
 	w := newWeb(robots)
 	w.fails = func(rawurl string) (*page.Page, error) {
@@ -65,10 +65,10 @@ func TestDrawPage(t *testing.T) {
 	const all = "/style.css /back.png /one.png /there.png"
 	for _, c := range []struct {
 		name, robots string
-		body         string // shown
+		body         string // the body that may be shown
 		o            Options
 		fails        error
-		given        string // parts; "-": it was not drawn
+		given        string // resources received; "-" if the page was not drawn
 		want         string
 	}{
 		{name: "a page", given: all, want: "1:64 other"},
@@ -147,7 +147,7 @@ func TestDrawPage(t *testing.T) {
 	}
 }
 
-// again receives a page that needs no drawing.
+// again receives a page that must not be drawn again.
 func (s *store) again(pg *page.Page, fails error) {
 	s.Helper()
 	artist := s.o.Drawer.(*artist)
@@ -157,7 +157,8 @@ func (s *store) again(pg *page.Page, fails error) {
 	}
 }
 
-// A picture ends with what permits it, and with what it was made of.
+// TestEndDrawn checks that a drawing is erased when it is no longer permitted, or when a resource
+// in it may no longer be used.
 func TestEndDrawn(t *testing.T) {
 	sweep := func(robots, swept string) func(*store) {
 		return func(s *store) {

@@ -13,8 +13,8 @@ import (
 
 const credited = "ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n"
 
-// A thumbnail that no copy gives goes when its image does: there is no copy and no entry that would
-// tell.
+// TestPictureGoesWithItsImage checks that a thumbnail that cannot be made from a copy is erased
+// with its image, although the page has neither copy nor index entry.
 func TestPictureGoesWithItsImage(t *testing.T) {
 	for name, end := range map[string]func(s *store){
 		"410":                func(s *store) { s.receive(answer(410, a)) },
@@ -36,7 +36,8 @@ func TestPictureGoesWithItsImage(t *testing.T) {
 	}
 }
 
-// What was judged before a resource was erased does not bring back what was made of it.
+// TestSweepBesideErase checks that a sweep with an older decision does not bring back what was made
+// from a resource that is erased in the meantime.
 func TestSweepBesideErase(t *testing.T) {
 	s := withParts(t, "")
 	s.web.says(credited + "ACAP-allow-index: /a must-use-resource=" + site + "/lead\nACAP-request-take-down: /lead")
@@ -56,7 +57,8 @@ func TestSweepBesideErase(t *testing.T) {
 	}
 }
 
-// A page received while what it was made of is taken down holds nothing of that.
+// TestTakenDownInFlight checks that a page received while a required resource is taken down stores
+// nothing made from that resource.
 func TestTakenDownInFlight(t *testing.T) {
 	s := withParts(t, "")
 	both := credited + "ACAP-allow-index: /a must-use-resource=" + site + "/lead\n"
@@ -78,8 +80,8 @@ func TestTakenDownInFlight(t *testing.T) {
 	}
 }
 
-// An entry made of the page itself is not taken for one of the resource that it was made of before,
-// because something fails.
+// TestCarriedOverNothing checks that an entry made from the page itself is not mistaken, when a
+// fetch fails, for one made from the resource used before.
 func TestCarriedOverNothing(t *testing.T) {
 	robots := "ACAP-disallow-preserve: /a\n" + credited
 	w := newWeb(robots + "ACAP-allow-index: /a must-use-resource=" + site + "/lead\n")
@@ -99,7 +101,8 @@ func TestCarriedOverNothing(t *testing.T) {
 	}
 }
 
-// A thumbnail alone is no reason to hold title and excerpt.
+// TestThumbnailAloneIsLeft checks that title and excerpt are erased if only a thumbnail of the page
+// is left.
 func TestThumbnailAloneIsLeft(t *testing.T) {
 	w := newWeb(cover + "ACAP-disallow-preserve: /a\n")
 	w.parts[site+"/cover.png"] = imageOf(16)
@@ -116,7 +119,8 @@ func TestThumbnailAloneIsLeft(t *testing.T) {
 	}
 }
 
-// A page that goes by its own line is not said to be taken down because a credit of it is.
+// TestTombstoneNamesItsOwnLine checks that a page erased by its own policy line is not reported as
+// taken down because a required credit is.
 func TestTombstoneNamesItsOwnLine(t *testing.T) {
 	w := newWeb("ACAP-disallow-index: /a\n" + credited)
 	w.parts[site+"/credit"] = "Photograph by Guillemot"
@@ -135,7 +139,8 @@ func TestTombstoneNamesItsOwnLine(t *testing.T) {
 	}
 }
 
-// What is cut short between an erasure and what follows of it is told by the receipt.
+// TestReceiptTellsWhatWasMade checks that the receipt reports data made from an erased resource if
+// an interruption left it in place.
 func TestReceiptTellsWhatWasMade(t *testing.T) {
 	s := withParts(t, "")
 	if _, err := s.archive.Erase(context.Background(),

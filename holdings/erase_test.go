@@ -9,12 +9,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// What there is to erase of a URL is found before and not after, whatever of it is held, and
-// whichever way it is written.
+// TestHolds checks that Holds finds anything stored for a URL, in any spelling, before Erase and
+// nothing after it.
 func TestHolds(t *testing.T) {
 	for _, c := range []struct {
 		name, robots, page, url string
-		led                     bool // a redirect from /old leads to it
+		led                     bool // whether /old redirects to the address
 	}{
 		{name: "a copy", page: a, url: a},
 		{name: "an excerpt", robots: "ACAP-disallow-preserve: /\nACAP-disallow-index: /\nACAP-allow-present-snippet: /",
@@ -51,8 +51,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// A publisher can have pages under every way to write an address, and is not let to have all of
-// them tried for each line (P09).
+// TestSpellings checks that all spellings of an address are found, and that the number of spellings
+// tried per line is limited (P09: protection against flooding).
 func TestSpellings(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	var pages []string
@@ -82,7 +82,8 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// What was made of a resource for other pages is held, although the resource itself is not.
+// TestHoldsDerived checks that Holds finds what was made from a resource for other pages, even if
+// the resource itself is not stored.
 func TestHoldsDerived(t *testing.T) {
 	s := withParts(t, "")
 	for _, source := range []string{site + "/credit", site + "/lead"} {

@@ -17,7 +17,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// sent is a hop as the gate records it.
+// sent returns a hop as the gate records it.
 func sent(address, status, fields, wire string, at time.Time) page.Hop {
 	head := "HTTP/1.1 " + status + "\r\n" + strings.ReplaceAll(fields, "\n", "\r\n") + "\r\n"
 	m, err := warc.ParseMessage([]byte(head))
@@ -61,7 +61,7 @@ func harbour(s *store, at time.Time) {
 	for _, hops := range [][]page.Hop{
 		{sent(a, "200 OK", html+"Transfer-Encoding: chunked\nServer: na\u00efve\n", article, at)},
 		{sent(b, "200 OK", html+"Content-Encoding: gzip\nETag: \"x\"\n", packed(article), at.Add(time.Second))},
-		{sent(c, "200 OK", html, article, at.Add(2*time.Second))}, // as a
+		{sent(c, "200 OK", html, article, at.Add(2*time.Second))}, // the same body as a
 		{cut}, {short},
 		{moved, sent(site+"/new", "200 OK", html, "<p>Here now.", at.Add(time.Millisecond))},
 		{sent(site+"/data", "200 Fine", "Content-Type: application/octet-stream\nX-Robots-Tag: noindex\n",
@@ -89,13 +89,13 @@ func (s *store) export(o ExportOptions) (file []byte, counts ExportCounts, withh
 	return out.Bytes(), counts, withheld
 }
 
-// kept is a record with its block.
+// kept is a WARC record with its block.
 type kept struct {
 	*warc.Record
 	block []byte
 }
 
-// records reads a file in which nothing is wrong.
+// records returns the records of a file; it fails the test if one is damaged.
 func records(t *testing.T, file []byte) (list []kept) {
 	t.Helper()
 	for in := warc.NewReader(bytes.NewReader(file)); ; {
@@ -199,7 +199,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// Only what may be preserved now goes out, by the policy of now and the clock of now.
+// TestExportJudges checks that only what may be preserved now is exported, by today's policy and
+// the current time.
 func TestExportJudges(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	now := at
@@ -213,7 +214,7 @@ func TestExportJudges(t *testing.T) {
 		robots   string
 		after    time.Duration
 		captures int
-		withheld []string // addresses, with the line that decided
+		withheld []string // addresses that are not exported, with the policy line that decided
 	}{
 		{"", 0, 9, nil},
 		{"ACAP-disallow-preserve: /n", 0, 8, []string{"/new " + site + "/robots.txt:3: ACAP-disallow-preserve: /n"}},
@@ -245,7 +246,7 @@ func TestExportJudges(t *testing.T) {
 			}
 		}
 	}
-	// A redirect that may not be kept itself stays out; what it led to goes out.
+	// A redirect that may not be preserved is not exported; its target is.
 	w.says("ACAP-disallow-preserve: /old")
 	file, _, withheld := s.export(ExportOptions{})
 	if bytes.Contains(bytes.Join(blocks(records(t, file)), nil), []byte("Moved Permanently")) ||
@@ -268,7 +269,8 @@ func blocks(list []kept) (out [][]byte) {
 	return out
 }
 
-// Where the first of several captures with one body may not go out, the next one carries the body.
+// TestExportDuplicates checks that the next capture is written with the body if the first of
+// several captures with the same body may not be exported.
 func TestExportDuplicates(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
@@ -286,7 +288,7 @@ func TestExportDuplicates(t *testing.T) {
 			t.Errorf("there is a %s of %s", r.Type(), r.Target())
 		}
 	}
-	// Erased, the body goes with its last reference, and a revisit never speaks of it.
+	// The erased body disappears with its last capture, and no revisit record refers to it.
 	w.says("")
 	if _, err := s.Erase(context.Background(), a, "asked for", ""); err != nil {
 		t.Fatal(err)
@@ -297,11 +299,12 @@ func TestExportDuplicates(t *testing.T) {
 	}
 }
 
-// A file in which something is that has been erased meanwhile is no result.
+// TestExportErased checks that Export fails with ErrErased if an exported capture is erased while
+// it runs.
 func TestExportErased(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	harbour(s, time.Now().Add(-time.Hour))
-	for _, when := range []string{b, c} { // c has the body of a
+	for _, when := range []string{b, c} { // c has the same body as a
 		_, err := s.Export(context.Background(), io.Discard, ExportOptions{}, func(e Exported) {
 			if e.URL == b && when == b {
 				s.Erase(context.Background(), b, "asked for", "")
@@ -339,7 +342,8 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// What was captured before heads were recorded has a head made of its fields.
+// TestExportHeadless checks that a capture made before heads were recorded is exported with a head
+// made from its header fields.
 func TestExportHeadless(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	s.receive(pageWith(http.Header{"Content-Type": {"text/plain"}, "Content-Encoding": {"gzip"},

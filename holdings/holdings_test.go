@@ -38,9 +38,9 @@ func TestReceive(t *testing.T) {
 		o                  Options
 		links              int
 		refused            string
-		copies             []string // nil: none
+		copies             []string // nil means no copies
 		found              map[string]bool
-		excerpt            int // longest
+		excerpt            int // greatest length of the excerpt
 	}{
 		{name: "everything", body: article, links: 1, copies: []string{article},
 			found: map[string]bool{"pilot": true, `"pilot waits"`: true}},
@@ -119,7 +119,7 @@ func TestReceive(t *testing.T) {
 	}
 }
 
-// A page of which nothing may be kept leaves no word in any record.
+// TestNothingKept checks that no record contains a word of a page of which nothing may be stored.
 func TestNothingKept(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-disallow-index: /\nACAP-disallow-preserve: /"), Options{})
 	s.receive(pageOf(article, a))
@@ -129,8 +129,8 @@ func TestNothingKept(t *testing.T) {
 	}
 }
 
-// What may be held less than before is held less, and the words of a new version replace those of
-// the old.
+// TestReceiveAgain checks that less is stored if less is permitted than before, and that the words
+// of a new version replace the old ones.
 func TestReceiveAgain(t *testing.T) {
 	for _, c := range []struct {
 		name, robots, body string
@@ -167,13 +167,14 @@ func TestAnswersThatAreNoPages(t *testing.T) {
 		copies int
 		found  bool
 	}{
-		{404, "", 1, false}, {410, "", 1, false}, {404, " time-limit=until-recrawled", 0, false}, // H05
+		// H05: 404 and 410 are crawls too
+		{404, "", 1, false}, {410, "", 1, false}, {404, " time-limit=until-recrawled", 0, false},
 		{500, " time-limit=until-recrawled", 1, true}, {503, "", 1, true}, {403, "", 1, true}, {304, "", 1, true},
 		{302, "", 1, true},
 	} {
 		t.Run(fmt.Sprint(c.status, c.limit), func(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb("ACAP-allow-preserve: /"+c.limit), Options{})
-			s.receive(answer(c.status, a)) // of a page that was never held
+			s.receive(answer(c.status, a)) // an answer for a page that was never stored
 			s.receive(pageOf(article, a))
 			first := s.resource(a)
 			s.receive(answer(c.status, a))
@@ -187,14 +188,16 @@ func TestAnswersThatAreNoPages(t *testing.T) {
 			if (r.Current != 0) != c.found {
 				t.Errorf("current %d", r.Current)
 			}
-			if r.FirstCrawled != first.FirstCrawled || r.FirstIndexed != first.FirstIndexed { // H04
+			// H04: first dates stay when the page is gone
+			if r.FirstCrawled != first.FirstCrawled || r.FirstIndexed != first.FirstIndexed {
 				t.Errorf("dates moved: %+v", r)
 			}
 		})
 	}
 }
 
-// The limit in days counts from the first date, whatever was crawled since (H04).
+// TestDays checks that a limit in days counts from the first date, even if the page was crawled
+// again since (H04).
 func TestDays(t *testing.T) {
 	now := time.Now()
 	s := open(t, t.TempDir(), newWeb("ACAP-allow-index: / time-limit=3-days\nACAP-allow-preserve: / time-limit=5-days"),
@@ -222,7 +225,7 @@ func TestDays(t *testing.T) {
 func TestRedirects(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	s.receive(pageOf("<p>An old pier.", a))
-	s.receive(pageOf(article, a, b, c)) // a has moved
+	s.receive(pageOf(article, a, b, c)) // a now redirects
 	if got := s.found("pilot"); got != "/c" {
 		t.Errorf("found at %q", got)
 	}
@@ -237,11 +240,11 @@ func TestRedirects(t *testing.T) {
 	if r := s.resource(a); r.Current != 0 || len(s.copies(a)) != 1 {
 		t.Errorf("%+v", r)
 	}
-	s.receive(pageOf("<p>A new pier.", a)) // it answers by itself again
+	s.receive(pageOf("<p>A new pier.", a)) // a is a page of its own again
 	if got, _ := s.archive.Resolve(a); got != a || s.found("pier") != "/a" {
 		t.Errorf("a leads to %q", got)
 	}
-	s.receive(answer(404, b, a)) // gone, by whatever way it is asked for
+	s.receive(answer(404, b, a)) // the page is gone, by both addresses
 	if got := s.found("pier"); got != "" {
 		t.Errorf("found at %q", got)
 	}
@@ -252,7 +255,7 @@ func TestTakeDown(t *testing.T) {
 	s.receive(pageOf("<p>The first pilot.", b))
 	s.receive(pageOf(article, a, b))
 	s.receive(pageOf("<p>A gull.", c))
-	// The line comes: everything goes, again and again (P04).
+	// The take-down request appears: everything is erased, also when repeated (P04).
 	s.web.says("ACAP-request-take-down: /b")
 	for _, want := range []int{2, 0} {
 		if n, err := s.Erase(context.Background(), b, "asked", "line"); n != want || err != nil {
@@ -273,14 +276,15 @@ func TestTakeDown(t *testing.T) {
 		}
 	}
 	check()
-	// While it stands, nothing comes back, by no way (P05).
+	// While the request is in force, nothing comes back, by any redirect (P05).
 	for _, way := range [][]string{{b}, {a, b}} {
 		if r := s.receive(pageOf(article, way...)); r.Stored || r.Indexed || r.TakenDown == nil || len(r.Links) != 1 {
 			t.Errorf("%q: %+v", way, r)
 		}
 		check()
 	}
-	// Nor is a page shown under a URL that is taken down, wherever it is held (X66).
+	// A page is not shown under an address that is taken down, even if it is stored at another one
+	// (X66).
 	s.web.says("ACAP-request-take-down: /a")
 	if r := s.receive(pageOf(article, a, b)); !r.Stored || r.TakenDown != nil {
 		t.Errorf("%+v", r)
@@ -291,18 +295,19 @@ func TestTakeDown(t *testing.T) {
 	if r := s.receive(pageOf(article, site+"/x", a, c, b)); !r.Stored || r.TakenDown != nil {
 		t.Errorf("%+v", r)
 	}
-	for from, to := range map[string]string{site + "/x": site + "/x", a: a, c: b} { // nor under one that led there
+	// nor under an address that redirected to it
+	for from, to := range map[string]string{site + "/x": site + "/x", a: a, c: b} {
 		if final, _ := s.archive.Resolve(from); final != to {
 			t.Errorf("%s leads to %s", from, final)
 		}
 	}
-	// What led elsewhere before leads nowhere then.
+	// Other addresses that redirected to it have no target any more.
 	s.receive(pageOf("<p>A gull.", site+"/x", c))
 	s.receive(pageOf(article, site+"/x", a, b))
 	if final, _ := s.archive.Resolve(site + "/x"); final != site+"/x" {
 		t.Errorf("it still leads to %s", final)
 	}
-	// Without the line it is a page like others.
+	// Without the take-down request the page is like any other.
 	s.web.says("")
 	if r := s.receive(pageOf(article, a, b)); !r.Stored || !r.Indexed || s.found("pilot") != "/b" {
 		t.Errorf("%+v", r)
@@ -312,7 +317,8 @@ func TestTakeDown(t *testing.T) {
 	}
 }
 
-// A policy writes "*" and "$" of a URL otherwise than a link does (X33).
+// TestEraseOtherSpelling checks that Erase finds a URL although a policy spells * and $ differently
+// from a link (X33).
 func TestEraseOtherSpelling(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-request-take-down: /x%2Ay%24"), Options{})
 	for _, p := range []string{"/x*y$", "/x%2Ay$", "/x*y%24"} {
@@ -332,14 +338,17 @@ func TestEraseOtherSpelling(t *testing.T) {
 	}
 }
 
-// A take-down that is executed while the page is being received wins.
+// TestTakeDownMeanwhile checks that a take-down executed while the page is being received is
+// effective.
 func TestTakeDownMeanwhile(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
 	var once sync.Once
 	asked := 0
 	w.asked = func() {
-		if asked++; asked > 1 { // Receive has its policy; the next reader finds the line, and executes it
+		// Receive already has its policy; the next reader finds the take-down request and executes
+		// it
+		if asked++; asked > 1 {
 			once.Do(func() {
 				w.says("ACAP-request-take-down: /a")
 				if _, err := s.Erase(context.Background(), a, "asked", "line"); err != nil {
@@ -361,7 +370,7 @@ func TestCancelled(t *testing.T) {
 	s.receive(pageOf(article, a))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for range 20 { // the writer may be faster than the context
+	for range 20 { // the write may be faster than the cancellation of the context
 		_, err := s.Receive(ctx, pageOf("<p>A gull.", a))
 		switch {
 		case err == nil && s.found("gull") == "", err != nil && !errors.Is(err, context.Canceled):
@@ -370,8 +379,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// Many at once, of few URLs, with erasures between: at the end archive and index are of one mind,
-// which shut checks.
+// TestConcurrent receives and erases a few URLs from many goroutines. At the end archive and index
+// agree, which shut checks.
 func TestConcurrent(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-disallow-preserve: /*0$"), Options{})
 	var wg sync.WaitGroup
@@ -446,14 +455,14 @@ func TestClose(t *testing.T) {
 	if _, err := h.Receive(context.Background(), pageOf(article, a)); !errors.Is(err, index.ErrClosed) {
 		t.Error("received after Close:", err)
 	}
-	// What was kept and could not be indexed any more is indexed by the next opening.
+	// A stored page that could not be indexed is indexed when Holdings are opened again.
 	s.Holdings, _ = Open(context.Background(), s.archive, s.index, terms.Sources{Policies: s.web}, Options{})
 	s.flushed()
 	s.agree()
 }
 
-// When the index fails, nobody waits for ever, nothing is acknowledged any more, and the next
-// opening makes good.
+// TestIndexFails checks a failing index: no caller waits forever, no page is confirmed any more,
+// and reopening repairs the index.
 func TestIndexFails(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})
@@ -478,7 +487,7 @@ func TestIndexFails(t *testing.T) {
 	}
 }
 
-// An index that was lost is made again from the copies, by the policy last known.
+// TestLostIndex checks that a lost index is made again from the copies, by the last known policy.
 func TestLostIndex(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})

@@ -13,8 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// ledPage is a page that was reached by redirects, each with a word of its own in its header, and
-// in what was asked of it.
+// ledPage returns a page reached by redirects. Each redirect has its own word in its header and in
+// its request.
 func ledPage(at time.Time, urls ...string) *page.Page {
 	pg := pageOf(article, urls...)
 	hops := pg.Hops()
@@ -35,7 +35,7 @@ func wordOf(address string) string {
 	return "quux" + strings.ReplaceAll(strings.TrimPrefix(address, site+"/"), "/", "") + "quux"
 }
 
-// words lists the redirects that led to a page and are kept.
+// words lists the stored redirects to a page.
 func (s *store) words(address string) string {
 	s.Helper()
 	list, err := s.archive.Captures(address)
@@ -57,7 +57,7 @@ func (s *store) words(address string) string {
 	return strings.Join(out, " ")
 }
 
-// exported is what an export of everything prints.
+// exported returns the output of an export of everything.
 func (s *store) exported() string {
 	s.Helper()
 	var w bytes.Buffer
@@ -67,8 +67,9 @@ func (s *store) exported() string {
 	return w.String()
 }
 
-// The answer of an address that is taken down is not kept with the page that it led to: whether
-// that was received before the line stood or after; and it is not there when the line has gone.
+// TestTakeDownHop checks that a redirect at an address that is taken down is not stored with its
+// target page. The page may be received before or after the take-down request appears, and the
+// redirect does not come back when the request disappears.
 func TestTakeDownHop(t *testing.T) {
 	const old, mid = site + "/old", site + "/mid"
 	ctx := context.Background()
@@ -128,7 +129,8 @@ func TestTakeDownHop(t *testing.T) {
 	}
 }
 
-// A take-down of a redirect that is executed while the page is being received wins.
+// TestTakeDownHopMeanwhile checks that a take-down of a redirect is effective if it is executed
+// while the target page is being received.
 func TestTakeDownHopMeanwhile(t *testing.T) {
 	const old = site + "/old"
 	for n := 1; ; n++ {
@@ -164,8 +166,8 @@ func TestTakeDownHopMeanwhile(t *testing.T) {
 	}
 }
 
-// Nor is it taken in from a file, if it is older than the take-down; what led there leads nowhere
-// then.
+// TestImportTakenDownHop checks that a redirect older than a take-down of its address is not
+// imported, and that redirects to that address get no target.
 func TestImportTakenDownHop(t *testing.T) {
 	const first, old = site + "/first", site + "/old"
 	long := time.Now().Add(-24 * time.Hour)
@@ -206,7 +208,8 @@ func TestImportTakenDownHop(t *testing.T) {
 	}
 }
 
-// An export out of which an answer was erased while it was written is told to be unusable.
+// TestExportHopErasedMeanwhile checks that Export fails if a redirect that it has written is erased
+// before it ends.
 func TestExportHopErasedMeanwhile(t *testing.T) {
 	const old = site + "/old"
 	s := open(t, t.TempDir(), newWeb(""), Options{})

@@ -20,14 +20,14 @@ const (
 	sealed   = "<meta name=robots content='ACAP disallow-preserve'>"
 )
 
-// said is a metadata record about the one before, as an export writes it for a copy from which
-// parts were cut.
+// said returns a metadata record about the preceding record, as Export writes it for a copy from
+// which parts were cut.
 func said(statements string) foreign {
 	return foreign{kind: "metadata", block: "acap-cut: yes\r\nacap-page-statements: " + statements + "\r\n",
 		more: "Content-Type: application/warc-fields\r\nWARC-Refers-To: <urn:x>\r\n"}
 }
 
-// imported takes records in, and gives what became of them.
+// imported imports the records and returns their outcomes.
 func (s *store) imported(records ...foreign) []string {
 	s.Helper()
 	var file string
@@ -38,13 +38,14 @@ func (s *store) imported(records ...foreign) []string {
 	return got
 }
 
-// What another record says of a page adds to what the page says itself, and takes nothing away.
+// TestImportSaid checks that statements in a metadata record are added to those in the page, and
+// remove none.
 func TestImportSaid(t *testing.T) {
 	lost := `{"URL":"` + a + `","Marks":[{"Token":"the-acap:disallow-preserve"}]}`
 	for name, test := range map[string]struct {
 		records []foreign
 		want    string
-		marks   int // of the capture of /a
+		marks   int // number of marks of the capture of /a
 	}{
 		"the page prohibits": {[]foreign{{block: htmlHead + sealed}, said("{}")}, "[refused /a]", 0},
 		"and is allowed": {[]foreign{{block: htmlHead + sealed},
@@ -70,7 +71,8 @@ func TestImportSaid(t *testing.T) {
 	}
 }
 
-// A revisit of a copy from which parts were cut has a head of its own, which counts.
+// TestImportRevisitOfCut checks that the own head of a revisit counts, if its payload is a copy
+// from which parts were cut.
 func TestImportRevisitOfCut(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{NoArchive: true})
 	s.imported(foreign{url: b, block: htmlHead + "<p>A gull."},
@@ -91,7 +93,8 @@ func TestImportRevisitOfCut(t *testing.T) {
 	}
 }
 
-// What was crawled later is judged by what the page said then, as an earlier version is (H11).
+// TestImportEarlier checks that an imported version older than the last crawl is judged by the
+// page's later statements, like any earlier version (H11).
 func TestImportEarlier(t *testing.T) {
 	for name, test := range map[string]struct{ now, then, want string }{
 		"prohibits now":   {sealed, "<p>A gull.", "[refused /a]"},
@@ -115,17 +118,18 @@ func TestImportEarlier(t *testing.T) {
 	}
 }
 
-// policies answer as a function does.
+// policies makes a function a terms.Policies.
 type policies func(u *url.URL) (*acap.Policy, error)
 
 func (p policies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) { return p(u) }
 
-// A policy that changes while a record is taken in ends what was kept under the one before.
+// TestImportPolicyChanges checks that a capture is erased if the policy changes during its import
+// and no longer permits it.
 func TestImportPolicyChanges(t *testing.T) {
 	for _, line := range []string{"ACAP-disallow-preserve: /", "ACAP-request-take-down: /a"} {
 		w := newWeb("")
 		s := open(t, t.TempDir(), w, Options{})
-		var asked atomic.Bool // records are judged at the same time
+		var asked atomic.Bool // records are judged concurrently
 		o := ImportOptions{Policies: policies(func(u *url.URL) (*acap.Policy, error) {
 			if asked.Swap(true) {
 				w.says(line)
@@ -139,16 +143,17 @@ func TestImportPolicyChanges(t *testing.T) {
 	}
 }
 
-// A page that is crawled while an older one of its address is judged is what that is judged by.
+// TestImportMeanwhile checks that an imported page is judged again if its address is crawled while
+// the import judges it.
 func TestImportMeanwhile(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
-	var judged, crawled atomic.Bool // records are judged at the same time
+	var judged, crawled atomic.Bool // records are judged concurrently
 	o := ImportOptions{Policies: policies(func(u *url.URL) (*acap.Policy, error) {
 		if u.String() == a {
 			judged.Store(true)
 		}
-		// it is asked whether b may lead to a
+		// the import asks for the policy of b, which may redirect to a
 		if judged.Load() && u.String() == b && crawled.CompareAndSwap(false, true) {
 			s.receive(pageOf(sealed, a))
 		}
@@ -156,14 +161,15 @@ func TestImportMeanwhile(t *testing.T) {
 	})}
 	file := foreign{url: c, block: answered}.String() +
 		foreign{url: b, block: "HTTP/1.1 302 Found\r\nLocation: /a\r\n\r\n"}.String() +
-		repeated(a, "<p>A gull.").String() // for which what comes before is taken in first
+		repeated(a, "<p>A gull.").String() // a revisit; preceding records are imported before it
 	if _, got := s.take([]byte(file), o); fmt.Sprint(got) != "[imported /c imported /b refused /a]" ||
 		!crawled.Load() || len(s.all()) != 2 {
 		t.Errorf("%v, %d held", got, len(s.all()))
 	}
 }
 
-// An address that leads elsewhere goes on doing so; what stood there is of the past.
+// TestImportElsewhere checks that an address that redirects elsewhere continues to do so; an
+// imported page there becomes an earlier version.
 func TestImportElsewhere(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
@@ -185,7 +191,8 @@ func TestImportElsewhere(t *testing.T) {
 	}
 }
 
-// What cannot be a page, or cannot be trusted to be the one it says it is, is passed over.
+// TestImportUnfit checks that records are skipped if they cannot be a page, or if their stated
+// address cannot be trusted.
 func TestImportUnfit(t *testing.T) {
 	unknown := "WARC-Payload-Digest: blake9:abc\r\n"
 	revisit := repeated(a, "")

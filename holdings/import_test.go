@@ -22,10 +22,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// roomy is a longest body that no test reaches.
+// roomy is a limit for bodies that no test reaches.
 const roomy = 1 << 20
 
-// take imports a file, and gives what became of each record as "outcome address".
+// take imports a file, and returns the result of each record as "outcome address".
 func (s *store) take(file []byte, o ImportOptions) (counts ImportCounts, outcomes []string) {
 	s.Helper()
 	if o.MaxBody == 0 {
@@ -43,7 +43,7 @@ func (s *store) take(file []byte, o ImportOptions) (counts ImportCounts, outcome
 	return counts, outcomes
 }
 
-// all gives every capture.
+// all returns every capture in the archive.
 func (s *store) all() (list []archive.Capture) {
 	s.Helper()
 	if err := s.archive.EachCapture(func(c archive.Capture) error {
@@ -55,7 +55,8 @@ func (s *store) all() (list []archive.Capture) {
 	return list
 }
 
-// What is exported and taken in elsewhere is the same there, and is exported from there as it was.
+// TestExportImport checks that captures exported and imported into another store are unchanged, and
+// that exporting them there gives the same file.
 func TestExportImport(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC()
 	w := newWeb("ACAP-disallow-index: /b")
@@ -74,7 +75,8 @@ func TestExportImport(t *testing.T) {
 		i := slices.IndexFunc(is, func(c archive.Capture) bool { return c.URL == old.URL })
 		fresh := is[i]
 		fresh.ID = old.ID
-		old.Head, fresh.Head, old.Header, fresh.Header = nil, nil, nil, nil // in which what was undone is renamed
+		// the fields of removed codings are renamed in these
+		old.Head, fresh.Head, old.Header, fresh.Header = nil, nil, nil, nil
 		old.Hops, fresh.Hops = plain(old.Hops), plain(fresh.Hops)
 		if !reflect.DeepEqual(old, fresh) {
 			t.Errorf("was %+v\nis  %+v", old, fresh)
@@ -103,7 +105,7 @@ func plain(hops []archive.Via) (out []archive.Via) {
 	return out
 }
 
-// payloads are type, address, date and payload of all records that have one, sorted.
+// payloads returns type, address, date and payload of all records that have a payload, sorted.
 func payloads(t *testing.T, file []byte) (list []string) {
 	t.Helper()
 	for _, r := range records(t, file) {
@@ -124,8 +126,8 @@ func payloads(t *testing.T, file []byte) (list []string) {
 // foreign is a record as another tool writes it.
 type foreign struct {
 	kind, url, date, block string
-	more                   string // further fields, each with its end
-	id                     string // "x" where it has none
+	more                   string // more header fields, each with its line end
+	id                     string // record ID; "x" means none
 }
 
 func (f foreign) String() string {
@@ -148,14 +150,15 @@ func (f foreign) String() string {
 
 const answered = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>A gull."
 
-// Each record stands for itself: what can be a page is judged, all else is told with the reason.
+// TestImportRecords checks each kind of record separately: a possible page is judged, anything else
+// is reported with the reason.
 func TestImportRecords(t *testing.T) {
 	big := strings.Repeat("x", roomy+1)
 	for name, test := range map[string]struct {
 		robots string
 		file   []foreign
 		want   []string
-		bodies []string // held of a
+		bodies []string // stored bodies of a
 	}{
 		"a page": {"", []foreign{{block: answered}}, []string{"imported /a"}, []string{"<p>A gull."}},
 		"a resource": {"", []foreign{{kind: "resource", block: "<p>A gull.", more: "Content-Type: text/html\r\n"}},
@@ -296,7 +299,7 @@ func sha1Of(text string) []byte {
 	return sum[:]
 }
 
-// repeated is a revisit of a payload.
+// repeated returns a revisit record for a payload.
 func repeated(address, payload string) foreign {
 	return foreign{kind: "revisit", url: address, block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n",
 		more: "WARC-Profile: http://netpreserve.org/warc/1.0/revisit/identical-payload-digest\r\n" +
@@ -304,14 +307,15 @@ func repeated(address, payload string) foreign {
 			"\r\nWARC-Refers-To-Date: 2020-01-01T00:00:00Z\r\n"}
 }
 
-// profiled is a revisit of the payload of answered, of another profile.
+// profiled returns a revisit record with another profile, for the payload of answered.
 func profiled(profile string) foreign {
 	f := repeated(a, "<p>A gull.")
 	f.more = strings.Replace(f.more, "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest", profile, 1)
 	return f
 }
 
-// What was crawled later stays what it is; only the first dates go back.
+// TestImportPast checks that a later crawl stays the current version; only the first dates move
+// back.
 func TestImportPast(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
@@ -344,7 +348,7 @@ func TestImportPast(t *testing.T) {
 	}
 }
 
-// What was taken down does not come back from a file that is older.
+// TestImportTakenDown checks that a page that was taken down is not imported from an older file.
 func TestImportTakenDown(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
@@ -366,7 +370,8 @@ func TestImportTakenDown(t *testing.T) {
 	}
 }
 
-// What is later than the last crawl becomes the current version, and is found.
+// TestImportLater checks that a page later than the last crawl becomes the current version and can
+// be found.
 func TestImportLater(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-allow-preserve: / time-limit=until-recrawled"), Options{})
 	s.receive(page.New([]page.Hop{sent(a, "200 OK", html, article, time.Now().Add(-48*time.Hour))}))
@@ -383,7 +388,8 @@ func TestImportLater(t *testing.T) {
 	}
 }
 
-// A redirect leads to the page that follows, unless something is known of its address.
+// TestImportRedirects checks that an imported redirect points to the page that follows it, unless
+// its address is already known.
 func TestImportRedirects(t *testing.T) {
 	moved := func(from, to string) foreign {
 		return foreign{url: from, block: "HTTP/1.1 302 Found\r\nLocation: " + to + "\r\n\r\n"}
@@ -423,7 +429,7 @@ func TestImportRedirects(t *testing.T) {
 	}
 }
 
-// Broken records are told, and cost no other.
+// TestImportDamage checks that damaged records are reported and that the others are imported.
 func TestImportDamage(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	good := foreign{block: answered}.String()
@@ -446,7 +452,7 @@ func TestImportDamage(t *testing.T) {
 	}
 }
 
-// Without a policy nothing is taken in.
+// TestImportUnknown checks that nothing is imported without a policy.
 func TestImportUnknown(t *testing.T) {
 	w := newWeb("")
 	w.policy = nil
@@ -457,7 +463,8 @@ func TestImportUnknown(t *testing.T) {
 	}
 }
 
-// Many records, several of one address among them, are taken in in their order.
+// TestImportMany checks that many records, including several for one address, are imported in their
+// order.
 func TestImportMany(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	var file strings.Builder
@@ -480,7 +487,8 @@ func TestImportMany(t *testing.T) {
 	}
 }
 
-// A record on which the program fails is skipped, and the others are taken in.
+// TestImportDefect checks that a record that causes a panic is skipped and that the others are
+// imported.
 func TestImportDefect(t *testing.T) {
 	var told []*defect.Error
 	s := open(t, t.TempDir(), newWeb(""), Options{Defect: func(e *defect.Error) { told = append(told, e) }})

@@ -12,8 +12,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// That something required fails says nothing of it: what was made of it stays, and the page is to
-// be asked for again (H05, I10).
+// TestPartsThatFail checks that a temporary failure of a required resource erases nothing that was
+// made from it, and that the page is requested again (H05, I10).
 func TestPartsThatFail(t *testing.T) {
 	const both = "ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n" +
 		"ACAP-allow-index: /a must-use-resource=" + site + "/lead\n"
@@ -37,7 +37,7 @@ func TestPartsThatFail(t *testing.T) {
 		{"a client's fault", both, status(403), "", nil, false},
 		{"refused", both, func(string) (*page.Page, error) { return nil, errors.New("not an address for crawlers") },
 			"", nil, false},
-		// it may be shown to nobody
+		// the page may no longer be shown to anyone
 		{"prohibited by now", both + "ACAP-disallow-crawl: /lead\nACAP-disallow-crawl: /credit", status(503), "",
 			credit, true},
 		{"taken down", both + "ACAP-request-take-down: /lead", status(503), "", credit, true},
@@ -68,7 +68,8 @@ func TestPartsThatFail(t *testing.T) {
 	}
 }
 
-// What goes while a page is judged is not brought back by what was known of it before.
+// TestPartsThatGoMeanwhile checks that data erased while a page is judged is not brought back from
+// the earlier record.
 func TestPartsThatGoMeanwhile(t *testing.T) {
 	s := withParts(t, "")
 	s.web.fails = func(rawurl string) (*page.Page, error) {
@@ -88,8 +89,8 @@ func TestPartsThatGoMeanwhile(t *testing.T) {
 	}
 }
 
-// A thumbnail stays as long as nothing is known of the resource that it was made of but that it
-// fails (H05).
+// TestPictureOfWhatFails checks that a thumbnail stays while fetching its source fails only
+// temporarily (H05).
 func TestPictureOfWhatFails(t *testing.T) {
 	const bare = "ACAP-disallow-preserve: /a\n"
 	for _, c := range []struct {
@@ -127,7 +128,8 @@ func TestPictureOfWhatFails(t *testing.T) {
 	}
 }
 
-// A crash between archive and index leaves an entry that stays as it is.
+// TestEntryThatStays checks that a crash between archive and index leaves an unchanged entry in
+// place.
 func TestEntryThatStays(t *testing.T) {
 	dir := t.TempDir()
 	k := newKitchen(t, dir)
@@ -147,7 +149,7 @@ func TestEntryThatStays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	k.shut() // nothing is left to be done
+	k.shut() // shut checks that nothing is left to do
 	k.open(t, dir)
 	if got := k.found("tables"); got != "/a /bare" {
 		t.Errorf("found %q", got)

@@ -19,14 +19,14 @@ import (
 
 const lead = site + "/lead"
 
-// kitchen is a web on which /a, which is kept, and /bare, which must not be, are found by the words
-// of another resource.
+// kitchen is a web on which two pages are found by the words of another resource: /a, which may be
+// preserved, and /bare, which may not.
 type kitchen struct {
 	*store
 	v        *versioned
-	mu       sync.Mutex // guards what follows while pages are judged
+	mu       sync.Mutex // guards the following fields while pages are judged
 	hastened []string
-	parts    []string // that pages judged in the background require
+	parts    []string // resources required by pages judged in the background
 }
 
 const mustUse = "ACAP-allow-index: /a must-use-resource=" + lead + "\nACAP-allow-index: /bare must-use-resource=" +
@@ -70,7 +70,7 @@ func (k *kitchen) stock() {
 	}
 }
 
-// visit visits the resource by itself, and waits for what comes of it.
+// visit requests the resource on its own, and waits for the resulting work.
 func (s *store) visit(address string) (unchanged bool) {
 	s.Helper()
 	pg, failure := s.web.Fetch(context.Background(), address)
@@ -91,8 +91,8 @@ func (s *store) known(address string) archive.Part {
 	return p
 }
 
-// A resource that has changed changes what was made of it: of copies without a request for their
-// pages, other pages are crawled again.
+// TestPartThatChanges checks that a changed resource changes what was made from it. Pages with a
+// copy are judged again without a request; other pages are crawled again.
 func TestPartThatChanges(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -112,12 +112,12 @@ func TestPartThatChanges(t *testing.T) {
 	if !k.visit(lead) || len(k.hastened) != 1 {
 		t.Errorf("unchanged again: %q", k.hastened)
 	}
-	k.web.parts[lead] = " " // of no text nothing can be found
+	k.web.parts[lead] = " " // a page cannot be found by an empty text
 	k.v.hears()
 	if k.visit(lead); k.found("chairs") != "" || k.resource(a).Indexed || k.v.hears() != "/a index entry" {
 		t.Errorf("empty: %q, %+v", k.found("chairs"), k.resource(a))
 	}
-	k.web.parts[lead] = "stools" // /a waits for it
+	k.web.parts[lead] = "stools" // /a waits for the resource
 	if k.visit(lead); k.found("stools") != "/a" {
 		t.Errorf("found %q", k.found("stools"))
 	}
@@ -126,8 +126,9 @@ func TestPartThatChanges(t *testing.T) {
 	}
 }
 
-// What may no longer be used ends what was made of it for all pages at once, and is told (I10, I02,
-// X30); they have it again when it is there again. A failure ends nothing (H05).
+// TestPartThatGoes checks that, when a resource may no longer be used, everything made from it is
+// erased from all pages at once, and reported (I10, I02, X30). The data comes back with the
+// resource. A temporary failure erases nothing (H05).
 func TestPartThatGoes(t *testing.T) {
 	prohibited := func(w *web) { w.says(mustUse + "ACAP-disallow-crawl: /lead") }
 	status := func(code int) func(*web) {
@@ -168,7 +169,7 @@ func TestPartThatGoes(t *testing.T) {
 				told = append(told, s)
 			}
 			c.happens(k.web)
-			for range 2 { // the second time there is nothing left to be done
+			for range 2 { // the second time nothing is left to do
 				k.visit(lead)
 			}
 			if found := k.found("tables"); c.ends != (found == "") || !c.ends && (found != "/a /bare" || told != nil) {
@@ -194,7 +195,8 @@ func TestPartThatGoes(t *testing.T) {
 	}
 }
 
-// A page whose receipt meets that a resource is gone ends what others have of it.
+// TestPartThatIsGoneForOne checks that, if receiving a page shows that a resource is gone, data
+// made from it is erased from other pages too.
 func TestPartThatIsGoneForOne(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -208,7 +210,8 @@ func TestPartThatIsGoneForOne(t *testing.T) {
 	}
 }
 
-// So does a visit of its address as a page of its own.
+// TestPartThatIsAPageToo checks the same for a visit of the resource's address as a page of its
+// own.
 func TestPartThatIsAPageToo(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -223,7 +226,8 @@ func TestPartThatIsAPageToo(t *testing.T) {
 	}
 }
 
-// A page that came while a resource could not be had is judged when it can, and by nothing else.
+// TestPartThatIsWaitedFor checks that a page received while a resource was unavailable is judged
+// again when the resource answers, and not before.
 func TestPartThatIsWaitedFor(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -246,8 +250,8 @@ func TestPartThatIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A page of which nothing was made of a resource that was had is judged again when that gives
-// something else, and not before.
+// TestPartThatIsOfNoUse checks a page for which a resource was fetched but not used: it is judged
+// again only when the resource changes.
 func TestPartThatIsOfNoUse(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	h := http.Header{"Etag": {`"1"`}, "Content-Type": {"text/plain"}}
@@ -266,8 +270,8 @@ func TestPartThatIsOfNoUse(t *testing.T) {
 	}
 }
 
-// Pages were made of two answers, and the first is given once more: that it is what was known says
-// nothing of those made of the second.
+// TestPartOfTwoAnswers checks pages made from two different answers. If the resource then returns
+// the first answer again, the pages made from the second one are judged again.
 func TestPartOfTwoAnswers(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	h := http.Header{"Etag": {`"1"`}, "Content-Type": {"text/plain"}}
@@ -285,7 +289,8 @@ func TestPartOfTwoAnswers(t *testing.T) {
 	}
 }
 
-// A run that does not index, or keeps nothing, leaves the pages to the next one that does.
+// TestPartInGuestRun checks that a run that does not index or preserve leaves pages to the next run
+// that does.
 func TestPartInGuestRun(t *testing.T) {
 	for name, guest := range map[string]func(*Options){
 		"without an index": func(o *Options) { o.NoIndex = true },
@@ -315,7 +320,8 @@ func TestPartInGuestRun(t *testing.T) {
 	}
 }
 
-// It changes while a page is judged by what it was.
+// TestPartThatChangesMeanwhile checks a resource that changes while a page is judged by its old
+// content.
 func TestPartThatChangesMeanwhile(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -334,7 +340,8 @@ func TestPartThatChangesMeanwhile(t *testing.T) {
 	}
 }
 
-// Whether it has changed is asked with what it said of itself, unless it led elsewhere.
+// TestPartCondition checks that a conditional request for a resource uses its validators, unless
+// its address redirected.
 func TestPartCondition(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	h := http.Header{"Etag": {`"1"`}, "Last-Modified": {time.Unix(0, 0).UTC().Format(http.TimeFormat)},
@@ -355,7 +362,8 @@ func TestPartCondition(t *testing.T) {
 	}
 }
 
-// What nobody needs any more is forgotten, and so is what was taken down.
+// TestPartThatIsNotNeeded checks that the record of a resource is deleted when nothing needs it,
+// and when it is taken down.
 func TestPartThatIsNotNeeded(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -379,8 +387,8 @@ func TestPartThatIsNotNeeded(t *testing.T) {
 	}
 }
 
-// When a request to take a resource down is lifted, or a prohibition, the pages that had something
-// of it come back (P05).
+// TestPartThatIsLifted checks that pages get back what was made from a resource when its take-down
+// request or prohibition is lifted (P05).
 func TestPartThatIsLifted(t *testing.T) {
 	erased := func(address string) func(*kitchen) {
 		return func(k *kitchen) {
@@ -423,7 +431,8 @@ func TestPartThatIsLifted(t *testing.T) {
 	}
 }
 
-// A page that has ended, or requires a resource no more, waits for it no more.
+// TestPartThatNobodyWaitsFor checks that a page that is gone, or no longer requires a resource, no
+// longer waits for it.
 func TestPartThatNobodyWaitsFor(t *testing.T) {
 	for name, ends := range map[string]func(*kitchen){
 		"it is required no more": func(k *kitchen) {
@@ -453,8 +462,8 @@ func TestPartThatNobodyWaitsFor(t *testing.T) {
 	}
 }
 
-// What was made of a resource that has ended is gone when a run that follows a crash has begun;
-// what of it cannot go is told by Verify.
+// TestPartThatEndedBefore checks that opening after a crash erases what was made from an ended
+// resource, and that Verify reports what cannot be erased.
 func TestPartThatEndedBefore(t *testing.T) {
 	dir := t.TempDir()
 	k := newKitchen(t, dir)
@@ -480,7 +489,7 @@ func TestPartThatEndedBefore(t *testing.T) {
 	}
 }
 
-// It ends while a page is judged by what it gave before.
+// TestPartThatEndsMeanwhile checks a resource that ends while a page is judged by its old content.
 func TestPartThatEndsMeanwhile(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -496,7 +505,7 @@ func TestPartThatEndsMeanwhile(t *testing.T) {
 	}
 }
 
-// What Close cuts short is done by the next run.
+// TestPartIsPending checks that the next run does the work that Close interrupted.
 func TestPartIsPending(t *testing.T) {
 	dir := t.TempDir()
 	k := newKitchen(t, dir)
@@ -517,7 +526,7 @@ func TestPartIsPending(t *testing.T) {
 	}
 }
 
-// However many pages require it, it is asked for once.
+// TestPartOfMany checks that a resource is requested only once, however many pages require it.
 func TestPartOfMany(t *testing.T) {
 	n := 400
 	if testing.Short() {
@@ -537,7 +546,8 @@ func TestPartOfMany(t *testing.T) {
 	asked.Store(0)
 	text = "chairs"
 	s.visit(lead)
-	if got := asked.Load(); got != 2 { // by the visit, and for its pages: none of the two remembers for the other here
+	// one request by the visit and one for all pages, because they do not share answers here
+	if got := asked.Load(); got != 2 {
 		t.Errorf("asked %d times", got)
 	}
 	if s.flushed(); s.found("tables") != "" ||
@@ -546,7 +556,8 @@ func TestPartOfMany(t *testing.T) {
 	}
 }
 
-// What was judged before an interruption is not judged again after it.
+// TestPartOfManyInterrupted checks that pages judged before an interruption are not judged again
+// after it.
 func TestPartOfManyInterrupted(t *testing.T) {
 	const n = 200
 	w := newWeb("ACAP-allow-index: / must-use-resource=" + lead)
@@ -582,9 +593,9 @@ func TestPartOfManyInterrupted(t *testing.T) {
 
 const partPages = 30
 
-// partChild receives pages, which are found by the words of another resource, visits that once it
-// has changed, or gone, and waits to be killed when the archive comes to a write: step is "PART
-// changed n", the n-th write of that, or "PART gone n".
+// partChild receives pages that are found by the words of another resource. It then visits the
+// changed or deleted resource, and waits to be killed before a given write of the archive. step is
+// "PART changed n" or "PART gone n", for the n-th write.
 func partChild(dir, step string) int {
 	fail := func(err error) int {
 		fmt.Println("error", err)
@@ -620,9 +631,9 @@ func partChild(dir, step string) int {
 	if _, err := h.ReceivePart(context.Background(), site+"/s", pg, failure); err != nil {
 		return fail(err)
 	}
-	fmt.Println("erased visit") // it is not made again
+	fmt.Println("erased visit") // the erased data is not made again
 	h.AwaitRejudged(context.Background())
-	fmt.Println("ready") // fewer writes than that
+	fmt.Println("ready") // the visit had fewer writes
 	select {}
 }
 
@@ -633,8 +644,8 @@ func becomes(w *web, how string) {
 	}
 }
 
-// A process that is killed between a resource and its pages loses nothing: the next run does what
-// was left.
+// TestKillPart checks that killing a process between a change of a resource and the update of its
+// pages loses nothing: the next run completes it.
 func TestKillPart(t *testing.T) {
 	for _, how := range []string{"changed", "gone"} {
 		for n := 1; n <= 16; n++ {
@@ -665,8 +676,8 @@ func TestKillPart(t *testing.T) {
 	}
 }
 
-// A page that is judged again from its copy keeps the picture that was drawn of it, and is not
-// drawn again.
+// TestPartOfDrawn checks that a page judged again from its copy keeps its drawing and is not drawn
+// again.
 func TestPartOfDrawn(t *testing.T) {
 	artist := &artist{asks: wanted}
 	w := gallery("ACAP-allow-index: /a must-use-resource=" + lead)

@@ -17,7 +17,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
-// imageOf is an image w pixels wide and half as high.
+// imageOf returns an image w pixels wide and half as high.
 func imageOf(w int) string {
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewNRGBA(image.Rect(0, 0, w, w/2))); err != nil {
@@ -26,7 +26,7 @@ func imageOf(w int) string {
 	return b.String()
 }
 
-// pictures lists the thumbnails held of an address: their versions, widths, and whether they are of
+// pictures lists the stored thumbnails of an address: version, width, and whether it was made from
 // another resource.
 func (s *store) pictures(address string) string {
 	s.Helper()
@@ -80,7 +80,7 @@ func TestReceivePicture(t *testing.T) {
 		{name: "of an image of the page",
 			robots: "ACAP-allow-present-thumbnail: / must-use-resource=the-acap:extract:id:i",
 			body:   `<img id=i src="/cover.png">`, want: "1:16 other"},
-		// two different ones
+		// two different substitutes
 		{name: "of itself", robots: cover +
 			"ACAP-disallow-preserve: /\nACAP-allow-present-thumbnail: /a must-use-resource=/a", body: imageOf(8)},
 		{name: "taken down", robots: cover + "ACAP-request-take-down: /a", body: article},
@@ -103,7 +103,8 @@ func TestReceivePicture(t *testing.T) {
 	}
 }
 
-// What is held of a thumbnail ends with what permits it, and with what it was made of.
+// TestEndPicture checks that a thumbnail is erased when it is no longer permitted, or when its
+// source may no longer be used.
 func TestEndPicture(t *testing.T) {
 	const bare = "ACAP-disallow-preserve: /\n"
 	erase := func(path string) func(*store) {
@@ -190,8 +191,8 @@ func TestEndPicture(t *testing.T) {
 	}
 }
 
-// What may be shown small stays so where its copy may not be kept any more (X09), and is made of
-// nothing that may not be.
+// TestSavePicture checks that a thumbnail that may be shown stays when its copy may no longer be
+// stored (X09), and that it shows nothing prohibited.
 func TestSavePicture(t *testing.T) {
 	const bare = "ACAP-disallow-preserve: /\n"
 	for _, c := range []struct {
@@ -232,7 +233,8 @@ func TestSavePicture(t *testing.T) {
 	}
 }
 
-// A sweep that fails at any of its writes is completed by the next one, and loses no thumbnail.
+// TestSavePictureFails makes each write of a sweep fail in turn. The next sweep completes it, and
+// no thumbnail is lost.
 func TestSavePictureFails(t *testing.T) {
 	for _, c := range []struct{ body, robots, want string }{
 		{imageOf(8), "ACAP-disallow-index: /\n", "0:8"},
@@ -270,8 +272,8 @@ func TestSavePictureFails(t *testing.T) {
 	}
 }
 
-// An erasure that fails at any of its writes is completed when it is asked for again, and leaves
-// nothing that is not known of.
+// TestEraseSourceFails makes each write of an erasure fail in turn. Repeating the erasure completes
+// it, and leaves no data without a record.
 func TestEraseSourceFails(t *testing.T) {
 	for n := int32(1); ; n++ {
 		var left atomic.Int32
@@ -307,7 +309,7 @@ func TestEraseSourceFails(t *testing.T) {
 	}
 }
 
-// One image that many pages are shown by is decoded once.
+// TestDrawingRemembers checks that an image used as thumbnail by many pages is decoded only once.
 func TestDrawingRemembers(t *testing.T) {
 	var d drawing
 	for i := range 2 * mostDrawn {

@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// answersOf lists the responses and revisits of an export: status, address, and how long the body
-// is.
+// answersOf lists the response and revisit records of an export: status, address and length of the
+// body.
 func (s *store) answersOf(o ExportOptions) (list []string) {
 	s.Helper()
 	file, _, _ := s.export(o)
@@ -36,8 +36,9 @@ func movedTo(from, to, body string, at time.Time) page.Hop {
 		body, at)
 }
 
-// A redirect is kept and exported with its body, wherever it leads: to a page that is received with
-// it, to one that was received before, to one that has not changed, out of scope, or to nothing.
+// TestRedirectsAreKept checks that a redirect is stored and exported with its body, wherever it
+// points: to a page received with it, received before or unchanged, to an address out of scope, or
+// to no page.
 func TestRedirectsAreKept(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC()
 	ok := func(address string) page.Hop { return sent(address, "200 OK", html, article, at) }
@@ -97,8 +98,8 @@ func TestRedirectsAreKept(t *testing.T) {
 	}
 }
 
-// The body of a redirect goes as other copies go: when its address may no longer be kept, or is
-// crawled again and that ends its time.
+// TestRedirectsEnd checks that the body of a redirect is erased like other copies: when its address
+// may no longer be preserved, or when a new crawl ends its time limit.
 func TestRedirectsEnd(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC()
 	dir := t.TempDir()
@@ -131,8 +132,8 @@ func TestRedirectsEnd(t *testing.T) {
 	}
 }
 
-// What older versions kept of a redirect, its heads within the capture of the page, is exported
-// without a length that is not true.
+// TestExportOldHops checks redirects stored by older versions of the program, as heads in the
+// capture of the page: they are exported without a wrong Content-Length.
 func TestExportOldHops(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	moved := sent(b, "302 Found",
@@ -162,8 +163,8 @@ func TestExportOldHops(t *testing.T) {
 	}
 }
 
-// Redirects of a file are kept whether what they lead to is in the file, elsewhere in it, or not,
-// and lead there where it is held.
+// TestImportRedirectsAlone checks that redirects in a file are stored whether their target follows,
+// is elsewhere in the file, or is missing, and that they point to the target if it is stored.
 func TestImportRedirectsAlone(t *testing.T) {
 	moved := func(from, to string) string {
 		return foreign{url: from, block: "HTTP/1.1 302 Found\r\nLocation: " + to + "\r\nContent-Length: 4\r\n\r\ngone",
@@ -196,7 +197,7 @@ func TestImportRedirectsAlone(t *testing.T) {
 	}
 }
 
-// The address of the server is exported with request and answer.
+// TestExportAddress checks that the address of the server is exported with request and response.
 func TestExportAddress(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	hop := sent(a, "200 OK", html, article, time.Now())

@@ -14,7 +14,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// versioned is a web whose policy has versions, and hears what Rejudge ends.
+// versioned is a web whose policy has versions. It records what Rejudge erases.
 type versioned struct {
 	*web
 	mu    sync.Mutex
@@ -28,7 +28,7 @@ func (v *versioned) version(u *url.URL) archive.PolicyVersion {
 	return archive.PolicyVersion{Origin: u.Scheme + "://" + u.Host, Since: v.since}
 }
 
-// changes makes robots a new version.
+// changes makes robots a new version of the policy.
 func (v *versioned) changes(robots string) {
 	v.says(robots)
 	v.mu.Lock()
@@ -42,7 +42,7 @@ func (v *versioned) told(s Swept) {
 	v.swept = append(v.swept, fmt.Sprint(strings.TrimPrefix(s.URL, site), " ", s.What))
 }
 
-// hears gives what was told since it was last asked.
+// hears returns what was reported since its last call.
 func (v *versioned) hears() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -68,13 +68,13 @@ func (s *store) judged() time.Time {
 	return since
 }
 
-// What is held of an origin is judged again when its policy has another version, once, also in the
-// next run (H11).
+// TestRejudge checks that what is stored for an origin is judged again once when its policy has a
+// new version, also in the next run (H11).
 func TestRejudge(t *testing.T) {
 	dir := t.TempDir()
 	v := &versioned{web: newWeb(""), since: firstUse}
 	s := open(t, dir, v.web, v.options())
-	s.rejudge(site) // nothing is held
+	s.rejudge(site) // nothing is stored
 	if !s.judged().IsZero() {
 		t.Errorf("judged under %v", s.judged())
 	}
@@ -83,7 +83,7 @@ func TestRejudge(t *testing.T) {
 	if got := v.hears(); got != "" || !s.judged().Equal(firstUse) {
 		t.Errorf("%q, judged under %v", got, s.judged())
 	}
-	v.says("ACAP-disallow-index: /") // of the same version: it is not looked at
+	v.says("ACAP-disallow-index: /") // the same version, so nothing is judged again
 	s.rejudge(site)
 	if got := v.hears(); got != "" {
 		t.Errorf("%q", got)
@@ -94,14 +94,14 @@ func TestRejudge(t *testing.T) {
 	if got := v.hears(); got != "/a index entry" || s.found("pilot") != "" || !s.judged().Equal(v.since) {
 		t.Errorf("%q, judged under %v", got, s.judged())
 	}
-	v.changes("ACAP-disallow-preserve: /") // while nobody runs
+	v.changes("ACAP-disallow-preserve: /") // the policy changes while no process runs
 	s.shut()
 	s = open(t, dir, v.web, v.options())
 	s.rejudge(site)
 	if got := v.hears(); got != "/a copy" || !s.judged().Equal(v.since) {
 		t.Errorf("%q", got)
 	}
-	// The policy can no longer be read, and no version is known: nothing goes.
+	// Without a readable policy and a known version, nothing is erased.
 	s.receive(pageOf(article, b))
 	v.mu.Lock()
 	v.since = time.Time{}
@@ -111,13 +111,14 @@ func TestRejudge(t *testing.T) {
 	if got := v.hears(); got != "" {
 		t.Errorf("%q", got)
 	}
-	s.rejudge("") // everything, whatever version
+	s.rejudge("") // judges everything, whatever the version
 	if got := v.hears(); got != "/b index entry" {
 		t.Errorf("%q", got)
 	}
 }
 
-// Close ends what is under way; what it cut short is not noted as done.
+// TestRejudgeCutShort checks that Close stops the current work, and that interrupted work is not
+// recorded as done.
 func TestRejudgeCutShort(t *testing.T) {
 	dir := t.TempDir()
 	v := &versioned{web: newWeb(""), since: firstUse}
@@ -139,7 +140,7 @@ func TestRejudgeCutShort(t *testing.T) {
 	closed := make(chan error)
 	go func() { closed <- h.Close() }()
 	<-h.background.ctx.Done()
-	h.Rejudge(site) // too late
+	h.Rejudge(site) // too late: the store is closed
 	close(release)
 	if err := <-closed; err != nil {
 		t.Error(err)
@@ -156,8 +157,8 @@ func TestRejudgeCutShort(t *testing.T) {
 	}
 }
 
-// Origins are judged before everything is, and between its parts; more than can wait make it
-// everything.
+// TestRejudgeQueue checks that single origins are judged before everything is, and between its
+// batches; too many waiting origins are replaced by judging everything.
 func TestRejudgeQueue(t *testing.T) {
 	v := &versioned{web: newWeb(""), since: firstUse}
 	s := open(t, t.TempDir(), v.web, v.options())
@@ -196,7 +197,8 @@ func TestRejudgeQueue(t *testing.T) {
 	s.AwaitRejudged(ctx)
 }
 
-// What fails is told at the end, and judged again another time.
+// TestRejudgeFails checks that Close returns an error of the background work, and that the work is
+// repeated later.
 func TestRejudgeFails(t *testing.T) {
 	failing := errors.New("no space left on device")
 	dir := t.TempDir()

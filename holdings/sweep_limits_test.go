@@ -15,7 +15,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// clock is a time that a test sets.
+// clock is a clock that a test sets.
 type clock struct{ at atomic.Pointer[time.Time] }
 
 func newClock(t time.Time) *clock {
@@ -27,7 +27,7 @@ func newClock(t time.Time) *clock {
 func (c *clock) set(t time.Time) { c.at.Store(&t) }
 func (c *clock) now() time.Time  { return *c.at.Load() }
 
-// fetched is a page that was asked for now.
+// fetched returns pg as if it had been requested now.
 func (c *clock) fetched(pg *page.Page) *page.Page {
 	hops := slices.Clone(pg.Hops())
 	for i := range hops {
@@ -49,35 +49,36 @@ func at(text string) time.Time {
 	return t
 }
 
-// limit is one value of time-limit, or a combination, with what it comes to (P1 2.5.3.1; 2.5.4.1
-// says the same of preserve).
+// limit is one value of time-limit, or a combination of values, with its expected effect (P1
+// 2.5.3.1; P1 2.5.4.1 says the same for preserve).
 type limit struct {
-	values    string    // of time-limit, by turns
-	end       time.Time // the first instant no longer permitted (X03); zero: time alone does not end it
-	recrawled bool      // a re-crawl ends what was there before
-	never     bool      // it is prohibited from the start
-	image     string    // the page is an image with this licence embedded
+	values    string    // values of time-limit, in the order written
+	end       time.Time // the first instant no longer permitted (X03); zero: no date ends it
+	recrawled bool      // the next crawl erases what was stored before
+	never     bool      // prohibited from the start
+	image     string    // the page is an image with this embedded licence
 }
 
 func limits() []limit {
-	day12, day14 := at("2026-03-13T00:00:00Z"), at("2026-03-15T00:00:00Z") // not after the date, UTC (H02)
+	// H02: the date itself is still permitted, in UTC
+	day12, day14 := at("2026-03-13T00:00:00Z"), at("2026-03-15T00:00:00Z")
 	days := func(n int) time.Time { return firstUse.AddDate(0, 0, n) }
 	rows := []limit{
 		{},
 		{values: "until-recrawled", recrawled: true},
-		{values: "until-recrawl", recrawled: true}, // H01
+		{values: "until-recrawl", recrawled: true}, // H01: an example spells until-recrawled this way
 		{values: "until-2026-03-12", end: day12},
 		{values: "3-days", end: days(3)},
 		{values: "1-days", end: days(1)},
-		{values: "99999999999999999999-days"}, // H03, X26
-		{values: "0-days", never: true},       // H03
-		{values: "plus-terms", never: true},   // X32: no licence in a page of HTML
+		{values: "99999999999999999999-days"}, // H03, X26: a huge number is clamped
+		{values: "0-days", never: true},       // H03: zero days prohibit
+		{values: "plus-terms", never: true},   // X32: an HTML page has no embedded licence
 		{values: "plus-terms plus-terms", never: true},
 		{values: "plus-terms", image: `plus:LicenseEndDate="2026-03-12"`, end: day12},
 		{values: "plus-terms", image: `plus:LicenseEndDate="2026-03-12T06:30Z"`, end: at("2026-03-12T06:30:00Z")},
 		{values: "plus-terms", image: `photoshop:Credit="Ida Marsh"`, never: true},
 		{values: "until-recrawled until-recrawled", recrawled: true},
-		// Of others the second is ignored (H07), a third always (H12).
+		// In other combinations the second value is ignored (H07); a third value always is (H12).
 		{values: "until-2026-03-12 until-2026-03-14", end: day12},
 		{values: "until-2026-03-14 until-2026-03-12", end: day14},
 		{values: "1-days 3-days", end: days(1)},
@@ -85,19 +86,20 @@ func limits() []limit {
 		{values: "until-recrawled 3-days 1-days", end: days(3), recrawled: true},
 		{values: "3-days until-2026-03-14 until-recrawled", end: days(3)},
 		{values: "until-2026-03-14 until-recrawled 1-days", end: day14, recrawled: true},
-		{values: "plus-terms until-recrawled 1-days", end: days(1), recrawled: true}, // H08
+		// H08: plus-terms next to other limits
+		{values: "plus-terms until-recrawled 1-days", end: days(1), recrawled: true},
 	}
-	// H03, H10, X46
+	// H03, H10, X46: malformed values
 	for _, bad := range []string{"until-2099-02-30", "until-20260312", "until-2026-3-12", "-3-days", "+3-days",
 		"3.5-days", "days", "3-days soon", "soon 3-days"} {
 		rows = append(rows, limit{values: bad, never: true})
 	}
-	for _, pair := range []limit{ // whichever is sooner, in either order (H06)
+	for _, pair := range []limit{ // H06: the earlier limit counts, in either order
 		{values: "until-recrawled until-2026-03-12", end: day12, recrawled: true},
 		{values: "until-recrawled 3-days", end: days(3), recrawled: true},
 		{values: "until-2026-03-12 3-days", end: day12},
 		{values: "until-2026-03-14 3-days", end: days(3)},
-		{values: "plus-terms 3-days", end: days(3)}, // H08
+		{values: "plus-terms 3-days", end: days(3)}, // H08: plus-terms next to another limit
 		{values: "plus-terms until-2026-03-12", end: day12},
 		{values: "plus-terms until-recrawled", recrawled: true},
 	} {
@@ -109,10 +111,11 @@ func limits() []limit {
 	return rows
 }
 
-// answers are what a re-crawl may get (H05). Answer 0 is that there is none.
+// answers lists the HTTP status codes that a new crawl may get (H05); 0 means that there is no new
+// crawl.
 var answers = []int{0, 200, 302, 304, 404, 410, 403, 500, 503}
 
-// trial is one page under one limit, for preserve or for index, and what its re-crawl gets.
+// trial is one page under one limit, for preserve or for index, and the answer to its new crawl.
 type trial struct {
 	limit
 	index  bool
@@ -143,7 +146,7 @@ func (x trial) String() string {
 	return fmt.Sprintf("%s (time-limit %s, answer %d)", strings.TrimPrefix(x.url, site), x.values, x.answer)
 }
 
-// page is what the server gives at first, and of again afterwards.
+// page returns the server's answer; again selects the answer to the new crawl.
 func (x trial) page(again bool) *page.Page {
 	h, body := http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Etag": {`"1"`}}, "<p>The pilot waits at "+
 		x.url
@@ -166,7 +169,7 @@ func (x trial) page(again bool) *page.Page {
 	return answer(x.answer, x.url)
 }
 
-// want is how many copies are held of it, and whether it is indexed, at a time.
+// want returns how many copies must be stored at a time, and whether the page must be indexed.
 func (x trial) want(now time.Time) (copies int, indexed bool) {
 	permitted := !x.never && (x.end.IsZero() || now.Before(x.end))
 	gone := x.answer == 404 || x.answer == 410 || x.answer == 302
@@ -176,7 +179,7 @@ func (x trial) want(now time.Time) (copies int, indexed bool) {
 		if again && x.answer == 200 {
 			copies = 2
 		}
-		return copies, permitted && !(again && gone) && x.image == "" // a picture holds no text
+		return copies, permitted && !(again && gone) && x.image == "" // an image has no text to index
 	}
 	switch {
 	case !permitted, again && gone && x.recrawled:
@@ -187,9 +190,10 @@ func (x trial) want(now time.Time) (copies int, indexed bool) {
 	return 1, false
 }
 
-// Every row of P1 2.5.3.1 and 2.5.4.1 in time: each page is what it should be a second before the
-// end of each limit and at the end (which is the first second after), whatever a re-crawl got
-// meanwhile. Before each sweep a dry run names what will go, and by which line.
+// TestTimeLimits tests every row of P1 2.5.3.1 and 2.5.4.1 (time limits). It checks each page one
+// second before the end of each limit and at the end, which is the first instant no longer
+// permitted, for every answer to a new crawl. Before each sweep, a dry run lists what will be
+// erased and by which policy line.
 func TestTimeLimits(t *testing.T) {
 	list, robots := trials()
 	instants := map[time.Time]bool{firstUse: true, recrawled.Add(-time.Second): true, recrawled: true}
@@ -237,7 +241,7 @@ func TestTimeLimits(t *testing.T) {
 			break
 		}
 	}
-	for _, x := range list { // the dates outlive what they are of (H04)
+	for _, x := range list { // H04: the dates stay after the copies are erased
 		r := s.resource(x.url)
 		if first := r.FirstPreserved; !r.FirstCrawled.Equal(firstUse) || !first.IsZero() && !first.Equal(firstUse) ||
 			first.IsZero() != (x.never && !x.index) {
@@ -249,7 +253,8 @@ func TestTimeLimits(t *testing.T) {
 	}
 }
 
-// sweep sweeps and gives what was told, a line each. Whatever goes by a limit goes by a line.
+// sweep runs a sweep and returns its report, one line per item. It checks that items erased by a
+// time limit name a policy line.
 func (s *store) sweep(o SweepOptions) []string {
 	s.Helper()
 	var out []string
@@ -270,8 +275,8 @@ func (s *store) sweep(o SweepOptions) []string {
 	return out
 }
 
-// A limit that was shortened holds from the first use on (H11), and one that was lengthened does
-// not bring back what is gone.
+// TestLimitsChange checks that a shortened limit counts from the first use (H11), and that a
+// lengthened one does not bring back what was erased.
 func TestLimitsChange(t *testing.T) {
 	now := newClock(firstUse)
 	s := open(t, t.TempDir(),

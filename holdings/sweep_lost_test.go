@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// A page of which a copy is never where its record says is named. It does not pass for one of which
-// nothing is due.
+// TestSweepLost checks that a page is named in the error if one of its copies is missing, and is
+// not counted as a page without changes.
 func TestSweepLost(t *testing.T) {
 	w := newWeb("ACAP-composite-usage: hoard follow")
 	s := open(t, t.TempDir(), w, Options{})
@@ -25,7 +25,7 @@ func TestSweepLost(t *testing.T) {
 	s.receive(pageOf(article, b))
 	w.says("ACAP-composite-usage: hoard preserve\nACAP-disallow-preserve: /b")
 	o := SweepOptions{Policies: policies(func(u *url.URL) (*acap.Policy, error) {
-		if u.String() == a { // the oldest goes after it was listed
+		if u.String() == a { // the oldest copy is erased after it was listed
 			list, err := s.archive.Captures(a)
 			if err != nil {
 				return nil, err
@@ -47,8 +47,8 @@ func TestSweepLost(t *testing.T) {
 	}
 }
 
-// What is made of another origin's resource is not ended because that origin's policy could not be
-// read (X63).
+// TestSweepOtherUnread checks that data made from a resource of another origin is not erased
+// because that origin's policy could not be read (X63).
 func TestSweepOtherUnread(t *testing.T) {
 	const other = "http://other.example/s"
 	for name, answer := range map[string]func() (*acap.Policy, error){
@@ -85,7 +85,8 @@ func TestSweepOtherUnread(t *testing.T) {
 	}
 }
 
-// What is known of a redirect that led to a page is bounded by the terms of its own origin.
+// TestHopsOnTheirTerms checks that data about a redirect to a page is stored only as the policy of
+// the redirect's own origin permits.
 func TestHopsOnTheirTerms(t *testing.T) {
 	w := newWeb("ACAP-disallow-preserve: /b")
 	s := open(t, t.TempDir(), w, Options{})
@@ -109,7 +110,8 @@ func TestHopsOnTheirTerms(t *testing.T) {
 		list[0].Header.Get("X-Secret") != "x" {
 		t.Errorf("kept of the second: %+v, %v", list, err)
 	}
-	w.says("ACAP-disallow-preserve: /c") // as other copies, it goes when it may no longer be kept, and the page stays
+	// like other copies, the redirect is erased when it may no longer be preserved; the page stays
+	w.says("ACAP-disallow-preserve: /c")
 	s.sweep(SweepOptions{})
 	if list, err := s.archive.Captures(c); err != nil || len(list) != 0 || len(s.copies(a)) != 1 {
 		t.Errorf("kept of the second: %+v, %v", list, err)
@@ -119,7 +121,8 @@ func TestHopsOnTheirTerms(t *testing.T) {
 	}
 }
 
-// A page that may neither be kept nor found is buried once, however often it is crawled and swept.
+// TestSweepBuriesOnce checks that a page that may be neither preserved nor indexed gets only one
+// tombstone, however often it is crawled and swept.
 func TestSweepBuriesOnce(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	s.receive(pageOf(article, a))

@@ -11,11 +11,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// guess is a page that is received under one policy and judged under another, and a twin of it that
-// is received under the other.
+// guess is a page received under one policy and swept under another, and a twin page received under
+// the other policy.
 type guess struct {
 	n         int
-	was, is   []string // lines of policy, with % for the path
+	was, is   []string // policy lines before and after the change, with % for the path
 	hoard     [2]string
 	body      string
 	old, twin string
@@ -40,7 +40,7 @@ func newGuess(r *rand.Rand, n int) guess {
 			}
 			out = append(out, l)
 		}
-		return append(out, "ACAP-allow-crawl: %") // else nothing is received
+		return append(out, "ACAP-allow-crawl: %") // otherwise nothing is received
 	}
 	usages := func() string {
 		return pick("follow", "index", "preserve", "index preserve", "present", "present-snippet")
@@ -70,7 +70,7 @@ func (g guess) String() string {
 		g.hoard[0], strings.Join(g.is, "; "), g.hoard[1])
 }
 
-// policyOf writes the policy of all guesses: the first one, or the second for both twins.
+// policyOf returns the policy of all guesses: before the change, or, if second is set, after it.
 func policyOf(guesses []guess, second bool) string {
 	var definitions, fields []string
 	for _, g := range guesses {
@@ -88,15 +88,15 @@ func policyOf(guesses []guess, second bool) string {
 	return strings.Join(definitions, "\n") + "\nACAP-crawler: *\n" + strings.Join(fields, "\n")
 }
 
-// state is what is held of a page.
+// state is what is stored of a page.
 type state struct {
 	copies  []string
 	indexed bool
-	words   []string // by which it is found
-	shown   []string // words kept to be shown
+	words   []string // words by which the page is found
+	shown   []string // words in the data stored to present the page
 }
 
-// state looks at a page; the index has been flushed.
+// state returns what is stored of a page; call it after the index is flushed.
 func (s *store) state(g guess, path string) (x state) {
 	s.Helper()
 	r := s.resource(site + path)
@@ -120,8 +120,8 @@ func (s *store) state(g guess, path string) (x state) {
 	return x
 }
 
-// What a sweep leaves of a page is what would be held of it had it been received under the policy
-// of now, less what was never held and cannot be had without a request; and never more.
+// TestSweepModel checks that a swept page equals a page received under today's policy, except for
+// what was never stored and cannot be fetched without a request. A sweep never leaves more.
 func TestSweepModel(t *testing.T) {
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -151,7 +151,7 @@ func TestSweepModel(t *testing.T) {
 		for i, g := range guesses {
 			was, is, fresh := before[i], s.state(g, g.old), s.state(g, g.twin)
 			given := []string{}
-			// the text that the publisher wanted to be used may stay where the page is not at hand
+			// the text that the publisher requires may stay if no copy of the page is stored
 			if len(was.copies) == 0 {
 				given = append(given, "tables")
 			}

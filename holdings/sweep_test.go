@@ -21,7 +21,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// brief gives what of each item there is, without its line.
+// brief returns the kinds of the swept items, without the policy lines.
 func brief(swept []string) string {
 	var out []string
 	for _, s := range swept {
@@ -38,21 +38,21 @@ func brief(swept []string) string {
 	return strings.Join(out, " ")
 }
 
-// What is held is judged by the policy of now and what the page said at its last lawful fetch (H11,
-// X02).
+// TestSweepByPolicy checks that stored pages are judged by today's policy and by their statements
+// at the last lawful fetch (H11, X02).
 func TestSweepByPolicy(t *testing.T) {
 	hoard := func(usages string) string { return "ACAP-composite-usage: hoard " + usages }
 	marked := article + ` <b class="the-acap:disallow-(hoard)">gull</b>`
 	for _, c := range []struct {
 		name          string
-		robots, later string // until and after the page was received
+		robots, later string // policy until the page was received, and after that
 		bodies        []string
 		header        http.Header
 		o             Options
 		swept         string
 		copies        int
-		found         string // of pilot, gull and tables, those that are
-		phrase        bool   // "pilot waits" is found as it stands
+		found         string // which of the words pilot, gull and tables are found
+		phrase        bool   // the phrase "pilot waits" is found
 	}{
 		{name: "nothing has changed", copies: 1, found: "pilot", phrase: true},
 		{name: "no preserve: the words lose their order", later: "ACAP-disallow-preserve: /", swept: "copy1 entry!",
@@ -174,15 +174,15 @@ func TestSweepByPolicy(t *testing.T) {
 				!r.FirstPreserved.Equal(before.FirstPreserved) || r.Versions != before.Versions {
 				t.Errorf("dates moved: %+v", r)
 			}
-			if got := s.sweep(SweepOptions{}); len(got) > 0 { // once is enough
+			if got := s.sweep(SweepOptions{}); len(got) > 0 { // a second sweep finds nothing
 				t.Errorf("swept again: %q", got)
 			}
 		})
 	}
 }
 
-// check checks that what is left of a may be used under the policy of now, as far as a presenter
-// asks.
+// check verifies that what is left of a may be used under today's policy, for each usage of a
+// presenter.
 func (s *store) check(robots string) {
 	s.Helper()
 	r := s.resource(a)
@@ -205,7 +205,7 @@ func (s *store) check(robots string) {
 	}
 }
 
-// What prohibits only because it could not be read ends nothing (X63).
+// TestSweepUnread checks that a policy that could not be read erases nothing (X63).
 func TestSweepUnread(t *testing.T) {
 	for name, policy := range map[string]*acap.Policy{
 		"never asked for": nil,
@@ -227,8 +227,7 @@ func TestSweepUnread(t *testing.T) {
 				s.found("pilot") != "/a" {
 				t.Errorf("%+v, %v", counts, err)
 			}
-			// A page that is gone is known to be gone; that its copies may not be kept is not
-			// known.
+			// It is known that the page is gone, but not whether its copies may stay.
 			if err := s.end(context.Background(), answer(404, a).Hops()); policy != nil &&
 				(err != nil || len(s.copies(a)) != 2) {
 				t.Errorf("%q, %v", s.copies(a), err)
@@ -260,7 +259,7 @@ func TestSweepDry(t *testing.T) {
 		len(s.copies(a)) != 1 || s.found("gull") != "/c" || s.found(`"pilot waits"`) != "/a" {
 		t.Errorf("a dry run changed %+v to %+v", before, after)
 	}
-	other := newWeb("ACAP-disallow-index: /c") // of another crawler, for instance
+	other := newWeb("ACAP-disallow-index: /c") // the policy of another crawler, for example
 	if got := s.sweep(SweepOptions{DryRun: true, Policies: other}); brief(got) != "entry" {
 		t.Errorf("%q", got)
 	}
@@ -272,8 +271,8 @@ func TestSweepDry(t *testing.T) {
 	}
 }
 
-// Of a page that is gone altogether, no address leads to it any more; an address that leads
-// elsewhere goes on doing so (X66).
+// TestSweepAliases checks that no address redirects to a page that is erased completely, and that
+// an address that redirects elsewhere continues to do so (X66).
 func TestSweepAliases(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	s.receive(pageOf("<p>An old pier.", a))
@@ -300,7 +299,8 @@ func TestSweepAliases(t *testing.T) {
 	}
 }
 
-// A tombstone says why and by which line, and repeats nothing that the page says of itself.
+// TestSweepTombstones checks that a tombstone names the reason and the policy line, and repeats no
+// text of the page.
 func TestSweepTombstones(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-composite-usage: hoard follow"), Options{})
 	s.receive(pageOf("<p>gull", a))
@@ -327,7 +327,8 @@ func TestSweepTombstones(t *testing.T) {
 	}
 }
 
-// Pages are received, and policies change, while sweeps run: at the end what is held may be held.
+// TestSweepConcurrently receives pages and changes policies while sweeps run. At the end,
+// everything stored may be stored.
 func TestSweepConcurrently(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
@@ -367,7 +368,8 @@ func TestSweepConcurrently(t *testing.T) {
 	}
 }
 
-// A policy that changes while a page is received under the old one is heeded all the same.
+// TestPolicyChangesMeanwhile checks that a policy that changes while a page is received under the
+// old one is applied to that page.
 func TestPolicyChangesMeanwhile(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
@@ -386,7 +388,7 @@ func TestPolicyChangesMeanwhile(t *testing.T) {
 	}
 }
 
-// Cut short at any step of any write, a sweep leaves what the next one brings to its end.
+// TestSweepFails interrupts a sweep at each step of each write. The next sweep completes it.
 func TestSweepFails(t *testing.T) {
 	failing := errors.New("no space left on device")
 	for left := 0; ; left++ {
@@ -435,7 +437,8 @@ func TestSweepFails(t *testing.T) {
 	}
 }
 
-// A page whose record is damaged is named and passed over, and its origin counts as not judged.
+// TestSweepDamaged checks that a page with a damaged record is named and skipped, and that its
+// origin does not count as judged.
 func TestSweepDamaged(t *testing.T) {
 	dir := t.TempDir()
 	v := &versioned{web: newWeb("ACAP-composite-usage: hoard follow"), since: firstUse}
@@ -447,7 +450,7 @@ func TestSweepDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := keys.WriteAt(make([]byte, 32), 32); err != nil { // that of the first body
+	if _, err := keys.WriteAt(make([]byte, 32), 32); err != nil { // overwrites the key of the first body
 		t.Fatal(err)
 	}
 	if err := keys.Close(); err != nil {
@@ -468,7 +471,7 @@ func TestSweepDamaged(t *testing.T) {
 	s.Holdings = nil
 }
 
-// brittle are policies on which the program fails for one page.
+// brittle is a policy source that panics for one page.
 type brittle struct {
 	terms.Policies
 	on string
@@ -481,7 +484,8 @@ func (b brittle) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
 	return b.Policies.Policy(ctx, u)
 }
 
-// A page on which the program fails is named and stays, and the others are swept.
+// TestSweepDefect checks that a page that causes a panic is named and left unchanged, and that the
+// others are swept.
 func TestSweepDefect(t *testing.T) {
 	var told []*defect.Error
 	s := open(t, t.TempDir(), newWeb(""), Options{Defect: func(e *defect.Error) { told = append(told, e) }})

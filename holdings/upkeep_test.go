@@ -38,7 +38,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// upheld has a store compacted until the test ends, and gives what is told of each time.
+// upheld runs Upkeep on a store until the test ends, and returns a channel of the results.
 func upheld(s *store, w Within) <-chan CompactStats {
 	ctx, cancel := context.WithCancel(context.Background())
 	told, ended := make(chan CompactStats), make(chan struct{})
@@ -61,8 +61,8 @@ func upheld(s *store, w Within) <-chan CompactStats {
 	return told
 }
 
-// What a publisher asks for does not wait for what is to be compacted later, and takes that with
-// it.
+// TestUpkeepAsked checks that an erasure requested by a publisher starts a compaction early, which
+// includes the other erasures.
 func TestUpkeepAsked(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	told := upheld(s, Within{Other: 1000 * time.Hour})
@@ -89,8 +89,8 @@ func TestUpkeepAsked(t *testing.T) {
 	}
 }
 
-// What is asked for after a compaction that took an hour waits for as long, and shares the next
-// one.
+// TestUpkeepRests checks that, after a compaction that took an hour, the next one waits for an hour
+// and includes all requests of that time.
 func TestUpkeepRests(t *testing.T) {
 	start := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	c := newClock(start)
@@ -125,7 +125,8 @@ func TestUpkeepRests(t *testing.T) {
 	}
 }
 
-// That something was asked for survives a compaction that was cut short, and a process.
+// TestAskedSurvives checks that a publisher's request to erase is remembered after an interrupted
+// compaction and in a new process.
 func TestAskedSurvives(t *testing.T) {
 	dir := t.TempDir()
 	full := errors.New("no space left on device")

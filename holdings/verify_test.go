@@ -17,7 +17,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/index"
 )
 
-// problems are what Verify finds, without what it says of them after the first colon.
+// problems returns the problems that Verify finds, each cut after its first colon.
 func (s *store) problems() (list []string) {
 	s.Helper()
 	found, err := s.Verify(context.Background())
@@ -52,7 +52,7 @@ func TestVerifyAgreement(t *testing.T) {
 		spoil  func(*store) error
 		found  []string
 		done   []string
-		pilot  string // where it is found afterwards
+		pilot  string // where the word pilot is found afterwards
 	}{
 		{name: "nothing", spoil: func(*store) error { return nil }, pilot: "/a /b"},
 		{name: "an entry that is gone", spoil: func(s *store) error { return s.index.Delete(a) },
@@ -99,7 +99,8 @@ func TestVerifyAgreement(t *testing.T) {
 
 const c2 = site + "/z"
 
-// What may no longer be held is found with the line that says so, and is left to sweep.
+// TestVerifyDue checks that Verify reports what may no longer be stored, with the policy line, and
+// that Repair leaves it to a sweep.
 func TestVerifyDue(t *testing.T) {
 	now := time.Now()
 	s := open(t, t.TempDir(), newWeb("ACAP-allow-preserve: / time-limit=2-days"),
@@ -129,7 +130,8 @@ func TestVerifyDue(t *testing.T) {
 	}
 }
 
-// What is on its way is no problem, and repairing does it no harm.
+// TestVerifyMeanwhile checks that changes in progress are not reported as problems, and that Repair
+// does not harm them.
 func TestVerifyMeanwhile(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-disallow-preserve: /bare/\nACAP-disallow-index: /mute/"), Options{})
 	ctx, stop := context.WithCancel(t.Context())
@@ -163,7 +165,8 @@ func TestVerifyMeanwhile(t *testing.T) {
 	wg.Wait()
 }
 
-// Where keys are lost, what they sealed goes, from the index too, and the rest stays.
+// TestRepairLostKeys checks that, if encryption keys are lost, the data they encrypt is removed,
+// from the index too, and other data stays.
 func TestRepairLostKeys(t *testing.T) {
 	for lost := 1; lost <= 7; lost++ {
 		t.Run(fmt.Sprint(lost), func(t *testing.T) {
@@ -194,7 +197,7 @@ func TestRepairLostKeys(t *testing.T) {
 	}
 }
 
-// zero destroys the nth key of a file of keys.
+// zero overwrites the nth key in a file of keys.
 func zero(t *testing.T, name string, n int) {
 	t.Helper()
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
@@ -211,7 +214,7 @@ func zero(t *testing.T, name string, n int) {
 	}
 }
 
-// files takes the files of a backup into a directory.
+// files writes the files of a backup to a directory.
 type files struct {
 	dir  string
 	last *os.File
@@ -230,8 +233,8 @@ func (f *files) create(name string, _ int64) (io.Writer, error) {
 	return f.last, err
 }
 
-// A backup made while pages come and go agrees with itself, and holds all that was acknowledged
-// before.
+// TestBackupMeanwhile checks that a backup made while pages are stored and erased is consistent,
+// and contains everything confirmed before it.
 func TestBackupMeanwhile(t *testing.T) {
 	const robots = "ACAP-disallow-preserve: /bare/\nACAP-disallow-index: /mute/"
 	s := open(t, t.TempDir(), newWeb(robots), Options{})
@@ -289,8 +292,8 @@ func TestBackupMeanwhile(t *testing.T) {
 	wg.Wait()
 }
 
-// A phrase is found within a block of the page, in an entry of its first coming and in one made
-// anew.
+// TestPhrasesWithinBlocks checks that phrases are found within a block of the page, in the first
+// index entry and in one made again.
 func TestPhrasesWithinBlocks(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})
@@ -310,7 +313,8 @@ func TestPhrasesWithinBlocks(t *testing.T) {
 	}
 }
 
-// The index of an earlier version is made again, as far as copies are held.
+// TestIndexOfAnotherVersion checks that the index of an earlier version is made again from the
+// stored copies.
 func TestIndexOfAnotherVersion(t *testing.T) {
 	dir := t.TempDir()
 	w := newWeb("ACAP-disallow-preserve: /b")
@@ -318,7 +322,7 @@ func TestIndexOfAnotherVersion(t *testing.T) {
 	s.receive(pageOf(article, a))
 	s.receive(pageOf(article, b))
 	s.flushed()
-	for _, u := range []string{a, b} { // as that version put it: without a type
+	for _, u := range []string{a, b} { // entries as the earlier version wrote them, without a type
 		if err := s.index.Put(index.Document{URL: u, Text: "pilot", Language: "en"}); err != nil {
 			t.Fatal(err)
 		}

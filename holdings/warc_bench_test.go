@@ -16,8 +16,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// BenchmarkWARC takes pages of 15 KB in from a WARC file and writes them into one again, without an
-// index.
+// BenchmarkWARC imports pages of 15 KB from a WARC file and exports them again, without an index.
 func BenchmarkWARC(b *testing.B) {
 	const pages = 5000
 	var file bytes.Buffer

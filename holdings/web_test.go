@@ -33,19 +33,19 @@ func TestMain(m *testing.M) {
 			os.Exit(child(dir, step))
 		}
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // bleve starts workers of its own when it is loaded
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // bleve starts worker goroutines when it is loaded
 }
 
 const site = "http://quay.example"
 
-// web is a publisher: one policy for all hosts, and the pages that are parts of others. It is safe
+// web is a publisher: one policy for all hosts, and the resources that pages require. It is safe
 // for concurrent use.
 type web struct {
 	mu     sync.Mutex
 	policy *acap.Policy
-	asked  func() // called before a policy is given, outside of mu; may be nil
+	asked  func() // called before a policy is returned, without holding mu; may be nil
 	parts  map[string]string
-	fails  func(rawurl string) (*page.Page, error) // instead of parts; may be nil
+	fails  func(rawurl string) (*page.Page, error) // answers requests instead of parts; may be nil
 }
 
 func newWeb(robots string) *web {
@@ -83,7 +83,7 @@ func (w *web) Fetch(_ context.Context, rawurl string) (*page.Page, error) {
 	return answer(404, rawurl), nil
 }
 
-// pageOf is a page that is reached by the URLs in order.
+// pageOf returns a page that is reached through urls in order; the last one is its own.
 func pageOf(body string, urls ...string) *page.Page {
 	return pageWith(http.Header{"Content-Type": {"text/html; charset=utf-8"}}, 200, body, urls...)
 }
@@ -139,7 +139,7 @@ func openWith(t *testing.T, dir string, w *web, o Options, files archive.Options
 	return s
 }
 
-// shut closes everything, after which nothing may be left to do between archive and index.
+// shut closes everything and checks that nothing is left to do between archive and index.
 func (s *store) shut() {
 	s.Helper()
 	if s.Holdings == nil {
@@ -162,7 +162,7 @@ func (s *store) shut() {
 	}
 }
 
-// agree checks that the index holds the pages that the archive says it holds, and no others.
+// agree checks that the index contains exactly the pages that the archive marks as indexed.
 func (s *store) agree() {
 	s.Helper()
 	var want, got []string
@@ -194,7 +194,7 @@ func (s *store) receive(pg *page.Page) Receipt {
 	return r
 }
 
-// found waits for the index to be written and tells where the words are found.
+// found waits until the index is written, and returns the pages that contain the words.
 func (s *store) found(query string) string {
 	s.Helper()
 	s.flushed()
@@ -208,8 +208,8 @@ func (s *store) found(query string) string {
 	return strings.Join(urls, " ")
 }
 
-// flushed waits until the index has all that was sent before: a change that is waited for takes the
-// others with it.
+// flushed waits until the index has everything sent before: a change with wait set causes the
+// earlier ones to be written too.
 func (s *store) flushed() {
 	s.Helper()
 	wait, err := s.indexer.send(change{url: site + "/nothing", wait: true})
@@ -230,7 +230,7 @@ func (s *store) resource(rawurl string) archive.Resource {
 	return r
 }
 
-// copies are the bodies held of a URL, the oldest first.
+// copies returns the stored bodies of a URL, oldest first.
 func (s *store) copies(rawurl string) []string {
 	s.Helper()
 	list, err := s.archive.Captures(rawurl)
