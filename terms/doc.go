@@ -1,17 +1,18 @@
-// Package terms puts together everything one resource may be used for: the policy of its origin,
-// what the page says of itself, and the substitutes and required resources that its permissions
-// name. Decide, explain, holdings, present and conformance all ask here, so that they cannot
-// disagree.
+// Package terms combines everything that decides what a resource may be used for: the policy of its
+// origin, the statements of the page, and the substitutes and required resources that its
+// permissions name. Packages decide, explain, holdings, present and conformance all use it, so that
+// they cannot disagree.
 //
-//	terms.go     Terms: decisions under facts, and which parts of the page a usage may see
-//	holding.go   all that decides what may be held of a page, in one value
-//	required.go  must-use-resource and must-include-resource: whether they can be had, and what they hold
-//	kept.go      what is kept of a page so that it can be presented later without a request
-//	fit.go       what of that may be shown, or only held, by the policy of now
-//	carry.go     what stays of it where a resource cannot be had for a failure
-//	marks.go     elements with permissions of their own, told apart without the page
-//	redirect.go  addresses that lead to a page, and the page
-//	title.go     titles, and links that are made of something else
+//	terms.go     Terms: decisions under facts, and which parts of the page a usage may use
+//	holding.go   everything that decides what may be stored of a page, in one value
+//	required.go  must-use-resource and must-include-resource: availability and content
+//	kept.go      what is stored of a page so that it can be presented later without a request
+//	fit.go       which of the stored data may be shown, or only stored, under today's policy
+//	carry.go     which stored data stays if a resource cannot be fetched because of a failure
+//	marks.go     elements with their own permissions, handled without the page
+//	redirect.go  a page together with the addresses that redirect to it
+//	title.go     titles, and links that are made from something else
 //	picture.go   what a thumbnail may be made from
-//	content.go   the text that may be indexed, the links that may be followed, the copy that may be kept, the snippet
+//	scene.go     what a thumbnail of the page itself may be drawn from
+//	content.go   the text to index, the links to follow, the copy to store, the snippet
 package terms
