@@ -2,9 +2,10 @@ package acap
 
 import "slices"
 
-// admit adds the statements of a file that address the crawler. If f is a referred file, parent is
-// the file that refers to it, and second means that it is not the first reference of its record (P1
-// 2.3.2, D08).
+// admit adds the statements of all records of a file that address the crawler, by name or by *, to
+// those of the files before it: records are merged field by field (P1 2.2.1, C01). If f is a
+// referred file, parent is the file that refers to it, and second means that it is not the first
+// reference of its record (P1 2.3.2, D08).
 func (p *Policy) admit(f, parent *File, second bool) {
 	x := p.expander(f, parent)
 	x.seq = p.statements

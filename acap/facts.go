@@ -136,8 +136,8 @@ func (s *statement) until(k kind, f Facts) (t time.Time, ok bool) {
 		t, ok = r.until, true
 	}
 	if r.hasDays {
-		end := f.first(k).Add(time.Duration(min(r.days, 100_000)) * 24 * time.Hour)
-		if r.days > 100_000 {
+		end := f.first(k).UTC().AddDate(0, 0, int(r.days))
+		if end.After(latest) {
 			end = latest
 		}
 		if !ok || end.Before(t) {

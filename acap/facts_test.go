@@ -1,6 +1,7 @@
 package acap
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -80,6 +81,15 @@ func TestUnreadableTimeLimits(t *testing.T) {
 		resource(t, "/"))
 	if l := d.Limits(Facts{Now: noon}); !l.Until.Equal(latest) {
 		t.Errorf("%v", l.Until)
+	}
+	for days, want := range map[int]string{100_000: "2299-10-21", 100_001: "2299-10-22", 1_000_000: "4763-12-03",
+		maxDays: "9999-12-31"} {
+		d := policyOf(searchbot, fmt.Sprintf("ACAP-crawler: *\nACAP-allow-index: / time-limit=%d-days",
+			days)).Decide(Index,
+			resource(t, "/"))
+		if got := d.Limits(Facts{Now: noon}).Until.Format(time.DateOnly); got != want {
+			t.Errorf("%d days end on %s, want %s", days, got, want)
+		}
 	}
 }
 

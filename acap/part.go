@@ -2,8 +2,9 @@ package acap
 
 import "strings"
 
-// mark reads one class token (P2 2.2.5). What it says of its element is kept for Part. What cannot
-// be said of an element alone is said of the page (P2 2.2.6, N28).
+// mark reads one class token (P2 2.2.5). Its statement about the element is stored for Part. A
+// statement that cannot apply to only one element applies to the page (P2 2.2.5, N28), as do all if
+// the crawler does not support statements on elements (P2 2.2.6, N07).
 func (n *narrowing) mark(m *Mark) {
 	if strings.HasPrefix(m.Token, idMark) {
 		n.fragment(m)

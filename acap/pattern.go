@@ -312,8 +312,8 @@ const (
 	broader
 )
 
-// compareScope compares a with b character by character (P1 2.4.6). It returns the scope of a in
-// relation to b.
+// compareScope compares a with b character by character (P1 2.4.6). The first difference decides
+// (F08), so an early wildcard makes a pattern broad. It returns the scope of a in relation to b.
 func compareScope(a, b string, strict bool) scope {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {

@@ -112,6 +112,9 @@ type matched struct {
 	present ranks
 }
 
+// collect adds s, unless a statement with a more specific addressee or purpose (P1 2.2.1, C02-C04),
+// or with a narrower pattern (P1 2.4.6, F07), overrides it. It removes the statements that s
+// overrides.
 func (m *matched) collect(s *statement, p *Policy, rooted bool) {
 	rank := s.rank()
 	if m.present.override(rank) {

@@ -27,6 +27,8 @@ func countedTimeLimits(values []string) []string {
 // maxDays is the greatest n-days that a time can express (P1 2.5.5.4, X26).
 const maxDays = 3_000_000
 
+// readTimeLimit reads the values of time-limit (P1 2.5.3.1). The day of until-yyyy-mm-dd is the
+// last permitted day in UTC (H02).
 func readTimeLimit(r *restrictions, values []string, _ bool) string {
 	for _, v := range values {
 		v = strings.ToLower(v)
@@ -90,6 +92,7 @@ func digits(s string) (int64, bool) {
 	return n, true
 }
 
+// readMaxLength reads the values of max-length, in characters or words (P1 2.5.5.4).
 func readMaxLength(r *restrictions, values []string, _ bool) string {
 	v := strings.ToLower(values[0])
 	for suffix, to := range map[string]**int{"-chars": &r.maxChars, "-words": &r.maxWords} {

@@ -150,7 +150,7 @@ func (x *Executor) execute(ctx context.Context, due []Request, more ...string) e
 // executeOrigin executes the requests in due and the re-crawls that are due again; with all,
 // everything that is due of the origin. The caller must have acquired the origin's turn.
 //
-// P1 2.2.1 (P11, X31): all requests are executed, take-downs first.
+// P1 2.6, 2.2.1 (P11, X31): all requests are executed, take-downs first.
 func (x *Executor) executeOrigin(ctx context.Context, origin string, due []Request, all bool) error {
 	var downs, crawls []Request
 	sort := func(r Request) {

@@ -10,13 +10,13 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Erase removes all that is held of the URL that s names: every capture, bodies that no other
-// capture refers to, what is known of its content, thumbnails, the aliases that lead to it (X66),
-// and its answers in captures of the pages that they led to. Keys are destroyed before it returns.
-// The resource's dates stay, s is written as the tombstone, with everything counted but what was
-// derived, and an intent tells the index to forget the page. It returns the number of captures
-// erased. Where nothing is held, and nothing was derived, it changes nothing but how soon files are
-// written anew, so it can be repeated (P04).
+// Erase removes all that is held of the URL that s names (P1 2.6.1, P06): every capture, bodies
+// that no other capture refers to, what is known of its content, thumbnails, the aliases that lead
+// to it (X66), and its answers in captures of the pages that they led to. Keys are destroyed before
+// it returns. The resource's dates stay, s is written as the tombstone, with everything counted but
+// what was derived, and an intent tells the index to forget the page. It returns the number of
+// captures erased. Where nothing is held, and nothing was derived, it changes nothing but how soon
+// files are written anew, so it can be repeated (P04).
 func (a *Archive) Erase(ctx context.Context, s Tombstone) (erased int, err error) {
 	if err := checkURL(s.URL); err != nil {
 		return 0, err

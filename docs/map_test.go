@@ -2,6 +2,7 @@ package docs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -17,30 +18,53 @@ import (
 	"testing"
 )
 
-var updateMap = flag.Bool("update-map", false, "write map.md anew")
+var updateMap = flag.Bool("update-map", false, "write map.md")
 
 const mapIntro = `# Map: from rules to code
 
 Each row names a paragraph of a document, or a reading of this project (a letter and two digits), and the functions whose
-comments cite it. A reading says how acapcrawl reads a paragraph where the document leaves a choice; it follows its paragraph.
-An empty cell means that no comment cites the rule.
+comments cite it. A reading is our decision where the document leaves a choice; its row follows that of its paragraph.
+Code that decides comes first, checkers, converters and tests of conformance last. An empty cell means that no comment cites
+the rule: it needs no code of its own, or follows from the code of another rule.
 [conformance.md](conformance.md) lists the statements and cases of each, [readings.md](readings.md) the rules behind the readings.
 
 This page is generated from the comments of the source: ` + "`go test ./docs -update-map`" + ` writes it.
 
-| question | rule |
-|---|---|
-| Which field wins? | [P1 2.4.6](#p1-246) |
-| What happens if a field cannot be interpreted? | [P1 2.4.3](#p1-243) |
-| How are other files with permissions read? | [P1 2.3.2](#p1-232) |
-| How do the records for ` + "`*`" + ` and for a named crawler merge? | [P1 2.2.1](#p1-221), [C01](#c01) |
-| When does a permission end (until-dates, days)? | [P1 2.5.3.1](#p1-2531) |
-| How long may a snippet be? | [P1 2.5.5.4](#p1-2554) |
-| What must be shown with a page? | [P1 2.5.5.6](#p1-2556) |
-| How are pages taken down and crawled again? | [P1 2.6](#p1-26) |
-| What happens to statements on elements that are not supported? | [P2 2.2.6](#p2-226) |
-| What if robots.txt answers with 5xx? | [RFC 9309 2.3.1.4](#rfc-9309-2314), [O11](#o11) |
+| question | rule | decided in |
+|---|---|---|
 `
+
+// questions are what readers ask most, each with a rule, and the function that decides it.
+var questions = []struct{ ask, rule, file, function string }{
+	{"Which field wins?", "P1 2.4.6", "acap/decide.go", "Policy.prevailing"},
+	{"What happens if a field cannot be interpreted?", "P1 2.4.3", "acap/usages.go", "expander.replace"},
+	{"How are other files with permissions read?", "P1 2.3.2", "acap/policy.go", "File.policy"},
+	{"How do the records for `*` and for a named crawler merge?", "P1 2.2.1", "acap/admit.go", "Policy.admit"},
+	{"When does a permission end (until-dates, days)?", "P1 2.5.3.1", "acap/facts.go", "statement.until"},
+	{"How long may a snippet be?", "P1 2.5.5.4", "snippet/snippet.go", "Build"},
+	{"What must be shown with a page?", "P1 2.5.5.6", "terms/content.go", "Terms.included"},
+	{"How are pages taken down and crawled again?", "P1 2.6", "actions/execute.go", "Executor.executeOrigin"},
+	{"What happens to statements on elements that are not supported?", "P2 2.2.6", "acap/part.go", "narrowing.mark"},
+	{"What if robots.txt answers with 5xx?", "RFC 9309 2.3.1.4", "policy/settle.go", "Authority.unreachable"},
+}
+
+// writeQuestions writes the table of questions. It is an error if the function does not cite the
+// rule.
+func writeQuestions(t *testing.T, page *strings.Builder, cited map[string][]place) {
+	t.Helper()
+	for _, q := range questions {
+		at := place{q.file, q.function}
+		if !slices.Contains(cited[q.rule], at) {
+			t.Errorf("%s of %s does not cite %s", at.name, at.file, q.rule)
+		}
+		fmt.Fprintf(page, "| %s | [%s](#%s) | %s |\n", q.ask, q.rule, anchor(q.rule), links([]place{at}))
+	}
+}
+
+// anchor returns the anchor of the row of a rule.
+func anchor(rule string) string {
+	return strings.ToLower(strings.NewReplacer(" ", "-", ".", "").Replace(rule))
+}
 
 // mapDocuments are the documents in the order of the page, with their paragraphs.
 var mapDocuments = []struct{ name, title, paragraphs string }{
@@ -153,13 +177,13 @@ func TestMap(t *testing.T) {
 	cited := citations(t, readings)
 	var page strings.Builder
 	page.WriteString(mapIntro)
+	writeQuestions(t, &page, cited)
 	for _, d := range mapDocuments {
 		fmt.Fprintf(&page, "\n## %s: %s\n\n| rule | about | code |\n|---|---|---|\n", d.name, d.title)
 		for line := range strings.SplitSeq(d.paragraphs, "\n") {
 			number, title, _ := strings.Cut(line, " ")
 			rule := d.name + " " + number
-			anchor := strings.ToLower(strings.NewReplacer(" ", "-", ".", "").Replace(rule))
-			fmt.Fprintf(&page, "| <a id=%q></a>**%s** | **%s** | %s |\n", anchor, rule, title, links(cited[rule]))
+			fmt.Fprintf(&page, "| <a id=%q></a>**%s** | **%s** | %s |\n", anchor(rule), rule, title, links(cited[rule]))
 			delete(cited, rule)
 			for _, r := range readings {
 				if r.Section == rule {
@@ -190,9 +214,12 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// links returns the places as Markdown, a link for each file followed by its functions.
+// links returns the places as Markdown, a link for each file followed by its functions. Places that
+// decide nothing come last.
 func links(places []place) string {
-	slices.SortFunc(places, func(a, b place) int { return strings.Compare(a.file+" "+a.name, b.file+" "+b.name) })
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.order(), b.order()), strings.Compare(a.file+" "+a.name, b.file+" "+b.name))
+	})
 	var b strings.Builder
 	for i, p := range slices.Compact(places) {
 		if i == 0 || places[i-1].file != p.file {
@@ -209,6 +236,19 @@ func links(places []place) string {
 
 // place is a declaration in a file of the module.
 type place struct{ file, name string }
+
+// order is 0 for a place that may decide something, and larger for places that only describe, check
+// or convert.
+func (p place) order() int {
+	folder, _, _ := strings.Cut(p.file, "/")
+	switch {
+	case slices.Contains([]string{"check", "config", "conformance", "cmd"}, folder):
+		return 2
+	case strings.HasPrefix(p.name, "package "):
+		return 1
+	}
+	return 0
+}
 
 var (
 	paragraphCited = regexp.MustCompile(

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Extract returns the text of the elements that locator names in document order, joined by blanks.
+// Extract returns the text of the elements that locator names in document order, joined by blanks
+// (P1 2.5.5.6, X07).
 // Elements inside others that were found count once (I06). found says whether at least one of them
 // may be used and is part of the text of the page. If nothing is found no other part of the page
 // may take its place (I01), nor if the page is not HTML (I08).

@@ -37,8 +37,9 @@ type Fetcher interface {
 	Fetch(ctx context.Context, rawurl string, condition http.Header) (Response, error)
 }
 
-// robots reads a robots.txt by the status table (RFC 9309 2.3.1, O11): 4xx means that there is
-// none.
+// robots reads a robots.txt by the status table (RFC 9309 2.3.1, O11). 4xx means that there is none,
+// so nothing is restricted (RFC 9309 2.3.1.3). 429, 5xx and no answer mean that it is unreachable,
+// so everything is prohibited (RFC 9309 2.3.1.4).
 func (a *Authority) robots(ctx context.Context, rawurl string, held *Version) (Document, error) {
 	var before Document
 	if held != nil {

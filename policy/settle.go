@@ -103,8 +103,8 @@ func (a *Authority) pace(key string, file *acap.File) {
 	}
 }
 
-// references adds the files that file refers the crawler to, each once, held ones where they are
-// fresh. It reports whether one was read.
+// references adds the files with permissions that file refers the crawler to (P1 2.3.2), each once.
+// It uses a stored file while that is fresh, and reports whether a file was read.
 func (a *Authority) references(ctx context.Context, file *acap.File, v, held *Version, anew bool) (read bool,
 	err error) {
 	for _, r := range file.References(a.crawler) {

@@ -36,7 +36,7 @@ type Document struct {
 	Modified string `json:",omitempty"` // Last-Modified
 }
 
-// Status is the outcome for a robots.txt.
+// Status returns the outcome for a robots.txt (RFC 9309 2.3.1.3, 2.3.1.4).
 func (d Document) Status() Status {
 	switch {
 	case d.Err != "":

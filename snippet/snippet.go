@@ -53,9 +53,10 @@ type Wanted struct {
 	Room   *Room // for many snippets, one after the other, that share Match; nil: for each its own
 }
 
-// Build makes a snippet of text. It returns false if none can be made: a limit is 0 (J05), an
-// extract exceeds the limits (J04) or has no text (J12), or no text fits. It depends only on its
-// arguments, and leaves Include to the caller.
+// Build returns a snippet of text that is not longer than max-length permits (P1 2.5.5.4). It
+// returns false if none is possible: a limit is 0 (J05), an extract exceeds the limits (J04) or has
+// no text (P1 2.5.5.6, J12), or no text fits. It depends only on its arguments, and leaves Include
+// to the caller.
 func Build(text string, r Rules) (Snippet, bool) {
 	limit := measure{math.MaxInt, math.MaxInt}
 	if r.MaxChars != nil {

@@ -255,7 +255,8 @@ func (t *Terms) Snippet(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 	return s, true
 }
 
-// included returns the parts that must be shown with the presentation d, if d permits it.
+// included returns the parts that must be shown with the presentation d, if d permits it (P1
+// 2.5.5.6, must-include-resource).
 func (t *Terms) included(d acap.Decision) []snippet.Include {
 	var out []snippet.Include
 	if !d.Allowed {

@@ -89,7 +89,8 @@ func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 	return d
 }
 
-// lacking yields what the permission d requires but is not available.
+// lacking yields what the permission d requires but is not available, by must-use-resource (P1
+// 2.5.3.2, 2.5.5.3) or must-include-resource (P1 2.5.5.6). If there is any, d does not permit.
 func (t *Terms) lacking(d acap.Decision) iter.Seq[Lack] {
 	return func(yield func(Lack) bool) {
 		// X05: a length limit of zero prohibits
