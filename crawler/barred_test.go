@@ -37,12 +37,12 @@ func (c *crawl) stands(address string) bool {
 // from it; when it goes, the page is visited by the next crawl, and so is what led there.
 func TestTakenDownPages(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/gone", "/moved", "/far", "/fine")
-	s.page("/gone", "/behind")
-	s.page("/fine")
-	s.page("/behind")
-	s.redirect("/moved", "/gone")
-	s.redirect("/far", "/moved")
+	s.Page("/", "/gone", "/moved", "/far", "/fine")
+	s.Page("/gone", "/behind")
+	s.Page("/fine")
+	s.Page("/behind")
+	s.Redirect("/moved", "/gone")
+	s.Redirect("/far", "/moved")
 	c := newCrawl(t)
 	c.rules, c.o.Stands = takes("/gone"), c.stands
 	c.handler.receive = c.terms
@@ -50,7 +50,7 @@ func TestTakenDownPages(t *testing.T) {
 		t.Helper()
 		got := map[string]int{}
 		for path := range want {
-			got[path] = s.asked(path)
+			got[path] = s.Asked(path)
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: requests %v, want %v", what, got, want)
@@ -84,8 +84,8 @@ func TestTakenDownPages(t *testing.T) {
 	c.o.Refetch, c.rules = false, takes("/fine")
 	c.run(t, context.Background())
 	check("after it went", map[string]int{"/": 2, "/fine": 2, "/behind": 1, "/far": 3})
-	moved := s.asked("/moved") // it may be met twice, by itself and where /far leads, and so may /gone
-	if s.asked("/gone") == 0 || moved <= 4 {
+	moved := s.Asked("/moved") // it may be met twice, by itself and where /far leads, and so may /gone
+	if s.Asked("/gone") == 0 || moved <= 4 {
 		t.Error("what came back is not visited")
 	}
 
@@ -95,7 +95,7 @@ func TestTakenDownPages(t *testing.T) {
 	c.rules = takes()
 	c.run(t, context.Background())
 	check("after that went", map[string]int{"/": 2, "/fine": 3, "/moved": moved})
-	if c.run(t, context.Background()); s.asked("/fine") != 3 {
+	if c.run(t, context.Background()); s.Asked("/fine") != 3 {
 		t.Error("it is visited again and again")
 	}
 }
@@ -115,11 +115,11 @@ func (c *crawl) terms(p *page.Page) (Receipt, error) {
 // follows from the answer, and when the take-down goes the page is visited.
 func TestTakenDownIsConfirmed(t *testing.T) {
 	s := newSite(t)
-	s.page("/")
-	s.page("/live", "/behind")
-	s.redirect("/moved", "/behind")
-	s.redirect("/other", "/live")
-	s.page("/behind")
+	s.Page("/")
+	s.Page("/live", "/behind")
+	s.Redirect("/moved", "/behind")
+	s.Redirect("/other", "/live")
+	s.Page("/behind")
 	c := newCrawl(t)
 	c.rules, c.o.Stands = takes("/live", "/moved", "/absent", "/refused"), c.stands
 	c.rules.text += "ACAP-disallow-crawl: /refused\n"
@@ -135,25 +135,25 @@ func TestTakenDownIsConfirmed(t *testing.T) {
 	}{"/live": {Fetched, 200, 1}, "/moved": {Fetched, 302, 1}, "/absent": {Fetched, 404, 1},
 		"/refused": {Refused, 0, 0}, "/other": {Refused, 302, 1}, "/behind": {"", 0, 0}} {
 		r, _, err := c.frontier.Get(s.URL + path)
-		if err != nil || r.State != want.state || r.Status != want.status || s.asked(path) != want.requests {
-			t.Errorf("%s: %+v, %v; %d requests", path, r, err, s.asked(path))
+		if err != nil || r.State != want.state || r.Status != want.status || s.Asked(path) != want.requests {
+			t.Errorf("%s: %+v, %v; %d requests", path, r, err, s.Asked(path))
 		}
 	}
 	if sum.Stored != 0 || sum.TakenDown != 1 || sum.Refused.Crawl != 1 {
 		t.Errorf("%+v", sum)
 	}
 	c.run(t, context.Background())
-	if s.asked("/live") != 1 {
+	if s.Asked("/live") != 1 {
 		t.Error("it is confirmed again and again")
 	}
 	c.rules = takes()
 	c.run(t, context.Background())
 	for path, n := range map[string]int{"/moved": 2, "/absent": 2, "/other": 2, "/refused": 0} {
-		if s.asked(path) != n {
-			t.Errorf("after it went %s was requested %d times, want %d", path, s.asked(path), n)
+		if s.Asked(path) != n {
+			t.Errorf("after it went %s was requested %d times, want %d", path, s.Asked(path), n)
 		}
 	}
-	if s.asked("/live") < 2 || s.asked("/behind") == 0 { // they may be met twice, by themselves and where another leads
+	if s.Asked("/live") < 2 || s.Asked("/behind") == 0 { // they may be met twice, by themselves and where another leads
 		t.Error("what came back is not visited, or its links are not followed")
 	}
 }
@@ -161,18 +161,18 @@ func TestTakenDownIsConfirmed(t *testing.T) {
 // A page that a take-down reached between its request and its receipt leads nowhere either.
 func TestTakenDownMeanwhile(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/behind")
+	s.Page("/", "/behind")
 	c := newCrawl(t)
 	c.o.Stands = c.stands
 	c.handler.receive = func(p *page.Page) (Receipt, error) {
 		return Receipt{Links: p.Links(page.Cut{}), TakenDown: &acap.Field{Text: "a line"}}, nil
 	}
 	c.run(t, context.Background(), s.URL)
-	if s.asked("/behind") != 0 {
+	if s.Asked("/behind") != 0 {
 		t.Error("its links were followed")
 	}
 	c.handler.receive = nil
-	if c.run(t, context.Background()); s.asked("/") != 2 || s.asked("/behind") != 1 {
+	if c.run(t, context.Background()); s.Asked("/") != 2 || s.Asked("/behind") != 1 {
 		t.Errorf("%v", s.requests())
 	}
 }
@@ -180,7 +180,7 @@ func TestTakenDownMeanwhile(t *testing.T) {
 // A canonical address that is taken down takes no page in.
 func TestTakenDownCanonical(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/main")
+	s.Page("/", "/main")
 	s.canonical("/main", "/main")
 	c := newCrawl(t)
 	c.o.Canonical = true

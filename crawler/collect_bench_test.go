@@ -21,9 +21,9 @@ func BenchmarkCrawl(b *testing.B) {
 	for i := range filler {
 		filler[i] = 'x'
 	}
-	s.page("/", links...)
+	s.Page("/", links...)
 	for _, link := range links {
-		s.handle(link, func(w http.ResponseWriter, _ *http.Request) {
+		s.Handle(link, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = io.WriteString(w, "<p>")
 			_, _ = w.Write(filler)

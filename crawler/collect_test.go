@@ -55,7 +55,7 @@ func (c *calls) note(o *colly.Collector) {
 }
 
 func (s *site) text(path, text string) {
-	s.handle(path, func(w http.ResponseWriter, _ *http.Request) {
+	s.Handle(path, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(w, text)
 	})
@@ -79,10 +79,10 @@ func TestCallbacksSeeEveryVisit(t *testing.T) {
 	s, c, seen := newCollect(t)
 	c.rules.text = "User-agent: *\nDisallow: /private\n"
 	s.text("/", `<title>start</title><a href=/old><a href=/private><a href=/missing><a href=/plain>`)
-	s.redirect("/old", "/older")
-	s.redirect("/older", "/new")
+	s.Redirect("/old", "/older")
+	s.Redirect("/older", "/new")
 	s.text("/new", `<title>new</title>`)
-	s.handle("/plain", func(w http.ResponseWriter, _ *http.Request) {
+	s.Handle("/plain", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		fmt.Fprint(w, "<title>no markup</title>")
 	})
@@ -100,7 +100,7 @@ func TestCallbacksSeeEveryVisit(t *testing.T) {
 
 func TestPageOf(t *testing.T) {
 	s, c, _ := newCollect(t)
-	s.redirect("/", "/a")
+	s.Redirect("/", "/a")
 	s.text("/a", `<title>a</title><a href=/b><a rel=nofollow href=/c>`)
 	c.handler.receive = func(p *page.Page) (Receipt, error) {
 		return Receipt{Links: []string{s.URL + "/b"}, Stored: true, RefusedIndex: true,
@@ -172,16 +172,16 @@ func TestPageThatMayNotBeCrawledReachesNoCallback(t *testing.T) {
 	sum := c.run(t, context.Background(), s.URL)
 	wantCalls(t, seen, "request / 1", "response / 200 50", "html / start",
 		"request /secret 2", "error /secret 0 0 true", "request /down 2", "error /down 0 0 true")
-	if visible != 0 || sum.Refused.Crawl != 1 || c.state(t, s.URL+"/secret") != Refused || s.asked("/x") != 0 {
+	if visible != 0 || sum.Refused.Crawl != 1 || c.state(t, s.URL+"/secret") != Refused || s.Asked("/x") != 0 {
 		t.Errorf("%d visible; %+v", visible, sum)
 	}
 }
 
 func TestCallbackAborts(t *testing.T) {
 	s, c, _ := newCollect(t)
-	s.page("/", "/shop/a", "/news", "/filtered", "/jump")
-	s.page("/news")
-	s.redirect("/jump", "/filtered/too")
+	s.Page("/", "/shop/a", "/news", "/filtered", "/jump")
+	s.Page("/news")
+	s.Redirect("/jump", "/filtered/too")
 	c.o.Collect = func(o *colly.Collector) {
 		o.DisallowedURLFilters = []*regexp.Regexp{regexp.MustCompile("/filtered")}
 		o.OnRequest(func(r *colly.Request) {
@@ -196,7 +196,7 @@ func TestCallbackAborts(t *testing.T) {
 			t.Errorf("%s: %+v", path, skip)
 		}
 	}
-	if s.asked("/shop/a")+s.asked("/filtered")+s.asked("/filtered/too") != 0 || s.asked("/news") != 1 ||
+	if s.Asked("/shop/a")+s.Asked("/filtered")+s.Asked("/filtered/too") != 0 || s.Asked("/news") != 1 ||
 		sum.Fetched != 2 || sum.Errors != 0 {
 		t.Errorf("%v %+v", s.requests(), sum)
 	}
@@ -204,7 +204,7 @@ func TestCallbackAborts(t *testing.T) {
 
 func TestCallbackPanics(t *testing.T) {
 	s, c, seen := newCollect(t)
-	s.page("/", "/a", "/b", "/c", "/d")
+	s.Page("/", "/a", "/b", "/c", "/d")
 	for _, path := range []string{"/a", "/b", "/c", "/d"} {
 		s.text(path, "<title>"+path+"</title>")
 	}
@@ -242,8 +242,8 @@ func TestCallbackQueuesLinks(t *testing.T) {
 	s, c, _ := newCollect(t)
 	s.text("/", `<title>start</title><a href=/ordinary><a rel=nofollow href=/kept%20back><div data-next=/found></div>`)
 	s.text("/closed", `<title>closed</title><div data-next=/behind></div>`)
-	s.page("/found")
-	s.page("/ordinary")
+	s.Page("/found")
+	s.Page("/ordinary")
 	c.handler.receive = func(p *page.Page) (Receipt, error) {
 		if p.URL().Path == "/closed" {
 			return Receipt{RefusedFollow: true}, nil
@@ -284,8 +284,8 @@ func TestCallbackQueuesLinks(t *testing.T) {
 func TestCallbacksCannotAvoidTheGate(t *testing.T) {
 	s, c, seen := newCollect(t)
 	c.rules.text = "User-agent: *\nDisallow: /private\n"
-	s.page("/", "/private", "/moved", "/last")
-	s.page("/last")
+	s.Page("/", "/private", "/moved", "/last")
+	s.Page("/last")
 	meddle := func(o *colly.Collector) {
 		o.WithTransport(http.DefaultTransport)
 		o.SetClient(&http.Client{Transport: http.DefaultTransport})
@@ -295,8 +295,8 @@ func TestCallbacksCannotAvoidTheGate(t *testing.T) {
 	}
 	var agents sync.Map
 	for _, path := range []string{"/", "/last"} {
-		inner := s.pages[path]
-		s.handle(path, func(w http.ResponseWriter, r *http.Request) {
+		inner := s.Handler(path)
+		s.Handle(path, func(w http.ResponseWriter, r *http.Request) {
 			agents.Store(r.UserAgent(), true)
 			inner(w, r)
 		})
@@ -334,7 +334,7 @@ func TestCallbacksCannotAvoidTheGate(t *testing.T) {
 
 func TestCallbacksGetDecodedText(t *testing.T) {
 	s, c, seen := newCollect(t)
-	s.handle("/", func(w http.ResponseWriter, _ *http.Request) {
+	s.Handle("/", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=iso-8859-1")
 		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)
@@ -363,14 +363,14 @@ func TestHugeMarkupIsNotParsedAgain(t *testing.T) {
 
 func TestErrorsReachCallbacks(t *testing.T) {
 	s, c, _ := newCollect(t)
-	s.page("/", "/broken", "/busy", "/circle")
-	s.redirect("/circle", "/circle")
-	s.handle("/broken", func(w http.ResponseWriter, _ *http.Request) {
+	s.Page("/", "/broken", "/busy", "/circle")
+	s.Redirect("/circle", "/circle")
+	s.Handle("/broken", func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
 		must(t, err)
 		_ = conn.Close()
 	})
-	s.handle("/busy", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	s.Handle("/busy", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	var mu sync.Mutex
 	failed := map[string]int{}
 	c.o.Collect = func(o *colly.Collector) {

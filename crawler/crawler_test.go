@@ -21,16 +21,16 @@ import (
 
 func TestCrawlTakesTheSiteAndStops(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/a", "b?x=2&a=1", "/a#part", "/private/x", "mailto:a@b", "http://elsewhere.example/")
-	s.page("/a", "/", "/c")
-	s.page("/b", "/c", "./missing")
-	s.page("/c")
+	s.Page("/", "/a", "b?x=2&a=1", "/a#part", "/private/x", "mailto:a@b", "http://elsewhere.example/")
+	s.Page("/a", "/", "/c")
+	s.Page("/b", "/c", "./missing")
+	s.Page("/c")
 	c := newCrawl(t)
 	c.rules.text = "User-agent: *\nDisallow: /private/\n"
 	sum := c.run(t, context.Background(), s.URL)
 
 	for path, want := range map[string]int{"/": 1, "/a": 1, "/b?x=2&a=1": 1, "/c": 1, "/missing": 1, "/private/x": 0} {
-		if n := s.asked(path); n != want {
+		if n := s.Asked(path); n != want {
 			t.Errorf("%s was requested %d times, want %d", path, n, want)
 		}
 	}
@@ -56,7 +56,7 @@ func TestCrawlTakesTheSiteAndStops(t *testing.T) {
 		t.Errorf("a second run requested %v", s.requests()[before:])
 	}
 	c.o.Refetch = true
-	if sum := c.run(t, context.Background()); sum.Fetched != 5 || sum.Refused.Crawl != 1 || s.asked("/c") != 2 {
+	if sum := c.run(t, context.Background()); sum.Fetched != 5 || sum.Refused.Crawl != 1 || s.Asked("/c") != 2 {
 		t.Errorf("with refetch: %+v", sum)
 	}
 }
@@ -72,24 +72,24 @@ func TestSummaryJSON(t *testing.T) {
 
 func TestRedirects(t *testing.T) {
 	s, other := newSite(t), newSite(t)
-	s.page("/", "/old", "/to-forbidden", "/circle", "/long/0", "/away", "/ftp", "/dots")
-	s.redirect("/old", "/new#part")
-	s.page("/new", "/")
-	s.redirect("/to-forbidden", "/private/x")
-	s.redirect("/circle", "/circle2")
-	s.redirect("/circle2", "/circle")
+	s.Page("/", "/old", "/to-forbidden", "/circle", "/long/0", "/away", "/ftp", "/dots")
+	s.Redirect("/old", "/new#part")
+	s.Page("/new", "/")
+	s.Redirect("/to-forbidden", "/private/x")
+	s.Redirect("/circle", "/circle2")
+	s.Redirect("/circle2", "/circle")
 	for i := range 20 {
-		s.redirect(fmt.Sprintf("/long/%d", i), fmt.Sprintf("/long/%d", i+1))
+		s.Redirect(fmt.Sprintf("/long/%d", i), fmt.Sprintf("/long/%d", i+1))
 	}
 	away := strings.Replace(other.URL, "127.0.0.1", "localhost", 1)
-	s.redirect("/away", away+"/x")
-	s.redirect("/ftp", "ftp://h/x")
-	s.redirect("/dots", s.URL+"/a/../%6eew")
+	s.Redirect("/away", away+"/x")
+	s.Redirect("/ftp", "ftp://h/x")
+	s.Redirect("/dots", s.URL+"/a/../%6eew")
 	c := newCrawl(t)
 	c.rules.text = "ACAP-crawler: *\nACAP-disallow-crawl: /private/\n"
 	sum := c.run(t, context.Background(), s.URL)
 
-	if n := s.asked("/private/x"); n != 0 {
+	if n := s.Asked("/private/x"); n != 0 {
 		t.Errorf("the redirect to a forbidden path was followed %d times", n)
 	}
 	if r := c.skips[s.URL+"/to-forbidden"]; r.State != Refused || !strings.Contains(r.Why, "/private/x") ||
@@ -116,10 +116,10 @@ func TestRedirects(t *testing.T) {
 			t.Errorf("%s is %+v", u, st)
 		}
 	}
-	if n := s.asked("/circle"); n != 1 {
+	if n := s.Asked("/circle"); n != 1 {
 		t.Errorf("the circle was gone round %d times", n)
 	}
-	if s.asked("/long/10") != 1 || s.asked("/long/11") != 0 {
+	if s.Asked("/long/10") != 1 || s.Asked("/long/11") != 0 {
 		t.Errorf("redirects followed: %v", s.requests())
 	}
 	if sum.Errors != 2 || sum.Refused.Crawl != 1 {
@@ -129,10 +129,10 @@ func TestRedirects(t *testing.T) {
 
 func TestRetries(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/soon", "/never", "/cut")
+	s.Page("/", "/soon", "/never", "/cut")
 	var mu sync.Mutex
 	n := map[string]int{}
-	s.handle("/soon", func(w http.ResponseWriter, r *http.Request) {
+	s.Handle("/soon", func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		if n["soon"]++; n["soon"] < 3 {
@@ -142,8 +142,8 @@ func TestRetries(t *testing.T) {
 		}
 		fmt.Fprint(w, "here")
 	})
-	s.handle("/never", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
-	s.handle("/cut", func(w http.ResponseWriter, _ *http.Request) {
+	s.Handle("/never", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	s.Handle("/cut", func(w http.ResponseWriter, _ *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		if n["cut"]++; n["cut"] == 1 {
@@ -153,16 +153,16 @@ func TestRetries(t *testing.T) {
 	})
 	c := newCrawl(t)
 	sum := c.run(t, context.Background(), s.URL)
-	if c.state(t, s.URL+"/soon") != Fetched || s.asked("/soon") != 3 {
-		t.Errorf("/soon is %s after %d requests", c.state(t, s.URL+"/soon"), s.asked("/soon"))
+	if c.state(t, s.URL+"/soon") != Fetched || s.Asked("/soon") != 3 {
+		t.Errorf("/soon is %s after %d requests", c.state(t, s.URL+"/soon"), s.Asked("/soon"))
 	}
 	if c.state(t, s.URL+"/cut") != Fetched {
 		t.Errorf("/cut is %s", c.state(t, s.URL+"/cut"))
 	}
 	r, _, _ := c.frontier.Get(s.URL + "/never")
-	if r.State != Failed || r.Status != 500 || s.asked("/never") != maxTries || r.Why != c.skips[s.URL+"/never"].Why ||
+	if r.State != Failed || r.Status != 500 || s.Asked("/never") != maxTries || r.Why != c.skips[s.URL+"/never"].Why ||
 		r.Why == "" {
-		t.Errorf("/never: %+v after %d requests", r, s.asked("/never"))
+		t.Errorf("/never: %+v after %d requests", r, s.Asked("/never"))
 	}
 	if c.handler.times[s.URL+"/never"] != 0 || c.handler.times[s.URL+"/soon"] != 1 {
 		t.Errorf("pages received: %v", c.handler.times)
@@ -171,14 +171,14 @@ func TestRetries(t *testing.T) {
 		t.Errorf("summary %+v", sum)
 	}
 	c.run(t, context.Background(), s.URL) // names the origin: what failed is tried again
-	if s.asked("/never") != 2*maxTries || s.asked("/soon") != 3 {
+	if s.Asked("/never") != 2*maxTries || s.Asked("/soon") != 3 {
 		t.Errorf("after a second run: %v", s.requests())
 	}
 	sum = c.run(t, context.Background()) // names none: what may be better now stays due
-	if s.asked("/never") != 3*maxTries || s.asked("/soon") != 3 || sum.Waiting != 1 || sum.Queued != 0 {
+	if s.Asked("/never") != 3*maxTries || s.Asked("/soon") != 3 || sum.Waiting != 1 || sum.Queued != 0 {
 		t.Errorf("after a third run: %v, %+v", s.requests(), sum)
 	}
-	s.handle("/never", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "at last") })
+	s.Handle("/never", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "at last") })
 	sum = c.run(t, context.Background())
 	if c.state(t, s.URL+"/never") != Fetched || sum.Fetched != 1 || sum.Waiting != 0 {
 		t.Errorf("after a fourth run: %+v", sum)
@@ -192,8 +192,8 @@ func TestRetries(t *testing.T) {
 // name it.
 func TestFailedForGood(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/loop")
-	s.handle("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) })
+	s.Page("/", "/loop")
+	s.Handle("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) })
 	c := newCrawl(t)
 	c.run(t, context.Background(), s.URL)
 	if sum := c.run(t, context.Background()); c.state(t, s.URL+"/loop") != Failed || sum.Requests != 0 ||
@@ -204,14 +204,14 @@ func TestFailedForGood(t *testing.T) {
 
 func TestRetryAfterIsKept(t *testing.T) {
 	s := newSite(t)
-	s.handle("/", func(w http.ResponseWriter, _ *http.Request) {
+	s.Handle("/", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "3600")
 		w.WriteHeader(http.StatusTooManyRequests)
 	})
 	c := newCrawl(t)
 	sum := c.run(t, context.Background(), s.URL)
-	if s.asked("/") != 1 || sum.Queued != 1 || sum.Fetched != 0 || sum.Errors != 0 {
-		t.Errorf("%d requests, summary %+v", s.asked("/"), sum)
+	if s.Asked("/") != 1 || sum.Queued != 1 || sum.Fetched != 0 || sum.Errors != 0 {
+		t.Errorf("%d requests, summary %+v", s.Asked("/"), sum)
 	}
 	if due := c.frontier.Counts().NextDue; time.Until(due) < 59*time.Minute {
 		t.Errorf("next due %s", due)
@@ -225,13 +225,13 @@ func TestMaxPagesIsNeverExceeded(t *testing.T) {
 		path := fmt.Sprintf("/p%d", i)
 		links = append(links, path)
 		if i%3 == 0 {
-			s.redirect(path, path+"x")
-			s.page(path + "x")
+			s.Redirect(path, path+"x")
+			s.Page(path + "x")
 		} else {
-			s.page(path)
+			s.Page(path)
 		}
 	}
-	s.page("/", links...)
+	s.Page("/", links...)
 	c := newCrawl(t)
 	c.o.Concurrency, c.gate.MaxPages = 16, 20
 	sum := c.run(t, context.Background(), s.URL)
@@ -249,11 +249,11 @@ func TestMaxPagesIsNeverExceeded(t *testing.T) {
 
 func TestDepth(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/1")
-	s.page("/1", "/2", "/1b")
-	s.page("/1b", "/2")
-	s.page("/2", "/3")
-	s.page("/3", "/4")
+	s.Page("/", "/1")
+	s.Page("/1", "/2", "/1b")
+	s.Page("/1b", "/2")
+	s.Page("/2", "/3")
+	s.Page("/3", "/4")
 	c := newCrawl(t)
 	c.o.Depth = 0
 	c.run(t, context.Background(), s.URL)
@@ -261,7 +261,7 @@ func TestDepth(t *testing.T) {
 		t.Errorf("depth 0 took %v", got)
 	}
 	c.o.Depth = 1
-	if sum := c.run(t, context.Background(), s.URL); sum.Fetched != 1 || s.asked("/1") != 1 {
+	if sum := c.run(t, context.Background(), s.URL); sum.Fetched != 1 || s.Asked("/1") != 1 {
 		t.Errorf("depth 1 took %v", s.requests())
 	}
 	if r := c.skips[s.URL+"/2"]; r.State != Deep || !strings.Contains(r.Why, "more than 1 link") {
@@ -269,7 +269,7 @@ func TestDepth(t *testing.T) {
 	}
 	c.o.Depth = 3
 	c.run(t, context.Background(), s.URL)
-	if s.asked("/3") != 1 || s.asked("/4") != 0 || s.asked("/") != 1 {
+	if s.Asked("/3") != 1 || s.Asked("/4") != 0 || s.Asked("/") != 1 {
 		t.Errorf("depth 3 took %v", s.requests())
 	}
 }
@@ -277,32 +277,32 @@ func TestDepth(t *testing.T) {
 func TestWiderScopeTakesUpWhatWasLeft(t *testing.T) {
 	s, other := newSite(t), newSite(t)
 	away := strings.Replace(other.URL, "127.0.0.1", "localhost", 1)
-	s.page("/docs/", "/docs/a", "/b", away+"/x")
-	s.page("/docs/a")
-	s.page("/b")
-	other.page("/x", "/y")
-	other.page("/y")
+	s.Page("/docs/", "/docs/a", "/b", away+"/x")
+	s.Page("/docs/a")
+	s.Page("/b")
+	other.Page("/x", "/y")
+	other.Page("/y")
 	c := newCrawl(t)
 	c.o.Scope = ScopePrefix
 	c.run(t, context.Background(), s.URL+"/docs/")
-	if s.asked("/b") != 0 || s.asked("/docs/a") != 1 || len(other.requests()) != 0 {
+	if s.Asked("/b") != 0 || s.Asked("/docs/a") != 1 || len(other.requests()) != 0 {
 		t.Errorf("scope prefix took %v and %v", s.requests(), other.requests())
 	}
 	c.o.Scope = ScopeHost
 	c.run(t, context.Background())
-	if s.asked("/b") != 1 || len(other.requests()) != 0 {
+	if s.Asked("/b") != 1 || len(other.requests()) != 0 {
 		t.Errorf("scope host took %v and %v", s.requests(), other.requests())
 	}
 	c.o.Scope = ScopeAny
 	c.run(t, context.Background())
-	if other.asked("/x") != 1 || other.asked("/y") != 1 || s.asked("/docs/") != 1 {
+	if other.Asked("/x") != 1 || other.Asked("/y") != 1 || s.Asked("/docs/") != 1 {
 		t.Errorf("scope any took %v and %v", s.requests(), other.requests())
 	}
 }
 
 func TestSeedsRefusedOrUnreachable(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/a")
+	s.Page("/", "/a")
 	c := newCrawl(t)
 	c.rules.text = "User-agent: *\nDisallow: /\n"
 	if sum := c.run(t, context.Background(), s.URL, s.URL+"/a"); !sum.SeedsRefused || sum.SeedsUnreachable ||
@@ -332,9 +332,9 @@ func TestSeedsRefusedOrUnreachable(t *testing.T) {
 
 func TestReceipt(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/gone")
-	s.page("/self-refused", "/x")
-	s.redirect("/away", "http://elsewhere.example/")
+	s.Page("/", "/gone")
+	s.Page("/self-refused", "/x")
+	s.Redirect("/away", "http://elsewhere.example/")
 	c := newCrawl(t)
 	c.handler.receive = func(p *page.Page) (Receipt, error) {
 		if p.URL().Path == "/self-refused" {
@@ -356,9 +356,9 @@ func TestReceipt(t *testing.T) {
 
 func TestHandlerFailureLosesNothing(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/a", "/b")
-	s.page("/a")
-	s.page("/b")
+	s.Page("/", "/a", "/b")
+	s.Page("/a")
+	s.Page("/b")
 	f := newFrontier(t, FrontierOptions{})
 	g := gate.New(gate.Options{AllowPrivate: true})
 	defer g.Close()
@@ -375,7 +375,7 @@ func TestHandlerFailureLosesNothing(t *testing.T) {
 	}
 	h.receive = nil
 	sum, err := New(g, h, f, Options{Depth: -1}).Run(context.Background(), nil)
-	if err != nil || sum.Queued != 0 || s.asked("/b") != 1 || s.asked("/a") != 2 {
+	if err != nil || sum.Queued != 0 || s.Asked("/b") != 1 || s.Asked("/a") != 2 {
 		t.Errorf("after the failure: %+v, %v, %v", sum, err, s.requests())
 	}
 }
@@ -383,7 +383,7 @@ func TestHandlerFailureLosesNothing(t *testing.T) {
 func TestFullDiskLosesNothing(t *testing.T) {
 	s := newSite(t)
 	for i := range 60 {
-		s.page(fmt.Sprintf("/%d", i), fmt.Sprintf("/%d", 2*i+1), fmt.Sprintf("/%d", 2*i+2))
+		s.Page(fmt.Sprintf("/%d", i), fmt.Sprintf("/%d", 2*i+1), fmt.Sprintf("/%d", 2*i+2))
 	}
 	name := filepath.Join(t.TempDir(), "frontier.db")
 	f, err := Open(name, FrontierOptions{PerHost: 4})
@@ -427,14 +427,14 @@ func TestInterruptAndGoOn(t *testing.T) {
 	for i := range 50 {
 		path := fmt.Sprintf("/p%d", i)
 		links = append(links, path)
-		s.handle(path, func(w http.ResponseWriter, _ *http.Request) {
+		s.Handle(path, func(w http.ResponseWriter, _ *http.Request) {
 			if len(s.requests()) >= 20 {
 				cancel()
 			}
 			fmt.Fprint(w, "text")
 		})
 	}
-	s.page("/", links...)
+	s.Page("/", links...)
 	c := newCrawl(t)
 	sum := c.run(t, ctx, s.URL)
 	if !sum.Interrupted || sum.Fetched != len(s.requests()) || sum.Fetched+sum.Queued != 51 {
@@ -450,7 +450,7 @@ func TestGraceEnds(t *testing.T) {
 	s := newSite(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	s.handle("/", func(_ http.ResponseWriter, r *http.Request) {
+	s.Handle("/", func(_ http.ResponseWriter, r *http.Request) {
 		cancel()
 		<-r.Context().Done()
 	})
@@ -463,15 +463,15 @@ func TestGraceEnds(t *testing.T) {
 
 func TestPauseBetweenRequests(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/a", "/r")
-	s.page("/a")
-	s.redirect("/r", "/b")
-	s.page("/b")
+	s.Page("/", "/a", "/r")
+	s.Page("/a")
+	s.Redirect("/r", "/b")
+	s.Page("/b")
 	const pause = 60 * time.Millisecond
 	c := newCrawl(t)
 	c.frontier.o.Delay, c.gate.Delay = pause, pause
 	c.run(t, context.Background(), s.URL)
-	if len(s.times) != 4 {
+	if len(s.Requests()) != 4 {
 		t.Fatalf("requests: %v", s.requests())
 	}
 	var hops []page.Hop // as the crawler sent them: it cannot know when they arrive
@@ -495,14 +495,14 @@ func TestEnvironmentChangesNothing(t *testing.T) {
 	t.Setenv("COLLY_CACHE_DIR", t.TempDir())
 	t.Setenv("COLLY_USER_AGENT", "someone else")
 	s := newSite(t)
-	s.redirect("/", "/a")
-	s.page("/a", "/b")
+	s.Redirect("/", "/a")
+	s.Page("/a", "/b")
 	agent := ""
-	s.handle("/b", func(_ http.ResponseWriter, r *http.Request) { agent = r.UserAgent() })
+	s.Handle("/b", func(_ http.ResponseWriter, r *http.Request) { agent = r.UserAgent() })
 	c := newCrawl(t)
 	c.gate.UserAgent = "acapcrawl/1"
 	c.run(t, context.Background(), s.URL)
-	if s.asked("/b") != 1 || agent != "acapcrawl/1" {
+	if s.Asked("/b") != 1 || agent != "acapcrawl/1" {
 		t.Errorf("requested: %v by %q", s.requests(), agent)
 	}
 	dir, err := os.ReadDir(os.Getenv("COLLY_CACHE_DIR"))
@@ -514,13 +514,13 @@ func TestEnvironmentChangesNothing(t *testing.T) {
 // What looks packed to Colly arrives as it was sent.
 func TestBodyAsSent(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/map.xml.gz", "/x.tgz", "/latin")
-	s.handle("/map.xml.gz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "not packed at all") })
-	s.handle("/x.tgz", func(w http.ResponseWriter, _ *http.Request) {
+	s.Page("/", "/map.xml.gz", "/x.tgz", "/latin")
+	s.Handle("/map.xml.gz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "not packed at all") })
+	s.Handle("/x.tgz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/gzip")
 		fmt.Fprint(w, "nor this")
 	})
-	s.handle("/latin", func(w http.ResponseWriter, _ *http.Request) {
+	s.Handle("/latin", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=iso-8859-1")
 		w.Write([]byte("caf\xe9"))
 	})
@@ -539,9 +539,9 @@ func TestBodyAsSent(t *testing.T) {
 func TestOtherSpellings(t *testing.T) {
 	s := newSite(t)
 	port := s.URL[strings.LastIndexByte(s.URL, ':'):]
-	s.page("/", "http://2130706433"+port+"/x", "http://0x7f.1"+port+"/x", "http://[::ffff:127.0.0.1]"+port+"/x",
+	s.Page("/", "http://2130706433"+port+"/x", "http://0x7f.1"+port+"/x", "http://[::ffff:127.0.0.1]"+port+"/x",
 		"http://127.1"+port+"/x")
-	s.page("/x")
+	s.Page("/x")
 	c := newCrawl(t)
 	c.o.Scope = ScopeAny
 	c.gate.AllowPrivate = false
@@ -554,7 +554,7 @@ func TestOtherSpellings(t *testing.T) {
 	sum, err := New(g, &c.handler, c.frontier, Options{Scope: ScopeAny, Depth: -1}).Run(context.Background(),
 		[]string{s.URL})
 	must(t, err)
-	if s.asked("/x") != 0 || sum.Fetched != 1 || sum.Refused.Crawl != 4 {
+	if s.Asked("/x") != 0 || sum.Fetched != 1 || sum.Refused.Crawl != 4 {
 		t.Errorf("requested: %v, summary %+v", s.requests(), sum)
 	}
 }
@@ -562,8 +562,8 @@ func TestOtherSpellings(t *testing.T) {
 func TestProgress(t *testing.T) {
 	s := newSite(t)
 	shown := make(chan Progress, 1)
-	s.page("/", "/a")
-	s.handle("/a", func(http.ResponseWriter, *http.Request) { <-shown })
+	s.Page("/", "/a")
+	s.Handle("/a", func(http.ResponseWriter, *http.Request) { <-shown })
 	c := newCrawl(t)
 	c.o.Every = time.Millisecond
 	c.o.Progress = func(p Progress) {
@@ -597,10 +597,10 @@ func TestWrongUse(t *testing.T) {
 // again.
 func TestDefectFailsOnePage(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/a", "/b")
-	s.page("/a", "/c")
-	s.page("/b", "/c")
-	s.page("/c")
+	s.Page("/", "/a", "/b")
+	s.Page("/a", "/c")
+	s.Page("/b", "/c")
+	s.Page("/c")
 	f := newFrontier(t, FrontierOptions{})
 	g := gate.New(gate.Options{AllowPrivate: true})
 	defer g.Close()
@@ -614,7 +614,7 @@ func TestDefectFailsOnePage(t *testing.T) {
 	var skipped []Skip
 	o := Options{Depth: -1, Skipped: func(s Skip) { skipped = append(skipped, s) }}
 	sum, err := New(g, h, f, o).Run(context.Background(), []string{s.URL})
-	if err != nil || sum.Errors != 1 || s.asked("/b") != 1 || s.asked("/c") != 1 {
+	if err != nil || sum.Errors != 1 || s.Asked("/b") != 1 || s.Asked("/c") != 1 {
 		t.Fatalf("%+v, %v, %v", sum, err, s.requests())
 	}
 	if len(skipped) != 1 || skipped[0].State != Failed || skipped[0].Defect == nil ||
@@ -623,7 +623,7 @@ func TestDefectFailsOnePage(t *testing.T) {
 		t.Errorf("%+v", skipped)
 	}
 	h.receive = nil
-	if sum, err := New(g, h, f, o).Run(context.Background(), []string{s.URL}); err != nil || s.asked("/a") != 2 {
+	if sum, err := New(g, h, f, o).Run(context.Background(), []string{s.URL}); err != nil || s.Asked("/a") != 2 {
 		t.Errorf("the next run: %+v, %v, %v", sum, err, s.requests())
 	}
 }

@@ -79,7 +79,7 @@ func TestKill(t *testing.T) {
 	served, killAt := 0, 0
 	var victim *os.Process
 	for i := range pages {
-		s.handle(fmt.Sprintf("/%d", i), func(w http.ResponseWriter, _ *http.Request) {
+		s.Handle(fmt.Sprintf("/%d", i), func(w http.ResponseWriter, _ *http.Request) {
 			mu.Lock()
 			if served++; served == killAt {
 				_ = victim.Kill() // ended already: the test sees it

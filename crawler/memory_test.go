@@ -33,12 +33,12 @@ func TestLargePagesOneAtATime(t *testing.T) {
 	var seeds []string
 	for range 8 {
 		s := newSite(t)
-		s.handle("/", func(w http.ResponseWriter, _ *http.Request) {
+		s.Handle("/", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = w.Write(bomb)
 		})
-		s.page("/small")
+		s.Page("/small")
 		seeds = append(seeds, s.URL+"/", s.URL+"/small")
 	}
 	sum := c.run(t, t.Context(), seeds...)
@@ -64,7 +64,7 @@ func TestWaitingForRoomEnds(t *testing.T) {
 	var seeds []string
 	for range 4 {
 		s := newSite(t)
-		s.handle("/", func(w http.ResponseWriter, _ *http.Request) {
+		s.Handle("/", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(w, large)
 		})
@@ -82,7 +82,7 @@ func TestWaitingForRoomEnds(t *testing.T) {
 // for by itself meanwhile.
 func TestLargePartsNeedNoRoom(t *testing.T) {
 	s := newSite(t)
-	s.handle("/part", func(w http.ResponseWriter, _ *http.Request) {
+	s.Handle("/part", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		_, _ = w.Write(squeeze.Bytes(t, "gzip", slices.Repeat([]byte("a part "), 500_000)))
 	})

@@ -54,9 +54,9 @@ func stock(t *testing.T, c *crawl, p *pantry, s *site, had, missing []string) fu
 	var links []string
 	for i := range 10 {
 		links = append(links, fmt.Sprintf("/%d", i))
-		s.page(links[i])
+		s.Page(links[i])
 	}
-	s.page("/", links...)
+	s.Page("/", links...)
 	p.receive = func(pg *page.Page) (Receipt, error) {
 		return Receipt{Links: pg.Links(page.Cut{}), Stored: true, Parts: had, Missing: missing}, nil
 	}
@@ -95,7 +95,7 @@ func TestParts(t *testing.T) {
 	if sum := run(o); sum.Fetched != 11 || sum.Waiting != 14 || sum.Queued != 0 || len(p.asks()) != 0 {
 		t.Errorf("%+v, asked %v", sum, p.asked)
 	}
-	if s.asked("/1") != 1 || c.handler.times[s.URL+"/1"] != 1 {
+	if s.Asked("/1") != 1 || c.handler.times[s.URL+"/1"] != 1 {
 		t.Error("what is a page, too, was not visited as one")
 	}
 	later := func(d time.Duration) {
@@ -252,7 +252,7 @@ func TestPartsWithinLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, c := newSite(t), newCrawl(t)
 			c.frontier.o.PerHost = 1 // one worker after the other, in the order of the queue
-			s.page("/")
+			s.Page("/")
 			p := &pantry{shelf: &c.handler, answer: func(address string) (Part, error) {
 				now := time.Now()
 				return Part{Hops: []gate.Hop{

@@ -16,12 +16,12 @@ import (
 func TestPromotedOutcomes(t *testing.T) {
 	s := newSite(t)
 	trapped := "/in/today/in/today/in/today/x"
-	s.page("/in/", "/in/a", "/in/b")
-	s.page("/in/a", "/in/from-a")
-	s.page("/in/new", "/in/from-new")
-	s.page("/out/held")
-	s.page("/out/excluded")
-	s.handle("/in/down", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	s.Page("/in/", "/in/a", "/in/b")
+	s.Page("/in/a", "/in/from-a")
+	s.Page("/in/new", "/in/from-new")
+	s.Page("/out/held")
+	s.Page("/out/excluded")
+	s.Handle("/in/down", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	c := newCrawl(t)
 	c.rules = rules{text: "User-agent: *\nDisallow: /in/private\n", down: "unread.example"}
 	c.o.Scope, c.o.Exclude = ScopePrefix, []string{"/*excluded"}
@@ -61,17 +61,17 @@ func TestPromotedOutcomes(t *testing.T) {
 			(w.why == "") != (r.Why == "") || r.When.Before(began) {
 			t.Errorf("%s: %+v, %v; want %+v", path, r, err, w)
 		}
-		if n := s.asked(path); n != w.requests {
+		if n := s.Asked(path); n != w.requests {
 			t.Errorf("%s was requested %d times, want %d", path, n, w.requests)
 		}
 	}
-	if s.asked("/in/from-new") != 0 || s.asked("/in/b") != 1 || c.state(t, s.URL+"/in/from-new") != Queued {
+	if s.Asked("/in/from-new") != 0 || s.Asked("/in/b") != 1 || c.state(t, s.URL+"/in/from-new") != Queued {
 		t.Errorf("more than what is asked for was visited: %v", s.requests())
 	}
-	s.page("/in/down") // it is tried again, and a host that keeps failing is left alone for longer than a run waits
+	s.Page("/in/down") // it is tried again, and a host that keeps failing is left alone for longer than a run waits
 	c.o.Scope, c.o.Exclude, c.o.Promoted = ScopePrefix, []string{"/*excluded"}, false
 	c.run(t, context.Background())
-	if s.asked("/in/from-new") != 1 {
+	if s.Asked("/in/from-new") != 1 {
 		t.Error("the link of a page that was asked for is not visited by the next crawl")
 	}
 
@@ -93,9 +93,9 @@ func TestPromotedOutcomes(t *testing.T) {
 
 func TestPromotedTooDeep(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/a")
-	s.page("/a", "/b")
-	s.page("/b")
+	s.Page("/", "/a")
+	s.Page("/a", "/b")
+	s.Page("/b")
 	c := newCrawl(t)
 	c.o.Depth = 0
 	c.run(t, context.Background(), s.URL)
@@ -107,7 +107,7 @@ func TestPromotedTooDeep(t *testing.T) {
 	c.o.Depth = 1 // one that nobody has linked to counts as linked to by a seed
 	must(t, errors.Join(c.frontier.Promote(s.URL+"/a"), c.frontier.Promote(s.URL+"/b")))
 	c.run(t, context.Background())
-	if s.asked("/a") != 1 || s.asked("/b") != 1 {
+	if s.Asked("/a") != 1 || s.Asked("/b") != 1 {
 		t.Errorf("%v", s.requests())
 	}
 }
@@ -115,9 +115,9 @@ func TestPromotedTooDeep(t *testing.T) {
 // A limit of a run leaves the rest queued, in front, for the next.
 func TestPromotedBeyondTheBudget(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/a", "/b", "/c")
+	s.Page("/", "/a", "/b", "/c")
 	for _, path := range []string{"/a", "/b", "/c"} {
-		s.page(path)
+		s.Page(path)
 	}
 	c := newCrawl(t)
 	c.o.Concurrency = 1

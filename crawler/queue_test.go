@@ -48,11 +48,11 @@ func testQueue(t *testing.T, open func(*testing.T, FrontierOptions) promoter) {
 	}
 	t.Run("a crawl", func(t *testing.T) {
 		s := newSite(t)
-		s.page("/", "/a", "/b", "/private", "/old")
-		s.page("/a", "/b", "/c")
-		s.page("/b")
-		s.redirect("/old", "/c")
-		s.page("/c")
+		s.Page("/", "/a", "/b", "/private", "/old")
+		s.Page("/a", "/b", "/c")
+		s.Page("/b")
+		s.Redirect("/old", "/c")
+		s.Page("/c")
 		q := open(t, FrontierOptions{PerHost: 4})
 		g := gate.New(gate.Options{PerHost: 4, AllowPrivate: true})
 		defer g.Close()
@@ -460,15 +460,15 @@ func (q *losing) Done(l *Lease, e End) error {
 func TestLostLease(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		s := newSite(t)
-		s.page("/")
+		s.Page("/")
 		q := &losing{memoryQueue: newMemoryQueue(FrontierOptions{}), late: late}
 		g := gate.New(gate.Options{AllowPrivate: true})
 		g.Use(rules{})
 		sum, err := New(g, &shelf{}, q, Options{}).Run(context.Background(), []string{s.URL})
 		g.Close()
 		if want := map[bool]int{false: 1, true: 2}[late]; err != nil || sum.Fetched != 1 || sum.Interrupted ||
-			s.asked("/") != want {
-			t.Errorf("%d requests, %+v, %v", s.asked("/"), sum, err)
+			s.Asked("/") != want {
+			t.Errorf("%d requests, %+v, %v", s.Asked("/"), sum, err)
 		}
 	}
 }

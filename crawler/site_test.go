@@ -2,9 +2,7 @@ package crawler
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -13,77 +11,21 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/internal/testweb"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// site is a web site on loopback that notes every request.
-type site struct {
-	*httptest.Server
-	mu    sync.Mutex
-	pages map[string]http.HandlerFunc // by path
-	log   []string                    // addresses without scheme and host, as sent
-	times []time.Time
-}
+// site is a web site on loopback.
+type site struct{ *testweb.Pages }
 
-func newSite(t testing.TB) *site {
-	s := &site{pages: map[string]http.HandlerFunc{}}
-	s.Server = httptest.NewServer(s)
-	t.Cleanup(s.Close)
-	return s
-}
+func newSite(t testing.TB) *site { return &site{testweb.NewPages(t)} }
 
-func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	s.log = append(s.log, r.RequestURI)
-	s.times = append(s.times, time.Now())
-	h := s.pages[r.URL.Path]
-	s.mu.Unlock()
-	if h == nil {
-		http.NotFound(w, r)
-		return
+// requests returns the addresses that were requested, without scheme and host, as sent.
+func (s *site) requests() (list []string) {
+	for _, r := range s.Requests() {
+		list = append(list, r.URI)
 	}
-	h(w, r)
-}
-
-// page answers path with a page that links to others.
-func (s *site) page(path string, links ...string) {
-	var b strings.Builder
-	for _, l := range links {
-		fmt.Fprintf(&b, "<p><a href=%q>on</a>", l)
-	}
-	s.handle(path, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, "<html><body>", b.String())
-	})
-}
-
-func (s *site) redirect(path, to string) {
-	s.handle(path, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", to)
-		w.WriteHeader(http.StatusFound)
-	})
-}
-
-func (s *site) handle(path string, h http.HandlerFunc) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.pages[path] = h
-}
-
-func (s *site) requests() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.log...)
-}
-
-// asked tells how often an address was requested.
-func (s *site) asked(path string) (n int) {
-	for _, r := range s.requests() {
-		if r == path {
-			n++
-		}
-	}
-	return n
+	return list
 }
 
 // rules are the policies of the test's sites: one robots.txt for all, and hosts whose robots.txt

@@ -14,15 +14,15 @@ import (
 
 func TestIncludeAndExclude(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/news/a", "/news/old/b", "/shop/c", "/jump", "/news/away")
-	s.page("/news/a", "/news/d.iso")
-	s.redirect("/news/away", "/shop/e")
+	s.Page("/", "/news/a", "/news/old/b", "/shop/c", "/jump", "/news/away")
+	s.Page("/news/a", "/news/d.iso")
+	s.Redirect("/news/away", "/shop/e")
 	c := newCrawl(t)
 	c.o.Include, c.o.Exclude = []string{"/news/*", "/jump"}, []string{"/news/old/", "*.iso$"}
 	c.run(t, context.Background(), s.URL)
 	for path, want := range map[string]int{"/": 1, "/news/a": 1, "/jump": 1, "/news/old/b": 0, "/shop/c": 0,
 		"/news/d.iso": 0, "/news/away": 1, "/shop/e": 0} {
-		if n := s.asked(path); n != want {
+		if n := s.Asked(path); n != want {
 			t.Errorf("%s was requested %d times, want %d", path, n, want)
 		}
 	}
@@ -33,7 +33,7 @@ func TestIncludeAndExclude(t *testing.T) {
 	}
 	c.o.Exclude = nil // what is no longer excluded is visited by the next run
 	c.run(t, context.Background())
-	if s.asked("/news/old/b") != 1 || s.asked("/shop/c") != 0 {
+	if s.Asked("/news/old/b") != 1 || s.Asked("/shop/c") != 0 {
 		t.Errorf("after the exclusion went: %v", s.requests())
 	}
 	c.o.Exclude = []string{"/"}
@@ -47,11 +47,11 @@ func TestIncludeAndExclude(t *testing.T) {
 func TestTraps(t *testing.T) {
 	s := newSite(t)
 	trapped := "/news/today/news/today/news/today/x"
-	s.page("/", trapped, "/fine")
+	s.Page("/", trapped, "/fine")
 	c := newCrawl(t)
 	c.run(t, context.Background(), s.URL)
-	if skip := c.skips[s.URL+trapped]; skip.State != Trapped || skip.Why == "" || s.asked(trapped) != 0 ||
-		s.asked("/fine") != 1 {
+	if skip := c.skips[s.URL+trapped]; skip.State != Trapped || skip.Why == "" || s.Asked(trapped) != 0 ||
+		s.Asked("/fine") != 1 {
 		t.Errorf("%+v; %v", skip, s.requests())
 	}
 }
@@ -61,9 +61,9 @@ func TestLimitsOfBytesAndTime(t *testing.T) {
 	var links []string
 	for i := range 40 {
 		links = append(links, fmt.Sprintf("/p%d", i))
-		s.handle(links[i], func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 10_000)) })
+		s.Handle(links[i], func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 10_000)) })
 	}
-	s.page("/", links...)
+	s.Page("/", links...)
 	c := newCrawl(t)
 	c.o.Concurrency, c.o.MaxBytes = 1, 35_000
 	sum := c.run(t, context.Background(), s.URL)
@@ -76,7 +76,7 @@ func TestLimitsOfBytesAndTime(t *testing.T) {
 	}
 
 	ended := make(chan struct{})
-	s.handle("/slow", func(_ http.ResponseWriter, r *http.Request) {
+	s.Handle("/slow", func(_ http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
 		case <-ended:
@@ -91,13 +91,13 @@ func TestLimitsOfBytesAndTime(t *testing.T) {
 
 func TestDroppedParameters(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/a?sid=1&x=1", "/a?x=1&sid=2", "/a?utm_source=z", "/b?sid=3")
-	s.page("/a")
-	s.page("/b")
+	s.Page("/", "/a?sid=1&x=1", "/a?x=1&sid=2", "/a?utm_source=z", "/b?sid=3")
+	s.Page("/a")
+	s.Page("/b")
 	c := newCrawl(t)
 	c.o.Drop = []string{"sid", "utm_*"}
 	c.run(t, context.Background(), s.URL+"/?sid=9")
-	s.page("/?sid=9")
+	s.Page("/?sid=9")
 	want := []string{"/?sid=9", "/a", "/a?x=1", "/b"}
 	got := s.requests()
 	if slices.Sort(got); !slices.Equal(got, want) {
@@ -107,10 +107,10 @@ func TestDroppedParameters(t *testing.T) {
 
 func TestRequisitesAreAsDeepAsTheirPage(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/one")
-	s.page("/one", "/two")
-	s.page("/style.css")
-	s.page("/font")
+	s.Page("/", "/one")
+	s.Page("/one", "/two")
+	s.Page("/style.css")
+	s.Page("/font")
 	c := newCrawl(t)
 	c.o.Depth = 1
 	c.handler.receive = func(p *page.Page) (Receipt, error) {
@@ -124,12 +124,12 @@ func TestRequisitesAreAsDeepAsTheirPage(t *testing.T) {
 		return r, nil
 	}
 	c.run(t, context.Background(), s.URL)
-	if s.asked("/style.css") != 0 {
+	if s.Asked("/style.css") != 0 {
 		t.Error("requisites were fetched unasked")
 	}
 	c.o.Requisites, c.o.Refetch = true, true
 	c.run(t, context.Background())
-	if s.asked("/style.css") != 1 || s.asked("/font") != 1 || s.asked("/two") != 0 {
+	if s.Asked("/style.css") != 1 || s.Asked("/font") != 1 || s.Asked("/two") != 0 {
 		t.Errorf("requested %v", s.requests())
 	}
 	if skip := c.skips["http://cdn.example/x.js"]; skip.State != Outside {
@@ -139,7 +139,7 @@ func TestRequisitesAreAsDeepAsTheirPage(t *testing.T) {
 
 // canonical answers path with a page that names another as its canonical one.
 func (s *site) canonical(path, to string) {
-	s.handle(path, func(w http.ResponseWriter, _ *http.Request) {
+	s.Handle(path, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, "<html><head><link rel=canonical href=%q></head><body>text", to)
 	})
@@ -147,7 +147,7 @@ func (s *site) canonical(path, to string) {
 
 func TestCanonicalPages(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/a", "/b", "/c", "/d")
+	s.Page("/", "/a", "/b", "/c", "/d")
 	s.canonical("/a", "/article")
 	s.canonical("/b", "/article")
 	s.canonical("/c", "http://elsewhere.example/article")
@@ -158,8 +158,8 @@ func TestCanonicalPages(t *testing.T) {
 	c.run(t, context.Background(), s.URL+"/article") // it is received before any other names it
 	c.run(t, context.Background(), s.URL)
 	for path, received := range map[string]int{"/a": 0, "/b": 0, "/c": 1, "/d": 1, "/article": 1} {
-		if n := c.handler.times[s.URL+path]; n != received || s.asked(path) != 1 {
-			t.Errorf("%s was requested %d times and received %d times, want %d", path, s.asked(path), n, received)
+		if n := c.handler.times[s.URL+path]; n != received || s.Asked(path) != 1 {
+			t.Errorf("%s was requested %d times and received %d times, want %d", path, s.Asked(path), n, received)
 		}
 	}
 	if c.handler.led[s.URL+"/a"] != s.URL+"/article" || c.state(t, s.URL+"/a") != Fetched {
@@ -175,7 +175,7 @@ func TestCanonicalPages(t *testing.T) {
 func TestConditionalVisits(t *testing.T) {
 	s := newSite(t)
 	tagged := func(path, tag string) {
-		s.handle(path, func(w http.ResponseWriter, r *http.Request) {
+		s.Handle(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("ETag", tag)
 			if r.Header.Get("If-None-Match") == tag {
 				w.WriteHeader(http.StatusNotModified)
@@ -186,8 +186,8 @@ func TestConditionalVisits(t *testing.T) {
 	}
 	tagged("/held", `"1"`)
 	tagged("/lost", `"1"`)
-	s.handle("/broken", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) })
-	s.handle("/from", func(w http.ResponseWriter, r *http.Request) {
+	s.Handle("/broken", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) })
+	s.Handle("/from", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "/to")
 		w.WriteHeader(http.StatusFound)
 	})
@@ -205,7 +205,7 @@ func TestConditionalVisits(t *testing.T) {
 	if sum.Unchanged != 1 || sum.Requests != 6 || sum.Errors != 1 {
 		t.Errorf("%+v", sum)
 	}
-	if p := c.handler.pages[s.URL+"/lost"]; p.Last().Status != http.StatusOK || s.asked("/lost") != 2 {
+	if p := c.handler.pages[s.URL+"/lost"]; p.Last().Status != http.StatusOK || s.Asked("/lost") != 2 {
 		t.Error("what went meanwhile was not asked for again")
 	}
 	if p := c.handler.pages[s.URL+"/to"]; p.Last().Status != http.StatusOK {
@@ -218,9 +218,9 @@ func TestConditionalVisits(t *testing.T) {
 
 func TestPagesAreVisitedAgain(t *testing.T) {
 	s := newSite(t)
-	s.page("/", "/a", "/gone", "/no")
-	s.page("/a")
-	s.handle("/no", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
+	s.Page("/", "/a", "/gone", "/no")
+	s.Page("/a")
+	s.Handle("/no", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
 	c := newCrawl(t)
 	c.o.Recrawl = Recrawl{Min: time.Hour, Max: 10 * time.Hour}
 	begun := time.Now()
@@ -241,7 +241,7 @@ func TestPagesAreVisitedAgain(t *testing.T) {
 	if n, err := c.frontier.Requeue(Filter{DueBy: time.Now().Add(2 * time.Hour)}); n != 3 || err != nil {
 		t.Errorf("%d came back: %v", n, err)
 	}
-	if sum := c.run(t, context.Background()); sum.Fetched != 3 || s.asked("/a") != 2 || s.asked("/gone") != 1 {
+	if sum := c.run(t, context.Background()); sum.Fetched != 3 || s.Asked("/a") != 2 || s.Asked("/gone") != 1 {
 		t.Errorf("%+v", sum)
 	}
 }

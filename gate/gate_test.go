@@ -7,7 +7,6 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
 // quiet is the log of a server that is spoken to wrongly.
@@ -29,30 +29,23 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// site is a server on loopback that keeps the requests it got.
-type site struct {
-	*httptest.Server
-	mu  sync.Mutex
-	log []string // method and request URI
-}
+// site is a web site on loopback.
+type site struct{ *testweb.Pages }
 
+// newSite starts a site on which h answers all requests.
 func newSite(t *testing.T, h http.HandlerFunc) *site {
 	t.Helper()
-	s := &site{}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		s.log = append(s.log, r.Method+" "+r.RequestURI)
-		s.mu.Unlock()
-		h(w, r)
-	}))
-	t.Cleanup(s.Close)
+	s := &site{testweb.NewPages(t)}
+	s.Handle(testweb.AnyPath, h)
 	return s
 }
 
-func (s *site) requests() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.log)
+// requests returns the method and the address of each request, as sent.
+func (s *site) requests() (list []string) {
+	for _, r := range s.Requests() {
+		list = append(list, r.Method+" "+r.URI)
+	}
+	return list
 }
 
 func (s *site) url(t *testing.T) *url.URL { return parse(t, s.URL) }

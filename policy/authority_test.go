@@ -20,8 +20,8 @@ import (
 
 func TestOriginIsSchemeHostPort(t *testing.T) { // O12
 	one, two := newSite(t), newSite(t)
-	one.text("/robots.txt", "User-agent: *", "Disallow: /")
-	two.text("/robots.txt", "User-agent: *", "Disallow:")
+	one.Text("/robots.txt", "User-agent: *", "Disallow: /")
+	two.Text("/robots.txt", "User-agent: *", "Disallow:")
 	a := authority(t, NewMemory(), Options{})
 	expect(t, origin(t, a, one.at("/x")), acap.Crawl, one.at("/x"), false)
 	expect(t, origin(t, a, two.at("/x")), acap.Crawl, two.at("/x"), true)
@@ -36,11 +36,11 @@ func TestOriginIsSchemeHostPort(t *testing.T) { // O12
 func TestSingleFlight(t *testing.T) {
 	s := newSite(t)
 	release := make(chan struct{})
-	s.handle("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+	s.Handle("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
 		<-release
 		_, _ = io.WriteString(w, "ACAP-crawler: *\nACAP-permissions-reference: /s.txt\n")
 	})
-	s.text("/s.txt", "ACAP-crawler: *", "ACAP-disallow-crawl: /closed/")
+	s.Text("/s.txt", "ACAP-crawler: *", "ACAP-disallow-crawl: /closed/")
 	a := authority(t, NewMemory(), Options{})
 	const many = 40
 	var wg sync.WaitGroup
@@ -73,7 +73,7 @@ func waiters(a *Authority, key string) int {
 func TestGivingUp(t *testing.T) {
 	s := newSite(t)
 	reached, release := make(chan struct{}, 2), make(chan struct{})
-	s.handle("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
+	s.Handle("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
 		reached <- struct{}{}
 		select {
 		case <-release:
@@ -104,7 +104,7 @@ func TestGivingUp(t *testing.T) {
 func TestAllGivingUpIsNoFailure(t *testing.T) {
 	s := newSite(t)
 	reached, gone := make(chan struct{}), make(chan struct{})
-	s.handle("/robots.txt", func(_ http.ResponseWriter, r *http.Request) {
+	s.Handle("/robots.txt", func(_ http.ResponseWriter, r *http.Request) {
 		close(reached)
 		<-r.Context().Done()
 		close(gone)
@@ -123,14 +123,14 @@ func TestAllGivingUpIsNoFailure(t *testing.T) {
 	if _, known, _ := store.Load(s.URL); known {
 		t.Error("an attempt that was broken off is kept")
 	}
-	s.text("/robots.txt", "User-agent: *", "Disallow: /closed")
+	s.Text("/robots.txt", "User-agent: *", "Disallow: /closed")
 	expect(t, origin(t, a, s.at("/")), acap.Crawl, s.at("/open"), true)
 }
 
 func TestCloseEndsFlights(t *testing.T) {
 	s := newSite(t)
 	reached := make(chan struct{})
-	s.handle("/robots.txt", func(_ http.ResponseWriter, r *http.Request) {
+	s.Handle("/robots.txt", func(_ http.ResponseWriter, r *http.Request) {
 		close(reached)
 		<-r.Context().Done()
 	})
@@ -151,7 +151,7 @@ func TestCloseEndsFlights(t *testing.T) {
 
 func TestHeldMakesNoRequest(t *testing.T) {
 	s := newSite(t)
-	s.text("/robots.txt", "ACAP-crawler: *", "ACAP-disallow-index: /private/")
+	s.Text("/robots.txt", "ACAP-crawler: *", "ACAP-disallow-index: /private/")
 	c := newClock()
 	a := authority(t, NewMemory(), Options{Now: c.now})
 	if _, known := a.Held(s.at("/")); known {
@@ -173,11 +173,11 @@ func TestHeldMakesNoRequest(t *testing.T) {
 
 func TestUnreachableLater(t *testing.T) { // X63
 	s := newSite(t)
-	s.text("/robots.txt", "ACAP-crawler: *", "ACAP-disallow-index: /private/")
+	s.Text("/robots.txt", "ACAP-crawler: *", "ACAP-disallow-index: /private/")
 	c := newClock()
 	a := authority(t, NewMemory(), Options{Now: c.now})
 	origin(t, a, s.at("/"))
-	s.status("/robots.txt", 503)
+	s.Status("/robots.txt", 503)
 	c.pass(25 * time.Hour)
 	o := origin(t, a, s.at("/"))
 	if o.Status != Unreachable || o.HTTP != 503 || o.Why == "" {
@@ -193,7 +193,7 @@ func TestUnreachableLater(t *testing.T) { // X63
 	expect(t, held, acap.Index, s.at("/x"), true)
 	expect(t, held, acap.Index, s.at("/private/x"), false)
 
-	s.text("/robots.txt", "ACAP-crawler: *", "ACAP-disallow-index: /")
+	s.Text("/robots.txt", "ACAP-crawler: *", "ACAP-disallow-index: /")
 	c.pass(MinAge)
 	origin(t, a, s.at("/"))
 	held, _ = a.Held(s.at("/"))
@@ -206,7 +206,7 @@ func TestUnreachableLater(t *testing.T) { // X63
 
 func TestNeverReadHoldsNothing(t *testing.T) { // X63
 	s := newSite(t)
-	s.status("/robots.txt", 500)
+	s.Status("/robots.txt", 500)
 	a := authority(t, NewMemory(), Options{})
 	origin(t, a, s.at("/"))
 	o, known := a.Held(s.at("/"))
@@ -220,11 +220,11 @@ func TestNeverReadHoldsNothing(t *testing.T) { // X63
 
 func TestRefresh(t *testing.T) {
 	s := newSite(t)
-	s.text("/robots.txt", "ACAP-crawler: *", "ACAP-permissions-reference: /s.txt")
-	s.text("/s.txt", "ACAP-crawler: *")
+	s.Text("/robots.txt", "ACAP-crawler: *", "ACAP-permissions-reference: /s.txt")
+	s.Text("/s.txt", "ACAP-crawler: *")
 	a := authority(t, NewMemory(), Options{})
 	expect(t, origin(t, a, s.at("/")), acap.Index, s.at("/x"), true)
-	s.text("/s.txt", "ACAP-crawler: *", "ACAP-disallow-index: /")
+	s.Text("/s.txt", "ACAP-crawler: *", "ACAP-disallow-index: /")
 	expect(t, origin(t, a, s.at("/")), acap.Index, s.at("/x"), true)
 	o, err := a.Refresh(t.Context(), s.at("/"))
 	if err != nil {
@@ -238,10 +238,10 @@ func TestRefresh(t *testing.T) {
 
 func TestForAnotherCrawler(t *testing.T) {
 	s := newSite(t)
-	s.text("/robots.txt", "ACAP-crawler: testbot", "ACAP-permissions-reference: /ours.txt",
+	s.Text("/robots.txt", "ACAP-crawler: testbot", "ACAP-permissions-reference: /ours.txt",
 		"ACAP-crawler: otherbot", "ACAP-permissions-reference: /theirs.txt")
-	s.text("/ours.txt", "ACAP-crawler: *", "ACAP-disallow-crawl: /a")
-	s.text("/theirs.txt", "ACAP-crawler: *", "ACAP-disallow-crawl: /b")
+	s.Text("/ours.txt", "ACAP-crawler: *", "ACAP-disallow-crawl: /a")
+	s.Text("/theirs.txt", "ACAP-crawler: *", "ACAP-disallow-crawl: /b")
 	a := authority(t, NewMemory(), Options{})
 	other := a.For(acap.Crawler{Names: []string{"otherbot"}})
 	expect(t, origin(t, a, s.at("/")), acap.Crawl, s.at("/a"), false)
@@ -293,7 +293,7 @@ func (b broken) Save(key string, r Record) error {
 
 func TestStoreFailureFailsClosed(t *testing.T) {
 	s := newSite(t)
-	s.text("/robots.txt", "User-agent: *", "Disallow:")
+	s.Text("/robots.txt", "User-agent: *", "Disallow:")
 	full := errors.New("no space left")
 	a := authority(t, broken{Store: NewMemory(), save: full}, Options{})
 	if _, err := a.Policy(t.Context(), s.at("/")); !errors.Is(err, full) {

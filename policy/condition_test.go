@@ -35,8 +35,8 @@ func TestAskedForAChange(t *testing.T) {
 					_, _ = fmt.Fprintf(w, "ACAP-crawler: *\nACAP-disallow-crawl: /v%d\n%s\n", version.Load(), text)
 				}
 			}
-			s.handle("/robots.txt", serve("ACAP-permissions-reference: /more.txt"))
-			s.handle("/more.txt", serve(""))
+			s.Handle("/robots.txt", serve("ACAP-permissions-reference: /more.txt"))
+			s.Handle("/more.txt", serve(""))
 			c, path := newClock(), filepath.Join(t.TempDir(), "policy.db")
 			// each in a run of its own
 			for i, step := range []struct{ version, whole int64 }{{0, 2}, {0, 2}, {1, 4}, {1, 4}} {
@@ -84,20 +84,20 @@ func TestNotAskedForAChange(t *testing.T) {
 	}
 	for name, serve := range map[string]func(s *site){
 		"redirect": func(s *site) {
-			s.redirect("/robots.txt", "/r2")
-			s.handle("/r2", func(w http.ResponseWriter, r *http.Request) {
+			s.Redirect("/robots.txt", "/r2")
+			s.Handle("/r2", func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("ETag", `"a"`)
 				asked(w, r)
 			})
 		},
 		"just written": func(s *site) {
-			s.handle("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
+			s.Handle("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Last-Modified", time.Now().UTC().Add(-10*time.Second).Format(http.TimeFormat))
 				asked(w, r)
 			})
 		},
 		"no date": func(s *site) {
-			s.handle("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
+			s.Handle("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Last-Modified", "yesterday")
 				asked(w, r)
 			})
@@ -123,7 +123,7 @@ func TestNotAskedForAChange(t *testing.T) {
 func TestNotModifiedOfAnother(t *testing.T) {
 	s := newSite(t)
 	var changed atomic.Bool
-	s.handle("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
+	s.Handle("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !changed.Load():
 			w.Header().Set("ETag", `"a"`)
@@ -156,12 +156,12 @@ func TestNotModifiedOfNothing(t *testing.T) {
 			}
 		},
 		"redirected": func(s *site, a *Authority) {
-			s.redirect("/robots.txt", "/r2")
-			s.text("/r2", "User-agent: *", "Disallow:")
+			s.Redirect("/robots.txt", "/r2")
+			s.Text("/r2", "User-agent: *", "Disallow:")
 			origin(t, a, s.at("/"))
 		},
 		"unreachable": func(s *site, a *Authority) {
-			s.status("/robots.txt", 503)
+			s.Status("/robots.txt", 503)
 			origin(t, a, s.at("/"))
 		},
 	} {
@@ -169,7 +169,7 @@ func TestNotModifiedOfNothing(t *testing.T) {
 			s := newSite(t)
 			a := authority(t, NewMemory(), Options{})
 			before(s, a)
-			s.status("/robots.txt", 304)
+			s.Status("/robots.txt", 304)
 			o, err := a.Refresh(t.Context(), s.at("/"))
 			if err != nil || o.Status != Unreachable {
 				t.Errorf("%+v, %v", o, err)
@@ -185,7 +185,7 @@ func TestAttempts(t *testing.T) {
 	origin(t, a, s.at("/"))
 	read := c.now()
 	c.pass(MaxAge)
-	s.status("/robots.txt", 503)
+	s.Status("/robots.txt", 503)
 	origin(t, a, s.at("/"))
 	n := 0
 	err := a.Attempts(func(at Attempt) error {

@@ -31,38 +31,38 @@ func TestStatusTable(t *testing.T) { // O11, RFC 9309 2.3.1
 		want  Status
 		http  int
 	}{
-		{"200", func(s *site) { s.text("/robots.txt", "User-agent: *", "Disallow:") }, Read, 200},
-		{"204", func(s *site) { s.status("/robots.txt", 204) }, Read, 204},
-		{"304 with nothing held", func(s *site) { s.status("/robots.txt", 304) }, Unreachable, 304}, // X51
-		{"302 without Location", func(s *site) { s.status("/robots.txt", 302) }, Unreachable, 302},  // X51
-		{"400", func(s *site) { s.status("/robots.txt", 400) }, None, 400},
-		{"401", func(s *site) { s.status("/robots.txt", 401) }, None, 401},
-		{"403", func(s *site) { s.status("/robots.txt", 403) }, None, 403},
+		{"200", func(s *site) { s.Text("/robots.txt", "User-agent: *", "Disallow:") }, Read, 200},
+		{"204", func(s *site) { s.Status("/robots.txt", 204) }, Read, 204},
+		{"304 with nothing held", func(s *site) { s.Status("/robots.txt", 304) }, Unreachable, 304}, // X51
+		{"302 without Location", func(s *site) { s.Status("/robots.txt", 302) }, Unreachable, 302},  // X51
+		{"400", func(s *site) { s.Status("/robots.txt", 400) }, None, 400},
+		{"401", func(s *site) { s.Status("/robots.txt", 401) }, None, 401},
+		{"403", func(s *site) { s.Status("/robots.txt", 403) }, None, 403},
 		{"404", func(s *site) {}, None, 404},
-		{"410", func(s *site) { s.status("/robots.txt", 410) }, None, 410},
-		{"429", func(s *site) { s.status("/robots.txt", 429) }, Unreachable, 429},
-		{"500", func(s *site) { s.status("/robots.txt", 500) }, Unreachable, 500},
-		{"503", func(s *site) { s.status("/robots.txt", 503) }, Unreachable, 503},
-		{"no status of HTTP", func(s *site) { s.status("/robots.txt", 999) }, Unreachable, 999},
-		{"no answer", func(s *site) { s.handle("/robots.txt", drop) }, Unreachable, 0},
-		{"short", func(s *site) { s.handle("/robots.txt", short) }, Unreachable, 200},
+		{"410", func(s *site) { s.Status("/robots.txt", 410) }, None, 410},
+		{"429", func(s *site) { s.Status("/robots.txt", 429) }, Unreachable, 429},
+		{"500", func(s *site) { s.Status("/robots.txt", 500) }, Unreachable, 500},
+		{"503", func(s *site) { s.Status("/robots.txt", 503) }, Unreachable, 503},
+		{"no status of HTTP", func(s *site) { s.Status("/robots.txt", 999) }, Unreachable, 999},
+		{"no answer", func(s *site) { s.Handle("/robots.txt", drop) }, Unreachable, 0},
+		{"short", func(s *site) { s.Handle("/robots.txt", short) }, Unreachable, 200},
 		{"redirect", func(s *site) {
-			s.redirect("/robots.txt", "/r2#x")
-			s.text("/r2", "User-agent: *", "Disallow:")
+			s.Redirect("/robots.txt", "/r2#x")
+			s.Text("/r2", "User-agent: *", "Disallow:")
 		}, Read, 200},
-		{"redirect to nothing", func(s *site) { s.redirect("/robots.txt", "/none") }, None, 404},
+		{"redirect to nothing", func(s *site) { s.Redirect("/robots.txt", "/none") }, None, 404},
 		{"redirect to failure", func(s *site) {
-			s.redirect("/robots.txt", "/r2")
-			s.status("/r2", 502)
+			s.Redirect("/robots.txt", "/r2")
+			s.Status("/r2", 502)
 		}, Unreachable, 502},
 		{"redirect to no answer", func(s *site) {
-			s.redirect("/robots.txt", "/r2")
-			s.handle("/r2", drop)
+			s.Redirect("/robots.txt", "/r2")
+			s.Handle("/r2", drop)
 		}, Unreachable, 0},
-		{"redirect to itself", func(s *site) { s.redirect("/robots.txt", "/robots.txt") }, Unreachable, 302},
-		{"redirect to another scheme", func(s *site) { s.redirect("/robots.txt", "ftp://example.com/robots.txt") },
+		{"redirect to itself", func(s *site) { s.Redirect("/robots.txt", "/robots.txt") }, Unreachable, 302},
+		{"redirect to another scheme", func(s *site) { s.Redirect("/robots.txt", "ftp://example.com/robots.txt") },
 			Unreachable, 302},
-		{"redirect to no URL", func(s *site) { s.redirect("/robots.txt", "http://%zz/") }, Unreachable, 302},
+		{"redirect to no URL", func(s *site) { s.Redirect("/robots.txt", "http://%zz/") }, Unreachable, 302},
 		{"five redirects", func(s *site) { chain(s, 5) }, Read, 200},
 		{"six redirects", func(s *site) { chain(s, 6) }, Unreachable, 302}, // X51
 	}
@@ -93,19 +93,19 @@ func TestStatusTable(t *testing.T) { // O11, RFC 9309 2.3.1
 func chain(s *site, n int) {
 	at := "/robots.txt"
 	for range n {
-		s.redirect(at, at+"x")
+		s.Redirect(at, at+"x")
 		at += "x"
 	}
-	s.text(at, "User-agent: *", "Disallow:")
+	s.Text(at, "User-agent: *", "Disallow:")
 }
 
 // The rules of a redirected robots.txt are those of the origin that was asked, and of it alone.
 func TestRedirectToAnotherHost(t *testing.T) {
 	one, two := newSite(t), newSite(t)
-	one.redirect("/robots.txt", two.URL+"/shared.txt")
-	two.text("/shared.txt", "ACAP-crawler: *", "ACAP-disallow-crawl: /closed/", "ACAP-permissions-reference: /more.txt")
-	one.text("/more.txt", "ACAP-crawler: *", "ACAP-disallow-index: /")
-	two.text("/robots.txt", "ACAP-crawler: *", "ACAP-disallow-crawl: /elsewhere/")
+	one.Redirect("/robots.txt", two.URL+"/shared.txt")
+	two.Text("/shared.txt", "ACAP-crawler: *", "ACAP-disallow-crawl: /closed/", "ACAP-permissions-reference: /more.txt")
+	one.Text("/more.txt", "ACAP-crawler: *", "ACAP-disallow-index: /")
+	two.Text("/robots.txt", "ACAP-crawler: *", "ACAP-disallow-crawl: /elsewhere/")
 	a := authority(t, NewMemory(), Options{})
 	o := origin(t, a, one.at("/"))
 	expect(t, o, acap.Crawl, one.at("/closed/x"), false)
@@ -139,7 +139,7 @@ func TestServesFor(t *testing.T) {
 	} {
 		for _, status := range []int{200, 404} {
 			s := newSite(t)
-			s.handle("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+			s.Handle("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Cache-Control", control)
 				w.WriteHeader(status)
 			})
@@ -170,7 +170,7 @@ func TestTriedAgain(t *testing.T) {
 		"soon":     MinAge,
 	} {
 		s := newSite(t)
-		s.handle("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+		s.Handle("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", after)
 			w.WriteHeader(503)
 		})
@@ -185,11 +185,11 @@ func TestTriedAgain(t *testing.T) {
 
 func TestNotModifiedRenews(t *testing.T) { // X51
 	s := newSite(t)
-	s.text("/robots.txt", "User-agent: *", "Disallow: /closed")
+	s.Text("/robots.txt", "User-agent: *", "Disallow: /closed")
 	c := newClock()
 	a := authority(t, NewMemory(), Options{Now: c.now})
 	origin(t, a, s.at("/"))
-	s.status("/robots.txt", 304)
+	s.Status("/robots.txt", 304)
 	c.pass(MaxAge)
 	o := origin(t, a, s.at("/"))
 	if o.Status != Read || !o.Fetched.Equal(c.now()) {

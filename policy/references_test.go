@@ -14,12 +14,12 @@ import (
 
 func TestReferenceIsRead(t *testing.T) { // P1 2.3.2, D05, F23
 	s, foreign := newSite(t), newSite(t)
-	s.text("/robots.txt", "User-agent: *", "Disallow: /rules/",
+	s.Text("/robots.txt", "User-agent: *", "Disallow: /rules/",
 		"ACAP-crawler: testbot", "ACAP-permissions-reference: /rules/s.txt",
 		"ACAP-crawler: *", "ACAP-permissions-reference: "+foreign.URL+"/f.txt")
-	s.text("/rules/s.txt", "ACAP-crawler: *", "ACAP-disallow-index: /a/")
-	foreign.text("/f.txt", "ACAP-crawler: *", "ACAP-disallow-index: /b/")
-	foreign.text("/robots.txt", "User-agent: *", "Disallow: /") // X62
+	s.Text("/rules/s.txt", "ACAP-crawler: *", "ACAP-disallow-index: /a/")
+	foreign.Text("/f.txt", "ACAP-crawler: *", "ACAP-disallow-index: /b/")
+	foreign.Text("/robots.txt", "User-agent: *", "Disallow: /") // X62
 	a := authority(t, NewMemory(), Options{})
 	o := origin(t, a, s.at("/"))
 	expect(t, o, acap.Index, s.at("/a/x"), false)
@@ -37,10 +37,10 @@ func TestReferenceIsRead(t *testing.T) { // P1 2.3.2, D05, F23
 
 func TestSameReferenceOnce(t *testing.T) {
 	s := newSite(t)
-	s.text("/robots.txt", "ACAP-crawler: testbot", "ACAP-permissions-reference: /s.txt",
+	s.Text("/robots.txt", "ACAP-crawler: testbot", "ACAP-permissions-reference: /s.txt",
 		"ACAP-crawler: *", "ACAP-permissions-reference: s.txt",
 		"ACAP-crawler: *", "ACAP-permissions-reference: "+s.URL+"/s.txt#top")
-	s.text("/s.txt", "ACAP-crawler: *", "ACAP-disallow-index: /a/")
+	s.Text("/s.txt", "ACAP-crawler: *", "ACAP-disallow-index: /a/")
 	a := authority(t, NewMemory(), Options{})
 	o := origin(t, a, s.at("/"))
 	expect(t, o, acap.Index, s.at("/a/x"), false)
@@ -50,11 +50,11 @@ func TestSameReferenceOnce(t *testing.T) {
 
 func TestNestedAndSelfReferences(t *testing.T) { // D01, X65
 	s := newSite(t)
-	s.text("/robots.txt", "ACAP-crawler: *", "ACAP-permissions-reference: /robots.txt",
+	s.Text("/robots.txt", "ACAP-crawler: *", "ACAP-permissions-reference: /robots.txt",
 		"ACAP-crawler: *", "ACAP-permissions-reference: /s.txt")
-	s.text("/s.txt", "ACAP-crawler: *", "ACAP-permissions-reference: /t.txt", "ACAP-crawler: *",
+	s.Text("/s.txt", "ACAP-crawler: *", "ACAP-permissions-reference: /t.txt", "ACAP-crawler: *",
 		"ACAP-disallow-index: /a/")
-	s.text("/t.txt", "ACAP-crawler: *", "ACAP-disallow-crawl: /z")
+	s.Text("/t.txt", "ACAP-crawler: *", "ACAP-disallow-crawl: /z")
 	a := authority(t, NewMemory(), Options{})
 	o := origin(t, a, s.at("/"))
 	expect(t, o, acap.Crawl, s.at("/z"), true)
@@ -66,18 +66,18 @@ func TestNestedAndSelfReferences(t *testing.T) { // D01, X65
 func TestReferenceUnavailable(t *testing.T) { // D07: every failure
 	for name, serve := range map[string]func(s *site){
 		"404":      func(s *site) {},
-		"429":      func(s *site) { s.status("/s.txt", 429) },
-		"503":      func(s *site) { s.status("/s.txt", 503) },
-		"304":      func(s *site) { s.status("/s.txt", 304) },
-		"dropped":  func(s *site) { s.handle("/s.txt", drop) },
-		"short":    func(s *site) { s.handle("/s.txt", short) },
-		"circle":   func(s *site) { s.redirect("/s.txt", "/s.txt") },
-		"scheme":   func(s *site) { s.redirect("/s.txt", "gopher://example.com/") },
-		"location": func(s *site) { s.status("/s.txt", 301) },
+		"429":      func(s *site) { s.Status("/s.txt", 429) },
+		"503":      func(s *site) { s.Status("/s.txt", 503) },
+		"304":      func(s *site) { s.Status("/s.txt", 304) },
+		"dropped":  func(s *site) { s.Handle("/s.txt", drop) },
+		"short":    func(s *site) { s.Handle("/s.txt", short) },
+		"circle":   func(s *site) { s.Redirect("/s.txt", "/s.txt") },
+		"scheme":   func(s *site) { s.Redirect("/s.txt", "gopher://example.com/") },
+		"location": func(s *site) { s.Status("/s.txt", 301) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
-			s.text("/robots.txt", "ACAP-crawler: *", "ACAP-permissions-reference: /s.txt")
+			s.Text("/robots.txt", "ACAP-crawler: *", "ACAP-permissions-reference: /s.txt")
 			serve(s)
 			c := newClock()
 			a := authority(t, NewMemory(), Options{Now: c.now})
@@ -91,7 +91,7 @@ func TestReferenceUnavailable(t *testing.T) { // D07: every failure
 					t.Errorf("%s: %v, %s", usage, d.Allowed, d.Reason)
 				}
 			}
-			s.text("/s.txt", "ACAP-crawler: *", "ACAP-disallow-index: /a/")
+			s.Text("/s.txt", "ACAP-crawler: *", "ACAP-disallow-index: /a/")
 			c.pass(MinAge)
 			o = origin(t, a, s.at("/"))
 			expect(t, o, acap.Index, s.at("/a/x"), false)
@@ -103,16 +103,16 @@ func TestReferenceUnavailable(t *testing.T) { // D07: every failure
 
 func TestUnresolvableReference(t *testing.T) { // D07
 	s := newSite(t)
-	s.text("/robots.txt", "ACAP-crawler: *", "ACAP-permissions-reference: ftp://example.com/s.txt")
+	s.Text("/robots.txt", "ACAP-crawler: *", "ACAP-permissions-reference: ftp://example.com/s.txt")
 	a := authority(t, NewMemory(), Options{})
 	expect(t, origin(t, a, s.at("/")), acap.Index, s.at("/x"), false)
 }
 
 func TestRedirectedReference(t *testing.T) {
 	s := newSite(t)
-	s.text("/robots.txt", "ACAP-crawler: *", "ACAP-permissions-reference: /s.txt")
-	s.redirect("/s.txt", "/moved/s.txt")
-	s.text("/moved/s.txt", "ACAP-crawler: *", "ACAP-disallow-index: /a/")
+	s.Text("/robots.txt", "ACAP-crawler: *", "ACAP-permissions-reference: /s.txt")
+	s.Redirect("/s.txt", "/moved/s.txt")
+	s.Text("/moved/s.txt", "ACAP-crawler: *", "ACAP-disallow-index: /a/")
 	a := authority(t, NewMemory(), Options{})
 	o := origin(t, a, s.at("/"))
 	expect(t, o, acap.Index, s.at("/a/x"), false)
@@ -125,9 +125,9 @@ func TestTooManyReferences(t *testing.T) {
 	for i := range MaxReferences + 1 {
 		path := fmt.Sprintf("/s%d.txt", i)
 		lines = append(lines, "ACAP-crawler: *", "ACAP-permissions-reference: "+path)
-		s.text(path, "ACAP-crawler: *")
+		s.Text(path, "ACAP-crawler: *")
 	}
-	s.text("/robots.txt", lines...)
+	s.Text("/robots.txt", lines...)
 	a := authority(t, NewMemory(), Options{})
 	o := origin(t, a, s.at("/"))
 	expect(t, o, acap.Index, s.at("/x"), false)
@@ -136,7 +136,7 @@ func TestTooManyReferences(t *testing.T) {
 	if last := o.References[MaxReferences]; last.File != nil || last.Err == nil {
 		t.Errorf("%+v", last)
 	}
-	s.text("/robots.txt", lines[:2*MaxReferences]...)
+	s.Text("/robots.txt", lines[:2*MaxReferences]...)
 	o, err := a.Refresh(t.Context(), s.at("/"))
 	if err != nil {
 		t.Fatal(err)
@@ -149,8 +149,8 @@ func TestPaceBeforeReferences(t *testing.T) {
 	s := newSite(t)
 	var mu sync.Mutex
 	var log []string
-	s.text("/robots.txt", "User-agent: *", "Crawl-delay: 7", "ACAP-crawler: *", "ACAP-permissions-reference: /s.txt")
-	s.handle("/s.txt", func(http.ResponseWriter, *http.Request) {
+	s.Text("/robots.txt", "User-agent: *", "Crawl-delay: 7", "ACAP-crawler: *", "ACAP-permissions-reference: /s.txt")
+	s.Handle("/s.txt", func(http.ResponseWriter, *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		log = append(log, "reference")

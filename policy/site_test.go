@@ -4,9 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,69 +12,30 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// site is a server on loopback with one answer per path, which counts requests.
+// site is a web site on loopback.
 type site struct {
-	*httptest.Server
-	t  *testing.T
-	mu sync.Mutex
-	on map[string]http.HandlerFunc
-	n  map[string]int
+	*testweb.Pages
+	t *testing.T
 }
 
-func newSite(t *testing.T) *site {
-	t.Helper()
-	s := &site{t: t, on: map[string]http.HandlerFunc{}, n: map[string]int{}}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		h := s.on[r.URL.Path]
-		s.n[r.URL.Path]++
-		s.mu.Unlock()
-		if h == nil {
-			http.NotFound(w, r)
-			return
-		}
-		h(w, r)
-	}))
-	t.Cleanup(s.Close)
-	return s
-}
+func newSite(t *testing.T) *site { return &site{testweb.NewPages(t), t} }
 
-func (s *site) handle(path string, h http.HandlerFunc) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.on[path] = h
-}
-
-// text serves lines under path.
-func (s *site) text(path string, lines ...string) {
-	s.handle(path, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, strings.Join(lines, "\n")+
-			"\n")
-	})
-}
-
-func (s *site) status(path string, code int) {
-	s.handle(path, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
-}
-
-func (s *site) redirect(path, to string) {
-	s.handle(path, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", to)
-		w.WriteHeader(http.StatusFound)
-	})
-}
-
-// asked fails unless path was requested want times.
+// asked fails unless path was requested want times, with any query.
 func (s *site) asked(path string, want int) {
 	s.t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.n[path] != want {
-		s.t.Errorf("%s was requested %d times, want %d", path, s.n[path], want)
+	n := 0
+	for _, r := range s.Requests() {
+		if r.Path == path {
+			n++
+		}
+	}
+	if n != want {
+		s.t.Errorf("%s was requested %d times, want %d", path, n, want)
 	}
 }
 

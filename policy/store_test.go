@@ -125,10 +125,10 @@ func TestStores(t *testing.T) {
 
 func TestRestart(t *testing.T) {
 	up, down := newSite(t), newSite(t)
-	up.text("/robots.txt", "ACAP-crawler: *", "ACAP-disallow-index: /private/", "ACAP-crawler: *",
+	up.Text("/robots.txt", "ACAP-crawler: *", "ACAP-disallow-index: /private/", "ACAP-crawler: *",
 		"ACAP-permissions-reference: /s.txt")
-	up.text("/s.txt", "ACAP-crawler: *", "ACAP-disallow-follow: /private/")
-	down.status("/robots.txt", 503)
+	up.Text("/s.txt", "ACAP-crawler: *", "ACAP-disallow-follow: /private/")
+	down.Status("/robots.txt", 503)
 	path, c := filepath.Join(t.TempDir(), "policy.db"), newClock()
 	run := func(o Options) *Authority {
 		o.Now = c.now
@@ -173,13 +173,13 @@ func TestHistory(t *testing.T) {
 	a := authority(t, openStore(t, filepath.Join(t.TempDir(), "policy.db")), Options{Now: c.now})
 	robots := []string{"ACAP-crawler: *", "ACAP-permissions-reference: /s.txt"}
 	steps := []func(){
-		func() { s.text("/robots.txt", robots...); s.text("/s.txt", "ACAP-crawler: *") },
+		func() { s.Text("/robots.txt", robots...); s.Text("/s.txt", "ACAP-crawler: *") },
 		func() {}, // nothing changed: no version
-		func() { s.text("/s.txt", "ACAP-crawler: *", "ACAP-disallow-index: /") },
-		func() { s.status("/s.txt", 503) },
-		func() { s.status("/robots.txt", 503) }, // not read: no version
-		func() { s.status("/robots.txt", 404) },
-		func() { s.text("/robots.txt", "# nothing") },
+		func() { s.Text("/s.txt", "ACAP-crawler: *", "ACAP-disallow-index: /") },
+		func() { s.Status("/s.txt", 503) },
+		func() { s.Status("/robots.txt", 503) }, // not read: no version
+		func() { s.Status("/robots.txt", 404) },
+		func() { s.Text("/robots.txt", "# nothing") },
 	}
 	since := []int{0, 0, 2, 3, 3, 5, 6} // by step, of the version that holds
 	for i, step := range steps {

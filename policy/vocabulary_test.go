@@ -62,8 +62,8 @@ func TestFilesOfAVocabulary(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
-			s.text("/robots.txt", "User-agent: *", "Disallow: /x")
-			s.handle("/banner.txt", c.serve)
+			s.Text("/robots.txt", "User-agent: *", "Disallow: /x")
+			s.Handle("/banner.txt", c.serve)
 			store := NewMemory()
 			for range 2 { // the second authority reads it from the store
 				a := New(fetcher(t), who, store, Options{})

@@ -64,6 +64,13 @@ func (s *Pages) Handle(path string, h http.HandlerFunc) {
 	s.handlers[path] = h
 }
 
+// Handler returns the handler of path, nil if there is none.
+func (s *Pages) Handler(path string) http.HandlerFunc {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.handlers[path]
+}
+
 // Text answers path with these lines as plain text.
 func (s *Pages) Text(path string, lines ...string) {
 	s.Handle(path, func(w http.ResponseWriter, _ *http.Request) {
