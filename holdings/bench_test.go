@@ -41,7 +41,8 @@ func BenchmarkJudge(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				pg := pageOf(body, a)
-				h.judge(terms.Of(context.Background(), w.policy, pg.URL(), pg, h.sources, acap.Facts{Now: time.Now()}),
+				h.assessPage(terms.Of(context.Background(), w.policy, pg.URL(), pg, h.sources,
+					acap.Facts{Now: time.Now()}),
 					pg, nil, archive.Resource{}, true)
 			}
 		})

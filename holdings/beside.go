@@ -22,7 +22,7 @@ func (h *Holdings) withdraw(ctx context.Context, address string) (derived int, e
 		return nil, nil
 	})
 	return len(pages), errors.Join(err, h.archive.Await(ctx, address, archive.ForAnswer, pages...),
-		together(sweepers, pages, func(page string) error {
+		forEachPage(sweepers, pages, func(page string) error {
 			return h.withdrawFrom(ctx, page, address, nil)
 		}))
 }
@@ -31,32 +31,33 @@ func (h *Holdings) withdraw(ctx context.Context, address string) (derived int, e
 func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told func(Swept)) error {
 	var was, less terms.Kept
 	changed, entry := false, false
-	forgotten, err := h.tell(ctx, page, change{url: page, wait: true}, func(known archive.Resource) (bool, error) {
-		was = known.Kept
-		if less, changed, entry = was.Without(address); !less.Shows(was) {
-			// first: the update below deletes the record of what the thumbnails were made from
-			if err := h.dropPictures(ctx, page); err != nil {
-				return false, err
-			}
-		}
-		for _, names := range was.Requires() { // also wait for resources that redirect to address
-			if names[0] != address && slices.Contains(names, address) {
-				if err := h.archive.Await(ctx, names[0], archive.ForAnswer, page); err != nil {
+	forgotten, err := h.applyChange(ctx, page, change{url: page, wait: true},
+		func(known archive.Resource) (bool, error) {
+			was = known.Kept
+			if less, changed, entry = was.Without(address); !less.Shows(was) {
+				// first: the update below deletes the record of what the thumbnails were made from
+				if err := h.dropPictures(ctx, page); err != nil {
 					return false, err
 				}
 			}
-		}
-		entry = entry && known.Indexed
-		return entry, h.archive.Update(ctx, page, func(r *archive.Resource) {
-			r.Indexed = r.Indexed && !entry
-			r.Kept = less
+			for _, names := range was.Requires() { // also wait for resources that redirect to address
+				if names[0] != address && slices.Contains(names, address) {
+					if err := h.archive.Await(ctx, names[0], archive.ForAnswer, page); err != nil {
+						return false, err
+					}
+				}
+			}
+			entry = entry && known.Indexed
+			return entry, h.archive.Update(ctx, page, func(r *archive.Resource) {
+				r.Indexed = r.Indexed && !entry
+				r.Kept = less
+			})
 		})
-	})
 	if err == nil {
 		err = forgotten()
 	}
 	if err == nil && entry {
-		err = h.sweepBare(ctx, page)
+		err = h.sweepIfBare(ctx, page)
 	}
 	if err != nil || told == nil || !changed {
 		return err
@@ -73,13 +74,13 @@ func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told 
 	return nil
 }
 
-// sweepBare runs a sweep for the page at address if no copy of it is stored, so that its record is
-// removed if nothing else is left.
-func (h *Holdings) sweepBare(ctx context.Context, address string) error {
+// sweepIfBare runs a sweep for the page at address if no copy of it is stored, so that its record
+// is removed if nothing else is left.
+func (h *Holdings) sweepIfBare(ctx context.Context, address string) error {
 	known, _, err := h.archive.Resource(address)
 	if err != nil || known.Current != 0 {
 		return err
 	}
-	_, err = h.sweepPage(ctx, known, h.settled(SweepOptions{}))
+	_, err = h.sweepPage(ctx, known, h.withDefaults(SweepOptions{}))
 	return err
 }

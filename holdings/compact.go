@@ -28,7 +28,7 @@ type IndexStats struct {
 // which may be nil, receives byte counts of the archive.
 func (h *Holdings) Compact(ctx context.Context, progress func(done, total int64)) (s CompactStats, err error) {
 	s.Archive, err = h.archive.Compact(ctx, progress, func(ctx context.Context) (err error) {
-		if err := h.indexed(); err != nil {
+		if err := h.awaitIndexed(); err != nil {
 			return err
 		}
 		ix := h.indexer.index
@@ -46,15 +46,15 @@ func (h *Holdings) Compact(ctx context.Context, progress func(done, total int64)
 	return s, err
 }
 
-// indexed waits until the index contains all earlier changes of the archive.
-func (h *Holdings) indexed() error {
+// awaitIndexed waits until the index contains all earlier changes of the archive.
+func (h *Holdings) awaitIndexed() error {
 	for i := range h.locks { // a goroutine between its writes to archive and index holds one of the locks
-		pass(&h.locks[i])
+		lockOnce(&h.locks[i])
 	}
 	return h.indexer.drain()
 }
 
-func pass(mu *sync.Mutex) {
+func lockOnce(mu *sync.Mutex) {
 	mu.Lock()
 	defer mu.Unlock()
 }
@@ -78,8 +78,8 @@ func (w Within) due(since, asked time.Time) (at time.Time) {
 	return at
 }
 
-// again returns how long to wait after a compaction that failed.
-func (w Within) again() time.Duration {
+// retryDelay returns how long to wait after a compaction that failed.
+func (w Within) retryDelay() time.Duration {
 	wait := max(w.Asked/2, time.Minute)
 	if w.Other > 0 {
 		wait = min(wait, w.Other/2)
@@ -112,7 +112,7 @@ func (h *Holdings) Upkeep(ctx context.Context, w Within, told func(CompactStats,
 		}
 		rest = h.o.Now()
 		if err != nil {
-			rest = rest.Add(w.again())
+			rest = rest.Add(w.retryDelay())
 		} else {
 			rest = rest.Add(rest.Sub(began))
 		}

@@ -30,7 +30,7 @@ func (h *Holdings) Condition(address string) http.Header {
 		return nil
 	}
 	defer release()
-	if !h.complete(&c) || !h.keeps(c) {
+	if !h.readBody(&c) || !h.mayStay(c) {
 		return nil
 	}
 	return out
@@ -79,16 +79,16 @@ func (h *Holdings) current(address string) (c copied, ok bool) {
 	return c, err == nil && !c.Truncated && !c.Cut
 }
 
-// complete reads the body of a copy, and reports whether its digest is correct.
-func (h *Holdings) complete(c *copied) bool {
+// readBody reads the body of a copy, and reports whether its digest is correct.
+func (h *Holdings) readBody(c *copied) bool {
 	var err error
 	c.body, err = h.archive.Body(c.ID)
 	return err == nil && archive.Digest(c.body) == c.Digest
 }
 
-// keeps reports whether the copy may stay unchanged under the last known policy and the last
+// mayStay reports whether the copy may stay unchanged under the last known policy and the last
 // statements of the page.
-func (h *Holdings) keeps(c copied) bool {
+func (h *Holdings) mayStay(c copied) bool {
 	u, err := url.Parse(c.URL)
 	if err != nil {
 		return false

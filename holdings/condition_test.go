@@ -118,7 +118,7 @@ func TestConditionByOptions(t *testing.T) {
 	}
 }
 
-// TestNotModified checks that a page is judged again after a 304: by today's policy, by the
+// TestNotModified checks that a page is decided again after a 304: by today's policy, by the
 // statements in its body, and by the stored headers, which headers of the 304 replace (H05, N23).
 func TestNotModified(t *testing.T) {
 	for _, c := range []struct {

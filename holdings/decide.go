@@ -12,7 +12,7 @@ import (
 )
 
 // evidence is everything that decide needs to know about one page. Receiving, importing, sweeping
-// and judging a page again each fill it in.
+// and checking a page again each fill it in.
 type evidence struct {
 	url        string
 	facts      acap.Facts
@@ -21,7 +21,7 @@ type evidence struct {
 	takenDown  *acap.Field // the take-down request in force for the page; nil if none
 	unread     bool        // the policy of the page's origin could not be read
 
-	received *terms.Holding // the terms of the received page, or of the stored copy judged instead; nil in a sweep
+	received *terms.Holding // the terms of the received page, or of the stored copy checked instead; nil in a sweep
 
 	record   bool // something is stored for the page besides dates and counts
 	recorded bool // the page has been indexed or preserved before
@@ -114,8 +114,8 @@ type plan struct {
 	entry   verdict // about the index entry; also set in a sweep
 
 	// Set in a sweep.
-	held     bool             // something was stored that could be judged
-	unjudged bool             // something could not be judged, because no policy could be read
+	held     bool             // something was stored that could be checked
+	unjudged bool             // something could not be checked, because no policy could be read
 	swept    []Swept          // items to erase or to make again
 	bare     bool             // the current copy is erased
 	whole    bool             // nothing is left, so the record of the page is deleted too
@@ -198,7 +198,7 @@ func decideEntry(e *evidence) (v verdict) {
 // decideHeld decides about everything stored for a page whose policy is known.
 func (p *plan) decideHeld(e *evidence) {
 	gone, redirects := p.decideCopies(e)
-	if p.savesPicture(e) {
+	if p.needsPicture(e) {
 		if e.saved == nil {
 			p.need = needPicture
 			return
@@ -247,10 +247,10 @@ func (p *plan) decideCopies(e *evidence) (gone, redirects int) {
 	return gone, redirects
 }
 
-// savesPicture reports whether a thumbnail must be saved: the current copy is erased, and no stored
+// needsPicture reports whether a thumbnail must be saved: the current copy is erased, and no stored
 // thumbnail is independent of it. A thumbnail may still be shown when its copy may no longer be
 // stored.
-func (p *plan) savesPicture(e *evidence) bool {
+func (p *plan) needsPicture(e *evidence) bool {
 	_, instead := e.pictured[0]
 	return p.bare && !instead && !e.noPreserve
 }
@@ -304,7 +304,7 @@ func (p *plan) decideHeldEntry(e *evidence) {
 	case made.document != nil:
 		p.document, p.entry = made.document, verdict{action: toRemake, ground: grounds(s.Index)}
 		if p.bare {
-			p.entry.ground = ground{why: "its copy goes"}
+			p.entry.ground = ground{why: "its copy is erased"}
 		}
 		p.add(e.item(SweptEntry, p.entry.ground).again())
 	case s.Findable && (!p.bare || made.other):

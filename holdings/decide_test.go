@@ -41,7 +41,7 @@ func TestReceiveThenSweep(t *testing.T) {
 			unchanged("what was received")
 			now = now.Add(time.Hour)
 			s.web.says(policyOf(guesses, true))
-			s.sweep(SweepOptions{AsOf: now}) // like Rejudge: receiving a page does not judge its earlier versions
+			s.sweep(SweepOptions{AsOf: now}) // like Rejudge: receiving a page does not check its earlier versions
 			receive()
 			unchanged("what was received again under another policy")
 			for i, g := range guesses {

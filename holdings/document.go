@@ -17,7 +17,7 @@ func document(pg *page.Page, content terms.Content, language string, fetched tim
 	if analysis == "" && !content.Other {
 		analysis = pg.LikelyLanguage()
 	}
-	d = &index.Document{URL: pg.URL().String(), Title: content.Title, Text: parted(content),
+	d = &index.Document{URL: pg.URL().String(), Title: content.Title, Text: markBlocks(content),
 		Headings: content.Headings(), Language: language,
 		Analysis: analysis, Host: pg.URL().Host, Type: pg.MIME(), Feed: pg.Feed(), Fetched: fetched, Positions: whole}
 	return d, d.Bound()
@@ -27,8 +27,8 @@ func document(pg *page.Page, content terms.Content, language string, fetched tim
 // the page is indexed, so that few such texts wait in memory.
 const largeText = 1 << 20
 
-// parted returns the text with a form feed before each block.
-func parted(content terms.Content) string {
+// markBlocks returns the text with a form feed before each block.
+func markBlocks(content terms.Content) string {
 	text := []byte(content.Text)
 	for _, b := range content.Blocks {
 		if b.Start > 0 && text[b.Start-1] == ' ' {

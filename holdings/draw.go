@@ -43,7 +43,7 @@ func (h *Holdings) draw(t *terms.Terms) (p *archive.Picture, of *terms.Scene, wh
 	}
 	img, err := h.drawing.make(png)
 	if err != nil {
-		return nil, nil, errors.New("its picture is broken")
+		return nil, nil, errors.New("the drawn image cannot be decoded")
 	}
 	return &archive.Picture{MIME: img.MIME, Width: img.Width, Height: img.Height, Body: img.Body, Other: true},
 		scene, nil
@@ -55,11 +55,11 @@ func partOf(pg *page.Page, body []byte) render.Part {
 		Body: body}
 }
 
-// undraw deletes the stored drawing of the page at address if it was made with the resource at
-// part, because that resource has changed.
-func (h *Holdings) undraw(ctx context.Context, address, part string) error {
+// eraseDrawing deletes the stored drawing of the page at address if it was made with the resource
+// at part, because that resource has changed.
+func (h *Holdings) eraseDrawing(ctx context.Context, address, part string) error {
 	ended := false
-	_, err := h.tell(ctx, address, change{}, func(known archive.Resource) (bool, error) {
+	_, err := h.applyChange(ctx, address, change{}, func(known archive.Resource) (bool, error) {
 		if ended = known.Kept.DrawnWith(part); !ended {
 			return false, nil
 		}
@@ -70,7 +70,7 @@ func (h *Holdings) undraw(ctx context.Context, address, part string) error {
 		return false, h.archive.Update(ctx, address, func(r *archive.Resource) { r.Kept = known.Kept.WithoutPicture() })
 	})
 	if err == nil && ended {
-		h.tells(Swept{URL: address, What: SweptPicture, Why: part + " has changed"})
+		h.reportSwept(Swept{URL: address, What: SweptPicture, Why: part + " has changed"})
 	}
 	return err
 }

@@ -202,8 +202,8 @@ func TestEndDrawn(t *testing.T) {
 		{"the page is erased", "", erase("/a"), ""},
 		{"no copy is held, and it may not be shown", "ACAP-disallow-preserve: /a",
 			sweep("ACAP-disallow-preserve: /a\nACAP-disallow-present-thumbnail: /a", "thumbnail"), ""},
-		{"its copy goes (X09)", "", sweep("ACAP-disallow-preserve: /a", "copy1 entry!"), "0:64 other"},
-		{"its copy goes, and an image may not be shown small", "",
+		{"its copy is erased (X09)", "", sweep("ACAP-disallow-preserve: /a", "copy1 entry!"), "0:64 other"},
+		{"its copy is erased, and an image may not be shown small", "",
 			sweep("ACAP-disallow-preserve: /a\nACAP-disallow-present-thumbnail: /one.png", "copy1 entry!"), ""},
 		{"it comes again", "", func(s *store) { s.receive(pageOf(shown+"again", a)) }, "2:64 other"},
 		{"it comes again, and the browser fails", "", func(s *store) {
@@ -231,7 +231,7 @@ func TestEndDrawn(t *testing.T) {
 			s.again(answer(304, a), nil)
 		}, ""},
 		{"an image is another one", "", func(s *store) {
-			if err := s.undraw(s.Context(), a, site+"/two.png"); err != nil || s.pictures(a) == "" {
+			if err := s.eraseDrawing(s.Context(), a, site+"/two.png"); err != nil || s.pictures(a) == "" {
 				s.Fatalf("%v, %q", err, s.pictures(a))
 			}
 			if err := s.remake(s.Context(), a, site+"/one.png", s.sources); err != nil {

@@ -42,14 +42,14 @@ func TestSweepBesideErase(t *testing.T) {
 	s := withParts(t, "")
 	s.web.says(credited + "ACAP-allow-index: /a must-use-resource=" + site + "/lead\nACAP-request-take-down: /lead")
 	ctx := context.Background()
-	d, err := s.due(ctx, s.resource(a), s.settled(SweepOptions{}))
+	d, err := s.planSweep(ctx, s.resource(a), s.withDefaults(SweepOptions{}))
 	if err != nil || d.kept == nil {
 		t.Fatal(d, err)
 	}
 	if _, err := s.Erase(ctx, site+"/credit", "asked", ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.carryOut(ctx, d); err != errMoved {
+	if err := s.executePlan(ctx, d); err != errMoved {
 		t.Error(err)
 	}
 	if got := s.parts(a); got != nil {

@@ -71,7 +71,7 @@ func (h *Holdings) Spellings(rawurl string) ([]string, error) {
 					return nil, err
 				}
 				if some {
-					longer = append(longer, front+spelt(rest, written))
+					longer = append(longer, front+joinSpelling(rest, written))
 				}
 			}
 		}
@@ -86,8 +86,8 @@ func (h *Holdings) Spellings(rawurl string) ([]string, error) {
 func raw(sign string) string     { return sign }
 func escaped(sign string) string { return url.QueryEscape(sign) }
 
-// spelt joins parts, writing the first character of each in the given form.
-func spelt(parts []string, written func(sign string) string) string {
+// joinSpelling joins parts, writing the first character of each in the given form.
+func joinSpelling(parts []string, written func(sign string) string) string {
 	var b strings.Builder
 	for _, part := range parts {
 		b.WriteString(written(part[:1]) + part[1:])
@@ -98,7 +98,7 @@ func spelt(parts []string, written func(sign string) string) string {
 func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int, err error) {
 	// first: after an interruption, the remaining record causes the rest to be erased
 	derived, err := h.withdraw(ctx, address)
-	if err = errors.Join(err, h.unawait(ctx, address, every)); err != nil {
+	if err = errors.Join(err, h.stopAwaiting(ctx, address, everyPart)); err != nil {
 		return 0, err
 	}
 	held, err := h.archive.Holds(address)
@@ -109,12 +109,13 @@ func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int,
 		return 0, err
 	}
 	var failure error
-	forgotten, err := h.tell(ctx, address, change{url: address, wait: true}, func(archive.Resource) (bool, error) {
-		n, failure = h.archive.Erase(ctx, archive.Tombstone{URL: address, Reason: archive.ReasonTakenDown, Why: why,
-			Line: line, Asked: true, Derived: derived})
-		after, _, err := h.archive.Resource(address)
-		return !after.Indexed, err // the records may be deleted although an error occurred
-	})
+	forgotten, err := h.applyChange(ctx, address, change{url: address, wait: true},
+		func(archive.Resource) (bool, error) {
+			n, failure = h.archive.Erase(ctx, archive.Tombstone{URL: address, Reason: archive.ReasonTakenDown, Why: why,
+				Line: line, Asked: true, Derived: derived})
+			after, _, err := h.archive.Resource(address)
+			return !after.Indexed, err // the records may be deleted although an error occurred
+		})
 	if err == nil {
 		err = forgotten()
 	}
@@ -151,7 +152,7 @@ func (h *Holdings) receipt(address string) (archive.Receipt, error) {
 	}
 	found, err := h.indexer.index.Has(address)
 	if found {
-		r.Left = append(r.Left, archive.Problem{Where: "the index", What: "still finds it"})
+		r.Left = append(r.Left, archive.Problem{Where: "the index", What: "still contains it"})
 	}
 	return r, err
 }

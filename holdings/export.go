@@ -110,7 +110,7 @@ func (e *exporter) wanted(address string) bool {
 // capture checks a capture by the same rules as a sweep, and writes it if it may be preserved.
 func (e *exporter) capture(c archive.Capture) (out Exported, err error) {
 	out = Exported{URL: c.URL, Version: c.Version}
-	if out.Why, out.Line, err = e.barred(c); err != nil {
+	if out.Why, out.Line, err = e.whyWithheld(c); err != nil {
 		return out, err
 	}
 	if out.Why != "" {
@@ -139,14 +139,14 @@ func (e *exporter) capture(c archive.Capture) (out Exported, err error) {
 	return out, nil
 }
 
-// barred returns why, and by which policy line, a capture may not be preserved under the policy
-// last read; why is "" if it may.
-func (e *exporter) barred(c archive.Capture) (why, line string, err error) {
+// whyWithheld returns why, and by which policy line, a capture may not be preserved under the
+// policy last read; why is "" if it may.
+func (e *exporter) whyWithheld(c archive.Capture) (why, line string, err error) {
 	known, _, err := e.archive.Resource(c.URL)
 	if err != nil {
 		return "", "", err
 	}
-	j, why, line, err := e.gathering(c.URL, known)
+	j, why, line, err := e.prepareCheck(c.URL, known)
 	if err != nil || why != "" {
 		return why, line, err
 	}
@@ -157,9 +157,9 @@ func (e *exporter) barred(c archive.Capture) (why, line string, err error) {
 	return d.Why(), d.Because.String(), nil
 }
 
-// gathering prepares the check of what is stored at address. If nothing may be stored at all, why
-// and line say so.
-func (e *exporter) gathering(address string, known archive.Resource) (j gatherer, why, line string, err error) {
+// prepareCheck prepares the checks of the captures stored at address. If nothing may be stored at
+// all, why and line say so.
+func (e *exporter) prepareCheck(address string, known archive.Resource) (j gatherer, why, line string, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return j, "", "", err
@@ -189,7 +189,7 @@ func (e *exporter) stillHeld() error {
 		case err != nil:
 			return err
 		case len(c.Hops) < p.hops:
-			return fmt.Errorf("an answer that led to capture %d was %w", p.capture, ErrErased)
+			return fmt.Errorf("a redirect to capture %d was %w", p.capture, ErrErased)
 		}
 	}
 	return nil

@@ -167,7 +167,7 @@ func (e *exporter) hops(c archive.Capture) error {
 		if err != nil {
 			return err
 		}
-		j, why, _, err := e.gathering(hop.URL, known)
+		j, why, _, err := e.prepareCheck(hop.URL, known)
 		if err != nil {
 			return err
 		}
@@ -233,7 +233,7 @@ func (e *exporter) describe(c archive.Capture) (f warc.Fields, err error) {
 	if own := c.Own; len(own.Tags) > 0 || len(own.Marks) > 0 || own.Plus != nil {
 		text, err := json.Marshal(own)
 		if err != nil {
-			return nil, fmt.Errorf("what %s says of itself cannot be encoded: %w", c.URL, err)
+			return nil, fmt.Errorf("the statements of %s cannot be encoded: %w", c.URL, err)
 		}
 		add(metaStatements, string(text))
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// due is what a sweep must do to one page.
-type due struct {
+// sweepPlan is what a sweep must do to one page.
+type sweepPlan struct {
 	plan
 	known archive.Resource // the archive record that the plan was made from
 	// required resources that the page may not be made from now; the page is crawled again when
@@ -45,10 +45,10 @@ func (h *Holdings) factsNow(r archive.Resource) acap.Facts {
 	return f
 }
 
-// due decides what to do with everything stored for a page. It reads a body only if elements of the
-// page have their own rules, or if the index entry must be made again.
-func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) (due, error) {
-	d := due{known: r}
+// planSweep decides what to do with everything stored for a page. It reads a body only if elements
+// of the page have their own rules, or if the index entry must be made again.
+func (h *Holdings) planSweep(ctx context.Context, r archive.Resource, o SweepOptions) (sweepPlan, error) {
+	d := sweepPlan{known: r}
 	u, err := url.Parse(r.URL)
 	if err != nil {
 		return d, err
@@ -56,7 +56,7 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 	j := gatherer{Holdings: h, ctx: ctx, resource: r, url: u, sources: terms.Sources{Policies: o.Policies},
 		facts: factsOf(r)}
 	j.facts.Now = o.AsOf
-	e, err := j.held()
+	e, err := j.gatherHeld()
 	if err != nil {
 		return d, err
 	}
@@ -64,14 +64,14 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 		d.plan = decide(e)
 		switch d.need {
 		case nothing:
-			j.lost(&d)
+			j.recordAwaited(&d)
 			return d, nil
 		case needEntry:
 			err = j.remakeEntry(e, d.bare)
 		case needPicture:
 			err = j.savePicture(e)
 		case needRest:
-			j.judgeRest(e, &d.plan)
+			j.checkRest(e, &d.plan)
 		}
 		if err != nil {
 			return d, err
@@ -79,8 +79,8 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 	}
 }
 
-// held collects what is stored for the page, and what the policy says about it.
-func (j *gatherer) held() (e *evidence, err error) {
+// gatherHeld collects what is stored for the page, and what the policy says about it.
+func (j *gatherer) gatherHeld() (e *evidence, err error) {
 	r := j.resource
 	e = &evidence{url: r.URL, facts: j.facts, noPreserve: j.o.NoPreserve, record: described(r), indexed: r.Indexed,
 		current:  r.Current,
@@ -122,14 +122,14 @@ func (j *gatherer) terms(pg *page.Page) *terms.Terms {
 	return terms.Held(j.ctx, j.origin, j.url, j.resource.Own, pg, j.sources, j.facts)
 }
 
-// lost records in d which required resources the page may not be made from now (P05).
-func (j *gatherer) lost(d *due) {
+// recordAwaited records in d which required resources the page may not be made from now (P05).
+func (j *gatherer) recordAwaited(d *sweepPlan) {
 	if len(d.swept) == 0 || d.barred || d.swept[0].What == SweptRecord {
 		return
 	}
 	for _, names := range j.resource.Kept.Requires() {
 		if slices.ContainsFunc(names, func(name string) bool {
-			return terms.Standing(j.ctx, j.sources.Policies,
+			return terms.CheckUsable(j.ctx, j.sources.Policies,
 				name) != nil
 		}) {
 			d.awaits = append(d.awaits, names[0])
@@ -156,7 +156,7 @@ func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
 	if !permit.Allowed {
 		return permit, nil
 	}
-	part, barred := t.Barred(acap.Preserve)
+	part, barred := t.FirstBarred(acap.Preserve)
 	if !barred {
 		return permit, nil
 	}
@@ -234,8 +234,8 @@ func (j *gatherer) savePicture(e *evidence) error {
 	return err
 }
 
-// judgeRest collects what the terms permit of the data to present the page, as p leaves it.
-func (j *gatherer) judgeRest(e *evidence, p *plan) {
+// checkRest collects what the terms permit of the data to present the page, as p leaves it.
+func (j *gatherer) checkRest(e *evidence, p *plan) {
 	rest := restEvidence{fits: p.stored(e)}
 	kept := rest.fits
 	for _, source := range kept.Sources() {
@@ -254,7 +254,7 @@ func (j *gatherer) judgeRest(e *evidence, p *plan) {
 		if p.drops(version) {
 			continue
 		}
-		s := j.judgePicture(e, kept, version, pictured[version])
+		s := j.checkPicture(e, kept, version, pictured[version])
 		if !s.Fits && s.Other {
 			kept = kept.WithoutPicture()
 		}
@@ -263,8 +263,8 @@ func (j *gatherer) judgeRest(e *evidence, p *plan) {
 	e.rest = &rest
 }
 
-// judgePicture checks whether the thumbnail of a version may stay.
-func (j *gatherer) judgePicture(e *evidence, kept terms.Kept, version int, other bool) terms.PictureState {
+// checkPicture checks whether the thumbnail of a version may stay.
+func (j *gatherer) checkPicture(e *evidence, kept terms.Kept, version int, other bool) terms.PictureState {
 	s := terms.PictureState{Version: version, Other: other}
 	usage, facts := acap.PresentThumbnail, j.facts
 	if slices.ContainsFunc(e.copies, func(c copyEvidence) bool { return c.Version == version && !c.Current }) {

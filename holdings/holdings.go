@@ -52,7 +52,7 @@ type Options struct {
 	Erased func(archive.Tombstone)
 
 	// Hasten receives pages that should be crawled again soon. Parts receives the Parts and Missing
-	// of the Receipts of pages judged in the background. Both may be nil.
+	// of the Receipts of pages checked in the background. Both may be nil.
 	Hasten func(ctx context.Context, pages []string) error
 	Parts  func(ctx context.Context, parts, missing []string) error
 }
@@ -120,18 +120,18 @@ func Open(ctx context.Context, a *archive.Archive, ix Index, s terms.Sources, o 
 	// a full disk is no error: the intents stay until there is room
 	if err := h.recover(ctx, ix); err != nil && !disk.Full(err) {
 		h.background.stop()
-		return nil, fmt.Errorf("archive and index could not be brought together: %w", err)
+		return nil, fmt.Errorf("archive and index could not be made to agree: %w", err)
 	}
 	h.indexer = startIndexer(ix, a)
 	if err := h.finishEnds(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("what was made of resources that have ended could not be taken away: %w",
+		return nil, errors.Join(fmt.Errorf("data made from required resources that are gone could not be erased: %w",
 			err), h.Close())
 	}
 	return h, nil
 }
 
 // Close stops the work started by Rejudge, and writes pending changes to the index.
-func (h *Holdings) Close() error { return errors.Join(h.background.end(), h.indexer.close()) }
+func (h *Holdings) Close() error { return errors.Join(h.background.stopAndWait(), h.indexer.close()) }
 
 // Flush returns when the index contains everything received before, so that searches find it.
 func (h *Holdings) Flush() error { return h.indexer.drain() }
@@ -173,15 +173,15 @@ type Receipt struct {
 	TakenDown *acap.Field     // the take-down request in force for the page (P1 2.6, P04); nil if none
 
 	// Decide returns the decision about any usage of the page, including its required resources;
-	// nil if the page was not judged.
+	// nil if the page was not checked.
 	Decide func(acap.Usage) acap.Decision
 }
 
 // Receive stores what may be stored of a page. The result is durable when it returns. Only a 2xx
 // response is stored as a page; redirects are stored as captures of their own addresses. Only 404
 // and 410 erase the page: another failure does not mean that it is gone (H05). A 304 stands for the
-// archived copy, which is judged by today's policy and the fresh headers; no new capture is made
-// (see archive.Renew).
+// archived copy, which is checked against today's policy and the fresh headers; no new capture is
+// made (see archive.Renew).
 func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) {
 	status, u := pg.Last().Status, pg.URL()
 	known, _, err := h.archive.Resource(u.String())
@@ -195,7 +195,7 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 	gone := status == http.StatusNotFound || status == http.StatusGone
 	switch {
 	case gone:
-		return Receipt{}, errors.Join(h.end(ctx, pg.Hops()), h.endParts(ctx, pg), h.keepRedirects(ctx, pg.Hops()))
+		return Receipt{}, errors.Join(h.endPages(ctx, pg.Hops()), h.endParts(ctx, pg), h.keepRedirects(ctx, pg.Hops()))
 	case (status < 200 || status > 299) && status != http.StatusNotModified:
 		return Receipt{}, h.keepRedirects(ctx, pg.Hops())
 	// X02: the policy may have changed since the request; a page that may not be crawled is not
@@ -203,12 +203,12 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 	case !origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed:
 		return Receipt{Discarded: true}, nil
 	}
-	g, err := h.assess(ctx, origin, pg, known)
+	g, err := h.assessReceived(ctx, origin, pg, known)
 	if err != nil || g.Absent {
 		return g.Receipt, err
 	}
 	earlier := pg.Hops()[:len(pg.Hops())-1]
-	if err := h.end(ctx, earlier); err != nil { // erase what these addresses held before they redirected
+	if err := h.endPages(ctx, earlier); err != nil { // erase what these addresses held before they redirected
 		return g.Receipt, err
 	}
 	if g.TakenDown == nil {
@@ -219,22 +219,22 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 			return g.Receipt, err
 		}
 	}
-	switch err := h.hold(ctx, &g); {
+	switch err := h.writePage(ctx, &g); {
 	case g.renews != 0 && errors.Is(err, archive.ErrNotHeld): // the copy was erased in the meantime
 		return Receipt{Absent: true}, nil
 	case err != nil:
 		return g.Receipt, err
 	}
-	return h.stillAsked(ctx, origin, u, g.Receipt)
+	return h.recheckReceived(ctx, origin, u, g.Receipt)
 }
 
-// stillAsked checks a page again if its policy changed while it was received.
-func (h *Holdings) stillAsked(ctx context.Context, judged *acap.Policy, u *url.URL, r Receipt) (Receipt, error) {
+// recheckReceived checks a page again if its policy changed while it was received.
+func (h *Holdings) recheckReceived(ctx context.Context, judged *acap.Policy, u *url.URL, r Receipt) (Receipt, error) {
 	origin, err := h.sources.Policies.Policy(ctx, u)
 	if err != nil || !r.Stored && !r.Indexed {
 		return r, err
 	}
-	d, down, err := h.lookAgain(ctx, u.String(), u, judged, origin, SweepOptions{})
+	d, down, err := h.recheck(ctx, u.String(), u, judged, origin, SweepOptions{})
 	if r.TakenDown = down; down != nil {
 		r.Stored, r.Indexed = false, false
 		return r, err
@@ -246,11 +246,11 @@ func (h *Holdings) stillAsked(ctx context.Context, judged *acap.Policy, u *url.U
 	return r, err
 }
 
-// lookAgain checks what is stored at an address again if the policy of its origin is not the same
+// recheck checks what is stored at an address again if the policy of its origin is not the same
 // as judged, the one used before. A concurrent sweep by the new policy may have missed the page. It
 // returns what was erased, or the take-down request that erased everything.
-func (h *Holdings) lookAgain(ctx context.Context, address string, u *url.URL, judged, origin *acap.Policy,
-	o SweepOptions) (d due, down *acap.Field, err error) {
+func (h *Holdings) recheck(ctx context.Context, address string, u *url.URL, judged, origin *acap.Policy,
+	o SweepOptions) (d sweepPlan, down *acap.Field, err error) {
 	if origin == judged {
 		return d, nil, nil
 	}
@@ -262,39 +262,40 @@ func (h *Holdings) lookAgain(ctx context.Context, address string, u *url.URL, ju
 	if err != nil {
 		return d, nil, err
 	}
-	d, err = h.sweepPage(ctx, known, h.settled(o))
+	d, err = h.sweepPage(ctx, known, h.withDefaults(o))
 	return d, nil, err
 }
 
 const takenDown = "taken down at the publisher's request"
 
-// hold writes the decision about a page to archive and index, and returns when that is durable.
-func (h *Holdings) hold(ctx context.Context, g *judged) error {
+// writePage writes the decision about a page to archive and index, and returns when that is
+// durable.
+func (h *Holdings) writePage(ctx context.Context, g *assessment) error {
 	address := g.deposit.Resource.URL
 	wait := g.wait || g.document != nil && len(g.document.Text) > largeText
-	written, err := h.tell(ctx, address, change{doc: g.document, url: address, wait: wait},
+	written, err := h.applyChange(ctx, address, change{doc: g.document, url: address, wait: wait},
 		func(known archive.Resource) (bool, error) {
-			return h.deposit(ctx, g, known)
+			return h.writeDeposit(ctx, g, known)
 		})
 	if err != nil {
 		return err
 	}
-	err = errors.Join(written(), h.noteParts(ctx, g), h.recall(ctx, g.deposit.Resource.Kept.Sources()),
-		h.recallHops(ctx, h.o.Known, g.deposit.Hops))
+	err = errors.Join(written(), h.noteParts(ctx, g), h.withdrawTakenDown(ctx, g.deposit.Resource.Kept.Sources()),
+		h.eraseTakenDownHops(ctx, h.o.Known, g.deposit.Hops))
 	if err == nil && g.emptied {
-		err = h.sweepBare(ctx, address)
+		err = h.sweepIfBare(ctx, address)
 	}
 	return err
 }
 
-// deposit writes the decision g about a page to the archive; known is the current record of the
-// page. indexed reports whether the index must change too.
-func (h *Holdings) deposit(ctx context.Context, g *judged, known archive.Resource) (indexed bool, err error) {
+// writeDeposit writes the decision g about a page to the archive; known is the current record of
+// the page. indexed reports whether the index must change too.
+func (h *Holdings) writeDeposit(ctx context.Context, g *assessment, known archive.Resource) (indexed bool, err error) {
 	address := g.deposit.Resource.URL
 	if g.from != nil && moved(known, *g.from) {
 		return false, errMoved
 	}
-	g.leaveOld(known)
+	g.dropStaleKept(known)
 	g.emptied = !g.Stored && !g.Indexed && g.deposit.Picture == nil && (!known.FirstIndexed.IsZero() ||
 		!known.FirstPreserved.IsZero())
 	if g.earlier.action == toDrop {
@@ -303,19 +304,19 @@ func (h *Holdings) deposit(ctx context.Context, g *judged, known archive.Resourc
 		}
 	}
 	if g.renews != 0 {
-		fresh := g.document != nil && !g.stands(known)
+		fresh := g.document != nil && !g.entryUnchanged(known)
 		return fresh || known.Indexed && !g.Indexed, h.archive.Renew(ctx, g.renews, g.deposit, fresh)
 	}
-	if again, err := h.again(known, g); err != nil || again {
+	if again, err := h.justReceived(known, g); err != nil || again {
 		return false, errors.Join(err, h.archive.Lead(ctx, g.deposit.Aliases, address))
 	}
 	_, err = h.archive.Receive(ctx, g.deposit)
 	return g.document != nil || known.Indexed && !g.deposit.Stays, err
 }
 
-// leaveOld removes from the deposit what was copied from earlier stored data, if that data has been
-// erased or changed in the meantime.
-func (g *judged) leaveOld(known archive.Resource) {
+// dropStaleKept removes from the deposit what was copied from earlier stored data, if that data has
+// been erased or changed in the meantime.
+func (g *assessment) dropStaleKept(known archive.Resource) {
 	d := &g.deposit
 	if (g.before == "" || g.before == known.Kept.Digest()) && (!d.Stays || known.Indexed) {
 		return
@@ -327,9 +328,9 @@ func (g *judged) leaveOld(known archive.Resource) {
 	}
 }
 
-// recallHops erases what is stored for redirecting addresses that have been taken down since they
-// were requested.
-func (h *Holdings) recallHops(ctx context.Context, policies terms.Policies, hops []archive.Via) error {
+// eraseTakenDownHops erases what is stored for redirecting addresses that have been taken down
+// since they were requested.
+func (h *Holdings) eraseTakenDownHops(ctx context.Context, policies terms.Policies, hops []archive.Via) error {
 	var failed []error
 	for _, hop := range hops {
 		if down := terms.TakenDown(ctx, policies, hop.URL); down != nil {
@@ -340,8 +341,9 @@ func (h *Holdings) recallHops(ctx context.Context, policies terms.Policies, hops
 	return errors.Join(failed...)
 }
 
-// recall removes what was made from resources that have been taken down since they were fetched.
-func (h *Holdings) recall(ctx context.Context, sources []string) error {
+// withdrawTakenDown removes what was made from resources that have been taken down since they were
+// fetched.
+func (h *Holdings) withdrawTakenDown(ctx context.Context, sources []string) error {
 	var failed []error
 	for _, source := range sources {
 		if terms.TakenDown(ctx, h.o.Known, source) != nil {
@@ -355,20 +357,20 @@ func (h *Holdings) recall(ctx context.Context, sources []string) error {
 // simultaneous is the time within which two identical answers count as one.
 const simultaneous = time.Minute
 
-// again reports whether this run has just received the same page: several redirects can reach it at
-// the same time.
-func (h *Holdings) again(known archive.Resource, g *judged) (bool, error) {
+// justReceived reports whether this run has just received the same page: several redirects can
+// reach it at the same time.
+func (h *Holdings) justReceived(known archive.Resource, g *assessment) (bool, error) {
 	if known.LastCrawled.Before(h.opened) || g.deposit.Fetched.Sub(known.LastCrawled).Abs() > simultaneous ||
 		known.Indexed != g.Indexed {
 		return false, nil
 	}
-	same, _, err := h.same(known, g)
+	same, _, err := h.sameCopy(known, g)
 	return same, err
 }
 
-// tell changes the archive by calling fn under the lock of address, and sends c to the index if fn
-// returns true. The returned function waits for the index if c requires that.
-func (h *Holdings) tell(ctx context.Context, address string, c change, fn func(known archive.Resource) (bool,
+// applyChange changes the archive by calling fn under the lock of address, and sends c to the index
+// if fn returns true. The returned function waits for the index if c requires that.
+func (h *Holdings) applyChange(ctx context.Context, address string, c change, fn func(known archive.Resource) (bool,
 	error)) (func() error, error) {
 	mu := h.lock(address)
 	mu.Lock()
@@ -397,14 +399,14 @@ func (h *Holdings) drop(ctx context.Context, address string, s archive.Tombstone
 	return nil
 }
 
-// end erases what must go when URLs no longer return their own page, because they are gone or
+// endPages erases what must go when URLs no longer return their own page, because they are gone or
 // redirect elsewhere: the index entry, and copies that may be kept until the next crawl (H05).
 // Other copies stay as earlier versions.
-func (h *Holdings) end(ctx context.Context, hops []page.Hop) error {
+func (h *Holdings) endPages(ctx context.Context, hops []page.Hop) error {
 	now := h.o.Now().UTC()
 	for _, hop := range hops {
 		known, _, err := h.archive.Resource(hop.URL)
-		if err = errors.Join(err, h.unawait(ctx, hop.URL, every)); err != nil {
+		if err = errors.Join(err, h.stopAwaiting(ctx, hop.URL, everyPart)); err != nil {
 			return err
 		}
 		if known.Current == 0 && !known.Indexed {
@@ -424,11 +426,11 @@ func (h *Holdings) end(ctx context.Context, hops []page.Hop) error {
 		}
 		facts := acap.Facts{Now: now, FirstPreserved: known.FirstPreserved, Recrawled: true}
 		preserve := terms.Held(ctx, origin, u, known.Own, nil, h.sources, facts).Decide(acap.Preserve)
-		g := judged{deposit: archive.Deposit{Resource: archive.Resource{URL: hop.URL, Status: hop.Status,
+		g := assessment{deposit: archive.Deposit{Resource: archive.Resource{URL: hop.URL, Status: hop.Status,
 			Own: known.Own}, Fetched: now}}
 		g.plan = decide(&evidence{facts: facts, noPreserve: true, noIndex: true,
 			received: &terms.Holding{Preserve: preserve}})
-		if err := h.hold(ctx, &g); err != nil {
+		if err := h.writePage(ctx, &g); err != nil {
 			return err
 		}
 	}
@@ -462,7 +464,7 @@ func (h *Holdings) aliases(ctx context.Context, hops []page.Hop) ([]string, erro
 // addresses ends, and the redirects are stored (X66). If the URL is taken down, the redirects are
 // recorded without a target.
 func (h *Holdings) Lead(ctx context.Context, hops []page.Hop, to string) error {
-	if err := h.end(ctx, hops); err != nil {
+	if err := h.endPages(ctx, hops); err != nil {
 		return err
 	}
 	aliases, err := h.aliases(ctx, hops)

@@ -127,14 +127,14 @@ func (m *importer) read(in *warc.Reader) error {
 		var damage *warc.Damage
 		switch {
 		case err == io.EOF:
-			return errors.Join(m.finish(), m.flush(), m.connect())
+			return errors.Join(m.finishResponse(), m.flush(), m.recordRedirects())
 		case errors.As(err, &damage):
 			m.add(&incoming{result: Imported{Offset: damage.Offset, Outcome: Broken, Why: "the record " + damage.What}})
 		case err != nil:
 			return fmt.Errorf("the file cannot be read: %w", err)
 		default:
 			m.counts.Records++
-			if err := m.record(rec); err != nil {
+			if err := m.readRecord(rec); err != nil {
 				return err
 			}
 		}
@@ -146,8 +146,8 @@ func (m *importer) read(in *warc.Reader) error {
 	}
 }
 
-// broken reports a damaged record.
-func (m *importer) broken(rec *warc.Record, what string) {
+// reportDamage reports a damaged record.
+func (m *importer) reportDamage(rec *warc.Record, what string) {
 	m.add(&incoming{result: Imported{Offset: rec.Offset, URL: rec.Target(), Outcome: Broken, Why: what}})
 }
 
@@ -178,7 +178,7 @@ func (m *importer) flush() error {
 	var wg sync.WaitGroup
 	for i, x := range m.batch {
 		if x.result.Outcome == "" {
-			wg.Go(func() { errs[i] = m.takeSafely(x) })
+			wg.Go(func() { errs[i] = m.importSafely(x) })
 		}
 	}
 	wg.Wait()

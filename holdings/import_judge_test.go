@@ -93,7 +93,7 @@ func TestImportRevisitOfCut(t *testing.T) {
 	}
 }
 
-// TestImportEarlier checks that an imported version older than the last crawl is judged by the
+// TestImportEarlier checks that an imported version older than the last crawl must satisfy the
 // page's later statements, like any earlier version (H11).
 func TestImportEarlier(t *testing.T) {
 	for name, test := range map[string]struct{ now, then, want string }{
@@ -129,7 +129,7 @@ func TestImportPolicyChanges(t *testing.T) {
 	for _, line := range []string{"ACAP-disallow-preserve: /", "ACAP-request-take-down: /a"} {
 		w := newWeb("")
 		s := open(t, t.TempDir(), w, Options{})
-		var asked atomic.Bool // records are judged concurrently
+		var asked atomic.Bool // records are checked concurrently
 		o := ImportOptions{Policies: policies(func(u *url.URL) (*acap.Policy, error) {
 			if asked.Swap(true) {
 				w.says(line)
@@ -143,12 +143,12 @@ func TestImportPolicyChanges(t *testing.T) {
 	}
 }
 
-// TestImportMeanwhile checks that an imported page is judged again if its address is crawled while
-// the import judges it.
+// TestImportMeanwhile checks that an imported page is checked again if its address is crawled while
+// the import checks it.
 func TestImportMeanwhile(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
-	var judged, crawled atomic.Bool // records are judged concurrently
+	var judged, crawled atomic.Bool // records are checked concurrently
 	o := ImportOptions{Policies: policies(func(u *url.URL) (*acap.Policy, error) {
 		if u.String() == a {
 			judged.Store(true)

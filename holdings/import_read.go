@@ -52,8 +52,8 @@ type question struct {
 	head       []byte
 }
 
-// asks reports whether q is the request that x answers.
-func (q *question) asks(x *incoming) bool {
+// isRequestOf reports whether q is the request that x answers.
+func (q *question) isRequestOf(x *incoming) bool {
 	if q == nil || x == nil || x.request != nil {
 		return false
 	}
@@ -65,8 +65,8 @@ func (q *question) names(x *incoming) bool {
 	return slices.Contains(q.concurrent, x.id) || slices.Contains(x.concurrent, q.id)
 }
 
-// answered returns why a response to q, whose method is not GET, is not a page.
-func (q *question) answered() string { return "it answers " + q.method + ", not GET" }
+// notGET returns why a response to q, whose method is not GET, is not a page.
+func (q *question) notGET() string { return "it answers " + q.method + ", not GET" }
 
 // longestMethod is how many bytes are read of a request that is too long to be stored.
 const longestMethod = 32
@@ -105,41 +105,41 @@ func (m methods) of(x *incoming) string {
 	return ""
 }
 
-// record reads one record. A request may come before or after its response; metadata comes after
-// it.
-func (m *importer) record(rec *warc.Record) error {
+// readRecord reads one record. A request may come before or after its response; metadata comes
+// after it.
+func (m *importer) readRecord(rec *warc.Record) error {
 	switch rec.Type() {
 	case warc.Request:
-		return m.question(rec)
+		return m.readRequest(rec)
 	case warc.Response, warc.Revisit, warc.Resource:
-		if err := m.finish(); err != nil {
+		if err := m.finishResponse(); err != nil {
 			return err
 		}
 		x := &incoming{result: Imported{Offset: rec.Offset, URL: rec.Target()}, id: rec.ID(),
 			concurrent: rec.Concurrent(), target: rec.Target()}
-		if err := m.answer(rec, x); err != nil {
+		if err := m.readResponse(rec, x); err != nil {
 			return err
 		}
-		if m.asked.asks(x) {
+		if m.asked.isRequestOf(x) {
 			x.request, m.asked = m.asked, nil
 		} else if method := m.methods.of(x); method != "" {
 			x.request = &question{method: method}
 		}
 		m.open = x
 	case warc.Metadata:
-		return m.metadata(rec)
+		return m.readMetadata(rec)
 	}
 	return nil
 }
 
-// block reads the block of a record. It returns nil, and reports the record, if the record is
+// readBlock reads the block of a record. It returns nil, and reports the record, if the record is
 // damaged.
-func (m *importer) block(rec *warc.Record) ([]byte, error) {
+func (m *importer) readBlock(rec *warc.Record) ([]byte, error) {
 	block, err := io.ReadAll(rec.Block)
 	var damage *warc.Damage
 	switch {
 	case errors.As(err, &damage):
-		m.broken(rec, "the record "+damage.What)
+		m.reportDamage(rec, "the record "+damage.What)
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("the file cannot be read: %w", err)
@@ -147,22 +147,22 @@ func (m *importer) block(rec *warc.Record) ([]byte, error) {
 	return block, nil
 }
 
-// question records a request for the response it belongs to.
-func (m *importer) question(rec *warc.Record) error {
+// readRequest records a request for the response it belongs to.
+func (m *importer) readRequest(rec *warc.Record) error {
 	m.asked = nil
 	q := &question{id: rec.ID(), target: rec.Target(), concurrent: rec.Concurrent()}
 	if rec.Length > longestHead {
 		begins, _ := io.ReadAll(io.LimitReader(rec.Block, longestMethod))
 		q.method, _, _ = strings.Cut(string(begins), " ")
 	} else {
-		block, err := m.block(rec)
+		block, err := m.readBlock(rec)
 		if block == nil {
 			return err
 		}
 		message, parsed := warc.ParseMessage(block)
 		switch wrong := rec.Check(block, message.Body); {
 		case wrong != "":
-			m.broken(rec, wrong)
+			m.reportDamage(rec, wrong)
 			return nil
 		case parsed != nil:
 			return nil
@@ -172,26 +172,26 @@ func (m *importer) question(rec *warc.Record) error {
 	m.methods.note(q)
 	for _, x := range m.batch {
 		if q.method != http.MethodGet && q.names(x) {
-			x.skip(q.answered())
+			x.skip(q.notGET())
 		}
 	}
-	if q.asks(m.open) {
+	if q.isRequestOf(m.open) {
 		m.open.request = q
 		return nil
 	}
 	m.asked = q
-	return m.finish()
+	return m.finishResponse()
 }
 
-// answer reads the response in a record, or records in x why it contains no page.
-func (m *importer) answer(rec *warc.Record, x *incoming) error {
-	if why := m.passed(rec, x); why != "" {
+// readResponse reads the response in a record, or records in x why it contains no page.
+func (m *importer) readResponse(rec *warc.Record, x *incoming) error {
+	if why := m.readFields(rec, x); why != "" {
 		x.skip(why)
 		return nil
 	}
-	block, err := m.block(rec)
+	block, err := m.readBlock(rec)
 	if block == nil {
-		x.result.Outcome = told
+		x.result.Outcome = reported
 		return err
 	}
 	if rec.Type() == warc.Resource {
@@ -206,7 +206,7 @@ func (m *importer) answer(rec *warc.Record, x *incoming) error {
 	x.message, parsed = warc.ParseMessage(block)
 	// A revisit's block digest is not checked: wget writes the digest of an empty block.
 	if rec.Type() == warc.Revisit {
-		x.repeats(rec, parsed == nil)
+		x.setRevisit(rec, parsed == nil)
 		return nil
 	}
 	var whole bool
@@ -218,7 +218,7 @@ func (m *importer) answer(rec *warc.Record, x *incoming) error {
 		x.skip("its head has no end")
 	}
 	x.message.Body = nil
-	x.redirect = leadsOn(x.hop())
+	x.redirect = isRedirect(x.hop())
 	return nil
 }
 
@@ -230,8 +230,8 @@ func (x *incoming) shorten() {
 	x.payload, x.message.Head = bytes.Clone(x.payload), bytes.Clone(x.message.Head)
 }
 
-// told is the outcome of a response that has already been reported.
-const told Outcome = "told"
+// reported is the outcome of a response that has already been reported.
+const reported Outcome = "told"
 
 // skip sets why a response is not imported, unless it already has an outcome.
 func (x *incoming) skip(why string) {
@@ -252,9 +252,9 @@ func (x *incoming) verify(rec *warc.Record, block []byte, payloads ...[]byte) {
 // oldest is the earliest date that a record may have: there were no web pages before it.
 var oldest = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// passed sets x from the fields of a record. It returns why the record can contain no page; "" if
-// it can.
-func (m *importer) passed(rec *warc.Record, x *incoming) string {
+// readFields sets x from the fields of a record. It returns why the record can contain no page; ""
+// if it can.
+func (m *importer) readFields(rec *warc.Record, x *incoming) string {
 	var dated bool
 	x.at, dated = rec.Date()
 	x.digest, x.truncated = rec.PayloadDigest(), rec.Fields.Get(warc.Truncated) != ""
@@ -280,9 +280,9 @@ func (m *importer) passed(rec *warc.Record, x *incoming) string {
 	return ""
 }
 
-// repeats records which response a revisit repeats; headed means that the revisit has a head of its
-// own.
-func (x *incoming) repeats(rec *warc.Record, headed bool) {
+// setRevisit records which response a revisit repeats; headed means that the revisit has a head of
+// its own.
+func (x *incoming) setRevisit(rec *warc.Record, headed bool) {
 	profile := strings.Trim(rec.Fields.Get(warc.Profile), "<>")
 	kind := strings.TrimRight(profile, "/")
 	kind = kind[strings.LastIndexByte(kind, '/')+1:]
@@ -303,22 +303,22 @@ func (x *incoming) repeats(rec *warc.Record, headed bool) {
 	if !headed {
 		x.message = warc.Message{}
 	}
-	x.redirect = leadsOn(x.hop())
+	x.redirect = isRedirect(x.hop())
 }
 
-// metadata reads from the metadata of our own exports what the response does not show.
-func (m *importer) metadata(rec *warc.Record) error {
+// readMetadata reads from the metadata of our own exports what the response does not show.
+func (m *importer) readMetadata(rec *warc.Record) error {
 	x := m.open
 	if x == nil || rec.ContentType() != warc.TypeFields || rec.Length > longestHead ||
 		rec.Fields.Get(warc.RefersTo) != warc.Ref(x.id) && !slices.Contains(rec.Concurrent(), x.id) {
 		return nil
 	}
-	block, err := m.block(rec)
+	block, err := m.readBlock(rec)
 	if block == nil {
 		return err
 	}
 	if wrong := rec.Check(block); wrong != "" {
-		m.broken(rec, wrong)
+		m.reportDamage(rec, wrong)
 		return nil
 	}
 	fields := warc.ParseFields(block)
@@ -337,15 +337,15 @@ func (m *importer) metadata(rec *warc.Record) error {
 // longestChain is the greatest number of redirects stored with a page.
 const longestChain = 20
 
-// finish completes the open response and adds it to the batch. A page gets the redirects that end
-// at it. A response that depends on one in the batch waits until the batch is imported.
-func (m *importer) finish() error {
+// finishResponse completes the open response and adds it to the batch. A page gets the redirects
+// that end at it. A response that depends on one in the batch waits until the batch is imported.
+func (m *importer) finishResponse() error {
 	x := m.open
 	m.open = nil
-	if x == nil || x.result.Outcome == told {
+	if x == nil || x.result.Outcome == reported {
 		return nil
 	}
-	if n := len(m.chain); n > 0 && (n == longestChain || m.chain[n-1].leads(m.o.Normal) != x.url) {
+	if n := len(m.chain); n > 0 && (n == longestChain || m.chain[n-1].redirectTarget(m.o.Normal) != x.url) {
 		m.chain = nil
 	}
 	if why := x.unfit(); why != "" {
@@ -353,7 +353,7 @@ func (m *importer) finish() error {
 	}
 	to := ""
 	if x.redirect && x.result.Outcome == "" {
-		to = x.leads(m.o.Normal)
+		to = x.redirectTarget(m.o.Normal)
 	}
 	if to != "" {
 		x.shorten()
@@ -371,8 +371,8 @@ func (m *importer) finish() error {
 	return nil
 }
 
-// leads returns the target of a redirect; "" for other responses.
-func (x *incoming) leads(normal func(string) (string, error)) string {
+// redirectTarget returns the target of a redirect; "" for other responses.
+func (x *incoming) redirectTarget(normal func(string) (string, error)) string {
 	status, to := x.message.Status(), x.message.Header.Get("Location")
 	if status < 300 || status > 399 || to == "" {
 		return ""
@@ -396,7 +396,7 @@ func (x *incoming) unfit() string {
 	status := x.message.Status()
 	switch {
 	case x.request != nil && x.request.method != http.MethodGet:
-		return x.request.answered()
+		return x.request.notGET()
 	case x.revisit && x.message.Line == "", x.redirect:
 		return ""
 	case status == http.StatusPartialContent:

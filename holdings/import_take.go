@@ -17,19 +17,20 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// takeSafely calls take, and turns a panic into the outcome Broken with the reason.
-func (m *importer) takeSafely(x *incoming) (err error) {
+// importSafely calls importResponse, and turns a panic into the outcome Broken with the reason.
+func (m *importer) importSafely(x *incoming) (err error) {
 	defer func() {
-		if broken(err) {
+		if isPanic(err) {
 			x.result.Outcome, x.result.Why, err = Broken, err.Error(), nil
 		}
 	}()
 	defer defect.Catch(&err, x.url, m.Holdings.o.Defect)
-	return m.take(x)
+	return m.importResponse(x)
 }
 
-// take decides about one response and stores it if that is permitted. It sets the result of x.
-func (m *importer) take(x *incoming) error {
+// importResponse decides about one response and stores it if that is permitted. It sets the result
+// of x.
+func (m *importer) importResponse(x *incoming) error {
 	u, err := url.Parse(x.url)
 	if err != nil {
 		return err
@@ -48,7 +49,7 @@ func (m *importer) take(x *incoming) error {
 		x.refuse(takenDown, down.String())
 		return nil
 	}
-	stone, gone, err := m.goneFor(x)
+	stone, gone, err := m.takenDownSince(x)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (m *importer) take(x *incoming) error {
 		case !found && x.redirect: // a redirect is useful without its body
 			x.truncated, x.bare = true, true
 		case !found:
-			x.skip("it is a revisit of what is not held: " + x.refersURL)
+			x.skip("it is a revisit of a capture that is not stored: " + x.refersURL)
 			return nil
 		}
 	}
@@ -71,21 +72,21 @@ func (m *importer) take(x *incoming) error {
 		return m.keepRedirect(x, u, origin)
 	}
 	for range sweepTries {
-		if err = m.judgeOnce(x, u, origin); !errors.Is(err, errMoved) {
+		if err = m.importPage(x, u, origin); !errors.Is(err, errMoved) {
 			break
 		}
 	}
 	return err
 }
 
-// judgeOnce decides about a response, given the current record of its address, and stores it. It
+// importPage decides about a response, given the current record of its address, and stores it. It
 // returns errMoved if the record has changed in the meantime.
-func (m *importer) judgeOnce(x *incoming, u *url.URL, origin *acap.Policy) error {
+func (m *importer) importPage(x *incoming, u *url.URL, origin *acap.Policy) error {
 	known, _, err := m.archive.Resource(x.url)
 	if err != nil {
 		return err
 	}
-	if again, err := m.already(x, known); err != nil || again {
+	if again, err := m.alreadyStored(x, known); err != nil || again {
 		return err
 	}
 	ctx, lease := m.Holdings.o.Budget.Lease(m.ctx)
@@ -103,12 +104,12 @@ func (m *importer) judgeOnce(x *incoming, u *url.URL, origin *acap.Policy) error
 			return err
 		}
 	}
-	return m.keep(x, u, origin, known, pg)
+	return m.storePage(x, u, origin, known, pg)
 }
 
-// goneFor reports whether a past take-down covers a response: it was received before the take-down,
-// so it stays erased although the take-down request is no longer there.
-func (m *importer) goneFor(x *incoming) (stone archive.Tombstone, gone bool, err error) {
+// takenDownSince reports whether a past take-down covers a response: it was received before the
+// take-down, so it stays erased although the take-down request is no longer there.
+func (m *importer) takenDownSince(x *incoming) (stone archive.Tombstone, gone bool, err error) {
 	stones, err := m.archive.Tombstones(x.url)
 	for _, t := range stones {
 		if t.Why == takenDown && !x.at.After(t.When) {
@@ -176,8 +177,8 @@ func (m *importer) matches(c archive.Capture, digest string) (bool, error) {
 	return same, err
 }
 
-// already reports whether a capture with the same time and payload is already stored.
-func (m *importer) already(x *incoming, known archive.Resource) (bool, error) {
+// alreadyStored reports whether a capture with the same time and payload is already stored.
+func (m *importer) alreadyStored(x *incoming, known archive.Resource) (bool, error) {
 	if known.Versions == 0 {
 		return false, nil
 	}
@@ -189,15 +190,15 @@ func (m *importer) already(x *incoming, known archive.Resource) (bool, error) {
 	for _, c := range captures {
 		if c.Fetched.Equal(x.at) && (c.Payload == digest || c.Cut || x.redirect && c.Redirect()) {
 			x.result.Outcome, x.result.Version = Already, c.Version
-			m.note(x, c.ID)
+			m.rememberPayload(x, c.ID)
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// note records which capture has the payload of x, so that later revisits can find it.
-func (m *importer) note(x *incoming, id uint64) {
+// rememberPayload records which capture has the payload of x, so that later revisits can find it.
+func (m *importer) rememberPayload(x *incoming, id uint64) {
 	if !x.verified {
 		x.digest = warc.Digest(x.payload)
 	}
@@ -206,9 +207,10 @@ func (m *importer) note(x *incoming, id uint64) {
 	m.taken[x.digest] = id
 }
 
-// undo removes the content codings of the payload, up to most bytes, after waiting for enough
-// memory. known is false if a coding is not known.
-func (m *importer) undo(ctx context.Context, x *incoming, most int64) (undone coding.Undone, known bool, err error) {
+// decodePayload removes the content codings of the payload, up to most bytes, after waiting for
+// enough memory. known is false if a coding is not known.
+func (m *importer) decodePayload(ctx context.Context, x *incoming, most int64) (undone coding.Undone, known bool,
+	err error) {
 	codings := coding.Of(x.message.Header)
 	if x.bare {
 		codings = nil
@@ -231,7 +233,7 @@ func (m *importer) undo(ctx context.Context, x *incoming, most int64) (undone co
 
 // page builds the page from a response and the redirects before it; nil if its body cannot be read.
 func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
-	undone, known, err := m.undo(ctx, x, m.o.MaxBody)
+	undone, known, err := m.decodePayload(ctx, x, m.o.MaxBody)
 	if err != nil || !known {
 		return nil, err
 	}
@@ -248,7 +250,7 @@ func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 // is taken down (X66).
 func (m *importer) lawfulHops(x *incoming) (hops []page.Hop, err error) {
 	for _, hop := range x.hops {
-		lawful, down, err := m.lawful(hop)
+		lawful, down, err := m.mayCrawlHop(hop)
 		switch {
 		case err != nil:
 			return nil, err
@@ -261,9 +263,9 @@ func (m *importer) lawfulHops(x *incoming) (hops []page.Hop, err error) {
 	return hops, nil
 }
 
-// lawful reports whether today's policy permits to crawl the address of a redirect, and whether
-// that address is, or was later, taken down.
-func (m *importer) lawful(hop *incoming) (lawful, down bool, err error) {
+// mayCrawlHop reports whether today's policy permits to crawl the address of a redirect, and
+// whether that address is, or was later, taken down.
+func (m *importer) mayCrawlHop(hop *incoming) (lawful, down bool, err error) {
 	u, err := url.Parse(hop.url)
 	if err != nil {
 		return false, false, err
@@ -275,7 +277,7 @@ func (m *importer) lawful(hop *incoming) (lawful, down bool, err error) {
 	if terms.TakeDown(origin, u) != nil {
 		return false, true, nil
 	}
-	_, down, err = m.goneFor(hop)
+	_, down, err = m.takenDownSince(hop)
 	return origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed, down, err
 }
 
@@ -289,10 +291,11 @@ func (x *incoming) hop() page.Hop {
 	return h
 }
 
-// keep decides about a past page as if its first dates had always been known, and stores it if
+// storePage decides about a past page as if its first dates had always been known, and stores it if
 // permitted. If the address was crawled later or redirects elsewhere now, the page is treated as an
 // earlier version (H11).
-func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known archive.Resource, pg *page.Page) error {
+func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known archive.Resource,
+	pg *page.Page) error {
 	final, err := m.archive.Resolve(x.url)
 	if err != nil {
 		return err
@@ -310,7 +313,7 @@ func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known arch
 		now = terms.Earlier(known.Own, own)
 	}
 	t := terms.Held(m.ctx, origin, u, now, pg, terms.Sources{Policies: m.o.Policies}, facts)
-	g := m.judge(t, pg, nil, archive.Resource{}, true)
+	g := m.assessPage(t, pg, nil, archive.Resource{}, true)
 	g.deposit.Cuts = cuts(pg, g.Cuts)
 	switch {
 	case g.Discarded:
@@ -328,19 +331,19 @@ func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known arch
 	g.deposit.Past = true
 	g.deposit.Resource.Own = own
 	g.deposit.Cut = g.deposit.Cut || x.cut
-	if g.deposit.Aliases, err = m.leading(g.deposit.Hops, x.url); err != nil {
+	if g.deposit.Aliases, err = m.newAliases(g.deposit.Hops, x.url); err != nil {
 		return err
 	}
-	c, err := m.hold(x.url, final, known, g)
+	c, err := m.writeCapture(x.url, final, known, g)
 	if err != nil {
 		return err
 	}
-	if err := m.recallHops(m.ctx, m.o.Policies, g.deposit.Hops); err != nil {
+	if err := m.eraseTakenDownHops(m.ctx, m.o.Policies, g.deposit.Hops); err != nil {
 		return err
 	}
 	x.result.Outcome, x.result.Version, x.result.Cuts = TakenIn, c.Version, g.deposit.Cuts
-	m.note(x, c.ID)
-	return m.stillLawful(x, u, origin, c.ID)
+	m.rememberPayload(x, c.ID)
+	return m.recheckCapture(x, u, origin, c.ID)
 }
 
 // earliest returns the earlier of two times, ignoring a zero time.
@@ -351,12 +354,13 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// hold writes a capture to archive and index. If the page was crawled later, that version stays
-// current and its index entry unchanged. final is where address redirected when the decision was
-// made, and was is the record of address at that time.
-func (m *importer) hold(address, final string, was archive.Resource, g judged) (c archive.Capture, err error) {
+// writeCapture writes a capture to archive and index. If the page was crawled later, that version
+// stays current and its index entry unchanged. final is where address redirected when the decision
+// was made, and was is the record of address at that time.
+func (m *importer) writeCapture(address, final string, was archive.Resource, g assessment) (c archive.Capture,
+	err error) {
 	large := g.document != nil && len(g.document.Text) > largeText
-	wait, err := m.tell(m.ctx, address, change{doc: g.document, url: address, wait: g.wait || large},
+	wait, err := m.applyChange(m.ctx, address, change{doc: g.document, url: address, wait: g.wait || large},
 		func(known archive.Resource) (bool, error) {
 			leads, err := m.archive.Resolve(address)
 			switch {
@@ -381,9 +385,9 @@ func (m *importer) hold(address, final string, was archive.Resource, g judged) (
 	return c, err
 }
 
-// leading returns those redirects to address that may be recorded as its aliases: the part of the
-// chain after the last hop that was crawled as a page or redirects elsewhere.
-func (m *importer) leading(hops []archive.Via, address string) (aliases []string, err error) {
+// newAliases returns those redirects to address that may be recorded as its aliases: the part of
+// the chain after the last hop that was crawled as a page or redirects elsewhere.
+func (m *importer) newAliases(hops []archive.Via, address string) (aliases []string, err error) {
 	for _, hop := range hops {
 		known, _, err := m.archive.Resource(hop.URL)
 		if err != nil {
@@ -400,14 +404,14 @@ func (m *importer) leading(hops []archive.Via, address string) (aliases []string
 	return aliases, nil
 }
 
-// stillLawful erases the imported capture if the policy changed during the import and no longer
+// recheckCapture erases the imported capture if the policy changed during the import and no longer
 // permits it.
-func (m *importer) stillLawful(x *incoming, u *url.URL, judged *acap.Policy, id uint64) error {
+func (m *importer) recheckCapture(x *incoming, u *url.URL, judged *acap.Policy, id uint64) error {
 	origin, err := m.o.Policies.Policy(m.ctx, u)
 	if err != nil {
 		return m.ctx.Err()
 	}
-	d, down, err := m.lookAgain(m.ctx, x.url, u, judged, origin, SweepOptions{Policies: m.o.Policies})
+	d, down, err := m.recheck(m.ctx, x.url, u, judged, origin, SweepOptions{Policies: m.o.Policies})
 	if down != nil {
 		x.refuse(takenDown, down.String())
 	}

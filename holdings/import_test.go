@@ -150,8 +150,8 @@ func (f foreign) String() string {
 
 const answered = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>A gull."
 
-// TestImportRecords checks each kind of record separately: a possible page is judged, anything else
-// is reported with the reason.
+// TestImportRecords checks each kind of record separately: a possible page is checked, anything
+// else is reported with the reason.
 func TestImportRecords(t *testing.T) {
 	big := strings.Repeat("x", roomy+1)
 	for name, test := range map[string]struct {

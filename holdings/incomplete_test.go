@@ -68,7 +68,7 @@ func TestPartsThatFail(t *testing.T) {
 	}
 }
 
-// TestPartsThatGoMeanwhile checks that data erased while a page is judged is not brought back from
+// TestPartsThatGoMeanwhile checks that data erased while a page is checked is not brought back from
 // the earlier record.
 func TestPartsThatGoMeanwhile(t *testing.T) {
 	s := withParts(t, "")
@@ -141,7 +141,7 @@ func TestEntryThatStays(t *testing.T) {
 	}
 	k.web.fails = func(rawurl string) (*page.Page, error) { return answer(503, rawurl), nil }
 	for _, address := range []string{a, site + "/bare"} {
-		g, err := k.assess(ctx, origin, pageOf(article+"<p>again", address), k.resource(address))
+		g, err := k.assessReceived(ctx, origin, pageOf(article+"<p>again", address), k.resource(address))
 		if err != nil || !g.Indexed || !g.deposit.Stays {
 			t.Fatalf("%+v, %v", g.Receipt, err)
 		}

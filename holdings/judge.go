@@ -19,8 +19,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// judged is the decision about a page, ready to be written.
-type judged struct {
+// assessment is the decision about a page, ready to be written.
+type assessment struct {
 	Receipt
 	plan
 	deposit    archive.Deposit
@@ -32,13 +32,13 @@ type judged struct {
 	withoutOld terms.Kept        // data to present the page, without what was copied
 	parts      []terms.Part      // other resources that were requested
 	emptied    bool              // the page was stored before, and nothing of it is stored now
-	from       *archive.Resource // the record of the page judged again from its copy; nil: the page was received
+	from       *archive.Resource // the record of the page checked again from its copy; nil: the page was received
 }
 
-// assess decides about a received page under origin, the policy of its origin; known is its archive
-// record. After a 304 it decides about the stored copy.
-func (h *Holdings) assess(ctx context.Context, origin *acap.Policy, pg *page.Page,
-	known archive.Resource) (g judged, err error) {
+// assessReceived decides about a received page under origin, the policy of its origin; known is its
+// archive record. After a 304 it decides about the stored copy.
+func (h *Holdings) assessReceived(ctx context.Context, origin *acap.Policy, pg *page.Page,
+	known archive.Resource) (g assessment, err error) {
 	u, was := pg.URL(), copied{}
 	confirmed := pg.Last().Status == http.StatusNotModified
 	if confirmed {
@@ -46,20 +46,20 @@ func (h *Holdings) assess(ctx context.Context, origin *acap.Policy, pg *page.Pag
 		if was, ok = h.current(u.String()); ok { // the lease of the visit returns this memory when it ends
 			err = memory.Of(ctx).Hold(ctx, page.WeightOf(was.Bytes, was.MIME))
 		}
-		if err != nil || !ok || !h.complete(&was) || !confirms(pg.Last().Header, was.Header) {
+		if err != nil || !ok || !h.readBody(&was) || !confirms(pg.Last().Header, was.Header) {
 			g.Absent = true
 			return g, err
 		}
 		pg = was.page(pg.Hops())
 	}
 	facts := h.factsNow(known)
-	g = h.judge(terms.Of(ctx, origin, u, pg, h.sources, facts), pg, terms.TakeDown(origin, u), known, true)
+	g = h.assessPage(terms.Of(ctx, origin, u, pg, h.sources, facts), pg, terms.TakeDown(origin, u), known, true)
 	g.Cuts = cuts(pg, g.Cuts)
 	g.deposit.Cuts = g.Cuts
 	if !confirmed {
-		g.Unchanged, g.Since, err = h.same(known, &g)
-	} else if !g.renew(was) {
-		g = judged{Receipt: Receipt{Absent: true}}
+		g.Unchanged, g.Since, err = h.sameCopy(known, &g)
+	} else if !g.confirmCopy(was) {
+		g = assessment{Receipt: Receipt{Absent: true}}
 	}
 	return g, err
 }
@@ -72,8 +72,9 @@ func cuts(pg *page.Page, entry []string) (list []string) {
 	return slices.Concat(list, pg.Cuts(), entry)
 }
 
-// same reports whether the copy of g equals the one already stored, and when that one was received.
-func (h *Holdings) same(known archive.Resource, g *judged) (same bool, since time.Time, err error) {
+// sameCopy reports whether the copy of g equals the one already stored, and when that one was
+// received.
+func (h *Holdings) sameCopy(known archive.Resource, g *assessment) (same bool, since time.Time, err error) {
 	if !g.Stored || known.Current == 0 {
 		return false, time.Time{}, nil
 	}
@@ -84,21 +85,21 @@ func (h *Holdings) same(known archive.Resource, g *judged) (same bool, since tim
 	return err == nil && c.Digest == archive.Digest(g.deposit.Body), c.Fetched, err
 }
 
-// drawnAlready reports whether the stored drawing, described by old, shows the same copy that g
+// drawingUnchanged reports whether the stored drawing, described by old, shows the same copy that g
 // would store.
-func (h *Holdings) drawnAlready(known archive.Resource, old terms.Kept, g *judged) bool {
+func (h *Holdings) drawingUnchanged(known archive.Resource, old terms.Kept, g *assessment) bool {
 	if old.Drawing == nil || g.deposit.Cut { // the drawing may contain what was cut out
 		return false
 	}
-	same, _, err := h.same(known, g)
+	same, _, err := h.sameCopy(known, g)
 	return err == nil && same
 }
 
-// judge returns the decision about a page by its terms. known is its archive record; down is the
-// take-down request in force for it, or nil. received is false if the page is judged again from its
-// copy: then no thumbnail is drawn.
-func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known archive.Resource,
-	received bool) (g judged) {
+// assessPage returns the decision about a page by its terms. known is its archive record; down is
+// the take-down request in force for it, or nil. received is false if the page is checked again
+// from its copy: then no thumbnail is drawn.
+func (h *Holdings) assessPage(t *terms.Terms, pg *page.Page, down *acap.Field, known archive.Resource,
+	received bool) (g assessment) {
 	old := known.Kept
 	o := terms.HoldingOptions{NoArchive: h.o.NoArchive, NoIndex: h.o.NoIndex}
 	if known.Indexed {
@@ -108,7 +109,7 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known 
 	g.plan = decide(&evidence{facts: t.Facts(), noPreserve: h.o.NoPreserve, noIndex: h.o.NoIndex, takenDown: down,
 		received: &holding,
 		indexed:  known.Indexed})
-	g.report(&holding, down)
+	g.fillReceipt(&holding, down)
 	g.Decide = t.Decide
 	if h.o.Requisites {
 		g.Requisites = t.Requisites()
@@ -138,16 +139,16 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known 
 	if !g.Stored && !g.Indexed && g.deposit.Picture == nil {
 		return g
 	}
-	g.keepBeside(t, holding.Content, known, old, note)
+	g.setKept(t, holding.Content, known, old, note)
 	g.parts = t.Parts()
 	if g.entry.action == toStore {
-		g.enter(pg, holding)
+		g.makeEntry(pg, holding)
 	}
 	return g
 }
 
-// report fills in the receipt from the decision about a page.
-func (g *judged) report(holding *terms.Holding, down *acap.Field) {
+// fillReceipt fills in the receipt from the decision about a page.
+func (g *assessment) fillReceipt(holding *terms.Holding, down *acap.Field) {
 	g.Links, g.TakenDown = holding.Links, down
 	g.Discarded = !holding.Crawl.Allowed
 	g.Stored, g.Indexed = g.copy.held(), g.plan.entry.held()
@@ -166,7 +167,7 @@ func (g *judged) report(holding *terms.Holding, down *acap.Field) {
 // makePicture sets the deposit's thumbnail if it must be stored because it cannot be made from a
 // copy. It uses a new one, else the stored one if that may stay, else a drawing of the page. The
 // returned function records what the thumbnail was made from; it may be nil.
-func (h *Holdings) makePicture(g *judged, t *terms.Terms, known archive.Resource, old terms.Kept,
+func (h *Holdings) makePicture(g *assessment, t *terms.Terms, known archive.Resource, old terms.Kept,
 	received bool) (note func(*terms.Kept)) {
 	var of terms.Picture
 	if g.deposit.Picture, of = h.picture(t, g.Stored); g.deposit.Picture != nil {
@@ -175,8 +176,8 @@ func (h *Holdings) makePicture(g *judged, t *terms.Terms, known archive.Resource
 		}
 		return func(k *terms.Kept) { k.SetPicture(of.From, of.Of) }
 	}
-	if !h.o.NoPreserve && t.KeepsPicture(old, !received || h.drawnAlready(known, old, g)) {
-		g.deposit.Picture = h.depicted(known)
+	if !h.o.NoPreserve && t.KeepsPicture(old, !received || h.drawingUnchanged(known, old, g)) {
+		g.deposit.Picture = h.storedPicture(known)
 		g.depicted = g.deposit.Picture != nil
 	}
 	if g.depicted || !received {
@@ -189,9 +190,9 @@ func (h *Holdings) makePicture(g *judged, t *terms.Terms, known archive.Resource
 	return scene.Note
 }
 
-// keepBeside sets the deposit's data to present the page, including data from resources that cannot
+// setKept sets the deposit's data to present the page, including data from resources that cannot
 // be fetched now. note, which may be nil, records what the thumbnail was made from.
-func (g *judged) keepBeside(t *terms.Terms, content terms.Content, known archive.Resource, old terms.Kept,
+func (g *assessment) setKept(t *terms.Terms, content terms.Content, known archive.Resource, old terms.Kept,
 	note func(*terms.Kept)) {
 	kept := t.Keep(g.Stored, content) // X09: a copy that may not be searched for may still be shown
 	if note != nil {
@@ -205,14 +206,14 @@ func (g *judged) keepBeside(t *terms.Terms, content terms.Content, known archive
 	if g.depicted {
 		kept = kept.WithPicture(old)
 	}
-	if !alone && t.Carry(&kept, old) || g.depicted {
+	if !alone && t.CopyUnavailable(&kept, old) || g.depicted {
 		g.before = known.Kept.Digest()
 	}
 	g.deposit.Resource.Kept = kept
 }
 
-// enter makes the index entry of a page.
-func (g *judged) enter(pg *page.Page, holding terms.Holding) {
+// makeEntry makes the index entry of a page.
+func (g *assessment) makeEntry(pg *page.Page, holding terms.Holding) {
 	content := holding.Content
 	whole := g.Stored && !holding.Cut && !content.Other
 	g.wait = !whole
@@ -223,9 +224,9 @@ func (g *judged) enter(pg *page.Page, holding terms.Holding) {
 	}
 }
 
-// renew makes g confirm the copy that a 304 is about, if the copy may stay. It returns false if the
-// copy would have to be cut now, so that the page must be fetched again.
-func (g *judged) renew(c copied) bool {
+// confirmCopy makes g confirm the copy that a 304 is about, if the copy may stay. It returns false
+// if the copy would have to be cut now, so that the page must be fetched again.
+func (g *assessment) confirmCopy(c copied) bool {
 	g.Unchanged, g.Since = true, c.Fetched
 	if !g.Stored {
 		return true
@@ -240,9 +241,9 @@ func (g *judged) renew(c copied) bool {
 	return true
 }
 
-// stands reports whether the index entry of an unchanged page equals what g would make of it: its
-// sources are the same, and no part of the page has rules of its own.
-func (g *judged) stands(known archive.Resource) bool {
+// entryUnchanged reports whether the index entry of an unchanged page equals what g would make of
+// it: its sources are the same, and no part of the page has rules of its own.
+func (g *assessment) entryUnchanged(known archive.Resource) bool {
 	return known.Indexed && !g.wait && known.Kept.Digest() == g.deposit.Resource.Kept.Digest() &&
 		len(g.deposit.Resource.Own.Marks) == 0
 }
@@ -256,7 +257,7 @@ func (h *Holdings) version(u *url.URL) archive.PolicyVersion {
 }
 
 // describe sets what is known about a page and how it was obtained.
-func (g *judged) describe(t *terms.Terms, pg *page.Page) {
+func (g *assessment) describe(t *terms.Terms, pg *page.Page) {
 	d, last := &g.deposit, pg.Last()
 	d.Truncated, d.Address, d.Header, d.Sent, d.Head = last.Truncated, last.Address, last.Header, last.Sent, last.Head
 	d.Resource = archive.Resource{URL: d.Resource.URL, Status: last.Status, Own: pg.Own(), MIME: pg.MIME(),

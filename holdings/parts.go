@@ -55,7 +55,7 @@ func (h *Holdings) PartCondition(address string) http.Header {
 
 // ReceivePart processes the answer for a required resource that was requested on its own: a page,
 // or failure. If the resource is gone or prohibited, everything made from it is erased at once
-// (I10). If it has changed, its pages are judged again in the background. A temporary failure
+// (I10). If it has changed, its pages are checked again in the background. A temporary failure
 // changes nothing (H05). unchanged reports that the answer equals the last one. The result is
 // durable when ReceivePart returns.
 func (h *Holdings) ReceivePart(ctx context.Context, address string, pg *page.Page, failure error) (unchanged bool,
@@ -72,12 +72,12 @@ func (h *Holdings) ReceivePart(ctx context.Context, address string, pg *page.Pag
 	}
 	is, unchanged, err := h.renewPart(ctx, address, p.Page)
 	if err == nil && is.Pending != archive.Nobody {
-		err = h.resume(ctx, address)
+		err = h.startRemaking(ctx, address)
 	}
 	return unchanged, err
 }
 
-// renewPart records the current answer of a required resource, and which pages must be judged
+// renewPart records the current answer of a required resource, and which pages must be checked
 // again: all if it changed, otherwise those that wait for any answer.
 func (h *Holdings) renewPart(ctx context.Context, address string, pg *page.Page) (is archive.Part, unchanged bool,
 	err error) {
@@ -156,7 +156,7 @@ func (h *Holdings) endPart(ctx context.Context, address string, because error) (
 		return knew, err
 	}
 	damaged, err := h.finishEnd(ctx, address, ended)
-	h.background.fail(damaged)
+	h.background.recordError(damaged)
 	return knew, err
 }
 
@@ -176,17 +176,17 @@ func (h *Holdings) finishEnd(ctx context.Context, address string, ended archive.
 	if err != nil {
 		return nil, err
 	}
-	err = together(sweepers, pages, func(page string) error {
+	err = forEachPage(sweepers, pages, func(page string) error {
 		err := h.withdrawFrom(ctx, page, address, func(s Swept) {
 			s.Why, s.Line = ended.Why, ended.Line
-			h.tells(s)
+			h.reportSwept(s)
 		})
 		if ctx.Err() != nil || !errors.Is(err, archive.ErrCorrupt) {
 			return err
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		passed[page] = fmt.Errorf("what was made of %s could not be taken out of %s: %w", address, page, err)
+		passed[page] = fmt.Errorf("data made from %s could not be erased from %s: %w", address, page, err)
 		return nil
 	})
 	if err != nil {
@@ -225,7 +225,7 @@ func (h *Holdings) unfinishedEnds(fn func(address string, ended archive.Part) er
 	return err
 }
 
-func (h *Holdings) tells(s Swept) {
+func (h *Holdings) reportSwept(s Swept) {
 	if h.o.Swept != nil {
 		h.o.Swept(s)
 	}
@@ -248,7 +248,7 @@ func (h *Holdings) endParts(ctx context.Context, pg *page.Page) error {
 // noteParts brings the records of required resources up to date with the answers that g was made
 // from. It fills in g.Parts and g.Missing: missing ones should be requested soon. The page then
 // waits only for resources that nothing was made from.
-func (h *Holdings) noteParts(ctx context.Context, g *judged) error {
+func (h *Holdings) noteParts(ctx context.Context, g *assessment) error {
 	for _, p := range g.parts {
 		missing, err := h.notePart(ctx, g, p)
 		if err != nil {
@@ -260,16 +260,16 @@ func (h *Holdings) noteParts(ctx context.Context, g *judged) error {
 			g.Parts = append(g.Parts, p.URL)
 		}
 	}
-	if h.guest() || h.sources.Fetcher == nil { // this run does not request every required resource
+	if h.storesLess() || h.sources.Fetcher == nil { // this run does not request every required resource
 		return nil
 	}
-	return h.unawait(ctx, g.deposit.Resource.URL, func(part string) bool {
+	return h.stopAwaiting(ctx, g.deposit.Resource.URL, func(part string) bool {
 		return !slices.ContainsFunc(g.parts, func(p terms.Part) bool { return p.URL == part })
 	})
 }
 
 // notePart does this for one resource, and reports whether it is missing.
-func (h *Holdings) notePart(ctx context.Context, g *judged, p terms.Part) (missing bool, err error) {
+func (h *Holdings) notePart(ctx context.Context, g *assessment, p terms.Part) (missing bool, err error) {
 	address := g.deposit.Resource.URL
 	if !p.Failed && p.Err != nil {
 		if _, err := h.endPart(ctx, p.URL, p.Err); err != nil {
@@ -294,7 +294,7 @@ func (h *Holdings) notePart(ctx context.Context, g *judged, p terms.Part) (missi
 			case known.Fetched.IsZero():
 				*known = is
 			// pages are made from two different answers: forget the validators, so that the next
-			// answer judges all
+			// answer checks all
 			case known.Digest != is.Digest && !known.Fetched.After(is.Fetched):
 				known.Digest, known.ETag, known.LastModified = "", "", ""
 			}
@@ -302,7 +302,7 @@ func (h *Holdings) notePart(ctx context.Context, g *judged, p terms.Part) (missi
 		})
 	}
 	if err == nil {
-		// another answer may have come while the page was judged
+		// another answer may have come while the page was checked
 		missing, err = h.archive.AwaitAfter(ctx, p.URL, is, wait, address)
 	}
 	if err == nil && missing {
@@ -314,8 +314,8 @@ func (h *Holdings) notePart(ctx context.Context, g *judged, p terms.Part) (missi
 	return missing, err
 }
 
-// unawait records that a page no longer waits for the resources that which selects.
-func (h *Holdings) unawait(ctx context.Context, address string, which func(part string) bool) error {
+// stopAwaiting records that a page no longer waits for the resources that which selects.
+func (h *Holdings) stopAwaiting(ctx context.Context, address string, which func(part string) bool) error {
 	parts, err := h.archive.Awaits(address)
 	for _, part := range parts {
 		if err == nil && which(part) {
@@ -325,8 +325,8 @@ func (h *Holdings) unawait(ctx context.Context, address string, which func(part 
 	return err
 }
 
-func every(string) bool { return true }
+func everyPart(string) bool { return true }
 
-// guest reports whether this run stores less than others do. Judging pages again would then erase
-// copies or index entries.
-func (h *Holdings) guest() bool { return h.o.NoIndex || h.o.NoPreserve }
+// storesLess reports whether this run stores less than others do. Checking pages again would then
+// erase copies or index entries.
+func (h *Holdings) storesLess() bool { return h.o.NoIndex || h.o.NoPreserve }

@@ -24,9 +24,9 @@ const lead = site + "/lead"
 type kitchen struct {
 	*store
 	v        *versioned
-	mu       sync.Mutex // guards the following fields while pages are judged
+	mu       sync.Mutex // guards the following fields while pages are checked
 	hastened []string
-	parts    []string // resources required by pages judged in the background
+	parts    []string // resources required by pages checked in the background
 }
 
 const mustUse = "ACAP-allow-index: /a must-use-resource=" + lead + "\nACAP-allow-index: /bare must-use-resource=" +
@@ -92,7 +92,7 @@ func (s *store) known(address string) archive.Part {
 }
 
 // TestPartThatChanges checks that a changed resource changes what was made from it. Pages with a
-// copy are judged again without a request; other pages are crawled again.
+// copy are checked again without a request; other pages are crawled again.
 func TestPartThatChanges(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -226,7 +226,7 @@ func TestPartThatIsAPageToo(t *testing.T) {
 	}
 }
 
-// TestPartThatIsWaitedFor checks that a page received while a resource was unavailable is judged
+// TestPartThatIsWaitedFor checks that a page received while a resource was unavailable is checked
 // again when the resource answers, and not before.
 func TestPartThatIsWaitedFor(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
@@ -250,7 +250,7 @@ func TestPartThatIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestPartThatIsOfNoUse checks a page for which a resource was fetched but not used: it is judged
+// TestPartThatIsOfNoUse checks a page for which a resource was fetched but not used: it is checked
 // again only when the resource changes.
 func TestPartThatIsOfNoUse(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
@@ -271,7 +271,7 @@ func TestPartThatIsOfNoUse(t *testing.T) {
 }
 
 // TestPartOfTwoAnswers checks pages made from two different answers. If the resource then returns
-// the first answer again, the pages made from the second one are judged again.
+// the first answer again, the pages made from the second one are checked again.
 func TestPartOfTwoAnswers(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	h := http.Header{"Etag": {`"1"`}, "Content-Type": {"text/plain"}}
@@ -320,8 +320,8 @@ func TestPartInGuestRun(t *testing.T) {
 	}
 }
 
-// TestPartThatChangesMeanwhile checks a resource that changes while a page is judged by its old
-// content.
+// TestPartThatChangesMeanwhile checks a resource that changes while a page is checked against its
+// old content.
 func TestPartThatChangesMeanwhile(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -489,7 +489,8 @@ func TestPartThatEndedBefore(t *testing.T) {
 	}
 }
 
-// TestPartThatEndsMeanwhile checks a resource that ends while a page is judged by its old content.
+// TestPartThatEndsMeanwhile checks a resource that ends while a page is checked against its old
+// content.
 func TestPartThatEndsMeanwhile(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -556,7 +557,7 @@ func TestPartOfMany(t *testing.T) {
 	}
 }
 
-// TestPartOfManyInterrupted checks that pages judged before an interruption are not judged again
+// TestPartOfManyInterrupted checks that pages checked before an interruption are not checked again
 // after it.
 func TestPartOfManyInterrupted(t *testing.T) {
 	const n = 200
@@ -676,7 +677,7 @@ func TestKillPart(t *testing.T) {
 	}
 }
 
-// TestPartOfDrawn checks that a page judged again from its copy keeps its drawing and is not drawn
+// TestPartOfDrawn checks that a page checked again from its copy keeps its drawing and is not drawn
 // again.
 func TestPartOfDrawn(t *testing.T) {
 	artist := &artist{asks: wanted}

@@ -55,8 +55,8 @@ func (h *Holdings) picture(t *terms.Terms, stored bool) (p *archive.Picture, of 
 		Other: of.Of != nil}, of
 }
 
-// depicted returns the stored thumbnail of the current version of a page; nil if none.
-func (h *Holdings) depicted(known archive.Resource) *archive.Picture {
+// storedPicture returns the stored thumbnail of the current version of a page; nil if none.
+func (h *Holdings) storedPicture(known archive.Resource) *archive.Picture {
 	version := 0
 	if c, err := h.archive.Capture(known.Current); err == nil {
 		version = c.Version

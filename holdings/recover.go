@@ -15,7 +15,7 @@ import (
 // last known policy. Any other is deleted from the index: its reception was never confirmed, so it
 // will be fetched again.
 func (h *Holdings) recover(ctx context.Context, ix Index) error {
-	urls, err := h.unsettled(ix)
+	urls, err := h.pendingURLs(ix)
 	if err != nil {
 		return err
 	}
@@ -24,17 +24,17 @@ func (h *Holdings) recover(ctx context.Context, ix Index) error {
 		return nil // the next process that opens the data with enough disk space does this
 	}
 	for group := range slices.Chunk(urls, groupSize/2) {
-		if err := h.settle(ctx, ix, group); err != nil {
+		if err := h.updateIndex(ctx, ix, group); err != nil {
 			return err
 		}
 		h.behind -= len(group)
 	}
-	return h.renew(ctx, ix)
+	return h.renewIndex(ctx, ix)
 }
 
-// renew makes the entries again if the index was made by another version of package index. Entries
-// that cannot be made without a request stay unchanged.
-func (h *Holdings) renew(ctx context.Context, ix Index) error {
+// renewIndex makes the entries again if the index was made by another version of package index.
+// Entries that cannot be made without a request stay unchanged.
+func (h *Holdings) renewIndex(ctx context.Context, ix Index) error {
 	if version, err := ix.MadeBy(); err != nil || version == index.Version {
 		return err
 	}
@@ -56,7 +56,7 @@ func (h *Holdings) renew(ctx context.Context, ix Index) error {
 	return ix.SetMadeBy(index.Version)
 }
 
-func (h *Holdings) unsettled(ix Index) ([]string, error) {
+func (h *Holdings) pendingURLs(ix Index) ([]string, error) {
 	urls, err := h.archive.Intents()
 	if err != nil {
 		return nil, err
@@ -74,8 +74,8 @@ func (h *Holdings) unsettled(ix Index) ([]string, error) {
 	return slices.Compact(urls), err
 }
 
-// settle brings the index up to date for a group of URLs.
-func (h *Holdings) settle(ctx context.Context, ix Index, urls []string) error {
+// updateIndex brings the index up to date for a group of URLs.
+func (h *Holdings) updateIndex(ctx context.Context, ix Index, urls []string) error {
 	gone, err := h.rebuilt(ctx, ix, urls)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (h *Holdings) rebuilt(ctx context.Context, ix Index, urls []string) (gone [
 // indexed.
 func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (doc *index.Document, err error) {
 	defer func() {
-		if broken(err) { // after a panic the page is removed from the index
+		if isPanic(err) { // after a panic the page is removed from the index
 			doc, err = nil, nil
 		}
 	}()

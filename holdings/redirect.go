@@ -22,7 +22,7 @@ const longestRedirect = 256 << 10
 func (h *Holdings) keepRedirects(ctx context.Context, hops []page.Hop) error {
 	var kept []archive.Via
 	for _, hop := range hops {
-		if !leadsOn(hop) {
+		if !isRedirect(hop) {
 			continue
 		}
 		u, err := url.Parse(hop.URL)
@@ -33,7 +33,7 @@ func (h *Holdings) keepRedirects(ctx context.Context, hops []page.Hop) error {
 		if err != nil { // without a policy nothing is permitted
 			continue
 		}
-		d, may := h.judgeRedirect(ctx, origin, u, hop, h.sources)
+		d, may := h.decideRedirect(ctx, origin, u, hop, h.sources)
 		if !may.Allowed {
 			continue
 		}
@@ -42,11 +42,11 @@ func (h *Holdings) keepRedirects(ctx context.Context, hops []page.Hop) error {
 		}
 		kept = append(kept, archive.Via{URL: hop.URL})
 	}
-	return h.recallHops(ctx, h.o.Known, kept)
+	return h.eraseTakenDownHops(ctx, h.o.Known, kept)
 }
 
-// leadsOn reports whether a hop is a redirect (RFC 9110 15.4).
-func leadsOn(hop page.Hop) bool {
+// isRedirect reports whether a hop is a redirect (RFC 9110 15.4).
+func isRedirect(hop page.Hop) bool {
 	switch hop.Status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
 		http.StatusPermanentRedirect:
@@ -55,9 +55,9 @@ func leadsOn(hop page.Hop) bool {
 	return false
 }
 
-// judgeRedirect decides whether a redirect may be preserved, by the policy of its own address and
+// decideRedirect decides whether a redirect may be preserved, by the policy of its own address and
 // by its own statements, and returns its deposit.
-func (h *Holdings) judgeRedirect(ctx context.Context, origin *acap.Policy, u *url.URL, hop page.Hop,
+func (h *Holdings) decideRedirect(ctx context.Context, origin *acap.Policy, u *url.URL, hop page.Hop,
 	s terms.Sources) (archive.Deposit, acap.Decision) {
 	if max(len(hop.Wire), len(hop.Body)) > longestRedirect {
 		hop.Body, hop.Wire, hop.Undone, hop.Truncated = hop.Body[:min(len(hop.Body), longestRedirect)], nil,
@@ -107,16 +107,16 @@ func (m *importer) keepRedirect(x *incoming, u *url.URL, origin *acap.Policy) er
 	if err != nil {
 		return err
 	}
-	if again, err := m.already(x, known); err != nil || again {
+	if again, err := m.alreadyStored(x, known); err != nil || again {
 		return err
 	}
-	undone, readable, err := m.undo(m.ctx, x, longestRedirect)
+	undone, readable, err := m.decodePayload(m.ctx, x, longestRedirect)
 	if err != nil || !readable {
 		return err
 	}
 	hop := x.hop()
 	hop.Wire, hop.Body, hop.Undone, hop.Truncated = x.payload, undone.Body, undone, x.truncated || undone.Short
-	d, may := m.judgeRedirect(m.ctx, origin, u, hop, terms.Sources{Policies: m.o.Policies})
+	d, may := m.decideRedirect(m.ctx, origin, u, hop, terms.Sources{Policies: m.o.Policies})
 	if !may.Allowed {
 		x.refuse(may.Why(), may.Because.String())
 		return nil
@@ -127,15 +127,15 @@ func (m *importer) keepRedirect(x *incoming, u *url.URL, origin *acap.Policy) er
 		return err
 	}
 	x.result.Outcome, x.result.Version = TakenIn, c.Version
-	m.note(x, c.ID)
-	return m.recallHops(m.ctx, m.o.Policies, []archive.Via{{URL: x.url}})
+	m.rememberPayload(x, c.ID)
+	return m.eraseTakenDownHops(m.ctx, m.o.Policies, []archive.Via{{URL: x.url}})
 }
 
-// connect records where the redirects of the file point, if nothing else is known about their
-// addresses and their target is stored. It begins with the latest, because other redirects may
-// point to it. If an address now redirects elsewhere than in the file, redirects to that address
-// are not recorded.
-func (m *importer) connect() error {
+// recordRedirects records where the redirects of the file point, if nothing else is known about
+// their addresses and their target is stored. It begins with the latest, because other redirects
+// may point to it. If an address now redirects elsewhere than in the file, redirects to that
+// address are not recorded.
+func (m *importer) recordRedirects() error {
 	elsewhere := map[string]bool{}
 	for _, each := range slices.Backward(m.loose) {
 		from, to := each[0], each[1]
@@ -145,7 +145,7 @@ func (m *importer) connect() error {
 		if terms.TakenDown(m.ctx, m.o.Policies, from) != nil || terms.TakenDown(m.ctx, m.o.Policies, to) != nil {
 			continue
 		}
-		aliases, err := m.leading([]archive.Via{{URL: from}}, to)
+		aliases, err := m.newAliases([]archive.Via{{URL: from}}, to)
 		kept, errKept := m.archive.Holds(from)
 		held, errHeld := m.archive.Holds(to)
 		if err := errors.Join(err, errKept, errHeld); err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/defect"
 )
 
-// maxPending is the greatest number of origins that wait to be judged again. If there are more,
-// everything is judged again.
+// maxPending is the greatest number of origins that wait to be checked again. If there are more,
+// everything is checked again.
 const maxPending = 1 << 14
 
-// task names what must be judged again: everything stored for an origin, or the pages that require
+// task names what must be checked again: everything stored for an origin, or the pages that require
 // a resource.
 type task struct{ origin, part string }
 
@@ -23,7 +23,7 @@ type task struct{ origin, part string }
 type background struct {
 	mu      sync.Mutex
 	pending map[task]bool
-	all     bool          // everything must be judged
+	all     bool          // everything must be checked
 	running chan struct{} // closed when nothing is left to do; nil if nothing is running
 	failed  error         // the first error
 
@@ -59,7 +59,7 @@ func (b *background) add(h *Holdings, t task) {
 	}
 }
 
-// AwaitRejudged waits until nothing is left to be judged again, or ctx ends.
+// AwaitRejudged waits until nothing is left to be checked again, or ctx ends.
 func (h *Holdings) AwaitRejudged(ctx context.Context) {
 	b := &h.background
 	b.mu.Lock()
@@ -74,8 +74,8 @@ func (h *Holdings) AwaitRejudged(ctx context.Context) {
 	}
 }
 
-// end stops the running task, waits for it, and returns the first error.
-func (b *background) end() error {
+// stopAndWait stops the running task, waits for it, and returns the first error.
+func (b *background) stopAndWait() error {
 	b.mu.Lock()
 	b.stop()
 	running := b.running
@@ -88,13 +88,13 @@ func (b *background) end() error {
 	return b.failed
 }
 
-// take returns the next task; the check of everything comes last. more is false if nothing is left,
-// and then the goroutine must end.
-func (b *background) take() (t task, more bool) {
+// nextTask returns the next task; the check of everything comes last. more is false if nothing is
+// left, and then the goroutine must end.
+func (b *background) nextTask() (t task, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ctx.Err() == nil {
-		if t, more = b.next(); more {
+		if t, more = b.popPending(); more {
 			return t, true
 		}
 		if b.all {
@@ -107,8 +107,8 @@ func (b *background) take() (t task, more bool) {
 	return task{}, false
 }
 
-// next removes and returns a waiting task. The caller holds mu.
-func (b *background) next() (t task, waits bool) {
+// popPending removes and returns a waiting task. The caller holds mu.
+func (b *background) popPending() (t task, waits bool) {
 	for t := range b.pending {
 		delete(b.pending, t)
 		return t, true
@@ -116,7 +116,7 @@ func (b *background) next() (t task, waits bool) {
 	return task{}, false
 }
 
-func (b *background) fail(err error) {
+func (b *background) recordError(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.failed == nil && b.ctx.Err() == nil {
@@ -127,7 +127,7 @@ func (b *background) fail(err error) {
 func (h *Holdings) rejudgeAll() {
 	b := &h.background
 	for {
-		t, more := b.take()
+		t, more := b.nextTask()
 		switch {
 		case !more:
 			return
@@ -144,16 +144,16 @@ func (h *Holdings) rejudgeEverything() {
 	if h.sources.Fetcher != nil {
 		parts, err := h.archive.PendingParts()
 		if err != nil {
-			b.fail(err)
+			b.recordError(err)
 		}
 		for _, part := range parts {
-			if err := h.resume(b.ctx, part); err != nil {
-				b.fail(err)
+			if err := h.startRemaking(b.ctx, part); err != nil {
+				b.recordError(err)
 			}
 		}
 	}
 	if _, err := h.sweep(b.ctx, SweepOptions{}, h.o.Swept, h.rejudgeWaiting); err != nil {
-		b.fail(err)
+		b.recordError(err)
 	}
 }
 
@@ -162,7 +162,7 @@ func (h *Holdings) rejudgeWaiting() {
 	b := &h.background
 	for b.ctx.Err() == nil {
 		b.mu.Lock()
-		t, waits := b.next()
+		t, waits := b.popPending()
 		b.mu.Unlock()
 		if !waits {
 			return
@@ -176,18 +176,18 @@ func (h *Holdings) rejudge(t task) {
 	var panicked error
 	defer func() {
 		if panicked != nil {
-			b.fail(panicked)
+			b.recordError(panicked)
 		}
 	}()
 	defer defect.Catch(&panicked, t.part+t.origin, h.o.Defect)
 	if t.part != "" {
 		if err := h.remakeAll(b.ctx, t.part); err != nil {
-			b.fail(fmt.Errorf("the pages that require %s could not be judged again: %w", t.part, err))
+			b.recordError(fmt.Errorf("the pages that require %s could not be checked again: %w", t.part, err))
 		}
 		return
 	}
 	if err := h.rejudgeOrigin(b.ctx, t.origin); err != nil {
-		b.fail(fmt.Errorf("what is held of %s could not be judged again: %w", t.origin, err))
+		b.recordError(fmt.Errorf("the stored pages of %s could not be checked again: %w", t.origin, err))
 	}
 }
 

@@ -68,7 +68,7 @@ func (s *store) judged() time.Time {
 	return since
 }
 
-// TestRejudge checks that what is stored for an origin is judged again once when its policy has a
+// TestRejudge checks that what is stored for an origin is checked again once when its policy has a
 // new version, also in the next run (H11).
 func TestRejudge(t *testing.T) {
 	dir := t.TempDir()
@@ -83,7 +83,7 @@ func TestRejudge(t *testing.T) {
 	if got := v.hears(); got != "" || !s.judged().Equal(firstUse) {
 		t.Errorf("%q, judged under %v", got, s.judged())
 	}
-	v.says("ACAP-disallow-index: /") // the same version, so nothing is judged again
+	v.says("ACAP-disallow-index: /") // the same version, so nothing is checked again
 	s.rejudge(site)
 	if got := v.hears(); got != "" {
 		t.Errorf("%q", got)
@@ -111,7 +111,7 @@ func TestRejudge(t *testing.T) {
 	if got := v.hears(); got != "" {
 		t.Errorf("%q", got)
 	}
-	s.rejudge("") // judges everything, whatever the version
+	s.rejudge("") // checks everything, whatever the version
 	if got := v.hears(); got != "/b index entry" {
 		t.Errorf("%q", got)
 	}
@@ -157,8 +157,8 @@ func TestRejudgeCutShort(t *testing.T) {
 	}
 }
 
-// TestRejudgeQueue checks that single origins are judged before everything is, and between its
-// batches; too many waiting origins are replaced by judging everything.
+// TestRejudgeQueue checks that single origins are checked before everything is, and between its
+// batches; too many waiting origins are replaced by checking everything.
 func TestRejudgeQueue(t *testing.T) {
 	v := &versioned{web: newWeb(""), since: firstUse}
 	s := open(t, t.TempDir(), v.web, v.options())

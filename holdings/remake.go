@@ -14,15 +14,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// resume starts judging the pages that are pending for a resource. Pages without a sufficient copy
-// are crawled again soon; the others are judged in the background.
-func (h *Holdings) resume(ctx context.Context, address string) error {
+// startRemaking starts checking the pages that are pending for a resource. Pages without a
+// sufficient copy are crawled again soon; the others are checked in the background.
+func (h *Holdings) startRemaking(ctx context.Context, address string) error {
 	known, err := h.archive.Part(address)
 	if err != nil {
 		return err
 	}
 	if known.Why == "" {
-		if h.guest() {
+		if h.storesLess() {
 			return nil
 		}
 		pages, _, err := h.archive.Awaiting(address)
@@ -33,7 +33,7 @@ func (h *Holdings) resume(ctx context.Context, address string) error {
 			_, ok := h.current(page)
 			return ok
 		})
-		if err := h.hasten(ctx, address, pages...); err != nil {
+		if err := h.crawlSoon(ctx, address, pages...); err != nil {
 			return err
 		}
 	}
@@ -46,8 +46,8 @@ const (
 	remakeBodies = 8  // of these, how many have a body in memory
 )
 
-// together calls fn for each page, n at a time, and returns all errors joined.
-func together(n int, pages []string, fn func(page string) error) error {
+// forEachPage calls fn for each page, n at a time, and returns all errors joined.
+func forEachPage(n int, pages []string, fn func(page string) error) error {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, n)
 	failed := make([]error, len(pages))
@@ -62,7 +62,7 @@ func together(n int, pages []string, fn func(page string) error) error {
 	return errors.Join(failed...)
 }
 
-// remakeAll judges again the pages that require the resource at address, because its answer has
+// remakeAll checks again the pages that require the resource at address, because its answer has
 // changed or because they wait for it.
 func (h *Holdings) remakeAll(ctx context.Context, address string) error {
 	known, err := h.archive.Part(address)
@@ -71,10 +71,10 @@ func (h *Holdings) remakeAll(ctx context.Context, address string) error {
 		return err
 	case known.Why != "":
 		damaged, err := h.finishEnd(ctx, address, known)
-		h.background.fail(damaged)
+		h.background.recordError(damaged)
 		return err
 	}
-	if h.guest() {
+	if h.storesLess() {
 		return nil
 	}
 	sources := terms.Sources{Policies: h.sources.Policies, Fetcher: &remembered{Fetcher: h.sources.Fetcher,
@@ -95,7 +95,7 @@ func (h *Holdings) remakeAll(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	err = together(remakers, pages, func(page string) error {
+	err = forEachPage(remakers, pages, func(page string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -112,38 +112,38 @@ func (h *Holdings) remakeAll(ctx context.Context, address string) error {
 	})
 }
 
-// remake judges a page again from its copy, as if it had been received once more. part is the
+// remake checks a page again from its copy, as if it had been received once more. part is the
 // changed resource that it requires; sources provide required resources. If the copy is not
 // sufficient, the page is crawled again soon. If no copy is stored, resume has already requested
 // that.
 func (h *Holdings) remake(ctx context.Context, address, part string, sources terms.Sources) (err error) {
 	defer defect.Catch(&err, address, h.o.Defect)
-	if err := h.undraw(ctx, address, part); err != nil {
+	if err := h.eraseDrawing(ctx, address, part); err != nil {
 		return err
 	}
 	for range sweepTries {
-		g, ok, err := h.reassess(ctx, address, sources)
+		g, ok, err := h.assessCopy(ctx, address, sources)
 		if err != nil || !ok && g.from == nil {
 			return err
 		}
 		if !ok {
 			break
 		}
-		err = h.hold(ctx, &g)
+		err = h.writePage(ctx, &g)
 		switch {
 		case errors.Is(err, errMoved), errors.Is(err, archive.ErrNotHeld):
 			continue
 		case err != nil:
 			return err
 		}
-		h.unindexed(&g)
+		h.reportLostEntry(&g)
 		return h.o.Parts(ctx, g.Parts, g.Missing)
 	}
-	return h.hasten(ctx, part, address)
+	return h.crawlSoon(ctx, part, address)
 }
 
-// unindexed reports an index entry that could not be made again.
-func (h *Holdings) unindexed(g *judged) {
+// reportLostEntry reports an index entry that could not be made again.
+func (h *Holdings) reportLostEntry(g *assessment) {
 	if !g.from.Indexed || g.Indexed {
 		return
 	}
@@ -154,12 +154,12 @@ func (h *Holdings) unindexed(g *judged) {
 			s.Reason, s.Why, s.Line = g.reason, g.why, g.line
 		}
 	}
-	h.tells(s)
+	h.reportSwept(s)
 }
 
-// hasten requests a new crawl of those pages for which anything is stored. None of the pages waits
-// for the resource at part any longer.
-func (h *Holdings) hasten(ctx context.Context, part string, pages ...string) error {
+// crawlSoon requests a new crawl of those pages for which anything is stored. None of the pages
+// waits for the resource at part any longer.
+func (h *Holdings) crawlSoon(ctx context.Context, part string, pages ...string) error {
 	var held []string
 	for _, page := range pages {
 		known, _, err := h.archive.Resource(page)
@@ -178,9 +178,10 @@ func (h *Holdings) hasten(ctx context.Context, part string, pages ...string) err
 	return h.archive.Awaited(ctx, part, pages...)
 }
 
-// reassess judges a page again from its copy; ok is false if the page itself must be fetched for
+// assessCopy checks a page again from its copy; ok is false if the page itself must be fetched for
 // that.
-func (h *Holdings) reassess(ctx context.Context, address string, sources terms.Sources) (g judged, ok bool, err error) {
+func (h *Holdings) assessCopy(ctx context.Context, address string, sources terms.Sources) (g assessment, ok bool,
+	err error) {
 	h.remaking <- struct{}{}
 	defer func() { <-h.remaking }()
 	c, ok := h.current(address)
@@ -193,7 +194,7 @@ func (h *Holdings) reassess(ctx context.Context, address string, sources terms.S
 		return g, false, err
 	}
 	defer release()
-	if !h.complete(&c) {
+	if !h.readBody(&c) {
 		return g, false, nil
 	}
 	u, err := url.Parse(address)
@@ -206,10 +207,11 @@ func (h *Holdings) reassess(ctx context.Context, address string, sources terms.S
 	}
 	facts := h.factsNow(c.known)
 	pg := c.Page(c.body)
-	g = h.judge(terms.Held(ctx, origin, u, c.known.Own, pg, sources, facts), pg, terms.TakeDown(origin, u), c.known,
+	g = h.assessPage(terms.Held(ctx, origin, u, c.known.Own, pg, sources, facts), pg, terms.TakeDown(origin, u),
+		c.known,
 		false)
 	g.from, g.deposit.Fetched, g.deposit.Replace = &c.known, c.known.LastCrawled, false
-	ok = g.Stored && g.renew(c)
+	ok = g.Stored && g.confirmCopy(c)
 	g.deposit.Body, g.deposit.Wire = nil, nil // the stored copy stays unchanged
 	return g, ok, nil
 }

@@ -22,7 +22,7 @@ func (h *Holdings) Repair(ctx context.Context, told func(archive.Repaired)) ([]a
 	if err := h.reconcile(ctx, told); err != nil {
 		return left, err
 	}
-	rest, err := h.beyond(ctx)
+	rest, err := h.verifyRest(ctx)
 	return append(left, rest...), err
 }
 
@@ -30,7 +30,7 @@ func (h *Holdings) Repair(ctx context.Context, told func(archive.Repaired)) ([]a
 func (h *Holdings) reconcile(ctx context.Context, told func(archive.Repaired)) error {
 	differ, err := h.compare(ctx)
 	if err != nil {
-		return nil // beyond reports this error
+		return nil // verifyRest reports this error
 	}
 	said := map[string]string{}
 	for _, d := range differ {
@@ -54,7 +54,7 @@ func (h *Holdings) reconcile(ctx context.Context, told func(archive.Repaired)) e
 		}
 		what := said[address]
 		if what == "" {
-			what = "was not brought from the archive to the index"
+			what = "was changed in the archive but not in the index"
 		}
 		if did != "" && told != nil {
 			told(archive.Repaired{Problem: archive.Problem{Where: address, What: what, Repairable: true}, Done: did})
@@ -94,10 +94,10 @@ func (h *Holdings) align(ctx context.Context, address string) (did string, err e
 	case doc != nil && r.Kept.Digest() != before:
 		err = h.archive.Update(ctx, address, func(x *archive.Resource) { x.Kept = r.Kept })
 	case doc == nil && r.Indexed:
-		did = "dropped from the index, since no copy is held that may be indexed"
-		err = h.unfind(ctx, address)
+		did = "deleted from the index, because no copy is stored that may be indexed"
+		err = h.unmarkIndexed(ctx, address)
 	case doc == nil && has:
-		did = "dropped from the index"
+		did = "deleted from the index"
 	case doc == nil:
 		did = ""
 	}
@@ -111,9 +111,9 @@ func (h *Holdings) align(ctx context.Context, address string) (did string, err e
 	return did, written()
 }
 
-// unfind records that a page is no longer in the index. If no copy is stored either, its record is
-// cleared except for the dates.
-func (h *Holdings) unfind(ctx context.Context, address string) error {
+// unmarkIndexed records that a page is no longer in the index. If no copy is stored either, its
+// record is cleared except for the dates.
+func (h *Holdings) unmarkIndexed(ctx context.Context, address string) error {
 	copies, err := h.archive.Captures(address)
 	copies = slices.DeleteFunc(copies, archive.Capture.Redirect)
 	if err != nil {

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	sweepBatch  = 256 // pages judged before their results are reported
+	sweepBatch  = 256 // pages checked before their results are reported
 	sweepers    = 64  // pages processed at the same time: those that wait for the disk share a write
-	sweepTries  = 3   // how often to judge a page that is received at the same time
-	sweepErrors = 20  // greatest number of reported pages that could not be judged
+	sweepTries  = 3   // how often to check a page that is received at the same time
+	sweepErrors = 20  // greatest number of reported pages that could not be checked
 )
 
 // SweepOptions selects what to sweep, and at what time.
 type SweepOptions struct {
-	AsOf     time.Time       // time at which time limits are judged; zero means now
+	AsOf     time.Time       // time at which time limits are checked; zero means now
 	DryRun   bool            // report what would be erased, and change nothing
 	Origin   string          // sweep only this origin, named as in archive.PolicyVersion; "" means everything
 	Policies terms.Policies  // policies to apply, without requests; nil means Options.Known
-	Progress func(pages int) // called from time to time with the number of pages judged; may be nil
+	Progress func(pages int) // called from time to time with the number of pages checked; may be nil
 }
 
 // Swept is one stored item that a sweep erased or made again.
@@ -56,7 +56,7 @@ const (
 
 // SweepCounts counts what a sweep did, or would do.
 type SweepCounts struct {
-	Pages    int `json:"pages"`      // pages judged
+	Pages    int `json:"pages"`      // pages checked
 	Copies   int `json:"copies"`     // copies erased
 	Entries  int `json:"entries"`    // index entries deleted
 	Renewed  int `json:"renewed"`    // index entries made again
@@ -67,7 +67,7 @@ type SweepCounts struct {
 	Unjudged int `json:"unjudged"`
 }
 
-func (c *SweepCounts) add(d due) {
+func (c *SweepCounts) add(d sweepPlan) {
 	switch {
 	case !d.held:
 		return
@@ -106,7 +106,7 @@ func (h *Holdings) Sweep(ctx context.Context, o SweepOptions, told func(Swept)) 
 // sweep is Sweep, and calls between after each batch.
 func (h *Holdings) sweep(ctx context.Context, o SweepOptions, told func(Swept), between func()) (counts SweepCounts,
 	err error) {
-	o = h.settled(o)
+	o = h.withDefaults(o)
 	prefix := ""
 	if o.Origin != "" {
 		prefix = o.Origin + "/"
@@ -116,15 +116,15 @@ func (h *Holdings) sweep(ctx context.Context, o SweepOptions, told func(Swept), 
 	flush := func() error {
 		for _, r := range h.sweepAll(ctx, batch, o) {
 			switch {
-			case r.err != nil && (ctx.Err() != nil || !errors.Is(r.err, archive.ErrCorrupt) && !broken(r.err)):
+			case r.err != nil && (ctx.Err() != nil || !errors.Is(r.err, archive.ErrCorrupt) && !isPanic(r.err)):
 				return r.err
 			case r.err != nil:
 				if len(failed) < sweepErrors {
-					failed = append(failed, fmt.Errorf("%s could not be judged: %w", r.known.URL, r.err))
+					failed = append(failed, fmt.Errorf("%s could not be checked: %w", r.known.URL, r.err))
 				}
 				continue
 			}
-			counts.add(r.due)
+			counts.add(r.sweepPlan)
 			for _, s := range r.swept {
 				if told != nil {
 					told(s)
@@ -150,8 +150,8 @@ func (h *Holdings) sweep(ctx context.Context, o SweepOptions, told func(Swept), 
 	return counts, errors.Join(append(failed, err)...)
 }
 
-// settled returns o with defaults filled in.
-func (h *Holdings) settled(o SweepOptions) SweepOptions {
+// withDefaults returns o with defaults filled in.
+func (h *Holdings) withDefaults(o SweepOptions) SweepOptions {
 	if o.Policies == nil {
 		o.Policies = h.o.Known
 	}
@@ -163,7 +163,7 @@ func (h *Holdings) settled(o SweepOptions) SweepOptions {
 }
 
 type sweptPage struct {
-	due
+	sweepPlan
 	err error
 }
 
@@ -175,7 +175,7 @@ func (h *Holdings) sweepAll(ctx context.Context, pages []archive.Resource, o Swe
 	for range min(sweepers, len(pages)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(pages)); i = next.Add(1) - 1 {
-				out[i].due, out[i].err = h.sweepPage(ctx, pages[i], o)
+				out[i].sweepPlan, out[i].err = h.sweepPage(ctx, pages[i], o)
 			}
 		})
 	}
@@ -184,20 +184,20 @@ func (h *Holdings) sweepAll(ctx context.Context, pages []archive.Resource, o Swe
 }
 
 // sweepPage sweeps one page; r is its archive record.
-func (h *Holdings) sweepPage(ctx context.Context, r archive.Resource, o SweepOptions) (d due, err error) {
+func (h *Holdings) sweepPage(ctx context.Context, r archive.Resource, o SweepOptions) (d sweepPlan, err error) {
 	defer func() {
-		if broken(err) {
-			d = due{known: r}
+		if isPanic(err) {
+			d = sweepPlan{known: r}
 		}
 	}()
 	defer defect.Catch(&err, r.URL, h.o.Defect)
 	for range sweepTries {
 		if err := ctx.Err(); err != nil {
-			return due{known: r}, err
+			return sweepPlan{known: r}, err
 		}
-		d, err = h.due(ctx, r, o)
+		d, err = h.planSweep(ctx, r, o)
 		if err == nil && !o.DryRun {
-			err = h.carryOut(ctx, d)
+			err = h.executePlan(ctx, d)
 		}
 		lost := errors.Is(err, archive.ErrNotHeld)
 		if !errors.Is(err, errMoved) && !lost {
@@ -209,18 +209,19 @@ func (h *Holdings) sweepPage(ctx context.Context, r archive.Resource, o SweepOpt
 		}
 		// the record is unchanged, so the missing capture was not erased by anyone else
 		if err = errMoved; lost && !moved(r, was) {
-			err = fmt.Errorf("what is known of it is %w: %w", archive.ErrCorrupt, missing)
+			err = fmt.Errorf("its record is %w: %w", archive.ErrCorrupt, missing)
 		}
 	}
 	if !errors.Is(err, errMoved) {
-		return due{known: r}, err
+		return sweepPlan{known: r}, err
 	}
-	return due{known: r, plan: plan{held: d.held}}, nil // the page is received again and again, and judged each time
+	// the page is received again and again, and checked each time
+	return sweepPlan{known: r, plan: plan{held: d.held}}, nil
 }
 
-// broken reports whether err comes from a panic on one page, after which other pages are still
+// isPanic reports whether err comes from a panic on one page, after which other pages are still
 // processed.
-func broken(err error) bool {
+func isPanic(err error) bool {
 	_, is := errors.AsType[*defect.Error](err)
 	return is
 }
@@ -235,10 +236,10 @@ func moved(now, was archive.Resource) bool {
 		now.Kept.Digest() != was.Kept.Digest()
 }
 
-// carryOut executes the plan d. It first makes again what may stay in the index, and writes the
+// executePlan executes the plan d. It first makes again what may stay in the index, and writes the
 // archive before it deletes from the index. After an interruption, another sweep or the next Open
 // completes it.
-func (h *Holdings) carryOut(ctx context.Context, d due) error {
+func (h *Holdings) executePlan(ctx context.Context, d sweepPlan) error {
 	if len(d.swept) == 0 {
 		return nil
 	}
@@ -265,7 +266,7 @@ func (h *Holdings) carryOut(ctx context.Context, d due) error {
 	case err != nil:
 		return err
 	case known.Indexed && (d.whole || d.forget):
-		return h.enter(change{url: address, wait: true})
+		return h.writeIndex(change{url: address, wait: true})
 	case d.whole:
 		h.archive.Done(address) // the page was not in the index
 	}
@@ -273,7 +274,7 @@ func (h *Holdings) carryOut(ctx context.Context, d due) error {
 }
 
 // rewrite writes what is made again of a page, before anything is erased.
-func (h *Holdings) rewrite(ctx context.Context, d due) error {
+func (h *Holdings) rewrite(ctx context.Context, d sweepPlan) error {
 	address := d.known.URL
 	for _, part := range d.awaits {
 		if err := h.archive.Await(ctx, part, archive.ForAnswer, address); err != nil {
@@ -281,12 +282,12 @@ func (h *Holdings) rewrite(ctx context.Context, d due) error {
 		}
 	}
 	if d.barred {
-		if err := h.unawait(ctx, address, every); err != nil {
+		if err := h.stopAwaiting(ctx, address, everyPart); err != nil {
 			return err
 		}
 	}
 	if d.document != nil {
-		if err := h.enter(change{doc: d.document, url: address, wait: true}); err != nil {
+		if err := h.writeIndex(change{doc: d.document, url: address, wait: true}); err != nil {
 			return err
 		}
 	}
@@ -304,8 +305,8 @@ func (h *Holdings) rewrite(ctx context.Context, d due) error {
 	return nil
 }
 
-// enter sends a change to the index and waits until it is written.
-func (h *Holdings) enter(c change) error {
+// writeIndex sends a change to the index and waits until it is written.
+func (h *Holdings) writeIndex(c change) error {
 	wait, err := h.indexer.send(c)
 	if err != nil {
 		return err
@@ -314,7 +315,7 @@ func (h *Holdings) enter(c change) error {
 }
 
 // dropSome erases copies, or the index entry, of a page of which other items stay.
-func (h *Holdings) dropSome(ctx context.Context, d due) error {
+func (h *Holdings) dropSome(ctx context.Context, d sweepPlan) error {
 	for _, s := range d.swept {
 		err := h.dropCopy(ctx, s)
 		if s.What == SweptPicture {
@@ -354,7 +355,7 @@ func (h *Holdings) dropCopy(ctx context.Context, s Swept) error {
 // dropAll erases everything stored for a page. An address that redirects elsewhere now continues to
 // do so. If the page had only a record, its dates and status stay, and no tombstone is written,
 // because otherwise every crawl would add one.
-func (h *Holdings) dropAll(ctx context.Context, d due) error {
+func (h *Holdings) dropAll(ctx context.Context, d sweepPlan) error {
 	final, err := h.archive.Resolve(d.known.URL)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func brief(swept []string) string {
 	return strings.Join(out, " ")
 }
 
-// TestSweepByPolicy checks that stored pages are judged by today's policy and by their statements
+// TestSweepByPolicy checks that a sweep applies today's policy and the statements of the pages
 // at the last lawful fetch (H11, X02).
 func TestSweepByPolicy(t *testing.T) {
 	hoard := func(usages string) string { return "ACAP-composite-usage: hoard " + usages }
@@ -228,7 +228,7 @@ func TestSweepUnread(t *testing.T) {
 				t.Errorf("%+v, %v", counts, err)
 			}
 			// It is known that the page is gone, but not whether its copies may stay.
-			if err := s.end(context.Background(), answer(404, a).Hops()); policy != nil &&
+			if err := s.endPages(context.Background(), answer(404, a).Hops()); policy != nil &&
 				(err != nil || len(s.copies(a)) != 2) {
 				t.Errorf("%q, %v", s.copies(a), err)
 			}
@@ -438,7 +438,7 @@ func TestSweepFails(t *testing.T) {
 }
 
 // TestSweepDamaged checks that a page with a damaged record is named and skipped, and that its
-// origin does not count as judged.
+// origin does not count as checked.
 func TestSweepDamaged(t *testing.T) {
 	dir := t.TempDir()
 	v := &versioned{web: newWeb("ACAP-composite-usage: hoard follow"), since: firstUse}
@@ -493,10 +493,10 @@ func TestSweepDefect(t *testing.T) {
 	s.receive(pageOf(article, b))
 	s.web.says("ACAP-disallow-preserve: /")
 	counts, err := s.Sweep(context.Background(), SweepOptions{Policies: brittle{s.web, a}}, nil)
-	if !broken(err) || !strings.Contains(err.Error(), a) || counts.Pages != 1 || len(told) != 1 {
+	if !isPanic(err) || !strings.Contains(err.Error(), a) || counts.Pages != 1 || len(told) != 1 {
 		t.Errorf("%+v, %v, %v", counts, err, told)
 	}
 	if s.resource(a).Current == 0 || s.resource(b).Current != 0 {
-		t.Error("the page that could not be judged went, or the other one stayed")
+		t.Error("the page that could not be checked was erased, or the other one stayed")
 	}
 }

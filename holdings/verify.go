@@ -13,7 +13,7 @@ import (
 // SweepRemedy is the Remedy of problems that a sweep would remove.
 const SweepRemedy = "sweep"
 
-const endAndRepair = "end what uses the data directory, then repair it: the index is rebuilt"
+const endAndRepair = "stop all processes that use the data directory, then repair it: the index is rebuilt"
 
 // Verify checks everything stored: what archive.Verify checks, every segment of the index, that
 // archive and index agree with each other, and that nothing is stored that the last known policy or
@@ -24,18 +24,18 @@ func (h *Holdings) Verify(ctx context.Context) ([]archive.Problem, error) {
 	if err != nil {
 		return found, err
 	}
-	rest, err := h.beyond(ctx)
+	rest, err := h.verifyRest(ctx)
 	return append(found, rest...), err
 }
 
-// beyond checks what archive.Verify does not. An archive that is too damaged to be read is reported
-// as a problem.
-func (h *Holdings) beyond(ctx context.Context) (found []archive.Problem, err error) {
+// verifyRest checks what archive.Verify does not. An archive that is too damaged to be read is
+// reported as a problem.
+func (h *Holdings) verifyRest(ctx context.Context) (found []archive.Problem, err error) {
 	if err := h.indexer.index.Verify(ctx); err != nil {
 		if !errors.Is(err, index.ErrCorrupt) {
 			return nil, err
 		}
-		found = append(found, archive.Problem{Where: "index", What: "cannot be read: " + sentence(err),
+		found = append(found, archive.Problem{Where: "index", What: "cannot be read: " + oneLine(err),
 			Remedy: endAndRepair})
 	}
 	discord, err := h.compare(ctx)
@@ -45,7 +45,8 @@ func (h *Holdings) beyond(ctx context.Context) (found []archive.Problem, err err
 	if err == nil {
 		err = h.unfinishedEnds(func(address string, ended archive.Part) error {
 			found = append(found, archive.Problem{Where: address,
-				What:   "has ended, and not all is gone that was made of it: " + sentence(errors.New(ended.Why)),
+				What: "is no longer available, but data made from it is still stored: " +
+					oneLine(errors.New(ended.Why)),
 				Remedy: SweepRemedy})
 			return nil
 		})
@@ -55,15 +56,15 @@ func (h *Holdings) beyond(ctx context.Context) (found []archive.Problem, err err
 	}
 	if errors.Is(err, archive.ErrCorrupt) || errors.Is(err, index.ErrCorrupt) {
 		found = append(found, archive.Problem{Where: "archive and index",
-			What:   "could not be compared with each other and with policy: " + sentence(err),
+			What:   "could not be compared with each other and with policy: " + oneLine(err),
 			Remedy: "repair the archive first"})
 		err = nil
 	}
 	return found, err
 }
 
-// sentence returns the text of an error in one line.
-func sentence(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// oneLine returns the text of an error in one line.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 // overdue returns the problem that an item is stored which a sweep would erase.
 func overdue(s Swept) archive.Problem {
@@ -145,9 +146,9 @@ func (h *Holdings) disagree(address string) (d discord, err error) {
 	switch {
 	case err != nil:
 	case r.Indexed && !has:
-		d.what = "is to be found and is not in the index"
+		d.what = "is recorded as indexed but is not in the index"
 	case !r.Indexed && has:
-		d.what = "is in the index and is not to be found"
+		d.what = "is in the index but is not recorded as indexed"
 	}
 	return d, err
 }

@@ -45,7 +45,8 @@ func (s *store) repair() (done, left []string) {
 }
 
 func TestVerifyAgreement(t *testing.T) {
-	const toBeFound, notToBe = "is to be found and is not in the index", "is in the index and is not to be found"
+	const toBeFound, notToBe = "is recorded as indexed but is not in the index",
+		"is in the index but is not recorded as indexed"
 	for _, c := range []struct {
 		name   string
 		robots string
@@ -60,15 +61,16 @@ func TestVerifyAgreement(t *testing.T) {
 			pilot: "/a /b"},
 		{name: "an entry that is gone, of a page without a copy", robots: "ACAP-disallow-preserve: /a",
 			spoil: func(s *store) error { return s.index.Delete(a) }, found: []string{"/a " + toBeFound},
-			done:  []string{"/a " + toBeFound + ": dropped from the index, since no copy is held that may be indexed"},
+			done: []string{"/a " + toBeFound +
+				": deleted from the index, because no copy is stored that may be indexed"},
 			pilot: "/b"},
 		{name: "an entry of nothing",
 			spoil: func(s *store) error { return s.index.Put(index.Document{URL: c2, Text: "pilot"}) },
-			found: []string{"/z " + notToBe}, done: []string{"/z " + notToBe + ": dropped from the index"},
+			found: []string{"/z " + notToBe}, done: []string{"/z " + notToBe + ": deleted from the index"},
 			pilot: "/a /b"},
 		{name: "an entry of what may not be found", robots: "ACAP-disallow-index: /a",
 			spoil: func(s *store) error { return s.index.Put(index.Document{URL: a, Text: "pilot"}) },
-			found: []string{"/a " + notToBe}, done: []string{"/a " + notToBe + ": dropped from the index"},
+			found: []string{"/a " + notToBe}, done: []string{"/a " + notToBe + ": deleted from the index"},
 			pilot: "/b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

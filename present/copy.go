@@ -45,7 +45,7 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 	}
 	body, cut, ok := v.Terms.Copy(v.usage)
 	if !ok { // N28
-		if part, barred := v.Barred(v.usage); barred {
+		if part, barred := v.FirstBarred(v.usage); barred {
 			d = part
 		}
 		return Copy{}, v.refuse(d.Refuse(acap.ByProhibition, "that part cannot be cut out"))

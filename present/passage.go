@@ -45,7 +45,7 @@ func (p *Presenter) Snippet(ctx context.Context, rawurl, query string, which Whi
 	}
 	d, ok := v.Decide(v.usage), false
 	if out.Snippet, ok = snippetOf(v.Terms, v.usage, p.wanted(query, v.language)); !ok {
-		if part, barred := v.Barred(v.usage); d.Allowed && barred {
+		if part, barred := v.FirstBarred(v.usage); d.Allowed && barred {
 			d = part
 		}
 		if !d.Allowed {

@@ -328,7 +328,7 @@ func (c *candidate) whyNot(res Result) (list []LeftOut) {
 		shown bool
 	}{{acap.PresentLink, res.Link}, {acap.PresentSnippet, res.Snippet != nil}, {acap.Present, res.Title != ""}} {
 		d := c.terms.Decide(u.usage)
-		if part, barred := c.terms.Barred(u.usage); d.Allowed && barred {
+		if part, barred := c.terms.FirstBarred(u.usage); d.Allowed && barred {
 			d = part
 		}
 		if !u.shown && !d.Allowed {

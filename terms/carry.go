@@ -23,11 +23,11 @@ func (t *Terms) failed(address string) bool {
 	return got.Failed || !asked && t.Failed()
 }
 
-// Lasts reports whether an index entry made from another resource may stay although that resource
-// cannot be fetched now. It may if the fetch failed temporarily and no known policy prohibits the
-// entry (I10, X63: a failure to read ends nothing that is stored). old is what was stored with the
-// entry.
-func (t *Terms) Lasts(old Kept) bool {
+// EntryMayStay reports whether an index entry made from another resource may stay although that
+// resource cannot be fetched now. It may if the fetch failed temporarily and no known policy
+// prohibits the entry (I10, X63: a failure to read ends nothing that is stored). old is what was
+// stored with the entry.
+func (t *Terms) EntryMayStay(old Kept) bool {
 	of := old.Of[old.Index]
 	if old.Index == "" || len(of) == 0 || !t.failed(of[0]) {
 		return false
@@ -37,10 +37,10 @@ func (t *Terms) Lasts(old Kept) bool {
 	return c.Keeping(old).Findable() || c.unread
 }
 
-// Carry copies from old into k what was made from resources that cannot be fetched now because of a
-// temporary failure. old is what was stored for the page before. Carry reports whether it copied
-// anything.
-func (t *Terms) Carry(k *Kept, old Kept) (some bool) {
+// CopyUnavailable copies from old into k what was made from resources that cannot be fetched now
+// because of a temporary failure. old is what was stored for the page before. CopyUnavailable
+// reports whether it copied anything.
+func (t *Terms) CopyUnavailable(k *Kept, old Kept) (some bool) {
 	for value, of := range old.Of {
 		if _, had := k.Of[value]; had || len(of) == 0 || kept.OfThumbnail(value) || !t.failed(of[0]) {
 			continue
@@ -67,14 +67,14 @@ func (t *Terms) Carry(k *Kept, old Kept) (some bool) {
 // be fetched because of a temporary failure (H05). Or the thumbnail is a drawing that shows only
 // what may be shown, and same reports that the page has not changed.
 func (t *Terms) KeepsPicture(old Kept, same bool) bool {
-	all := t.anyone().Keeping(old)
+	all := t.forAnyReader().Keeping(old)
 	d := all.decide(acap.PresentThumbnail)
 	uses := t.substitutes(d)
 	switch {
 	case !d.Allowed, len(uses) == 0 && (!same || old.Drawing == nil):
 		return false
 	case len(uses) == 0:
-		unread, err := all.redrawn(acap.PresentThumbnail, d)
+		unread, err := all.checkDrawing(acap.PresentThumbnail, d)
 		return err == nil || unread // X63: an unreadable policy does not end what is stored
 	}
 	of, made := old.Pictured(uses[0].Value)
@@ -83,5 +83,5 @@ func (t *Terms) KeepsPicture(old Kept, same bool) bool {
 	}
 	c := *t
 	c.unread = false
-	return c.standing(of) == nil || c.unread // X63: an unreadable policy does not end what is stored
+	return c.checkUsable(of) == nil || c.unread // X63: an unreadable policy does not end what is stored
 }

@@ -42,13 +42,13 @@ func (c Content) Empty() bool { return c.Title == "" && c.Text == "" }
 
 // String returns title and text joined.
 func (c Content) String() string {
-	text, _ := c.whole()
+	text, _ := c.joined()
 	return text
 }
 
-// whole returns title and text joined, and the blocks of the result. The offsets of the blocks grow
-// by the length of the title before them.
-func (c Content) whole() (text string, blocks []page.Block) {
+// joined returns title and text joined, and the blocks of the result. The offsets of the blocks
+// grow by the length of the title before them.
+func (c Content) joined() (text string, blocks []page.Block) {
 	title := strings.TrimSpace(c.Title)
 	switch {
 	case c.within || title == "":
@@ -88,19 +88,19 @@ func (t *Terms) content(u acap.Usage) (c Content, l acap.Limits, ok bool) {
 		}
 		c.From = Parts
 	}
-	cut := t.seen(d, &l)
+	cut := t.usableParts(d, &l)
 	c.Title = t.page.Title(cut)
 	text, blocks := t.page.Blocks(cut)
 	start := len(text) // start is where the text begins after the title.
 	if len(blocks) > 0 {
 		start = blocks[0].Start
 	}
-	c.Text, c.Blocks, c.within = text[start:], after(blocks, start), start == 0
+	c.Text, c.Blocks, c.within = text[start:], shiftBlocks(blocks, start), start == 0
 	return c, l, d.Allowed || c.Title != "" || c.Text != ""
 }
 
-// after moves blocks back by start, so that they match the text from start on.
-func after(blocks []page.Block, start int) []page.Block {
+// shiftBlocks moves blocks back by start, so that they match the text from start on.
+func shiftBlocks(blocks []page.Block, start int) []page.Block {
 	for i := range blocks {
 		blocks[i].Start -= start
 		blocks[i].End -= start
@@ -117,22 +117,22 @@ func (t *Terms) substitute(r *acap.Required, d acap.Decision, l *acap.Limits) Co
 	case r.IsText:
 		c.Text = strings.Join(strings.Fields(r.Text), " ")
 	case r.Locator != "":
-		c.Text, _ = t.page.Extract(r.Locator, t.seen(d, l))
+		c.Text, _ = t.page.Extract(r.Locator, t.usableParts(d, l))
 	case t.kept != nil:
 		if c.Other = true; r.Value == t.kept.Texts[d.Usage].From {
 			c.Text = t.kept.Texts[d.Usage].Text
 		}
 	default:
-		if pg, err := t.other(r.URL); err == nil {
+		if pg, err := t.fetchOther(r.URL); err == nil {
 			c.Text, c.Other, c.Language = pg.Text(page.Cut{}), true, pg.Language()
 		}
 	}
 	return c
 }
 
-// seen returns which elements of the page d permits to use. Text under data-nosnippet is left out
-// of snippets and of link texts.
-func (t *Terms) seen(d acap.Decision, l *acap.Limits) page.Cut {
+// usableParts returns which elements of the page d permits to use. Text under data-nosnippet is
+// left out of snippets and of link texts.
+func (t *Terms) usableParts(d acap.Decision, l *acap.Limits) page.Cut {
 	cut := t.cut(d, l)
 	cut.Snippet = isSnippet(d.Usage) || d.Usage == acap.PresentLink
 	return cut
@@ -142,18 +142,18 @@ func isSnippet(u acap.Usage) bool { return u == acap.PresentSnippet || u == acap
 
 // Links returns the absolute URLs that may be followed from the page; ok is false if no link may be
 // followed.
-func (t *Terms) Links() (links []string, ok bool) { return t.followed((*page.Page).Links) }
+func (t *Terms) Links() (links []string, ok bool) { return t.followable((*page.Page).Links) }
 
 // Requisites returns the absolute URLs of images, style sheets and other resources that the page is
 // shown with, if they may be followed.
 func (t *Terms) Requisites() []string {
-	links, _ := t.followed((*page.Page).Requisites)
+	links, _ := t.followable((*page.Page).Requisites)
 	return links
 }
 
-// followed returns the addresses listed by of that may be followed, at page and element level. ok
+// followable returns the addresses listed by of that may be followed, at page and element level. ok
 // is false if nothing may be followed.
-func (t *Terms) followed(of func(*page.Page, page.Cut) []string) (links []string, ok bool) {
+func (t *Terms) followable(of func(*page.Page, page.Cut) []string) (links []string, ok bool) {
 	if t.page == nil {
 		return nil, false
 	}
@@ -161,7 +161,7 @@ func (t *Terms) followed(of func(*page.Page, page.Cut) []string) (links []string
 	if !d.Allowed && !t.policy.Marked() {
 		return nil, false
 	}
-	asking := t.asking()
+	asking := t.permissionLinks()
 	for _, link := range of(t.page, t.cut(d, &acap.Limits{})) {
 		if !asking[link] {
 			links = append(links, link)
@@ -170,9 +170,9 @@ func (t *Terms) followed(of func(*page.Page, page.Cut) []string) (links []string
 	return links, d.Allowed || len(links) > 0
 }
 
-// asking returns the addresses of permission links. A request for such an address counts as asking
-// the publisher for permission, so the crawler must not queue it (L02).
-func (t *Terms) asking() map[string]bool {
+// permissionLinks returns the addresses of permission links. A request for such an address counts
+// as asking the publisher for permission, so the crawler must not queue it (L02).
+func (t *Terms) permissionLinks() map[string]bool {
 	var out map[string]bool
 	for _, r := range t.policy.Decide(acap.Other, t.resource).UsageRefs() {
 		if r.Role != "permission-link" {
@@ -242,7 +242,7 @@ func (t *Terms) Snippet(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 	s, ok = snippet.Build(text, rules)
 	// If the text has no match of the query, try again with the title joined to it.
 	if ok && w.Query != "" && len(s.Marks) == 0 && !c.within && c.Title != "" && c.Text != "" {
-		text, rules.Blocks = c.whole()
+		text, rules.Blocks = c.joined()
 		rules.Title = ""
 		if whole, found := snippet.Build(text, rules); found && len(whole.Marks) > 0 {
 			s = whole

@@ -18,7 +18,7 @@ func (t *Terms) excerpt(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 	text, held := t.kept.Texts[u]
 	if uses := t.substitutes(d); len(uses) > 0 && uses[0].IsText {
 		text = kept.Text{Text: uses[0].Text, From: uses[0].Value}
-	} else if !held || !t.covers(u, text) {
+	} else if !held || !t.stillPermits(u, text) {
 		return s, false
 	}
 	limits := t.limitsOf(text, d)
@@ -55,7 +55,7 @@ func (t *Terms) limits(d acap.Decision) acap.Limits {
 // with texts shortened to today's length limits. because holds one decision for each item that was
 // removed or shortened. A policy that could not be read removes nothing (X63).
 func (t *Terms) Fit(k Kept) (less Kept, because []acap.Decision) {
-	t = t.anyone().Keeping(k)
+	t = t.forAnyReader().Keeping(k)
 	less = k
 	less.Texts = maps.Clone(k.Texts)
 	for _, u := range acap.Usages() {
@@ -63,37 +63,37 @@ func (t *Terms) Fit(k Kept) (less Kept, because []acap.Decision) {
 		if !held {
 			continue
 		}
-		if d, fits := t.fits(u, &text); !fits {
+		if d, fits := t.fitText(u, &text); !fits {
 			because = append(because, d)
 			if less.Texts[u] = text; text.Text == "" {
 				delete(less.Texts, u)
 			}
 		}
 	}
-	if d, fits := t.fitsTitle(&less.Title); !fits {
+	if d, fits := t.fitTitle(&less.Title); !fits {
 		because = append(because, d)
 	}
-	if d := t.decide(acap.Present); len(k.Parts) > 0 && t.ended() {
+	if d := t.decide(acap.Present); len(k.Parts) > 0 && t.nothingShown() {
 		less.Parts, less.Clear = nil, nil
 		because = append(because, d)
 	}
 	return less, because
 }
 
-// fits removes or shortens text if u no longer permits all of it. In that case fits is false and d
-// is the decision responsible.
-func (t *Terms) fits(u acap.Usage, text *kept.Text) (d acap.Decision, fits bool) {
+// fitText removes or shortens text if u no longer permits all of it. In that case fits is false and
+// d is the decision responsible.
+func (t *Terms) fitText(u acap.Usage, text *kept.Text) (d acap.Decision, fits bool) {
 	d = t.decide(u)
-	if t.unread = d.Reason == acap.Unavailable; !t.unread && !t.covers(u, *text) && !t.unread {
+	if t.unread = d.Reason == acap.Unavailable; !t.unread && !t.stillPermits(u, *text) && !t.unread {
 		*text = kept.Text{}
-		return t.lost(d), false
+		return t.refusalFor(d), false
 	}
 	limits := t.limitsOf(*text, d)
 	if t.unread || !longer(text.Text, limits) {
 		return d, true
 	}
 	cut, _ := snippet.Build(text.Text, snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords})
-	text.Text, d.Because = cut.Text, d.Holder(t.facts, limited)
+	text.Text, d.Because = cut.Text, d.Holder(t.facts, isLimited)
 	return d.Refuse(acap.ByProhibition, errLonger.Error()), false
 }
 
@@ -104,8 +104,8 @@ func longer(text string, l acap.Limits) bool {
 		snippet.Words(text) > *l.MaxWords
 }
 
-// lost returns a refusal that says why an item made for d may no longer be used.
-func (t *Terms) lost(d acap.Decision) acap.Decision {
+// refusalFor returns a refusal that says why an item made for d may no longer be used.
+func (t *Terms) refusalFor(d acap.Decision) acap.Decision {
 	if !d.Allowed {
 		return d
 	}
@@ -117,14 +117,14 @@ func (t *Terms) lost(d acap.Decision) acap.Decision {
 		d.Because = uses[0].Field
 		return d.Refuse(acap.Unfulfillable, uses[0].Value+": "+err.Error())
 	}
-	if part, barred := t.Barred(d.Usage); barred {
+	if part, barred := t.FirstBarred(d.Usage); barred {
 		return part.Refuse(acap.ByProhibition, "a part of it")
 	}
-	return d.Refuse(acap.Unfulfillable, "it was made of what the page is not to be shown by any more")
+	return d.Refuse(acap.Unfulfillable, "it was made from something that may no longer be used")
 }
 
-// fitsTitle does the same as fits for the stored title.
-func (t *Terms) fitsTitle(title *string) (d acap.Decision, fits bool) {
+// fitTitle does the same as fitText for the stored title.
+func (t *Terms) fitTitle(title *string) (d acap.Decision, fits bool) {
 	d = t.decide(acap.PresentSnippet)
 	whole, brief := t.decide(acap.Present), d
 	switch {
@@ -134,18 +134,18 @@ func (t *Terms) fitsTitle(title *string) (d acap.Decision, fits bool) {
 		d = whole
 	case !brief.Allowed || len(t.substitutes(brief)) > 0:
 		*title = ""
-		return t.lost(brief), false
+		return t.refusalFor(brief), false
 	}
-	short := titled(*title, d.Limits(t.facts))
+	short := makeTitle(*title, d.Limits(t.facts))
 	if short == *title {
 		return d, true
 	}
-	*title, d.Because = short, d.Holder(t.facts, limited)
+	*title, d.Because = short, d.Holder(t.facts, isLimited)
 	return d.Refuse(acap.ByProhibition, errLonger.Error()), false
 }
 
-// ended reports whether no presentation of the page is permitted to anyone.
-func (t *Terms) ended() bool {
+// nothingShown reports whether no presentation of the page is permitted to anyone.
+func (t *Terms) nothingShown() bool {
 	for _, u := range acap.Usages() {
 		if d := t.decide(u); u.Presents() && (d.Allowed || d.Reason == acap.Unavailable || t.Some(u)) {
 			return false

@@ -35,26 +35,26 @@ func (t *Terms) Holding(o HoldingOptions) (h Holding) {
 		h.Follow = t.Decide(acap.Follow)
 	}
 	h.Crawl = t.Decide(acap.Crawl)
-	t.answerCopy(&h, o.NoArchive)
+	t.setCopy(&h, o.NoArchive)
 	if !o.NoIndex {
-		t.answerEntry(&h, o.Entry)
+		t.setEntry(&h, o.Entry)
 	}
 	return h
 }
 
 // HoldingCopy returns which copy of the page may be stored; other fields of h stay zero.
 func (t *Terms) HoldingCopy(noArchive bool) (h Holding) {
-	t.answerCopy(&h, noArchive)
+	t.setCopy(&h, noArchive)
 	return h
 }
 
 // HoldingEntry returns what the index may store for the page; other fields of h stay zero.
 func (t *Terms) HoldingEntry() (h Holding) {
-	t.answerEntry(&h, nil)
+	t.setEntry(&h, nil)
 	return h
 }
 
-func (t *Terms) answerCopy(h *Holding, noArchive bool) {
+func (t *Terms) setCopy(h *Holding, noArchive bool) {
 	if h.Preserve = t.Preserving(noArchive); !h.Preserve.Allowed {
 		return
 	}
@@ -69,11 +69,11 @@ func (t *Terms) answerCopy(h *Holding, noArchive bool) {
 	}
 }
 
-func (t *Terms) answerEntry(h *Holding, entry *Kept) {
+func (t *Terms) setEntry(h *Holding, entry *Kept) {
 	if h.Content, h.Textual = t.Text(); h.Textual {
 		return
 	}
-	if h.Lasts = entry != nil && t.Lasts(*entry); !h.Lasts {
+	if h.Lasts = entry != nil && t.EntryMayStay(*entry); !h.Lasts {
 		h.Index = t.Decide(acap.Index)
 	}
 }
@@ -110,7 +110,7 @@ type EntryState struct {
 func (t *Terms) EntryState() (e EntryState) {
 	e.Index = t.Decide(acap.Index)
 	e.Findable = t.Findable()
-	e.Stands = t.Stands()
+	e.Stands = t.EntryCurrent()
 	e.Unread = t.Unread()
 	if !e.Stands {
 		e.Part = t.BarredPart(acap.Index)
@@ -118,9 +118,9 @@ func (t *Terms) EntryState() (e EntryState) {
 	return e
 }
 
-// BarredPart returns the decision of Barred, or nil if no part is barred.
+// BarredPart returns the decision of FirstBarred, or nil if no part is barred.
 func (t *Terms) BarredPart(u acap.Usage) *acap.Decision {
-	if d, barred := t.Barred(u); barred {
+	if d, barred := t.FirstBarred(u); barred {
 		return &d
 	}
 	return nil

@@ -22,7 +22,7 @@ func (t *Terms) Keep(copied bool, entry Content) Kept {
 	if t.page == nil {
 		return Kept{}
 	}
-	t = t.anyone()
+	t = t.forAnyReader()
 	var k Kept
 	t.Entry(&k, entry)
 	for _, u := range acap.Usages() {
@@ -73,7 +73,7 @@ func (t *Terms) keepPart(k *Kept, r *acap.Required, in snippet.Include) {
 // copy, or of another resource.
 func (t *Terms) keepText(k *Kept, u acap.Usage, copied bool) {
 	d := t.Decide(u)
-	text := kept.Text{From: t.from(d)}
+	text := kept.Text{From: t.sourceOf(d)}
 	uses := t.substitutes(d)
 	switch {
 	case len(uses) > 0 && uses[0].IsText: // the policy itself contains the text
@@ -154,18 +154,18 @@ func (t *Terms) Entry(k *Kept, content Content) {
 // Findable reports whether the stored index entry may be used under today's policy: the page may be
 // indexed, and everything the entry was made from may still be used.
 func (t *Terms) Findable() bool {
-	return t.kept != nil && t.covers(acap.Index, kept.Text{From: t.kept.Index, Aside: t.kept.Aside})
+	return t.kept != nil && t.stillPermits(acap.Index, kept.Text{From: t.kept.Index, Aside: t.kept.Aside})
 }
 
-// Stands reports whether the stored index entry equals what would be made from the page now: same
-// source, same parts.
-func (t *Terms) Stands() bool {
-	return t.Findable() && t.kept.Index == t.from(t.decide(acap.Index)) && slices.Equal(t.kept.Aside,
+// EntryCurrent reports whether the stored index entry equals what would be made from the page now:
+// same source, same parts.
+func (t *Terms) EntryCurrent() bool {
+	return t.Findable() && t.kept.Index == t.sourceOf(t.decide(acap.Index)) && slices.Equal(t.kept.Aside,
 		t.Aside(acap.Index))
 }
 
-// from returns the Content.From of what d permits to make from the page.
-func (t *Terms) from(d acap.Decision) string {
+// sourceOf returns the Content.From of what d permits to make from the page.
+func (t *Terms) sourceOf(d acap.Decision) string {
 	if !d.Allowed {
 		return Parts
 	}
@@ -175,13 +175,13 @@ func (t *Terms) from(d acap.Decision) string {
 	return ""
 }
 
-// covers reports whether u still permits a text that was made for it earlier: it has the required
-// source, and it contains no part of the page that must be left out now.
-func (t *Terms) covers(u acap.Usage, made kept.Text) bool {
+// stillPermits reports whether u still permits a text that was made for it earlier: it has the
+// required source, and it contains no part of the page that must be left out now.
+func (t *Terms) stillPermits(u acap.Usage, made kept.Text) bool {
 	d := t.decide(u)
 	uses := t.substitutes(d)
 	for _, r := range uses {
-		if r.Value != made.From || r.URL != "" && t.standing(r.URL) != nil {
+		if r.Value != made.From || r.URL != "" && t.checkUsable(r.URL) != nil {
 			return false
 		}
 	}
@@ -215,5 +215,5 @@ func ofPage(from string) bool {
 // from it may then stay, although the policy no longer requires that resource.
 func (t *Terms) stillThere(value string) bool {
 	addresses := t.kept.Of[value]
-	return len(addresses) == 0 || t.standing(addresses[0]) == nil
+	return len(addresses) == 0 || t.checkUsable(addresses[0]) == nil
 }

@@ -213,7 +213,7 @@ func TestNeverMoreWithoutCopy(t *testing.T) {
 			fail("link %+v, and of a copy %+v", link, l)
 		}
 		less, _ := without.Fit(*without.kept)
-		fitted := without.anyone().Keeping(less)
+		fitted := without.forAnyReader().Keeping(less)
 		if again, because := fitted.Fit(less); len(because) > 0 || again.Digest() != less.Digest() {
 			fail("of what fits is left %s", again)
 		}

@@ -81,14 +81,14 @@ func tokens(element []acap.Mark) string {
 	return strings.Join(list, " ")
 }
 
-// Barred returns the first decision that requires to leave a part of the page out of u, although
-// the page permits u. barred is false if there is none. Only the stored copy can show whether it
-// still contains that part.
-func (t *Terms) Barred(u acap.Usage) (d acap.Decision, barred bool) {
+// FirstBarred returns the first decision that requires to leave a part of the page out of u,
+// although the page permits u. barred is false if there is none. Only the stored copy can show
+// whether it still contains that part.
+func (t *Terms) FirstBarred(u acap.Usage) (d acap.Decision, barred bool) {
 	aside := setOf(t.Aside(u))
 	for _, element := range t.elements() {
 		if aside[out+tokens(element)] {
-			return t.at(t.policy.Part(u, t.resource, element)), true
+			return t.underFacts(t.policy.Part(u, t.resource, element)), true
 		}
 	}
 	return d, false
@@ -148,7 +148,7 @@ func (t *Terms) Some(u acap.Usage) bool {
 			continue
 		}
 		judged[saying] = true
-		if t.at(t.policy.Part(u, t.resource, element)).Allowed {
+		if t.underFacts(t.policy.Part(u, t.resource, element)).Allowed {
 			return true
 		}
 	}

@@ -32,7 +32,7 @@ func (t *Terms) Picture(u acap.Usage) (p Picture, d acap.Decision) {
 	}
 	if uses := t.substitutes(d); len(uses) > 0 {
 		r := uses[0]
-		own, err := t.instead(r, d, &p)
+		own, err := t.useSubstitute(r, d, &p)
 		if err != nil {
 			d.Because = r.Field
 			return p, d.Refuse(acap.Unfulfillable, r.Value+": "+err.Error())
@@ -42,7 +42,7 @@ func (t *Terms) Picture(u acap.Usage) (p Picture, d acap.Decision) {
 		}
 	}
 	if t.kept != nil && t.kept.Drawing != nil && u == acap.PresentThumbnail {
-		if _, err := t.redrawn(u, d); err != nil {
+		if _, err := t.checkDrawing(u, d); err != nil {
 			return p, d.Refuse(acap.Unfulfillable, err.Error())
 		}
 		p.Drawn = true
@@ -62,7 +62,7 @@ func (t *Terms) Picture(u acap.Usage) (p Picture, d acap.Decision) {
 // copied reports whether a copy of the page is stored: a thumbnail of the page itself can then be
 // made from the copy. Like Keep, it stores what any permitted reader may see.
 func (t *Terms) Drawn(copied bool) (p Picture, ok bool) {
-	t = t.anyone()
+	t = t.forAnyReader()
 	if copied && len(t.substitutes(t.decide(acap.PresentThumbnail))) == 0 {
 		return p, false
 	}
@@ -74,18 +74,18 @@ func (t *Terms) Drawn(copied bool) (p Picture, ok bool) {
 // stored for the page. other reports that the thumbnail was made from another resource, or drawn
 // with other resources.
 func (t *Terms) FitsPicture(u acap.Usage, k Kept, other bool) (d acap.Decision, fits bool) {
-	t = t.anyone().Keeping(k)
+	t = t.forAnyReader().Keeping(k)
 	d = t.decide(u)
 	uses := t.substitutes(d)
 	switch {
 	case !d.Allowed:
 		return d, d.Reason == acap.Unavailable // X63: an unreadable policy does not end what is stored
 	case len(uses) == 0 && other && k.Drawing != nil:
-		unread, err := t.redrawn(u, d)
+		unread, err := t.checkDrawing(u, d)
 		if err == nil || unread {
 			return d, true
 		}
-		if part, barred := t.Barred(u); barred {
+		if part, barred := t.FirstBarred(u); barred {
 			d.Because = part.Because
 		}
 		return d.Refuse(acap.ByProhibition, err.Error()), false
@@ -98,14 +98,14 @@ func (t *Terms) FitsPicture(u acap.Usage, k Kept, other bool) (d acap.Decision, 
 		d.Because = uses[0].Field
 	}
 	if !fits {
-		d = d.Refuse(acap.ByProhibition, "it was made of something else")
+		d = d.Refuse(acap.ByProhibition, "it was made from something else")
 	}
 	return d, fits
 }
 
-// instead sets p to the resource that must be used instead of the page. own reports that this
+// useSubstitute sets p to the resource that must be used instead of the page. own reports that this
 // resource is the page itself.
-func (t *Terms) instead(r *acap.Required, d acap.Decision, p *Picture) (own bool, err error) {
+func (t *Terms) useSubstitute(r *acap.Required, d acap.Decision, p *Picture) (own bool, err error) {
 	p.From = r.Value
 	address := r.URL
 	switch {
@@ -118,7 +118,7 @@ func (t *Terms) instead(r *acap.Required, d acap.Decision, p *Picture) (own bool
 	case r.Locator != "":
 		address, _ = t.kept.Pictured(r.Value)
 	}
-	if t.self(address) {
+	if t.isPage(address) {
 		return true, nil
 	}
 	if t.kept != nil {
@@ -128,13 +128,13 @@ func (t *Terms) instead(r *acap.Required, d acap.Decision, p *Picture) (own bool
 		}
 		p.Of = t.kept.Of[kept.Thumbnail]
 		for _, of := range p.Of {
-			if err := t.standing(of); err != nil {
+			if err := t.checkUsable(of); err != nil {
 				return false, err
 			}
 		}
 		return false, nil
 	}
-	pg, err := t.other(address)
+	pg, err := t.fetchOther(address)
 	if err != nil {
 		return false, err
 	}
@@ -142,15 +142,15 @@ func (t *Terms) instead(r *acap.Required, d acap.Decision, p *Picture) (own bool
 	return false, nil
 }
 
-func (t *Terms) self(address string) bool {
+func (t *Terms) isPage(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && acap.NewResource(u).URL == t.resource.URL
 }
 
-// depicts returns an error if no stored thumbnail was made from the resource that r names; nil if
-// there may be one.
-func (t *Terms) depicts(r *acap.Required) error {
-	if _, made := t.kept.Pictured(r.Value); made || r.IsText || r.Locator != "" && t.page != nil || t.self(r.URL) {
+// checkPictured returns an error if no stored thumbnail was made from the resource that r names;
+// nil if there may be one.
+func (t *Terms) checkPictured(r *acap.Required) error {
+	if _, made := t.kept.Pictured(r.Value); made || r.IsText || r.Locator != "" && t.page != nil || t.isPage(r.URL) {
 		return nil
 	}
 	return errNotKept

@@ -34,22 +34,23 @@ func Reach(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, 
 	for _, hop := range pg.Hops()[:len(pg.Hops())-1] {
 		way = append(way, hop.URL)
 	}
-	return reached(ctx, append(way, pg.URL().String()), pg.Own(), s, f, func(final *acap.Policy, at *url.URL) *Terms {
-		return Of(ctx, final, at, pg, s, f)
-	})
+	return reachTerms(ctx, append(way, pg.URL().String()), pg.Own(), s, f,
+		func(final *acap.Policy, at *url.URL) *Terms {
+			return Of(ctx, final, at, pg, s, f)
+		})
 }
 
 // ReachHeld returns the terms of a redirect chain and of the stored page at its end. way lists the
 // addresses in order. own, pg and k mean the same as for Held and Keeping.
 func ReachHeld(ctx context.Context, way []string, own acap.Own, pg *page.Page, k Kept, s Sources,
 	f acap.Facts) (*Reached, error) {
-	return reached(ctx, way, own, s, f, func(final *acap.Policy, at *url.URL) *Terms {
+	return reachTerms(ctx, way, own, s, f, func(final *acap.Policy, at *url.URL) *Terms {
 		return Held(ctx, final, at, own, pg, s, f).Keeping(k)
 	})
 }
 
-// reached builds the terms of the redirect chain way. end returns the terms of its last address.
-func reached(ctx context.Context, way []string, own acap.Own, s Sources, f acap.Facts, end func(*acap.Policy,
+// reachTerms builds the terms of the redirect chain way. end returns the terms of its last address.
+func reachTerms(ctx context.Context, way []string, own acap.Own, s Sources, f acap.Facts, end func(*acap.Policy,
 	*url.URL) *Terms) (*Reached, error) {
 	at, err := url.Parse(way[len(way)-1])
 	if err != nil {
@@ -74,14 +75,15 @@ func reached(ctx context.Context, way []string, own acap.Own, s Sources, f acap.
 		if err != nil {
 			return nil, err
 		}
-		r.way = append(r.way, ledBy(ctx, origin, u, at, own, s, f))
+		r.way = append(r.way, termsOfHop(ctx, origin, u, at, own, s, f))
 	}
 	return r, nil
 }
 
-// ledBy returns the terms of u, which redirects to a page at address at. A page of another origin
-// makes no statements about u.
-func ledBy(ctx context.Context, origin *acap.Policy, u, at *url.URL, own acap.Own, s Sources, f acap.Facts) *Terms {
+// termsOfHop returns the terms of u, which redirects to a page at address at. A page of another
+// origin makes no statements about u.
+func termsOfHop(ctx context.Context, origin *acap.Policy, u, at *url.URL, own acap.Own, s Sources,
+	f acap.Facts) *Terms {
 	if at.Scheme == u.Scheme && at.Host == u.Host {
 		return Held(ctx, origin, u, own, nil, s, f)
 	}

@@ -48,10 +48,10 @@ var (
 )
 
 var (
-	errNothing = errors.New("its length is limited to nothing")
+	errNothing = errors.New("its length is limited to zero")
 	errTwo     = errors.New("two different resources must be used")
 	errNotKept = errors.New("it is not available until the page is crawled again")
-	errNoText  = errors.New("it holds no text that may be used")
+	errNoText  = errors.New("it has no text that may be used")
 	errHidden  = errors.New("a part of it may not be shown")
 )
 
@@ -94,7 +94,7 @@ func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 func (t *Terms) lacking(d acap.Decision) iter.Seq[Lack] {
 	return func(yield func(Lack) bool) {
 		// X05: a length limit of zero prohibits
-		if nothing(d.Limits(t.facts)) && !yield(Lack{d.Holder(t.facts, nothing), nil, errNothing}) {
+		if isZero(d.Limits(t.facts)) && !yield(Lack{d.Holder(t.facts, isZero), nil, errNothing}) {
 			return
 		}
 		uses := d.MustUse()
@@ -129,7 +129,7 @@ func (t *Terms) lacking(d acap.Decision) iter.Seq[Lack] {
 			if ex := t.extracts(d, &limits); len(ex) > 0 { // J04: the required extracts must fit the length limit
 				if _, ok := snippet.Build("", snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords,
 					Extracts: ex}); !ok {
-					yield(Lack{d.Holder(t.facts, limited), nil, ErrTooLong})
+					yield(Lack{d.Holder(t.facts, isLimited), nil, ErrTooLong})
 				}
 			}
 		}
@@ -143,8 +143,8 @@ func (t *Terms) usable(r *acap.Required, d acap.Decision) error {
 	textual := d.Usage == acap.Index || isSnippet(d.Usage)
 	switch {
 	case t.kept != nil && (d.Usage == acap.PresentThumbnail || d.Usage == acap.PresentOldThumbnail):
-		return t.depicts(r)
-	case r.IsText, t.itself(r):
+		return t.checkPictured(r)
+	case r.IsText, t.namesPage(r):
 		return nil
 	case r.Locator != "" && t.page != nil:
 		if !t.page.HTML() { // I08: extraction from a resource that is not HTML
@@ -153,13 +153,13 @@ func (t *Terms) usable(r *acap.Required, d acap.Decision) error {
 		if _, found := t.page.Extract(r.Locator, page.Cut{}); !found { // I01: the selector finds nothing
 			return ErrNoPart
 		}
-		text, _ := t.page.Extract(r.Locator, t.seen(d, &acap.Limits{}))
+		text, _ := t.page.Extract(r.Locator, t.usableParts(d, &acap.Limits{}))
 		if snippet.Plain(text) == "" && (textual || d.Usage == acap.PresentLink) {
 			return errNoText
 		}
 		return nil
 	case t.kept == nil:
-		pg, err := t.other(r.URL)
+		pg, err := t.fetchOther(r.URL)
 		if err == nil && textual && pg.Text(page.Cut{}) == "" {
 			return errNoText
 		}
@@ -167,14 +167,14 @@ func (t *Terms) usable(r *acap.Required, d acap.Decision) error {
 	case !t.kept.Uses(r.Value, d.Usage):
 		return errNotKept
 	case r.URL != "":
-		return t.standing(r.URL)
+		return t.checkUsable(r.URL)
 	}
 	return nil
 }
 
-// other fetches another resource. Its address and every redirect must permit crawl (I02, I03), and
-// so must the statements of the resource itself (X30). Its own must-use-resource is ignored.
-func (t *Terms) other(rawurl string) (*page.Page, error) {
+// fetchOther fetches another resource. Its address and every redirect must permit crawl (I02, I03),
+// and so must the statements of the resource itself (X30). Its own must-use-resource is ignored.
+func (t *Terms) fetchOther(rawurl string) (*page.Page, error) {
 	u, err := url.Parse(rawurl)
 	if err != nil || rawurl == "" {
 		return nil, fmt.Errorf("%q is not a URL", rawurl)
@@ -210,7 +210,7 @@ func (t *Terms) fetch(rawurl string) (pg *page.Page, failed bool, err error) {
 	if s := pg.Last().Status; s < 200 || s > 299 {
 		return nil, later(s), fmt.Errorf("it answers with status %d", s)
 	}
-	d, err := t.crawl(pg.URL(), pg.Own())
+	d, err := t.decideCrawl(pg.URL(), pg.Own())
 	if err != nil {
 		return nil, true, err
 	}
@@ -239,7 +239,7 @@ func later(status int) bool {
 // its policy cannot be read it returns nil: the gate has already decided about the fetch.
 func (t *Terms) takenDown(rawurl string) error {
 	if TakenDown(t.ctx, t.sources.Policies, rawurl) != nil {
-		return errors.New("its publisher has it taken down")
+		return errors.New("its publisher requested its take-down")
 	}
 	return nil
 }
@@ -253,7 +253,7 @@ const mostParts = 32
 
 // include returns, as plain text, a part that must be shown with or in the presentation d.
 func (t *Terms) include(r *acap.Required, d acap.Decision) (snippet.Include, error) {
-	in, err := t.part(r, d)
+	in, err := t.requiredPart(r, d)
 	if err != nil {
 		return in, err
 	}
@@ -272,9 +272,9 @@ func (t *Terms) include(r *acap.Required, d acap.Decision) (snippet.Include, err
 	return in, nil
 }
 
-// part returns the part that r requires, unchanged, from the page, from stored data or from another
-// resource.
-func (t *Terms) part(r *acap.Required, d acap.Decision) (in snippet.Include, err error) {
+// requiredPart returns the part that r requires, unchanged, from the page, from stored data or from
+// another resource.
+func (t *Terms) requiredPart(r *acap.Required, d acap.Decision) (in snippet.Include, err error) {
 	switch {
 	case r.IsText: // X08: a text is shown as text, even if the policy requires a link
 		return snippet.Include{Role: r.Role, Text: r.Text}, nil
@@ -297,9 +297,9 @@ func (t *Terms) keptPart(r *acap.Required, d acap.Decision) (snippet.Include, er
 	case !ok:
 		return snippet.Include{Role: r.Role}, errNotKept
 	case r.URL != "":
-		return stored, t.standing(r.URL)
+		return stored, t.checkUsable(r.URL)
 	case !slices.Contains(t.kept.Clear, r.Value) && t.cuts(d):
-		return veiled(stored)
+		return withoutText(stored)
 	}
 	return stored, nil
 }
@@ -312,7 +312,7 @@ func (t *Terms) linkPart(r *acap.Required, d acap.Decision) (snippet.Include, er
 	}
 	in := snippet.Include{Role: r.Role, Href: href, Text: text}
 	if t.hides(r, d) {
-		return veiled(in)
+		return withoutText(in)
 	}
 	return in, nil
 }
@@ -335,7 +335,7 @@ func (t *Terms) elementPart(r *acap.Required, d acap.Decision) (snippet.Include,
 // otherPart returns the text of another resource that must be included.
 func (t *Terms) otherPart(r *acap.Required) (snippet.Include, error) {
 	in := snippet.Include{Role: r.Role}
-	pg, err := t.other(r.URL)
+	pg, err := t.fetchOther(r.URL)
 	if err != nil {
 		return in, err
 	}
@@ -349,16 +349,16 @@ func (t *Terms) otherPart(r *acap.Required) (snippet.Include, error) {
 // hides reports whether d leaves out some text of the element that r names.
 func (t *Terms) hides(r *acap.Required, d acap.Decision) bool {
 	whole, _ := t.page.Extract(r.Locator, page.Cut{})
-	shown, _ := t.page.Extract(r.Locator, t.seen(d, &acap.Limits{}))
+	shown, _ := t.page.Extract(r.Locator, t.usableParts(d, &acap.Limits{}))
 	return shown != whole
 }
 
 // cuts reports whether d leaves out any part of the page.
 func (t *Terms) cuts(d acap.Decision) bool { return len(t.Aside(d.Usage)) > 0 }
 
-// veiled returns a part without its text, which may not be shown. A link keeps its address; a part
-// without an address is an error.
-func veiled(in snippet.Include) (snippet.Include, error) {
+// withoutText returns a part without its text, which may not be shown. A link keeps its address; a
+// part without an address is an error.
+func withoutText(in snippet.Include) (snippet.Include, error) {
 	if in.Text = ""; in.Href == "" {
 		return in, errHidden
 	}
@@ -375,26 +375,26 @@ func (t *Terms) crawlable(rawurl string) error {
 	if t.sources.Policies == nil {
 		return errors.New("the policy of its target is not available")
 	}
-	d, err := t.crawl(u, acap.Own{})
+	d, err := t.decideCrawl(u, acap.Own{})
 	if err != nil {
 		return err
 	}
 	return d.Err(rawurl)
 }
 
-// standing returns an error if data made from another resource may not be used now: the resource
+// checkUsable returns an error if data made from another resource may not be used now: the resource
 // may no longer be crawled (I02), or its publisher requests its take-down.
-func (t *Terms) standing(rawurl string) error {
+func (t *Terms) checkUsable(rawurl string) error {
 	if err := t.crawlable(rawurl); err != nil {
 		return err
 	}
 	return t.takenDown(rawurl)
 }
 
-// Standing returns an error if today's policies prohibit using anything that was made from the
+// CheckUsable returns an error if today's policies prohibit using anything that was made from the
 // resource at rawurl; otherwise nil.
-func Standing(ctx context.Context, policies Policies, rawurl string) error {
-	return (&Terms{ctx: ctx, sources: Sources{Policies: policies}}).standing(rawurl)
+func CheckUsable(ctx context.Context, policies Policies, rawurl string) error {
+	return (&Terms{ctx: ctx, sources: Sources{Policies: policies}}).checkUsable(rawurl)
 }
 
 // extracts returns the texts that a snippet must contain unchanged (X06). It adds the length limits

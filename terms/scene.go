@@ -29,7 +29,7 @@ type Scene struct {
 	sheets []string
 }
 
-var errReadOtherwise = errors.New("a browser may read it otherwise than its marks are read")
+var errReadOtherwise = errors.New("a browser could read its marks differently")
 
 // Scene returns what a thumbnail of the page itself may be drawn from. It returns nil if that is
 // prohibited, or if another resource must be used (P1 2.5.5.3: must-use-resource). It returns an
@@ -39,7 +39,7 @@ func (t *Terms) Scene() (*Scene, error) {
 	if t.page == nil || !t.page.HTML() || t.sources.Fetcher == nil || t.sources.Policies == nil {
 		return nil, nil
 	}
-	t = t.anyone()
+	t = t.forAnyReader()
 	t.fetched = maps.Clone(t.fetched)
 	d := t.Decide(acap.PresentThumbnail)
 	if !d.Allowed || len(t.substitutes(d)) > 0 {
@@ -85,11 +85,11 @@ func normal(address string) (string, bool) {
 	return acap.NewResource(u).URL, true
 }
 
-var errUnnamed = errors.New("the page is not shown with it, or does not permit to follow it")
+var errUnnamed = errors.New("the page does not name it, or does not permit to follow it")
 
 // Sheet fetches a style sheet of the page and permits requests for the resources that it names.
 func (s *Scene) Sheet(ctx context.Context, rawurl string) (*page.Page, error) {
-	own, err := s.asking(ctx, rawurl)
+	own, err := s.requestTerms(ctx, rawurl)
 	if err != nil {
 		return nil, err
 	}
@@ -109,11 +109,11 @@ func (s *Scene) Sheet(ctx context.Context, rawurl string) (*page.Page, error) {
 // Image fetches an image of the page. It returns an error if the image may not be shown as a
 // thumbnail.
 func (s *Scene) Image(ctx context.Context, rawurl string) (*page.Page, error) {
-	own, err := s.asking(ctx, rawurl)
+	own, err := s.requestTerms(ctx, rawurl)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := own.depictable(rawurl); err != nil {
+	if _, err := own.checkDrawable(rawurl); err != nil {
 		return nil, err
 	}
 	got := own.obtain(rawurl)
@@ -121,21 +121,21 @@ func (s *Scene) Image(ctx context.Context, rawurl string) (*page.Page, error) {
 		return nil, got.Err
 	}
 	for _, address := range hopsTo(rawurl, got.Page) {
-		if _, err := own.depictable(address); err != nil {
+		if _, err := own.checkDrawable(address); err != nil {
 			return nil, err
 		}
 	}
-	if err := own.spoken(got.Page); err != nil {
+	if err := own.checkImage(got.Page); err != nil {
 		return nil, err
 	}
 	s.drawnWith(&s.images, rawurl, got.Page)
 	return got.Page, nil
 }
 
-// asking returns the terms for one request. It returns an error if neither the page nor its style
-// sheets name rawurl, so nothing else is requested. The terms are a copy, so that requests do not
-// affect each other.
-func (s *Scene) asking(ctx context.Context, rawurl string) (*Terms, error) {
+// requestTerms returns the terms for one request. It returns an error if neither the page nor its
+// style sheets name rawurl, so nothing else is requested. The terms are a copy, so that requests do
+// not affect each other.
+func (s *Scene) requestTerms(ctx context.Context, rawurl string) (*Terms, error) {
 	key, ok := normal(rawurl)
 	s.mu.Lock()
 	ok = ok && s.named[key]
@@ -166,10 +166,10 @@ func (s *Scene) Note(k *Kept) {
 	}
 }
 
-// depictable returns an error if the image at address may not be drawn as a part of the page now.
-// unread reports that its policy could not be read. An image is refused if its policy requires to
-// show something with it or in its place, because a drawing cannot do that.
-func (t *Terms) depictable(address string) (unread bool, err error) {
+// checkDrawable returns an error if the image at address may not be drawn as a part of the page
+// now. unread reports that its policy could not be read. An image is refused if its policy requires
+// to show something with it or in its place, because a drawing cannot do that.
+func (t *Terms) checkDrawable(address string) (unread bool, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return false, err
@@ -187,7 +187,7 @@ func byItself(d acap.Decision, address string, now time.Time) error {
 	case d.Allowed && len(d.MustUse())+len(d.MustInclude()) > 0:
 		return fmt.Errorf("%s is to be shown with something else, or in its place", address)
 	case d.Allowed && counted(d, now):
-		return fmt.Errorf("%s may be shown for a time that is counted from dates of its own", address)
+		return fmt.Errorf("%s may be shown only for a time that depends on its own dates", address)
 	}
 	return d.Err(address)
 }
@@ -199,9 +199,9 @@ func counted(d acap.Decision, now time.Time) bool {
 	return l.UntilRecrawled || !l.Until.Equal(d.Limits(acap.Facts{Now: time.Unix(0, 0)}).Until)
 }
 
-// spoken returns an error if an image may not be drawn because of its own statements. These are not
-// stored, so an image with its own time limit is refused too.
-func (t *Terms) spoken(pg *page.Page) error {
+// checkImage returns an error if an image may not be drawn because of its own statements. These are
+// not stored, so an image with its own time limit is refused too.
+func (t *Terms) checkImage(pg *page.Page) error {
 	p, err := t.sources.Policies.Policy(t.ctx, pg.URL())
 	if err != nil {
 		return err
@@ -212,28 +212,28 @@ func (t *Terms) spoken(pg *page.Page) error {
 		return err
 	}
 	if was, is := before.Limits(t.facts), d.Limits(t.facts); !is.Until.Equal(was.Until) {
-		return errors.New("it says itself until when it may be shown")
+		return errors.New("it has its own time limit for being shown")
 	}
 	return nil
 }
 
-// redrawn returns an error if the stored drawing of the page may no longer be used for u; d is the
-// decision that permits u. unread reports that the reason is a policy that could not be read.
-func (t *Terms) redrawn(u acap.Usage, d acap.Decision) (unread bool, err error) {
+// checkDrawing returns an error if the stored drawing of the page may no longer be used for u; d is
+// the decision that permits u. unread reports that the reason is a policy that could not be read.
+func (t *Terms) checkDrawing(u acap.Usage, d acap.Decision) (unread bool, err error) {
 	made := t.kept.Drawing
-	if !t.covers(u, kept.Text{Aside: made.Aside}) || !t.drawable(d, *made) {
-		return false, errors.New("its picture shows what may not be shown")
+	if !t.stillPermits(u, kept.Text{Aside: made.Aside}) || !t.drawable(d, *made) {
+		return false, errors.New("its thumbnail shows what may not be shown")
 	}
 	for _, value := range []string{kept.DrawnImages, kept.DrawnSheets} {
 		for _, address := range t.kept.Of[value] {
 			one := *t
 			one.unread = false
-			err := one.standing(address)
+			err := one.checkUsable(address)
 			if unread = one.unread; err == nil && value == kept.DrawnImages {
-				unread, err = t.depictable(address)
+				unread, err = t.checkDrawable(address)
 			}
 			if err != nil {
-				return unread, fmt.Errorf("its picture is made of %s: %w", address, err)
+				return unread, fmt.Errorf("its thumbnail was made from %s: %w", address, err)
 			}
 		}
 	}

@@ -175,7 +175,7 @@ func TestSceneForATime(t *testing.T) {
 		}
 		held := *fresh
 		if _, err := held.Keeping(Kept{Drawing: &kept.Drawing{},
-			Of: map[string][]string{kept.DrawnImages: {site + "/i.png"}}}).redrawn(acap.PresentThumbnail,
+			Of: map[string][]string{kept.DrawnImages: {site + "/i.png"}}}).checkDrawing(acap.PresentThumbnail,
 			fresh.Decide(acap.PresentThumbnail)); (err == nil) != c.drawn {
 			t.Errorf("%s, held: %v", c.limit, err)
 		}

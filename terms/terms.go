@@ -135,8 +135,8 @@ func (t *Terms) Decide(u acap.Usage) acap.Decision {
 // resource's origin could not be read. Stored data is not erased for that reason (X63).
 func (t *Terms) Unread() bool { return t.unread }
 
-// crawl decides whether another resource may be crawled.
-func (t *Terms) crawl(u *url.URL, own acap.Own) (acap.Decision, error) {
+// decideCrawl decides whether another resource may be crawled.
+func (t *Terms) decideCrawl(u *url.URL, own acap.Own) (acap.Decision, error) {
 	p, err := t.sources.Policies.Policy(t.ctx, u)
 	if err != nil {
 		t.unread = true
@@ -149,11 +149,11 @@ func (t *Terms) crawl(u *url.URL, own acap.Own) (acap.Decision, error) {
 
 // decide returns the decision about u without checking that required resources are available.
 func (t *Terms) decide(u acap.Usage) acap.Decision {
-	return t.at(t.policy.Decide(u, t.resource))
+	return t.underFacts(t.policy.Decide(u, t.resource))
 }
 
-// at returns d as it applies under the facts of t.
-func (t *Terms) at(d acap.Decision) acap.Decision {
+// underFacts returns d as it applies under the facts of t.
+func (t *Terms) underFacts(d acap.Decision) acap.Decision {
 	now := d.At(t.facts)
 	if now.Reason == acap.ByTarget && t.anybody {
 		return d
@@ -161,8 +161,8 @@ func (t *Terms) at(d acap.Decision) acap.Decision {
 	return now
 }
 
-// anyone returns a copy of t for a reader who meets every condition on the target.
-func (t *Terms) anyone() *Terms {
+// forAnyReader returns a copy of t for a reader who meets every condition on the target.
+func (t *Terms) forAnyReader() *Terms {
 	c := *t
 	c.anybody = true
 	return &c
@@ -174,11 +174,11 @@ func (t *Terms) substitutes(d acap.Decision) []*acap.Required {
 	if !d.Allowed {
 		return nil
 	}
-	return slices.DeleteFunc(d.MustUse(), t.itself)
+	return slices.DeleteFunc(d.MustUse(), t.namesPage)
 }
 
-// itself reports whether r names the page itself.
-func (t *Terms) itself(r *acap.Required) bool { return r.URL != "" && t.self(r.URL) }
+// namesPage reports whether r names the page itself.
+func (t *Terms) namesPage(r *acap.Required) bool { return r.URL != "" && t.isPage(r.URL) }
 
 // cut returns which parts of the page may be used; d is the decision for the page. Text outside all
 // marks is treated like the page. An element is left out if it requires something that the page
@@ -195,13 +195,14 @@ func (t *Terms) cut(d acap.Decision, l *acap.Limits) page.Cut {
 		uses, includes = d.MustUse(), d.MustInclude()
 	}
 	judge := func(chain []acap.Mark) bool {
-		part := t.at(t.policy.Part(d.Usage, t.resource, chain))
+		part := t.underFacts(t.policy.Part(d.Usage, t.resource, chain))
 		limits := part.Limits(t.facts)
 		// P1 2.5.5.7, 2.5.5.8: restrictions on what surrounds a copy
 		if d.Allowed && d.Within(t.around).Allowed && !part.Within(t.around).Allowed {
 			return false
 		}
-		if !part.Allowed || more(part.MustUse(), uses) || more(part.MustInclude(), includes) || nothing(limits) {
+		if !part.Allowed || requiresMore(part.MustUse(), uses) || requiresMore(part.MustInclude(), includes) ||
+			isZero(limits) {
 			return false
 		}
 		l.MaxChars, l.MaxWords = smaller(l.MaxChars, limits.MaxChars), smaller(l.MaxWords, limits.MaxWords)
@@ -223,20 +224,20 @@ func (t *Terms) cut(d acap.Decision, l *acap.Limits) page.Cut {
 	}}
 }
 
-// more reports whether part requires a resource that page does not require.
-func more(part, page []*acap.Required) bool {
+// requiresMore reports whether part requires a resource that page does not require.
+func requiresMore(part, page []*acap.Required) bool {
 	return slices.ContainsFunc(part, func(r *acap.Required) bool {
 		return !slices.ContainsFunc(page, func(have *acap.Required) bool { return have.Value == r.Value })
 	})
 }
 
-// nothing reports whether a length is limited to zero (J05).
-func nothing(l acap.Limits) bool {
+// isZero reports whether a length is limited to zero (J05).
+func isZero(l acap.Limits) bool {
 	return l.MaxChars != nil && *l.MaxChars == 0 || l.MaxWords != nil && *l.MaxWords == 0
 }
 
-// limited reports whether any length limit is set.
-func limited(l acap.Limits) bool { return l.MaxChars != nil || l.MaxWords != nil }
+// isLimited reports whether any length limit is set.
+func isLimited(l acap.Limits) bool { return l.MaxChars != nil || l.MaxWords != nil }
 
 func smaller(a, b *int) *int {
 	if a == nil || b != nil && *b < *a {

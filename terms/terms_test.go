@@ -436,13 +436,13 @@ func TestEntryStands(t *testing.T) {
 		w := &world{}
 		fresh := of(t, w, c.then, body)
 		tm := held(t, w, fresh, c.now, true)
-		if findable, stands := tm.Findable(), tm.Stands(); findable != c.findable || stands != c.stands {
+		if findable, stands := tm.Findable(), tm.EntryCurrent(); findable != c.findable || stands != c.stands {
 			t.Errorf("%s: findable %v, stands %v", name, findable, stands)
 		}
 	}
 }
 
-// TestBarred checks that Barred returns the first part that may not be kept, and its mark.
+// TestBarred checks that FirstBarred returns the first part that may not be kept, and its mark.
 func TestBarred(t *testing.T) {
 	for body, want := range map[string]string{
 		`<p>Open.`: "",
@@ -450,7 +450,7 @@ func TestBarred(t *testing.T) {
 		`<p>Open. <b class="the-acap:allow-preserve">x</b> <i class="the-acap:disallow-preserve">y</i>`: "the-acap:disallow-preserve",
 	} {
 		tm := of(t, &world{}, "", body)
-		if d, barred := tm.Barred(acap.Preserve); barred != (want != "") || barred &&
+		if d, barred := tm.FirstBarred(acap.Preserve); barred != (want != "") || barred &&
 			(d.Allowed || d.Because.Text != want) {
 			t.Errorf("%s: %v by %v", body, barred, d.Because)
 		}

@@ -16,14 +16,14 @@ func (t *Terms) Title() (title string, by acap.Usage) {
 	whole, wide := t.titleBy(acap.Present)
 	brief, narrow := t.titleBy(acap.PresentSnippet)
 	if brief != "" && whole == "" {
-		return titled(brief, narrow), acap.PresentSnippet
+		return makeTitle(brief, narrow), acap.PresentSnippet
 	}
 	if brief != "" {
 		by = acap.PresentSnippet
 	} else if by = acap.Present; whole == "" {
 		return "", ""
 	}
-	return titled(whole, wide), by
+	return makeTitle(whole, wide), by
 }
 
 // titleBy returns the title that u permits, and the length limits for it.
@@ -35,15 +35,15 @@ func (t *Terms) titleBy(u acap.Usage) (title string, l acap.Limits) {
 	l = d.Limits(t.facts)
 	switch {
 	case t.page != nil:
-		title = t.page.Title(t.seen(d, &l))
+		title = t.page.Title(t.usableParts(d, &l))
 	case t.kept != nil:
 		title = t.kept.Title
 	}
 	return title, l
 }
 
-// titled makes a plain title from s. It never cuts inside a character that a reader sees.
-func titled(s string, l acap.Limits) string {
+// makeTitle makes a plain title from s. It never cuts inside a character that a reader sees.
+func makeTitle(s string, l acap.Limits) string {
 	chars := longestTitle
 	if l.MaxChars != nil {
 		chars = min(chars, *l.MaxChars)
@@ -74,14 +74,14 @@ func (t *Terms) Link() (l Link, ok bool) {
 	case r.IsText:
 		l.Text = r.Text
 	case r.Locator != "" && t.page != nil:
-		l.Text, _ = t.page.Extract(r.Locator, t.seen(d, &acap.Limits{}))
+		l.Text, _ = t.page.Extract(r.Locator, t.usableParts(d, &acap.Limits{}))
 	case t.kept != nil:
 		l.Text = t.kept.Texts[acap.PresentLink].Text
 	default:
-		if pg, err := t.other(r.URL); err == nil {
+		if pg, err := t.fetchOther(r.URL); err == nil {
 			l.Text = pg.Title(page.Cut{})
 		}
 	}
-	l.Text = titled(l.Text, acap.Limits{})
+	l.Text = makeTitle(l.Text, acap.Limits{})
 	return l, true
 }
