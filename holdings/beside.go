@@ -27,7 +27,8 @@ func (h *Holdings) withdraw(ctx context.Context, address string) (derived int, e
 		}))
 }
 
-// withdrawFrom does the same for one page. It calls told, which may be nil, for each item removed.
+// withdrawFrom removes what was made from the erased resource at address from the stored data of
+// one page. It calls told, which may be nil, for each item removed.
 func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told func(Swept)) error {
 	var was, less terms.Kept
 	changed, entry := false, false

@@ -267,7 +267,7 @@ func TestUpkeep(t *testing.T) {
 	if _, err := s.Erase(ctx, a, "asked", ""); err != nil {
 		t.Fatal(err)
 	}
-	// the next process comes early enough
+	// the next process starts before the compaction is due
 	if _, done, err := s.Settle(ctx, Within{Asked: time.Hour}, time.Now().Add(time.Minute)); done || err != nil {
 		t.Error(done, err)
 	}

@@ -118,8 +118,9 @@ func TestConditionByOptions(t *testing.T) {
 	}
 }
 
-// TestNotModified checks that a page is decided again after a 304: by today's policy, by the
-// statements in its body, and by the stored headers, which headers of the 304 replace (H05, N23).
+// TestNotModified checks that a page is checked after a 304 as after a 200. Today's policy applies,
+// and so do the statements in the stored body and the stored headers, which headers of the 304
+// replace (H05, N23).
 func TestNotModified(t *testing.T) {
 	for _, c := range []struct {
 		name            string

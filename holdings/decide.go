@@ -328,7 +328,7 @@ func (p *plan) decideHeldEntry(e *evidence) {
 func (p *plan) decideStored(e *evidence) {
 	add := func(s Swept) {
 		p.kept = &e.rest.fits
-		// one policy line can end several items, which are reported once
+		// one policy line can cause several erasures, which are reported once
 		if n := len(p.swept); n == 0 || p.swept[n-1] != s {
 			p.add(s)
 		}

@@ -57,7 +57,7 @@ func TestReceiveThenSweep(t *testing.T) {
 	}
 }
 
-// TestKeptUntil checks that decide returns until when a copy may be stored: a sweep one instant
+// TestKeptUntil checks that decide returns until when a copy may be stored: a sweep one nanosecond
 // earlier leaves the copy, and a sweep at that time erases it.
 func TestKeptUntil(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 17))

@@ -61,7 +61,7 @@ func harbour(s *store, at time.Time) {
 	for _, hops := range [][]page.Hop{
 		{sent(a, "200 OK", html+"Transfer-Encoding: chunked\nServer: na\u00efve\n", article, at)},
 		{sent(b, "200 OK", html+"Content-Encoding: gzip\nETag: \"x\"\n", packed(article), at.Add(time.Second))},
-		{sent(c, "200 OK", html, article, at.Add(2*time.Second))}, // the same body as a
+		{sent(c, "200 OK", html, article, at.Add(2*time.Second))}, // this capture has the same body as the capture of a
 		{cut}, {short},
 		{moved, sent(site+"/new", "200 OK", html, "<p>Here now.", at.Add(time.Millisecond))},
 		{sent(site+"/data", "200 Fine", "Content-Type: application/octet-stream\nX-Robots-Tag: noindex\n",
@@ -304,7 +304,7 @@ func TestExportDuplicates(t *testing.T) {
 func TestExportErased(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	harbour(s, time.Now().Add(-time.Hour))
-	for _, when := range []string{b, c} { // c has the same body as a
+	for _, when := range []string{b, c} { // the capture of c has the same body as the capture of a
 		_, err := s.Export(context.Background(), io.Discard, ExportOptions{}, func(e Exported) {
 			if e.URL == b && when == b {
 				s.Erase(context.Background(), b, "asked for", "")

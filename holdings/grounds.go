@@ -7,7 +7,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// ground is why something is erased.
+// ground is the reason for an erasure.
 type ground struct {
 	reason string // a reason constant of package archive
 	why    string // explanation, as a clause

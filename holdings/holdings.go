@@ -288,8 +288,8 @@ func (h *Holdings) writePage(ctx context.Context, g *assessment) error {
 	return err
 }
 
-// writeDeposit writes the decision g about a page to the archive; known is the current record of
-// the page. indexed reports whether the index must change too.
+// writeDeposit writes the assessment g of a page to the archive; known is the current record of the
+// page. indexed reports whether the index must change too.
 func (h *Holdings) writeDeposit(ctx context.Context, g *assessment, known archive.Resource) (indexed bool, err error) {
 	address := g.deposit.Resource.URL
 	if g.from != nil && moved(known, *g.from) {
@@ -460,9 +460,9 @@ func (h *Holdings) aliases(ctx context.Context, hops []page.Hop) ([]string, erro
 	return out, h.archive.Mislead(ctx, nowhere)
 }
 
-// Lead records that hops redirect to a URL that was received before. What was stored at their
-// addresses ends, and the redirects are stored (X66). If the URL is taken down, the redirects are
-// recorded without a target.
+// Lead records that hops redirect to a URL that was received before. Their redirects are stored,
+// and pages stored at their addresses lose their index entries and become earlier versions (X66).
+// If the URL is taken down, the redirects are recorded without a target.
 func (h *Holdings) Lead(ctx context.Context, hops []page.Hop, to string) error {
 	if err := h.endPages(ctx, hops); err != nil {
 		return err

@@ -338,8 +338,8 @@ func TestEraseOtherSpelling(t *testing.T) {
 	}
 }
 
-// TestTakeDownMeanwhile checks that a take-down executed while the page is being received is
-// effective.
+// TestTakeDownMeanwhile checks that a take-down executed while the page is being received erases
+// the page.
 func TestTakeDownMeanwhile(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})

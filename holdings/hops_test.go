@@ -129,8 +129,8 @@ func TestTakeDownHop(t *testing.T) {
 	}
 }
 
-// TestTakeDownHopMeanwhile checks that a take-down of a redirect is effective if it is executed
-// while the target page is being received.
+// TestTakeDownHopMeanwhile checks that a take-down of a redirect, executed while the target page is
+// being received, erases the redirect.
 func TestTakeDownHopMeanwhile(t *testing.T) {
 	const old = site + "/old"
 	for n := 1; ; n++ {

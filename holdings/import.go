@@ -117,7 +117,7 @@ type importer struct {
 	taken map[string]uint64 // labelled payload digest → a capture with that payload
 }
 
-// read reads the file to its end, skipping damaged records.
+// read imports the records of the file, skipping damaged ones.
 func (m *importer) read(in *warc.Reader) error {
 	for {
 		if err := m.ctx.Err(); err != nil {

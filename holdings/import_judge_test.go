@@ -20,8 +20,8 @@ const (
 	sealed   = "<meta name=robots content='ACAP disallow-preserve'>"
 )
 
-// said returns a metadata record about the preceding record, as Export writes it for a copy from
-// which parts were cut.
+// said returns a metadata record about the preceding record. It looks like the one that Export
+// writes for a copy from which parts were cut.
 func said(statements string) foreign {
 	return foreign{kind: "metadata", block: "acap-cut: yes\r\nacap-page-statements: " + statements + "\r\n",
 		more: "Content-Type: application/warc-fields\r\nWARC-Refers-To: <urn:x>\r\n"}
@@ -93,7 +93,7 @@ func TestImportRevisitOfCut(t *testing.T) {
 	}
 }
 
-// TestImportEarlier checks that an imported version older than the last crawl must satisfy the
+// TestImportEarlier checks that an imported version older than the last crawl is also bound by the
 // page's later statements, like any earlier version (H11).
 func TestImportEarlier(t *testing.T) {
 	for name, test := range map[string]struct{ now, then, want string }{

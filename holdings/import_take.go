@@ -254,7 +254,7 @@ func (m *importer) lawfulHops(x *incoming) (hops []page.Hop, err error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case down: // redirects to an address that is taken down end there
+		case down: // an address that is taken down has no target
 			hops = nil
 		case lawful:
 			hops = append(hops, hop.hop())

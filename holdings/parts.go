@@ -17,8 +17,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Needed reports whether anything stored was made from the resource at address, or pages wait for
-// it. If not, the record of the resource is deleted.
+// Needed reports whether the resource at address is still needed: something stored was made from
+// it, or pages wait for it. If it is not needed, Needed deletes its record.
 func (h *Holdings) Needed(ctx context.Context, address string) (needed bool, err error) {
 	err = h.changePart(ctx, address, func(known *archive.Part) ([]string, error) {
 		made, answer, change, err := h.pagesOf(address)
@@ -78,7 +78,7 @@ func (h *Holdings) ReceivePart(ctx context.Context, address string, pg *page.Pag
 }
 
 // renewPart records the current answer of a required resource, and which pages must be checked
-// again: all if it changed, otherwise those that wait for any answer.
+// again: all pages if the answer changed, otherwise those that wait for any answer.
 func (h *Holdings) renewPart(ctx context.Context, address string, pg *page.Page) (is archive.Part, unchanged bool,
 	err error) {
 	is = answerOf(pg)
@@ -160,8 +160,9 @@ func (h *Holdings) endPart(ctx context.Context, address string, because error) (
 	return knew, err
 }
 
-// finishEnd removes from all pages what was made from an ended resource. It skips pages whose
-// records are damaged and returns them as damaged; the resource then stays pending.
+// finishEnd removes from all pages what was made from a resource that is no longer available. It
+// skips pages whose records are damaged and returns them as damaged; the resource then stays
+// pending.
 func (h *Holdings) finishEnd(ctx context.Context, address string, ended archive.Part) (damaged, err error) {
 	var mu sync.Mutex
 	passed := map[string]error{}
@@ -210,7 +211,8 @@ func (h *Holdings) finishEnds(ctx context.Context) error {
 	})
 }
 
-// unfinishedEnds calls fn for each ended resource from which something may still be stored.
+// unfinishedEnds calls fn for each resource that is no longer available but from which something
+// may still be stored.
 func (h *Holdings) unfinishedEnds(fn func(address string, ended archive.Part) error) error {
 	list, err := h.archive.PendingParts()
 	for _, address := range list {
@@ -268,7 +270,8 @@ func (h *Holdings) noteParts(ctx context.Context, g *assessment) error {
 	})
 }
 
-// notePart does this for one resource, and reports whether it is missing.
+// notePart brings the record of one required resource up to date with the answer p that g was made
+// from. missing reports that the resource should be requested soon.
 func (h *Holdings) notePart(ctx context.Context, g *assessment, p terms.Part) (missing bool, err error) {
 	address := g.deposit.Resource.URL
 	if !p.Failed && p.Err != nil {

@@ -195,8 +195,8 @@ func TestPartThatGoes(t *testing.T) {
 	}
 }
 
-// TestPartThatIsGoneForOne checks that, if receiving a page shows that a resource is gone, data
-// made from it is erased from other pages too.
+// TestPartThatIsGoneForOne checks that, if receiving one page shows that a required resource is
+// gone, data made from the resource is erased from other pages too.
 func TestPartThatIsGoneForOne(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -210,8 +210,8 @@ func TestPartThatIsGoneForOne(t *testing.T) {
 	}
 }
 
-// TestPartThatIsAPageToo checks the same for a visit of the resource's address as a page of its
-// own.
+// TestPartThatIsAPageToo checks that, if a crawl of the resource as a page of its own shows that it
+// is gone, data made from it is erased from other pages.
 func TestPartThatIsAPageToo(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -320,8 +320,8 @@ func TestPartInGuestRun(t *testing.T) {
 	}
 }
 
-// TestPartThatChangesMeanwhile checks a resource that changes while a page is checked against its
-// old content.
+// TestPartThatChangesMeanwhile checks what happens if a resource changes while a page is being
+// checked with its old content.
 func TestPartThatChangesMeanwhile(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -462,8 +462,8 @@ func TestPartThatNobodyWaitsFor(t *testing.T) {
 	}
 }
 
-// TestPartThatEndedBefore checks that opening after a crash erases what was made from an ended
-// resource, and that Verify reports what cannot be erased.
+// TestPartThatEndedBefore checks that opening after a crash erases what was made from a resource
+// that is no longer available, and that Verify reports what cannot be erased.
 func TestPartThatEndedBefore(t *testing.T) {
 	dir := t.TempDir()
 	k := newKitchen(t, dir)
@@ -489,8 +489,8 @@ func TestPartThatEndedBefore(t *testing.T) {
 	}
 }
 
-// TestPartThatEndsMeanwhile checks a resource that ends while a page is checked against its old
-// content.
+// TestPartThatEndsMeanwhile checks what happens if a resource becomes unavailable while a page is
+// being checked with its old content.
 func TestPartThatEndsMeanwhile(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()

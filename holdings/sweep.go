@@ -26,7 +26,7 @@ type SweepOptions struct {
 	DryRun   bool            // report what would be erased, and change nothing
 	Origin   string          // sweep only this origin, named as in archive.PolicyVersion; "" means everything
 	Policies terms.Policies  // policies to apply, without requests; nil means Options.Known
-	Progress func(pages int) // called from time to time with the number of pages checked; may be nil
+	Progress func(pages int) // called from time to time with the number of pages checked so far; may be nil
 }
 
 // Swept is one stored item that a sweep erased or made again.
@@ -34,7 +34,8 @@ type Swept struct {
 	URL     string `json:"url"`
 	What    string `json:"what"`              // SweptCopy, SweptEntry, SweptExcerpt, SweptPicture or SweptRecord
 	Version int    `json:"version,omitempty"` // version of the copy or thumbnail
-	Anew    bool   `json:"anew,omitempty"`    // the index entry was made again as it may be now, not deleted
+	// the index entry was not deleted but replaced by one that today's policy permits
+	Anew bool `json:"anew,omitempty"`
 	// as in archive.Erasure; empty if the reason is another item of the page
 	Reason string `json:"reason,omitempty"`
 	Why    string `json:"why"`            // explanation, as a clause
@@ -229,7 +230,8 @@ func isPanic(err error) bool {
 // errMoved means that the page was received or swept after the decision about it.
 var errMoved = errors.New("received at the same time")
 
-// moved reports whether a page was received or swept after its record was.
+// moved reports whether a page was received or swept between two reads of its archive record: was
+// is the earlier record, now the later one.
 func moved(now, was archive.Resource) bool {
 	return !now.LastCrawled.Equal(was.LastCrawled) || now.Current != was.Current || now.Versions != was.Versions ||
 		now.Indexed != was.Indexed ||

@@ -53,14 +53,14 @@ func at(text string) time.Time {
 // 2.5.3.1; P1 2.5.4.1 says the same for preserve).
 type limit struct {
 	values    string    // values of time-limit, in the order written
-	end       time.Time // the first instant no longer permitted (X03); zero: no date ends it
+	end       time.Time // the first instant no longer permitted (X03); zero: the limit names no date
 	recrawled bool      // the next crawl erases what was stored before
 	never     bool      // prohibited from the start
 	image     string    // the page is an image with this embedded licence
 }
 
 func limits() []limit {
-	// H02: the date itself is still permitted, in UTC
+	// P1 2.5.3.1 (H02): the date itself is still permitted, in UTC
 	day12, day14 := at("2026-03-13T00:00:00Z"), at("2026-03-15T00:00:00Z")
 	days := func(n int) time.Time { return firstUse.AddDate(0, 0, n) }
 	rows := []limit{
@@ -71,8 +71,9 @@ func limits() []limit {
 		{values: "3-days", end: days(3)},
 		{values: "1-days", end: days(1)},
 		{values: "99999999999999999999-days"}, // H03, X26: a huge number is clamped
-		{values: "0-days", never: true},       // H03: zero days prohibit
-		{values: "plus-terms", never: true},   // X32: an HTML page has no embedded licence
+		{values: "0-days", never: true},       // P1 2.5.3.1 (H03): zero days prohibit
+		// X32: plus-terms needs a licence embedded in an image, and an HTML page has none
+		{values: "plus-terms", never: true},
 		{values: "plus-terms plus-terms", never: true},
 		{values: "plus-terms", image: `plus:LicenseEndDate="2026-03-12"`, end: day12},
 		{values: "plus-terms", image: `plus:LicenseEndDate="2026-03-12T06:30Z"`, end: at("2026-03-12T06:30:00Z")},
@@ -86,20 +87,20 @@ func limits() []limit {
 		{values: "until-recrawled 3-days 1-days", end: days(3), recrawled: true},
 		{values: "3-days until-2026-03-14 until-recrawled", end: days(3)},
 		{values: "until-2026-03-14 until-recrawled 1-days", end: day14, recrawled: true},
-		// H08: plus-terms next to other limits
+		// P1 2.5.3.1 (H08): plus-terms next to other limits
 		{values: "plus-terms until-recrawled 1-days", end: days(1), recrawled: true},
 	}
-	// H03, H10, X46: malformed values
+	// P1 2.5.3.1 (H03, H10, X46): malformed values prohibit
 	for _, bad := range []string{"until-2099-02-30", "until-20260312", "until-2026-3-12", "-3-days", "+3-days",
 		"3.5-days", "days", "3-days soon", "soon 3-days"} {
 		rows = append(rows, limit{values: bad, never: true})
 	}
-	for _, pair := range []limit{ // H06: the earlier limit counts, in either order
+	for _, pair := range []limit{ // P1 2.5.3.1 (H06): the earlier limit counts, in either order
 		{values: "until-recrawled until-2026-03-12", end: day12, recrawled: true},
 		{values: "until-recrawled 3-days", end: days(3), recrawled: true},
 		{values: "until-2026-03-12 3-days", end: day12},
 		{values: "until-2026-03-14 3-days", end: days(3)},
-		{values: "plus-terms 3-days", end: days(3)}, // H08: plus-terms next to another limit
+		{values: "plus-terms 3-days", end: days(3)}, // P1 2.5.3.1 (H08): plus-terms next to another limit
 		{values: "plus-terms until-2026-03-12", end: day12},
 		{values: "plus-terms until-recrawled", recrawled: true},
 	} {

@@ -38,8 +38,8 @@ func brief(swept []string) string {
 	return strings.Join(out, " ")
 }
 
-// TestSweepByPolicy checks that a sweep applies today's policy and the statements of the pages
-// at the last lawful fetch (H11, X02).
+// TestSweepByPolicy checks that a sweep applies today's policy, together with the statements of
+// each page at its last lawful fetch (H11, X02).
 func TestSweepByPolicy(t *testing.T) {
 	hoard := func(usages string) string { return "ACAP-composite-usage: hoard " + usages }
 	marked := article + ` <b class="the-acap:disallow-(hoard)">gull</b>`
@@ -52,7 +52,7 @@ func TestSweepByPolicy(t *testing.T) {
 		swept         string
 		copies        int
 		found         string // which of the words pilot, gull and tables are found
-		phrase        bool   // the phrase "pilot waits" is found
+		phrase        bool   // whether a search for the phrase "pilot waits" finds the page
 	}{
 		{name: "nothing has changed", copies: 1, found: "pilot", phrase: true},
 		{name: "no preserve: the words lose their order", later: "ACAP-disallow-preserve: /", swept: "copy1 entry!",

@@ -25,8 +25,8 @@ func (t *Terms) failed(address string) bool {
 
 // EntryMayStay reports whether an index entry made from another resource may stay although that
 // resource cannot be fetched now. It may if the fetch failed temporarily and no known policy
-// prohibits the entry (I10, X63: a failure to read ends nothing that is stored). old is what was
-// stored with the entry.
+// prohibits the entry (I10; X63: an unreadable policy erases nothing). old is what was stored with
+// the entry.
 func (t *Terms) EntryMayStay(old Kept) bool {
 	of := old.Of[old.Index]
 	if old.Index == "" || len(of) == 0 || !t.failed(of[0]) {
@@ -75,7 +75,7 @@ func (t *Terms) KeepsPicture(old Kept, same bool) bool {
 		return false
 	case len(uses) == 0:
 		unread, err := all.checkDrawing(acap.PresentThumbnail, d)
-		return err == nil || unread // X63: an unreadable policy does not end what is stored
+		return err == nil || unread // X63: an unreadable policy erases nothing
 	}
 	of, made := old.Pictured(uses[0].Value)
 	if !made || !t.failed(of) {
@@ -83,5 +83,5 @@ func (t *Terms) KeepsPicture(old Kept, same bool) bool {
 	}
 	c := *t
 	c.unread = false
-	return c.checkUsable(of) == nil || c.unread // X63: an unreadable policy does not end what is stored
+	return c.checkUsable(of) == nil || c.unread // X63: an unreadable policy erases nothing
 }

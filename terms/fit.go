@@ -123,7 +123,8 @@ func (t *Terms) refusalFor(d acap.Decision) acap.Decision {
 	return d.Refuse(acap.Unfulfillable, "it was made from something that may no longer be used")
 }
 
-// fitTitle does the same as fitText for the stored title.
+// fitTitle removes or shortens the stored title if today's policy no longer permits all of it. In
+// that case fits is false and d is the decision responsible.
 func (t *Terms) fitTitle(title *string) (d acap.Decision, fits bool) {
 	d = t.decide(acap.PresentSnippet)
 	whole, brief := t.decide(acap.Present), d

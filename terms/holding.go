@@ -6,7 +6,7 @@ import "github.com/acapcrawl/acapcrawl/acap"
 type HoldingOptions struct {
 	NoArchive bool  // noarchive and nocache also prohibit preserve (N24, a configuration option)
 	NoIndex   bool  // do not compute what the index may store
-	Entry     *Kept // stored with the current index entry of the page; nil if there is no entry
+	Entry     *Kept // the data stored with the current index entry of the page; nil if there is no entry
 }
 
 // Holding says what may be stored of a page.
@@ -16,10 +16,12 @@ type Holding struct {
 	Links  []string // absolute URLs of the links that may be followed
 	Open   bool     // following links is permitted, whether or not the page has any
 
-	Preserve acap.Decision // may the page be preserved; refused if a prohibited part cannot be cut out (N28)
-	Uncut    bool          // Preserve refuses because a prohibited part cannot be cut out
-	Body     []byte        // the copy that may be stored; nil if Preserve refuses
-	Cut      bool          // Body is not the original body
+	// the decision about preserving the page; a refusal if a prohibited part cannot be cut out
+	// (N28)
+	Preserve acap.Decision
+	Uncut    bool   // Preserve refuses because a prohibited part cannot be cut out
+	Body     []byte // the copy that may be stored; nil if Preserve refuses
+	Cut      bool   // Body is not the original body
 
 	Index   acap.Decision // why Content may not be indexed; zero if it may, or if the existing entry may stay
 	Content Content       // title and text for the index

@@ -52,7 +52,7 @@ func (t *Terms) Picture(u acap.Usage) (p Picture, d acap.Decision) {
 		return p, d
 	}
 	var ok bool
-	if p.Body, _, ok = t.Copy(u); !ok { // N28: a prohibited part must be cut out
+	if p.Body, _, ok = t.Copy(u); !ok { // P2 2.2.5 (N28): a prohibited part must be cut out
 		return p, d.Refuse(acap.ByProhibition, "a part that may not be shown cannot be cut out")
 	}
 	return p, d
@@ -79,7 +79,7 @@ func (t *Terms) FitsPicture(u acap.Usage, k Kept, other bool) (d acap.Decision, 
 	uses := t.substitutes(d)
 	switch {
 	case !d.Allowed:
-		return d, d.Reason == acap.Unavailable // X63: an unreadable policy does not end what is stored
+		return d, d.Reason == acap.Unavailable // X63: an unreadable policy erases nothing
 	case len(uses) == 0 && other && k.Drawing != nil:
 		unread, err := t.checkDrawing(u, d)
 		if err == nil || unread {

@@ -16,7 +16,7 @@ func TestPicture(t *testing.T) {
 		name, robots, body string
 		want               string // the body, or "!" and a part of the refusal's note
 		of                 string
-		held               string // the same for stored data; "" means equal to want
+		held               string // the expected result from stored data; "" means equal to want
 	}{
 		{name: "the page", body: article, want: article},
 		{name: "prohibited", robots: "ACAP-disallow-present-thumbnail: /", body: article, want: "!"},

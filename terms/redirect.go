@@ -107,7 +107,8 @@ func (r *Reached) By(u acap.Usage) (*Terms, acap.Decision) {
 	return r.Terms, r.Terms.Decide(u)
 }
 
-// Open reports whether all redirecting addresses permit u; the page itself is not asked.
+// Open reports whether the policies of all redirecting addresses permit u. It ignores the policy of
+// the page itself.
 func (r *Reached) Open(u acap.Usage) bool {
 	return !slices.ContainsFunc(r.way, func(t *Terms) bool { return !t.Decide(u).Allowed })
 }

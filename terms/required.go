@@ -101,7 +101,9 @@ func (t *Terms) lacking(d acap.Decision) iter.Seq[Lack] {
 		for i, r := range uses {
 			var err error
 			switch {
-			case r.Value != uses[0].Value: // F15: all restrictions apply, and one text cannot be made from two sources
+			case r.Value != uses[0].Value:
+				// P1 2.4.6 (F15): all restrictions apply, and one text cannot be made from two
+				// sources
 				if !yield(Lack{r.Field, nil, errTwo}) {
 					return
 				}
@@ -126,7 +128,8 @@ func (t *Terms) lacking(d acap.Decision) iter.Seq[Lack] {
 		}
 		if isSnippet(d.Usage) && (t.page == nil || t.page.MIME() != "") {
 			limits := t.limits(d)
-			if ex := t.extracts(d, &limits); len(ex) > 0 { // J04: the required extracts must fit the length limit
+			// P1 2.5.5.4 (J04): the required extracts must fit the length limit
+			if ex := t.extracts(d, &limits); len(ex) > 0 {
 				if _, ok := snippet.Build("", snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords,
 					Extracts: ex}); !ok {
 					yield(Lack{d.Holder(t.facts, isLimited), nil, ErrTooLong})
@@ -147,10 +150,10 @@ func (t *Terms) usable(r *acap.Required, d acap.Decision) error {
 	case r.IsText, t.namesPage(r):
 		return nil
 	case r.Locator != "" && t.page != nil:
-		if !t.page.HTML() { // I08: extraction from a resource that is not HTML
+		if !t.page.HTML() { // P1 2.5.3.2 (I08): an element can be extracted only from an HTML page
 			return errors.New("the resource is not an HTML page")
 		}
-		if _, found := t.page.Extract(r.Locator, page.Cut{}); !found { // I01: the selector finds nothing
+		if _, found := t.page.Extract(r.Locator, page.Cut{}); !found { // P1 2.5.3.2 (I01): the selector finds nothing
 			return ErrNoPart
 		}
 		text, _ := t.page.Extract(r.Locator, t.usableParts(d, &acap.Limits{}))
@@ -239,7 +242,7 @@ func later(status int) bool {
 // its policy cannot be read it returns nil: the gate has already decided about the fetch.
 func (t *Terms) takenDown(rawurl string) error {
 	if TakenDown(t.ctx, t.sources.Policies, rawurl) != nil {
-		return errors.New("its publisher requested its take-down")
+		return errors.New("its publisher requested that it be taken down")
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (t *Terms) Scene() (*Scene, error) {
 	}
 	s := &Scene{terms: t, named: map[string]bool{}}
 	body, cut, ok := t.Copy(acap.PresentThumbnail)
-	if !ok { // N28: a prohibited part must be cut out
+	if !ok { // P2 2.2.5 (N28): a prohibited part must be cut out
 		return nil, nil
 	}
 	s.Body, s.drawing.Aside, s.drawing.Part = body, t.Aside(acap.PresentThumbnail), cut || t.page.Last().Truncated

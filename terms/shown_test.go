@@ -92,7 +92,7 @@ func TestLink(t *testing.T) {
 	for _, c := range []struct {
 		name, then, now string // now "" means the same as then
 		want            string // address and text; "-" and a part of the note if there is no link
-		kept            string // the same without a copy; "" means equal to want
+		kept            string // the expected link if no copy is stored; "" means equal to want
 	}{
 		{name: "of the page", want: " |"},
 		{name: "prohibited", then: "ACAP-disallow-present-link: /", want: "-"},

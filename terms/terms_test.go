@@ -394,8 +394,8 @@ func TestFindableParts(t *testing.T) {
 	}
 }
 
-// TestEntryStands checks that an entry is current only if it equals what would be made from the
-// page now. An entry that leaves out more than required may still be used.
+// TestEntryStands checks that EntryCurrent is true only if the stored entry equals what would be
+// made from the page now. An entry that leaves out more than required may still be used.
 func TestEntryStands(t *testing.T) {
 	body := `<p>Open. <b class="the-acap:disallow-(one)">Loft.</b> <b class="the-acap:disallow-(two) the-acap:disallow-(one)">Hold.</b> <b class="the-acap:allow-(three)">Deck.</b>`
 	usages := func(one, two, three string) string {
@@ -494,11 +494,11 @@ func TestTakeDown(t *testing.T) {
 		"ACAP-request-take-down: /a.html":   true,
 		"ACAP-request-take-down: /%61.html": true,
 		"ACAP-request-take-down: /b.html":   false,
-		// P01: the asterisk is not a wildcard, because a request names a single resource
+		// P1 2.6 (P01): the asterisk is not a wildcard, because a request names a single resource
 		"ACAP-request-take-down: /*":            false,
 		"ACAP-request-re-crawl: /a.html":        false,
-		"ACAP-request-take-down: /A.html":       false, // P10: paths are compared case-sensitively
-		"ACAP-request-take-down: /a.html?page=": false, // P02: the query must match exactly
+		"ACAP-request-take-down: /A.html":       false, // P1 2.6 (P10): paths are compared case-sensitively
+		"ACAP-request-take-down: /a.html?page=": false, // P1 2.6 (P02): the query must match exactly
 	} {
 		tm := of(t, &world{}, robots, article)
 		if got := TakeDown(tm.Policy(), u) != nil; got != want {
