@@ -90,7 +90,8 @@ func (w Within) retryDelay() time.Duration {
 // Upkeep compacts after erasures, in this process or an earlier one, until ctx ends. Data erased
 // during a compaction waits for the next one. Between two compactions lies at least the duration of
 // the last one. After an error Upkeep waits for half of w.Asked or a minute, whichever is longer,
-// but not longer than half of w.Other. It calls told after each compaction and each error.
+// but not longer than half of w.Other if that is set. It calls told after each compaction and each
+// error.
 func (h *Holdings) Upkeep(ctx context.Context, w Within, told func(CompactStats, error)) {
 	var rest time.Time // no compaction begins before this time
 	for {

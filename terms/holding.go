@@ -14,7 +14,7 @@ type Holding struct {
 	Crawl  acap.Decision
 	Follow acap.Decision
 	Links  []string // absolute URLs of the links that may be followed
-	Open   bool     // following links is permitted, whether or not the page has any
+	Open   bool     // whether following is permitted for the page, even if it has no links, or for one of its links
 
 	// the decision about preserving the page; a refusal if a prohibited part cannot be cut out
 	// (N28)
