@@ -196,7 +196,7 @@ func (v *Visitor) dropDependentViolations(c *crowd, stations []*Station) {
 		reads := c.robots[[2]string{v.kin, s.Origin}] != nil && v.Tally(s.Category, Kept) > 0
 		if s.Presumes != "" && reads && r.Outcome == Violated && of[s.Presumes] == Violated {
 			r.Outcome, r.Evidence, r.More = Untested, nil, 0
-			r.Why = "it did not keep " + s.Presumes + ", without which this cannot be told"
+			r.Why = "it violated " + s.Presumes + ", which can explain these requests, too"
 		}
 	}
 }
@@ -282,28 +282,28 @@ func (s *Station) untested(w *watch) string {
 	case s.Needs == NeedsName && len(v.Names) == 0:
 		return "its User-Agent has no name by which robots.txt could address it"
 	case s.Needs == NeedsName && !v.told && len(v.Names) > 1:
-		return "its User-Agent has several names; say with --crawler which it answers to"
+		return "its User-Agent has several names; set with --crawler which one it obeys"
 	case s.Needs == NeedsName && !v.servedOwnName(served):
-		return "robots.txt did not call it by a name that it answers to; " +
-			"say with --crawler what that is when the course is served"
+		return "robots.txt did not call it by a name that it obeys; " +
+			"set the name with --crawler when the course is served"
 	case s.Needs == NeedsPurpose && len(served.Purposes) == 0:
-		return "its purposes were not known when the course was served; say them with --purpose"
+		return "its purposes were not known when the course was served; set them with --purpose"
 	case s.Whole && !w.requested(s.Origin, robotsPath):
-		return "it never asked for robots.txt of that origin"
+		return "it never requested robots.txt of that origin"
 	case s.Whole:
 		return ""
 	case s.Level == May:
 		if w.requestedAny(s, s.Controls) {
 			return ""
 		}
-		return "it did not use it"
+		return "it did not make use of this option"
 	case !w.requested(s.Origin, s.bait()):
-		return "it never fetched " + s.Origin + s.bait() + ", which holds the bait"
+		return "it never fetched " + s.Origin + s.bait() + ", which contains the bait"
 	case !w.requestedAny(s, s.Controls):
-		return "it never took such a bait where it may: " + s.Origin + s.Controls[0] + " was not requested"
+		return "it never requested the control " + s.Origin + s.Controls[0]
 	case w.requestedTrap(s) != "":
 		return "it requested " + w.requestedTrap(s) +
-			", and may have been free to: that depends on who it is, or on how it came there"
+			", which may be permitted, depending on its name, its purpose or the link that it followed"
 	}
 	return ""
 }

@@ -61,7 +61,7 @@ func evidence(v *Visit, because string) Evidence {
 // robotsFirst checks that the visitor requested robots.txt of each origin before anything else of
 // it.
 func robotsFirst(w *watch) finding {
-	f := finding{outcome: Untested, why: "it was given fewer than two pages"}
+	f := finding{outcome: Untested, why: "it received fewer than two pages"}
 	pages := map[string]bool{}
 	for _, at := range w.visitor.visits {
 		if !policyFile(pathOf(at.Target)) && at.answered() {
@@ -127,7 +127,7 @@ func crawlDelay(w *watch) finding {
 		pages++
 		if last != nil && at.Time.Sub(last.Time) < delay/2 {
 			f.evidence = append(f.evidence,
-				evidence(at, fmt.Sprintf("%d ms after the request before it; slow/robots.txt: Crawl-delay: 1",
+				evidence(at, fmt.Sprintf("%d ms after the previous request; slow/robots.txt: Crawl-delay: 1",
 					at.Time.Sub(last.Time).Milliseconds())))
 		}
 		last = at
@@ -148,7 +148,7 @@ func parallel(w *watch) finding {
 	f := finding{outcome: Kept}
 	for _, at := range w.visitor.visits {
 		if at.Open > maxOpen {
-			f.evidence = append(f.evidence, evidence(at, fmt.Sprintf("%d requests were under way", at.Open)))
+			f.evidence = append(f.evidence, evidence(at, fmt.Sprintf("%d requests were in progress", at.Open)))
 		}
 	}
 	if len(f.evidence) > 0 {
@@ -161,7 +161,7 @@ func parallel(w *watch) finding {
 // three other requests of the crawler to it, plus one for every hour. An unreachable
 // robots.txt may be requested any number of times.
 func robotsAgain(w *watch) finding {
-	f := finding{outcome: Untested, why: "it never asked for robots.txt"}
+	f := finding{outcome: Untested, why: "it never requested robots.txt"}
 	if w.visitor.readsOnlyPolicy() {
 		f.why = "it requested nothing else: it may read robots.txt for another visitor"
 		return f

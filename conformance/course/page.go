@@ -16,7 +16,7 @@ func Markdown() string {
 	b.WriteString(pageHead)
 	stations := Stations()
 	for _, category := range Categories() {
-		fmt.Fprintf(&b, "\n### %s\n\n| station | requirement | rests on | the line that refuses |\n|---|---|---|---|\n",
+		fmt.Fprintf(&b, "\n### %s\n\n| station | requirement | source | the line that prohibits |\n|---|---|---|---|\n",
 			strings.ToUpper(category[:1])+category[1:])
 		for _, s := range stations {
 			if s.Category != category {
@@ -27,7 +27,7 @@ func Markdown() string {
 			case Advice:
 				says += " (advice)"
 			case May:
-				says += " (a freedom)"
+				says += " (optional)"
 			}
 			if s.Needs != "" {
 				says += "; needs " + string(s.Needs)
@@ -40,11 +40,12 @@ func Markdown() string {
 				s.Protocol.basis(s.Rests), because)
 		}
 	}
-	b.WriteString("\n## What no server can see\n\nNobody is judged by these, and silence about them is no praise:\n\n")
+	b.WriteString("\n## What no server can see\n\nRequests cannot show whether a crawler obeys these rules, so no " +
+		"visitor is judged by them:\n\n")
 	for _, u := range Unobservable() {
 		fmt.Fprintf(&b, "- %s: %s\n", u[0], u[1])
 	}
-	b.WriteString("\n## The origins\n\n| origin | what is odd about it |\n|---|---|\n")
+	b.WriteString("\n## The origins\n\n| origin | contents |\n|---|---|\n")
 	for _, o := range origins {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", o.name, o.says)
 	}

@@ -62,9 +62,9 @@ const (
 
 // The categories, in the order of a report.
 const (
-	catRobots  = "robots.txt is read"
+	catRobots  = "reading robots.txt"
 	catRules   = "groups and rules"
-	catWays    = "ways into what is closed"
+	catWays    = "links of other kinds"
 	catManners = "manners"
 	catTags    = "nofollow"
 	catCrawl   = "ACAP crawl"
@@ -78,7 +78,7 @@ type Need string
 // The needs.
 const (
 	NeedsName    Need = "a name in its User-Agent"
-	NeedsPurpose Need = "a purpose that is told with --purpose"
+	NeedsPurpose Need = "a purpose declared with --purpose"
 )
 
 // Station is one requirement and the place on the course that tests it. Paths include the query and
@@ -145,12 +145,12 @@ func Unobservable() [][2]string {
 		{"noindex, ACAP disallow-index, unavailable_after", "whether a page can be found in the crawler's index"},
 		{"ACAP disallow-preserve, noarchive", "whether a copy is kept, and for how long (time-limit)"},
 		{"ACAP disallow-present and its types, nosnippet, max-snippet, max-length", "what readers are shown"},
-		{"must-use-resource, must-include-resource", "what is made of the resource, once it has been fetched"},
+		{"must-use-resource, must-include-resource", "how the resource is used after it was fetched"},
 		{"prohibited-modification, prohibited-context, required-context, target-condition",
-			"how, where and to whom it is shown"},
+			"how, where and to whom a page is shown"},
 		{"ACAP-request-take-down, ACAP-request-re-crawl",
-			"whether what is held is erased, and whether a visit was made because of the request"},
+			"whether stored data is erased, and whether a visit was made because of the request"},
 		{"the same visitor under another name or address",
-			"that two visitors are one crawler, unless --run started it"},
+			"whether two visitors are the same crawler, unless --run started it"},
 	}
 }

@@ -8,15 +8,15 @@ func mannerStations() []*Station {
 			Says: says, watch: w}
 	}
 	delay := advice("crawl-delay", "slow", "REP, Crawl-delay",
-		"requests keep the distance that Crawl-delay asks for (one second)", crawlDelay)
+		"the time between requests is at least the Crawl-delay (one second)", crawlDelay)
 	delay.Controls = []string{"/crawl-delay/open.html"}
 	return []*Station{
 		delay,
-		advice("parallel", "index", "custom", "not more than eight requests to an origin are under way at once",
+		advice("parallel", "index", "custom", "at most eight requests to an origin are in progress at the same time",
 			parallel),
-		advice("robots-again", "index", "RFC 9309 2.4", "robots.txt is kept for a while, not read again for each page",
+		advice("robots-again", "index", "RFC 9309 2.4", "robots.txt is cached, not requested again for each page",
 			robotsAgain),
 		advice("name", "index", "RFC 9309 2.2.1",
-			"the User-Agent says the name by which robots.txt can address the crawler", hasName),
+			"the User-Agent contains a name by which robots.txt can address the crawler", hasName),
 	}
 }

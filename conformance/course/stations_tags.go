@@ -27,22 +27,23 @@ func tagStations() []*Station {
 		return s
 	}
 	return []*Station{
-		head("meta", "REP 2", "links of a page with a robots META nofollow are not followed",
+		head("meta", "REP 2", "links of a page with the META tag robots nofollow are not followed",
 			`<meta name="robots" content="nofollow">`),
-		head("meta-list", "REP 2", "nofollow counts among others, in any case",
+		head("meta-list", "REP 2", "nofollow is obeyed in a list of values, in any letter case",
 			`<meta name="ROBOTS" content="NoArchive, NoFollow">`),
-		head("meta-none", "REP 2", "none is noindex and nofollow", `<meta name="robots" content="none">`),
-		named(head("meta-named", "RTAG 3.1.2", "a META with one's own name is obeyed",
+		head("meta-none", "REP 2", "none means noindex and nofollow", `<meta name="robots" content="none">`),
+		named(head("meta-named", "RTAG 3.1.2", "a META tag with the crawler's name is obeyed",
 			`<meta name="{{NAME}}" content="nofollow">`)),
 		header("x-robots-tag", "REP 2", "links of a page with the header X-Robots-Tag nofollow are not followed",
 			"X-Robots-Tag", "nofollow"),
-		named(header("x-robots-tag-named", "RTAG 3.1.1", "an X-Robots-Tag with one's own name is obeyed",
+		named(header("x-robots-tag-named", "RTAG 3.1.1", "an X-Robots-Tag header with the crawler's name is obeyed",
 			"X-Robots-Tag", "{{NAME}}: nofollow")),
 		custom(header("robots-tag", "RTAG 3.1.1, 5.1",
 			"links of a page with the header Robots-Tag nofollow are not followed", "Robots-Tag", "*;nofollow")),
 		custom(marked("rel", "HTML, link type", "a link with rel=nofollow is not followed", `<a rel="nofollow" …>`,
 			`<p><a rel="nofollow" href="%s">not to be followed</a></p>`)),
-		custom(marked("rel-list", "HTML, link type", "nofollow counts among other relations, in any case",
+		custom(marked("rel-list", "HTML, link type",
+			"nofollow is obeyed in a list of link relations, in any letter case",
 			`<a rel="external NoFollow" …>`, `<p><a rel="external NoFollow" href="%s">not to be followed</a></p>`)),
 	}
 }

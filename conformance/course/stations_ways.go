@@ -24,7 +24,7 @@ func wayStations() []*Station {
 		s.Traps, s.Controls = []string{trap}, []string{open}
 		return s
 	}
-	redirect := pair("redirect", "a redirect is no way into what is closed, by whatever status",
+	redirect := pair("redirect", "the target of a redirect is not requested if it is prohibited, whatever the status",
 		func(to string) content { return content{to: to} })
 	redirect.pages["/redirect/"] = content{body: anchor("/redirect/to-closed.html") + anchor("/redirect/301") +
 		anchor("/redirect/303") + anchor("/redirect/307") + anchor("/redirect/308") + anchor("/redirect/to-open.html")}
@@ -34,20 +34,21 @@ func wayStations() []*Station {
 		redirect.pages[path] = content{to: trap, status: status}
 		redirect.Traps = append(redirect.Traps, trap)
 	}
-	chain := pair("redirect-chain", "the last of several redirects is judged as the first is",
+	chain := pair("redirect-chain", "the target of a redirect chain is not requested if it is prohibited",
 		func(to string) content { return content{to: "/redirect-chain/on?" + to} })
 	chain.pages["/redirect-chain/on?"+chain.Traps[0]] = content{to: chain.Traps[0]}
 	chain.pages["/redirect-chain/on?"+chain.Controls[0]] = content{to: chain.Controls[0]}
-	away := pair("redirect-away", "a redirect to another origin is judged by that origin's robots.txt",
+	away := pair("redirect-away",
+		"the target of a redirect to another origin is not requested if that origin's robots.txt prohibits it",
 		func(to string) content { return content{to: "{{elsewhere}}" + to} })
 	away.Traps = []string{"{{elsewhere}}/redirect-away/closed/trap.html"}
 	away.Controls = []string{"{{elsewhere}}/redirect-away/open.html"}
 	away.pages["/redirect-away/to-closed.html"] = content{to: away.Traps[0]}
 	away.pages["/redirect-away/to-open.html"] = content{to: away.Controls[0]}
-	sitemap := way("sitemap", "an entry of a sitemap is judged as a link is", nil)
+	sitemap := way("sitemap", "an entry of a sitemap is not requested if it is prohibited", nil)
 	sitemap.Bait = "/sitemap.xml"
 	sitemap.pages = map[string]content{
-		"/sitemap/": {body: "<p>What is tested here stands in the sitemap that robots.txt names.</p>"},
+		"/sitemap/": {body: "<p>The links of this station are in the sitemap that robots.txt names.</p>"},
 		"/sitemap.xml": {header: [][2]string{{"Content-Type", "application/xml"}},
 			raw: `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
@@ -55,7 +56,7 @@ func wayStations() []*Station {
 <url><loc>{{ways}}/sitemap/open.html</loc></url>
 </urlset>
 `}}
-	feed := way("feed", "an item of a feed is judged as a link is", nil)
+	feed := way("feed", "an item of a feed is not requested if it is prohibited", nil)
 	feed.Bait = "/feed/news.rss"
 	feed.pages = map[string]content{
 		"/feed/": {head: `<link rel="alternate" type="application/rss+xml" href="/feed/news.rss">`,
@@ -68,31 +69,33 @@ func wayStations() []*Station {
 </channel></rss>
 `}}
 	return []*Station{redirect, chain, away,
-		pair("refresh", "a META refresh is no way into what is closed", func(to string) content {
+		pair("refresh", "the target of a META refresh is not requested if it is prohibited", func(to string) content {
 			return content{head: `<meta http-equiv="refresh" content="0; url=` + to + `">`,
-				body: "<p>This page leads on.</p>"}
+				body: "<p>This page redirects to another page.</p>"}
 		}),
-		pair("canonical", "the canonical address of a page is not requested where it is closed",
+		pair("canonical", "the canonical address of a page is not requested if it is prohibited",
 			func(to string) content {
 				return content{head: `<link rel="canonical" href="` + to + `">`,
 					body: "<p>This page has another address.</p>"}
 			}),
-		pair("next", "the next page in a row is judged as a link is", func(to string) content {
+		pair("next", "the target of rel=next is not requested if it is prohibited", func(to string) content {
 			return content{head: `<link rel="next" href="` + to + `">`, body: "<p>This page has another after it.</p>"}
 		}),
-		pair("link-header", "an address in a Link header is judged as a link is", func(to string) content {
-			return content{header: [][2]string{{"Link", "<" + to + `>; rel="next"`}},
-				body: "<p>The header of this page leads on.</p>"}
-		}),
+		pair("link-header", "an address in a Link header is not requested if it is prohibited",
+			func(to string) content {
+				return content{header: [][2]string{{"Link", "<" + to + `>; rel="next"`}},
+					body: "<p>The Link header of this page names the next page.</p>"}
+			}),
 		sitemap, feed,
-		embedded("area", "an area of a map is judged as a link is",
+		embedded("area", "the target of an image map is not requested if it is prohibited",
 			`<map name="m"><area shape="default" href="%s" alt="area"></map>`, ".html"),
-		embedded("frame", "what a page frames is judged as a link is", `<iframe src="%s"></iframe>`, ".html"),
-		embedded("image", "an image of a page is not requested where it is closed", `<img src="%s" alt="a picture">`,
+		embedded("frame", "a page in a frame is not requested if it is prohibited", `<iframe src="%s"></iframe>`,
+			".html"),
+		embedded("image", "an image of a page is not requested if it is prohibited", `<img src="%s" alt="a picture">`,
 			".png"),
-		embedded("style", "a style sheet of a page is not requested where it is closed",
+		embedded("style", "a style sheet of a page is not requested if it is prohibited",
 			`<link rel="stylesheet" href="%s">`, ".css"),
-		embedded("script", "a script of a page is not requested where it is closed", `<script src="%s"></script>`,
+		embedded("script", "a script of a page is not requested if it is prohibited", `<script src="%s"></script>`,
 			".js"),
 	}
 }
