@@ -9,26 +9,27 @@ import (
 
 // Action is an action request that addresses the crawler (P1 2.6).
 type Action struct {
-	Action  string // "take-down" or "re-crawl"
-	URL     string // absolute and normalised, in the origin of the file
+	Action  string // the requested action: "take-down" or "re-crawl"
+	URL     string // absolute and normalised; it belongs to the origin of the file
 	Field   *Field
-	Execute bool   // false: it is refused, for the reason Why
-	Why     string // one clause
+	Execute bool   // false if the request is refused; Why says the reason
+	Why     string // the reason for the refusal, as a clause of a sentence
 }
 
-// The actions of P1 2.6.1 and 2.6.2.
+// The actions that a publisher can request (P1 2.6.1, 2.6.2).
 const (
 	TakeDown = "take-down"
 	ReCrawl  = "re-crawl"
 )
 
-// maxReCrawls bounds the re-crawls that one policy may ask for; take-downs are not limited (P1 2.6,
-// P09).
+// maxReCrawls is how many re-crawls one policy may request. The number of take-downs is not limited
+// (P1 2.6, P09).
 const maxReCrawls = 1000
 
-// NewAction reads a request that did not come from a file, by the rules for one in the robots.txt
-// of its origin (P1 2.6; P01 and P02: it names one resource, without wildcards; P10: paths are
-// exact). rawurl is absolute. by is the field that decisions will name. The error is a clause.
+// NewAction reads an action request that did not come from a file. The rules are those for a
+// request in the robots.txt of the same origin (P1 2.6; P01 and P02: a request names one resource,
+// without wildcards; P10: paths are exact). rawurl is absolute. by is the field that decisions will
+// name. The error is a clause of a sentence.
 func NewAction(action, rawurl string, by *Field) (Action, error) {
 	if action != TakeDown && action != ReCrawl {
 		return Action{}, fmt.Errorf("%q is no action; they are %s and %s", action, TakeDown, ReCrawl)
@@ -44,13 +45,14 @@ func NewAction(action, rawurl string, by *Field) (Action, error) {
 	case strings.Contains(rawurl, "#"):
 		return Action{}, fmt.Errorf("%q names a part of a resource", rawurl)
 	}
-	_, path, _ := strings.Cut(rawurl, "://") // as written
+	_, path, _ := strings.Cut(rawurl, "://") // the path as written, not normalised
 	if i := strings.IndexAny(path, "/?"); i >= 0 {
 		path = path[i:]
 	} else {
 		path = ""
 	}
-	why := notSingle("/" + strings.TrimLeft(path, "/")) // a line that begins with // would name a host
+	// a path that begins with two slashes would be read as a host
+	why := notSingle("/" + strings.TrimLeft(path, "/"))
 	if why == "" && isPolicyFile(u) {
 		why = policyFile
 	}
@@ -83,11 +85,11 @@ const policyFile = "it names robots.txt, which is read whatever is asked"
 
 func isPolicyFile(u *url.URL) bool { return NewResource(u).rep == "/robots.txt" }
 
-// requests returns the action requests to c, of a file and of the files it refers to. Take-downs
-// come first, so that a re-crawl of the same resource confirms its absence (P1 2.2.1, P11; P1 2.6,
-// X31). A repeated request is listed once.
+// requests returns the action requests to the crawler c in a file and in the files that it refers
+// to. Take-downs come first, so that a re-crawl of the same resource confirms its absence (P1
+// 2.2.1, P11; P1 2.6, X31). A repeated request is listed once.
 func (f *File) requests(c *Crawler, refs []Reference, tell *reporter) []Action {
-	if f.base == nil { // without an origin no resource can be named
+	if f.base == nil { // a file without an origin cannot name a resource
 		return nil
 	}
 	l := &requestList{file: f, crawler: c, root: *rootOf(f.base), tell: tell, seen: map[string]bool{}}
@@ -104,11 +106,13 @@ func (f *File) requests(c *Crawler, refs []Reference, tell *reporter) []Action {
 		ref := byField[want.Field]
 		switch {
 		case ref.File == nil || ref.File == f:
-		// P1 2.3.2 (P13): requests of a referenced file are done if it is on this host
+		// P1 2.3.2 (P13): requests in a referenced file are executed only if the file is on this
+		// host
 		case !near(l.root, want.URL) || !near(l.root, ref.Final):
 			l.add(ref.File, "it stands in a file of another host")
-		// P1 2.3.2 (D08): a second reference counts for its prohibitions only; P1 3 (A15): a record
-		// that names nobody prohibits for all and permits nothing
+		// P1 2.3.2 (D08): only the prohibitions in the file of a second reference count; P1 3
+		// (A15): a record with only empty crawler names prohibits for all crawlers and permits
+		// nothing
 		case void:
 			l.add(ref.File, "prohibitions alone count behind a second reference of a record, "+
 				"and behind one that names nobody")
@@ -120,7 +124,7 @@ func (f *File) requests(c *Crawler, refs []Reference, tell *reporter) []Action {
 	return l.out
 }
 
-// requestList collects what File.requests returns.
+// requestList collects the requests that File.requests returns.
 type requestList struct {
 	file     *File
 	crawler  *Crawler
@@ -131,7 +135,8 @@ type requestList struct {
 	out      []Action
 }
 
-// add lists the requests of g. If refused is not empty, it says why none of them is executed.
+// add lists the requests in the file g. If refused is not empty, no request of g is executed, and
+// refused is the reason.
 func (l *requestList) add(g *File, refused string) {
 	var last *record
 	reached := false
@@ -145,7 +150,7 @@ func (l *requestList) add(g *File, refused string) {
 			continue
 		}
 		u, err := l.file.resolve(r.path)
-		// P1 2.6 (P03): a request names a resource of its own origin
+		// P1 2.6 (P03): a request may only name a resource of its own origin
 		if err != nil || *rootOf(u) != l.root || u.User != nil {
 			continue
 		}
@@ -156,7 +161,8 @@ func (l *requestList) add(g *File, refused string) {
 		}
 		l.seen[key] = l.seen[key] || a.Execute
 		if a.Action == ReCrawl && a.Execute {
-			if l.recrawls++; l.recrawls > maxReCrawls { // P1 2.6 (P09): a policy asks for so many re-crawls at most
+			// P1 2.6 (P09): a policy may request at most maxReCrawls re-crawls
+			if l.recrawls++; l.recrawls > maxReCrawls {
 				a.refuse(l.tell, fmt.Sprintf("%d re-crawls are requested before it", maxReCrawls))
 			}
 		}
@@ -164,7 +170,8 @@ func (l *requestList) add(g *File, refused string) {
 	}
 }
 
-// action returns the request r for the resource u, refused if there is a reason.
+// action returns the Action for the request r and the resource u. If refused is not empty, the
+// request is refused for that reason.
 func (l *requestList) action(r *request, u *url.URL, refused string) Action {
 	a := Action{Action: r.action, URL: NewResource(u).URL, Field: r.field, Why: r.why, Execute: r.why == ""}
 	// P1 2.3 (C13): a request in a sub-record is refused
@@ -186,9 +193,9 @@ func (a *Action) refuse(tell *reporter, why string) {
 	tell.report(a.Field, "refused-request", Error, "", "the request is not executed: %s", why)
 }
 
-// near reports whether a file at address belongs to the host of root (P1 2.3.2, P13): it has the
-// same origin, or the same host name with both at the default ports of their schemes, since sites
-// redirect from http to https. An empty address belongs to it.
+// near reports whether the file at address belongs to the host of root (P1 2.3.2, P13). It does if
+// both have the same origin, or the same host name and the default ports of their schemes, since
+// sites redirect from http to https. An empty address belongs to the host.
 func near(root url.URL, address string) bool {
 	if address == "" {
 		return true
@@ -207,8 +214,8 @@ func near(root url.URL, address string) bool {
 	return strings.EqualFold(u.Hostname(), root.Hostname()) && usual(u) && usual(&root)
 }
 
-// WithActions returns p with the given requests in place of those of its file: what an operator has
-// confirmed, or received by another channel.
+// WithActions returns p with list in place of the action requests in its file. list holds requests
+// that an operator has confirmed, or that came by another channel.
 func (p *Policy) WithActions(list []Action) *Policy {
 	if p == nil {
 		return nil
@@ -218,7 +225,7 @@ func (p *Policy) WithActions(list []Action) *Policy {
 	return &q
 }
 
-// barred returns the fields of the take-downs that are executed, by URL.
+// barred returns the fields of the take-downs in list that are executed, by URL.
 func barred(list []Action) map[string]*Field {
 	var out map[string]*Field
 	for _, a := range list {

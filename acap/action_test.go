@@ -2,8 +2,8 @@ package acap
 
 import "testing"
 
-// P1 2.3 (C13): a take-down that stands in a sub-record is executed where the operator says so, and
-// nothing else there is.
+// P1 2.3 (C13): the crawler executes a take-down in a sub-record if the operator allows it, and no
+// other request in a sub-record.
 func TestSubTakeDowns(t *testing.T) {
 	file := Parse("http://quay.example/robots.txt", []byte("ACAP-crawler: *\nACAP-usage-purpose: "+
 		"n\nACAP-disallow-index: /q\nACAP-request-take-down: /x\nACAP-request-take-down: /y*\nACAP-request-re-crawl: "+
@@ -27,7 +27,8 @@ func TestSubTakeDowns(t *testing.T) {
 	}
 }
 
-// What comes by the channel is refused as a line is, and for what a line cannot say.
+// NewAction refuses a request for the same reasons as a line of robots.txt, and for things that a
+// line cannot express.
 func TestNewAction(t *testing.T) {
 	by := &Field{Source: Request, URL: "http://quay.example", Line: 7, Text: "take-down"}
 	a, err := NewAction(TakeDown, "HTTP://Quay.Example:80/a/../%7eb?c=1", by)

@@ -2,10 +2,10 @@ package acap
 
 import "slices"
 
-// admit adds the statements of all records of a file that address the crawler, by name or by *, to
-// those of the files before it: records are merged field by field (P1 2.2.1, C01). If f is a
-// referred file, parent is the file that refers to it, and second means that it is not the first
-// reference of its record (P1 2.3.2, D08).
+// admit adds the statements of all records of the file f that address the crawler, by name or by
+// "*", to those of earlier files: records are merged field by field (P1 2.2.1, C01). If f is a
+// referred file, parent is the file that refers to it. second is true if the reference is not the
+// first one of its record (P1 2.3.2, D08: then only prohibitions count).
 func (p *Policy) admit(f, parent *File, second bool) {
 	x := p.expander(f, parent)
 	x.seq = p.statements
@@ -16,12 +16,12 @@ func (p *Policy) admit(f, parent *File, second bool) {
 	x.walk(second, func(e *entry, h hearing, statements []*statement) {
 		for _, s := range statements {
 			if !h.reaches || s.allow && !h.permits || !h.serves(s.allow) {
-				// P1 2.4.3 (X39): a permission that does not count still prohibits when it cannot
-				// be interpreted
+				// P1 2.4.3 (X39): a permission that does not count still prohibits if it cannot be
+				// interpreted
 				continue
 			}
 			s.named, s.purpose = h.named, e.sub != nil
-			// P1 2.5.3.1 (X32): it counts once an image's own terms are known
+			// P1 2.5.3.1 (X32): the permission counts once the licence terms in the image are known
 			s.counts = h.permits && h.serves(true)
 			if s.beyond {
 				p.beyond = append(p.beyond, s)
@@ -40,30 +40,30 @@ func (p *Policy) admit(f, parent *File, second bool) {
 	p.findings = append(p.findings, x.findings...)
 }
 
-// expander returns what turns the fields of f into statements; parent is the file that refers to f,
-// nil for robots.txt itself.
+// expander returns the expander that turns the fields of f into statements. parent is the file that
+// refers to f; it is nil if f is robots.txt itself.
 func (p *Policy) expander(f, parent *File) *expander {
 	return &expander{crawler: &p.crawler, file: f, parent: parent, version: f.gating(&p.crawler), base: p.origin}
 }
 
-// hearing says how a field counts for the crawler.
+// hearing says how one field counts for the crawler.
 type hearing struct {
 	*audience
-	reaches bool // its record addresses the crawler
-	named   bool // by name
-	permits bool // a permission in it counts
+	reaches bool // the record of the field addresses the crawler
+	named   bool // the record addresses the crawler by name
+	permits bool // the field counts if it is a permission
 }
 
-// walk calls visit with each field of a file in order, how it counts, and its statements. It ends
-// where the file makes too many statements.
+// walk calls visit for each field of a file in order, with the way in which the field counts, and
+// with its statements. It stops if the file makes too many statements.
 func (x *expander) walk(second bool, visit func(*entry, hearing, []*statement)) {
 	var to audience
 	for _, e := range x.file.entries {
 		to.turn(e, x.crawler)
 		h := hearing{audience: &to}
 		h.reaches, h.named, h.permits = e.reach(x.crawler, &to, x.parent == nil)
-		// P1 4 (A19): a file that was cut permits nothing; P1 2.3.2 (D08): a second reference
-		// counts for its prohibitions only
+		// P1 4 (A19): a file that was cut permits nothing; P1 2.3.2 (D08): only the prohibitions in
+		// the file of a second reference count
 		h.permits = h.permits && !x.file.cut && !second
 		statements := x.expand(e)
 		if x.full {
@@ -96,8 +96,8 @@ func (x *expander) lookAtReferred() {
 	}
 }
 
-// audience remembers whom the record and the sub-record of the last field address. All fields of a
-// record follow each other.
+// audience stores whom the record and the sub-record of the last field address. The fields of a
+// record follow each other, so each record is looked at once.
 type audience struct {
 	record         *record
 	reaches, named bool
@@ -123,7 +123,8 @@ func (a *audience) serves(allow bool) bool {
 	return a.deny
 }
 
-// arrange sorts the statements of each usage so that prevailing finds the narrowest in one pass.
+// arrange sorts the statements of each usage, so that Policy.prevailing finds the narrowest ones in
+// one pass.
 func (p *Policy) arrange() {
 	for k := range kinds {
 		p.arrangeUsage(k)
@@ -157,7 +158,8 @@ func index(list []*statement) *lookup {
 	return newLookup(n, func(i int) shape { return list[i].pattern.shape })
 }
 
-// covering calls visit with each statement of a usage type that covers r, in the order of arrange.
+// covering calls visit for each statement of the usage type k that covers r, in the order that
+// arrange sets.
 func (p *Policy) covering(k kind, r *Resource, rooted bool, visit func(*statement)) {
 	list, l := p.by[k], p.found[k]
 	if rooted {
@@ -201,34 +203,35 @@ func inOrder(a, b *statement, rooted bool) int {
 	return a.seq - b.seq
 }
 
-// reach reports whether a field addresses c, whether it does so by name, and whether a permission
-// in it counts.
+// reach reports whether a field addresses the crawler c, whether it does so by name, and whether
+// the field counts if it is a permission.
 func (e *entry) reach(c *Crawler, to *audience, top bool) (reaches, named, permits bool) {
 	switch {
-	// P1 2.10.2 (C10): within a conventional record ACAP fields are ignored
+	// P1 2.10.2 (C10): ACAP fields within a conventional record are ignored
 	case e.stray:
 		return c.Strict, false, false
-	// P1 2.3 (A13): outside any record a field prohibits for all and permits nothing
+	// P1 2.3 (A13): a field outside any record prohibits for all crawlers and permits nothing
 	case e.record == nil:
 		return true, false, false
 	}
 	reaches, named = to.reaches, to.named
 	switch {
-	// P1 3 (A15): a record that names nobody prohibits for all
+	// P1 3 (A15): a record with only empty crawler names prohibits for all crawlers
 	case e.record.nobody:
 		return true, false, false
-	// P1 2.3 (D02): next to a reference permissions do not count; P1 2.3.2 (X50): a nested one is
-	// pooled
+	// P1 2.3 (D02): in a record with a reference, permissions do not count; P1 2.3.2 (X50): this
+	// does not hold for a record in a referred file
 	case top && len(e.record.references) > 0:
 		return reaches, named, false
 	}
 	return reaches, named, true
 }
 
-// uncancelled leaves out the conventional rules that a contrary ACAP field with the same pattern
-// cancels (P1 2.10.2, O04). The ACAP field must be at least as specific as the group in its
-// addressee (P1 2.10.2, O07). If fields of both polarities have the pattern, nothing is cancelled,
-// whichever of them overrides the other (P1 2.10.2, X72, X85).
+// uncancelled returns the conventional rules that no ACAP field cancels. A field cancels a rule
+// with the same pattern that says the opposite (P1 2.10.2, O04). The addressee of the ACAP field
+// must be at least as specific as that of the group (P1 2.10.2, O07). If a permission and a
+// prohibition have the pattern, they cancel nothing, whichever of them overrides the other (P1
+// 2.10.2, X72, X85).
 func (p *Policy) uncancelled(lines []ruleLine, named bool) []*rule {
 	type speech struct{ allows, denies, cancels bool }
 	spoken := make(map[string]speech, len(p.by[kCrawl]))

@@ -6,8 +6,8 @@ type Pair struct {
 	Qualifier string
 }
 
-// Annex returns the pairs of the table of P1 annex A, in its order. location, which P2 2.2.9 adds
-// for META, comes last.
+// Annex returns the pairs in the table of P1 annex A, in the order of the table. location, which P2
+// 2.2.9 adds for META tags, comes last.
 func Annex() []Pair {
 	var pairs []Pair
 	for _, row := range qualifierTable {

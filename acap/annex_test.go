@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The table of annex A, by hand.
+// annexA is the table of P1 annex A, copied by hand.
 const annexA = `
 time-limit               index preserve present present-original present-currentcopy present-oldcopy present-snippet present-thumbnail present-oldsnippet present-oldthumbnail present-link
 must-use-resource        index present present-snippet present-thumbnail present-oldsnippet present-oldthumbnail present-link
@@ -19,7 +19,7 @@ usage-ref                other
 location                 crawl follow index preserve present present-original present-currentcopy present-oldcopy present-snippet present-thumbnail present-oldsnippet present-oldthumbnail present-link other
 `
 
-// samples are a value of each qualifier type.
+// samples holds a valid value for each qualifier type.
 var samples = map[string]string{"time-limit": "3-days", "must-use-resource": "/s.txt", "max-length": "9-words",
 	"prohibited-modification": "any",
 	"must-include-resource":   "the-acap:credit:text:A", "prohibited-context": "within-user-frame",
@@ -45,7 +45,8 @@ func TestAnnex(t *testing.T) {
 		t.Errorf("got\n%s", got.String())
 	}
 
-	// A field is read by the table: what is no pair cannot be interpreted.
+	// Each pair of a usage and a qualifier that is not in the table makes a field that cannot be
+	// interpreted.
 	for q, v := range samples {
 		for k := range kinds {
 			read := readQualifiers([]string{q + "=" + v}, k, Meta, &Crawler{})

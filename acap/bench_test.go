@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// repeated fills a file of about size bytes with numbered lines.
+// repeated returns head, followed by numbered lines up to about size bytes.
 func repeated(head, format string, size int) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -20,7 +20,7 @@ func repeated(head, format string, size int) string {
 
 const anyone = "ACAP-crawler: *\n"
 
-// hostile are files and pages made to be expensive.
+// hostile lists files and pages that are made to be expensive.
 var hostile = []struct {
 	name, robots string
 	own          Own
@@ -83,8 +83,8 @@ func nestedUsages() string {
 	return repeated(b.String()+anyone, "ACAP-allow-(c%d): /\n", MaxSize)
 }
 
-// incomparable writes fields whose patterns all match crowded and of which none is narrower than
-// another.
+// incomparable returns fields whose patterns all match the path crowded, and of which none is
+// narrower than another.
 func incomparable(format string) string {
 	var b strings.Builder
 	b.WriteString(anyone)
@@ -97,7 +97,7 @@ func incomparable(format string) string {
 
 const crowd = 4000
 
-// crowded holds all four-digit numbers below crowd.
+// crowded is a path that contains all four-digit numbers below crowd.
 var crowded = func() string {
 	var b strings.Builder
 	for i := range crowd {
@@ -114,11 +114,11 @@ func manyTags() []Tag {
 	return tags
 }
 
-// hang is a thousand times what the worst of these files needs, so that a busy machine cannot
-// exceed it.
+// hang is a thousand times the time that the worst of these files needs, so that the test does not
+// fail on a busy machine.
 const hang = 3 * time.Minute
 
-// TestWorkIsBounded reads the worst files of the greatest size and decides on them.
+// TestWorkIsBounded reads the most expensive files of the greatest size, and decides on them.
 func TestWorkIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("times are told without the race detector")

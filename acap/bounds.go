@@ -8,8 +8,8 @@ type Bound struct {
 	Limits Limits
 }
 
-// Bounds returns the fields that set the Limits, in the order of appearance. It leaves out a time
-// or a length if another field sets a stricter one.
+// Bounds returns the fields that set the limits of d, in the order of appearance. It leaves out a
+// time or a length if another field sets a stricter one.
 func (d Decision) Bounds(f Facts) (list []Bound) {
 	all := d.Limits(f)
 	add := func(by *Field, l Limits) {
@@ -48,7 +48,8 @@ func ifEqual(a, b *int) *int {
 	return a
 }
 
-// Holder returns the first field with a binding limit for which is returns true, or else Because.
+// Holder returns the first field with a limit in force for which is returns true. If there is none,
+// it returns d.Because.
 func (d Decision) Holder(f Facts, is func(Limits) bool) *Field {
 	for _, b := range d.Bounds(f) {
 		if is(b.Limits) {

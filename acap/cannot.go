@@ -1,11 +1,11 @@
 package acap
 
-// ElementLevel in Crawler.Cannot means that a crawler cannot treat parts of a page on their own (P2
+// ElementLevel in Crawler.Cannot means that a crawler cannot treat parts of a page separately (P2
 // 2.2.6).
 const ElementLevel = "element-level"
 
-// Capabilities returns what Crawler.Cannot may name: the standard usage types, the qualifier types
-// of P1 annex A and ElementLevel.
+// Capabilities returns the words that Crawler.Cannot may contain: the standard usage types, the
+// qualifier types of P1 annex A, and ElementLevel.
 func Capabilities() []string {
 	var names []string
 	for _, u := range usageNames {

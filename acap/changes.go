@@ -5,7 +5,7 @@ import "strings"
 // Changes is a set of modifications of a resource (P1 2.5.5.5).
 type Changes uint8
 
-// The kinds of modification. The value any stands for all of them.
+// The kinds of modification. The value "any" of prohibited-modification means all of them.
 const (
 	FormatChange Changes = 1 << iota
 	StyleChange
@@ -22,12 +22,12 @@ const (
 // modification is one value of prohibited-modification.
 type modification struct {
 	name     string
-	newer    bool    // of version 1.1
-	prevents Changes // what it prohibits, with what that implies (P1 2.5.5.5, K16)
+	newer    bool    // the value was added in version 1.1
+	prevents Changes // the modifications that the value prohibits, including implied ones (P1 2.5.5.5, K16)
 }
 
-// modifications are the values of prohibited-modification: content includes translation and
-// re-organisation, and the appearance of a text is its style (P1 2.5.5.5, K16).
+// modifications are the values of prohibited-modification. content includes translation and
+// re-organisation; the appearance of a text is its style (P1 2.5.5.5, K16).
 var modifications = []modification{
 	{"any", false, anyChange},
 	{"format", false, FormatChange},
@@ -49,7 +49,8 @@ func modificationNamed(name string) (m modification, known bool) {
 	return m, false
 }
 
-// prevented returns what several values of prohibited-modification prohibit together.
+// prevented returns the modifications that several values of prohibited-modification prohibit
+// together.
 func prevented(names []string) (c Changes) {
 	for _, name := range names {
 		m, _ := modificationNamed(name)
@@ -58,7 +59,7 @@ func prevented(names []string) (c Changes) {
 	return c
 }
 
-// String returns the kinds as words: "format, style and content".
+// String returns the kinds of modification as words, for example "format, style and content".
 func (c Changes) String() string {
 	var names []string
 	for i, name := range [...]string{"format", "style", "appearance", "translation", "content", "annotation",
@@ -73,8 +74,8 @@ func (c Changes) String() string {
 	return strings.Join(names, "")
 }
 
-// changes are the modifications that a form of presentation always makes (P1 2.5.5.5; K02 and X28:
-// a snippet and a thumbnail change what they show).
+// changes holds, for each usage, the modifications that this form of presentation always makes (P1
+// 2.5.5.5; K02 and X28: a snippet and a thumbnail change what they show).
 var changes = [kinds]Changes{
 	kSnippet:      ContentChange | StructureChange,
 	kOldSnippet:   ContentChange | StructureChange,
@@ -82,8 +83,8 @@ var changes = [kinds]Changes{
 	kOldThumbnail: StyleChange | AppearanceChange | FormatChange | ContentChange,
 }
 
-// Changes returns the modifications that this form of presentation always makes. If a presentation
-// makes more, pass them to Decision.Changing.
+// Changes returns the modifications that the usage u always makes. If a presentation makes further
+// modifications, pass them to Decision.Changing.
 func (u Usage) Changes() Changes {
 	if k := u.kind(); k != noKind {
 		return changes[k]
@@ -91,8 +92,8 @@ func (u Usage) Changes() Changes {
 	return 0
 }
 
-// Changing returns d, or a refusal if one of the changes is prohibited. why names what makes the
-// changes: "a part is left out".
+// Changing returns d, or a refusal if one of the modifications c is prohibited. why describes what
+// makes the modifications, for example "a part is left out".
 func (d Decision) Changing(c Changes, why string) Decision {
 	if !d.Allowed {
 		return d

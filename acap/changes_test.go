@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Every value prohibits what it names, and what that implies (P1 2.5.5.5, K16).
+// P1 2.5.5.5 (K16): each value prohibits the modification that it names, and those that are
+// implied.
 func TestChanging(t *testing.T) {
 	kinds := []Changes{FormatChange, StyleChange, AppearanceChange, TranslationChange, ContentChange, AnnotationChange,
 		MetadataChange, StructureChange}
@@ -52,8 +53,8 @@ func TestChanging(t *testing.T) {
 	}
 }
 
-// A snippet and a thumbnail are refused by what they are, all else by what is done (P1 2.5.5.5,
-// K02, X28).
+// P1 2.5.5.5 (K02, X28): a snippet and a thumbnail always modify the resource, so they are refused;
+// other forms are refused only if the presentation makes a modification.
 func TestChangesOfForms(t *testing.T) {
 	for _, u := range Usages() {
 		for _, m := range modifications {
@@ -75,12 +76,12 @@ func TestWithin(t *testing.T) {
 	for _, c := range []struct {
 		qualifiers string
 		usage      Usage
-		want       string // where it may be shown
+		want       string // the contexts in which the resource may be shown
 	}{
 		{"", PresentCurrentCopy, "bare framed home"},
 		{"prohibited-context=within-user-frame", PresentCurrentCopy, "bare home"},
-		// P1 2.5.5.7 (K05): within-user-frame is about the aggregator's frame; who leads the
-		// reader there without one may
+		// P1 2.5.5.7 (K05): within-user-frame is about the frame of the aggregator; a link to the
+		// publisher's site without a frame is permitted
 		{"prohibited-context=within-user-frame", PresentOriginal, "bare home"},
 		{"required-context=within-user-frame", PresentOldCopy, "framed"},
 		{"required-context=within-original-frame", PresentCurrentCopy, "home"},
@@ -88,7 +89,7 @@ func TestWithin(t *testing.T) {
 		{"required-context=within-original-frame prohibited-context=within-user-frame", PresentOriginal, "home"},
 		// P1 2.5.5.8 (K03): a context both required and prohibited can never be met
 		{"required-context=within-user-frame prohibited-context=within-user-frame", PresentOriginal, ""},
-		// P1 2.5.5.7 (K04): a context on present binds original and copies only
+		// P1 2.5.5.7 (K04): a context on present limits only the original and copies
 		{"required-context=within-user-frame", PresentSnippet, "bare framed home"},
 		{"required-context=within-user-frame", PresentLink, "bare framed home"},
 	} {
@@ -110,7 +111,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// Each limit is told with the field that holds it.
+// Bounds returns each limit with the field that sets it.
 func TestBounds(t *testing.T) {
 	p := policyOf(searchbot, lines("ACAP-version: 1.1", "ACAP-crawler: *", // 2
 		"ACAP-allow-present-snippet: / max-length=9-words",

@@ -3,15 +3,15 @@ package acap
 // Context is what surrounds a resource that is shown (P1 2.5.5.7, 2.5.5.8).
 type Context uint8
 
-// The contexts.
+// The contexts in which a resource may be shown.
 const (
-	NoFrame       Context = iota // it is shown by itself
-	UserFrame                    // within a frame, page or screen of the presenting service
-	OriginalFrame                // as its publisher's site shows it, with everything around it
+	NoFrame       Context = iota // the resource is shown by itself
+	UserFrame                    // the resource is shown within a frame, page or screen of the presenting service
+	OriginalFrame                // the resource is shown as on its publisher's site, with everything around it
 )
 
-// Within returns d, or a refusal if the original or a copy may not be shown in this context. Other
-// forms have no context (P1 2.5.5.7, K04).
+// Within returns d, or a refusal if the original or a copy may not be shown in the context c. Other
+// forms of presentation have no context (P1 2.5.5.7, K04).
 func (d Decision) Within(c Context) Decision {
 	k := d.Usage.kind()
 	if !d.Allowed || !wholes.has(k) {

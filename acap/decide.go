@@ -1,8 +1,8 @@
 package acap
 
 // Decide returns the decision on one usage of one resource. The package comment lists the order of
-// evaluation. Decide does not look at facts: Decision.At refuses a usage whose limits they do not
-// meet. A nil Policy refuses.
+// evaluation. Decide does not check time limits or conditions on the reader: Decision.At does. A
+// nil Policy refuses.
 func (p *Policy) Decide(u Usage, r Resource) (d Decision) {
 	k := u.kind()
 	if p == nil || k == noKind {
@@ -21,10 +21,10 @@ func (p *Policy) Decide(u Usage, r Resource) (d Decision) {
 	return d
 }
 
-// foreclosed returns the decision on a usage that is made before any statement is compared: a
-// policy that could not be read, a page that prohibits its own crawling (P2 2.2.9.1, X01: it is not
-// used at all), and what an element prohibits that cannot be cut out of the page (P2 2.2.6, N07 and
-// N28). It returns nil if there is none.
+// foreclosed returns a decision that does not depend on comparing statements, or nil if there is
+// none. There are three cases: the policy could not be read; the page prohibits its own crawling
+// (P2 2.2.9.1, X01: such a page is not used at all); an element prohibits a usage but cannot be cut
+// out of the page (P2 2.2.6, N07 and N28).
 func (p *Policy) foreclosed(k kind) *Decision {
 	switch {
 	case p.refusal != nil:
@@ -37,8 +37,9 @@ func (p *Policy) foreclosed(k kind) *Decision {
 	return p.own.bars[k]
 }
 
-// common returns the decision for several purposes. P1 2.3.3 (X11): crawl is permitted if any
-// purpose permits it, every other usage only if all do. The limits of all purposes bind (X78).
+// common returns the joint decision for several purposes. P1 2.3.3 (X11): crawl is permitted if any
+// purpose permits it; every other usage is permitted only if all purposes permit it. The limits of
+// all purposes are in force (X78).
 func (p *Policy) common(decide func(*Policy) Decision, k kind) Decision {
 	var out Decision
 	for i, q := range p.byPurpose {
@@ -56,22 +57,22 @@ func (p *Policy) common(decide func(*Policy) Decision, k kind) Decision {
 			out.fields.caps = out.fields.caps.with(d.fields.caps)
 		}
 	}
-	if wholes.has(k) { // P1 2.5.5.8 (K03): one purpose may require what another prohibits
+	if wholes.has(k) { // P1 2.5.5.8 (K03): one purpose may require a context that another prohibits
 		out.form(k)
 	}
 	return out
 }
 
-// decideByFields decides by the ACAP fields of the origin and of the page. It fills d, which is
-// zero: copying it would take half of the time of a decision.
+// decideByFields decides by the ACAP fields of the origin and of the page. It fills d, which must
+// be zero: copying a Decision would take half of the time.
 func (p *Policy) decideByFields(k kind, r *Resource, d *Decision) {
 	starred := p.decideCompared(k, r, false, d)
-	// what both comparisons leave is recorded even if the first refuses
+	// Trace needs the result of both comparisons, even if the first one refuses
 	if !starred || !d.Allowed && p.recorder == nil {
 		return
 	}
 	var rooted Decision
-	// P1 2.4.6 (F03, X34): permit only if both comparisons permit; the limits of both bind
+	// P1 2.4.6 (F03, X34): permit only if both comparisons permit; the limits of both are in force
 	p.decideCompared(k, r, true, &rooted)
 	if !d.Allowed {
 		return
@@ -85,8 +86,8 @@ func (p *Policy) decideByFields(k kind, r *Resource, d *Decision) {
 	d.form(k)
 }
 
-// decideCompared decides with patterns compared as they are written, or rooted. starred reports
-// whether the two can differ.
+// decideCompared decides with one of two ways to compare patterns: as written, or rooted (with a
+// slash in front of a leading asterisk). starred reports whether the two ways can differ.
 func (p *Policy) decideCompared(k kind, r *Resource, rooted bool, d *Decision) (starred bool) {
 	starred = p.prevailing(k, r, rooted, &d.fields)
 	p.recorder.keep(&d.fields)
@@ -118,16 +119,16 @@ func (p *Policy) decideCompared(k kind, r *Resource, rooted bool, d *Decision) (
 	return starred
 }
 
-// maxCompared bounds the comparisons of a hostile file; beyond it the narrowest scope counts as
-// undetermined (P1 2.4.6).
+// maxCompared is how many comparisons are made for a hostile file. If more are needed, the
+// narrowest scope counts as undetermined (P1 2.4.6).
 const maxCompared = 250_000
 
-// comparePresent compares the permissions of a type based on present, in d, with what is said of
-// present itself (P1 2.5.5, F17, F18). A prohibition of present is in force if no permission of the
-// type has a pattern that is at least as narrow (P1 2.5.5, X43), or if it covers everything (P1
-// 2.4.6, X35). It is also in force if it replaces a permission that cannot be interpreted, even
-// where a prohibition that was beaten displaces it: the limits of that permission would bind (P1
-// 2.4.3, X81; P1 2.5.5, X83).
+// comparePresent compares the permissions in d, of a type based on present, with general, the
+// statements about present itself (P1 2.5.5, F17, F18). A prohibition of present is in force if no
+// permission of the type has a pattern that is at least as narrow (P1 2.5.5, X43), or if the
+// prohibition covers everything (P1 2.4.6, X35). It is also in force if it replaces a permission
+// that cannot be interpreted, because the limits of that permission would be in force, too (P1
+// 2.4.3, X81). This holds even if a prohibition that lost had displaced it (P1 2.5.5, X83).
 func (p *Policy) comparePresent(k kind, r *Resource, general statementSet, rooted bool, d *Decision) {
 	for i := range general.n {
 		g := general.at(i)
@@ -144,24 +145,26 @@ func (p *Policy) comparePresent(k kind, r *Resource, general statementSet, roote
 		return
 	}
 	permitted := general
-	// what a beaten prohibition displaced still describes any presentation (P1 2.5.5, F18, X83)
+	// P1 2.5.5 (F18, X83): permissions of present that a losing prohibition displaced still limit
+	// any presentation
 	if general.prohibition() != nil {
 		permitted = p.permissions(kPresent, r, rooted)
 		p.recorder.keep(&permitted)
 	}
-	// P1 2.4.3 (X81): what replaces a permission of present is beaten by no specific permission
+	// P1 2.4.3 (X81): a prohibition that replaces a permission of present loses against no
+	// permission of a type
 	if no := permitted.prohibition(); no != nil {
 		*d = refusal(k, no)
 		return
 	}
 	for i := range permitted.n {
-		d.fields.add(permitted.at(i)) // P1 2.5.5 (F18): what limits present limits its types too
+		d.fields.add(permitted.at(i)) // P1 2.5.5 (F18): the limits of present limit its types, too
 	}
 	d.conclude(k)
 }
 
-// permissions returns the statements of a usage type that would be left if only permissions were
-// written, with the prohibitions that replace those that cannot be interpreted.
+// permissions returns the statements of the usage type k that would remain if the file contained
+// only permissions. Permissions that cannot be interpreted are replaced by prohibitions.
 func (p *Policy) permissions(k kind, r *Resource, rooted bool) (v statementSet) {
 	m := matched{statementSet: &v}
 	p.covering(k, r, rooted, func(s *statement) {
@@ -175,18 +178,21 @@ func (p *Policy) permissions(k kind, r *Resource, rooted bool) (v statementSet) 
 	return v
 }
 
-// written reports whether a statement was written as a permission.
+// written reports whether the publisher wrote the statement as a permission.
 func (s *statement) written() bool { return s.allow || s.instead }
 
-// beater returns a specific permission that beats the prohibition g of present, nil if there is
-// none.
+// beater returns a permission in specific against which g, a prohibition of present, loses. It
+// returns nil if there is none.
 func (p *Policy) beater(g *statement, specific *statementSet, rooted bool) *statement {
-	if g.all { // P1 2.4.6 (X35): no scope beats a prohibition that covers everything; addressee and purpose do
+	// P1 2.4.6 (X35): no narrower scope wins against a prohibition that covers everything; only a
+	// more specific addressee or purpose does
+	if g.all {
 		return nil
 	}
 	for i := range specific.n {
 		s := specific.at(i)
-		// P2 2.2.8 (N02): a generic page permission never reverses a named prohibition
+		// P2 2.2.8 (N02): a page's permission for any crawler never wins against a prohibition for
+		// a named crawler
 		if s.page && !g.page && s.rank()|g.rank() != s.rank() {
 			continue
 		}
@@ -197,8 +203,8 @@ func (p *Policy) beater(g *statement, specific *statementSet, rooted bool) *stat
 	return nil
 }
 
-// compare returns how the scope of a relates to that of b. A statement of a page covers that page
-// alone, which is the narrowest scope (P2 2.2.8, note).
+// compare returns how the scope of a relates to that of b. A statement in a page covers only that
+// page, which is the narrowest scope (P2 2.2.8, note).
 func (p *Policy) compare(a, b *statement, rooted bool) scope {
 	switch {
 	case a.page && b.page:
@@ -215,10 +221,11 @@ func (p *Policy) compare(a, b *statement, rooted bool) scope {
 	return compareScope(a.pattern.raw, b.pattern.raw, p.crawler.Strict)
 }
 
-// prevailing fills v, which is empty, with the statements of exactly one usage type that are in
-// force: those that no more specific addressee or purpose overrides (P1 2.2.1, C02-C04), with the
-// narrowest patterns (P1 2.4.6, F07), together with the page's own (P2 2.2.8, N02, N03). starred
-// reports whether one of the patterns that cover the resource begins with an asterisk.
+// prevailing fills v, which must be empty, with the statements of the usage type k that are in
+// force. These are the statements that no more specific addressee or purpose overrides (P1 2.2.1,
+// C02-C04), with the narrowest patterns (P1 2.4.6, F07), together with the statements of the page
+// (P2 2.2.8, N02, N03). starred reports whether one of the patterns that cover the resource begins
+// with an asterisk.
 func (p *Policy) prevailing(k kind, r *Resource, rooted bool, v *statementSet) (starred bool) {
 	m := matched{statementSet: v}
 	p.covering(k, r, rooted, func(s *statement) {
@@ -231,12 +238,13 @@ func (p *Policy) prevailing(k kind, r *Resource, rooted bool, v *statementSet) (
 	return starred
 }
 
-// unsaid decides a usage of which no field speaks. P1 2.5.6 (F19): disallow-other prohibits it.
-// Otherwise it is permitted (P1 2.4.3, F21). allow-other changes neither (P1 2.5.6.1, X38).
+// unsaid decides on a usage that no field names. P1 2.5.6 (F19): disallow-other prohibits such a
+// usage. Otherwise it is permitted (P1 2.4.3, F21). allow-other changes neither (P1 2.5.6.1, X38).
 func (p *Policy) unsaid(k kind, r *Resource, d *Decision) {
 	d.Usage, d.Allowed, d.Reason = k.usage(), true, ByDefault
 	if k == kOther {
-		// P1 2.4.3 (L05): a failed allow-other prohibits usages outside the listed ones only
+		// P1 2.4.3 (L05): an allow-other that cannot be interpreted prohibits only usages that ACAP
+		// does not list
 		for _, s := range p.beyond {
 			if s.covers(r) {
 				*d = refusal(k, s)
@@ -254,7 +262,7 @@ func (p *Policy) unsaid(k kind, r *Resource, d *Decision) {
 			other = s
 		}
 	})
-	if other == nil && p.own != nil && k != kCrawl { // P1 2.5.6 (X68): disallow-other in META does not reach crawl
+	if other == nil && p.own != nil && k != kCrawl { // P1 2.5.6 (X68): disallow-other in META does not prohibit crawl
 		for _, s := range p.own.by[kOther] {
 			if !s.allow {
 				other = s
@@ -267,8 +275,9 @@ func (p *Policy) unsaid(k kind, r *Resource, d *Decision) {
 	}
 }
 
-// conclude turns the statements that are left into a decision. If all are permissions the usage is
-// permitted, with the limits of all (P1 2.4.6, F15). Otherwise it is prohibited (P1 2.4.6).
+// conclude turns the statements in force, in d.fields, into a decision. If all are permissions, the
+// usage is permitted, with the limits of all (P1 2.4.6, F15). Otherwise it is prohibited (P1
+// 2.4.6).
 func (d *Decision) conclude(k kind) {
 	no, yes := d.fields.prohibition(), d.fields.permission()
 	if no == nil {
@@ -289,7 +298,7 @@ func refusal(k kind, s *statement) Decision {
 	return d
 }
 
-// form refuses a usage because of limits that do not depend on reader or clock.
+// form refuses a usage because of limits that depend neither on the reader nor on the clock.
 func (d *Decision) form(k kind) {
 	if !d.Allowed {
 		return
@@ -297,7 +306,7 @@ func (d *Decision) form(k kind) {
 	var required, prohibited bool
 	for i := range d.fields.n {
 		s := d.fields.at(i)
-		if s.elsewhere { // P2 2.2.9.1 (M03): at another place the usage is prohibited
+		if s.elsewhere { // P2 2.2.9.1 (M03): the permission is for another location, so it prohibits here
 			*d = Decision{Usage: d.Usage, Reason: ByLocation, Because: s.field}
 			return
 		}
@@ -306,8 +315,8 @@ func (d *Decision) form(k kind) {
 		}
 		l := s.limits
 		note := ""
-		// P1 2.5.5.5 (K02, X28): a modification that is prohibited on present closes the forms that
-		// make it; which modifications a thumbnail and a snippet are
+		// P1 2.5.5.5 (K02, X28): a prohibited modification of present prohibits the forms that
+		// always make it, such as thumbnails and snippets
 		if l.prevents&changes[k] != 0 {
 			note = "a thumbnail changes what may not be changed"
 			if snippets.has(k) {
@@ -315,8 +324,8 @@ func (d *Decision) form(k kind) {
 			}
 		}
 		if k == kOriginal || k == kCurrentCopy || k == kOldCopy {
-			// P1 2.5.5.3 (I09): a substitute is for forms derived from a text, not for the original
-			// and copies
+			// P1 2.5.5.3 (I09): a substitute resource may replace forms derived from a text, but
+			// not the original or copies
 			if l.mustUse != nil {
 				note = "this form cannot be made from a substitute"
 			}
@@ -331,7 +340,7 @@ func (d *Decision) form(k kind) {
 			return
 		}
 	}
-	if k == kOther { // P1 2.5.6.1 (X38): other is never permitted by a field alone
+	if k == kOther { // P1 2.5.6.1 (X38): a field never permits other without an agreement
 		d.Allowed, d.Reason, d.Note = false, Unfulfillable,
 			"no field alone permits other usages; ask where it refers to"
 	}

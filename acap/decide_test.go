@@ -81,8 +81,8 @@ func TestNothingKnownRefuses(t *testing.T) {
 	}
 }
 
-// maximal is F07 word by word: the statements that cover the resource, are not overridden and have
-// nothing narrower beside them.
+// maximal implements reading F07 word by word. It returns the statements that cover the resource,
+// that no other overrides, and that are not broader than another.
 func maximal(p *Policy, k kind, r *Resource, rooted bool) map[*statement]bool {
 	var present ranks
 	var all []*statement
@@ -105,7 +105,8 @@ func maximal(p *Policy, k kind, r *Resource, rooted bool) map[*statement]bool {
 	return kept
 }
 
-// randomRobots writes a file of a few records from small words, so that statements meet.
+// randomRobots returns a file with a few records made of a few words, so that statements often
+// concern the same resources.
 func randomRobots(r *rand.Rand) string {
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
 	var b strings.Builder
@@ -151,7 +152,7 @@ func rounds() int {
 	return 1500
 }
 
-// P1 2.4.6 (F07), P1 2.2.1 (C02-C04): the closest addressee, then the narrowest pattern
+// P1 2.4.6 (F07), P1 2.2.1 (C02-C04): the most specific addressee wins, then the narrowest pattern.
 func TestPrevailingAsTheReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range rounds() {
@@ -179,11 +180,11 @@ func TestPrevailingAsTheReference(t *testing.T) {
 	}
 }
 
-// TestMoreProhibitionsPermitNoMore adds a prohibition that reaches the crawler to random files:
-// what was refused stays refused. One addressed to any crawler overrides nothing; one addressed by
-// name overrides whatever is less specific (P1 2.2.1, C02), and may so put a prohibition of present
-// that a specific permission beats in the place of one that it does not (P1 2.5.5, F17): derived
-// types are left out.
+// TestMoreProhibitionsPermitNoMore adds a prohibition that addresses the crawler to random files:
+// usages that were refused are still refused. A prohibition for any crawler overrides nothing. One
+// for a named crawler overrides less specific ones (P1 2.2.1, C02). So it may replace a prohibition
+// of present that no specific permission wins against by one that loses (P1 2.5.5, F17). Therefore
+// the test leaves out types based on present.
 func TestMoreProhibitionsPermitNoMore(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range rounds() {
@@ -213,7 +214,8 @@ func TestMoreProhibitionsPermitNoMore(t *testing.T) {
 	}
 }
 
-// TestOrderOfRecordsSaysNothing shuffles records (P1 2.2.1, F07).
+// TestOrderOfRecordsSaysNothing shuffles the records of a file: the decisions stay the same (P1
+// 2.2.1, F07).
 func TestOrderOfRecordsSaysNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range rounds() {
@@ -233,8 +235,8 @@ func TestOrderOfRecordsSaysNothing(t *testing.T) {
 	}
 }
 
-// P1 2.3.3 (X11, X78): the common answer needs one purpose for crawl and all for the rest; in
-// the common answer the limits of all purposes bind
+// P1 2.3.3 (X11, X78): in the joint decision for several purposes, crawl needs one purpose that
+// permits it and other usages need all; the limits of all purposes are in force.
 func TestSeveralPurposes(t *testing.T) {
 	p := policyOf(Crawler{Names: []string{"searchbot"}, Purposes: []string{"web", "news"}}, lines("ACAP-crawler: *",
 		"ACAP-allow-index: / time-limit=9-days must-use-resource=the-acap:extract:class:lead",
@@ -258,8 +260,8 @@ func TestSeveralPurposes(t *testing.T) {
 	}
 }
 
-// What one purpose requires and another prohibits can be kept to by nobody (P1 2.5.5.8, K03; P1
-// 2.3.3, X78).
+// If one purpose requires a context that another prohibits, no presentation is permitted (P1
+// 2.5.5.8, K03; P1 2.3.3, X78).
 func TestContextsOfSeveralPurposes(t *testing.T) {
 	p := policyOf(Crawler{Names: []string{"searchbot"}, Purposes: []string{"web", "news"}}, lines("ACAP-version: 1.1",
 		"ACAP-crawler: *",

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-const setPrefix = "resource-set:" // after scheme (P1 2.4.5)
+const setPrefix = "resource-set:" // the prefix of the name of a resource set, after the scheme "the-acap:" (P1 2.4.5)
 
 // setDefinition is one definition of a resource set as it is written (P1 2.7.3).
 type setDefinition struct {
@@ -39,14 +39,14 @@ func (p *parser) resolveSets() {
 			set, again = &resourceSet{}, false
 			p.f.sets[d.name] = set
 		} else {
-			// P1 3 (E03): two usages of one name void each other unless alike; two sets are joined
-			// to prohibit
+			// P1 3 (E03): two different definitions of one usage make both invalid; those of one
+			// resource set are joined in prohibitions
 			p.report(d.field.at(d.name), "duplicate-definition", Error, "give every set its own name",
 				"the resource set %q is defined twice: prohibitions use both, permissions the first", d.name)
 		}
 		for _, t := range d.tokens {
 			var spec specification
-			if _, ours := cutScheme(t); ours { // P1 2.7.2 (as E07): it is not known what it means
+			if _, ours := cutScheme(t); ours { // P1 2.7.2 (as E07): a set inside a set has no defined meaning
 				p.report(d.field.at(t), "nested-set", Error, "write the patterns of the inner set",
 					"a resource set holds patterns, not %q: in prohibitions the set %q covers everything", t, d.name)
 				spec = everything
@@ -61,8 +61,9 @@ func (p *parser) resolveSets() {
 	}
 }
 
-// lookAtUse reports definitions that no field uses. It skips files that refer to others, which may
-// use them (P1 2.7, D03), and usages, which pages may use (P2 3, X18).
+// lookAtUse reports definitions that no field uses. It skips files that refer to other files,
+// because those may use the definitions (P1 2.7, D03). It skips usages, because pages may use them
+// (P2 3, X18).
 func (p *parser) lookAtUse() {
 	if len(p.f.setDefinitions)+len(p.f.definitions) == 0 ||
 		slices.ContainsFunc(p.f.records, func(r *record) bool { return len(r.references) > 0 }) {
@@ -101,8 +102,8 @@ func (p *parser) lookAtUse() {
 	}
 }
 
-// resolveParts finds what the parts of composite usages name, and reports those that name nothing
-// valid.
+// resolveParts looks up the names in the definitions of composite usages, and reports names that
+// are not valid.
 func (p *parser) resolveParts() {
 	for _, d := range p.f.definitions {
 		if !d.composite {
@@ -118,19 +119,18 @@ func (p *parser) resolveParts() {
 			inner := p.f.usages[name]
 			d.parts = append(d.parts, part{t, name, local, inner})
 			switch {
-			case strings.Contains(t, "="): // P1 2.4.1.3 (as E05): a limit was meant
+			case strings.Contains(t, "="): // P1 2.4.1.3 (as E05): a part with an equals sign is meant as a limit
 				p.report(d.field.at(t), "qualified-local-usage", Error, "define a qualified usage and name it here",
 					"a composite usage takes no qualifiers: (%s) counts as a prohibition", d.name)
 			case local && inner == nil:
 				p.report(d.field.at(t), "undefined-usage", Error, p.nearDefined(name, p.f.usageNames),
 					"the usage (%s) is not defined: all it could mean is prohibited", name)
-			// P1 2.7.2 (E07): a composite inside a composite is invalid, and its parts are
-			// prohibited
+			// P1 2.7.2 (E07): a composite usage inside a composite usage is invalid, and its parts
+			// are prohibited
 			case local && inner.composite:
 				p.report(d.field.at(t), "nested-usage", Error, "name the parts of ("+name+")",
 					"the composite usage (%s) names the composite usage (%s) and counts as a prohibition", d.name, name)
-			// P1 2.7.2 (E07): a composite inside a composite is invalid, and its parts are
-			// prohibited
+			// P1 2.7.2 (E07): the parentheses around the name of a local usage are missing
 			case !local && inner != nil && Usage(name).kind() == noKind:
 				p.report(d.field.at(t), "missing-parentheses", Error, "write ("+name+")",
 					"%q is a local usage without its parentheses and counts as a prohibition", name)
@@ -139,7 +139,7 @@ func (p *parser) resolveParts() {
 	}
 }
 
-// usageNames lists the local usages that a hint may choose from.
+// usageNames returns the names of the local usages, from which a hint may choose.
 func (f *File) usageNames() []string {
 	if f == nil || len(f.usages) > maxNames {
 		return nil
@@ -147,7 +147,7 @@ func (f *File) usageNames() []string {
 	return slices.Sorted(maps.Keys(f.usages))
 }
 
-// setNames lists the resource sets that a hint may choose from.
+// setNames returns the names of the resource sets, from which a hint may choose.
 func (f *File) setNames() []string {
 	if f == nil || len(f.sets) > maxNames {
 		return nil
@@ -157,8 +157,8 @@ func (f *File) setNames() []string {
 
 const nameHint = "start it with a letter and use letters, digits, - _ . alone"
 
-// late reports a definition after a record. It is accepted, since its meaning is plain (P1 2.2.1,
-// E04).
+// late reports a finding and returns true if a definition comes after a record. The definition is
+// accepted, since its meaning is plain (P1 2.2.1, E04).
 func (p *parser) late(field *Field) bool {
 	if len(p.f.records) > 0 {
 		p.report(field, "late-definition", Error, "put definitions before all records",
@@ -184,12 +184,13 @@ func (p *parser) definition(field *Field, composite bool, value string) {
 	case len(tokens) > 0:
 		d.base, d.tokens = strings.ToLower(tokens[0]), tokens[1:]
 	}
-	if len(d.tokens) == 0 { // P1 2.7.3 (as X48): without parts it is undefined
+	if len(d.tokens) == 0 { // P1 2.7.3 (as X48): a local usage defined by nothing counts as undefined
 		p.report(field, "empty-definition", Error,
 			"name a usage type and qualifiers, or the parts of a composite usage",
 			"the usage %q is not defined by anything: a permission of it counts as a prohibition", d.name)
 	}
-	if strings.HasPrefix(d.base, "(") { // P1 2.7.1; P1 2.7.3 (as X48): a definition without members is an undefined one
+	// P1 2.7.1; P1 2.7.3 (as X48): a definition without a standard usage counts as undefined
+	if strings.HasPrefix(d.base, "(") {
 		p.report(field.at(tokens[0]), "nested-usage", Error, p.near(strings.Trim(d.base, "()"), usageWords),
 			"the qualified usage (%s) qualifies the local usage %s and counts as a prohibition", d.name, d.base)
 	}
@@ -201,10 +202,12 @@ func (p *parser) definition(field *Field, composite bool, value string) {
 	case have.same(d):
 		p.report(field.at(d.name), "duplicate-definition", Warning, "keep one", "the usage %q is defined twice alike",
 			d.name)
-	case d.late && !have.late: // P1 2.2.1 (E04): the earlier one counts
+	case d.late && !have.late: // P1 2.2.1 (E04): a definition before the records wins against a later one
 		p.report(field.at(d.name), "duplicate-definition", Error, "give every usage its own name",
 			"the usage %q is defined already: the earlier definition stands", d.name)
-	default: // P1 3 (E03): two usages of one name void each other unless alike; two sets are joined to prohibit
+	// P1 3 (E03): two different definitions of one usage make both invalid; those of one resource
+	// set are joined in prohibitions
+	default:
 		p.report(field.at(d.name), "duplicate-definition", Error, "give every usage its own name",
 			"the usage %q is defined twice: its uses count as prohibitions", d.name)
 		have.void = append(have.void, d)

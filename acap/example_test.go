@@ -14,7 +14,8 @@ ACAP-disallow-index: /
 ACAP-allow-index: /news/ time-limit=3-days
 `
 
-// Parse a robots.txt, ask whether a page may be indexed, and print the line that decided.
+// This example parses a robots.txt, decides whether a page may be indexed, and prints the line that
+// decided.
 func Example() {
 	file := acap.Parse("http://example.com/robots.txt", []byte(robots))
 	policy := file.Policy(acap.Crawler{Names: []string{"searchbot"}})
@@ -38,7 +39,7 @@ func Example() {
 	// index of http://example.com/imprint.html is not permitted: prohibited by http://example.com/robots.txt:3: ACAP-disallow-index: /
 }
 
-// What lost against the line that decided, and why.
+// This example prints which fields lost against the line that decided, and why.
 func ExamplePolicy_Trace() {
 	file := acap.Parse("http://example.com/robots.txt", []byte(robots))
 	policy := file.Policy(acap.Crawler{Names: []string{"searchbot"}})
@@ -56,7 +57,7 @@ func ExamplePolicy_Trace() {
 	//   to line 4: the other pattern is narrower
 }
 
-// A file that robots.txt refers to is fetched by the caller; where it cannot be had, nothing is
+// The caller fetches the files that robots.txt refers to. If one cannot be read, nothing is
 // permitted.
 func ExampleFile_References() {
 	searchbot := acap.Crawler{Names: []string{"searchbot"}}
@@ -76,7 +77,7 @@ func ExampleFile_References() {
 	// false
 }
 
-// What a page says of itself meets the policy of its origin.
+// The statements in a page are combined with the policy of its origin.
 func ExamplePolicy_Narrow() {
 	file := acap.Parse("http://example.com/robots.txt", []byte(robots))
 	policy := file.Policy(acap.Crawler{Names: []string{"searchbot"}}).Narrow(acap.Own{

@@ -2,29 +2,33 @@ package acap
 
 import "net/url"
 
-// statement permits or prohibits one usage of the resources that one pattern covers. All fields
-// become statements.
+// statement permits or prohibits one usage of the resources that one pattern covers. Every field
+// becomes statements.
 type statement struct {
 	field *Field
 	kind  kind
 	allow bool
 	fell  bool // it replaces a field that cannot be interpreted (P1 2.4.3, F24)
-	// a prohibition that replaces a permission: as one of present no specific permission beats it
-	// (P1 2.4.3, X81)
-	instead   bool
-	beyond    bool     // a replaced allow-other: reaches no listed usage (P1 2.4.3, L05, X70)
-	page      bool     // of a page, about that page
-	pilot     bool     // about a fragment, in a form of the pilot
-	all       bool     // a prohibition that covers everything: no permission beats it by scope (P1 2.4.6, X35)
-	named     bool     // addressed to the crawler by name
-	purpose   bool     // from a sub-record that addresses the crawler
-	elsewhere bool     // a permission whose location is not where the page is (P2 2.2.9.1, M03)
-	counts    bool     // the permissions in embedded would count, were they to take its place
-	seq       int      // its place in the order of appearance, the same for every purpose
-	pattern   *pattern // nil for all and page
+	// instead means a prohibition that replaces a permission. If it prohibits present, no
+	// permission of a type wins against it (P1 2.4.3, X81).
+	instead bool
+	// it replaces an allow-other that cannot be interpreted, and prohibits no usage that ACAP lists
+	// (P1 2.4.3, L05, X70)
+	beyond bool
+	page   bool // it is written in a page, and about that page
+	pilot  bool // it is about a fragment of a page, written in a form of the pilot of 2007
+	// it prohibits everything: a permission with a narrower scope does not win against it (P1
+	// 2.4.6, X35)
+	all       bool
+	named     bool     // it addresses the crawler by name
+	purpose   bool     // it comes from a sub-record for a purpose of the crawler
+	elsewhere bool     // it is a permission for another location than that of the page (P2 2.2.9.1, M03)
+	counts    bool     // the permissions in embedded would count if they replaced this statement
+	seq       int      // its position in the order of appearance, the same for every purpose
+	pattern   *pattern // nil if all or page is set
 	limits    *restrictions
-	// the permissions that it replaces until the terms in an image give their limits (P1 2.5.3.1,
-	// X32)
+	// embedded holds the permissions that this prohibition replaces as long as the licence terms in
+	// an image, which set their limits, are unknown (P1 2.5.3.1, X32).
 	embedded []*statement
 }
 
@@ -51,7 +55,9 @@ type flat struct {
 	beyond bool
 	limits *restrictions
 
-	embedded *restrictions // of the permission that it replaces until plus-terms are known (P1 2.5.3.1, X32)
+	// limits of the permission that this prohibition replaces as long as the licence terms are
+	// unknown (P1 2.5.3.1, X32)
+	embedded *restrictions
 }
 
 // expander turns fields into statements for one crawler. It checks versions (P1 2.8), applies the
@@ -60,31 +66,32 @@ type flat struct {
 type expander struct {
 	reporter
 	crawler *Crawler
-	file    *File // the file of the fields, or the robots.txt of a page
-	parent  *File // the file whose reference led to it (P1 2.7, D03)
+	file    *File // the file that contains the fields; for a page, its robots.txt
+	parent  *File // the file that refers to file (P1 2.7, D03); nil if there is none
 	version version
-	base    *url.URL // of relative references in qualifiers (P1 2.5.3.2, I04)
-	page    bool     // the fields are a page's own
-	located string   // normal form of the page's URL
+	base    *url.URL // base of relative references in qualifiers (P1 2.5.3.2, I04)
+	page    bool     // the fields are statements of a page
+	located string   // the URL of the page in normal form
 	words   slab[string]
-	seq     int  // statements so far, including those of files read before
-	full    bool // more than maxStatements: nothing is permitted
+	seq     int  // number of statements so far, including those of earlier files
+	full    bool // there are more than maxStatements, so nothing is permitted
 
-	read   map[*definition]qualified // qualifiers of local usages, read once
-	behind map[reached]usagesBehind  // usages behind local usages, looked up once
+	read   map[*definition]qualified // qualifiers of local usages, stored so that each is read once
+	behind map[reached]usagesBehind  // usages that local usages stand for, stored so that each is looked up once
 }
 
-// maxStatements bounds the work on a hostile file: beyond it nothing is permitted.
+// maxStatements bounds the work on a hostile file. If a file makes more statements, nothing is
+// permitted.
 const maxStatements = 150_000
 
-// expand returns the statements of one field. Their addressee and purpose are not set.
+// expand returns the statements of one field. The caller sets their addressee and purpose.
 func (x *expander) expand(e *entry) []*statement {
 	all := e.words(&x.words)
 	tokens := all
 	spec := specification{permit: []*pattern{nil}, deny: []*pattern{nil}}
 	if !x.page {
 		spec, tokens = x.specification(e, all)
-		if len(tokens) > 0 && len(tokens) == len(all) { // P1 2.4.4 (X57): qualifiers without resources
+		if len(tokens) > 0 && len(tokens) == len(all) { // P1 2.4.4 (X57): a field with qualifiers but without resources
 			c := *e
 			c.bare = true
 			e = &c
@@ -98,7 +105,7 @@ func (x *expander) expand(e *entry) []*statement {
 			n += len(spec.permit)
 		}
 	}
-	if !x.page && x.seq+n > maxStatements { // a page is bounded by maxOwn
+	if !x.page && x.seq+n > maxStatements { // maxOwn limits the statements of a page
 		x.full = true
 		return nil
 	}
@@ -125,8 +132,8 @@ func (x *expander) expand(e *entry) []*statement {
 	return out
 }
 
-// resolveLimits resolves the required resources of a permission against its base, and reports
-// whether it is for another location (P2 2.2.9.1).
+// resolveLimits returns r with the URLs of required resources resolved against the base. elsewhere
+// reports whether the permission is for another location than that of the page (P2 2.2.9.1).
 func (x *expander) resolveLimits(field *Field, r *restrictions) (l *restrictions, elsewhere bool) {
 	if r == nil {
 		return nil, false

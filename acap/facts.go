@@ -7,18 +7,20 @@ import (
 	"time"
 )
 
-// latest is the last time that RFC 3339 can express. Later limits end there (P1 2.5.5.4, X26).
+// latest is the last time that RFC 3339 can express. Later time limits are shortened to it (P1
+// 2.5.5.4, X26).
 var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// binds reports whether a qualifier of s limits k. A qualifier of present limits a type based on it
-// only where it can apply (P1 2.5.5, F18, X44; P1 2.5.5.3, I09; P1 2.5.5.6, J07; P1 2.5.5.7, K04).
+// binds reports whether the qualifier of s with this name limits the usage type k. A qualifier of
+// present limits a type based on present only if the qualifier can apply to that type (P1 2.5.5,
+// F18, X44; P1 2.5.5.3, I09; P1 2.5.5.6, J07; P1 2.5.5.7, K04).
 func (s *statement) binds(name string, k kind) bool {
 	switch name {
 	case "max-length":
 		return snippets.has(k)
 	case "must-use-resource":
 		return k == kIndex || k == kPresent || derivable.has(k)
-	// P1 2.5.5.5 (X28): a snippet and a thumbnail show the resource modified
+	// P1 2.5.5.5 (X28): a snippet and a thumbnail always modify what they show
 	case "prohibited-modification":
 		return presents.has(k) && k != kLink
 	case "context":
@@ -27,8 +29,8 @@ func (s *statement) binds(name string, k kind) bool {
 	return true
 }
 
-// Limits returns what still binds a permitted usage under the given facts. For a refused usage it
-// returns only where permission may be asked for (P1 2.5.6.1, X38).
+// Limits returns the limits of a permitted usage under the facts f. For a refused usage it returns
+// only the references that say where to ask for permission (P1 2.5.6.1, X38).
 func (d Decision) Limits(f Facts) (l Limits) {
 	for _, s := range d.bound() {
 		s.limit(&l, d, f)
@@ -37,7 +39,7 @@ func (d Decision) Limits(f Facts) (l Limits) {
 	return l
 }
 
-// limit adds what s limits to l.
+// limit adds the limits that the statement s sets to l.
 func (s *statement) limit(l *Limits, d Decision, f Facts) {
 	r, k := s.limits, d.Usage.kind()
 	if k == kOther {
@@ -84,7 +86,7 @@ func (s *statement) limit(l *Limits, d Decision, f Facts) {
 	}
 }
 
-// limit adds what conventional rules limit to l.
+// limit adds the limits that conventional rules set to l.
 func (c *restraint) limit(l *Limits, d Decision) {
 	if c == nil || !d.Allowed {
 		return
@@ -98,7 +100,7 @@ func (c *restraint) limit(l *Limits, d Decision) {
 	}
 }
 
-// bound returns the statements with limits that the decision rests on, in the order of appearance.
+// bound returns the statements in force that have limits, in the order of appearance.
 func (d Decision) bound() []*statement {
 	var out []*statement
 	for i := range d.fields.n {
@@ -129,7 +131,7 @@ func smaller(a, b *int) *int {
 	return a
 }
 
-// until returns the end of a statement's time limits (P1 2.5.3.1, X03).
+// until returns the end of a statement's time limits (P1 2.5.3.1, X03). ok is false if it has none.
 func (s *statement) until(k kind, f Facts) (t time.Time, ok bool) {
 	r := s.limits
 	if r.hasUntil {
@@ -147,8 +149,8 @@ func (s *statement) until(k kind, f Facts) (t time.Time, ok bool) {
 	return t, ok
 }
 
-// first returns when a usage began, for presentation the earliest known date (P1 2.5.3.1, H04).
-// Without a date it returns now (P1 2.5.3.1, X04).
+// first returns when a usage first happened. For presentation this is the earliest known date (P1
+// 2.5.3.1, H04). Without a date it returns the time f.Now (P1 2.5.3.1, X04).
 func (f Facts) first(k kind) time.Time {
 	var t time.Time
 	switch {
@@ -169,8 +171,8 @@ func (f Facts) first(k kind) time.Time {
 	return t
 }
 
-// At returns d, or a refusal if clock, history or reader do not meet one of its limits (P1 2.4.6,
-// F16; P1 2.5.3.1, H09).
+// At returns d, or a refusal if the facts f do not meet one of its limits: the clock, the history
+// of crawls, or the reader (P1 2.4.6, F16; P1 2.5.3.1, H09).
 func (d Decision) At(f Facts) Decision {
 	if !d.Allowed {
 		return d
@@ -183,7 +185,7 @@ func (d Decision) At(f Facts) Decision {
 		}
 		until, ok := s.until(k, f)
 		switch {
-		case ok && (f.Now.IsZero() || !f.Now.Before(until)): // without a clock no limit is met
+		case ok && (f.Now.IsZero() || !f.Now.Before(until)): // if the current time is unknown, no time limit is met
 			return Decision{Usage: d.Usage, Reason: ByExpiry, Because: s.field,
 				Note: "since " + until.UTC().Format(time.RFC3339)}
 		case s.limits.recrawled && f.Recrawled:
@@ -211,8 +213,8 @@ func (d Decision) At(f Facts) Decision {
 	return d
 }
 
-// demandedOf reports whether a part must be included in a form of presentation. An extract must be
-// in forms that show text (P1 2.5.5.6, J07).
+// demandedOf reports whether a form of presentation must include the part r. An extract must be
+// included only in forms that show text (P1 2.5.5.6, J07).
 func (r *Required) demandedOf(k kind) bool {
 	return presents.has(k) && (r.Role != "extract" || snippets.has(k) || wholes.has(k))
 }
@@ -244,8 +246,8 @@ func (d Decision) MustInclude() []*Required {
 	return out
 }
 
-// appendRequired appends r unless the same field demands it already, for another purpose (P1 2.3.3,
-// X78). What one field demands is next to each other in list.
+// appendRequired appends r to list, unless the same field already demands it for another purpose
+// (P1 2.3.3, X78). The resources that one field demands are neighbours in list.
 func appendRequired(list []*Required, r *Required) []*Required {
 	for i := len(list) - 1; i >= 0 && list[i].Field == r.Field; i-- {
 		if list[i].Value == r.Value {
@@ -255,8 +257,8 @@ func appendRequired(list []*Required, r *Required) []*Required {
 	return append(list, r)
 }
 
-// UsageRefs returns what permissions of other usages refer to (P1 2.5.6.1). The crawler never
-// fetches it (P1 2.5.6.1, L02).
+// UsageRefs returns the references in permissions of other: they say where to ask for other usages
+// (P1 2.5.6.1). The crawler never fetches them (P1 2.5.6.1, L02).
 func (d Decision) UsageRefs() []*Required {
 	var out []*Required
 	for _, s := range d.bound() {
@@ -265,7 +267,7 @@ func (d Decision) UsageRefs() []*Required {
 	return out
 }
 
-// Why returns a clause that names what decided: file, line and field, or the rule.
+// Why returns a clause that names what decided: the file, line and text of a field, or a rule.
 func (d Decision) Why() string {
 	what, known := map[Reason]string{
 		ByPermission: "permitted by", ByProhibition: "prohibited by", ByDefault: "nothing is said about it",
@@ -277,7 +279,7 @@ func (d Decision) Why() string {
 		ByHeader: "restricted by", ByMeta: "restricted by", Unavailable: "its policy could not be read",
 		Unfulfillable: "what it requires is not available:",
 	}[d.Reason]
-	if !known { // the reason of a vocabulary
+	if !known { // the reason comes from another vocabulary than ACAP
 		what = map[bool]string{true: "permitted by", false: "prohibited by"}[d.Allowed]
 	}
 	var parts []string

@@ -10,15 +10,15 @@ import (
 
 var noon = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 
-// TestTimeLimits looks at each pair of limits a second before and at its end (P1 2.5.3.1, H02-H08,
-// X03).
+// TestTimeLimits tests each pair of time limits one second before its end and at its end (P1
+// 2.5.3.1, H02-H08, X03).
 func TestTimeLimits(t *testing.T) {
-	date := time.Date(2026, 1, 8, 0, 0, 0, 0, time.UTC) // the end of until-2026-01-07
+	date := time.Date(2026, 1, 8, 0, 0, 0, 0, time.UTC) // the instant at which until-2026-01-07 ends
 	far := time.Date(2026, 1, 14, 12, 0, 0, 0, time.UTC)
 	days := noon.AddDate(0, 0, 3)
 	for _, c := range []struct {
 		limits    string
-		end       time.Time // zero: none by the clock
+		end       time.Time // when the usage becomes prohibited; the zero time means never
 		recrawled bool
 	}{
 		{"3-days", days, false},
@@ -61,10 +61,10 @@ func TestTimeLimits(t *testing.T) {
 	}
 }
 
-// P1 2.5.3.1 (H03, H10): days are digits; none is no time, and a huge number does not overflow;
-// a date that does not exist or is of another form is not interpretable; P1 2.5.5.4 (X26): a
-// huge number is clamped; P1 2.5.3.1 (X46): plus-terms that stand alone, once or twice, decide;
-// a malformed second limit prohibits
+// P1 2.5.3.1 (H03): the number of days has only digits, zero days permit nothing, and a huge number
+// does not overflow; (H10): a date that does not exist or has another form cannot be interpreted;
+// P1 2.5.5.4 (X26): a huge number is reduced to the greatest possible one; P1 2.5.3.1 (X46):
+// plus-terms as the only time limit decides, even if repeated; a malformed second limit prohibits
 func TestUnreadableTimeLimits(t *testing.T) {
 	for value, want := range map[string]bool{"-3-days": false, "+3-days": false, "3.5-days": false, "3-day": false,
 		"until-2099-02-30": false,
@@ -93,8 +93,8 @@ func TestUnreadableTimeLimits(t *testing.T) {
 	}
 }
 
-// P1 2.5.3.1 (H04, X04): days count from the first use ever; for present from the earliest date
-// known; a first use not yet made would be now; present takes the earliest date
+// P1 2.5.3.1 (H04, X04): days count from the first use of the resource; for present from the
+// earliest known date; if there was no use yet, from now
 func TestFirstUse(t *testing.T) {
 	f := Facts{Now: noon, FirstCrawled: noon.Add(-4 * time.Hour), FirstIndexed: noon.Add(-3 * time.Hour),
 		FirstPreserved: noon.Add(-2 * time.Hour), FirstPresented: noon.Add(-time.Hour)}
@@ -106,7 +106,7 @@ func TestFirstUse(t *testing.T) {
 	}
 }
 
-func TestTargets(t *testing.T) { // P1 2.5.5.9 (K06-K13, X29, X59): conditions on the device
+func TestTargets(t *testing.T) { // P1 2.5.5.9 (K06-K13, X29, X59): conditions on the reader's device
 	be := Target{IP: netip.MustParseAddr("10.1.1.9"), Domains: []string{"Host.Example.be."}, Country: "BE"}
 	two := func(a, b string) Target { return Target{Domains: []string{a, b}} }
 	for _, c := range []struct {
@@ -157,7 +157,7 @@ func TestTargets(t *testing.T) { // P1 2.5.5.9 (K06-K13, X29, X59): conditions o
 	} {
 		p := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present: / target-condition="+
 			c.condition)
-		// P1 2.5.5 (X44): limits of present bind a derived type as far as they can apply to it
+		// P1 2.5.5 (X44): the limits of present limit a derived type if they can apply to that type
 		for _, u := range []Usage{Present, PresentLink} {
 			if got := p.Decide(u, resource(t, "/")).At(Facts{Now: noon, Target: c.to}); got.Allowed != c.want {
 				t.Errorf("%s for %+v: %v %s", c.condition, c.to, got.Allowed, got.Why())
@@ -166,7 +166,8 @@ func TestTargets(t *testing.T) { // P1 2.5.5.9 (K06-K13, X29, X59): conditions o
 	}
 }
 
-func TestLimitsOfGeneralPermissions(t *testing.T) { // P1 2.5.5 (F18, X44): limits of present bind its types
+// P1 2.5.5 (F18, X44): the limits of present limit the types based on present
+func TestLimitsOfGeneralPermissions(t *testing.T) {
 	p := policyOf(searchbot, lines("ACAP-version: 1.1", "ACAP-crawler: *", "ACAP-allow-present: /m "+
 		"must-use-resource=/i.html",
 		"ACAP-allow-present: /any prohibited-modification=any", "ACAP-allow-present: /content "+
@@ -200,8 +201,8 @@ func TestLimitsOfGeneralPermissions(t *testing.T) { // P1 2.5.5 (F18, X44): limi
 	}
 }
 
-// P1 2.5.6.1 (X38): other is never permitted by a field alone; P1 2.4.3 (L05): a failed
-// allow-other prohibits usages outside the listed ones only
+// P1 2.5.6.1 (X38): a field never permits other without an agreement; P1 2.4.3 (L05): an
+// allow-other that cannot be interpreted prohibits only usages that ACAP does not list
 func TestOther(t *testing.T) {
 	p := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-other: /a "+
 		"usage-ref=the-acap:terms-link:/t.html\nACAP-allow-other: /b usage-ref=the-acap:credit:/x")

@@ -6,32 +6,35 @@ import (
 	"unicode/utf8"
 )
 
-// Source is the kind of text that a field comes from.
+// Source is the kind of text that contains a field.
 type Source string
 
-// The sources of fields.
+// The kinds of texts that contain fields.
 const (
 	Robots   Source = "robots.txt"
 	Referred Source = "reference" // a file named by ACAP-permissions-reference (P1 2.3.2)
 	Meta     Source = "meta"
 	Class    Source = "class"
 	Header   Source = "header"
-	Request  Source = "request" // from the operator (P1 2.6): URL is the origin, Line the number of the request
+	// an action request of the operator (P1 2.6): URL is the origin, Line is the number of the
+	// request
+	Request Source = "request"
 )
 
-// Field is one statement of a publisher as it was written, with its place.
-// Fields are shared and must not be changed.
+// Field is one statement of a publisher as it was written, with its place. Fields are shared and
+// must not be changed.
 type Field struct {
 	Source Source
-	URL    string // the document that holds it
-	Line   int    // from 1, in the decoded text of the document; for a header, the number of the field line
-	Column int    // from 1, in characters
-	Text   string // as written, without comment and outer blanks
+	URL    string // the address of the document that contains the field
+	Line   int    // counted from 1 in the decoded text of the document; in a header, the number of the header line
+	Column int    // counted from 1, in characters
+	Text   string // the field as written, without comment and outer blanks
 
-	in *Field // in a finding: the field that holds this token
+	in *Field // in a finding about one token: the field that contains the token; otherwise nil
 }
 
-// String returns place and text: "http://h/robots.txt:4: ACAP-disallow-index: /".
+// String returns the place and the text of the field, for example "http://h/robots.txt:4:
+// ACAP-disallow-index: /".
 func (f *Field) String() string {
 	if f == nil {
 		return ""
@@ -45,8 +48,8 @@ func (f *Field) String() string {
 	return fmt.Sprintf("%s:%d: %s", f.URL, f.Line, f.Text)
 }
 
-// at returns one token of a field as a field of its own, for a finding. Its column is computed only
-// if the finding is reported.
+// at returns one token of the field f as a Field for a finding. The column of the token is computed
+// only if the finding is reported.
 func (f *Field) at(token string) *Field {
 	if token == "" {
 		return f
@@ -54,10 +57,11 @@ func (f *Field) at(token string) *Field {
 	return &Field{Source: f.Source, URL: f.URL, Line: f.Line, Column: f.Column, Text: token, in: f}
 }
 
-// maxLocated bounds how far into a field a token is looked for, in bytes.
+// maxLocated is how many bytes of a field are searched for a token.
 const maxLocated = 16 << 10
 
-// find returns the offsets of a token in s. ok is false if s does not hold it as it was read.
+// find returns where a token begins and ends in s. ok is false if s does not contain the token in
+// the form in which it was read.
 func find(s, token string) (from, to int, ok bool) {
 	s = s[:min(len(s), maxLocated)]
 	if from, to, ok = within(s, token); ok {
@@ -67,7 +71,7 @@ func find(s, token string) (from, to int, ok bool) {
 	if !cut {
 		return 0, 0, false
 	}
-	if from, to, ok = within(s, name); !ok { // "a = b" was read as "a=b" (P1 3, A06)
+	if from, to, ok = within(s, name); !ok { // P1 3 (A06): a qualifier may be written "a = b", but is stored as "a=b"
 		return 0, 0, false
 	}
 	if rest, ok := strings.CutPrefix(trimLeft(s[to:]), "="); ok {
@@ -78,7 +82,8 @@ func find(s, token string) (from, to int, ok bool) {
 	return from, to, true
 }
 
-// within returns the offsets of token as a whole word of text, in its own letter case if possible.
+// within returns where token begins and ends as a whole word of text. It prefers a word in the same
+// letter case.
 func within(text, token string) (from, to int, ok bool) {
 	if token == "" {
 		return 0, 0, false
@@ -92,9 +97,10 @@ func within(text, token string) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// alone returns the offset of token as a whole word of text, -1 if there is none.
+// alone returns the offset of token as a whole word of text, or -1 if there is none.
 func alone(text, token string) int {
-	// P1 3 (A17): a byte-order mark, leading blanks, tabs and a blank before the colon do no harm
+	// P1 3 (A17): byte-order marks, leading blanks, tabs, and blanks before the colon do not change
+	// a field
 	ends := func(r rune) bool { return blank(r) || strings.ContainsRune(",;:=\"", r) }
 	for from := 0; ; {
 		i := strings.Index(text[from:], token)
@@ -108,7 +114,7 @@ func alone(text, token string) int {
 		if (i == 0 || ends(before)) && (end == len(text) || ends(behind)) {
 			return i
 		}
-		next := strings.IndexFunc(text[i:], ends) // the next word begins after it
+		next := strings.IndexFunc(text[i:], ends) // continue the search after the word that contains token
 		if next < 0 {
 			return -1
 		}
@@ -116,7 +122,8 @@ func alone(text, token string) int {
 	}
 }
 
-// asciiLower returns s with ASCII letters in lower case. All offsets stay the same.
+// asciiLower returns s with ASCII letters in lower case. It does not change the offset of any
+// character.
 func asciiLower(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -127,7 +134,8 @@ func asciiLower(s string) string {
 	return string(b)
 }
 
-// name returns the name of a field of a file, as written; "" for other sources.
+// name returns the name of a field in robots.txt or a referred file, as written. It returns "" for
+// fields from other sources.
 func (f *Field) name() string {
 	if f.Source != Robots && f.Source != Referred {
 		return ""

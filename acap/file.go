@@ -8,57 +8,58 @@ import (
 	"unicode/utf8"
 )
 
-// MaxSize is how many bytes of a robots.txt are read. A longer text is cut at a whole line (RFC
-// 9309 2.5, A19).
+// MaxSize is how many bytes of a robots.txt are read. A longer text is cut at the end of a line
+// (RFC 9309 2.5, A19).
 const MaxSize = 500 * 1024
 
-// File is a robots.txt, or a file that a permissions reference names, read into fields with
-// positions. It is the same for every crawler. It is immutable after Parse and safe for concurrent
-// use.
+// File is a parsed robots.txt, or a parsed file that a permissions reference names. It holds fields
+// with their positions, and is the same for every crawler. It is immutable after Parse and safe for
+// concurrent use.
 type File struct {
 	URL      string    // the name given to Parse
-	Final    string    // the URL after redirects, if it differs; the caller sets it
-	Findings []Finding // what its author should know, in the order of lines; a Policy may add more
-	Sitemaps []string  // Sitemap lines as written; they are outside all records (P1 2.10.1, O09)
+	Final    string    // the URL after redirects if it differs from URL; the caller of Parse sets it
+	Findings []Finding // problems that the author should know, in the order of lines; a Policy may find more
+	Sitemaps []string  // the values of Sitemap lines as written; they belong to no record (P1 2.10.1, O09)
 
 	source  Source
-	base    *url.URL // nil when URL is not an absolute URL
-	text    string   // decoded
+	base    *url.URL // the parsed URL; nil if URL is not an absolute URL
+	text    string   // the decoded text of the file
 	version version
-	claimed version // what a ##ACAP comment says, or version (P1 2.1, B09: only in the strict variant)
+	claimed version // the version in a ##ACAP comment, otherwise version; only the strict variant uses it (P1 2.1, B09)
 	ignore  bool    // ACAP-ignore-conventional-records is in effect (P1 2.10.1)
-	cut     bool    // longer than MaxSize: no permission counts (P1 4, A19)
+	cut     bool    // the file is longer than MaxSize, so no permission counts (P1 4, A19)
 	entries []*entry
-	loose   []*entry // the entries that are in no record
+	loose   []*entry // the entries that belong to no record
 	records []*record
 	subs    []*subRecord
 	groups  []*group
 	actions []*request
-	others  []otherLine // lines that may belong to a vocabulary
+	others  []otherLine // lines that other vocabularies than ACAP may define
 	usages  map[string]*definition
 	sets    map[string]*resourceSet
 
-	definitions    []*definition    // all that are written, in file order
-	setDefinitions []*setDefinition // likewise
+	definitions    []*definition    // all definitions of usages, in the order of lines
+	setDefinitions []*setDefinition // all definitions of resource sets, in the order of lines
 }
 
-// entry is one permission or prohibition field as it was written, before any crawler's view of it.
+// entry is one permission or prohibition field as it was written. It does not depend on the
+// crawler.
 type entry struct {
 	field   *Field
-	usage   string  // lower case, without parentheses
-	value   string  // resource specification and qualifiers; qualifiers alone in META
-	record  *record // nil: outside any ACAP record (P1 2.3, A13)
+	usage   string  // in lower case, without parentheses
+	value   string  // resource specification and qualifiers; in META only qualifiers
+	record  *record // nil if the field is outside any ACAP record (P1 2.3, A13)
 	sub     *subRecord
 	allow   bool
-	local   bool // (usage) names a local definition
-	stray   bool // within a conventional record (P1 2.10.2, C10)
-	suspect bool // a qualifier is alone on the next line (P1 2.7, A07)
-	broken  bool // in META: what follows it cannot be interpreted (P2 3, N15; PILOT 1.3.1, N18)
-	bare    bool // qualifiers take the place of its resources (P1 2.4.4, X57)
+	local   bool // the usage is written "(usage)", which names a local definition
+	stray   bool // the field is within a conventional record (P1 2.10.2, C10)
+	suspect bool // a qualifier stands on the next line, where it does not belong to the field (P1 2.7, A07)
+	broken  bool // in META: the words after the field cannot be interpreted (P2 3, N15; PILOT 1.3.1, N18)
+	bare    bool // the field has qualifiers but no resources (P1 2.4.4, X57)
 }
 
-// words splits the value of a field. That is done when a policy is made, since most policies need
-// few records of a file.
+// words splits the value of a field. This is done when a policy is made, since most policies need
+// only a few records of a file.
 func (e *entry) words(tokens *slab[string]) []string {
 	all := split(e.value, tokens)
 	if e.allow {
@@ -69,21 +70,21 @@ func (e *entry) words(tokens *slab[string]) []string {
 
 // record is an ACAP record (P1 2.3).
 type record struct {
-	heads      []*Field // its crawler fields
-	field      *Field   // the last of them
-	used       bool     // it has fields
+	heads      []*Field // the ACAP-crawler fields of the record
+	field      *Field   // the last of heads
+	used       bool     // the record has fields besides its head
 	names      []string
-	any        bool // "*" is among the names
-	nobody     bool // only empty names (P1 3, A15)
+	any        bool // "*" is one of the crawler names
+	nobody     bool // all crawler names are empty (P1 3, A15)
 	references []*Field
-	locators   []string // parallel to references
-	entries    []*entry // its fields, which follow each other in the file
+	locators   []string // the locators in references, in the same order
+	entries    []*entry // the permissions and prohibitions of the record, which follow each other in the file
 }
 
 // subRecord is the head of a sub-record (P1 2.3.3).
 type subRecord struct {
-	field    *Field // its first purpose field; nil in a page
-	used     bool   // it has fields
+	field    *Field // the first ACAP-usage-purpose field; nil in a page
+	used     bool   // the sub-record has fields besides its head
 	purposes []*purpose
 }
 
@@ -93,35 +94,35 @@ type request struct {
 	action string
 	path   string
 	record *record
-	why    string // why it is refused; empty if it is not
-	sub    bool   // it is in a sub-record (P1 2.3, C13)
+	why    string // the reason why the request is refused; empty if it is not refused
+	sub    bool   // the request is in a sub-record (P1 2.3, C13)
 }
 
 // group is a conventional group (RFC 9309 2.2.1).
 type group struct {
 	agents []string
-	heads  []*Field // parallel to agents
-	ruled  bool     // it has Allow or Disallow lines, even if they are empty
+	heads  []*Field // the User-agent lines, in the order of agents
+	ruled  bool     // the group has Allow or Disallow lines, even if they are empty
 	rules  []ruleLine
 	delays []delay
 }
 
-// otherLine is a line that neither ACAP nor RFC 9309 defines, with its place.
+// otherLine is a line, with its place, that neither ACAP nor RFC 9309 defines.
 type otherLine struct {
 	field  *Field
-	group  *group // nil before any
-	agents int    // User-agent lines of the group above it
+	group  *group // the group that contains the line; nil before any group
+	agents int    // how many User-agent lines of the group are above the line
 }
 
-// delay is a Crawl-delay. It holds for the agents above it, even if further ones share the rules
-// below (RFC 9309, X53).
+// delay is a Crawl-delay. It applies to the User-agent lines above it, even if further User-agent
+// lines below it belong to the same group (RFC 9309, X53).
 type delay struct {
-	agents int // how many agents of the group are above it
+	agents int // how many User-agent lines of the group are above the Crawl-delay
 	pause  time.Duration
 }
 
-// resourceSet holds the patterns of a resource set (P1 2.7.3): in prohibitions those of all its
-// definitions, in permissions those of the first (P1 3, E03).
+// resourceSet holds the patterns of a resource set (P1 2.7.3). In prohibitions the patterns of all
+// its definitions count; in permissions those of the first definition (P1 3, E03).
 type resourceSet = specification
 
 // definition is a qualified or composite usage (P1 2.7.1, 2.7.2).
@@ -130,10 +131,10 @@ type definition struct {
 	file      *File
 	composite bool
 	name      string
-	base      string        // standard usage of a qualified usage
-	tokens    []string      // its qualifiers, or the parts of a composite
-	parts     []part        // of a composite that is not too long
-	void      []*definition // further definitions of the name that differ (P1 3, E03)
+	base      string        // the standard usage that a qualified usage limits
+	tokens    []string      // the qualifiers of a qualified usage, or the parts of a composite usage
+	parts     []part        // the parts of a composite usage with at most maxParts parts
+	void      []*definition // further, different definitions of the same name (P1 3, E03)
 	late      bool
 }
 
@@ -141,12 +142,12 @@ type definition struct {
 type part struct {
 	token string
 	name  string      // in lower case, without parentheses
-	local bool        // in parentheses
-	inner *definition // in the same file, nil if there is none (P1 2.7, D03)
+	local bool        // the name is written in parentheses
+	inner *definition // the definition of the name in the same file; nil if there is none (P1 2.7, D03)
 }
 
-// decode returns the text of a file. It converts UTF-16 with a byte-order mark, drops the mark of
-// UTF-8, and keeps other bytes.
+// decode returns the text of a file. It converts UTF-16 with a byte-order mark, removes the
+// byte-order mark of UTF-8, and does not change other bytes.
 func decode(src []byte) string {
 	if wideMark(src) {
 		little := src[0] == 0xff
@@ -160,15 +161,15 @@ func decode(src []byte) string {
 		}
 		return string(utf16.Decode(units))
 	}
-	// P1 3 (A17): a byte-order mark, leading blanks, tabs and a blank before the colon do no harm
+	// P1 3 (A17): a byte-order mark does not change the text
 	return strings.TrimPrefix(string(src), "\ufeff")
 }
 
-// lineReader walks through the lines of a text: a line ends at CRLF, LF or CR, and at the end of
-// the text (P1 3, A01).
+// lineReader reads the lines of a text. A line ends at CRLF, LF or CR, and at the end of the text
+// (P1 3, A01).
 type lineReader struct {
 	rest    string
-	returns int // CR still to come
+	returns int // number of CR characters that have not been read yet
 }
 
 func linesOf(text string) lineReader { return lineReader{text, strings.Count(text, "\r")} }
@@ -198,12 +199,12 @@ func (l *lineReader) next() (line string, ok bool) {
 	return line, true
 }
 
-// column returns the number of the character at offset, from 1.
+// column returns the number of the character at a byte offset, counted from 1.
 func column(line string, offset int) int {
 	return utf8.RuneCountInString(line[:min(offset, len(line))]) + 1
 }
 
-// Line returns the text of line n, from 1. It is empty beyond the end.
+// Line returns the text of line n, counted from 1. It returns "" if there is no such line.
 func (f *File) Line(n int) string {
 	if f == nil || n < 1 {
 		return ""
@@ -216,7 +217,7 @@ func (f *File) Line(n int) string {
 	return line
 }
 
-// Lines returns the text as lines. Lines()[0] is line 1.
+// Lines returns the lines of the text. Lines()[0] is line 1.
 func (f *File) Lines() []string {
 	var out []string
 	all := linesOf(f.text)
@@ -226,11 +227,11 @@ func (f *File) Lines() []string {
 	return out
 }
 
-// Version returns the ACAP version in effect, "" if none is declared (P1 2.8).
+// Version returns the ACAP version in effect, or "" if the file declares none (P1 2.8).
 func (f *File) Version() string { return f.version.String() }
 
-// gating returns the version that decides which fields count. In the strict variant a comment with
-// another version makes it unclear (P1 2.1, B09).
+// gating returns the version that decides which fields count. In the strict variant, a comment that
+// names another version makes the version unclear (P1 2.1, B09).
 func (f *File) gating(c *Crawler) version {
 	v := f.version
 	if c.Strict && v.state != unsupported && f.claimed.String() != v.String() {

@@ -10,19 +10,19 @@ import (
 // Severity ranks findings.
 type Severity string
 
-// An error changes the meaning of a text, or makes a part of it ignored. A warning is about a text
-// that is read differently from how it is written. A notice is about an oddity.
+// The severities. An error changes the meaning of a text, or makes a part of it ignored. A warning
+// is about a text that is read differently from how it is written. A notice is about an oddity.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
 	Notice  Severity = "notice"
 )
 
-// Finding is something that a publisher should know about a text. Nothing is dropped in silence.
-// The page docs/findings.md explains each code. Positions count from 1, in characters of the
-// decoded text. In a header, Line is the number of the field line and Column counts in "Name:
-// value". If a page writes a tag with character references, the place is that of the tag, and
-// Length is 1.
+// Finding is a problem in a text that its publisher should know. Every field that is ignored or
+// replaced has a finding. The page docs/findings.md explains each code. Positions count from 1, in
+// characters of the decoded text. In a header, Line is the number of the header line and Column
+// counts in "Name: value". If a page writes a tag with character references, the position is that
+// of the tag, and Length is 1.
 type Finding struct {
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
@@ -32,7 +32,7 @@ type Finding struct {
 	Column   int      `json:"column"`
 	Length   int      `json:"length"` // in characters, at least 1
 	Message  string   `json:"message"`
-	Hint     string   `json:"hint,omitempty"` // what may be written instead
+	Hint     string   `json:"hint,omitempty"` // what the publisher may write instead; may be empty
 }
 
 // String returns "url:line:column: message [code]".
@@ -40,20 +40,22 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s [%s]", f.URL, f.Line, f.Column, f.Message, f.Code)
 }
 
-// Excerpt returns the excerpt for the place of f. line is its source line.
+// Excerpt returns an excerpt of line that marks the place of f. line is the source line of f.
 func (f Finding) Excerpt(line string) string { return Excerpt(line, f.Column, f.Length) }
 
-// How many characters Excerpt shows before and after the mark, and of the mark itself.
+// How many characters Excerpt shows before and after the marked part, and at most of the marked
+// part.
 const (
 	shownBefore = 60
 	shownMarked = 80
 	shownBehind = 40
 )
 
-// Excerpt returns a source line and, below it, carets under length characters from column on,
-// joined by a line feed. Tabs stay tabs in both lines, a wide character has two carets and a
-// combining one has none, so that the carets are right below the characters. A long line is cut
-// around the mark. A column beyond the line marks its end; a column below 1 gives the line alone.
+// Excerpt returns a source line and, on a second line, carets under length characters from column
+// on. Tabs stay tabs in both lines, a wide character has two carets and a combining character has
+// none, so that the carets are exactly below the characters. A long line is cut on both sides of
+// the marked part. If column is beyond the end of the line, the caret is at its end. If column is
+// below 1, Excerpt returns only the line.
 func Excerpt(line string, column, length int) string {
 	text := []rune(strings.ToValidUTF8(line, "\ufffd"))
 	if column < 1 {
@@ -87,7 +89,8 @@ func Excerpt(line string, column, length int) string {
 	if to < len(text) {
 		source.WriteRune('…')
 	}
-	if !strings.HasSuffix(carets.String(), "^") { // at the end of the line, or under nothing that can be seen
+	// the place is at the end of the line, or the marked characters are invisible
+	if !strings.HasSuffix(carets.String(), "^") {
 		carets.WriteByte('^')
 	}
 	return source.String() + "\n" + carets.String()

@@ -22,28 +22,29 @@ var update = flag.Bool("update", false, "write what the examples of docs/finding
 
 const findingsPage = "../docs/findings.md"
 
-// section is what docs/findings.md says of one code.
+// section is the section of docs/findings.md about one code.
 type section struct {
 	code       string
 	severities []Severity
 	examples   []*example
-	checked    bool // reported only by check, which executes its examples
+	checked    bool // only package check reports the code, and its tests run the examples
 }
 
-// checkedMark stands behind the severities of a section that is about a code of package check.
+// checkedMark follows the severities of a section about a code of package check.
 const checkedMark = ", reported by `check`"
 
-// example is a text, and what is told of it under the code of its section.
+// example is a text, and the findings about it with the code of its section.
 type example struct {
-	line    int // of the page
+	line    int // line of the page on which the example begins
 	texts   map[string]string
 	want    string
-	at, end int // lines of the page that hold want
+	at, end int // the lines of the page that contain want
 }
 
 var sectionText = regexp.MustCompile("^## ([a-z]+(?:-[a-z]+)*)$")
 
-// readPage reads the sections. An example is the fences up to one that is called "finding".
+// readPage reads the sections of docs/findings.md. An example consists of the fenced blocks up to
+// one with the label "finding".
 func readPage(t testing.TB) (page []string, sections []*section) {
 	t.Helper()
 	src, err := os.ReadFile(findingsPage)
@@ -83,7 +84,9 @@ var repetition = regexp.MustCompile(`\{(\d+) × ([^}]*)\}`)
 
 var byteEscape = regexp.MustCompile(`\\x[0-9a-f]{2}`)
 
-// writtenOut writes out "{3 × text}", in which \n and \x00 stand for bytes.
+// writtenOut replaces "{3 × text}" by three copies of the text, in which
+//
+//	and \x00 stand for bytes.
 func writtenOut(t testing.TB, text string) string {
 	return repetition.ReplaceAllStringFunc(text, func(s string) string {
 		m := repetition.FindStringSubmatch(s)
@@ -102,7 +105,7 @@ func writtenOut(t testing.TB, text string) string {
 	})
 }
 
-// robotsExamples are the short robots.txt of the page.
+// robotsExamples returns the short robots.txt examples of docs/findings.md.
 func robotsExamples(t testing.TB) (out []string) {
 	_, sections := readPage(t)
 	for _, s := range sections {
@@ -115,8 +118,8 @@ func robotsExamples(t testing.TB) (out []string) {
 	return out
 }
 
-// findings reads the texts of an example as a crawler does, and gives the source lines of what is
-// told.
+// findings reads the texts of an example like a crawler, and returns the findings. source returns
+// the source line of a finding.
 func (e *example) findings() (found []Finding, source func(Finding) string) {
 	who := Crawler{Names: []string{"searchbot"}}
 	for _, word := range strings.Fields(e.texts["crawler"]) {
@@ -165,7 +168,7 @@ var (
 	idText    = regexp.MustCompile(`id="([^"]*)"`)
 )
 
-// read finds META tags, classes and ids in a line that is simple enough.
+// read finds META tags, classes and ids in a line of HTML that is simple enough.
 func (o *Own) read(n int, line string) {
 	column := func(offset int) int { return utf8.RuneCountInString(line[:offset]) + 1 }
 	for _, m := range metaText.FindAllStringSubmatchIndex(line, -1) {
@@ -186,7 +189,7 @@ func (o *Own) read(n int, line string) {
 	}
 }
 
-// outcome writes findings as the page does.
+// outcome returns findings in the form that docs/findings.md uses.
 func outcome(found []Finding, source func(Finding) string) string {
 	var b strings.Builder
 	for _, fi := range found {
@@ -201,7 +204,8 @@ func outcome(found []Finding, source func(Finding) string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// TestFindingsPage: every example of docs/findings.md leads to what stands there.
+// TestFindingsPage tests that every example of docs/findings.md produces the findings that the page
+// shows.
 func TestFindingsPage(t *testing.T) {
 	page, sections := readPage(t)
 	if len(sections) < 100 {
@@ -247,8 +251,8 @@ func TestFindingsPage(t *testing.T) {
 	}
 }
 
-// TestFindingsPageIsComplete: the page has the codes that the source can tell, with their
-// severities, in order, and no others.
+// TestFindingsPageIsComplete tests that docs/findings.md has exactly the codes that the source can
+// report, with their severities, in order.
 func TestFindingsPageIsComplete(t *testing.T) {
 	_, sections := readPage(t)
 	documented := map[string][]Severity{}
@@ -274,8 +278,9 @@ func TestFindingsPageIsComplete(t *testing.T) {
 	}
 }
 
-// toldCodes reads the source for the codes that report and tell are called with and that notes and
-// faults have, and their severities. A code that is handed on must be a variable called code.
+// toldCodes reads from the source the codes of findings with their severities: in calls of report
+// and tell, and in notes and faults. If a function passes a code on, the variable must be called
+// code.
 func toldCodes(t *testing.T) map[string]map[Severity]bool {
 	t.Helper()
 	severity := map[string]Severity{"Error": Error, "Warning": Warning, "Notice": Notice}
@@ -404,7 +409,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestPlaces: a token is found where it stands alone, as it is written.
+// TestPlaces tests that a token is found as a whole word, as it is written.
 func TestPlaces(t *testing.T) {
 	for _, c := range []struct {
 		robots               string

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A request that comes by the operator's channel is read as a line of robots.txt is: what one
-// takes, the other takes, under the same URL (P1 2.6, P01, P02, P10).
+// FuzzNewAction tests that a request by the operator's channel is read like a line of robots.txt:
+// both accept the same requests, under the same URL (P1 2.6, P01, P02, P10).
 func FuzzNewAction(f *testing.F) {
 	for _, path := range []string{"/x", "/x?a=1", "/%2a", "/*", "/x$", "//h/x", "http://h/x", "/a b", "/%zz",
 		"/%7e/../b", "/\u00fc", "/x#y", "", "/robots.txt", "/?", "/.", "/a;b", "/a:b"} {
@@ -15,10 +15,10 @@ func FuzzNewAction(f *testing.F) {
 	}
 	const origin = "http://quay.example"
 	f.Fuzz(func(t *testing.T, path string) {
-		_, _ = NewAction(TakeDown, "http://"+path, nil) // whatever it is
+		_, _ = NewAction(TakeDown, "http://"+path, nil) // any path must be read without a panic
 		if len(path) > 1000 || !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "#\r\n") ||
 			strings.TrimSpace(path) != path || !valid(path) {
-			return // what a line cannot hold, or what is a comment there
+			return // a line of robots.txt cannot contain this path, or would read a part of it as a comment
 		}
 		policy := Parse(origin+"/robots.txt", []byte("ACAP-crawler: *\nACAP-request-take-down: "+path+"\n")).Policy(
 			Crawler{Names: []string{"gazer"}})
@@ -32,7 +32,9 @@ func FuzzNewAction(f *testing.F) {
 		switch {
 		case err != nil && line != nil:
 			t.Errorf("%q: the line takes down %q, the channel refuses it: %v", path, line.URL, err)
-		case err == nil && line == nil && !strings.HasPrefix(path, "//"): // to a line that names a host
+		// a line whose path begins with two slashes names a host, so only NewAction accepts such a
+		// path
+		case err == nil && line == nil && !strings.HasPrefix(path, "//"):
 			t.Errorf("%q: the channel takes down %q, the line does not", path, a.URL)
 		case err == nil && line != nil && a.URL != line.URL:
 			t.Errorf("%q: the channel takes down %q, the line %q", path, a.URL, line.URL)
@@ -47,7 +49,7 @@ func FuzzNewAction(f *testing.F) {
 	})
 }
 
-// valid reports whether s is text that a file can hold without being taken for something else.
+// valid reports whether a line of a file can contain s without changing its meaning.
 func valid(s string) bool {
 	return strings.ToValidUTF8(s, "") == s && !strings.ContainsFunc(s, func(r rune) bool {
 		return r < ' ' || r == 0x7f || r == 0xfeff || r == '\u0085' || r == '\u2028' || r == '\u2029'

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// policiesOf reads a file once for several crawlers.
+// policiesOf parses a robots.txt once and returns its policy for each crawler.
 func policiesOf(robots string, crawlers ...Crawler) (all []*Policy) {
 	for _, c := range crawlers {
 		all = append(all, policyOf(c, robots))
@@ -13,14 +13,14 @@ func policiesOf(robots string, crawlers ...Crawler) (all []*Policy) {
 	return all
 }
 
-// unable is c without element-level statements.
+// unable returns c as a crawler that cannot interpret element-level statements.
 func unable(c Crawler) Crawler {
 	c.Cannot = []string{"element-level"}
 	return c
 }
 
-// FuzzClass: a part of a page under any marks has an answer, and a prohibition on the way down to
-// it prohibits.
+// FuzzClass tests that each part of a page has a decision, whatever its marks are, and that a
+// prohibition on an outer element prohibits the part.
 func FuzzClass(f *testing.F) {
 	f.Add("the-acap:disallow-index", "the-acap:allow-index", "ACAP disallow-index", uint8(0))
 	f.Add("the-acap:allow-(brief)", "the-acap:disallow-other", "ACAP allow-present max-length=3-words", uint8(33))
@@ -53,7 +53,8 @@ func FuzzClass(f *testing.F) {
 	})
 }
 
-// FuzzPilot: what the pilot's forms say is understood or refused, never a contradiction.
+// FuzzPilot tests that the forms of the pilot are either understood or refused, and never
+// contradict each other.
 func FuzzPilot(f *testing.F) {
 	f.Add("robots", "ACAP allow-index id-list= a b", "acap:allow-index", "q index time-limit=1-days")
 	f.Add("ACAP-composite-usage", "c index (q)", "acap:allow-c", "q present-snippet max-length=3-words")

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// checkFindings: every finding stands somewhere and is short enough to be shown.
+// checkFindings tests that every finding has a place and is short enough to be shown.
 func checkFindings(t *testing.T, findings []Finding) {
 	t.Helper()
 	for _, f := range findings {
@@ -19,7 +19,7 @@ func checkFindings(t *testing.T, findings []Finding) {
 	}
 }
 
-// checkPolicy asks for everything and looks for contradictions in the answers.
+// checkPolicy decides on every usage and looks for contradictions between the decisions.
 func checkPolicy(t *testing.T, p *Policy, r Resource) {
 	t.Helper()
 	for _, u := range Usages() {
@@ -46,8 +46,8 @@ func checkPolicy(t *testing.T, p *Policy, r Resource) {
 	}
 }
 
-// checkBounds looks whether the fields that hold limits hold all of them and nothing else, and name
-// what refuses.
+// checkBounds tests that the fields that Bounds and Holder return set all limits and nothing else,
+// and that they include the field that refuses.
 func checkBounds(t *testing.T, d Decision) {
 	t.Helper()
 	f := Facts{Now: noon}
@@ -181,7 +181,7 @@ func FuzzHeader(f *testing.F) {
 		res := NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: "/a.html"})
 		checkFindings(t, p.Findings())
 		checkPolicy(t, p, res)
-		// restrictions only add up
+		// an additional restriction never lifts another one
 		more := policyOf(searchbot, "").Narrow(page(append(alone.Tags, tag("robots", "noarchive"))...))
 		for _, u := range Usages() {
 			if !p.Decide(u, res).Allowed && more.Decide(u, res).Allowed {

@@ -8,13 +8,12 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// maxHeader is how many bytes of a robots header are read, over all its lines. A member that is cut
+// maxHeader is how many bytes of a robots header are read, over all its lines. A rule that is cut
 // there is dropped (RTAG 3.1.1; X25: a crawler may limit what it reads).
 const maxHeader = 16 * 1024
 
 // header reads one line of X-Robots-Tag or Robots-Tag. It obeys every restriction that it
-// recognises, in whichever dialect the line is written (RTAG 3.1.1; N20, N22 and X22: a rule counts
-// in either dialect).
+// recognises, in both syntaxes (RTAG 3.1.1; N20, N22 and X22: a rule counts in either syntax).
 func (n *narrowing) header(t *Tag) {
 	name, value, field := strings.ToLower(t.Name), t.Content, n.field(t)
 	if left := maxHeader - n.spent[name]; len(value) > left {
@@ -28,7 +27,7 @@ func (n *narrowing) header(t *Tag) {
 	}
 	n.spent[name] += len(t.Content) + len(", ")
 	if name == "robots-tag" || strings.Contains(value, ";") {
-		// RTAG 3.1.1 (X22): either header may use either dialect
+		// RTAG 3.1.1 (X22): each of the two headers may use either syntax
 		if n.structured(field, value) && name != "robots-tag" {
 			n.report(field, "other-dialect", Notice, "write noindex, nosnippet",
 				"the header is written as a Robots-Tag is, and read as one")
@@ -38,9 +37,9 @@ func (n *narrowing) header(t *Tag) {
 	n.rules(field, value, true)
 }
 
-// structured reads a List of product tokens with rules as parameters (RTAG 3.1.1). A list that is
-// broken or in the old grammar is read word by word, since restrictions can only add up. It reports
-// whether the list is well formed.
+// structured reads a header value as a List of product tokens with rules as parameters (RTAG
+// 3.1.1). It reports whether the list is well formed. The caller reads a malformed list word by
+// word, because a restriction always counts.
 func (n *narrowing) structured(field *Field, value string) bool {
 	list, err := httpsfv.UnmarshalList([]string{strings.ToLower(value)})
 	if err == nil {
@@ -65,7 +64,7 @@ func (n *narrowing) structured(field *Field, value string) bool {
 	return true
 }
 
-// member reads the rules of one list member if one of its product tokens names the crawler.
+// member reads the rules of one member of a list, if one of its product tokens names the crawler.
 func (n *narrowing) member(field *Field, rules *httpsfv.Params, tokens ...httpsfv.Item) {
 	reached := false
 	for _, t := range tokens {
@@ -88,7 +87,7 @@ func (n *narrowing) member(field *Field, rules *httpsfv.Params, tokens ...httpsf
 	}
 	for _, name := range rules.Names() {
 		switch v, _ := rules.Get(name); v := v.(type) {
-		case bool: // RTAG 3.1.1 (X23): noindex=?0 says nothing
+		case bool: // RTAG 3.1.1 (X23): a rule with the value false, such as noindex=?0, has no effect
 			if v {
 				n.rule(field, name, "")
 			}
@@ -114,9 +113,9 @@ func wellFormed(list httpsfv.List) error {
 	return nil
 }
 
-// rules reads conventional rules in every dialect at once. They are separated by commas, blanks or
-// semicolons (P2 2.1, N13: blanks separate too), with ":" or "=" before a value. In a header
-// "token:" addresses all that follows up to the next token, and "token;" its own list member.
+// rules reads conventional rules in every syntax that is in use. Rules are separated by commas,
+// blanks or semicolons (P2 2.1, N13: blanks separate, too), with ":" or "=" before a value. In a
+// header, "token:" addresses all rules up to the next token, and "token;" only its own list member.
 func (n *narrowing) rules(field *Field, s string, header bool) {
 	r := &ruleReader{narrowing: n, field: field, s: s, header: header, start: true, reached: true, behind: -1}
 	for r.i < len(s) {
@@ -126,21 +125,21 @@ func (n *narrowing) rules(field *Field, s string, header bool) {
 	}
 }
 
-// ruleReader walks through the rules of one META tag or header.
+// ruleReader reads the rules of one META tag or header, one after the other.
 type ruleReader struct {
 	*narrowing
 	field  *Field
 	s      string
 	header bool
 
-	i       int  // the next byte of s
-	start   bool // of a list member
-	reached bool // what follows addresses the crawler
-	member  bool // reached holds up to the next comma only
-	behind  int  // where the last rule ends; -1 before any
+	i       int  // the offset of the next byte of s
+	start   bool // the next word begins a list member
+	reached bool // the rules that follow address the crawler
+	member  bool // reached applies only up to the next comma
+	behind  int  // the offset of the end of the last rule; -1 before the first rule
 }
 
-// separator passes one separator; it reports false at a word.
+// separator skips one separator. It returns false if a word follows.
 func (r *ruleReader) separator() bool {
 	c := r.s[r.i]
 	if c != ',' && c != ';' && !isBlank(c) {
@@ -159,7 +158,7 @@ func (r *ruleReader) separator() bool {
 // word reads a word: a rule with its value, or the name of a crawler.
 func (r *ruleReader) word() {
 	word, end := ruleWord(r.s, r.i)
-	if end == r.i { // a stray ":" or "="
+	if end == r.i { // skip a ":" or "=" without a word before it
 		r.i++
 		return
 	}
@@ -170,7 +169,7 @@ func (r *ruleReader) word() {
 		r.rule(word, mark, end, after)
 	case r.header && mark == ':':
 		r.reached, r.member, r.i = r.names(name), false, after
-	// RTAG 3.1.1 (X22): "token;" in any header
+	// RTAG 3.1.1 (X22): "token;" addresses a crawler in both headers
 	case r.header && r.start && (mark == ';' || mark == 0 && (name == "*" || structuredMember(r.s[end:]))):
 		r.reached, r.member, r.i = r.names(name), true, end
 	default:
@@ -182,16 +181,16 @@ func (r *ruleReader) word() {
 	r.start = false
 }
 
-// takesPart reports whether a word is a rule, or one of the family of max-snippet.
+// takesPart reports whether a word is a rule, or begins like max-snippet.
 func takesPart(name string) bool { return knownRule(name) || strings.HasPrefix(name, "max-") }
 
-// names reports whether a word addresses the crawler.
+// names reports whether a word is the name of this crawler, or addresses all crawlers.
 func (r *ruleReader) names(word string) bool {
 	return word == "*" || word == "robots" || r.crawler.addresses(word)
 }
 
-// rule reads a rule with its value. The word ends at end; mark follows it, and the rest begins at
-// after.
+// rule reads a rule with its value. The rule's name ends at the offset end; mark is the character
+// after it, and the rest begins at the offset after.
 func (r *ruleReader) rule(word string, mark byte, end, after int) {
 	name, value, next := strings.ToLower(word), "", end
 	switch {
@@ -208,7 +207,7 @@ func (r *ruleReader) rule(word string, mark byte, end, after int) {
 			"the rule %q stands behind another without a comma; both hold", word)
 	}
 	r.behind, r.i = next, next
-	if r.reached && value != "?0" { // RTAG 3.1.1 (X23): noindex=?0 says nothing
+	if r.reached && value != "?0" { // RTAG 3.1.1 (X23): a rule with the value false, such as noindex=?0, has no effect
 		r.narrowing.rule(r.field, name, value)
 	}
 }
@@ -222,7 +221,8 @@ func skipBlanks(s string, i int) int {
 	return i
 }
 
-// ruleWord returns the word at i, or the text between quotation marks, and where it ends.
+// ruleWord returns the word at offset i, or the text between quotation marks, and the offset where
+// it ends.
 func ruleWord(s string, i int) (word string, end int) {
 	if i < len(s) && s[i] == '"' {
 		if n := strings.IndexByte(s[i+1:], '"'); n >= 0 {
@@ -235,8 +235,8 @@ func ruleWord(s string, i int) (word string, end int) {
 	return strings.Trim(s[i:end], "\""), end
 }
 
-// markBehind returns the ";", ":" or "=" after a word, 0 if there is none, and where what follows
-// begins.
+// markBehind returns the ";", ":" or "=" after a word, or 0 if there is none. after is the offset
+// of the text that follows.
 func markBehind(s string, end int) (mark byte, after int) {
 	i := skipBlanks(s, end)
 	if i < len(s) && strings.IndexByte(";:=", s[i]) >= 0 {
@@ -245,14 +245,15 @@ func markBehind(s string, end int) (mark byte, after int) {
 	return 0, end
 }
 
-// structuredMember reports whether the list member that continues here holds a semicolon.
+// structuredMember reports whether the rest of the current list member contains a semicolon.
 func structuredMember(s string) bool {
 	i := strings.IndexAny(s, ",;")
 	return i >= 0 && s[i] == ';'
 }
 
-// ruleDate returns the date after unavailable_after, and where it ends. A date may hold blanks and
-// commas: it ends at a semicolon, or before a word that begins another rule or addresses a crawler.
+// ruleDate returns the date after unavailable_after, and the offset where it ends. A date may
+// contain blanks and commas. It ends at a semicolon, or before a word that begins another rule or
+// addresses a crawler.
 func ruleDate(s string, i int) (date string, end int) {
 	i = skipBlanks(s, i)
 	if i < len(s) && (s[i] == ':' || s[i] == '=') {
@@ -277,9 +278,9 @@ func ruleDate(s string, i int) (date string, end int) {
 	return strings.Trim(s[i:end], ", \t\r\n"), end
 }
 
-// endsDate reports whether a word does not belong to the date before it. It is a rule or "token:",
-// or it follows a comma and may name an unknown rule (REP 2, X91: the date ends at a comma before
-// the name of a rule).
+// endsDate reports whether a word does not belong to the date before it. Such a word is a rule or
+// "token:", or it follows a comma and may be the name of an unknown rule (REP 2, X91: the date ends
+// at a comma before the name of a rule).
 func endsDate(before, word, rest string) bool {
 	name, _, addressee := strings.Cut(strings.ToLower(word), ":")
 	if takesPart(name) || addressee && isName(name) {
@@ -292,8 +293,8 @@ func endsDate(before, word, rest string) bool {
 	return mark == ';' || namesRule(name)
 }
 
-// namesRule reports whether a word after the comma that follows a date may name a rule: it begins
-// with a letter, as no day and no year does, and it is no time zone.
+// namesRule reports whether a word that follows a date and a comma may name a rule. Such a word
+// begins with a letter, unlike a day or a year, and is not a time zone.
 func namesRule(word string) bool {
 	return word != "" && 'a' <= word[0] && word[0] <= 'z' && zones[strings.ToUpper(word)] == ""
 }

@@ -2,7 +2,8 @@ package acap
 
 import "testing"
 
-// TestRulesKeepWhatFollows: a mark behind a rule that takes no value hides no other rule.
+// TestRulesKeepWhatFollows tests that a ":" or "=" after a rule that takes no value hides no other
+// rule.
 func TestRulesKeepWhatFollows(t *testing.T) {
 	for _, c := range []struct {
 		header, value string

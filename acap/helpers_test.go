@@ -23,7 +23,7 @@ func resource(t testing.TB, path string) Resource {
 
 func policyOf(c Crawler, robots string) *Policy { return Parse(home, []byte(robots)).Policy(c) }
 
-// tag is a META tag of the head, or with a header's name a line of that header.
+// tag returns a META tag, or a header line if name is the name of a robots header.
 func tag(name, content string) Tag {
 	if lower := strings.ToLower(name); lower == "x-robots-tag" || lower == "robots-tag" {
 		return Tag{Source: Header, Name: name, Content: content, Line: 1, Column: 1}

@@ -2,8 +2,8 @@ package acap
 
 import "fmt"
 
-// Key returns a text that is the same for two crawlers if every policy gives them the same answers.
-// It does not depend on the version of Go, so it can be stored.
+// Key returns a text that is equal for two crawlers only if every policy gives them the same
+// decisions. It does not depend on the version of Go, so it can be stored.
 func (c Crawler) Key() string {
 	vocabularies := make([]string, len(c.Vocabularies))
 	for i, v := range c.Vocabularies {

@@ -2,8 +2,8 @@ package acap
 
 import "testing"
 
-// Crawlers that differ in anything have different keys, and the text of a key does not change: it
-// is stored.
+// Crawlers that differ in any field have different keys. The text of a key must not change, because
+// keys are stored.
 func TestCrawlerKey(t *testing.T) {
 	base := Crawler{Names: []string{"searchbot"}}
 	const want = `names ["searchbot"], purposes [] declared false, cannot [], strict false, pilot false, sub-records false, ` +

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// Limits is what still binds a permitted usage. Times are UTC. The zero value binds nothing.
+// Limits holds the limits of a permitted usage. Times are UTC. The zero value limits nothing.
 type Limits struct {
-	Until                  time.Time `json:"until,omitzero"` // the first instant no longer permitted (P1 2.5.3.1, X03)
+	// the first instant at which the usage is no longer permitted (P1 2.5.3.1, X03)
+	Until                  time.Time `json:"until,omitzero"`
 	UntilRecrawled         bool      `json:"until_recrawled,omitempty"`
-	MaxChars               *int      `json:"max_chars,omitempty"` // code points (P1 2.5.5.4, J01)
-	MaxWords               *int      `json:"max_words,omitempty"` // (P1 2.5.5.4, J02)
+	MaxChars               *int      `json:"max_chars,omitempty"` // greatest number of code points (P1 2.5.5.4, J01)
+	MaxWords               *int      `json:"max_words,omitempty"` // greatest number of words (P1 2.5.5.4, J02)
 	MustUse                []string  `json:"must_use,omitempty"`
 	MustInclude            []string  `json:"must_include,omitempty"`
 	ProhibitedModification []string  `json:"prohibited_modification,omitempty"`
@@ -21,26 +22,26 @@ type Limits struct {
 	UsageRef               []string  `json:"usage_ref,omitempty"`
 }
 
-// Facts are the clock, the history and the reader that Decision.At compares with limits. A zero
-// date means "not yet": the first use is now (P1 2.5.3.1, X04).
+// Facts holds the clock, the history and the reader that Decision.At compares with limits. A zero
+// date of a usage means that it did not happen yet: its first use is now (P1 2.5.3.1, X04).
 type Facts struct {
 	Now            time.Time
 	FirstCrawled   time.Time
 	FirstIndexed   time.Time
 	FirstPreserved time.Time
 	FirstPresented time.Time
-	// a later successful crawl happened since the version in question was obtained (P1 2.5.3.1,
-	// H05)
+	// Recrawled reports whether the resource was crawled successfully after this version of it was
+	// obtained (P1 2.5.3.1, H05).
 	Recrawled bool
 	Target    Target
 }
 
-// Target is the device that a presentation is for (P1 2.5.5.9). A zero field is unknown, and a
-// condition on it is not met (P1 2.5.5.9, K15).
+// Target is the device of the reader (P1 2.5.5.9). A zero field means unknown, and a condition on
+// it is not met (P1 2.5.5.9, K15).
 type Target struct {
 	IP      netip.Addr
-	Domains []string // all its verified reverse DNS names (P1 2.5.5.9, K10)
-	Country string   // ISO 3166 alpha-2
+	Domains []string // all verified reverse DNS names of the device (P1 2.5.5.9, K10)
+	Country string   // country code, ISO 3166 alpha-2
 }
 
 // Empty reports whether l limits nothing.

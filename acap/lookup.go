@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// few is how many patterns are compared one by one. More are looked up.
+// few is up to how many patterns are compared one by one. With more patterns, a lookup is made.
 const few = 12
 
-// maxHits is how many matching patterns are held without allocating. If more match a path, all
+// maxHits is how many matching patterns are stored without allocating. If more match a path, all
 // patterns are compared.
 const maxHits = 32
 
-// hits are the indexes of the patterns that match a path, in ascending order, at most maxHits.
+// hits holds the indexes of the patterns that match a path, in ascending order, at most maxHits.
 type hits struct {
 	n    int
 	list [maxHits]int32
@@ -28,25 +28,25 @@ func (h *hits) add(id int32) {
 
 func (h *hits) full() bool { return h.n > maxHits }
 
-// lookup finds the patterns that match a path without comparing all. A pattern is found by its
-// rarest part: the literal that it starts with, in a tree of literals, or a few bytes after an
-// asterisk, in a table. It is immutable and safe for concurrent use.
+// lookup finds the patterns that match a path without comparing all patterns. It finds each pattern
+// by its rarest part: by the text before the first asterisk, in a tree of texts; or by a few bytes
+// after an asterisk, in a table. It is immutable and safe for concurrent use.
 type lookup struct {
 	shapes []shape
 	nodes  []node
-	firsts []byte  // of the labels, parallel to nodes
-	ids    []int32 // of the nodes, each node's in one run
+	firsts []byte  // the first byte of each label, in the order of nodes
+	ids    []int32 // the indexes of patterns, grouped by node
 	tables []table
 }
 
-// node holds the literals that start with the labels on the path to it.
+// node holds the patterns that start with the labels on the way from the root to the node.
 type node struct {
 	label        string
-	child, after int32 // the children are nodes[child:after]
-	from, to     int32 // its patterns: ids[from:to]
+	child, after int32 // the children of the node are nodes[child:after]
+	from, to     int32 // the patterns of the node are ids[from:to]
 }
 
-// newLookup returns a lookup of n patterns, nil for a few.
+// newLookup returns a lookup for n patterns. It returns nil if n is at most few.
 func newLookup(n int, shapeOf func(i int) shape) *lookup {
 	if n <= few {
 		return nil
@@ -69,14 +69,15 @@ func newLookup(n int, shapeOf func(i int) shape) *lookup {
 
 func (l *lookup) literal(id int32) string { return l.shapes[id].pieces[0] }
 
-// grow fills the node at with the literals of order, which share their first depth bytes.
+// grow fills the node at index at with the patterns of order, whose first depth bytes are the same.
 func (l *lookup) grow(at int32, order []int32, depth int) {
 	if len(order) == 0 {
 		return
 	}
 	first, last := l.literal(order[0]), l.literal(order[len(order)-1])
 	end := depth
-	for end < len(first) && end < len(last) && first[end] == last[end] { // sorted: what both ends share, all share
+	// the texts are sorted: if the first and the last share a prefix, all share it
+	for end < len(first) && end < len(last) && first[end] == last[end] {
 		end++
 	}
 	n := node{label: first[depth:end], from: int32(len(l.ids))}
@@ -103,7 +104,7 @@ func (l *lookup) grow(at int32, order []int32, depth int) {
 	}
 }
 
-// find adds the patterns that match path to h.
+// find adds the indexes of the patterns that match path to h.
 func (l *lookup) find(path string, h *hits) {
 	rest, n := path, &l.nodes[0]
 	for strings.HasPrefix(rest, n.label) {
@@ -133,8 +134,8 @@ func (l *lookup) find(path string, h *hits) {
 	}
 }
 
-// scan looks up every other run of bytes of path in the tables. It meets one of any two
-// neighbouring runs of a pattern.
+// scan looks up every second run of bytes of path in the tables. Each pattern has entries for two
+// neighbouring runs, so one of them is found.
 func (l *lookup) scan(path string, h *hits) {
 	for j := range l.tables {
 		t := &l.tables[j]
@@ -164,7 +165,7 @@ func (l *lookup) scan(path string, h *hits) {
 	}
 }
 
-// sort puts the hits in order, each once: a path may hold the same bytes twice.
+// sort sorts the hits and removes duplicates: a path may contain the same bytes twice.
 func (h *hits) sort() {
 	list := h.list[:h.n]
 	for i := 1; i < len(list); i++ {
@@ -175,13 +176,13 @@ func (h *hits) sort() {
 	h.n = len(slices.Compact(list))
 }
 
-// table finds patterns by a run of bytes that each of them holds.
+// table finds patterns by a run of bytes that each of them contains.
 type table struct {
-	width int      // bytes of a run, at most 8
-	mask  uint64   // of the low width bytes
-	seen  []uint64 // one bit for the high bits of each run's hash: most runs of a path are in no pattern
-	drop  int      // bits of a hash that seen does without
-	slots []slot   // one for each run, at the place of its hash or after it
+	width int      // number of bytes of a run, at most 8
+	mask  uint64   // bit mask for the low width bytes of a run
+	seen  []uint64 // a bit set of the high bits of each run's hash, because most runs of a path are in no pattern
+	drop  int      // how many low bits of a hash seen ignores
+	slots []slot   // one slot for each run, at the index of its hash or after that
 	ids   []int32
 }
 
@@ -207,13 +208,13 @@ func (t *table) slot(run uint64) int { return int(hashOf(run)>>24) & (len(t.slot
 
 func hashOf(run uint64) uint64 { return run * 0x9e3779b97f4a7c15 }
 
-// keyed is a pattern with the run it is found by.
+// keyed is a pattern with the run of bytes by which a table finds it.
 type keyed struct {
 	run uint64
 	id  int32
 }
 
-// newTable returns a table of runs of one width. list is not empty.
+// newTable returns a table of runs with the same width. list must not be empty.
 func newTable(width int, list []keyed) table {
 	slices.SortFunc(list, func(a, b keyed) int {
 		switch {
@@ -253,14 +254,14 @@ func maskOf(width int) uint64 { return ^uint64(0) >> (64 - 8*width) }
 // widths are the lengths of the runs in tables.
 var widths = [...]int{2, 4, 8}
 
-// Bounds on how much of a pattern is searched for its rarest runs.
+// Limits for the search for the rarest run of a pattern.
 const (
 	maxPieces = 8
 	maxPiece  = 64
 )
 
-// pairs calls visit with each two neighbouring runs of the pieces after the first asterisk. The
-// runs have the greatest width for which there are any.
+// pairs calls visit for each two neighbouring runs of bytes after the first asterisk of a pattern.
+// The runs have the greatest width for which the pattern has any.
 func (s *shape) pairs(visit func(width int, first, second uint64)) {
 	pieces := s.pieces[1:min(len(s.pieces), 1+maxPieces)]
 	longest := 0
@@ -285,10 +286,10 @@ func (s *shape) pairs(visit func(width int, first, second uint64)) {
 	}
 }
 
-// estimate counts in how many patterns a run occurs. It may count too many: it returns the lower
+// estimate estimates how many patterns contain a run. The estimate may be too high: it is the lower
 // count of two hashes.
 type estimate struct {
-	size   int // bits of a hash
+	size   int // number of bits of a hash
 	counts [2][]int32
 }
 
@@ -313,8 +314,8 @@ func (e *estimate) of(run uint64) int32 {
 	return min(*first, *second)
 }
 
-// tabulate puts the patterns into tables whose rarest run is rarer than their first literal, and
-// returns the others.
+// tabulate adds patterns to the tables if a run of the pattern is rarer than the text before its
+// first asterisk. It returns the other patterns.
 func (l *lookup) tabulate() (others []int32) {
 	literals := map[string]int32{}
 	most := int32(0)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// compareLookup finds a path among patterns by a lookup and one by one.
+// compareLookup tests that a lookup finds the same patterns for a path as comparing them one by
+// one.
 func compareLookup(t *testing.T, patterns []string, path string) (found int) {
 	t.Helper()
 	shapes := make([]shape, len(patterns))
@@ -31,7 +32,7 @@ func compareLookup(t *testing.T, patterns []string, path string) (found int) {
 	var h hits
 	l.find(path, &h)
 	switch {
-	case h.full() && len(want) <= maxHits/8: // the same bytes may stand in a path several times, not so often as this
+	case h.full() && len(want) <= maxHits/8: // a path may contain the same bytes several times, but not this often
 		t.Fatalf("%q: %d patterns match, too many were found", path, len(want))
 	case !h.full() && !slices.Equal(h.list[:h.n], want):
 		t.Fatalf("%q among %q: found %v, want %v", path, patterns, h.list[:h.n], want)
@@ -39,7 +40,7 @@ func compareLookup(t *testing.T, patterns []string, path string) (found int) {
 	return len(want)
 }
 
-// TestLookup: whatever the patterns, a lookup finds those that match, in order.
+// TestLookup tests that a lookup of any patterns finds those that match, in order.
 func TestLookup(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	word := func(letters string, most int) string {
@@ -72,7 +73,7 @@ func TestLookup(t *testing.T) {
 		}
 		for range 10 {
 			path := "/" + word(letters, 40)
-			if rnd.IntN(2) == 0 { // made from a pattern, so that it matches
+			if rnd.IntN(2) == 0 { // a path made from a pattern, so that the pattern matches
 				path = strings.TrimSuffix(patterns[rnd.IntN(len(patterns))], "$")
 				path = strings.ReplaceAll(path, "*", word(letters, 3))
 			}
@@ -91,7 +92,8 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// TestLookupBySize: the number of patterns decides how they are looked for, never what is found.
+// TestLookupBySize tests that the number of patterns changes the way of searching, but never the
+// result.
 func TestLookupBySize(t *testing.T) {
 	for _, n := range []int{few, few + 1, 1000, 40_000} {
 		var patterns []string

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// choices makes a file and pages out of bytes, so that a fuzzer can vary them: each byte is one
-// choice, and what is missing is 0.
+// choices makes a file and pages from bytes, so that a fuzzer can vary them. Each byte is one
+// choice; a missing byte counts as 0.
 type choices struct{ bytes []byte }
 
 func (c *choices) next(n int) int {
@@ -28,8 +28,8 @@ func pick[T any](c *choices, from ...T) T { return from[c.next(len(from))] }
 var somePatterns = []string{"/", "/a/", "/a/b", "/a*", "/*b", "*.x", "/a/*.x$", "/a/b.x", "/A/", "/a/$",
 	"the-acap:resource-set:s", "/a/b.x$", "/*"}
 
-// qualifiersOf are valid qualifiers in valid values, by type. plus-terms is not among them: it is
-// valid for images alone (P1 2.5.3.1, X32).
+// qualifiersOf holds valid qualifiers with valid values, by type. plus-terms is missing, because it
+// is valid only for images (P1 2.5.3.1, X32).
 var qualifiersOf = map[string][]string{
 	"time-limit": {"1-days", "9-days", "until-2026-01-04", "until-2027-01-01", "until-recrawled",
 		"0-days"},
@@ -44,7 +44,7 @@ var qualifiersOf = map[string][]string{
 	"usage-ref": {"/r"},
 }
 
-// statementText is one field of a file, or one statement of a META tag, still in pieces.
+// statementText holds the parts of one field of a file, or of one statement of a META tag.
 type statementText struct {
 	usage      Usage
 	pattern    string
@@ -61,8 +61,8 @@ func (s statementText) has(kind string) bool {
 	return false
 }
 
-// qualify adds a qualifier of a type that applies to the usage and that the statement does not hold
-// yet; false if there is none.
+// qualify adds a qualifier of a type that applies to the usage and that the statement does not have
+// yet. It returns false if there is no such type.
 func (s *statementText) qualify(c *choices, source Source) bool {
 	var fit []string
 	for _, row := range qualifierTable {
@@ -106,7 +106,7 @@ func (s statementText) tag(name string) Tag {
 	return tag(name, strings.TrimSpace(fmt.Sprintf("ACAP %s-%s %s", verb, s.usage, strings.Join(s.qualifiers, " "))))
 }
 
-// someRecord is a record, or a sub-record of it, with the statements of it.
+// someRecord is a record or a sub-record with its statements.
 type someRecord struct {
 	names, purpose string
 	fields         []statementText
@@ -114,8 +114,8 @@ type someRecord struct {
 
 type someFile struct {
 	records []someRecord
-	tags    []statementText // of the page
-	tagged  []string        // their META names
+	tags    []statementText // the META tags of the page
+	tagged  []string        // the META name of each of tags
 }
 
 func newFile(c *choices) *someFile {
@@ -165,7 +165,8 @@ func (f *someFile) clone() *someFile {
 	return c
 }
 
-// pagePermits reports whether the page permits a usage to us by name, or what it derives from.
+// pagePermits reports whether the page permits a usage, or the usage on which it is based, to the
+// crawler by name.
 func (f *someFile) pagePermits(u Usage) bool {
 	for i, s := range f.tags {
 		if s.allow && f.tagged[i] != "robots" && (s.usage == u || s.usage == Present && u.kind().derived()) {
@@ -175,8 +176,9 @@ func (f *someFile) pagePermits(u Usage) bool {
 	return false
 }
 
-// monotone checks that one more restriction frees nothing: a further prohibition that reaches the
-// crawler, or a valid qualifier of a type that the permission does not hold yet.
+// monotone tests that an additional restriction permits nothing new. The restriction is a
+// prohibition that addresses the crawler, or a valid qualifier of a type that the permission does
+// not have yet.
 func monotone(t *testing.T, bytes []byte) {
 	c := &choices{bytes}
 	who := Crawler{Names: []string{"searchbot"}, Purposes: pick(c, []string(nil), []string{"news"}, []string{})}
@@ -187,18 +189,18 @@ func monotone(t *testing.T, bytes []byte) {
 	before := newFile(c)
 	after, what, added, named := before.clone(), "", statementText{}, false
 	switch c.next(4) {
-	case 0: // a prohibition in a record of its own
+	case 0: // add a prohibition in a record of its own
 		r := someRecord{names: pick(c, "*", "searchbot")}
 		added, named = statementText{usage: pick(c, usageNames[:]...), pattern: pick(c, somePatterns...)},
 			r.names != "*"
 		r.fields = []statementText{added}
 		after.records = append(after.records, r)
 		what = r.names + " " + added.field()
-	case 1: // a prohibition in META
+	case 1: // add a prohibition in META
 		added = statementText{usage: pick(c, usageNames[:]...)}
 		after.tags, after.tagged = append(after.tags, added), append(after.tagged, pick(c, "robots", "searchbot"))
 		what, named = "META "+added.tag("").Content, after.tagged[len(after.tagged)-1] != "robots"
-	case 2: // a qualifier in robots.txt
+	case 2: // add a qualifier in robots.txt
 		r := &after.records[c.next(len(after.records))]
 		if len(r.fields) == 0 {
 			return
@@ -209,7 +211,7 @@ func monotone(t *testing.T, bytes []byte) {
 			return
 		}
 		what = "qualified: " + s.field()
-	default: // a qualifier in META
+	default: // add a qualifier in META
 		if len(after.tags) == 0 {
 			return
 		}
@@ -231,13 +233,14 @@ func monotone(t *testing.T, bytes []byte) {
 		q := changed.Narrow(own)
 		for _, usage := range usageNames {
 			if k := usage.kind(); k.derived() && named && added.usage == Present {
-				// C02 with F17: a named prohibition of present takes the place of those for any
-				// crawler, narrower ones too
+				// P1 2.2.1 (C02) with P1 2.5.5 (F17): a prohibition of present for a named crawler
+				// replaces those for any crawler, even if their patterns are narrower
 				continue
 			}
 			if named && len(after.records) > len(before.records) && before.pagePermits(usage) {
-				// C02 with N02: it takes the place of one for any crawler under a purpose too,
-				// which the page's named permission may not beat
+				// P1 2.2.1 (C02) with P2 2.2.8 (N02): a prohibition for a named crawler also
+				// replaces a prohibition for any crawler and a purpose, against which the page's
+				// permission for the named crawler might lose
 				continue
 			}
 			was, is := p.Decide(usage, r).At(facts), q.Decide(usage, r).At(facts)
@@ -249,7 +252,7 @@ func monotone(t *testing.T, bytes []byte) {
 	}
 }
 
-// TestMonotone runs what FuzzMonotone would, on bytes of a fixed seed.
+// TestMonotone runs the test of FuzzMonotone on bytes from a random generator with a fixed seed.
 func TestMonotone(t *testing.T) {
 	for _, row := range qualifierTable {
 		for _, value := range qualifiersOf[row.name] {

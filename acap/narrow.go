@@ -7,22 +7,23 @@ import (
 	"strings"
 )
 
-// own is what a page says of itself to the crawler.
+// own holds the statements of a page that address the crawler.
 type own struct {
 	by         [kinds][]*statement
-	beyond     []*statement     // permissions of other that were replaced (P1 2.4.3, L05)
-	statements int              // in all
-	bars       [kinds]*Decision // from elements, for the page as a whole (P2 2.2.5, N27, N28; P2 2.2.6, N07)
-	discard    *Decision        // the page's own statements end in crawl prohibited (P2 2.2.9.1, X01)
-	marks      map[string][]*statement
+	beyond     []*statement // prohibitions that replace permissions of other (P1 2.4.3, L05)
+	statements int          // total number of statements
+	// prohibitions by elements that apply to the whole page (P2 2.2.5, N27, N28; P2 2.2.6, N07)
+	bars    [kinds]*Decision
+	discard *Decision // set if the page's own statements prohibit crawl (P2 2.2.9.1, X01: the page is not used at all)
+	marks   map[string][]*statement
 }
 
-// Narrow returns the policy for one page of the origin: its own statements are combined with those
-// of the origin. It returns p itself for a page that says nothing. Do not call it if the origin
-// prohibits crawl: such a page was not lawfully fetched (P1 2.5.1, X02).
+// Narrow returns the policy for one page of the origin. It combines the statements of the page with
+// those of the origin. It returns p itself if the page makes no statements. Do not call it if the
+// origin prohibits crawl: then the page was not lawfully fetched (P1 2.5.1, X02).
 func (p *Policy) Narrow(page Own) *Policy { return p.narrow(page, false) }
 
-// narrow is Narrow; muted says that findings are not needed.
+// narrow does the work of Narrow. If muted is true, it reports no findings.
 func (p *Policy) narrow(page Own, muted bool) *Policy {
 	silent := len(page.Tags) == 0 && len(page.Marks) == 0 && page.Unread == ""
 	if p == nil || p.refusal != nil || silent && page.Plus == nil {
@@ -59,13 +60,14 @@ func (p *Policy) narrow(page Own, muted bool) *Policy {
 	return &q
 }
 
-// narrowEach narrows the policy of each purpose.
+// narrowEach narrows the policy of each purpose to the page.
 func (p *Policy) narrowEach(page Own) *Policy {
 	q := *p
 	q.byPurpose = nil
 	q.spoken = map[string]bool{}
 	for i, one := range p.byPurpose {
-		narrowed := one.narrow(page, i > 0) // the findings of all purposes are those of the first
+		// only the first policy reports findings, because they are the same for all purposes
+		narrowed := one.narrow(page, i > 0)
 		q.byPurpose = append(q.byPurpose, narrowed)
 		maps.Copy(q.spoken, narrowed.spoken)
 	}
@@ -73,24 +75,24 @@ func (p *Policy) narrowEach(page Own) *Policy {
 	return &q
 }
 
-// selfDiscarding returns the decision by which a page prohibits its own crawling, nil if it does
+// selfDiscarding returns the decision by which a page prohibits its own crawling, or nil if it does
 // not. Such a page is not used at all (P2 2.2.9.1, M06; P2 2.2.8, N26; P2 2.2.9.1, X01).
 func (p *Policy) selfDiscarding(r Resource) *Decision {
 	d := &Decision{}
 	p.decideByFields(kCrawl, &r, d)
-	// P2 2.2.9.1 (X01): it was fetched before it could be asked
+	// P2 2.2.9.1 (X01): the page had to be fetched to read this prohibition
 	if !d.Allowed && d.Because != nil && d.Because.Source == Meta {
 		return d
 	}
 	return p.own.bars[kCrawl]
 }
 
-// pageSeq is the first number of a page's statements in the order of appearance: they come after
-// all others.
+// pageSeq is the position of a page's first statement in the order of appearance: the statements of
+// a page come after all others.
 const pageSeq = 1 << 30
 
-// maxOwn bounds the work on a hostile page: with more statements, or more words in the META tags
-// that address the crawler, it is treated as one that may not be crawled.
+// maxOwn limits the work on a hostile page. A page with more statements, or with more words in the
+// META tags that address the crawler, counts as a page that may not be crawled.
 const maxOwn = 10_000
 
 // narrowing reads the raw statements of one page.
@@ -98,17 +100,18 @@ type narrowing struct {
 	expander
 	own *own
 	url string
-	// bytes of each robots header that have been read (RTAG 3.1.1, X25)
+	// how many bytes of each robots header have been read (RTAG 3.1.1, X25)
 	spent map[string]int
-	said  map[string][]*statement // what is said of the element with an id (PILOT 1.3.1)
-	other bool                    // marks prohibit other for the page: one statement is enough (P1 2.5.6, F19)
-	words int                     // of META tags that address the crawler, so far
+	said  map[string][]*statement // statements in META tags about the element with an id (PILOT 1.3.1)
+	// a mark prohibits other for the whole page; one such statement is enough (P1 2.5.6, F19)
+	other bool
+	words int // number of words so far in META tags that address the crawler
 
 	tagRules []TagRule // conventional rules that address the crawler
 }
 
 func (n *narrowing) read(page Own) {
-	for i := range page.Tags { // P2 2.2.7 (B12): versions are read first, since the order of tags says nothing
+	for i := range page.Tags { // P2 2.2.7 (B12): versions are read first, because the order of META tags has no meaning
 		t := &page.Tags[i]
 		if t.Source != Meta {
 			continue
@@ -156,8 +159,8 @@ func (n *narrowing) field(t *Tag) *Field {
 	return f
 }
 
-// addressee reports whether a META name addresses the crawler, whether it does so by name, and
-// whether it is a list (P2 2.2.1, N01, X20; P1 2.3.1, C05).
+// addressee reports whether a META name addresses the crawler, whether it names this crawler, and
+// whether it is a list of names (P2 2.2.1, N01, X20; P1 2.3.1, C05).
 func (n *narrowing) addressee(name string) (addressed, named, list bool) {
 	name = strings.TrimSpace(uncurl(name))
 	items := strings.Split(name, ",")
@@ -173,7 +176,7 @@ func (n *narrowing) addressee(name string) (addressed, named, list bool) {
 	return addressed, named, len(items) > 1
 }
 
-// uncurl strips typographic quotation marks around a value without blanks (P2 2.1, N14).
+// uncurl removes typographic quotation marks around a value without blanks (P2 2.1, N14).
 func uncurl(s string) string {
 	t := strings.Trim(s, "\u201c\u201d\u201e")
 	if strings.ContainsAny(t, " \t\r\n") {
@@ -184,14 +187,15 @@ func uncurl(s string) string {
 
 func words(content string) []string { return strings.Fields(uncurl(content)) }
 
-// ours reports whether content is an ACAP statement, even with a stray mark: "ACAP:
-// disallow-index".
+// ours reports whether the content of a META tag is an ACAP statement. It accepts a colon after
+// ACAP: "ACAP: disallow-index".
 func ours(tokens []string) bool {
 	return len(tokens) > 0 && strings.EqualFold(strings.TrimRight(tokens[0], ",:;"), "ACAP")
 }
 
-// versionTag reads "ACAP version n.m" and returns what follows. Before a statement "version" is a
-// purpose (P2 3, B13). Any other attempt at a declaration counts as a malformed one (P1 2.8, B07).
+// versionTag reads "ACAP version n.m" and returns the words after it. If a statement follows
+// "version" directly, "version" is a purpose (P2 3, B13). Any other word after "version" is a
+// malformed version (P1 2.8, B07).
 func versionTag(tokens []string) (value string, rest []string, ok bool) {
 	if !ours(tokens) || len(tokens) < 2 {
 		return "", nil, false
@@ -213,7 +217,7 @@ func isStatement(token string) bool {
 	return strings.HasPrefix(t, "allow-") || strings.HasPrefix(t, "disallow-")
 }
 
-// meta reads one META tag: an ACAP statement, or conventional rules.
+// meta reads one META tag. The tag contains an ACAP statement or conventional rules.
 func (n *narrowing) meta(t *Tag) {
 	addressed, named, list := n.addressee(t.Name)
 	if !addressed || n.words > maxOwn {
@@ -233,14 +237,16 @@ func (n *narrowing) meta(t *Tag) {
 	if ours(tokens) {
 		if _, rest, ok := versionTag(tokens); !ok {
 			n.statement(field, tokens[1:], named, list)
-		} else if len(rest) > 0 { // P2 3 (N15): only prohibitions count in it
+		} else if len(rest) > 0 { // P2 3 (N15): in a statement after a version, only prohibitions count
 			n.report(field, "mixed-dialects", Error, "write a META tag for each",
 				"something stands behind the version: only prohibitions in it count")
 			n.statement(field, rest, named, true)
 		}
 		return
 	}
-	if i := acapWord(content); i >= 0 { // P2 2.2.1 (X19): prohibitions of both dialects in one value are obeyed
+	// P2 2.2.1 (X19): if a value mixes ACAP and conventional rules, the prohibitions of both are
+	// obeyed
+	if i := acapWord(content); i >= 0 {
 		n.report(field, "mixed-dialects", Error, "write a META tag for each",
 			"ACAP statements and conventional rules stand in one tag: only their prohibitions count")
 		n.statement(field, strings.FieldsFunc(content[i+len("ACAP"):], separates), named, true)
@@ -251,7 +257,7 @@ func (n *narrowing) meta(t *Tag) {
 
 func separates(r rune) bool { return r == ',' || r == ';' || blank(r) }
 
-// acapWord returns the offset of the word ACAP, -1 if there is none.
+// acapWord returns the offset of the word ACAP in s, or -1 if there is none.
 func acapWord(s string) int {
 	for i := 1; i+len("ACAP") < len(s); i++ {
 		if strings.EqualFold(s[i:i+len("ACAP")], "ACAP") && separates(rune(s[i-1])) &&
@@ -262,9 +268,9 @@ func acapWord(s string) int {
 	return -1
 }
 
-// statement reads the tokens after "ACAP" (P2 3). Every allow- or disallow- token makes a statement
-// of its own if it prohibits. A permission followed by anything but qualifiers is not understood
-// (P2 3, N15, X17).
+// statement reads the tokens after "ACAP" in a META tag (P2 3). Every allow- or disallow- token
+// that prohibits makes a separate statement. A permission followed by words that are not qualifiers
+// cannot be interpreted (P2 3, N15, X17).
 func (n *narrowing) statement(field *Field, tokens []string, named, prohibitionsOnly bool) {
 	tokens, ids, listed := cutFragments(tokens)
 	first := slices.IndexFunc(tokens, isStatement)
@@ -297,8 +303,8 @@ func (n *narrowing) statement(field *Field, tokens []string, named, prohibitions
 	n.strayRules(field, tokens[first+1:])
 }
 
-// purposes reads the words before the statement of a tag as usage purposes (P2 2.2.2); nil if there
-// are none.
+// purposes reads the words before the statement in a META tag as usage purposes (P2 2.2.2). It
+// returns nil if there are none.
 func (n *narrowing) purposes(field *Field, words []string) *subRecord {
 	if len(words) == 0 {
 		return nil
@@ -307,7 +313,7 @@ func (n *narrowing) purposes(field *Field, words []string) *subRecord {
 	for _, w := range words {
 		w = strings.TrimSuffix(w, ",")
 		sub.purposes = append(sub.purposes, n.pattern(field, w))
-		// P2 2.2.1 (X19): a conventional prohibition counts anywhere
+		// P2 2.2.1 (X19): a conventional prohibition counts at any place in a META tag
 		if conventionalRules[strings.ToLower(w)] != 0 {
 			n.rules(field, w, false)
 		}
@@ -319,8 +325,8 @@ func (n *narrowing) purposes(field *Field, words []string) *subRecord {
 	return sub
 }
 
-// tagEntry reads the statement that tokens begin with; nil for a permission that does not count.
-// prohibitionsOnly says that none does.
+// tagEntry reads the statement at the beginning of tokens. It returns nil for a permission that
+// does not count. If prohibitionsOnly is true, no permission counts.
 func (n *narrowing) tagEntry(field *Field, tokens []string, prohibitionsOnly bool) *entry {
 	token, rest := strings.ToLower(strings.TrimSuffix(tokens[0], ",")), tokens[1:]
 	e := &entry{field: field}
@@ -332,7 +338,9 @@ func (n *narrowing) tagEntry(field *Field, tokens []string, prohibitionsOnly boo
 			n.report(field, "qualified-prohibition", Error, "", "a prohibition takes no qualifiers: %q", rest[0])
 		}
 		return e
-	case prohibitionsOnly: // P2 3 (N15), P2 2.2.1 (X20): a further permission is dropped
+	// P2 3 (N15), P2 2.2.1 (X20): a permission after another statement, or for a list of crawlers,
+	// does not count
+	case prohibitionsOnly:
 		n.report(field.at(token), "stray-permission", Error, "write a META tag for each statement",
 			"the permission %q does not count", token)
 		return nil
@@ -341,15 +349,15 @@ func (n *narrowing) tagEntry(field *Field, tokens []string, prohibitionsOnly boo
 			"a comma stands behind %q: the permission counts as a prohibition", token)
 		e.broken = true
 	}
-	// P2 2.2.2 (N16): what follows an unknown usage are its qualifiers only if no other statement
-	// is among it
+	// P2 2.2.2 (N16): the words after an unknown usage are its qualifiers, unless they contain
+	// another statement
 	if Usage(e.usage).kind() != noKind || e.local || !slices.ContainsFunc(rest, isStatement) {
 		e.value = strings.Join(rest, " ")
 	}
 	return e
 }
 
-// nearStatement returns a hint for words that make no statement: the statement that is closest, or
+// nearStatement returns a hint for words that are not a statement: the most similar statement, or
 // how to write one.
 func (n *narrowing) nearStatement(words []string) string {
 	if n.muted || n.reporter.full() {
@@ -382,8 +390,8 @@ func (n *narrowing) strayRules(field *Field, tokens []string) {
 	n.rules(field, strings.Join(stray, " "), false)
 }
 
-// addStatements adds the statements of e that address the crawler and its purposes: for the page,
-// or for the elements with the ids of.
+// addStatements adds the statements of the entry e that address the crawler and its purposes. They
+// are about the whole page, or about the elements whose ids are in of.
 func (n *narrowing) addStatements(e *entry, named bool, to *audience, of []string) {
 	for _, s := range n.expand(e) {
 		if !to.serves(s.allow) {
@@ -398,7 +406,8 @@ func (n *narrowing) addStatements(e *entry, named bool, to *audience, of []strin
 	}
 }
 
-// counted counts a statement, and reports whether there are at most maxOwn.
+// counted adds one to the number of statements of the page, and reports whether the number is at
+// most maxOwn.
 func (n *narrowing) counted(field *Field) bool {
 	if n.own.statements++; n.own.statements > maxOwn {
 		n.tooComplex(field)
@@ -428,13 +437,13 @@ func (n *narrowing) add(s *statement) {
 	n.own.by[s.kind] = append(n.own.by[s.kind], s)
 }
 
-// combine merges the page's statements of one usage with those of the origin that are in force. A
-// permission of the page replaces a statement of the origin only if its addressee and its purpose
-// are at least as specific; otherwise both must permit (P2 2.2.8, N02, N03, X15, X16). A
-// prohibition of the origin that covers everything yields only to a more specific addressee or
-// purpose (P1 2.4.6, X35). A prohibition of the page replaces permissions alone. The prohibitions
-// of robots.txt also stay, since a permission of a type based on present may beat the one and not
-// the other (P1 2.5.5, F17, X82).
+// combine merges the page's statements of the usage type k with those of the origin that are in
+// force. A permission of the page replaces a statement of the origin only if its addressee and its
+// purpose are at least as specific; otherwise both must permit (P2 2.2.8, N02, N03, X15, X16). A
+// prohibition of the origin that covers everything is replaced only by a statement with a more
+// specific addressee or purpose (P1 2.4.6, X35). A prohibition of the page replaces only
+// permissions. The prohibitions of robots.txt remain in force, because a permission of a type based
+// on present may win against one of them and not against the other (P1 2.5.5, F17, X82).
 func (o *own) combine(k kind, origin statementSet, rec *recorder) statementSet {
 	var present ranks
 	for _, s := range o.by[k] {
@@ -442,15 +451,15 @@ func (o *own) combine(k kind, origin statementSet, rec *recorder) statementSet {
 	}
 	var out statementSet
 	for _, s := range o.by[k] {
-		// P2 2.2.1 (N01, N17): a named ACAP tag overrides the general one; conventional tags add
-		// up; a tag for the crawler's purpose overrides the general one
+		// P2 2.2.1 (N01, N17): an ACAP tag for a named crawler or for the crawler's purpose
+		// overrides a general one; conventional tags are all obeyed
 		if !present.override(s.rank()) {
 			out.add(s)
 		}
 	}
 	rec.outrankRest(o.by[k], &out)
 	denied := out.prohibition() != nil
-	var standing statementSet // prohibitions of the origin that the page may not lift
+	var standing statementSet // prohibitions of the origin that the page may not replace
 	for i := range origin.n {
 		s := origin.at(i)
 		yields := !s.all && present[s.rank()] || present.override(s.rank())
@@ -474,7 +483,8 @@ func (o *own) combine(k kind, origin statementSet, rec *recorder) statementSet {
 	return out
 }
 
-// permissions is combine with only those statements of the page that were written as permissions.
+// permissions does the same as combine, but only with those statements of the page that were
+// written as permissions.
 func (o *own) permissions(k kind, origin statementSet) statementSet {
 	alone := own{}
 	for _, s := range o.by[k] {

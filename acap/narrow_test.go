@@ -69,7 +69,7 @@ func TestPageStatements(t *testing.T) {
 	}
 }
 
-// TestForeignLetters: some letters change their length with their case.
+// TestForeignLetters tests letters whose length in bytes differs between upper and lower case.
 func TestForeignLetters(t *testing.T) {
 	for _, letter := range []string{"\u0250", "\u0131", "\u017f", "\u212a", "\xff"} {
 		own := page(tag("robots", strings.Repeat(letter, 9)+" ACAP disallow-index"),
@@ -133,7 +133,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-func TestLimitsOfParts(t *testing.T) { // P1 2.4.6 (F15), P2 2.2.5 (N06): all permissions on the way down bind
+// P1 2.4.6 (F15), P2 2.2.5 (N06): the limits of the permissions on all outer elements are in force
+func TestLimitsOfParts(t *testing.T) {
 	chain := []Mark{mark("the-acap:allow-(a)", 1), mark("the-acap:allow-(b)", 2), mark("the-acap:allow-(c)", 2)}
 	p := policyOf(searchbot, lines("ACAP-qualified-usage: a index time-limit=1-days", "ACAP-qualified-usage: b index "+
 		"time-limit=until-recrawled",
@@ -159,11 +160,11 @@ func TestPlaceOfMarks(t *testing.T) {
 	}
 }
 
-// P2 2.2.6 (N07): without element level any element statement prohibits the usage for the page;
-// P2 2.2.5 (N27, N28, X12, X13): BODY is the body; on HTML and in the head prohibitions are for
-// the page; what cannot be cut out of a page is prohibited for the page; an element permission
-// of crawl, original or link has no effect; on one element a derived permission beats present;
-// across elements prohibitions win
+// P2 2.2.6 (N07): for a crawler without element level, any element statement prohibits the usage
+// for the whole page; P2 2.2.5 (N27, N28, X12, X13): a mark on BODY is about the body; marks on
+// HTML and in the head prohibit for the page; a part that cannot be cut out of the page prohibits
+// the page; an element permission of crawl, original or link has no effect; on one element a
+// derived permission wins against present; across elements prohibitions win
 func TestMarksForTheWholePage(t *testing.T) {
 	var forms []string
 	for _, u := range Usages() {
@@ -178,7 +179,7 @@ func TestMarksForTheWholePage(t *testing.T) {
 		reading string
 		who     Crawler
 		m       Mark
-		want    string // usages that are refused for the page
+		want    string // usages that are refused for the whole page
 	}{
 		{"N07", unable, mark("the-acap:allow-index", 1), "index"},
 		{"N07", unable, mark("the-acap:disallow-present-snippet", 1), "present-snippet"},
@@ -212,8 +213,8 @@ func TestMarksForTheWholePage(t *testing.T) {
 	}
 }
 
-// A prohibition of the page hides none of robots.txt from the comparison with specific permissions
-// (P1 2.5.5, X82), and Trace names the line that stands.
+// A prohibition in a page does not exclude the prohibitions of robots.txt from the comparison with
+// specific permissions (P1 2.5.5, X82). Trace names the line that is in force.
 func TestPageProhibitionHidesNone(t *testing.T) {
 	origin := policyOf(searchbot, lines("ACAP-crawler: searchbot", "ACAP-disallow-present: /"))
 	thumbnail := tag("robots", "ACAP allow-present-thumbnail")
@@ -236,9 +237,8 @@ func TestPageProhibitionHidesNone(t *testing.T) {
 	}
 }
 
-// A page with more than a hostile one would need is judged as one that may not be crawled: too many
-// words in META tags, whether they are for our purposes or not, and too many marks around an
-// element.
+// A page with too many words in META tags, or with too many marks around an element, counts as a
+// page that may not be crawled. Words count even if they are for purposes of other crawlers.
 func TestTooMuchToJudge(t *testing.T) {
 	many := func(n int, content string) (tags []Tag) {
 		for range n {
@@ -270,7 +270,8 @@ func TestTooMuchToJudge(t *testing.T) {
 	}
 }
 
-// Chains of marks that say the same are alike, whatever else stands on their elements.
+// Saying returns equal keys for chains of marks that have the same effect, whatever other class
+// tokens their elements have.
 func TestSaying(t *testing.T) {
 	marks := []Mark{mark("the-acap:Disallow-Index", 1), mark("the-acap:nonsense", 2), mark("the-acap:disallow-index",
 		3), {Token: "the-acap:allow-follow", Element: 3}}
@@ -285,7 +286,7 @@ func TestSaying(t *testing.T) {
 	}
 }
 
-func TestActions(t *testing.T) { // P1 2.6 (P01-P13, X31): which requests are executed
+func TestActions(t *testing.T) { // P1 2.6 (P01-P13, X31): the action requests that are executed
 	robots := Parse(home, []byte(lines("ACAP-request-take-down: /orphan", "User-agent: *", "ACAP-request-take-down: "+
 		"/within", "ACAP-crawler: *",
 		"ACAP-disallow-crawl: /closed", "ACAP-request-re-crawl: /a", "ACAP-request-re-crawl: /closed/x",
@@ -327,8 +328,8 @@ func host(u string) string {
 	return h
 }
 
-// Of a page of which it is not known what it says nothing is used, whatever robots.txt permits, and
-// a finding says why.
+// If the statements of a page are not known, nothing of it is used, whatever robots.txt permits. A
+// finding gives the reason.
 func TestUnreadPage(t *testing.T) {
 	own := page(tag("robots", "ACAP allow-index"))
 	own.Unread = "the page has too many tags"
