@@ -38,8 +38,8 @@ func (n *narrowing) header(t *Tag) {
 }
 
 // structured reads a header value as a List of product tokens with rules as parameters (RTAG
-// 3.1.1). It reports whether the list is well formed. The caller reads a malformed list word by
-// word, because a restriction always counts.
+// 3.1.1). It reports whether the list is well formed. It reads a malformed list word by word, because
+// each restriction counts.
 func (n *narrowing) structured(field *Field, value string) bool {
 	list, err := httpsfv.UnmarshalList([]string{strings.ToLower(value)})
 	if err == nil {

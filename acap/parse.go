@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// Parse reads a robots.txt, or a file in that format: both ACAP fields and conventional records (P1
-// 3, RFC 9309 2.2). It never fails. What it cannot read is among the Findings. name is the URL of
+// Parse reads a robots.txt, or a file in the same format, with ACAP fields and conventional records
+// (P1 3, RFC 9309 2.2). It never fails: the Findings report what it cannot read. name is the URL of
 // the file.
 func Parse(name string, src []byte) *File { return parse(name, src, Robots) }
 
-// ParseReferred is Parse for a file that a permissions reference names (P1 2.3.2). The Source of
-// its fields is Referred.
+// ParseReferred is like Parse, for a file that a permissions reference names (P1 2.3.2). The Source
+// of its fields is Referred.
 func ParseReferred(name string, src []byte) *File { return parse(name, src, Referred) }
 
 func parse(name string, src []byte, source Source) *File {
@@ -24,7 +24,9 @@ func parse(name string, src []byte, source Source) *File {
 	}
 	f.cut = len(src) > MaxSize
 	text := decode(src[:min(len(src), MaxSize+1)])
-	if f.cut { // P1 4 (A19): at a whole line; the byte beyond the limit shows whether the last line ended there
+	// P1 4 (A19): the text is cut at the end of a line; src has one byte more than MaxSize, which
+	// shows whether the last line ended there
+	if f.cut {
 		text = text[:strings.LastIndexAny(text, "\r\n")+1]
 	}
 	f.text = text
@@ -46,38 +48,41 @@ func parse(name string, src []byte, source Source) *File {
 type parser struct {
 	reporter
 	f     *File
-	n     int // the number of the line
-	lines int // number of lines, or more
+	n     int // the number of the current line
+	lines int // the number of lines of the file, or a greater number
 
-	record   *record // the open ACAP record
-	headOpen bool    // further ACAP-crawler lines still belong to it (P1 2.3, C08)
+	record   *record // the ACAP record to which the current line belongs
+	headOpen bool    // further ACAP-crawler lines still belong to record (P1 2.3, C08)
 	sub      *subRecord
-	subOpen  bool // further purpose lines still belong to its head
+	subOpen  bool // further purpose lines still belong to the head of sub
 
-	group     *group // the open conventional group
-	agentOpen bool   // further User-agent lines still belong to it
-	within    bool   // after a conventional group, before the next ACAP record (P1 2.10.2, C10)
+	group     *group // the conventional group to which the current line belongs
+	agentOpen bool   // further User-agent lines still belong to group
+	within    bool   // the line is after a conventional group and before the next ACAP record (P1 2.10.2, C10)
 
-	started    bool   // a definition or record has been seen (P1 2.10.1, O01)
-	seenACAP   bool   // an ACAP field other than the directive has been seen (P1 2.8, B03)
-	directed   bool   // the directive has been seen (P1 2.8, O02)
-	ignoring   *Field // the directive in effect
-	permission *entry // the last field, if it was a permission (P1 2.7, A07)
-	comment    string // version claimed by a ##ACAP comment (P1 2.10.3)
-	claimed    int    // the line of that comment
+	started bool // a definition or record has been seen (P1 2.10.1, O01)
+	// an ACAP field other than the directive ACAP-ignore-conventional-records has been seen (P1
+	// 2.8, B03)
+	seenACAP   bool
+	directed   bool   // the directive ACAP-ignore-conventional-records has been seen (P1 2.8, O02)
+	ignoring   *Field // the directive ACAP-ignore-conventional-records that is in effect
+	permission *entry // the field of the last line, if it was a permission (P1 2.7, A07)
+	comment    string // the version that a ##ACAP comment claims (P1 2.10.3)
+	claimed    int    // the number of the line with the ##ACAP comment
 	html       bool   // the file looks like HTML
-	form       form   // what its bytes are
-	quiet      bool   // the file is HTML or no text: one finding says so instead of one for each line
-	ascii      bool   // the file has no other characters
+	form       form   // the kind of bytes in the file
+	quiet      bool   // the file is HTML or not text, so that one finding replaces a finding for each line
+	ascii      bool   // the file contains only ASCII characters
 
-	name, lower, plain string // of the last line, as lowerName gives them
+	name, lower, plain string // the name of the last line, and the results of lowerName for it
 
-	fields  slab[Field] // what is kept of every line is allocated in pieces
+	fields  slab[Field] // fields and entries are allocated in pieces, to save allocations
 	entries slab[entry]
 	rules   []ruleLine
 }
 
-// conventionalNames are the names of conventional lines and the spellings commonly meant for them.
+// conventionalNames maps the names of conventional lines, and common misspellings, to the correct
+// names.
 var conventionalNames = map[string]string{
 	"user-agent": "user-agent", "useragent": "user-agent", "user agent": "user-agent",
 	"allow": "allow", "disallow": "disallow", "dissallow": "disallow", "dissalow": "disallow", "disalow": "disallow",
@@ -87,7 +92,7 @@ var conventionalNames = map[string]string{
 
 const ignoreDirective = "acap-ignore-conventional-records"
 
-// line reads one line.
+// line parses one line.
 func (p *parser) line(n int, line string) {
 	trimmed, at, cut := p.statement(n, line)
 	if trimmed == "" {
@@ -107,7 +112,7 @@ func (p *parser) line(n int, line string) {
 		p.acapLine(field, name, w, colon)
 	case p.plain != "" && (colon || len(strings.Fields(value)) == 1):
 		p.conventionalLine(field, name, w, colon)
-	case last != nil && startsWithQualifier(trimmed): // P1 2.7 (A07): a field is one line
+	case last != nil && startsWithQualifier(trimmed): // P1 2.7 (A07): a field cannot continue on the next line
 		last.suspect = true
 		p.permission = last
 		p.report(field, "broken-line", Error, "write the whole field on one line",
@@ -121,19 +126,19 @@ func (p *parser) fieldAt(n int, line string, offset int) Field {
 	return Field{Source: p.f.source, URL: p.f.URL, Line: n, Column: column(line, offset)}
 }
 
-// statement returns what a line says without comment, outer blanks and version mark, where that
-// begins, and where the comment begins.
+// statement returns a line without comment, outer blanks and version mark. at is the offset of the
+// result in the line; cut is the offset of the comment.
 func (p *parser) statement(n int, line string) (trimmed string, at, cut int) {
 	text := line
 	hash := strings.IndexByte(line, '#')
-	if hash >= 0 { // P1 2.2.1 (A02): a comment begins anywhere
+	if hash >= 0 { // P1 2.2.1 (A02): a comment may begin anywhere in a line
 		text = line[:hash]
 		p.claim(n, line[hash:])
 	}
 	trimmed = trimLeft(text)
 	at = len(text) - len(trimmed)
 	trimmed = trimRight(trimmed)
-	if rest, ok := cutFold(trimmed, "[V1.1]"); ok { // P1 2.5.3.1 (A08): the mark is passed over
+	if rest, ok := cutFold(trimmed, "[V1.1]"); ok { // P1 2.5.3.1 (A08): the mark [V1.1] before a field is ignored
 		f := p.fieldAt(n, line, at)
 		f.Text = trimmed[:len(trimmed)-len(rest)]
 		p.report(&f, "version-marker", Warning, "leave the mark out",
@@ -145,12 +150,12 @@ func (p *parser) statement(n int, line string) (trimmed string, at, cut int) {
 	return trimmed, at, len(text)
 }
 
-// acapLine reads a line with the name of an ACAP field.
+// acapLine parses a line with the name of an ACAP field.
 func (p *parser) acapLine(field *Field, name string, w rawLine, colon bool) {
 	switch {
-	case !colon: // P1 2.5.3.2 (A05, X54): a field without its colon is read all the same
+	case !colon: // P1 2.5.3.2 (A05, X54): a field without its colon is accepted
 		p.report(field.at(name), "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
-	case !strings.HasPrefix(w.line, name+":"): // P1 3 (A17): blanks before a name or a colon say nothing
+	case !strings.HasPrefix(w.line, name+":"): // P1 3 (A17): blanks before a name or a colon are accepted
 		p.report(field.at(name), "loose-form", Notice, "write "+name+": at the start of the line",
 			"there are blanks before the name of a field, or before its colon")
 	}
@@ -159,8 +164,8 @@ func (p *parser) acapLine(field *Field, name string, w rawLine, colon bool) {
 	p.seenACAP = true
 }
 
-// conventionalLine reads a line with the name of a conventional field, or a spelling commonly meant
-// for one.
+// conventionalLine parses a line with the name of a conventional field, or with a common
+// misspelling of one.
 func (p *parser) conventionalLine(field *Field, name string, w rawLine, colon bool) {
 	if !colon {
 		p.report(field.at(name), "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
@@ -173,13 +178,13 @@ func (p *parser) conventionalLine(field *Field, name string, w rawLine, colon bo
 	p.conventional(field, p.plain, w.value)
 }
 
-// unread reports a line that is no field of ACAP or RFC 9309.
+// unread reports a line that is neither a field of ACAP nor of RFC 9309.
 func (p *parser) unread(field *Field, name string, w rawLine, colon bool) {
 	switch {
 	case !p.ascii && p.lookAtName(w):
 	case strings.HasPrefix(p.lower, "acap"):
 		p.unknown(field, p.lower)
-	case p.quiet: // the finding html, not-text or wrong-encoding speaks of all these lines
+	case p.quiet: // the finding html, not-text or wrong-encoding covers all these lines
 	case colon && !strings.ContainsAny(name, " <>/"):
 		p.other(field)
 		p.report(field.at(name), "foreign-field", Notice, p.near(p.lower, conventionalFields),
@@ -190,7 +195,7 @@ func (p *parser) unread(field *Field, name string, w rawLine, colon bool) {
 	}
 }
 
-// other stores a line for the vocabularies that may define it.
+// other stores a line for the other vocabularies, which may define it.
 func (p *parser) other(field *Field) {
 	o := otherLine{field: field, group: p.group}
 	if p.group != nil {
@@ -199,8 +204,8 @@ func (p *parser) other(field *Field) {
 	p.f.others = append(p.f.others, o)
 }
 
-// claim stores the version that the first ##ACAP comment claims (P1 2.10.3): the word after the
-// equals sign.
+// claim stores the version that the first ##ACAP comment claims: the word after the equals sign (P1
+// 2.10.3).
 func (p *parser) claim(n int, comment string) {
 	if rest, ok := cutFold(strings.TrimLeft(comment, "#"), "acap version="); ok && p.comment == "" {
 		words := strings.FieldsFunc(rest, func(r rune) bool { return r == '#' || blank(r) })
@@ -210,12 +215,14 @@ func (p *parser) claim(n int, comment string) {
 	}
 }
 
-// blank reports whether r separates words: white space, or a mark that editors leave (P1 3, A17).
+// blank reports whether r separates words: white space, or an invisible mark that some editors
+// insert (P1 3, A17).
 func blank(r rune) bool {
 	return unicode.IsSpace(r) || r == '\ufeff' || r == '\u200b' || r == 0
 }
 
-// trimLeft and trimRight remove blanks. Most lines have none, or ASCII ones.
+// trimLeft and trimRight remove blanks. They are fast for the usual cases: no blanks, or ASCII
+// blanks.
 func trimLeft(s string) string {
 	for s != "" && (s[0] == ' ' || s[0] == '\t') {
 		s = s[1:]
@@ -233,8 +240,8 @@ func trimRight(s string) string {
 	return strings.TrimRightFunc(s, blank)
 }
 
-// split splits a line into name and value. Most lines have the name of the line before, whose
-// meaning is known.
+// split splits a line into name and value. It is fast if the name is the same as on the line
+// before, as it usually is.
 func (p *parser) split(s string) (name, value string, colon bool) {
 	if n := len(p.name); n > 0 && n < len(s) && s[n] == ':' && s[:n] == p.name {
 		return s[:n], trimLeft(s[n+1:]), true
@@ -297,8 +304,8 @@ var recordFields = []string{"acap-version", "acap-crawler", "acap-permissions-re
 	"acap-qualified-usage",
 	"acap-composite-usage", "acap-resource-set", "acap-request-take-down", "acap-request-re-crawl", ignoreDirective}
 
-// known reports whether a name without a colon is a complete ACAP field name (P1 2.5.3.2, A05,
-// X54).
+// known reports whether a word that is not followed by a colon is a complete ACAP field name (P1
+// 2.5.3.2, A05, X54).
 func known(lower string) bool {
 	for _, verb := range []string{"acap-allow-", "acap-disallow-"} {
 		if usage, ok := strings.CutPrefix(lower, verb); ok {
@@ -321,15 +328,17 @@ func fieldNames() []string {
 	return names
 }
 
-// unknown reports a field that looks like ACAP and is not; it never ends a record (P1 2.4.3, A16).
+// unknown reports a field whose name begins like an ACAP field but is unknown. Such a field never
+// ends a record (P1 2.4.3, A16).
 func (p *parser) unknown(field *Field, lower string) {
 	name := field.name()
 	p.report(field.at(name), "unknown-field", Error, strings.Replace(p.near(lower, fieldNames), "acap-", "ACAP-", 1),
 		"%q is not an ACAP field", name)
 }
 
-// directive obeys ACAP-ignore-conventional-records before the first definition, record or
-// permission (P1 2.10.1, O01), with nothing after it but a colon (P1 2.10.1, O03).
+// directive obeys ACAP-ignore-conventional-records. The directive must come before the first
+// definition, record or permission (P1 2.10.1, O01), and only a colon may follow it (P1 2.10.1,
+// O03).
 func (p *parser) directive(field *Field, value string) {
 	switch {
 	case value != "":
@@ -371,17 +380,17 @@ func (p *parser) acap(field *Field, lower, value string) {
 
 func (p *parser) versionField(field *Field, value string) {
 	switch {
-	case p.seenACAP: // P1 2.8 (B03): a version that does not come first counts all the same
+	case p.seenACAP: // P1 2.8 (B03): a version counts even if it does not come first
 		p.report(field, "late-version", Error, "make it the first ACAP field of the file",
 			"ACAP-version stands after other ACAP fields")
-	case p.directed: // P1 2.8 (O02): version and directive may come in either order
+	case p.directed: // P1 2.8 (O02): the version and the directive may come in either order
 		p.report(field, "late-version", Notice, "make it the first ACAP field of the file",
 			"ACAP-version stands after ACAP-ignore-conventional-records")
 	}
 	p.f.version = p.f.version.read(&p.reporter, field, value)
 }
 
-// finish reports what is wrong with the file as a whole.
+// finish reports problems that concern the file as a whole.
 func (p *parser) finish() {
 	f := p.f
 	p.resolveSets()
@@ -408,7 +417,8 @@ func (p *parser) finish() {
 	switch {
 	case p.comment == "":
 		f.claimed = f.version
-	case f.version.state == undeclared && f.claimed.newer(): // P1 2.1 (B09): a version in a comment declares nothing
+	// P1 2.1 (B09): a version in a comment is not a declaration
+	case f.version.state == undeclared && f.claimed.newer():
 		p.report(claim, "version-comment", Warning, "add ACAP-version: 1.1",
 			"a comment declares version %s, but only the field ACAP-version has effect", p.comment)
 	case f.version.state != undeclared && f.version.String() != f.claimed.String():
@@ -417,13 +427,13 @@ func (p *parser) finish() {
 	}
 }
 
-// sort stores the findings in the order of lines.
+// sort sorts the findings by line and stores them in the file.
 func (p *parser) sort() {
 	p.f.Findings = p.findings
 	slices.SortStableFunc(p.f.Findings, func(a, b Finding) int { return a.Line - b.Line })
 }
 
-// looksLikeHTML reports whether the first line that is not blank begins with <.
+// looksLikeHTML reports whether the first line that is not blank begins with "<".
 func looksLikeHTML(text string) bool {
 	return strings.HasPrefix(strings.TrimLeftFunc(text, blank), "<")
 }

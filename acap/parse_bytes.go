@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// compression returns the format of a compressed file that was sent without a Content-Encoding, ""
-// if it is not compressed.
+// compression returns the compression format of a file that was sent without a Content-Encoding. It
+// returns "" if the file is not compressed.
 func compression(src []byte) string {
 	for _, c := range [][2]string{{"gzip", "\x1f\x8b"}, {"zstd", "\x28\xb5\x2f\xfd"}, {"zip", "PK\x03\x04"},
 		{"xz", "\xfd7zXZ\x00"}} {
@@ -25,14 +25,14 @@ type form int
 
 const (
 	textForm       form = iota
-	compressedForm      // in a format that compression names
-	wideForm            // UTF-16 with a byte-order mark, which decode converts
-	bareForm            // what looks like UTF-16 without one
-	binaryForm          // many bytes are zero
-	zeroForm            // a text with a zero byte
+	compressedForm      // the bytes are compressed in a format that the function compression recognises
+	wideForm            // the bytes are UTF-16 with a byte-order mark, which decode converts
+	bareForm            // the bytes look like UTF-16 without a byte-order mark
+	binaryForm          // many bytes are zero, so the file is not text
+	zeroForm            // the file is a text that contains a zero byte
 )
 
-// formOf returns what the bytes of a file are. The beginning shows whether they are a text.
+// formOf returns the kind of bytes in a file. It decides by the first bytes whether they are text.
 func formOf(src []byte) form {
 	start := src[:min(len(src), 4096)]
 	zeros := bytes.Count(start, []byte{0})
@@ -51,8 +51,8 @@ func formOf(src []byte) form {
 	return textForm
 }
 
-// lookAtBytes reports a file that is not the UTF-8 text that RFC 9309 (2.3) asks for, and what
-// crawlers make of it.
+// lookAtBytes reports a file that is not UTF-8 text, as RFC 9309 (2.3) requires, and says how
+// crawlers read it.
 func (p *parser) lookAtBytes(src []byte) {
 	top := &Field{Source: p.f.source, URL: p.f.URL, Line: 1, Column: 1}
 	seen := "crawlers read its bytes as lines all the same"
@@ -83,7 +83,7 @@ func wideMark(src []byte) bool {
 	return bytes.HasPrefix(src, []byte("\xff\xfe")) || bytes.HasPrefix(src, []byte("\xfe\xff"))
 }
 
-// alternate reports whether nearly every second byte is zero, as in Latin text in UTF-16.
+// alternate reports whether nearly every second byte is zero, as in UTF-16 text with Latin letters.
 func alternate(head []byte) bool {
 	var zeros [2]int
 	for i, b := range head {
@@ -95,7 +95,7 @@ func alternate(head []byte) bool {
 	return len(head) >= 4 && most*10 >= len(head)/2*8 && least*10 <= len(head)/2
 }
 
-// lookAtZero reports the first NUL byte of a text and says how many lines have one.
+// lookAtZero reports the first NUL byte of a text, with the number of lines that contain NUL bytes.
 func (p *parser) lookAtZero() {
 	var first *Field
 	lines, n := 0, 0
@@ -130,14 +130,14 @@ func isASCII(text string) bool {
 	return true
 }
 
-// rawLine is a line as it is in the file, with the offset of its value.
+// rawLine is a line as it is in the file, with the offset of the field's value.
 type rawLine struct {
 	n     int
 	line  string
-	cut   int // where the comment begins, or the end of the line
+	cut   int // the offset at which the comment begins, or the length of the line
 	value string
-	at    int    // of value
-	plain string // the conventional field that is meant, "" for an ACAP field
+	at    int    // the offset of value in the line
+	plain string // the conventional field that the name means; "" for an ACAP field
 }
 
 func (p *parser) place(w rawLine, offset, length int) *Field {
@@ -150,8 +150,8 @@ func (p *parser) place(w rawLine, offset, length int) *Field {
 	}
 }
 
-// lookAtValue reports characters that change a field without its author seeing it: a hash that cuts
-// the value, and invisible characters.
+// lookAtValue reports characters that change a value in a way that authors do not notice: a hash
+// that cuts the value, and invisible characters.
 func (p *parser) lookAtValue(w rawLine) {
 	if w.cutByHash() {
 		p.report(p.place(w, w.cut, 1), "hash-in-value", Warning, "put a blank before a comment, or write %23",
@@ -181,8 +181,8 @@ func (p *parser) lookAtValue(w rawLine) {
 		fmt.Sprintf("%U", r))
 }
 
-// lookAtName reports a line that would be a field without the invisible characters in its name, and
-// returns whether it is one.
+// lookAtName reports a line whose name would be a known field without its invisible characters, and
+// returns whether there is one.
 func (p *parser) lookAtName(w rawLine) bool {
 	name, _, colon := strings.Cut(w.line[:w.cut], ":")
 	at, size := firstInvisible(name)
@@ -205,9 +205,9 @@ func (p *parser) lookAtName(w rawLine) bool {
 	return true
 }
 
-// cutByHash reports whether a hash without a blank before it seems to belong to the value. After a
-// blank, after a value that cannot hold one, and before several words it begins a comment, as its
-// author meant.
+// cutByHash reports whether a hash seems to belong to the value although it begins a comment. A
+// hash is meant as a comment if there is a blank before it, if the value cannot contain a hash, or
+// if several words follow it.
 func (w rawLine) cutByHash() bool {
 	if w.cut == len(w.line) || w.at+len(w.value) != w.cut {
 		return false
@@ -222,12 +222,12 @@ func (w rawLine) cutByHash() bool {
 	return !strings.ContainsFunc(trimRight(behind), blank)
 }
 
-// firstInvisible returns the offset and size of the first invisible character that may surprise; -1
-// if there is none.
+// firstInvisible returns the offset and the size of the first invisible character that the author
+// may not expect. It returns -1 if there is none.
 func firstInvisible(s string) (at, size int) {
 	before := ' '
 	for i, r := range s {
-		joiner := r == '\u200c' || r == '\u200d' // scripts such as Persian need them between letters
+		joiner := r == '\u200c' || r == '\u200d' // scripts such as Persian need these joiners between letters
 		if invisible(r) && !(joiner && before >= utf8.RuneSelf) {
 			return i, utf8.RuneLen(r)
 		}
@@ -236,7 +236,7 @@ func firstInvisible(s string) (at, size int) {
 	return -1, 0
 }
 
-// invisible reports whether a character is a blank outside ASCII, or a mark that has no width.
+// invisible reports whether a character is a blank outside ASCII, or a character without width.
 func invisible(r rune) bool {
 	return r >= utf8.RuneSelf && r != utf8.RuneError && (unicode.IsSpace(r) || unicode.Is(unicode.Cf, r))
 }

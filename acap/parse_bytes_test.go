@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// found returns the findings of a code about a file at host.example.
+// found returns the findings with one code about a robots.txt at host.example.
 func found(text, code string) []Finding {
 	all := Parse("http://host.example/robots.txt", []byte(text)).Findings
 	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return f.Code != code })
 }
 
-// TestFindingsOfTheFileStay: what concerns a file as a whole is reported however much is wrong in
-// it, and notices take no room of errors.
+// TestFindingsOfTheFileStay tests that findings about a file as a whole are reported even if there
+// are many other findings, and that notices do not displace errors.
 func TestFindingsOfTheFileStay(t *testing.T) {
 	errors := strings.Repeat("Disallow: /a\n", 2000)
 	notices := strings.Repeat("nothing: here\n", 2000)
@@ -34,7 +34,8 @@ func TestFindingsOfTheFileStay(t *testing.T) {
 	}
 }
 
-// TestNoText: what is not text in UTF-8 is reported with what crawlers make of it.
+// TestNoText tests that a file that is not UTF-8 text is reported, with the way in which crawlers
+// read it.
 func TestNoText(t *testing.T) {
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
@@ -69,8 +70,8 @@ func TestNoText(t *testing.T) {
 	}
 }
 
-// TestInvisible: characters that cannot be seen are reported where they stand, unless a script
-// needs them.
+// TestInvisible tests that invisible characters are reported at their place, unless a script needs
+// them.
 func TestInvisible(t *testing.T) {
 	for line, column := range map[string]int{
 		"Disallow: /a\u00a0":                   13,
@@ -98,8 +99,8 @@ func TestInvisible(t *testing.T) {
 	}
 }
 
-// TestHashInValue: a hash is reported where it cuts off what belongs to a value by all appearances,
-// and not in prose.
+// TestHashInValue tests that a hash is reported if it seems to cut off a part of a value, and not
+// if prose follows it.
 func TestHashInValue(t *testing.T) {
 	for line, want := range map[string]bool{
 		"Disallow: /a#b":                             true,

@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 )
 
-func TestLineEnds(t *testing.T) { // P1 3 (A01): a line ends at CR LF, LF, CR or the end of the file
+func TestLineEnds(t *testing.T) { // P1 3 (A01): a line ends at CRLF, LF, CR or the end of the file
 	for in, want := range map[string]string{
 		"a\r\nb\nc\rd":   "a|b|c|d",
 		"a\n\nb\n":       "a||b",
@@ -27,7 +27,7 @@ func TestLineEnds(t *testing.T) { // P1 3 (A01): a line ends at CR LF, LF, CR or
 	}
 }
 
-// P1 3 (A17): a byte-order mark, leading blanks, tabs and a blank before the colon do no harm
+// P1 3 (A17): a byte-order mark, leading blanks, tabs and a blank before the colon are accepted
 func TestDecode(t *testing.T) {
 	text := "ACAP-crawler: *\nACAP-disallow-crawl: /x\n"
 	var little, big []byte
@@ -69,7 +69,8 @@ func TestColumnsCountCharacters(t *testing.T) {
 	}
 }
 
-// TestVersionGating asks what becomes of a permission with a feature of 1.1 (P1 2.8, B01-B09, X56).
+// TestVersionGating tests how a permission with a feature of ACAP 1.1 counts under each declaration
+// of a version (P1 2.8, B01-B09, X56).
 func TestVersionGating(t *testing.T) {
 	const (
 		read, ignored, prohibited = "read", "ignored", "prohibited"
@@ -123,7 +124,7 @@ func TestVersionGating(t *testing.T) {
 	}
 }
 
-// P1 3 (A06): blanks may stand around the equals sign of a qualifier, not inside its value
+// P1 3 (A06): there may be blanks around the equals sign of a qualifier, but not inside its value
 func TestJoinQualifiers(t *testing.T) {
 	for in, want := range map[string]string{
 		"/ a = b":           "/|a=b",
@@ -142,7 +143,8 @@ func TestJoinQualifiers(t *testing.T) {
 	}
 }
 
-func TestFurtherResourcesOfAProhibition(t *testing.T) { // rule 4: an unresolvable prohibition covers more, not less
+// A prohibition whose resources cannot be resolved covers more resources, not fewer.
+func TestFurtherResourcesOfAProhibition(t *testing.T) {
 	p := policyOf(searchbot, lines("ACAP-resource-set: s /set/", "ACAP-crawler: *",
 		"ACAP-disallow-index: sid= /private/ the-acap:resource-set:s word"))
 	for path, want := range map[string]bool{"/sid=1": false, "/private/x": false, "/set/x": false, "/word": true} {
@@ -152,14 +154,15 @@ func TestFurtherResourcesOfAProhibition(t *testing.T) { // rule 4: an unresolvab
 	}
 }
 
-// P1 4 (A19): only so much of a file is read; if more was there its permissions do not count
+// P1 4 (A19): only the first MaxSize bytes of a file are read; if the file is longer, its
+// permissions do not count
 func TestCutAtAWholeLine(t *testing.T) {
 	head := "ACAP-crawler: *\nACAP-allow-index: /\nACAP-disallow-follow: /\n"
 	last := "ACAP-disallow-crawl: /"
 	fill := strings.Repeat("#", MaxSize-len(head)-len(last)-1) + "\n"
 	for _, c := range []struct {
 		name, src             string
-		crawl, follow, counts bool // counts: the permission of index does
+		crawl, follow, counts bool // counts: the permission of index counts
 	}{
 		{"at the limit", head + fill + last, false, false, true},
 		{"last line ends at the limit", head + fill + last + "\n", false, false, false},
@@ -184,7 +187,8 @@ func TestCutAtAWholeLine(t *testing.T) {
 	}
 }
 
-// P1 2.10.1 (O09): the directive silences Allow and Disallow; sitemaps and the delay stay
+// P1 2.10.1 (O09): ACAP-ignore-conventional-records disables only Allow and Disallow; sitemaps and
+// the Crawl-delay remain in force
 func TestCrawlDelay(t *testing.T) {
 	for value, want := range map[string]time.Duration{"2.5": 2500 * time.Millisecond, "NaN": 0, "-1": 0, "Inf": 0,
 		"1e9": 0, "x": 0} {
@@ -195,7 +199,7 @@ func TestCrawlDelay(t *testing.T) {
 	}
 }
 
-func TestGroups(t *testing.T) { // RFC 9309 2.2.1 (C09, C19, X53, X67, X79): how lines form groups
+func TestGroups(t *testing.T) { // RFC 9309 2.2.1 (C09, C19, X53, X67, X79): which lines form a group
 	for _, c := range []struct {
 		robots string
 		want   bool

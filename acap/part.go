@@ -2,9 +2,9 @@ package acap
 
 import "strings"
 
-// mark reads one class token (P2 2.2.5). Its statement about the element is stored for Part. A
-// statement that cannot apply to only one element applies to the page (P2 2.2.5, N28), as do all if
-// the crawler does not support statements on elements (P2 2.2.6, N07).
+// mark reads one class token (P2 2.2.5) and stores its statements about the element for Policy.Part.
+// A statement that cannot apply to only one element applies to the page (P2 2.2.5, N28). All
+// statements do if the crawler does not support statements on elements (P2 2.2.6, N07).
 func (n *narrowing) mark(m *Mark) {
 	if strings.HasPrefix(m.Token, idMark) {
 		n.fragment(m)
@@ -12,7 +12,7 @@ func (n *narrowing) mark(m *Mark) {
 	}
 	lower := strings.ToLower(m.Token)
 	if _, again := n.own.marks[lower]; again && m.Place != OnHead && (n.muted || n.reporter.full()) {
-		return // it says nothing new, and no finding about it would be read
+		return // the same token was read before, so the statements are the same
 	}
 	e, pilot := n.readToken(m, lower)
 	if e == nil {
@@ -23,9 +23,9 @@ func (n *narrowing) mark(m *Mark) {
 		return
 	}
 	if n.crawler.unable(ElementLevel) {
-		// P2 2.2.6 (N07): a crawler that cannot treat elements on their own applies what is said of
-		// one to the page. Even a permission prohibits the page, except one of crawl (P2 2.2.6,
-		// X77).
+		// P2 2.2.6 (N07): if a crawler cannot treat elements separately, a statement about an
+		// element applies to the whole page. Even a permission prohibits the page, except a
+		// permission of crawl (P2 2.2.6, X77).
 		for _, s := range statements {
 			if s.kind != kCrawl || !s.allow {
 				n.prohibitPage(s, ByFallback)
@@ -40,7 +40,8 @@ func (n *narrowing) mark(m *Mark) {
 	n.own.marks[lower] = append([]*statement(nil), statements...)
 }
 
-// readToken reads a class token, given also in lower case. It returns nil for one without effect.
+// readToken reads a class token. lower is the token in lower case. It returns nil if the token has
+// no effect. pilot reports whether the token has the form of the pilot of 2007.
 func (n *narrowing) readToken(m *Mark, lower string) (e *entry, pilot bool) {
 	field := &Field{Source: Class, URL: n.url, Line: m.Line, Column: m.Column, Text: m.Token}
 	rest, ok := strings.CutPrefix(lower, scheme)
@@ -58,11 +59,11 @@ func (n *narrowing) readToken(m *Mark, lower string) (e *entry, pilot bool) {
 	switch {
 	case !pilot:
 		return e, false
-	case !n.crawler.Pilot: // P2 2.2.5 (N10): tokens of the pilot have no effect
+	case !n.crawler.Pilot: // P2 2.2.5 (N10): class tokens of the pilot have no effect
 		n.report(field, "pilot-form", Warning, "write "+e.token(scheme),
 			"the prefix acap: is of the pilot and has no effect")
 		return nil, true
-	case n.crawler.unable(ElementLevel): // PILOT 1.3.3
+	case n.crawler.unable(ElementLevel): // PILOT 1.3.3: a crawler without element level cannot obey this permission
 		n.report(field, "pilot-form", Notice, "",
 			"this crawler cannot treat elements on their own, and the pilot lets it ignore the token")
 		return nil, true
@@ -80,16 +81,17 @@ func (e *entry) name(word string) {
 	e.usage, e.local = localName(e.usage)
 }
 
-// pageEffect applies to the page what a mark cannot say of its element. Crawl, original and link
-// concern a page as a whole (P2 2.2.5, N28); a mark on HTML or in the head speaks for the page (P2
-// 2.2.5, N27).
+// pageEffect applies a mark to the whole page if the mark cannot apply to its element. Crawl,
+// original and link concern a page as a whole (P2 2.2.5, N28). A mark on the HTML element or in the
+// head is about the page (P2 2.2.5, N27).
 func (n *narrowing) pageEffect(s *statement, place Place) {
 	reason := ByProhibition
 	if s.fell {
 		reason = ByFallback
 	}
 	switch {
-	case s.allow && (s.kind.whole() || place == OnHead): // P2 2.2.5 (X12, N27): it would permit the page
+	// P2 2.2.5 (X12, N27): a mark never permits a usage of the whole page
+	case s.allow && (s.kind.whole() || place == OnHead):
 		n.report(s.field, "element-permission", Notice, "write a META tag for the page",
 			"a permission of %s has no effect on this element", s.kind.usage())
 	case s.allow:
@@ -97,7 +99,9 @@ func (n *narrowing) pageEffect(s *statement, place Place) {
 		n.prohibitPage(s, reason)
 	case s.kind.whole():
 		n.own.bar(s.kind, s.field, reason)
-	case s.kind == kPresent: // P2 2.2.5 (X13): present of an element includes original and link of the page
+	// P2 2.2.5 (X13): a prohibition of present for an element also prohibits original and link for
+	// the page
+	case s.kind == kPresent:
 		n.own.bar(kOriginal, s.field, reason)
 		n.own.bar(kLink, s.field, reason)
 	}
@@ -106,8 +110,9 @@ func (n *narrowing) pageEffect(s *statement, place Place) {
 // whole reports whether a usage can only concern a page as a whole (P2 2.2.5, N28).
 func (k kind) whole() bool { return k == kCrawl || k == kOriginal || k == kLink }
 
-// prohibitPage prohibits for the whole page what a mark says. A prohibition of present reaches all
-// types that are based on it; one of other reaches all that is not permitted (P1 2.5.6, F19).
+// prohibitPage prohibits the usage of s for the whole page. A prohibition of present applies to all
+// types that are based on it. A prohibition of other applies to all usages that no field permits
+// (P1 2.5.6, F19).
 func (n *narrowing) prohibitPage(s *statement, reason Reason) {
 	n.own.bar(s.kind, s.field, reason)
 	switch {
@@ -115,7 +120,7 @@ func (n *narrowing) prohibitPage(s *statement, reason Reason) {
 		for k := kOriginal; k <= kLink; k++ {
 			n.own.bar(k, s.field, reason)
 		}
-	// P1 2.4.3 (L05): an offer reaches no other usage
+	// P1 2.4.3 (L05): an allow-other that cannot be interpreted prohibits no listed usage
 	case s.kind == kOther && !s.beyond && !n.other && (!s.allow || n.crawler.Strict):
 		n.other = true
 		c := *s
@@ -124,14 +129,15 @@ func (n *narrowing) prohibitPage(s *statement, reason Reason) {
 	}
 }
 
-// bar prohibits a usage for the whole page, whatever else is said. The first field is named.
+// bar prohibits a usage for the whole page, even if other statements permit it. If it is called
+// several times for a usage, the first field is the reason.
 func (o *own) bar(k kind, field *Field, reason Reason) {
 	if o.bars[k] == nil {
 		o.bars[k] = &Decision{Usage: k.usage(), Reason: reason, Because: field}
 	}
 }
 
-// Marked reports whether elements of the page may be treated differently from the page.
+// Marked reports whether decisions on elements of the page may differ from those on the page.
 func (p *Policy) Marked() bool {
 	if p == nil {
 		return false
@@ -144,16 +150,16 @@ func (p *Policy) Marked() bool {
 	return p.own != nil && len(p.own.marks) > 0
 }
 
-// Part answers for a part of the page that is inside elements with the given marks, outermost
-// first. Without marks, and for a usage of the page as a whole (P2 2.2.5, X12), it returns what
-// Decide returns.
+// Part decides on a usage of a part of the page. chain holds the marks of the elements around the
+// part, outermost first. Without marks, and for a usage that concerns the page as a whole (P2
+// 2.2.5, X12), it returns the same as Decide.
 //
-// A prohibition on any element prohibits the part (P2 2.2.5, N06). Otherwise a permission lifts a
-// prohibition of the page whose addressee is no more specific (P2 2.2.5, N05), but never one of
-// crawl, one that covers everything, or one of a conventional rule (P2 2.1, N12). Permissions of
-// present-link do not change what the page says of its link; but the text of a link may come from
-// an element, and then the limits that its marks set to present and present-link bind too (P2
-// 2.2.5, N28).
+// A prohibition on any element prohibits the part (P2 2.2.5, N06). Otherwise a permission on an
+// element wins against a prohibition in the page whose addressee is not more specific (P2 2.2.5,
+// N05). It never wins against a prohibition of crawl, one that covers everything, or one of a
+// conventional rule (P2 2.1, N12). Permissions of present-link do not change the decision on the
+// page's link; but if the text of a link comes from an element, the limits that its marks set to
+// present and present-link are in force, too (P2 2.2.5, N28).
 func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 	k := u.kind()
 	if p != nil && p.byPurpose != nil {
@@ -177,17 +183,18 @@ func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 		lifted.form(k)
 		p.consult(k, &r, &lifted)
 		return lifted
-	case other != nil && d.Allowed && d.Reason != ByPermission: // P1 2.5.6 (F19): disallow-other within the element
+	// P1 2.5.6 (F19): disallow-other on the element prohibits usages that no field permits
+	case other != nil && d.Allowed && d.Reason != ByPermission:
 		return Decision{Usage: u, Reason: ByOther, Because: other.field}
 	}
 	return d
 }
 
-// discarded reports whether nothing is decided by statements: the policy could not be read, or the
-// page prohibits its own crawling.
+// discarded reports whether statements are ignored, because the policy could not be read or because
+// the page prohibits its own crawling.
 func (p *Policy) discarded() bool { return p.refusal != nil || p.own.discard != nil }
 
-// addPermissions adds the permissions of elements, yes, to a decision that permits.
+// addPermissions adds yes, the permissions of elements, to a decision that permits the usage k.
 func (d *Decision) addPermissions(k kind, yes *statementSet) {
 	left, changed := d.fields.yield(yes)
 	d.fields = left
@@ -198,11 +205,11 @@ func (d *Decision) addPermissions(k kind, yes *statementSet) {
 	d.form(k)
 }
 
-// Saying returns a key for what a chain of marks says: under chains with the same key Part permits
-// the same, with the same limits.
+// Saying returns a key for the effect of a chain of marks: for chains with the same key, Part
+// returns the same permissions with the same limits.
 func (p *Policy) Saying(chain []Mark) string {
 	var b strings.Builder
-	last := -1 // the element of the mark before
+	last := -1 // the number of the element of the previous mark; -1 before the first
 	for i := range chain {
 		m := &chain[i]
 		key := markKey(m.Token)
@@ -219,8 +226,9 @@ func (p *Policy) Saying(chain []Mark) string {
 	return b.String()
 }
 
-// elements reads the marks of a chain for a usage, element by element. It returns the first
-// prohibition, or else the innermost prohibition of other and all permissions.
+// elements reads the statements of a chain of marks about the usage k, element by element. It
+// returns the first prohibition. If there is none, it returns the innermost prohibition of other,
+// and all permissions.
 func (o *own) elements(k kind, chain []Mark) (no, other *statement, yes statementSet) {
 	for len(chain) > 0 {
 		n := 1
@@ -241,17 +249,18 @@ func (o *own) elements(k kind, chain []Mark) (no, other *statement, yes statemen
 	return nil, other, yes
 }
 
-// elementSaying is what the marks of one element say of a usage.
+// elementSaying holds the statements of the marks on one element that matter for one usage.
 type elementSaying struct {
-	specific *statement   // prohibits the usage itself
-	general  *statement   // prohibits present, on which the usage is based
-	other    *statement   // prohibits other usages (P1 2.5.6, F19)
+	specific *statement   // prohibition of the usage itself
+	general  *statement   // prohibition of present, on which the usage is based
+	other    *statement   // prohibition of other usages (P1 2.5.6, F19)
 	exact    statementSet // permissions of the usage itself
-	limits   statementSet // permissions of present: their limits bind the usage too (P1 2.5.5, F18)
+	limits   statementSet // permissions of present, whose limits are in force for the usage too (P1 2.5.5, F18)
 }
 
-// element reads the marks of one element for a usage. Settled are the usages that outer elements
-// settle (PILOT 1.3.3: the outermost wins).
+// element reads the statements of the marks on one element about the usage k. settled holds the
+// usages that fragments around the element permit; statements of the pilot about them are ignored
+// (PILOT 1.3.3: the outermost fragment wins).
 func (o *own) element(k kind, marks []Mark, settled kindSet) (said elementSaying) {
 	for i := range marks {
 		if marks[i].Place == OnHead {
@@ -282,10 +291,10 @@ func (said *elementSaying) add(s *statement, k kind) {
 	}
 }
 
-// prohibition returns what prohibits the usage, nil if nothing does. What is said of the usage
-// itself goes before what is said of present (P1 2.5.5, F17 and X13), except for a prohibition of
-// present that replaces a permission: it is in force next to any permission of the usage (P1 2.4.3,
-// X81).
+// prohibition returns the statement that prohibits the usage, or nil if none does. A statement
+// about the usage itself wins against one about present (P1 2.5.5, F17 and X13). The exception is a
+// prohibition of present that replaces a permission: it is in force even if the usage itself is
+// permitted (P1 2.4.3, X81).
 func (said *elementSaying) prohibition() *statement {
 	switch {
 	case said.specific != nil:
@@ -296,7 +305,7 @@ func (said *elementSaying) prohibition() *statement {
 	return nil
 }
 
-// marked returns the statements of a mark, with its own place.
+// marked returns the statements of a mark. Their fields have the position of this mark.
 func (o *own) marked(m *Mark) []*statement {
 	statements := o.marks[markKey(m.Token)]
 	if len(statements) == 0 {
@@ -317,11 +326,11 @@ func (o *own) marked(m *Mark) []*statement {
 	return out
 }
 
-// liftable reports whether the permissions of an element may lift the page's refusal d (P2 2.2.5,
-// N05). A class token addresses any crawler; what the pilot says of fragments in META may be as
-// specific as what the page says. A refusal because of limits is not lifted. What the page permits
-// of present binds its types next to the element's permissions: liftable adds it to yes (P1 2.5.5,
-// F18).
+// liftable reports whether the permissions on an element win against d, the refusal for the whole
+// page (P2 2.2.5, N05). A class token addresses any crawler, but statements about fragments in META
+// may be as specific as those about the page. A refusal because of limits remains. Permissions of
+// present in the page limit its types together with the element's permissions, so liftable adds
+// them to yes (P1 2.5.5, F18).
 func (p *Policy) liftable(k kind, r Resource, d Decision, yes *statementSet) bool {
 	switch d.Reason {
 	case ByProhibition, ByConflict, ByFallback, ByOther:
@@ -334,12 +343,12 @@ func (p *Policy) liftable(k kind, r Resource, d Decision, yes *statementSet) boo
 	l := newLifting(k, yes)
 	prohibited := d.Reason == ByOther
 	for _, want := range [...]kind{k, k.basic()} {
-		// P1 2.4.6 (F03): either comparison of patterns may be what refuses
+		// P1 2.4.6 (F03): the refusal may come from either of the two ways to compare patterns
 		for _, rooted := range [...]bool{false, true} {
 			var v statementSet
 			p.prevailing(want, &r, rooted, &v)
-			// P1 2.5.5 (X83): permissions that a prohibition displaces still describe any
-			// presentation
+			// P1 2.5.5 (X83): permissions of present that a losing prohibition displaced still
+			// limit any presentation
 			written := p.permissions(want, &r, rooted)
 			v.merge(&written)
 			for i := range v.n {
@@ -359,11 +368,11 @@ func (p *Policy) liftable(k kind, r Resource, d Decision, yes *statementSet) boo
 	return prohibited
 }
 
-// lifting is what the permissions of an element may lift of a usage.
+// lifting describes the prohibitions of one usage against which the permissions on an element win.
 type lifting struct {
 	kind        kind
-	exact, wide ranks // addressees and purposes of the permissions of the usage itself, and of all
-	specific    bool  // none of them permits present as such
+	exact, wide ranks // ranks of the permissions of the usage itself, and of all permissions
+	specific    bool  // no permission is of present itself
 }
 
 func newLifting(k kind, yes *statementSet) *lifting {
@@ -379,17 +388,19 @@ func newLifting(k kind, yes *statementSet) *lifting {
 	return l
 }
 
-// lifts reports whether the permissions lift s, a prohibition by the page of the usage itself or of
-// present.
+// lifts reports whether the permissions win against s, a prohibition in the page of the usage
+// itself or of present.
 func (l *lifting) lifts(s *statement, of kind) bool {
 	reach := &l.wide
 	if of == l.kind {
 		reach = &l.exact
 	}
 	switch {
-	case of == l.kind && l.kind.derived() && l.exact == (ranks{}): // P1 2.5.5 (F17): present does not lift a type
+	// P1 2.5.5 (F17): a permission of present does not win against a prohibition of a type
+	case of == l.kind && l.kind.derived() && l.exact == (ranks{}):
 		return false
-	// P1 2.4.3 (X81): such a prohibition of present yields to no permission of a type
+	// P1 2.4.3 (X81): no permission of a type wins against a prohibition of present that replaces a
+	// permission
 	case of != l.kind && l.specific && s.instead:
 		return false
 	}

@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// Resource is a URL prepared for matching: percent-normalised, without dot segments and fragment
-// (RFC 3986, F11, F12). It is normalised once and compared many times.
+// Resource is a URL in the form in which it is compared with patterns: percent-normalised, without
+// dot segments and fragment (RFC 3986, F11, F12). A URL is normalised once and compared many times.
 type Resource struct {
-	URL  string // normal form, as compared with location (P2 2.2.9.1, M01)
-	path string // path and query, lower case: ACAP matching ignores case (P1 2.9, F10)
-	rep  string // path and query in their own case: RFC 9309 2.2.2
-	// ascii is rep with nothing but ASCII letters in lower case; empty where path is the same.
+	URL  string // normal form of the URL, which is compared with location (P2 2.2.9.1, M01)
+	path string // path and query in lower case, because ACAP matching ignores letter case (P1 2.9, F10)
+	rep  string // path and query in their own letter case, for RFC 9309 2.2.2
+	// ascii is rep with only ASCII letters converted to lower case. It is empty if it equals path.
 	ascii string
 }
 
@@ -41,11 +41,12 @@ func NewResource(u *url.URL) Resource {
 	return r
 }
 
-// percentNormal decodes what needs no encoding, upper-cases the hexadecimal digits of the rest and
-// encodes what a URI cannot hold, so that two spellings of one path compare equal (RFC 3986 6.2.2,
-// RFC 9309 2.2.2, F11). The result is ASCII. Paths are compared octet by octet in this form, so
-// that a letter of a pattern may match a digit of an escape (RFC 9309 2.2.2). With literal, raw "*"
-// and "$" are folded into %2A and %24: on the side of a URL they are never wildcards (P1 2.9, X33).
+// percentNormal returns the normal form of a path, so that two spellings of one path are equal (RFC
+// 3986 6.2.2, RFC 9309 2.2.2, F11). It decodes escapes that are not needed, writes the hexadecimal
+// digits of the others in upper case, and encodes characters that a URI cannot contain. The result
+// is ASCII. Paths are compared byte by byte in this form, so a letter of a pattern may match a
+// digit of an escape (RFC 9309 2.2.2). If literal is true, "*" and "$" become %2A and %24: in a URL
+// they are never wildcards (P1 2.9, X33).
 func percentNormal(s string, literal bool) string {
 	i := 0
 	for i < len(s) && plain(s[i], literal) {
@@ -77,7 +78,7 @@ func percentNormal(s string, literal bool) string {
 	return b.String()
 }
 
-// plain reports whether c is not encoded in a normalised path.
+// plain reports whether c is written without an escape in a normalised path.
 func plain(c byte, literal bool) bool {
 	switch c {
 	case '%', '"', '<', '>', '\\', '^', '`', '{', '|', '}':
@@ -114,7 +115,7 @@ func writeEscape(b *strings.Builder, c byte) {
 	b.WriteByte(digits[c&15])
 }
 
-// removeDots removes dot segments (RFC 3986 5.2.4, F12).
+// removeDots removes dot segments, such as "/./" and "/../", from a path (RFC 3986 5.2.4, F12).
 func removeDots(path string) string {
 	if !strings.Contains(path, "/.") {
 		return path
@@ -142,8 +143,8 @@ func removeDots(path string) string {
 	return strings.Join(kept, "/")
 }
 
-// fold lower-cases a percent-normalised path: its ASCII letters, the digits of its escapes and
-// whole encoded letters beyond ASCII (P1 2.9, F10).
+// fold converts a percent-normalised path to lower case: ASCII letters, the digits of escapes, and
+// encoded letters beyond ASCII (P1 2.9, F10).
 func fold(s string) string {
 	s = strings.ToLower(s)
 	if !strings.Contains(s, "%") {
@@ -172,7 +173,7 @@ func fold(s string) string {
 	return b.String()
 }
 
-// beyondASCII decodes the escapes at the beginning of s up to the first ASCII character.
+// beyondASCII decodes the escapes at the beginning of s. It stops at the first ASCII character.
 func beyondASCII(s string) (raw []byte) {
 	for len(s) > 2 && s[0] == '%' && isHex(s[1]) && unhex(s[1]) >= 8 && isHex(s[2]) {
 		raw = append(raw, unhex(s[1])<<4|unhex(s[2]))
@@ -181,24 +182,24 @@ func beyondASCII(s string) (raw []byte) {
 	return raw
 }
 
-// pattern is a resource path pattern (P1 2.4.4, 2.9): literal pieces between "*". It matches from
-// the start of the path, and up to the end if it ends in "$".
+// pattern is a resource path pattern (P1 2.4.4, 2.9): texts separated by "*". It matches from the
+// start of a path. If it ends in "$", it must match up to the end of the path.
 type pattern struct {
-	raw    string // as compared by scope, lower case, runs of "*" collapsed (P1 2.4.6, F06)
-	rooted string // raw, or "/"+raw where raw starts with "*" (P1 2.4.6, F03)
-	exact  string // raw in its own case: equality with a conventional rule (P1 2.10.2, O04)
+	raw    string // the form in which scopes are compared: lower case, each run of "*" joined to one (P1 2.4.6, F06)
+	rooted string // raw with a slash in front if raw starts with "*", otherwise raw (P1 2.4.6, F03)
+	exact  string // raw in its own letter case, for the comparison with conventional rules (P1 2.10.2, O04)
 	shape
-	ascii *shape // raw with nothing but ASCII letters in lower case; nil if that is the same
+	ascii *shape // raw with only ASCII letters in lower case; nil if that equals raw
 }
 
-// newPattern reads a pattern whose "$", if any, is its last character.
+// newPattern returns the pattern for s. A "$" may only be the last character of s.
 func newPattern(s string) *pattern {
 	s = percentNormal(s, false)
 	for strings.Contains(s, "**") {
 		s = strings.ReplaceAll(s, "**", "*")
 	}
 	if s == "" || s[0] != '/' && s[0] != '*' {
-		s = "/" + s // P1 2.4.4 (F04): a pattern without a leading slash begins at the root
+		s = "/" + s // P1 2.4.4 (F04): a pattern without a leading slash is matched from the root
 	}
 	p := &pattern{exact: s, raw: fold(s)}
 	p.rooted = p.raw
@@ -213,18 +214,18 @@ func newPattern(s string) *pattern {
 	return p
 }
 
-// covers reports whether the pattern matches a path in any letter case (P1 2.9, F10). An asterisk
-// may split the octets of a letter beyond ASCII. Its octets may match where its lower case does
-// not, so both are tried.
+// covers reports whether the pattern matches a resource in any letter case (P1 2.9, F10). An
+// asterisk may split the bytes of a letter beyond ASCII. Then the bytes may match although the
+// lower-case forms do not, so both forms are compared.
 func (p *pattern) covers(r *Resource) bool {
 	return p.matches(r.path) || r.ascii != "" && (p.matches(r.ascii) || p.ascii != nil && p.ascii.matches(r.ascii))
 }
 
 // Glob is a pattern in which "*" stands for any characters and a final "$" for the end (P1 2.9). It
-// matches from the start, without normalisation.
+// is compared with a text from the start, without normalisation.
 type Glob struct{ shape }
 
-// NewGlob returns the glob that s describes.
+// NewGlob returns the glob for the pattern s.
 func NewGlob(s string) Glob { return Glob{newShape(s)} }
 
 // Matches reports whether the glob matches text. It takes time linear in text.
@@ -233,7 +234,7 @@ func (g Glob) Matches(text string) bool { return g.matches(text) }
 // shape is a pattern split at each "*".
 type shape struct {
 	pieces   []string
-	anchored bool // by a final "$"
+	anchored bool // the pattern ends in "$"
 }
 
 func newShape(s string) shape {
@@ -244,7 +245,7 @@ func newShape(s string) shape {
 	return shape{strings.Split(s, "*"), anchored}
 }
 
-// text returns the pattern that the shape was made from.
+// text returns the pattern from which the shape was made.
 func (s shape) text() string {
 	text := strings.Join(s.pieces, "*")
 	if s.anchored {
@@ -253,14 +254,14 @@ func (s shape) text() string {
 	return text
 }
 
-// matches reports whether the pattern matches path. It searches for each piece once, so it takes
-// linear time.
+// matches reports whether the pattern matches path. It searches for each piece only once, so it
+// takes linear time.
 func (s *shape) matches(path string) bool {
 	rest, ok := strings.CutPrefix(path, s.pieces[0])
 	return ok && s.endsIn(rest)
 }
 
-// endsIn reports whether the pieces after the first match path.
+// endsIn reports whether path contains the pieces after the first one, in order.
 func (s *shape) endsIn(path string) bool {
 	pieces, anchored := s.pieces, s.anchored
 	if len(pieces) == 1 {
@@ -280,8 +281,9 @@ func (s *shape) endsIn(path string) bool {
 	return strings.Contains(path, pieces[last])
 }
 
-// compareBreadth orders patterns so that each comes after all broader ones: at the first difference
-// an end comes before "$", that before "*", and that before any other character.
+// compareBreadth compares two patterns for sorting: each pattern comes after all broader ones. At
+// the first difference, the end of a pattern comes before "$", "$" before "*", and "*" before any
+// other character.
 func compareBreadth(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -306,14 +308,15 @@ func weight(s string, i int) int {
 type scope int8
 
 const (
-	undetermined scope = iota // two unequal ordinary characters (P1 2.4.6, F02)
+	undetermined scope = iota // the patterns differ in two ordinary characters (P1 2.4.6, F02)
 	identical
 	narrower
 	broader
 )
 
-// compareScope compares a with b character by character (P1 2.4.6). The first difference decides
-// (F08), so an early wildcard makes a pattern broad. It returns the scope of a in relation to b.
+// compareScope compares two patterns character by character (P1 2.4.6). The first difference decides
+// (F08), so an early wildcard makes a pattern broad. It returns how the scope of a relates to that
+// of b.
 func compareScope(a, b string, strict bool) scope {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -329,7 +332,7 @@ func compareScope(a, b string, strict bool) scope {
 	case strict && (a[i] == '$' && b[i] == '*' || a[i] == '*' && b[i] == '$'):
 		return undetermined // P1 2.4.6 (F01): in the strict variant neither is narrower
 	case a[i] == '$':
-		return broader // P1 2.4.6 (F01): also against "*"
+		return broader // P1 2.4.6 (F01): a pattern that ends earlier is broader, even if the other goes on with "*"
 	case b[i] == '$':
 		return narrower
 	case a[i] == '*':

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// naive matches as P1 2.9 says it, by trying everything.
+// naive implements the matching of P1 2.9 word by word, by trying all possibilities.
 func naive(pattern, path string) bool {
 	switch {
 	case pattern == "":
@@ -25,7 +25,7 @@ func naive(pattern, path string) bool {
 	return path != "" && path[0] == pattern[0] && naive(pattern[1:], path[1:])
 }
 
-// words lists all words over an alphabet up to a length.
+// wordsOver returns all words of letters from alphabet, up to a length.
 func wordsOver(alphabet string, length int) []string {
 	all, last := []string{""}, []string{""}
 	for range length {
@@ -40,7 +40,9 @@ func wordsOver(alphabet string, length int) []string {
 	return all
 }
 
-func TestPatternMatchesAsTheReference(t *testing.T) { // P1 2.9 (F14): a prefix unless it ends in $
+// P1 2.9 (F14): a pattern matches the beginning of a path, or the whole path if the pattern ends in
+// "$"
+func TestPatternMatchesAsTheReference(t *testing.T) {
 	paths := wordsOver("ab", 5)
 	for _, tail := range wordsOver("ab*", 4) {
 		for _, end := range []string{"", "$"} {
@@ -84,7 +86,7 @@ func TestPatternForms(t *testing.T) {
 	}
 }
 
-// TestScopeIsAStrictPartialOrder looks at all patterns of up to four characters behind a slash (P1
+// TestScopeIsAStrictPartialOrder compares all patterns of a slash and up to four characters (P1
 // 2.4.6, F07).
 func TestScopeIsAStrictPartialOrder(t *testing.T) {
 	seen := map[string]bool{}
@@ -173,7 +175,7 @@ func TestPercentNormal(t *testing.T) {
 	}
 }
 
-// dotless is RFC 3986 5.2.4, letter by letter.
+// dotless implements RFC 3986 5.2.4 word by word.
 func dotless(in string) (out string) {
 	for in != "" {
 		switch {
@@ -195,7 +197,8 @@ func dotless(in string) (out string) {
 	return out
 }
 
-func TestRemoveDots(t *testing.T) { // RFC 3986 (F12): dot segments go before matching, and a fragment is no part of it
+// RFC 3986 (F12): dot segments are removed before matching, and a fragment is not part of the path
+func TestRemoveDots(t *testing.T) {
 	for _, w := range wordsOver("./a", 6) {
 		if got, want := removeDots("/"+w), dotless("/"+w); got != want {
 			t.Errorf("/%s: %s, want %s", w, got, want)
@@ -203,7 +206,8 @@ func TestRemoveDots(t *testing.T) { // RFC 3986 (F12): dot segments go before ma
 	}
 }
 
-func TestNewResource(t *testing.T) { // P2 2.2.9.1 (M01): two locations are the same in normal form, fragment apart
+// P2 2.2.9.1 (M01): two locations are equal if their normal forms without fragments are equal
+func TestNewResource(t *testing.T) {
 	for in, want := range map[string]string{
 		"HTTP://Example.com:80/a#f":    "http://example.com/a",
 		"https://example.com:443":      "https://example.com/",
@@ -245,9 +249,9 @@ func TestRuleMatching(t *testing.T) { // RFC 9309 2.2.2 (X52, O10): the longest 
 	}
 }
 
-// The two matchers agree: what a conventional rule matches an ACAP pattern of the same text covers,
-// and without regard to letter case an ACAP pattern covers what a rule matches in some spelling of
-// its letters (P1 2.9, F10, RFC 9309 2.2.2).
+// TestMatchersAgree tests that the two matchers agree. If a conventional rule matches a path, the
+// ACAP pattern with the same text covers it. If an ACAP pattern covers a path, the rule matches it
+// in some letter case (P1 2.9, F10, RFC 9309 2.2.2).
 func TestMatchersAgree(t *testing.T) {
 	dice := rand.New(rand.NewPCG(31, 9))
 	text := func(parts []string, most int) string {
@@ -301,7 +305,7 @@ func TestMatchersAgree(t *testing.T) {
 	}
 }
 
-// flipCase changes the case of the ASCII letters, those of escapes included.
+// flipCase returns s with the case of all ASCII letters changed, including those in escapes.
 func flipCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -314,7 +318,7 @@ func flipCase(s string) string {
 	}, s)
 }
 
-// anySpelling reports whether a rule matches a path in some spelling of its letters.
+// anySpelling reports whether a conventional rule matches a path in some letter case.
 func anySpelling(exact, path string) bool {
 	for _, unfolded := range []string{exact, strings.NewReplacer("%C3%89", "%C3%A9", "%D0%96", "%D0%B6", "%E2%84%AA",
 		"k").Replace(exact)} {

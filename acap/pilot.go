@@ -6,22 +6,23 @@ import (
 	"strings"
 )
 
-// The pilot of October 2007 (PILOT in comments) put statements into pages in forms that version 1.0
-// gave up: class tokens that start with acap:, permissions of fragments by id-list=, and
-// definitions in META tags. They are reported and have no effect (P2 2.2.5, N10; PILOT 1.3.1, N18).
-// With Crawler.Pilot the code here translates them into ordinary statements.
+// The pilot of ACAP in October 2007 (PILOT in comments) had forms of statements in pages that
+// version 1.0 dropped: class tokens that start with acap:, permissions of fragments by id-list=,
+// and definitions in META tags. They are reported and have no effect (P2 2.2.5, N10; PILOT 1.3.1,
+// N18). If Crawler.Pilot is set, the code in this file translates them into ordinary statements.
 
 const (
-	pilotPrefix = "acap:" // of class tokens (PILOT 2.1)
+	pilotPrefix = "acap:" // prefix of class tokens (PILOT 2.1)
 	idList      = "id-list"
-	idMark      = "#" // before an id in Mark.Token
+	idMark      = "#" // first character of Mark.Token if the rest is an id
 )
 
-// maxOfFragment is how many statements one fragment may have. A page with more may not be crawled.
+// maxOfFragment is how many statements about one fragment are allowed. A page with more may not be
+// crawled.
 const maxOfFragment = 256
 
-// Fragments returns the ids of the elements that a META tag of the pilot names: "ACAP allow-index
-// id-list= a b" (PILOT 1.3.1).
+// Fragments returns the ids of elements that a META tag in a form of the pilot names, for example
+// "ACAP allow-index id-list= a b" (PILOT 1.3.1).
 func Fragments(content string) []string {
 	tokens := words(content)
 	if !ours(tokens) {
@@ -32,8 +33,8 @@ func Fragments(content string) []string {
 }
 
 // cutFragments removes every id-list= with its ids from the tokens of a statement. There may be no
-// blank between it and the usage (PILOT 1.3.5). A word that is a conventional rule counts as one,
-// not as an id (P2 2.2.1, X19).
+// blank between the usage and id-list= (PILOT 1.3.5). A word that is a conventional rule counts as
+// a rule, not as an id (P2 2.2.1, X19).
 func cutFragments(tokens []string) (rest, ids []string, listed bool) {
 	within := false
 	for i := 0; i < len(tokens); i++ {
@@ -66,15 +67,17 @@ func cutFragments(tokens []string) (rest, ids []string, listed bool) {
 	return rest, ids, listed
 }
 
-// fragments returns the ids that a statement with an id-list= is about; none if it is about the
-// page.
+// fragments returns the ids of the elements that a statement with an id-list= is about. It returns
+// nil if the statement is about the page.
 func (n *narrowing) fragments(e *entry, ids []string) []string {
 	switch {
-	case !e.allow: // PILOT 1.3.2
+	case !e.allow: // PILOT 1.3.2: a prohibition has no id-list=, so it is about the page
 		n.report(e.field, "pilot-form", Error, "write class="+e.token(scheme)+" on the elements",
 			"a prohibition takes no id-list= and holds for the whole page")
 		return nil
-	case !n.crawler.Pilot: // PILOT 1.3.1 (N18): forms of the pilot are unknown in 1.x and fall back
+	// PILOT 1.3.1 (N18): in ACAP 1.x the forms of the pilot are unknown, so the permission becomes
+	// a prohibition
+	case !n.crawler.Pilot:
 		n.report(e.field, "pilot-form", Error, "write class="+e.token(scheme)+" on the elements",
 			"id-list= is of the pilot: the permission counts as a prohibition")
 	case len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !isID(id) }):
@@ -87,10 +90,10 @@ func (n *narrowing) fragments(e *entry, ids []string) []string {
 	return nil
 }
 
-// isID reports whether s is an id of HTML 4 (PILOT 1.3.1).
+// isID reports whether s is an element id of HTML 4 (PILOT 1.3.1).
 func isID(s string) bool { return isName(strings.ReplaceAll(s, ":", "-")) }
 
-// token returns the class token that says what e says.
+// token returns the class token with the same meaning as the entry e.
 func (e *entry) token(prefix string) string {
 	verb, usage := "disallow-", e.usage
 	if e.allow {
@@ -103,23 +106,23 @@ func (e *entry) token(prefix string) string {
 }
 
 // local marks e as a use of a local usage if the page or robots.txt defines its name. The pilot
-// writes no parentheses around it (PILOT 2.1).
+// writes no parentheses around names of local usages (PILOT 2.1).
 func (n *narrowing) local(e *entry) {
 	if n.crawler.Pilot && Usage(e.usage).kind() == noKind && n.lookup(e.usage) != nil {
 		e.local = true
 	}
 }
 
-// definitionTag reports whether a META tag is a definition of the pilot, and of a composite usage
-// (PILOT 1.3.4).
+// definitionTag reports whether a META tag is a definition in the form of the pilot, and whether it
+// defines a composite usage (PILOT 1.3.4).
 func definitionTag(t *Tag) (composite, ok bool) {
 	name := strings.TrimSpace(uncurl(t.Name))
 	composite = strings.EqualFold(name, "ACAP-composite-usage")
 	return composite, t.Source == Meta && (composite || strings.EqualFold(name, "ACAP-qualified-usage"))
 }
 
-// define reads the definitions of a page. They hide those of robots.txt (P1 2.7, as D03) and have
-// the version of the page (P2 3, X18).
+// define reads the definitions of a page. They hide definitions in robots.txt with the same name
+// (P1 2.7, as D03). They have the version of the page (P2 3, X18).
 func (n *narrowing) define(tags []Tag) {
 	f := &File{URL: n.url, source: Meta, version: n.version, claimed: n.version, usages: map[string]*definition{}}
 	p := &parser{f: f}
@@ -131,12 +134,14 @@ func (n *narrowing) define(tags []Tag) {
 		}
 		field := n.field(&tags[i])
 		value := words(tags[i].Content)
-		if ours(value) { // so the formal syntax has it, but not its explanation
+		if ours(value) { // the formal syntax of the pilot has ACAP here, but its explanation does not
 			value = value[1:]
 		}
 		definition := strings.Join(value, " ")
 		switch {
-		case !n.crawler.Pilot: // PILOT 1.3.1 (N18): forms of the pilot are unknown in 1.x and fall back
+		// PILOT 1.3.1 (N18): in ACAP 1.x the forms of the pilot are unknown, so the definition has
+		// no effect
+		case !n.crawler.Pilot:
 			n.report(field, "pilot-form", Error,
 				"write "+strings.TrimSpace(tags[i].Name)+": "+definition+" in robots.txt",
 				"a definition in a META tag is of the pilot and has no effect")
@@ -158,7 +163,7 @@ func (n *narrowing) define(tags []Tag) {
 	n.findings = append(n.findings, p.findings...)
 }
 
-// addFragment stores a statement about the elements with these ids.
+// addFragment stores a statement about the elements with the given ids.
 func (n *narrowing) addFragment(ids []string, s *statement) {
 	s.pilot = true
 	for _, id := range ids {
@@ -177,8 +182,8 @@ func (n *narrowing) addFragment(ids []string, s *statement) {
 }
 
 // matchFragments compares the ids that statements name with the elements of the page. If several
-// elements have an id, what was permitted of it is prohibited, since PILOT does not say which one
-// is meant. An id that no element has is reported.
+// elements have the same id, permissions of that fragment become prohibitions, because PILOT does
+// not say which element is meant. An id that no element has is reported.
 func (n *narrowing) matchFragments(marks []Mark) {
 	if len(n.said) == 0 {
 		return
@@ -192,7 +197,8 @@ func (n *narrowing) matchFragments(marks []Mark) {
 	for _, id := range slices.Sorted(maps.Keys(n.said)) {
 		said := n.said[id]
 		switch {
-		case n.crawler.unable("element-level"): // PILOT 1.3.3
+		// PILOT 1.3.3: a crawler without element level cannot obey this permission
+		case n.crawler.unable("element-level"):
 			n.report(said[0].field, "pilot-form", Notice, "",
 				"this crawler cannot treat elements on their own, and the pilot lets it ignore what is said of them")
 			delete(n.said, id)
@@ -206,7 +212,7 @@ func (n *narrowing) matchFragments(marks []Mark) {
 	}
 }
 
-// reversed returns a prohibition for each usage of the given statements.
+// reversed returns, for each usage of the given statements, a prohibition.
 func reversed(statements []*statement) []*statement {
 	var out []*statement
 	var have kindSet
@@ -222,7 +228,7 @@ func reversed(statements []*statement) []*statement {
 	return out
 }
 
-// fragment reads the mark of an element with an id that id-list= named.
+// fragment reads a mark on an element whose id an id-list= names.
 func (n *narrowing) fragment(m *Mark) {
 	said := n.said[strings.TrimPrefix(m.Token, idMark)]
 	for _, s := range said {
@@ -233,8 +239,8 @@ func (n *narrowing) fragment(m *Mark) {
 	}
 }
 
-// markKey returns the key of own.marks for a mark: class tokens in lower case (P2 2.2.5, N10), ids
-// unchanged.
+// markKey returns the key of a mark in own.marks. Class tokens are converted to lower case (P2
+// 2.2.5, N10); ids are not.
 func markKey(token string) string {
 	if strings.HasPrefix(token, idMark) {
 		return token
@@ -242,8 +248,8 @@ func markKey(token string) string {
 	return strings.ToLower(token)
 }
 
-// settled returns the usages that v, the permissions of outer elements, settles for all that is
-// inside them. Inner elements cannot change them (PILOT 1.3.3).
+// settled returns the usages that the permissions v of outer fragments decide for everything
+// inside. Inner fragments cannot change them (PILOT 1.3.3).
 func (v *statementSet) settled() (set kindSet) {
 	for i := range v.n {
 		if s := v.at(i); s.pilot {
@@ -253,8 +259,9 @@ func (v *statementSet) settled() (set kindSet) {
 	return set
 }
 
-// yield returns v without the page's own permissions of usages that a fragment permits itself, by
-// yes: within the fragment those replace them (PILOT 1.3.3).
+// yield returns v without the page's permissions of usages that a fragment permits itself, in yes:
+// within the fragment those replace the page's (PILOT 1.3.3). changed reports whether there were
+// any.
 func (v *statementSet) yield(yes *statementSet) (left statementSet, changed bool) {
 	var said [kinds]ranks
 	for i := range yes.n {

@@ -10,7 +10,7 @@ import (
 
 var pilotbot = Crawler{Names: []string{"searchbot"}, Pilot: true}
 
-func TestFragments(t *testing.T) { // PILOT 1.3.1, 1.3.5
+func TestFragments(t *testing.T) { // PILOT 1.3.1, 1.3.5: the ids of elements in META tags
 	for content, want := range map[string]string{
 		"ACAP allow-index id-list= a b":                 "a b",
 		"acap ALLOW-INDEX Id-List=a b":                  "a b",
@@ -22,7 +22,8 @@ func TestFragments(t *testing.T) { // PILOT 1.3.1, 1.3.5
 		"ACAP allow-index time-limit=1-days id-list= a": "a",
 		"ACAP allow-index id-list= a id-list= b":        "a b",
 		"ACAP allow-index id-list= a disallow-follow":   "a",
-		// P2 2.2.1 (X19): in a mixed value restrictions of both dialects count
+		// P2 2.2.1 (X19): if a value mixes ACAP and conventional rules, the restrictions of both
+		// count
 		"ACAP allow-index id-list= a noindex":          "a",
 		"ACAP allow-index id-list=":                    "",
 		"ACAP allow-index id-list a":                   "",
@@ -41,7 +42,7 @@ func TestFragments(t *testing.T) { // PILOT 1.3.1, 1.3.5
 	}
 }
 
-// marksOn gives one element after another a mark each.
+// marksOn returns one mark for each token, each on an element of its own.
 func marksOn(tokens ...string) (marks []Mark) {
 	for i, token := range tokens {
 		marks = append(marks, Mark{Token: token, Line: 10 + i, Column: 1, Element: i + 1})
@@ -57,10 +58,12 @@ func TestPilotForms(t *testing.T) {
 		want string
 	}{
 		{pilotbot, "#a:index #b:index acap:allow-index:index acap:disallow-follow:-follow"},
-		// P2 2.2.5 (N10): a token is one of several class names, in any case; the old prefix has
-		// no effect; PILOT 1.3.1 (N18): forms of the pilot are unknown in 1.x and fall back
+		// P2 2.2.5 (N10): a class token may be one of several class names, in any letter case; the
+		// prefix of the pilot has no effect; PILOT 1.3.1 (N18): in ACAP 1.x the forms of the pilot
+		// are unknown, so permissions become prohibitions
 		{searchbot, ""},
-		{Crawler{Names: []string{"searchbot"}, Pilot: true, Cannot: []string{"element-level"}}, ""}, // PILOT 1.3.3
+		// PILOT 1.3.3: a crawler without element level cannot obey permissions of fragments
+		{Crawler{Names: []string{"searchbot"}, Pilot: true, Cannot: []string{"element-level"}}, ""},
 	} {
 		p := policyOf(c.who, "").Narrow(list)
 		var differ []string
@@ -84,8 +87,8 @@ func TestPilotForms(t *testing.T) {
 	}
 }
 
-// A permission of a fragment is told with the place of its META tag, one of a class with that of
-// the element.
+// A permission of a fragment has the position of its META tag; a permission by a class token has
+// the position of its element.
 func TestPilotPlaces(t *testing.T) {
 	own := page(tag("robots", "ACAP disallow-index"), Tag{Source: Meta, Name: "robots", Content: "ACAP  allow-index " +
 		"id-list= a", Line: 4, Column: 2})
@@ -128,8 +131,8 @@ func TestPilotHints(t *testing.T) {
 	}
 }
 
-// Without the dialect no form of the pilot permits anything, and with it none that speaks of a
-// fragment permits the page.
+// A crawler that does not support the pilot permits nothing because of its forms. A crawler that
+// supports it never permits the page because of a statement about a fragment.
 func TestPilotNeverWidens(t *testing.T) {
 	const seed, cases = 20071015, 3000
 	rnd := rand.New(rand.NewPCG(seed, 0))
@@ -182,11 +185,12 @@ func TestPilotNeverWidens(t *testing.T) {
 	}
 }
 
-// bare reports whether a tag names a local usage without parentheses: the dialects read it
-// differently.
+// bare reports whether a tag names a local usage without parentheses. The pilot and ACAP 1.x read
+// such a tag differently.
 func bare(text string) bool { return strings.HasSuffix(text, "-q") }
 
-// A hostile page says much of one fragment, or of very many.
+// The work is bounded for a hostile page with many statements about one fragment, or about many
+// fragments.
 func TestPilotIsBounded(t *testing.T) {
 	var ids, marks []string
 	for i := range 2 * maxOwn {

@@ -7,30 +7,31 @@ import (
 	"time"
 )
 
-// Plus is the licence in an image (P1 2.5.3.1, 2.5.5.5 and 2.5.5.6, plus-terms): values of the PLUS
-// License Data Format in its XMP, and the credit line of IPTC Photo Metadata. Values of the
-// vocabulary are URIs or their last part.
+// Plus holds the licence terms in an image (P1 2.5.3.1, 2.5.5.5 and 2.5.5.6, plus-terms): values of
+// the PLUS License Data Format in its XMP, and the credit line of IPTC Photo Metadata. Values of
+// the PLUS vocabulary are URIs or the last part of a URI.
 type Plus struct {
-	EndDate     []string `json:",omitempty"` // plus:LicenseEndDate
-	CreditLine  []string `json:",omitempty"` // plus:CreditLineRequired
-	Credit      []string `json:",omitempty"` // photoshop:Credit
-	Owners      []string `json:",omitempty"` // names of plus:CopyrightOwner
-	Licensors   []string `json:",omitempty"` // names of plus:Licensor
-	Alterations []string `json:",omitempty"` // plus:ImageAlterationConstraints
-	Files       []string `json:",omitempty"` // plus:ImageFileConstraints
+	EndDate     []string `json:",omitempty"` // values of plus:LicenseEndDate
+	CreditLine  []string `json:",omitempty"` // values of plus:CreditLineRequired
+	Credit      []string `json:",omitempty"` // values of photoshop:Credit
+	Owners      []string `json:",omitempty"` // names in plus:CopyrightOwner
+	Licensors   []string `json:",omitempty"` // names in plus:Licensor
+	Alterations []string `json:",omitempty"` // values of plus:ImageAlterationConstraints
+	Files       []string `json:",omitempty"` // values of plus:ImageFileConstraints
 }
 
-// plusTerms are the qualifiers of a permission that have the value plus-terms.
+// plusTerms is the set of qualifiers of a permission that have the value plus-terms.
 type plusTerms uint8
 
 const (
-	plusEnd         plusTerms = 1 << iota // time-limit
-	plusCredit                            // must-include-resource
-	plusAlterations                       // prohibited-modification
+	plusEnd         plusTerms = 1 << iota // the qualifier time-limit
+	plusCredit                            // the qualifier must-include-resource
+	plusAlterations                       // the qualifier prohibited-modification
 )
 
-// licensed restores permissions with plus-terms that prohibitions replaced, if t holds all the
-// terms they need. It returns p itself if there are none (P1 2.5.3.1, X32).
+// licensed returns a policy in which permissions with plus-terms are in force again, instead of the
+// prohibitions that replaced them, if t holds all terms that they need. It returns p itself if
+// there are no such permissions (P1 2.5.3.1, X32).
 func (p *Policy) licensed(t *Plus) *Policy {
 	if t == nil {
 		return p
@@ -48,13 +49,13 @@ func (p *Policy) licensed(t *Plus) *Policy {
 	return &q
 }
 
-// permit returns the statements of one usage with the permissions restored for which t holds the
-// terms. ok is false if there are none.
+// permit returns the statements of one usage, with permissions instead of the prohibitions that
+// replaced them, if t holds their terms. ok is false if there are none.
 func (t *Plus) permit(list []*statement) (out []*statement, ok bool) {
 	if !slices.ContainsFunc(list, (*statement).waits) {
 		return list, false
 	}
-	met := map[*statement]bool{} // by the first permission of a field
+	met := map[*statement]bool{} // whether t holds the terms of a field, by the first permission of the field
 	for _, s := range list {
 		if !s.waits() {
 			out = append(out, s)
@@ -80,11 +81,11 @@ func (t *Plus) permit(list []*statement) (out []*statement, ok bool) {
 	return out, ok
 }
 
-// waits reports whether s may give way to permissions with plus-terms.
+// waits reports whether permissions with plus-terms may replace s.
 func (s *statement) waits() bool { return s.counts && len(s.embedded) > 0 }
 
-// fill returns the limits of a permission completed with the terms. ok is false if a term is
-// missing or unclear.
+// fill returns the limits of the permission s, completed with the licence terms. ok is false if a
+// term is missing or unclear.
 func (t *Plus) fill(s *statement) (limits *restrictions, ok bool) {
 	r := *s.limits
 	if r.plus&plusEnd != 0 {
@@ -108,16 +109,16 @@ func (t *Plus) fill(s *statement) (limits *restrictions, ok bool) {
 		if !ok {
 			return nil, false
 		}
-		if !contains(r.mods, "any") { // P1 2.5.5.5 (K01): any says it all
+		if !contains(r.mods, "any") { // P1 2.5.5.5 (K01): "any" already prohibits every modification
 			r.mods, r.prevents = mods, prevented(mods)
 		}
 	}
 	return &r, true
 }
 
-// end returns the first instant that is no longer permitted: the day after the end date, or the
-// time given with it. Without a zone it is UTC, like until-yyyy-mm-dd (P1 2.5.3.1, H02, X03). ok is
-// false for a date without a day.
+// end returns the first instant at which the usage is no longer permitted: the day after the end
+// date, or the time in the end date. A time without a zone is UTC, as in until-yyyy-mm-dd (P1
+// 2.5.3.1, H02, X03). ok is false for a date without a day.
 func (t *Plus) end() (end time.Time, ok bool) {
 	v, ok := single(t.EndDate)
 	if !ok {
@@ -135,12 +136,13 @@ func (t *Plus) end() (end time.Time, ok bool) {
 	return end, false
 }
 
-// maxCredit bounds the credit line, in bytes.
+// maxCredit is the greatest length of the credit line, in bytes.
 const maxCredit = 2000
 
-// credit returns the text that must be shown with the image, empty if none is required: the credit
-// line, else the names of the copyright owners, else those of the licensors. The presenting service
-// may choose the place of the text, since the qualifier requires only inclusion (P1 2.5.5.6).
+// credit returns the text that must be shown with the image, or "" if none is required. The text is
+// the credit line, otherwise the names of the copyright owners, otherwise those of the licensors.
+// The presenting service may choose the place of the text, because the qualifier only requires that
+// the text is included (P1 2.5.5.6).
 func (t *Plus) credit() (text string, ok bool) {
 	v, ok := single(t.CreditLine)
 	if !ok {
@@ -149,7 +151,7 @@ func (t *Plus) credit() (text string, ok bool) {
 	switch vocabulary(v) {
 	case "CR-NRQ":
 		return "", true
-	case "CR-COI", "CR-CAI", "CR-CCA": // on the image, adjacent to it, in a credits area
+	case "CR-COI", "CR-CAI", "CR-CCA": // the credit must be on the image, next to it, or in a credits area
 	default:
 		return "", false
 	}
@@ -168,14 +170,15 @@ func (t *Plus) credit() (text string, ok bool) {
 }
 
 // constrained returns the modifications of P1 2.5.5.5 that a constraint of the PLUS vocabulary
-// prohibits. The name of a file, and an identifier in it, are no part of the resource.
+// prohibits. The name of a file, and an identifier in it, are not part of the resource, so
+// constraints on them prohibit nothing.
 func constrained(term string) (mods []string, ok bool) {
 	switch term {
-	case "AL-CRP", "AL-FLP", "AL-RET": // cropping, flipping, retouching
+	case "AL-CRP", "AL-FLP", "AL-RET": // the constraint prohibits cropping, flipping or retouching
 		return []string{"appearance", "content"}, true
-	case "AL-CLR", "AL-DCL": // colorization, de-colorization
+	case "AL-CLR", "AL-DCL": // the constraint prohibits colorization or de-colorization
 		return []string{"appearance"}, true
-	case "AL-MRG": // merging
+	case "AL-MRG": // the constraint prohibits merging with other images
 		return []string{"appearance", "content", "structure"}, true
 	case "IF-MMD":
 		return []string{"metadata"}, true
@@ -187,8 +190,8 @@ func constrained(term string) (mods []string, ok bool) {
 	return nil, false
 }
 
-// modifications returns what is prohibited by the constraints of alteration, which must be present,
-// and those of the file.
+// modifications returns the modifications that the constraints on alteration and on the file
+// prohibit. ok is false if there is no constraint on alteration.
 func (t *Plus) modifications() (mods []string, ok bool) {
 	for _, v := range slices.Concat(t.Alterations, t.Files) {
 		more, known := constrained(vocabulary(v))
@@ -202,7 +205,8 @@ func (t *Plus) modifications() (mods []string, ok bool) {
 	return mods, len(t.Alterations) > 0
 }
 
-// single returns the only value of a list. ok is false if several values differ.
+// single returns the value of a list whose values are all equal. ok is false if several values
+// differ.
 func single(values []string) (v string, ok bool) {
 	for i, w := range values {
 		w = strings.TrimSpace(w)
@@ -214,7 +218,7 @@ func single(values []string) (v string, ok bool) {
 	return v, v != ""
 }
 
-// vocabulary returns the last part of a URI of the PLUS vocabulary.
+// vocabulary returns the last part of a URI in the PLUS vocabulary.
 func vocabulary(v string) string {
 	v = strings.TrimSpace(v)
 	for _, scheme := range [...]string{"http", "https"} {

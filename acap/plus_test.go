@@ -10,7 +10,7 @@ import (
 
 const vocabularyURI = "http://ns.useplus.org/ldf/vocab/"
 
-// pictured is what an image says of itself.
+// pictured returns the statements of an image with the licence terms t.
 func pictured(t Plus) Own { return Own{URL: "http://example.com/a.jpg", Plus: &t} }
 
 func TestPlusFillsIn(t *testing.T) {
@@ -23,7 +23,7 @@ func TestPlusFillsIn(t *testing.T) {
 	for _, c := range []struct {
 		reading, qualifiers string
 		terms               Plus
-		want                *Limits // nil: it falls back
+		want                *Limits // nil if the permission counts as a prohibition
 	}{
 		{"X03", "time-limit=plus-terms", Plus{EndDate: one("2026-03-31")}, &Limits{Until: day("2026-04-01T00:00:00Z")}},
 		{"X03", "time-limit=PLUS-Terms", Plus{EndDate: one(" 2026-03-31 ", "2026-03-31")},
@@ -94,7 +94,7 @@ func TestPlusCreditIsText(t *testing.T) {
 	}
 }
 
-// What is said of an image changes the policy of its origin for nothing else.
+// The licence terms of one image do not change decisions on other resources of the same origin.
 func TestPlusLeavesTheOriginAlone(t *testing.T) {
 	terms := pictured(Plus{EndDate: []string{"2026-03-31"}})
 	r := resource(t, "/a.jpg")
@@ -103,7 +103,7 @@ func TestPlusLeavesTheOriginAlone(t *testing.T) {
 		t.Error("nothing waits for the image, and the policy is another one")
 	}
 	fields := []string{"ACAP-version: 1.1", "ACAP-crawler: *", "ACAP-disallow-index: /"}
-	for range 40 { // as many as make a lookup worth while
+	for range 40 { // many patterns, so that a lookup is used
 		fields = append(fields, "ACAP-allow-index: /pictures/"+strings.Repeat("x", len(fields))+
 			" time-limit=plus-terms")
 	}
@@ -125,8 +125,8 @@ func TestPlusLeavesTheOriginAlone(t *testing.T) {
 	}
 }
 
-// The terms of an image are no terms of the statements in META tags: those are about a page of
-// HTML.
+// The licence terms of an image do not complete statements in META tags, because those are about an
+// HTML page.
 func TestPlusIsNotForPages(t *testing.T) {
 	own := page(tag("robots", "ACAP version 1.1"), tag("robots", "ACAP allow-index time-limit=plus-terms"))
 	own.Plus = &Plus{EndDate: []string{"2026-03-31"}}
