@@ -24,8 +24,8 @@ func parse(name string, src []byte, source Source) *File {
 	}
 	f.cut = len(src) > MaxSize
 	text := decode(src[:min(len(src), MaxSize+1)])
-	// P1 4 (A19): the text is cut at the end of a line; src has one byte more than MaxSize, which
-	// shows whether the last line ended there
+	// P1 4 (A19): the text is cut at the end of a line; the byte after the first MaxSize bytes
+	// shows whether a line ended there
 	if f.cut {
 		text = text[:strings.LastIndexAny(text, "\r\n")+1]
 	}

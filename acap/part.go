@@ -63,7 +63,7 @@ func (n *narrowing) readToken(m *Mark, lower string) (e *entry, pilot bool) {
 		n.report(field, "pilot-form", Warning, "write "+e.token(scheme),
 			"the prefix acap: is of the pilot and has no effect")
 		return nil, true
-	case n.crawler.unable(ElementLevel): // PILOT 1.3.3: a crawler without element level cannot obey this permission
+	case n.crawler.unable(ElementLevel): // PILOT 1.3.3: a crawler without element level may ignore the token
 		n.report(field, "pilot-form", Notice, "",
 			"this crawler cannot treat elements on their own, and the pilot lets it ignore the token")
 		return nil, true

@@ -332,7 +332,7 @@ func compareScope(a, b string, strict bool) scope {
 	case strict && (a[i] == '$' && b[i] == '*' || a[i] == '*' && b[i] == '$'):
 		return undetermined // P1 2.4.6 (F01): in the strict variant neither is narrower
 	case a[i] == '$':
-		return broader // P1 2.4.6 (F01): a pattern that ends earlier is broader, even if the other goes on with "*"
+		return broader // P1 2.4.6 (F01): a final "$" is broader than any other character, even than "*"
 	case b[i] == '$':
 		return narrower
 	case a[i] == '*':

@@ -71,7 +71,7 @@ func cutFragments(tokens []string) (rest, ids []string, listed bool) {
 // nil if the statement is about the page.
 func (n *narrowing) fragments(e *entry, ids []string) []string {
 	switch {
-	case !e.allow: // PILOT 1.3.2: a prohibition has no id-list=, so it is about the page
+	case !e.allow: // PILOT 1.3.2: a prohibition takes no id-list=, so it is about the page
 		n.report(e.field, "pilot-form", Error, "write class="+e.token(scheme)+" on the elements",
 			"a prohibition takes no id-list= and holds for the whole page")
 		return nil

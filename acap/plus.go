@@ -191,7 +191,7 @@ func constrained(term string) (mods []string, ok bool) {
 }
 
 // modifications returns the modifications that the constraints on alteration and on the file
-// prohibit. ok is false if there is no constraint on alteration.
+// prohibit. ok is false if a constraint is unknown, or if there is none on alteration.
 func (t *Plus) modifications() (mods []string, ok bool) {
 	for _, v := range slices.Concat(t.Alterations, t.Files) {
 		more, known := constrained(vocabulary(v))

@@ -7,59 +7,64 @@ import (
 	"time"
 )
 
-// Crawler describes a crawler: its user-agent tokens, the purposes it collects for, and what it
-// cannot interpret.
+// Crawler describes a crawler: its user-agent tokens, the purposes for which it collects, and what
+// it cannot interpret.
 type Crawler struct {
-	Names    []string // tokens (P1 2.3.1, C05); the first is the one sent as User-Agent (RFC 9309, X67)
-	Purposes []string // nil: undeclared; empty: declares that it has none (P1 2.3.3, C15)
-	Cannot   []string // usages, qualifier types or "element-level" that it cannot interpret (P1 2.4.3, P2 2.2.6)
-	Strict   bool     // the strict variants named in the readings
-	Pilot    bool     // also obeys what pages say in the forms of the pilot of 2007 (P2 2.2.5, N10; PILOT 1.3.1, N18)
+	Names    []string // user-agent tokens (P1 2.3.1, C05); the first is sent as User-Agent (RFC 9309, X67)
+	Purposes []string // nil: the crawler declares no purposes; empty: it declares that it has none (P1 2.3.3, C15)
+	// usages, qualifier types or "element-level" that the crawler cannot interpret (P1 2.4.3, P2
+	// 2.2.6)
+	Cannot []string
+	Strict bool // use the strict variants of the project's readings of ACAP
+	Pilot  bool // obey statements in pages in the forms of the pilot of 2007, too (P2 2.2.5, N10; PILOT 1.3.1, N18)
 
-	SubTakeDowns bool // executes take-downs that are in a sub-record (P1 2.3, C13)
+	SubTakeDowns bool // execute take-downs in sub-records (P1 2.3, C13)
 
-	Vocabularies []Vocabulary // that it obeys besides ACAP, RFC 9309 and conventional tags
+	Vocabularies []Vocabulary // vocabularies that the crawler obeys in addition to ACAP, RFC 9309 and conventional tags
 }
 
-// Reference is a file that a policy needs in addition to robots.txt, and what was read of it: the
-// target of a permissions reference (P1 2.3.2), or a file that a vocabulary asks for.
+// Reference is a file that a policy needs in addition to robots.txt, together with its content or
+// the error from reading it. It is the target of a permissions reference (P1 2.3.2), or a file that
+// a vocabulary needs.
 type Reference struct {
-	Field *Field // the permissions reference; nil for a file of a vocabulary
-	URL   string // absolute
-	Final string // the URL after redirects, if it differs
-	File  *File  // of a permissions reference; nil when it could not be read
-	Err   error  // why it could not be read
+	Field *Field // the permissions reference; nil for a file that a vocabulary needs
+	URL   string // the absolute URL of the file
+	Final string // the URL after redirects, if it differs from URL
+	File  *File  // the parsed target of a permissions reference; nil if it could not be read
+	Err   error  // the reason why the file could not be read; nil if it was read
 
-	Vocabulary string // the name of the vocabulary that asks for the file, else empty
-	Text       []byte // of a file of a vocabulary
+	Vocabulary string // the name of the vocabulary that needs the file; "" for a permissions reference
+	Text       []byte // the content of a file that a vocabulary needs
 }
 
-// Policy is what an origin says to one crawler, and after Narrow also one of its pages. It is
-// immutable and safe for concurrent use. A nil Policy refuses everything.
+// Policy holds the statements of an origin that address one crawler, and after Narrow also those of
+// one page. It is immutable and safe for concurrent use. A nil Policy refuses everything.
 type Policy struct {
 	crawler Crawler
-	file    *File     // definitions for page statements (P2 3, X18); nil when nothing could be read
-	origin  *url.URL  // the origin of the resources that it governs
-	refusal *Decision // everything is refused: unreadable robots.txt or reference
-	// by usage: broader scopes before narrower, as written; those that cover everything last
-	by          [kinds][]*statement
-	rooted      [kinds][]*statement // the same with rooted patterns (P1 2.4.6, F03)
-	found       [kinds]*lookup      // finds the patterns of by, nil for a few
-	foundToo    [kinds]*lookup      // finds the patterns of rooted
-	beyond      []*statement        // replaced permissions of other: they reach no listed usage (P1 2.4.3, L05)
+	file    *File     // source of definitions for page statements (P2 3, X18); nil if robots.txt could not be read
+	origin  *url.URL  // the origin of the resources on which the policy decides
+	refusal *Decision // set if everything is refused because robots.txt or a reference could not be read
+	// by holds the statements of each usage type, compared with patterns as written. Broader scopes
+	// come before narrower ones; statements that cover everything come last.
+	by       [kinds][]*statement
+	rooted   [kinds][]*statement // the statements of by, sorted by their rooted patterns (P1 2.4.6, F03)
+	found    [kinds]*lookup      // lookups for the patterns of by; nil if a usage has few
+	foundToo [kinds]*lookup      // lookups for the patterns of rooted; nil if a usage has few
+	// prohibitions that replace permissions of other; they prohibit no listed usage (P1 2.4.3, L05)
+	beyond      []*statement
 	delay       time.Duration
 	sitemaps    []string
 	actions     []Action
-	barred      map[string]*Field // the fields of take-downs that are executed, by URL
+	barred      map[string]*Field // the fields of the take-downs to execute, by URL
 	findings    []Finding
-	preferences []Preferences   // by vocabulary; nil if none says anything
-	preferred   kindSet         // the usages that preferences speak of
-	own         *own            // the page's own statements, nil before Narrow
-	spoken      map[string]bool // tokens of marks that make a statement for any purpose
-	byPurpose   []*Policy       // one per declared purpose if there are several (P1 2.3.3, C16)
+	preferences []Preferences   // what each vocabulary says; nil if none says anything
+	preferred   kindSet         // the usages about which preferences say something
+	own         *own            // the statements of the page; nil before Narrow
+	spoken      map[string]bool // the tokens of marks that make a statement for any purpose
+	byPurpose   []*Policy       // one policy for each declared purpose, if there are several (P1 2.3.3, C16)
 	purposes    []string
-	recorder    *recorder // set by Trace on its copy of a policy; otherwise nil
-	statements  int       // how many were expanded so far, whether or not they address the crawler
+	recorder    *recorder // set by Trace in its copy of a policy; otherwise nil
+	statements  int       // number of statements so far, including those for other crawlers
 }
 
 // Unreachable returns the policy of an origin whose robots.txt could not be read. It refuses
@@ -68,10 +73,10 @@ func Unreachable(url, why string) *Policy {
 	return &Policy{refusal: &Decision{Reason: Unavailable, Note: "robots.txt could not be read: " + why}}
 }
 
-// References returns the files that the policy for c needs, with absolute URLs: the targets of its
-// permissions references in file order (P1 2.3.2), then the files that vocabularies ask for. A
-// reference of a file to itself is not among them (P1 2.3.2, D01, X65). One with Err set cannot be
-// fetched.
+// References returns the files that the policy for the crawler c needs, with absolute URLs. First
+// come the targets of permissions references in the order of lines (P1 2.3.2), then the files that
+// vocabularies need. References of a file to itself are left out (P1 2.3.2, D01, X65). If Err of a
+// Reference is set, its file cannot be fetched.
 func (f *File) References(c Crawler) []Reference {
 	var refs []Reference
 	f.references(&c, func(ref Reference, _ bool) { refs = append(refs, ref) })
@@ -84,9 +89,9 @@ func (f *File) References(c Crawler) []Reference {
 	return refs
 }
 
-// references calls visit for each permissions reference that addresses c. void means that no
-// permission in the file counts: the reference is not the first of its record (P1 2.3.2, D08), or
-// the record names nobody (P1 3, A15).
+// references calls visit for each permissions reference that addresses the crawler c. If void is
+// true, no permission in the referred file counts, because the reference is not the first of its
+// record (P1 2.3.2, D08), or because all crawler names of the record are empty (P1 3, A15).
 func (f *File) references(c *Crawler, visit func(ref Reference, void bool)) {
 	for _, r := range f.records {
 		if reaches, _ := r.reaches(c); !reaches {
@@ -110,8 +115,8 @@ func (f *File) references(c *Crawler, visit func(ref Reference, void bool)) {
 	}
 }
 
-// resolve returns the URL of a locator, which is a URI or relative to the document root (P1 2.3.2,
-// A12, D08).
+// resolve returns the URL for a locator. A locator is a URI, or relative to the root of the site
+// (P1 2.3.2, A12, D08).
 func (f *File) resolve(locator string) (*url.URL, error) {
 	u, err := url.Parse(locator)
 	if err != nil || locator == "" || f.base == nil {
@@ -127,8 +132,8 @@ func (f *File) resolve(locator string) (*url.URL, error) {
 	return u, nil
 }
 
-// reaches reports whether a record addresses c, and whether it does so by name (P1 2.3.1, C05,
-// C06).
+// reaches reports whether a record addresses the crawler c, and whether it does so by name (P1
+// 2.3.1, C05, C06).
 func (r *record) reaches(c *Crawler) (reaches, named bool) {
 	for _, n := range r.names {
 		if c.addresses(n) {
@@ -138,8 +143,9 @@ func (r *record) reaches(c *Crawler) (reaches, named bool) {
 	return r.any || r.nobody, false
 }
 
-// Policy returns what the file says to c. refs are the files that References named. If the target
-// of a permissions reference is missing or failed, everything is prohibited (P1 2.3.2, D07).
+// Policy returns the policy of the file for the crawler c. refs holds the files that References
+// returned, with their content. If the target of a permissions reference is missing or could not be
+// read, everything is prohibited (P1 2.3.2, D07).
 func (f *File) Policy(c Crawler, refs ...Reference) *Policy {
 	p := f.common(c, refs)
 	var told reporter
@@ -149,7 +155,7 @@ func (f *File) Policy(c Crawler, refs ...Reference) *Policy {
 	return p
 }
 
-// common returns the policy for all purposes of c.
+// common returns the joint policy for all purposes of the crawler c.
 func (f *File) common(c Crawler, refs []Reference) *Policy {
 	if len(c.Purposes) < 2 {
 		return f.policy(c, refs)
@@ -194,7 +200,8 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 		}
 		p.admit(got.File, f, void)
 		polite = append(polite[:len(polite):len(polite)], got.File.groups...)
-		// P1 2.3.2 (D06): its conventional groups count, its ignore directive is local
+		// P1 2.3.2 (D06): the conventional groups of a referred file count; its directive to ignore
+		// them applies only to the file itself
 		if !f.ignore && !got.File.ignore {
 			groups = append(groups[:len(groups):len(groups)], got.File.groups...)
 		}
@@ -207,7 +214,8 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 		}
 	}
 	p.readSite(s)
-	// P1 2.10.1 (O09): the directive silences Allow and Disallow; sitemaps and the delay stay
+	// P1 2.10.1 (O09): ACAP-ignore-conventional-records disables only Allow and Disallow; sitemaps
+	// and the Crawl-delay remain in force
 	_, p.delay, _ = governing(polite, &p.crawler)
 	p.actions = f.requests(&p.crawler, refs, &told)
 	p.findings = append(p.findings, told.findings...)
@@ -223,8 +231,8 @@ func rootOf(u *url.URL) *url.URL {
 
 func (p *Policy) refuse(r Reference, tell *reporter) {
 	note := "the permissions reference could not be followed: " + r.Err.Error()
-	// P1 2.3.2 (D07): a referenced file that cannot be read prohibits everything for those referred
-	// to it
+	// P1 2.3.2 (D07): a referred file that cannot be read prohibits everything to the crawlers that
+	// its record addresses
 	if p.refusal == nil {
 		p.refusal = &Decision{Reason: Unavailable, Because: r.Field, Note: note}
 	}
@@ -232,8 +240,8 @@ func (p *Policy) refuse(r Reference, tell *reporter) {
 		"%s: everything is prohibited until it can be read", note)
 }
 
-// CrawlDelay returns the Crawl-delay of the conventional group that governs the crawler. It holds
-// even with ACAP-ignore-conventional-records (P1 2.10.1, O09).
+// CrawlDelay returns the Crawl-delay of the conventional group that applies to the crawler. It is
+// in force even with ACAP-ignore-conventional-records (P1 2.10.1, O09).
 func (p *Policy) CrawlDelay() time.Duration {
 	if p == nil {
 		return 0
@@ -250,7 +258,7 @@ func (p *Policy) Sitemaps() []string {
 }
 
 // Actions returns the action requests that address the crawler and name a resource of this origin,
-// in the order of execution. Refused ones are among them (P1 2.6, X31).
+// in the order of execution. It includes refused requests, with Execute false (P1 2.6, X31).
 func (p *Policy) Actions() []Action {
 	if p == nil {
 		return nil
@@ -258,7 +266,7 @@ func (p *Policy) Actions() []Action {
 	return p.actions
 }
 
-// Findings returns what the authors of robots.txt, its references and the page should know.
+// Findings returns the findings about robots.txt, its references and the page.
 func (p *Policy) Findings() []Finding {
 	if p == nil {
 		return nil
@@ -266,7 +274,8 @@ func (p *Policy) Findings() []Finding {
 	return p.findings
 }
 
-// File returns the robots.txt that the policy was made from, nil if none could be read.
+// File returns the robots.txt from which the policy was made. It returns nil if robots.txt could
+// not be read.
 func (p *Policy) File() *File {
 	if p == nil {
 		return nil
@@ -274,7 +283,8 @@ func (p *Policy) File() *File {
 	return p.file
 }
 
-// ByPurpose returns the policy for each purpose if several are declared, else nil (P1 2.3.3, C16).
+// ByPurpose returns the policy for each purpose if the crawler declares several purposes, otherwise
+// nil (P1 2.3.3, C16).
 func (p *Policy) ByPurpose() map[string]*Policy {
 	if p == nil || p.byPurpose == nil {
 		return nil

@@ -6,8 +6,8 @@ import "strings"
 // stands for any text, and letter case does not count (P1 2.9, C14).
 type purpose struct {
 	shape
-	empty bool // covers every purpose in a prohibition, none in a permission (P1 3, A10)
-	cut   bool // at a "$" that is not its last character: permits nothing (P1 2.9, as F13)
+	empty bool // the pattern is empty: in a prohibition it covers every purpose, in a permission none (P1 3, A10)
+	cut   bool // the pattern was cut at a "$" that is not its last character, so it permits nothing (P1 2.9, as F13)
 }
 
 func newPurpose(s string) *purpose {
@@ -24,8 +24,8 @@ func (p *purpose) matches(name string) bool {
 	return p.shape.matches(strings.ToLower(name))
 }
 
-// reaches reports whether a sub-record is for a purpose of the crawler. If the crawler declares no
-// purposes, prohibitions count and permissions do not (P1 2.3.3, C15).
+// reaches reports whether a sub-record is for a purpose of the crawler c. If c declares no
+// purposes, prohibitions of sub-records count and permissions do not (P1 2.3.3, C15).
 func (s *subRecord) reaches(allow bool, c *Crawler) bool {
 	if s == nil {
 		return true
@@ -46,8 +46,8 @@ func (s *subRecord) reaches(allow bool, c *Crawler) bool {
 	return false
 }
 
-// addresses reports whether a name in a file means this crawler: a token, or a token followed by
-// "/" and anything, in any letter case (P1 2.3.1, C05).
+// addresses reports whether a name in a file means this crawler. It does if it is a token of the
+// crawler, or such a token followed by "/" and any text, in any letter case (P1 2.3.1, C05).
 func (c *Crawler) addresses(name string) bool {
 	for _, token := range c.Names {
 		if rest, ok := cutFold(name, token); ok && token != "" && (rest == "" || rest[0] == '/') {
@@ -57,8 +57,8 @@ func (c *Crawler) addresses(name string) bool {
 	return false
 }
 
-// unable reports whether the crawler declares that it cannot interpret a usage, a qualifier type or
-// "element-level" (P1 2.4.3, G03).
+// unable reports whether the crawler declares that it cannot interpret what: a usage, a qualifier
+// type or "element-level" (P1 2.4.3, G03).
 func (c *Crawler) unable(what string) bool {
 	for _, w := range c.Cannot {
 		if strings.EqualFold(w, what) {

@@ -6,43 +6,44 @@ import (
 	"time"
 )
 
-// restrictions holds what the qualifiers of one permission say together (P1 annex A).
+// restrictions holds the limits that the qualifiers of one permission set together (P1 annex A).
 type restrictions struct {
 	hasUntil    bool
-	until       time.Time // first instant no longer permitted
+	until       time.Time // the first instant at which the usage is no longer permitted
 	hasDays     bool
 	days        int64
-	recrawled   bool // until-recrawled
+	recrawled   bool // the permission ends at the next successful crawl (until-recrawled)
 	maxChars    *int
 	maxWords    *int
 	mustUse     *Required
 	mustInclude []*Required
 	mods        []string
-	prevents    Changes  // what mods prohibit
-	prohibited  []string // contexts
-	required    []string // contexts
+	prevents    Changes  // the modifications that mods prohibits
+	prohibited  []string // contexts in which the resource may not be shown
+	required    []string // contexts in which the resource must be shown
 	targets     []condition
 	locations   []location
 	usageRefs   []*Required
-	plus        plusTerms // which qualifiers take their value from terms in the resource
-	creditAt    int       // the place of their credit among mustInclude
+	plus        plusTerms // the qualifiers whose value is in the licence terms of the resource
+	creditAt    int       // the index in mustInclude at which the credit of the licence terms belongs
 	notes       []note
 }
 
-// location is one value of the location qualifier, as written and in normal form (P2 2.2.9.1, M01).
+// location is one value of the location qualifier, both as written and in normal form (P2 2.2.9.1,
+// M01).
 type location struct{ text, normal string }
 
 // qualifierType is one row of the qualifier table of P1 annex A.
 type qualifierType struct {
 	name  string
-	newer bool    // a feature of version 1.1 as a whole
-	usage kindSet // usage types it may qualify
-	hint  string  // the values it takes
-	meta  bool    // in META only (P2 2.2.9)
-	first bool    // second and later occurrences are ignored
-	// newValue reports whether a value is a feature of version 1.1; nil: none is.
+	newer bool    // all values are a feature of version 1.1
+	usage kindSet // usage types that it may qualify
+	hint  string  // describes valid values, for findings
+	meta  bool    // valid only in META tags (P2 2.2.9)
+	first bool    // only the first occurrence counts
+	// newValue reports whether a value is a feature of version 1.1. If it is nil, no value is.
 	newValue func(v string) bool
-	// read fills r from the values that count. It returns why they cannot be interpreted, or "".
+	// read adds the values that count to r. It returns why they cannot be interpreted, or "".
 	read func(r *restrictions, values []string, strict bool) string
 }
 
@@ -51,7 +52,7 @@ var (
 		kLink)
 	wholes   = setOf(kPresent, kOriginal, kCurrentCopy, kOldCopy)
 	snippets = setOf(kSnippet, kOldSnippet)
-	// may be made from a substitute (P1 2.5.5.3, I09)
+	// forms that may be made from a substitute resource (P1 2.5.5.3, I09)
 	derivable = setOf(kSnippet, kThumbnail, kOldSnippet, kOldThumbnail, kLink)
 	anyUsage  = kindSet(1<<kinds - 1)
 )
@@ -106,32 +107,35 @@ func qualifierNames() []string {
 	return names
 }
 
-// maxQualifiers is how many qualifiers a field may have. One with more cannot be interpreted.
+// maxQualifiers is how many qualifiers a field may have. A field with more cannot be interpreted.
 const maxQualifiers = 64
 
 // qualified is the result of reading the qualifiers of one permission.
 type qualified struct {
-	any          bool          // there are qualifiers
-	anyOlder     bool          // some of them are none of version 1.1 as a whole
-	restrictions *restrictions // nil without any
-	newer        bool          // holds a feature of version 1.1 (P1 2.8, B02)
-	newToken     string        // the first that does
-	fault        fault         // why they cannot be interpreted
-	older        fault         // why they cannot be without the features of version 1.1 either (P1 2.8, X86)
-	embedded     string        // the last one that leaves its value to embedded terms
-	notes        []note
+	any          bool          // the permission has qualifiers
+	anyOlder     bool          // at least one qualifier type is older than version 1.1
+	restrictions *restrictions // nil if the permission has no qualifiers
+	newer        bool          // a qualifier uses a feature of version 1.1 (P1 2.8, B02)
+	newToken     string        // the first token that uses a feature of version 1.1
+	fault        fault         // the reason why the qualifiers cannot be interpreted
+	// the reason why the qualifiers could not be interpreted even without features of version 1.1
+	// (P1 2.8, X86)
+	older    fault
+	embedded string // the last qualifier with the value plus-terms
+	notes    []note
 }
 
-// fault is why qualifiers cannot be interpreted. The zero value means that they can be.
+// fault is the reason why qualifiers cannot be interpreted. The zero value means that there is
+// none.
 type fault struct {
 	text, code, hint string
-	token            string // the one that cannot be
-	unknown          string // its name, where that is not known
+	token            string // the qualifier that cannot be interpreted
+	unknown          string // the name of the qualifier, if that name is unknown
 }
 
 func (f fault) found() bool { return f.text != "" }
 
-// note is a finding about qualifiers that are understood.
+// note is a finding about qualifiers that can be interpreted.
 type note struct {
 	code     string
 	severity Severity
@@ -140,15 +144,15 @@ type note struct {
 	hint     string
 }
 
-// written holds the tokens of one type of qualifier in a field, and their values.
+// written holds the qualifiers of one type in a field: tokens as written, and their values.
 type written struct {
 	row            *qualifierType
 	tokens, values []string
 }
 
-// readQualifiers reads the tokens after a resource specification. Every qualifier counts for the
-// version before any is interpreted (P1 2.8, X36); the first that cannot be interpreted makes the
-// whole permission uninterpretable (P1 2.4.3, B11, G04, G07).
+// readQualifiers reads the tokens after a resource specification. It first decides whether any
+// qualifier uses a feature of version 1.1 (P1 2.8, X36). If one qualifier cannot be interpreted,
+// the whole permission cannot be interpreted (P1 2.4.3, B11, G04, G07).
 func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
 	if len(tokens) == 0 {
 		return qualified{}
@@ -159,8 +163,8 @@ func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
 		out.read(&order[i], k, src, c)
 	}
 	for i := range order {
-		// P1 2.8 (X86): a gated field that would be a prohibition without its feature of 1.1 too is
-		// that prohibition
+		// P1 2.8 (X86): if a permission with a feature of version 1.1 would be a prohibition
+		// without that feature, it counts as that prohibition even if no version is declared
 		if out.newer {
 			out.readOlder(&order[i], c.Strict)
 		}
@@ -169,8 +173,8 @@ func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
 	return out
 }
 
-// fail stores the first fault. older means that it has nothing to do with version 1.1 (P1 2.8,
-// X86).
+// fail stores the first fault. older means that the fault does not depend on a feature of version
+// 1.1 (P1 2.8, X86).
 func (q *qualified) fail(older bool, f fault) {
 	if !q.fault.found() {
 		q.fault = f
@@ -180,7 +184,7 @@ func (q *qualified) fail(older bool, f fault) {
 	}
 }
 
-// sort groups the qualifiers by type, in the order in which the types appear.
+// sort groups the qualifiers by type. The types have the order in which they first appear.
 func (q *qualified) sort(tokens []string) (order []written) {
 	if len(tokens) > maxQualifiers {
 		q.fail(true, fault{token: tokens[maxQualifiers], code: "too-many-qualifiers",
@@ -225,11 +229,14 @@ func (q *qualified) read(w *written, k kind, src Source, c *Crawler) {
 	}
 	f := fault{token: t, code: "inapplicable-qualifier"}
 	switch {
-	// P2 2.2.9 (M04): location is for META and any usage there; in robots.txt it prohibits
+	// P2 2.2.9 (M04): location is valid only in META, for any usage; in robots.txt it makes a
+	// permission a prohibition
 	case row.meta && src != Meta:
 		f.hint = "leave it out: robots.txt says by its patterns where a permission holds"
 		f.text = fmt.Sprintf("the qualifier %s may stand in META tags only", row.name)
-	case k < kinds && !row.usage.has(k): // P1 2.4.1.2 (G04): a qualifier that does not apply to its usage prohibits
+	// P1 2.4.1.2 (G04): a qualifier that does not apply to the usage makes a permission a
+	// prohibition
+	case k < kinds && !row.usage.has(k):
 		f.hint, f.text = "it may qualify "+row.usage.String(),
 			fmt.Sprintf("the qualifier %s may not qualify %s", row.name, k.usage())
 	case c.unable(row.name):
@@ -245,7 +252,8 @@ func (q *qualified) read(w *written, k kind, src Source, c *Crawler) {
 				"until-recrawl is read as until-recrawled", "write until-recrawled"})
 		}
 	}
-	if len(values) < len(w.values) { // P1 2.5.3.1 (H07), P1 2.5.5.6 (J08): of several values some do not count
+	// P1 2.5.3.1 (H07), P1 2.5.5.6 (J08): if a qualifier has several values, some do not count
+	if len(values) < len(w.values) {
 		q.notes = append(q.notes, ignored(w.tokens[firstLeftOut(w.values, values)], row.name))
 	}
 	before := q.restrictions.plus
@@ -257,7 +265,8 @@ func (q *qualified) read(w *written, k kind, src Source, c *Crawler) {
 	}
 }
 
-// readOlder reads the values of one type without those of version 1.1 (P1 2.8, X86).
+// readOlder reads only those values of one qualifier type that are older than version 1.1 (P1 2.8,
+// X86).
 func (q *qualified) readOlder(w *written, strict bool) {
 	values := w.older()
 	if len(values) == 0 || q.older.found() {
@@ -267,19 +276,19 @@ func (q *qualified) readOlder(w *written, strict bool) {
 	switch faults := w.faults(&alone, counted(w.row, values, strict), strict); {
 	case len(faults) > 0:
 		q.older = faults[0]
-	// P1 2.8 (B02): must-include-resource=plus-terms is a prohibition where 1.1 is not declared,
-	// too
+	// P1 2.8 (B02): must-include-resource=plus-terms makes a permission a prohibition even if
+	// version 1.1 is not declared
 	case alone.plus != 0:
 		q.older = fault{token: w.tokens[0], code: "undeclared-version", hint: "declare ACAP version 1.1",
 			text: w.row.name + "=plus-terms is a feature of ACAP 1.1 that the document does not declare"}
 	}
 }
 
-// faults reads values into r and returns why some cannot be interpreted.
+// faults reads values into r. It returns the reasons why some of them cannot be interpreted.
 func (w *written) faults(r *restrictions, values []string, strict bool) (list []fault) {
 	for _, v := range values {
-		// P1 3 (A04): a raw quotation mark or apostrophe spoils a qualifier value, a grave accent
-		// does not
+		// P1 3 (A04): a quotation mark or apostrophe that is not percent-encoded makes a value
+		// invalid; a grave accent does not
 		if v == "" || strings.ContainsAny(v, "\"'") {
 			list = append(list, fault{token: w.row.name + "=" + v, code: "malformed-value",
 				hint: "write quotation marks as %22 and %27",
@@ -319,7 +328,7 @@ func firstLeftOut(all, counted []string) int {
 	return len(counted)
 }
 
-// String returns the usage types of a set, separated by commas.
+// String returns the names of the usage types in the set, separated by commas.
 func (s kindSet) String() string {
 	var names []string
 	for k := range kinds {
@@ -330,11 +339,11 @@ func (s kindSet) String() string {
 	return strings.Join(names, ", ")
 }
 
-// counted returns the values that count when a qualifier is repeated. Those that do not count are
-// not checked (P1 2.4.3, G07).
+// counted returns the values that count if a qualifier is repeated. The other values are not
+// checked (P1 2.4.3, G07).
 func counted(row *qualifierType, values []string, strict bool) []string {
 	switch {
-	// P1 2.5.5.6 (J08): in the strict variant all count
+	// P1 2.5.5.6 (J08): in the strict variant all values of must-include-resource count
 	case row.first && strict && row.name == "must-include-resource":
 		return values
 	case row.first:
@@ -348,13 +357,14 @@ func counted(row *qualifierType, values []string, strict bool) []string {
 }
 
 func isNewer(row *qualifierType, all, counted []string) bool {
-	if row.newer || row.name == "time-limit" && len(all) > 1 { // P1 2.8 (B02): repetition of time-limit is new
+	// P1 2.8 (B02): more than one time-limit is a feature of version 1.1
+	if row.newer || row.name == "time-limit" && len(all) > 1 {
 		return true
 	}
 	if row.newValue == nil {
 		return false
 	}
-	for _, v := range counted { // P1 2.8 (X47): an ignored value is no feature
+	for _, v := range counted { // P1 2.8 (X47): a value that does not count is not a feature of version 1.1
 		if row.newValue(v) {
 			return true
 		}

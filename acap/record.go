@@ -11,14 +11,13 @@ func (p *parser) crawler(field *Field, value string) {
 		p.record = &record{nobody: true}
 		p.f.records = append(p.f.records, p.record)
 		p.headOpen, p.sub, p.subOpen = true, nil, false
-		p.within = false // the conventional group above stays open (P1 2.10.2, C19; RFC 9309, X79)
+		p.within = false // P1 2.10.2 (C19), RFC 9309 (X79): an ACAP record does not end the conventional group above it
 	}
 	r := p.record
 	r.field = field
 	r.heads = append(r.heads, field)
 	switch {
-	// P1 3 (A15): a record that names nobody prohibits for all; P1 2.3 (X55): purpose or reference
-	// lines before any record say nothing
+	// P1 3 (A15): a record whose crawler names are all empty prohibits for all crawlers
 	case value == "":
 		p.report(field, "empty-crawler", Error, "name a crawler, or * for any",
 			"the field names no crawler: in a record of no crawler prohibitions hold for all, and permissions for none")
@@ -26,12 +25,12 @@ func (p *parser) crawler(field *Field, value string) {
 	case value == "*":
 		r.any = true
 	default:
-		if strings.Contains(value, "*") { // P1 2.3.1 (C18): an asterisk inside a crawler name is a character of it
+		if strings.Contains(value, "*") { // P1 2.3.1 (C18): an asterisk inside a crawler name is an ordinary character
 			p.report(field.at(value), "wildcard-in-name", Notice, "write the whole name, or * alone for any crawler",
 				"the asterisk in the crawler name %q is an ordinary character", value)
 		}
-		// P1 2.3.1 (C05): names are compared whole with the crawler's tokens, without letter case;
-		// all that match count
+		// P1 2.3.1 (C05): a name is compared as a whole with the crawler's tokens, in any letter
+		// case, so a comma does not separate names
 		if strings.Contains(value, ",") {
 			p.report(field.at(value), "list-of-names", Warning, "write an ACAP-crawler field for each",
 				"a crawler field names one crawler: the comma is part of the name %q", value)
@@ -39,15 +38,16 @@ func (p *parser) crawler(field *Field, value string) {
 		r.names = append(r.names, value)
 	}
 	r.nobody = false
-	// P1 2.3.1 (C06): an asterisk among names addresses everybody; for the named it counts as named
+	// P1 2.3.1 (C06): an asterisk among names addresses all crawlers; a crawler that is also named
+	// counts as named
 	if r.any && len(r.names) > 0 {
 		p.report(field, "any-and-named", Warning, "use * alone",
 			"the record addresses any crawler: other names in it say nothing more")
 	}
 }
 
-// inside reports whether a field of records counts at its place: in an ACAP record, or before all
-// records (P1 2.3, A13). Within a conventional record it is ignored (P1 2.10.2, C10).
+// inside reports whether a field that belongs into records counts at its place: in an ACAP record,
+// or before all records (P1 2.3, A13). Within a conventional record it is ignored (P1 2.10.2, C10).
 func (p *parser) inside(field *Field) bool {
 	if p.within {
 		p.report(field, "within-conventional", Error,
@@ -64,13 +64,13 @@ func (p *parser) reference(field *Field, value string) {
 	}
 	p.headOpen = false
 	switch {
-	case p.record == nil: // P1 2.3 (X55): purpose or reference lines before any record say nothing
+	case p.record == nil: // P1 2.3 (X55): a reference before any record has no effect
 		p.report(field, "orphan-field", Error, "put it behind an ACAP-crawler field",
 			"the reference stands before any record and has no effect")
 		return
 	case value == "":
 		p.report(field, "empty-reference", Error, "name a path or a URI", "the reference names no file")
-	// P1 2.3.2 (D08): a reference may be relative; a second one counts for its prohibitions only
+	// P1 2.3.2 (D08): only the prohibitions in the file of a second reference count
 	case len(p.record.references) > 0:
 		p.report(field.at(value), "second-reference", Error, "keep one reference in a record",
 			"the record refers to a file already: of %q only the prohibitions count", value)
@@ -89,14 +89,14 @@ func (p *parser) purpose(field *Field, value string) {
 	if !p.inside(field) {
 		return
 	}
-	if p.record == nil { // P1 2.3 (X55): purpose or reference lines before any record say nothing
+	if p.record == nil { // P1 2.3 (X55): a purpose before any record has no effect
 		p.report(field, "orphan-field", Error, "put it behind an ACAP-crawler field",
 			"the purpose stands before any record and has no effect")
 		return
 	}
 	p.headOpen = false
-	// P1 2.3.3 (C17, X60): the blank in the printed purpose URI is typesetting; a purpose name ends
-	// at a blank, a purpose URI goes on
+	// P1 2.3.3 (C17, X60): a purpose ends at a blank; the blank in the purpose URI that the
+	// specification prints is a typesetting error, so a purpose URI may contain blanks
 	if parts := strings.Fields(value); len(parts) > 1 {
 		written := field.at(value)
 		if strings.Contains(parts[0], "://") {
@@ -118,10 +118,12 @@ func (p *parser) purpose(field *Field, value string) {
 	p.sub.purposes = append(p.sub.purposes, p.pattern(field, value))
 }
 
-// pattern reads a usage purpose pattern of a file or a page (P1 2.3.3).
+// pattern reads the pattern of a usage purpose in a file or a page (P1 2.3.3).
 func (r *reporter) pattern(field *Field, value string) *purpose {
 	pattern := newPurpose(value)
-	if pattern.cut { // P1 2.9 (as F13): an inner dollar sign cuts a prohibition and voids a permission
+	// P1 2.9 (as F13): a "$" that is not the last character cuts the pattern of a prohibition and
+	// makes a permission ineffective
+	if pattern.cut {
 		r.report(field.at(value), "dollar-in-purpose", Error, "put $ at the end, or leave it out",
 			"$ may only end a purpose: %q prohibits all that starts as it does before the $, and permits nothing",
 			value)
@@ -138,9 +140,10 @@ func (p *parser) entry(field *Field, allow bool, usage, value string) {
 	if !p.inside(field) {
 		e.stray, e.record, e.sub = true, nil, nil
 		if allow {
-			return // P1 2.10.2 (C10): a permission within a conventional record is ignored in every mode
+			return // P1 2.10.2 (C10): a permission within a conventional record is always ignored
 		}
-	} else if p.record == nil { // P1 2.3 (A13): it prohibits for all and permits nothing
+		// P1 2.3 (A13): a field before any record prohibits for all crawlers and permits nothing
+	} else if p.record == nil {
 		what := "the prohibition holds for any crawler"
 		if allow {
 			what = "the permission grants nothing"
@@ -200,7 +203,7 @@ func joinQualifiers(tokens []string) []string {
 }
 
 func (p *parser) request(field *Field, action, value string) {
-	// P1 3 (P12): an unknown request, or one before any record, is not done
+	// P1 3 (P12): an unknown action request is not executed
 	if action != TakeDown && action != ReCrawl {
 		hint := p.near(action, func() []string { return []string{TakeDown, ReCrawl} })
 		p.report(field.at(field.name()), "unknown-action", Error, hint, "the action %q is not known and not executed",
@@ -212,7 +215,7 @@ func (p *parser) request(field *Field, action, value string) {
 	switch {
 	case p.within:
 		r.record, r.why = nil, "it stands within a conventional record"
-	case p.record == nil: // P1 3 (P12): an unknown request, or one before any record, is not done
+	case p.record == nil: // P1 3 (P12): an action request before any record is not executed
 		r.why = "it stands before any record"
 	default:
 		r.why, r.sub = notSingle(value), p.sub != nil
@@ -221,11 +224,11 @@ func (p *parser) request(field *Field, action, value string) {
 	case r.why != "":
 		p.report(field.at(value), "refused-request", Error, "write the path of one resource, in an ACAP record",
 			"the request is not executed: %s", r.why)
-	case r.sub: // P1 2.3 (C13): a request inside a sub-record is refused
+	case r.sub: // P1 2.3 (C13): an action request inside a sub-record is refused
 		p.report(field.at(value), "refused-request", Error, "move it before the sub-record",
 			"the request stands in a sub-record and is not executed, "+
 				"unless the crawler is set to execute take-downs there")
-	case strings.Contains(value, "?"): // P1 2.6 (P02): a request names one URL, its query included
+	case strings.Contains(value, "?"): // P1 2.6 (P02): an action request names one URL, including its query
 		p.report(field.at(value), "query-in-request", Notice, "write a request for each URL that is meant",
 			"the request names %q with exactly this query", value)
 	}
@@ -236,8 +239,8 @@ func (p *parser) request(field *Field, action, value string) {
 }
 
 // lookAtRecords reports records and sub-records without fields (P1 2.3, C12), and fields in a
-// record with a reference (P1 2.3, D02). References in referred files are reported elsewhere (P1
-// 2.3.2, X50).
+// record with a reference (P1 2.3, D02). References in referred files are reported by
+// lookAtReferred (P1 2.3.2, X50).
 func (p *parser) lookAtRecords() {
 	for _, r := range p.f.records {
 		if !r.used && !r.nobody {

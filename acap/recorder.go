@@ -1,39 +1,39 @@
 package acap
 
-// recorder is what a decision notes for Trace while it is made: which statements are left of each
-// usage type, and against which other each of the rest lost. A nil recorder notes nothing, so that
-// a decision that nobody explains pays for a comparison with nil alone.
+// recorder stores information for Trace while a decision is made: which statements of each usage
+// type are in force, and against which statement each other one lost. A nil recorder stores
+// nothing, so a decision without a trace costs only comparisons with nil.
 type recorder struct {
 	left     map[*statement]bool
 	lost     map[*statement]loss
-	opinions map[int]Opinion // by the place of the vocabulary
+	opinions map[int]Opinion // by the index of the vocabulary
 }
 
-// loss is why a statement does not count, and the statement that counts in its place.
+// loss says why a statement lost, and against which statement.
 type loss struct {
 	to    *statement
 	cause cause
 }
 
-// cause is the rule by which a statement loses. Where a statement loses twice, since patterns are
-// compared both as written and rooted (P1 2.4.6, F03: a pattern may begin anywhere), the lower
-// cause is the one that explains more.
+// cause is the rule by which a statement loses. A statement may lose twice, because patterns are
+// compared both as written and rooted (P1 2.4.6, F03). Then the lower cause counts, because it
+// explains more.
 type cause uint8
 
 const (
-	// P1 2.5.5 (F17): the other permits a type based on present, for a scope that is no broader
+	// P1 2.5.5 (F17): the winner permits a type based on present, and its scope is not broader
 	beaten      cause = iota + 1
-	outranked         // P1 2.2.1 (C02-C04): the other is addressed more closely
-	gaveWay           // P2 2.2.8 (N02, N03): the other is what the page says of itself
-	narrowed          // P1 2.4.6 (F07): the other has the narrower pattern
-	conflicting       // P1 2.4.6 (F02): the other prohibits, and may not be lifted
+	outranked         // P1 2.2.1 (C02-C04): the winner has a more specific addressee or purpose
+	gaveWay           // P2 2.2.8 (N02, N03): the winner is a statement of the page
+	narrowed          // P1 2.4.6 (F07): the winner has a narrower pattern
+	conflicting       // P1 2.4.6 (F02): the winner is a prohibition that the loser may not replace
 )
 
 func newRecorder() *recorder {
 	return &recorder{left: map[*statement]bool{}, lost: map[*statement]loss{}, opinions: map[int]Opinion{}}
 }
 
-// keep notes the statements of one usage type that are left.
+// keep stores that the statements of v, of one usage type, are in force.
 func (rec *recorder) keep(v *statementSet) {
 	if rec == nil {
 		return
@@ -43,14 +43,14 @@ func (rec *recorder) keep(v *statementSet) {
 	}
 }
 
-// opinion notes what the vocabulary at a place says.
+// opinion stores the opinion of the vocabulary with the index at.
 func (rec *recorder) opinion(at int, o Opinion) {
 	if rec != nil {
 		rec.opinions[at] = o
 	}
 }
 
-// lose notes that s lost against to, unless a lower cause is known.
+// lose stores that the statement s lost against to, unless a loss of s with a lower cause is known.
 func (rec *recorder) lose(s, to *statement, why cause) {
 	if rec == nil {
 		return
@@ -60,14 +60,16 @@ func (rec *recorder) lose(s, to *statement, why cause) {
 	}
 }
 
-// beat notes that no, a prohibition of present that was left, lost against a specific permission.
+// beat stores that no, a prohibition of present that was in force, lost against yes, a permission
+// of a type based on present.
 func (rec *recorder) beat(no, yes *statement) {
 	if rec != nil {
 		rec.lost[no] = loss{yes, beaten}
 	}
 }
 
-// outrank notes that s lost against the first of v that is addressed more closely.
+// outrank stores that s lost against the first statement of v with a more specific addressee or
+// purpose.
 func (rec *recorder) outrank(s *statement, v *statementSet) {
 	if rec == nil {
 		return
@@ -80,7 +82,8 @@ func (rec *recorder) outrank(s *statement, v *statementSet) {
 	}
 }
 
-// outrankRest notes that those of a list that are not in v lost against one that is.
+// outrankRest stores, for each statement of list that is not in v, that it lost against a statement
+// of v.
 func (rec *recorder) outrankRest(list []*statement, v *statementSet) {
 	if rec == nil || len(list) == v.n {
 		return
@@ -90,8 +93,8 @@ func (rec *recorder) outrankRest(list []*statement, v *statementSet) {
 	}
 }
 
-// giveWay notes that s, of an origin, lost against the first statement of its page that takes its
-// place.
+// giveWay stores that s, a statement of an origin, lost against the first statement of the page
+// that replaces it.
 func (rec *recorder) giveWay(s *statement, page *statementSet) {
 	if rec == nil {
 		return
@@ -105,7 +108,7 @@ func (rec *recorder) giveWay(s *statement, page *statementSet) {
 	}
 }
 
-// conflict notes that all of v lost against a prohibition.
+// conflict stores that all statements of v lost against the prohibition no.
 func (rec *recorder) conflict(v *statementSet, no *statement) {
 	if rec == nil {
 		return
@@ -115,8 +118,8 @@ func (rec *recorder) conflict(v *statementSet, no *statement) {
 	}
 }
 
-// loss returns against which statement s lost, of those that are left, and why. What s lost against
-// may have lost itself.
+// loss returns why s lost, and against which statement that is in force. If the statement against
+// which s lost has lost itself, loss follows it.
 func (rec *recorder) loss(s *statement) (l loss, ok bool) {
 	l, ok = rec.lost[s]
 	for ok && !rec.left[l.to] {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// withReferences gives the policy of robots whose references lead to files; an empty file cannot be
-// read.
+// withReferences returns the policy of robots, with references to the given files. An empty file
+// stands for one that cannot be read.
 func withReferences(who Crawler, robots string, files map[string]string) *Policy {
 	f := Parse(home, []byte(robots))
 	refs := f.References(who)
@@ -58,7 +58,8 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// P1 2.3.2 (D08): a reference may be relative; a second one counts for its prohibitions only
+// P1 2.3.2 (D08): a reference may be relative; only the prohibitions in the file of a second
+// reference count
 func TestSecondReference(t *testing.T) {
 	files := map[string]string{"http://example.com/s": "ACAP-crawler: *\nACAP-allow-index: /",
 		"http://example.com/t": "ACAP-crawler: *\nACAP-allow-follow: /\nACAP-disallow-preserve: " +
@@ -76,9 +77,9 @@ func TestSecondReference(t *testing.T) {
 	}
 }
 
-// P1 2.3.3 (X11): the common answer needs one purpose for crawl and all for the rest; P2 2.2.1
-// (N17): a tag for our purpose overrides the general one; P1 2.3.3 (X78): in the common answer
-// the limits of all purposes bind
+// P1 2.3.3 (X11): the joint decision for several purposes permits crawl if one purpose permits it,
+// and other usages if all do; P2 2.2.1 (N17): a tag for the crawler's purpose overrides the general
+// one; P1 2.3.3 (X78): the limits of all purposes are in force
 func TestSeveralPurposesOnAPage(t *testing.T) {
 	p := policyOf(Crawler{Names: []string{"searchbot"}, Purposes: []string{"web", "news"}},
 		"").Narrow(Own{URL: "http://example.com/a.html",
@@ -100,7 +101,8 @@ func TestSeveralPurposesOnAPage(t *testing.T) {
 	}
 }
 
-func TestRequired(t *testing.T) { // P1 2.5.3.2 (I04-I07), P1 2.5.5.6 (J07-J11), P1 2.5.6.1 (L01-L04): locators
+// P1 2.5.3.2 (I04-I07), P1 2.5.5.6 (J07-J11), P1 2.5.6.1 (L01-L04): locators of required resources
+func TestRequired(t *testing.T) {
 	for value, want := range map[string]bool{
 		"must-use-resource=/i.html":                             true,
 		"must-use-resource=ftp://h/x":                           false,
@@ -122,7 +124,7 @@ func TestRequired(t *testing.T) { // P1 2.5.3.2 (I04-I07), P1 2.5.5.6 (J07-J11),
 		"max-length=250-CHARS":                                  true,
 		"max-length=250chars":                                   false,
 		"max-length=-1-words":                                   false,
-		"prohibited-context=within-user-frame":                  false, // not of a snippet
+		"prohibited-context=within-user-frame":                  false, // a context on present does not limit a snippet
 	} {
 		d := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present-snippet: / "+value).Decide(
 			PresentSnippet, resource(t, "/"))
@@ -132,8 +134,8 @@ func TestRequired(t *testing.T) { // P1 2.5.3.2 (I04-I07), P1 2.5.5.6 (J07-J11),
 	}
 	for value, want := range map[string]bool{"any": true, "style": true, "plus-terms": false,
 		"plus-terms prohibited-modification=any": false, "colour": false,
-		// P1 2.5.5.5 (K01): any swallows the other values; plus-terms that cannot be read
-		// prohibits beside it
+		// P1 2.5.5.5 (K01): next to "any", other values do not count, but plus-terms without
+		// licence terms make the permission a prohibition
 		"colour prohibited-modification=any": true} {
 		d := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present-currentcopy: / "+
 			"prohibited-modification="+value).Decide(PresentCurrentCopy, resource(t, "/"))
@@ -143,7 +145,8 @@ func TestRequired(t *testing.T) { // P1 2.5.3.2 (I04-I07), P1 2.5.5.6 (J07-J11),
 	}
 }
 
-func TestCannot(t *testing.T) { // P1 2.4.3 (G01-G03, X40, X41, X71): the fallback
+// P1 2.4.3 (G01-G03, X40, X41, X71): what counts for usages that the crawler cannot interpret
+func TestCannot(t *testing.T) {
 	for _, c := range []struct {
 		cannot, field string
 		u             Usage

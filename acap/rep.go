@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// ruleLine is one Allow or Disallow line of a conventional group (RFC 9309 2.2.2) as it is written;
-// it starts with "/" or "*".
+// ruleLine is one Allow or Disallow line of a conventional group as written (RFC 9309 2.2.2). Its
+// value starts with "/" or "*".
 type ruleLine struct {
 	field *Field
 	allow bool
 	value string
 }
 
-// rule is a line of a group that governs the crawler.
+// rule is an Allow or Disallow line of a group that applies to the crawler.
 type rule struct {
 	ruleLine
-	exact string // percent-normalised, in its own case
+	exact string // the pattern, percent-normalised, in its own letter case
 	shape
 }
 
-// conventional reads a conventional line as if the file had no ACAP lines: an ACAP record does not
-// end a group, and a rule below ACAP lines belongs to the group before them (RFC 9309 2.2.4, X79).
+// conventional parses a conventional line as if the file had no ACAP lines: an ACAP record does not
+// end a group, and a rule below ACAP lines belongs to the group above them (RFC 9309 2.2.4, X79).
 func (p *parser) conventional(field *Field, name, value string) {
 	switch name {
 	case "sitemap":
@@ -43,7 +43,7 @@ func (p *parser) conventional(field *Field, name, value string) {
 			"the line stands before any User-agent line and is ignored")
 		return
 	}
-	if p.record != nil { // P1 2.10.2 (C19): an ACAP record ends no conventional group
+	if p.record != nil { // P1 2.10.2 (C19): an ACAP record does not end a conventional group
 		p.report(field, "within-acap", Warning, "put it before the ACAP records, behind its User-agent line",
 			"a conventional line within an ACAP record counts for the group above, which begins in line %d",
 			p.group.heads[0].Line)
@@ -57,8 +57,8 @@ func (p *parser) conventional(field *Field, name, value string) {
 	case value == "" && name == "allow":
 		p.report(field, "empty-value", Notice, "name a path, or leave the line out",
 			"the line names no path and has no effect")
-	case value == "": // no rule
-	// REP 1 (X52): a rule with neither slash nor asterisk in front matches nothing
+	case value == "": // an empty rule has no effect
+	// REP 1 (X52): a rule that starts with neither a slash nor an asterisk matches nothing
 	case value[0] != '/' && value[0] != '*':
 		p.report(field.at(value), "rule-without-slash", Warning, p.f.withSlash(value),
 			"the rule %q starts with neither / nor * and matches nothing", value)
@@ -71,8 +71,8 @@ func (p *parser) conventional(field *Field, name, value string) {
 	}
 }
 
-// agent reads a User-agent line. It ends an ACAP record (P1 2.3, C09); only a rule before it ends
-// the group above (RFC 9309, X53).
+// agent parses a User-agent line. Such a line ends an ACAP record (P1 2.3, C09). It ends the
+// conventional group above it only if a rule is between them (RFC 9309, X53).
 func (p *parser) agent(field *Field, value string) {
 	if value == "" {
 		p.report(field, "empty-value", Warning, "name a crawler, or * for any", "the line names no crawler")
@@ -82,9 +82,8 @@ func (p *parser) agent(field *Field, value string) {
 		p.group = &group{}
 		p.f.groups = append(p.f.groups, p.group)
 		p.agentOpen = true
-	// P1 2.10.2 (C19): an ACAP record ends no conventional group; a rule below it belongs to the
-	// group above; RFC 9309 (X79): conventional records are those of the file without its ACAP
-	// lines
+	// P1 2.10.2 (C19), RFC 9309 (X79): an ACAP record does not end a conventional group, because
+	// conventional records are those of the file without its ACAP lines
 	case p.record != nil:
 		p.report(field, "within-acap", Warning, "put the ACAP record behind all conventional ones",
 			"the User-agent line continues the group that begins in line %d: an ACAP record does not end a group",
@@ -96,10 +95,10 @@ func (p *parser) agent(field *Field, value string) {
 	p.record, p.sub, p.headOpen, p.within = nil, nil, false, true
 }
 
-// delay reads a Crawl-delay.
+// delay parses a Crawl-delay line.
 func (p *parser) delay(field *Field, value string) {
 	seconds, err := strconv.ParseFloat(value, 64)
-	if err != nil || !(seconds >= 0 && seconds <= 1e6) { // NaN fails too
+	if err != nil || !(seconds >= 0 && seconds <= 1e6) { // the negated condition also rejects NaN
 		p.report(field.at(value), "malformed-delay", Warning, "write a number of seconds",
 			"%q is not a number of seconds", value)
 		return
@@ -111,7 +110,8 @@ func (p *parser) delay(field *Field, value string) {
 	p.group.delays = append(p.group.delays, delay{len(p.group.agents), time.Duration(seconds * float64(time.Second))})
 }
 
-// addRule adds a rule to the open group. The rules of all groups share one allocation.
+// addRule adds a rule to the open group. The rules of all groups share one slice, to save
+// allocations.
 func (p *parser) addRule(l ruleLine) {
 	if p.rules == nil {
 		p.rules = make([]ruleLine, 0, p.lines-p.n+1)
@@ -126,7 +126,7 @@ func (l ruleLine) read() rule {
 	if i := strings.IndexByte(value, '$'); i >= 0 && i < len(value)-1 {
 		end := strings.HasSuffix(value, "$")
 		value = strings.TrimSuffix(value, "$")
-		value = strings.ReplaceAll(value, "$", "%24") // only a final "$" is special
+		value = strings.ReplaceAll(value, "$", "%24") // only a "$" at the end of a rule is a wildcard
 		if end {
 			value += "$"
 		}
@@ -144,7 +144,7 @@ func readAll(lines []ruleLine) []*rule {
 	return out
 }
 
-// agentToken returns the product token that a User-agent value begins with, or "*" (RFC 9309
+// agentToken returns the product token at the beginning of a User-agent value, or "*" (RFC 9309
 // 2.2.1). A value that begins with neither is returned unchanged.
 func agentToken(value string) string {
 	end := 0
@@ -160,8 +160,9 @@ func agentToken(value string) string {
 	return value[:end]
 }
 
-// names reports whether a User-agent value means this crawler (RFC 9309 2.2.1, C05). A token of the
-// crawler with other characters than product tokens have is compared as a whole.
+// names reports whether a User-agent value means this crawler (RFC 9309 2.2.1, C05). If a token of
+// the crawler contains characters that are not allowed in product tokens, it is compared with the
+// whole value.
 func (c *Crawler) names(agent string) bool {
 	for _, token := range c.Names {
 		if token == "" || len(agent) > len(token) && nameChar(agent[len(token)]) {
@@ -178,8 +179,8 @@ func nameChar(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '-' || b == '_' || b == '.'
 }
 
-// governing returns the merged groups that name the crawler, or else those for "*" (RFC 9309 2.2.1,
-// X67).
+// governing returns the merged groups that name the crawler. If there are none, it returns those
+// for "*" (RFC 9309 2.2.1, X67).
 func governing(groups []*group, c *Crawler) (lines []ruleLine, delay time.Duration, named bool) {
 	for _, want := range []bool{true, false} {
 		found := false
@@ -210,14 +211,14 @@ func governing(groups []*group, c *Crawler) (lines []ruleLine, delay time.Durati
 	return nil, 0, false
 }
 
-// rfc9309 is the vocabulary of the conventional records of robots.txt. It speaks of crawl alone,
-// and both ACAP and its rules must permit (P1 2.10.2, O05).
+// rfc9309 is the vocabulary of the conventional records of robots.txt. It is only about crawl.
+// Crawling is permitted if both ACAP and the rules permit it (P1 2.10.2, O05).
 type rfc9309 struct{}
 
-// rules are the conventional rules that govern a crawler.
+// rules holds the conventional rules that apply to a crawler.
 type rules struct {
 	list  []*rule
-	found *lookup // nil for a few
+	found *lookup // a lookup for the patterns; nil if there are few rules
 }
 
 func newRules(list []*rule) *rules {
@@ -228,8 +229,8 @@ func (rfc9309) Name() string { return "rfc9309" }
 
 func (rfc9309) Files(*Site) []string { return nil }
 
-// Site returns the rules of the groups that govern the crawler, less those that ACAP fields cancel
-// (P1 2.10.2, O04).
+// Site returns the rules of the groups that apply to the crawler, without those that ACAP fields
+// cancel (P1 2.10.2, O04).
 func (rfc9309) Site(s *Site) Preferences {
 	lines, _, named := governing(s.groups, s.crawler)
 	if list := s.policy.uncancelled(lines, named); len(list) > 0 {
@@ -259,8 +260,8 @@ func (rs *rules) Opinion(u Usage, r Resource) Opinion {
 	return o
 }
 
-// match returns the rule that decides path: the longest match, Allow on a tie (RFC 9309 2.2.2,
-// O10). It returns nil if no rule matches.
+// match returns the rule that decides on path: the longest matching pattern, and Allow if two are
+// equally long (RFC 9309 2.2.2, O10). It returns nil if no rule matches.
 func (rs *rules) match(path string) (best *rule) {
 	if rs.found != nil {
 		var h hits

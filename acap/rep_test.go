@@ -29,7 +29,7 @@ func TestConventionalLayerIgnoresACAP(t *testing.T) {
 			}
 			with = append(with, line)
 			if !plain {
-				line = "" // so that every line stays where it is
+				line = "" // an empty line, so that the other lines keep their numbers
 			}
 			without = append(without, line)
 		}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// lookAtAgent reports a User-agent value that is more than a product token. A version, or further
-// words, after the token are not read, which is what most authors expect; a warning is for names
-// that no crawler has, or that mean several.
+// lookAtAgent reports a User-agent value that is more than a product token. A version or further
+// words after the token are ignored, as most authors expect, so they are a notice. A name that no
+// crawler has, or a list of names, is a warning.
 func (p *parser) lookAtAgent(field *Field, value string) {
 	const hint = "write a User-agent line for each crawler, with its product token alone"
 	token := agentToken(value)
@@ -34,7 +34,8 @@ func (p *parser) lookAtAgent(field *Field, value string) {
 	}
 }
 
-// severalNames reports whether a product token is followed by a separator and another name.
+// severalNames reports whether the text after a product token begins with a separator and another
+// name.
 func severalNames(rest string) bool {
 	rest = strings.TrimLeft(rest, " \t")
 	if rest == "" || !strings.ContainsRune(",;:", rune(rest[0])) {
@@ -44,7 +45,7 @@ func severalNames(rest string) bool {
 	return next != "" && isName(next[:1])
 }
 
-// lookAtSitemap reports a sitemap that is not named by an absolute URL.
+// lookAtSitemap reports a Sitemap line whose value is not an absolute URL.
 func (p *parser) lookAtSitemap(field *Field, value string) {
 	u, err := url.Parse(value)
 	if err == nil && u.Scheme != "" && u.Host != "" {
@@ -61,7 +62,8 @@ func (p *parser) lookAtSitemap(field *Field, value string) {
 		"%q is not an absolute URL: many crawlers do not read this sitemap", value)
 }
 
-// home returns the host of the site, "" if the file has no URL or a reserved one (RFC 2606).
+// home returns the host of the site. It returns "" if the file has no URL, or if its host is
+// reserved for examples (RFC 2606).
 func (f *File) home() string {
 	if f.base == nil || strings.HasSuffix(f.base.Hostname(), ".invalid") {
 		return ""
@@ -69,7 +71,7 @@ func (f *File) home() string {
 	return f.base.Host
 }
 
-// withSlash returns the hint for a conventional rule that starts with neither / nor *.
+// withSlash returns the hint for a conventional rule that starts with neither "/" nor "*".
 func (f *File) withSlash(value string) string {
 	first, _, _ := strings.Cut(value, ":")
 	if conventionalNames[strings.ToLower(first)] != "" && first != value {
@@ -100,8 +102,8 @@ func (f *File) withSlash(value string) string {
 	return "write " + path + " in the robots.txt of " + host + ": rules hold for one host alone"
 }
 
-// hostOf splits a value that begins with a host, with a scheme or without, into the host and what
-// follows; "" for a path.
+// hostOf splits a value that begins with a host, with or without a scheme, into the host and the
+// path after it. For a value that begins with a path, host is "".
 func hostOf(value string) (host, path string) {
 	rest, absolute := value, false
 	if scheme, behind, ok := strings.Cut(value, "://"); ok && isName(scheme) {
@@ -120,7 +122,8 @@ func hostOf(value string) (host, path string) {
 	return host, rest[end:]
 }
 
-// likelyHost reports whether the first segment of a value is a host rather than the name of a file.
+// likelyHost reports whether the first segment of a value looks like a host and not like a file
+// name.
 func likelyHost(host, behind string) bool {
 	_, err := netip.ParseAddr(host)
 	lower := strings.ToLower(host)

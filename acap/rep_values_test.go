@@ -2,8 +2,8 @@ package acap
 
 import "testing"
 
-// TestAgentName: a version behind a product token works and is a notice; a name that no crawler
-// has, or a list of names, is a warning.
+// TestAgentName tests that a version after a product token is a notice, and that a name that no
+// crawler has, or a list of names, is a warning.
 func TestAgentName(t *testing.T) {
 	for value, want := range map[string]Severity{
 		"TurnitinBot":     "",
@@ -33,8 +33,8 @@ func TestAgentName(t *testing.T) {
 	}
 }
 
-// TestRuleWithoutSlashHint: the hint names the path that was meant, and the host whose robots.txt
-// it belongs to.
+// TestRuleWithoutSlashHint tests that the hint contains the intended path, and the host to whose
+// robots.txt the rule belongs.
 func TestRuleWithoutSlashHint(t *testing.T) {
 	const alone = ": rules hold for one host alone"
 	for value, want := range map[string]string{
@@ -69,7 +69,7 @@ func TestRuleWithoutSlashHint(t *testing.T) {
 	}
 }
 
-// TestRelativeSitemap: a Sitemap line names an absolute URL.
+// TestRelativeSitemap tests that a Sitemap line without an absolute URL is reported.
 func TestRelativeSitemap(t *testing.T) {
 	for value, want := range map[string]string{
 		"http://host.example/sitemap.xml": "",
@@ -87,7 +87,8 @@ func TestRelativeSitemap(t *testing.T) {
 	}
 }
 
-// TestPatternHint: the hint of an ACAP pattern with a host names its path, and one finding says so.
+// TestPatternHint tests that the hint for an ACAP pattern with a host contains its path, in only
+// one finding.
 func TestPatternHint(t *testing.T) {
 	for value, want := range map[string]string{
 		"http://host.example/private/": "write the path alone: /private/",

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds on what is reported about one text, so that a hostile one costs no more than another:
-// notices; errors and warnings together; hints; names that a hint chooses from; bytes of a quoted
-// word, and of a hint.
+// Limits on findings about one text, so that a hostile text does not cost more than others.
+// maxFindings limits errors and warnings together; maxQuote is the number of bytes of a quoted
+// word.
 const (
 	maxFindings = 1000
 	maxHints    = 50
@@ -17,28 +17,29 @@ const (
 	maxHint     = 280
 )
 
-// reporter collects findings, each once.
+// reporter collects findings. It reports each finding only once.
 type reporter struct {
 	findings []Finding
-	notices  int // among findings
+	notices  int // how many of findings are notices
 	seen     map[remark]bool
 	hints    int
-	muted    bool            // findings are not needed
-	tags     map[*Field]*Tag // the tags of a page's fields, to find tokens in them
+	muted    bool            // findings are not needed, so none are collected
+	tags     map[*Field]*Tag // the tags from which a page's fields were made, to find the positions of tokens
 }
 
-// remark is a finding without its place. Computing a place takes time, and the finding may have
-// been reported before.
+// remark is a finding without its position. It identifies findings that were already reported,
+// before their position, which takes time, is computed.
 type remark struct {
 	Finding
 	token string
 }
 
-// full reports whether no more errors and warnings are listed. Notices are counted separately.
+// full reports whether the limit for errors and warnings is reached. Notices have a limit of their
+// own.
 func (r *reporter) full() bool { return len(r.findings)-r.notices >= maxFindings }
 
-// report adds a finding about a field, or about one token of it (Field.at), unless there are too
-// many.
+// report adds a finding about a field, or about one token of it (see Field.at). It does nothing if
+// there are too many findings.
 func (r *reporter) report(f *Field, code string, sev Severity, hint, format string, args ...any) {
 	switch {
 	case r.muted, sev == Notice && r.notices > maxFindings, sev != Notice && len(r.findings)-r.notices > maxFindings:
@@ -53,8 +54,8 @@ func (r *reporter) report(f *Field, code string, sev Severity, hint, format stri
 	}
 }
 
-// addFinding adds a finding without a limit. It is for findings about a file as a whole; report
-// limits the others.
+// addFinding adds a finding even if there are many. It is for findings about a file as a whole;
+// report is for the others.
 func (r *reporter) addFinding(f *Field, code string, sev Severity, hint, format string, args ...any) {
 	for i, a := range args {
 		if s, ok := a.(string); ok {
@@ -81,8 +82,8 @@ func (r *reporter) addFinding(f *Field, code string, sev Severity, hint, format 
 	}
 }
 
-// place returns the place of a field or of a token in it. If the field does not hold the token as
-// it was read, the place is that of the whole field.
+// place returns the position of a field, or of a token in it. If the field does not contain the
+// token in the form in which it was read, place returns the position of the field.
 func (r *reporter) place(f *Field) (line, column, length int) {
 	token := ""
 	if f.in != nil {
@@ -98,8 +99,8 @@ func (r *reporter) place(f *Field) (line, column, length int) {
 	return f.Line, f.Column + utf8.RuneCountInString(f.Text[:from]), max(1, utf8.RuneCountInString(f.Text[from:to]))
 }
 
-// place returns the place of a token of f in the tag, or of its whole content. If the page writes
-// the content with character references, it returns the place of the tag.
+// place returns the position of a token of the field f in the tag t, or of the whole content of t.
+// If the page writes the content with character references, it returns the position of the tag.
 func (t *Tag) place(f *Field, token string) (line, column, length int) {
 	if t == nil || t.Loose {
 		return f.Line, f.Column, 1
@@ -114,14 +115,14 @@ func (t *Tag) place(f *Field, token string) (line, column, length int) {
 		from, to = len(s)-len(strings.TrimLeftFunc(s, blank)), min(len(s), maxLocated)
 	}
 	before := s[:from]
-	if i := strings.LastIndexByte(before, '\n'); i >= 0 { // a tag may span several lines, a mark only one
+	if i := strings.LastIndexByte(before, '\n'); i >= 0 { // a META tag may span several lines, but a mark may not
 		line, column, before = line+strings.Count(before, "\n"), 1, before[i+1:]
 	}
 	marked, _, _ := strings.Cut(s[from:max(from, to)], "\n")
 	return line, column + utf8.RuneCountInString(before), max(1, utf8.RuneCountInString(marked))
 }
 
-// clip shortens a long word at a whole character.
+// clip shortens a long word without splitting a character.
 func clip(s string) string { return clipTo(s, maxQuote) }
 
 func clipTo(s string, most int) string {
@@ -135,8 +136,8 @@ func clipTo(s string, most int) string {
 	return s[:end] + "…"
 }
 
-// near returns a hint that names the known word closest to s. If none is close it lists the known
-// words, if they are few.
+// near returns a hint that contains the known word most similar to s. If no word is similar, the
+// hint lists the known words, unless there are many.
 func (r *reporter) near(s string, known func() []string) string {
 	if r.muted || r.hints >= maxHints {
 		return ""
@@ -149,7 +150,7 @@ func (r *reporter) near(s string, known func() []string) string {
 	return writeOneOf(words)
 }
 
-// nearDefined is near for names that the text itself defines.
+// nearDefined is like near, for names that the text itself defines.
 func (r *reporter) nearDefined(s string, known func() []string) string {
 	if r.muted || r.hints >= maxHints {
 		return ""
@@ -161,7 +162,7 @@ func (r *reporter) nearDefined(s string, known func() []string) string {
 	return "define it, before all records"
 }
 
-// writeOneOf lists the words that are allowed, if a reader can take them in.
+// writeOneOf returns a hint that lists the allowed words. It returns "" if there are too many.
 func writeOneOf(words []string) string {
 	list := strings.Join(words, ", ")
 	if len(words) == 0 || len(list) > maxHint-len("write one of ") {
@@ -170,7 +171,7 @@ func writeOneOf(words []string) string {
 	return "write one of " + list
 }
 
-// nearest returns the known word closest to s, or "" if none is close.
+// nearest returns the known word most similar to s, or "" if none is similar.
 func nearest(s string, known []string) string {
 	best, distance := "", 1+len(s)/3
 	for _, k := range known {
@@ -181,8 +182,8 @@ func nearest(s string, known []string) string {
 	return best
 }
 
-// editDistance returns the number of insertions, deletions and changes between two words, at most
-// limit.
+// editDistance returns how many insertions, deletions and replacements of characters turn a into b,
+// at most limit.
 func editDistance(a, b string, limit int) int {
 	if len(a) > 64 || len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit

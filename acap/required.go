@@ -7,24 +7,29 @@ import (
 	"unicode/utf8"
 )
 
-// Required is one resource or part that a permission demands to be used (P1 2.5.3.2) or included
-// (P1 2.5.5.6), or refers to (P1 2.5.6.1). Exactly one of Locator, Text and URL is set.
+// Required is one resource, or one part of a page, to which a permission refers. It must be used
+// (P1 2.5.3.2) or included (P1 2.5.5.6), or it says where to ask for permission (P1 2.5.6.1).
+// Exactly one of Locator, Text and URL is set.
 type Required struct {
-	Field   *Field // the permission that demands it
-	Value   string // as written, keywords in lower case
-	Role    string // extract, credit, link, …-link; empty for must-use-resource and a bare usage-ref
-	Locator string // part of the page: "id:x", "idlist:a,b", "class:x", "classlist:a,b", "meta:x", "taglist:p,h1"
-	Text    string // literal text, percent-decoded; meaningful when IsText
+	Field *Field // the permission that demands it
+	Value string // the qualifier's value as written, with keywords in lower case
+	// extract, credit, link, or a role that ends in -link; empty for must-use-resource and for a
+	// usage-ref without a role
+	Role string
+	// names a part of the page: "id:x", "idlist:a,b", "class:x", "classlist:a,b", "meta:x",
+	// "taglist:p,h1"
+	Locator string
+	Text    string // literal text, percent-decoded; valid only if IsText is true
 	IsText  bool
-	URL     string // another resource, absolute (P1 2.5.3.2, I04)
+	URL     string // the absolute URL of another resource (P1 2.5.3.2, I04)
 
-	ref string // URI reference as written, before a base is known
+	ref string // URI reference as written, before it is resolved against a base
 }
 
-// Link reports whether the role demands a link (P1 2.5.5.6, X08).
+// Link reports whether the presentation must link to the resource (P1 2.5.5.6, X08).
 func (r *Required) Link() bool { return strings.HasSuffix(r.Role, "link") }
 
-// at returns a copy of r for the permission field, with its reference resolved against base (P1
+// at returns a copy of r for the permission field, with its URI reference resolved against base (P1
 // 2.5.3.2, I04).
 func (r *Required) at(field *Field, base *url.URL) *Required {
 	if r == nil {
@@ -44,7 +49,8 @@ func (r *Required) at(field *Field, base *url.URL) *Required {
 
 const scheme = "the-acap:"
 
-// cutScheme returns v without "the-acap:", in any letter case.
+// cutScheme returns v without the prefix "the-acap:", which may be in any letter case. ok is false
+// if v does not have it.
 func cutScheme(v string) (rest string, ok bool) {
 	if len(v) < len(scheme) || !strings.EqualFold(v[:len(scheme)], scheme) {
 		return v, false
@@ -67,7 +73,7 @@ func newMustUse(v string) bool {
 	return false
 }
 
-// readMustUse reads the first value alone (P1 2.5.3.2).
+// readMustUse reads the first value of must-use-resource; further values do not count (P1 2.5.3.2).
 func readMustUse(r *restrictions, values []string, _ bool) string {
 	v := values[0]
 	rest, ours := cutScheme(v)
@@ -88,15 +94,18 @@ func readMustUse(r *restrictions, values []string, _ bool) string {
 	}
 	form, ok := cutFold(rest, "extract:")
 	locator, why := readLocator(form, "id", "idlist", "class", "classlist", "meta", "taglist")
-	if !ok || why != "" { // P1 2.5.3.2 (I07): selectors are read as printed: text without extract, lists with it
+	// P1 2.5.3.2 (I07): selectors are accepted in the forms that the specification prints: text
+	// without extract, lists with extract
+	if !ok || why != "" {
 		return fmt.Sprintf("%q is not a form of the-acap:extract or the-acap:text", v)
 	}
 	r.mustUse = &Required{Value: scheme + "extract:" + lowerKeyword(form), Locator: locator}
 	return ""
 }
 
-// readLocator reads "kind:name" or "kind:name,name"; it returns the keyword in lower case and the
-// names percent-decoded (P1 3: a value holds quotation marks and blanks only in that form).
+// readLocator reads "kind:name" or "kind:name,name". It returns the kind in lower case and the
+// names percent-decoded (P1 3: quotation marks and blanks in a value must be percent-encoded). why
+// is not empty if s is invalid.
 func readLocator(s string, kinds ...string) (locator, why string) {
 	keyword, name, _ := strings.Cut(s, ":")
 	keyword = strings.ToLower(keyword)
@@ -111,8 +120,7 @@ func readLocator(s string, kinds ...string) (locator, why string) {
 	for i, n := range names {
 		decoded, err := url.PathUnescape(n)
 		switch {
-		// P1 2.5.3.2 (I06): elements come in document order, nested ones once; a list holds no
-		// blanks
+		// P1 2.5.3.2 (I06): the names in a list are not empty and contain no blanks
 		case decoded == "":
 			return "", "an empty name"
 		case err != nil, list && strings.Contains(decoded, ","):
@@ -129,7 +137,8 @@ func lowerKeyword(s string) string {
 	return strings.ToLower(keyword) + ":" + name
 }
 
-// includeRoles are the roles of must-include-resource; true marks those new in 1.1 (P1 2.5.5.6).
+// includeRoles holds the roles of must-include-resource. The value is true if the role was added in
+// version 1.1 (P1 2.5.5.6).
 var includeRoles = map[string]bool{"extract": false, "credit": false, "link": false, "license-link": true,
 	"registration-link": true}
 
@@ -137,21 +146,25 @@ func newMustInclude(v string) bool {
 	rest, ours := cutScheme(v)
 	role, locator, _ := strings.Cut(rest, ":")
 	_, text := cutFold(locator, "text:")
-	// plus-terms is a feature of 1.1 too, but where that is not declared it is a prohibition, not
-	// ignored (P1 2.8, B02): it is not gated.
+	// P1 2.8 (B02): plus-terms is a feature of version 1.1, too. If that version is not declared, a
+	// permission with plus-terms is a prohibition and is not ignored, so plus-terms does not count
+	// as new here.
 	newer, known := includeRoles[strings.ToLower(role)]
-	return ours && known && (newer || text) // a role that no version defines is not a feature of 1.1 (P1 2.8, X86)
+	// P1 2.8 (X86): a role that no version defines is not a feature of version 1.1
+	return ours && known && (newer || text)
 }
 
 func readMustInclude(r *restrictions, values []string, _ bool) string {
 	for _, v := range values {
-		if isPlus(v) { // P1 2.5.3.1 (X32): terms in a resource are looked for in images; elsewhere they prohibit
+		// P1 2.5.3.1 (X32): only images can contain licence terms; for other resources plus-terms
+		// makes a permission a prohibition
+		if isPlus(v) {
 			r.plus |= plusCredit
 			r.creditAt = len(r.mustInclude)
 			continue
 		}
 		rest, ours := cutScheme(v)
-		if !ours { // P1 2.5.5.6 (J11): a bare URI does not say how it is to be included
+		if !ours { // P1 2.5.5.6 (J11): a URI without a role does not say how to include the resource
 			return fmt.Sprintf("%q does not say in which role the resource is to be included", v)
 		}
 		role, locator, _ := strings.Cut(rest, ":")
@@ -169,8 +182,8 @@ func readMustInclude(r *restrictions, values []string, _ bool) string {
 	return ""
 }
 
-// readIncluded reads the locator of must-include-resource and usage-ref: id, class, meta, text,
-// else a URI (P1 2.5.5.6, J09).
+// readIncluded reads the locator of must-include-resource or usage-ref. It begins with id, class,
+// meta or text; otherwise it is a URI (P1 2.5.5.6, J09).
 func readIncluded(s string) (*Required, string) {
 	if text, ok := cutFold(s, "text:"); ok {
 		decoded, err := url.PathUnescape(text)
@@ -191,8 +204,8 @@ func readIncluded(s string) (*Required, string) {
 	return &Required{Value: s, ref: s}, ""
 }
 
-// readUsageRef reads the three roles (P1 2.5.6.1, L04) and general URIs. The crawler never fetches
-// them (P1 2.5.6.1, L02).
+// readUsageRef reads the values of usage-ref: URIs, with or without one of the three roles (P1
+// 2.5.6.1, L04). The crawler never fetches them (P1 2.5.6.1, L02).
 func readUsageRef(r *restrictions, values []string, _ bool) string {
 	for _, v := range values {
 		rest, ours := cutScheme(v)

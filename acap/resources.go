@@ -2,11 +2,11 @@ package acap
 
 import "strings"
 
-// specification holds the resources of one field: the patterns for a permission, and those for a
-// prohibition. A nil pattern in a prohibition covers everything.
+// specification holds the resources of one field: patterns to use if the field permits, and
+// patterns to use if it prohibits. A nil pattern in deny covers everything.
 type specification struct{ permit, deny []*pattern }
 
-// everything is the specification of a field whose resources are unknown: it prohibits everything
+// everything is the specification of a field whose resources are unknown. It prohibits everything
 // and permits nothing (P1 3, A10; P1 2.4.4, E02; P1 2.4.6, X35).
 var everything = specification{deny: []*pattern{nil}}
 
@@ -17,7 +17,8 @@ func (s specification) patterns(allow bool) []*pattern {
 	return s.deny
 }
 
-// specification reads the first token of a field (P1 2.4.4) and returns the rest.
+// specification reads the resource specification, which is the first token of a field (P1 2.4.4).
+// It returns the other tokens.
 func (x *expander) specification(e *entry, tokens []string) (specification, []string) {
 	if len(tokens) == 0 { // P1 3 (A10): an empty pattern prohibits everything and permits nothing
 		x.report(e.field, "empty-pattern", Error, "write / for everything",
@@ -25,7 +26,8 @@ func (x *expander) specification(e *entry, tokens []string) (specification, []st
 		return everything, nil
 	}
 	first, rest := tokens[0], tokens[1:]
-	if e.allow && looksLikeQualifier(first) { // P1 2.4.4 (X57): a permission without a resource is malformed
+	// P1 2.4.4 (X57): a permission must begin with a resource, not with a qualifier
+	if e.allow && looksLikeQualifier(first) {
 		x.report(e.field.at(first), "missing-resources", Error, "write the resources before the qualifiers",
 			"the permission names no resources before %q and counts as a prohibition of everything", first)
 		return everything, tokens
@@ -37,7 +39,7 @@ func (x *expander) specification(e *entry, tokens []string) (specification, []st
 	x.report(e.field.at(rest[0]), "qualified-prohibition", Error, "leave it out, and write a field for each pattern",
 		"a prohibition takes one resource specification and no qualifiers: it holds without %q", rest[0])
 	deny := spec.deny[:len(spec.deny):len(spec.deny)]
-	for _, t := range rest { // further tokens may be meant as resources: a prohibition covers them
+	for _, t := range rest { // the author may mean further tokens as resources, so a prohibition covers them, too
 		if _, ours := cutScheme(t); ours || t[0] == '/' || t[0] == '*' {
 			deny = append(deny, x.resources(e, t).deny...)
 		}
@@ -51,7 +53,8 @@ func looksLikeQualifier(t string) bool {
 	return ok && isName(name) && (qualifierRow(name) != nil || nearest(name, qualifierNames()) != "")
 }
 
-// resources reads one resource specification: a path pattern or the name of a set (P1 2.4.5).
+// resources reads one resource specification: a path pattern, or the name of a resource set (P1
+// 2.4.5).
 func (x *expander) resources(e *entry, token string) specification {
 	rest, ours := cutScheme(token)
 	if !ours {
@@ -60,14 +63,16 @@ func (x *expander) resources(e *entry, token string) specification {
 	name, ok := cutFold(rest, setPrefix)
 	name = strings.ToLower(name)
 	set := x.file.sets[name]
-	// P1 2.7 (D03): definitions of the referring file are visible
+	// P1 2.7 (D03): a referred file may use the definitions of the referring file
 	if set == nil && x.parent != nil {
 		if set = x.parent.sets[name]; set != nil && ok {
 			x.report(e.field.at(token), "set-of-parent", Notice, "define it where it is used",
 				"the resource set %q is defined in the referring file", name)
 		}
 	}
-	if !ok || set == nil { // P1 2.4.4 (E02): an undefined set prohibits everywhere and permits nowhere
+	// P1 2.4.4 (E02): an undefined resource set makes a prohibition cover everything and a
+	// permission cover nothing
+	if !ok || set == nil {
 		x.report(e.field.at(token), "undefined-resource-set", Error, x.nearDefined(name, x.setNames),
 			"the resource set %q is not defined: a prohibition of it covers everything, a permission nothing", name)
 		return everything
@@ -83,11 +88,12 @@ func (x *expander) localNames() []string {
 
 // path reads one resource path pattern (P1 2.4.4, 2.9).
 func (r *reporter) path(field *Field, token string) specification {
-	if strings.Contains(token, "?") { // P1 3 (A11): a pattern is matched against path and query
+	// P1 3 (A11): a pattern may contain a query, because it is compared with path and query
+	if strings.Contains(token, "?") {
 		r.report(field.at(token), "query-in-pattern", Notice, "leave the query out to cover the path with any",
 			"the pattern %q is compared with path and query", token)
 	}
-	var path string // of a token that begins with a host
+	var path string // the path of a token that begins with a host
 	if token[0] != '/' && token[0] != '*' && token[0] != '$' {
 		path = r.unrooted(field, token)
 	}
@@ -97,13 +103,13 @@ func (r *reporter) path(field *Field, token string) specification {
 	}
 	i := strings.IndexByte(token, '$')
 	switch {
-	// P1 2.9 (F13): an inner dollar sign voids a permission and cuts a prohibition; %24 is the
-	// character
+	// P1 2.9 (F13): a "$" that is not the last character cuts the pattern of a prohibition and
+	// makes a permission ineffective; %24 stands for the character
 	case token == "$":
 		r.report(field.at(token), "dollar-in-pattern", Error, "write / for everything, or /$ for the root",
 			"$ stands alone: a permission is of the root, a prohibition of everything")
-	// P1 2.9 (F13): an inner dollar sign voids a permission and cuts a prohibition; %24 is the
-	// character
+	// P1 2.9 (F13): a "$" that is not the last character cuts the pattern of a prohibition and
+	// makes a permission ineffective; %24 stands for the character
 	case i >= 0 && i < len(token)-1:
 		r.report(field.at(token), "dollar-in-pattern", Error, "write %24 for the character",
 			"$ may only end a pattern: %q prohibits all that starts as it does before the $, and permits nothing",
@@ -129,14 +135,15 @@ func (r *reporter) path(field *Field, token string) specification {
 	return specification{permit: p, deny: p}
 }
 
-// unrooted reports a pattern without a leading slash, which is relative to the root (P1 2.4.4),
-// unless it is a URI. It returns the path after the host that the pattern begins with.
+// unrooted reports a pattern without a leading slash, unless it is a URI. Such a pattern is
+// relative to the root (P1 2.4.4). If it begins with a host, unrooted returns the path after the
+// host.
 func (r *reporter) unrooted(field *Field, token string) (path string) {
 	host, path := hostOf(token)
 	if path == "" {
 		path = "/"
 	}
-	if host != "" && strings.Contains(token, "://") { // P1 2.4.4 (F04): a URI gets a finding of its own
+	if host != "" && strings.Contains(token, "://") { // P1 2.4.4 (F04): a URI has another finding
 		return path
 	}
 	hint := "write /" + token
@@ -147,7 +154,7 @@ func (r *reporter) unrooted(field *Field, token string) (path string) {
 	return path
 }
 
-// stray reports whether a percent sign in s begins no escape.
+// stray reports whether s contains a percent sign that does not begin an escape.
 func stray(s string) bool {
 	for i := range len(s) {
 		if s[i] == '%' && !(i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2])) {

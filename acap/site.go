@@ -6,30 +6,30 @@ import (
 	"strings"
 )
 
-// Site is what an origin says, as a Vocabulary reads it.
+// Site is the input of a Vocabulary about an origin.
 type Site struct {
-	Root  *url.URL    // of the origin; nil if it is not known
-	Files []Reference // the files that Vocabulary.Files named, as far as they were read
+	Root  *url.URL    // the root URL of the origin; nil if it is unknown
+	Files []Reference // the files that Vocabulary.Files named and that could be read
 
 	file    *File
 	crawler *Crawler
-	policy  *Policy // by ACAP; nil while files are asked for
+	policy  *Policy // the ACAP policy of the origin; nil while Vocabulary.Files is called
 	groups  []*group
 	*reporter
 }
 
-// Line is a line of robots.txt that is neither ACAP's nor RFC 9309's.
+// Line is a line of robots.txt that belongs neither to ACAP nor to RFC 9309.
 type Line struct {
 	Field *Field
-	Name  string // in lower case
+	Name  string // the name in lower case
 	Value string
 }
 
-// Lines returns the lines with one of these names, in lower case, that speak to the crawler, and
-// those before any User-agent line. A line is for the crawlers of its group.
-// It also ends a run of User-agent lines: those below it begin another group. A crawler belongs to
-// the groups that name it, or else to those for "*". Vocabularies whose lines end the runs of each
-// other ask for the names of all.
+// Lines returns the lines with one of the given names, which must be in lower case. ours are those
+// that address the crawler; before are those before any User-agent line. A line addresses the
+// crawlers of its group. It ends a run of User-agent lines: those below it begin another group. A
+// crawler belongs to the groups that name it, otherwise to those for "*". If the lines of two
+// vocabularies end each other's groups, both must pass all names.
 func (s *Site) Lines(names ...string) (ours, before []Line) {
 	byGroup := map[*group]*groupLines{}
 	for _, g := range s.file.groups {
@@ -42,7 +42,7 @@ func (s *Site) Lines(names ...string) (ours, before []Line) {
 		case !slices.Contains(names, l.Name):
 		case o.group == nil:
 			before = append(before, l)
-		case byGroup[o.group] != nil: // File.For leaves groups out
+		case byGroup[o.group] != nil: // File.For removes groups, so the group of a line may be missing
 			byGroup[o.group].add(l, o.agents)
 		}
 	}
@@ -60,7 +60,8 @@ func (s *Site) Lines(names ...string) (ours, before []Line) {
 	return ours, before
 }
 
-// groupLines holds the lines of one group, and how many of its User-agent lines stand above each.
+// groupLines holds the lines of one group. agents holds, for each line, how many User-agent lines
+// of the group are above it.
 type groupLines struct {
 	lines  []Line
 	agents []int
@@ -70,10 +71,10 @@ func (s *groupLines) add(l Line, agents int) {
 	s.lines, s.agents = append(s.lines, l), append(s.agents, agents)
 }
 
-// of returns the lines that speak to a wanted agent; met reports whether there is one among agents
-// at all.
+// of returns the lines that address an agent for which want is true. met reports whether there is
+// such an agent in the group.
 func (s *groupLines) of(agents []string, want func(string) bool) (lines []Line, met bool) {
-	from, to := 0, 0 // the agents that the line speaks to
+	from, to := 0, 0 // the range of agents that the line addresses
 	for i, l := range s.lines {
 		if s.agents[i] != to {
 			from, to = to, s.agents[i]
@@ -85,15 +86,15 @@ func (s *groupLines) of(agents []string, want func(string) bool) (lines []Line, 
 	return lines, slices.ContainsFunc(agents, want)
 }
 
-// Report adds a finding about f.
+// Report adds a finding about the field f.
 func (s *Site) Report(f *Field, code string, severity Severity, hint, message string) {
 	s.report(f, code, severity, hint, "%s", message)
 }
 
-// Page is what one page says of itself, as a Vocabulary reads it.
+// Page is the input of a Vocabulary about one page.
 type Page struct {
 	Own
-	Rules []TagRule // conventional rules of META and headers that address the crawler, known or not, in order
+	Rules []TagRule // conventional rules in META tags and headers that address the crawler, known or unknown, in order
 
 	*narrowing
 }
@@ -101,7 +102,7 @@ type Page struct {
 // TagRule is one rule of META, X-Robots-Tag or Robots-Tag, such as noindex or max-snippet:20.
 type TagRule struct {
 	Field *Field
-	Name  string // in lower case
+	Name  string // the name in lower case
 	Value string
 }
 
@@ -111,10 +112,10 @@ func (p *Page) Addresses(name string) bool {
 	return addressed
 }
 
-// Field returns the field for a tag of the page.
+// Field returns the field for the tag t of the page.
 func (p *Page) Field(t *Tag) *Field { return p.field(t) }
 
-// Report adds a finding about f.
+// Report adds a finding about the field f.
 func (p *Page) Report(f *Field, code string, severity Severity, hint, message string) {
 	p.report(f, code, severity, hint, "%s", message)
 }

@@ -1,12 +1,12 @@
 package acap
 
-// statementSet holds the statements that decide a usage of a resource, broader scopes before
-// narrower. Up to four need no allocation.
+// statementSet holds the statements about one usage of a resource that are in force. Broader scopes
+// come before narrower ones. Up to four statements need no allocation.
 type statementSet struct {
 	n    int
 	few  [4]*statement
 	more []*statement
-	caps *restraint // limits of other vocabularies that bind too
+	caps *restraint // limits of other vocabularies that are in force, too; nil if there are none
 }
 
 func (v *statementSet) add(s *statement) {
@@ -81,11 +81,11 @@ func (v *statementSet) permission() (found *statement) {
 	return found
 }
 
-// ranks is a set of ranks: how specific addressees and purposes are.
+// ranks is a set of ranks. A rank says how specific an addressee and a purpose are.
 type ranks [4]bool
 
-// outranks reports whether rank a is at least as specific as b in addressee and in purpose, and
-// more so in one (P1 2.2.1, C03).
+// outranks reports whether rank a is at least as specific as rank b in addressee and purpose, and
+// more specific in one of them (P1 2.2.1, C03).
 func outranks(a, b uint8) bool { return a != b && a&b == b }
 
 // override reports whether a rank in the set outranks the given one.
@@ -102,11 +102,11 @@ func (present *ranks) override(rank uint8) bool {
 // in purpose.
 func (present *ranks) reach(rank uint8) bool { return present[rank] || present.override(rank) }
 
-// matched collects the statements of one usage that are in force. From statements that cover the
-// resource, broader before narrower, it keeps those that are not overridden (P1 2.2.1, C02-C04) and
-// have no narrower one next to them (P1 2.4.6, F07). Two statements of undetermined or identical
-// scope are both kept. All that are broader than a new one are at the end of the set, so the work
-// is linear.
+// matched collects the statements about one usage that are in force. Its input are the statements
+// that cover a resource, broader ones before narrower ones. It keeps those that no more specific
+// addressee or purpose overrides (P1 2.2.1, C02-C04) and that are not broader than another one (P1
+// 2.4.6, F07). It keeps two statements with undetermined or equal scope. All statements that are
+// broader than a new one are at the end of the set, so the work is linear.
 type matched struct {
 	*statementSet
 	present ranks

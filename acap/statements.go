@@ -5,26 +5,29 @@ import (
 	"strings"
 )
 
-// Statement is what one field of a file permits or prohibits for a crawler that can interpret all
-// of it, with the crawlers it addresses. A permission of a composite usage makes two statements if
-// only some of its parts can be interpreted (P1 2.7.2, E08).
+// Statement holds the permissions or prohibitions that one field of a file makes for a crawler that
+// can interpret all of it, and the crawlers that it addresses. A permission of a composite usage
+// makes two statements if only some of its parts can be interpreted (P1 2.7.2, E08).
 type Statement struct {
 	Field   *Field
-	Written bool // as a permission; one that cannot be interpreted counts as a prohibition (P1 2.4.3)
-	Allow   bool // as it counts
-	// it replaces a permission of other that cannot be interpreted, and prohibits only usages
-	// without a name (P1 2.4.3, L05)
-	Beyond     bool
-	Usages     []Usage  // that it is about, with local usages expanded (P1 2.7.1, 2.7.2); none if it has no effect
-	Patterns   []string // of resources, those of resource sets (P1 2.7.3), as they are compared; "" covers everything
-	Qualifiers []string // as written
-	Crawlers   []string // names in its record, "*" for any; none outside records
-	Purposes   []string // of its sub-record (P1 2.3.3)
+	Written bool // the publisher wrote a permission; if it cannot be interpreted, Allow is false (P1 2.4.3)
+	Allow   bool // the statement counts as a permission
+	// Beyond means that the statement replaces a permission of other that cannot be interpreted. It
+	// prohibits only usages that ACAP does not list (P1 2.4.3, L05).
+	Beyond bool
+	// the usages that the statement is about, with local usages expanded (P1 2.7.1, 2.7.2); none if
+	// it has no effect
+	Usages []Usage
+	// patterns of resources, including those of resource sets (P1 2.7.3), in the form in which they
+	// are compared; "" covers everything
+	Patterns   []string
+	Qualifiers []string // the qualifiers as written
+	Crawlers   []string // the crawler names of its record, "*" for any crawler; none outside records
+	Purposes   []string // the purposes of its sub-record (P1 2.3.3)
 }
 
-// Statements returns what the fields of the file permit and prohibit, in the order of lines. In a
-// file that is too complex it leaves out the last fields. Do not change the slices: they are
-// shared.
+// Statements returns the permissions and prohibitions of the file, in the order of lines. In a file
+// that is too complex it leaves out the last fields. Do not change the slices: they are shared.
 func (f *File) Statements() []Statement {
 	c := &Crawler{}
 	x := &expander{crawler: c, file: f, version: f.gating(c), base: rootOf(f.base)}
@@ -71,7 +74,7 @@ func (s *Statement) speak(st *statement) {
 		s.Usages = append(s.Usages, u)
 	}
 	switch {
-	case u != s.Usages[0]: // the patterns are the same for all
+	case u != s.Usages[0]: // all usages of a field have the same patterns, so they are added once
 	case st.pattern == nil:
 		s.Patterns = append(s.Patterns, "")
 	default:
@@ -79,9 +82,9 @@ func (s *Statement) speak(st *statement) {
 	}
 }
 
-// For returns the file without the records and groups that do not address c. Its Policy for c
-// decides the same and takes less time to make. It has no findings and no action requests. Do not
-// call it for a file that is too complex.
+// For returns the file without the records and groups that do not address the crawler c. Its Policy
+// for c makes the same decisions, and is faster to make. It has no findings and no action requests.
+// Do not call For on a file that is too complex.
 func (f *File) For(c Crawler) *File {
 	g := *f
 	g.Findings, g.actions = nil, nil
@@ -97,13 +100,13 @@ func (f *File) For(c Crawler) *File {
 			g.groups = append(g.groups, gr)
 		}
 	}
-	if len(f.loose) > 0 { // they may be anywhere
+	if len(f.loose) > 0 { // fields outside records may be anywhere in the file
 		slices.SortStableFunc(g.entries, func(a, b *entry) int { return a.field.Line - b.field.Line })
 	}
 	return &g
 }
 
-// Size returns how many permissions, prohibitions and conventional rules the file holds.
+// Size returns the number of permissions, prohibitions and conventional rules in the file.
 func (f *File) Size() int {
 	n := len(f.entries)
 	for _, g := range f.groups {
@@ -124,8 +127,8 @@ func (r *record) addressees() []string {
 
 // Record is an ACAP record (P1 2.3).
 type Record struct {
-	Heads  []*Field // its crawler fields
-	Fields []*Field // its permissions and prohibitions
+	Heads  []*Field // its ACAP-crawler fields
+	Fields []*Field // its permission and prohibition fields
 }
 
 // Records returns the ACAP records of the file. Do not change the slices: they are shared.
@@ -143,17 +146,17 @@ func (f *File) Records() []Record {
 // Group is a conventional group (RFC 9309 2.2.1).
 type Group struct {
 	Agents []string // product tokens, or "*"
-	Heads  []*Field // the User-agent lines, parallel to Agents
-	Ruled  bool     // it has Allow or Disallow lines, even if they are empty
-	Paced  bool     // it has a Crawl-delay
+	Heads  []*Field // the User-agent lines, in the order of Agents
+	Ruled  bool     // the group has Allow or Disallow lines, even if they are empty
+	Paced  bool     // the group has a Crawl-delay
 	Rules  []Rule
 }
 
-// Rule is an Allow or Disallow line of a group that has effect (RFC 9309 2.2.2).
+// Rule is an Allow or Disallow line of a group. Lines without effect are left out (RFC 9309 2.2.2).
 type Rule struct {
 	Field   *Field
 	Allow   bool
-	Pattern string // as it is compared: percent-normalised, in its own case
+	Pattern string // the form in which the pattern is compared: percent-normalised, in its own letter case
 }
 
 // Groups returns the conventional groups of the file, whether or not
@@ -172,8 +175,8 @@ func (f *File) Groups() []Group {
 	return out
 }
 
-// Crawlers returns the names of crawlers in the file, each once: those in ACAP records first, then
-// those in conventional groups.
+// Crawlers returns the names of crawlers in the file, without duplicates: those in ACAP records
+// first, then those in conventional groups.
 func (f *File) Crawlers() []string {
 	var out []string
 	seen := map[string]bool{"": true, "*": true}
@@ -197,7 +200,7 @@ func (f *File) Crawlers() []string {
 }
 
 // Examples returns paths that a pattern of a Statement or a Rule covers, the simplest first. It
-// replaces each "*" by nothing and by something, and extends patterns without a final "$". The
+// replaces each "*" by nothing and by some text, and extends patterns without a final "$". The
 // paths are written as in a URL.
 func Examples(pattern string) []string {
 	p := newShape(pattern)
@@ -226,6 +229,6 @@ func Examples(pattern string) []string {
 	return out
 }
 
-// Folded returns a pattern or a path in the form that ACAP compares: percent-normalised and in
-// lower case (P1 2.9, F10).
+// Folded returns a pattern or a path in the form in which ACAP compares it: percent-normalised and
+// in lower case (P1 2.9, F10).
 func Folded(s string) string { return fold(percentNormal(s, false)) }

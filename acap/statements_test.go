@@ -32,17 +32,18 @@ func TestStatements(t *testing.T) {
 	f := acap.Parse("http://h/robots.txt", []byte(several))
 	any := []string{"*", "A"}
 	want := []acap.Statement{
-		// P1 2.10.2 (C10): within a conventional record only fields of records are ignored, not
-		// definitions or version
+		// P1 2.10.2 (C10): within a conventional record, only permissions and prohibitions are
+		// ignored; definitions and the version count
 		{Usages: []acap.Usage{"follow"}, Patterns: []string{"/stray"}},
 		{Written: true, Allow: true, Usages: []acap.Usage{"present-snippet", "index"}, Patterns: []string{"/*.GIF$",
 			"/p/"}, Crawlers: any},
 		{Written: true, Usages: []acap.Usage{"index"}, Patterns: []string{"/t"},
 			Qualifiers: []string{"time-limit=nonsense"}, Crawlers: any, Purposes: []string{"news*x$"}},
-		// P1 2.9 (F13): an inner dollar sign voids a permission and cuts a prohibition; %24 is the
-		// character
+		// P1 2.9 (F13): a "$" that is not the last character cuts the pattern of a prohibition and
+		// makes a permission ineffective; %24 stands for the character
 		{Usages: []acap.Usage{"crawl"}, Patterns: []string{""}, Crawlers: any, Purposes: []string{"news*x$"}},
-		// P1 2.4.4 (E02): an undefined set prohibits everywhere and permits nowhere
+		// P1 2.4.4 (E02): an undefined resource set makes a prohibition cover everything and a
+		// permission cover nothing
 		{Written: true, Allow: true, Crawlers: any, Purposes: []string{"news*x$"}},
 	}
 	got := f.Statements()
@@ -72,7 +73,7 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// Where only some parts of a composite usage can be interpreted, its permission permits these and
+// If only some parts of a composite usage can be interpreted, a permission permits those parts and
 // prohibits the others.
 func TestStatementsOfParts(t *testing.T) {
 	src := "ACAP-version: 1.1\nACAP-qualified-usage: cache preserve tiem-limit=3-days\nACAP-composite-usage: search " +
@@ -89,7 +90,8 @@ func TestStatementsOfParts(t *testing.T) {
 	}
 }
 
-// Every example of a pattern is covered by it: a prohibition of it refuses it.
+// Examples returns only paths that the pattern covers: a prohibition with the pattern refuses each
+// of them.
 func TestExamples(t *testing.T) {
 	for _, pattern := range []string{"/", "/a", "/a/", "/a$", "/*.gif$", "*", "*x", "/%E4*/b", "/a*b*c$", "/a?b=*",
 		"/%2A%24"} {
@@ -118,7 +120,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestFor: what is left of a file for one crawler says the same to it.
+// TestFor tests that the file that File.For returns makes the same decisions for the crawler.
 func TestFor(t *testing.T) {
 	src := several + "ACAP-crawler: B\nACAP-allow-index: /t/u\nACAP-allow-crawl: /t/u\nUser-agent: a\nUser-agent: " +
 		"*\nDisallow: /t\nACAP-crawler: A\nACAP-allow-index: /t\n"

@@ -9,9 +9,9 @@ import (
 
 // restraint holds the limits that conventional rules set without prohibiting a usage.
 type restraint struct {
-	maxChars   *int // max-snippet
+	maxChars   *int // limit of max-snippet
 	until      time.Time
-	untilField *Field // unavailable_after
+	untilField *Field // the field with unavailable_after
 	snippet    *Field
 }
 
@@ -28,7 +28,7 @@ func (a *restraint) with(b *restraint) *restraint {
 	return &c
 }
 
-// bind reports whether a limits a usage.
+// bind reports whether a contains a limit for the usage k.
 func (a *restraint) bind(k kind) bool {
 	return a.snippet != nil && snippets.has(k) || a.untilField != nil && endsByTag(k)
 }
@@ -45,11 +45,11 @@ func (a *restraint) end(t time.Time, f *Field) {
 	}
 }
 
-// conventionalRules are the known rules with the usages that they prohibit. Those without usages
+// conventionalRules maps the known rules to the usages that they prohibit. Rules without usages
 // have no effect.
 var conventionalRules = map[string]kindSet{
 	"noindex": setOf(kIndex), "nofollow": setOf(kFollow), "none": setOf(kIndex, kFollow),
-	// REP 2 (N24): noarchive and nocache are about copies that are shown, not kept
+	// REP 2 (N24): noarchive and nocache prohibit showing copies, but not storing them
 	"nosnippet": snippets, "noarchive": setOf(kCurrentCopy, kOldCopy), "nocache": setOf(kCurrentCopy, kOldCopy),
 	"all": 0, "index": 0, "follow": 0, "noodp": 0, "noimageindex": 0,
 }
@@ -64,7 +64,7 @@ func knownRule(name string) bool {
 	return ok || name == maxSnippet || name == unavailableAfter
 }
 
-// rule stores one conventional rule for the vocabularies, and reports what is wrong with it.
+// rule stores one conventional rule for the vocabularies, and reports problems with it.
 func (n *narrowing) rule(field *Field, name, value string) {
 	n.tagRules = append(n.tagRules, TagRule{field, name, value})
 	_, known := conventionalRules[name]
@@ -77,7 +77,7 @@ func (n *narrowing) rule(field *Field, name, value string) {
 				"%q is not a number of characters: no snippet is shown", value)
 		}
 	case name == unavailableAfter:
-		if _, err := readDate(value); err != nil { // REP 2 (X24): a date that cannot be read has passed
+		if _, err := readDate(value); err != nil { // REP 2 (X24): a date that cannot be parsed counts as passed
 			n.report(field.at(value), "malformed-rule", Error, "write a date such as 2027-01-31",
 				"%q is not a date that can be read: it counts as passed", value)
 		}
@@ -87,11 +87,12 @@ func (n *narrowing) rule(field *Field, name, value string) {
 }
 
 // readMaxSnippet reads the value of max-snippet. If limited is false, a snippet may have any
-// length. ok is false for a value that is not a number of characters; then no snippet is permitted.
+// length. If ok is false, the value is not a number of characters, and no snippet is permitted.
 func readMaxSnippet(value string) (limit int, limited, ok bool) {
 	limit, err := strconv.Atoi(value)
 	switch {
-	case errors.Is(err, strconv.ErrRange) && value[0] != '-': // P1 2.5.5.4 (X26): a number too large limits nothing
+	// P1 2.5.5.4 (X26): a number that is too large limits nothing
+	case errors.Is(err, strconv.ErrRange) && value[0] != '-':
 		return 0, false, true
 	case err != nil || limit < -1:
 		return 0, true, false
@@ -100,11 +101,11 @@ func readMaxSnippet(value string) (limit int, limited, ok bool) {
 }
 
 // tagVocabulary is the vocabulary of conventional rules in META tags, X-Robots-Tag and Robots-Tag,
-// such as noindex and max-snippet. They only restrict, and no permission lifts them (P2 2.1, N12;
-// RTAG 3.1.1, N19).
+// such as noindex and max-snippet. The rules only restrict, and no permission wins against them (P2
+// 2.1, N12; RTAG 3.1.1, N19).
 type tagVocabulary struct{}
 
-// tags are the conventional rules of one page.
+// tags holds the conventional rules of one page.
 type tags struct {
 	prohibited [kinds]*Field
 	limits     *restraint
@@ -139,7 +140,7 @@ func (t *tags) add(r *TagRule) {
 		}
 	case unavailableAfter:
 		end, err := readDate(r.Value)
-		if err != nil { // REP 2 (X24): it counts as passed
+		if err != nil { // REP 2 (X24): a date that cannot be parsed counts as passed
 			end = time.Unix(0, 0).UTC()
 		}
 		t.limits.end(end, r.Field)
@@ -148,7 +149,8 @@ func (t *tags) add(r *TagRule) {
 	}
 }
 
-// prohibit stores the field for usages that no earlier field prohibits.
+// prohibit stores field as the prohibition of each usage in set, unless an earlier field prohibits
+// that usage.
 func (t *tags) prohibit(set kindSet, field *Field) {
 	for k := range kinds {
 		if set.has(k) && t.prohibited[k] == nil {
@@ -166,8 +168,8 @@ func (t *tags) Usages() (list []Usage) {
 	return list
 }
 
-// Opinion returns the first rule that prohibits the usage, or the limits of max-snippet and
-// unavailable_after.
+// Opinion returns the first rule that prohibits the usage u. If there is none, it returns the
+// limits of max-snippet and unavailable_after.
 func (t *tags) Opinion(u Usage, _ Resource) Opinion {
 	f := t.prohibited[u.kind()]
 	switch {
@@ -189,14 +191,14 @@ var dateLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:0
 	"2 Jan 2006 15:04:05", "2 Jan 2006", "2-Jan-2006 15:04:05 MST", "2-Jan-2006", "02-Jan-06 15:04:05 MST",
 	"January 2, 2006", "20060102"}
 
-// zones are the time zones of RFC 822. time.Parse knows only UTC.
+// zones maps the time zones of RFC 822 to their offsets, because time.Parse knows only UTC.
 var zones = map[string]string{"EST": "-0500", "EDT": "-0400", "CST": "-0600", "CDT": "-0500", "MST": "-0700",
 	"MDT": "-0600", "PST": "-0800",
 	"PDT": "-0700", "CET": "+0100", "CEST": "+0200", "BST": "+0100", "GMT": "+0000", "UTC": "+0000", "UT": "+0000",
 	"Z": "+0000"}
 
-// readDate reads a date in any form that is in use, in any letter case (REP 2, X24). "@" and a
-// number of seconds is a Date of RFC 9651.
+// readDate parses a date in each form that is in use, in any letter case (REP 2, X24). "@" followed
+// by a number of seconds is a Date of RFC 9651.
 func readDate(s string) (time.Time, error) {
 	s = strings.ToUpper(strings.Join(strings.Fields(s), " "))
 	if number, ok := strings.CutPrefix(s, "@"); ok {

@@ -11,7 +11,7 @@ var tagged = []struct {
 	name string
 }{{Index, "index"}, {Follow, "follow"}, {PresentSnippet, "snippet"}, {PresentCurrentCopy, "copy"}}
 
-// refused names what the tags of a page prohibit to searchbot.
+// refused returns the usages that the tags of a page prohibit to searchbot.
 func refused(t *testing.T, own Own) string {
 	t.Helper()
 	p := policyOf(searchbot, "").Narrow(own)
@@ -85,9 +85,9 @@ func TestHeaders(t *testing.T) { // RTAG 3.1.1 (N19-N22, X22, X23): rules in hea
 	}
 }
 
-// P2 2.1 (N12, N13): conventional and ACAP tags both bind, the stricter prevails; conventional
-// values may be parted by blanks, ACAP words are not such values; P2 2.2.1 (X20): names of META
-// follow the rules for names; a list of them only prohibits
+// P2 2.1 (N12, N13): conventional and ACAP tags are both in force, and the stricter wins; blanks
+// may separate conventional values, and ACAP words are not such values; P2 2.2.1 (X20): a META name
+// follows the rules for crawler names; a tag whose name is a list only prohibits
 func TestMetaRules(t *testing.T) {
 	for _, c := range []struct{ name, content, want string }{
 		{"robots", "index nofollow", "follow"},
@@ -117,7 +117,7 @@ func TestMetaRules(t *testing.T) {
 	}
 }
 
-func TestDates(t *testing.T) { // REP 2 (X24): a date that cannot be read has passed
+func TestDates(t *testing.T) { // REP 2 (X24): a date that cannot be parsed counts as passed
 	want := time.Date(2027, 1, 31, 15, 0, 0, 0, time.UTC)
 	for _, in := range []string{"2027-01-31T15:00:00Z", "2027-01-31t15:00:00z", "2027-01-31T16:00:00+01:00",
 		"Sun, 31 Jan 2027 15:00:00 GMT",
@@ -144,7 +144,7 @@ func TestDates(t *testing.T) { // REP 2 (X24): a date that cannot be read has pa
 	}
 }
 
-// RTAG 3.1.1 (X25): of a header sixteen KiB are read, a cut member is dropped
+// RTAG 3.1.1 (X25): the first 16 KiB of a header are read, and a rule that is cut there is dropped
 func TestHeaderLimitIsJoined(t *testing.T) {
 	long := strings.Repeat("x, ", maxHeader/3-10)
 	if got := refused(t, page(tag("X-Robots-Tag", long), tag("X-Robots-Tag", "noarchive, "+strings.Repeat("nofollow",
@@ -154,7 +154,7 @@ func TestHeaderLimitIsJoined(t *testing.T) {
 	}
 }
 
-func TestCaps(t *testing.T) { // max-snippet of several tags: the least
+func TestCaps(t *testing.T) { // If several tags contain max-snippet, the smallest number counts.
 	p := policyOf(searchbot, "ACAP-crawler: *\nACAP-allow-present-snippet: / max-length=30-chars").Narrow(
 		page(tag("robots", "max-snippet:50"), tag("X-Robots-Tag", "max-snippet: 20"),
 			tag("Robots-Tag", "*;max-snippet=40")))

@@ -8,12 +8,13 @@ import (
 
 // condition is one value of target-condition (P1 2.5.5.9).
 type condition struct {
-	text string // normalised, for Limits
+	text string // the condition in normal form, for Limits
 	met  func(Target) bool
 }
 
-// readTarget reads all conditions, which must all hold (P1 2.5.5.9, K12). rulesref is ignored next
-// to other conditions; alone it cannot be evaluated (P1 2.5.5.9, K13).
+// readTarget reads all conditions of target-condition. All of them must be met (P1 2.5.5.9, K12).
+// Next to other conditions, rulesref is ignored; as the only condition it cannot be evaluated (P1
+// 2.5.5.9, K13).
 func readTarget(r *restrictions, values []string, _ bool) string {
 	var dropped []string
 	for _, v := range values {
@@ -48,7 +49,8 @@ func conditionTypes() []string {
 		"permittedcountrylist", "prohibitedcountrylist"}
 }
 
-// readCondition calls tell for what has no effect, or another effect than its words suggest.
+// readCondition returns one condition. It calls tell for a part that has no effect, or another
+// effect than its words suggest. why is not empty if the condition cannot be interpreted.
 func readCondition(kind, list string, tell func(note)) (met func(Target) bool, text, why string) {
 	text = strings.ToLower(list)
 	items := strings.Split(text, ",")
@@ -66,10 +68,11 @@ func readCondition(kind, list string, tell func(note)) (met func(Target) bool, t
 		met, why = readDomains(items, true)
 	case "prohibiteddomainlist":
 		met, why = readDomains(items, false)
-	case "permittedcountrylist": // P1 2.5.5.9 (K07): only the listed ones
+	case "permittedcountrylist": // P1 2.5.5.9 (K07): permittedcountrylist permits only the listed countries
 		for _, it := range items {
-			// P1 2.5.5.9 (K11, X29): country codes have two letters; an unknown one in a prohibited
-			// list prohibits; UK in a permitted list is no country
+			// P1 2.5.5.9 (K11, X29): a country code has two letters; an unknown code in a
+			// prohibited list makes the permission a prohibition; in a permitted list, UK is not a
+			// country
 			if !isCountry(it) {
 				n := pointless("%q is not an ISO 3166 alpha-2 country code and matches nothing", it)
 				if it == "uk" {
@@ -78,7 +81,7 @@ func readCondition(kind, list string, tell func(note)) (met func(Target) bool, t
 				tell(n)
 			}
 		}
-		// P1 2.5.5.9 (X29): UK matches nothing
+		// P1 2.5.5.9 (X29): in a permitted list, UK matches no country
 		met = func(t Target) bool { return contains(items, strings.ToLower(t.Country)) }
 	case "prohibitedcountrylist":
 		met, why = readProhibitedCountries(items, tell)
@@ -93,7 +96,8 @@ func pointless(format string, args ...any) note {
 		hint: "write it as it is meant, or leave it out"}
 }
 
-// readRanges reads address ranges. A reversed range is empty, the others count (P1 2.5.5.9, K06).
+// readRanges reads ranges of IP addresses. A range whose first address is higher than its last is
+// empty; the other ranges count (P1 2.5.5.9, K06).
 func readRanges(items []string, tell func(note)) (func(Target) bool, string) {
 	type span struct{ from, to netip.Addr }
 	var spans []span
@@ -119,7 +123,9 @@ func readRanges(items []string, tell func(note)) (func(Target) bool, string) {
 		spans = append(spans, span{from, to})
 	}
 	return func(t Target) bool {
-		ip := t.IP.Unmap() // P1 2.5.5.9 (K09): IPv6 addresses may be in ranges; mapped ones count as IPv4
+		// P1 2.5.5.9 (K09): ranges may contain IPv6 addresses; IPv4-mapped IPv6 addresses count as
+		// IPv4
+		ip := t.IP.Unmap()
 		for _, s := range spans {
 			if ip.BitLen() == s.from.BitLen() && ip.Compare(s.from) >= 0 && ip.Compare(s.to) <= 0 {
 				return t.IP.IsValid()
@@ -129,8 +135,9 @@ func readRanges(items []string, tell func(note)) (func(Target) bool, string) {
 	}, ""
 }
 
-// readMasks reads wildcard masks: a one bit is free (P1 2.5.5.9, K08). A mask that begins with ones
-// may be meant as a netmask: ambiguous (P1 2.5.5.9, X59).
+// readMasks reads wildcard masks, in which a one bit may have any value (P1 2.5.5.9, K08). A mask
+// that begins with one bits may be meant as a netmask, so it cannot be interpreted (P1 2.5.5.9,
+// X59).
 func readMasks(items []string) (func(Target) bool, string) {
 	type template struct{ addr, free [4]byte }
 	var templates []template
@@ -166,9 +173,9 @@ func readMasks(items []string) (func(Target) bool, string) {
 	}, ""
 }
 
-// readDomains returns a condition that compares the verified names of the device label by label:
-// all must be below permitted domains, or none below prohibited ones. A device without a name does
-// not meet it (P1 2.5.5.9, K10).
+// readDomains returns a condition on the verified names of the device, compared label by label. For
+// permitted domains, all names must belong to them; for prohibited domains, no name may. A device
+// without a name does not meet the condition (P1 2.5.5.9, K10).
 func readDomains(items []string, permitted bool) (func(Target) bool, string) {
 	for i, it := range items {
 		items[i] = strings.Trim(it, ".")
@@ -186,7 +193,7 @@ func readDomains(items []string, permitted bool) (func(Target) bool, string) {
 	}, ""
 }
 
-// below reports whether name is one of the domains or a subdomain of one.
+// below reports whether name is one of the domains, or a subdomain of one.
 func below(name string, domains []string) bool {
 	for _, d := range domains {
 		if rest, ok := strings.CutSuffix(name, d); ok && (rest == "" || strings.HasSuffix(rest, ".")) {
@@ -196,8 +203,8 @@ func below(name string, domains []string) bool {
 	return false
 }
 
-// readProhibitedCountries reads country codes. UK means GB (P1 2.5.5.9, X59). An invalid code makes
-// the list uninterpretable (P1 2.5.5.9, K11).
+// readProhibitedCountries reads the country codes of a prohibited list. UK means GB (P1 2.5.5.9,
+// X59). If a code is invalid, the list cannot be interpreted (P1 2.5.5.9, K11).
 func readProhibitedCountries(items []string, tell func(note)) (func(Target) bool, string) {
 	listed := make([]string, 0, len(items))
 	for _, it := range items {

@@ -5,42 +5,44 @@ import "slices"
 // Outcome is the effect of a field on the decision on a usage.
 type Outcome string
 
-// The outcomes, in the order in which Trace lists them.
+// The outcomes of fields, in the order in which Trace lists them.
 const (
 	Decides Outcome = "decides"
-	Binds   Outcome = "binds"  // permits too: its limits bind in addition (P1 2.4.6, F15)
-	Agrees  Outcome = "agrees" // refuses too
+	Binds   Outcome = "binds"  // the field permits too, so that its limits are also in force (P1 2.4.6, F15)
+	Agrees  Outcome = "agrees" // the field refuses too
 	Loses   Outcome = "loses"
-	Within  Outcome = "within" // is about an element of the page only (P2 2.2.5)
-	Apart   Outcome = "apart"  // is for another crawler, another purpose or other resources
+	Within  Outcome = "within" // the field is only about an element of the page (P2 2.2.5)
+	Apart   Outcome = "apart"  // the field is for another crawler, another purpose or other resources
 )
 
-// Rival is one field about a usage of a resource, with its outcome.
+// Rival is one field about a usage of a resource, with its effect on the decision.
 type Rival struct {
 	Field *Field
-	// the usage asked for, present if that is based on it (P1 2.5.5, F17), or other (P1 2.5.6, F19)
+	// the usage in question; present if the usage is based on it (P1 2.5.5, F17); or other (P1
+	// 2.5.6, F19)
 	Usage   Usage
-	Allow   bool // as it counts: a permission that cannot be interpreted is a prohibition (P1 2.4.3)
+	Allow   bool // the field counts as a permission; one that cannot be interpreted counts as a prohibition (P1 2.4.3)
 	Outcome Outcome
-	Why     string // a clause that says why, empty for the one that decides
-	Rule    string // paragraphs and readings for Why
-	Over    *Field // what it lost against or agrees with; may be nil
+	Why     string // the reason for Outcome as a clause; empty for the field that decides
+	Rule    string // paragraphs and readings that support Why
+	Over    *Field // the field against which it lost, or with which it agrees; may be nil
 
 	order int
 }
 
-// Trace returns the fields about u and r that address this crawler, with the outcome of each under
-// the facts. The field that decides comes first: it is the Because of Decide and At. Then come
-// those that bind or agree, those that lost, and those about elements of the page. Within these
-// groups the usage itself comes before present, and that before other, each in the order of
-// appearance. If nothing is said of a usage, or the policy could not be read, there may be no field
-// that decides. refs are those that File.Policy was given; without them Trace does not list
-// cancelled rules of referred files.
+// Trace returns the fields about the usage u of the resource r that address this crawler, with the
+// effect of each under the facts f. The field that decides comes first: it is the Because of Decide
+// and At. Then come fields that set further limits or agree, fields that lost, and fields about
+// elements of the page. Within these groups, fields about the usage itself come before those about
+// present, and those before fields about other, each in the order of appearance. If no field is
+// about the usage, or if the policy could not be read, the list may contain no field that decides.
+// refs must be the references that File.Policy received; without them Trace does not list cancelled
+// rules of referred files.
 //
-// With one purpose, removing a field that lost does not change what is permitted, with two
-// exceptions: a field that another one lost against, and a field of crawl with the pattern of a
-// conventional rule, since it may cancel that rule, or keep it from being cancelled (P1 2.10.2,
-// O04, X72).
+// For a crawler with one purpose, removing a field that lost does not change the decision, with two
+// exceptions. The first is a field against which another field lost. The second is a field about
+// crawl with the pattern of a conventional rule: it may cancel that rule, or prevent that (P1
+// 2.10.2, O04, X72).
 //
 // Trace takes many times as long as Decide. It lists only a part of a hostile file.
 func (p *Policy) Trace(u Usage, r Resource, f Facts, refs ...Reference) []Rival {
@@ -58,7 +60,8 @@ func (p *Policy) Trace(u Usage, r Resource, f Facts, refs ...Reference) []Rival 
 	return t.rivals.ordered()
 }
 
-// trace lists the fields about one usage, from what the recorder of its decision holds.
+// trace lists the fields about one usage, with the information that the recorder of the decision
+// stored.
 type trace struct {
 	*Policy
 	kind     kind
@@ -95,8 +98,8 @@ func (t *trace) list() {
 	t.elements()
 }
 
-// listForeclosed lists the field of a decision that was made before statements were compared, and
-// all that lost against it.
+// listForeclosed lists the field of a decision that was made without comparing statements, and all
+// fields that lost against it.
 func (t *trace) listForeclosed(early *Decision, all []*statement) {
 	because := early.Because
 	why, rule := "what is said of an element holds for the whole page here", "P2 2.2.6, N28"
@@ -119,12 +122,12 @@ func (t *trace) listForeclosed(early *Decision, all []*statement) {
 	}
 }
 
-// maxTraced is how many statements of one type are listed, in addition to those of the field that
-// decides.
+// maxTraced is how many statements of one usage type are listed, in addition to those of the field
+// that decides.
 const maxTraced = 500
 
-// speaking returns the statements of one exact type that cover the resource, in the order of
-// appearance.
+// speaking returns the statements about exactly the usage type k that cover the resource, in the
+// order of appearance.
 func (t *trace) speaking(k kind) (list []*statement) {
 	t.covering(k, &t.resource, false, func(s *statement) { list = append(list, s) })
 	slices.SortFunc(list, bySeq)
@@ -137,7 +140,8 @@ func (t *trace) speaking(k kind) (list []*statement) {
 
 func bySeq(a, b *statement) int { return a.seq - b.seq }
 
-// some returns at most maxTraced statements of a list, and the first of the field that decides.
+// some returns the first maxTraced statements of a list, and in addition the first statement of the
+// field that decides.
 func (t *trace) some(list []*statement) []*statement {
 	n := min(len(list), maxTraced)
 	out := list[:n:n]
@@ -149,7 +153,8 @@ func (t *trace) some(list []*statement) []*statement {
 	return out
 }
 
-// weigh lists a statement that is left among those of its type.
+// weigh lists a statement that did not lose against another statement of its usage type. general
+// holds the statements about present.
 func (t *trace) weigh(s *statement, general []*statement) {
 	d := &t.decision
 	if s.field == d.Because {
@@ -184,12 +189,13 @@ func (t *trace) weigh(s *statement, general []*statement) {
 	}
 }
 
-// others returns the prohibitions that apply to a usage of which nothing is said: disallow-other
-// (P1 2.5.6, F19), and for other itself replaced permissions (P1 2.4.3, L05).
+// others returns the prohibitions that apply to a usage that no field names. These are
+// disallow-other (P1 2.5.6, F19), and for the usage other itself the prohibitions that replace its
+// permissions (P1 2.4.3, L05).
 func (t *trace) others() []*statement {
 	var list []*statement
 	from, own := t.by[kOther], []*statement(nil)
-	if t.own != nil && t.kind != kCrawl { // P1 2.5.6 (X68): disallow-other in META does not reach crawl
+	if t.own != nil && t.kind != kCrawl { // P1 2.5.6 (X68): disallow-other in META does not prohibit crawl
 		own = t.own.by[kOther]
 	}
 	if t.kind == kOther {
@@ -253,7 +259,7 @@ func (t *trace) tags() {
 	}
 }
 
-// otherOpinions lists the fields of Crawler.Vocabularies about the usage.
+// otherOpinions lists the fields about the usage that belong to Crawler.Vocabularies.
 func (t *trace) otherOpinions() {
 	d := &t.decision
 	for i := addedAt; i < len(t.preferences); i++ {
@@ -271,7 +277,8 @@ func (t *trace) otherOpinions() {
 	}
 }
 
-// elements lists statements about elements, each token with its first place.
+// elements lists the statements about elements of the page. Each class token is listed once, with
+// its first position.
 func (t *trace) elements() {
 	if t.own == nil || t.kind.whole() {
 		return
@@ -290,15 +297,15 @@ func (t *trace) elements() {
 	}
 }
 
-// rivals is the list while it is made. It holds each field once for each usage, with its strongest
-// outcome.
+// rivals is the list of fields under construction. It contains each field once for each usage, with
+// its strongest outcome.
 type rivals struct {
 	list []Rival
 	at   map[spoken]int
 }
 
-// spoken is a field and the usage it is about. Fields are compared by value, since those of a page
-// are read again for each purpose.
+// spoken is a field and the usage that it is about. Fields are compared by value, because those of
+// a page are read again for each purpose.
 type spoken struct {
 	field Field
 	usage Usage
@@ -348,10 +355,10 @@ func (t *trace) lose(s *statement, over *Field, why, rule string) {
 	t.add(s.field, s.kind, s.allow, Loses, why, rule, over)
 }
 
-// traceCommon is Trace for several purposes (P1 2.3.3, X11, X78).
+// traceCommon does the work of Trace for a crawler with several purposes (P1 2.3.3, X11, X78).
 func (p *Policy) traceCommon(u Usage, r Resource, f Facts, refs []Reference) []Rival {
 	d := p.Decide(u, r).At(f)
-	joint := !d.Allowed // only their limits together refuse
+	joint := !d.Allowed // each purpose permits, so only their limits together refuse
 	for _, q := range p.byPurpose {
 		joint = joint && q.Decide(u, r).At(f).Allowed
 	}

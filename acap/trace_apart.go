@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Elsewhere returns fields of robots.txt and its references about u that do not apply to this
-// crawler and r: they address another crawler or purpose, do not count at their place, or have a
-// pattern that does not cover r. It returns the n nearest, those that cover r first, and how many
-// more there are. refs are as for Trace.
+// Elsewhere returns fields of robots.txt and its references about the usage u that do not apply to
+// this crawler and the resource r. Such a field addresses another crawler or purpose, does not
+// count at its place, or has a pattern that does not cover r. nearest holds at most n fields, those
+// that cover r first; more is how many further ones there are. refs is the same as for Trace.
 func (p *Policy) Elsewhere(u Usage, r Resource, n int, refs ...Reference) (nearest []Rival, more int) {
 	k := u.kind()
 	if p == nil || k == noKind {
@@ -39,23 +39,23 @@ type elsewhere struct {
 	*Policy
 	kind     kind
 	resource Resource
-	seen     map[Field]int // index in found, -1 for the fields that Trace lists
+	seen     map[Field]int // index of a field in found; -1 for fields that Trace lists
 	found    []distant
 }
 
-// distant is a field with its distance from applying: the step, and the length of path that its
-// pattern shares.
+// distant is a field with a measure of how nearly it applies: step, and the length of the path that
+// its pattern has in common with the resource.
 type distant struct {
 	Rival
 	step, common int
 }
 
-// The steps.
+// The values of distant.step: how nearly a field applies, nearest first.
 const (
-	uncounted = iota // does not count at its place
-	others           // covers the resource, but addresses others
-	aside            // addresses the crawler, about other resources
-	foreign          // neither
+	uncounted = iota // the field does not count at its place
+	others           // the field covers the resource, but addresses others
+	aside            // the field addresses the crawler, but covers other resources
+	foreign          // the field addresses others and covers other resources
 )
 
 func (e *elsewhere) put(f *Field, k kind, allow bool, step, common int, why, rule string) {
@@ -70,10 +70,10 @@ func (e *elsewhere) put(f *Field, k kind, allow bool, step, common int, why, rul
 	}
 }
 
-// fields walks through the ACAP fields of a file.
+// fields collects the ACAP fields of a file that do not apply.
 func (e *elsewhere) fields(f, parent *File, second bool) {
 	x := e.expander(f, parent)
-	told := 0 // findings before the field
+	told := 0 // number of findings before the current field
 	x.walk(second, func(en *entry, h hearing, statements []*statement) {
 		if len(statements) == 0 && Usage(en.usage) == e.kind.usage() {
 			e.put(en.field, e.kind, en.allow, uncounted, 0, lastMessage(x.findings[told:]), "P1 2.8, B01")
@@ -87,7 +87,7 @@ func (e *elsewhere) fields(f, parent *File, second bool) {
 	})
 }
 
-// statement lists s if it does not count.
+// statement adds the statement s if it does not count.
 func (e *elsewhere) statement(en *entry, h hearing, s *statement, f *File, second bool) {
 	step, common := others, 0
 	if !s.covers(&e.resource) {
@@ -113,13 +113,13 @@ func (e *elsewhere) statement(en *entry, h hearing, s *statement, f *File, secon
 	e.put(s.field, s.kind, s.allow, step, common, why, rule)
 }
 
-// speaksOf reports whether a statement could affect the usage: it is about it, about present on
-// which it is based, or prohibits other.
+// speaksOf reports whether a statement could affect the usage: it is about the usage itself, it is
+// about present on which the usage is based, or it prohibits other.
 func (e *elsewhere) speaksOf(s *statement) bool {
 	return s.kind == e.kind || s.kind == e.kind.basic() || s.kind == kOther && !s.allow
 }
 
-// rules walks through the Allow and Disallow lines.
+// rules collects the Allow and Disallow lines that do not apply.
 func (e *elsewhere) rules(refs []Reference) {
 	t := trace{Policy: e.Policy, refs: refs}
 	governing := map[*Field]bool{}
@@ -149,7 +149,7 @@ func (e *elsewhere) rules(refs []Reference) {
 	})
 }
 
-// unheard returns why a field does not address the crawler.
+// unheard returns why a field does not address the crawler, as a clause, and the rule for that.
 func (e *entry) unheard() (why, rule string) {
 	if e.stray {
 		return "ACAP fields within a conventional record are ignored", "P1 2.10.2, C10"
@@ -157,7 +157,8 @@ func (e *entry) unheard() (why, rule string) {
 	return "its record speaks to " + someOf(e.record.names), "P1 2.3.1, C05"
 }
 
-// unserved returns why a sub-record is not for the crawler's purposes.
+// unserved returns why a sub-record is not for the purposes of the crawler c, and the rule for
+// that.
 func (s *subRecord) unserved(c *Crawler) (why, rule string) {
 	if c.Purposes == nil {
 		return "a permission for one purpose does not count while no purpose is declared", "P1 2.3.3, C15"
@@ -165,7 +166,8 @@ func (s *subRecord) unserved(c *Crawler) (why, rule string) {
 	return "it stands under " + clip(s.field.Text), "P1 2.3.3, C14"
 }
 
-// ungranting returns why a permission that addresses the crawler does not count.
+// ungranting returns why a permission that addresses the crawler does not count, and the rule for
+// that.
 func (e *entry) ungranting(f *File, second bool) (why, rule string) {
 	switch {
 	case second:
@@ -178,7 +180,8 @@ func (e *entry) ungranting(f *File, second bool) (why, rule string) {
 	return "a permission beside a reference does not count", "P1 2.3.2, D02"
 }
 
-// lastMessage returns the last finding, which explains why a field makes no statement.
+// lastMessage returns the message of the last finding, which explains why a field makes no
+// statement.
 func lastMessage(findings []Finding) string {
 	if len(findings) == 0 {
 		return "it is ignored"

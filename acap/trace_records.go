@@ -1,6 +1,7 @@
 package acap
 
-// conventionalRecords lists the Allow and Disallow lines that match (RFC 9309 2.2.2, P1 2.10).
+// conventionalRecords lists the Allow and Disallow lines that match the resource (RFC 9309 2.2.2,
+// P1 2.10).
 func (t *trace) conventionalRecords() {
 	d := &t.decision
 	kept, _ := t.preference(recordsAt).(*rules)
@@ -37,7 +38,7 @@ func (t *trace) conventionalRecords() {
 	}
 }
 
-// ruleOf returns the rule of a field, nil if it is not in the list.
+// ruleOf returns the rule in list whose field is f, or nil if there is none.
 func ruleOf(f *Field, list []*rule) *rule {
 	for _, r := range list {
 		if r.field == f {
@@ -47,8 +48,8 @@ func ruleOf(f *Field, list []*rule) *rule {
 	return nil
 }
 
-// overruledRecords lists them as losers against a decision that was made before statements were
-// compared.
+// overruledRecords lists the Allow and Disallow lines that match as losers against a decision that
+// was made without comparing statements.
 func (t *trace) overruledRecords(because *Field, why, rule string) {
 	counted, _ := t.conventionalLines()
 	for _, r := range counted {
@@ -62,8 +63,8 @@ func (t *trace) addRule(r *rule, o Outcome, why, rule string, over *Field) {
 	t.add(r.field, kCrawl, r.allow, o, why, rule, over)
 }
 
-// conventionalLines returns the rules of the groups that govern the crawler, and those that
-// ACAP-ignore-conventional-records silences (P1 2.3.2, D06; P1 2.10.1, O09).
+// conventionalLines returns the rules of the groups that apply to the crawler, and the rules that
+// ACAP-ignore-conventional-records disables (P1 2.3.2, D06; P1 2.10.1, O09).
 func (t *trace) conventionalLines() (counted, silenced []*rule) {
 	var heard, ignored []*group
 	t.files(t.refs, func(f, parent *File, _ bool) {
@@ -78,8 +79,8 @@ func (t *trace) conventionalLines() (counted, silenced []*rule) {
 	return readAll(lines), readAll(others)
 }
 
-// canceller returns the ACAP field that cancels a conventional rule (P1 2.10.2, O04), preferably
-// one that names the crawler (P1 2.10.2, O07).
+// canceller returns the ACAP field that cancels a conventional rule (P1 2.10.2, O04). It prefers a
+// field that names the crawler (P1 2.10.2, O07).
 func (t *trace) canceller(r *rule) (f *Field) {
 	for _, s := range t.by[kCrawl] {
 		if s.pattern != nil && s.pattern.exact == r.exact && s.allow != r.allow && (f == nil || s.named) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// What became of each field, by line: "loses 3>4 F07" lost against line 4 for the reason that F07
-// gives. Lines from 100 on are of the page, headers are on line 200.
+// TestTrace tests the outcome of each field. "loses 3>4 F07" means that line 3 lost against line 4
+// because of reading F07. Lines from 100 on are those of the page; headers have line 200.
 func TestTrace(t *testing.T) {
 	news := Crawler{Names: []string{"searchbot"}, Purposes: []string{"news"}}
 	two := Crawler{Names: []string{"searchbot"}, Purposes: []string{"news", "archive"}}
@@ -89,7 +89,7 @@ func TestTrace(t *testing.T) {
 			want: "decides 5; binds 3>5 O05; loses 2>3 9309"},
 		"conventional prohibits": {usage: Crawl, lines: []string{"User-agent: *", "Disallow: /", "ACAP-crawler: *",
 			"ACAP-allow-crawl: /a"},
-			want: "decides 2; loses 4>2 O05"}, // another pattern
+			want: "decides 2; loses 4>2 O05"}, // the two fields have different patterns
 		"cancelled": {usage: Crawl, lines: []string{"User-agent: *", "Disallow: /a", "ACAP-crawler: *",
 			"ACAP-allow-crawl: /a"},
 			want: "decides 4; loses 2>4 O04"},
@@ -173,7 +173,8 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// told reports whether each of got is what want says, up to the rest of its rule.
+// told reports whether the entries of got are those of want. The rule of an entry only needs to
+// contain the wanted one.
 func told(got []string, want string) bool {
 	wanted := strings.FieldsFunc(want, func(r rune) bool { return r == ';' })
 	if len(got) != len(wanted) {
@@ -192,7 +193,8 @@ func told(got []string, want string) bool {
 	return true
 }
 
-// A hostile file costs no more than patience, and what decides is told all the same.
+// TestTraceIsBounded tests that Trace of a hostile file takes limited time, and still lists the
+// field that decides.
 func TestTraceIsBounded(t *testing.T) {
 	for name, line := range map[string]string{
 		"equal":        "ACAP-disallow-index: /a\n",
@@ -242,7 +244,8 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// speech is a random file with a random page, made of few words so that its statements meet.
+// speech is a random file with a random page. Both are made of few words, so that their statements
+// often concern the same resources.
 type speech struct {
 	lines []string
 	page  Own
@@ -331,7 +334,8 @@ func (s speech) policy(c Crawler) *Policy {
 	return Parse(home, []byte(strings.Join(s.lines, "\n"))).Policy(c).Narrow(s.page)
 }
 
-// without takes a field away so that all others keep their places and their records.
+// without removes a field in such a way that all other fields keep their positions and their
+// records.
 func (s speech) without(f *Field, u Usage) speech {
 	switch f.Source {
 	case Robots:
@@ -367,7 +371,7 @@ func listing(list []Rival) string {
 	return b.String()
 }
 
-// checkTrace compares a trace with the decision it explains.
+// checkTrace compares a trace with the decision that it explains.
 func checkTrace(t *testing.T, d Decision, list []Rival, told any) {
 	t.Helper()
 	deciding := 0
@@ -412,8 +416,8 @@ var crawlers = []Crawler{
 	{Names: []string{"searchbot"}, Cannot: []string{"element-level", "max-length"}},
 }
 
-// The field that a trace says decides is that of Decide, and nothing that covers the resource is
-// left out.
+// TestTraceAgreesWithDecide tests that the field that decides according to Trace is that of Decide,
+// and that Trace lists every field that covers the resource.
 func TestTraceAgreesWithDecide(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 800 {
@@ -447,7 +451,8 @@ func TestTraceAgreesWithDecide(t *testing.T) {
 	}
 }
 
-// A field that lost may go, unless another lost against it, or it has to do with cancelling.
+// TestTraceLosersMayGo tests that removing a field that lost does not change the decision, unless
+// another field lost against it, or it may cancel a conventional rule.
 func TestTraceLosersMayGo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	gone := 0
@@ -488,7 +493,7 @@ func TestTraceLosersMayGo(t *testing.T) {
 	}
 }
 
-// conventionalToo reports whether a crawl field has the pattern of a conventional rule.
+// conventionalToo reports whether a field about crawl has the pattern of a conventional rule.
 func conventionalToo(p *Policy, f *Field) bool {
 	for _, q := range append([]*Policy{p}, p.byPurpose...) {
 		for _, s := range q.by[kCrawl] {

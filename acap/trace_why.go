@@ -2,7 +2,8 @@ package acap
 
 import "slices"
 
-// decider returns the prohibition that the decision rests on, nil if it rests on something else.
+// decider returns the prohibition that decides, or nil if something else than a prohibition
+// decides.
 func (t *trace) decider() (found *statement) {
 	if t.decision.Allowed || t.decision.Because == nil {
 		return nil
@@ -16,8 +17,8 @@ func (t *trace) decider() (found *statement) {
 	return found
 }
 
-// beyondFields returns why a permission that is left among the ACAP fields does not decide although
-// no field refuses.
+// beyondFields returns why a permission that is in force does not decide although no ACAP field
+// refuses, and the rule for that.
 func (t *trace) beyondFields(s *statement) (why, rule string) {
 	switch t.decision.Reason {
 	case Conventional:
@@ -29,7 +30,7 @@ func (t *trace) beyondFields(s *statement) (why, rule string) {
 }
 
 // uncancelling returns why a permission of crawl does not cancel the conventional rule that
-// decides.
+// decides, and the rule for that.
 func (t *trace) uncancelling(s *statement) (why, rule string) {
 	counted, _ := t.conventionalLines()
 	decides := ruleOf(t.decision.Because, counted)
@@ -46,7 +47,8 @@ func (t *trace) uncancelling(s *statement) (why, rule string) {
 		"P1 2.10.2, O07"
 }
 
-// conflict returns why a permission yields to a prohibition of the same type.
+// conflict returns why the permission yes loses against no, a prohibition of the same usage type,
+// and the rule for that.
 func (t *trace) conflict(yes, no *statement) (why, rule string) {
 	raw, rooted := t.compare(yes, no, false), t.compare(yes, no, true)
 	switch {
@@ -64,8 +66,8 @@ func (t *trace) conflict(yes, no *statement) (why, rule string) {
 	return "neither pattern is narrower, so the prohibition stands", "P1 2.4.6, F02"
 }
 
-// unlifted returns why a permission of a type does not lift a prohibition of present (P1 2.5.5,
-// F17).
+// unlifted returns why yes, a permission of a type, loses against no, a prohibition of present, and
+// the rule for that (P1 2.5.5, F17).
 func (t *trace) unlifted(yes, no *statement) (why, rule string) {
 	switch raw := t.compare(yes, no, false); {
 	case no.all:
@@ -83,7 +85,8 @@ func (t *trace) unlifted(yes, no *statement) (why, rule string) {
 	return "the prohibition of present has a pattern that is not broader", "P1 2.4.6, F17"
 }
 
-// whyLost returns why a statement is not left among those of its type.
+// whyLost returns why a statement lost against another one of its usage type, and the rule for
+// that.
 func (t *trace) whyLost(s *statement, l loss) (why, rule string) {
 	switch {
 	case l.cause == outranked && l.to.named && !s.named:

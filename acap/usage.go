@@ -23,7 +23,7 @@ const (
 	Other               Usage = "other"
 )
 
-// kind is the number of a usage type: its index in tables.
+// kind is the number of a usage type, which is its index in tables.
 type kind uint8
 
 const (

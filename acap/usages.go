@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// maxParts is how many parts a composite usage may have. A longer one prohibits everything it could
-// mean.
+// maxParts is how many parts a composite usage may have. A longer one prohibits every usage that it
+// could mean.
 const maxParts = 64
 
-// flats returns what one field permits and prohibits.
+// flats returns the permissions and prohibitions of one field, without their patterns.
 func (x *expander) flats(e *entry, qualifiers []string) []flat {
 	switch {
 	case e.local && e.allow:
 		return x.permitLocal(e, qualifiers)
-	case e.local: // P1 2.4.2 (E06): a local usage in a prohibition prohibits its base usages
+	case e.local: // P1 2.4.2 (E06): a prohibition of a local usage prohibits its base usages
 		x.report(e.place(), "local-usage-in-prohibition", Error, "name a standard usage type",
 			"a prohibition of the local usage (%s) is read as one of the usages behind it", e.usage)
 		return x.prohibitLocal(e, e.usage, false)
@@ -24,8 +24,8 @@ func (x *expander) flats(e *entry, qualifiers []string) []flat {
 	return x.prohibit(e, e.field, e.usage, false)
 }
 
-// place returns what a finding about the usage of e points to: the name of a field, or the
-// statement in a page.
+// place returns the part of a field to which a finding about its usage points: the name of the
+// field, or the statement in a page.
 func (e *entry) place() *Field {
 	if name := e.field.name(); name != "" {
 		return e.field.at(name)
@@ -40,8 +40,8 @@ func (e *entry) place() *Field {
 	return e.field.at(word + e.usage)
 }
 
-// spelt returns what a finding about a usage points to: e itself, or the definition from that names
-// the usage.
+// spelt returns the field to which a finding about a usage points: e itself, or the definition
+// from, which names the usage.
 func (e *entry) spelt(from *Field, usage string) *Field {
 	if from == e.field {
 		return e.place()
@@ -53,9 +53,9 @@ func (x *expander) qualifiers(tokens []string, e *entry) qualified {
 	return readQualifiers(tokens, Usage(e.usage).kind(), e.field.Source, x.crawler)
 }
 
-// permit reads a permission of one usage. It checks the version, then what the crawler can
-// interpret, then the meaning. from is the field that names the usage: the permission itself or a
-// definition.
+// permit reads a permission of one usage. It checks the version, then whether the crawler can
+// interpret the permission, then its meaning. from is the field that names the usage: the
+// permission itself, or a definition.
 func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v version) []flat {
 	k := Usage(usage).kind()
 	for _, n := range q.notes {
@@ -69,30 +69,30 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 		return fall()
 	}
 	switch {
-	// P1 2.7 (A07): a qualifier is on the next line; P2 3 (N15): other words follow in a tag; P1
-	// 2.4.4 (X57): the resource is missing
+	// P1 2.7 (A07): a qualifier is on the next line; P2 3 (N15): other words follow in the META
+	// tag; P1 2.4.4 (X57): the resource is missing
 	case e.suspect, e.broken, e.bare:
 		return fall()
 	case q.fault.found():
 		x.refuse(from, q.fault)
 		return fall()
-	// P1 2.8 (B05): under an unsupported major version prohibitions stand and permissions do not
-	// count
+	// P1 2.8 (B05): under an unsupported major version, prohibitions are in force and permissions
+	// do not count
 	case v.state == unsupported && !q.any:
 		return nil
 	case v.state == unsupported:
 		return fall()
-	// P1 2.4.3 (X41): a qualified permission of an unknown type prohibits the type, then its basic
-	// type
+	// P1 2.4.3 (X41): a qualified permission of an unknown usage type counts as a prohibition of
+	// its basic type
 	case k == noKind && q.any:
 		return fall()
-	// P1 2.4.3 (G02): an unknown usage prohibited is the nearest known one; permitted without
-	// qualifiers it says nothing
+	// P1 2.4.3 (G02): a permission of an unknown usage without qualifiers has no effect
 	case k == noKind:
 		x.report(e.spelt(from, usage), "unknown-usage", Error, x.near(usage, usageWords),
 			"the usage type %q is not known: the permission grants nothing", usage)
 		return nil
-	// P1 2.4.3 (X71): a qualified permission of a usage in cannot goes down the chain too
+	// P1 2.4.3 (X71): a qualified permission of a usage that the crawler cannot interpret becomes a
+	// prohibition, too
 	case x.crawler.unable(usage) && q.any:
 		return fall()
 	case x.crawler.unable(usage):
@@ -104,16 +104,17 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 		if !v.newer() {
 			return fall()
 		}
-		// P1 2.5.3.1 (X32): terms in an image may restore the permission; otherwise it prohibits
+		// P1 2.5.3.1 (X32): licence terms in an image may make the permission count; otherwise it
+		// prohibits
 		return []flat{{usage: k, fell: true, embedded: q.restrictions}}
 	}
 	return []flat{{usage: k, allow: true, limits: q.restrictions}}
 }
 
-// uninterpretable returns what counts for a permission of a usage that the crawler cannot
-// interpret. P1 2.4.3 (L05): an offer of other usages counts as a prohibition, since no field alone
-// permits one (P1 2.5.6.1, X38). P2 2.2.6 (N07, X87): without element level a class token restricts
-// the page. Any other has no effect.
+// uninterpretable returns what counts instead of a permission of a usage that the crawler cannot
+// interpret. P1 2.4.3 (L05): a permission of other counts as a prohibition, since no field permits
+// other without an agreement (P1 2.5.6.1, X38). P2 2.2.6 (N07, X87): for a crawler without element
+// level, a class token prohibits the usage for the page. Any other permission has no effect.
 func (x *expander) uninterpretable(e *entry, from *Field, usage string) []flat {
 	k := Usage(usage).kind()
 	element := e.field.Source == Class && x.crawler.unable(ElementLevel) && k != kCrawl
@@ -124,7 +125,7 @@ func (x *expander) uninterpretable(e *entry, from *Field, usage string) []flat {
 	x.report(e.spelt(from, usage), "cannot-interpret", Notice, "",
 		"this crawler cannot interpret %s: the permission %s", usage, effect)
 	switch {
-	case element: // an offer reaches no other usage (P1 2.4.3, L05)
+	case element: // P1 2.4.3 (L05): a permission of other that cannot be interpreted prohibits no listed usage
 		return []flat{{usage: k, fell: true, beyond: k == kOther && !x.crawler.Strict}}
 	case k == kOther:
 		return x.replace(e, from, usage)
@@ -132,8 +133,9 @@ func (x *expander) uninterpretable(e *entry, from *Field, usage string) []flat {
 	return nil
 }
 
-// replace returns the prohibitions that stand for a permission that cannot be interpreted (P1
-// 2.4.3). An offer of other usages becomes one of usages that are not listed (P1 2.4.3, L05, X70).
+// replace returns the prohibitions that replace a permission that cannot be interpreted (P1 2.4.3).
+// A permission of other becomes a prohibition of usages that ACAP does not list (P1 2.4.3, L05,
+// X70).
 func (x *expander) replace(e *entry, from *Field, usage string) []flat {
 	if Usage(usage).kind() == kOther && !x.crawler.Strict {
 		return []flat{{usage: kOther, fell: true, beyond: true}}
@@ -141,7 +143,8 @@ func (x *expander) replace(e *entry, from *Field, usage string) []flat {
 	return x.prohibit(e, from, usage, true)
 }
 
-// gate returns how a permission counts under a version, and reports why it is not interpreted.
+// gate returns how a permission counts under the declared version, and reports a permission that is
+// not interpreted because of the version.
 func (x *expander) gate(e *entry, from *Field, usage string, q *qualified, v version) gating {
 	k := Usage(usage).kind()
 	newer := e.spelt(from, usage)
@@ -150,29 +153,32 @@ func (x *expander) gate(e *entry, from *Field, usage string, q *qualified, v ver
 	}
 	gate := v.gate(q.newer || k == kOther, x.crawler.Strict)
 	switch {
-	// P1 2.8 (X86): a gated field that would be a prohibition without its feature of 1.1 too is
-	// that prohibition
+	// P1 2.8 (X86): if the permission would be a prohibition even without its feature of version
+	// 1.1, it counts as that prohibition
 	case gate == ignoreIt && k != kOther && q.older.found():
 		x.refuse(from, q.older)
 		return prohibitIt
-	// P1 2.8 (X86): it would prohibit even without its feature of 1.1: P2 3 (N15), P1 2.4.4 (X57),
-	// P1 2.4.3 (X41, X71)
+	// P1 2.8 (X86): the permission would be a prohibition even without its feature of version 1.1:
+	// P2 3 (N15): other words follow; P1 2.4.4 (X57): the resource is missing; P1 2.4.3 (X41, X71):
+	// the usage is unknown or cannot be interpreted
 	case gate == ignoreIt && k != kOther && (e.broken ||
 		q.anyOlder && (e.bare || k == noKind || x.crawler.unable(usage))):
 		return prohibitIt
-	// P1 2.8 (B01, X36, X74): without a declared version a field with a feature of 1.1 is ignored;
-	// P2 2.2.7 (B10): the whole field is, not only its new qualifier
+	// P1 2.8 (B01, X36, X74): without a declared version, a field with a feature of version 1.1 is
+	// ignored; P2 2.2.7 (B10): the whole field is ignored, not only its new qualifier
 	case gate == ignoreIt:
 		x.report(newer, "undeclared-version", Error, "declare ACAP version 1.1",
 			"the permission uses a feature of ACAP 1.1 that the document does not declare, and is ignored")
-	case gate == prohibitIt: // P1 2.8 (B07): under a malformed version a feature of 1.1 prohibits
+	// P1 2.8 (B07): under a malformed version, a permission with a feature of version 1.1 is a
+	// prohibition
+	case gate == prohibitIt:
 		x.report(newer, "unclear-version", Error, "declare ACAP version 1.1",
 			"the permission uses a feature of ACAP 1.1 under an unclear version, and counts as a prohibition")
 	}
 	return gate
 }
 
-// refuse reports why qualifiers of a permission cannot be interpreted.
+// refuse reports why the qualifiers of a permission cannot be interpreted.
 func (x *expander) refuse(from *Field, f fault) {
 	if f.unknown != "" {
 		f.hint = x.near(f.unknown, qualifierNames)
@@ -180,14 +186,13 @@ func (x *expander) refuse(from *Field, f fault) {
 	x.report(from.at(f.token), f.code, Error, f.hint, "%s: the permission counts as a prohibition", f.text)
 }
 
-// prohibit reads a prohibition. If the crawler cannot interpret its usage, it adds the replacements
-// of P1 2.4.3; the original stays next to them (P1 2.4.3, X40). from is the field that names the
-// usage.
+// prohibit reads a prohibition. If the crawler cannot interpret its usage, prohibit adds the
+// replacements of P1 2.4.3, and keeps the original (P1 2.4.3, X40). from is the field that names
+// the usage.
 func (x *expander) prohibit(e *entry, from *Field, usage string, fell bool) []flat {
 	k := Usage(usage).kind()
-	// P1 2.4.3 (G02, X58): an unknown usage prohibited is the nearest known one; permitted without
-	// qualifiers it says nothing; an unknown usage with a hyphen counts as what is before the
-	// hyphen
+	// P1 2.4.3 (G02, X58): a prohibition of an unknown usage prohibits the nearest known one: the
+	// part before the hyphen, otherwise crawl
 	if k == noKind {
 		basic, _, _ := strings.Cut(usage, "-")
 		k = Usage(basic).kind()
@@ -204,8 +209,8 @@ func (x *expander) prohibit(e *entry, from *Field, usage string, fell bool) []fl
 		if k.derived() {
 			k = kPresent
 		} else {
-			// P1 2.4.3 (G01): a basic usage that cannot be controlled makes crawl prohibited; P1
-			// 2.5.6 (F20): other is basic here
+			// P1 2.4.3 (G01): if the crawler cannot interpret a basic usage, a prohibition of it
+			// prohibits crawl; P1 2.5.6 (F20): other counts as a basic usage
 			k = kCrawl
 		}
 		x.report(e.spelt(from, usage), "cannot-interpret", Error, "",
@@ -223,8 +228,8 @@ func usageWords() []string {
 	return words
 }
 
-// undefinedUsage prohibits every usage that an undefined local usage could mean (P1 2.4.1.3, E01):
-// never crawl, follow or other (P1 2.4.3, X40).
+// undefinedUsage returns prohibitions of every usage that an undefined local usage could mean (P1
+// 2.4.1.3, E01). It cannot mean crawl, follow or other (P1 2.4.3, X40).
 func undefinedUsage() []flat {
 	var out []flat
 	for k := kIndex; k < kOther; k++ {
@@ -233,8 +238,8 @@ func undefinedUsage() []flat {
 	return out
 }
 
-// lookup returns the definition of a local usage in this file or in the referring one (P1 2.4.1.3,
-// D03).
+// lookup returns the definition of a local usage in this file or in the referring file (P1 2.4.1.3,
+// D03). It returns nil if there is none.
 func (x *expander) lookup(name string) *definition {
 	if x.file == nil {
 		return nil
@@ -251,38 +256,41 @@ func (x *expander) lookup(name string) *definition {
 func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 	d := x.lookup(e.usage)
 	switch {
-	case d == nil: // P1 2.4.1.3 (E01): an undefined local usage prohibits every usage that could have been qualified
+	case d == nil: // P1 2.4.1.3 (E01): an undefined local usage prohibits every usage that it could mean
 		x.report(e.place(), "undefined-usage", Error, x.nearDefined(e.usage, x.localNames),
 			"the usage (%s) is not defined: all it could mean is prohibited", e.usage)
 		return undefinedUsage()
-	// P1 2.4.1.3 (E05): a qualifier of a local usage makes the field a prohibition of its base
+	// P1 2.4.1.3 (E05): a permission of a local usage with a qualifier is a prohibition of its base
 	// usages
 	case len(qualifiers) > 0:
 		x.report(e.field.at(qualifiers[0]), "qualified-local-usage", Error, "put the qualifiers into the definition",
 			"a permission of a local usage takes no qualifiers and counts as a prohibition")
 		return x.prohibitLocal(e, e.usage, true)
-	// P1 3 (E03): two definitions of one name void each other; P1 2.7 (A07): a qualifier is on the
-	// next line; P2 3 (N15): other words follow in a tag
+	// P1 3 (E03): two different definitions of one usage make both invalid; P1 2.7 (A07): a
+	// qualifier is on the next line; P2 3 (N15): other words follow in the META tag
 	case d.void != nil, e.suspect, e.broken:
 		return x.prohibitLocal(e, e.usage, true)
-	case d.composite && len(d.tokens) == 0: // P1 2.4.1.3 (as E01): a usage without parts is not defined
+	case d.composite && len(d.tokens) == 0: // P1 2.4.1.3 (as E01): a composite usage without parts is undefined
 		return undefinedUsage()
-	// P1 2.7.1; P1 2.7.3 (as X48): a definition without a standard usage is an undefined one
+	// P1 2.7.1; P1 2.7.3 (as X48): a definition without a standard usage counts as undefined
 	case strings.HasPrefix(d.base, "("):
 		return x.prohibitLocal(e, e.usage, true)
 	case !d.composite:
 		return x.permitQualified(e, d)
 	case len(d.tokens) > maxParts:
 		return undefinedUsage()
-	case d.limited(): // P1 2.4.1.3 (as E05): a limit was meant
+	case d.limited(): // P1 2.4.1.3 (as E05): a part with an equals sign is meant as a limit
 		return x.prohibitLocal(e, e.usage, true)
-	case nested(d): // P1 2.7.2 (E07): a composite inside a composite is invalid, and its parts are prohibited
+	// P1 2.7.2 (E07): a composite usage inside a composite usage is invalid, and its parts are
+	// prohibited
+	case nested(d):
 		return x.prohibitLocal(e, e.usage, true)
 	}
 	var out []flat
-	for i := range d.parts { // P1 2.7.2 (E08): each part as its own field
+	for i := range d.parts { // P1 2.7.2 (E08): each part counts as a separate field
 		switch p := &d.parts[i]; {
-		case !p.local && Usage(p.name).kind() == noKind && p.inner != nil: // P1 2.7.2 (E07): parentheses forgotten
+		// P1 2.7.2 (E07): the parentheses around a local usage are missing
+		case !p.local && Usage(p.name).kind() == noKind && p.inner != nil:
 			out = append(out, x.usagesBehind(e, p.inner, true)...)
 		case !p.local:
 			out = append(out, x.permit(e, d.field, p.name, qualified{}, x.gating(d))...)
@@ -298,10 +306,10 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 }
 
 // permitQualified reads a permission of a qualified usage as if its qualifiers were written in the
-// field. The version is that of the defining file (P1 2.7, B15; P1 2.8, X76).
+// field. The version is that of the file with the definition (P1 2.7, B15; P1 2.8, X76).
 func (x *expander) permitQualified(e *entry, d *definition) []flat {
-	// P1 2.7.1 (E11): a bad qualifier in a definition prohibits the base usage where it is used; P1
-	// 2.7.3 (X48): a set without members is an undefined one
+	// P1 2.7.1 (E11): a definition without valid qualifiers makes a permission a prohibition of the
+	// base usage; P1 2.7.3 (X48): a definition without members counts as undefined
 	if len(d.tokens) == 0 {
 		return x.usagesBehind(e, d, true)
 	}
@@ -316,8 +324,9 @@ func (x *expander) permitQualified(e *entry, d *definition) []flat {
 	return x.permit(e, d.field, d.base, q, x.gating(d))
 }
 
-// gating returns the version that decides on a use of a definition: that of the defining file (P1
-// 2.7, B15; P1 2.8, X76), unless the version of the using file is unsupported (P1 2.8, B05, X88).
+// gating returns the version that decides on a use of a definition. It is that of the file with the
+// definition (P1 2.7, B15; P1 2.8, X76), unless the version of the file with the use is unsupported
+// (P1 2.8, B05, X88).
 func (x *expander) gating(d *definition) version {
 	if x.version.state == unsupported {
 		return x.version
@@ -325,7 +334,7 @@ func (x *expander) gating(d *definition) version {
 	return d.file.gating(x.crawler)
 }
 
-// limited reports whether a part of a composite usage is a qualifier.
+// limited reports whether one of the parts of a composite usage is a qualifier.
 func (d *definition) limited() bool {
 	return slices.ContainsFunc(d.parts, func(p part) bool { return strings.Contains(p.token, "=") })
 }
@@ -339,7 +348,8 @@ func nested(d *definition) bool {
 	return false
 }
 
-// localName returns the name of a part of a composite usage without its parentheses, in lower case.
+// localName returns the name of a part of a composite usage in lower case, without parentheses.
+// local reports whether it has parentheses.
 func localName(part string) (name string, local bool) {
 	part = strings.ToLower(part)
 	if len(part) > 2 && part[0] == '(' && part[len(part)-1] == ')' {
@@ -348,8 +358,8 @@ func localName(part string) (name string, local bool) {
 	return part, false
 }
 
-// prohibitLocal prohibits every usage that a local name stands for (P1 3, E03; P1 2.4.1.3, E05; P1
-// 2.4.2, E06; P1 2.7.2, E07; P1 2.8, X37).
+// prohibitLocal returns prohibitions of every usage that a local usage involves (P1 3, E03; P1
+// 2.4.1.3, E05; P1 2.4.2, E06; P1 2.7.2, E07; P1 2.8, X37).
 func (x *expander) prohibitLocal(e *entry, name string, fell bool) []flat {
 	d := x.lookup(name)
 	if d == nil {
@@ -360,14 +370,14 @@ func (x *expander) prohibitLocal(e *entry, name string, fell bool) []flat {
 	return x.usagesBehind(e, d, fell)
 }
 
-// reached is a definition that was reached from a local usage.
+// reached is a definition that a local usage involves, directly or through other definitions.
 type reached struct {
 	d     *definition
 	depth int
 	fell  bool
 }
 
-// usagesBehind are the usages that a definition involves: those that it names, and those that
+// usagesBehind holds the usages that a definition involves: those that it names, and those that
 // replace what cannot be interpreted.
 type usagesBehind struct{ named, fell kindSet }
 
@@ -385,13 +395,14 @@ func (b *usagesBehind) merge(other usagesBehind) {
 	b.named, b.fell = b.named|other.named, b.fell|other.fell
 }
 
-// usagesBehind prohibits every usage that a definition involves, each once.
+// usagesBehind returns prohibitions of every usage that a definition involves, without duplicates.
 func (x *expander) usagesBehind(e *entry, d *definition, fell bool) []flat {
 	b := x.involved(e, reached{d, 0, fell})
 	var out []flat
 	for k := range kinds {
 		if b.named.has(k) || b.fell.has(k) {
-			// P1 2.4.3 (L05): a failed allow-other prohibits usages outside the listed ones only
+			// P1 2.4.3 (L05): an allow-other that cannot be interpreted prohibits only usages that
+			// ACAP does not list
 			beyond := k == kOther && fell && !x.crawler.Strict
 			out = append(out, flat{usage: k, fell: !b.named.has(k), beyond: beyond})
 		}
@@ -399,7 +410,7 @@ func (x *expander) usagesBehind(e *entry, d *definition, fell bool) []flat {
 	return out
 }
 
-// behindOne returns what is prohibited for one usage in a definition. fell means that it replaces a
+// behindOne returns the prohibitions for one usage in a definition. fell means that they replace a
 // permission that cannot be interpreted.
 func (x *expander) behindOne(e *entry, d *definition, usage string, fell bool) []flat {
 	if fell {
@@ -408,8 +419,8 @@ func (x *expander) behindOne(e *entry, d *definition, usage string, fell bool) [
 	return x.prohibit(e, d.field, usage, false)
 }
 
-// involved follows definitions three deep. A deeper nesting has no meaning of its own (P1 2.7.2,
-// E07; P1 2.7.3, X48).
+// involved returns the usages that a definition involves. It follows nested definitions to a depth
+// of three; deeper nesting has no defined meaning (P1 2.7.2, E07; P1 2.7.3, X48).
 func (x *expander) involved(e *entry, at reached) (b usagesBehind) {
 	if b, ok := x.behind[at]; ok {
 		return b
@@ -438,8 +449,8 @@ func (x *expander) involved(e *entry, at reached) (b usagesBehind) {
 	return b
 }
 
-// meaningless reports whether a definition names no standard usage: it has no base or one that is
-// local itself, or no parts or too many.
+// meaningless reports whether a definition names no standard usage: it has no base, a base that is
+// a local usage, no parts, or too many parts.
 func (d *definition) meaningless() bool {
 	if d.composite {
 		return len(d.tokens) == 0 || len(d.tokens) > maxParts
@@ -447,8 +458,8 @@ func (d *definition) meaningless() bool {
 	return d.base == "" || d.base[0] == '('
 }
 
-// involvedInner follows a definition that another one names. One that is missing, or is the other
-// itself, could mean anything.
+// involvedInner returns the usages that inner, a definition named by another definition, involves.
+// If inner is missing, or is the other definition itself, it could mean any usage.
 func (x *expander) involvedInner(e *entry, at reached, inner *definition) (b usagesBehind) {
 	if inner == nil || inner == at.d {
 		b.add(undefinedUsage())
@@ -457,7 +468,7 @@ func (x *expander) involvedInner(e *entry, at reached, inner *definition) (b usa
 	return x.involved(e, reached{inner, at.depth + 1, at.fell})
 }
 
-// involvedPart follows one part of a composite usage.
+// involvedPart returns the usages that one part of a composite usage involves.
 func (x *expander) involvedPart(e *entry, at reached, p *part) (b usagesBehind) {
 	switch {
 	case strings.Contains(p.token, "="): // a qualifier names no usage

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// countedTimeLimits returns the limits that count: plus-terms does not next to others (P1 2.5.3.1,
-// H08), and of the rest only the first two do (P1 2.5.3.1, H12).
+// countedTimeLimits returns the time limits that count. Next to other limits, plus-terms does not
+// count (P1 2.5.3.1, H08); of the other limits, only the first two count (P1 2.5.3.1, H12).
 func countedTimeLimits(values []string) []string {
 	var rest []string
 	for _, v := range values {
@@ -17,14 +17,15 @@ func countedTimeLimits(values []string) []string {
 		}
 	}
 	if len(rest) == 0 {
-		// P1 2.5.3.1 (X46): plus-terms that stand alone, once or twice, decide; a malformed second
-		// limit prohibits
+		// P1 2.5.3.1 (X46): plus-terms counts if it is the only limit, even if it is repeated; a
+		// malformed second limit makes the permission a prohibition
 		return values[:1]
 	}
 	return rest[:min(2, len(rest))]
 }
 
-// maxDays is the greatest n-days that a time can express (P1 2.5.5.4, X26).
+// maxDays is the greatest number of days in a time limit that a time.Time can express (P1 2.5.5.4,
+// X26).
 const maxDays = 3_000_000
 
 // readTimeLimit reads the values of time-limit (P1 2.5.3.1). The day of until-yyyy-mm-dd is the
@@ -33,33 +34,35 @@ func readTimeLimit(r *restrictions, values []string, _ bool) string {
 	for _, v := range values {
 		v = strings.ToLower(v)
 		switch {
-		case v == plusValue: // P1 2.5.3.1 (X32): terms are looked for in images only
+		case v == plusValue: // P1 2.5.3.1 (X32): only images can contain licence terms
 			r.plus |= plusEnd
 		case v == "until-recrawled" || v == "until-recrawl": // P1 2.4.1.2 (H01): until-recrawl means until-recrawled
-			r.recrawled = true // a repetition says nothing new
+			r.recrawled = true // repeating until-recrawled changes nothing
 		case strings.HasPrefix(v, "until-"):
 			date := strings.TrimPrefix(v, "until-")
 			day, err := time.Parse("2006-01-02", date)
-			if err != nil { // P1 2.5.3.1 (H10): a date that does not exist or is of another form is not interpretable
+			if err != nil { // P1 2.5.3.1 (H10): a date that does not exist or has another form cannot be interpreted
 				return fmt.Sprintf("%q is not a date yyyy-mm-dd", date)
 			}
-			if r.hasUntil { // P1 2.5.3.1 (H07): of two dates the first
+			if r.hasUntil { // P1 2.5.3.1 (H07): of two dates, the first counts
 				r.notes = append(r.notes, ignored("time-limit="+v, "time-limit"))
 				continue
 			}
-			// P1 2.5.3.1 (H02, X03): a date belongs to the time before it ends, in UTC; a limit
-			// gives the first instant that is no longer permitted
+			// P1 2.5.3.1 (H02, X03): the usage is permitted on the date itself, so the limit ends
+			// when the next day begins, in UTC
 			r.hasUntil, r.until = true, day.AddDate(0, 0, 1)
 		case strings.HasSuffix(v, "-days"):
 			n, ok := digits(strings.TrimSuffix(v, "-days"))
-			if !ok { // P1 2.5.3.1 (H03): days are digits; none is no time, and a huge number does not overflow
+			// P1 2.5.3.1 (H03): the number of days has only digits; zero days permit nothing, and a
+			// huge number does not overflow
+			if !ok {
 				return fmt.Sprintf("%q is not a number of days", v)
 			}
-			if r.hasDays { // P1 2.5.3.1 (H07): of two limits of one kind the first counts
+			if r.hasDays { // P1 2.5.3.1 (H07): of two limits of the same kind, the first counts
 				r.notes = append(r.notes, ignored("time-limit="+v, "time-limit"))
 				continue
 			}
-			if n > maxDays { // P1 2.5.5.4 (X26): a huge number is clamped
+			if n > maxDays { // P1 2.5.5.4 (X26): a huge number is reduced to the greatest possible one
 				r.notes = append(r.notes, clamped("time-limit="+v, maxDays))
 			}
 			r.hasDays, r.days = true, min(n, maxDays)
@@ -75,7 +78,8 @@ func clamped(token string, n int) note {
 		"leave the qualifier out where nothing is limited"}
 }
 
-// digits reads 1*DIGIT. A number beyond int64 is clamped (P1 2.5.5.4, X26).
+// digits parses one or more digits. A number that does not fit int64 becomes the greatest int64 (P1
+// 2.5.5.4, X26).
 func digits(s string) (int64, bool) {
 	if s == "" {
 		return 0, false
@@ -101,7 +105,7 @@ func readMaxLength(r *restrictions, values []string, _ bool) string {
 			if !ok {
 				break
 			}
-			if n > 1<<31-1 { // P1 2.5.5.4 (X26): a huge number is clamped
+			if n > 1<<31-1 { // P1 2.5.5.4 (X26): a huge number is reduced to the greatest possible one
 				r.notes = append(r.notes, clamped("max-length="+v, 1<<31-1))
 			}
 			m := int(min(n, 1<<31-1))
@@ -117,8 +121,8 @@ func newModification(v string) bool {
 	return m.newer || isPlus(v)
 }
 
-// countedModifications returns the values that count: next to any or plus-terms no other value does
-// (P1 2.5.5.5, K01).
+// countedModifications returns the values of prohibited-modification that count. Next to "any" or
+// plus-terms, no other value counts (P1 2.5.5.5, K01).
 func countedModifications(values []string) []string {
 	var rule []string
 	for _, v := range values {
@@ -135,8 +139,9 @@ func countedModifications(values []string) []string {
 func readModification(r *restrictions, values []string, _ bool) string {
 	for _, v := range values {
 		v = strings.ToLower(v)
-		// P1 2.5.3.1 (X32): terms are looked for in images only; P1 2.5.5.5 (K01): any swallows the
-		// other values; plus-terms that cannot be read prohibits next to it
+		// P1 2.5.3.1 (X32): only images can contain licence terms; P1 2.5.5.5 (K01): next to "any",
+		// other values do not count, but plus-terms that cannot be read make the permission a
+		// prohibition
 		if v == plusValue {
 			r.plus |= plusAlterations
 			continue
@@ -168,7 +173,8 @@ func readRequiredContext(r *restrictions, values []string, _ bool) string {
 	return ""
 }
 
-// readLocation reads all values. The page may be at any of them (P2 2.2.9.1, M02).
+// readLocation reads all values of location. The page may be at any of these locations (P2 2.2.9.1,
+// M02).
 func readLocation(r *restrictions, values []string, _ bool) string {
 	for _, v := range values {
 		u, ok := absoluteURL(v)

@@ -8,7 +8,7 @@ import (
 
 // version is the ACAP version that a document declares (P1 2.8, P2 2.2.7).
 type version struct {
-	declared     string // the first value, as written
+	declared     string // the value of the first declaration, as written
 	major, minor int
 	state        versionState
 }
@@ -16,24 +16,26 @@ type version struct {
 type versionState uint8
 
 const (
-	undeclared  versionState = iota // gating of 1.0
-	understood                      // 1.n
-	unsupported                     // another major version (P1 2.8, B05)
-	unclear                         // malformed or contradictory: features of 1.1 fall back (P1 2.8, B04, B07)
+	undeclared  versionState = iota // no version is declared, so features of version 1.1 do not count
+	understood                      // the version is 1.0 or a later 1.n
+	unsupported                     // the major version is not 1 (P1 2.8, B05)
+	// malformed or contradictory, so permissions with features of version 1.1 become prohibitions
+	// (P1 2.8, B04, B07)
+	unclear
 )
 
-// gating is how a field is treated under a version.
+// gating is how a permission is treated under a version.
 type gating uint8
 
 const (
 	interpret gating = iota
-	// P1 2.8 (B01): without a version a field with a 1.1 feature is ignored; strict mode prohibits;
-	// P2 2.2.7 (B10): the whole field is ignored, not its new qualifier alone
+	// P1 2.8 (B01): without a version, a field with a feature of version 1.1 is ignored; strict
+	// mode prohibits; P2 2.2.7 (B10): the whole field is ignored, not only its new qualifier
 	ignoreIt
-	prohibitIt // P1 2.8 (B07): any other malformed version
+	prohibitIt // P1 2.8 (B07): the version is malformed, so a permission with a feature of version 1.1 is a prohibition
 )
 
-// readVersion reads "n.m"; "n" is n.0 and a third number is dropped (P1 2.8, B07, X56).
+// readVersion parses "n.m". "n" means n.0, and a third number is ignored (P1 2.8, B07, X56).
 func readVersion(s string) version {
 	v := version{declared: s, state: unclear}
 	parts := strings.Split(s, ".")
@@ -59,9 +61,9 @@ func readVersion(s string) version {
 	return v
 }
 
-// with combines v with a further declaration in the same document. The first governs, except that
-// features of 1.1 fall back if the two would treat them differently, and that an unsupported major
-// version governs (P1 2.8, B04, X56).
+// with combines v with a further declaration w in the same document. The first declaration counts,
+// with two exceptions: features of version 1.1 become prohibitions if v and w treat them
+// differently, and an unsupported major version always counts (P1 2.8, B04, X56).
 func (v version) with(w version) version {
 	switch {
 	case v.state == undeclared:
@@ -74,8 +76,7 @@ func (v version) with(w version) version {
 	return v
 }
 
-// read combines v with a further declaration of the same document, and reports what is wrong with
-// it.
+// read combines v with a further declaration of the same document, and reports problems with it.
 func (v version) read(tell *reporter, field *Field, value string) version {
 	w, at := readVersion(value), field.at(value)
 	switch {
@@ -98,13 +99,14 @@ func (v version) read(tell *reporter, field *Field, value string) version {
 	return v.with(w)
 }
 
-// newer reports whether features of 1.1 are declared.
+// newer reports whether the version is 1.1 or a later 1.n.
 func (v version) newer() bool { return v.state == understood && v.minor >= 1 }
 
-// gate returns how a permission is treated. newer means that it uses features of 1.1.
+// gate returns how a permission is treated. newer means that the permission uses features of
+// version 1.1.
 func (v version) gate(newer, strict bool) gating {
 	switch {
-	// an unsupported major version is treated in permit (P1 2.8, B05)
+	// P1 2.8 (B05): expander.permit handles unsupported major versions
 	case !newer || v.newer() || v.state == unsupported:
 		return interpret
 	case v.state == unclear || strict:

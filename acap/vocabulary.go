@@ -2,79 +2,81 @@ package acap
 
 // Vocabulary is a language other than ACAP in which publishers say how their resources may be used:
 // the records of RFC 9309, conventional tags and headers, and those that Crawler.Vocabularies adds.
-// ACAP decides first; then Decide asks each vocabulary. A vocabulary can restrict what ACAP permits
-// and never lifts a prohibition.
+// ACAP decides first; then Decide calls each vocabulary. A vocabulary can restrict what ACAP
+// permits, but never permits what ACAP prohibits.
 //
-// A vocabulary is as pure as this package: it names the files that it needs, and the caller reads
-// them. To add one, write a type with these methods and put it into Crawler.Vocabularies.
+// Like this package, a vocabulary does no I/O: it names the files that it needs, and the caller
+// reads them. To add a vocabulary, write a type with these methods and put it into
+// Crawler.Vocabularies.
 type Vocabulary interface {
 	// Name returns the name of the vocabulary, in lower case.
 	Name() string
 
-	// Files returns the absolute URLs of files of its own that the vocabulary needs to judge
-	// resources of the site. Their text is among Site.Files when Site is called.
+	// Files returns the absolute URLs of the files that the vocabulary needs to decide on resources
+	// of the site. Site.Files contains their text when Site is called.
 	Files(s *Site) []string
 
-	// Site returns what a site says; nil if it says nothing.
+	// Site returns the preferences of a site, or nil if it has none in this vocabulary.
 	Site(s *Site) Preferences
 
-	// Page returns what a site and one of its pages say together; nil if they say nothing. site is
-	// what Site returned.
+	// Page returns the joint preferences of a site and one of its pages, or nil if there are none.
+	// site is the result of Site.
 	Page(p *Page, site Preferences) Preferences
 }
 
-// Preferences is what a site, or a page of it, says in one vocabulary. It is immutable and safe for
+// Preferences holds what a site, or a page, says in one vocabulary. It is immutable and safe for
 // concurrent use.
 type Preferences interface {
-	// Usages returns the usages of which anything is said, whatever the resource.
+	// Usages returns the usages about which the preferences say something, for any resource.
 	Usages() []Usage
 
-	// Opinion returns what is said of one usage of a resource.
+	// Opinion returns the verdict on one usage of a resource.
 	Opinion(u Usage, r Resource) Opinion
 }
 
-// Verdict is what a vocabulary says of a usage. A stricter verdict is greater, and the strictest
-// decides.
+// Verdict is the opinion of a vocabulary on a usage. A stricter verdict is greater, and the
+// strictest verdict decides.
 type Verdict uint8
 
-// The verdicts.
+// The verdicts, from the mildest to the strictest.
 const (
-	Unknown   Verdict = iota // nothing is said; the usage is allowed
+	Unknown   Verdict = iota // the vocabulary says nothing; the usage is allowed
 	Permits                  // the usage is allowed
-	Agreement                // the usage needs an agreement first: a payment, a licence
+	Agreement                // the usage needs an agreement first, such as a payment or a licence
 	Prohibits
 )
 
-// Opinion is a verdict with the field that decides it. The zero value says nothing.
+// Opinion is a verdict with the field that decides it. The zero value means that the vocabulary
+// says nothing.
 type Opinion struct {
 	Verdict Verdict
-	Reason  Reason // of the decision, if this opinion decides
-	Because *Field // nil only with Unknown
-	Note    string // one clause that says more than the field, or empty
+	Reason  Reason // the reason of the decision if this opinion decides
+	Because *Field // the field that decides; nil only if the verdict is Unknown
+	Note    string // one clause that adds a detail to the field; may be empty
 
-	limits *restraint // what binds an allowed usage
+	limits *restraint // limits of an allowed usage; may be nil
 }
 
-// vocabularies returns the vocabularies that c understands. Those of RFC 9309 and of conventional
-// tags are always in force.
+// vocabularies returns the vocabularies that the crawler c obeys. They always include those of RFC
+// 9309 and of conventional tags.
 func (c *Crawler) vocabularies() []Vocabulary {
 	return append([]Vocabulary{rfc9309{}, tagVocabulary{}}, c.Vocabularies...)
 }
 
-// The places of the first two vocabularies among those of a crawler and among the preferences of a
-// policy.
+// The indexes of the two built-in vocabularies in the list of a crawler, and in the preferences of
+// a policy.
 const (
 	recordsAt = iota
 	tagsAt
 	addedAt
 )
 
-// readSite asks each vocabulary what the site says.
+// readSite stores the preferences of the site in each vocabulary.
 func (p *Policy) readSite(s *Site) {
 	p.prefer(func(_ int, v Vocabulary) Preferences { return v.Site(s) })
 }
 
-// readPage asks each vocabulary what the page says.
+// readPage stores the joint preferences of the site and the page in each vocabulary.
 func (p *Policy) readPage(page *Page) {
 	site := p.preferences
 	p.prefer(func(i int, v Vocabulary) Preferences {
@@ -85,8 +87,8 @@ func (p *Policy) readPage(page *Page) {
 	})
 }
 
-// prefer keeps what each vocabulary says; nil if none says anything, so that Decide has nothing to
-// ask.
+// prefer stores the preferences that read returns for each vocabulary. It stores nil if there are
+// none, so that Decide need not call any vocabulary.
 func (p *Policy) prefer(read func(i int, v Vocabulary) Preferences) {
 	p.preferences, p.preferred = nil, 0
 	all := p.crawler.vocabularies()
@@ -105,7 +107,7 @@ func (p *Policy) prefer(read func(i int, v Vocabulary) Preferences) {
 	}
 }
 
-// preference returns what is said in the vocabulary at a place, nil if nothing is.
+// preference returns the preferences in the vocabulary with the index at, or nil if there are none.
 func (p *Policy) preference(at int) Preferences {
 	if p.preferences == nil {
 		return nil
@@ -113,8 +115,9 @@ func (p *Policy) preference(at int) Preferences {
 	return p.preferences[at]
 }
 
-// consult lets the vocabularies restrict d. The strictest opinion decides, of equal ones the first.
-// If ACAP says nothing of the usage, an opinion that permits is named.
+// consult lets the vocabularies restrict the decision d. The strictest opinion decides; of equally
+// strict ones, the first. If no ACAP field is about the usage, an opinion that permits becomes the
+// reason.
 func (p *Policy) consult(k kind, r *Resource, d *Decision) {
 	if !p.preferred.has(k) || !d.Allowed && p.recorder == nil {
 		return

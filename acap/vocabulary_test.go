@@ -9,21 +9,21 @@ import (
 	"testing"
 )
 
-// vocabularyExample is a small web in one vocabulary, with what must come out of it.
+// vocabularyExample is a small web site in one vocabulary, with the expected verdicts.
 type vocabularyExample struct {
 	vocabulary Vocabulary
 	robots     string
-	files      map[string]string // what the vocabulary asks for, by URL
+	files      map[string]string // the files that the vocabulary needs, by URL
 	page       Own
 	asks       []ask
 }
 
-// ask is a question with its verdict: "line 3" is the line of robots.txt that decides, "line 0" any
-// other field.
+// ask is a question with the expected verdict. line is the number of the line of robots.txt that
+// decides; 0 means any other field.
 type ask struct {
 	path   string
 	usage  Usage
-	onPage bool // after Narrow
+	onPage bool // ask the policy that Narrow returns for the page
 	want   Verdict
 	line   int
 }
@@ -60,7 +60,7 @@ func TestVocabularies(t *testing.T) {
 	}
 }
 
-// test is the suite that every vocabulary passes.
+// test runs the tests that every vocabulary must pass.
 func (e vocabularyExample) test(t *testing.T) {
 	who := searchbot
 	if !slicesContain((&Crawler{}).vocabularies(), e.vocabulary) {
@@ -105,7 +105,7 @@ func (e vocabularyExample) test(t *testing.T) {
 			t.Errorf("%s of %s: read twice, it says %+v and %+v", a.usage, a.path, o, other)
 		}
 		checkOpinion(t, p, a.usage, r, o)
-		all.Go(func() { // the race detector looks on
+		all.Go(func() { // several goroutines, for the race detector
 			if other := opinionOf(p.preference(at), a.usage, r); other.Verdict != o.Verdict {
 				t.Errorf("%s of %s: %+v and %+v at the same time", a.usage, a.path, o, other)
 			}
@@ -132,7 +132,7 @@ func opinionOf(said Preferences, u Usage, r Resource) Opinion {
 }
 
 // checkOpinion compares an opinion with the decision and the trace of a policy in which nothing
-// else speaks of the usage.
+// else is about the usage.
 func checkOpinion(t *testing.T, p *Policy, u Usage, r Resource, o Opinion) {
 	t.Helper()
 	d := p.Decide(u, r)
@@ -153,8 +153,7 @@ func checkOpinion(t *testing.T, p *Policy, u Usage, r Resource, o Opinion) {
 	}
 }
 
-// restrictsOnly shows that what the vocabulary says never turns a refusal of ACAP into a
-// permission.
+// restrictsOnly tests that the vocabulary never turns a refusal by ACAP into a permission.
 func (e vocabularyExample) restrictsOnly(t *testing.T, who Crawler) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	conventional := who
@@ -177,9 +176,9 @@ func (e vocabularyExample) restrictsOnly(t *testing.T, who Crawler) {
 	}
 }
 
-// memo is a vocabulary for tests: lines "Memo: USAGE=VERDICT, …" of the group that governs the
-// crawler, META tags of that name, and a file /memo.txt. Each speaks of all paths; a page goes
-// before its site.
+// memo is a vocabulary for tests. It reads lines "Memo: USAGE=VERDICT, …" of the group that applies
+// to the crawler, META tags with the name memo, and the file /memo.txt. Each applies to all paths;
+// a page wins against its site.
 type memo struct{}
 
 type memoPreferences map[Usage]Opinion
@@ -243,7 +242,8 @@ func (m memoPreferences) Usages() (list []Usage) {
 
 func (m memoPreferences) Opinion(u Usage, _ Resource) Opinion { return m[u] }
 
-// Of several vocabularies the strictest decides, of equal ones the first.
+// If several vocabularies have an opinion, the strictest decides; of equally strict ones, the
+// first.
 func TestStrictestVocabulary(t *testing.T) {
 	said := func(verdict string, line int) Preferences {
 		m := memoPreferences{}
@@ -277,8 +277,8 @@ func TestStrictestVocabulary(t *testing.T) {
 	}
 }
 
-// A line of a vocabulary ends a run of User-agent lines, and a crawler that a group names belongs
-// to no group for "*".
+// A line of a vocabulary ends a run of User-agent lines. A crawler that a group names does not
+// belong to the groups for "*".
 func TestSiteLines(t *testing.T) {
 	for file, want := range map[string]string{
 		"User-agent: *\nX: 1": "1",

@@ -5,10 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// slab allocates values in pieces of memory. They live as long as their file.
+// slab allocates values in large pieces, to save allocations. The values live as long as their
+// file.
 type slab[T any] struct {
 	free []T
-	size int // of the last piece
+	size int // number of values in the last piece
 }
 
 const maxSlab = 64
@@ -29,10 +30,10 @@ func (s *slab[T]) many(n int) []T {
 	return out
 }
 
-// lineName is the name of a line in lower case, and the conventional field that it means.
+// lineName holds the name of a line in lower case, and the conventional field that it means.
 type lineName struct{ lower, conventional string }
 
-// lineNames are the known names of lines, so that they need no allocation.
+// lineNames maps known names of lines to their lower-case forms, so that these need no allocation.
 var lineNames = func() map[string]lineName {
 	names := map[string]lineName{}
 	for name, meant := range conventionalNames {
@@ -44,7 +45,7 @@ var lineNames = func() map[string]lineName {
 	return names
 }()
 
-// longestName is longer than all names.
+// longestName is greater than the length of every known name, in bytes.
 const longestName = 48
 
 // lowerName returns name in lower case, and the conventional field that it means, if any.
@@ -66,10 +67,10 @@ func lowerName(name string) (lower, conventional string) {
 	return strings.ToLower(name), ""
 }
 
-// maxWords is how many words of one line need no allocation.
+// maxWords is how many words of one line can be split without an allocation.
 const maxWords = 16
 
-// split splits s at blanks, like strings.Fields.
+// split splits s at blanks, like strings.Fields. It allocates the result in tokens.
 func split(s string, tokens *slab[string]) []string {
 	var from, to [maxWords]int32
 	n, inside := 0, false
