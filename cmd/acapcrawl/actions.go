@@ -10,14 +10,14 @@ import (
 // actionsRequest holds the arguments of the verbs of actions that are not settings.
 type actionsRequest struct {
 	actions.Filter
-	ID        uint64 // of show
-	Receipt   bool   // of show: print only the receipt
-	File      string // of show: the file for the receipt, as typed; "": standard output
+	ID        uint64 // the request that show prints
+	Receipt   bool   // show prints only the receipt
+	File      string // the file to which show writes the receipt, as typed; "": standard output
 	Force     bool
-	Heads     []actions.Head // of verify: that the chain must have
-	Receipts  []string       // of verify: files, as typed
-	PublicKey string         // of verify: a file, as typed; "": the key of the configuration
-	Known     []uint64       // of verify: entries whose difference the operator acknowledges
+	Heads     []actions.Head // chain heads that verify must find in the chain
+	Receipts  []string       // names of the receipt files that verify checks, as typed
+	PublicKey string         // file with the key by which verify checks receipts, as typed; "": the configured key
+	Known     []uint64       // numbers of changed entries that the operator acknowledges to verify
 	JSON      bool
 }
 

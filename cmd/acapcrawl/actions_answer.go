@@ -19,8 +19,8 @@ import (
 const maxCall = 64 << 10
 
 // runAnswer answers one call of a publisher, which it reads from standard input. serve runs this
-// verb in the process that has the data directory. It opens the ledger before it reads: a verb that
-// has read cannot begin again in another process.
+// verb in the process that has the data directory open. runAnswer opens the ledger before it reads:
+// a verb that has read standard input cannot begin again in another process.
 func (c *Command) runAnswer(ctx context.Context, cfg *config.Config) error {
 	ledger, done, err := c.makeLedger(cfg)
 	if err != nil {
@@ -51,8 +51,8 @@ func (c *Command) readCall() (call actions.Call, err error) {
 	return call, nil
 }
 
-// answerCall answers a call from a ledger, which it closes. It executes a take-down that is due by
-// the call before it returns.
+// answerCall answers a call from a ledger, and closes the ledger. If the call makes a take-down
+// due, answerCall executes it before it returns.
 func (c *Command) answerCall(ctx context.Context, cfg *config.Config, call actions.Call, ledger *actions.Ledger,
 	done func() error) (answer actions.Answer, err error) {
 	if answer = ledger.Answer(call); answer.Err != nil {
@@ -62,7 +62,7 @@ func (c *Command) answerCall(ctx context.Context, cfg *config.Config, call actio
 		return answer, err
 	}
 	r, err := c.executeOne(ctx, cfg, answer.Request.ID)
-	if err != nil { // it is in the ledger: the next crawl or actions run executes it
+	if err != nil { // the request is in the ledger: the next crawl or actions run executes it
 		report(c.Stderr, fmt.Errorf("request %d is not executed yet: %w", answer.Request.ID, err))
 		return answer, nil
 	}
@@ -70,7 +70,8 @@ func (c *Command) answerCall(ctx context.Context, cfg *config.Config, call actio
 	return answer, nil
 }
 
-// executeOne executes a request in this process, or in the process that has the data directory.
+// executeOne executes a request in this process, or in the process that has the data directory
+// open.
 func (c *Command) executeOne(ctx context.Context, cfg *config.Config, id uint64) (*actions.Request, error) {
 	list, err := c.executeRequests(ctx, cfg, id)
 	if _, taken := errors.AsType[*busy](err); !taken {
@@ -94,7 +95,7 @@ func (c *Command) executeOne(ctx context.Context, cfg *config.Config, id uint64)
 	return &r, nil
 }
 
-// executeRequests executes requests, and returns what became of them.
+// executeRequests executes requests, and returns them with their outcomes.
 func (c *Command) executeRequests(ctx context.Context, cfg *config.Config, ids ...uint64) (list []actions.Request,
 	err error) {
 	d, err := c.openHeld(ctx, cfg, false)
@@ -105,7 +106,7 @@ func (c *Command) executeRequests(ctx context.Context, cfg *config.Config, ids .
 	return d.ExecuteRequests(ctx, ids...)
 }
 
-// runExecute executes requests and prints what became of them, a line of JSON each.
+// runExecute executes requests and prints each with its outcome as a line of JSON.
 func (c *Command) runExecute(ctx context.Context, cfg *config.Config, ids []uint64) error {
 	list, err := c.executeRequests(ctx, cfg, ids...)
 	for _, r := range list {

@@ -18,7 +18,7 @@ import (
 type credentialsRequest struct {
 	Name    string
 	Origins []string
-	Expires time.Duration // from now; 0: unchanged, or never
+	Expires time.Duration // time from now until the credential expires; 0: unchanged, or never
 	Grace   time.Duration
 	JSON    bool
 }
@@ -140,7 +140,7 @@ func credentialArg(cmd *cobra.Command, args []string) (string, error) {
 	return args[0], nil
 }
 
-// originArg reads an argument that names an origin: a URL without a path of its own.
+// originArg reads an argument that names an origin: a URL without a path.
 func originArg(arg string) (string, error) {
 	u, err := webURL(arg)
 	if err != nil {

@@ -27,7 +27,7 @@ func receiptConfig(t *testing.T, dir string) (name string) {
 	return name
 }
 
-// pemOf returns der, which was encoded with err, in PEM.
+// pemOf returns der in PEM. err is the result of the function that encoded der.
 func pemOf(t *testing.T, kind string, der []byte, err error) []byte {
 	t.Helper()
 	if err != nil {
@@ -36,8 +36,8 @@ func pemOf(t *testing.T, kind string, der []byte, err error) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// A publisher gets a receipt and the operator's key, and can tell by them alone what was done; who
-// changes the receipt, or gives it with another key, is found out.
+// With only a receipt and the operator's key, a publisher can verify what was done. The check fails
+// for a changed receipt and for another key.
 func TestPublishersReceipt(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html", "/b.html")

@@ -21,11 +21,11 @@ import (
 
 // actionsRunRequest holds the arguments of actions run that are not settings.
 type actionsRunRequest struct {
-	Origins   []string      // to be read again; none: all with archived pages or requests
-	NoRefresh bool          // read nothing again
-	OlderThan time.Duration // read only policies so old that a request would otherwise be seen later than this; 0: all
-	Soon      []string      // origins to be read again before that
-	Only      bool          // read no other origin again
+	Origins   []string      // origins whose policies are read again; none: every origin with archived pages or requests
+	NoRefresh bool          // read no policy again
+	OlderThan time.Duration // read only policies that are older than this, so that requests are seen within it; 0: all
+	Soon      []string      // origins whose policies are read again even if they are newer than OlderThan
+	Only      bool          // read only the policies of the origins in Soon
 	AtMost    time.Duration // start no origin and no visit after this time; 0: no limit
 	JSON      bool
 }
@@ -87,7 +87,7 @@ case.`,
 	return cmd
 }
 
-// runActionsRun reads what publishers ask for and executes it. If a crawl has the data directory,
+// runActionsRun reads and executes what publishers request. If a crawl has the data directory open,
 // this runs in its process, and the crawl makes the visits.
 func (c *Command) runActionsRun(ctx context.Context, cfg *config.Config, r actionsRunRequest) (err error) {
 	screen := newProgress(c.Stderr)
@@ -113,8 +113,8 @@ func (c *Command) runActionsRun(ctx context.Context, cfg *config.Config, r actio
 	return err
 }
 
-// runRequests reads the policies and executes the requests that o names, and shows how far it is.
-// If ctx ends, it returns what was done until then.
+// runRequests reads the policies and executes the requests that o names, and shows its progress. If
+// ctx ends, it returns what was done until then.
 func (d *directory) runRequests(ctx context.Context, o site.RunOptions, screen *progress) (site.RequestsRun, error) {
 	defer screen.Done()
 	o.Ready, o.Every = d.serve, redraw

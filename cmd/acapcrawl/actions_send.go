@@ -22,8 +22,8 @@ import (
 
 // The limits of a request to the serve of another operator.
 const (
-	sendTimeout = 3 * time.Minute // a take-down is executed before it is answered
-	maxAnswer   = 1 << 20         // bytes
+	sendTimeout = 3 * time.Minute // long, because a take-down is executed before it is answered
+	maxAnswer   = 1 << 20         // maximum size of an answer in bytes
 )
 
 // sendRequest submits a request as a publisher, over HTTP.
@@ -56,7 +56,7 @@ func (c *Command) sendRequest(ctx context.Context, r submitRequest) error {
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", cmp.Or(r.Key, rand.Text()))
 	client := &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone(),
-		// the token goes nowhere else
+		// do not follow redirects: the token must not reach another server
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()
 	response, err := client.Do(request)
@@ -112,7 +112,7 @@ func (c *Command) token(name string) (string, error) {
 	return token, nil
 }
 
-// problemOf returns the error that an answer describes (RFC 9457).
+// problemOf returns the error that the JSON of a server's answer describes (RFC 9457).
 func problemOf(base *url.URL, response *http.Response, text []byte) error {
 	var p struct{ Detail string }
 	if json.Unmarshal(text, &p) != nil || p.Detail == "" {

@@ -20,8 +20,8 @@ import (
 // submitRequest holds the arguments of actions submit that are not settings.
 type submitRequest struct {
 	Action string
-	URL    string // as typed
-	Key    string // idempotency key, "" for none
+	URL    string // the address, as typed
+	Key    string // idempotency key; "": none
 	JSON   bool
 
 	To    string // base URL of the acapcrawl serve to send it to; "": the data directory

@@ -10,11 +10,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// plain stands in the place of a qualifier where a usage type is permitted or prohibited without
-// one.
+// plain replaces the qualifier in a marker if a usage type is permitted or prohibited without a
+// qualifier.
 const plain = "plain"
 
-// never are pairs that are refused always, and why.
+// never are the pairs of usage and qualifier that are always refused, and why.
 var never = map[acap.Pair]string{
 	{Usage: acap.Other, Qualifier: "usage-ref"}: "no field alone permits other usages (X38)",
 	{Usage: acap.Other, Qualifier: "location"}:  "no field alone permits other usages (X38)",
@@ -28,10 +28,11 @@ var (
 	refusedBy   = regexp.MustCompile(`^(stdout|stderr|grep) '.*(robots\\\.txt:\d+|\\\.html:\d+|"line":\d+)`)
 )
 
-// Every usage type, alone and with every qualifier type that the annex has for it, has a case in a
-// script, from the site to what a reader sees: once permitted and once refused, with the exit
-// status and the line that decided. A script annex_NAME has those of one qualifier type; the line
-// "# annex: USAGE QUALIFIER permitted" or "refused" begins one.
+// Each usage type, without qualifier and with every qualifier type that the annex lists for it, has
+// two cases in the scripts: one permitted and one refused. A case starts at the site and ends at
+// what a reader sees; it checks the exit status and the line that decided. The script annex_NAME
+// has the cases of one qualifier type. The line "# annex: USAGE QUALIFIER permitted" or "refused"
+// begins a case.
 func TestAnnexScripts(t *testing.T) {
 	want := map[string]bool{}
 	expect := func(p acap.Pair) {
@@ -79,7 +80,7 @@ func TestAnnexScripts(t *testing.T) {
 	}
 }
 
-// annexCases gives the cases of a script, the marker of each first.
+// annexCases returns the cases of a script; the first line of each is its marker.
 func annexCases(script string) (cases [][]string) {
 	for line := range strings.Lines(script) {
 		line = strings.TrimSuffix(line, "\n")
@@ -92,7 +93,7 @@ func annexCases(script string) (cases [][]string) {
 	return cases
 }
 
-// inconclusive says what a case leaves open.
+// inconclusive returns what a case fails to check, "" if nothing.
 func inconclusive(lines []string, refused bool) string {
 	var runs, status, line bool
 	for _, l := range lines {

@@ -12,8 +12,8 @@ import (
 type archiveRequest struct {
 	judging
 	JSON   bool
-	Repair bool   // of verify
-	Erased string // of verify: the URL whose erasure is to be checked, as typed
+	Repair bool   // verify repairs what it can
+	Erased string // URL, as typed, whose erasure verify checks
 }
 
 func (c *Command) archiveVerb() *cobra.Command {
@@ -26,8 +26,8 @@ func (c *Command) archiveVerb() *cobra.Command {
 		c.archiveExport(), c.archiveImport(), c.archiveBackup(), c.archiveRestore())
 }
 
-// archivePart returns a verb of archive. With judges it takes the flags of decisions by today's
-// policy.
+// archivePart returns a verb of archive. With judges it takes the flags that choose time, reader
+// and policies of decisions.
 func (c *Command) archivePart(use, short string, run func(context.Context, *config.Config, archiveRequest) error,
 	judges bool) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: noArgs}

@@ -67,7 +67,7 @@ contain what is erased afterwards. Keep it no longer than you may keep its conte
 
 // backupRequest holds the arguments of backup and restore that are not settings.
 type backupRequest struct {
-	File  string // as typed
+	File  string // name of the backup file, as typed
 	Force bool
 	JSON  bool
 }
@@ -77,7 +77,7 @@ type backedUp struct {
 	File     string    `json:"file"`
 	Made     time.Time `json:"made"`
 	Captures int       `json:"captures"`
-	Bytes    int64     `json:"bytes"` // of the file
+	Bytes    int64     `json:"bytes"` // size of the backup file
 }
 
 func (c *Command) runBackup(ctx context.Context, cfg *config.Config, r backupRequest) (err error) {
@@ -143,7 +143,7 @@ func (c *Command) openBackup(name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// printRestored prints what was restored, and what is to be done about it.
+// printRestored prints what was restored, and what the user should do next.
 func (c *Command) printRestored(out site.Restored, asJSON bool) error {
 	var err error
 	if asJSON {

@@ -46,17 +46,17 @@ func (c *Command) withHeld(ctx context.Context, cfg *config.Config, fn func(*dir
 // receipt is an archive.Receipt as archive verify --erased --json prints it.
 type receipt struct {
 	URL       string     `json:"url"`
-	Verified  bool       `json:"verified"` // something was erased, and nothing of it is left
+	Verified  bool       `json:"verified"` // something was erased, and no part of it is left
 	Erasures  []erasure  `json:"erasures"`
 	Left      []remnant  `json:"left"`
 	Compacted *time.Time `json:"compacted"` // when the last compaction began; null: none has been completed
-	Settled   bool       `json:"settled"`   // it began after the last erasure: the files hold no trace
+	Settled   bool       `json:"settled"`   // the last compaction began after the last erasure: the files hold no trace
 }
 
 // remnant is something that should have been erased.
 type remnant struct {
 	Where string `json:"where"`
-	What  string `json:"what"` // a clause that continues Where
+	What  string `json:"what"` // what is left, as a clause that follows Where
 }
 
 type erasure struct {
@@ -64,13 +64,13 @@ type erasure struct {
 	Reason   string    `json:"reason"`
 	Why      string    `json:"why"`
 	Line     string    `json:"line,omitempty"`
-	Version  int       `json:"version,omitempty"` // the only one that was erased; 0: all of them
+	Version  int       `json:"version,omitempty"` // the only version that was erased; 0: all versions
 	Captures int       `json:"captures"`
-	Pictures int       `json:"thumbnails"` // stored in addition to the copies
-	Aliases  int       `json:"aliases"`    // addresses that redirected to it
-	Hops     int       `json:"hops"`       // its redirects, stored with their target pages
-	Derived  int       `json:"derived"`    // pages that lost something derived from it
-	Entry    bool      `json:"index"`      // it had an index entry
+	Pictures int       `json:"thumbnails"` // number of thumbnails erased
+	Aliases  int       `json:"aliases"`    // number of addresses that redirected to the page
+	Hops     int       `json:"hops"`       // number of redirects from the page, stored with their target pages
+	Derived  int       `json:"derived"`    // number of pages that lost something derived from this page
+	Entry    bool      `json:"index"`      // the page had an index entry
 	Keys     []uint64  `json:"keys"`       // slots of the keys that were destroyed
 }
 
@@ -119,7 +119,7 @@ func (c *Command) runArchiveErased(ctx context.Context, cfg *config.Config, r ar
 	return c.orNothing(r.JSON, receiptOf(archive.Receipt{URL: address}), err)
 }
 
-// stillHeld returns the end of a sentence if a copy is among what is left, otherwise "".
+// stillHeld returns the end of a sentence if left contains an archived copy, otherwise "".
 func stillHeld(left []archive.Problem) string {
 	if slices.ContainsFunc(left, func(p archive.Problem) bool { return strings.HasPrefix(p.Where, "version ") }) {
 		return "; a copy is held"
@@ -140,7 +140,7 @@ func erasureOf(s archive.Tombstone) erasure {
 		Aliases:  s.Aliases, Hops: s.Hops, Derived: s.Derived, Entry: s.Entry, Keys: append([]uint64{}, s.Keys...)}
 }
 
-// why returns the reason with the line that decided.
+// why returns the reason of an erasure with the policy line that caused it.
 func (e erasure) why() string {
 	if e.Line == "" || strings.Contains(e.Why, e.Line) {
 		return e.Why

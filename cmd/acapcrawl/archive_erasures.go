@@ -19,7 +19,7 @@ type listedErasure struct {
 	erasure
 }
 
-// runArchiveErasures lists every erasure that the archive remembers, by URL and then by time.
+// runArchiveErasures lists every recorded erasure, by URL and then by time.
 func (c *Command) runArchiveErasures(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
 	a, done, err := c.openArchive(cfg)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *Command) runArchiveErasures(ctx context.Context, cfg *config.Config, r 
 	return err
 }
 
-// erasedInAll counts the erasures that the archive remembers: copies, and pages that lost anything.
+// erasedInAll counts all recorded erasures: erased copies, and pages that lost something.
 func erasedInAll(a *archive.Archive) (copies, pages int, err error) {
 	last := ""
 	err = a.EachTombstone(func(s archive.Tombstone) error {
@@ -72,7 +72,7 @@ func erasedInAll(a *archive.Archive) (copies, pages int, err error) {
 // shownErasures is the number of erasures that a verb prints one by one.
 const shownErasures = 20
 
-// printErased prints a sentence for each reason and line.
+// printErased prints a sentence for each combination of reason and policy line.
 func printErased(w io.Writer, list []archive.Erasure) error {
 	rest := archive.Erasure{}
 	for i, e := range list {

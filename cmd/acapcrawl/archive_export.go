@@ -19,8 +19,8 @@ import (
 // exportRequest holds the arguments of archive export that are not settings.
 type exportRequest struct {
 	judging
-	File  string   // as typed; "-" is standard output
-	Under []string // addresses that begin with one of these; none: all
+	File  string   // name of the WARC file, as typed; "-" is standard output
+	Under []string // export only addresses that begin with one of these; none: all addresses
 	Force bool
 	JSON  bool
 }

@@ -17,12 +17,12 @@ import (
 
 // importRequest holds the arguments of archive import that are not settings.
 type importRequest struct {
-	Files  []string // as typed
-	Assume string   // a file, assumeNone, or "" for no assumption
+	Files  []string // names of the files to import, as typed
+	Assume string   // name of the robots.txt to assume, as typed; assumeNone; or "" for no assumption
 	JSON   bool
 }
 
-// assumeNone means a site without a robots.txt.
+// assumeNone is the value of --assume-policy for a site without a robots.txt.
 const assumeNone = "none"
 
 func (c *Command) archiveImport() *cobra.Command {
@@ -77,7 +77,8 @@ func (c *Command) runImport(ctx context.Context, cfg *config.Config, r importReq
 		if err != nil {
 			return err
 		}
-		o.Assume = &site.AssumedPolicy{Text: append([]byte{}, text...)} // never nil, which means that there is no file
+		// Text must not be nil: nil means that the site has no robots.txt
+		o.Assume = &site.AssumedPolicy{Text: append([]byte{}, text...)}
 	}
 	d, err := c.open(cfg, site.Options{Create: true})
 	if err != nil {
@@ -128,12 +129,12 @@ func (c *Command) importable(name string) error {
 	return nil
 }
 
-// intake is an import under way.
+// intake is the state of an import that is running.
 type intake struct {
 	importer *site.Importer
 	screen   *progress
 	sum      site.ImportSummary
-	refused  holdings.Imported // the first
+	refused  holdings.Imported // the first page that was refused
 }
 
 // read imports one file.
@@ -160,10 +161,10 @@ func (m *intake) read(ctx context.Context, c *Command, name string) error {
 		}
 		return len(p), nil
 	}))
-	return m.importer.Read(ctx, name, in, func(i holdings.Imported) { m.told(name, i) })
+	return m.importer.Read(ctx, name, in, func(i holdings.Imported) { m.count(name, i) })
 }
 
-func (m *intake) told(file string, i holdings.Imported) {
+func (m *intake) count(file string, i holdings.Imported) {
 	for _, why := range i.Cuts {
 		fmt.Fprintln(m.screen, display.Line(fmt.Sprintf("%s, at %d: %s is cut: %s", file, i.Offset, i.URL, why)))
 	}

@@ -27,7 +27,7 @@ type listed struct {
 	Recrawled bool       `json:"until_recrawled,omitempty"`
 	Truncated bool       `json:"truncated"`      // the end of the page is missing
 	Cuts      []string   `json:"cuts,omitempty"` // parts that were too large to be kept, read or indexed
-	Permitted bool       `json:"permitted"`      // it may be kept today
+	Permitted bool       `json:"permitted"`      // policy permits keeping it today
 }
 
 func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
@@ -71,7 +71,7 @@ func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r arch
 	return err
 }
 
-// aligned is the number of captures whose columns are aligned with each other.
+// aligned is the number of captures that are printed as one table with aligned columns.
 const aligned = 1000
 
 // print prints a capture as one line of a table.

@@ -18,7 +18,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// filled is a data directory with n captures, in any order.
+// filled returns a data directory with n captures in random order.
 func filled(t testing.TB, n int) (data string) {
 	t.Helper()
 	data = t.TempDir()
@@ -46,8 +46,8 @@ func filled(t testing.TB, n int) (data string) {
 	return data
 }
 
-// A list longer than what is held in memory at a time has each capture once, alone and through
-// another process.
+// archive ls prints each capture once even if the list is longer than what fits in memory, in its
+// own process and in the process of another verb.
 func TestLongList(t *testing.T) {
 	joined(t)
 	n := aligned + 234
@@ -82,7 +82,7 @@ func TestLongList(t *testing.T) {
 	}
 }
 
-// full is a disk or a pipe that takes room bytes.
+// full is a disk or a pipe with space for room bytes.
 type full struct {
 	room int
 	err  error
@@ -96,8 +96,8 @@ func (f *full) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Who has read enough closes the pipe and is told nothing; a disk that is full is told of once.
-// Both end the list, wherever it runs.
+// If the reader closes the pipe, the verb ends without a message. If the disk is full, it prints
+// one message. Both hold in whichever process the verb runs.
 func TestResultsNotTaken(t *testing.T) {
 	joined(t)
 	data := filled(t, aligned*2)

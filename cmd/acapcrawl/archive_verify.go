@@ -135,8 +135,8 @@ func (c *Command) printVerified(out verified, repair bool) error {
 	return c.printJSON(out.Problems)
 }
 
-// findings returns the error of a verb that found problems. If repaired is set, a repair has left
-// them.
+// findings returns the error of a verb that found problems. repaired means that these problems are
+// left after a repair.
 func findings(problems []archive.Problem, repaired bool) error {
 	sentence := "1 problem was found."
 	if n := len(problems); n != 1 {
@@ -145,7 +145,8 @@ func findings(problems []archive.Problem, repaired bool) error {
 	return &fault{status: statusNothing, err: errors.New(sentence), try: remedy(problems, repaired)}
 }
 
-// remedy returns what to do about problems. A remedy that does more wins.
+// remedy returns what the user should do about problems. If several remedies apply, it returns the
+// strongest.
 func remedy(problems []archive.Problem, repaired bool) string {
 	try := ""
 	for _, p := range problems {
@@ -165,8 +166,8 @@ func remedy(problems []archive.Problem, repaired bool) string {
 	return try
 }
 
-// verify verifies the data directory; with repair it repairs it first, and calls told for each
-// thing that it did.
+// verify verifies the data directory. With repair it repairs the directory first, and calls told
+// for each repair that it made.
 func (c *Command) verify(ctx context.Context, cfg *config.Config, repair bool, told func(archive.Repaired)) (
 	problems []archive.Problem, err error) {
 	if !repair {
@@ -180,8 +181,8 @@ func (c *Command) verify(ctx context.Context, cfg *config.Config, repair bool, t
 	return d.Verify(ctx, told, d.serve)
 }
 
-// clearIndex removes an index that is damaged: opening makes it again from the copies held. If
-// another process has the data directory, it is left.
+// clearIndex removes a damaged index; the next opening rebuilds it from the archived copies. If
+// another process has the data directory open, clearIndex does nothing.
 func (c *Command) clearIndex(ctx context.Context, cfg *config.Config, told func(archive.Repaired)) error {
 	if c.owner != nil {
 		return nil

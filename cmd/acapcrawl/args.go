@@ -88,8 +88,9 @@ func bare(err error) error {
 	return err
 }
 
-// readable returns an error, if the verb runs in the process that owns the data directory, for a
-// file that could block that process or is a different file there.
+// readable returns an error if the verb runs in the process that owns the data directory and name
+// is not a regular file: a pipe could block that process, and a device name may mean another file
+// there.
 func (c *Command) readable(name string) error {
 	if c.owner == nil || name == "" || name == "-" {
 		return nil

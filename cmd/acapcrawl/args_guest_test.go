@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A guest reads regular files only: others could keep the process that has the directory, or are
-// other ones there.
+// In the process of another verb, a verb reads only regular files: reading a pipe could block that
+// process, and a device name may mean another file there.
 func TestGuestReads(t *testing.T) {
 	joined(t)
 	_, data := crawled(t, "/a.html")
@@ -41,7 +41,7 @@ func TestGuestReads(t *testing.T) {
 			t.Error("the pipe is read")
 		}
 	}
-	if err := (&Command{}).readable(pipe); err != nil { // who has a terminal of its own may wait
+	if err := (&Command{}).readable(pipe); err != nil { // a verb in its own process may wait for a pipe
 		t.Error(err)
 	}
 }

@@ -18,24 +18,24 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 )
 
-// publisher is a site whose pages are told apart by each octet of path and query.
+// publisher is a site that distinguishes its pages by each byte of path and query.
 type publisher struct {
 	*httptest.Server
 	origin string
 	robots atomic.Pointer[string]
-	files  map[string]string // that robots.txt refers to
-	pages  atomic.Int64      // requested
+	files  map[string]string // files to which robots.txt refers
+	pages  atomic.Int64      // number of pages requested
 }
 
-// attacked are the pages that each publisher has.
+// attacked are the paths of the pages of each publisher.
 var attacked = []string{"/a.html", "/A.html", "/a%2Fb.html", "/a/b.html", "/dir/c.html", "/q", "/q?id=1", "/q?id=2",
 	"/%2A", "/x//y.html"}
 
-// newPublisher starts a site with those pages.
+// newPublisher starts a site with the given pages.
 func newPublisher(t *testing.T, pages ...string) *publisher {
 	t.Helper()
 	p := &publisher{files: map[string]string{}}
-	p.says("ACAP-crawler: *\n")
+	p.setRobots("ACAP-crawler: *\n")
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, plain := p.files[r.URL.Path]
 		switch {
@@ -57,9 +57,9 @@ func newPublisher(t *testing.T, pages ...string) *publisher {
 	return p
 }
 
-func (p *publisher) says(robots string) { p.robots.Store(&robots) }
+func (p *publisher) setRobots(robots string) { p.robots.Store(&robots) }
 
-// holds gives the pages of p that are held.
+// holds returns the archived pages of p.
 func (p *publisher) holds(t *testing.T, data string) (pages []string) {
 	t.Helper()
 	said := call(t.Context(), data, "archive", "ls", "--json")
@@ -76,7 +76,7 @@ func (p *publisher) holds(t *testing.T, data string) (pages []string) {
 	return slices.Compact(pages)
 }
 
-// visit crawls all pages of publishers.
+// visit crawls all pages of the given publishers.
 func visit(t *testing.T, data string, pages []string, of ...*publisher) {
 	t.Helper()
 	args := []string{"crawl", "--delay", "0", "--depth", "0"}
@@ -96,8 +96,8 @@ func without(all []string, some ...string) []string {
 	return left
 }
 
-// Whatever a publisher's credential is used for, by whom, nothing goes but what it names of its own
-// origin, and all of that goes.
+// Whatever a client requests with a publisher's credential, only the named pages of the publisher's
+// own origin are erased, and all of them are.
 func TestAttacksThroughServe(t *testing.T) {
 	joined(t)
 	mine, other := newPublisher(t, attacked...), newPublisher(t, attacked...)
@@ -154,7 +154,7 @@ func TestAttacksThroughServe(t *testing.T) {
 		{mine.origin + "/x/..%2f../%72obots.txt", 0},
 		{mine.origin + "/x/%2E%2E/robots.txt", 422},
 		{mine.origin + "/" + strings.Repeat("a", 8000), 422},
-		{mine.origin + "/x/..%2Fa.html", 201}, // no dot segment
+		{mine.origin + "/x/..%2Fa.html", 201}, // "..%2F" is not a dot segment
 		{mine.origin + "/b.html", 201},
 		{mine.origin + "/q?", 201},
 		{mine.origin + "/q?ID=1", 201},
@@ -167,7 +167,7 @@ func TestAttacksThroughServe(t *testing.T) {
 		{mine.origin + "/x/y.html", 201},
 	} {
 		if i%18 == 17 {
-			s.token = token() // there is a rate
+			s.token = token() // a new credential, because requests per credential are limited
 		}
 		status, got := s.ask(t, "POST", "/v1/requests", fmt.Sprint("bad", i), take(c.url))
 		if c.status != 0 && status != c.status || c.status == 0 && status == 429 {
@@ -188,7 +188,7 @@ func TestAttacksThroughServe(t *testing.T) {
 		t.Errorf("of one publisher are held: %q", got)
 	}
 
-	// The same names, as they may be written, of what is there.
+	// These are other spellings of the addresses of archived pages.
 	s.token = token()
 	gone := []string{}
 	for i, c := range []struct{ url, page string }{
@@ -208,7 +208,7 @@ func TestAttacksThroughServe(t *testing.T) {
 			t.Errorf("%s: held are %q", c.url, held)
 		}
 	}
-	// What is repeated has no effect, whatever became of it.
+	// A repeated request has no effect, whatever the outcome of the first.
 	list := struct{ Requests []actions.Request }{}
 	_, got := s.ask(t, "GET", "/v1/requests?url="+url.QueryEscape(mine.origin+"/a.html"), "", "")
 	if text, err := json.Marshal(got); err != nil || json.Unmarshal(text, &list) != nil || len(list.Requests) != 1 {
@@ -245,7 +245,7 @@ func TestAttacksThroughServe(t *testing.T) {
 	}
 }
 
-// ended tries credentials that were good once, and gives one that is.
+// ended tries credentials that are no longer valid, and returns one that is.
 func ended(t *testing.T, s *serving, data, origin string, secrets *[]string) (good string) {
 	t.Helper()
 	add := func(name string, args ...string) string {
@@ -286,7 +286,7 @@ func ended(t *testing.T, s *serving, data, origin string, secrets *[]string) (go
 	return good
 }
 
-// Many submissions at once with one key are one request.
+// Many simultaneous submissions with the same idempotency key make one request.
 func TestServeSameKey(t *testing.T) {
 	joined(t)
 	mine := newPublisher(t, attacked...)
@@ -319,14 +319,15 @@ func TestServeSameKey(t *testing.T) {
 	}
 }
 
-// The same attacks by lines of robots.txt: a publisher speaks of its own resources, one by one.
+// The same attacks through robots.txt: a take-down line works only for single resources of the
+// publisher's own site.
 func TestAttacksThroughRobots(t *testing.T) {
 	mine, other := newPublisher(t, attacked...), newPublisher(t, attacked...)
 	data := t.TempDir()
 	visit(t, data, attacked, mine, other)
 	there := other.Listener.Addr().String()
 	port := mine.Listener.Addr().String()[len("127.0.0.1:"):]
-	mine.says("ACAP-request-take-down: /A.html\nACAP-crawler: nobody\nACAP-request-take-down: /A.html\n" + lines(
+	mine.setRobots("ACAP-request-take-down: /A.html\nACAP-crawler: nobody\nACAP-request-take-down: /A.html\n" + lines(
 		other.origin+"/a.html", "//"+there+"/a.html", "https://127.0.0.1:"+port+"/a.html", "http://localhost:"+port+
 			"/a.html", "http://127.0.0.1./a.html", "http://2130706433:"+port+"/a.html",
 		"http://someone@127.0.0.1:"+port+"/a.html", mine.origin+"@"+there+"/a.html", `\\`+there+`\a.html`, "/../../"+
@@ -343,7 +344,7 @@ func TestAttacksThroughRobots(t *testing.T) {
 	if got := mine.holds(t, data); !slices.Equal(got, without(attacked)) {
 		t.Errorf("held: %q", got)
 	}
-	mine.says(lines("/x/../%61.html", "/a/%2e%2e/a%2fb.html", "/./dir/./x/../c.html", "/q?id=%31", "/%2a",
+	mine.setRobots(lines("/x/../%61.html", "/a/%2e%2e/a%2fb.html", "/./dir/./x/../c.html", "/q?id=%31", "/%2a",
 		"/x//y.html"))
 	run()
 	var rows []actions.Request
@@ -368,13 +369,13 @@ func TestAttacksThroughRobots(t *testing.T) {
 	}
 }
 
-// lines is a robots.txt that asks for take-downs.
+// lines returns a robots.txt that requests take-downs of the targets.
 func lines(targets ...string) string {
 	return "ACAP-crawler: *\nACAP-request-take-down: " + strings.Join(targets, "\nACAP-request-take-down: ") + "\n"
 }
 
-// A hundred thousand lines neither stop the crawler nor flood the site, and what is held of all
-// that they name goes.
+// A hundred thousand take-down lines neither stop the crawler nor flood the site, and every
+// archived page that they name is erased.
 func TestHundredThousandLines(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -395,13 +396,14 @@ func TestHundredThousandLines(t *testing.T) {
 			}
 		}
 		mine.files[fmt.Sprintf("/asks%d.txt", f)] = b.String()
-		robots += fmt.Sprintf("ACAP-crawler: *\nACAP-permissions-reference: /asks%d.txt\n", f) // a record has one (D08)
+		// P1 2.3.2 (D08): a record has only one reference
+		robots += fmt.Sprintf("ACAP-crawler: *\nACAP-permissions-reference: /asks%d.txt\n", f)
 	}
 	data := t.TempDir()
 	visit(t, data, pages, mine)
-	mine.says(robots)
+	mine.setRobots(robots)
 	before := mine.pages.Load()
-	for range 2 { // the second time nothing is new
+	for range 2 { // the second run finds nothing new
 		said := call(t.Context(), data, "actions", "run", "--delay", "0")
 		if said.status != statusDone {
 			t.Fatal(said.status, said.stderr)

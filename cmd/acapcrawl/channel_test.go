@@ -16,7 +16,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// hangingUp is the context of a client that is gone once its call is under way.
+// hangingUp is the context of a client that disconnects as soon as its call is being answered.
 type hangingUp struct {
 	context.Context
 	hangUp func()
@@ -27,7 +27,7 @@ func (h hangingUp) Deadline() (time.Time, bool) {
 	return h.Context.Deadline()
 }
 
-// A take-down is executed to its end although who asked for it hangs up, and the watch hears of it.
+// A take-down is executed completely even if its client disconnects, and watch is woken.
 func TestChannelHungUp(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html")
@@ -55,8 +55,8 @@ func TestChannelHungUp(t *testing.T) {
 	}
 }
 
-// A line that is waited for is read, and again soon where that was done just before; nothing else
-// is.
+// A take-down line that a client waits for is read at once, and soon again if robots.txt was read
+// just before. No other policy is read.
 func TestReadLater(t *testing.T) {
 	web, data := crawled(t, "/a.html")
 	origin := strings.TrimSuffix(web.URL, "/")
@@ -78,7 +78,7 @@ func TestReadLater(t *testing.T) {
 }
 
 func TestPause(t *testing.T) {
-	synctest.Test(t, testPause) // for the clock
+	synctest.Test(t, testPause) // synctest controls the clock
 }
 
 func testPause(t *testing.T) {

@@ -26,12 +26,12 @@ import (
 // checkRequest holds the arguments of check that are not settings.
 type checkRequest struct {
 	Names  []string   // files, "-" for standard input, and URLs
-	As     check.Kind // "": the name or the content of a file decides
+	As     check.Kind // kind of the files; "": decide by file name or content
 	Out    *output
 	Now    time.Time
-	All    bool // every finding in full
-	Fix    bool // correct files
-	DryRun bool // with Fix: change no file
+	All    bool // print every finding in full
+	Fix    bool // correct the files
+	DryRun bool // with Fix: print the changes, but change no file
 }
 
 func (c *Command) checkVerb() *cobra.Command {
@@ -190,8 +190,8 @@ func checkLevels(cfg *config.Config) (check.Levels, error) {
 	return levels, nil
 }
 
-// checked returns the result of check: what could not be done, otherwise the status for findings
-// from warnings up.
+// checked returns the result of check: the faults, if there are any; otherwise the exit status for
+// findings of level warning or higher.
 func checked(report *check.Report, faults []error) error {
 	if w := report.Worst(); len(faults) == 0 && (w == acap.Error || w == acap.Warning) {
 		return nothing("")
@@ -284,15 +284,15 @@ func (c *Command) checkFile(report *check.Report, o check.Options, as check.Kind
 	return nil
 }
 
-// checkedSite is the last robots.txt among the checked files; the following files count as files of
-// its site.
+// checkedSite is the site of the last robots.txt among the checked files. The files after it are
+// checked as files of that site.
 type checkedSite struct {
 	robots *acap.File
 	refs   []acap.Reference
 }
 
-// beside reads the targets of references from the directory of a robots.txt, as in a copy of a
-// site.
+// beside reads the files to which a robots.txt refers from the directory that contains it, as in a
+// copy of a site.
 func (c *Command) beside(name string, refs []acap.Reference) []acap.Reference {
 	if filepath.Base(name) != "robots.txt" {
 		return nil
@@ -319,10 +319,12 @@ func (c *Command) beside(name string, refs []acap.Reference) []acap.Reference {
 
 // explainedCode is what check --explain --json prints.
 type explainedCode struct {
-	Code          string   `json:"code"`
-	Paragraphs    []string `json:"paragraphs"` // and readings, on which the code rests
+	Code string `json:"code"`
+	// the paragraphs of the documents, and the project's readings of them, on which the code is
+	// based
+	Paragraphs    []string `json:"paragraphs"`
 	Documentation string   `json:"documentation"`
-	Help          string   `json:"help"` // address of the same text
+	Help          string   `json:"help"` // address of the documentation of the code
 }
 
 // runCheckExplain prints the documentation of a code. It makes no request.

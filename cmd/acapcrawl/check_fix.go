@@ -80,7 +80,7 @@ func (c *Command) fixFile(report *check.Report, o check.Options, levels check.Le
 // showChange writes a unified diff to standard output, or to standard error.
 func (c *Command) showChange(name string, old, new []byte, aside bool) error {
 	text := diff.Diff(filepath.ToSlash(name), old, filepath.ToSlash(name), new)
-	_, text, _ = bytes.Cut(text, []byte("\n")) // "diff old new"
+	_, text, _ = bytes.Cut(text, []byte("\n")) // drop the line "diff old new"
 	w := c.raw()
 	out, is := c.Stdout.(*results)
 	if aside {
@@ -106,7 +106,7 @@ func rewrite(name string, data []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(part.Name()) // it no longer exists once it is renamed
+	defer os.Remove(part.Name()) // does nothing after the rename
 	_, err = part.Write(data)
 	err = errors.Join(err, part.Chmod(info.Mode().Perm()), part.Sync(), part.Close())
 	if err != nil {
@@ -115,7 +115,7 @@ func rewrite(name string, data []byte) (err error) {
 	return disk.Rename(part.Name(), name)
 }
 
-// createFile writes a new file. It is removed if it cannot be written whole.
+// createFile writes a new file. If it cannot write the whole file, it removes it.
 func createFile(name string, data []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// checkURLs checks the policy surface of the sites of some pages: robots.txt, the files to which it
-// refers, the pages, and the resources that they require.
+// checkURLs checks robots.txt, the files to which it refers, the pages, and their required
+// resources, for the sites of the named pages.
 func (c *Command) checkURLs(ctx context.Context, cfg *config.Config, report *check.Report, o check.Options,
 	urls []*url.URL) error {
 	if len(urls) == 0 {
@@ -47,7 +47,7 @@ func (c *Command) checkURLs(ctx context.Context, cfg *config.Config, report *che
 	return nil
 }
 
-// liveSite is the sites of publishers behind one gate.
+// liveSite reads the sites of publishers through one gate.
 type liveSite struct {
 	check.Site
 	gate *gate.Gate
@@ -69,13 +69,13 @@ func (c *Command) openLiveSite(cfg *config.Config, named []*url.URL) (*liveSite,
 	answers := &check.Answers{Fetcher: site.PolicyFiles(g)}
 	policies := policy.New(answers, who, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	g.Use(policies.For(own))
-	resources := site.NewFetcher(g, time.Hour) // one request is enough for all crawlers
+	resources := site.NewFetcher(g, time.Hour) // fetch a resource once for all crawlers
 	return &liveSite{check.Site{Who: who, Sender: own, Policies: policies, Answers: answers,
 		Fetcher: sitePages{resources, g}}, g}, nil
 }
 
 func (s *liveSite) Close() {
-	s.Policies.Close() // its store is in memory and does not fail
+	s.Policies.Close() // cannot fail: the store is in memory
 	s.gate.Close()
 }
 

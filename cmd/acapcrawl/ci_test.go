@@ -10,8 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Every command line of acapcrawl in the YAML of docs/ci.md is run by a shell, in order, in the
-// checkout of a small site; it must succeed.
+// A shell runs every acapcrawl command in the YAML of docs/ci.md, in order, in the checkout of a
+// small site. Each command must succeed.
 func TestCIPage(t *testing.T) {
 	var steps strings.Builder
 	for _, block := range blocks(read(t, "docs/ci.md"), "yaml") {

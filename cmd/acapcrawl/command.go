@@ -18,25 +18,26 @@ import (
 // Command is the program with its streams and its environment. Its methods must not be called
 // concurrently.
 type Command struct {
-	Name   string // how a shell starts this program, for commands that it suggests; "": acapcrawl
+	Name   string // how a shell starts this program, for suggested commands; "": acapcrawl
 	Stdin  io.Reader
-	Stdout io.Writer // results, and nothing else
+	Stdout io.Writer // receives results, and nothing else
 	Bold   bool      // Stdout is a terminal that shows styles
-	Stderr io.Writer // progress, log, errors
-	Env    []string  // as os.Environ gives it
+	Stderr io.Writer // receives progress, log and errors
+	Env    []string  // environment variables, in the form of os.Environ
 
-	Resolver present.Resolver // asked for the names of a reader's address; nil: that of the system
+	Resolver present.Resolver // resolves the host names of a reader's address; nil: the system's resolver
 
-	free  func(dir string) (free, total int64, err error) // tests: free bytes of the disk; nil: those of the system
-	fault func() error                                    // tests: called before each write of archive and ledger
+	// for tests: returns the free and total bytes of the disk; nil: ask the system
+	free  func(dir string) (free, total int64, err error)
+	fault func() error // for tests: called before each write of archive and ledger
 
 	args  []string
 	in    *stdin
-	verb  string          // with the verbs above it, as in "archive ls"; "" until it is known
+	verb  string          // the verb with its parents, for example "archive ls"; "" until it is parsed
 	over  <-chan struct{} // closed when the context of Main ends
 	dir   string          // the directory in which the verb was called; "": the working directory of this process
 	owner *site.Site      // the open data directory to use; nil: the command opens its own
-	wrong error           // --help followed a verb that does not exist
+	wrong error           // the error for --help after a verb that does not exist
 }
 
 // Main runs the verb that args name, without the name of the program, and returns the exit status.
@@ -53,7 +54,7 @@ func (c *Command) Main(ctx context.Context, args []string) int {
 	case err == nil:
 		return status
 	case errors.Is(err, syscall.EPIPE) && errors.Is(out.err, syscall.EPIPE):
-		return statusFailed // the reader of the results has closed its end
+		return statusFailed // the reader of the results has closed the pipe
 	}
 	status = report(c.Stderr, err)
 	if broken, is := errors.AsType[*defect.Error](err); is {
@@ -62,7 +63,7 @@ func (c *Command) Main(ctx context.Context, args []string) int {
 	return status
 }
 
-// run runs the verb here, or in the process that owns its data directory. It returns the exit
+// run runs the verb here, or in the process that owns the data directory. It returns the exit
 // status if err is nil.
 func (c *Command) run(ctx context.Context) (status int, err error) {
 	defer defect.Catch(&err, "acapcrawl "+strings.Join(c.args, " "), nil)
@@ -111,7 +112,7 @@ line and the field that decided.`,
 			c.wrong = c.noVerb(cmd, words)
 			return
 		}
-		_ = printHelp(cmd.OutOrStdout(), cmd) // results remembers the error
+		_ = printHelp(cmd.OutOrStdout(), cmd) // c.results remembers the error
 	})
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
 		_, err := io.WriteString(cmd.OutOrStderr(), usageText(cmd))
@@ -133,14 +134,14 @@ line and the field that decided.`,
 	return root
 }
 
-// group returns a verb that only holds others.
+// group returns a verb that only contains other verbs.
 func (c *Command) group(use, short string, verbs ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: c.noVerb}
 	g.AddCommand(verbs...)
 	return g
 }
 
-// noVerb returns the error for words after cmd that name none of its verbs.
+// noVerb returns the error for words after cmd that are not verbs of cmd.
 func (c *Command) noVerb(cmd *cobra.Command, args []string) error {
 	var verbs []string
 	for _, v := range cmd.Commands() {
@@ -161,8 +162,8 @@ func (c *Command) noVerb(cmd *cobra.Command, args []string) error {
 	return misuse(try, "%s has no verb %q", cmd.CommandPath(), args[0])
 }
 
-// wrongFlag returns a flag error as a misuse with something to try. If the flags follow a verb that
-// does not exist, the error is about the verb.
+// wrongFlag returns a flag error as an error of usage with a suggestion. If the flags follow a verb
+// that does not exist, the error is about the verb.
 func (c *Command) wrongFlag(cmd *cobra.Command, err error) error {
 	if !cmd.HasParent() && len(c.args) > 0 && !strings.HasPrefix(c.args[0], "-") {
 		return c.noVerb(cmd, c.args)

@@ -19,7 +19,7 @@ func TestReport(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    error
 		status int
-		lines  []string // what every line starts with
+		lines  []string // the start of every line
 	}{
 		"done":        {nil, statusDone, nil},
 		"failure":     {errors.New("disk full"), statusFailed, []string{"Error: disk full"}},
@@ -89,7 +89,7 @@ func TestNotBefore(t *testing.T) {
 	for asOf, ok := range map[time.Time]bool{
 		{}:                         true,
 		now.Add(time.Hour):         true,
-		now.Truncate(time.Second):  true, // now, as a script writes it
+		now.Truncate(time.Second):  true, // the current time, in the form that scripts use
 		now.Add(-time.Second):      false,
 		now.AddDate(-1, 0, 0):      false,
 		now.Add(time.Nanosecond):   true,
@@ -124,8 +124,8 @@ func TestProgressDrawsOnTerminalsOnly(t *testing.T) {
 	}
 }
 
-// Without a terminal a line is printed every half minute, with elapsed time, rate and remaining
-// work.
+// If standard error is not a terminal, a line is printed every half minute, with elapsed time, rate
+// and remaining work.
 func TestProgressWithoutTerminal(t *testing.T) {
 	var b bytes.Buffer
 	now := time.Unix(0, 0)
@@ -141,12 +141,13 @@ func TestProgressWithoutTerminal(t *testing.T) {
 	}
 }
 
-// On a terminal the line is taken away before anything else is written, and drawn again after it.
+// On a terminal, the progress line is removed before other text is written, and drawn again after
+// it.
 func TestProgressMakesRoom(t *testing.T) {
 	var b bytes.Buffer
 	p := &progress{w: &b, columns: func() int { return 0 }}
 	p.Set("1 page")
-	p.Set("2 pages") // too soon after the first
+	p.Set("2 pages") // not drawn, because it follows the first too soon
 	fmt.Fprint(p, "a line\n")
 	p.Done()
 	p.Done()

@@ -138,7 +138,7 @@ func byOrigin(urls []*url.URL) (out [][]*url.URL, err error) {
 func (c *Command) audit(ctx context.Context, cfg *config.Config, r auditRequest, o check.Options,
 	start []*url.URL) (*conformance.Audit, error) {
 	limited := *cfg
-	limited.MaxPages = r.Pages // redirects included
+	limited.MaxPages = r.Pages // redirects count as pages
 	s, err := c.openLiveSite(&limited, start)
 	if err != nil {
 		return nil, err
@@ -152,8 +152,8 @@ func (c *Command) audit(ctx context.Context, cfg *config.Config, r auditRequest,
 		conformance.AuditOptions{Pages: r.Pages, Check: o, Tell: tell})
 }
 
-// budgeted reports when the gate admits no more pages. A page whose redirects it does not admit
-// counts as unavailable.
+// budgeted reports when the gate admits no more pages. If the gate does not admit a redirect of a
+// page, the page counts as unavailable.
 type budgeted struct{ check.Fetcher }
 
 func (b budgeted) Page(ctx context.Context, rawurl string) (*page.Page, error) {
@@ -199,8 +199,8 @@ func printAudits(w io.Writer, as form, audits []*conformance.Audit) error {
 	return nil
 }
 
-// verdictOf returns the status of the audits: sites that cannot be read come first, then sites that
-// permit nothing.
+// verdictOf returns the exit status of the audits: it reports sites that cannot be read before
+// sites that permit nothing.
 func verdictOf(audits []*conformance.Audit) error {
 	var weighs, refused bool
 	for _, a := range audits {

@@ -38,7 +38,7 @@ func conformanceInWords(report *conformance.Report, r conformanceRunRequest) (st
 		return "", err
 	}
 	for line := range strings.Lines(tree.String()) {
-		b.WriteString(strings.TrimRight(line, " \n") + "\n") // a line without title is padded
+		b.WriteString(strings.TrimRight(line, " \n") + "\n") // a line without a title ends with blanks
 	}
 	told := 0
 	for i := range report.Results {
@@ -82,13 +82,13 @@ func conformanceInWords(report *conformance.Report, r conformanceRunRequest) (st
 	return b.String(), nil
 }
 
-// Bounds of a line of the tree without --json: characters of a title, and named cases.
+// Limits of a line of the tree, in text: characters of a title, and named cases.
 const (
 	maxTitle = 72
 	maxNamed = 4
 )
 
-// printNode writes a node, and its children that are to be shown.
+// printNode writes a node and those of its children for which shown returns true.
 func printNode(w *tabwriter.Writer, n conformance.Node, indent string, shown func(*conformance.Node) bool) {
 	title := []rune(n.Title)
 	if len(title) > maxTitle {
@@ -122,7 +122,7 @@ func times(n int) string {
 	return number(n) + " times"
 }
 
-// unseen counts the requirements that no case can show, and those that only a Go test shows.
+// unseen counts the requirements that no case can test, and those that only a Go test tests.
 func unseen(nodes []conformance.Node) (hidden, tests int) {
 	for _, n := range nodes {
 		switch {

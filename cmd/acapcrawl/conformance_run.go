@@ -23,13 +23,13 @@ import (
 
 // conformanceRunRequest holds the arguments of conformance run.
 type conformanceRunRequest struct {
-	Corpora   []string // as typed; none: the project's own
-	Engine    string   // a command; "": this program's own
+	Corpora   []string // names of the corpora, as typed; none: the project's own corpus
+	Engine    string   // command that starts the engine; "": this program's own engine
 	Jobs      int
 	Timeout   time.Duration
 	Decisions bool
 	FailFast  bool
-	Only      []string // globs
+	Only      []string // globs that select cases
 	List      bool
 	Min       float64
 	HasMin    bool
@@ -216,8 +216,8 @@ func (c *Command) corpus(name string) ([]conformance.Sample, error) {
 	return conformance.ReadCases(filepath.ToSlash(name), f)
 }
 
-// chosen returns the samples that one of the globs matches: by name, by file, by both, or by what
-// they show. Without globs it returns all.
+// chosen returns the samples that one of the globs matches by name, by file, by both, or by the
+// requirements that they test. Without globs it returns all.
 func chosen(samples []conformance.Sample, globs []string) []conformance.Sample {
 	if len(globs) == 0 {
 		return samples
@@ -250,7 +250,7 @@ func listCases(w io.Writer, samples []conformance.Sample, asJSON bool) error {
 	return out.Flush()
 }
 
-// shownBy returns an error for names of --require that no selected case shows.
+// shownBy returns an error for requirements named by --require that no selected case tests.
 func shownBy(docs []conformance.Document, samples []conformance.Sample, require []string) error {
 	if len(require) == 0 {
 		return nil
@@ -269,7 +269,7 @@ func shownBy(docs []conformance.Document, samples []conformance.Sample, require 
 	return nil
 }
 
-// shortfall returns which criteria are not met, "" if all are.
+// shortfall returns the criteria that are not met, or "" if all are.
 func shortfall(report *conformance.Report, r conformanceRunRequest) string {
 	if report.Cases == 0 {
 		return "nothing was compared: no case that is to be asked wants a decision"

@@ -22,10 +22,10 @@ import (
 // conformanceSiteRequest holds the arguments of conformance site.
 type conformanceSiteRequest struct {
 	Listen string
-	Log    string        // file to which visits are appended; may be empty
-	For    time.Duration // 0: until Ctrl-C
-	Run    string        // a crawler to start; may be empty
-	Logs   []string      // visits to judge instead of serving
+	Log    string        // name of a file to which visits are appended; may be empty
+	For    time.Duration // how long to serve; 0: until Ctrl-C
+	Run    string        // command that starts a crawler; may be empty
+	Logs   []string      // files with recorded visits; if given, they are judged and nothing is served
 	Judge  bool
 	Told   course.Told
 	Out    *output
@@ -118,7 +118,8 @@ func (r *conformanceSiteRequest) checkVisitor(protocols []string) error {
 	return nil
 }
 
-// runConformanceSite serves the course until it was visited, and reports what the visits show.
+// runConformanceSite serves the course while the crawler visits it, and reports what the visits
+// show.
 func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteRequest) error {
 	left := 0
 	visits, err := c.recordedVisits(r)
@@ -128,7 +129,7 @@ func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteReque
 	if err != nil && len(visits) == 0 {
 		return err
 	}
-	incomplete := err // for example a log that could not be written: the visits are judged even so
+	incomplete := err // for example, the log could not be written; the visits are judged nevertheless
 	report, err := course.Judge(context.WithoutCancel(ctx), visits, r.Told)
 	if err != nil {
 		return err
@@ -201,7 +202,7 @@ func (c *Command) recordedVisits(r conformanceSiteRequest) ([]course.Visit, erro
 	return visits, nil
 }
 
-// serveCourse serves until the crawler of --run ends, the time is up, or ctx ends. It returns the
+// serveCourse serves until the crawler of --run ends, the time is over, or ctx ends. It returns the
 // visits, and how many were dropped.
 func (c *Command) serveCourse(ctx context.Context, r conformanceSiteRequest) (visits []course.Visit, left int,
 	err error) {

@@ -11,15 +11,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/conformance/course"
 )
 
-// acapcrawl itself violates nothing on the course, under whatever name, for whatever purposes and
-// at whatever pace, and it is tested by every station.
+// acapcrawl violates nothing on the course, with any name, purposes and speed, and every station
+// tests it.
 func TestCourse(t *testing.T) {
 	for name, tc := range map[string]struct {
 		flags  string
 		env    []string
-		again  []string // flags of crawls into the same directory after the first
+		again  []string // flags of further crawls into the same directory
 		told   course.Told
-		served bool // the course is told what the judge is
+		served bool // the server of the course knows the purposes that the judge knows
 	}{
 		"plain":         {flags: "--delay 0"},
 		"another name":  {flags: "--delay 0 --crawler Gazette.Bot-2"},
@@ -89,7 +89,7 @@ func TestCourse(t *testing.T) {
 				case got.Outcome == course.Untested && got.Level == course.May:
 				case got.Outcome == course.Untested && len(o.Purposes) == 0 &&
 					strings.HasPrefix(got.ID, "acap-purpose"):
-				// for the other it may be fetched (C16)
+				// P1 2.3.3 (C16): another of the purposes may permit the fetch
 				case got.Outcome == course.Untested && len(o.Purposes) > 1 && got.ID == "acap-purpose":
 				default:
 					t.Errorf("%s is %s: %s %v", got.ID, got.Outcome, got.Why, got.Evidence)
@@ -99,7 +99,7 @@ func TestCourse(t *testing.T) {
 	}
 }
 
-// What a log holds before it breaks off is judged, and the rest told.
+// If a log breaks off, the complete part is judged and the error is reported.
 func TestJudgeUnfinished(t *testing.T) {
 	visit := func(second, target string) string {
 		return `{"time":"2026-06-01T12:00:` + second + `Z","open":1,"origin":"rules","method":"GET","target":"` +
@@ -114,7 +114,8 @@ func TestJudgeUnfinished(t *testing.T) {
 	}
 }
 
-// rotate is a crawler that requests each address under another User-Agent, and no robots.txt.
+// rotate is a crawler that uses a different User-Agent for each address, and does not request
+// robots.txt.
 func rotate() {
 	for i, at := range os.Args[1:] {
 		req, err := http.NewRequest(http.MethodGet, at, nil)

@@ -21,13 +21,13 @@ import (
 // convertRequest holds the arguments of convert.
 type convertRequest struct {
 	check.Convert
-	Name string // name of the file; "-" is standard input
+	Name string // name of the file to convert; "-" is standard input
 	To   string
 	Dir  string // the directory for the results; "": standard output
 	JSON bool
 }
 
-// The languages of convert.
+// The policy languages that convert reads and writes.
 const (
 	toACAP         = "acap"
 	toConventional = "conventional"
@@ -101,8 +101,8 @@ func isSitePath(p string) bool {
 	return strings.HasPrefix(p, "/") && path.Clean(p) == p && localFile(p[1:]) && !strings.EqualFold(top, "robots.txt")
 }
 
-// runConvert converts a file. It prints what changes for crawlers to standard error, whatever
-// happens to the result.
+// runConvert converts a file. It prints what changes for crawlers to standard error, even if it
+// cannot write the result.
 func (c *Command) runConvert(r convertRequest) error {
 	src, err := c.readChecked(r.Name)
 	if err != nil {
@@ -147,7 +147,7 @@ func (c *Command) runConvert(r convertRequest) error {
 }
 
 // writeConverted writes the files to a directory, which it makes if necessary. It never overwrites
-// a file. It writes the file to which robots.txt refers before robots.txt.
+// a file. It writes robots.txt last, after the file to which robots.txt refers.
 func (c *Command) writeConverted(r convertRequest, out *check.Conversion) error {
 	dir := c.path(r.Dir)
 	type file struct{ name, text string }
@@ -172,8 +172,7 @@ func (c *Command) writeConverted(r convertRequest, out *check.Conversion) error 
 	return nil
 }
 
-// localFile reports whether a path with slashes, as in a URL, is below any directory that it is
-// joined to.
+// localFile reports whether a slash-separated path stays below any directory that it is joined to.
 func localFile(path string) bool {
 	return path != "" && !strings.HasSuffix(path, "/") && !strings.ContainsAny(path, "\\%?#* \t\r\n") &&
 		filepath.IsLocal(filepath.FromSlash(path))

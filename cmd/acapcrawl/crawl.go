@@ -24,10 +24,10 @@ import (
 
 // crawlRequest holds the arguments of crawl that are not settings.
 type crawlRequest struct {
-	Seeds   []*url.URL // empty: continue with the frontier of the data directory
+	Seeds   []*url.URL // addresses at which the crawl begins; empty: continue with the queue of the data directory
 	Refetch bool
-	Status  time.Duration // between two statuses on standard error; 0: none
-	Report  string        // the file of the report, "-" for standard output, "" for none
+	Status  time.Duration // interval at which the crawl prints its state to standard error; 0: never
+	Report  string        // name of the report file; "-": standard output; "": no report
 	JSON    bool
 }
 
@@ -146,12 +146,12 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	return errors.Join(err, outcome(sum.Summary))
 }
 
-// gcPercent is the growth of the heap between two collections in a crawl that does not index:
-// little of it lives long.
+// gcPercent is the value of GOGC, in percent, for a crawl that does not index. Such a crawl keeps
+// little in memory, so collections can be rare.
 const gcPercent = 300
 
-// collectLess sets gcPercent until the function that it returns is called, unless the crawl
-// indexes, which keeps more in memory, or GOGC is set.
+// collectLess sets the garbage collector to gcPercent, unless the crawl indexes, which keeps more
+// in memory, or GOGC is set. undo restores the previous value.
 func (c *Command) collectLess(cfg *config.Config) (undo func()) {
 	if cfg.Index || slices.ContainsFunc(c.Env, func(pair string) bool { return strings.HasPrefix(pair, "GOGC=") }) {
 		return func() {}
@@ -160,7 +160,7 @@ func (c *Command) collectLess(cfg *config.Config) (undo func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
-// outcome returns the error of a crawl that ended without an error and reached nothing.
+// outcome returns an error if a crawl ended without an error but fetched no page.
 func outcome(sum crawler.Summary) error {
 	switch {
 	case sum.Stopped != nil:
@@ -191,7 +191,7 @@ func (c *Command) crawl(ctx context.Context, cfg *config.Config, log *slog.Logge
 	if err != nil {
 		return sum, err
 	}
-	erased, endWatch := d.WatchErased() // the verbs of other processes may erase until the directory is closed
+	erased, endWatch := d.WatchErased() // verbs of other processes may erase pages until the directory is closed
 	o.Ready = d.serve
 	sum, err = d.Crawl(ctx, o)
 	err = errors.Join(faultOf(err), d.Close())

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The examples of docs/actions.md for curl are run in their order against a serve, and each is
-// answered as the text beside it says. Together they use every route of the channel.
+// The curl examples of docs/actions.md run in order against a serve. Each answer is the one that
+// the text documents. Together they use every route of the channel.
 func TestCurl(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")

@@ -61,8 +61,8 @@ question.`,
 	return cmd
 }
 
-// inputs opens the named files; - and no name at all are standard input. It opens all files before
-// any is read, so that a mistake in one name does not leave half an answer.
+// inputs opens the named files; "-" or no name at all means standard input. It opens all files
+// before any is read, so that a wrong name does not cause half an answer.
 func (c *Command) inputs(names []string) (ins []io.Reader, closeAll func(), err error) {
 	var files []*os.File
 	closeAll = func() {
@@ -91,12 +91,12 @@ func (c *Command) inputs(names []string) (ins []io.Reader, closeAll func(), err 
 // maxCase is the maximum length of a line of cases in bytes.
 const maxCase = 16 << 20
 
-// decided counts the lines without an answer: malformed cases, and those on which this program
+// decided counts the lines without an answer: malformed cases, and cases on which this program
 // panics.
 type decided struct{ malformed, broken int }
 
-// runDecide prints an answer for every line of in; without an answer, an error. Cases without
-// dialect have the given one.
+// runDecide prints an answer or an error for every line of in. It reads cases without a dialect in
+// the given dialect.
 func (c *Command) runDecide(ctx context.Context, in io.Reader, dialect string) (tally decided, err error) {
 	lines := bufio.NewReaderSize(in, 1<<16)
 	out := bufio.NewWriter(c.Stdout)
@@ -118,7 +118,7 @@ func (c *Command) runDecide(ctx context.Context, in io.Reader, dialect string) (
 				return tally, err
 			}
 			if lines.Buffered() == 0 {
-				out.Flush() // a caller that writes line by line is answered line by line
+				out.Flush() // flush now, because a caller may wait for each answer before it sends the next line
 			}
 		}
 		switch {
@@ -140,7 +140,8 @@ type malformedCase struct {
 
 var errLong = fmt.Errorf("the case is longer than %d bytes", maxCase)
 
-// readLine reads one line. Of a line that is too long it returns the beginning, and skips the rest.
+// readLine reads one line. If the line is too long, it returns the beginning of the line and skips
+// the rest.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	long := false

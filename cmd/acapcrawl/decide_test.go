@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// brittle is a context on which the program fails.
+// brittle is a context on which the decision code panics.
 type brittle struct{ context.Context }
 
 func (brittle) Done() <-chan struct{} { panic("sixteen bits") }
 
-// A line on which the program fails has an error for an answer, and the others are answered.
+// If the decision of a line panics, its answer is an error, and the other lines are answered.
 func TestDecideDefect(t *testing.T) {
 	var out, said bytes.Buffer
 	c := Command{Stdout: &out, Stderr: &said}

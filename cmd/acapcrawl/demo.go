@@ -61,20 +61,20 @@ const demoQuery = "ferry"
 // demoRow is the outcome of one address.
 type demoRow struct {
 	Path    string   `json:"path"`
-	State   string   `json:"state"` // fetched, or why not
+	State   string   `json:"state"` // "fetched", or why the page was not fetched
 	Stored  bool     `json:"stored"`
 	Indexed bool     `json:"indexed"`
 	Follow  bool     `json:"followed"`
-	Shown   []string `json:"shown,omitempty"`   // the forms in which it may be shown today: link, snippet, copy
-	Because []string `json:"because,omitempty"` // a line for each refusal
+	Shown   []string `json:"shown,omitempty"`   // the forms in which the page may be shown today: link, snippet, copy
+	Because []string `json:"because,omitempty"` // one line for each refusal
 
-	refusals []demoRefusal // the same refusals for the table
+	refusals []demoRefusal // the refusals in the form of the table
 }
 
-// demoRefusal is something that was not done with a page.
+// demoRefusal is one action that policy refused for a page.
 type demoRefusal struct {
-	what string // "not indexed", "no snippet"; "" if the page was not fetched
-	why  string // the reason, with the line that decided
+	what string // for example "not indexed", "no snippet"; "" if the page was not fetched
+	why  string // the reason, with the policy line that decided
 }
 
 // runDemo serves the reference publisher site on loopback and crawls it with the code of crawl.
@@ -140,8 +140,8 @@ func (c *Command) crawlDemo(ctx context.Context, cfg *config.Config, r demoReque
 	return err
 }
 
-// demoSuggestions returns the commands to go on with. With serving, the newspaper at base answers
-// them; otherwise they use only what is stored.
+// demoSuggestions returns commands that the user can try next. With serving, the commands may
+// request pages of the newspaper at base; otherwise they use only stored data.
 func demoSuggestions(program, data, base string, serving bool) string {
 	text := `
 Go on with what was crawled:
@@ -171,8 +171,8 @@ Keep the newspaper running to ask about its pages, or crawl a site of your own:
 // because nobody waits for the newspaper to recover.
 const demoBackoff = 100 * time.Millisecond
 
-// demoConfig returns the settings of the demo. One request at a time makes the counts the same in
-// every run: the page at the end of a redirect is otherwise fetched once or twice.
+// demoConfig returns the settings of the demo. It allows one request at a time: with more, a
+// redirect's target page is fetched once or twice, and the counts differ between runs.
 func demoConfig(data string) (*config.Config, error) {
 	return config.Load(config.Input{Flags: map[string]any{"data": data, "delay": "0", "concurrency": "1",
 		"sitemaps": "true"}})
@@ -188,7 +188,7 @@ func serveSite(ctx context.Context, site http.Handler) (base string, stop func()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		srv.Serve(l) // ends with Close
+		srv.Serve(l) // returns when the server is closed
 	}()
 	return "http://" + l.Addr().String(), func() { srv.Close(); <-done }, nil
 }
@@ -289,9 +289,9 @@ func whySkipped(why string, s crawler.Skip) string {
 	return why
 }
 
-// addRefusals adds what was not done with a page that was received.
+// addRefusals adds the actions that policy refused for a page that was received.
 func (d *demo) addRefusals(row *demoRow, got holdings.Receipt) {
-	if got.Discarded && len(got.Refused) > 0 { // one line refused everything
+	if got.Discarded && len(got.Refused) > 0 { // one policy line refused everything
 		why := d.short(got.Refused[0].Why())
 		row.Because = append(row.Because, why)
 		row.refusals = append(row.refusals, demoRefusal{why: why})
@@ -302,7 +302,8 @@ func (d *demo) addRefusals(row *demoRow, got holdings.Receipt) {
 	}
 }
 
-// addForms adds the forms in which a page may be shown, and what forbids the others.
+// addForms adds the forms in which a page may be shown, and the policy lines that prohibit the
+// other forms.
 func (d *demo) addForms(ctx context.Context, p *present.Presenter, address string, row *demoRow) error {
 	forms := []string{"link", "snippet", "copy"}
 	decisions, err := p.Decide(ctx, address, present.Reader{}, acap.PresentLink, acap.PresentSnippet,

@@ -12,9 +12,9 @@ import (
 // demoWidth is the width of the demo's table, in columns.
 const demoWidth = 80
 
-// printDemoRows prints the rows as a table of at most 80 columns: below each address what was not
-// done with it and which line decided. Rows with the same outcome and reasons share them. Rows
-// without refusals are counted, and listed only with all.
+// printDemoRows prints the rows as a table of at most 80 columns. Below each address it prints what
+// was refused and which line decided. Rows with the same outcome and reasons share these lines.
+// Rows without refusals are counted, and listed only with all.
 func printDemoRows(w io.Writer, rows []demoRow, all, styled bool) error {
 	var b strings.Builder
 	paint := func(style, text string) string {
@@ -30,7 +30,8 @@ func printDemoRows(w io.Writer, rows []demoRow, all, styled bool) error {
 		case r.uneventful() && !all:
 			plain++
 			continue
-		case len(r.refusals) > 0 && slices.IndexFunc(rows, r.same) < i: // printed with the first of its kind
+		// already printed with the first row that has these refusals
+		case len(r.refusals) > 0 && slices.IndexFunc(rows, r.same) < i:
 			continue
 		}
 		for _, like := range rows[i:] {
@@ -74,7 +75,7 @@ func (r demoRow) line() string {
 	return demoLine(r.Path, r.State, mark[r.Stored], mark[r.Indexed], strings.Join(r.Shown, " "))
 }
 
-// demoLine aligns columns. An address too long for its column has a line of its own.
+// demoLine aligns columns. If an address is too long for its column, it gets a line of its own.
 func demoLine(address string, columns ...any) string {
 	if len(address) > 34 {
 		address += "\n" + strings.Repeat(" ", 34)
@@ -96,8 +97,8 @@ func (r demoRow) reasons() []demoRefusal {
 	return list
 }
 
-// wrap breaks text at spaces into lines of at most width bytes. A longer word has a line of its
-// own.
+// wrap breaks text at spaces into lines of at most width bytes. A word longer than width gets a
+// line of its own.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

@@ -23,7 +23,7 @@ var demoRows = []demoRow{
 	{Path: "/moved", State: "redirected"},
 }
 
-// The table joins rows and reasons that are equal, and counts rows without a refusal.
+// The table joins rows and reasons that are equal, and only counts rows without a refusal.
 func TestDemoTable(t *testing.T) {
 	for name, c := range map[string]struct {
 		all  bool
@@ -70,7 +70,7 @@ func TestDemoTable(t *testing.T) {
 	}
 }
 
-// Reasons wrap at words, and a word that is too long stays whole.
+// Reasons wrap at spaces, and a word that is too long is not broken.
 func TestWrap(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                  {""},
@@ -84,8 +84,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// With --serve the newspaper answers until Ctrl-C, and every command that demo suggests does what
-// it should.
+// With --serve the newspaper answers until Ctrl-C, and every command that demo suggests works.
 func TestDemoServes(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
@@ -100,7 +99,7 @@ func TestDemoServes(t *testing.T) {
 	}()
 	var printed strings.Builder
 	part := make([]byte, 4096)
-	for !strings.Contains(printed.String(), "--refetch") { // the last command
+	for !strings.Contains(printed.String(), "--refetch") { // demo prints this command last
 		n, err := reader.Read(part)
 		if err != nil {
 			t.Fatalf("%v after %s", err, &printed)
@@ -130,7 +129,7 @@ func TestDemoServes(t *testing.T) {
 		c := Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr,
 			Env: []string{"HOME=" + t.TempDir()}}
 		want := statusDone
-		if strings.HasPrefix(command[1], "check ") { // the robots.txt of the newspaper has findings
+		if strings.HasPrefix(command[1], "check ") { // check has findings in the robots.txt of the newspaper
 			want = statusNothing
 		}
 		if got := c.Main(t.Context(), strings.Fields(command[1])); got != want {
@@ -143,7 +142,7 @@ func TestDemoServes(t *testing.T) {
 	}
 }
 
-// Every run of demo counts the same.
+// Every run of demo prints the same counts.
 func TestDemoCounts(t *testing.T) {
 	var first map[string]any
 	for range 2 {

@@ -13,23 +13,23 @@ import (
 
 // diffRequest holds the arguments of diff that are not settings.
 type diffRequest struct {
-	Args     []string // one or two, files or URLs
-	Against  string   // conventional or temoto
-	Alone    bool     // ignore the conventional records in the ACAP reading
-	Site     *url.URL // the site of files; nil: not known
-	URLs     string   // file of addresses; "-" is standard input
+	Args     []string // one or two names of files or URLs
+	Against  string   // the reading to compare with: conventional or temoto
+	Alone    bool     // ignore the conventional records when reading as ACAP
+	Site     *url.URL // the site to which the files belong; nil: not known
+	URLs     string   // name of a file with addresses; "-" is standard input
 	Held     bool     // compare on the archived addresses of the site
-	Case     bool     // compare on addresses in the other letter case too
-	Crawlers []string // empty: those that the files name, and any other
-	Purposes []string // nil: undeclared
+	Case     bool     // compare also on addresses in the other letter case
+	Crawlers []string // names of crawlers; empty: those that the files name, and any other
+	Purposes []string // purposes of the crawlers; nil: undeclared
 	Usages   []acap.Usage
-	History  bool // compare two versions that the data directory has of a site
+	History  bool // compare two stored versions of a site's policy
 	From, To time.Time
 	All      bool
 	Out      *output
 }
 
-// The readings that can be compared with that of ACAP.
+// The readings of robots.txt that can be compared with the ACAP reading.
 const (
 	againstConventional = "conventional"
 	againstTemoto       = "temoto"

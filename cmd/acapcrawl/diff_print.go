@@ -11,7 +11,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// printDiff writes the differences. Whether there are some is the exit status.
+// printDiff writes the differences. The exit status reports whether there are any.
 func (c *Command) printDiff(d *differ) error {
 	err := c.writeReport(d.request.Out, func(w io.Writer) error {
 		if !d.request.Out.JSON() {
@@ -33,7 +33,8 @@ func (c *Command) printDiff(d *differ) error {
 	return err
 }
 
-// text returns the differences by crawlers, with those of the same content joined.
+// text returns the differences grouped by crawlers. Crawlers with the same differences share a
+// group.
 func (d *differ) text() string {
 	if len(d.docs) == 0 {
 		return ""
@@ -85,7 +86,7 @@ func addressCount(n int) string {
 	return number(n) + " addresses"
 }
 
-// crawlerName returns the name of a crawler, * for any that is not named.
+// crawlerName returns the name of a crawler, or "*" for any crawler that is not named.
 func crawlerName(c acap.Crawler) string {
 	if len(c.Names) == 0 {
 		return "*"
@@ -93,7 +94,7 @@ func crawlerName(c acap.Crawler) string {
 	return c.Names[0]
 }
 
-// of holds the differences for one crawler.
+// of returns the differences for one crawler as text.
 func (d *differ) of(c acap.Crawler) string {
 	var b strings.Builder
 	var texts []string
@@ -133,7 +134,7 @@ func orNone(s string) string {
 	return s
 }
 
-// difference returns the addresses, and what each side decides.
+// difference returns one difference as text: the addresses, and what each side decides.
 func (d *differ) difference(f check.Difference) string {
 	var b strings.Builder
 	b.WriteString(d.shown(f.Addresses[0].URL.String()))
@@ -166,7 +167,7 @@ func (d *differ) side(b *strings.Builder, i int, verdict, why string) {
 	b.WriteString(strings.TrimRight(fmt.Sprintf("    %-13s %-10s %s", d.docs[i].reader, verdict, why), " ") + "\n")
 }
 
-// why returns the line that decided on one side, or the rule if no line did.
+// why returns the policy line that decided on one side (0 or 1), or the rule if no line decided.
 func (d *differ) why(side int, a check.Answer) string {
 	decision := acap.Decision{Allowed: a.Allowed, Reason: a.Reason, Note: a.Note}
 	if d.blind != nil && side == 1 {
@@ -182,7 +183,7 @@ func (d *differ) why(side int, a check.Answer) string {
 	return d.line(side, a.Because) + " (" + reason(decision) + ")"
 }
 
-// line returns a field with its place.
+// line returns a policy field with its file and line.
 func (d *differ) line(side int, f *acap.Field) string {
 	if f == nil {
 		return ""
@@ -198,7 +199,7 @@ func (d *differ) file(side int, f *acap.Field) string {
 	return f.URL
 }
 
-// shown returns an address for output: of a file without site only the path.
+// shown returns an address as it is printed. If the site is not known, it returns only the path.
 func (d *differ) shown(address string) string {
 	if path, ok := strings.CutPrefix(address, nowhere); ok && strings.HasPrefix(d.docs[0].File.URL, nowhere+"/") {
 		return path
@@ -208,26 +209,27 @@ func (d *differ) shown(address string) string {
 
 // differenceJSON is one difference in the form of --json, with the verdicts that were compared.
 type differenceJSON struct {
-	URL          string              `json:"url"`
-	Crawler      string              `json:"crawler"` // "*": any that is not named
-	Usage        acap.Usage          `json:"usage,omitempty"`
-	ACAP         *bool               `json:"acap,omitempty"`
-	Conventional *bool               `json:"conventional,omitempty"`
-	Temoto       *bool               `json:"temoto,omitempty"`
-	Before       *bool               `json:"before,omitempty"`
-	After        *bool               `json:"after,omitempty"`
-	Lines        []int               `json:"lines"`
-	By           map[string]sideJSON `json:"by"`               // who compared, in the words of the keys above
-	Others       int                 `json:"others,omitempty"` // more URLs of which the same is to be said
-	URLs         []string            `json:"urls,omitempty"`   // with --all, every one
-	Change       string              `json:"change,omitempty"` // what changed, where it is no usage
+	URL          string     `json:"url"`
+	Crawler      string     `json:"crawler"` // name of the crawler; "*": any crawler that is not named
+	Usage        acap.Usage `json:"usage,omitempty"`
+	ACAP         *bool      `json:"acap,omitempty"`
+	Conventional *bool      `json:"conventional,omitempty"`
+	Temoto       *bool      `json:"temoto,omitempty"`
+	Before       *bool      `json:"before,omitempty"`
+	After        *bool      `json:"after,omitempty"`
+	Lines        []int      `json:"lines"`
+	// the reason of each side; the keys are the names of the fields above, for example "before"
+	By     map[string]sideJSON `json:"by"`
+	Others int                 `json:"others,omitempty"` // number of further URLs with the same difference
+	URLs   []string            `json:"urls,omitempty"`   // all URLs with this difference; only with --all
+	Change string              `json:"change,omitempty"` // what changed, if the change concerns no usage
 }
 
-// sideJSON is the reason of one side.
+// sideJSON is what one side decides, and why.
 type sideJSON struct {
 	File    string       `json:"file"`
 	Reason  acap.Reason  `json:"reason,omitempty"`
-	Says    string       `json:"says,omitempty"` // of a change
+	Says    string       `json:"says,omitempty"` // what this side says about a change
 	Because *placeJSON   `json:"because,omitempty"`
 	Note    string       `json:"note,omitempty"`
 	Limits  *acap.Limits `json:"limits,omitempty"`

@@ -24,8 +24,8 @@ const nowhere = "http://example.com"
 // compared is a robots.txt that diff compares, or one reading of it.
 type compared struct {
 	*check.Document
-	name   string // of the file or its URL, for its lines
-	reader string // its name in the result
+	name   string // name of the file, or its URL, printed before its lines
+	reader string // name of this reading in the result
 }
 
 // runDiff compares two readings of one robots.txt, or two versions.
@@ -34,7 +34,7 @@ func (c *Command) runDiff(ctx context.Context, cfg *config.Config, r diffRequest
 	if err := c.diffed(ctx, cfg, &d); err != nil {
 		return err
 	}
-	if len(d.docs) == 0 { // of the history
+	if len(d.docs) == 0 { // no version is stored
 		return c.printDiff(&d)
 	}
 	base, err := url.Parse(d.docs[0].File.URL)
@@ -64,14 +64,14 @@ type differ struct {
 	request *diffRequest
 	now     time.Time
 	strict  bool
-	docs    []compared // one, or before and after
+	docs    []compared // one document, or the versions before and after
 	ask     check.Ask
-	notes   []string // sentences without a full stop
+	notes   []string // notes for the user, without a full stop
 
 	found   []check.Difference
 	changes []check.Change
-	partial bool          // not everything was compared
-	blind   check.Reading // what conventional rules say, if found is about a third reader
+	partial bool          // some addresses were not compared
+	blind   check.Reading // the reading of the conventional rules, if found compares with a third reader
 }
 
 // diffed reads the documents to compare.
@@ -104,7 +104,7 @@ func (c *Command) diffed(ctx context.Context, cfg *config.Config, d *differ) err
 	return nil
 }
 
-// robotsOf requests the robots.txt of a site, and everything that it refers any crawler to.
+// robotsOf requests the robots.txt of a site, and every file to which it refers.
 func (c *Command) robotsOf(ctx context.Context, cfg *config.Config, arg string) (compared, error) {
 	u, err := webURL(arg)
 	if err != nil {
@@ -160,7 +160,7 @@ func versionOf(key string, v policy.Version) compared {
 	return one
 }
 
-// versions reads two versions of a site from the data directory; none if only one is known.
+// versions reads two stored versions of a site's policy. It reads none if only one is stored.
 func (c *Command) versions(ctx context.Context, cfg *config.Config, d *differ) (err error) {
 	u, err := webURL(d.request.Args[0])
 	if err != nil {
@@ -212,8 +212,8 @@ func (c *Command) versions(ctx context.Context, cfg *config.Config, d *differ) (
 	return nil
 }
 
-// openKnown opens the data directory to read what it knows of a site. An empty directory is a
-// failure, because status 1 means a difference.
+// openKnown opens the data directory to read what it stores about a site. An empty directory is an
+// error with status 4, because status 1 means a difference.
 func (c *Command) openKnown(cfg *config.Config, origin string) (*directory, error) {
 	d, err := c.open(cfg, site.Options{})
 	if none, is := errors.AsType[*site.EmptyError](err); is {
@@ -222,7 +222,7 @@ func (c *Command) openKnown(cfg *config.Config, origin string) (*directory, erro
 	return d, err
 }
 
-// narrow keeps the crawlers and usages of the request, and sets the purposes of the crawlers.
+// narrow keeps only the requested crawlers and usages, and sets the purposes of the crawlers.
 func (d *differ) narrow() {
 	if names := d.request.Crawlers; len(names) > 0 {
 		d.ask.Crawlers = nil
@@ -255,7 +255,7 @@ func (d *differ) narrow() {
 	}
 }
 
-// addresses replaces the examples with the addresses of the request.
+// addresses replaces the example addresses with those that the user requested.
 func (c *Command) addresses(ctx context.Context, cfg *config.Config, d *differ, base *url.URL) error {
 	var list []check.Address
 	var err error
@@ -321,7 +321,7 @@ func (c *Command) listedAddresses(d *differ, base *url.URL) ([]check.Address, er
 	return out, nil
 }
 
-// heldAddresses returns the addresses of a site that the data directory holds.
+// heldAddresses returns the archived addresses of a site.
 func (c *Command) heldAddresses(ctx context.Context, cfg *config.Config, base *url.URL) (out []check.Address,
 	err error) {
 	site := base.Scheme + "://" + base.Host
@@ -338,7 +338,7 @@ func (c *Command) heldAddresses(ctx context.Context, cfg *config.Config, base *u
 		}
 		seen[cp.URL] = true
 		key, err := policy.Key(u)
-		// P04: it is invisible before it is erased
+		// P1 2.6.2 (P04): a page under a take-down is invisible even before it is erased
 		if err == nil && key == site && terms.TakenDown(ctx, s.LastPolicies(), cp.URL) == nil {
 			out = append(out, check.NewAddress(u))
 		}
@@ -386,7 +386,7 @@ func (d *differ) compare(ctx context.Context) (err error) {
 	return d.besides(ctx, acapReading)
 }
 
-// besides counts the differences that other arguments would find.
+// besides notes how many more differences other flags would find.
 func (d *differ) besides(ctx context.Context, reading check.Reading) error {
 	first := d.docs[0]
 	if !d.request.Case {

@@ -18,12 +18,12 @@ import (
 // directory is an open data directory, which verbs of other processes may use too.
 type directory struct {
 	*site.Site
-	host    *host  // runs the verbs of other processes; nil: they wait
+	host    *host  // runs the verbs of other processes; nil: other processes wait
 	unlimit func() // removes the memory limit of the process
 }
 
-// open opens the data directory of cfg, or borrows that of the process that the verb runs in.
-// o.Create makes it.
+// open opens the data directory of cfg, or borrows it if the verb runs in the process that owns it.
+// With o.Create it makes a missing directory.
 func (c *Command) open(cfg *config.Config, o site.Options) (d *directory, err error) {
 	if c.owner != nil {
 		who, err := site.RecordedCrawler(cfg)
@@ -44,7 +44,7 @@ func (c *Command) open(cfg *config.Config, o site.Options) (d *directory, err er
 	return d, faultOf(err)
 }
 
-// openOwn opens the data directory for this process.
+// openOwn opens the data directory in this process.
 func (c *Command) openOwn(cfg *config.Config, o site.Options) (d *directory, err error) {
 	d = &directory{}
 	o.Budget, d.unlimit = c.limitMemory(cfg)
@@ -66,9 +66,9 @@ func (c *Command) openOwn(cfg *config.Config, o site.Options) (d *directory, err
 	return d, nil
 }
 
-// openHeld opens the data directory for a verb that judges what it holds by the policies that were
-// read last, and runs the verbs of other processes from then on. With refresh, it reads the
-// policies again first.
+// openHeld opens the data directory for a verb that decides about archived pages by the stored
+// policies. From then on it runs the verbs of other processes. With refresh, it reads the policies
+// again first.
 func (c *Command) openHeld(ctx context.Context, cfg *config.Config, refresh bool) (*directory, error) {
 	d, err := c.open(cfg, site.Options{})
 	if err != nil {
@@ -86,8 +86,8 @@ func (c *Command) openHeld(ctx context.Context, cfg *config.Config, refresh bool
 	return d, nil
 }
 
-// serve runs the verbs of other processes from now until the directory is closed, if this verb is
-// one that does.
+// serve runs the verbs of other processes from now until the directory is closed, if hosting
+// contains this verb.
 func (d *directory) serve() {
 	if d.host != nil {
 		d.host.serve(d.Site)
@@ -117,7 +117,7 @@ func (c *Command) limitMemory(cfg *config.Config) (*memory.Budget, func()) {
 	limit := cfg.Memory
 	if limit == 0 {
 		var err error
-		if limit, err = memory.Limit(); err != nil { // a system that does not report its memory: no limit is set
+		if limit, err = memory.Limit(); err != nil { // if the system does not report its memory, no limit is set
 			return memory.NewBudget(0), func() {}
 		}
 	}
@@ -127,7 +127,7 @@ func (c *Command) limitMemory(cfg *config.Config) (*memory.Budget, func()) {
 	return memory.NewBudget(limit), memory.SetLimit(limit)
 }
 
-// openArchive opens the archive alone, until done is called.
+// openArchive opens only the archive. The caller calls done to close it.
 func (c *Command) openArchive(cfg *config.Config) (a *archive.Archive, done func() error, err error) {
 	if c.owner != nil {
 		return c.owner.Archive(), func() error { return nil }, nil
@@ -145,12 +145,13 @@ func (c *Command) openArchive(cfg *config.Config) (a *archive.Archive, done func
 	return a, a.Close, nil
 }
 
-// openLedger opens the ledger of requests alone, until done is called.
+// openLedger opens only the ledger of requests. The caller calls done to close it.
 func (c *Command) openLedger(cfg *config.Config) (l *actions.Ledger, done func() error, err error) {
 	return c.ledger(cfg, func() (*actions.Ledger, error) { return site.OpenLedger(cfg, c.verb == "actions verify") })
 }
 
-// makeLedger opens the ledger alone, until done is called, and makes it if there is none.
+// makeLedger opens only the ledger, and makes it if it does not exist. The caller calls done to
+// close it.
 func (c *Command) makeLedger(cfg *config.Config) (l *actions.Ledger, done func() error, err error) {
 	return c.ledger(cfg, func() (*actions.Ledger, error) { return site.MakeLedger(cfg) })
 }
@@ -176,14 +177,13 @@ func recorded(cfg *config.Config) (acap.Crawler, error) {
 	return who, faultOf(err)
 }
 
-// What helps with a damaged data directory.
+// Advice to the user about a damaged data directory.
 const (
 	repairVerb  = "acapcrawl archive verify --repair"
 	restoreVerb = "acapcrawl archive restore of a backup, into another directory with --data"
 )
 
-// faultOf returns a fault for the errors of package site that have a status or a hint of their own,
-// otherwise err.
+// faultOf returns a fault if package site gives err an exit status or a hint, otherwise err.
 func faultOf(err error) error {
 	var usage *site.UsageError
 	var failed *site.FailedError

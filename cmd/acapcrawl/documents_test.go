@@ -32,9 +32,9 @@ func documents(t *testing.T) []string {
 	return names
 }
 
-// TestDocumentedCommands runs every command in the blocks of sh of README.md and docs, in order, on
-// a site that stands for https://example.com. The commands of a page of docs find a crawl of it.
-// Commands of the go command must be in the scripts of .ci.
+// TestDocumentedCommands runs every command in the sh blocks of README.md and docs, in order, on a
+// site that replaces https://example.com. Before the commands of a page of docs, the site is
+// crawled. Commands of the go tool must also be in the scripts of .ci.
 func TestDocumentedCommands(t *testing.T) {
 	for _, name := range documents(t) {
 		text := read(t, name)
@@ -69,7 +69,7 @@ func documentScript(t *testing.T, name, text string) string {
 			"--for 100ms").Replace(line)
 		switch {
 		case line == "":
-		case strings.Contains(line, " --robots "): // makes no request, and prints what the page shows
+		case strings.Contains(line, " --robots "): // the command makes no request, and prints what the page documents
 			script.WriteString("exec " + line + "\ncmp stdout explained.txt\n")
 		case line == "acapcrawl check mistaken.txt":
 			script.WriteString("status 1 " + line + "\ncmp stdout told.txt\n")
@@ -130,7 +130,7 @@ func cmdRuns(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// cmdInterrupted runs a verb that works until Ctrl-C, which it sends when the verb has read the
+// cmdInterrupted runs a verb that works until Ctrl-C. It sends Ctrl-C when the verb has read the
 // robots.txt of SITE again. The verb must succeed.
 func cmdInterrupted(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || args[0] != "acapcrawl" {
@@ -177,7 +177,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestDocumentLinks: links and names of files in the documents exist, and README.md leads to every
+// TestDocumentLinks: the links and file names in the documents exist, and README.md links to every
 // page of docs.
 func TestDocumentLinks(t *testing.T) {
 	file := regexp.MustCompile("`((?:[a-z.]+/)+[a-z_]+(?:\\.(?:go|md))?|[a-z_]+_test\\.go)`")

@@ -16,7 +16,7 @@ const oneRecord = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:1>\r\
 	"WARC-Target-URI: http://quay.example/1\r\nContent-Length: 51\r\n\r\n" +
 	"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nA gull\r\n\r\n"
 
-// An import that fails says what it has taken in before.
+// An import that fails reports what it imported before.
 func TestImportFails(t *testing.T) {
 	dir := t.TempDir()
 	first := filepath.Join(dir, "first.warc")
@@ -33,13 +33,14 @@ func TestImportFails(t *testing.T) {
 	}
 }
 
-// A sweep that is interrupted claims nothing of what it has not judged.
+// An interrupted sweep reports nothing about pages that it did not examine.
 func TestSweepInterrupted(t *testing.T) {
 	_, data := crawled(t, "/a.html", "/shy.html", "/big.html")
 	for _, flag := range []string{"--json=false", "--json"} {
 		ctx, interrupt := context.WithCancel(t.Context())
 		var stdout bytes.Buffer
-		screen := &progress{w: io.Discard, columns: func() int { interrupt(); return 80 }} // once a page is judged
+		// interrupts after the first page
+		screen := &progress{w: io.Discard, columns: func() int { interrupt(); return 80 }}
 		c := Command{Stdout: &stdout, Stderr: screen}
 		if status := c.Main(ctx, []string{"sweep", flag, "--data", data}); status != statusFailed || stdout.Len() > 0 ||
 			ctx.Err() == nil {

@@ -25,11 +25,11 @@ import (
 type explainRequest struct {
 	judging
 	URL      *url.URL
-	Usages   []acap.Usage // empty: all fourteen
-	Page     bool         // fetch the page, for its own statements
-	PageFile string       // replaces the page; "-" is standard input
-	Robots   string       // replaces robots.txt, and nothing is requested; "-" is standard input
-	All      bool         // list lines about other crawlers and resources too
+	Usages   []acap.Usage // the usages to explain; empty: all fourteen
+	Page     bool         // fetch the page and read its statements
+	PageFile string       // file to read instead of the page; "-" is standard input
+	Robots   string       // file to read instead of robots.txt, so that nothing is requested; "-" is standard input
+	All      bool         // also list lines about other crawlers and resources
 	Out      *output
 }
 
@@ -116,8 +116,8 @@ func usageNames() []string {
 	return names
 }
 
-// unknown returns the error for a word that is none of words. It names the nearest word, or all
-// words if none is near.
+// unknown returns the error for a word that is not one of words. It suggests the most similar word,
+// or lists all words if none is similar.
 func unknown(flag, word, what string, words []string) error {
 	if near := config.Nearest(strings.ToLower(word), words); near != "" {
 		return misuse(flag+" "+near, "%s: %q is not %s", flag, word, what)
@@ -125,14 +125,14 @@ func unknown(flag, word, what string, words []string) error {
 	return misuse("", "%s: %q is not one of %s", flag, word, strings.Join(words, ", "))
 }
 
-// explanation is an explanation with what it was asked for.
+// explanation is an explanation together with the request for it.
 type explanation struct {
 	*site.Explanation
 	request *explainRequest
 }
 
 // runExplain prints what the crawler may do with a URL. It reads the policy of the URL's origin
-// now, or from a file, and takes the page from --page, from a file or from what is held.
+// now, or from a file. It takes the page from --page, from a file, or from the archive.
 func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainRequest) error {
 	if err := c.readable(cfg.SignatureKey); err != nil {
 		return err
@@ -226,7 +226,7 @@ func (c *Command) readPage(r *explainRequest) (*page.Page, error) {
 		Header: http.Header{"Content-Type": {kind}}, Body: body}}), nil
 }
 
-// pastOf returns what the data directory knows of u.
+// pastOf returns what the data directory stores about u.
 func (c *Command) pastOf(cfg *config.Config, u *url.URL) (p site.Past, err error) {
 	if c.owner != nil {
 		return c.owner.Past(u)

@@ -5,7 +5,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/conformance"
 )
 
-// explainedJSON is one usage in the form of --json: a decision of the oracle, and more.
+// explainedJSON is one usage in the output of --json: the decision, as decide prints it, with
+// further fields.
 type explainedJSON struct {
 	conformance.Decision
 	Because       *becauseJSON `json:"because,omitempty"`
@@ -29,7 +30,7 @@ type placeJSON struct {
 	Field  string      `json:"field"`
 }
 
-// boundJSON is a field and its limits.
+// boundJSON is a policy field and the limits that it sets.
 type boundJSON struct {
 	placeJSON
 	Limits acap.Limits `json:"limits"`
@@ -38,7 +39,7 @@ type boundJSON struct {
 type rivalJSON struct {
 	placeJSON
 	Usage   acap.Usage   `json:"usage"`
-	Allow   bool         `json:"allow"` // as it counts
+	Allow   bool         `json:"allow"` // true if the field counts as permission
 	Outcome acap.Outcome `json:"outcome"`
 	Why     string       `json:"why"`
 	Rule    string       `json:"rule,omitempty"`

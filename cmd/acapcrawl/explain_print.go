@@ -49,7 +49,7 @@ func gravity(f acap.Finding) int {
 	return slices.Index([]acap.Severity{acap.Error, acap.Warning, acap.Notice}, f.Severity)
 }
 
-// visible replaces characters by which publishers could control a terminal.
+// visible replaces control characters, with which publishers could control a terminal.
 func visible(r rune) rune {
 	if unicode.IsControl(r) && r != '\n' && r != '\t' {
 		return unicode.ReplacementChar
@@ -57,7 +57,7 @@ func visible(r rune) rune {
 	return r
 }
 
-// heading returns crawler, purposes, time and reader, and what was read.
+// heading writes crawler, purposes, time, reader, and the sources that were read.
 func (e *explanation) heading(b *strings.Builder) {
 	r, target := e.request, e.Facts().Target
 	fmt.Fprintf(b, "%s\nfor %s", r.URL, strings.Join(e.Crawler.Names, ", "))
@@ -119,7 +119,7 @@ func named(file string) string {
 
 func (e *explanation) pageRead() string {
 	switch {
-	// P1 2.5.1 (X02): of a page that may not be crawled no statement is read
+	// P1 2.5.1 (X02): statements of a page that may not be crawled are not read
 	case e.Page != nil && !e.Origin.Policy.Decide(acap.Crawl, acap.NewResource(e.request.URL)).Allowed:
 		return "the page may not be crawled, so what it says of itself is not read"
 	case e.request.PageFile != "":
@@ -132,7 +132,7 @@ func (e *explanation) pageRead() string {
 	return "the page itself was not looked at"
 }
 
-// group is the result for one or more usages.
+// group is a result that is the same for one or more usages.
 type group struct {
 	usages []string
 	text   string
@@ -154,7 +154,7 @@ func grouped(e *explanation) []group {
 	return out
 }
 
-// wrapped returns words in lines that fit a terminal.
+// wrapped returns the words, broken into lines that fit a terminal.
 func wrapped(words []string) string {
 	const width = 90
 	var b strings.Builder
@@ -175,7 +175,7 @@ func wrapped(words []string) string {
 	return b.String()
 }
 
-// block returns everything about one group of usages except their names.
+// block returns the text about one group of usages, without their names.
 func (e *explanation) block(a site.Explained) string {
 	var b strings.Builder
 	d := a.Decision
@@ -195,7 +195,7 @@ func (e *explanation) block(a site.Explained) string {
 	for _, v := range a.Rivals {
 		switch {
 		case v.Usage == acap.Other && a.Usage != acap.Other && !d.Allowed && v.Outcome == acap.Loses && !e.request.All:
-			// next to another refusal it adds nothing
+			// does not change a usage that another field refuses
 		case v.Outcome == acap.Loses:
 			against = append(against, e.rival(v))
 		case v.Outcome == acap.Within:
@@ -217,11 +217,11 @@ func (e *explanation) block(a site.Explained) string {
 	return b.String()
 }
 
-// limits writes each limit on a line, with the fields that contain it if the deciding field is not
-// among them, and what cannot be done because of it.
+// limits returns a line for each limit, with the fields that set it if the deciding field does not,
+// and with what the limit prevents.
 func (e *explanation) limits(a site.Explained) []string {
 	var lines []string
-	holders := map[string][]string{} // nil: the deciding field
+	holders := map[string][]string{} // the fields that set each limit; nil: the deciding field
 	for _, bound := range a.Bounds {
 		for _, line := range limitsInWords(bound.Limits) {
 			if _, told := holders[line]; !told {
@@ -253,7 +253,7 @@ func section(b *strings.Builder, title string, lines []string) {
 	}
 }
 
-// reason returns the kind of rule that decided in words.
+// reason returns in words the kind of rule that decided.
 func reason(d acap.Decision) string {
 	words := map[acap.Reason]string{
 		acap.ByPermission:  "this permission decides",
@@ -285,7 +285,7 @@ func reason(d acap.Decision) string {
 	return words
 }
 
-// place returns where a field is; within the origin of other only by its path.
+// place returns where a field is: its URL, or only the path if the field other has the same origin.
 func place(f, other *acap.Field) string {
 	where := f.URL
 	if other != nil {
@@ -298,13 +298,13 @@ func place(f, other *acap.Field) string {
 	switch {
 	case f.Source == acap.Header:
 		return where + ": header"
-	case f.Line == 0: // a tag without a place in the source
+	case f.Line == 0: // a tag whose line is not known
 		return where
 	}
 	return fmt.Sprintf("%s:%d:%d", where, f.Line, f.Column)
 }
 
-// rival returns what one field says, and why it lost.
+// rival returns what one competing field says, and why it did not decide.
 func (e *explanation) rival(v acap.Rival) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n  ", place(v.Field, &acap.Field{URL: e.request.URL.String()}), written(v.Field))
@@ -334,7 +334,7 @@ func written(f *acap.Field) string {
 	return f.Text
 }
 
-// shortly returns the name of a field seen from another.
+// shortly returns the name of field f as a reader of field at needs it.
 func shortly(f, at *acap.Field) string {
 	switch {
 	case f.Source == acap.Header:
@@ -347,8 +347,8 @@ func shortly(f, at *acap.Field) string {
 	return place(f, at)
 }
 
-// quoted returns the source line of a field with carets below it, or the field as parsed if the
-// line is not available.
+// quoted returns the source line of a field with length carets below it. If the source line is not
+// available, it returns the parsed field.
 func (e *explanation) quoted(f *acap.Field, length int) string {
 	line := e.Line(f)
 	if line == "" {

@@ -15,11 +15,11 @@ import (
 // The exit statuses.
 const (
 	statusDone    = 0
-	statusNothing = 1 // findings, violations or no result
+	statusNothing = 1 // there are findings or violations, or there is no result
 	statusUsage   = 2 // wrong usage or configuration
-	statusRefused = 3 // refused by policy
+	statusRefused = 3 // policy refuses the use
 	statusFailed  = 4
-	statusAtOnce  = 130 // a second interrupt, in the convention of shells
+	statusAtOnce  = 130 // a second interrupt ended the process; shells use the same status
 )
 
 // fault is an error with an exit status and something to try instead.
@@ -27,13 +27,13 @@ type fault struct {
 	status int
 	err    error
 	try    string
-	reason string // of unshown; may be empty
+	reason string // the reason in the JSON of unshown; may be empty
 }
 
 func (f *fault) Error() string { return f.err.Error() }
 func (f *fault) Unwrap() error { return f.err }
 
-// misuse returns a fault of the command line; try may be empty.
+// misuse returns a fault of wrong usage. try is a suggestion for the user; it may be empty.
 func misuse(try, format string, args ...any) error {
 	return &fault{status: statusUsage, err: fmt.Errorf(format, args...), try: try}
 }
@@ -41,10 +41,11 @@ func misuse(try, format string, args ...any) error {
 // refusal returns the fault of a use that policy prohibits, if err is not an *acap.Refused.
 func refusal(err error) error { return &fault{status: statusRefused, err: err} }
 
-// failure returns an error with something to try.
+// failure returns a fault with a suggestion for the user.
 func failure(try string, err error) error { return &fault{status: statusFailed, err: err, try: try} }
 
-// nothing returns the fault for an empty result or for findings. The sentence may be empty.
+// nothing returns the fault of a verb that found nothing, or that has findings. The sentence may be
+// empty.
 func nothing(sentence string) error {
 	return &fault{status: statusNothing, err: errors.New(sentence)}
 }

@@ -76,10 +76,10 @@ func setting(flags *pflag.FlagSet, name string) {
 	default:
 		flags.String(name, "", s.usage)
 	}
-	flags.SetAnnotation(name, keyOfFlag, []string{s.key}) // fails only for a flag that does not exist
+	flags.SetAnnotation(name, keyOfFlag, []string{s.key}) // cannot fail: the flag exists
 }
 
-// judgedCrawler adds --crawler to a verb that decides for another crawler.
+// judgedCrawler adds --crawler to a verb that decides on behalf of another crawler.
 func judgedCrawler(flags *pflag.FlagSet) {
 	setting(flags, "crawler")
 	flags.Lookup("crawler").Usage = "decide for the user agent `NAME` (repeatable); requests are still sent under " +
@@ -111,7 +111,7 @@ func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 		&cfg.Serve.Certificate, &cfg.Serve.Key} {
 		*file = c.path(*file)
 	}
-	if strings.ContainsRune(cfg.Chromium, filepath.Separator) { // else it is looked for as a shell does
+	if strings.ContainsRune(cfg.Chromium, filepath.Separator) { // a name without a separator is searched in PATH
 		cfg.Chromium = c.path(cfg.Chromium)
 	}
 	if c.owner != nil {
@@ -122,7 +122,8 @@ func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 	return cfg, nil
 }
 
-// fileVariable names the configuration file unless --config does.
+// fileVariable is the environment variable that names the configuration file. The flag --config
+// takes precedence.
 const fileVariable = "ACAPCRAWL_CONFIG"
 
 // configFile returns the configuration file that the user named, "" for none.
@@ -138,15 +139,15 @@ func (c *Command) configFile(cmd *cobra.Command) string {
 	return ""
 }
 
-// judging holds the clock, the reader and the policy for decisions about archived pages.
+// judging holds the time, the reader and the choice of policies for decisions about archived pages.
 type judging struct {
-	AsOf    time.Time // zero: now
+	AsOf    time.Time // the time of the decisions; zero: now
 	Reader  acap.Target
 	Refresh bool // read the policies again first
 }
 
-// judgingFlags adds the named flags of judging to cmd: as-of, reader, refresh. The name from-now
-// adds an --as-of that refuses times before now. The function returned reads the flags.
+// judgingFlags adds the named flags to cmd: as-of, reader, refresh. The name from-now adds an
+// --as-of that refuses times before now. The function that it returns reads the flags.
 func judgingFlags(cmd *cobra.Command, names ...string) func() (judging, error) {
 	flags := cmd.Flags()
 	for _, name := range names {

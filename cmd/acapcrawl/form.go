@@ -19,7 +19,7 @@ import (
 // form is the form of a report, as --format names it.
 type form string
 
-// The forms of reports. Each verb has those that suit it.
+// The forms of reports. Each verb offers some of them.
 const (
 	textForm   form = "text"
 	jsonForm   form = "json"
@@ -32,7 +32,7 @@ const (
 // output is the form and the destination of a report.
 type output struct {
 	Form form
-	File string // "": standard output
+	File string // name of the output file; "": standard output
 }
 
 // reportFlags adds --format, --json and -o to a verb that writes reports. The first form is the

@@ -13,12 +13,12 @@ import (
 	"testing"
 )
 
-// wordy is a site without end: each page links to ten others and has so many words of its own.
+// wordy returns an endless site: each page links to ten others and has the given number of words.
 func wordy(t *testing.T, words int, visits *atomic.Int64) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := 0
 		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); err != nil {
-			http.NotFound(w, r) // robots.txt, too
+			http.NotFound(w, r) // for robots.txt, too
 			return
 		}
 		visits.Add(1)
@@ -35,8 +35,8 @@ func wordy(t *testing.T, words int, visits *atomic.Int64) *httptest.Server {
 	return s
 }
 
-// A crawl stops cleanly before the disk is full, says why in one sentence, and goes on when there
-// is room.
+// A crawl stops cleanly before the disk is full, says why in one sentence, and continues when there
+// is space again.
 func TestCrawlLeavesRoom(t *testing.T) {
 	visits := &atomic.Int64{}
 	s := wordy(t, 2000, visits)
@@ -76,8 +76,8 @@ func TestCrawlLeavesRoom(t *testing.T) {
 	}
 }
 
-// fullScript fills a small disk and looks what works there. Each step ends with its number, status
-// and what it said.
+// fullScript fills a small disk and tries verbs on it. It prints the number, status and output of
+// each step.
 const fullScript = `step 1 4 acapcrawl crawl --data "$D/d" --delay 0 --concurrency 4 --depth -1 "$S/1"
 says 1 min_free
 cat /dev/zero >"$D/fill" 2>"$OUT/dd"
@@ -100,12 +100,12 @@ rm "$D/fill"
 step 15 0 acapcrawl archive verify --data "$D/d"
 `
 
-// On a disk that is really full, what is held can be read, and a take-down is recorded and
+// On a disk that is really full, archived pages can be read, and a take-down is recorded and
 // executed.
 func TestReallyFullDisk(t *testing.T) { onSmallDisk(t, "24m", 2000, fullScript) }
 
-// behindScript crawls large pages, many at once, and then leaves too little room for the index
-// entries that are missing.
+// behindScript crawls large pages, many at once, and then leaves too little space for the missing
+// index entries.
 const behindScript = `step 1 4 acapcrawl crawl --data "$D/d" --delay 0 --concurrency 16 --depth -1 "$S/1"
 says 1 min_free
 step 2 0 acapcrawl search --data "$D/d" wallaby
@@ -125,21 +125,21 @@ step 10 0 acapcrawl archive verify --data "$D/d"
 step 11 0 acapcrawl search --data "$D/d" wallaby
 `
 
-// If the disk has some room, and not enough for the index, what is held can be read as well,
-// take-downs are executed, and the index is completed when there is room.
+// If the disk has some space but not enough for the index, archived pages can be read, take-downs
+// are executed, and the index is completed when there is space.
 func TestIndexWaitsForRoom(t *testing.T) { onSmallDisk(t, "14m", 20_000, behindScript) }
 
-// smallDisk begins both scripts.
+// smallDisk is the beginning of both scripts: it mounts the small disk.
 const smallDisk = `mount -t tmpfs -o size="$SIZE" tmpfs "$D" || exit 90
 step() { n=$1 want=$2; shift 2; "$@" >"$OUT/said" 2>&1; got=$?
 	if [ $got != $want ]; then echo "$n: $* ended with $got, want $want:"; cat "$OUT/said"; fi; }
 says() { grep -q "$2" "$OUT/said" || { echo "$1: it does not say $2"; cat "$OUT/said"; }; }
 `
 
-// onSmallDisk runs a script on a disk of a size, and serves a site whose pages have so many words.
-// It needs a file system of its own, and so a user namespace.
+// onSmallDisk runs a script on a disk of the given size, and serves a site whose pages have the
+// given number of words. It mounts a file system, for which it needs a user namespace.
 func onSmallDisk(t *testing.T, size string, words int, script string) {
-	t.Parallel() // most of the time one of the two waits for the disk or for a process
+	t.Parallel() // both callers mostly wait for the disk or for a process
 	if out, err := exec.Command("unshare", "-rm", "true").CombinedOutput(); err != nil {
 		t.Skipf("a small disk cannot be mounted here: unshare -rm: %v %s", err, out)
 	}

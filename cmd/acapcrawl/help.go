@@ -12,7 +12,7 @@ import (
 // helpWidth is the width of help texts, in columns.
 const helpWidth = 80
 
-// verbGroups are the headings of the help of the program, with the verbs below them.
+// verbGroups are the headings in the program's help, and the verbs below each heading.
 var verbGroups = []struct{ heading, verbs string }{
 	{"Crawling and archiving", "crawl archive sweep"},
 	{"Searching and showing", "search show explain"},
@@ -22,8 +22,8 @@ var verbGroups = []struct{ heading, verbs string }{
 	{"Set-up", "demo config version help"},
 }
 
-// flagGroups are the headings of the help of a verb in their order, with the flags below them. A
-// flag of one verb alone, or one that stands elsewhere in other verbs, is written VERB/FLAG.
+// flagGroups are the headings in the help of a verb, in their order, and the flags below each
+// heading. A flag is written VERB/FLAG if only this verb lists it under this heading.
 var flagGroups = []struct{ heading, flags string }{
 	{"Scope", "scope include exclude depth sitemaps requisites canonical drop-parameters allow-private"},
 	{"Engine", "engine jobs conformance-run/timeout"},
@@ -70,7 +70,7 @@ func helpHeading(cmd *cobra.Command, flag string) string {
 	return found
 }
 
-// printHelp prints the help of a verb: what it does, then its usage.
+// printHelp prints the help of a verb: its description, then its usage.
 func printHelp(w io.Writer, cmd *cobra.Command) error {
 	about := cmd.Long
 	if about == "" {
@@ -80,7 +80,7 @@ func printHelp(w io.Writer, cmd *cobra.Command) error {
 	return err
 }
 
-// usageText returns how a verb is called, its verbs and its flags.
+// usageText returns the usage of a command, its verbs and its flags.
 func usageText(cmd *cobra.Command) string {
 	var b strings.Builder
 	use := cmd.UseLine()
@@ -109,7 +109,7 @@ func usageText(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// verbsText returns the verbs of cmd, those of the program in groups.
+// verbsText returns the list of the verbs of cmd. The verbs of the program are grouped.
 func verbsText(cmd *cobra.Command) string {
 	var b strings.Builder
 	line := func(verb *cobra.Command) { fmt.Fprintf(&b, "  %-12s %s\n", verb.Name(), verb.Short) }
@@ -148,7 +148,7 @@ func addFlag(set *pflag.FlagSet, f *pflag.Flag) {
 	}
 }
 
-// groupedFlags returns the flags of cmd that stand below a heading, in the order of names.
+// groupedFlags returns the flags of cmd that belong below a heading, in the order of names.
 func groupedFlags(cmd *cobra.Command, heading, names string) *pflag.FlagSet {
 	set := newFlagSet()
 	for name := range strings.FieldsSeq(names) {
@@ -168,7 +168,7 @@ func flagsText(heading string, set *pflag.FlagSet) string {
 	return "\n" + heading + ":\n" + set.FlagUsagesWrapped(helpWidth)
 }
 
-// reflow wraps the paragraphs of a text at helpWidth. Indented lines stay as they are.
+// reflow wraps the paragraphs of a text at helpWidth columns. It does not change indented lines.
 func reflow(text string) string {
 	var out, paragraph []string
 	flush := func() {

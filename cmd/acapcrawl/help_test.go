@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// eachVerb calls f for every verb that users see.
+// eachVerb calls f for every verb that is not hidden.
 func eachVerb(cmd *cobra.Command, f func(*cobra.Command)) {
 	for _, verb := range cmd.Commands() {
 		if !verb.Hidden {
@@ -22,7 +22,7 @@ func eachVerb(cmd *cobra.Command, f func(*cobra.Command)) {
 	}
 }
 
-// The help of a verb lists each of its flags once, below a heading, within 80 columns.
+// The help of a verb lists each of its flags once, below a heading, in at most 80 columns.
 func TestHelpGroups(t *testing.T) {
 	used := map[string]bool{}
 	eachVerb((&Command{}).root(), func(verb *cobra.Command) {

@@ -16,8 +16,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
-// heldCrawl starts a crawl of a site of two pages, the second of which is held, and returns when
-// that was asked for.
+// heldCrawl starts a crawl of a site with two pages, which delays the answer for the second. It
+// returns when the second page was requested.
 func heldCrawl(t *testing.T, data string, flags ...string) (site *testweb.Site, cmd *exec.Cmd, stderr *bufio.Scanner) {
 	t.Helper()
 	dir := t.TempDir()
@@ -57,14 +57,14 @@ func send(t *testing.T, cmd *exec.Cmd, s os.Signal) {
 	}
 }
 
-// A crawl that is asked tells its status and goes on.
+// A crawl that gets the status signal prints its state and continues.
 func TestStatusSignal(t *testing.T) {
 	site, cmd, stderr := heldCrawl(t, t.TempDir())
-	for asking := true; asking; { // what is told may be the state of the moment before
+	for asking := true; asking; { // the first printed state may be slightly old
 		send(t, cmd, syscall.SIGUSR1)
-		if line := heard(t, stderr); strings.HasPrefix(line, "Crawling for ") {
+		if line := nextLine(t, stderr); strings.HasPrefix(line, "Crawling for ") {
 			for !strings.HasPrefix(line, "  speed ") {
-				line = heard(t, stderr)
+				line = nextLine(t, stderr)
 				if fields := strings.Fields(line); fields[0] == "under" && fields[2] == "1" {
 					asking = false
 				}
@@ -79,13 +79,13 @@ func TestStatusSignal(t *testing.T) {
 	}
 }
 
-// The second interrupt ends a crawl at once; what it had taken in is held, and the next crawl
-// visits what it had not.
+// The second interrupt ends a crawl at once. The pages fetched before are archived, and the next
+// crawl visits the others.
 func TestSecondInterruptOfACrawl(t *testing.T) {
 	data := t.TempDir()
 	site, cmd, stderr := heldCrawl(t, data)
 	send(t, cmd, os.Interrupt)
-	heard(t, stderr)
+	nextLine(t, stderr)
 	send(t, cmd, os.Interrupt)
 	for stderr.Scan() {
 	}

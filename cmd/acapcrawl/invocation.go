@@ -8,7 +8,8 @@ import (
 )
 
 // invocation returns the words by which a shell starts this program again from the same directory:
-// arg0 as it was typed, or "go run PACKAGE" if the go command built the program for this run only.
+// arg0 as the user typed it, or "go run PACKAGE" if the go command built the program only for this
+// run.
 func invocation(arg0 string) string {
 	file, err := os.Executable()
 	if err != nil || !temporary(file) {

@@ -19,11 +19,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 )
 
-// faultAt says at which write of archive and ledger faulty dies, "kill 7", or from which on to
-// which their disk is full, "full 7 9".
+// faultAt is the environment variable that tells faulty at which write of archive and ledger to
+// fail: "kill 7" kills the process at write 7; with "full 7 9" the disk is full for writes 7 to 9.
 const faultAt = "ACAPCRAWL_TEST_FAULT"
 
-// faulty is the whole program, with a fault. It ends with spared where it never came to that.
+// faulty runs the whole program with a fault. If the program ends before the fault, the exit status
+// is spared.
 func faulty() {
 	var kind string
 	var from, to, n int64
@@ -51,7 +52,7 @@ func faulty() {
 
 const spared = 77
 
-// asker is a site whose robots.txt asks for a take-down and a re-crawl while asks is set.
+// asker is a site whose robots.txt requests a take-down and a re-crawl while asks is set.
 type asker struct {
 	*httptest.Server
 	asks atomic.Bool
@@ -83,7 +84,8 @@ func newAsker(t *testing.T) *asker {
 	return a
 }
 
-// do runs a verb of a program on a data directory, and gives its exit status; -1: it was killed.
+// do runs a verb of a program on a data directory, and returns its exit status, -1 if it was
+// killed.
 func do(t *testing.T, program, fault, dir string, verb ...string) (out string, status int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, append(verb, "--data", dir)...)
@@ -109,7 +111,7 @@ func (a *asker) crawled(t *testing.T) (dir string) {
 	return dir
 }
 
-// copied copies a data directory, in which a kill may have left a socket.
+// copied copies a data directory. A killed process may have left a socket in it.
 func copied(t *testing.T, from, to string) string {
 	t.Helper()
 	if err := os.Remove(filepath.Join(from, "owner.sock")); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -121,7 +123,7 @@ func copied(t *testing.T, from, to string) string {
 	return to
 }
 
-// sound asks ledger and archive whether they are what was written.
+// sound checks that ledger and archive are intact.
 func sound(t *testing.T, dir string) {
 	t.Helper()
 	for _, verb := range [][]string{{"actions", "verify"}, {"archive", "verify"}} {
@@ -131,7 +133,7 @@ func sound(t *testing.T, dir string) {
 	}
 }
 
-// noted are the requests of a ledger by their action.
+// noted returns the requests of a ledger by their action.
 func noted(t *testing.T, dir string) map[string]actions.Request {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "acapcrawl", "actions", "ls", "--json", "--data", dir)
@@ -153,7 +155,7 @@ func noted(t *testing.T, dir string) map[string]actions.Request {
 	return by
 }
 
-// checkGone checks that the page is gone from every file, and that the ledger says so.
+// checkGone checks that every file lacks the page, and that the ledger records its erasure.
 func (a *asker) checkGone(t *testing.T, dir string, down actions.Request, erased int) {
 	t.Helper()
 	if down.State != actions.Done || down.Erased != erased || down.Gone.IsZero() {
@@ -178,11 +180,11 @@ func (a *asker) checkGone(t *testing.T, dir string, down actions.Request, erased
 	}
 }
 
-// some is how far apart the writes are that a test tries, unless it tries all.
+// some is the distance between the writes that a test tries, unless it tries all writes.
 const some = 5
 
-// Wherever actions run is killed, in whatever archive, index and ledger are doing: the ledger is
-// whole at once, and who comes next completes what stands, or leaves what does not.
+// actions run is killed at every possible write of archive, index and ledger. The ledger is intact
+// at once. The next verb completes the requests that are in force, and does not execute the others.
 func TestKilledTakeDown(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -253,8 +255,8 @@ func TestKilledTakeDown(t *testing.T) {
 	})
 }
 
-// A disk that is full while a take-down is executed: the request is not said to be done, and is
-// done, or waits for its turn to be tried again, when there is room.
+// The disk gets full while a take-down is executed: the request is not reported as done too early.
+// When there is space, it is done or waits for another try.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -275,7 +277,7 @@ func TestFullDisk(t *testing.T) {
 			switch down, known := noted(t, dir)["take-down"]; {
 			case known && down.State == actions.Done && !down.Gone.IsZero():
 				a.checkGone(t, dir, down, 1)
-			case known && down.State == actions.Done: // there was no room to compact
+			case known && down.State == actions.Done: // only the compaction failed for lack of space
 				if out, status := do(t, "acapcrawl", "", dir, "archive", "verify", "--erased",
 					a.URL+"/gone"); status != 0 {
 					t.Error(out)

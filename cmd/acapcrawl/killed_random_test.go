@@ -26,20 +26,20 @@ var (
 	killSeed = flag.Uint64("killseed", 0, "seed of TestKilledAtRandom; 0: another one each time")
 )
 
-// prey is a site of pages with one word of their own each, and a data directory into which it is
-// crawled by processes that are killed. What may be held is known at any time.
+// prey is a site whose pages have one unique word each, and a data directory. Processes that are
+// killed crawl the site into it. At any time the test knows what may be archived.
 type prey struct {
 	*httptest.Server
 	dir    string
 	random *rand.Rand
-	took   map[string]time.Duration // by activity: how long it takes when it is not killed
+	took   map[string]time.Duration // how long each activity takes if it is not killed, by its name
 
 	mu      sync.Mutex
 	visits  int
-	bare    map[int]bool // pages that robots.txt says must not be preserved
-	down    map[int]bool // pages whose take-down was noted
+	bare    map[int]bool // pages that robots.txt prohibits to preserve
+	down    map[int]bool // pages whose take-down was recorded
 	refused []string     // requests that must not be made
-	held    map[int]bool // pages of which a copy was held when it was last looked, and may be
+	held    map[int]bool // pages whose copy existed at the last check, and may exist
 }
 
 const preyPages = 60
@@ -55,7 +55,7 @@ func newPrey(t *testing.T, seed uint64) *prey {
 
 func (p *prey) at(i int) string { return fmt.Sprintf("%s/%d", p.URL, i) }
 
-// word is found on page i alone.
+// word returns the word that only page i contains.
 func word(i int) string { return fmt.Sprintf("quokka%dz", i) }
 
 func (p *prey) serve(w http.ResponseWriter, r *http.Request) {
@@ -87,14 +87,15 @@ func (p *prey) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// activity is what a process does that may be killed. done is called when it was not killed.
+// activity is something that a process does and that may be killed. done is called if it was not
+// killed.
 type activity struct {
 	name string
 	args []string
 	done func()
 }
 
-// choose takes an activity at random, and changes the site as it needs.
+// choose returns a random activity, and changes the site as the activity requires.
 func (p *prey) choose(n int) activity {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +113,7 @@ func (p *prey) choose(n int) activity {
 	case 3:
 		if len(p.bare) < preyPages/3 {
 			p.bare[page] = true
-			delete(p.held, page) // it may go from now on
+			delete(p.held, page) // from now on, the copy may be erased
 		}
 		return activity{name: "sweep", args: []string{"sweep", "--refresh"}}
 	}
@@ -122,8 +123,8 @@ func (p *prey) choose(n int) activity {
 
 func (p *prey) backup(n int) string { return fmt.Sprintf("%s-%d.tar", p.dir, n) }
 
-// note says that the take-down of a page was noted: nothing of it may be requested or shown any
-// more.
+// note records that the take-down of a page is in the ledger: from now on the page must not be
+// requested or shown.
 func (p *prey) note(page int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,7 +132,8 @@ func (p *prey) note(page int) {
 	delete(p.held, page)
 }
 
-// kill runs a, and kills it at a random moment of the time that it takes. False where it had ended.
+// kill runs a and kills it at a random moment of its usual duration. It returns false if a ended
+// before.
 func (p *prey) kill(t *testing.T, a activity) bool {
 	t.Helper()
 	cmd := exec.Command("acapcrawl", append(slices.Clone(a.args), "--data", p.dir)...)
@@ -162,9 +164,9 @@ func (p *prey) kill(t *testing.T, a activity) bool {
 	return false
 }
 
-// TestKilledAtRandom kills crawls, take-downs, compactions, backups and sweeps at random moments,
-// and looks after each whether anything is lost that may be held, was requested that must not be,
-// or can be read that was erased. -kills 1000 takes about half an hour.
+// TestKilledAtRandom kills crawls, take-downs, compactions, backups and sweeps at random moments.
+// After each it checks that no page was lost, that no prohibited request was made, and that no
+// erased page can be read. With -kills 1000 it takes about half an hour.
 func TestKilledAtRandom(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
@@ -196,7 +198,8 @@ func TestKilledAtRandom(t *testing.T) {
 	}
 }
 
-// must runs a verb that is not killed, and gives its output.
+// must runs a verb that is not killed, and returns its output. The test fails if the exit status is
+// not status.
 func (p *prey) must(t *testing.T, status int, verb ...string) string {
 	t.Helper()
 	out, got := do(t, "acapcrawl", "", p.dir, verb...)
@@ -206,7 +209,7 @@ func (p *prey) must(t *testing.T, status int, verb ...string) string {
 	return out
 }
 
-// after checks what a kill, or an end, has left.
+// after checks the state after an activity ended or was killed.
 func (p *prey) after(t *testing.T, a activity, n int) {
 	t.Helper()
 	p.must(t, 0, "actions", "verify")
@@ -214,7 +217,7 @@ func (p *prey) after(t *testing.T, a activity, n int) {
 	case "take-down":
 		p.noticed(t)
 	case "sweep":
-		p.must(t, 0, "sweep", "--refresh") // else what policy has ended may be held yet
+		p.must(t, 0, "sweep", "--refresh") // erases pages that policy no longer permits to keep
 	case "backup":
 		if _, err := os.Stat(p.backup(n)); err == nil {
 			p.restored(t, p.backup(n))
@@ -229,8 +232,8 @@ func (p *prey) after(t *testing.T, a activity, n int) {
 	}
 }
 
-// sound asks the stores whether they are whole. What is due for a sweep is no damage: a kill came
-// between an erasure and the removal of the last record.
+// sound checks that the stores are intact. Items that the next sweep removes are no damage: the
+// process may have been killed between an erasure and the removal of the last record.
 func (p *prey) sound(t *testing.T) {
 	t.Helper()
 	out, status := do(t, "acapcrawl", "", p.dir, "archive", "verify")
@@ -247,8 +250,8 @@ func (p *prey) sound(t *testing.T) {
 	p.must(t, 0, "archive", "verify")
 }
 
-// noticed finds the take-downs that are noted although the process that noted them was killed. They
-// hold at once, and are executed by the next run.
+// noticed finds take-downs that were recorded although their process was killed. They are in force
+// at once, and the next run executes them.
 func (p *prey) noticed(t *testing.T) {
 	t.Helper()
 	var list []struct{ Action, URL, State string }
@@ -277,7 +280,7 @@ func pageOfURL(address string) (page int) {
 	return page
 }
 
-// unreadable checks that nothing of a page can be found or shown.
+// unreadable checks that no part of a page can be found or shown.
 func (p *prey) unreadable(t *testing.T, page int) {
 	t.Helper()
 	for _, verb := range [][]string{{"search", word(page)}, {"show", p.at(page)}, {"show", "--snippet", p.at(page)}} {
@@ -287,7 +290,7 @@ func (p *prey) unreadable(t *testing.T, page int) {
 	}
 }
 
-// look compares what is held with what was held before: nothing of that may be lost.
+// look compares the archived pages with those at the previous check: none may be lost.
 func (p *prey) look(t *testing.T) {
 	t.Helper()
 	var list []struct{ URL string }
@@ -313,7 +316,7 @@ func (p *prey) look(t *testing.T) {
 	}
 }
 
-// restored checks a backup that is there by its name: it is whole.
+// restored checks that a backup, if the file exists, is complete.
 func (p *prey) restored(t *testing.T, backup string) {
 	t.Helper()
 	to := backup + ".restored"
@@ -328,8 +331,8 @@ func (p *prey) restored(t *testing.T, backup string) {
 	}
 }
 
-// last lets everything come to its end, and looks at each page: in the copies, in the index, and in
-// all files after a compaction.
+// last lets all work finish, and looks for each page in the copies, in the index, and after a
+// compaction in all files.
 func (p *prey) last(t *testing.T) {
 	t.Helper()
 	for _, verb := range [][]string{{"actions", "run"}, {"sweep", "--refresh"}, {"crawl", "--refetch", "--delay", "0",

@@ -30,23 +30,25 @@ ACAP-disallow-preserve: /bare/
 ACAP-disallow-index: /mute/
 `
 
-// mortal is a site whose crawl is killed. Page i has the number i in its path and links to others,
-// so that the site is a tree with shortcuts; some pages may not be kept, some not indexed, some are
-// reached by a redirect alone, and each links to one that may not be crawled.
+// mortal is a site whose crawl is killed. The path of page i contains i. The pages link to others,
+// so that the site is a tree with shortcuts. Some pages may not be kept, some may not be indexed,
+// some can be reached only by a redirect, and each links to a page that may not be crawled.
 type mortal struct {
 	*httptest.Server
 	pages int
-	delay time.Duration // that the crawl is told to keep
+	delay time.Duration // pause that the crawl must make between requests
 
 	mu     sync.Mutex
-	times  []time.Time    // of all requests
-	log    map[string]int // by path with query, of the whole test
-	run    map[string]int // of the last run
-	late   map[string]int // of a run that was killed before they arrived
-	runs   int            // each run names its number as its contact, in the User-Agent
-	served int            // of pages, since armed
-	killAt int            // 0: never
-	moment int            // of that request: 0 when it comes, 1 in the middle of its answer, 2 after it
+	times  []time.Time    // times of all requests
+	log    map[string]int // number of requests in the whole test, by path with query
+	run    map[string]int // number of requests in the last run, by path with query
+	late   map[string]int // number of requests that arrived after their run was killed
+	runs   int            // number of runs; the contact in the User-Agent contains the number of its run
+	served int            // number of pages served in this run
+	killAt int            // number of the page at which the crawl is killed; 0: never
+	// when the crawl is killed: 0 when the request arrives, 1 in the middle of the answer, 2 after
+	// the answer
+	moment int
 	victim *os.Process
 }
 
@@ -57,7 +59,7 @@ func newMortal(t *testing.T, pages int) *mortal {
 	return m
 }
 
-// path is where page i is.
+// path returns the path of page i.
 func (m *mortal) path(i int) string {
 	folder := "page"
 	switch i % 5 {
@@ -108,16 +110,17 @@ func (m *mortal) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// contact is the contact that run n names.
+// contact returns the contact address of run n.
 func contact(n int) string { return fmt.Sprintf("https://operator.example/%d/", n) }
 
-// arrived notes a request, and tells whether it is the one at which the crawl dies.
+// arrived counts a request, and reports whether the crawl must be killed at this request, and at
+// which moment.
 func (m *mortal) arrived(path, agent string) (due bool, moment int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.times = append(m.times, time.Now())
 	m.log[path]++
-	if !strings.Contains(agent, contact(m.runs)) { // it was on its way when its sender was killed
+	if !strings.Contains(agent, contact(m.runs)) { // a request from an earlier, killed run
 		m.late[path]++
 		return false, 0
 	}
@@ -132,10 +135,11 @@ func (m *mortal) arrived(path, agent string) (due bool, moment int) {
 func (m *mortal) kill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_ = m.victim.Kill() // ended already: the test sees it
+	_ = m.victim.Kill() // fails if the crawl has ended, which the test notices
 }
 
-// crawl runs the whole program on the site, which kills it at the killAt-th page that it asks for.
+// crawl runs the whole program on the site. The site kills the program at the killAt-th page that
+// it requests.
 func (m *mortal) crawl(t *testing.T, dir string, killAt, moment int) (killed bool) {
 	t.Helper()
 	m.mu.Lock()
@@ -167,9 +171,9 @@ func (m *mortal) crawl(t *testing.T, dir string, killAt, moment int) (killed boo
 	return false
 }
 
-// TestKilledFiftyTimes kills one crawl at random moments, counted in requests, and lets it go on.
-// In the end nothing is missing that may be had, nothing was asked for that may not, and no address
-// was asked for again but those that a kill met while they were leased.
+// TestKilledFiftyTimes kills one crawl at random requests, and continues it each time. At the end
+// every permitted page is there, no prohibited request was made, and only addresses that were
+// leased during a kill were requested twice.
 func TestKilledFiftyTimes(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -183,7 +187,7 @@ func TestKilledFiftyTimes(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, seed))
 	m := newMortal(t, pages)
 	dir := t.TempDir()
-	met := map[string]int{} // kills that met an address while it was leased
+	met := map[string]int{} // number of kills during which an address was leased
 	for k := range kills {
 		if !m.crawl(t, dir, 1+random.IntN(24), random.IntN(3)) {
 			t.Fatalf("the crawl ended before kill %d", k)
@@ -209,8 +213,7 @@ func TestKilledFiftyTimes(t *testing.T) {
 	t.Logf("%d kills: %d requests for %d addresses, %d of them repeated", kills, total, len(m.log), twice)
 }
 
-// unfinished are the addresses that were asked for since the crawl was armed and have no outcome on
-// disk.
+// unfinished returns the addresses that were requested in this run and have no outcome on disk.
 func (m *mortal) unfinished(t *testing.T, dir string) (paths []string) {
 	t.Helper()
 	f, err := crawler.Open(filepath.Join(dir, "frontier.db"), crawler.FrontierOptions{})
@@ -235,7 +238,7 @@ func (m *mortal) unfinished(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// checkLog looks for requests that no decision covers or that nothing called for.
+// checkLog looks for requests that were prohibited or unnecessary.
 func (m *mortal) checkLog(t *testing.T, met map[string]int) {
 	t.Helper()
 	policy := acap.Parse(m.URL+"/robots.txt", []byte(mortalRobots)).Policy(acap.Crawler{Names: []string{"acapcrawl"}})
@@ -257,7 +260,7 @@ func (m *mortal) checkLog(t *testing.T, met map[string]int) {
 	}
 }
 
-// checkHeld looks for what is missing, and asks the stores whether they are sound.
+// checkHeld looks for missing pages, and checks that the stores are intact.
 func (m *mortal) checkHeld(t *testing.T, dir string) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), "acapcrawl", "archive", "verify", "--data",
@@ -311,9 +314,10 @@ func (m *mortal) checkHeld(t *testing.T, dir string) {
 	}
 }
 
-// TestSpacingAcrossKills checks that each run makes its n-th request no earlier than n pauses after
-// it began, redirects and robots.txt included, and that a run after a kill makes none before a
-// pause has passed. The bounds begin before a request is sent, so a slow machine cannot break them.
+// TestSpacingAcrossKills checks that each run makes its n-th request at least n pauses after its
+// start, redirects and robots.txt included. A run after a kill waits one pause before its first
+// request. The times are measured from before a request is sent, so a slow machine cannot cause a
+// failure.
 func TestSpacingAcrossKills(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -331,7 +335,7 @@ func TestSpacingAcrossKills(t *testing.T) {
 		if m.crawl(t, dir, killAt, run) != (killAt > 0) {
 			t.Fatalf("run %d was not killed, or the last run was", run)
 		}
-		pauses := min(run, 1) // the first run knows of no request before
+		pauses := min(run, 1) // the first run follows no earlier request
 		for i, at := range m.times[first:] {
 			if least := began.Add(time.Duration(i+pauses) * m.delay); at.Before(least) {
 				t.Errorf("run %d: request %d came %s too early", run, i, least.Sub(at))

@@ -10,8 +10,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
-// locate adds the country and the names of a reader's address if they are not given, as far as the
-// configuration permits.
+// locate looks up the country and the host names of a reader's address if they are not given and
+// the configuration permits the lookup.
 func (c *Command) locate(ctx context.Context, cfg *config.Config, who *acap.Target) error {
 	if !who.IP.IsValid() {
 		return nil

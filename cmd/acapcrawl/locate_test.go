@@ -13,7 +13,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
-// dns knows one reader, ferry.quay.example at 192.0.2.7, and counts what it is asked.
+// dns knows one reader, ferry.quay.example at 192.0.2.7, and counts the queries.
 type dns struct{ asked int }
 
 func (d *dns) LookupAddr(_ context.Context, addr string) ([]string, error) {
@@ -28,8 +28,8 @@ func (d *dns) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, erro
 	return []netip.Addr{netip.MustParseAddr("192.0.2.7")}, nil
 }
 
-// DNS is asked for the names of a reader only where the configuration says so (rule 15 of the
-// command line), and decides then.
+// The crawler asks DNS for the names of a reader only if the configuration permits it. Then the
+// answer decides.
 func TestReaderDNS(t *testing.T) {
 	site, err := testweb.Start(docroot(t, map[string]string{
 		"robots.txt": "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present: / " +

@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	log.SetOutput(io.Discard) // libraries write there, including text from servers
+	log.SetOutput(io.Discard) // libraries log text from servers there
 	stderr := newProgress(os.Stderr)
 	ctx, stop := untilInterrupted(context.Background(), stderr)
 	c := Command{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr, Env: os.Environ()}

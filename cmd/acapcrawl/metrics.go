@@ -23,9 +23,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// serveMetrics answers /metrics for Prometheus at address, and nothing else, until stop is called.
-// It returns the address that it listens at. state returns the state of the crawl, and may be
-// called concurrently.
+// serveMetrics serves only /metrics, for Prometheus, until stop is called. It returns the address
+// on which it listens. state returns the state of the crawl, and may be called concurrently.
 func serveMetrics(ctx context.Context, address string, state func() crawler.Progress) (at string, stop func(),
 	err error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
@@ -44,7 +43,7 @@ func serveMetrics(ctx context.Context, address string, state func() crawler.Prog
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second}
 	var serving sync.WaitGroup
 	serving.Go(func() {
-		srv.Serve(l) // ends with Close
+		srv.Serve(l) // returns when the server is closed
 	})
 	return l.Addr().String(), func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -56,13 +55,13 @@ func serveMetrics(ctx context.Context, address string, state func() crawler.Prog
 	}, nil
 }
 
-// crawlCollector returns the state of a crawl as metrics. Counters begin with the run.
+// crawlCollector exports the state of a crawl as metrics. Counters start at 0 with each run.
 type crawlCollector struct{ state func() crawler.Progress }
 
-// Describe describes nothing in advance, because next_due is not always there.
+// Describe sends nothing, because the metric next_due is not always present.
 func (crawlCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the present value of every metric.
+// Collect sends the current value of every metric.
 func (c crawlCollector) Collect(out chan<- prometheus.Metric) {
 	p := c.state()
 	s := p.SoFar
@@ -105,7 +104,7 @@ func (c crawlCollector) Collect(out chan<- prometheus.Metric) {
 }
 
 // newServeMetrics registers the metrics of serve, and returns the function that counts its answers.
-// status returns the state of the ledger; ok is false if that cannot be read.
+// status returns the state of the ledger; its second result is false if the ledger cannot be read.
 func newServeMetrics(r *prometheus.Registry, status func() (actions.Status, bool)) func(method string, status int) {
 	answers := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "acapcrawl_answers_total",
 		Help: "Requests answered."}, []string{"method", "status"})
@@ -119,13 +118,13 @@ func newServeMetrics(r *prometheus.Registry, status func() (actions.Status, bool
 	}
 }
 
-// ledgerCollector returns the state of the ledger as metrics.
+// ledgerCollector exports the state of the ledger as metrics.
 type ledgerCollector struct{ status func() (actions.Status, bool) }
 
-// Describe describes nothing in advance, because unknown values are left out.
+// Describe sends nothing, because metrics with unknown values are left out.
 func (ledgerCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the present value of every metric.
+// Collect sends the current value of every metric.
 func (c ledgerCollector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(v float64, name, help string) {
 		out <- prometheus.MustNewConstMetric(prometheus.NewDesc("acapcrawl_"+name, help, nil, nil),

@@ -91,8 +91,8 @@ waiting_addresses 17`
 	}
 }
 
-// A crawl answers from its first to its last moment, and nobody after it; an address in use is
-// refused before the crawl.
+// A crawl serves metrics from its start to its end, and nothing listens afterwards. If the address
+// is in use, the crawl does not start.
 func TestCrawlWithMetrics(t *testing.T) {
 	dir, data := t.TempDir(), filepath.Join(t.TempDir(), "d")
 	for name, text := range map[string]string{testweb.RulesFile: `{"/": {"hold": true}}`,

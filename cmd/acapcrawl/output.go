@@ -15,8 +15,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// results is standard output. It makes text safe to print, and remembers the first error: a result
-// that was not written is a failure even if nobody checks.
+// results is standard output. It makes text safe to print, and remembers the first error, so that a
+// failed write fails the verb even if the caller ignores it.
 type results struct {
 	w    io.Writer
 	text *display.Writer
@@ -32,7 +32,7 @@ func newResults(w io.Writer, styled bool) *results {
 // Write writes text.
 func (r *results) Write(p []byte) (int, error) { return r.text.Write(p) }
 
-// raw writes bytes as they are.
+// raw writes bytes unchanged.
 func (r *results) raw(p []byte) (int, error) {
 	n, err := r.w.Write(p)
 	if err != nil && r.err == nil {
@@ -41,8 +41,8 @@ func (r *results) raw(p []byte) (int, error) {
 	return n, err
 }
 
-// raw returns standard output for bytes that must not be changed. A terminal gets safe text even
-// so.
+// raw returns standard output for bytes that must not be changed. If standard output is a terminal,
+// the text is made safe nevertheless.
 func (c *Command) raw() io.Writer {
 	if r, ok := c.Stdout.(*results); ok && !r.terminal() {
 		return writerFunc(r.raw)
@@ -51,15 +51,15 @@ func (c *Command) raw() io.Writer {
 }
 
 func (r *results) fault() error {
-	_ = r.text.Flush() // its error is in r.err
+	_ = r.text.Flush() // Flush stores its error in r.err
 	if r.err == nil {
 		return nil
 	}
 	return fmt.Errorf("the results could not be written: %w", r.err)
 }
 
-// terminal reports whether results go to a terminal. It is false for a guest, whose own process has
-// checked that.
+// terminal reports whether results go to a terminal. It is false for a verb of another process,
+// because that process has already checked.
 func (r *results) terminal() bool {
 	f, ok := r.w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -70,8 +70,8 @@ func (c *Command) printJSON(v any) error {
 	return display.Encoder(c.Stdout).Encode(v)
 }
 
-// jsonArray prints an array, each value on a line as soon as it is added. Without end it is not
-// valid JSON.
+// jsonArray prints a JSON array, each value on a line as soon as it is added. The output is valid
+// JSON only after end is called.
 type jsonArray struct {
 	w    io.Writer
 	some bool
@@ -101,7 +101,7 @@ func (a *jsonArray) end() error {
 	return err
 }
 
-// orNothing prints none as JSON if err means that the data directory is empty, and returns err.
+// orNothing prints none as JSON if err means that the data directory is empty. It returns err.
 func (c *Command) orNothing(asJSON bool, none any, err error) error {
 	if _, is := errors.AsType[*site.EmptyError](err); is && asJSON {
 		return errors.Join(c.printJSON(none), err)
@@ -109,7 +109,7 @@ func (c *Command) orNothing(asJSON bool, none any, err error) error {
 	return err
 }
 
-// logger writes to w, from the configured level up.
+// logger returns a logger that writes records of the configured level or higher to w.
 func logger(w io.Writer, cfg *config.Config) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: cfg.LogLevel}))
 }

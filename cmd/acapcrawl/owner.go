@@ -20,19 +20,19 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// owner describes the process that has a data directory. The file owner.json there tells it to
-// other processes.
+// owner describes the process that has a data directory open. Other processes read it from the file
+// owner.json in that directory.
 type owner struct {
 	PID     int    `json:"pid"`
-	Socket  string `json:"socket"`  // its socket: a file of the data directory, unless the name is absolute
-	Version string `json:"version"` // of its program
-	// Protocol is the version of the messages between both. Only it distinguishes builds whose
-	// commit is not known.
+	Socket  string `json:"socket"`  // name of the socket file, relative to the data directory unless it is absolute
+	Version string `json:"version"` // version of the owner's program
+	// Protocol is the version of the messages between owner and guest. It distinguishes builds
+	// whose commit is not known.
 	Protocol int       `json:"protocol"`
 	Verb     string    `json:"verb"`
 	Since    time.Time `json:"since"`
 	User     int       `json:"user"`
-	Token    string    `json:"token"` // proves that a guest can read this file, and so belongs to the same user
+	Token    string    `json:"token"` // a guest that knows the token can read this file, so it belongs to the same user
 }
 
 const (
@@ -41,8 +41,8 @@ const (
 	private    = "acapcrawl-" // prefix of the name of a directory made for a socket
 )
 
-// hosting lists the verbs that run those of other processes in their own. Other processes wait for
-// verbs that end sooner.
+// hosting lists the verbs that run verbs of other processes in their own process. If another verb
+// has the data directory open, other processes wait, because it ends soon.
 var hosting = []string{"crawl", "demo", "sweep", "archive ls", "archive verify", "archive compact", "archive export",
 	"archive import", "archive backup", actionsRunName}
 
@@ -50,39 +50,39 @@ var hosting = []string{"crawl", "demo", "sweep", "archive ls", "archive verify",
 // input.
 const protocol = 1
 
-// The limits of a host.
+// The limits of a host, the process that runs verbs of others.
 const (
-	maxGuests  = 32               // at the same time; others wait
-	maxRequest = 1 << 20          // bytes
-	introduce  = 10 * time.Second // for a guest to send its request
-	grace      = 5 * time.Second  // for guests to get a result when their host ends
-	linger     = time.Minute      // for the rest of the result, after that
-	lastWords  = time.Second      // for a guest to read its output
-	patient    = 30 * time.Second // with guests that were interrupted, before the host ends without them
-	chunk      = 64 << 10         // bytes of output in a message
+	maxGuests  = 32               // guests at the same time; further guests wait
+	maxRequest = 1 << 20          // maximum size of a request in bytes
+	introduce  = 10 * time.Second // time for a guest to send its request
+	grace      = 5 * time.Second  // time for guests to get a result after their host begins to end
+	linger     = time.Minute      // further time to send guests the rest of their result
+	lastWords  = time.Second      // time for a guest to read its last output
+	patient    = 30 * time.Second // time for interrupted guests to end before the host ends without them
+	chunk      = 64 << 10         // bytes of output in one message
 )
 
-// host runs the verbs of other processes, the guests, in this process, which lends them its data
+// host runs the verbs of other processes, the guests, in this process, and lends them its data
 // directory. Guests that connect before serve is called wait.
 type host struct {
 	dir      string
 	listener *net.UnixListener
-	socket   string // its file
+	socket   string // name of the socket file
 	token    string
 	stderr   io.Writer
 
 	grace, linger, patient time.Duration
 
-	ctx    context.Context // of the guests
+	ctx    context.Context // the context of all guests
 	cancel context.CancelFunc
-	ending context.Context // of the guests that have no result yet
+	ending context.Context // the context of guests that have no result yet
 	end    context.CancelFunc
-	guests sync.WaitGroup // and the goroutine that accepts them
+	guests sync.WaitGroup // counts the guests and the goroutine that accepts them
 }
 
-// listen lets other processes reach this one, which runs verb and owns the data directory dir. It
-// removes what a killed process left. If the path is too long for a socket, or the file system has
-// no sockets, it makes the socket in a directory of its own.
+// listen lets other processes reach this process, which runs verb and owns the data directory dir.
+// It removes the socket that a killed process left. If the path is too long for a socket, or the
+// file system supports no sockets, it makes the socket in a temporary directory.
 func listen(dir, verb string, stderr io.Writer) (*host, error) {
 	clearOwner(dir)
 	where, err := filepath.Abs(dir)
@@ -92,13 +92,13 @@ func listen(dir, verb string, stderr io.Writer) (*host, error) {
 	h := &host{dir: dir, socket: filepath.Join(where, socketFile), token: rand.Text(), stderr: stderr, grace: grace,
 		linger: linger, patient: patient}
 	told := socketFile
-	if err := h.bind(); err != nil {
+	if err := h.makeSocket(); err != nil {
 		if where, err = os.MkdirTemp("", private); err != nil {
 			return nil, err
 		}
 		h.socket = filepath.Join(where, socketFile)
 		told = h.socket
-		if err := h.bind(); err != nil {
+		if err := h.makeSocket(); err != nil {
 			return nil, errors.Join(err, os.Remove(where))
 		}
 	}
@@ -113,8 +113,9 @@ func listen(dir, verb string, stderr io.Writer) (*host, error) {
 	return h, nil
 }
 
-// bind makes the socket. Not every system obeys its mode, so the token keeps other users out too.
-func (h *host) bind() (err error) {
+// makeSocket makes the socket. Some systems ignore the mode of a socket, so the token keeps other users
+// out too.
+func (h *host) makeSocket() (err error) {
 	unshared(func() { h.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: h.socket, Net: "unix"}) })
 	if err != nil {
 		return err
@@ -163,11 +164,11 @@ func removeSocket(name string) {
 	}
 	os.Remove(name)
 	if where := filepath.Dir(name); strings.HasPrefix(filepath.Base(where), private) {
-		os.Remove(where) // fails if the directory is not empty
+		os.Remove(where) // fails if the directory is not empty, which is no problem
 	}
 }
 
-// serve runs guests with s until close is called. Nothing of s may be replaced in the meantime.
+// serve runs guests with s until close is called. The parts of s must not be replaced until then.
 func (h *host) serve(s *site.Site) {
 	slots := make(chan struct{}, maxGuests)
 	h.guests.Go(func() {
@@ -181,7 +182,7 @@ func (h *host) serve(s *site.Site) {
 			switch {
 			case errors.Is(err, net.ErrClosed):
 				return
-			case err != nil: // too many files are open; one will be closed
+			case err != nil: // for example, too many files are open; try again after one is closed
 				<-slots
 				select {
 				case <-time.After(100 * time.Millisecond):
@@ -197,12 +198,12 @@ func (h *host) serve(s *site.Site) {
 	})
 }
 
-// errGuests means that a guest does not end, and may still use the data directory.
+// errGuests means that a guest did not end, and may still use the data directory.
 var errGuests = errors.New("a verb of another process does not end")
 
 // close accepts no more guests, and returns when all have ended. After a grace period, guests
-// without a result begin again in their own process; later, the others are interrupted. If one does
-// not end even then, close returns errGuests.
+// without a result begin again in their own process. Later, close interrupts the other guests. If a
+// guest does not end even then, close returns errGuests.
 func (h *host) close() error {
 	os.Remove(filepath.Join(h.dir, ownerFile))
 	h.listener.Close()
@@ -237,7 +238,7 @@ func (h *host) close() error {
 	}
 }
 
-// runGuest runs the verb of a guest. It ends early if the guest is interrupted or gone.
+// runGuest runs the verb of a guest. It ends early if the guest is interrupted or has disconnected.
 func (h *host) runGuest(conn *net.UnixConn, s *site.Site) {
 	defer conn.Close()
 	conn.SetReadDeadline(time.Now().Add(introduce))
@@ -255,7 +256,7 @@ func (h *host) runGuest(conn *net.UnixConn, s *site.Site) {
 	heard := make(chan input)
 	var hearing sync.WaitGroup
 	hearing.Go(func() {
-		defer cancel() // acceptedterrupted, or gone
+		defer cancel() // the guest was interrupted or has disconnected
 		for {
 			var in input
 			if hears.Decode(&in) != nil {
@@ -281,7 +282,7 @@ func (h *host) runGuest(conn *net.UnixConn, s *site.Site) {
 			cancel()
 		}
 	})()
-	w.send(message{}) // accepted
+	w.send(message{}) // an empty message accepts the guest
 	status := req.run(ctx, s, w, &distant{ctx: ctx, wire: w, heard: heard})
 	if h.ctx.Err() != nil && status != statusDone {
 		fmt.Fprintln(w.stderr(), "Try: the same command again; the process that had the data directory ended")

@@ -24,7 +24,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// quay is a site with a page, one that may not be shown, and one whose answer is held.
+// quay is a site with a page, a page that may not be shown, and a page whose answer is delayed.
 var quay = map[string]string{
 	testweb.RulesFile: `{"/held.html": {"hold": true}}`,
 	"robots.txt":      "ACAP-crawler: *\nACAP-disallow-present: /shy.html\nACAP-request-take-down: /gone.html\n",
@@ -35,7 +35,7 @@ var quay = map[string]string{
 	"held.html":       "<p>Here.",
 }
 
-// crawled is a data directory with the pages of a site.
+// crawled crawls a site with the given pages into a new data directory.
 func crawled(t *testing.T, pages ...string) (site *testweb.Site, data string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -60,13 +60,13 @@ func crawled(t *testing.T, pages ...string) (site *testweb.Site, data string) {
 	return site, data
 }
 
-// answer is what a verb says.
+// answer is the exit status and the output of a verb.
 type answer struct {
 	status         int
 	stdout, stderr string
 }
 
-// call runs a verb as a process of its own would.
+// call runs a verb as if in a process of its own.
 func call(ctx context.Context, data string, args ...string) answer {
 	var stdout, stderr bytes.Buffer
 	c := Command{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
@@ -75,7 +75,7 @@ func call(ctx context.Context, data string, args ...string) answer {
 	return answer{status, stdout.String(), stderr.String()}
 }
 
-// own opens a data directory as a verb that runs those of other processes, until end is called.
+// own opens a data directory like a verb that runs verbs of other processes, until end is called.
 func own(t *testing.T, data, verb string) (d *directory, end func() error) {
 	t.Helper()
 	c := Command{Stderr: io.Discard, verb: verb}
@@ -95,14 +95,14 @@ func own(t *testing.T, data, verb string) (d *directory, end func() error) {
 	return d, end
 }
 
-// joined checks at the end that nobody is left.
+// joined checks at the end of the test that no goroutine is left.
 func joined(t *testing.T) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 }
 
-// Whether a verb runs alone or is taken in, it says the same.
+// A verb prints the same in its own process and in the process of another verb.
 func TestTakenInAsAlone(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html", "/shy.html", "/big.html")
@@ -150,7 +150,7 @@ func TestTakenInAsAlone(t *testing.T) {
 	}
 }
 
-// asking is a verb that waits for the held page of a site.
+// asking starts a verb that waits for the delayed page of a site.
 func asking(t *testing.T, ctx context.Context, site *testweb.Site, data string) (said chan answer) {
 	t.Helper()
 	said = make(chan answer, 1)
@@ -161,7 +161,7 @@ func asking(t *testing.T, ctx context.Context, site *testweb.Site, data string) 
 	return said
 }
 
-// A guest that is interrupted ends, and its host goes on.
+// An interrupted guest ends, and its host continues.
 func TestInterruptedGuest(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html")
@@ -178,7 +178,7 @@ func TestInterruptedGuest(t *testing.T) {
 	}
 }
 
-// A host that comes to its end lets guests finish.
+// A host that ends waits until its guests have finished.
 func TestEndWaits(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html")
@@ -190,7 +190,7 @@ func TestEndWaits(t *testing.T) {
 	go func() { ended <- end() }()
 	for _, err := os.Stat(filepath.Join(data, ownerFile)); err == nil; _, err = os.Stat(filepath.Join(data,
 		ownerFile)) {
-		runtime.Gosched() // until the host has begun to end
+		runtime.Gosched() // wait until the host begins to end
 	}
 	site.Release()
 	if got := <-said; got.status != statusDone {
@@ -204,7 +204,8 @@ func TestEndWaits(t *testing.T) {
 	}
 }
 
-// It does not wait for ever, whether a guest works or does not take its output.
+// A host that ends does not wait for ever, neither for a guest that works nor for one that does not
+// read its output.
 func TestEndIsBounded(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html", "/big.html")
@@ -223,7 +224,7 @@ func TestEndIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var m message
-	for hears := json.NewDecoder(conn); len(m.Out) == 0; { // and no more is read
+	for hears := json.NewDecoder(conn); len(m.Out) == 0; { // from now on the guest reads no output
 		if err := hears.Decode(&m); err != nil || len(m.Err) > 0 {
 			t.Fatalf("%v, %s", err, m.Err)
 		}
@@ -232,13 +233,14 @@ func TestEndIsBounded(t *testing.T) {
 		t.Error(err)
 	}
 	site.Release()
-	// it had said nothing yet, and has begun again, alone
+	// this guest had no output yet, and began again in its own process
 	if got := <-asked; got.status != statusDone || got.stdout == "" || got.stderr != "" {
 		t.Errorf("said %v", got)
 	}
 }
 
-// A verb that comes before the host is ready waits, says so, and is taken in.
+// A verb that connects before the host is ready waits, prints that it waits, and then runs in the
+// host.
 func TestNotReady(t *testing.T) {
 	joined(t)
 	_, data := crawled(t, "/a.html")
@@ -259,8 +261,8 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// A host that ends before it was ready leaves those who wait to themselves. A crawl waits for one
-// that is none itself.
+// If a host ends before it was ready, waiting verbs run in their own processes. A crawl waits for a
+// host because it cannot run as a guest.
 func TestNeverReady(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html")
@@ -268,7 +270,7 @@ func TestNeverReady(t *testing.T) {
 		s, end := own(t, data, "archive export")
 		said := make(chan answer)
 		go func() { said <- call(t.Context(), data, verb...) }()
-		conn, err := s.host.listener.AcceptUnix() // the first look of the verb, which is no guest yet
+		conn, err := s.host.listener.AcceptUnix() // the verb tests whether the owner listens; it is no guest yet
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,8 +285,8 @@ func TestNeverReady(t *testing.T) {
 	}
 }
 
-// The socket is in a directory of its own where its path would be too long, and nothing of it
-// stays.
+// If the path of the socket would be too long, the socket is in a temporary directory, which is
+// removed at the end.
 func TestLongPath(t *testing.T) {
 	joined(t)
 	tmp := t.TempDir()
@@ -303,7 +305,7 @@ func TestLongPath(t *testing.T) {
 		if got := call(t.Context(), data, "search", "gull"); got.status != statusDone {
 			t.Errorf("said %v", got)
 		}
-		if killed { // which leaves everything as it is
+		if killed { // a killed host leaves its files
 			s.host.listener.SetUnlinkOnClose(false)
 			keep, _ := os.ReadFile(filepath.Join(data, ownerFile))
 			o, _ := readOwner(data)
@@ -327,14 +329,15 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
-// Who does not know the token is not let in, and nobody else can read it.
+// A guest that does not know the token is rejected, and other users cannot read the token.
 func TestToken(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no modes")
 	}
 	joined(t)
 	_, data := crawled(t, "/a.html")
-	if err := os.WriteFile(filepath.Join(data, ownerFile+".new"), nil, 0o644); err != nil { // a process was killed
+	// the file that a killed process left
+	if err := os.WriteFile(filepath.Join(data, ownerFile+".new"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	s, _ := own(t, data, "crawl")
@@ -360,7 +363,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// A defect of a verb is no end of its host.
+// A panic in a guest's verb does not end its host.
 func TestGuestPanics(t *testing.T) {
 	var told bytes.Buffer
 	w := &wire{to: json.NewEncoder(&told), over: t.Context()}
@@ -372,7 +375,7 @@ func TestGuestPanics(t *testing.T) {
 	}
 }
 
-// A guest that does not end is left behind, and what stays open is said.
+// A host ends without a guest that does not end, and prints what stays open.
 func TestEndWithoutGuest(t *testing.T) {
 	joined(t)
 	_, data := crawled(t, "/a.html")
@@ -394,7 +397,8 @@ func TestEndWithoutGuest(t *testing.T) {
 	}
 }
 
-// What somebody else may have written to the data directory leads no verb to a socket.
+// If another user may have written owner.json in the data directory, a verb does not connect to the
+// socket that it names.
 func TestPlantedOwner(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html")

@@ -19,7 +19,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// polled is a site of one page, crawled into a data directory.
+// polled is a site with one page, crawled into a data directory.
 type polled struct {
 	t    *testing.T
 	dir  string
@@ -43,7 +43,7 @@ func newPolled(t *testing.T, data string, files map[string]string) *polled {
 	return p
 }
 
-// put writes a file so that the site never serves a part of it.
+// put writes a file in one step, so that the site never serves a part of it.
 func (p *polled) put(name, text string) {
 	p.t.Helper()
 	file := filepath.Join(p.dir, name)
@@ -55,8 +55,8 @@ func (p *polled) put(name, text string) {
 	}
 }
 
-// verb runs a verb on the data directory, which must end with that status, and gives what it
-// prints.
+// verb runs a verb on the data directory, and returns its output. The test fails if its exit status
+// is not status.
 func (p *polled) verb(status int, args ...string) string {
 	p.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -76,7 +76,7 @@ func (p *polled) config() *config.Config {
 	return cfg
 }
 
-// await waits until robots.txt was asked for n times, in all.
+// await waits until robots.txt was requested n times, counted from the start.
 func (p *polled) await(n int) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
@@ -86,7 +86,7 @@ func (p *polled) await(n int) {
 	}
 }
 
-// onlyRobots fails unless nothing but robots.txt was asked for after the first n requests.
+// onlyRobots fails the test if anything except robots.txt was requested after the first n requests.
 func (p *polled) onlyRobots(n int) {
 	p.t.Helper()
 	for _, line := range p.site.Requests()[n:] {
@@ -96,7 +96,7 @@ func (p *polled) onlyRobots(n int) {
 	}
 }
 
-// noLeak fails the test if it leaves anything running, its sites included.
+// noLeak fails the test if it leaves goroutines running, those of its sites included.
 func noLeak(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
@@ -104,7 +104,8 @@ func noLeak(t *testing.T) {
 
 const takeDownAll = "ACAP-crawler: *\nACAP-request-take-down: /\n"
 
-// watch sees the line that comes, and that it goes, by robots.txt alone, and tells what was done.
+// watch notices only from robots.txt that a take-down line appears and disappears, and prints what
+// it did.
 func TestWatchSeesALine(t *testing.T) {
 	noLeak(t)
 	p := newPolled(t, t.TempDir(), nil)
@@ -122,13 +123,13 @@ func TestWatchSeesALine(t *testing.T) {
 		ended <- c.runWatch(ctx, cfg, watchRequest{Flags: []string{"--data=" + p.data, "--delay=0"}})
 		in.Close()
 	}()
-	p.await(3) // it has looked, and nothing was asked for
+	p.await(3) // watch has read robots.txt again, and found no request
 	p.put("robots.txt", takeDownAll)
 	lines := bufio.NewScanner(out)
-	if line := heard(t, lines); !strings.Contains(line, "take-down of "+p.site.URL+"/: done, 1 copy erased (") {
+	if line := nextLine(t, lines); !strings.Contains(line, "take-down of "+p.site.URL+"/: done, 1 copy erased (") {
 		t.Errorf("%q was told", line)
 	}
-	if line := heard(t, lines); !strings.Contains(line, "Erased 1 copy of 1 page: taken down at the publisher's "+
+	if line := nextLine(t, lines); !strings.Contains(line, "Erased 1 copy of 1 page: taken down at the publisher's "+
 		"request: "+p.site.URL+"/robots.txt:2: ACAP-request-take-down: /") {
 		t.Errorf("%q was told", line)
 	}
@@ -136,7 +137,7 @@ func TestWatchSeesALine(t *testing.T) {
 		t.Errorf("%s was found", found)
 	}
 	p.put("robots.txt", "ACAP-crawler: *\n")
-	if line := heard(t, lines); !strings.Contains(line, "no longer asked for") {
+	if line := nextLine(t, lines); !strings.Contains(line, "no longer asked for") {
 		t.Errorf("%q was told", line)
 	}
 	stop()
@@ -150,7 +151,7 @@ func TestWatchSeesALine(t *testing.T) {
 	p.verb(statusDone, "archive", "verify")
 }
 
-// What takes long is shown on a terminal, and the line is taken away at the end.
+// A long run shows its progress on a terminal, and removes the progress line at the end.
 func TestActionsRunIsShown(t *testing.T) {
 	p := newPolled(t, t.TempDir(), nil)
 	p.verb(statusDone, "crawl", "--delay", "0", p.site.URL+"/")
@@ -166,7 +167,7 @@ func TestActionsRunIsShown(t *testing.T) {
 	}
 }
 
-// A crawl of another site sees the line, too.
+// A crawl of another site notices the take-down line, too.
 func TestCrawlSeesALine(t *testing.T) {
 	noLeak(t)
 	data := t.TempDir()
@@ -190,7 +191,7 @@ func TestCrawlSeesALine(t *testing.T) {
 			n++
 		}
 	}
-	p.await(n + 3) // of which the second sees it, and the third comes when that was executed
+	p.await(n + 3) // the second reading finds the line; the third comes after its execution
 	other.site.Release()
 	if err := <-ended; err != nil {
 		t.Fatal(err)
@@ -201,8 +202,8 @@ func TestCrawlSeesALine(t *testing.T) {
 	p.verb(statusDone, "archive", "verify")
 }
 
-// heard reads a line.
-func heard(t *testing.T, lines *bufio.Scanner) string {
+// nextLine returns the next line of lines.
+func nextLine(t *testing.T, lines *bufio.Scanner) string {
 	t.Helper()
 	if !lines.Scan() {
 		t.Fatal("nothing more was said")

@@ -12,25 +12,25 @@ import (
 	"golang.org/x/term"
 )
 
-// progress redraws one line on a terminal, with the time since it began. On anything else it prints
-// a line now and then. Everything else that goes to the same place is written through it, so that
-// lines do not mix. Its methods may be called concurrently.
+// progress redraws one line on a terminal, with the elapsed time. If the output is not a terminal,
+// it prints a line at intervals. Other output to the same terminal must be written through it, so
+// that lines do not mix. Its methods may be called concurrently.
 type progress struct {
 	w       io.Writer
-	columns func() int // of the terminal; 0: not known. nil: w is no terminal
+	columns func() int // returns the width of the terminal in columns; 0: not known. nil: w is not a terminal
 
-	now func() time.Time // nil: time.Now
+	now func() time.Time // the clock; nil: time.Now
 
 	mu    sync.Mutex
-	line  string    // as drawn
-	began time.Time // the work whose progress is shown; zero: it has not begun
-	last  time.Time // when a line was drawn
+	line  string    // the line that is drawn now
+	began time.Time // when the work began whose progress is shown; zero: not yet
+	last  time.Time // when a line was last drawn
 }
 
 // redraw is the shortest time between two lines.
 const redraw = 100 * time.Millisecond
 
-// reprint is the shortest time between two lines if there is no terminal.
+// reprint is the shortest time between two lines if the output is not a terminal.
 const reprint = 30 * time.Second
 
 // newProgress returns a progress that draws on w. If w is a progress, because others write to the
@@ -60,7 +60,8 @@ func (p *progress) time() time.Time {
 	return p.now()
 }
 
-// Set shows a line after the time since the first call, unless it showed another just before.
+// Set shows a line, preceded by the time since the first call. It does nothing if the previous line
+// is very recent.
 func (p *progress) Set(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,8 +88,8 @@ func (p *progress) Set(format string, args ...any) {
 	}
 }
 
-// Count shows how many of total are done, at which rate, and how long the rest takes. A total of 0
-// is unknown.
+// Count shows the number of finished items, of total, with the rate and the remaining time. A total
+// of 0 means that the total is unknown.
 func (p *progress) Count(done, total int, noun string) {
 	p.mu.Lock()
 	took := time.Duration(0)
@@ -99,7 +100,7 @@ func (p *progress) Count(done, total int, noun string) {
 	p.Set("%s", countLine(done, total, noun, took))
 }
 
-// countLine returns a count after that time in words.
+// countLine returns the text that Count shows, after the elapsed time took.
 func countLine(done, total int, noun string, took time.Duration) string {
 	line := several(done, noun)
 	if total > 0 {
@@ -116,7 +117,7 @@ func countLine(done, total int, noun string, took time.Duration) string {
 	return line
 }
 
-// Write makes the text safe to print, and writes it above the line.
+// Write makes the text safe to print, and writes it above the progress line.
 func (p *progress) Write(b []byte) (int, error) {
 	n := len(b)
 	b = []byte(display.Text(string(b)))
@@ -132,7 +133,7 @@ func (p *progress) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Done removes the line.
+// Done removes the progress line.
 func (p *progress) Done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -21,16 +21,19 @@ var updatePublishers = flag.Bool("update-publishers", false, "write what the con
 
 var fenced = regexp.MustCompile("(?ms)^```([a-z.]+)( [^\n]*)?\n(.*?)^```$")
 
-// An example of docs/publishers.md is a robots.txt, pages and headers, each of which stands until
-// the next heading or the next of its kind; behind them stands what is decided, or what a command
-// prints. A line of a block "decide" is
+// An example of docs/publishers.md consists of a robots.txt, pages and headers. Each is valid until
+// the next heading or the next of its kind. After them the example shows decisions, or the output
+// of a command. A line of a block "decide" is one of
 //
-//	USAGE PATH [as CRAWLER] [for PURPOSE] [from COUNTRY] [on DATE] -> yes|no [line N] [by SOURCE] [because REASON] [LIMIT=VALUE]
-//	text PATH -> what of the page may be indexed
-//	take-down|re-crawl PATH -> yes|no|not asked
+// USAGE PATH [as CRAWLER] [for PURPOSE] [from COUNTRY] [on DATE] -> yes|no [line N] [by SOURCE]
+// [because REASON] [LIMIT=VALUE];
 //
-// and is asked of acapcrawl decide. All was first used on 2026-01-01, which is today unless a line
-// says otherwise.
+// text PATH -> the text of the page that may be indexed;
+//
+// take-down|re-crawl PATH -> yes|no|not asked.
+//
+// The test sends them to acapcrawl decide. All pages were first used on 2026-01-01, which is today
+// unless a line has another date.
 func TestPublishersPage(t *testing.T) {
 	text := read(t, publishersPage)
 	for _, section := range regexp.MustCompile("(?m)^##+ .*$").Split(text, -1) {
@@ -102,7 +105,7 @@ func TestPublishersPage(t *testing.T) {
 
 var expectation = regexp.MustCompile(`^(\S+) (/\S*)((?: (?:as|for|from|on) \S+)*) -> (.*)$`)
 
-// decides puts a line of a block "decide" to acapcrawl decide.
+// decides sends a line of a block "decide" to acapcrawl decide, and compares the answer.
 func decides(t *testing.T, web map[string]map[string]any, line string) {
 	t.Helper()
 	m := expectation.FindStringSubmatch(line)
@@ -216,8 +219,8 @@ func decides(t *testing.T, web map[string]map[string]any, line string) {
 	}
 }
 
-// consoled runs the commands of a block, in a directory with the files of the example, and gives
-// the block with what they print.
+// consoled runs the commands of a block in a directory with the files of the example. It returns
+// the block with the output of the commands.
 func consoled(t *testing.T, files map[string]string, block string) string {
 	t.Helper()
 	dir := t.TempDir()

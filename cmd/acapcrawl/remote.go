@@ -16,17 +16,18 @@ import (
 )
 
 const (
-	lockWait = 10 * time.Second // for a process that has the data directory and runs no guests
-	runWait  = time.Minute      // for actions run
+	lockWait = 10 * time.Second // how long to wait for a process that has the data directory open and runs no guests
+	runWait  = time.Minute      // how long to wait for actions run
 	pause    = 50 * time.Millisecond
-	notice   = 3 * time.Second // after which a waiting guest reports what it waits for
+	notice   = 3 * time.Second // after this time, a waiting verb prints what it waits for
 	maxTries = 3
 )
 
-// alone lists the verbs that never run as guests: they own a data directory.
+// alone lists the verbs that never run as guests: they always open a data directory themselves.
 var alone = []string{"crawl", "demo"}
 
-// actionsRunName is the verb that runs as a guest of these only, because they can visit pages.
+// actionsRunName is a verb that runs as a guest only of the verbs in alone, because these can visit
+// pages.
 const actionsRunName = "actions run"
 
 // waitsFor reports whether this verb waits until o has ended.
@@ -34,7 +35,7 @@ func (c *Command) waitsFor(o owner) bool {
 	return !slices.Contains(alone, o.Verb) && (slices.Contains(alone, c.verb) || c.verb == actionsRunName)
 }
 
-// busy is the error of a verb if another process has the data directory and runs guests.
+// busy is the error if another process has the data directory open and can run the verb as a guest.
 type busy struct {
 	dir   string
 	owner owner
@@ -47,9 +48,9 @@ func (b *busy) Error() string {
 
 func (o owner) String() string { return fmt.Sprintf("acapcrawl %s (process %d)", o.Verb, o.PID) }
 
-// unlocked calls open, which opens a file of the data directory dir, until no other process has it
-// open; it waits for a while. If that process runs guests, the error is a *busy, and Main hands the
-// verb over to it.
+// unlocked calls open, which opens a file of the data directory dir, again and again until no other
+// process has the file open, or a time limit passes. If that other process runs guests, the error
+// is a *busy, and Main hands the verb over to that process.
 func (c *Command) unlocked(dir string, open func() error) error {
 	for began := time.Now(); ; {
 		o, reached := reachable(dir)
@@ -83,7 +84,7 @@ func inUse(dir string) error {
 	return failure(endOrElsewhere, fmt.Errorf("the data directory %s is in use by another process", dir))
 }
 
-// through returns the *busy that hands the verb over to an owner, or the reason why that is
+// through returns the *busy that hands the verb over to an owner, or an error that says why that is
 // impossible.
 func (c *Command) through(dir string, o owner) error {
 	b := &busy{dir, o}
@@ -103,7 +104,7 @@ func (c *Command) through(dir string, o owner) error {
 	return b
 }
 
-// reachable returns the owner of dir, if it listens.
+// reachable returns the owner of dir. ok is false if it does not listen.
 func reachable(dir string) (owner, bool) {
 	o, ok := readOwner(dir)
 	if !ok {
@@ -117,11 +118,11 @@ func reachable(dir string) (owner, bool) {
 	return o, true
 }
 
-// errAgain means that an owner ended before there was a result. The verb begins again.
+// errAgain means that an owner ended before it sent a result. The verb begins again.
 var errAgain = errors.New("the owner has ended")
 
-// handOver lets the owner run this command, and returns the exit status. When ctx ends, the verb
-// ends.
+// handOver lets the owner b run this command, and returns its exit status. When ctx ends, it
+// interrupts the verb.
 func (c *Command) handOver(ctx context.Context, b *busy) (status int, err error) {
 	if c.in.read {
 		return statusFailed, failure("name a file", fmt.Errorf("standard input was read before the data directory %s "+
@@ -156,9 +157,11 @@ func (c *Command) handOver(ctx context.Context, b *busy) (status int, err error)
 			return statusFailed, failure("the same again", fmt.Errorf("%s, which had the data directory %s, ended "+
 				"before this was done", b.owner, b.dir))
 		}
-		said = said || m.binds()
+		said = said || m.preventsRestart()
 		if m.Ask {
-			go func() { out.Encode(c.in.some()) }() // one at a time; a read from a terminal ends with the process
+			// sends one part of standard input; a blocked read from a terminal ends with the
+			// process
+			go func() { out.Encode(c.in.some()) }()
 		}
 		if len(m.Out) > 0 {
 			if _, err := c.raw().Write(m.Out); err != nil {
@@ -174,7 +177,7 @@ func (c *Command) handOver(ctx context.Context, b *busy) (status int, err error)
 	}
 }
 
-// introduce sends the request, and waits until it is accepted.
+// introduce sends the request, and waits until the owner accepts it.
 func (c *Command) introduce(conn *net.UnixConn, out *json.Encoder, in *bufio.Reader, b *busy) error {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -201,7 +204,8 @@ func (c *Command) introduce(conn *net.UnixConn, out *json.Encoder, in *bufio.Rea
 	return conn.SetReadDeadline(time.Time{})
 }
 
-// settingsOf returns the variables of env that give settings. The others stay in this process.
+// settingsOf returns the variables of env that set configuration keys. The others are not sent to
+// the owner.
 func settingsOf(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
 		return !strings.HasPrefix(pair, "ACAPCRAWL_") && !strings.HasPrefix(pair, "XDG_") &&

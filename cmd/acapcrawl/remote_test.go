@@ -13,7 +13,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// pretend answers as an owner of the data directory until the test ends.
+// pretend answers like an owner of the data directory until the test ends.
 func pretend(t *testing.T, data string, change func(*owner), answer func(*net.UnixConn)) {
 	t.Helper()
 	o := owner{PID: 1, Socket: filepath.Join(data, socketFile), Version: thisBuild().String(), Protocol: protocol,
@@ -45,12 +45,12 @@ func pretend(t *testing.T, data string, change func(*owner), answer func(*net.Un
 	})
 }
 
-// hello takes the request of a guest; false: it has none.
+// hello reads the request of a guest. ok is false if the guest sends none.
 func hello(conn *net.UnixConn) (r request, ok bool) {
 	return r, json.NewDecoder(conn).Decode(&r) == nil
 }
 
-// What keeps a verb out is said in one sentence, and nothing else is.
+// If a verb cannot use the data directory, it prints only one sentence that says why.
 func TestKeptOut(t *testing.T) {
 	nobody := func(*net.UnixConn) {}
 	for name, c := range map[string]struct {
@@ -102,7 +102,7 @@ func TestKeptOut(t *testing.T) {
 	}
 }
 
-// The owner is told what the verb needs, and nothing else of the environment.
+// The owner receives what the verb needs, and no other environment variables.
 func TestHandedOver(t *testing.T) {
 	joined(t)
 	data := t.TempDir()
@@ -117,7 +117,7 @@ func TestHandedOver(t *testing.T) {
 			}
 		}
 	})
-	if err := os.WriteFile(filepath.Join(data, "archive.db"), nil, 0o600); err != nil { // so that it is not empty
+	if err := os.WriteFile(filepath.Join(data, "archive.db"), nil, 0o600); err != nil { // makes the directory non-empty
 		t.Fatal(err)
 	}
 	var stdout, stderr strings.Builder
@@ -140,7 +140,7 @@ func TestHandedOver(t *testing.T) {
 	}
 }
 
-// Files that the user names are of the directory that the verb was called in.
+// File names given by the user are relative to the directory in which the verb was called.
 func TestPath(t *testing.T) {
 	away := t.TempDir()
 	for name, want := range map[string]string{"": "", "-": "-", "a.gz": filepath.Join(away, "a.gz"),

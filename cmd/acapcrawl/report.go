@@ -17,16 +17,16 @@ import (
 )
 
 // skipReport writes what was not done with each address, and why: a line of JSON for each address
-// and usage. The crawl calls flush often to write the lines, so that little is lost when the
-// process is killed. Its methods may be called concurrently.
+// and usage. The crawl calls flush often, so that few lines are lost if the process is killed. Its
+// methods may be called concurrently.
 type skipReport struct {
 	name   string
 	w      io.Writer
-	file   *os.File // nil for standard output
-	failed func()   // called once, when a line cannot be written
+	file   *os.File // the report file; nil for standard output
+	failed func()   // called once, when a line cannot be written for the first time
 
 	mu      sync.Mutex
-	pending bytes.Buffer // whole lines
+	pending bytes.Buffer // complete lines that are not written yet
 	err     error
 }
 
@@ -34,24 +34,24 @@ type skipReport struct {
 type reportEntry struct {
 	URL string     `json:"url"`
 	Use acap.Usage `json:"use"` // crawl, follow, preserve, index or present-thumbnail
-	// an acap.Reason if policy decided, otherwise a crawler.State or one of those below
+	// an acap.Reason if policy decided, otherwise a crawler.State or one of the constants below
 	Reason string      `json:"reason"`
-	Why    string      `json:"why"` // a sentence
+	Why    string      `json:"why"` // the reason as a sentence
 	Line   *reportLine `json:"line,omitempty"`
-	Final  string      `json:"final_url,omitempty"` // the target of the redirects
+	Final  string      `json:"final_url,omitempty"` // the URL after all redirects
 	Time   time.Time   `json:"time"`
 }
 
-// Reasons that are neither acap.Reason nor crawler.State.
+// Reasons of the report that are neither an acap.Reason nor a crawler.State.
 const (
-	reasonTakenDown = "taken-down" // a request of the publisher is in force (P1 2.6.1: take-down)
-	reasonStatus    = "status"     // the answer is no page
-	reasonNoText    = "no-text"    // there is no text to index
+	reasonTakenDown = "taken-down" // P1 2.6.1: a take-down requested by the publisher is in force
+	reasonStatus    = "status"     // the HTTP status means that there is no page
+	reasonNoText    = "no-text"    // the page has no text to index
 	reasonCut       = "cut"        // a part of the page was too large to be kept, read or indexed
-	reasonUndrawn   = "not-drawn"  // there is no picture of the page until it is fetched again
+	reasonUndrawn   = "not-drawn"  // the page has no thumbnail until it is fetched again
 )
 
-// reportLine is the field that decided.
+// reportLine is the policy line that decided.
 type reportLine struct {
 	Source acap.Source `json:"source"`
 	URL    string      `json:"url"`
@@ -75,13 +75,13 @@ func openReport(name string, stdout io.Writer, failed func()) (*skipReport, erro
 		return nil, misuse("another file with --report", "the report cannot be written: %v", err)
 	}
 	r.w = r.file
-	if !whole { // a process was killed while it wrote the last line
+	if !whole { // the file ends within a line, because a process was killed
 		r.pending.WriteByte('\n')
 	}
 	return r, nil
 }
 
-// endsLine reports whether a file is empty, or ends with the end of a line, or is no plain file.
+// endsLine reports whether a file is empty, ends with a newline, or is not a regular file.
 func endsLine(name string) (bool, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -114,8 +114,8 @@ func (r *skipReport) skipped(s crawler.Skip) {
 	r.add(e)
 }
 
-// received reports what was not done with a page that was fetched. The crawler reports a page that
-// was discarded.
+// received reports what was not done with a page that was fetched. If the page was discarded, it
+// reports nothing, because the crawler reports that.
 func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 	if got.Discarded {
 		return
@@ -179,7 +179,7 @@ func (r *skipReport) add(e reportEntry) {
 	}
 }
 
-// flush writes the lines collected. If that fails, the next flush tries again.
+// flush writes the collected lines. If that fails, the next flush tries again.
 func (r *skipReport) flush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,7 +202,7 @@ func (r *skipReport) fail(err error) {
 	}
 }
 
-// Close writes the rest. The error says that lines could not be written.
+// Close writes the remaining lines. It returns an error if lines could not be written.
 func (r *skipReport) Close() error {
 	r.flush()
 	r.mu.Lock()

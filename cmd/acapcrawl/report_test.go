@@ -44,7 +44,7 @@ func TestReportEntries(t *testing.T) {
 	line := &reportLine{acap.Robots, robots.URL, 3, robots.Text}
 	for name, c := range map[string]struct {
 		tell func(*skipReport)
-		want []reportEntry // without the sentence
+		want []reportEntry // the expected entries without Why
 	}{
 		"refused by policy": {
 			func(r *skipReport) {
@@ -131,7 +131,7 @@ func TestReportEntries(t *testing.T) {
 	}
 }
 
-// fullDisk is full until it has room for all.
+// fullDisk is a disk that is full until it has space for everything.
 type fullDisk struct {
 	bytes.Buffer
 	room int
@@ -147,8 +147,8 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// A full disk is told once and stops the crawl; what could not be written is written as soon as
-// there is room, and is told where there is never any.
+// A full disk is reported once and stops the crawl. The pending lines are written when there is
+// space; if there is none until the end, the report returns an error.
 func TestReportFullDisk(t *testing.T) {
 	for _, room := range []int{0, 1 << 20} {
 		told := 0
@@ -178,8 +178,8 @@ func TestReportFullDisk(t *testing.T) {
 	}
 }
 
-// Lines are added to a file, also to one whose last line was cut off, and each is whole although
-// many write.
+// Lines are appended to the report, even if its last line was cut off. Lines of concurrent writers
+// do not mix.
 func TestReportFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "report.jsonl")
 	if err := os.WriteFile(name, []byte("{\"url\":\"http://a.exa"), 0o644); err != nil {

@@ -18,21 +18,21 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// scaleVariable is the number of captures in the archive while one of them is taken down; 100000
-// are what is promised for.
+// scaleVariable is the environment variable for the number of captures in the archive during the
+// take-down. The documentation promises the time limit for 100000.
 const scaleVariable = "ACAPCRAWL_SCALE"
 
 const (
 	usualScale = 1500
-	// for a page that is taken down not to be found, and its keys to be destroyed, on a quiet
-	// machine
+	// the time limit, on an idle machine, until a page that is taken down cannot be found and its
+	// keys are destroyed
 	atOnce = 2 * time.Second
 )
 
-// strange is what stands in page i, in its text, title and header, and nowhere else.
+// strange returns the word that only page i contains, in its text, title and header.
 func strange(i int) string { return fmt.Sprintf("quux%dquux", i) }
 
-// captures writes a WARC file with so many pages of 2 KB.
+// captures writes a WARC file with n pages of 2 KB.
 func captures(t *testing.T, n int, site string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pages.warc")
@@ -60,8 +60,8 @@ func captures(t *testing.T, n int, site string) string {
 	return file
 }
 
-// endless is a site without an end. The channel gets a value with each page that is asked for, if
-// anybody takes it.
+// endless returns a site that never ends. The channel receives a value for each requested page if
+// the test is receiving.
 func endless(t *testing.T) (site *httptest.Server, asked chan struct{}) {
 	asked = make(chan struct{})
 	site = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -82,12 +82,12 @@ func endless(t *testing.T) (site *httptest.Server, asked chan struct{}) {
 	return site, asked
 }
 
-// holding names the files below dir in which one of words stands.
+// holding returns the files below dir that contain one of the words.
 func holding(t *testing.T, dir string, words ...string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return nil // the crawl goes on: files come and go
+			return nil // files may disappear, because the crawl continues
 		}
 		data, err := os.ReadFile(path)
 		for _, word := range words {
@@ -103,9 +103,9 @@ func holding(t *testing.T, dir string, words ...string) (found []string) {
 	return found
 }
 
-// A take-down in a large archive, while a crawl runs: when the command ends, the page is not found
-// and its keys are destroyed, with ACAPCRAWL_SCALE set within two seconds. A compaction that
-// follows by itself removes it from the files, and that is verified.
+// A take-down in a large archive during a crawl: when the command ends, the page is not found and
+// its keys are destroyed, within two seconds if ACAPCRAWL_SCALE is set. The compaction that follows
+// automatically removes the page from the files, and the test checks that.
 func TestTakeDownAtScale(t *testing.T) {
 	if testing.Short() {
 		t.Skip("with -short it is left out: an archive of thousands of pages is made for it")
@@ -172,7 +172,7 @@ func TestTakeDownAtScale(t *testing.T) {
 	}
 	t.Logf("of %d captures one was found no more after %s, its keys were destroyed after %s, and it was in no file "+
 		"after %s", n, hidden, gone, time.Since(began))
-	<-asked // the crawl goes on
+	<-asked // the crawl continues
 	stop()
 	if said := <-crawled; said.status != statusDone {
 		t.Error(said)
@@ -192,7 +192,7 @@ func TestTakeDownAtScale(t *testing.T) {
 	}
 }
 
-// reverse is how dictionaries of the index have a word.
+// reverse returns s reversed, as the dictionaries of the index store words.
 func reverse(s string) string {
 	b := []byte(s)
 	for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
@@ -201,7 +201,7 @@ func reverse(s string) string {
 	return string(b)
 }
 
-// erased is the receipt of an erasure.
+// erased returns the receipt of an erasure.
 func erased(t *testing.T, data, url string) (r receipt) {
 	t.Helper()
 	said := call(t.Context(), data, "archive", "verify", "--json", "--erased", url)

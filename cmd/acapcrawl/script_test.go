@@ -29,42 +29,42 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
-// raceOptions keep a process with a race detector from sleeping for a second before it ends:
-// scripts start hundreds.
+// raceOptions prevent that a process with the race detector sleeps for a second before it ends. The
+// scripts start hundreds of processes.
 const raceOptions, fastRace = "GORACE", "atexit_sleep_ms=50"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(raceOptions) == "" {
 		os.Setenv(raceOptions, fastRace)
 	}
-	// Most tests here wait, for processes, the disk or a pause, so twice as many run at once; the
-	// flag -parallel overrides it.
+	// Most tests of this package wait for processes, the disk or a pause, so twice as many run in
+	// parallel. The flag -parallel overrides this.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){"acapcrawl": main, "hang": hang, "faulty": faulty, "rotate": rotate})
 }
 
-// TestScript runs the whole program under the scripts of testdata/script. Beside testscript's own
-// commands they have
+// TestScript runs the whole program in the scripts of testdata/script. In addition to the commands
+// of testscript, they can use
 //
 //	site NAME DIR [HOST]      serve DIR on loopback; $NAME is its base URL, NAME.log its requests, a line each (testweb),
 //	                          NAME.agents their User-Agents
 //	await NAME PATTERN [N]    wait until N requests (1) of the site match
-//	release NAME              let the requests that the site holds go on
+//	release NAME              let the site answer the requests that it delays
 //	status N COMMAND…         run a command that must end with exit status N
 //	[!] jsonfield FILE PATH [VALUE]
-//	                          the field at PATH (a.b.0.c) must exist, and be VALUE; of several JSON values the path starts
-//	                          with the number of one
+//	                          the field at PATH (a.b.0.c) must exist, and be VALUE; if FILE has several JSON values, the path
+//	                          starts with the number of one
 //	expand FILE…              put the values of environment variables into files
-//	let NAME FILE             give an environment variable what the file holds, without outer blanks
+//	let NAME FILE             set an environment variable to the trimmed content of the file
 //	countries FILE NET=CODE…  write a database of the countries of networks
-//	picture FILE W H          write an image of that size: a JPEG where FILE ends so, else a PNG one can see through
-//	coloured FILE X Y RRGGBB  the image in FILE must have about that colour there
+//	picture FILE W H          write an image of that size: JPEG or, by the name of FILE, transparent PNG
+//	coloured FILE X Y RRGGBB  the image in FILE must have about that colour at X, Y
 //	browser kill|gone DIR     kill the browser of that data directory; wait until no process of one is left
 //
-// FILE may be stdout or stderr. The condition chromium holds where Chromium is installed; it is at
-// $CHROMIUM then, and $SANDBOX says whether its sandbox can be had.
+// FILE may be stdout or stderr. The condition chromium is true if Chromium is installed. Then
+// $CHROMIUM is its path, and $SANDBOX says whether its sandbox works.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
@@ -81,7 +81,7 @@ func TestScript(t *testing.T) {
 
 type sitesKey struct{}
 
-// setup gives a script homes of its own and a place for its sites.
+// setup gives a script its own home directories and a place for its sites.
 func setup(env *testscript.Env) error {
 	env.Values[sitesKey{}] = map[string]*testweb.Site{}
 	for name, dir := range map[string]string{"HOME": "home", "XDG_DATA_HOME": "home/share",
@@ -94,7 +94,7 @@ func setup(env *testscript.Env) error {
 	return nil
 }
 
-// chromium is the program that draws pages, "" where there is none.
+// chromium returns the program that draws pages, "" if it is not installed.
 func chromium() string {
 	if p := os.Getenv("ACAPCRAWL_CHROMIUM"); p != "" {
 		return p
@@ -142,7 +142,7 @@ func siteOf(ts *testscript.TestScript, name string) *testweb.Site {
 	return site
 }
 
-// patience is how long tests wait for what must come. It only ends a test that hangs.
+// patience is the time limit for expected events. It only ends tests that hang.
 const patience = 3 * time.Minute
 
 func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
@@ -215,14 +215,14 @@ func cmdJSONField(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// field follows a path of names and numbers into v. The empty path is v itself.
+// field returns the value in v at a path of names and numbers. The empty path is v itself.
 func field(v any, path string) (any, bool) {
 	for path != "" {
 		var step string
 		step, path, _ = strings.Cut(path, ".")
 		switch x := v.(type) {
 		case map[string]any:
-			// A name may have dots of its own.
+			// a name may contain dots
 			value, ok := x[step]
 			for !ok && path != "" {
 				var more string
@@ -247,7 +247,7 @@ func field(v any, path string) (any, bool) {
 	return v, true
 }
 
-// equal compares got with text, which is JSON or, if it is none, a string as it is.
+// equal compares got with text. text is JSON, or a plain string if it is not valid JSON.
 func equal(got any, text string) bool {
 	if s, ok := got.(string); ok && s == text {
 		return true
@@ -265,7 +265,7 @@ func cmdExpand(ts *testscript.TestScript, neg bool, args []string) {
 			if value := ts.Getenv(name); value != "" {
 				return value
 			}
-			return fmt.Sprintf("$%s", name) // a dollar sign that means no variable
+			return fmt.Sprintf("$%s", name) // keep a dollar sign that does not begin a variable
 		})
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o644))
 	}
@@ -305,7 +305,7 @@ func cmdColoured(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	r, g, b, _ := img.At(at.X, at.Y).RGBA()
 	for i, c := range []uint32{r, g, b} {
-		if d := int(c>>8) - int(want[i]); d < -12 || d > 12 { // JPEG loses a little
+		if d := int(c>>8) - int(want[i]); d < -12 || d > 12 { // JPEG changes colours slightly
 			ts.Fatalf("at %v it is %02x%02x%02x", at, r>>8, g>>8, b>>8)
 		}
 	}

@@ -123,9 +123,9 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 	return nothing("Nothing that is held and may be shown matches.")
 }
 
-// openPresenter opens the data directory for the reader of j, whose country and domain it looks up
-// if they are not given. It judges by the policies that were read last, unless j says to read them
-// again.
+// openPresenter opens the data directory for the reader of j. It looks up the reader's country and
+// domain if they are not given. It decides by the stored policies; if j asks for it, it reads the
+// policies again first.
 func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j *judging) (*directory, *present.Presenter,
 	error) {
 	d, err := c.openHeld(ctx, cfg, j.Refresh)
@@ -153,7 +153,7 @@ func resultsInWords(found []present.Result, bold bool) string {
 			fmt.Fprintln(&b, marked(r.Title, r.TitleMarks, bold))
 		}
 		address := snippet.Plain(cmp.Or(r.Href, r.URL))
-		if r.Shown() && !r.Link { // X61: the address is shown as plain text
+		if r.Shown() && !r.Link { // P1 2.5.5.1.8 (X61): an address without permission for a link is shown as plain text
 			address += noLink
 		}
 		fmt.Fprintln(&b, address)
@@ -161,7 +161,7 @@ func resultsInWords(found []present.Result, bold bool) string {
 		if r.Snippet != nil {
 			fmt.Fprintf(&b, "    %s\n", marked(r.Snippet.Text, r.Snippet.Marks, bold))
 			for _, in := range r.Snippet.Include {
-				if in.Role != "extract" { // it is in the snippet
+				if in.Role != "extract" { // an extract is already part of the snippet
 					include = append(include, in)
 				}
 			}
@@ -172,7 +172,7 @@ func resultsInWords(found []present.Result, bold bool) string {
 		for _, address := range r.Also {
 			fmt.Fprintf(&b, "    also: %s\n", snippet.Plain(address))
 		}
-		for i, l := range r.LeftOut { // one line often refuses several usages
+		for i, l := range r.LeftOut { // if one line refuses several usages, print them together
 			if i == 0 || l.Clause != r.LeftOut[i-1].Clause {
 				b.WriteString("    not shown: ")
 			}
@@ -186,14 +186,14 @@ func resultsInWords(found []present.Result, bold bool) string {
 	return b.String()
 }
 
-// counted returns in words which results of how many were shown.
+// counted returns in words which of the results were shown.
 func counted(found present.Found, skipped, shown int) string {
 	if shown == found.Count && !found.More {
 		return several(shown, "result") + ".\n"
 	}
 	of := number(found.Count)
 	switch {
-	case found.More && skipped+shown == found.Count: // there may be no more
+	case found.More && skipped+shown == found.Count: // the index may have no further results
 		of += " or more"
 	case found.More:
 		of = "more than " + of

@@ -13,8 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// Whatever a publisher writes, each result takes the lines that it needs and no more, and nothing
-// in them commands a terminal.
+// Whatever a publisher writes, each result has the expected number of lines, and no text of the
+// publisher controls a terminal.
 func TestResultsObeyNobody(t *testing.T) {
 	pieces := []string{"\x1b[31m", "\x1b]0;owned\x07", "\u009b2J", "\u202e", "\u2066", "\u2069",
 		"\n\nhttp://evil.example/\n", "\r", "\x00", "\x7f", "\u0085", "\u2028",
@@ -42,7 +42,7 @@ func TestResultsObeyNobody(t *testing.T) {
 				Include: []snippet.Include{{Role: "extract", Text: "x"}, {Role: "credit", Text: hostile()}}}
 			lines += 2
 		} else {
-			// it stands in no snippet
+			// an extract without a snippet
 			res.Include = append(res.Include, snippet.Include{Role: "extract", Text: hostile()})
 			lines++
 		}
@@ -103,7 +103,7 @@ func TestResultsInWords(t *testing.T) {
 	}
 }
 
-// An address to which no link is permitted is marked, and only such.
+// Search results mark exactly the addresses to which a link is not permitted.
 func TestProhibitedLinksAreMarked(t *testing.T) {
 	text := resultsInWords([]present.Result{
 		{URL: "http://a.example/link", Link: true, Snippet: &snippet.Snippet{Text: "The tide."}},

@@ -15,8 +15,8 @@ import (
 
 const sentToken = "acap_ABCDEFGH_secret"
 
-// sendTo runs actions submit to a server that answers with a status, a header and a body; the
-// request is what arrived there.
+// sendTo runs actions submit against a server with the given answer. It returns the exit status and
+// the output.
 func sendTo(t *testing.T, answer http.HandlerFunc, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -57,7 +57,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// What another's serve says does nothing to a terminal.
+// Text from another operator's serve cannot control a terminal.
 func TestSendPlain(t *testing.T) {
 	for body, code := range map[string]int{
 		`{"detail":"\u001b]0;owned\u0007"}`:                                               http.StatusForbidden,
@@ -73,7 +73,7 @@ func TestSendPlain(t *testing.T) {
 	}
 }
 
-// Each submission has a key of its own where none is given.
+// Without --key, each submission gets a new idempotency key.
 func TestSendKeys(t *testing.T) {
 	keys := map[string]bool{}
 	for range 2 {
@@ -110,7 +110,7 @@ func TestSendRefused(t *testing.T) {
 	}
 }
 
-// A token follows no redirect.
+// A token is not sent to the target of a redirect.
 func TestSendRedirected(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("%v",

@@ -54,8 +54,8 @@ are served only at serve.admin_listen. Crawls and all other verbs can run at the
 }
 
 // runServe answers publishers and executes their requests until ctx ends. It opens the data
-// directory for each call and each turn of its watch, so that crawls and other verbs can begin and
-// end in the meantime.
+// directory only while it answers a call or executes requests, so that other verbs can use the
+// directory in between.
 func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []string) error {
 	o, err := site.LedgerOptions(cfg)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	if secure != nil {
 		scheme = "https"
 	}
-	var key json.RawMessage // of receipts
+	var key json.RawMessage // the public key of receipts
 	if o.Key != nil {
 		key = actions.JWK(o.Key.Public().(ed25519.PublicKey))
 	}
@@ -126,11 +126,11 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	return errors.Join(err, watched)
 }
 
-// shutdownTime is the time that answers under way have when serve ends.
+// shutdownTime is how long serve waits for unfinished answers when it ends.
 const shutdownTime = 10 * time.Second
 
-// levelOf returns the level at which an answer is logged. A request for something that does not
-// exist is ordinary.
+// levelOf returns the log level for an answer with this HTTP status. Requests for something that
+// does not exist are logged at level info.
 func levelOf(status int) slog.Level {
 	switch {
 	case status >= 500:
@@ -142,8 +142,8 @@ func levelOf(status int) slog.Level {
 	return slog.LevelInfo
 }
 
-// listener listens at the configured address. Beyond loopback it requires TLS, here or in a proxy,
-// because tokens must not be sent in the clear.
+// listener listens at the configured address. If other machines can reach the address, it requires
+// TLS, here or in a proxy, because tokens must not be sent unencrypted.
 func (c *Command) listener(ctx context.Context, cfg *config.Config) (l net.Listener, secure *tls.Config, err error) {
 	certificate, key := cfg.Serve.Certificate, cfg.Serve.Key
 	if (certificate == "") != (key == "") {
@@ -195,15 +195,15 @@ func loopback(address string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// channel answers the calls of publishers. It has nothing open between two calls.
+// channel answers the calls of publishers. Between two calls it keeps no files open.
 type channel struct {
 	command *Command
 	cfg     *config.Config
-	flags   []string // that give the settings to the process that has the data directory
-	// tells watch that there is something to execute, with the origin whose robots.txt is to be
-	// read, or ""
+	flags   []string // the flags that pass the settings to the process that has the data directory open
+	// wakes watch when there is something to execute. The value is the origin whose robots.txt is
+	// to be read, or "".
 	wake chan string
-	turn chan struct{} // held while a call is answered: two at a time would wait for each other's files
+	turn chan struct{} // held while a call is answered: two calls at a time would wait for each other's files
 	ctx  context.Context
 	stop context.CancelFunc
 }
@@ -219,14 +219,14 @@ func newChannel(ctx context.Context, c *Command, cfg *config.Config) *channel {
 	return ch
 }
 
-// close interrupts the call under way, and waits until it ends.
+// close interrupts the call that is being answered, and waits until it ends.
 func (ch *channel) close() {
 	ch.stop()
 	ch.turn <- struct{}{}
 }
 
-// Answer implements web.Backend. A call that changes anything is completed, even if the client is
-// gone.
+// Answer implements web.Backend. A call that changes anything is completed even if the client
+// disconnects.
 func (ch *channel) Answer(ctx context.Context, call actions.Call) (a actions.Answer, err error) {
 	text, err := json.Marshal(call)
 	if err != nil {
@@ -251,20 +251,20 @@ func (ch *channel) Answer(ctx context.Context, call actions.Call) (a actions.Ans
 	}
 	a, err = ch.answer(ctx, call, text)
 	if changes && a.Code == "" && !a.Replayed {
-		origin := "" // a call that failed may be in the ledger all the same
+		origin := "" // a call that failed may nevertheless be in the ledger
 		if a.Request != nil && a.Request.State == actions.Seen {
 			origin = a.Request.Origin
 		}
 		select {
 		case ch.wake <- origin:
-		default: // so many wait that watch looks anyway
+		default: // the queue is full, so watch will run anyway
 		}
 	}
 	return a, err
 }
 
-// answer answers a call in this process, or in the process that has the data directory. text is the
-// call as JSON.
+// answer answers a call in this process, or in the process that has the data directory open. text
+// is the call as JSON.
 func (ch *channel) answer(ctx context.Context, call actions.Call, text []byte) (a actions.Answer, err error) {
 	var problems strings.Builder
 	other := ch.command.other(ctx, &problems, "actions answer")

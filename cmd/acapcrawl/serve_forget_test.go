@@ -15,8 +15,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 )
 
-// What a publisher has taken down through the channel is in no file soon after, although nobody
-// crawls and no robots.txt is due, or is ever read again by itself.
+// A page that a publisher takes down through the channel is soon in no file, even if no crawl runs
+// and no robots.txt is read again.
 func TestServeForgets(t *testing.T) {
 	for _, within := range []string{"1h", "0s"} {
 		t.Run(within, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestServeForgets(t *testing.T) {
 			s, end := startServe(t, data, "--config", configured(t, "actions:\n  seen_within: "+within+"\n"))
 			s.token = credential(t, data, origin)
 			read := len(site.Requests())
-			// the first may be in time for the turn with which serve begins
+			// the first take-down may be executed by the turn with which serve begins
 			for _, path := range []string{"/a.html", "/big.html"} {
 				status, got := s.ask(t, "POST", "/v1/requests", path, fmt.Sprintf(`{"action":"take-down","url":%q}`,
 					origin+path))
@@ -56,7 +56,7 @@ func TestServeForgets(t *testing.T) {
 	}
 }
 
-// configured is a configuration file.
+// configured writes a configuration file and returns its name.
 func configured(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "acapcrawl.yaml")
@@ -66,7 +66,7 @@ func configured(t *testing.T, text string) string {
 	return name
 }
 
-// credential makes a credential for origins, and gives its token.
+// credential makes a credential for origins, and returns its token.
 func credential(t *testing.T, data string, origins ...string) string {
 	t.Helper()
 	made := call(t.Context(), data, append([]string{"actions", "credentials", "add", "--name", rand.Text()},
@@ -77,12 +77,12 @@ func credential(t *testing.T, data string, origins ...string) string {
 	return strings.TrimSpace(made.stdout)
 }
 
-// awaitRequest waits until the last request for a URL is as wanted.
+// awaitRequest waits until wanted returns true for the last request for a URL.
 func awaitRequest(t *testing.T, data, url string, wanted func(actions.Request) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	again := time.NewTicker(200 * time.Millisecond) // the ledger is not to be kept from who writes it
+	again := time.NewTicker(200 * time.Millisecond) // polls slowly, because reading keeps writers out of the ledger
 	defer again.Stop()
 	for {
 		var list []actions.Request
@@ -98,7 +98,7 @@ func awaitRequest(t *testing.T, data, url string, wanted func(actions.Request) b
 	}
 }
 
-// Nor does a take-down by the operator wait for a crawl to come.
+// A take-down by the operator does not wait for a crawl either.
 func TestSubmitForgets(t *testing.T) {
 	site, data := crawled(t, "/a.html")
 	page := strings.TrimSuffix(site.URL, "/") + "/a.html"

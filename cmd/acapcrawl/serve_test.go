@@ -23,17 +23,16 @@ import (
 	"time"
 )
 
-// serving is a serve on a data directory.
+// serving is a running serve on a data directory.
 type serving struct {
-	at     string // scheme, host and port
-	admin  string // of health and metrics
+	at     string // scheme, host and port of the publishers' listener
+	admin  string // address of health and metrics
 	token  string
 	client *http.Client
-	log    strings.Builder // what it said, once it has ended
+	log    strings.Builder // what serve printed, complete after it has ended
 }
 
-// startServe runs serve with args until the function that it returns is called, which gives its
-// exit status.
+// startServe runs serve with args until end is called, which returns the exit status.
 func startServe(t *testing.T, data string, args ...string) (s *serving, end func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -72,7 +71,7 @@ func startServe(t *testing.T, data string, args ...string) (s *serving, end func
 	}
 }
 
-// ask sends a request, and gives its status and what it is answered.
+// ask sends a request, and returns the status and the JSON of the answer.
 func (s *serving) ask(t *testing.T, method, path, key, body string) (int, map[string]any) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.at+path, strings.NewReader(body))
@@ -96,7 +95,7 @@ func (s *serving) ask(t *testing.T, method, path, key, body string) (int, map[st
 	return resp.StatusCode, out
 }
 
-// A publisher has a page taken down while crawls come and go, and takes it back.
+// A publisher has a page taken down while crawls start and end, and then withdraws the take-down.
 func TestServe(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html", "/big.html")
@@ -178,7 +177,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// The token of a publisher is never sent in the clear beyond this machine.
+// The token of a publisher is never sent to other machines unencrypted.
 func TestServeTLS(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{
@@ -230,7 +229,7 @@ func TestServeTLS(t *testing.T) {
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(parsed)
-	for _, two := range []bool{false, true} { // HTTP/1.1, and HTTP/2
+	for _, two := range []bool{false, true} { // HTTP/1.1, then HTTP/2
 		transport := &http.Transport{DisableKeepAlives: true, ForceAttemptHTTP2: two,
 			TLSClientConfig: &tls.Config{RootCAs: pool}}
 		s.client.Transport = transport

@@ -26,14 +26,14 @@ import (
 type showRequest struct {
 	judging
 	URL     *url.URL
-	At      time.Time // the version archived at that time; zero for the current one
-	Version int       // from 1; 0 for the current one
+	At      time.Time // show the version that was current at that time; zero: now
+	Version int       // number of the version to show, from 1; 0: the current version
 	Headers bool
-	Framed  bool   // the caller embeds the output in a page of its own
+	Framed  bool   // the caller embeds the output in another page
 	Query   string // words that a snippet should contain
 	JSON    bool
 
-	// At most one of these replaces the copy.
+	// What to show instead of the archived copy. At most one is set.
 	Snippet, Picture, Original bool
 }
 
@@ -149,13 +149,14 @@ func (c *Command) show(ctx context.Context, cfg *config.Config, address string, 
 		err = c.showCopy(ctx, p, address, which, who, r)
 	}
 	if f, none := errors.AsType[*fault](err); none && f.status == statusNothing && f.reason == "" {
-		return d.sayErased(address, which.Version, f)
+		return d.addErasure(address, which.Version, f)
 	}
 	return err
 }
 
-// sayErased adds to the sentence that nothing is held when and why it was erased, if that is known.
-func (d *directory) sayErased(address string, version int, f *fault) error {
+// addErasure adds to the error of a missing page when and why the page was erased, if that is
+// recorded.
+func (d *directory) addErasure(address string, version int, f *fault) error {
 	list, err := d.Archive().Tombstones(address)
 	if err != nil {
 		return err
@@ -174,22 +175,23 @@ func (d *directory) sayErased(address string, version int, f *fault) error {
 	return f
 }
 
-// unshown is the JSON if nothing is shown.
+// unshown is the JSON output if nothing is shown.
 type unshown struct {
-	URL    string      `json:"url"`
-	Usage  acap.Usage  `json:"usage,omitempty"` // the usage that is not permitted
-	Reason string      `json:"reason"`          // an acap.Reason if policy refuses, otherwise one of those below
-	Why    string      `json:"why"`             // a sentence
+	URL   string     `json:"url"`
+	Usage acap.Usage `json:"usage,omitempty"` // the usage that is not permitted
+	// an acap.Reason if policy refuses, otherwise one of the constants below
+	Reason string      `json:"reason"`
+	Why    string      `json:"why"` // the reason as a sentence
 	Line   *reportLine `json:"line,omitempty"`
 }
 
-// Reasons of unshown other than policy.
+// Reasons of unshown other than an acap.Reason.
 const (
 	reasonNotHeld = "not-held"
 	reasonNoImage = "no-image" // no thumbnail can be made
 )
 
-// unshownOf returns the JSON for err; is is false if err does not mean that nothing is to be shown.
+// unshownOf returns the JSON for err. is is false if err does not mean that nothing may be shown.
 func unshownOf(address string, err error) (u unshown, is bool) {
 	u = unshown{URL: address}
 	refused, barred := errors.AsType[*acap.Refused](err)
@@ -227,7 +229,7 @@ func (c *Command) showCopy(ctx context.Context, p *present.Presenter, address st
 	for _, why := range cp.Cuts {
 		fmt.Fprintf(c.Stderr, "The page is too large: %s.\n", why)
 	}
-	c.sayBeside(cp.Include)
+	c.printRequired(cp.Include)
 	var out bytes.Buffer
 	if r.Headers {
 		fmt.Fprintf(&out, "HTTP/1.1 %d\r\n", cp.Status)
@@ -251,8 +253,8 @@ func notHeld(what, address string, which present.Which) error {
 	return nothing(fmt.Sprintf("No %s of %s is held.", what, address))
 }
 
-// sayBeside prints what must be shown together with the result.
-func (c *Command) sayBeside(include []snippet.Include) {
+// printRequired prints the texts that publishers require next to the result.
+func (c *Command) printRequired(include []snippet.Include) {
 	for _, in := range include {
 		fmt.Fprintf(c.Stderr, "Must be shown with it: %s\n", included(in))
 	}
@@ -272,7 +274,7 @@ func (c *Command) showPicture(ctx context.Context, p *present.Presenter, address
 	case asJSON:
 		return c.printJSON(picture)
 	}
-	c.sayBeside(picture.Include)
+	c.printRequired(picture.Include)
 	_, err = c.raw().Write(picture.Body)
 	return err
 }
@@ -290,7 +292,7 @@ func (c *Command) showSnippet(ctx context.Context, p *present.Presenter, address
 	}
 	text := marked(passage.Snippet.Text, passage.Snippet.Marks, c.Bold) + "\n"
 	for _, in := range passage.Snippet.Include {
-		if in.Role != "extract" { // it is in the snippet
+		if in.Role != "extract" { // an extract is already part of the snippet
 			text += "    " + included(in) + "\n"
 		}
 	}
@@ -323,7 +325,7 @@ func (c *Command) showOriginal(ctx context.Context, p *present.Presenter, addres
 	return err
 }
 
-// included returns a part that must be shown, on one line.
+// included returns a text that the publisher requires next to the result, on one line.
 func included(in snippet.Include) string {
 	return snippet.Plain(in.Role + ": " + in.Text + " " + in.Href)
 }

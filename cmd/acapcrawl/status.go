@@ -12,20 +12,20 @@ import (
 	"github.com/acapcrawl/acapcrawl/crawler"
 )
 
-// watch shows the state of a crawl: on a terminal as a line that it redraws, at intervals if these
-// are configured, and on a signal. Its methods may be called concurrently.
+// watch shows the state of a crawl: on a terminal as a line that it redraws, at configured
+// intervals, and on a signal. Its methods may be called concurrently.
 type watch struct {
 	screen   *progress
 	asJSON   bool          // print the states at intervals and on signals as lines of JSON
-	every    time.Duration // between two states; 0: only on signals
-	stopping func() bool   // reports whether the crawl is to stop
+	every    time.Duration // interval between two states; 0: print states only on signals
+	stopping func() bool   // reports whether the crawl is stopping
 
 	mu   sync.Mutex
-	last *crawler.Progress // nil until the crawl has begun
-	told time.Time         // when the last state was printed at an interval
+	last *crawler.Progress // the last state received; nil until the crawl has begun
+	told time.Time         // when a state was last printed because of the interval
 }
 
-// progress receives the state of the crawl.
+// progress records the state of the crawl, and shows it if it is time.
 func (w *watch) progress(p crawler.Progress) {
 	now := time.Now()
 	w.mu.Lock()
@@ -70,7 +70,7 @@ func (w *watch) listen() (stop func()) {
 		}
 	})
 	return func() {
-		signal.Ignore(statusSignals...) // a late signal must not end the process
+		signal.Ignore(statusSignals...) // a signal that arrives late must not end the process
 		close(done)
 		listener.Wait()
 	}

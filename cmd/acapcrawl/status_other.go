@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// statusSignals is empty: nothing can ask a crawl for its status here.
+// statusSignals is empty, because this system has no signal to request the status of a crawl.
 var statusSignals []os.Signal

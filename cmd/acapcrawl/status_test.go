@@ -52,15 +52,14 @@ func TestStatusBlock(t *testing.T) {
 	}
 }
 
-// Statuses at intervals are lines of JSON where JSON is asked for; the first comes with the first
-// state.
+// With JSON, states at intervals are lines of JSON. The first is printed with the first state.
 func TestStatusAtIntervals(t *testing.T) {
 	var b bytes.Buffer
 	stopping := false
 	w := &watch{screen: newProgress(&b), asJSON: true, every: time.Hour, stopping: func() bool { return stopping }}
 	w.status(time.Now())
 	w.progress(crawler.Progress{Done: 2, SoFar: crawler.Summary{Fetched: 1, Queued: 7}})
-	w.progress(crawler.Progress{Done: 3}) // within the hour
+	w.progress(crawler.Progress{Done: 3}) // not printed: the interval is an hour
 	stopping = true
 	w.status(time.Now())
 	type line struct {

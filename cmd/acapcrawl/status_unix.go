@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// statusSignals ask a crawl for its status.
+// statusSignals are the signals that make a crawl print its status.
 var statusSignals = []os.Signal{syscall.SIGUSR1}

@@ -29,9 +29,9 @@ var (
 		"/a/...", "/%", "/a#b", "/*", "/a$", "/a*b?c", "/\u00a0"}
 )
 
-// What the channel notes is of the origin that policies are held under, and names what the crawler
-// fetches: whatever is asked for, in every spelling, is what a line of the robots.txt of that
-// origin would name.
+// The ledger stores the origin whose policy applies, and the address that the crawler fetches. For
+// every spelling of an address, the channel requests the same resource as a line in the robots.txt
+// of that origin.
 func TestSubmitSpellings(t *testing.T) {
 	ledger, err := actions.Open(filepath.Join(t.TempDir(), "actions.db"), actions.Options{})
 	if err != nil {
@@ -68,7 +68,7 @@ func TestSubmitSpellings(t *testing.T) {
 			t.Errorf("%q is %s, and what is crawled is %s", raw, r.URL, got)
 		}
 		path, _ := strings.CutPrefix(r.URL, r.Origin)
-		if strings.HasPrefix(path, "//") { // a line that began so would name a host (P03)
+		if strings.HasPrefix(path, "//") { // P1 2.6 (P03): in robots.txt this path would name a host
 			path = "/." + path
 		}
 		text := "ACAP-version: 1.1\nACAP-crawler: *\nACAP-request-take-down: " + path + "\n"

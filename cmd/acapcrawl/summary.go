@@ -9,13 +9,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// row is a line of a block: a number, aligned to the right, and what it counts.
+// row is one line of a block: a right-aligned number, and what it counts.
 type row struct {
 	n    int
 	what string
 }
 
-// block returns a heading and its rows without those that count 0; "" if no row is left.
+// block returns a heading and its rows. It leaves out rows whose number is 0, and returns "" if no
+// row is left.
 func block(heading string, rows ...row) string {
 	var b strings.Builder
 	for _, r := range rows {

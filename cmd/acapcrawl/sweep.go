@@ -76,7 +76,7 @@ func (c *Command) runSweep(ctx context.Context, cfg *config.Config, r sweepReque
 	sum, err := d.Sweep(ctx, o)
 	screen.Done()
 	switch {
-	case err != nil: // what is gone was told, and what is left was not judged
+	case err != nil: // erased items are already printed; items that were not examined are not counted
 		return err
 	case r.JSON:
 		return c.printJSON(sum)
@@ -91,7 +91,7 @@ func (c *Command) runSweep(ctx context.Context, cfg *config.Config, r sweepReque
 	return nil
 }
 
-// sweptInWords is one item on one line.
+// sweptInWords returns one swept item as one line.
 func sweptInWords(s holdings.Swept, dry bool) string {
 	what := s.What
 	if s.Version != 0 {

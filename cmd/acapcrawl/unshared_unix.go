@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// unshared calls fn, which makes a file that must never be open to other users. What other
-// goroutines make meanwhile is not either.
+// unshared calls fn, which makes a file that must never be open to other users. It changes the
+// process's file mode mask, so files that other goroutines make at the same time are closed to
+// other users too.
 func unshared(fn func()) {
 	defer syscall.Umask(syscall.Umask(0o077))
 	fn()

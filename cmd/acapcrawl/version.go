@@ -47,8 +47,7 @@ func (b build) String() string {
 	return fmt.Sprintf("%s (commit %s%s, %s)", b.Version, b.Commit, changed, b.Go)
 }
 
-// thisBuild returns what the Go toolchain wrote into the binary, with "unknown" for what it did not
-// write.
+// thisBuild returns what the Go toolchain wrote into the binary; missing values are "unknown".
 func thisBuild() build {
 	b := build{Version: site.Version, Commit: "unknown", Go: "unknown", Specifications: site.Specifications()}
 	info, ok := debug.ReadBuildInfo()

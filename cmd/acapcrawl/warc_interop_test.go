@@ -20,10 +20,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// checkVariable names Python's warcio, which has the verb check; npm's has not.
+// checkVariable is the environment variable for the path of Python's warcio, which has the verb
+// check; npm's warcio has not.
 const checkVariable = "ACAPCRAWL_WARCIO_CHECK"
 
-// fleet is a site that answers in every way that HTTP/1.1 frames and codes bodies.
+// fleet returns a site whose answers use every framing and coding of bodies in HTTP/1.1.
 func fleet(t *testing.T) *httptest.Server {
 	t.Helper()
 	text := "<!DOCTYPE html><html lang=en><title>Pier</title><p>A gull sat on the pier. " +
@@ -40,7 +41,8 @@ func fleet(t *testing.T) *httptest.Server {
 			fmt.Fprintf(w, "<a href=\"%s\">%s</a>\n", strings.ReplaceAll(path, "&", "&amp;"), path)
 		}
 	})
-	for _, path := range []string{"/a.html", "/copy.html", "/private/x", "/q", "/moved"} { // the same page
+	// the first two have the same content
+	for _, path := range []string{"/a.html", "/copy.html", "/private/x", "/q", "/moved"} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			html(w)
 			w.Header().Set("Content-Length", fmt.Sprint(len(text)))
@@ -73,7 +75,7 @@ func fleet(t *testing.T) *httptest.Server {
 	return s
 }
 
-// exported is the WARC file of a data directory.
+// exported exports a data directory to a WARC file and returns its name.
 func exported(t *testing.T, data, name string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -83,8 +85,8 @@ func exported(t *testing.T, data, name string) string {
 	return file
 }
 
-// payloads are the digests of the pages of a WARC file by address, transfer coding undone. Every
-// digest that the file names must be right.
+// payloads returns the digests of the pages of a WARC file by address, without transfer coding. It
+// checks every digest that the file contains.
 func payloads(t *testing.T, file string) map[string]string {
 	t.Helper()
 	f, err := os.Open(file)
@@ -120,8 +122,8 @@ func payloads(t *testing.T, file string) map[string]string {
 	}
 }
 
-// What a crawl exports is read by npm's warcio without a complaint, its index, keys aside, is the
-// one that warcio makes, and Python's warcio finds every digest right.
+// npm's warcio reads the export of a crawl without errors and makes the same index, except for its
+// keys. Python's warcio finds every digest correct.
 func TestExportInterop(t *testing.T) {
 	s, data := fleet(t), filepath.Join(t.TempDir(), "data")
 	if said := call(t.Context(), data, "crawl", "--delay", "0", s.URL+"/"); said.status != statusDone {
@@ -175,14 +177,14 @@ func indexed(t *testing.T, file string) {
 			want) {
 			t.Errorf("the index\nours\n%s\ntheirs\n%s", got, want)
 		}
-		// warcio leaves newlines out of the lengths of what is not compressed
+		// warcio does not count newlines in the lengths of uncompressed records
 	} else if strings.Count(string(ours), "\n") != len(theirs)-1 {
 		t.Errorf("the index has\n%s", ours)
 	}
 }
 
-// withoutKeys sorts the lines of an index without their keys: ours are those of pywb, from which
-// those of warcio differ.
+// withoutKeys sorts the lines of an index and removes their keys: our keys are those of pywb, which
+// differ from those of warcio.
 func withoutKeys(lines []string) (out []string) {
 	for _, line := range lines {
 		_, rest, _ := strings.Cut(line, " ")
@@ -192,8 +194,8 @@ func withoutKeys(lines []string) (out []string) {
 	return out
 }
 
-// What wget archives of a site is taken in with every digest right, and goes out again with the
-// same payloads.
+// An import of a WARC file of wget finds every digest correct, and an export writes the same
+// payloads.
 func TestImportInterop(t *testing.T) {
 	wget, err := exec.LookPath("wget")
 	if err != nil {
@@ -229,7 +231,7 @@ func TestImportInterop(t *testing.T) {
 	}
 }
 
-// archived has wget crawl a site into a WARC file.
+// archived makes wget crawl a site into a WARC file.
 func archived(t *testing.T, wget, dir, name, url string, flags ...string) {
 	t.Helper()
 	args := append(flags, "--quiet", "--recursive", "--level=2", "--no-directories", "--delete-after", "--execute",
@@ -238,12 +240,12 @@ func archived(t *testing.T, wget, dir, name, url string, flags ...string) {
 	cmd.Dir = t.TempDir()
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 8) { // a page answered 404
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 8) { // wget reports that a page answered 404
 		t.Fatalf("wget: %v\n%s", err, out)
 	}
 }
 
-// decoded has npm's warcio read both files: what a reader gets to see is the same.
+// decoded checks that npm's warcio decodes both files to the same content.
 func decoded(t *testing.T, was, is string) {
 	program, err := warcio.Find()
 	if err != nil {
@@ -268,7 +270,7 @@ for await (const r of new WARCIO.WARCParser(createReadStream(process.argv[2])))
 		return list
 	}
 	before := read(was)
-	for url, digest := range read(is) { // which has each body once
+	for url, digest := range read(is) { // the exported file contains each body once
 		if before[url] != digest {
 			t.Errorf("warcio reads %s as %s, and was given %s", url, digest, before[url])
 		}

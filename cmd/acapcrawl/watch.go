@@ -56,14 +56,15 @@ command prints a line for everything that it did.`,
 	return cmd
 }
 
-// visiting adds the flags for visits to pages that are to be crawled again.
+// visiting adds the flags for visits to pages that actions run crawls again.
 func visiting(flags *pflag.FlagSet) {
 	for _, name := range []string{"delay", "concurrency", "per-host", "timeout", "allow-private", "chromium"} {
 		setting(flags, name)
 	}
 }
 
-// given returns the flags that set settings of cmd, to pass them to another verb.
+// given returns the flags of cmd that the user set and that set configuration keys, to pass them to
+// another verb.
 func given(cmd *cobra.Command) (args []string) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if len(f.Annotations[keyOfFlag]) > 0 || f.Name == "config" {
@@ -74,16 +75,17 @@ func given(cmd *cobra.Command) (args []string) {
 }
 
 const (
-	turn    = 20 * time.Second // after which a watch that has more to do lets other processes have the data directory
-	breathe = time.Second      // before it takes it again
+	// if a watch has more to do after this time, it lets other processes use the data directory
+	turn    = 20 * time.Second
+	breathe = time.Second // how long watch leaves the data directory to other processes
 )
 
-// leftOver is the time after which a watch that reads no policies by itself tries again what it
-// could not do.
+// leftOver is the time after which a watch that does not read policies regularly retries what
+// failed.
 const leftOver = 10 * time.Minute
 
-// runWatch reads and executes what publishers ask for until ctx ends. Between turns it has nothing
-// open.
+// runWatch reads and executes what publishers request until ctx ends. Between turns it keeps no
+// files open.
 func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchRequest) error {
 	within := cfg.Actions.SeenWithin
 	if within <= 0 && r.Wake == nil {
@@ -105,8 +107,8 @@ func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchReque
 				time.Now().Add(wait).Format(time.TimeOnly))
 		}
 		took := min(time.Since(began), wait)
-		sleep(ctx, took)          // however often it is woken, it does not rewrite archive and index all the time
-		if !ok && len(soon) > 0 { // somebody waits for this turn, which failed
+		sleep(ctx, took)          // limits how often wake-ups make it rewrite archive and index
+		if !ok && len(soon) > 0 { // a client waits for this turn, which failed
 			sleep(ctx, breathe)
 			continue
 		}
@@ -115,7 +117,7 @@ func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchReque
 	return nil
 }
 
-// await waits that long or until a wake-up arrives, and returns the origins that arrived.
+// await waits for d or until a wake-up arrives, and returns the origins of the wake-ups.
 func (r *watchRequest) await(ctx context.Context, d time.Duration) (origins []string) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -141,11 +143,13 @@ type watcher struct {
 	cfg     *config.Config
 	request watchRequest
 	screen  *progress
-	within  time.Duration // 0: read only the origins that somebody waits for
-	said    string
+	// within is the maximum age of a policy before it is read again; 0: read only the origins of
+	// wake-ups.
+	within time.Duration
+	said   string
 }
 
-// pause returns how long to wait after did for a wake-up.
+// pause returns how long to wait for a wake-up after the turn did.
 func (w *watcher) pause(did site.RequestsRun) time.Duration {
 	switch {
 	case did.More:
@@ -160,9 +164,9 @@ func (w *watcher) pause(did site.RequestsRun) time.Duration {
 	return math.MaxInt64
 }
 
-// look executes what is due, and prints what it did. ok is false if that failed, which it prints;
-// the next look tries again. With first, all policies are read again. The error is one of usage or
-// of printing.
+// look executes what is due, and prints what it did. ok is false if that failed; look prints the
+// failure, and the next call tries again. With first, it reads all policies again. err is an error
+// of usage or of printing.
 func (w *watcher) look(ctx context.Context, first bool, soon []string) (did site.RequestsRun, ok bool, err error) {
 	o := site.RunOptions{AtMost: turn, Only: w.within <= 0}
 	if !first {
@@ -207,8 +211,8 @@ func (w *watcher) look(ctx context.Context, first bool, soon []string) (did site
 	return did, true, err
 }
 
-// printErased prints what a turn erased: a line for each reason and line, with the time, or one
-// JSON object.
+// printErased prints what a turn erased: for each reason and policy line one line with the time, or
+// one JSON object.
 func (w *watcher) printErased(list []archive.Erasure) error {
 	if w.request.JSON {
 		return w.command.printJSON(map[string][]archive.Erasure{"erased": list})
@@ -223,8 +227,8 @@ func (w *watcher) printErased(list []archive.Erasure) error {
 }
 
 // runDue reads the policies and executes the requests that o names, in this process or in the one
-// that has the data directory. flags give that process the settings. problems is what went wrong,
-// in words.
+// that has the data directory open. flags pass the settings to that process. problems says in words
+// what went wrong.
 func (c *Command) runDue(ctx context.Context, cfg *config.Config, o site.RunOptions,
 	flags []string) (did site.RequestsRun, problems string, status int) {
 	var stderr bytes.Buffer
@@ -262,15 +266,15 @@ func (c *Command) openAndRun(ctx context.Context, cfg *config.Config, o site.Run
 	return d.runRequests(ctx, o, newProgress(c.Stderr))
 }
 
-// other returns a command for a verb that this one does in this process.
+// other returns a command that runs another verb in this process on behalf of this verb.
 func (c *Command) other(ctx context.Context, stderr io.Writer, verb string) *Command {
 	return &Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Env: c.Env, Resolver: c.Resolver,
 		verb: verb,
 		over: ctx.Done()}
 }
 
-// inside runs another verb in this process with in as standard input, and returns what it prints.
-// The verb goes through the process that has the data directory, if there is one.
+// inside runs another verb in this process with in as standard input, and returns its output. If
+// another process has the data directory open, the verb runs there.
 func (c *Command) inside(ctx context.Context, in []byte, args []string) (out []byte, problems string, status int) {
 	var stdout, stderr bytes.Buffer
 	verb := Command{Stdin: bytes.NewReader(in), Stdout: &stdout, Stderr: &stderr, Env: c.Env, Resolver: c.Resolver}
@@ -278,7 +282,7 @@ func (c *Command) inside(ctx context.Context, in []byte, args []string) (out []b
 	return stdout.Bytes(), stderr.String(), status
 }
 
-// sleep waits that long, or until ctx ends.
+// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

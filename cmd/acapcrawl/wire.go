@@ -14,14 +14,14 @@ import (
 type request struct {
 	Token   string   `json:"token"`
 	Args    []string `json:"args"`
-	Env     []string `json:"env"` // the variables that give settings
+	Env     []string `json:"env"` // the environment variables that set configuration keys
 	Dir     string   `json:"dir"`
-	Columns *int     `json:"columns,omitempty"` // of the terminal of standard error; 0: not known
-	Bold    bool     `json:"bold,omitempty"`    // Command.Bold
+	Columns *int     `json:"columns,omitempty"` // width of the terminal of standard error, in columns; 0: not known
+	Bold    bool     `json:"bold,omitempty"`    // the value of Command.Bold
 }
 
-// message is a JSON value that an owner sends: an empty one when it accepts the guest, then output,
-// and last the status.
+// message is a JSON value that an owner sends: first an empty one that accepts the guest, then
+// output, and last the exit status.
 type message struct {
 	Out    []byte `json:"out,omitempty"`
 	Err    []byte `json:"err,omitempty"`
@@ -29,21 +29,22 @@ type message struct {
 	Status *int   `json:"status,omitempty"`
 }
 
-// input is a part of the standard input of a guest. The guest sends it when it is asked.
+// input is a part of the standard input of a guest. The guest sends it when the owner asks for it.
 type input struct {
 	In  []byte `json:"in,omitempty"`
 	End bool   `json:"end,omitempty"`
 	Err string `json:"err,omitempty"`
 }
 
-// wire sends the output of a verb to the guest that called it. If the guest has no result when over
-// ends, wire sends nothing more, and the guest begins again. It is safe for concurrent use.
+// wire sends the output of a verb to the guest that called it. When the context over ends and the
+// guest has no output yet, wire sends nothing, and the guest begins again in its own process. It is
+// safe for concurrent use.
 type wire struct {
 	over context.Context
 
 	mu   sync.Mutex
 	to   *json.Encoder
-	said bool // output was sent, or standard input was read: the guest cannot begin again
+	said bool // output was sent, or standard input was read, so the guest cannot begin again
 }
 
 func (w *wire) send(m message) error {
@@ -52,12 +53,12 @@ func (w *wire) send(m message) error {
 	if !w.said && w.over.Err() != nil {
 		return errAgain
 	}
-	w.said = w.said || m.binds()
+	w.said = w.said || m.preventsRestart()
 	return w.to.Encode(m)
 }
 
-// binds reports whether a guest that has received m cannot begin again.
-func (m message) binds() bool { return len(m.Out) > 0 || m.Ask }
+// preventsRestart reports whether a guest that has received m cannot begin again.
+func (m message) preventsRestart() bool { return len(m.Out) > 0 || m.Ask }
 
 // begun reports whether the guest cannot begin again.
 func (w *wire) begun() bool {
@@ -74,7 +75,7 @@ func (w *wire) stderr() io.Writer {
 	return stream(func(p []byte) error { return w.send(message{Err: p}) })
 }
 
-// stream writes messages.
+// stream is an io.Writer that sends what is written as messages.
 type stream func([]byte) error
 
 func (send stream) Write(p []byte) (n int, err error) {
@@ -87,7 +88,7 @@ func (send stream) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// distant reads the standard input of a guest, which it asks for parts.
+// distant reads the standard input of a guest by asking the guest for one part after another.
 type distant struct {
 	ctx   context.Context
 	wire  *wire
@@ -122,7 +123,8 @@ func (d *distant) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// stdin is standard input. It notes whether anything was read: then a verb cannot begin again.
+// stdin is standard input. It remembers whether anything was read, because the verb cannot begin
+// again after that.
 type stdin struct {
 	r    io.Reader
 	read bool
@@ -133,7 +135,7 @@ func (s *stdin) Read(p []byte) (int, error) {
 	return s.r.Read(p)
 }
 
-// some reads the next part for an owner.
+// some reads the next part of standard input for an owner.
 func (s *stdin) some() input {
 	buf := make([]byte, chunk)
 	n, err := s.Read(buf)

@@ -13,7 +13,7 @@ import (
 	"testing/iotest"
 )
 
-// noise is a page that does not compress.
+// noise returns a page that cannot be compressed.
 func noise() string {
 	random := make([]byte, 4*chunk)
 	r := rand.NewChaCha8([32]byte{1})
@@ -21,7 +21,7 @@ func noise() string {
 	return "<!DOCTYPE html><html lang=en><p>" + base64.StdEncoding.EncodeToString(random)
 }
 
-// Standard input reaches a verb wherever it runs.
+// A verb reads its standard input in its own process and in the process of another verb.
 func TestStandardInput(t *testing.T) {
 	joined(t)
 	_, data := crawled(t, "/a.html", "/noise.html")
@@ -50,7 +50,7 @@ func TestStandardInput(t *testing.T) {
 		t.Errorf("said %v", got)
 	}
 
-	// What was read before the verb was begun again would be missing.
+	// If the verb began again after it had read standard input, that part would be missing.
 	file := filepath.Join(t.TempDir(), "a.warc.gz")
 	if err := os.WriteFile(file, []byte(exported.stdout), 0o600); err != nil {
 		t.Fatal(err)

@@ -72,7 +72,7 @@ func elapsed(d time.Duration) string {
 	return span(d)
 }
 
-// until writes when t will be, seen from now, in one unit: "now", "in 12 s".
+// until returns when t will be, relative to now, in one unit: "now", "in 12 s".
 func until(t, now time.Time) string {
 	up := func(d, unit time.Duration) time.Duration { return (d + unit - 1) / unit }
 	switch d := t.Sub(now); {
