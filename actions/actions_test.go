@@ -31,7 +31,7 @@ const (
 
 func open(t *testing.T, path string) *Ledger { return openAt(t, path, Options{}) }
 
-// asks are the requests of a robots.txt.
+// asks returns the action requests in a robots.txt with the given lines.
 func asks(lines ...string) []acap.Action {
 	text := "ACAP-version: 1.1\nACAP-crawler: *\n" + strings.Join(lines, "\n") + "\n"
 	return acap.Parse(site+"/robots.txt", []byte(text)).Policy(acap.Crawler{Names: []string{"gazer"}}).Actions()
@@ -42,17 +42,17 @@ const (
 	recrawl = "ACAP-request-re-crawl: "
 )
 
-// crew executes requests on what it holds, and notes what it did.
+// crew is an Eraser and a Recrawler for tests. It holds copies in memory, and records its calls.
 type crew struct {
 	mu     sync.Mutex
 	did    []string
-	held   map[string]int // copies, by URL
+	held   map[string]int // number of copies by URL
 	stones map[string][]stone
 	fail   map[string]error
-	visits map[string]Visit // what comes of a re-crawl; without one it is answered at once
-	absent bool             // nothing is visited
-	looks  int              // at what is held
-	began  time.Time        // the last compaction
+	visits map[string]Visit // results of visits by URL; a URL without one is answered at once
+	absent bool             // no URL is visited
+	looks  int              // number of calls of Holds
+	began  time.Time        // when the last compaction began
 }
 
 type stone struct {
@@ -129,7 +129,7 @@ func (c *crew) Visited(url string, since time.Time) (Visit, bool, error) {
 
 func (c *crew) executor(l *Ledger) *Executor { return NewExecutor(l, c, c, Limits{}) }
 
-// run executes what is asked and tells what was done.
+// run executes the requests and returns what the crew did.
 func run(t *testing.T, l *Ledger, c *crew, asked []acap.Action) string {
 	t.Helper()
 	return runWith(t, c.executor(l), c, Reading{Origin: origin, Actions: asked})
@@ -153,7 +153,7 @@ func rows(t *testing.T, l *Ledger) (all []Request) {
 	return all
 }
 
-// entries is the length of the chain.
+// entries returns the length of the chain.
 func entries(t *testing.T, l *Ledger) (n int) {
 	t.Helper()
 	err := l.view(func(t *txn) error {
@@ -166,7 +166,8 @@ func entries(t *testing.T, l *Ledger) (n int) {
 	return n
 }
 
-// list writes the ledger: action, path, state, whether it stands.
+// list returns the requests in the ledger as text: action, path, state, and "past" if a request is
+// not in force.
 func list(t *testing.T, l *Ledger) string {
 	t.Helper()
 	var out []string

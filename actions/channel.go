@@ -14,7 +14,7 @@ import (
 // Call is one call of the channel.
 type Call struct {
 	Do     string `json:"do"`              // DoSubmit, DoGet, ...
-	Token  string `json:"token,omitempty"` // of a credential; not for DoStatus
+	Token  string `json:"token,omitempty"` // token of a credential; not used with DoStatus
 	Key    string `json:"key,omitempty"`   // DoSubmit: the idempotency key
 	Action string `json:"action,omitempty"`
 	URL    string `json:"url,omitempty"`
@@ -34,15 +34,16 @@ const (
 
 // Answer is the channel's answer to a Call.
 type Answer struct {
-	Code     string          `json:"code,omitempty"` // of a Rejection, "" if the call succeeded
+	Code     string          `json:"code,omitempty"` // code of a Rejection; "" if the call succeeded
 	Why      string          `json:"why,omitempty"`  // one sentence; it holds no secret
 	Request  *Request        `json:"request,omitempty"`
 	Requests []Request       `json:"requests,omitempty"`
 	Next     uint64          `json:"next,omitempty"` // Filter.After of the next page; 0: no more pages
 	Replayed bool            `json:"replayed,omitempty"`
 	Receipt  json.RawMessage `json:"receipt,omitempty"`
-	Head     *Head           `json:"head,omitempty"` // of the ledger: a caller that keeps it can later prove a change
-	Status   *Status         `json:"status,omitempty"`
+	// head of the ledger: a caller that keeps it can later prove a change
+	Head   *Head   `json:"head,omitempty"`
+	Status *Status `json:"status,omitempty"`
 
 	Err error `json:"-"` // cause of Unavailable; only for the operator
 }

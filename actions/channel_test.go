@@ -28,7 +28,7 @@ func TestAnswer(t *testing.T) {
 		{Call{Do: "erase", Token: d.token}, Malformed},
 		{Call{Do: "erase"}, BadCredential},
 		{Call{Token: d.token}, Malformed},
-		{Call{Do: DoGet, Token: d.token, ID: 1}, ""}, // a line of its own origin
+		{Call{Do: DoGet, Token: d.token, ID: 1}, ""}, // a request made by a line of the same origin
 		{Call{Do: DoGet, Token: d.token, ID: 2}, NotFound},
 		{Call{Do: DoGet, Token: d.token, ID: 99}, NotFound},
 		{Call{Do: DoGet, ID: 1}, BadCredential},
@@ -56,7 +56,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// Pages list what is of one's own origins, whatever the filter says.
+// A list contains only requests of the credential's origins, whatever the filter says.
 func TestAnswerList(t *testing.T) {
 	d := newDesk(t, Options{})
 	for i := range 7 {
@@ -99,7 +99,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// The same key at once from many is one request.
+// Concurrent submissions with the same key make one request.
 func TestAnswerAtOnce(t *testing.T) {
 	d := newDesk(t, Options{})
 	const many = 50

@@ -11,7 +11,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// shelf holds a page, and is visited, by a clock that a test sets.
+// shelf is an Eraser and a Recrawler that holds one page. Its clock is set by the test.
 type shelf struct {
 	*clock
 	held    bool
@@ -63,8 +63,8 @@ func resume(t *testing.T, x *Executor) {
 	}
 }
 
-// A take-down that is executed after the clock went back erased what it did, and is not gone before
-// that is so.
+// If a take-down is executed after the clock was set back, its receipt lists what it erased. It
+// counts as gone only after a compaction that came later.
 func TestClockBackTakeDown(t *testing.T) {
 	d := newDesk(t, Options{})
 	s, x := d.shelf(true)
@@ -75,7 +75,8 @@ func TestClockBackTakeDown(t *testing.T) {
 	if r := d.get(t, 1); r.State != Done || r.Erased != 1 || !r.Gone.IsZero() {
 		t.Errorf("%+v", r)
 	}
-	if err := x.Compacted(t.Context(), later); err != nil { // that was before, by another clock
+	// this compaction came before the erasure, although its time is later
+	if err := x.Compacted(t.Context(), later); err != nil {
 		t.Fatal(err)
 	}
 	if r := d.get(t, 1); !r.Gone.IsZero() {
@@ -91,8 +92,8 @@ func TestClockBackTakeDown(t *testing.T) {
 	}
 }
 
-// What failed, or was on its way, when the clock went back does not wait until that time comes
-// again.
+// Requests that failed or were running when the clock was set back are executed at once. They do
+// not wait until the clock reaches the old time again.
 func TestClockBackAgain(t *testing.T) {
 	d := newDesk(t, Options{})
 	s, x := d.shelf(true)
@@ -115,8 +116,8 @@ func TestClockBackAgain(t *testing.T) {
 	}
 }
 
-// What was erased before it was asked for is not gone as long as the files may hold it, and a
-// receipt says no more than what was done.
+// If a page was erased before its take-down was requested, it is not gone while files may contain
+// traces. The receipt claims only what was done.
 func TestErasedBefore(t *testing.T) {
 	d := newDesk(t, Options{})
 	s, x := d.shelf(false)
@@ -148,7 +149,8 @@ func TestErasedBefore(t *testing.T) {
 	}
 }
 
-// A take-down that failed after it had erased something was not withdrawn before it was executed.
+// A take-down that erased something and then failed is not reported as withdrawn before it was
+// executed.
 func TestLapsedAfterErasing(t *testing.T) {
 	d := newDesk(t, Options{})
 	s, x := d.shelf(true)

@@ -57,11 +57,11 @@ func TestConfirm(t *testing.T) {
 			if got := d.bars(t); got != "" {
 				t.Errorf("bars %q without its line", got)
 			}
-			d.work(t) // the line goes
+			d.work(t) // the line is removed
 			if r := d.get(t, 1); r.Standing {
 				t.Errorf("%+v", r)
 			}
-			// it is asked for anew, and not announced
+			// the restored line is a new request that no credential announced
 			if got := d.work(t, down+"/x"); got != "" || d.bars(t, down+"/x") != "" {
 				t.Errorf("did %q, bars %q", got, d.bars(t, down+"/x"))
 			}
@@ -69,8 +69,8 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// What does not match is not executed: another action, path, or origin; nor is what nobody confirms
-// in time.
+// A request is not executed if the line has another action, path or origin, or if nothing confirms
+// it in time.
 func TestUnconfirmed(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")
@@ -94,8 +94,8 @@ func TestUnconfirmed(t *testing.T) {
 	}
 }
 
-// A line that was refused for what it was, or that was done and went, needs to be announced as any
-// other when it comes back (P07).
+// P1 2.6 (P07): a line that was refused because of other lines, or that was executed and removed,
+// must be announced like any other line when it comes back.
 func TestConfirmComesBack(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	for _, refused := range [][]string{{"ACAP-usage-purpose: attic", "ACAP-disallow-index: /q", down + "/x"},
@@ -119,13 +119,14 @@ func TestConfirmComesBack(t *testing.T) {
 	if got := d.work(t, down+"/y"); got != "erase /y" {
 		t.Error(got)
 	}
-	d.work(t) // it goes
+	d.work(t) // the line is removed
 	if got := d.bars(t, down+"/y"); got != "" {
 		t.Errorf("bars %q", got)
 	}
 }
 
-// Who has asked both ways takes it back by the channel: the line alone is not enough any more.
+// A publisher withdraws a confirmed request through the channel. Afterwards the line is no longer
+// enough.
 func TestConfirmWithdrawn(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")
@@ -149,7 +150,8 @@ func TestConfirmWithdrawn(t *testing.T) {
 	}
 }
 
-// As before, and who asks again does so before anybody looks at the line.
+// A publisher withdraws a confirmed request and submits it again before the line is read again.
+// Then it is executed.
 func TestConfirmWithdrawnAtOnce(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")
@@ -163,8 +165,8 @@ func TestConfirmWithdrawnAtOnce(t *testing.T) {
 	}
 }
 
-// A line that was refused when a credential asked for the same, and is not any more: one request is
-// left of both.
+// A line was refused, and a credential requested the same. When the line becomes valid, only the
+// request of the credential is in force.
 func TestConfirmOfTwo(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	d.work(t, "ACAP-usage-purpose: attic", "ACAP-disallow-index: /q", down+"/x")
@@ -178,7 +180,8 @@ func TestConfirmOfTwo(t *testing.T) {
 	}
 }
 
-// Origins whose publishers have no valid credential are direct, and so is the operator.
+// Requests are executed without confirmation if they come from the operator, or from an origin
+// whose publisher has no valid credential.
 func TestConfirmDirect(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	if r := d.submit(t, nil, acap.TakeDown, site+"/o", ""); r.State != Due || r.From.Kind != Operator {
@@ -187,7 +190,7 @@ func TestConfirmDirect(t *testing.T) {
 	if got := d.bars(t, down+"/x"); got != "/o" {
 		t.Errorf("bars %q", got)
 	}
-	d.clock.pass(1000 * time.Hour) // the credential expires, whatever Bind remembers
+	d.clock.pass(1000 * time.Hour) // the credential expires, although Bind has cached its result
 	p := policyOf(down + "/x")
 	if got, err := d.Bind(site, p); err != nil || len(got.Actions()) != 2 {
 		t.Error(got, err)
@@ -197,7 +200,8 @@ func TestConfirmDirect(t *testing.T) {
 	}
 }
 
-// What was confirmed is due once: a re-crawl whose line stays waits for the channel to ask again.
+// A confirmed re-crawl is executed once. If its line remains, the next one must be submitted
+// through the channel.
 func TestConfirmRecrawl(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	d.submit(t, d.ours, acap.ReCrawl, site+"/n", "k1")

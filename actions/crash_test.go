@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// The test binary runs itself as a child that is killed in the middle of its work.
+// The test binary runs itself as a child process that is killed during its work.
 const (
 	childDir  = "ACTIONS_TEST_DIR"
 	childStep = "ACTIONS_TEST_STEP"
 )
 
-// store holds copies in files, of which a take-down makes tombstones. It tells the step half
-// between the two.
+// store is an Eraser that holds copies in files. A take-down replaces them by tombstones, and
+// reports the step half between the two.
 type store struct {
 	dir   string
 	fault func(step)
@@ -74,7 +74,8 @@ func childReading() Reading {
 	return Reading{Origin: origin, Actions: asks(down+"/a", down+"/b", down+"/c")}
 }
 
-// child executes three take-downs, and dies when it comes to a step for so many times.
+// child executes three take-downs. It kills itself when it has reached the given step a given
+// number of times.
 func child(dir, at string) int {
 	var name step
 	var times int
@@ -105,8 +106,8 @@ func child(dir, at string) int {
 	return 1
 }
 
-// Whatever a take-down is doing when its process is killed: who comes next completes it, or leaves
-// it where its line has gone, and the ledger says what happened.
+// If the process is killed during a take-down, the next process completes the take-down, unless its
+// line is gone. The ledger contains what happened.
 func TestKilled(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")

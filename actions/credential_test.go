@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// clock is a time that a test sets.
+// clock is a time that the test sets.
 type clock struct{ now time.Time }
 
 func (c *clock) Now() time.Time       { return c.now }
 func (c *clock) pass(d time.Duration) { c.now = c.now.Add(d) }
 func newClock() *clock                { return &clock{time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)} }
 
-// openAt opens a ledger, which has to be whole at the end.
+// openAt opens a ledger. When the test ends, it checks that the ledger is valid.
 func openAt(t *testing.T, path string, o Options) *Ledger {
 	t.Helper()
 	l, err := Open(path, o)
@@ -40,7 +40,7 @@ func openAt(t *testing.T, path string, o Options) *Ledger {
 	return l
 }
 
-// code is the code of a rejection, "" for nil.
+// code returns the code of a rejection, or "" for nil.
 func code(t *testing.T, err error) string {
 	t.Helper()
 	if err == nil {
@@ -91,7 +91,7 @@ func TestCredential(t *testing.T) {
 	good(first, false)
 	good(second, true)
 	now.pass(47 * time.Hour)
-	good(second, false) // it has expired
+	good(second, false) // the old token has expired
 	if _, _, err := l.RotateCredential("newsdesk", time.Hour, time.Time{}); err == nil {
 		t.Error("an expired credential has a new token and no new date")
 	}
@@ -149,7 +149,7 @@ func TestCredentialRefused(t *testing.T) {
 		{"a b", origins, time.Time{}},
 		{"a\x00", origins, time.Time{}},
 		{strings.Repeat("a", 41), origins, time.Time{}},
-		{"desk", origins, time.Time{}}, // it existed
+		{"desk", origins, time.Time{}}, // a credential with this name existed
 		{"new", nil, time.Time{}},
 		{"new", []string{"https://Quay.example"}, time.Time{}},
 		{"new", []string{"https://quay.example/"}, time.Time{}},

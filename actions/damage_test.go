@@ -12,7 +12,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-// damaged is the path of a ledger with such a content, whose head is right.
+// damaged writes a ledger with the given content and a correct head, and returns its path.
 func damaged(t *testing.T, name string, whole, head []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name, "actions.db")
@@ -24,14 +24,14 @@ func damaged(t *testing.T, name string, whole, head []byte) string {
 	return path
 }
 
-// Whatever byte of the file is another one, that is told, or it is one on which nothing depends.
+// If any byte of the file is changed, Verify or Open reports it, or no data depends on that byte.
 func TestDamagedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "actions.db")
 	l := lived(t, path, Options{})
 	want := vouched(content(t, l))
 	l.Close()
 	whole, head := read(t, path), read(t, headPath(path))
-	stride := 211 // a prime, so that all places of a page have their turn
+	stride := 211 // a prime, so that the changes reach all positions of a page
 	if testing.Short() {
 		stride = 2111
 	}
@@ -63,15 +63,15 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// vouched is the content that Verify vouches for.
+// vouched returns the content of a ledger that Verify protects.
 func vouched(all map[string]map[string]string) map[string]map[string]string {
 	delete(all, "keys")
 	delete(all, "rejected")
-	delete(all, "heard") // but for one thing: TestDamagedReading
+	delete(all, "heard") // not protected by Verify, see TestDamagedReading
 	return all
 }
 
-// A page that leads back to itself ends no process, and no patience.
+// If a page refers back to itself, the check ends with an error.
 func TestPageInCircle(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "actions.db")
 	l := open(t, path)
@@ -89,14 +89,14 @@ func TestPageInCircle(t *testing.T) {
 		if spool.Native.Uint16(page[8:]) != spool.Branch {
 			continue
 		}
-		child := page[spool.PageHead+8:] // of its first element
+		child := page[spool.PageHead+8:] // the child page of the first element
 		was := spool.Native.Uint64(child)
 		spool.Native.PutUint64(child, uint64(id))
 		broken := damaged(t, fmt.Sprint(id), whole, head)
 		spool.Native.PutUint64(child, was)
 		circles++
 		l, err := Open(broken, Options{})
-		if err == nil { // nobody uses the page
+		if err == nil { // no transaction uses the changed page
 			if got := breaks(t, l); got != "" {
 				t.Error(got)
 			}
@@ -110,8 +110,8 @@ func TestPageInCircle(t *testing.T) {
 	}
 }
 
-// What was last read of an origin shows where it is another one, and where it cannot be read does
-// no harm.
+// If the stored reading of an origin is changed, Verify reports it. If it cannot be read, nothing
+// else is affected.
 func TestDamagedReading(t *testing.T) {
 	for name, text := range map[string]string{"unreadable": "{", "another": `{"sum":"1"}`} {
 		l := open(t, filepath.Join(t.TempDir(), "actions.db"))

@@ -24,14 +24,14 @@ func TestFailures(t *testing.T) {
 	if got := list(t, l); got != "take-down /x failed, take-down /y done, re-crawl /n failed" {
 		t.Error(got)
 	}
-	delete(c.fail, site+"/x") // a re-crawl that fails is no reason to stop, and waits a while
+	delete(c.fail, site+"/x") // after a failure the other requests are executed, and the failed re-crawl is paused
 	if got := run(t, l, c, asked); got != "erase /x" ||
 		list(t, l) != "take-down /x done, take-down /y done, re-crawl /n failed" {
 		t.Errorf("did %q; %s", got, list(t, l))
 	}
 }
 
-// What fails is tried again after a pause that grows.
+// A failed request is tried again after a pause that doubles up to an hour.
 func TestPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, c := fresh(t), holding()
@@ -53,7 +53,8 @@ func TestPauses(t *testing.T) {
 	})
 }
 
-// P04: once until the line goes or a cool-down passes; and not sooner where it goes and comes back.
+// P1 2.6 (P04): a re-crawl is executed once while its line stays, and again after Limits.Again.
+// Removing and restoring the line does not shorten that time.
 func TestCoolDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, c := fresh(t), holding()
@@ -83,7 +84,7 @@ func TestCoolDown(t *testing.T) {
 		heed(reading, "promote /n")
 		time.Sleep(24 * time.Hour)
 		resume("promote /n")
-		for range 5 { // a pump
+		for range 5 { // the line is removed and restored repeatedly
 			time.Sleep(time.Minute)
 			heed(Reading{Origin: origin}, "")
 			resume("")
@@ -98,7 +99,7 @@ func TestCoolDown(t *testing.T) {
 	})
 }
 
-// A re-crawl is done when its page was visited, and not before (E2).
+// A re-crawl is done only after its page was visited (E2).
 func TestSettle(t *testing.T) {
 	l, c := fresh(t), holding()
 	x := c.executor(l)
@@ -122,7 +123,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// Without a crawl re-crawls stay due, and the next one makes them.
+// If no crawl runs, re-crawls stay due, and the next crawl executes them.
 func TestNoCrawl(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	if got := runWith(t, NewExecutor(l, c, nil, Limits{}), c,
@@ -138,7 +139,8 @@ func TestNoCrawl(t *testing.T) {
 	}
 }
 
-// P09: what is under way is bounded, for an origin and in all, and goes on as it is done.
+// P1 2.6 (P09): the number of running re-crawls is limited for each origin and in all. When some
+// are done, the next ones start.
 func TestPending(t *testing.T) {
 	l, c := fresh(t), holding()
 	c.absent = true
@@ -172,8 +174,8 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// A publisher who changes the lines all the time has no more pages visited within a day than one
-// who does not.
+// A publisher who changes the lines all the time gets no more re-crawls within a day than one who
+// does not.
 func TestDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, c := fresh(t), holding()
@@ -189,15 +191,16 @@ func TestDay(t *testing.T) {
 			t.Errorf("%d executed, %d rows", n, len(rows(t, l)))
 		}
 		time.Sleep(24 * time.Hour)
-		runWith(t, x, c, Reading{Origin: origin, Actions: all[900:]}) // those of the last reading are looked at again
+		// the requests of the last reading are compared again
+		runWith(t, x, c, Reading{Origin: origin, Actions: all[900:]})
 		if len(c.did) != 100 {
 			t.Errorf("%d executed the next day", len(c.did))
 		}
 	})
 }
 
-// Lines by the ten thousand that change nothing have few rows, those that erase something one each,
-// and the rest a number.
+// Of ten thousand requests without effect, only a few are listed and the others are counted. Each
+// request that erases something is listed.
 func TestFlood(t *testing.T) {
 	l, c := fresh(t), holding()
 	const lines = 20_000
@@ -219,7 +222,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// What was due when the process died is due again.
+// Requests that were due when the process ended are due again in the next process.
 func TestDied(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "actions.db")
 	l, c := open(t, path), holding("/x")
@@ -234,8 +237,8 @@ func TestDied(t *testing.T) {
 	}
 }
 
-// A line that goes while it is executed is told as gone, and executes nothing when it comes back
-// but what is held then (E5).
+// If a line is removed during its execution, the request is not in force. When the line comes back,
+// only what is stored then is erased (E5).
 func TestGoesMeanwhile(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	slow := &slowCrew{crew: c, at: make(chan bool), on: make(chan bool)}
@@ -248,7 +251,7 @@ func TestGoesMeanwhile(t *testing.T) {
 		}
 	})
 	<-slow.at
-	wg.Go(func() { // as a guest does
+	wg.Go(func() { // read the policy without the line in another goroutine
 		if err := NewExecutor(l, c, c, Limits{}).ExecuteReading(context.Background(),
 			Reading{Origin: origin}); err != nil {
 			t.Error(err)
@@ -281,7 +284,7 @@ func (c *slowCrew) Erase(ctx context.Context, url, why, line string) (int, error
 	return c.crew.Erase(ctx, url, why, line)
 }
 
-// What is left is no take-down done.
+// A take-down that leaves a copy behind has failed.
 func TestLeft(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	x := NewExecutor(l, keeper{c}, c, Limits{})
@@ -294,13 +297,14 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// What cannot be looked at is no reason to leave the rest, and is told as a failure of its own.
+// If one page cannot be checked, the other requests are executed, and the error is a Failure.
 func TestBlind(t *testing.T) {
 	l, c := fresh(t), holding("/x", "/y")
 	damaged := errors.New("the record is damaged")
 	c.fail[site+"/x"] = damaged
 	x := NewExecutor(l, blind{c, damaged}, c, Limits{})
-	for _, asked := range [][]string{{down + "/x", down + "/y"}, {down + "/y"}} { // and its line goes
+	// the second reading lacks the line of the damaged page
+	for _, asked := range [][]string{{down + "/x", down + "/y"}, {down + "/y"}} {
 		err := x.ExecuteReading(context.Background(), Reading{Origin: origin, Actions: asks(asked...)})
 		if f, is := errors.AsType[*Failure](err); !is || !errors.Is(f, damaged) {
 			t.Error(err)
@@ -311,7 +315,7 @@ func TestBlind(t *testing.T) {
 	}
 }
 
-// blind cannot read what it fails to erase.
+// blind is a crew that cannot read the pages that it fails to erase.
 type blind struct {
 	*crew
 	err error
@@ -331,12 +335,13 @@ func (b blind) Verify(url string, since time.Time) (Evidence, error) {
 	return b.crew.Verify(url, since)
 }
 
-// keeper erases nothing.
+// keeper is a crew that erases nothing.
 type keeper struct{ *crew }
 
 func (keeper) Erase(context.Context, string, string, string) (int, error) { return 0, nil }
 
-// When files were written anew, what was erased before is gone; the rest waits.
+// After a compaction, requests that were executed before it began are gone. Later ones wait for the
+// next compaction.
 func TestCompacted(t *testing.T) {
 	l, c := fresh(t), holding("/x", "/y")
 	x := c.executor(l)
@@ -349,7 +354,7 @@ func TestCompacted(t *testing.T) {
 	if all := rows(t, l); all[0].Gone.IsZero() || !all[1].Gone.IsZero() {
 		t.Errorf("%+v", all)
 	}
-	c.began = time.Now() // and one that a stop kept from being told
+	c.began = time.Now() // a second compaction that was not reported because the process ended
 	if err := x.Resume(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -358,7 +363,8 @@ func TestCompacted(t *testing.T) {
 	}
 }
 
-// What is erased because of a line by others than the executor is told as well.
+// An erasure by others than the Executor that follows from a line is noted with the request of the
+// line.
 func TestNoteErased(t *testing.T) {
 	l, c := fresh(t), holding()
 	x := c.executor(l)
@@ -373,7 +379,7 @@ func TestNoteErased(t *testing.T) {
 	}
 	before := entries(t, l)
 	tell("/x")
-	tell("/more") // beyond those that have rows
+	tell("/more") // a URL whose request was not listed
 	if all := rows(t, l); len(all) != 2 || all[0].Erased != 1 || all[1].Erased != 1 || all[1].State != Done ||
 		!all[1].Gone.IsZero() || entries(t, l) != before+2 {
 		t.Errorf("%+v", all)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A ledger of a newer version is left alone.
+// A ledger of a newer format is not changed.
 func TestNewer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "actions.db")
 	l := openWith(t, path, Options{})
@@ -20,7 +20,8 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// A copy of a backup says so, and what is known from after it is explained by that.
+// A ledger that was restored from a backup says so. That explains why it lacks entries of a later
+// head.
 func TestRestore(t *testing.T) {
 	dir := t.TempDir()
 	path, copied := filepath.Join(dir, "actions.db"), filepath.Join(dir, "copy.db")

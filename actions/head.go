@@ -16,7 +16,7 @@ import (
 // keeps one can later check that the chain still contains that entry.
 type Head struct {
 	Seq  uint64 `json:"seq"`
-	Hash string `json:"hash"`          // of the entry with that number, in hexadecimal
+	Hash string `json:"hash"`          // hash of the entry with number Seq, in hexadecimal
 	Key  string `json:"key,omitempty"` // thumbprint (RFC 7638) of the key that it is signed with
 	// Ed25519 over "acapcrawl head 1\n", the number (8 bytes, big-endian) and the hash (32);
 	// base64url

@@ -8,7 +8,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Keys are forgotten after their time, so that there are never many more than were given within it.
+// Idempotency keys are deleted after their time, so that not many more are stored than were used
+// within it.
 func TestKeysAreForgotten(t *testing.T) {
 	d := newDesk(t, Options{})
 	d.submit(t, d.ours, acap.TakeDown, site+"/x", "first")
@@ -46,7 +47,7 @@ func TestKeysAreForgotten(t *testing.T) {
 	}
 }
 
-// authenticated gives a credential that is good for a while from now on.
+// authenticated returns a credential that is valid for some time, and its token.
 func authenticated(t *testing.T, d *desk) (*Credential, string) {
 	t.Helper()
 	token, _, err := d.AddCredential(fmt.Sprint("later", d.clock.now.Unix()), []string{site}, time.Time{})
@@ -60,7 +61,8 @@ func authenticated(t *testing.T, d *desk) (*Credential, string) {
 	return &c, token
 }
 
-// What waits for its line when its credential is revoked is refused; what was done stays.
+// If a credential is revoked, its requests that wait for their line are refused. Executed requests
+// do not change.
 func TestRevokeWhatWaits(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	_, other, err := d.AddCredential("second", []string{site}, time.Time{})
@@ -102,7 +104,7 @@ func TestRevokeWhatWaits(t *testing.T) {
 	}
 }
 
-// What is open is counted from the list of it.
+// Status counts the requests in the list of open requests.
 func TestStatusCounts(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	began := d.clock.now

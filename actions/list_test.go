@@ -1,6 +1,6 @@
 package actions
 
-// List gives all requests.
+// List returns all requests.
 func (l *Ledger) List() (all []Request, err error) {
 	err = l.Each(Filter{}, func(r Request) error {
 		all = append(all, r)

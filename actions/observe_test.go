@@ -22,21 +22,21 @@ func TestExecuteReading(t *testing.T) {
 		did, list string
 	}{
 		{nil, "", ""},
-		// X31: take-downs first
+		// P1 2.2.1 (X31): take-downs are executed first
 		{asks(recrawl+"/n", down+"/x"), "erase /x, promote /n", "take-down /x done, re-crawl /n done"},
-		// P04
+		// P1 2.6 (P04): an unchanged line is not executed again
 		{asks(recrawl+"/n", down+"/x"), "", "take-down /x done, re-crawl /n done"},
-		// it was done
+		// the re-crawl was done before it was prohibited
 		{asks("ACAP-disallow-crawl: /n", recrawl+"/n", down+"/x"), "", "take-down /x done, re-crawl /n done"},
-		// and the line stood all along
+		// the line of the re-crawl was there all the time
 		{asks(recrawl+"/n", down+"/x"), "", "take-down /x done, re-crawl /n done"},
-		// P05
+		// P1 2.6.1 (P05): without its line a request is no longer in force
 		{nil, "", "take-down /x done past, re-crawl /n done past"},
-		// a new appearance
+		// a restored line is a new request
 		{asks(recrawl + "/n"), "promote /n", "take-down /x done past, re-crawl /n done past, re-crawl /n done"},
-		// once
+		// the same line twice is one request
 		{asks(recrawl+"/n", recrawl+"/n"), "", "take-down /x done past, re-crawl /n done past, re-crawl /n done"},
-		// P01
+		// P1 2.6 (P01): a pattern is not executed
 		{asks(down+"/n*", down+"/y"), "erase /y",
 			"take-down /x done past, re-crawl /n done past, re-crawl /n done past, take-down /n%2A refused, " +
 				"take-down /y done"},
@@ -52,8 +52,8 @@ func TestExecuteReading(t *testing.T) {
 	}
 }
 
-// A take-down is repeated wherever something is held again (P04), and the row says all that it
-// erased.
+// P1 2.6 (P04): a take-down is repeated whenever something is stored again. Its row counts
+// everything that it erased.
 func TestRepeated(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	run(t, l, c, asks(down+"/x"))
@@ -64,13 +64,14 @@ func TestRepeated(t *testing.T) {
 	if r := rows(t, l)[0]; r.State != Done || r.Erased != 3 || !r.Gone.IsZero() {
 		t.Errorf("%+v", r)
 	}
-	// nothing was held: there is nothing to be gone
+	// nothing was stored, so nothing must be compacted
 	if r := rows(t, l)[1]; r.State != Done || r.Erased != 0 || r.Gone.IsZero() {
 		t.Errorf("%+v", r)
 	}
 }
 
-func TestRefusedByPolicy(t *testing.T) { // P08
+// P1 2.6.2 (P08): a request that the policy prohibits is refused.
+func TestRefusedByPolicy(t *testing.T) {
 	l, c := fresh(t), holding()
 	refused := asks("ACAP-disallow-crawl: /n", recrawl+"/n")
 	if got := run(t, l, c, refused); got != "" || list(t, l) != "re-crawl /n refused" {
@@ -84,8 +85,8 @@ func TestRefusedByPolicy(t *testing.T) { // P08
 	}
 }
 
-// The same request where it may be asked and where it may not is executed, in whatever order they
-// stand.
+// If a request occurs once in a permitted and once in a prohibited form, it is executed, in any
+// order of the lines.
 func TestTwice(t *testing.T) {
 	yes := acap.Action{Action: acap.TakeDown, URL: site + "/x", Field: &acap.Field{URL: site + "/robots.txt", Line: 3},
 		Execute: true}
@@ -112,7 +113,8 @@ func TestOriginsApart(t *testing.T) {
 	}
 }
 
-// The lines of a file that could not be read stand (E11); those of files that were read go.
+// If a file could not be read, its lines stay in force (E11). Missing lines of files that were read
+// are no longer in force.
 func TestIncomplete(t *testing.T) {
 	l, c := fresh(t), holding("/x", "/y")
 	robots, more := site+"/robots.txt", site+"/more.txt"
@@ -143,12 +145,12 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
-// A reading that a newer one has overtaken changes nothing.
+// A reading has no effect if a newer one was observed before.
 func TestStale(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	read := time.Now()
 	runWith(t, c.executor(l), c, Reading{Origin: origin, Since: read, Actions: asks(down + "/y")})
-	for _, stale := range []bool{true, true, false} { // false: another clock has set the time
+	for _, stale := range []bool{true, true, false} { // the last reading is not stale, although its time is earlier
 		old := Reading{Origin: origin, Since: read.Add(-time.Second), Actions: asks(down + "/x"),
 			Stale: func() bool { return stale }}
 		want := map[bool]string{false: "erase /x"}[stale]
@@ -158,7 +160,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// The same reading costs nothing, and neither does one of which other lines have changed.
+// An unchanged reading costs only a lookup. The same is true if only other lines have changed.
 func TestSecondReading(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	run(t, l, c, asks(down+"/x", down+"/n*", recrawl+"/n"))
@@ -172,7 +174,7 @@ func TestSecondReading(t *testing.T) {
 	}
 }
 
-// A line that has moved is named as it stands now.
+// If a line has moved, its request has the new position.
 func TestMoved(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	run(t, l, c, asks(down+"/x"))
@@ -185,8 +187,8 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// The time at which a request was seen is that of the reading, and what was erased since then was
-// erased for it, by whomever (E3).
+// A request was first seen at the time of the reading. Everything erased since then counts for it,
+// whoever erased it (E3).
 func TestAsked(t *testing.T) {
 	l, c := fresh(t), holding()
 	read := time.Now().Add(-time.Minute).UTC()
@@ -198,7 +200,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// What was not executed when its line went is not executed any more.
+// If a line is removed before its request is executed, the request is not executed.
 func TestWithdrawn(t *testing.T) {
 	l, c := fresh(t), holding("/x", "/y")
 	c.fail[site+"/x"] = errors.New("the disk is full")
@@ -218,8 +220,8 @@ func TestWithdrawn(t *testing.T) {
 	}
 }
 
-// P09: a line that is longer than any address keeps nothing else from being done, whoever asked for
-// it.
+// P1 2.6 (P09): a line with a URL that is too long does not prevent the execution of other
+// requests.
 func TestLongLine(t *testing.T) {
 	l, c := fresh(t), holding("/x", "/y")
 	long := "/" + strings.Repeat("a", 1<<16)

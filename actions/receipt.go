@@ -14,7 +14,7 @@ import (
 type Issuer struct {
 	Crawler string `json:"crawler"`           // the user-agent token for which policies are evaluated
 	Contact string `json:"contact,omitempty"` // URL
-	Version string `json:"version,omitempty"` // of the program
+	Version string `json:"version,omitempty"` // version of the program
 }
 
 // Receipt is the result of a request (P1 2.6). It contains no content of the resource.
@@ -28,10 +28,10 @@ type Receipt struct {
 	Asked     time.Time `json:"asked"`
 	Confirmed time.Time `json:"confirmed,omitzero"`
 	Done      time.Time `json:"done"`
-	Gone      time.Time `json:"gone,omitzero"`      // of a take-down: when no file contained traces any more
-	Erased    *Erasure  `json:"erased,omitempty"`   // of a take-down
-	Verified  *Verified `json:"verified,omitempty"` // of a take-down
-	Visited   *Visited  `json:"visited,omitempty"`  // of a re-crawl
+	Gone      time.Time `json:"gone,omitzero"`      // when no file contained traces of a taken-down resource any more
+	Erased    *Erasure  `json:"erased,omitempty"`   // what a take-down erased
+	Verified  *Verified `json:"verified,omitempty"` // the check of a take-down
+	Visited   *Visited  `json:"visited,omitempty"`  // the visit of a re-crawl
 	Standing  bool      `json:"standing"`
 	Ledger    Head      `json:"ledger"` // end of the chain when the receipt was written
 	Issuer    Issuer    `json:"operator"`

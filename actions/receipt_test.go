@@ -13,8 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// receipted is a ledger with a receipt of a request whose address other programs write in other
-// ways.
+// receipted returns a ledger and a receipt. Other programs write the address in the receipt with
+// other escapes.
 func receipted(t *testing.T, o Options) (l *Ledger, doc []byte) {
 	t.Helper()
 	l = openWith(t, filepath.Join(t.TempDir(), "actions.db"), o)
@@ -82,7 +82,7 @@ func TestReceipt(t *testing.T) {
 	}
 }
 
-// No byte of a receipt can be changed so that it says something else.
+// No byte of a receipt can be changed so that it has another meaning.
 func TestReceiptChanged(t *testing.T) {
 	l, doc := receipted(t, Options{Key: operatorKey(1)})
 	for i := range doc {
@@ -111,8 +111,8 @@ func TestReceiptChanged(t *testing.T) {
 	}
 }
 
-// Nothing stands beside what was written that another reader of JSON takes for it: members of a
-// name twice, or in other letters.
+// A receipt is rejected if another JSON parser may read additional content: duplicate members, or
+// names in other letter case.
 func TestReceiptBeside(t *testing.T) {
 	for _, o := range []Options{{Key: operatorKey(1)}, {}} {
 		l, doc := receipted(t, o)

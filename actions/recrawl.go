@@ -18,8 +18,8 @@ type Recrawler interface {
 // Visit is the result of a re-crawl.
 type Visit struct {
 	At      time.Time
-	Status  int    // of the answer; 0: no answer
-	Refused bool   // by policy, or by the scope of the crawl
+	Status  int    // HTTP status of the answer; 0: no answer
+	Refused bool   // the policy or the scope of the crawl prohibited the visit
 	Failed  bool   // the visit was given up
 	Why     string // reason of Refused or Failed
 }

@@ -37,7 +37,7 @@ type Source struct {
 	Line       int       `json:"line,omitempty"`
 	Text       string    `json:"text,omitempty"`       // the line as written
 	Version    time.Time `json:"version,omitzero"`     // since when this version of the policy is in force
-	Digest     string    `json:"digest,omitempty"`     // "sha256:" and hexadecimal digits, of that file
+	Digest     string    `json:"digest,omitempty"`     // digest of that file: "sha256:" and hexadecimal digits
 	Credential string    `json:"credential,omitempty"` // its name
 }
 
@@ -55,12 +55,12 @@ type Request struct {
 	Confirmed time.Time `json:"confirmed,omitzero"`  // when it was requested in the second way too
 	Began     time.Time `json:"began,omitzero"`      // when its execution last began
 	NotBefore time.Time `json:"not_before,omitzero"` // when it may be executed again
-	Failures  int       `json:"failures,omitempty"`  // in a row
+	Failures  int       `json:"failures,omitempty"`  // number of failures in a row
 	Done      time.Time `json:"done,omitzero"`       // when it was last executed
-	// of a take-down: when no file contained traces of the resource any more
+	// when no file contained traces of a taken-down resource any more
 	Gone   time.Time `json:"gone,omitzero"`
-	Erased int       `json:"erased,omitempty"` // copies
-	Status int       `json:"status,omitempty"` // of the answer to a re-crawl
+	Erased int       `json:"erased,omitempty"` // number of erased copies
+	Status int       `json:"status,omitempty"` // HTTP status of the answer to a re-crawl
 	// in force; P1 2.6.1 (P05): a page that is taken down does not come back
 	Standing bool `json:"standing"`
 }

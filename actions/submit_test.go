@@ -54,7 +54,7 @@ func (d *desk) submit(t *testing.T, by *Credential, action, url, key string) Req
 	return r
 }
 
-// bars is what Bind bars of site, under a policy with those lines.
+// bars returns the paths of site that Bind blocks under a policy with the given lines.
 func (d *desk) bars(t *testing.T, lines ...string) string {
 	t.Helper()
 	p, err := d.Bind(site, policyOf(lines...))
@@ -75,7 +75,7 @@ func policyOf(lines ...string) *acap.Policy {
 	return acap.Parse(site+"/robots.txt", []byte(text)).Policy(acap.Crawler{Names: []string{"gazer"}})
 }
 
-// events is the chain: what was noted, of which request.
+// events returns the event and the request of each entry in the chain.
 func (d *desk) events(t *testing.T) (out []string) {
 	t.Helper()
 	err := d.view(func(x *txn) error {
@@ -123,7 +123,7 @@ func (d *desk) get(t *testing.T, id uint64) (r Request) {
 	return r
 }
 
-// work executes what is open, then what lines ask for.
+// work executes the open requests, and then the requests in the given lines.
 func (d *desk) work(t *testing.T, lines ...string) string {
 	t.Helper()
 	c := &hands{}
@@ -138,7 +138,7 @@ func (d *desk) work(t *testing.T, lines ...string) string {
 	return strings.Join(c.did, ", ")
 }
 
-// hands execute requests, and note what they did.
+// hands is an Eraser and a Recrawler that records its calls.
 type hands struct {
 	did   []string
 	found Evidence
@@ -183,7 +183,7 @@ func TestSubmit(t *testing.T) {
 	if err != nil || !replayed || again.ID != 1 || again.State != Done {
 		t.Errorf("%+v, %v, %v", again, replayed, err)
 	}
-	// P04: repeated harmlessly
+	// P1 2.6 (P04): a take-down can be repeated without harm
 	if r := d.submit(t, d.ours, acap.TakeDown, site+"/x", "k2"); r.ID != 1 || r.State != Due {
 		t.Errorf("%+v", r)
 	}
@@ -205,7 +205,7 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
-// A re-crawl of the channel is asked for until it is done.
+// A re-crawl that is submitted through the channel is in force until it is done.
 func TestSubmitRecrawl(t *testing.T) {
 	d := newDesk(t, Options{Pending: 2})
 	first := d.submit(t, d.ours, acap.ReCrawl, site+"/n", "k1")
@@ -222,8 +222,8 @@ func TestSubmitRecrawl(t *testing.T) {
 	}
 }
 
-// P09: however fast they are done, credentials and lines together have no more re-crawls made
-// within a day.
+// P1 2.6 (P09): credentials and lines together cause only a limited number of re-crawls within a
+// day.
 func TestSubmitDay(t *testing.T) {
 	d := newDesk(t, Options{Day: 3})
 	n := 0
@@ -337,8 +337,8 @@ func TestWithdrawRefused(t *testing.T) {
 	}
 }
 
-// What the operator asks for needs no line, whoever waits for one with the same, and no publisher
-// takes it back.
+// A request of the operator needs no line, even if a publisher's request for the same waits for
+// one. A publisher cannot withdraw it.
 func TestSubmitOperator(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")
@@ -360,14 +360,15 @@ func TestSubmitOperator(t *testing.T) {
 		if got := d.bars(t); got != "/x /y" {
 			t.Errorf("barred: %q", got)
 		}
-		d.submit(t, d.ours, acap.TakeDown, site+"/y", "k2") // who asks for the same, too, can take back no more
+		// a publisher that submits the same request still cannot withdraw it
+		d.submit(t, d.ours, acap.TakeDown, site+"/y", "k2")
 	}
 	if r, err := d.Withdraw(1, nil); err != nil || r.Standing || d.bars(t) != "/y" {
 		t.Errorf("%+v, %v; barred: %q", r, err, d.bars(t))
 	}
 }
 
-// Many rejections are a few entries and a number.
+// Many rejections make few entries. The others are counted.
 func TestRejectedFlood(t *testing.T) {
 	d := newDesk(t, Options{})
 	flood := func(n int) {
@@ -388,7 +389,7 @@ func TestRejectedFlood(t *testing.T) {
 	}
 }
 
-// What a sweep erases by a take-down of the channel is told of that one.
+// An erasure that follows from a take-down of the channel is noted with that take-down.
 func TestToldOfTheChannel(t *testing.T) {
 	d := newDesk(t, Options{})
 	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")

@@ -21,11 +21,11 @@ func (b Break) String() string { return b.Where + ": " + b.What }
 
 // Verification is the result of Verify.
 type Verification struct {
-	Entries uint64   `json:"entries"`                // of the chain
+	Entries uint64   `json:"entries"`                // number of entries in the chain
 	Breaks  []Break  `json:"breaks"`                 // empty: no change was found
 	More    int      `json:"more,omitempty"`         // number of breaks that are not listed
 	Known   []Break  `json:"acknowledged,omitempty"` // differences that the operator has acknowledged
-	Head    Head     `json:"head"`                   // of the checked chain
+	Head    Head     `json:"head"`                   // head of the checked chain
 	Signed  *Signing `json:"signed,omitempty"`       // nil: heads are not signed
 }
 
@@ -33,7 +33,7 @@ type Verification struct {
 // by that signature.
 type Signing struct {
 	Key   string    `json:"key"`   // thumbprint
-	Since uint64    `json:"since"` // number of an entry
+	Since uint64    `json:"since"` // number of the first entry with this key
 	Time  time.Time `json:"time"`
 }
 
@@ -77,7 +77,7 @@ type verifier struct {
 // granting is the last entry about a credential.
 type granting struct {
 	seq    uint64
-	digest string // of what is stored
+	digest string // digest of the stored credential
 }
 
 // reading is what the last entry about the readings of an origin says.

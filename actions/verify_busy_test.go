@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// While others write, nothing is taken for a break.
+// Verify reports no break while others write.
 func TestVerifyBusy(t *testing.T) {
 	l := lived(t, filepath.Join(t.TempDir(), "actions.db"), Options{Key: operatorKey(1)})
 	stop := make(chan struct{})

@@ -14,7 +14,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// operatorKey is a key of tests.
+// operatorKey returns a key for tests; equal n give equal keys.
 func operatorKey(n byte) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{n}, ed25519.SeedSize))
 }
@@ -29,7 +29,7 @@ func openWith(t *testing.T, path string, o Options) *Ledger {
 	return l
 }
 
-// lived is a ledger in which something of every kind was noted.
+// lived returns a ledger that contains every kind of entry.
 func lived(t *testing.T, path string, o Options) *Ledger {
 	t.Helper()
 	o.ConfirmWithin = time.Hour
@@ -71,7 +71,7 @@ func note(t *testing.T, l *Ledger, fn func(*txn) error) {
 	}
 }
 
-// breaks are what Verify finds.
+// breaks returns the breaks that Verify finds, as text.
 func breaks(t *testing.T, l *Ledger, known ...Head) string {
 	t.Helper()
 	v, err := l.Verify(context.Background(), known...)
@@ -134,7 +134,7 @@ func TestVerifyBytes(t *testing.T) {
 	}
 }
 
-// The place of every entry counts, and that it is there.
+// Verify finds entries that were changed, moved or removed.
 func TestVerifyEntries(t *testing.T) {
 	l := lived(t, filepath.Join(t.TempDir(), "actions.db"), Options{})
 	entries := content(t, l)["chain"]
@@ -161,7 +161,7 @@ func TestVerifyEntries(t *testing.T) {
 	}
 }
 
-// What is not in the chain follows from it: nothing of that can be changed, removed or added.
+// All other data follows from the chain: Verify finds every change, removal and addition.
 func TestVerifyProjection(t *testing.T) {
 	l := lived(t, filepath.Join(t.TempDir(), "actions.db"), Options{})
 	for name, pairs := range content(t, l) {
@@ -208,13 +208,13 @@ func TestVerifyProjection(t *testing.T) {
 	}
 }
 
-// content is all that a ledger holds.
+// content returns all data of a ledger.
 func content(t *testing.T, l *Ledger) map[string]map[string]string {
 	t.Helper()
 	all := map[string]map[string]string{}
 	err := l.read(func(tx *bbolt.Tx) error {
 		return tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
-			if b == nil { // the name of something else
+			if b == nil { // the name is not that of a bucket
 				return nil
 			}
 			pairs := map[string]string{}
@@ -247,7 +247,7 @@ func write(t *testing.T, name string, data []byte) {
 	}
 }
 
-// An older copy shows, also after more was noted.
+// Verify finds that a ledger is an older copy, also after new entries were added.
 func TestOlderCopy(t *testing.T) {
 	for name, key := range map[string]ed25519.PrivateKey{"unsigned": nil, "signed": operatorKey(1)} {
 		for _, missing := range []bool{false, true} {
@@ -278,8 +278,8 @@ func TestOlderCopy(t *testing.T) {
 	}
 }
 
-// acknowledged has the operator acknowledge the one entry of a ledger that differs: from then on it
-// is shown, and no break.
+// acknowledged acknowledges the only difference in a ledger. Verify then lists it as known and not
+// as a break.
 func acknowledged(t *testing.T, path string, o Options) {
 	t.Helper()
 	l := openWith(t, path, o)
@@ -302,7 +302,7 @@ func acknowledged(t *testing.T, path string, o Options) {
 	l.Close()
 }
 
-// A crash between a transaction and its head is no break.
+// A crash after a transaction and before writing actions.head is not reported as a break.
 func TestHeadBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "actions.db")
 	l := lived(t, path, Options{})
@@ -322,7 +322,7 @@ func TestHeadBehind(t *testing.T) {
 	}
 }
 
-// Where the file cannot be written, what was noted stands, and the head follows.
+// If actions.head cannot be written, transactions are valid, and the file is written later.
 func TestHeadUnwritable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "actions.db")
 	l := openWith(t, path, Options{})
@@ -341,7 +341,8 @@ func TestHeadUnwritable(t *testing.T) {
 	}
 }
 
-// Who adds to the chain, or cuts it, with the head in the ledger made to fit, cannot sign that.
+// An attacker who extends or shortens the chain and adapts the head in the ledger cannot sign that
+// head.
 func TestForged(t *testing.T) {
 	cut := func(x *txn) error {
 		end, err := x.lastLink()
@@ -375,7 +376,7 @@ func TestForged(t *testing.T) {
 					t.Fatal(err)
 				}
 				note(t, l, forge)
-				if named { // with the name of the key, and a signature that was seen
+				if named { // the forged head has the name of the key and a copied signature
 					note(t, l, func(x *txn) error {
 						h, err := x.head()
 						if err != nil {
@@ -409,7 +410,8 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// A ledger that was made anew as a whole is right in itself; who kept a head can tell.
+// A ledger that was completely rewritten is consistent. Only a head that somebody kept shows the
+// change.
 func TestRewritten(t *testing.T) {
 	dir := t.TempDir()
 	l := lived(t, filepath.Join(dir, "actions.db"), Options{})
@@ -426,8 +428,8 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
-// A key that begins, changes or ends is noted; what one key signed is not taken for what another
-// did.
+// A new, changed or removed key is noted in the chain. A signature of one key is not accepted as
+// that of another.
 func TestKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "actions.db")
 	lived(t, path, Options{}).Close()
@@ -450,8 +452,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// A request of a large ledger is found without reading it all, and checking it takes little memory;
-// see BenchmarkVerify.
+// BenchmarkVerify verifies a ledger of 100,000 requests and reports time and memory.
 func BenchmarkVerify(b *testing.B) {
 	l, err := Open(filepath.Join(b.TempDir(), "actions.db"), Options{})
 	if err != nil {
@@ -484,7 +485,7 @@ func BenchmarkVerify(b *testing.B) {
 	}
 }
 
-// An entry with a number far away is told without counting up to it.
+// An entry with a very large number is reported without counting up to that number.
 func TestVerifyFar(t *testing.T) {
 	l := lived(t, filepath.Join(t.TempDir(), "actions.db"), Options{})
 	for k, v := range content(t, l)["chain"] {

@@ -18,111 +18,113 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-// What can be wrong with an archive as a whole, to be found with errors.Is.
+// Errors that concern the archive as a whole. Test for them with errors.Is.
 var (
 	ErrLocked  = errors.New("in use by another process")
 	ErrCorrupt = errors.New("damaged or not an archive")
 	ErrFormat  = errors.New("written by a newer version of this program")
 	ErrClosed  = errors.New("the archive is closed")
 	ErrBodies  = errors.New("the store of bodies does not answer")
-	ErrNotHeld = errors.New("not held") // no such capture, or it has been erased
+	ErrNotHeld = errors.New("not held") // the capture does not exist, or it has been erased
 )
 
 const (
 	format   = 1
-	lockWait = 150 * time.Millisecond // a process that is just ending has let go by then
-	// mapped beyond the file, so that growing does not wait for readers: 16 GB, or 1 with 32 bits
+	lockWait = 150 * time.Millisecond // long enough for a process that is just ending to release its lock
+	// how far beyond its end the file is mapped, so that growing does not wait for readers: 16 GB,
+	// 1 GB on 32-bit systems
 	ahead       = 1 << (30 + 4*(^uint(0)>>63))
-	leastGrowth = 1 << 20 // of the file, at a time
+	leastGrowth = 1 << 20 // minimal growth of the file in bytes
 	mostGrowth  = 16 << 20
 )
 
 // Step names a point at which a write can fail.
 type Step string
 
-// The steps of a write, in order. An error up to Commit changes nothing; one at Committed leaves
-// open what the disk holds, and the archive must be opened again; at Destroy the records are gone
-// already and the keys follow with the next write or the next opening.
+// The steps of a write, in order. After an error up to Commit, nothing has changed. After an error
+// at Committed, it is unknown what is on disk, and the archive must be reopened. After an error at
+// Destroy, the records are deleted, and the next write or the next Open destroys their keys.
 const (
 	ReserveKeys Step = "reserve keys"
-	SyncKeys    Step = "sync keys" // reserved or destroyed
+	SyncKeys    Step = "sync keys" // sync keys.db after reserving or destroying keys
 	Commit      Step = "commit"
-	Committed   Step = "committed" // an error stands for pages that were written and not brought to disk
+	Committed   Step = "committed" // the pages were written; an error means that they may not be on disk
 	Destroy     Step = "destroy keys"
 )
 
-// The steps of Compact. An error up to Swap leaves the archive as it was; one at Swapped is like
-// one at Committed.
+// The steps of Compact. An error up to Swap leaves the archive unchanged. An error at Swapped has
+// the same effect as an error at Committed.
 const (
-	Rewrite Step = "rewrite" // before each transaction of the new file
-	Swap    Step = "swap"    // before the new file takes the place of the old
-	Swapped Step = "swapped" // before its directory is brought to disk
+	Rewrite Step = "rewrite" // before each transaction on the new file
+	Swap    Step = "swap"    // before the new file replaces the old one
+	Swapped Step = "swapped" // after replacing the file, before syncing its directory
 )
 
-// Options of an archive. All but Erased and Bodies are for tests.
+// Options configures an archive. All fields except Erased and Bodies are for tests.
 type Options struct {
-	// called for each erasure, once it is on disk; must be quick and must not call the archive; may
-	// be nil
+	// Erased is called for each erasure after it is on disk. It must be quick and must not call the
+	// archive. It may be nil.
 	Erased func(Tombstone)
 
-	Bodies Bodies // where bodies are stored; nil: in archive.db
+	Bodies Bodies // the store of bodies; nil: archive.db
 
-	Now   func() time.Time // the clock of tombstones; nil: time.Now
-	Fault func(Step) error // called before each step; its error is taken for the step's own
-	Ahead int64            // bytes mapped beyond the file; 0: as many as is right
+	Now   func() time.Time // the clock for the dates of tombstones; nil: time.Now
+	Fault func(Step) error // called before each step; if it returns an error, the step fails with it
+	Ahead int64            // how many bytes beyond the end of the file are mapped; 0: the default
 }
 
 // Archive is an open archive.
 type Archive struct {
 	dir     string
 	db      *bolt.DB
-	file    *os.File // the file under db, for reading pages as they are
+	file    *os.File // the file of db, to read its pages directly
 	keys    *keys
 	pack    *packer
 	now     func() time.Time
 	fault   func(Step) error
-	noted   func(Tombstone) // of Options.Erased
-	ahead   int64           // bytes mapped beyond the file
-	life    context.Context // ends with Close
+	noted   func(Tombstone) // Options.Erased
+	ahead   int64           // how many bytes beyond the end of the file are mapped
+	life    context.Context // canceled by Close
 	endLife context.CancelFunc
 
-	outside Bodies // of Options.Bodies; nil: bodies are in db
+	outside Bodies // Options.Bodies; nil: bodies are in db
 
 	stale atomic.Bool // one of the two root records was damaged when the file was opened
 
 	jobs    chan *job
 	halts   chan *halt
-	callers atomic.Int32 // callers that wait for the writer
+	callers atomic.Int32 // number of callers that wait for the writer
 	quit    chan struct{}
 	stopped chan struct{}
 	closing sync.Once
 	closed  error
 
-	readers sync.RWMutex // locked while keys are overwritten
+	readers sync.RWMutex // write-locked while keys are overwritten
 
-	compacting chan struct{}  // holds a value while Compact or Repair runs, and when the archive is closed
-	retiring   sync.WaitGroup // files that Compact has replaced, until nobody reads them
-	erased     chan struct{}  // holds a value when something was erased
+	compacting chan struct{}  // contains a value while Compact or Repair runs, and after Close
+	retiring   sync.WaitGroup // waits until no reader uses files that Compact has replaced
+	erased     chan struct{}  // contains a value if something was erased since the last receive
 
-	mu          sync.Mutex            // of what follows, and of db and file, which Compact changes
-	reading     map[*bolt.DB]int      // how many read it
+	mu          sync.Mutex            // protects the following fields, and db and file, which Compact replaces
+	reading     map[*bolt.DB]int      // number of readers of each database
 	retired     map[*bolt.DB]*os.File // files that Compact has replaced
-	broken      error                 // set once; nothing is written after it
-	outstanding map[string]int        // intents logged since opening and not done, by URL
-	done        []string              // intents to be cleared with the next transaction
+	broken      error                 // the first fatal error; after it nothing is written
+	outstanding map[string]int        // by URL: how many intents were logged since Open and are not done
+	done        []string              // URLs of intents that the next transaction clears
 
-	// The writer's own.
-	mapped    int64       // bytes that were mapped when the file was opened
-	underway  *compaction // that reads, or has read
-	crowd     int         // callers that waited when the last transaction ended
-	condemned []uint64    // keys whose records are gone, to be destroyed
-	unnamed   []uint64    // bodies outside of db that no record names any more, to be deleted
-	destroyed []uint64    // keys destroyed, still listed in the file
-	tail      int         // bytes used of the page that the last body ends on, as far as is known
+	// Only the writer goroutine uses the following fields.
+	mapped    int64       // number of bytes that were mapped when the file was opened
+	underway  *compaction // the compaction that reads the file, or the last one that did
+	crowd     int         // number of callers that waited when the last transaction ended
+	condemned []uint64    // keys to destroy; their records are deleted
+	unnamed   []uint64    // bodies outside db to delete; no record refers to them
+	destroyed []uint64    // keys that are destroyed, but still listed in bDoomed
+	tail      int         // estimate of the bytes used on the page where the last body ends
 }
 
-// Open opens the archive in dir and creates what is missing. Keys whose destruction was interrupted
-// are destroyed first. Errors: ErrLocked, ErrCorrupt, ErrFormat, or what the operating system says.
+// Open opens the archive in dir, and creates missing files. It first finishes interrupted
+// destructions of keys. The errors are ErrLocked, ErrCorrupt, ErrFormat, or errors of the operating
+// system.
 func Open(dir string, o Options) (*Archive, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the archive's directory cannot be made: %w", err)
@@ -158,8 +160,8 @@ func Open(dir string, o Options) (*Archive, error) {
 	return a, nil
 }
 
-// Close writes what is pending and closes the files. Calls that wait are answered first; later ones
-// get ErrClosed. A compaction and a repair under way are broken off.
+// Close writes pending changes and closes the files. Calls that are already waiting are completed;
+// later calls return ErrClosed. Close aborts a running compaction or repair.
 func (a *Archive) Close() error {
 	a.closing.Do(func() {
 		close(a.quit)
@@ -171,8 +173,8 @@ func (a *Archive) Close() error {
 	return a.closed
 }
 
-// load reads the header of the archive, or writes it into a new one, and opens the keys that belong
-// to it.
+// load reads the header of the archive, or writes the header of a new one, and opens the matching
+// key file.
 func (a *Archive) load() error {
 	var h header
 	var used uint64
@@ -254,7 +256,7 @@ func (a *Archive) create(h header) error {
 	return disk.Sync(a.dir)
 }
 
-// guard calls fn, which uses the database.
+// guard calls fn, which uses the database, and turns a panic of fn into an error.
 func (a *Archive) guard(fn func() error) error {
 	return spool.Guard(fn, func(cause any) error { return a.corrupt(fmt.Sprint(cause)) })
 }
@@ -263,7 +265,8 @@ func (a *Archive) corrupt(what string) error {
 	return fmt.Errorf("%s is %w: %s", filepath.Join(a.dir, "archive.db"), ErrCorrupt, what)
 }
 
-// damaged says which record is not what it should be; err is a clause that goes on from what.
+// damaged returns an ErrCorrupt that names the damaged record what. The text of err continues the
+// sentence that begins with what.
 func (a *Archive) damaged(what string, err error) error {
 	if errors.Is(err, ErrClosed) || errors.Is(err, ErrBodies) {
 		return err
@@ -271,15 +274,16 @@ func (a *Archive) damaged(what string, err error) error {
 	return fmt.Errorf("%s is %w: %s %w", filepath.Join(a.dir, "archive.db"), ErrCorrupt, what, err)
 }
 
-// view runs fn in a read transaction. While it runs, no key is overwritten that a record of the
-// transaction names.
+// view runs fn in a read transaction. Keys that records of this transaction name are not
+// overwritten while fn runs.
 func (a *Archive) view(fn func(*bolt.Tx) error) error {
 	a.readers.RLock()
 	defer a.readers.RUnlock()
 	return a.snapshot(fn)
 }
 
-// snapshot is view for long work: keys may be destroyed meanwhile, and erasing does not wait.
+// snapshot is like view, for long work: erasing does not wait for fn, so keys that fn needs may be
+// destroyed.
 func (a *Archive) snapshot(fn func(*bolt.Tx) error) error {
 	db, err := a.enter()
 	if err != nil {
@@ -297,7 +301,7 @@ func (a *Archive) snapshot(fn func(*bolt.Tx) error) error {
 	case errors.Is(err, berrors.ErrDatabaseNotOpen):
 		return ErrClosed
 	case !entered && errors.Is(err, ErrCorrupt):
-		a.fail(err) // the database may hold a lock that it will never give back
+		a.fail(err) // after a panic the database may hold a lock that is never released
 	}
 	return err
 }

@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 
 var noon = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 
-// open opens an archive that is checked and closed when the test ends, and its file checked by
-// bbolt itself.
+// open opens an archive. When the test ends, it verifies and closes the archive, and bbolt checks
+// the file.
 func open(t testing.TB, dir string, o Options) *Archive {
 	t.Helper()
 	if o.Now == nil {
@@ -238,7 +238,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// First dates are given once, whoever asks later (H11: time limits keep their start).
+// The first dates are set once; later deposits do not change them (H11: time limits keep their
+// start).
 func TestFirstDates(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	ctx := context.Background()
@@ -288,7 +289,7 @@ func TestIterate(t *testing.T) {
 	var urls []string
 	err := a.Each(func(r Resource) error {
 		urls = append(urls, r.URL)
-		// writing while iterating
+		// write to the archive during the iteration
 		return a.Update(context.Background(), r.URL, func(r *Resource) { r.Kept.Index = "seen" })
 	})
 	if err != nil || len(urls) != 640 || !slices.IsSorted(urls) {
@@ -339,11 +340,11 @@ func TestAliases(t *testing.T) {
 	leads("a", "b")
 	at("c", "b") // now b redirects too
 	leads("a", "c")
-	at("a", "c") // and all comes round
+	at("a", "c") // now the redirects form a circle
 	leads("c", "a")
 	leads("b", "a")
 	leads("a", "a")
-	at("b") // b answers itself again
+	at("b") // b no longer redirects
 	leads("a2", "b")
 	if n, err := a.Erase(context.Background(), Tombstone{URL: "http://example.com/b", Why: "asked"}); err != nil ||
 		n != 2 {
@@ -370,7 +371,7 @@ func TestIntents(t *testing.T) {
 	e := deposit("http://example.com/2", "two")
 	e.Index = true
 	put(t, a, e)
-	put(t, a, d) // a second time before the first is done
+	put(t, a, d) // deposit again before Done was called for the first deposit
 	a.Done(d.Resource.URL)
 	want(d.Resource.URL, e.Resource.URL)
 	a.Done(d.Resource.URL)
@@ -378,11 +379,11 @@ func TestIntents(t *testing.T) {
 	shut(t, a)
 
 	a = open(t, dir, Options{})
-	want(e.Resource.URL) // what a crash would leave
+	want(e.Resource.URL) // the intent remains, as after a crash
 	a.Done(e.Resource.URL, "http://example.com/never")
 	want()
 	put(t, a, e)
-	want(e.Resource.URL) // done once is not done for ever
+	want(e.Resource.URL) // a later deposit logs a new intent
 	a.Done(e.Resource.URL)
 	if _, err := a.Erase(context.Background(), Tombstone{URL: d.Resource.URL, Why: "asked"}); err != nil {
 		t.Fatal(err)
@@ -510,7 +511,7 @@ func TestUpdateAll(t *testing.T) {
 	}
 }
 
-// A redirect to what was received before is noted without a further version (X66).
+// Lead records a redirect to a known page without making a new version (X66).
 func TestLead(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	ctx := context.Background()
@@ -549,11 +550,11 @@ func TestLead(t *testing.T) {
 			t.Errorf("the way is %v, %v; want %v", got, err, want)
 		}
 	}
-	lead("old", "far") // what led to it is passed, and still leads there
+	lead("old", "far") // far redirects to old, which is an alias of a page
 	way("far", "old", "new")
-	lead("far", "old") // a circle
+	lead("far", "old") // two URLs that redirect to each other
 	way("far", "old", "new")
-	lead("old", "far", "old") // an alias that redirects to itself in the end
+	lead("old", "far", "old") // an alias that finally redirects to itself
 	way("far", "old", "new")
 	if list, err := a.Captures("http://example.com/new"); len(list) != 1 || err != nil {
 		t.Errorf("%d captures, %v", len(list), err)
@@ -561,8 +562,8 @@ func TestLead(t *testing.T) {
 	clean(t, a)
 }
 
-// A way has an end, however often a page has moved: an address that is further away is not followed
-// to the wrong one.
+// The number of aliases that are followed is limited. A longer chain is never resolved to a wrong
+// URL.
 func TestLongestWay(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	at := func(i int) string { return fmt.Sprint("http://example.com/", i) }
@@ -591,8 +592,8 @@ func TestLongestWay(t *testing.T) {
 	}
 }
 
-// Of several redirects each leads to the next: what ends at one of them ends for those that led to
-// it (X66).
+// Each of several redirects leads to the next one. If one of them stops redirecting, the URLs that
+// redirected to it lose their target too (X66).
 func TestWay(t *testing.T) {
 	ctx, at := context.Background(), func(s string) (list []string) {
 		for path := range strings.FieldsSeq(s) {
@@ -624,7 +625,7 @@ func TestWay(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	check("2 is erased", "1 back 3", "2", "x", "self 3")
-	for i := range 100 { // in time a page can move as often as it likes
+	for i := range 100 { // a page can move any number of times
 		from, to := fmt.Sprint("http://example.com/", 3+i), fmt.Sprint("http://example.com/", 4+i)
 		d := Deposit{Resource: Resource{URL: to}, Fetched: time.Date(2026, 3, 2, 0, i, 0, 0, time.UTC),
 			Body: []byte(to), Aliases: []string{from}}

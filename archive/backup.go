@@ -9,17 +9,17 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Create begins a file of a backup, which has size bytes. They are written to the writer before the
-// next call.
+// Create creates a file of a backup. Size is its length in bytes. Backup writes the content to the
+// returned writer before it calls Create again.
 type Create func(name string, size int64) (io.Writer, error)
 
-// Backup hands out the files of the archive as they are at one instant, archive.db and keys.db,
-// while others read and write. begun is called once that instant is past, before anything is handed
-// out; it may be nil, and is not called where that fails. held is what the backup holds. A backup
-// holds no key of what is erased by then. The keys are held in memory until they are handed out: 32
-// bytes for each page and each copy.
+// Backup copies archive.db and keys.db as they are at one instant, while other goroutines read and
+// write. It calls begun, which may be nil, after that instant and before the first call of create;
+// if the start fails, begun is not called. held counts the content of the backup. The backup
+// contains no key of data that was erased before the instant. Until they are written, the keys are
+// kept in memory: 32 bytes for each page and each copy.
 func (a *Archive) Backup(ctx context.Context, begun func(), create Create) (held Stats, err error) {
-	a.readers.RLock() // a key that the snapshot needs is not destroyed before it is copied
+	a.readers.RLock() // keep the keys that the snapshot needs until they are copied
 	release := sync.OnceFunc(a.readers.RUnlock)
 	defer release()
 	err = a.snapshot(func(tx *bolt.Tx) error {
@@ -47,7 +47,7 @@ func (a *Archive) Backup(ctx context.Context, begun func(), create Create) (held
 			return err
 		}
 		to := &stoppable{ctx: ctx, w: w}
-		if _, err = tx.WriteTo(to); to.err != nil { // bbolt wraps some of them in text alone
+		if _, err = tx.WriteTo(to); to.err != nil { // bbolt wraps some write errors only as text
 			return to.err
 		}
 		return err
@@ -55,8 +55,8 @@ func (a *Archive) Backup(ctx context.Context, begun func(), create Create) (held
 	return held, err
 }
 
-// keysOf copies the file of keys as it belongs to a transaction, in which used is the last slot in
-// use. Keys that are to be destroyed are left out.
+// keysOf returns a copy of the key file that matches the transaction tx. used is the last slot in
+// use in tx. Keys that are to be destroyed are replaced by zeros.
 func (a *Archive) keysOf(tx *bolt.Tx, used uint64) ([]byte, error) {
 	all := make([]byte, (used+1)*slot)
 	if _, err := a.keys.f.ReadAt(all, 0); err != nil {
@@ -71,7 +71,7 @@ func (a *Archive) keysOf(tx *bolt.Tx, used uint64) ([]byte, error) {
 	return all, err
 }
 
-// stoppable ends a long copy when ctx ends, and keeps the error of a write.
+// stoppable is a writer that fails when ctx ends. It stores the error of a failed write.
 type stoppable struct {
 	ctx context.Context
 	w   io.Writer

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// copies takes the files of a backup.
+// copies stores the files of a backup by name.
 type copies map[string]*bytes.Buffer
 
 func (c copies) create(name string, _ int64) (io.Writer, error) {
@@ -23,7 +23,7 @@ func (c copies) create(name string, _ int64) (io.Writer, error) {
 	return c[name], nil
 }
 
-// restore makes a directory from the files of a backup.
+// restore writes the files of a backup to a new directory.
 func (c copies) restore(t testing.TB) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -33,8 +33,8 @@ func (c copies) restore(t testing.TB) (dir string) {
 	return dir
 }
 
-// A backup holds what was held at one instant, sizes told before, whatever happens while it is
-// made.
+// A backup has the content of one instant and the announced file sizes, even if the archive changes
+// during the backup.
 func TestBackup(t *testing.T) {
 	dir := t.TempDir()
 	quays, _ := harbour(t, dir)
@@ -47,7 +47,7 @@ func TestBackup(t *testing.T) {
 		if !begun {
 			t.Error("something is handed out before it has begun")
 		}
-		if name == "keys.db" { // an erasure does not wait for the copy, nor is it in it
+		if name == "keys.db" { // an erasure does not wait for the backup, and the backup does not contain it
 			if _, err := a.Erase(t.Context(), Tombstone{URL: quay, Why: "asked"}); err != nil {
 				t.Error(err)
 			}
@@ -73,10 +73,10 @@ func TestBackup(t *testing.T) {
 	if got := stats(t, b); got != before {
 		t.Errorf("%+v, want %+v", got, before)
 	}
-	put(t, b, deposit("http://example.com/late", "later")) // it can be written on
+	put(t, b, deposit("http://example.com/late", "later")) // the restored archive can be written
 }
 
-// No key of what is erased is in a backup, even where it is still to be destroyed.
+// A backup contains no key of erased data, even if the key is not yet destroyed.
 func TestBackupWithoutKeys(t *testing.T) {
 	dir := t.TempDir()
 	var failing atomic.Bool
@@ -100,7 +100,7 @@ func TestBackupWithoutKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	failing.Store(false)
-	for n := uint64(1); n <= 2; n++ { // of the body and of the capture
+	for n := uint64(1); n <= 2; n++ { // the keys of the body and of the capture
 		if k, err = a.keys.read(n); err != nil || k.zero() || bytes.Contains(files["keys.db"].Bytes(), k[:]) {
 			t.Errorf("key %d is %x, %v, or stands in the backup", n, k, err)
 		}
@@ -108,13 +108,13 @@ func TestBackupWithoutKeys(t *testing.T) {
 	open(t, files.restore(t), Options{})
 }
 
-// Backups that are made while others write and erase are whole, hold all that was acknowledged
-// before, and nothing that was erased.
+// Backups that run while others write and erase are intact. They contain everything that was
+// acknowledged before, and nothing that was erased.
 func TestBackupMeanwhile(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
-	kept := map[string]bool{} // acknowledged: held, or erased
+	kept := map[string]bool{} // acknowledged operations by body: true if held, false if erased
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {
@@ -171,10 +171,10 @@ func TestBackupStops(t *testing.T) {
 	}); !errors.Is(err, full) {
 		t.Error(err)
 	}
-	put(t, a, deposit(quay, "four")) // nothing is held up
+	put(t, a, deposit(quay, "four")) // the failed backup does not block writes
 }
 
-// shelf is an open archive of n copies of 20 KB.
+// shelf returns an open archive of n copies of 20 KB.
 func shelf(b *testing.B, n int) *Archive {
 	a := open(b, b.TempDir(), Options{})
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -186,7 +186,7 @@ func shelf(b *testing.B, n int) *Archive {
 	return a
 }
 
-// BenchmarkBackup tells how fast a backup is made, and for how long changes wait for it.
+// BenchmarkBackup measures the speed of a backup, and how long writes wait for it.
 func BenchmarkBackup(b *testing.B) {
 	a := shelf(b, 2000)
 	var waited time.Duration
@@ -206,7 +206,7 @@ func BenchmarkBackup(b *testing.B) {
 	b.ReportMetric(float64(bytes)/1e6/b.Elapsed().Seconds(), "MB/s")
 }
 
-// BenchmarkVerify tells how many copies are verified in a second.
+// BenchmarkVerify measures how many copies are verified per second.
 func BenchmarkVerify(b *testing.B) {
 	const n = 2000
 	a := shelf(b, n)

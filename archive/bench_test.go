@@ -20,8 +20,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/coding"
 )
 
-// sample makes a page of about 20 KB that packs like one: a third of it is markup, and its words
-// are as uneven as a language's (Zipf).
+// sample returns a page of about 20 KB that compresses like a real one: a third is markup, and the
+// frequencies of its words follow Zipf's law.
 func sample(rnd *rand.Rand) []byte {
 	zipf := rand.NewZipf(rnd, 1.1, 8, uint64(len(vocabulary)-1))
 	words := func(n int) string {
@@ -59,10 +59,10 @@ var vocabulary = func() (list []string) {
 
 var many = flag.Int("captures", 20_000, "how many captures BenchmarkEachCapture goes through")
 
-// callers is how many deposit at a time.
+// callers is the number of goroutines that deposit concurrently.
 const callers = 256
 
-// fill deposits n pages that make gives, from as many callers.
+// fill deposits n pages made by page from concurrent goroutines.
 func fill(b *testing.B, a *Archive, n int, page func(i int) Deposit) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -81,7 +81,7 @@ func fill(b *testing.B, a *Archive, n int, page func(i int) Deposit) {
 	wg.Wait()
 }
 
-// fetched is a page as a crawl obtains it: with heads, lines, and links to follow.
+// fetched returns a deposit like one of a crawl: with heads, deciding lines and links.
 func fetched(i int, body []byte) Deposit {
 	d := deposit(fmt.Sprintf("http://h%d.example/articles/%d.html", i%50, i), "x")
 	d.Body, d.Index = body, true
@@ -104,8 +104,8 @@ func fetched(i int, body []byte) Deposit {
 	return d
 }
 
-// numbered gives pages of 20 KB by number, no two the same, as they are or as a gate hands them
-// over that undid gzip.
+// numbered returns a function that makes distinct pages of 20 KB by number. With kind "gzip" they
+// look like pages whose gzip coding the gate has undone.
 func numbered(b *testing.B, kind string) func(i int) Deposit {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	plain, packed := make([][]byte, 200), make([][]byte, 200)
@@ -118,7 +118,9 @@ func numbered(b *testing.B, kind string) func(i int) Deposit {
 	return func(i int) Deposit {
 		number := fmt.Append(nil, i)
 		d := fetched(i, append(number, plain[i%200]...))
-		if kind == "gzip" { // in two members: to make one of every page would take longer than what is measured
+		// To compress each page would take longer than the measured work, so all pages share the
+		// second gzip member.
+		if kind == "gzip" {
 			var wire bytes.Buffer
 			w := writers.Get().(*gzip.Writer)
 			defer writers.Put(w)
@@ -133,7 +135,7 @@ func numbered(b *testing.B, kind string) func(i int) Deposit {
 	}
 }
 
-// inPortions calls fn for b.N pages, so many at a time, that are made while the clock stands.
+// inPortions makes b.N pages in portions, with the timer stopped, and calls fn for each portion.
 func inPortions(b *testing.B, kind string, fn func(list []Deposit)) {
 	const portion = 5000
 	page := numbered(b, kind)
@@ -151,8 +153,8 @@ func inPortions(b *testing.B, kind string, fn func(list []Deposit)) {
 	b.StopTimer()
 }
 
-// BenchmarkReceive deposits pages. It reports what the bodies take on disk, pages and tree
-// included, for each byte packed. Beside it stands what packing alone takes, on all processors.
+// BenchmarkReceive deposits pages. It reports how many bytes on disk, including page overhead, each
+// compressed byte needs. For comparison it measures compression without storing, on all processors.
 func BenchmarkReceive(b *testing.B) {
 	for _, kind := range []string{"plain", "gzip"} {
 		b.Run(kind, func(b *testing.B) {
@@ -187,7 +189,7 @@ func BenchmarkReceive(b *testing.B) {
 	})
 }
 
-// report reports what is stored.
+// report reports the sizes of the stored data as metrics.
 func report(b *testing.B, a *Archive) {
 	s := stats(b, a)
 	b.ReportMetric(float64(s.Raw)/float64(s.Stored), "times-packed")
@@ -204,8 +206,8 @@ func report(b *testing.B, a *Archive) {
 	}
 }
 
-// BenchmarkBody reads bodies of 20 KB in random order, decoded and as sent. Beside it stands what
-// unpacking alone takes.
+// BenchmarkBody reads bodies of 20 KB in random order, decoded and as sent. For comparison it
+// measures decompression without reading.
 func BenchmarkBody(b *testing.B) {
 	for _, c := range []struct {
 		name, kind string
@@ -245,8 +247,8 @@ func BenchmarkBody(b *testing.B) {
 	}
 }
 
-// BenchmarkEachCapture goes through -captures captures, of pages that are short, and reports how
-// much the heap grew meanwhile at most.
+// BenchmarkEachCapture iterates over -captures captures of short pages and reports the maximal
+// growth of the heap.
 func BenchmarkEachCapture(b *testing.B) {
 	a := open(b, b.TempDir(), Options{})
 	fill(b, a, *many, func(i int) Deposit { return fetched(i, []byte("low water")) })

@@ -15,33 +15,33 @@ import (
 )
 
 const (
-	partKey   = 12 // bytes of the key of a part: body id, number
-	leastPart = 64 // bytes; smaller room at the end of a page stays empty
+	partKey   = 12 // bytes in the key of a part: body ID, part number
+	leastPart = 64 // in bytes; less room at the end of a page stays unused
 
-	between = 1 << 20 // bytes that a body may take between two codings, beside twice its own
+	between = 1 << 20 // additional bytes that a partly decoded body may have, beyond twice its own size
 )
 
-// Bodies stores sealed bodies, each under a number that is never given to another body. A body
-// cannot be opened without its key, and keys are never stored here: whoever reads the store learns
-// nothing but sizes. It must be safe for concurrent use.
+// Bodies stores sealed bodies by number. A number is never used for another body. The keys are
+// stored elsewhere, so someone who reads the store learns only sizes. Bodies must be safe for
+// concurrent use.
 type Bodies interface {
-	// Put stores a body. It is durable when the transaction that names the body commits, at the
-	// latest: a store outside of archive.db must make it durable before Put returns. A body of the
-	// same number, left by a transaction that failed, is replaced.
+	// Put stores a body. The body must be durable at the latest when the transaction that refers to
+	// it commits. A store outside archive.db must make it durable before Put returns. Put replaces
+	// a body with the same number that a failed transaction left behind.
 	Put(ctx context.Context, id uint64, sealed []byte) error
 
-	// Get appends a body to out. It returns out as it was if there is no such body.
+	// Get appends a body to out. If there is no such body, it returns out unchanged.
 	Get(ctx context.Context, id uint64, out []byte) ([]byte, error)
 
-	// Delete removes a body; one that is not there is no error. A store outside of archive.db is
-	// asked after the transaction.
+	// Delete removes a body. A missing body is not an error. For a store outside archive.db, Delete
+	// is called after the transaction.
 	Delete(ctx context.Context, id uint64) error
 
-	// IDs lists the numbers of all bodies, in ascending order.
+	// IDs returns the numbers of all bodies, in ascending order.
 	IDs(ctx context.Context) iter.Seq2[uint64, error]
 }
 
-// bodies returns the store of bodies as tx sees it.
+// bodies returns the store of bodies for the transaction tx.
 func (a *Archive) bodies(tx *bolt.Tx) Bodies {
 	if a.outside != nil {
 		return a.outside
@@ -58,8 +58,8 @@ func (a *Archive) sealedBody(tx *bolt.Tx, id uint64, out []byte) ([]byte, error)
 	return sealed, nil
 }
 
-// deleteBody deletes a body. Outside of archive.db that waits until the transaction is on disk, so
-// that a failure loses nothing.
+// deleteBody deletes a body. A body outside archive.db is deleted after the transaction is on disk,
+// so that a failed transaction loses nothing.
 func (t *txn) deleteBody(id uint64) error {
 	if t.a.outside != nil {
 		t.unnamed = append(t.unnamed, id)
@@ -68,9 +68,9 @@ func (t *txn) deleteBody(id uint64) error {
 	return embedded{t.a, t.tx}.Delete(t.a.life, id)
 }
 
-// deleteUnnamed deletes bodies outside of archive.db that no record names any more. What fails is
-// tried again after the next transaction; what a crash leaves, Verify finds. Readers that began
-// before are waited for.
+// deleteUnnamed deletes bodies outside archive.db that no record refers to. It waits for readers
+// that began earlier. A failed deletion is tried again after the next transaction. Verify finds
+// bodies that a crash left behind.
 func (a *Archive) deleteUnnamed() {
 	if len(a.unnamed) == 0 {
 		return
@@ -80,17 +80,17 @@ func (a *Archive) deleteUnnamed() {
 	a.unnamed = slices.DeleteFunc(a.unnamed, func(id uint64) bool { return a.outside.Delete(a.life, id) == nil })
 }
 
-// embedded stores bodies in archive.db, in a transaction of it.
+// embedded stores bodies in archive.db, within one transaction.
 type embedded struct {
 	a  *Archive
 	tx *bolt.Tx
 }
 
-// Put stores a body in parts that fill pages. bbolt puts two values at least on a page, and leaves
-// empty what is left of the last of the pages that a large value takes: a quarter of the file, with
-// bodies as they are. So no part is longer than half a page, and one ends where a page does. After
-// opening, or a transaction that failed, where a page ends is a guess, which comes right after a
-// few parts.
+// Put stores a body in parts that fill pages. bbolt puts at least two values on a page, and the
+// last page of a larger value stays partly empty: with typical bodies a quarter of the file.
+// Therefore no part is longer than half a page, and parts end at page ends. After opening the file
+// and after a failed transaction, the position in the page is only an estimate. It becomes correct
+// after a few parts.
 func (e embedded) Put(_ context.Context, id uint64, sealed []byte) error {
 	bucket := e.tx.Bucket(bBodies)
 	page := e.a.db.Info().PageSize
@@ -137,7 +137,7 @@ func (e embedded) Delete(_ context.Context, id uint64) error {
 	return nil
 }
 
-// IDs lists the bodies of which there is a part. Keys that are none of a body are passed over.
+// IDs returns the numbers of bodies that have a part. It skips malformed keys.
 func (e embedded) IDs(ctx context.Context) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
 		c, last := e.tx.Bucket(bBodies).Cursor(), uint64(0)
@@ -155,7 +155,8 @@ func (e embedded) IDs(ctx context.Context) iter.Seq2[uint64, error] {
 	}
 }
 
-// bodyID tells whose body a key of bBodies is a part of; 0 for what is no such key.
+// bodyID returns the ID of the body to which a key of bBodies belongs, or 0 if the key is
+// malformed.
 func bodyID(k []byte) uint64 {
 	if len(k) == partKey {
 		k = k[:8]
@@ -163,8 +164,8 @@ func bodyID(k []byte) uint64 {
 	return number(k)
 }
 
-// decoded gives the body of a capture from its bytes as sent. An error is a clause that goes on
-// from "the body of …".
+// decoded decodes the body of a capture from its bytes as sent. The text of an error continues a
+// sentence that begins with "the body of …".
 func (a *Archive) decoded(rec captureRecord, wire []byte) ([]byte, error) {
 	if rec.Encoding == "" {
 		return wire, nil
@@ -176,9 +177,9 @@ func (a *Archive) decoded(rec captureRecord, wire []byte) ([]byte, error) {
 	return body, nil
 }
 
-// undo gives the first bytes, as many as limit, of what was sent in codings; short says that this
-// is not all, or that the stream is broken. What lies between two codings may be larger than what
-// was encoded, but not by much.
+// undo decodes wire, which was sent with codings, and returns at most the first limit bytes. short
+// reports that the body is longer or the stream is broken. A partly decoded body may be larger than
+// the encoded one only up to a limit.
 func (p *packer) undo(wire []byte, codings []string, limit int64) (body []byte, short bool) {
 	if last := len(codings) - 1; last > 0 {
 		u := p.coding.Undo(wire, codings[last:], 2*limit+between)

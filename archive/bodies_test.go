@@ -15,11 +15,11 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// memoryBodies keeps bodies in memory, as a store outside of archive.db.
+// memoryBodies is a store outside archive.db that stores bodies in memory.
 type memoryBodies struct {
 	mu   sync.Mutex
 	held map[uint64][]byte
-	down error // what every call fails with; nil: none does
+	down error // the error that every call returns; nil: calls succeed
 }
 
 func (m *memoryBodies) Put(_ context.Context, id uint64, sealed []byte) error {
@@ -64,7 +64,7 @@ func (m *memoryBodies) ids() []uint64 {
 
 func newMemoryBodies() *memoryBodies { return &memoryBodies{held: map[uint64][]byte{}} }
 
-// Every store of bodies gives back what was put last, and nothing that was deleted.
+// Every store of bodies returns what Put stored last, and no deleted body.
 func TestBodyStores(t *testing.T) {
 	for name, outside := range map[string]Bodies{"in archive.db": nil, "in memory": newMemoryBodies()} {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestBodyStores(t *testing.T) {
 	}
 }
 
-// sameBodies says how b differs from want.
+// sameBodies returns an error that describes how b differs from want.
 func sameBodies(ctx context.Context, b Bodies, want map[uint64][]byte) error {
 	var ids []uint64
 	for id, err := range b.IDs(ctx) {
@@ -139,8 +139,8 @@ func sameBodies(ctx context.Context, b Bodies, want map[uint64][]byte) error {
 	return nil
 }
 
-// An archive whose bodies are outside of its file reads, shares, erases, compacts and verifies them
-// as one that has them.
+// An archive with an external store of bodies reads, deduplicates, erases, compacts and verifies
+// like one with embedded bodies.
 func TestBodiesOutside(t *testing.T) {
 	ctx, m := t.Context(), newMemoryBodies()
 	dir := t.TempDir()
@@ -167,8 +167,8 @@ func TestBodiesOutside(t *testing.T) {
 	compact(t, a)
 	hasBody(t, a, two.ID, "<p>the same")
 
-	// A store that does not answer keeps nothing back: what is erased stays erased, and the body
-	// goes when the store answers again.
+	// If the store does not answer, an erased page stays erased. Its body is deleted when the store
+	// answers again.
 	m.mu.Lock()
 	m.down = errors.New("no answer")
 	m.mu.Unlock()
@@ -190,7 +190,7 @@ func TestBodiesOutside(t *testing.T) {
 		t.Errorf("bodies %v", m.ids())
 	}
 
-	// What a crash left is found and removed; what is lost is found.
+	// Repair finds and removes a body that a crash left behind, and finds a body that is lost.
 	if err := m.Put(ctx, 1, []byte("left")); err != nil {
 		t.Fatal(err)
 	}

@@ -11,28 +11,28 @@ import (
 
 // Capture is one preserved version of one URL.
 type Capture struct {
-	ID        uint64 // never given twice
+	ID        uint64 // never reused
 	URL       string
-	Version   int // from 1 for each URL, in the order of arrival; never given twice
+	Version   int // counts from 1 for each URL, in the order of arrival; never reused
 	Fetched   time.Time
 	Status    int
 	MIME      string
-	Digest    string // "sha256:" and hexadecimal digits, of the body as Body gives it
-	Bytes     int64  // its length
-	Payload   string // digest of the bytes as sent (Wire); Digest where the body was not encoded
-	Encoding  string // the content codings of the bytes as sent, in the order applied; "" for none
-	Truncated bool   // the body was longer
-	Cut       bool   // parts that may not be kept were cut out of the body (N28)
-	Current   bool   // it is what the last crawl of the URL obtained
+	Digest    string // digest of the body that Body returns: "sha256:" and hexadecimal digits
+	Bytes     int64  // length of the body that Body returns
+	Payload   string // digest of the body as sent (Wire); equal to Digest if it was not encoded
+	Encoding  string // content codings of the body as sent, in the order applied; "" for none
+	Truncated bool   // the stored body is only the beginning of a longer one
+	Cut       bool   // parts of the page that may not be kept were cut out of the body (N28)
+	Current   bool   // the last crawl of the URL returned this version
 	Header    http.Header
-	Address   netip.Addr // of the server that answered; zero where it was not recorded
-	Sent      []byte     // head of the request, from its first line to the blank line; nil where it was not recorded
-	Head      []byte     // head of the response as sent, likewise; a 304 changes Header alone
-	Hops      []Via      // earlier hops that led here, the first request first
+	Address   netip.Addr // address of the server; zero if it was not recorded
+	Sent      []byte     // head of the request, from the first line to the blank line; nil if it was not recorded
+	Head      []byte     // head of the response as sent; nil if it was not recorded; a 304 changes only Header
+	Hops      []Via      // requests of the redirect chain, the first one first
 	Policy    PolicyVersion
-	Own       acap.Own              // what the page said of itself when it was judged last
-	Decided   map[acap.Usage]string // the line that decided, by usage
-	// what of the page was not kept, read or indexed, since it was too large; a clause each
+	Own       acap.Own              // statements that the page made about itself at the last decision
+	Decided   map[acap.Usage]string // by usage: the line that decided
+	// each a clause that says what was too large to be kept, read or indexed
 	Cuts []string
 }
 
@@ -42,11 +42,11 @@ func (c Capture) Redirect() bool { return redirects(c.Status) }
 
 func redirects(status int) bool { return status/100 == 3 }
 
-// PolicyVersion names the version of an origin's policy that decided. The zero value is an unknown
-// one.
+// PolicyVersion identifies the version of an origin's policy that decided. The zero value means
+// that the version is unknown.
 type PolicyVersion struct {
 	Origin string    `json:",omitempty"`
-	Since  time.Time `json:",omitzero"` // when that version was first read; unique among those of an origin
+	Since  time.Time `json:",omitzero"` // when this version was first read; unique for each origin
 }
 
 func (v PolicyVersion) utc() PolicyVersion {
@@ -54,8 +54,8 @@ func (v PolicyVersion) utc() PolicyVersion {
 	return v
 }
 
-// Via is one request of the redirect chain that led to a capture. Its answer is content of another
-// URL and is kept as a capture of that one.
+// Via is one request of the redirect chain that led to a capture. Its answer belongs to another
+// URL, and is also kept as a capture of that URL.
 type Via struct {
 	URL    string
 	Method string
@@ -64,13 +64,13 @@ type Via struct {
 	Start  time.Time
 	Took   time.Duration
 	Header http.Header `json:"-"`
-	Sent   []byte      `json:"-"` // heads of request and response, as in a Capture
+	Sent   []byte      `json:"-"` // heads of request and response, as in Capture
 	Head   []byte      `json:"-"`
 }
 
-// Resource is what is known of a URL, whether or not a copy of it is held. The first dates are
-// given once: they outlive expiry and erasure, and neither Receive nor Update moves them; a Deposit
-// of the Past alone moves them back.
+// Resource is what the archive knows about a URL, even if no copy is held. The first dates are set
+// once. They survive expiry and erasure, and neither Receive nor Update changes them. Only a
+// Deposit with Past can move them to an earlier time.
 type Resource struct {
 	URL            string
 	FirstCrawled   time.Time
@@ -79,37 +79,38 @@ type Resource struct {
 	FirstPresented time.Time
 	LastCrawled    time.Time
 	Status         int
-	Indexed        bool   // the index should hold it
-	Versions       int    // captures ever made; set by the archive
-	Current        uint64 // capture of the last crawl, 0 if none is held; set by the archive
+	Indexed        bool   // the page should be in the index
+	Versions       int    // number of captures ever made; set by the archive
+	Current        uint64 // ID of the capture of the last crawl, 0 if none is held; set by the archive
 
-	// What derives from the page; sealed, and gone after Erase.
+	// The following fields derive from the page. They are stored sealed, and Erase removes them.
 	Own                acap.Own
-	Kept               kept.Page // to present the page later without a request
+	Kept               kept.Page // data for presenting the page later without a request
 	Language, MIME     string
 	ETag, LastModified string
 }
 
-// Tombstone says that something was erased. It holds no content. Of those before this was counted
-// all counts but Captures are 0.
+// Tombstone records that something was erased. It contains no content. In tombstones of old
+// archives, all counts except Captures are 0.
 type Tombstone struct {
 	URL string
-	// the one version that was erased; 0: everything, or one that was lost and is not known
+	// number of the erased version; 0: the whole page was erased, or a lost version of unknown
+	// number
 	Version  int  `json:",omitempty"`
-	Captures int  // how many
-	Pictures int  `json:",omitempty"` // thumbnails that were held beside them
-	Aliases  int  `json:",omitempty"` // addresses that led to it, and it to another
-	Hops     int  `json:",omitempty"` // answers of it in captures of the pages that they led to
-	Derived  int  `json:",omitempty"` // pages of which something went that was made of it
-	Entry    bool `json:",omitempty"` // it was in the index
-	Known    bool `json:",omitempty"` // what was known of the page went: its title, excerpt and statements
+	Captures int  // number of erased captures
+	Pictures int  `json:",omitempty"` // number of erased thumbnails
+	Aliases  int  `json:",omitempty"` // number of removed redirects to and from the URL
+	Hops     int  `json:",omitempty"` // number of answers of the URL that were removed from captures of other pages
+	Derived  int  `json:",omitempty"` // number of pages that lost data derived from the URL
+	Entry    bool `json:",omitempty"` // the URL was in the index
+	Known    bool `json:",omitempty"` // the title, excerpt and statements of the page were erased
 	When     time.Time
-	// of the decision, or one of the Reason constants; empty: erased before this was noted
+	// reason of the decision, or one of the Reason constants; empty in old archives
 	Reason string `json:",omitempty"`
 	Why    string
-	Line   string   `json:",omitempty"` // the line that decided, if one did
-	Asked  bool     `json:",omitempty"` // the publisher asked for it (P1 2.6.1)
-	Keys   []uint64 `json:",omitempty"` // slots of the keys that were destroyed with it
+	Line   string   `json:",omitempty"` // the line that decided; empty if none did
+	Asked  bool     `json:",omitempty"` // the publisher requested the erasure (P1 2.6.1)
+	Keys   []uint64 `json:",omitempty"` // slots of the keys that were destroyed
 }
 
 func (r Resource) record(key uint64) resourceRecord {
@@ -124,7 +125,7 @@ func (r Resource) text() resourceText {
 		LastModified: r.LastModified}
 }
 
-// keep lets the first dates, and what the archive counts, stand as they were in old.
+// keep copies from old the first dates and the fields that the archive sets.
 func (r *Resource) keep(old Resource) {
 	first := func(was, is time.Time) time.Time {
 		if was.IsZero() {
@@ -167,5 +168,6 @@ func captureOf(id uint64, rec captureRecord, text captureText, current uint64) (
 	return c, nil
 }
 
-// utc drops the zone and the monotonic reading: what is read back equals what was written.
+// utc removes the time zone and the monotonic clock reading, so that a stored time equals the time
+// read back.
 func utc(t time.Time) time.Time { return t.UTC().Round(0) }

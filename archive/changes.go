@@ -8,27 +8,28 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-// span is what stands in a bucket below one page: the keys from lo up to, not including, hi. A nil
-// bound is none.
+// span is a range of keys in a bucket, from lo up to but not including hi. A nil bound means no
+// limit.
 type span struct {
 	page   uint64
 	lo, hi []byte
 }
 
-// has reports whether a key that is not below lo is in the span.
+// has reports whether k is in the span. k must not be below lo.
 func (s span) has(k []byte) bool { return k != nil && (s.hi == nil || bytes.Compare(k, s.hi) < 0) }
 
-// trees reads the pages of a bbolt file, to find what changed between two transactions without
-// reading what did not.
+// trees reads the pages of a bbolt file directly. It finds what changed between two transactions
+// without reading unchanged pages.
 type trees struct {
 	f    io.ReaderAt
-	size int // of a page
+	size int // page size in bytes
 }
 
-// changed compares a bucket in an earlier and in a later transaction, both open, by the numbers of
-// their root pages; 0 is a bucket that has no page of its own. gone are the leaves of the earlier
-// alone, fresh those of the later alone: every key that differs stands in one of them. bbolt writes
-// no page anew that an open transaction can read, so the same number means the same content.
+// changed compares the bucket of an earlier and a later transaction, which must both be open. was
+// and is are the numbers of the root pages; 0 is a bucket without a page of its own. gone contains
+// the ranges of leaf pages found only in the earlier transaction, fresh those found only in the
+// later one. Every changed key is in one of these ranges: bbolt never overwrites a page that an
+// open transaction can read, so equal page numbers mean equal content.
 func (t trees) changed(was, is uint64) (gone, fresh []span, err error) {
 	gone, fresh = []span{{page: was}}, []span{{page: is}}
 	if was == 0 || is == 0 {
@@ -62,7 +63,8 @@ func (t trees) heights(was, is uint64) (high, deep int, err error) {
 	return high, deep, err
 }
 
-// height counts the pages between a page and its leaves; all leaves of a tree are at one depth.
+// height returns the number of levels between a page and its leaves. All leaves of a tree are at
+// the same depth.
 func (t trees) height(id uint64) (int, error) {
 	for n := range spool.MaxDepth {
 		b, err := t.page(id)
@@ -81,7 +83,8 @@ func (t trees) height(id uint64) (int, error) {
 	return 0, fmt.Errorf("page %d %w: it lies too deep", id, errRecord)
 }
 
-// below gives what lies one page deeper. The first child takes all that lies below the second.
+// below returns the children of the pages in list. The range of a first child begins where the
+// range of its parent begins.
 func (t trees) below(list []span) ([]span, error) {
 	var out []span
 	for _, s := range list {
@@ -119,7 +122,7 @@ func (t trees) page(id uint64) ([]byte, error) {
 	if spool.Native.Uint64(head) != id || flags != spool.Branch && flags != spool.Leaf {
 		return nil, fmt.Errorf("page %d %w", id, errRecord)
 	}
-	if flags == spool.Leaf { // nobody looks into it
+	if flags == spool.Leaf { // leaf pages are compared by number only and not read here
 		return head, nil
 	}
 	b := make([]byte, (1+int(spool.Native.Uint32(head[12:])))*t.size)
@@ -127,7 +130,7 @@ func (t trees) page(id uint64) ([]byte, error) {
 	return b, err
 }
 
-// apart leaves out the pages that both lists have.
+// apart returns the pages that are in only one of the two lists.
 func apart(a, b []span) (onlyA, onlyB []span) {
 	without := func(list, other []span) (out []span) {
 		pages := make(map[uint64]bool, len(other))

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// What is checked of each record of each part. A record that cannot be read is counted by no check.
+// This file contains the checks for each record of each bucket of archive.db. No check counts a
+// record that cannot be read.
 
 func (v *verifier) digest(sum, value []byte) {
 	where := "body " + digestText(sum)
@@ -71,8 +72,8 @@ func (v *verifier) body(k, _ []byte) {
 	}
 }
 
-// outside looks for bodies outside of archive.db that no record names. Those with higher numbers
-// than this state of the archive has given are being written.
+// outside reports bodies outside archive.db that no record refers to. It ignores numbers higher
+// than this snapshot has assigned, because those bodies are just being written.
 func (v *verifier) outside() error {
 	if v.a.outside == nil {
 		return nil
@@ -114,7 +115,7 @@ func (v *verifier) capture(k, value []byte) {
 	v.content(where, k, value, rec, bury)
 }
 
-// listed checks that a capture is known as a version of its URL.
+// listed checks that a capture is listed as a version of its URL.
 func (v *verifier) listed(where string, id uint64, rec captureRecord) {
 	at := v.tx.Bucket(bEarlier).Get(versionKey(rec.URL, rec.Version))
 	earlier := bytes.Equal(at, idKey(id))
@@ -135,7 +136,7 @@ func (v *verifier) listed(where string, id uint64, rec captureRecord) {
 	}
 }
 
-// content checks that a capture has its body.
+// content checks that the body of a capture exists.
 func (v *verifier) content(where string, k, value []byte, rec captureRecord, bury fixer) {
 	sum, err := digestBytes(rec.payload())
 	if err != nil {
@@ -170,7 +171,7 @@ func (v *verifier) content(where string, k, value []byte, rec captureRecord, bur
 	}
 }
 
-// references checks how many captures refer to a body.
+// references checks the number of captures that refer to a body.
 func (v *verifier) references(sum, value []byte) {
 	rec, err := unpackBody(sum, value)
 	if err != nil {
@@ -239,7 +240,7 @@ func (v *verifier) alias(k, value []byte) {
 	}
 	way, circle, err := wayFrom(v.tx, alias)
 	switch end := way[len(way)-1]; {
-	case err != nil: // reported at that alias, or no damage (errWay)
+	case err != nil: // the alias with the damage is reported separately, or it is no damage (errWay)
 	case circle:
 		v.find(where, "leads in a circle", drop)
 	case v.tx.Bucket(bResources).Get([]byte(end)) == nil:
@@ -295,8 +296,8 @@ func (v *verifier) judged(k, value []byte) {
 	}
 }
 
-// upkeep checks that it is known what the files still remember. Where it is lost, they may remember
-// something.
+// upkeep checks the record of erasures that the files may still contain. If that record is lost,
+// the files may contain something.
 func (v *verifier) upkeep() {
 	if _, err := v.a.readUpkeep(v.tx); err != nil {
 		v.find("archive.db", "does not say whether it is to be compacted", func(t *txn) (string, error) {

@@ -12,30 +12,32 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// CompactStats says what a compaction did.
+// CompactStats is the result of a compaction.
 type CompactStats struct {
-	Before  int64 `json:"before"` // bytes of archive.db and keys.db
+	Before  int64 `json:"before"` // bytes of archive.db and keys.db before the compaction
 	After   int64 `json:"after"`
-	Records int64 `json:"records"` // that were copied
+	Records int64 `json:"records"` // number of copied records
 
-	Began time.Time `json:"-"` // of what was erased before, no file holds a trace
+	Began time.Time `json:"-"` // the files contain no trace of anything erased before this time
 }
 
-// upkeep is kept in archive.db, under kUpkeep, and tells which erasures the files still remember.
+// upkeep is the record under kUpkeep in archive.db. It says of which erasures the files may still
+// contain traces.
 type upkeep struct {
-	Erased time.Time `json:",omitzero"` // the first erasure since a compaction last began
-	Asked  time.Time `json:",omitzero"` // the first that a publisher asked for, since then
-	// the first erasure that the compaction is for that began last and has not been completed
+	Erased time.Time `json:",omitzero"` // time of the first erasure after the last compaction began
+	Asked  time.Time `json:",omitzero"` // time of the first such erasure that a publisher requested
+	// time of the first erasure that the unfinished compaction is for; zero if none is unfinished
 	Compacting time.Time `json:",omitzero"`
-	Answering  time.Time `json:",omitzero"` // likewise, the first that a publisher asked for
-	Begun      time.Time `json:",omitzero"` // when it began
-	Compacted  time.Time `json:",omitzero"` // when the last one that was completed began
+	Answering  time.Time `json:",omitzero"` // time of the first such erasure that a publisher requested
+	Begun      time.Time `json:",omitzero"` // when the unfinished compaction began
+	Compacted  time.Time `json:",omitzero"` // when the last completed compaction began
 }
 
 var kUpkeep = []byte("upkeep")
 
-// Uncompacted gives the time of the first erasure that no completed compaction came after, and of
-// the first of them that a publisher asked for; zero if there is none. They survive Close.
+// Uncompacted returns the time of the oldest erasure that no completed compaction followed, and of
+// the oldest such erasure that a publisher requested. The zero time means that there is none. The
+// times are stored in the archive.
 func (a *Archive) Uncompacted() (since, asked time.Time, err error) {
 	u, err := a.upkeep()
 	if asked = u.Answering; asked.IsZero() {
@@ -44,34 +46,35 @@ func (a *Archive) Uncompacted() (since, asked time.Time, err error) {
 	return u.uncompacted(), asked, err
 }
 
-// uncompacted is the time of the first erasure that no completed compaction came after; zero if
-// there is none.
+// uncompacted returns the time of the oldest erasure that no completed compaction followed, or
+// zero.
 func (u *upkeep) uncompacted() time.Time {
-	if u.Compacting.IsZero() || !u.Erased.IsZero() && u.Erased.Before(u.Compacting) { // the clock went back
+	// Erased is earlier if the clock was set back
+	if u.Compacting.IsZero() || !u.Erased.IsZero() && u.Erased.Before(u.Compacting) {
 		return u.Erased
 	}
 	return u.Compacting
 }
 
-// Compacted gives the time at which the last compaction began that was completed: of what was
-// erased before, no file holds a trace. It is zero where none was.
+// Compacted returns when the last completed compaction began, or zero if there was none. The files
+// contain no trace of anything erased before that time.
 func (a *Archive) Compacted() (began time.Time, err error) {
 	u, err := a.upkeep()
 	return u.Compacted, err
 }
 
-// Erased gives a value when something has been erased since the last one was taken. One receiver is
-// served.
+// Erased returns a channel that receives a value after an erasure. Several erasures may give one
+// value. It serves only one receiver.
 func (a *Archive) Erased() <-chan struct{} { return a.erased }
 
-// Compact writes archive.db anew, without what was erased or replaced, and puts the new file in the
-// place of the old. The archive is used meanwhile: only for the end of it do readers and the writer
-// wait. Whatever fails, the archive stays as it was, unless the error says that it must be opened
-// again. When it has succeeded, also is called, to do the same for what goes with the archive, and
-// with that the compaction is complete (Uncompacted); a nil also does nothing. progress, which may
-// be nil, is told of bytes copied so far and in all. Calls follow one another; one that waits ends
-// with ctx. One that is in the way of the writer, or cannot keep up with it, fails and can be tried
-// again.
+// Compact rewrites archive.db without erased and replaced data, and replaces the old file. The
+// archive can be used during the compaction; readers and the writer wait only for its last step. If
+// Compact fails, the archive is unchanged, unless the error says that it must be reopened. After
+// success, Compact calls also, which does the same for data that belongs to the archive, and then
+// the compaction is complete (see Uncompacted); also may be nil. It reports the copied and the
+// total bytes to progress, which may be nil. Concurrent calls run one after another; a waiting call
+// ends with ctx. A compaction that blocks the writer, or cannot keep up with it, fails and can be
+// tried again.
 func (a *Archive) Compact(ctx context.Context, progress func(done, total int64),
 	also func(context.Context) error) (s CompactStats, err error) {
 	select {
@@ -119,8 +122,8 @@ func (a *Archive) uncompacted(ctx context.Context, err error) error {
 	return fmt.Errorf("the archive in %s could not be compacted, it is as it was: %w", a.dir, err)
 }
 
-// rewrite makes the new file: first from one state of the old one, then from what changed since,
-// again and again, at last while the writer waits.
+// rewrite makes the new file. It first copies a snapshot of the old file, then repeatedly what has
+// changed since. The writer waits only for the last round.
 func (a *Archive) rewrite(ctx context.Context, progress func(done, total int64)) (records int64, err error) {
 	c, err := a.startCopy(ctx)
 	if err == nil {
@@ -130,10 +133,10 @@ func (a *Archive) rewrite(ctx context.Context, progress func(done, total int64))
 		err = a.guard(c.pursue)
 	}
 	if err == nil {
-		err = a.guard(c.complete) // so that little is left of it to do while the writer waits
+		err = a.guard(c.complete) // sync now, so that little is left to do while the writer waits
 	}
 	if err == nil {
-		err = a.guard(c.pursue) // that took a while
+		err = a.guard(c.pursue) // the sync took time, so copy the latest changes
 	}
 	if err == nil {
 		err = a.halt(c.ctx, func() error { return a.guard(c.finish) })
@@ -141,17 +144,17 @@ func (a *Archive) rewrite(ctx context.Context, progress func(done, total int64))
 	return c.records, errors.Join(err, c.end())
 }
 
-// How a copy follows the writer: until little was left to do, but not for ever. The writer waits
-// for the last of it.
+// Limits of the rounds in which a copy catches up with the writer. The writer waits for the last
+// round.
 const (
 	rounds  = 8
-	few     = 2000     // records
-	tooMany = 20 * few // more the writer does not wait for
+	few     = 2000     // with fewer changed records, the last round begins
+	tooMany = 20 * few // with more changed records in the last round, the compaction fails
 )
 
 var errBusy = errors.New("more is being written than can be copied at the same time; try again")
 
-// pursue follows the writer until little is left to do.
+// pursue copies changes until few are left.
 func (c *copier) pursue() error {
 	for range rounds {
 		if err := c.follow(); err != nil || c.changes <= few {
@@ -161,7 +164,7 @@ func (c *copier) pursue() error {
 	return nil
 }
 
-// halt has fn done by the writer between two transactions.
+// halt makes the writer call fn between two transactions.
 func (a *Archive) halt(ctx context.Context, fn func() error) error {
 	h := &halt{fn: fn, done: make(chan struct{})}
 	select {
@@ -175,7 +178,7 @@ func (a *Archive) halt(ctx context.Context, fn func() error) error {
 	}
 }
 
-// enter gives the database to be read now, which stays open until leave is called.
+// enter returns the current database. It stays open until leave is called.
 func (a *Archive) enter() (*bolt.DB, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -186,8 +189,8 @@ func (a *Archive) enter() (*bolt.DB, error) {
 	return a.db, nil
 }
 
-// leave closes a database that was replaced and that nobody reads any more. Not sooner: to close
-// one that is read would let its other readers wait for the last.
+// leave ends the use of db. It closes a database that was replaced once its last reader has left.
+// Closing it earlier would block its readers.
 func (a *Archive) leave(db *bolt.DB) {
 	a.mu.Lock()
 	a.reading[db]--
@@ -200,13 +203,13 @@ func (a *Archive) leave(db *bolt.DB) {
 	if !over {
 		return
 	}
-	if a.guard(db.Close) != nil { // of a file that has no name any more
+	if a.guard(db.Close) != nil { // an error concerns only a file that was already removed
 		unlock(file)
 	}
 	a.retiring.Done()
 }
 
-// begin opens a read transaction for long work, to be ended with end.
+// begin opens a read transaction for long work. The caller must end it with end.
 func (a *Archive) begin() (tx *bolt.Tx, err error) {
 	db, err := a.enter()
 	if err != nil {
@@ -231,8 +234,8 @@ func (a *Archive) end(tx *bolt.Tx) error {
 	return a.guard(tx.Rollback)
 }
 
-// replace makes db, whose file stands in the place of the old one already, the database of the
-// archive. The caller must be reading the old one.
+// replace makes db the database of the archive. Its file must already have replaced the old one.
+// The caller must be reading the old database.
 func (a *Archive) replace(db *bolt.DB, file *os.File) {
 	a.readers.Lock()
 	defer a.readers.Unlock()
@@ -243,7 +246,7 @@ func (a *Archive) replace(db *bolt.DB, file *os.File) {
 	a.db, a.file = db, file
 }
 
-// fileOf gives the file that an open transaction reads, which Compact may have replaced meanwhile.
+// fileOf returns the file that an open transaction reads. Compact may have replaced it.
 func (a *Archive) fileOf(tx *bolt.Tx) *os.File {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -283,7 +286,7 @@ func (a *Archive) readUpkeep(tx *bolt.Tx) (u upkeep, err error) {
 	return u, nil
 }
 
-// changeUpkeep changes the record of erasures, if fn says that it did.
+// changeUpkeep changes the record of erasures and stores it if fn returns true.
 func (t *txn) changeUpkeep(fn func(*upkeep) bool) error {
 	u, err := t.a.readUpkeep(t.tx)
 	if err != nil || !fn(&u) {
@@ -292,13 +295,13 @@ func (t *txn) changeUpkeep(fn func(*upkeep) bool) error {
 	return t.tx.Bucket(bMeta).Put(kUpkeep, mustPack(kUpkeep, u))
 }
 
-// erased notes that something was erased.
+// erased records the time of an erasure.
 func (t *txn) erased() error {
 	t.erases = true
 	return t.changeUpkeep(func(u *upkeep) bool { return setNow(&u.Erased, t.a.now()) || lower(&u.Erased, t.a.now()) })
 }
 
-// lower makes a date one that is sooner: the clock may have gone back since the first erasure.
+// lower sets date to now if it is unset or later than now: the clock may have been set back.
 func lower(date *time.Time, now time.Time) bool {
 	if now = utc(now); !now.Before(*date) {
 		return false

@@ -29,7 +29,7 @@ func compact(t testing.TB, a *Archive) CompactStats {
 	return s
 }
 
-// dump gives all records, less the one that says when was compacted.
+// dump returns all records except the record of compactions.
 func dump(t testing.TB, db *bolt.DB) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -64,7 +64,7 @@ func same(t testing.TB, got, want map[string]string) {
 	}
 }
 
-// noise is a body that cannot be packed.
+// noise returns a body that cannot be compressed.
 func noise(seed string, n int) []byte {
 	rnd := rand.NewChaCha8(sha256.Sum256([]byte(seed)))
 	b := make([]byte, n)
@@ -82,7 +82,7 @@ func TestCompact(t *testing.T) {
 		d.Body, d.Aliases = noise(fmt.Sprint(i), 20_000), []string{fmt.Sprint("http://example.com/to/", i)}
 		last = put(t, a, d)
 	}
-	for i := 100; i < 200; i++ { // the last of them, too: its numbers must not be given again
+	for i := 100; i < 200; i++ { // erase the newest pages too: their numbers must not be reused
 		if _, err := a.Erase(context.Background(), Tombstone{URL: fmt.Sprint("http://example.com/", i),
 			Why: "take-down"}); err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestCompact(t *testing.T) {
 	want := dump(t, a.db)
 	s := compact(t, a)
 	delete(want, "doomed")
-	for k := range want { // destroyed keys are struck off the list with the next transaction
+	for k := range want { // the next transaction removes destroyed keys from the list
 		if strings.HasPrefix(k, "doomed ") {
 			delete(want, k)
 		}
@@ -116,8 +116,8 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// What is written while the file is copied is in the copy, whatever it was: keys of all parts come,
-// change and go, over several pages.
+// Changes that are made during the copy are in the new file. Keys of all buckets are added, changed
+// and deleted, over several pages.
 func TestCompactFollows(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
@@ -154,7 +154,7 @@ func TestCompactFollows(t *testing.T) {
 			copying := true
 			a = open(t, t.TempDir(), Options{Fault: func(s Step) error {
 				switch {
-				case s == Rewrite && copying: // nothing has been written to the new file, and its source stands
+				case s == Rewrite && copying: // nothing is in the new file yet, and the snapshot of the old one is open
 					copying = false
 					change(rnd.IntN(2000))
 				case s == Swap:
@@ -167,7 +167,7 @@ func TestCompactFollows(t *testing.T) {
 				copying = true
 				compact(t, a)
 				got := dump(t, a.db)
-				// the end of the compaction is a transaction of its own
+				// the end of a compaction is a separate transaction
 				for _, m := range []map[string]string{got, want} {
 					for k := range m {
 						if strings.HasPrefix(k, "doomed ") || strings.HasPrefix(k, "intents ") {
@@ -182,7 +182,7 @@ func TestCompactFollows(t *testing.T) {
 	}
 }
 
-// Writers, erasers and readers go on while the archive is compacted again and again.
+// Writers, erasers and readers work during repeated compactions.
 func TestCompactInUse(t *testing.T) {
 	t.Parallel()
 	a := open(t, t.TempDir(), Options{})
@@ -232,8 +232,8 @@ func TestCompactInUse(t *testing.T) {
 	}
 }
 
-// Whoever reads the whole archive when the files are swapped reads on in the old one; the archive
-// goes on without waiting for that.
+// A reader that iterates over the whole archive during the swap continues in the old file. The
+// archive does not wait for it.
 func TestCompactUnderReader(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	put(t, a, deposit("http://example.com/1", "one"))
@@ -268,7 +268,8 @@ func TestCompactUnderReader(t *testing.T) {
 	}
 }
 
-// Who waits for the lock of a file that is being replaced does not get the archive with it.
+// A process that waits for the lock of a file that is being replaced does not open the replaced
+// file.
 func TestOpenReplaced(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, Options{})
@@ -300,7 +301,7 @@ func TestCompactBrokenOff(t *testing.T) {
 	full := errors.New("no space left")
 	for _, step := range []Step{Rewrite, Swap} {
 		for _, how := range []string{"error", "cancelled", "closed"} {
-			if step == Swap && how != "error" { // it is done by the writer, and not broken off
+			if step == Swap && how != "error" { // the writer does this step, so it is not aborted
 				continue
 			}
 			t.Run(fmt.Sprint(step, " ", how), func(t *testing.T) {
@@ -353,7 +354,7 @@ func TestCompactBrokenOff(t *testing.T) {
 	}
 }
 
-// A file that was not finished is removed when the archive is opened.
+// Open removes an unfinished file of a compaction.
 func TestUnfinishedFile(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "archive.db"+unfinished, []byte("half of it"))
@@ -363,7 +364,7 @@ func TestUnfinishedFile(t *testing.T) {
 	}
 }
 
-// Records that a damaged file has lost are not lost for good by compaction.
+// A compaction fails if a damaged file has lost records, so that they are not lost for good.
 func TestCompactDamaged(t *testing.T) {
 	dir := t.TempDir()
 	a, err := Open(dir, Options{})
@@ -410,7 +411,7 @@ func TestUncompacted(t *testing.T) {
 	for i := range 9 {
 		put(t, a, deposit(fmt.Sprint("http://example.com/", i), fmt.Sprint(i)))
 	}
-	erase(99) // of which nothing is held
+	erase(99) // nothing of this page is held
 	due(time.Time{})
 	select {
 	case <-a.Erased():
@@ -422,7 +423,7 @@ func TestUncompacted(t *testing.T) {
 	pass()
 	erase(2)
 	<-a.Erased()
-	due(noon) // the first
+	due(noon) // the time of the first erasure
 	shut(t, a)
 	a = open(t, dir, Options{Now: clock})
 	due(noon)
@@ -442,7 +443,7 @@ func TestUncompacted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	due(now) // what was erased meanwhile is not covered
+	due(now) // the compaction does not cover erasures that came after its begin
 	if r, err := a.Receipt("http://example.com/2"); err != nil || !r.Settled() || !r.Compacted.Equal(second) {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -457,7 +458,7 @@ func TestUncompacted(t *testing.T) {
 	due(now)
 }
 
-// The trees of two transactions are compared by pages.
+// changed compares the trees of two transactions page by page.
 func TestChanged(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "db")
@@ -488,7 +489,8 @@ func TestChanged(t *testing.T) {
 	}
 	key := func(i int) []byte { return fmt.Appendf(nil, "key %07d", i) }
 	write(func(*bolt.Bucket) {})
-	for _, size := range []int{1, 30, 3000, 60_000, 10} { // an inline bucket, a leaf, trees that grow and shrink
+	// bucket sizes in records: an inline bucket, a single leaf, trees that grow and shrink
+	for _, size := range []int{1, 30, 3000, 60_000, 10} {
 		was, err := db.Begin(false)
 		if err != nil {
 			t.Fatal(err)

@@ -17,31 +17,31 @@ import (
 )
 
 const (
-	unfinished = ".new"   // ends the name of a file that takes the place of archive.db when it is done
-	copyBytes  = 16 << 20 // goes into one transaction of a copy
+	unfinished = ".new"   // suffix of the new file until it replaces archive.db
+	copyBytes  = 16 << 20 // maximal bytes in one transaction of the copy
 )
 
-// copier copies archive.db into a new file, in the order of keys and with full pages, and follows
-// what is written meanwhile.
+// copier copies archive.db to a new file, in the order of keys and with full pages, and then copies
+// later changes.
 type copier struct {
 	a    *Archive
 	ctx  context.Context
 	path string
-	db   *bolt.DB // the new file
+	db   *bolt.DB // database of the new file
 	file *os.File
-	done bool // it has taken the place of the old
+	done bool // the new file has replaced the old one
 
-	mapped  int64       // bytes of the new file that were mapped when it was opened
-	reading *compaction // nil: it has not begun to read
+	mapped  int64       // number of bytes of the new file that were mapped when it was opened
+	reading *compaction // nil until the copier begins to read
 
-	was     *bolt.Tx // the state of the old file that has been copied
-	tx      *bolt.Tx // of the new file; nil: none is under way
-	pending int      // bytes in it
-	records int64    // in the state that was copied first
-	changes int      // records written since, in the last round
+	was     *bolt.Tx // transaction on the old file; its state has been copied
+	tx      *bolt.Tx // write transaction on the new file; nil if none is open
+	pending int      // number of bytes written in tx
+	records int64    // number of records in the first snapshot
+	changes int      // number of records written in the last round
 }
 
-// startCopy opens both files. The copier must be ended, whether or not there was an error.
+// startCopy opens both files. The caller must call end, even after an error.
 func (a *Archive) startCopy(ctx context.Context) (c *copier, err error) {
 	c = &copier{a: a, path: filepath.Join(a.dir, "archive.db")}
 	var stop context.CancelCauseFunc
@@ -64,12 +64,12 @@ func (a *Archive) startCopy(ctx context.Context) (c *copier, err error) {
 	if c.db, c.file, err = a.openBolt(c.path+unfinished, c.mapped); err != nil {
 		return c, err
 	}
-	c.db.NoSync, c.db.NoGrowSync, c.db.AllocSize = true, true, 0 // until finish
+	c.db.NoSync, c.db.NoGrowSync, c.db.AllocSize = true, true, 0 // no syncing until finish
 	return c, nil
 }
 
-// all copies everything. It counts, too: records that a damaged page has lost must not be lost for
-// good.
+// all copies the first snapshot. It also counts the records, to notice records that a damaged page
+// has lost.
 func (c *copier) all(progress func(done, total int64)) error {
 	counts, err := readCounts(c.was)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *copier) all(progress func(done, total int64)) error {
 	}
 	found := map[string]uint64{}
 	var done, stored int64
-	if c.a.outside != nil { // what is not in the file is not copied
+	if c.a.outside != nil { // bodies outside archive.db are not copied
 		stored = int64(counts.Stored)
 	}
 	err = c.was.ForEach(func(name []byte, b *bolt.Bucket) error {
@@ -115,8 +115,8 @@ func (c *copier) all(progress func(done, total int64)) error {
 	return c.flush()
 }
 
-// follow copies what was written since the state that has been copied. The writer begins the
-// transaction that is read: while it does, no commit waits for the one that is still open.
+// follow copies the changes since the state that has been copied. The writer opens the read
+// transaction, so that no commit waits for the previous one, which is still open.
 func (c *copier) follow() error {
 	ctx, stop := context.WithTimeoutCause(c.ctx, beginWait, errBusy)
 	defer stop()
@@ -131,7 +131,9 @@ func (c *copier) follow() error {
 	return c.advance(is, math.MaxInt)
 }
 
-// advance copies what differs in is, which must not be more records than most; it ends is at last.
+// advance copies the differences between the copied state and the transaction is. It fails if there
+// are more than most records. On success, is becomes the copied state and the previous transaction
+// is closed. On failure, is is closed.
 func (c *copier) advance(is *bolt.Tx, most int) error {
 	if err := c.catchUp(is, most); err != nil {
 		return errors.Join(err, c.a.end(is))
@@ -180,7 +182,7 @@ func (c *copier) catchUp(is *bolt.Tx, most int) error {
 	return c.flush()
 }
 
-// copied reports whether the earlier state had v under k.
+// copied reports whether the earlier state had the value v under k.
 func copied(old *bolt.Bucket, k, v []byte) bool {
 	if old == nil || v == nil {
 		return false
@@ -189,7 +191,7 @@ func copied(old *bolt.Bucket, k, v []byte) bool {
 	return was != nil && bytes.Equal(was, v)
 }
 
-// forget deletes what the spans of the earlier state had and the later one has not.
+// forget deletes the keys in gone that the later state no longer has.
 func (c *copier) forget(name []byte, was, is *bolt.Bucket, gone []span) error {
 	cursor := was.Cursor()
 	for _, s := range gone {
@@ -227,7 +229,7 @@ func (c *copier) put(name, k, v []byte) error {
 	return c.spend(len(k) + len(v))
 }
 
-// number lets numbers be given on from where they stand in b.
+// number copies the sequence number of b to the bucket of that name in the new file.
 func (c *copier) number(name []byte, b *bolt.Bucket) error {
 	to, err := c.bucket(name)
 	if err != nil || to.Sequence() == b.Sequence() {
@@ -236,7 +238,7 @@ func (c *copier) number(name []byte, b *bolt.Bucket) error {
 	return to.SetSequence(b.Sequence())
 }
 
-// bucket gives a part of the new file.
+// bucket returns a bucket of the new file, and creates it if needed.
 func (c *copier) bucket(name []byte) (b *bolt.Bucket, err error) {
 	if c.tx == nil {
 		if err := c.interrupted(); err != nil {
@@ -285,8 +287,7 @@ func (c *copier) flush() error {
 	return nil
 }
 
-// finish is done by the writer: it copies the last changes, brings the new file to disk and puts it
-// in the place of the old.
+// finish copies the last changes, syncs the new file and replaces the old one. The writer calls it.
 func (c *copier) finish() error {
 	is, err := c.a.begin()
 	if err != nil {
@@ -319,8 +320,8 @@ func (c *copier) finish() error {
 	return err
 }
 
-// complete brings the new file to disk, in full length: pages at its end that are free may never
-// have been written.
+// complete syncs the new file in its full length. Free pages at its end may never have been
+// written.
 func (c *copier) complete() error {
 	info, err := c.file.Stat()
 	if err != nil {
@@ -337,7 +338,7 @@ func (c *copier) complete() error {
 	return errors.Join(err, c.file.Sync())
 }
 
-// end lets go of everything, and removes the new file if it has not taken the place of the old.
+// end releases all resources. It removes the new file if it has not replaced the old one.
 func (c *copier) end() error {
 	var errs []error
 	if c.tx != nil {

@@ -15,15 +15,16 @@ import (
 	"testing"
 )
 
-// The test binary runs itself as a child that is killed, or runs out of disk, in the middle of its
-// work.
+// The test binary runs itself as a child process that is killed, or that runs out of disk space,
+// during its work.
 const (
 	childMode = "ARCHIVE_TEST_CHILD"
 	childDir  = "ARCHIVE_TEST_DIR"
 	childStep = "ARCHIVE_TEST_STEP"
 )
 
-// child deposits and erases from several goroutines and prints what was acknowledged, a line each.
+// child deposits and erases from several goroutines. It prints one line for each acknowledged
+// operation.
 func child(mode string) int {
 	if strings.HasPrefix(mode, "course") {
 		return courseChild(mode)
@@ -89,13 +90,13 @@ func child(mode string) int {
 	return 0
 }
 
-// limitFiles lets every write beyond a size of a file fail, after part of it was written.
+// limitFiles makes every write beyond a file size fail, after part of it was written.
 func limitFiles(size uint64) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: size, Max: size})
 }
 
-// childLines runs a child to its end and gives what it says.
+// childLines runs a child until it ends and returns its output lines.
 func childLines(t *testing.T, dir, mode string) []string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -126,7 +127,8 @@ type told struct {
 	verified        string
 }
 
-// runChild runs a child and reads what it tells, killing it after some lines; 0 lets it run.
+// runChild runs a child and reads its output. It kills the child after kill lines; with 0 the child
+// runs to its end.
 func runChild(t *testing.T, dir, mode, step string, kill int) told {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -167,7 +169,7 @@ func runChild(t *testing.T, dir, mode, step string, kill int) told {
 	return got
 }
 
-// holds checks that everything acknowledged is true.
+// holds checks that the archive in dir contains everything that was acknowledged.
 func (got told) holds(t *testing.T, dir string) {
 	t.Helper()
 	a := open(t, dir, Options{})
@@ -190,7 +192,8 @@ func (got told) holds(t *testing.T, dir string) {
 func TestKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, lines := range []int{1, 50, 300, 1000} { // one directory: each child goes on with what the last one left
+	// all children use one directory: each continues with what the last one left
+	for _, lines := range []int{1, 50, 300, 1000} {
 		got := runChild(t, dir, "work", "", lines)
 		if len(got.kept) == 0 || got.verified != "" {
 			t.Fatalf("%d pages kept, %q", len(got.kept), got.verified)
@@ -214,7 +217,7 @@ func TestKillAtStep(t *testing.T) {
 	}
 }
 
-// A disk that is full fails the call that needs it, in one sentence, and nothing else.
+// On a full disk, the call that needs space fails with one sentence. Other calls succeed.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -262,7 +265,7 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// A job that fails by itself does not fail the others of its group.
+// A job that fails does not make the other jobs of its group fail.
 func TestGroup(t *testing.T) {
 	dir := t.TempDir()
 	var entered atomic.Bool
@@ -276,7 +279,7 @@ func TestGroup(t *testing.T) {
 	}})
 	var wg sync.WaitGroup
 	wg.Go(func() { put(t, a, deposit("http://example.com/first", "x")) })
-	<-started // the writer is busy: what follows becomes one group
+	<-started // the writer is busy, so the following jobs become one group
 	for i := range 10 {
 		wg.Go(func() {
 			if _, err := a.Receive(context.Background(), deposit(fmt.Sprint("http://example.com/", i),

@@ -53,7 +53,7 @@ func TestForeignFiles(t *testing.T) {
 			}
 			shut(t, a)
 			spoil(t, dir)
-			for range 2 { // a failed opening holds no lock
+			for range 2 { // try twice: a failed Open must release its lock
 				if _, err := Open(dir, Options{}); !errors.Is(err, ErrCorrupt) {
 					t.Errorf("opened with %v", err)
 				}
@@ -78,8 +78,8 @@ func TestNewerFormat(t *testing.T) {
 	}
 }
 
-// An archive in which bytes were changed is refused, or Verify says so, or nothing that can be read
-// is different.
+// If bytes of the archive were changed, Open fails, or Verify reports it, or everything that can be
+// read is unchanged.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	whole := specimen(t)
@@ -122,7 +122,7 @@ func FuzzDamage(f *testing.F) {
 	})
 }
 
-// specimen makes the files of an archive that holds something of everything.
+// specimen returns the files of an archive that contains every kind of record.
 func specimen(t testing.TB) map[string][]byte {
 	dir := t.TempDir()
 	a := open(t, dir, Options{})
@@ -153,8 +153,8 @@ func transcript(t testing.TB, files map[string][]byte) string {
 	return text
 }
 
-// damaged opens an archive made of files. It tells whether damage was found, and all that can be
-// read.
+// damaged opens an archive with the given files. It returns everything that can be read, and
+// whether damage was found.
 func damaged(t testing.TB, files map[string][]byte) (text string, found bool) {
 	dir := t.TempDir()
 	for name, file := range files {
@@ -192,7 +192,7 @@ func damaged(t testing.TB, files map[string][]byte) (text string, found bool) {
 	return out.String(), false
 }
 
-// Bytes that change while the archive is open fail the reading of what they stand for, and no more.
+// If bytes change while the archive is open, only the data in those bytes becomes unreadable.
 func TestDamageWhileOpen(t *testing.T) {
 	dir := t.TempDir()
 	a, err := Open(dir, Options{})
@@ -207,7 +207,8 @@ func TestDamageWhileOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := f.WriteAt(bytes.Repeat([]byte{0xa5}, 200<<10), 8<<10); err != nil { // all but the root records
+	// overwrite everything except the root records
+	if _, err := f.WriteAt(bytes.Repeat([]byte{0xa5}, 200<<10), 8<<10); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.Captures("http://example.com/7"); !errors.Is(err, ErrCorrupt) {

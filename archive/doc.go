@@ -1,38 +1,37 @@
-// Package archive holds what a crawler may preserve, and forgets it so that nothing is left.
+// Package archive stores what a crawler may preserve, and erases it so that no trace is left.
 //
-// Only a few words: a Deposit is what one fetch hands over; a Capture is one preserved version of
-// one URL; a Resource is what is known of a URL (its dates, validators and the statements it made
-// last), whether or not a copy is held; an alias is an earlier hop that led to a URL (X66); a
-// Tombstone says that something was erased, when and why, and holds no content.
+// Terms: a Deposit is the result of one fetch. A Capture is one preserved version of one URL. A
+// Resource is what the archive knows about a URL: its dates, validators and last statements,
+// whether or not a copy is held. An alias is a URL that redirected to another URL (X66: earlier
+// hops are aliases of the page). A Tombstone records when and why something was erased; it contains
+// no content.
 //
-// Of a capture the heads of its exchanges and its body are kept byte for byte as they were sent,
-// with the version of policy, the lines and the statements of the page that decided; readers get
-// the body decoded. Identical bodies are stored once. Where parts of a page may not be kept, or a
-// broken stream cannot be read again as it was, what is left of it stands for what was sent. A
-// redirect is a capture of its own address, which never becomes the current version. The capture of
-// its target lists it among its hops, until that address is erased.
+// A capture contains the heads of its exchanges and its body byte for byte as sent. It also
+// contains the version of the policy, the lines and the statements of the page that decided.
+// Readers get the decoded body. Identical bodies are stored once. If parts of a page may not be
+// kept, or a broken stream could not be decoded again in the same way, only the remaining decoded
+// body is stored. A redirect is a capture of its own URL, and never becomes the current version.
+// The capture of its target lists it as a hop until its URL is erased.
 //
-// Two files make an archive. archive.db (bbolt) holds records and bodies; keys.db holds keys. Every
-// body, and everything else that derives from a page (headers, deciding lines, title, excerpt, META
-// text), is sealed with a key of its own. Erasing removes the record and then overwrites the key in
-// place: what remains in free pages of archive.db is noise, and Compact leaves that behind, too, by
-// writing the file anew. Dates and counters are not content and outlive expiry, so that a time
-// limit does not start again (P1 2.5.3.1). Of a resource that pages require, and that is not kept
-// itself, digest and validators stand as they are, until no page requires it or it is erased.
+// An archive consists of two files. archive.db (bbolt) contains records and bodies; keys.db
+// contains keys. Every body and everything else that derives from a page (headers, deciding lines,
+// title, excerpt, META text) is sealed with its own key. Erasing removes the record and then
+// overwrites the key in place. Free pages of archive.db then contain only unreadable bytes, and
+// Compact removes those too by rewriting the file. Dates and counters are not content and survive
+// expiry, so that a time limit does not start again (P1 2.5.3.1). For a subresource that is not
+// kept itself, digest and validators are stored unsealed until no page requires it or it is erased.
 //
-// All writes pass one goroutine, which groups what is waiting into one transaction. A call that
-// writes returns when its transaction is on disk, or with an error and nothing changed. What the
-// index has to do is logged in the same transaction and stays until Done is called: an archive
-// opened after a crash lists it in Intents.
+// One goroutine executes all writes, and combines the waiting ones into one transaction. A call
+// that writes returns when its transaction is on disk, or returns an error and has changed nothing.
+// The same transaction logs an intent if the index must be updated. The intent remains until Done
+// is called; after a crash, Intents lists it.
 //
-// An Archive is safe for concurrent use; one process at a time may have it open.
+// An Archive is safe for concurrent use. Only one process at a time can open it.
 //
-// Reading the source: archive.go with files.go (opening), writer.go (grouping), receive.go (what a
-// fetch changes), past.go (what an import changes), renew.go (what a 304 changes), erase.go with
-// receipt.go (what is left of it?), compact.go with copier.go and changes.go (archive.db written
-// anew while it is in use), read.go, verify.go with check.go and pages.go (is everything still
-// true?), repair.go with mend.go and mend_resource.go (what was lost goes, and nothing points at
-// it), picture.go, sources.go, passed.go and part.go, backup.go, and below them records.go and
-// text.go (what stands in the file), bodies.go (where bodies are stored, and how they fill it),
-// pack.go with dictionary.txt, seal.go, keys.go.
+// Source files: archive.go and files.go (opening), writer.go (grouping writes), receive.go
+// (deposits), past.go (imports), renew.go (304 responses), erase.go and receipt.go (erasing, and
+// proof of it), compact.go, copier.go and changes.go (rewriting archive.db while it is in use),
+// read.go, verify.go and check.go (checks), repair.go, mend.go and mend_resource.go (repairs),
+// picture.go, sources.go, passed.go, part.go, backup.go, records.go and text.go (file format),
+// bodies.go (storage of bodies), pack.go and dictionary.txt (compression), seal.go, keys.go.
 package archive

@@ -10,13 +10,14 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Erase removes all that is held of the URL that s names (P1 2.6.1, P06): every capture, bodies
-// that no other capture refers to, what is known of its content, thumbnails, the aliases that lead
-// to it (X66), and its answers in captures of the pages that they led to. Keys are destroyed before
-// it returns. The resource's dates stay, s is written as the tombstone, with everything counted but
-// what was derived, and an intent tells the index to forget the page. It returns the number of
-// captures erased. Where nothing is held, and nothing was derived, it changes nothing but how soon
-// files are written anew, so it can be repeated (P04).
+// Erase removes everything that is held of the URL in s (P1 2.6.1, P06: a take-down removes all
+// copies and all that was made of them): all captures, bodies that no other capture uses, the data
+// derived from the page, thumbnails, aliases of the page (X66), and answers of the URL in captures
+// of pages to which it redirected. It destroys the keys before it returns. The dates of the
+// resource remain. Erase writes s as the tombstone and sets all its counts except Derived. An
+// intent tells the index to remove the page. The result is the number of erased captures. P1 2.6
+// (P04): Erase can be repeated: if nothing is held and s counts no derived data, it at most makes
+// the next compaction due earlier.
 func (a *Archive) Erase(ctx context.Context, s Tombstone) (erased int, err error) {
 	if err := checkURL(s.URL); err != nil {
 		return 0, err
@@ -28,9 +29,9 @@ func (a *Archive) Erase(ctx context.Context, s Tombstone) (erased int, err error
 	return erased, err
 }
 
-// EraseCapture removes one version, and its body if nothing else refers to it, destroys their keys,
-// and writes s as its tombstone. What is known of the URL stays. ErrNotHeld if there is no such
-// capture.
+// EraseCapture removes one version, and its body if no other capture uses it. It destroys their
+// keys and writes s as the tombstone. The data about the URL remains. The error is ErrNotHeld if
+// there is no such capture.
 func (a *Archive) EraseCapture(ctx context.Context, id uint64, s Tombstone) error {
 	return a.do(ctx, 0, func(t *txn) error {
 		was, keys := t.counts, len(t.doomed)
@@ -65,7 +66,7 @@ func (t *txn) erase(s Tombstone) (int, error) {
 		if err != nil {
 			return 0, t.a.damaged("the record of "+url, err)
 		}
-		var text resourceText // what cannot be read goes all the same; verify --repair finds what it leaves
+		var text resourceText // remove unreadable data too; verify --repair finds what it leaves behind
 		_, _ = t.a.text(ofResource([]byte(url)), rec.Key, sealed, &text)
 		if err := t.putSources(url, text.Kept.Sources(), nil); err != nil {
 			return 0, err
@@ -100,8 +101,8 @@ func (t *txn) erase(s Tombstone) (int, error) {
 	return s.Captures, errors.Join(t.intend(url), t.erased(), t.bury(s))
 }
 
-// hurry has files that may hold a trace of what a publisher asks to be erased, and is already,
-// written anew as soon as if it were erased now.
+// hurry makes the compaction due as if s were erased now. It is called if a publisher requests the
+// erasure of data that is already erased, but of which files may contain a trace.
 func (t *txn) hurry(s Tombstone) error {
 	if !s.Asked {
 		return nil
@@ -117,7 +118,8 @@ func (t *txn) hurry(s Tombstone) error {
 	})
 }
 
-// counted is s with what went since the counts were was and so many keys were condemned.
+// counted returns s with the counts of everything that was erased since the counts were was. keys
+// is the number of keys to destroy before that.
 func (t *txn) counted(s Tombstone, was counts, keys int) Tombstone {
 	s.Captures = int(was.Captures - t.counts.Captures)
 	s.Pictures = int(was.Pictures - t.counts.Pictures)
@@ -160,7 +162,7 @@ func (t *txn) eraseCapture(id uint64) (captureRecord, error) {
 	return rec, captures.Delete(k)
 }
 
-// unrefer takes one reference from a body; the last one takes the body with it.
+// unrefer removes one reference to a body, and deletes the body after the last reference.
 func (t *txn) unrefer(digest string) error {
 	sum, err := digestBytes(digest)
 	if err != nil {
@@ -187,7 +189,8 @@ func (t *txn) unrefer(digest string) error {
 	return digests.Delete(sum)
 }
 
-// eraseAliases removes the alias that url itself is, and all that lead to it, through others too.
+// eraseAliases removes url from the aliases, and all aliases that lead to url directly or through
+// others.
 func (t *txn) eraseAliases(url string) error {
 	if err := t.dropAlias(url); err != nil {
 		return err
@@ -208,7 +211,7 @@ func (t *txn) eraseAliases(url string) error {
 	return nil
 }
 
-// bury writes a tombstone.
+// bury stores a tombstone.
 func (t *txn) bury(s Tombstone) error {
 	bucket := t.tx.Bucket(bTombstones)
 	n, err := bucket.NextSequence()
@@ -229,7 +232,8 @@ func (t *txn) bury(s Tombstone) error {
 	return bucket.Put(k, mustPack(k, s))
 }
 
-// versionsOf lists the captures of url, of which current is the last if it is not 0.
+// versionsOf returns the IDs of all captures of url. current is the last one; 0 means that there is
+// no current capture.
 func versionsOf(tx *bolt.Tx, url string, current uint64) []uint64 {
 	var ids []uint64
 	prefix := under(url)

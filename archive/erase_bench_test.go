@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// filled opens an archive of n captures of size bytes, 20 KB at most, no two alike.
+// filled opens an archive of n distinct captures of size bytes each, at most 20 KB.
 func filled(b *testing.B, n, size int) *Archive {
 	b.Helper()
 	a := open(b, b.TempDir(), Options{})
@@ -37,8 +37,8 @@ func filled(b *testing.B, n, size int) *Archive {
 	return a
 }
 
-// BenchmarkErase erases pages of 2 KB of an archive of 100,000 captures, one after another, each
-// until its keys are gone from the disk.
+// BenchmarkErase erases pages of 2 KB one by one from an archive of 100,000 captures. Each call
+// ends when its keys are destroyed on disk.
 func BenchmarkErase(b *testing.B) {
 	a := filled(b, 100_000, 2_000)
 	var longest time.Duration
@@ -56,8 +56,8 @@ func BenchmarkErase(b *testing.B) {
 	b.ReportMetric(float64(longest.Microseconds())/1000, "ms-longest")
 }
 
-// BenchmarkCompact compacts an archive of 20,000 captures of 20 KB of which every fifth was erased,
-// while pages come in, and tells how long one of them waited at most.
+// BenchmarkCompact compacts an archive of 20,000 captures of 20 KB, of which every fifth was
+// erased, while pages are deposited. It reports the longest time that a deposit waited.
 func BenchmarkCompact(b *testing.B) {
 	a := filled(b, 20_000, 20_000)
 	for i := 5; i <= 20_000; i += 5 {

@@ -53,7 +53,7 @@ func TestEraseKeepsDatesOnly(t *testing.T) {
 	d.Resource.Own = acap.Own{URL: url, Tags: []acap.Tag{{Name: "robots", Content: "noarchive"}}}
 	put(t, a, d)
 	was := resource(t, a, url)
-	for range 2 { // the second time there is nothing left to do
+	for range 2 { // the second time there is nothing left to erase
 		if _, err := a.Erase(ctx,
 			Tombstone{URL: url, Why: "take-down", Line: "http://example.com/robots.txt:3"}); err != nil {
 			t.Fatal(err)
@@ -110,8 +110,8 @@ func TestEraseCapture(t *testing.T) {
 	}
 }
 
-// What was held cannot be read from the files: not while it is held without the keys, and not with
-// them once it is erased.
+// The stored content cannot be read from the files without the keys, nor with the keys after it was
+// erased.
 func TestSealed(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, Options{})
@@ -169,7 +169,8 @@ func TestSealed(t *testing.T) {
 	}
 }
 
-// A text that is replaced loses its key, whoever replaced it.
+// If the text of a page is replaced, the key of the old text is destroyed, whichever call replaced
+// it.
 func TestReplacedTextIsGone(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	const url = "http://example.com/x"
@@ -192,8 +193,8 @@ func TestReplacedTextIsGone(t *testing.T) {
 	}
 }
 
-// An erasure that was interrupted between record and key is finished by the next write, and by the
-// next opening.
+// If an erasure is interrupted after deleting the record and before destroying the key, the next
+// write or the next Open destroys the key.
 func TestDestroyLater(t *testing.T) {
 	for _, how := range []string{"next write", "next opening"} {
 		t.Run(how, func(t *testing.T) {
@@ -232,8 +233,8 @@ func TestDestroyLater(t *testing.T) {
 	}
 }
 
-// sealedThings copies the sealed body of a capture and lists the key slots of body, capture and
-// resource.
+// sealedThings returns the sealed body of a capture, and the key slots of the body, the capture and
+// the resource.
 func sealedThings(t *testing.T, a *Archive, c Capture) (sealed []byte, slots []uint64) {
 	t.Helper()
 	err := a.view(func(tx *bolt.Tx) error {

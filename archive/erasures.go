@@ -77,7 +77,7 @@ type Erasures struct {
 // erasureKey is the key of a group of erasures.
 type erasureKey struct {
 	reason, line string
-	copies       bool // copies were erased, not only what was indexed or known
+	copies       bool // whether copies were erased; false if only an index entry or a record was
 }
 
 // Add counts an erasure. A page of which several things are erased for the same reason is counted

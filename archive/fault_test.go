@@ -13,19 +13,21 @@ import (
 	"testing"
 )
 
-// steps are all points at which a write can fail.
+// steps are all steps at which a write can fail.
 var steps = []Step{ReserveKeys, SyncKeys, Commit, Committed, Destroy, Rewrite, Swap, Swapped}
 
-// history is what a course of work was told of its calls.
+// history records which calls of a course returned without an error.
 type history struct {
-	kept    map[uint64]int  // acknowledged: which body, by capture
-	erasing map[uint64]bool // begun; 0 is the address that led to the captures of even numbers
-	erased  map[uint64]bool // acknowledged
+	kept map[uint64]int // acknowledged deposits: capture ID and which body
+	// captures whose erasure was started; 0 is the URL that redirected to the captures of even
+	// numbers
+	erasing map[uint64]bool
+	erased  map[uint64]bool // captures whose erasure was acknowledged
 	errs    []error
 }
 
-// course deposits, erases and compacts, and goes on whatever fails. Its bodies are shared and not,
-// and pack and do not.
+// course deposits, erases and compacts, and continues after every error. Some of its bodies are
+// shared, and some can be compressed.
 func course(a *Archive, say func(format string, args ...any)) *history {
 	h := &history{kept: map[uint64]int{}, erasing: map[uint64]bool{}, erased: map[uint64]bool{}}
 	ctx := context.Background()
@@ -90,7 +92,7 @@ func course(a *Archive, say func(format string, args ...any)) *history {
 		receive(i, i, false)
 	}
 	erase(3)
-	erase(4) // its body is that of 9 and 0, too
+	erase(4) // captures 9 and 0 share its body
 	receive(5, 20, true)
 	compact()
 	receive(3, 3, false)
@@ -114,7 +116,7 @@ func courseBody(i int) []byte {
 	return noise(fmt.Sprint(i), 3000*i)
 }
 
-// holds opens the archive that the course has left and checks what it was told.
+// holds opens the archive that the course has left, and checks that it agrees with h.
 func (h *history) holds(t *testing.T, dir string) {
 	t.Helper()
 	a := open(t, dir, Options{})
@@ -145,11 +147,11 @@ func (h *history) holds(t *testing.T, dir string) {
 	if left, _ := filepath.Glob(filepath.Join(dir, "*"+unfinished)); left != nil {
 		t.Error(left, "is left")
 	}
-	shut(t, a) // Verify: no body without a record, no record without a body, no key that nothing needs
+	shut(t, a) // Verify checks: no body without a record, no record without a body, and no unneeded key
 }
 
-// Whichever write fails, once or from then on, nothing that was acknowledged is lost, nothing
-// erased can be read, and no call lies.
+// Writes fail at every step, once or permanently. No acknowledged data is lost, no erased data can
+// be read, and no call reports a false result.
 func TestFaultEverywhere(t *testing.T) {
 	t.Parallel()
 	full := errors.New("no space left on device")
@@ -180,7 +182,7 @@ func TestFaultEverywhere(t *testing.T) {
 				break
 			}
 			seen[failed]++
-			if told := len(h.errs) > 0; !told && !late { // at Close nothing is left to be told of
+			if told := len(h.errs) > 0; !told && !late { // a fault during Close may be reported to no call
 				t.Errorf("%s failed at call %d, and nobody was told", failed, n)
 			}
 			for _, err := range h.errs {
@@ -201,7 +203,7 @@ func TestFaultEverywhere(t *testing.T) {
 	}
 }
 
-// courseChild runs the course in a process that kills itself at a step, or that has no room for
+// courseChild runs the course in a child process that kills itself at a step, or that cannot write
 // files beyond a size.
 func courseChild(mode string) int {
 	_, arg, _ := strings.Cut(mode, " ")
@@ -241,8 +243,8 @@ func courseChild(mode string) int {
 	return 0
 }
 
-// runCourse runs the course in a child and gives what was told before it ended, and whether it
-// ended by itself.
+// runCourse runs the course in a child process. It returns the history that the child printed,
+// whether the child ended by itself, and the failed checks.
 func runCourse(t *testing.T, dir, mode string) (h *history, whole bool, failed []string) {
 	t.Helper()
 	h = &history{kept: map[uint64]int{}, erasing: map[uint64]bool{}, erased: map[uint64]bool{}}
@@ -269,7 +271,7 @@ func runCourse(t *testing.T, dir, mode string) (h *history, whole bool, failed [
 	return h, whole, failed
 }
 
-// A process that is killed at any write leaves an archive that keeps its word.
+// If a process is killed at any write, the archive still contains what was acknowledged.
 func TestKillEverywhere(t *testing.T) {
 	t.Parallel()
 	every := 1
@@ -292,13 +294,13 @@ func TestKillEverywhere(t *testing.T) {
 	}
 }
 
-// A disk that is full in the middle of a write, at any size of any file, leaves an archive that
-// keeps its word.
+// If the disk becomes full during a write, at any file size, the archive still contains what was
+// acknowledged.
 func TestFullDiskEverywhere(t *testing.T) {
 	t.Parallel()
 	for limit := 100_000; limit < 400_000; limit += 23_456 {
 		dir := t.TempDir()
-		shut(t, open(t, dir, Options{})) // the file is there already
+		shut(t, open(t, dir, Options{})) // the file already exists
 		h, whole, failed := runCourse(t, dir, fmt.Sprint("course-limit ", limit))
 		if !whole {
 			t.Error("the child did not end by itself", failed)

@@ -28,7 +28,7 @@ func (a *Archive) openFiles() error {
 	case err != nil:
 		return err
 	}
-	// of a compaction that was broken off
+	// the unfinished file of an interrupted compaction
 	if err := os.Remove(path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the archive cannot be opened: %w", err)
 	}
@@ -39,9 +39,9 @@ func (a *Archive) openFiles() error {
 	return a.guard(a.load)
 }
 
-// openLasting opens the database at path. While it waited for the lock, the process that has the
-// archive may have put another file there: then the one that it got is nobody's any more, and must
-// not be used with the keys.
+// openLasting opens the database at path. While it waits for the lock, the process that has the
+// archive open may replace the file. The opened file is then obsolete and must not be used with the
+// keys, so openLasting opens the new one.
 func (a *Archive) openLasting(path string) (err error) {
 	if info, err := os.Stat(path); err == nil {
 		a.mapped = info.Size()
@@ -61,7 +61,7 @@ func (a *Archive) openLasting(path string) (err error) {
 	return err
 }
 
-// openBolt opens a database and maps so many bytes of it at least.
+// openBolt opens a database and maps at least mapped bytes of it.
 func (a *Archive) openBolt(path string, mapped int64) (db *bolt.DB, file *os.File, err error) {
 	err = a.guard(func() (err error) {
 		db, err = bolt.Open(path, 0o600, &bolt.Options{
@@ -76,7 +76,8 @@ func (a *Archive) openBolt(path string, mapped int64) (db *bolt.DB, file *os.Fil
 	return db, file, err
 }
 
-// checkSize refuses a file that was cut: reading on would run past its end.
+// checkSize rejects a truncated file, because a read beyond the end of a mapped file crashes the
+// process.
 func (a *Archive) checkSize() error {
 	info, err := a.file.Stat()
 	if err != nil {
@@ -91,13 +92,13 @@ func (a *Archive) checkSize() error {
 	})
 }
 
-// closeFiles closes both files, and what unpacks. With abandon, the database is let go without
-// waiting for transactions that will never end, and what they may still unpack with stays.
+// closeFiles closes both files and the decompressor. With abandon, it does not wait for
+// transactions that will never end, and keeps the decompressor, because they may still use it.
 func (a *Archive) closeFiles(abandon bool) error {
 	var errs []error
 	a.retiring.Wait()
 	errs = append(errs, a.closeBolt(a.db, a.file, abandon))
-	if a.pack != nil && !abandon { // not sooner: readers unpack until their transactions end
+	if a.pack != nil && !abandon { // close it last: readers decompress until their transactions end
 		a.pack.close()
 	}
 	if a.keys != nil {
@@ -119,5 +120,6 @@ func (a *Archive) closeBolt(db *bolt.DB, file *os.File, abandon bool) error {
 	return nil
 }
 
-// growth is by how much a file of a size grows at a time: by an eighth of it, within bounds.
+// growth returns by how many bytes a file of that size grows at a time: an eighth of its size,
+// within limits.
 func growth(size int64) int { return int(min(max(size/8, leastGrowth), mostGrowth)) }

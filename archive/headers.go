@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// packHeader encodes a header byte for byte, since its values need not be UTF-8: each name and each
-// value with its length in front, name by name.
+// packHeader encodes a header byte for byte, because its values may be invalid UTF-8. Each name and
+// each value is preceded by its length, and names are sorted.
 func packHeader(h http.Header) []byte {
 	names := make([]string, 0, len(h))
 	size := 0

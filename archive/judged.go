@@ -7,9 +7,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Judged tells under which version of its policy what is held of an origin was last judged as a
-// whole: the time since when that version stands (PolicyVersion.Since). It is zero where that was
-// never done.
+// Judged returns the version of the policy under which all data held of an origin was last decided.
+// The result is PolicyVersion.Since of that version, or zero if this was never done.
 func (a *Archive) Judged(origin string) (since time.Time, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		k := []byte(origin)
@@ -25,8 +24,8 @@ func (a *Archive) Judged(origin string) (since time.Time, err error) {
 	return since, err
 }
 
-// SetJudged notes that all that is held of an origin has been judged under the version of its
-// policy that stands since then.
+// SetJudged stores that all data held of an origin has been decided under the version of its policy
+// with that PolicyVersion.Since.
 func (a *Archive) SetJudged(ctx context.Context, origin string, since time.Time) error {
 	if err := checkURL(origin); err != nil {
 		return err

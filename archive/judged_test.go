@@ -18,7 +18,7 @@ func TestJudged(t *testing.T) {
 	}
 	const one, other = "http://one.example", "http://one.example:8080"
 	judged(one, time.Time{})
-	for _, at := range []time.Time{noon, noon.Add(time.Nanosecond)} { // versions may follow each other closely
+	for _, at := range []time.Time{noon, noon.Add(time.Nanosecond)} { // two versions may differ by a nanosecond
 		if err := a.SetJudged(ctx, one, at); err != nil {
 			t.Fatal(err)
 		}

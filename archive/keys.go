@@ -14,22 +14,22 @@ import (
 	"github.com/acapcrawl/acapcrawl/disk"
 )
 
-// keys is the file of keys: slots of 32 bytes, the first of them a header, each later one the key
-// of one sealed text. A slot of zeros is a key destroyed. Slots are used once, in order; keys are
-// reserved on disk ahead of use, so that sealing costs no write of its own. take, reset and
-// overwrite belong to the writer; read is safe for concurrent use.
+// keys is the file of keys. It consists of slots of 32 bytes: the first is a header, each other one
+// is the key of one sealed text. A slot of zeros is a destroyed key. Slots are used once and in
+// order. Keys are written to disk in advance, so that sealing needs no write for the key. Only the
+// writer goroutine calls take, reset and overwrite; read is safe for concurrent use.
 type keys struct {
 	path  string
 	f     *os.File
-	next  uint64 // the slot to be used next
-	spare []byte // keys reserved in the file, from next on
+	next  uint64 // the next slot to use
+	spare []byte // unused keys that are already in the file, beginning with slot next
 
 	closing sync.Once
 }
 
 const (
 	slot     = 32
-	reserve  = 4096 // keys reserved at a time
+	reserve  = 4096 // number of keys written in advance at a time
 	keyMagic = "acapcrawl keys 1"
 )
 
@@ -37,8 +37,7 @@ type key [slot]byte
 
 func (k key) zero() bool { return k == key{} }
 
-// openKeys opens the key file that belongs to the archive with the given id, or makes one for a
-// fresh archive.
+// openKeys opens the key file of the archive with that id. If fresh, it makes a new key file.
 func openKeys(path string, id []byte, fresh bool) (*keys, error) {
 	want := append([]byte(keyMagic), id...)
 	flag := os.O_RDWR
@@ -97,8 +96,8 @@ func (k *keys) check(want []byte) error {
 	return nil
 }
 
-// reset makes the slot after used the next one and forgets the keys beyond: one of them may have
-// sealed something that was never committed.
+// reset makes the slot after used the next one, and drops the keys after it, because an uncommitted
+// transaction may have used one of them.
 func (k *keys) reset(used uint64) error {
 	k.next, k.spare = used+1, nil
 	info, err := k.f.Stat()
@@ -111,7 +110,7 @@ func (k *keys) reset(used uint64) error {
 	return nil
 }
 
-// take gives a key that is on disk and was never used.
+// take returns an unused key that is on disk, and its slot.
 func (k *keys) take(fault func(Step) error) (id uint64, out key, err error) {
 	if len(k.spare) == 0 {
 		if err := k.refill(fault); err != nil {
@@ -146,7 +145,7 @@ func (k *keys) refill(fault func(Step) error) error {
 	return nil
 }
 
-// read gives the key in a slot. A key that was destroyed, or never made, is zero.
+// read returns the key in a slot. The key is zero if it was destroyed or never made.
 func (k *keys) read(id uint64) (out key, err error) {
 	if id == 0 || id > 1<<56 {
 		return key{}, nil
@@ -163,7 +162,7 @@ func (k *keys) read(id uint64) (out key, err error) {
 	return out, nil
 }
 
-// overwrite overwrites keys in place; after sync they are gone from the disk.
+// overwrite overwrites keys with zeros. The caller must sync the file afterwards.
 func (k *keys) overwrite(ids []uint64) error {
 	var none key
 	for _, id := range ids {

@@ -9,14 +9,15 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Update changes what is known of url, which need not be known before. fn may run more than once,
-// must not panic and must not call the archive. First dates once set, and what the archive itself
-// counts, stay as they are. Whoever changes Indexed has logged an intent.
+// Update changes the resource of url, which need not exist before. fn may run more than once, must
+// not panic and must not call the archive. Update does not change first dates that are set, or
+// fields that the archive sets. A caller that changes Indexed must call Done after updating the
+// index, because Update logs an intent.
 func (a *Archive) Update(ctx context.Context, url string, fn func(*Resource)) error {
 	return a.UpdateAll(ctx, []string{url}, fn)
 }
 
-// UpdateAll is Update for each of urls, in one transaction: all are changed or none.
+// UpdateAll is like Update for each of urls. One transaction changes either all of them or none.
 func (a *Archive) UpdateAll(ctx context.Context, urls []string, fn func(*Resource)) error {
 	for _, url := range urls {
 		if err := checkURL(url); err != nil {
@@ -53,9 +54,9 @@ func (t *txn) update(url string, fn func(*Resource)) error {
 	return t.putResource(h, r, text)
 }
 
-// Lead notes that requests for from lead, each to the next and the last to url: to a page that is
-// held already, or to what led to one (X66). Where that is not known, or leads back to them, it
-// does nothing.
+// Lead stores a redirect chain: each URL in from redirects to the next one, and the last one to url
+// (X66). It does nothing if url is neither a page that is known nor an alias of one, or if url
+// leads back to from.
 func (a *Archive) Lead(ctx context.Context, from []string, url string) error {
 	for _, alias := range append([]string{url}, from...) {
 		if err := checkURL(alias); err != nil {
@@ -79,7 +80,7 @@ func (a *Archive) Lead(ctx context.Context, from []string, url string) error {
 	})
 }
 
-// Mislead notes that requests for from lead to nothing that is held, whatever they led to before.
+// Mislead stores that the URLs in from no longer redirect to anything that is held.
 func (a *Archive) Mislead(ctx context.Context, from []string) error {
 	for _, alias := range from {
 		if err := checkURL(alias); err != nil {
@@ -96,7 +97,7 @@ func (a *Archive) Mislead(ctx context.Context, from []string) error {
 	})
 }
 
-// Aliases gives the URLs that lead to url, through others too (X66).
+// Aliases returns the URLs that redirect to url, directly or through others (X66).
 func (a *Archive) Aliases(url string) (all []string, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		all = nil
@@ -109,8 +110,9 @@ func (a *Archive) Aliases(url string) (all []string, err error) {
 	return all, err
 }
 
-// putAliases makes each alias lead to the next, and the last to url, which leads to none of them.
-// What answered twice leads where it did last, so there are no circles.
+// putAliases stores that each alias redirects to the next one, and the last one to url. It removes
+// url itself from aliases. If an alias occurs twice, its last occurrence counts, so there are no
+// circles.
 func (t *txn) putAliases(url string, aliases []string) error {
 	for i, alias := range aliases {
 		to := url
@@ -151,12 +153,12 @@ func (t *txn) dropAlias(alias string) error {
 	return aliases.Delete([]byte(alias))
 }
 
-// held is a resource as the transaction found it.
+// held is a resource as stored before the transaction changes it.
 type held struct {
 	Resource
 	known  bool
 	rec    resourceRecord
-	plain  []byte // its text, as it was sealed
+	plain  []byte // its encoded text before sealing
 	sealed []byte
 }
 
@@ -180,10 +182,10 @@ func (t *txn) resource(url string) (held, error) {
 	return h, nil
 }
 
-// putResource writes r over h, with plain as its encoded text. A text that changed gets a new key,
-// and the old one is destroyed with the old text.
+// putResource replaces the resource h with r. plain is the encoded text of r. If the text changed,
+// it gets a new key, and the old key is destroyed.
 func (t *txn) putResource(h held, r Resource, plain []byte) error {
-	if h.Indexed && !r.Indexed { // its words are in the index until that is compacted
+	if h.Indexed && !r.Indexed { // the index files contain the words of the page until the index is compacted
 		if err := t.erased(); err != nil {
 			return err
 		}

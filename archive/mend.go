@@ -10,10 +10,11 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// damagedWhy is why a tombstone stands where something was lost.
+// damagedWhy is the explanation in the tombstone of lost data.
 const damagedWhy = "damaged"
 
-// forget removes a record that cannot be read. What it referred to is found by the checks of that.
+// forget removes a record that cannot be read. Other checks find the data that the record referred
+// to.
 func forget(bucket, k []byte, readable func(value []byte) bool) fixer {
 	return func(t *txn) (string, error) {
 		if value := t.tx.Bucket(bucket).Get(k); value == nil || readable(value) {
@@ -23,7 +24,7 @@ func forget(bucket, k []byte, readable func(value []byte) bool) fixer {
 	}
 }
 
-// doom condemns a key, but not one that something else names too, nor one that was never made.
+// doom marks a key for destruction, unless another record also uses it or the key was never made.
 func (v *verifier) doom(t *txn, slot uint64) error {
 	if v.shared[slot] || slot >= t.a.keys.next {
 		return nil
@@ -31,9 +32,10 @@ func (v *verifier) doom(t *txn, slot uint64) error {
 	return t.doom(slot)
 }
 
-// dropBody removes a body that cannot be read, so that it is stored anew when it is received again.
-// What referred to it has been buried by then, and the body went with the last of it; one that is
-// referred to nevertheless has been received meanwhile, and the next look has it.
+// dropBody removes a body that cannot be read, so that it is stored again when it is received
+// again. The captures that refer to it have been buried before, and with the last one the body was
+// deleted. If the body still has references, it has been received again, and the next repair round
+// checks it.
 func (v *verifier) dropBody(sum []byte, id uint64) fixer {
 	return func(t *txn) (string, error) {
 		value := t.tx.Bucket(bDigests).Get(sum)
@@ -55,8 +57,8 @@ func (v *verifier) remove(t *txn, sum []byte, rec bodyRecord) error {
 	return errors.Join(v.doom(t, rec.Key), t.deleteBody(rec.ID), t.tx.Bucket(bDigests).Delete(sum))
 }
 
-// recount corrects the number of references of a body by what was found beside what it said; others
-// may have changed it since.
+// recount corrects the number of references of a body from said.Refs to found. Other writes may
+// have changed the number, so it is corrected by the difference.
 func (v *verifier) recount(sum []byte, said bodyRecord, found uint64) fixer {
 	return func(t *txn) (string, error) {
 		rec, err := unpackBody(sum, t.tx.Bucket(bDigests).Get(sum))
@@ -70,7 +72,7 @@ func (v *verifier) recount(sum []byte, said bodyRecord, found uint64) fixer {
 	}
 }
 
-// buryCapture erases a capture of which something was lost.
+// buryCapture erases a capture that is partly lost.
 func (v *verifier) buryCapture(id uint64) fixer {
 	return func(t *txn) (string, error) {
 		rec, _, err := t.a.captureRecord(t.tx, id)
@@ -81,8 +83,8 @@ func (v *verifier) buryCapture(id uint64) fixer {
 	}
 }
 
-// buryBodiless is buryCapture for one that had no body, unless its body has been received
-// meanwhile.
+// buryBodiless is like buryCapture for a capture without a body. It does nothing if the body has
+// been received in the meantime.
 func (v *verifier) buryBodiless(id uint64) fixer {
 	bury := v.buryCapture(id)
 	return func(t *txn) (string, error) {
@@ -99,7 +101,7 @@ func (v *verifier) buryBodiless(id uint64) fixer {
 	}
 }
 
-// bury erases a capture. A body that it was not counted for keeps its references.
+// bury erases a capture. If its reference to a body was not counted, the body keeps its references.
 func (v *verifier) bury(t *txn, id uint64, rec captureRecord) error {
 	before := len(t.doomed)
 	if err := errors.Join(v.doom(t, rec.Key), t.erased()); err != nil {
@@ -108,7 +110,7 @@ func (v *verifier) bury(t *txn, id uint64, rec captureRecord) error {
 	if sum, err := digestBytes(rec.payload()); err == nil && !v.bodiless[id] {
 		b, err := unpackBody(sum, t.tx.Bucket(bDigests).Get(sum))
 		switch {
-		case err != nil: // lost
+		case err != nil: // the body is lost
 		case b.Refs > 1:
 			b.Refs--
 			err = t.tx.Bucket(bDigests).Put(sum, b.pack(sum))
@@ -134,8 +136,8 @@ func (v *verifier) bury(t *txn, id uint64, rec captureRecord) error {
 		Keys: slices.Clone(t.doomed[before:])})
 }
 
-// bereave notes that a capture of url has gone. With the last of them what is known of the page
-// goes, unless it is indexed; its dates stay.
+// bereave updates the resource of url after a capture is removed. After the last capture, it also
+// removes the data derived from the page, unless the page is indexed. The dates remain.
 func (v *verifier) bereave(t *txn, url string, id uint64) error {
 	k := []byte(url)
 	var rec resourceRecord
@@ -159,8 +161,8 @@ func (v *verifier) bereave(t *txn, url string, id uint64) error {
 	return t.tx.Bucket(bResources).Put(k, value)
 }
 
-// list makes a capture the current version of its URL or an earlier one: an earlier one, under a
-// number of its own, unless it is current already.
+// list adds a capture to the list of earlier versions of its URL, with a new version number if its
+// own is taken. If the capture is the current version, list removes it from that list.
 func (v *verifier) list(id uint64) fixer {
 	return func(t *txn) (string, error) {
 		rec, sealed, err := t.a.captureRecord(t.tx, id)
@@ -169,7 +171,7 @@ func (v *verifier) list(id uint64) fixer {
 		}
 		var res resourceRecord
 		if _, err := unpackSealed([]byte(rec.URL), t.tx.Bucket(bResources).Get([]byte(rec.URL)), &res); err != nil {
-			return "", nil // the next look has it
+			return "", nil // the next repair round handles it
 		}
 		k, at := idKey(id), versionKey(rec.URL, rec.Version)
 		earlier := t.tx.Bucket(bEarlier)
@@ -201,7 +203,7 @@ func (t *txn) versionOf(id uint64) int {
 	return rec.Version
 }
 
-// measure corrects the length that a capture says its body has.
+// measure corrects the body length in a capture record.
 func (v *verifier) measure(id uint64, is int64) fixer {
 	return func(t *txn) (string, error) {
 		rec, sealed, err := t.a.captureRecord(t.tx, id)
@@ -218,7 +220,8 @@ func (v *verifier) measure(id uint64, is int64) fixer {
 	}
 }
 
-// dethrone takes back that a capture is the current version of url, which it is not.
+// dethrone clears the current version of url if it is capture id, because that capture is lost or
+// belongs to another URL.
 func (v *verifier) dethrone(url string, id uint64) fixer {
 	return func(t *txn) (string, error) {
 		c, _, err := t.a.captureRecord(t.tx, id)
@@ -233,7 +236,7 @@ func (v *verifier) dethrone(url string, id uint64) fixer {
 		}); e != nil || !was {
 			return "", e
 		}
-		if err == nil { // it is another's
+		if err == nil { // the capture exists, but belongs to another URL
 			return "without a current version now", nil
 		}
 		return "without a current version now, with a tombstone",
@@ -241,8 +244,8 @@ func (v *verifier) dethrone(url string, id uint64) fixer {
 	}
 }
 
-// unlisted gives the one version of so many that is none of the earlier ones; 0 if that is not
-// certain.
+// unlisted returns the only version from 1 to versions that is not in the list of earlier versions.
+// It returns 0 if there are several.
 func unlisted(tx *bolt.Tx, url string, versions int) (version int) {
 	for n := 1; n <= versions; n++ {
 		if tx.Bucket(bEarlier).Get(versionKey(url, n)) != nil {
@@ -256,8 +259,8 @@ func unlisted(tx *bolt.Tx, url string, versions int) (version int) {
 	return version
 }
 
-// unlist removes an entry of the list of earlier versions that leads nowhere; what it led to is
-// noted as lost.
+// unlist removes a wrong entry from the list of earlier versions. If the capture of the entry is
+// lost, unlist writes a tombstone.
 func (v *verifier) unlist(k []byte) fixer {
 	return func(t *txn) (string, error) {
 		earlier := t.tx.Bucket(bEarlier)
@@ -281,7 +284,7 @@ func (v *verifier) unlist(k []byte) fixer {
 	}
 }
 
-// cutAlias removes an alias, readable or not.
+// cutAlias removes an alias, even if its record cannot be read.
 func (t *txn) cutAlias(alias string) error {
 	aliases := t.tx.Bucket(bAliases)
 	value := aliases.Get([]byte(alias))
@@ -295,7 +298,7 @@ func (t *txn) cutAlias(alias string) error {
 	return aliases.Delete([]byte(alias))
 }
 
-// engrave writes a tombstone anew of which the URL alone is left.
+// engrave rewrites a damaged tombstone, of which only the URL is known.
 func (v *verifier) engrave(k []byte) fixer {
 	return func(t *txn) (string, error) {
 		bucket := t.tx.Bucket(bTombstones)
@@ -313,7 +316,7 @@ func (v *verifier) engrave(k []byte) fixer {
 	}
 }
 
-// spare takes a key that is needed off the list of those to be destroyed.
+// spare removes a needed key from the list of keys to destroy.
 func spare(slot uint64) fixer {
 	return func(t *txn) (string, error) {
 		t.a.condemned = slices.DeleteFunc(t.a.condemned, func(n uint64) bool { return n == slot })
@@ -321,7 +324,7 @@ func spare(slot uint64) fixer {
 	}
 }
 
-// splitVersion reads what versionKey has written.
+// splitVersion decodes a key made by versionKey.
 func splitVersion(k []byte) (url string, version int, ok bool) {
 	if len(k) < 6 || k[len(k)-5] != 0 || checkURL(string(k[:len(k)-5])) != nil {
 		return "", 0, false

@@ -9,9 +9,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// relearn makes the text of a resource anew that was lost: what the page said of itself is taken
-// from its newest copy. Without a current copy nobody knows on what terms the page was indexed, so
-// it goes from the index.
+// relearn rebuilds the lost text of a resource. The statements of the page come from its newest
+// copy. Without a current copy the terms under which the page was indexed are unknown, so the page
+// is removed from the index.
 func (v *verifier) relearn(url string) fixer {
 	return func(t *txn) (string, error) {
 		k := []byte(url)
@@ -32,21 +32,21 @@ func (v *verifier) relearn(url string) fixer {
 			}
 		}
 		rec.Indexed = rec.Indexed && rec.Current != 0
-		if err := t.erasePictures(url); err != nil { // what they were made of is lost, and on what terms
+		if err := t.erasePictures(url); err != nil { // the thumbnails were made under unknown terms from lost data
 			return "", err
 		}
 		return "made again from what is held of it", v.putText(t, url, rec, versionsOf(t.tx, url, rec.Current))
 	}
 }
 
-// adopt makes the record of a URL anew of which only copies are left. Where the first copy is among
-// them, it tells since when the page has been kept; where it is not, no time limit could be counted
-// any more, and the copies go.
+// adopt rebuilds the lost record of a URL from its copies. If the first copy still exists, its date
+// says how long the page has been kept. Otherwise no time limit could be counted, so adopt erases
+// the copies.
 func (v *verifier) adopt(url string, ids []uint64) fixer {
 	return func(t *txn) (string, error) {
 		k := []byte(url)
 		if _, err := unpackSealed(k, t.tx.Bucket(bResources).Get(k), &resourceRecord{}); err == nil {
-			return "", nil // the next look has it
+			return "", nil // the next repair round handles it
 		}
 		var res resourceRecord
 		held, whole := map[uint64]captureRecord{}, false
@@ -92,8 +92,8 @@ func (v *verifier) adopt(url string, ids []uint64) fixer {
 	}
 }
 
-// putText writes the record of a resource with a new text: what the newest of its captures says of
-// the page.
+// putText stores the record of a resource with a new text: the statements of the page in its newest
+// capture.
 func (v *verifier) putText(t *txn, url string, rec resourceRecord, ids []uint64) error {
 	var text resourceText
 	if own, ok := v.own(t.tx, rec.Current, ids); ok {
@@ -118,8 +118,8 @@ func (v *verifier) putText(t *txn, url string, rec resourceRecord, ids []uint64)
 	return t.tx.Bucket(bResources).Put(k, value)
 }
 
-// own is what the page of the newest capture said of itself: of the current one, else of the one
-// fetched last. Where the capture does not tell, it is read from the copy.
+// own returns the statements of the page in its newest capture: the current one, or else the one
+// that was fetched last. If the capture record has no statements, own reads them from the copy.
 func (v *verifier) own(tx *bolt.Tx, current uint64, ids []uint64) (own acap.Own, ok bool) {
 	var newest time.Time
 	for _, id := range ids {
@@ -143,7 +143,7 @@ func (v *verifier) own(tx *bolt.Tx, current uint64, ids []uint64) (own acap.Own,
 	return own, ok
 }
 
-// ownOf reads what the page of a capture said of itself from the copy.
+// ownOf reads the statements of the page from the copy of a capture.
 func (v *verifier) ownOf(tx *bolt.Tx, id uint64, rec captureRecord, text captureText) (own acap.Own) {
 	c, err := captureOf(id, rec, text, 0)
 	if err != nil {
@@ -156,7 +156,7 @@ func (v *verifier) ownOf(tx *bolt.Tx, id uint64, rec captureRecord, text capture
 	return c.Page(body).Own()
 }
 
-// read gives the body of a capture as readers get it.
+// read returns the decoded body of a capture.
 func (v *verifier) read(tx *bolt.Tx, rec captureRecord) ([]byte, error) {
 	sum, err := digestBytes(rec.payload())
 	if err != nil {
@@ -173,8 +173,8 @@ func (v *verifier) read(tx *bolt.Tx, rec captureRecord) ([]byte, error) {
 	return v.a.decoded(rec, wire)
 }
 
-// amendResource changes the plain record of a resource that can be read; its text stays as it is
-// sealed.
+// amendResource changes the unsealed part of a resource's record if it can be read. The sealed text
+// does not change.
 func amendResource(t *txn, url string, fn func(*resourceRecord)) error {
 	k := []byte(url)
 	var rec resourceRecord

@@ -16,8 +16,8 @@ const (
 	right = "http://example.com/right"
 )
 
-// mendAfter finds what is wrong, has fn change the archive, repairs what was found before, and then
-// all.
+// mendAfter finds the problems, calls fn to change the archive, repairs the problems found before
+// the change, and then all others.
 func mendAfter(t *testing.T, a *Archive, fn func()) {
 	t.Helper()
 	found, err := a.inspect(t.Context())
@@ -33,8 +33,8 @@ func mendAfter(t *testing.T, a *Archive, fn func()) {
 	}
 }
 
-// A body that was lost and is received again, while that is being repaired, is kept, and stands for
-// what had lost it.
+// If a lost body is received again while the loss is repaired, the body is kept and the damaged
+// captures have it again.
 func TestRepairOfReceivedAgain(t *testing.T) {
 	for _, buried := range []bool{false, true} {
 		dir := t.TempDir()
@@ -43,7 +43,7 @@ func TestRepairOfReceivedAgain(t *testing.T) {
 		shut(t, a)
 		sum := sha256.Sum256([]byte("<p>same"))
 		spoil(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(bDigests).Delete(sum[:]) })
-		if buried { // its text is lost, too
+		if buried { // the text of the capture is lost, too
 			writeKey(t, dir, keyOf(t, dir, bCaptures, idKey(x.ID)), 0xff)
 		}
 		a, err := Open(dir, Options{})
@@ -60,7 +60,8 @@ func TestRepairOfReceivedAgain(t *testing.T) {
 	}
 }
 
-// A body whose references are too few stays while one of those that refer to it is buried.
+// If the reference count of a body is too low, the body still remains when one of its captures is
+// buried.
 func TestRepairRecountsFirst(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, Options{})
@@ -80,12 +81,13 @@ func TestRepairRecountsFirst(t *testing.T) {
 	shut(t, a)
 }
 
-// own tells two copies apart.
+// own returns statements that tell copies apart.
 func own(text string) acap.Own {
 	return acap.Own{URL: left, Tags: []acap.Tag{{Source: acap.Meta, Name: "robots", Content: text}}}
 }
 
-// pastAndPresent is a page whose current copy has a lower version than one of the past.
+// pastAndPresent makes a page whose current copy has a lower version number than an imported older
+// copy.
 func pastAndPresent(t *testing.T) (dir string, current Capture) {
 	t.Helper()
 	dir = t.TempDir()
@@ -100,9 +102,10 @@ func pastAndPresent(t *testing.T) (dir string, current Capture) {
 	return dir, current
 }
 
-// What a page says of itself is what its newest copy says, not the one that came last.
+// Repair takes the statements of a page from its newest copy, not from the one that was received
+// last.
 func TestRepairPast(t *testing.T) {
-	for _, lost := range []bool{false, true} { // the text of the resource; all of it
+	for _, lost := range []bool{false, true} { // whether the text of the resource or its whole record is lost
 		dir, _ := pastAndPresent(t)
 		if lost {
 			spoil(t, dir, func(tx *bolt.Tx) error { return garble(tx, bResources, []byte(left)) })
@@ -121,7 +124,7 @@ func TestRepairPast(t *testing.T) {
 	}
 }
 
-// The current copy counts as the newest, whatever clock dated it.
+// The current copy counts as the newest one, whatever its date is.
 func TestRepairCurrent(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, Options{})
@@ -146,13 +149,13 @@ func TestRepairCurrent(t *testing.T) {
 	shut(t, a)
 }
 
-// The tombstone of a current copy that was lost names its version, where that is certain.
+// The tombstone of a lost current copy contains its version number if the number is certain.
 func TestRepairNamesTheVersion(t *testing.T) {
 	for _, certain := range []bool{true, false} {
 		dir, current := pastAndPresent(t)
 		spoil(t, dir, func(tx *bolt.Tx) error {
 			err := tx.Bucket(bCaptures).Delete(idKey(current.ID))
-			if !certain { // one more version was made, and is gone
+			if !certain { // a further version was made and is erased
 				err = errors.Join(err, amend(tx, bResources, []byte(left), func(r *resourceRecord) { r.Versions++ }))
 			}
 			return err

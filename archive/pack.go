@@ -12,37 +12,38 @@ import (
 	"github.com/acapcrawl/acapcrawl/coding"
 )
 
-// codec says how a body is packed.
+// codec is a method of compressing a body.
 type codec uint8
 
 const (
-	stored  codec = 0 // as it is: packing would not make it smaller
+	stored  codec = 0 // not compressed, because compression would not make it smaller
 	zstd1   codec = 1
-	zstdDic codec = 2 // with dictionary
+	zstdDic codec = 2 // zstd with dictionary
 	noCodec codec = 0xff
 )
 
-// dictionary is what small bodies are packed with: written by hand, of markup as it is everywhere,
-// never taken from content. What was packed with it is read with it, so the file never changes; a
-// better one would be another codec.
+// dictionary is used to compress small bodies. It was written by hand from common markup, never
+// from content. Data that was compressed with it can only be decompressed with it, so the file must
+// never change. A better dictionary would need a new codec.
 //
 //go:embed dictionary.txt
 var dictionary string
 
 const (
-	dictionaryID = 0x41434150 // "ACAP"; in every frame packed with it
-	small        = 16 << 10   // bytes of what is packed with the dictionary; it saves little of more, and slows reading
-	sealRoom     = 16         // bytes that sealing adds
-	decodeRoom   = 16         // bytes that zstd wants behind what it decodes, else it copies slowly
-	bigBuffer    = 1 << 20    // larger ones are not kept
+	dictionaryID = 0x41434150 // "ACAP"; every zstd frame made with the dictionary contains it
+	// maximal size in bytes for the dictionary; for larger bodies it saves little and slows reading
+	small      = 16 << 10
+	sealRoom   = 16      // bytes that sealing adds
+	decodeRoom = 16      // free bytes that zstd needs after the decoded data to avoid slow copying
+	bigBuffer  = 1 << 20 // larger buffers are not reused
 )
 
-// packer packs and unpacks bodies and texts; safe for concurrent use.
+// packer compresses and decompresses bodies and texts. It is safe for concurrent use.
 type packer struct {
 	enc, small *zstd.Encoder
 	dec        *zstd.Decoder
 	coding     *coding.Decoders
-	buffers    sync.Pool // of *[]byte
+	buffers    sync.Pool // contains *[]byte
 }
 
 func newPacker() (*packer, error) {
@@ -64,8 +65,8 @@ func newPacker() (*packer, error) {
 	return p, err
 }
 
-// pack packs the body b into a buffer of its own that has room to be sealed in place. What is
-// encoded already is not packed again.
+// pack compresses the body b into a new buffer, which has room for sealing in place. With encoded,
+// b is stored unchanged, because it is already compressed.
 func (p *packer) pack(b []byte, encoded bool) ([]byte, codec) {
 	switch {
 	case encoded:
@@ -76,11 +77,11 @@ func (p *packer) pack(b []byte, encoded bool) ([]byte, codec) {
 	return p.with(p.enc, b, zstd1)
 }
 
-// packText is pack for the text of a capture. It does without the dictionary, which would save a
-// fifth of it and take twice as long.
+// packText compresses the text of a capture. It uses no dictionary, which would save a fifth of the
+// size but take twice as long.
 func (p *packer) packText(b []byte) ([]byte, codec) { return p.with(p.enc, b, zstd1) }
 
-// with packs b by enc, where that makes it smaller; nil never does.
+// with compresses b with enc if that makes b smaller. If enc is nil, b is stored unchanged.
 func (p *packer) with(enc *zstd.Encoder, b []byte, how codec) ([]byte, codec) {
 	out := p.buffer()
 	if enc != nil {
@@ -98,15 +99,15 @@ func (p *packer) buffer() []byte {
 	return nil
 }
 
-// reuse takes back a buffer that pack or buffer gave, when nothing refers to it any more.
+// reuse makes a buffer from pack or buffer available again. Nothing may refer to it any more.
 func (p *packer) reuse(b []byte) {
 	if cap(b) > 0 && cap(b) <= bigBuffer {
 		p.buffers.Put(&b)
 	}
 }
 
-// unpack gives what was packed, of size bytes; where it was stored, packed itself. An error is a
-// clause.
+// unpack returns the decompressed data, which has size bytes. If c is stored, it returns packed
+// itself. The text of an error is a clause.
 func (p *packer) unpack(packed []byte, c codec, size uint64) ([]byte, error) {
 	out := packed
 	switch c {

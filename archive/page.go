@@ -6,7 +6,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Page gives the page that c holds, with body as Body gave it.
+// Page returns the page of capture c. body must be the result of Body.
 func (c Capture) Page(body []byte) *page.Page {
 	return page.New([]page.Hop{{URL: c.URL, Method: http.MethodGet, Status: c.Status, Header: c.Header, Body: body,
 		Wire:      body,

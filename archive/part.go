@@ -10,27 +10,28 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Part is what is known of another resource that pages require, by the address that they name: of
-// what it gave nothing is held here.
+// Part describes a subresource that pages require. It belongs to the URL under which pages refer to
+// it. It contains no content of the subresource.
 type Part struct {
-	Fetched            time.Time `json:",omitzero"`  // when it was last asked for with an answer that counts
-	Digest             string    `json:",omitempty"` // of what the pages were last made of; "": it gave nothing
-	ETag, LastModified string    `json:",omitempty"`
+	Fetched time.Time `json:",omitzero"` // time of the last request with a usable answer
+	// digest of the content from which the pages were last made; "" if there was no content
+	Digest             string `json:",omitempty"`
+	ETag, LastModified string `json:",omitempty"`
 
-	Pending   Pending `json:",omitempty"` // which of its pages have not been judged since
-	Why, Line string  `json:",omitempty"` // for which reason nothing may be made of it; "": something may
+	Pending   Pending `json:",omitempty"` // which of the pages must be decided again
+	Why, Line string  `json:",omitempty"` // why pages may not use it, and the line that decided; "" if they may
 }
 
-// Pending says which pages that require a resource are still to be judged.
+// Pending says which pages that require a subresource must be decided again.
 type Pending uint8
 
 const (
 	Nobody    Pending = iota
-	Waiting           // those that wait for it
-	Everybody         // it has ended, and what was made of it has not gone yet
+	Waiting           // the pages that wait for the subresource
+	Everybody         // all its pages: the subresource no longer exists, and data derived from it is still stored
 )
 
-// Part tells what is known of a required resource; zero where nothing is.
+// Part returns what is known about a subresource, or the zero Part.
 func (a *Archive) Part(address string) (p Part, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		p, err = a.partOf(tx, address)
@@ -51,9 +52,9 @@ func (a *Archive) partOf(tx *bolt.Tx, address string) (p Part, err error) {
 	return p, nil
 }
 
-// SetPart notes what is known of a required resource, and of a zero Part that nothing is; in the
-// same transaction, that pages wait for an answer of it. What is no URL cannot be asked for either,
-// and nothing is noted of it.
+// SetPart stores what is known about a subresource; a zero Part deletes the record. The same
+// transaction stores that the pages in waiting wait for its answer. SetPart ignores an address that
+// is not a valid URL, because it is never requested.
 func (a *Archive) SetPart(ctx context.Context, address string, p Part, waiting ...string) error {
 	if checkURL(address) != nil {
 		return nil
@@ -81,12 +82,12 @@ func (t *txn) erasePart(address string) error {
 	return errors.Join(t.erased(), b.Delete(k))
 }
 
-// PendingParts lists the required resources of which pages have still to be judged.
+// PendingParts returns the subresources whose pages must be decided again.
 func (a *Archive) PendingParts() (list []string, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		return tx.Bucket(bParts).ForEach(func(k, value []byte) error {
 			var p Part
-			if unpack(k, value, &p) == nil && p.Pending != Nobody { // what cannot be read is found by Verify
+			if unpack(k, value, &p) == nil && p.Pending != Nobody { // Verify reports unreadable records
 				list = append(list, string(k))
 			}
 			return nil
@@ -95,15 +96,15 @@ func (a *Archive) PendingParts() (list []string, err error) {
 	return list, err
 }
 
-// Wait says when a page is judged that waits for a resource that it requires.
+// Wait says when to decide again about a page that waits for a subresource.
 type Wait byte
 
 const (
-	ForAnswer Wait = 1 + iota // with the next answer: the resource could not be had
-	ForChange                 // with another answer: nothing was made of this one
+	ForAnswer Wait = 1 + iota // after the next answer: the subresource could not be fetched
+	ForChange                 // after a different answer: the page makes no use of the current one
 )
 
-// waitOf reads a value of bAwaited.
+// waitOf decodes a value of bAwaited.
 func waitOf(value []byte) Wait {
 	if len(value) == 1 && Wait(value[0]) == ForChange {
 		return ForChange
@@ -111,7 +112,7 @@ func waitOf(value []byte) Wait {
 	return ForAnswer
 }
 
-// waits tells what a page waits for of a resource; 0: for nothing.
+// waits returns what the page waits for, or 0 if it does not wait for the subresource.
 func waits(tx *bolt.Tx, part, page string) Wait {
 	if value := tx.Bucket(bAwaited).Get(pair(part, page)); value != nil {
 		return waitOf(value)
@@ -119,18 +120,19 @@ func waits(tx *bolt.Tx, part, page string) Wait {
 	return 0
 }
 
-// Await notes that pages are to be judged when the resource that they require gives what they wait
-// for. They need not be known.
+// Await stores that pages must be decided again when the subresource part gives the answer
+// described by wait. The pages need not be known.
 func (a *Archive) Await(ctx context.Context, part string, wait Wait, pages ...string) error {
 	return a.await(ctx, part, wait, pages)
 }
 
-// Awaited notes that pages do not wait for it any more.
+// Awaited stores that pages no longer wait for the subresource.
 func (a *Archive) Awaited(ctx context.Context, part string, pages ...string) error {
 	return a.await(ctx, part, 0, pages)
 }
 
-// await lets pages wait, or with 0 not any more. Where they do so already nothing is written.
+// await stores that pages wait for part, or with wait 0 that they no longer do. It writes nothing
+// if that is already stored.
 func (a *Archive) await(ctx context.Context, part string, wait Wait, pages []string) error {
 	if checkURL(part) != nil {
 		return nil
@@ -165,9 +167,9 @@ func (t *txn) await(part, page string, wait Wait) error {
 	return errors.Join(awaited.Put(pair(part, page), []byte{byte(wait)}), awaits.Put(pair(page, part), nil))
 }
 
-// AwaitAfter lets a page wait, or with 0 not, that was judged by the answer by of a required
-// resource. Where another answer than that has been noted since, it waits for the next one, and
-// that is reported.
+// AwaitAfter stores that a page waits for a subresource, or with wait 0 that it does not. The
+// decision about the page used the answer in by. If a later answer has different content, the page
+// waits for the next answer instead, and late is true.
 func (a *Archive) AwaitAfter(ctx context.Context, part string, by Part, wait Wait, page string) (late bool, err error) {
 	if checkURL(part) != nil {
 		return false, nil
@@ -193,8 +195,8 @@ func (a *Archive) AwaitAfter(ctx context.Context, part string, by Part, wait Wai
 	return late, err
 }
 
-// Awaiting lists the pages that wait for an answer of a resource, and those that wait for another
-// one.
+// Awaiting returns the pages that wait for any answer of a subresource, and the pages that wait for
+// a different answer.
 func (a *Archive) Awaiting(part string) (answer, change []string, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		prefix := under(part)
@@ -212,7 +214,7 @@ func (a *Archive) Awaiting(part string) (answer, change []string, err error) {
 	return answer, change, err
 }
 
-// Awaits lists the resources that a page waits for.
+// Awaits returns the subresources that a page waits for.
 func (a *Archive) Awaits(page string) (list []string, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		list = others(tx.Bucket(bAwaits), page)
@@ -221,7 +223,7 @@ func (a *Archive) Awaits(page string) (list []string, err error) {
 	return list, err
 }
 
-// others lists what stands with url in a bucket of pairs.
+// others returns the second URL of each key in b whose first URL is url.
 func others(b *bolt.Bucket, url string) (list []string) {
 	prefix := under(url)
 	c := b.Cursor()
@@ -240,7 +242,7 @@ func (v *verifier) part(k, value []byte) {
 	}
 }
 
-// awaited checks that what waits is listed at the page too.
+// awaited checks that a page in the list of waiting pages also lists the subresource.
 func (v *verifier) awaited(k, _ []byte) {
 	k = bytes.Clone(k)
 	part, page, _ := bytes.Cut(k, []byte{0})
@@ -261,7 +263,7 @@ func (v *verifier) awaited(k, _ []byte) {
 	}
 }
 
-// awaits checks that a page waits for what is listed there.
+// awaits checks that a page that lists a subresource is in its list of waiting pages.
 func (v *verifier) awaits(k, _ []byte) {
 	k = bytes.Clone(k)
 	page, part, _ := bytes.Cut(k, []byte{0})

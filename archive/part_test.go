@@ -8,8 +8,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// What is known of a required resource outlives the process, and goes when it is erased, like what
-// waits for it when that is done.
+// The record of a subresource survives reopening, and erasing the subresource removes it. The list
+// of waiting pages is emptied when they are decided.
 func TestRequiredParts(t *testing.T) {
 	dir, ctx := t.TempDir(), context.Background()
 	a := open(t, dir, Options{})
@@ -77,13 +77,13 @@ func TestRequiredParts(t *testing.T) {
 	}
 	ok(a.SetPart(ctx, other, Part{}))
 	known(other, Part{})
-	ok(a.SetPart(ctx, "", had)) // what is no URL cannot be asked for
+	ok(a.SetPart(ctx, "", had)) // an invalid URL cannot be requested
 	ok(a.Await(ctx, "\xff", ForAnswer, page))
 	known("", Part{})
 }
 
-// A page that was judged by what a resource gave before waits for its next answer, whatever else it
-// waits for.
+// A page that was decided with an outdated answer of a subresource waits for the next answer, even
+// if it also waits for other subresources.
 func TestAwaitAfter(t *testing.T) {
 	a, ctx := open(t, t.TempDir(), Options{}), context.Background()
 	const credit, page = "http://a.example/credit", "http://a.example/1"

@@ -9,17 +9,18 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// passedKey lists a capture at the address of an answer that is kept in it because it led there.
+// passedKey returns the key that lists capture id under url. The capture contains an answer of url
+// that redirected to the captured page.
 func passedKey(url string, id uint64) []byte { return pair(url, string(idKey(id))) }
 
-// splitPassed reads what passedKey has written.
+// splitPassed decodes a key made by passedKey.
 func splitPassed(k []byte) (url string, id uint64, ok bool) {
 	at, rest, ok := bytes.Cut(k, []byte{0})
 	return string(at), number(rest), ok && len(rest) == 8
 }
 
-// putPassed lists a capture at the addresses that led to it. What is no key cannot be asked for
-// either.
+// putPassed lists a capture under the URLs that redirected to it. It skips URLs that cannot be
+// keys, because they are never requested.
 func putPassed(tx *bolt.Tx, id uint64, hops []Via) error {
 	for _, hop := range hops {
 		if checkURL(hop.URL) != nil {
@@ -32,8 +33,8 @@ func putPassed(tx *bolt.Tx, id uint64, hops []Via) error {
 	return nil
 }
 
-// dropPassed takes a capture off those lists. Where it cannot be read any more, Verify finds what
-// is left of them.
+// dropPassed removes a capture from the lists of putPassed. If the capture cannot be read, entries
+// remain, and Verify finds them.
 func (t *txn) dropPassed(id uint64) error {
 	_, text, err := t.a.openCapture(t.tx, id)
 	if err != nil {
@@ -47,7 +48,7 @@ func (t *txn) dropPassed(id uint64) error {
 	return nil
 }
 
-// passedAt lists the captures that keep an answer of url.
+// passedAt returns the captures that contain an answer of url.
 func passedAt(tx *bolt.Tx, url string) (ids []uint64) {
 	prefix := under(url)
 	c := tx.Bucket(bPassed).Cursor()
@@ -57,8 +58,9 @@ func passedAt(tx *bolt.Tx, url string) (ids []uint64) {
 	return ids
 }
 
-// eraseHops takes the answers of url out of the captures of the pages that they led to, which get
-// new keys, and says how many there were. A capture that cannot be read stays, and stays listed.
+// eraseHops removes the answers of url from captures of the pages to which it redirected, and gives
+// these captures new keys. n is the number of removed answers. A capture that cannot be read is not
+// changed and stays listed.
 func (t *txn) eraseHops(url string) (n int, err error) {
 	for _, id := range passedAt(t.tx, url) {
 		rec, text, err := t.a.openCapture(t.tx, id)
@@ -80,7 +82,7 @@ func (t *txn) eraseHops(url string) (n int, err error) {
 	return n, nil
 }
 
-// forget takes out the answers of url, and says how many there were.
+// forget removes the answers of url and returns how many there were.
 func (t *captureText) forget(url string) (n int) {
 	for i := len(t.Hops) - 1; i >= 0; i-- {
 		if t.Hops[i].URL != url {
@@ -95,7 +97,7 @@ func (t *captureText) forget(url string) (n int) {
 	return n
 }
 
-// led checks that a capture is listed at the addresses that led to it.
+// led checks that a capture is listed under the URLs that redirected to it.
 func (v *verifier) led(where string, id uint64, hops []Via) {
 	for _, hop := range hops {
 		if checkURL(hop.URL) != nil || v.tx.Bucket(bPassed).Get(passedKey(hop.URL, id)) != nil {
@@ -110,11 +112,11 @@ func (v *verifier) led(where string, id uint64, hops []Via) {
 	}
 }
 
-// passed checks that what is listed at an address was led to from there.
+// passed checks that a capture listed under a URL contains an answer of that URL.
 func (v *verifier) passed(k, _ []byte) {
 	url, id, ok := splitPassed(k)
 	led, err := v.leads(v.tx, url, id)
-	if ok && (led || err != nil) { // what cannot be read is a finding of its own
+	if ok && (led || err != nil) { // unreadable captures are reported separately
 		return
 	}
 	k = bytes.Clone(k)
@@ -127,8 +129,8 @@ func (v *verifier) passed(k, _ []byte) {
 		})
 }
 
-// leads reports whether an answer of url is kept in a capture; an error says that this cannot be
-// read.
+// leads reports whether a capture contains an answer of url. The error means that the capture
+// cannot be read.
 func (v *verifier) leads(tx *bolt.Tx, url string, id uint64) (bool, error) {
 	_, text, err := v.a.openCapture(tx, id)
 	if errors.Is(err, ErrNotHeld) {

@@ -11,8 +11,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// ledTo is a deposit of url with an answer of each address that led there; in the header of each
-// stands its word.
+// ledTo returns a deposit of url after a redirect chain. The header of each redirect contains a
+// word of its own.
 func ledTo(url string, from ...string) Deposit {
 	d := deposit(url, url)
 	d.Head = []byte("HTTP/1.1 200 OK\r\nX-Own: kept\r\n\r\n")
@@ -24,7 +24,7 @@ func ledTo(url string, from ...string) Deposit {
 	return d
 }
 
-// sealedText is the text of a capture as it stands in the file, and its key.
+// sealedText returns the sealed text of a capture as stored in the file, and its key slot.
 func sealedText(t *testing.T, a *Archive, id uint64) (sealed []byte, slot uint64) {
 	t.Helper()
 	err := a.view(func(tx *bolt.Tx) error {
@@ -38,8 +38,8 @@ func sealedText(t *testing.T, a *Archive, id uint64) (sealed []byte, slot uint64
 	return sealed, slot
 }
 
-// With an address go its answers that are kept with the pages that they led to: their keys at once,
-// all other with compaction. What else is kept of those pages stays.
+// Erasing a URL also erases its answers in captures of other pages: their keys at once, the sealed
+// bytes with the next compaction. The rest of those captures remains.
 func TestEraseHops(t *testing.T) {
 	const url, other, old, mid = "http://example.com/new", "http://example.com/newer", "http://example.com/old",
 		"http://example.com/mid"
@@ -89,7 +89,7 @@ func TestEraseHops(t *testing.T) {
 	if list := receipt(t, a, mid).Left; len(list) != 2 {
 		t.Errorf("of another address is left %v", list)
 	}
-	if _, err := a.Erase(ctx, Tombstone{URL: url}); err != nil { // a capture is on no list when it has gone
+	if _, err := a.Erase(ctx, Tombstone{URL: url}); err != nil { // a capture that is erased is in no list
 		t.Fatal(err)
 	}
 	if err := a.EraseCapture(ctx, apart.ID, Tombstone{}); err != nil {
@@ -100,8 +100,7 @@ func TestEraseHops(t *testing.T) {
 	}
 }
 
-// What cannot be read is neither changed nor forgotten: the receipt tells of it, and so does
-// Verify.
+// A capture that cannot be read is not changed and stays listed. The receipt and Verify report it.
 func TestEraseHopsUnreadable(t *testing.T) {
 	const url, old = "http://example.com/new", "http://example.com/old"
 	ctx := context.Background()
@@ -140,7 +139,7 @@ func TestEraseHopsUnreadable(t *testing.T) {
 	}
 }
 
-// The list can be lost, and it can say too much; both are found and repaired.
+// If the list of answers lacks entries or has wrong ones, Verify finds it and Repair corrects it.
 func TestRepairPassed(t *testing.T) {
 	const url, old = "http://example.com/new", "http://example.com/old"
 	for name, spoil := range map[string]func(b *bolt.Bucket, id uint64) error{

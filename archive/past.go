@@ -2,8 +2,8 @@ package archive
 
 import "time"
 
-// receivePast keeps a capture from before the last crawl of its URL: as an earlier version. Of what
-// is known of the URL only dates change.
+// receivePast stores a capture that is older than the last crawl of its URL as an earlier version.
+// It changes only dates in the resource.
 func (t *txn) receivePast(d *Deposit, b *body, h held) (c Capture, err error) {
 	r := h.Resource
 	r.since(d, t.a.now())
@@ -30,8 +30,8 @@ func (t *txn) receiveRedirect(d *Deposit, b *body, h held) (Capture, error) {
 	return t.receivePast(d, b, h)
 }
 
-// since moves first dates back to those of a capture of the past. It is found from now on, not
-// since it was fetched.
+// since moves the first dates of r back to those of an imported capture. The date of discovery is
+// the time of the import, not of the fetch.
 func (r *Resource) since(d *Deposit, now time.Time) {
 	back := func(date *time.Time, to ...time.Time) {
 		for _, t := range to {

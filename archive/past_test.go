@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A capture of the past becomes a version, and leaves what was learnt later alone.
+// An imported capture becomes a version, and does not change newer data of its URL.
 func TestPast(t *testing.T) {
 	const url = "http://example.com/a"
 	day := func(n int) time.Time { return noon.AddDate(0, 0, n) }
@@ -19,7 +19,7 @@ func TestPast(t *testing.T) {
 	clock := day(100)
 	a := open(t, t.TempDir(), Options{Now: func() time.Time { return clock }})
 
-	// Nothing was known: it is the current version, but found from now on only.
+	// The URL was unknown: the import becomes the current version, and its discovery date is now.
 	c := put(t, a, past(10, "ten"))
 	if r := resource(t, a, url); !c.Current || r.Current != c.ID || !r.LastCrawled.Equal(day(10)) ||
 		!r.FirstCrawled.Equal(day(10)) ||
@@ -28,7 +28,7 @@ func TestPast(t *testing.T) {
 	}
 	a.Done(url)
 
-	// A crawl, then older captures.
+	// Import older captures after a crawl.
 	now := deposit(url, "now")
 	now.Fetched, now.Index = day(50), true
 	current := put(t, a, now)
@@ -56,12 +56,12 @@ func TestPast(t *testing.T) {
 	if err != nil || !slices.Equal(order, []uint64{five.ID, c.ID, twenty.ID, current.ID}) {
 		t.Errorf("%v, %v", order, err)
 	}
-	// One of after the last crawl is the current version.
+	// A capture that is newer than the last crawl becomes the current version.
 	if c := put(t, a, past(70, "seventy")); !c.Current || resource(t, a, url).Current != c.ID ||
 		resource(t, a, url).Status != 203 {
 		t.Errorf("%+v", c)
 	}
-	// Dates alone, without a body.
+	// import only dates, without a body
 	d = past(1, "")
 	d.Body, d.Resource.FirstIndexed = nil, day(2)
 	put(t, a, d)

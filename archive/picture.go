@@ -12,18 +12,18 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Picture is a thumbnail that is held because nothing else gives it: no copy of the page is held,
-// or the thumbnail is of another resource.
+// Picture is a stored thumbnail. It is stored if no copy of the page is held, or if it was made
+// from another resource.
 type Picture struct {
 	MIME          string
 	Width, Height int
 	Body          []byte
-	// made of another resource than the page, or of more than it: it stands for the current version
-	// alone
+	// Other reports that the thumbnail was also made from resources other than the page. Then it is
+	// valid only for the current version.
 	Other bool
 }
 
-// pictureRecord goes with a sealed pictureText.
+// pictureRecord is the unsealed part of a thumbnail record. A sealed pictureText follows it.
 type pictureRecord struct {
 	Other bool `json:",omitempty"`
 	Key   uint64
@@ -35,8 +35,7 @@ type pictureText struct {
 	Body          []byte
 }
 
-// Picture gives the thumbnail held of a version of url, 0 where no copy is held; false where none
-// is.
+// Picture returns the stored thumbnail of a version of url. Version 0 means that no copy is held.
 func (a *Archive) Picture(url string, version int) (p Picture, held bool, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		k := versionKey(url, version)
@@ -59,8 +58,8 @@ func (a *Archive) Picture(url string, version int) (p Picture, held bool, err er
 	return p, held, err
 }
 
-// Pictured says of which versions of url a thumbnail is held, and of each whether it was made of
-// another resource.
+// Pictured returns the versions of url that have a stored thumbnail. The value is true if the
+// thumbnail was made from another resource.
 func (a *Archive) Pictured(url string) (versions map[int]bool, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		versions = map[int]bool{}
@@ -76,8 +75,8 @@ func (a *Archive) Pictured(url string) (versions map[int]bool, err error) {
 	return versions, err
 }
 
-// SetPicture lets p be the thumbnail of a version of url, 0 where no copy is held. The error is
-// ErrNotHeld where that is not known.
+// SetPicture stores p as the thumbnail of a version of url. Version 0 means that no copy is held.
+// The error is ErrNotHeld if the version does not exist.
 func (a *Archive) SetPicture(ctx context.Context, url string, version int, p Picture) error {
 	if err := checkURL(url); err != nil {
 		return err
@@ -90,7 +89,8 @@ func (a *Archive) SetPicture(ctx context.Context, url string, version int, p Pic
 	})
 }
 
-// ErasePicture removes the thumbnail of a version of url, if one is held, and destroys its key.
+// ErasePicture removes the stored thumbnail of a version of url, if there is one, and destroys its
+// key.
 func (a *Archive) ErasePicture(ctx context.Context, url string, version int) error {
 	if err := checkURL(url); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (a *Archive) ErasePicture(ctx context.Context, url string, version int) err
 	return a.do(ctx, 0, func(t *txn) error { return t.erasePicture(versionKey(url, version)) })
 }
 
-// putPicture lets p be the thumbnail of a version; nil: there is none.
+// putPicture stores p as the thumbnail of a version, or removes the thumbnail if p is nil.
 func (t *txn) putPicture(url string, version int, p *Picture) error {
 	k := versionKey(url, version)
 	if err := t.erasePicture(k); err != nil || p == nil {
@@ -120,7 +120,7 @@ func (t *txn) putPicture(url string, version int, p *Picture) error {
 	return t.tx.Bucket(bPictures).Put(k, value)
 }
 
-// erasePicture removes a thumbnail; what cannot be read goes too, and its key is found by Verify.
+// erasePicture removes a thumbnail. If its record cannot be read, Verify finds the key.
 func (t *txn) erasePicture(k []byte) error {
 	value := t.tx.Bucket(bPictures).Get(k)
 	if value == nil {
@@ -132,7 +132,7 @@ func (t *txn) erasePicture(k []byte) error {
 	return errors.Join(t.doom(rec.Key), t.erased(), t.tx.Bucket(bPictures).Delete(k))
 }
 
-// erasePictures removes the thumbnails of url.
+// erasePictures removes all thumbnails of url.
 func (t *txn) erasePictures(url string) error {
 	var keys [][]byte
 	err := eachPicture(t.tx, url, func(k, _ []byte) error {
@@ -145,8 +145,8 @@ func (t *txn) erasePictures(url string) error {
 	return err
 }
 
-// passPicture ends what the thumbnail of a version was for that is no longer current: one of
-// another resource stands for the current version alone.
+// passPicture removes the thumbnail of a version that is no longer current, if the thumbnail was
+// made from another resource.
 func (t *txn) passPicture(url string, version int) error {
 	k := versionKey(url, version)
 	var rec pictureRecord
@@ -171,7 +171,7 @@ func eachPicture(tx *bolt.Tx, url string, fn func(k, value []byte) error) error 
 
 func versionOfKey(k []byte) int { return int(binary.BigEndian.Uint32(k[len(k)-4:])) }
 
-// picture checks that a thumbnail can be read and belongs to something.
+// picture checks that a thumbnail can be read and that its page is known.
 func (v *verifier) picture(k, value []byte) {
 	k = bytes.Clone(k)
 	v.count.Pictures++
@@ -213,12 +213,13 @@ func (v *verifier) picture(k, value []byte) {
 	}
 }
 
-// pictured reports whether a version of url is held, or for 0 whether it is known at all.
+// pictured reports whether a version of url is held. With version 0 it reports whether url is
+// known.
 func pictured(tx *bolt.Tx, url string, version int) bool {
 	value := tx.Bucket(bResources).Get([]byte(url))
 	var res resourceRecord
 	if _, err := unpackSealed([]byte(url), value, &res); value == nil || err != nil {
-		return value != nil // a record that cannot be read is a finding of its own
+		return value != nil // unreadable records are reported separately
 	}
 	if version == 0 {
 		return true

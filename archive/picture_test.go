@@ -15,7 +15,7 @@ func littlePicture(text string, other bool) *Picture {
 	return &Picture{MIME: "image/png", Width: 3, Height: 2, Body: []byte(text), Other: other}
 }
 
-// pictures lists what thumbnails are held of url, by version.
+// pictures returns the stored thumbnails of url by version.
 func pictures(t *testing.T, a *Archive, url string) map[int]string {
 	t.Helper()
 	versions, err := a.Pictured(url)
@@ -33,8 +33,8 @@ func pictures(t *testing.T, a *Archive, url string) map[int]string {
 	return list
 }
 
-// A thumbnail goes with the version that it is of; one of another resource with the next, and one
-// without a copy too.
+// Erasing a version erases its thumbnail. The next version erases a thumbnail that was made from
+// another resource, or that belongs to no copy.
 func TestPictures(t *testing.T) {
 	const url = "http://example.com/a"
 	ctx := context.Background()
@@ -138,8 +138,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// Nothing of a thumbnail that was erased stands in any file: at once not its key, and after
-// compaction nothing, not even sealed.
+// After erasing a thumbnail, no file contains its key. After compaction, no file contains even its
+// sealed bytes.
 func TestNothingRemainsOfPictures(t *testing.T) {
 	const url = "http://example.com/a"
 	ctx := context.Background()
@@ -224,7 +224,7 @@ func TestRepairPictures(t *testing.T) {
 			if found, err := a.Verify(context.Background()); err != nil || len(found) == 0 {
 				t.Errorf("found %v, %v", found, err)
 			}
-			for range 3 { // what a repair uncovers is found by the next
+			for range 3 { // the next repair finds problems that a repair has exposed
 				if left, err := a.Repair(context.Background(), nil); err != nil {
 					t.Fatal(err)
 				} else if left == nil {
@@ -258,7 +258,7 @@ func TestRepairPictures(t *testing.T) {
 	})
 }
 
-// coursePicture is the thumbnail of a capture in a course of work.
+// coursePicture returns the thumbnail of a capture in the fault tests.
 func coursePicture(body int) *Picture {
 	return littlePicture(fmt.Sprint("picture ", body, noise("p", 600)), body%2 == 0)
 }

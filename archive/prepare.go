@@ -10,20 +10,20 @@ import (
 	"github.com/acapcrawl/acapcrawl/coding"
 )
 
-// body is a body on its way to the file, and the texts that go with it.
+// body is a body prepared for storing, with the texts of its capture and resource.
 type body struct {
 	wire     []byte // the bytes as sent
-	sum      []byte // their digest
-	encoding string // what leads from the deposit's body to them
-	digest   string // of the deposit's body
-	packed   []byte // while codec is not noCodec
+	sum      []byte // SHA-256 of wire
+	encoding string // content codings of wire, if they lead back to the deposit's body
+	digest   string // digest of the deposit's decoded body
+	packed   []byte // compressed wire; unset if codec is noCodec
 	codec    codec
-	capture  []byte // captureText, packed
-	resource []byte // resourceText, encoded; nil if there is none
+	capture  []byte // compressed captureText
+	resource []byte // encoded resourceText; nil if it is empty
 }
 
-// prepare does in the caller's goroutine what needs no transaction. A body that the archive has
-// already is not packed.
+// prepare does the work that needs no transaction, in the goroutine of the caller. It does not
+// compress a body that is already stored.
 func (a *Archive) prepare(d *Deposit) (*body, error) {
 	b := &body{codec: noCodec}
 	var err error
@@ -52,8 +52,8 @@ func (a *Archive) prepare(d *Deposit) (*body, error) {
 	return b, err
 }
 
-// measure finds out what bytes are kept of the body of d, and names them. What was sent is kept
-// where it leads back to the body.
+// measure determines and names the bytes to store for the body of d. It keeps the bytes as sent if
+// decoding them gives the body.
 func (a *Archive) measure(d *Deposit, b *body) error {
 	sum := sha256.Sum256(d.Body)
 	b.wire, b.sum, b.digest = d.Body, sum[:], digestText(sum[:])
@@ -67,7 +67,7 @@ func (a *Archive) measure(d *Deposit, b *body) error {
 	}
 	if len(codings) > 1 || !d.Undone.Leads(d.Wire, d.Body, codings) {
 		again, short := a.pack.undo(d.Wire, codings, int64(len(d.Body)))
-		// what a broken stream gives depends on where its limits were
+		// what a broken stream decodes to depends on the limits of the decoder
 		if !bytes.Equal(again, d.Body) || short && !d.Truncated {
 			return nil
 		}

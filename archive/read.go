@@ -10,24 +10,24 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// batch is how many records an iteration reads at a time; no transaction stays open while a caller
-// works.
+// batch is the number of records that an iteration reads per transaction. No transaction is open
+// while the caller handles records.
 const batch = 256
 
-// Stats counts what is held.
+// Stats counts the stored data.
 type Stats struct {
 	Captures   int   `json:"captures"`
 	Resources  int   `json:"resources"`
 	Bodies     int   `json:"bodies"`
 	Aliases    int   `json:"aliases"`
 	Tombstones int   `json:"tombstones"`
-	Pictures   int   `json:"thumbnails"` // beside copies, or in their place
-	Bytes      int64 `json:"bytes"`      // of all captures, each with its whole body, decoded
-	Raw        int64 `json:"raw"`        // of the bodies as sent, identical ones once
-	Stored     int64 `json:"stored"`     // of the bodies as they stand in the file
+	Pictures   int   `json:"thumbnails"` // stored in addition to copies, or instead of them
+	Bytes      int64 `json:"bytes"`      // decoded size of the bodies of all captures
+	Raw        int64 `json:"raw"`        // size of the bodies as sent, identical bodies counted once
+	Stored     int64 `json:"stored"`     // size of the bodies in the file
 }
 
-// Resource gives what is known of url; false if nothing is.
+// Resource returns what is known about url. known is false if nothing is.
 func (a *Archive) Resource(url string) (r Resource, known bool, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		value := tx.Bucket(bResources).Get([]byte(url))
@@ -39,14 +39,14 @@ func (a *Archive) Resource(url string) (r Resource, known bool, err error) {
 	return r, known, err
 }
 
-// Resolve follows aliases from url to the URL under which its content is held (X66); a URL that is
-// no alias is its own.
+// Resolve follows the aliases from url and returns the URL of the page (X66). If url is not an
+// alias, it returns url.
 func (a *Archive) Resolve(url string) (string, error) {
 	way, err := a.Way(url)
 	return way[len(way)-1], err
 }
 
-// Way lists the URLs by which url leads to that under which its content is held, both included.
+// Way returns the chain of aliases from url to the URL of the page, including both.
 func (a *Archive) Way(url string) (way []string, err error) {
 	way = []string{url}
 	err = a.view(func(tx *bolt.Tx) error {
@@ -65,14 +65,15 @@ func (a *Archive) Way(url string) (way []string, err error) {
 	return way, err
 }
 
-// longestWay is how many aliases are followed from one to the next. A visit adds ten at most, where
-// a page has moved on.
+// longestWay is the maximal length of a chain of aliases. A visit adds at most ten aliases, and
+// chains grow when pages move again.
 const longestWay = 1000
 
 var errWay = fmt.Errorf("it leads on through more than %d others; "+
 	"name the address at which the page is now, or crawl this one again", longestWay)
 
-// wayFrom follows aliases from url, which comes first, as far as they can be read.
+// wayFrom follows the aliases from url and stops at an alias that cannot be read. way begins with
+// url. circle reports that the aliases form a circle.
 func wayFrom(tx *bolt.Tx, url string) (way []string, circle bool, err error) {
 	passed := map[string]bool{url: true}
 	for way = []string{url}; ; {
@@ -93,7 +94,7 @@ func wayFrom(tx *bolt.Tx, url string) (way []string, circle bool, err error) {
 	}
 }
 
-// Captures lists the versions of url, the oldest first.
+// Captures returns the versions of url, the oldest first.
 func (a *Archive) Captures(url string) (list []Capture, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		current, err := a.current(tx, url)
@@ -113,7 +114,7 @@ func (a *Archive) Captures(url string) (list []Capture, err error) {
 	return list, err
 }
 
-// Capture gives one capture; ErrNotHeld if there is none.
+// Capture returns a capture, or ErrNotHeld.
 func (a *Archive) Capture(id uint64) (c Capture, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		c, err = a.readCapture(tx, id)
@@ -122,7 +123,7 @@ func (a *Archive) Capture(id uint64) (c Capture, err error) {
 	return c, err
 }
 
-// Body gives the body of a capture, decoded; ErrNotHeld if there is no such capture.
+// Body returns the decoded body of a capture, or ErrNotHeld if there is no such capture.
 func (a *Archive) Body(id uint64) ([]byte, error) {
 	rec, wire, err := a.wire(id)
 	if err != nil {
@@ -135,8 +136,8 @@ func (a *Archive) Body(id uint64) ([]byte, error) {
 	return body, nil
 }
 
-// Wire gives the body of a capture as it was sent, in the codings that its Encoding names;
-// ErrNotHeld if there is no such capture.
+// Wire returns the body of a capture as it was sent, with the content codings in Capture.Encoding.
+// The error is ErrNotHeld if there is no such capture.
 func (a *Archive) Wire(id uint64) ([]byte, error) {
 	_, wire, err := a.wire(id)
 	return wire, err
@@ -163,30 +164,30 @@ func (a *Archive) wire(id uint64) (rec captureRecord, wire []byte, err error) {
 	return rec, wire, err
 }
 
-// Each calls fn for every resource, in the order of URLs, until fn returns an error. fn may call
-// the archive; what is written meanwhile may be seen or not.
+// Each calls fn for every resource in the order of URLs, until fn returns an error. fn may call the
+// archive. Concurrent changes may be visible or not.
 func (a *Archive) Each(fn func(Resource) error) error { return a.EachUnder("", fn) }
 
-// EachUnder is Each for the URLs that begin with prefix.
+// EachUnder is like Each for the URLs that begin with prefix.
 func (a *Archive) EachUnder(prefix string, fn func(Resource) error) error {
 	return each(a, bResources, []byte(prefix), func(_ *bolt.Tx, k, v []byte) (Resource, error) {
 		return a.readResource(k, v)
 	}, fn)
 }
 
-// EachCapture calls fn for every capture, in the order of arrival, as Each does.
+// EachCapture calls fn for every capture, in the order of arrival, under the conditions of Each.
 func (a *Archive) EachCapture(fn func(Capture) error) error {
 	return each(a, bCaptures, nil, func(tx *bolt.Tx, k, _ []byte) (Capture, error) {
 		return a.readCapture(tx, number(k))
 	}, fn)
 }
 
-// EachTombstone calls fn for every tombstone, in the order of URLs, as Each does.
+// EachTombstone calls fn for every tombstone, in the order of URLs, under the conditions of Each.
 func (a *Archive) EachTombstone(fn func(Tombstone) error) error {
 	return each(a, bTombstones, nil, a.readTombstone, fn)
 }
 
-// Tombstones lists what was erased of url, the oldest first.
+// Tombstones returns the tombstones of url, the oldest first.
 func (a *Archive) Tombstones(url string) (list []Tombstone, err error) {
 	err = each(a, bTombstones, under(url), a.readTombstone, func(s Tombstone) error {
 		list = append(list, s)
@@ -195,7 +196,7 @@ func (a *Archive) Tombstones(url string) (list []Tombstone, err error) {
 	return list, err
 }
 
-// Stats counts what is held.
+// Stats returns the counts of stored data.
 func (a *Archive) Stats() (s Stats, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		c, err := readCounts(tx)
@@ -211,7 +212,8 @@ func (c counts) stats() Stats {
 		Stored: int64(c.Stored)}
 }
 
-// each reads the records under prefix in batches and hands them on outside of any transaction.
+// each reads the records under prefix in batches, and calls the function of the caller outside of
+// any transaction.
 func each[T any](a *Archive, bucket, prefix []byte, read func(tx *bolt.Tx, k, v []byte) (T, error),
 	fn func(T) error) error {
 	for from := append([]byte{}, prefix...); from != nil; {
@@ -273,7 +275,7 @@ func (a *Archive) readCapture(tx *bolt.Tx, id uint64) (Capture, error) {
 	return c, nil
 }
 
-// current gives the current capture of url, 0 if there is none.
+// current returns the ID of the current capture of url, or 0 if there is none.
 func (a *Archive) current(tx *bolt.Tx, url string) (uint64, error) {
 	var rec resourceRecord
 	value := tx.Bucket(bResources).Get([]byte(url))
@@ -286,7 +288,7 @@ func (a *Archive) current(tx *bolt.Tx, url string) (uint64, error) {
 	return rec.Current, nil
 }
 
-// openCapture reads both parts of the record of a capture.
+// openCapture reads the record of a capture and opens its sealed text.
 func (a *Archive) openCapture(tx *bolt.Tx, id uint64) (rec captureRecord, text captureText, err error) {
 	rec, sealed, err := a.captureRecord(tx, id)
 	if err != nil {
@@ -316,13 +318,13 @@ func (a *Archive) readTombstone(_ *bolt.Tx, k, v []byte) (s Tombstone, err error
 	return s, nil
 }
 
-// readBody opens and unpacks a body.
+// readBody opens and decompresses a body.
 func (a *Archive) readBody(tx *bolt.Tx, sum []byte, b bodyRecord) ([]byte, error) {
 	k, err := a.keys.read(b.Key)
 	if err != nil {
 		return nil, err
 	}
-	if b.Codec == stored { // the caller gets the buffer
+	if b.Codec == stored { // the buffer is returned to the caller, so it is not reused
 		sealed, err := a.sealedBody(tx, b.ID, make([]byte, 0, min(b.Stored, bigBuffer)))
 		if err != nil {
 			return nil, err
@@ -345,8 +347,8 @@ func (a *Archive) readBody(tx *bolt.Tx, sum []byte, b bodyRecord) ([]byte, error
 	return a.pack.unpack(packed, b.Codec, b.Raw)
 }
 
-// text opens a sealed text and decodes it; it returns the text as it was sealed. Without a key
-// there is none.
+// text opens a sealed text, decodes it into v and returns the encoded text. If slot is 0 there is
+// no text.
 func (a *Archive) text(belongs string, slot uint64, sealed []byte, v any) ([]byte, error) {
 	if slot == 0 && len(sealed) == 0 {
 		return nil, nil

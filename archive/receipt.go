@@ -10,26 +10,27 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Receipt says what was erased of a URL, and what of it is left.
+// Receipt describes what was erased of a URL, and what is still stored of it.
 type Receipt struct {
 	URL       string
-	Erasures  []Tombstone // the oldest first
-	Compacted time.Time   // the last compaction began then: files hold no trace of what was erased before
-	Pending   bool        // files may hold a trace of it that no compaction has come after, whatever the clock says
-	Left      []Problem   // what is held of it, or should not be there
+	Erasures  []Tombstone // tombstones, the oldest first
+	Compacted time.Time   // begin of the last compaction; files contain no trace of anything erased before
+	// files may contain a trace, because no compaction followed an erasure, whatever the dates say
+	Pending bool
+	Left    []Problem // data that is stored or should not exist
 }
 
-// Verified reports whether something was erased and nothing of it is left.
+// Verified reports whether something was erased and nothing of the URL is stored any more.
 func (r Receipt) Verified() bool { return len(r.Erasures) > 0 && len(r.Left) == 0 }
 
-// Settled reports whether a compaction came after the last erasure.
+// Settled reports whether a compaction began after the last erasure.
 func (r Receipt) Settled() bool {
 	return len(r.Erasures) > 0 && !r.Pending && r.Compacted.After(r.Erasures[len(r.Erasures)-1].When)
 }
 
-// Receipt tells what was erased of url, and looks for everything that can be held of it: versions,
-// what is known of the page, its index entry, thumbnails, aliases to it and from it, and keys that
-// should be destroyed. What was received after an erasure is left, too.
+// Receipt returns what was erased of url, and searches for everything that may still be stored:
+// versions, data about the page, its index entry, thumbnails, aliases from and to it, and keys that
+// should be destroyed. Data that was received after an erasure is also listed in Left.
 func (a *Archive) Receipt(url string) (Receipt, error) {
 	r := Receipt{URL: url}
 	err := a.view(func(tx *bolt.Tx) error {
@@ -54,7 +55,7 @@ func (a *Archive) Receipt(url string) (Receipt, error) {
 	return r, err
 }
 
-// erasures gives the tombstones of url, the oldest first.
+// erasures returns the tombstones of url, the oldest first.
 func (a *Archive) erasures(tx *bolt.Tx, url string) (list []Tombstone, err error) {
 	c := tx.Bucket(bTombstones).Cursor()
 	for k, v := c.Seek(under(url)); bytes.HasPrefix(k, under(url)); k, v = c.Next() {
@@ -67,9 +68,9 @@ func (a *Archive) erasures(tx *bolt.Tx, url string) (list []Tombstone, err error
 	return list, nil
 }
 
-// pending reports whether something of url, with those tombstones, was erased and may be in the
-// files still. Of a page without any that was crawled once, an index entry may have ended: nothing
-// tells when.
+// pending reports whether the files may still contain erased data of url, which has the given
+// tombstones. If a crawled page has no tombstone, its index entry may have been removed at an
+// unknown time.
 func (u *upkeep) pending(tx *bolt.Tx, url string, erasures []Tombstone) bool {
 	since := u.uncompacted()
 	if since.IsZero() {
@@ -81,7 +82,7 @@ func (u *upkeep) pending(tx *bolt.Tx, url string, erasures []Tombstone) bool {
 	return slices.ContainsFunc(erasures, func(s Tombstone) bool { return !s.When.Before(since) })
 }
 
-// Holds reports whether anything of url is held that Receipt would list as left.
+// Holds reports whether anything of url is stored that Receipt would list in Left.
 func (a *Archive) Holds(url string) (held bool, err error) {
 	err = a.snapshot(func(tx *bolt.Tx) error {
 		r := Receipt{URL: url}
@@ -92,7 +93,7 @@ func (a *Archive) Holds(url string) (held bool, err error) {
 	return held, err
 }
 
-// Begins reports whether anything is known of an address that begins so.
+// Begins reports whether anything is known about a URL that begins with prefix.
 func (a *Archive) Begins(prefix string) (some bool, err error) {
 	err = a.snapshot(func(tx *bolt.Tx) error {
 		for _, name := range addressed {
@@ -104,7 +105,7 @@ func (a *Archive) Begins(prefix string) (some bool, err error) {
 	return some, err
 }
 
-// keys looks whether the keys that s names are destroyed.
+// keys checks that the keys named in s are destroyed, and reports other keys in r.Left.
 func (r *Receipt) keys(a *Archive, s Tombstone) error {
 	for _, slot := range s.Keys {
 		k, err := a.keys.read(slot)
@@ -118,7 +119,8 @@ func (r *Receipt) keys(a *Archive, s Tombstone) error {
 	return nil
 }
 
-// records looks for what the archive holds; gone are the versions that were erased by number.
+// records searches the archive for stored data of the URL and adds it to r.Left. gone contains the
+// version numbers that were erased one by one.
 func (r *Receipt) records(a *Archive, tx *bolt.Tx, gone map[int]bool) error {
 	var rec resourceRecord
 	if value := tx.Bucket(bResources).Get([]byte(r.URL)); value != nil {

@@ -29,7 +29,7 @@ func TestReceipt(t *testing.T) {
 	d.Aliases, d.Index = []string{"http://example.com/from"}, true
 	two := put(t, a, d)
 	d.Resource.URL, d.Aliases = shared, nil
-	put(t, a, d) // the same body
+	put(t, a, d) // the same body under another URL
 	_, slots := sealedThings(t, a, one)
 	if err := a.EraseCapture(ctx, one.ID, Tombstone{Why: "expired", Line: "robots.txt:3"}); err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestReceipt(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = receipt(t, a, url)
-	// capture and record; the body is of another URL, too
+	// the keys of capture and record; another URL still uses the body
 	if !r.Verified() || len(r.Erasures) != 2 || len(r.Erasures[1].Keys) != 2 {
 		t.Errorf("%+v", r)
 	}
@@ -60,12 +60,12 @@ func TestReceipt(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	put(t, a, d)
-	if r := receipt(t, a, shared); r.Verified() || len(r.Left) != 3 { // capture, record, index
+	if r := receipt(t, a, shared); r.Verified() || len(r.Left) != 3 { // capture, record and index entry
 		t.Errorf("it was received again: %+v", r)
 	}
 }
 
-// A receipt does not believe the tombstone.
+// A receipt checks the stored data and does not trust the tombstone.
 func TestReceiptLooks(t *testing.T) {
 	a, err := Open(t.TempDir(), Options{})
 	if err != nil {
@@ -99,8 +99,8 @@ func TestReceiptLooks(t *testing.T) {
 	}
 }
 
-// What was erased is in the files until they are written anew, whatever the clock says, and at once
-// where a publisher asks for it then.
+// Erased data counts as pending until the files are rewritten, whatever the clock says. If a
+// publisher then requests the erasure, it is due at once.
 func TestReceiptPending(t *testing.T) {
 	now := noon
 	a := open(t, t.TempDir(), Options{Now: func() time.Time { return now }})
@@ -128,7 +128,8 @@ func TestReceiptPending(t *testing.T) {
 	erase(Tombstone{URL: found, Why: "expired"})
 	now = now.Add(time.Hour)
 	compact(t, a)
-	now = now.Add(-30 * time.Minute) // it went back: the erasure is later than the compaction, and its time is not
+	// the clock was set back: the erasure came after the compaction, but has an earlier date
+	now = now.Add(-30 * time.Minute)
 	erase(Tombstone{URL: url, Why: "expired"})
 	if r := receipt(t, a, url); !r.Pending || r.Settled() {
 		t.Errorf("%+v", r)
@@ -147,7 +148,7 @@ func TestReceiptPending(t *testing.T) {
 	if erase(Tombstone{URL: url, Asked: true}); !asked() {
 		t.Error("nobody hurries")
 	}
-	now = now.Add(-time.Hour) // and back again
+	now = now.Add(-time.Hour) // set the clock back again
 	put(t, a, deposit(found, "again"))
 	erase(Tombstone{URL: found, Why: "expired"})
 	if r := receipt(t, a, found); !r.Pending || r.Settled() {

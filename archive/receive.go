@@ -14,48 +14,49 @@ import (
 	"github.com/acapcrawl/acapcrawl/coding"
 )
 
-// longestURL is set by what bbolt takes as a key, less the longest ending of ours.
+// longestURL follows from the maximal key size of bbolt, minus the longest suffix that this package
+// adds.
 const longestURL = 16 << 10
 
-// Deposit is what one fetch hands over.
+// Deposit is the result of one fetch.
 type Deposit struct {
-	// URL, Status and what the page says; of its dates only the first ones count, and only while
-	// none is held
+	// Resource has the URL, the status and the statements of the page. Only its first dates are
+	// used, and only if the archive has none.
 	Resource  Resource
-	Fetched   time.Time     // must be set
-	Body      []byte        // what is kept of the body, decoded; nil: nothing, and no capture is made
-	Wire      []byte        // the body as sent; nil: Body
-	Encoding  string        // the content codings that lead from Body to Wire, in the order applied; "" for none
-	Undone    coding.Undone // how Wire became Body, where that is known; it saves undoing the codings again
+	Fetched   time.Time     // time of the fetch; must be set
+	Body      []byte        // decoded body to store; nil: no body, and no capture is made
+	Wire      []byte        // the body as sent; nil: equal to Body
+	Encoding  string        // content codings of Wire, in the order applied; "" for none
+	Undone    coding.Undone // result of decoding Wire to Body, if known; avoids decoding again
 	Truncated bool
 	Cut       bool // parts that may not be kept were cut out of Body
-	// a capture of the past: where the URL was crawled later, it is no current version, and what is
-	// known stays
+	// Past marks an imported capture. If the URL was crawled later, the capture does not become
+	// current and the resource does not change.
 	Past    bool
 	Header  http.Header
-	Address netip.Addr // of the server, as in a Capture
-	Sent    []byte     // heads of request and response, as in a Capture
+	Address netip.Addr // of the server, as in Capture
+	Sent    []byte     // heads of request and response, as in Capture
 	Head    []byte
-	Hops    []Via // earlier hops that led here
+	Hops    []Via // earlier requests of the redirect chain
 	Policy  PolicyVersion
-	Decided map[acap.Usage]string // the line that decided, by usage
-	Cuts    []string              // as in a Capture
-	Aliases []string              // URLs that lead to this one from now on, each to the next (X66)
-	Index   bool                  // the index is to hold it: an intent is logged
-	Stays   bool                  // the entry that it has stays as it is, and no intent is logged
-	Picture *Picture              // a thumbnail, where no copy gives it; nil: none
-	// earlier versions are erased in the same transaction, without a tombstone (until-recrawled, P1
-	// 2.5.3.1)
+	Decided map[acap.Usage]string // by usage: the line that decided
+	Cuts    []string              // as in Capture
+	Aliases []string              // URLs that now redirect to this one, each to the next (X66)
+	Index   bool                  // the page should be in the index: an intent is logged
+	Stays   bool                  // the index entry stays unchanged, and no intent is logged
+	Picture *Picture              // a thumbnail that cannot be made from a copy; nil: none
+	// Replace erases the earlier versions in the same transaction, without a tombstone
+	// (until-recrawled, P1 2.5.3.1).
 	Replace bool
 }
 
-// Receive keeps a deposit. When it returns without error, everything is on disk; otherwise nothing
-// is kept. First dates that are neither known nor given are set to Fetched: crawled always,
-// preserved with a body, indexed with Index. The Capture is zero if there was no body. An intent is
-// logged if the index is to hold the page, or held it. Bytes and maps must not be changed before
-// Receive returns. A redirect (status 3xx) never becomes the current version, and changes only
-// dates in the record of its URL. Bytes as sent that do not give the body again, as when a server
-// broke them off, are not kept: then the body stands for them.
+// Receive stores a deposit. It returns nil after everything is on disk; after an error nothing is
+// stored. First dates that are neither stored nor given are set to Fetched: Crawled always,
+// Preserved if there is a body, Indexed if Index is set. The Capture is zero if there was no body.
+// An intent is logged if the page should be or was in the index. The caller must not change slices
+// and maps of d before Receive returns. A redirect (status 3xx) never becomes the current version,
+// and changes only dates in the resource. If decoding Wire does not give Body, for example because
+// the server broke the connection, only Body is stored.
 func (a *Archive) Receive(ctx context.Context, d Deposit) (Capture, error) {
 	if err := checkURL(d.Resource.URL); err != nil {
 		return Capture{}, err
@@ -133,8 +134,8 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 	return c, t.note(h, r, d.Aliases, (d.Index || h.Indexed) && !d.Stays, b.resource)
 }
 
-// replace erases the earlier versions of a page. It writes no tombstone: every crawl of such a page
-// replaces the version before.
+// replace erases the earlier versions of a page. It writes no tombstone, because every crawl of
+// such a page replaces the previous version.
 func (t *txn) replace(d *Deposit, current uint64) error {
 	url, before := d.Resource.URL, t.counts.Captures
 	if err := t.eraseVersions(url, current); err != nil || t.counts.Captures == before {
@@ -146,7 +147,8 @@ func (t *txn) replace(d *Deposit, current uint64) error {
 	return nil
 }
 
-// crawled is what is known of the resource after d, where before was known before it.
+// crawled returns the resource after the deposit d. before is the stored resource. preserved
+// reports whether a capture was made.
 func (d *Deposit) crawled(before Resource, preserved bool) Resource {
 	r := d.Resource
 	r.LastCrawled, r.Indexed = d.Fetched, d.Index
@@ -157,15 +159,14 @@ func (d *Deposit) crawled(before Resource, preserved bool) Resource {
 	return r
 }
 
-// note writes what is known of a resource now, and an intent where the index must make its entry
-// anew.
+// note stores the resource r. It logs an intent if the index must update its entry.
 func (t *txn) note(h held, r Resource, aliases []string, entry bool, text []byte) error {
 	if entry {
 		if err := t.intend(r.URL); err != nil {
 			return err
 		}
 	}
-	// what answers itself leads nowhere
+	// a URL with an answer of its own is no longer an alias
 	if err := errors.Join(t.dropAlias(r.URL), t.putAliases(r.URL, aliases)); err != nil {
 		return err
 	}
@@ -220,7 +221,7 @@ func (t *txn) putCapture(d *Deposit, b *body, version int) (Capture, error) {
 	return c, nil
 }
 
-// supersede lists the current capture of r among the earlier ones.
+// supersede adds the current capture of r to the list of earlier versions.
 func (t *txn) supersede(r *Resource) error {
 	if r.Current == 0 {
 		return nil
@@ -235,7 +236,7 @@ func (t *txn) supersede(r *Resource) error {
 		rec.Version), k))
 }
 
-// refer counts one more reference to a body, and stores it if it is the first.
+// refer adds a reference to a body, and stores the body if this is the first reference.
 func (t *txn) refer(b *body) error {
 	digests := t.tx.Bucket(bDigests)
 	if value := digests.Get(b.sum); value != nil {
@@ -246,7 +247,9 @@ func (t *txn) refer(b *body) error {
 		rec.Refs++
 		return digests.Put(b.sum, rec.pack(b.sum))
 	}
-	if b.codec == noCodec { // it was held when the caller looked and has been erased since, or this is done again
+	// the body was stored when the caller checked, but has been erased since, or this job runs
+	// again
+	if b.codec == noCodec {
 		b.packed, b.codec = t.a.pack.pack(b.wire, b.encoding != "")
 	}
 	how := b.codec
@@ -269,8 +272,8 @@ func (t *txn) refer(b *body) error {
 	return digests.Put(b.sum, rec.pack(b.sum))
 }
 
-// seal seals plain with a fresh key and says in which slot that is. What it makes is appended to
-// out, which may be the place of plain itself.
+// seal encrypts plain with a new key and returns the key's slot. It appends the result to out,
+// which may be plain[:0].
 func (t *txn) seal(belongs string, plain, out []byte) ([]byte, uint64, error) {
 	slot, k, err := t.take()
 	if err != nil {

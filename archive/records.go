@@ -16,42 +16,42 @@ import (
 	"github.com/acapcrawl/acapcrawl/kept"
 )
 
-// The parts of archive.db. Numbers in keys are big-endian, so that they sort.
+// The buckets of archive.db. Numbers in keys are big-endian, so that they sort.
 var (
 	bMeta       = []byte("meta")       // header, counts, upkeep
-	bCaptures   = []byte("captures")   // capture id → captureRecord, sealed captureText
-	bBodies     = []byte("bodies")     // body id, number of the part → part of a sealed packed body
+	bCaptures   = []byte("captures")   // capture ID → captureRecord, sealed captureText
+	bBodies     = []byte("bodies")     // body ID, part number → part of a sealed compressed body
 	bDigests    = []byte("digests")    // SHA-256 → bodyRecord
 	bResources  = []byte("resources")  // URL → resourceRecord, sealed resourceText
-	bEarlier    = []byte("earlier")    // URL, 0, version → capture id, of all captures but the current one
-	bAliases    = []byte("aliases")    // URL → URL that it leads to (X66)
-	bAliased    = []byte("aliased")    // URL, 0, URL that leads to it → nothing
+	bEarlier    = []byte("earlier")    // URL, 0, version → capture ID; all captures except the current one
+	bAliases    = []byte("aliases")    // URL → URL to which it redirects (X66)
+	bAliased    = []byte("aliased")    // URL, 0, URL that redirects to it → nothing
 	bTombstones = []byte("tombstones") // URL, 0, number → Tombstone
 	bIntents    = []byte("intents")    // URL → nothing: the index may disagree with the resource
-	bDoomed     = []byte("doomed")     // key id → nothing: to be destroyed
+	bDoomed     = []byte("doomed")     // key ID → nothing: the key must be destroyed
 
-	bJudged  = []byte("judged")  // origin → since when the policy stands that its holdings were last judged under
-	bSources = []byte("sources") // URL, 0, URL of a page that something is held of which was made of it → nothing
+	bJudged  = []byte("judged")  // origin → PolicyVersion.Since of the policy under which its data was last decided
+	bSources = []byte("sources") // URL, 0, URL of a page with data made from it → nothing
 
-	bPassed   = []byte("passed")   // URL, 0, id of a capture that the URL redirected to → nothing
+	bPassed   = []byte("passed")   // URL, 0, ID of a capture that the URL redirected to → nothing
 	bPictures = []byte("pictures") // URL, 0, version (0: no copy) → pictureRecord, sealed pictureText
 
-	bParts   = []byte("parts")   // URL of a resource that pages require → Part
-	bAwaited = []byte("awaited") // the same, 0, URL of a page that waits for it → Wait
-	bAwaits  = []byte("awaits")  // URL of such a page, 0, URL of the resource → nothing
+	bParts   = []byte("parts")   // URL of a subresource that pages require → Part
+	bAwaited = []byte("awaited") // URL of a subresource, 0, URL of a page that waits for it → Wait
+	bAwaits  = []byte("awaits")  // URL of a page, 0, URL of a subresource that it waits for → nothing
 
 	buckets = [][]byte{bMeta, bCaptures, bBodies, bDigests, bResources, bEarlier, bAliases, bAliased, bTombstones,
 		bIntents, bDoomed,
 		bJudged, bSources, bPictures, bParts, bAwaited, bAwaits, bPassed}
 
-	// Those whose keys begin with an address of which something can be held.
+	// The buckets whose keys begin with a URL.
 	addressed = [][]byte{bResources, bEarlier, bAliases, bAliased, bTombstones, bSources, bPictures, bParts, bPassed}
 
 	kHeader = []byte("header")
 	kCounts = []byte("counts")
 )
 
-// counts are kept in every transaction; Keys is the last key slot in use.
+// counts are updated in every transaction. Keys is the last key slot in use.
 type counts struct {
 	Captures, Resources, Bodies, Aliases, Tombstones uint64
 	Pictures                                         uint64 `json:",omitempty"`
@@ -66,14 +66,14 @@ type captureRecord struct {
 	Status    int
 	Digest    string
 	Bytes     int64
-	Payload   string `json:",omitempty"` // digest of the body as it was sent, where that is not Digest
+	Payload   string `json:",omitempty"` // digest of the body as sent, if it differs from Digest
 	Encoding  string `json:",omitempty"` // set with Payload
 	Truncated bool   `json:",omitempty"`
 	Cut       bool   `json:",omitempty"`
 	Key       uint64
 }
 
-// payload names the body that the capture refers to.
+// payload returns the digest of the body that the capture refers to.
 func (r captureRecord) payload() string {
 	if r.Payload == "" {
 		return r.Digest
@@ -89,12 +89,12 @@ type resourceRecord struct {
 	LastCrawled    time.Time `json:",omitzero"`
 	Status         int       `json:",omitempty"`
 	Indexed        bool      `json:",omitempty"`
-	Versions       int       `json:",omitempty"` // the highest version ever given
-	Current        uint64    `json:",omitempty"` // the capture of the last crawl, if one is held
-	Key            uint64    `json:",omitempty"` // 0: no text
+	Versions       int       `json:",omitempty"` // the highest version number ever used
+	Current        uint64    `json:",omitempty"` // ID of the capture of the last crawl, if one is held
+	Key            uint64    `json:",omitempty"` // slot of the text's key; 0: no text
 }
 
-// resourceText is the part of a resource that derives from the page.
+// resourceText is the sealed part of a resource, which derives from the page.
 type resourceText struct {
 	Own          acap.Own
 	Kept         kept.Page `json:",omitzero"`
@@ -109,7 +109,7 @@ func (t resourceText) empty() bool {
 		t.Language == "" && t.MIME == "" && t.ETag == "" && t.LastModified == ""
 }
 
-// encode gives nil for a text that says nothing.
+// encode returns nil for an empty text.
 func (t resourceText) encode() ([]byte, error) {
 	if t.empty() {
 		return nil, nil
@@ -117,10 +117,10 @@ func (t resourceText) encode() ([]byte, error) {
 	return json.Marshal(t)
 }
 
-// bodyRecord tells where a body is, how it is packed and how many captures refer to it.
+// bodyRecord contains the ID of a body, its codec and the number of captures that refer to it.
 type bodyRecord struct {
 	ID, Key, Refs uint64
-	Raw, Stored   uint64 // bytes before packing; bytes in the file
+	Raw, Stored   uint64 // bytes before compression; bytes in the file
 	Codec         codec
 }
 
@@ -128,7 +128,7 @@ var errRecord = errors.New("is not readable")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// frame puts a checksum over key and payload in front of the payload.
+// frame prepends to payload a checksum of key and payload.
 func frame(key, payload []byte) []byte {
 	out := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(payload)), checksum(key, payload))
 	return append(out, payload...)
@@ -145,7 +145,7 @@ func checksum(key, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, payload)
 }
 
-// mustPack encodes plain records of this package; they always can be.
+// mustPack encodes a record of this package. Encoding these types cannot fail.
 func mustPack(key []byte, v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -165,7 +165,7 @@ func unpack(key, value []byte, v any) error {
 	return nil
 }
 
-// packSealed encodes a plain record followed by a sealed text.
+// packSealed encodes an unsealed record followed by a sealed text.
 func packSealed(key []byte, plain any, sealed []byte) ([]byte, error) {
 	text, err := json.Marshal(plain)
 	if err != nil {
@@ -175,7 +175,7 @@ func packSealed(key []byte, plain any, sealed []byte) ([]byte, error) {
 	return frame(key, append(append(payload, text...), sealed...)), nil
 }
 
-// unpackSealed decodes the plain record and returns the sealed text as it stands in value.
+// unpackSealed decodes the unsealed record and returns the sealed text, which is a part of value.
 func unpackSealed(key, value []byte, plain any) (sealed []byte, err error) {
 	payload, err := unframe(key, value)
 	if err != nil {
@@ -220,13 +220,14 @@ func readCounts(tx *bolt.Tx) (c counts, err error) {
 	return c, nil
 }
 
-// What a sealed text belongs to; it cannot be opened under another name.
+// The following functions name the owner of a sealed text. A text can only be opened with the name
+// with which it was sealed.
 func ofBody(digest []byte) string  { return "body " + string(digest) }
 func ofCapture(key []byte) string  { return "capture " + string(key) }
 func ofResource(url []byte) string { return "resource " + string(url) }
 func ofPicture(key []byte) string  { return "picture " + string(key) }
 
-// Digest is how a Capture names the bytes of its body.
+// Digest returns the digest of a body in the form of Capture.Digest.
 func Digest(body []byte) string {
 	sum := sha256.Sum256(body)
 	return digestText(sum[:])
@@ -241,7 +242,8 @@ func versionKey(url string, n int) []byte {
 	return binary.BigEndian.AppendUint32(under(url), uint32(n))
 }
 
-// number reads a key made by idKey; anything else is 0, which is nobody's number.
+// number decodes a key made by idKey. It returns 0, which is never used as a number, for a
+// malformed key.
 func number(k []byte) uint64 {
 	if len(k) != 8 {
 		return 0

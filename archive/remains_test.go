@@ -15,11 +15,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// remains is what could be found of something that was held: as it was, as it was sealed, its keys,
-// its digest.
+// remains contains the byte strings that could be left of stored data: plain text, sealed text,
+// keys and digests.
 type remains map[string][]byte
 
-// of adds what stands in the files of a capture, and of the resource that it is of.
+// of adds the byte strings that the files contain of a capture and of its resource.
 func (r remains) of(t *testing.T, a *Archive, c Capture) {
 	t.Helper()
 	sealed, slots := sealedThings(t, a, c)
@@ -45,7 +45,7 @@ func (r remains) of(t *testing.T, a *Archive, c Capture) {
 	}
 }
 
-// in lists what of r stands in any file of a directory.
+// in returns the names of the strings in r that occur in any file of dir.
 func (r remains) in(t *testing.T, dir string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -66,7 +66,7 @@ func (r remains) in(t *testing.T, dir string) (found []string) {
 	return found
 }
 
-// whole leaves out the few pieces that stand on two pages, and are not found as one.
+// whole removes the few strings that cross a page boundary, because a search cannot find them.
 func (r remains) whole(t *testing.T, dir string) {
 	t.Helper()
 	there := map[string]bool{}
@@ -88,8 +88,9 @@ func (r remains) whole(t *testing.T, dir string) {
 	}
 }
 
-// Nothing of what was erased stands in any file after compaction, open or closed, not even sealed;
-// and before it no key. What was never erased is there all the time.
+// After compaction, no file contains any trace of erased data, not even sealed, whether the archive
+// is open or closed. Before compaction, no file contains its keys. Data that was not erased is
+// always there.
 func TestNothingRemains(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -117,7 +118,7 @@ func TestNothingRemains(t *testing.T) {
 		return c
 	}
 	compressible := []byte(strings.Repeat("The harbour lay still under the fog. ", 400))
-	for i := range 60 { // company on the pages of the file
+	for i := range 60 { // other data on the same pages of the file
 		receive(fmt.Sprintf("http://example.com/stays/%d", i), noise(fmt.Sprint("stays", i), 5000), kept)
 	}
 	receive("http://example.com/text", compressible, sealed)
@@ -128,7 +129,7 @@ func TestNothingRemains(t *testing.T) {
 	shared := noise("shared", 9000)
 	receive("http://example.com/shared/1", shared, nil)
 	two := receive("http://example.com/shared/2", shared, nil)
-	delete(plain, "words of http://example.com/expired") // what is known of it stays, sealed
+	delete(plain, "words of http://example.com/expired") // the data about this page remains, sealed
 
 	if found := plain.in(t, dir); found != nil {
 		t.Error("held, and not sealed:", found)
@@ -144,12 +145,12 @@ func TestNothingRemains(t *testing.T) {
 	if err := a.EraseCapture(ctx, expired.ID, Tombstone{Why: "expired"}); err != nil {
 		t.Fatal(err)
 	}
-	hasBody(t, a, two.ID, string(shared)) // the last reference has not gone
+	hasBody(t, a, two.ID, string(shared)) // a capture still refers to this body
 	sealed.of(t, a, two)
 	if _, err := a.Erase(ctx, Tombstone{URL: two.URL, Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
-	delete(sealed, "key 2 of http://example.com/expired") // that of what is known of it
+	delete(sealed, "key 2 of http://example.com/expired") // the key of the data about this page, which remains
 	for _, what := range sealed.in(t, dir) {
 		if strings.HasPrefix(what, "key ") {
 			t.Error("erased, and still there:", what)
@@ -175,7 +176,7 @@ func TestNothingRemains(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if r := receipt(t, a, expired.URL); len(r.Left) != 2 { // its record and its entry
+	if r := receipt(t, a, expired.URL); len(r.Left) != 2 { // its resource and its index entry
 		t.Errorf("%+v", r)
 	}
 }

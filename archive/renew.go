@@ -6,13 +6,12 @@ import (
 	"fmt"
 )
 
-// Renew notes that a crawl found the current capture of a URL unchanged (RFC 9110 15.4.5). It makes
-// no capture and moves no date of one: the capture stays what was obtained when it was, heads and
-// body, with the header, the statements of the page, the version of policy, the deciding lines and
-// the thumbnail of now, and what is known of the resource is as after Receive. Of d it reads what
-// says that; entry says that the index must make its entry anew, so that an intent is logged. With
-// Replace, earlier versions are erased and the current one stays. ErrNotHeld if the capture is not
-// the current one of the URL.
+// Renew records that a crawl found the current capture of a URL unchanged (RFC 9110 15.4.5). It
+// makes no new capture. The capture keeps its dates, heads and body, but gets from d the new
+// header, page statements, policy version, deciding lines and thumbnail. The resource is updated as
+// by Receive. Renew ignores the other fields of d. With entry, an intent is logged, because the
+// index must update its entry. With d.Replace, earlier versions are erased. The error is ErrNotHeld
+// if the capture is not the current one of the URL.
 func (a *Archive) Renew(ctx context.Context, id uint64, d Deposit, entry bool) error {
 	if err := checkURL(d.Resource.URL); err != nil {
 		return err
@@ -47,7 +46,7 @@ func (t *txn) renew(id uint64, d *Deposit, entry bool, text []byte) error {
 	return t.note(h, d.crawled(h.Resource, true), d.Aliases, entry || d.Index != h.Indexed, text)
 }
 
-// renewCapture gives a capture what d says of it now. A text that changed gets a new key.
+// renewCapture updates a capture from d. If its text changed, it gets a new key.
 func (t *txn) renewCapture(id uint64, d *Deposit) error {
 	rec, text, err := t.a.openCapture(t.tx, id)
 	if err != nil {
@@ -71,7 +70,7 @@ func (t *txn) renewCapture(id uint64, d *Deposit) error {
 	return t.resealCapture(id, rec, is)
 }
 
-// resealCapture gives a capture another text, under a new key.
+// resealCapture replaces the text of a capture and seals it with a new key.
 func (t *txn) resealCapture(id uint64, rec captureRecord, plain []byte) error {
 	if err := t.doom(rec.Key); err != nil {
 		return err

@@ -40,7 +40,7 @@ func TestRenew(t *testing.T) {
 	current := receive(second, "new")
 	a.Done(url)
 
-	// It stays the capture that it was, with the header and the lines of now.
+	// The capture remains, with the new header and deciding lines.
 	d := deposit(5, "3")
 	d.Aliases = []string{alias}
 	if err := a.Renew(ctx, current.ID, d, false); err != nil {
@@ -70,7 +70,7 @@ func TestRenew(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 
-	// An intent is logged where the index has something to do.
+	// An intent is logged if the index must change something.
 	for _, c := range []struct{ indexed, entry, logged bool }{{true, false, true}, {true, false, false},
 		{true, true, true}, {false, false, true}, {false, false, false}} {
 		d.Index = c.indexed
@@ -81,7 +81,7 @@ func TestRenew(t *testing.T) {
 			t.Errorf("%+v: intents %q, %v", c, intents, err)
 		}
 		a.Done(url)
-		if err := a.Update(ctx, url, func(*Resource) {}); err != nil { // writes what is done
+		if err := a.Update(ctx, url, func(*Resource) {}); err != nil { // this write clears the intents that are done
 			t.Fatal(err)
 		}
 	}
@@ -89,7 +89,8 @@ func TestRenew(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 
-	// What is not current is not renewed, nor what is of another URL, and nothing changes.
+	// A capture that is not current, or that belongs to another URL, is not renewed, and nothing
+	// changes.
 	other := deposit(6, "4")
 	other.Resource.URL = alias
 	for id, d := range map[uint64]Deposit{0: d, current.ID - 1: d, current.ID + 1: d, current.ID: other} {
@@ -112,7 +113,7 @@ func TestRenew(t *testing.T) {
 	check()
 }
 
-// A renewal that cannot be written leaves everything as it was.
+// A renewal that cannot be written changes nothing.
 func TestRenewFails(t *testing.T) {
 	ctx := context.Background()
 	fail := false

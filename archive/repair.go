@@ -8,26 +8,27 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-// Repaired is a problem that was dealt with.
+// Repaired is a problem that Repair has handled.
 type Repaired struct {
 	Problem
-	Done string `json:"done"` // a participle, and what goes with it: "removed"
+	Done string `json:"done"` // what was done, as a clause that begins with a participle: "removed"
 }
 
-// String is a sentence without its full stop.
+// String returns a sentence without its full stop.
 func (r Repaired) String() string { return r.Problem.String() + ": " + r.Done }
 
-// repairRounds bounds how often Repair looks: what one round repairs can bring to light what the
-// next one has to.
+// repairRounds is the maximal number of rounds of Repair. The repairs of one round can expose
+// problems for the next round.
 const repairRounds = 4
 
-// Repair finds what Verify finds and repairs what can be: each round in one transaction, so that a
-// crash leaves it done or not done. What was lost is erased: a capture of which the record, its key
-// or the body cannot be read goes with a tombstone, and with it what it alone referred to; keys
-// that nothing needs are destroyed. Dates are never made up: where it is lost since when a page has
-// been kept, its copies go. Pages whose index entry may be wrong now are among Intents. told hears
-// of each repair after it is on disk; it may be nil. Calls, and those of Compact, follow one
-// another. Repair gives what is left, as Verify would find it; while others write, too.
+// Repair searches for the problems that Verify finds, and repairs what it can. Each round is one
+// transaction, so a crash leaves it either done or not done. Lost data is erased: if the record,
+// key or body of a capture cannot be read, the capture and everything that only it uses are
+// removed, and a tombstone is written. Unneeded keys are destroyed. Dates are never invented: if
+// the date since when a page has been kept is lost, its copies are erased. Pages whose index entry
+// may now be wrong are in Intents. Repair calls told after each repair is on disk; told may be nil.
+// Calls of Repair and Compact run one after another. Repair returns the problems that remain.
+// Others may write during the repair.
 func (a *Archive) Repair(ctx context.Context, told func(Repaired)) (left []Problem, err error) {
 	select {
 	case a.compacting <- struct{}{}:
@@ -61,7 +62,7 @@ func (a *Archive) Repair(ctx context.Context, told func(Repaired)) (left []Probl
 	return a.Verify(ctx)
 }
 
-// mend repairs what was found in one transaction.
+// mend repairs the problems in found in one transaction.
 func (a *Archive) mend(ctx context.Context, found []finding) (done []Repaired, err error) {
 	list := inTurn(found)
 	if len(list) == 0 {
@@ -86,7 +87,7 @@ func (a *Archive) mend(ctx context.Context, found []finding) (done []Repaired, e
 	return done, err
 }
 
-// inTurn gives what can be repaired, in the order in which it is.
+// inTurn returns the repairable problems in the order of repair.
 func inTurn(found []finding) (list []finding) {
 	for at := range turns {
 		for _, f := range found {

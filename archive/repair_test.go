@@ -23,16 +23,16 @@ import (
 )
 
 const (
-	quay = "http://example.com/quay" // three versions; the last is current
-	pier = "http://example.com/pier" // one version, whose body quay's first one shares
-	mole = "http://example.com/mole" // indexed, no copy
-	gone = "http://example.com/gone" // erased
-	hop  = "http://example.com/hop"  // leads to pier
+	quay = "http://example.com/quay" // a page with three versions; the last one is current
+	pier = "http://example.com/pier" // a page with one version, which shares its body with the first version of quay
+	mole = "http://example.com/mole" // a page in the index without a copy
+	gone = "http://example.com/gone" // a page that was erased
+	hop  = "http://example.com/hop"  // a URL that redirects to pier
 
-	crane = "http://example.com/crane" // its body was sent encoded
+	crane = "http://example.com/crane" // a page whose body was sent encoded
 )
 
-// harbour fills dir with an archive that holds a little of everything, and gives the captures of
+// harbour fills dir with an archive that contains every kind of record. It returns the captures of
 // quay and pier.
 func harbour(t testing.TB, dir string) (quays []Capture, piers Capture) {
 	t.Helper()
@@ -63,7 +63,7 @@ func harbour(t testing.TB, dir string) (quays []Capture, piers Capture) {
 	return quays, piers
 }
 
-// spoil changes the closed file of an archive.
+// spoil changes the file of a closed archive.
 func spoil(t testing.TB, dir string, fn func(*bolt.Tx) error) {
 	t.Helper()
 	db, err := bolt.Open(filepath.Join(dir, "archive.db"), 0o600, nil)
@@ -75,7 +75,7 @@ func spoil(t testing.TB, dir string, fn func(*bolt.Tx) error) {
 	}
 }
 
-// garble changes the record under k, and its checksum does not.
+// garble changes the record under k but not its checksum.
 func garble(tx *bolt.Tx, bucket, k []byte) error {
 	value := bytes.Clone(tx.Bucket(bucket).Get(k))
 	if value == nil {
@@ -85,7 +85,7 @@ func garble(tx *bolt.Tx, bucket, k []byte) error {
 	return tx.Bucket(bucket).Put(k, value)
 }
 
-// amend changes a plain record and leaves its sealed text.
+// amend changes the unsealed part of a record and keeps its sealed text.
 func amend[T any](tx *bolt.Tx, bucket, k []byte, fn func(*T)) error {
 	var rec T
 	sealed, err := unpackSealed(k, tx.Bucket(bucket).Get(k), &rec)
@@ -110,7 +110,7 @@ func amendBody(tx *bolt.Tx, text string, fn func(*bodyRecord)) error {
 	return tx.Bucket(bDigests).Put(sum[:], rec.pack(sum[:]))
 }
 
-// keyOf gives the slot of a record's key.
+// keyOf returns the key slot of a record.
 func keyOf(t testing.TB, dir string, bucket, k []byte) (slot uint64) {
 	t.Helper()
 	spoil(t, dir, func(tx *bolt.Tx) error {
@@ -147,10 +147,10 @@ func TestRepair(t *testing.T) {
 		spoil func(tx *bolt.Tx, quays []Capture, piers Capture) error
 		keys  func(t testing.TB, dir string, quays []Capture, piers Capture)
 
-		quays   []string // the bodies left, the oldest first
-		current int      // of quay: the version that is current afterwards, 0 for none
-		pier    bool     // its copy is left
-		graves  []string // URL and version of each tombstone that is new
+		quays   []string // bodies that remain of quay, the oldest first
+		current int      // current version of quay after the repair, 0 for none
+		pier    bool     // whether the copy of pier remains
+		graves  []string // URL and version of each new tombstone
 		check   func(t *testing.T, a *Archive)
 	}{
 		{name: "the record of an earlier capture", quays: []string{"two", "three"}, current: 3, pier: true,
@@ -432,7 +432,7 @@ func TestRepair(t *testing.T) {
 			if err != nil || len(left) > 0 || len(done) == 0 {
 				t.Errorf("repaired %v, left %v, %v", done, left, err)
 			}
-			for range 2 { // as it is, and opened again
+			for range 2 { // check the open archive, and then the reopened one
 				afterRepair(t, a, c.quays, c.current, c.pier, c.graves)
 				if c.check != nil {
 					c.check(t, a)
@@ -478,8 +478,8 @@ func afterRepair(t *testing.T, a *Archive, quays []string, current int, piers bo
 	}
 }
 
-// goesWithItsLast checks that the body that quay and pier share goes when both have gone, and not
-// before.
+// goesWithItsLast checks that the body shared by quay and pier is deleted when both pages are
+// erased, and not earlier.
 func goesWithItsLast(t *testing.T, a *Archive) {
 	t.Helper()
 	if _, err := a.Erase(t.Context(), Tombstone{URL: quay, Why: "asked"}); err != nil {
@@ -493,7 +493,7 @@ func goesWithItsLast(t *testing.T, a *Archive) {
 	if _, err := a.Erase(t.Context(), Tombstone{URL: pier, Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
-	if s := stats(t, a); s.Bodies != 1 { // that of crane
+	if s := stats(t, a); s.Bodies != 1 { // the body of crane
 		t.Errorf("%+v", s)
 	}
 }
@@ -519,8 +519,8 @@ func destroyedKey(t testing.TB, dir string) uint64 {
 	return 0
 }
 
-// Records that were changed at random are repaired: what is left is as it was, and Verify is
-// content.
+// If random records are changed, Repair makes the archive valid again, and the remaining content is
+// unchanged.
 func TestRepairAtRandom(t *testing.T) {
 	t.Parallel()
 	whole := specimen(t)
@@ -582,7 +582,7 @@ func unpackFiles(t testing.TB, dir string, files map[string][]byte) {
 	}
 }
 
-// contents gives the captures and bodies of an archive, by number.
+// contents returns the captures and bodies of an archive by ID.
 func contents(t testing.TB, dir string) map[uint64]string {
 	t.Helper()
 	a := open(t, dir, Options{})
@@ -599,15 +599,15 @@ func contents(t testing.TB, dir string) map[uint64]string {
 	return all
 }
 
-// Pages that are damaged are no matter of records: they are named, with what to do, and nothing is
-// written.
+// Repair does not repair damaged pages of the file. It reports them with a remedy and writes
+// nothing.
 func TestRepairLeavesPages(t *testing.T) {
 	dir := t.TempDir()
 	unpackFiles(t, dir, specimen(t))
 	var page int
 	spoil(t, dir, func(tx *bolt.Tx) error { page = int(tx.Bucket(bBodies).Root()); return nil })
 	file := read(t, dir, "archive.db")
-	file[page*os.Getpagesize()] ^= 0xff // it says that it is another page
+	file[page*os.Getpagesize()] ^= 0xff // the page now contains a wrong page number
 	write(t, dir, "archive.db", file)
 	a, err := Open(dir, Options{})
 	if err != nil {
@@ -624,7 +624,7 @@ func TestRepairLeavesPages(t *testing.T) {
 	}
 }
 
-// Where the disk does not give what it holds, nothing is given up.
+// Repair gives up nothing because of read errors of the disk.
 func TestRepairFailingDisk(t *testing.T) {
 	dir := t.TempDir()
 	quays, piers := harbour(t, dir)
@@ -655,7 +655,7 @@ func TestRepairFailingDisk(t *testing.T) {
 	shut(t, a)
 }
 
-// A repair that cannot be written leaves all as it is, and is done by the next.
+// A repair that cannot be written changes nothing, and the next Repair does it.
 func TestRepairFails(t *testing.T) {
 	dir := t.TempDir()
 	quays, _ := harbour(t, dir)
@@ -689,7 +689,8 @@ func TestRepairFails(t *testing.T) {
 	shut(t, a)
 }
 
-// Repair does no harm to what is written meanwhile, and what is written meanwhile no harm to it.
+// Repair does not damage data that is written during the repair, and those writes do not disturb
+// the repair.
 func TestRepairMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	unpackFiles(t, dir, specimen(t))
@@ -742,8 +743,8 @@ func TestRepairMeanwhile(t *testing.T) {
 	shut(t, a)
 }
 
-// Whatever bytes were changed, Repair either names what it cannot repair, or leaves an archive that
-// holds nothing that is not as it was.
+// If any bytes were changed, Repair either reports what it cannot repair, or leaves an archive in
+// which all remaining content is unchanged.
 func TestRepairDamage(t *testing.T) {
 	t.Parallel()
 	whole := specimen(t)

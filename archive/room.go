@@ -7,36 +7,36 @@ import (
 	"time"
 )
 
-// bbolt maps the file anew where it outgrows what is mapped, and waits until no transaction reads
-// it. A compaction reads for long, and begins to read again before it has ended: the writer must
-// not wait for it, or both wait for ever.
+// If the file outgrows its mapping, bbolt maps it again, and first waits until all read
+// transactions have ended. A compaction reads for a long time, and opens its next read transaction
+// before it closes the last one. If the writer waited for it, both would wait for ever.
 
-// mapStep is how bbolt maps: a power of two up to it, then multiples of it.
+// mapStep is the largest power of two that bbolt maps. Above it, bbolt maps multiples of mapStep.
 const mapStep = 1 << 30
 
-// What a transaction may add to the file: what its jobs hold, several times over, and a list of
-// free pages.
+// Estimates of how much a transaction may add to the file: a multiple of the size of its jobs, and
+// a list of free pages.
 const (
 	leastRoom = 64 << 20
 	roomTimes = 4
-	freeShare = 256 // of the file
+	freeShare = 256 // the list of free pages is at most this fraction of the file
 )
 
-// beginWait bounds how long a compaction waits for the writer to let it read. A write that needs
-// more room than was foreseen waits for the compaction, which then gives up.
+// beginWait is how long a compaction waits until the writer lets it read. A write that needs more
+// room than estimated waits for the compaction, which then gives up.
 const beginWait = time.Minute
 
-// errRoom ends a compaction that is in the way of the writer.
+// errRoom ends a compaction that blocks the writer.
 var errRoom = errors.New("the file had to grow beyond what was foreseen, try again")
 
-// compaction is the part of a compaction in which it reads.
+// compaction is a running compaction that reads the file.
 type compaction struct {
 	stop context.CancelCauseFunc
-	over chan struct{} // closed when it reads no more
+	over chan struct{} // closed when the compaction has stopped reading
 }
 
-// mapAhead gives how much of a file of a size is to be mapped. 0 is what it has, where more has no
-// addresses.
+// mapAhead returns how many bytes to map for a file of that size. It returns 0, which maps only the
+// file, if the address space is too small for more.
 func (a *Archive) mapAhead(size int64) int64 {
 	if size > math.MaxInt-a.ahead {
 		return 0
@@ -44,8 +44,8 @@ func (a *Archive) mapAhead(size int64) int64 {
 	return size + a.ahead
 }
 
-// makeRoom is called by the writer before a group is written. Where a file of a size could outgrow
-// with it what is mapped, a compaction under way is ended first.
+// makeRoom is called by the writer before it writes a group of jobs. If the file could outgrow its
+// mapping, makeRoom first ends a running compaction.
 func (a *Archive) makeRoom(size int64, group []*job) {
 	if a.underway == nil {
 		return
@@ -62,7 +62,7 @@ func (a *Archive) makeRoom(size int64, group []*job) {
 	a.underway = nil
 }
 
-// leastMapped is what bbolt has mapped at least of a file of a size.
+// leastMapped returns how many bytes bbolt maps at least for a file of that size.
 func leastMapped(size int64) int64 {
 	if size > mapStep {
 		return (size + mapStep - 1) / mapStep * mapStep
@@ -74,8 +74,8 @@ func leastMapped(size int64) int64 {
 	return n
 }
 
-// whileOpen gives a ctx that ends with ctx, and with the archive, by ErrClosed. release must be
-// called.
+// whileOpen returns a context that ends with ctx, or with the cause ErrClosed when the archive is
+// closed. The caller must call release.
 func (a *Archive) whileOpen(ctx context.Context) (_ context.Context, release func()) {
 	ctx, stop := context.WithCancelCause(ctx)
 	go func() {
@@ -88,8 +88,8 @@ func (a *Archive) whileOpen(ctx context.Context) (_ context.Context, release fun
 	return ctx, func() { stop(nil) }
 }
 
-// ended gives ErrClosed for an error of work whose ctx, of whileOpen, ended since the archive was
-// closed.
+// ended returns ErrClosed if work failed because its ctx, made by whileOpen, ended with the
+// archive; otherwise it returns err.
 func ended(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), ErrClosed) {
 		return ErrClosed

@@ -12,7 +12,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Bodies are read to the end while the archive is being closed.
+// Readers that have begun can read bodies to the end while the archive is being closed.
 func TestCloseUnderReader(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	d := deposit("http://example.com/", "")
@@ -44,8 +44,8 @@ func TestCloseUnderReader(t *testing.T) {
 	}
 }
 
-// Where the file outgrows what is mapped, neither the writer waits for a compaction nor that for
-// the writer.
+// If the file outgrows its mapping, the writer does not wait for the compaction, nor the compaction
+// for the writer.
 func TestCompactMakesRoom(t *testing.T) {
 	var a *Archive
 	var writing sync.WaitGroup
@@ -103,7 +103,7 @@ func TestMapped(t *testing.T) {
 	}
 }
 
-// A round copies what was changed, not all that stands beside it, and the last one has a bound.
+// A round copies only changed records, and the number of records in the last round is limited.
 func TestFollowCopiesChanges(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	url := func(i int) string { return fmt.Sprint("http://example.com/", i) }
@@ -120,7 +120,7 @@ func TestFollowCopiesChanges(t *testing.T) {
 	if err := a.Update(t.Context(), url(7), func(r *Resource) { r.Status = 404 }); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.follow(); err != nil || c.changes != 1 { // the counts are as they were
+	if err := c.follow(); err != nil || c.changes != 1 { // only the counts record has changed
 		t.Errorf("%d changes, %v", c.changes, err)
 	}
 	for i := range 3 {
@@ -140,7 +140,7 @@ func TestFollowCopiesChanges(t *testing.T) {
 	}
 }
 
-// What goes with a compaction ends when the archive is closed.
+// Close aborts the work that Compact does in the callback also.
 func TestCloseEndsCompaction(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	begun, ended := make(chan struct{}), make(chan error)

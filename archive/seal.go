@@ -6,18 +6,18 @@ import (
 	"errors"
 )
 
-// Why a sealed text cannot be read.
+// Reasons why a sealed text cannot be read.
 var (
 	errUnsealed  = errors.New("cannot be opened with its key")
 	errDestroyed = errors.New("has lost its key")
 )
 
-// A key seals one text and no other, so the nonce need not vary (NIST SP 800-38D 8: unique per
+// Each key seals only one text, so all texts can use the same nonce (NIST SP 800-38D 8: unique per
 // key).
 var nonce [12]byte
 
-// seal encrypts plain with AES-256-GCM and appends it to out, which may be plain[:0]. What it
-// belongs to is authenticated with it and must be given to open it.
+// seal encrypts plain with AES-256-GCM and appends the result to out, which may be plain[:0].
+// belongs names the owner; it is authenticated, and unseal needs the same name.
 func seal(k key, belongs string, plain, out []byte) ([]byte, error) {
 	g, err := sealer(k)
 	if err != nil {
@@ -30,7 +30,7 @@ func unseal(k key, belongs string, sealed []byte) ([]byte, error) {
 	return unsealTo(nil, k, belongs, sealed)
 }
 
-// unsealTo is unseal that appends to out, which may be sealed[:0].
+// unsealTo is like unseal, but appends the plain text to out, which may be sealed[:0].
 func unsealTo(out []byte, k key, belongs string, sealed []byte) ([]byte, error) {
 	g, err := sealer(k)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// MadeOf lists the URLs of pages of which something that is held beside their copies was made of
-// source (kept.Page.Sources).
+// MadeOf returns the URLs of pages with stored data that was made from source (kept.Page.Sources),
+// apart from their copies.
 func (a *Archive) MadeOf(source string) (list []string, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		list = others(tx.Bucket(bSources), source)
@@ -18,8 +18,8 @@ func (a *Archive) MadeOf(source string) (list []string, err error) {
 	return list, err
 }
 
-// putSources lists url at its sources of now, and no longer at those that it had before and has no
-// more.
+// putSources lists url under each source in now, and removes it from the sources that are only in
+// before.
 func (t *txn) putSources(url string, before, now []string) error {
 	bucket := t.tx.Bucket(bSources)
 	for _, source := range before {
@@ -31,7 +31,7 @@ func (t *txn) putSources(url string, before, now []string) error {
 		}
 	}
 	for _, source := range now {
-		if slices.Contains(before, source) || checkURL(source) != nil { // what is no key cannot be asked for either
+		if slices.Contains(before, source) || checkURL(source) != nil { // a URL that cannot be a key is never requested
 			continue
 		}
 		if err := bucket.Put(pair(source, url), nil); err != nil {
@@ -41,7 +41,7 @@ func (t *txn) putSources(url string, before, now []string) error {
 	return nil
 }
 
-// sources checks that a resource is listed at all that it says it was made of.
+// sources checks that a resource is listed under all its sources.
 func (v *verifier) sources(url string, sources []string) {
 	for _, source := range sources {
 		if checkURL(source) != nil || v.tx.Bucket(bSources).Get(pair(source, url)) != nil {
@@ -49,7 +49,7 @@ func (v *verifier) sources(url string, sources []string) {
 		}
 		v.find(url, "is not listed at "+source+", of which something of it was made", func(t *txn) (string, error) {
 			h, err := t.resource(url)
-			// a record that cannot be read is a finding of its own
+			// unreadable records are reported separately
 			if err != nil || !slices.Contains(h.Kept.Sources(), source) {
 				return "", nil
 			}
@@ -58,7 +58,7 @@ func (v *verifier) sources(url string, sources []string) {
 	}
 }
 
-// source checks that what is listed at a source says that it was made of it.
+// source checks that a page listed under a source names it as a source.
 func (v *verifier) source(k, _ []byte) {
 	k = bytes.Clone(k)
 	source, url, _ := bytes.Cut(k, []byte{0})
@@ -68,7 +68,7 @@ func (v *verifier) source(k, _ []byte) {
 			return false
 		}
 		r, err := v.a.readResource(url, value)
-		// a record that cannot be read is a finding of its own
+		// unreadable records are reported separately
 		return err != nil || slices.Contains(r.Kept.Sources(), string(source))
 	}
 	if made(v.tx) {

@@ -17,7 +17,7 @@ func madeOf(t *testing.T, a *Archive, source string) []string {
 	return list
 }
 
-// What was made of a resource is found by it, for as long as it says so.
+// MadeOf returns a page as long as its record names the source.
 func TestMadeOf(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	const credit, lead = "http://a.example/credit", "http://b.example/lead"
@@ -58,7 +58,7 @@ func TestMadeOf(t *testing.T) {
 	check("erased", nil, []string{one})
 }
 
-// The list can be lost, and it can say too much; both are found and repaired.
+// If the list of sources lacks entries or has wrong ones, Verify finds it and Repair corrects it.
 func TestRepairSources(t *testing.T) {
 	const source, page = "http://a.example/credit", "http://a.example/1"
 	for name, spoil := range map[string]func(b *bolt.Bucket) error{

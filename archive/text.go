@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// captureText is the part of a capture that derives from the page. It is JSON followed by the
-// exchanges, packed.
+// captureText is the sealed part of a capture, which derives from the page. It is stored as
+// compressed JSON followed by the exchanges.
 type captureText struct {
 	MIME    string                `json:",omitempty"`
 	Address netip.Addr            `json:",omitzero"`
@@ -20,16 +20,16 @@ type captureText struct {
 	Decided map[acap.Usage]string `json:",omitempty"`
 	Cuts    []string              `json:",omitempty"`
 
-	exchanges []exchange // of the hops, then of the capture itself
+	exchanges []exchange // one for each hop, then one for the capture itself
 }
 
-// exchange is what is kept of a request and its answer byte for byte.
+// exchange contains the heads of a request and its answer, byte for byte.
 type exchange struct {
 	sent, head []byte // the heads as sent
-	header     []byte // as packHeader makes it
+	header     []byte // encoded by packHeader
 }
 
-// textOf is what is sealed of d.
+// textOf returns the sealed part of the deposit d.
 func textOf(d *Deposit) captureText {
 	t := captureText{MIME: d.Resource.MIME, Address: d.Address, Hops: d.Hops, Policy: d.Policy.utc(),
 		Own: d.Resource.Own, Decided: d.Decided, Cuts: d.Cuts}
@@ -44,7 +44,7 @@ func (t *captureText) add(sent, head []byte, h http.Header) {
 	t.exchanges = append(t.exchanges, exchange{sent, head, packHeader(h)})
 }
 
-// plain is the text before it is packed.
+// plain returns the encoded text before compression.
 func (t captureText) plain() ([]byte, error) {
 	text, err := json.Marshal(t)
 	if err != nil {
@@ -61,7 +61,7 @@ func (t captureText) plain() ([]byte, error) {
 	return out, nil
 }
 
-// packText packs what plain gave.
+// packText compresses the result of plain.
 func packText(p *packer, plain []byte) []byte {
 	packed, how := p.packText(plain)
 	defer p.reuse(packed)
@@ -69,7 +69,7 @@ func packText(p *packer, plain []byte) []byte {
 	return append(out, packed...)
 }
 
-// decode reads a text that was sealed.
+// decode decodes a text after it was unsealed.
 func (t *captureText) decode(p *packer, sealed []byte) error {
 	if len(sealed) == 0 {
 		return errRecord
@@ -98,12 +98,13 @@ func (t *captureText) decode(p *packer, sealed []byte) error {
 	return nil
 }
 
-// appendField appends b with its length in front.
+// appendField appends the length of b, and b.
 func appendField(out, b []byte) []byte {
 	return append(binary.AppendUvarint(out, uint64(len(b))), b...)
 }
 
-// cutField gives what appendField appended first, nil for nothing, and what follows it.
+// cutField returns the first field of b, as written by appendField, and the rest. An empty field is
+// nil.
 func cutField(b []byte) (field, rest []byte, ok bool) {
 	n, w := binary.Uvarint(b)
 	if w <= 0 || n > uint64(len(b)-w) {

@@ -6,7 +6,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// HoldsUnder reports whether anything is held of an address that begins so, or is found by one.
+// HoldsUnder reports whether anything is stored about a URL that begins with prefix.
 func (a *Archive) HoldsUnder(prefix string) (held bool, err error) {
 	err = a.snapshot(func(tx *bolt.Tx) error {
 		for _, name := range [][]byte{bResources, bAliases, bSources, bPictures, bParts, bPassed} {

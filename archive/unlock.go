@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// unlock gives back the lock on a file that is closed while it is still mapped; the mapping would
-// keep it.
+// unlock releases the lock on a file that is closed while it is still mapped. The mapping would
+// keep the lock.
 func unlock(f *os.File) { syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

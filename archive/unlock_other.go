@@ -4,5 +4,5 @@ package archive
 
 import "os"
 
-// unlock: here the lock goes with the file, or with the process.
+// unlock does nothing here, because closing the file releases the lock.
 func unlock(*os.File) {}

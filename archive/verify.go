@@ -14,27 +14,28 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-// Problem is something that is not as it should be.
+// Problem is a defect of the archive.
 type Problem struct {
-	Where      string `json:"where"`            // "capture 7 (http://example.com/)"
-	What       string `json:"what"`             // a clause that goes on from it
-	Repairable bool   `json:"repairable"`       // Repair deals with it
-	Remedy     string `json:"remedy,omitempty"` // what else deals with it, as an order: "restore a backup"
+	Where      string `json:"where"`            // the defective thing, such as "capture 7 (http://example.com/)"
+	What       string `json:"what"`             // a clause that continues the sentence begun by Where
+	Repairable bool   `json:"repairable"`       // Repair can handle it
+	Remedy     string `json:"remedy,omitempty"` // what the operator can do instead, as an order: "restore a backup"
 }
 
-// String is a sentence without its full stop.
+// String returns a sentence without its full stop.
 func (p Problem) String() string { return p.Where + " " + p.What }
 
 // Verify checks every page of archive.db, every record, digest, reference, version and alias, and
-// every key: that each sealed text opens, and that no key is left that nothing needs. It works on
-// the state at its beginning while others write, and never panics. The error tells that it could
-// not be done (ctx, ErrClosed), not that something is wrong.
+// every key. Each sealed text must open, and there must be no unneeded key. Verify checks a
+// snapshot while others write, and never panics. The error means that the check could not be
+// completed (ctx, ErrClosed), not that something is damaged.
 func (a *Archive) Verify(ctx context.Context) ([]Problem, error) {
 	found, err := a.inspect(ctx)
 	return problems(found), err
 }
 
-// Unsettled reports whether the index may disagree with Resource(url).Indexed: an intent stands.
+// Unsettled reports whether the index may disagree with Resource(url).Indexed, because an intent is
+// logged.
 func (a *Archive) Unsettled(url string) (stands bool, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		stands = tx.Bucket(bIntents).Get([]byte(url)) != nil && !slices.Contains(a.finished(), url)
@@ -43,15 +44,15 @@ func (a *Archive) Unsettled(url string) (stands bool, err error) {
 	return stands, err
 }
 
-// finding is a problem, and how it is repaired.
+// finding is a problem and its repair.
 type finding struct {
 	Problem
-	fix  fixer // nil: it cannot be
-	turn turn  // when it is repaired
+	fix  fixer // nil: cannot be repaired
+	turn turn  // when it is repaired within the transaction
 }
 
-// turn orders the repairs of a transaction: references are counted anew before captures are buried
-// that refer, and after that bodies are dropped.
+// turn orders the repairs of a transaction. References are recounted before captures that refer to
+// bodies are buried. Bodies are dropped last.
 type turn uint8
 
 const (
@@ -61,9 +62,9 @@ const (
 	turns
 )
 
-// fixer looks whether its problem still stands, since others write meanwhile, and repairs it. It
-// says what it did, as a clause without subject; nothing if there was nothing left to do. It runs
-// in the writer and may run more than once.
+// fixer repairs a problem if it still exists, because others write in the meantime. It returns what
+// it did as a clause without subject, or "" if there was nothing to do. It runs in the writer and
+// may run more than once.
 type fixer func(*txn) (did string, err error)
 
 func problems(found []finding) (list []Problem) {
@@ -75,7 +76,9 @@ func problems(found []finding) (list []Problem) {
 
 const (
 	fromBackup = "restore a backup into another directory"
-	snapshots  = 100 // how often a read transaction is begun anew where two writes came before its root record was read
+	// maximal number of attempts to open a read transaction whose root record was not overwritten
+	// before it was read
+	snapshots = 100
 )
 
 func (a *Archive) inspect(ctx context.Context) ([]finding, error) {
@@ -103,19 +106,19 @@ type verifier struct {
 	tx       *bolt.Tx
 	found    []finding
 	suspects []suspect
-	used     spool.Bits          // key slots that a record names
-	shared   map[uint64]bool     // those that several name
-	bodies   map[uint64]bodySeen // by body id
-	bodiless map[uint64]bool     // captures whose body no digest has
-	homeless map[string][]uint64 // captures of URLs whose record is lost
-	orphan   uint64              // the last body reported that belongs to no digest
+	used     spool.Bits          // key slots that a record uses
+	shared   map[uint64]bool     // key slots that several records use
+	bodies   map[uint64]bodySeen // by body ID
+	bodiless map[uint64]bool     // captures whose body has no digest record
+	homeless map[string][]uint64 // by URL: captures whose resource record is lost
+	orphan   uint64              // the last reported body that has no digest record
 	count    counts
 	steps    int
 }
 
-// bodySeen is what is known of a body.
+// bodySeen is what the check has found about a body.
 type bodySeen struct {
-	refs  uint64 // captures that refer to it
+	refs  uint64 // number of captures that refer to it
 	state bodyState
 }
 
@@ -123,18 +126,18 @@ type bodyState uint8
 
 const (
 	sound  bodyState = iota
-	lost             // it cannot be read
-	unsure           // its key is gone
+	lost             // the body cannot be read
+	unsure           // the key of the body is destroyed
 )
 
-// suspect is a record that needs a key that is gone. It may have been erased since; if it still
-// stands, it is a problem.
+// suspect is a record whose key is destroyed. It may have been erased after the snapshot; if it
+// still exists, it is a problem.
 type suspect struct {
 	bucket, key, value []byte
 	finding            finding
 }
 
-// report notes a problem that Repair cannot deal with.
+// report adds a problem that Repair cannot handle.
 func (v *verifier) report(where, what, remedy string) {
 	v.found = append(v.found, finding{Problem: Problem{Where: where, What: what, Remedy: remedy}})
 }
@@ -147,14 +150,14 @@ func (v *verifier) findAt(at turn, where, what string, fix fixer) {
 	v.found = append(v.found, finding{Problem{Where: where, What: what, Repairable: true}, fix, at})
 }
 
-// doubt notes a problem that is none if the record has been erased meanwhile.
+// doubt adds a possible problem: it is none if the record has been erased after the snapshot.
 func (v *verifier) doubt(at turn, where, what string, bucket, k, value []byte, fix fixer) {
 	v.suspects = append(v.suspects, suspect{bucket, bytes.Clone(k), bytes.Clone(value),
 		finding{Problem{Where: where, What: what, Repairable: true}, fix, at}})
 }
 
-// unreadable notes a sealed text that could not be read. Where it was the disk that failed, the
-// text may be there all the same.
+// unreadable adds a problem for a sealed text that could not be read. After a read error of the
+// disk the problem is not repairable, because the text may still exist.
 func (v *verifier) unreadable(at turn, where string, err error, bucket, k, value []byte, fix fixer) {
 	switch {
 	case failed(err):
@@ -166,7 +169,7 @@ func (v *verifier) unreadable(at turn, where string, err error, bucket, k, value
 	}
 }
 
-// failed reports whether err is of reading, not of what was read.
+// failed reports whether err is an error of reading the disk, not of the data read.
 func failed(err error) bool {
 	_, disk := errors.AsType[*fs.PathError](err)
 	return disk || errors.Is(err, ErrClosed) || errors.Is(err, ErrBodies)
@@ -183,13 +186,13 @@ func (v *verifier) all(tx *bolt.Tx) error {
 	switch {
 	case err != nil:
 		return err
-	case len(wrong) > 0: // what stands on such pages cannot be read safely, nor written
+	case len(wrong) > 0: // damaged pages cannot safely be read or written
 		if v.a.stale.Load() {
 			v.report("archive.db", stale, fromBackup)
 		}
 		return nil
 	case v.a.stale.Load():
-		// every transaction writes one of the two
+		// a transaction writes one of the two root records
 		v.find("archive.db", stale, func(*txn) (string, error) { return "rewritten", nil })
 	}
 	c, err := readCounts(tx)
@@ -233,7 +236,7 @@ func (v *verifier) all(tx *bolt.Tx) error {
 	return v.keys(c.Keys)
 }
 
-// again looks at suspects in a newer transaction.
+// again checks the suspects in a newer transaction.
 func (v *verifier) again(tx *bolt.Tx) error {
 	for _, s := range v.suspects {
 		if bytes.Equal(tx.Bucket(s.bucket).Get(s.key), s.value) {
@@ -250,8 +253,8 @@ func (v *verifier) pause() error {
 	return nil
 }
 
-// noted is for what goes when what it spoils has been repaired: a text opens with its own key
-// alone.
+// noted is the repair of a problem that disappears when its cause is repaired: each text has a key
+// of its own.
 func noted(*txn) (string, error) { return "", nil }
 
 func (v *verifier) use(where string, slot uint64) {
@@ -269,7 +272,7 @@ func (v *verifier) use(where string, slot uint64) {
 	}
 }
 
-// sequences checks that no number would be given again.
+// sequences checks that no number would be used twice.
 func (v *verifier) sequences() {
 	for _, part := range []struct {
 		name []byte
@@ -286,7 +289,7 @@ func (v *verifier) sequences() {
 	}
 }
 
-// total checks the counts.
+// total checks the stored counts.
 func (v *verifier) total(said counts) {
 	v.count.Keys = said.Keys
 	if v.count == said {
@@ -309,7 +312,7 @@ func (v *verifier) total(said counts) {
 	})
 }
 
-// keys checks that every key that nothing names is destroyed, or listed to be.
+// keys checks that every key that no record uses is destroyed or listed for destruction.
 func (v *verifier) keys(used uint64) error {
 	doomed := v.tx.Bucket(bDoomed)
 	for slot := uint64(1); slot <= used; slot++ {

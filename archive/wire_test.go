@@ -24,7 +24,7 @@ func zipped(t testing.TB, text string) []byte {
 	return b.Bytes()
 }
 
-// hasWire checks both forms of a body, and that the capture names them.
+// hasWire checks that a capture has the given decoded body, body as sent and encoding.
 func hasWire(t testing.TB, a *Archive, id uint64, body string, wire []byte, encoding string) {
 	t.Helper()
 	hasBody(t, a, id, body)
@@ -45,13 +45,13 @@ func TestWire(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	half := a.pack.coding.Undo(short, []string{"gzip"}, 1<<20).Body
 	twice := zipped(t, string(wire))
-	dense := string(noise("dense", 3000)) // larger between its codings than it is
+	dense := string(noise("dense", 3000)) // data that is larger after undoing one of its two codings than after both
 	for i, c := range []struct {
 		name, body     string
 		wire           []byte
 		encoding       string
 		truncated, cut bool
-		want           []byte // as kept; nil: wire
+		want           []byte // the expected body as sent; nil: wire
 		as             string
 	}{
 		{"none", text, nil, "", false, false, []byte(text), ""},
@@ -84,10 +84,11 @@ func TestWire(t *testing.T) {
 			t.Errorf("%s: %+v, %v; Receive gave %+v", c.name, read, err, got)
 		}
 	}
-	if s := stats(t, a); s.Bodies != 12 || s.Captures != 15 { // the text, as it is, and its gzip are held once
+	// the unencoded text and its gzip form are stored once each
+	if s := stats(t, a); s.Bodies != 12 || s.Captures != 15 {
 		t.Errorf("%+v", s)
 	}
-	// The body goes with its last capture, and another form of it stays.
+	// The body is deleted with its last capture, but a differently encoded form of it remains.
 	for _, id := range []uint64{3, 4, 8} {
 		if err := a.EraseCapture(context.Background(), id, Tombstone{}); err != nil {
 			t.Fatal(err)
@@ -107,11 +108,12 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// Bytes as sent that no longer give the body are an error, never another body.
+// If the stored bytes as sent no longer decode to the body, reading is an error and never returns a
+// different body.
 func TestWireThatDiffers(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	rec := captureRecord{Encoding: "gzip", Digest: Digest([]byte("low water")), Bytes: 9}
-	for text, ok := range map[string]bool{ // what is longer was capped
+	for text, ok := range map[string]bool{ // the value says whether reading succeeds; a longer body was truncated
 		"low water": true, "low wader": false, "low": false, "low water!": true,
 	} {
 		body, err := a.decoded(rec, zipped(t, text))
@@ -121,8 +123,8 @@ func TestWireThatDiffers(t *testing.T) {
 	}
 }
 
-// Bodies of all sizes are stored in parts and found again, and with one every part of it goes.
-// Pages are full, as far as transactions of one body let them.
+// Bodies of all sizes are stored in parts and read back. Deleting a body deletes all its parts. The
+// pages of the file are full, except for the gaps that single-body transactions cause.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	a := open(t, t.TempDir(), Options{})
@@ -179,7 +181,7 @@ func TestParts(t *testing.T) {
 	})
 }
 
-// What stands in archives was packed with this dictionary: it never changes.
+// Existing archives were compressed with this dictionary, so it must never change.
 func TestDictionary(t *testing.T) {
 	const want = "sha256:399b751f40eb13b03ece3f460716c865b31ee37222864aa55f4cfc6c41288aa4"
 	if got := Digest([]byte(dictionary)); got != want {
@@ -187,7 +189,7 @@ func TestDictionary(t *testing.T) {
 	}
 }
 
-// Every codec is chosen where it should be, and read.
+// Each codec is chosen for the right bodies and can be read.
 func TestPack(t *testing.T) {
 	p, err := newPacker()
 	if err != nil {
@@ -233,7 +235,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// A text that is cut or changed is an error or another text, never a panic.
+// A truncated or changed text gives an error or another text, never a panic.
 func TestBrokenText(t *testing.T) {
 	p, err := newPacker()
 	if err != nil {

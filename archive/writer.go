@@ -11,45 +11,45 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// A transaction takes what is waiting, up to these bounds. It waits a little for as many callers as
-// there were last time: a larger group costs less for each page.
+// Limits of a transaction, which combines waiting jobs. The writer waits briefly for as many
+// callers as there were last time, because larger groups cost less for each page.
 const (
 	groupJobs  = 512
 	groupBytes = 32 << 20
 	groupWait  = time.Millisecond
 )
 
-// job is one change. fn may run more than once, each time in a new transaction; an error of fn
-// undoes its changes alone.
+// job is one change. fn may run more than once, each time in a new transaction. An error of fn
+// undoes only the changes of this job.
 type job struct {
 	fn     func(*txn) error
-	size   int  // bytes it holds
-	dooms  bool // it condemned keys
+	size   int  // size in bytes of the data to write
+	dooms  bool // the job marked keys for destruction
 	err    error
 	answer chan struct{}
 }
 
-// txn is the transaction that a group of jobs shares.
+// txn is the transaction of a group of jobs.
 type txn struct {
 	a       *Archive
 	tx      *bolt.Tx
 	counts  counts
 	doomed  []uint64
-	unnamed []uint64    // bodies outside of archive.db that no record names any more
-	logged  []string    // URLs whose intent was logged
-	erases  bool        // something was erased
-	buried  []Tombstone // of what was erased
+	unnamed []uint64    // bodies outside archive.db to which no record refers any more
+	logged  []string    // URLs of logged intents
+	erases  bool        // the transaction erases something
+	buried  []Tombstone // the tombstones written
 }
 
-// halt is work of the writer's own, between two transactions.
+// halt is work that the writer does between two transactions.
 type halt struct {
 	fn   func() error
 	err  error
 	done chan struct{}
 }
 
-// do hands fn to the writer and waits until its transaction is on disk. A cancelled ctx ends the
-// wait for the writer, not the write itself.
+// do passes fn to the writer and waits until its transaction is on disk. Canceling ctx ends the
+// wait for the writer to accept fn, but not a write that has begun.
 func (a *Archive) do(ctx context.Context, size int, fn func(*txn) error) error {
 	a.callers.Add(1)
 	defer a.callers.Add(-1)
@@ -68,7 +68,7 @@ func (a *Archive) do(ctx context.Context, size int, fn func(*txn) error) error {
 	return j.err
 }
 
-// write is the writer: it alone changes the files.
+// write is the loop of the writer goroutine. No other goroutine changes the files.
 func (a *Archive) write() {
 	defer close(a.stopped)
 	for {
@@ -110,8 +110,8 @@ func (a *Archive) gather(first *job) []*job {
 	return group
 }
 
-// run brings a group to disk. A job that fails by itself is answered and left out, and the others
-// are done again without it.
+// run writes a group of jobs. If a job fails, its caller gets the error, and the other jobs run
+// again without it.
 func (a *Archive) run(group []*job) {
 	for {
 		failed, err := a.attempt(group)
@@ -139,11 +139,10 @@ func (a *Archive) run(group []*job) {
 	}
 }
 
-// errUndestroyed: the records are gone, the keys are not yet.
+// errUndestroyed means that the records are deleted but the keys are not yet destroyed.
 var errUndestroyed = errors.New("its key will be destroyed with the next write or when the archive is opened again")
 
-// attempt does a group in one transaction. It names the job whose own error made it give up, if it
-// was one.
+// attempt runs a group in one transaction. If the error is of a single job, it returns that job.
 func (a *Archive) attempt(group []*job) (failed *job, err error) {
 	if err := a.failure(); err != nil {
 		return nil, err
@@ -189,7 +188,7 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 	if t.erases {
 		select {
 		case a.erased <- struct{}{}:
-		default: // nobody has taken the last one yet
+		default: // the last value has not been received yet
 		}
 	}
 	err = a.destroy()
@@ -204,7 +203,7 @@ func (a *Archive) unwritten(err error) error {
 	return fmt.Errorf("the archive in %s could not be written, nothing of this was kept: %w", a.dir, err)
 }
 
-// fill runs the jobs and clears what earlier transactions left behind.
+// fill runs the jobs and cleans up after earlier transactions.
 func (t *txn) fill(group []*job, finished []string, destroyed []uint64) (failed *job, err error) {
 	if t.counts, err = readCounts(t.tx); err != nil {
 		return nil, err
@@ -232,8 +231,8 @@ func (t *txn) fill(group []*job, finished []string, destroyed []uint64) (failed 
 	return nil, t.tx.Bucket(bMeta).Put(kCounts, mustPack(kCounts, t.counts))
 }
 
-// undo ends a transaction that failed and takes back its keys. An archive whose state is not
-// certain is written no more.
+// undo ends a failed transaction and releases its keys. If the state of the archive is uncertain,
+// nothing is written any more.
 func (a *Archive) undo(t *txn, id int, failed *job, cause error) {
 	if t == nil {
 		return
@@ -262,14 +261,14 @@ func (a *Archive) undo(t *txn, id int, failed *job, cause error) {
 	}
 }
 
-// destroy destroys the keys whose records are gone.
+// destroy destroys the keys whose records are deleted.
 func (a *Archive) destroy() error {
 	if len(a.condemned) == 0 {
 		return nil
 	}
 	err := a.fault(Destroy)
 	if err == nil {
-		a.readers.Lock() // whoever reads now began before the records went, and may need the keys
+		a.readers.Lock() // wait for readers that began before the records were deleted, because they may need the keys
 		err = a.keys.overwrite(a.condemned)
 		a.readers.Unlock()
 	}
@@ -284,10 +283,10 @@ func (a *Archive) destroy() error {
 	return nil
 }
 
-// take gives a fresh key and its slot.
+// take returns an unused key and its slot.
 func (t *txn) take() (uint64, key, error) { return t.a.keys.take(t.a.fault) }
 
-// doom condemns a key: its slot is overwritten as soon as this transaction is on disk.
+// doom marks a key for destruction: its slot is overwritten as soon as this transaction is on disk.
 func (t *txn) doom(id uint64) error {
 	if id == 0 {
 		return nil
@@ -302,8 +301,8 @@ func (t *txn) intend(url string) error {
 	return t.tx.Bucket(bIntents).Put([]byte(url), nil)
 }
 
-// log counts the intents of a committed transaction and drops those that it cleared. An intent that
-// was logged again while its predecessor was being declared done must stay.
+// log counts the intents of a committed transaction, and removes the ones that it cleared. An
+// intent must remain if it was logged again while Done was called for the previous one.
 func (a *Archive) log(logged []string, cleared int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -315,16 +314,16 @@ func (a *Archive) log(logged []string, cleared int) {
 	a.done = slices.DeleteFunc(slices.Clone(a.done[cleared:]), func(url string) bool { return again[url] })
 }
 
-// finished lists the intents to be cleared now.
+// finished returns the intents that the next transaction clears.
 func (a *Archive) finished() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.done[:len(a.done):len(a.done)]
 }
 
-// Done tells that the index agrees with the resources again. It is called once for every Receive,
-// Update or Erase that changed what the index should hold; once too often does no harm. It costs no
-// write of its own: the intent is cleared with the next transaction, or by Close.
+// Done reports that the index agrees with the resources again. The caller must call it once for
+// every Receive, Update or Erase that changed what the index should contain. An additional call
+// does no harm. Done writes nothing: the next transaction or Close clears the intent.
 func (a *Archive) Done(urls ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -337,8 +336,9 @@ func (a *Archive) Done(urls ...string) {
 	}
 }
 
-// Intents lists the URLs for which the index may disagree with Resource(url).Indexed: something was
-// logged and Done has not been called. After opening it is what a crash left to do.
+// Intents returns the URLs for which the index may disagree with Resource(url).Indexed: an intent
+// was logged and Done has not been called. After Open, these are the intents that a crash left
+// behind.
 func (a *Archive) Intents() ([]string, error) {
 	var list []string
 	err := a.view(func(tx *bolt.Tx) error {

@@ -31,8 +31,8 @@ type Reader struct {
 	in     *bufio.Reader // the content of the file, or of the open member
 	gz     *gzip.Reader  // decompresses the open member
 	packed bool          // a gzip member is open
-	at     int64         // offset of the last record, or of its member
-	block  *block        // of the record that Next returned last
+	at     int64         // offset of the last record, or of its gzip member
+	block  *block        // block of the record that Next returned last
 	lost   bool          // the place of the next record is unknown
 	seen   int64         // end of the last search for a record; a search never starts before it again
 }

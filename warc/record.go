@@ -84,7 +84,7 @@ type Record struct {
 	Fields  Fields
 	Length  int64     // octets of the block
 	Block   io.Reader // valid until Next is called; ends with a *Damage if the record is broken
-	Offset  int64     // of the record or its gzip member in the file
+	Offset  int64     // position of the record or its gzip member in the file
 }
 
 // Type returns the record's type in lower case. It may be one that this package does not name.
@@ -146,7 +146,7 @@ func ParseFields(block []byte) Fields {
 // folded collects fields line by line, and joins values that are folded over several lines.
 type folded struct {
 	fields Fields
-	value  []byte // of the last field, if it has several lines
+	value  []byte // value of the last field, if it has several lines
 }
 
 // add adds a line, either a field or a continuation of the last value (RFC 5322 2.2.3). It returns

@@ -15,7 +15,7 @@ const window = 256 << 10
 type source struct {
 	r     io.Reader
 	buf   []byte
-	pos   int   // of the next octet in buf
+	pos   int   // index in buf of the next octet
 	base  int64 // offset of buf[0]
 	err   error // returned after the last octet of buf
 	limit int64 // offset at which reads return io.EOF; 0: no limit

@@ -47,7 +47,7 @@ func SURT(address string) string {
 // surtURL is an address taken apart. The query is "" where there is none.
 type surtURL struct {
 	scheme, host, path, query string
-	number                    uint64 // of the port; 0 for none
+	number                    uint64 // port number; 0 for none
 }
 
 // port returns the port with its colon, "" for the default of the scheme.

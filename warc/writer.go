@@ -21,9 +21,11 @@ type Entry struct {
 	Target      string // "" for a warcinfo
 	ContentType string
 	More        Fields // additional named fields
-	Head        []byte // of an HTTP message; nil for none
+	Head        []byte // head of an HTTP message; nil for none
 	Payload     []byte // the rest of the block, or the whole block if Head is nil
-	Digest      string // of a payload that is not in the block; "": computed from Payload for types that have one
+	// digest of a payload that is not in the block; "": computed from Payload for types that have
+	// one
+	Digest string
 }
 
 // Place is the position of a record in its file.
