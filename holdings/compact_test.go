@@ -220,7 +220,7 @@ func TestUpkeep(t *testing.T) {
 		defer close(ended)
 		s.Upkeep(ctx, Within{Other: time.Millisecond}, func(_ CompactStats, err error) { told <- err })
 	}()
-	for range 2 { // Upkeep compacts after erasures, in this process or an earlier one, until ctx ends. Data erased during a compaction waits for the next one. Between two compactions lies at least the duration of the last one. After an error Upkeep waits for half of w.Asked or a minute, whichever is longer, but not longer than half of w.Other if that is set. It calls told after each compaction and each error.
+	for range 2 { // Upkeep compacts after each of the two erasures
 		s.receive(pageOf(article, a))
 		if _, err := s.Erase(ctx, a, "asked", ""); err != nil {
 			t.Fatal(err)
