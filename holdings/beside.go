@@ -75,8 +75,8 @@ func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told 
 	return nil
 }
 
-// sweepIfBare runs a sweep for the page at address if no copy of it is stored, so that its record
-// is removed if nothing else is left.
+// sweepIfBare runs a sweep for the page at address if no copy of it is stored. The sweep removes
+// the page's record if nothing else is left.
 func (h *Holdings) sweepIfBare(ctx context.Context, address string) error {
 	known, _, err := h.archive.Resource(address)
 	if err != nil || known.Current != 0 {

@@ -293,8 +293,8 @@ func TestNotModifiedDays(t *testing.T) {
 	}
 }
 
-// TestAbsent checks that a 304 for a page that is not stored changes nothing and is reported in
-// Receipt.Absent, so that the page is requested without a condition.
+// TestAbsent checks that a 304 for a page that is not stored changes nothing. Receipt.Absent
+// reports it, so that the page is requested without a condition.
 func TestAbsent(t *testing.T) {
 	for _, c := range []struct {
 		name   string

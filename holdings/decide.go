@@ -306,7 +306,7 @@ func (p *plan) decideHeldEntry(e *evidence) {
 		if p.bare {
 			p.entry.ground = ground{why: "its copy is erased"}
 		}
-		p.add(e.item(SweptEntry, p.entry.ground).again())
+		p.add(e.item(SweptEntry, p.entry.ground).asRemade())
 	case s.Findable && (!p.bare || made.other):
 		p.entry.action = toKeep
 	default:
@@ -417,7 +417,7 @@ func (s Swept) version(n int, capture uint64) Swept {
 	return s
 }
 
-func (s Swept) again() Swept {
+func (s Swept) asRemade() Swept {
 	s.Anew = true
 	return s
 }

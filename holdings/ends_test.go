@@ -36,9 +36,9 @@ func TestPictureGoesWithItsImage(t *testing.T) {
 	}
 }
 
-// TestSweepBesideErase checks that a sweep with an older decision does not bring back what was made
+// TestSweepDuringErase checks that a sweep with an older decision does not bring back what was made
 // from a resource that is erased in the meantime.
-func TestSweepBesideErase(t *testing.T) {
+func TestSweepDuringErase(t *testing.T) {
 	s := withParts(t, "")
 	s.web.says(credited + "ACAP-allow-index: /a must-use-resource=" + site + "/lead\nACAP-request-take-down: /lead")
 	ctx := context.Background()
@@ -80,9 +80,9 @@ func TestTakenDownInFlight(t *testing.T) {
 	}
 }
 
-// TestCarriedOverNothing checks that an entry made from the page itself is not mistaken, when a
+// TestEntryNotMistaken checks that an entry made from the page itself is not mistaken, when a
 // fetch fails, for one made from the resource used before.
-func TestCarriedOverNothing(t *testing.T) {
+func TestEntryNotMistaken(t *testing.T) {
 	robots := "ACAP-disallow-preserve: /a\n" + credited
 	w := newWeb(robots + "ACAP-allow-index: /a must-use-resource=" + site + "/lead\n")
 	w.parts[site+"/credit"], w.parts[site+"/lead"] = "Photograph by Guillemot", "tables"
@@ -139,9 +139,9 @@ func TestTombstoneNamesItsOwnLine(t *testing.T) {
 	}
 }
 
-// TestReceiptTellsWhatWasMade checks that the receipt reports data made from an erased resource if
+// TestReceiptNamesDerivedData checks that the receipt reports data made from an erased resource if
 // an interruption left it in place.
-func TestReceiptTellsWhatWasMade(t *testing.T) {
+func TestReceiptNamesDerivedData(t *testing.T) {
 	s := withParts(t, "")
 	if _, err := s.archive.Erase(context.Background(),
 		archive.Tombstone{URL: site + "/credit", Why: "asked"}); err != nil {

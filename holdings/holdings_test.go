@@ -407,11 +407,11 @@ func TestConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 	s.flushed()
-	s.agree2()
+	s.checkFound()
 }
 
-// agree2 checks that each page is found by the words of its current copy.
-func (s *store) agree2() {
+// checkFound checks that each page is found by the words of its current copy.
+func (s *store) checkFound() {
 	s.Helper()
 	err := s.archive.Each(func(r archive.Resource) error {
 		if r.Current == 0 {

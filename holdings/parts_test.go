@@ -113,8 +113,8 @@ func TestPartThatChanges(t *testing.T) {
 		t.Errorf("unchanged again: %q", k.hastened)
 	}
 	k.web.parts[lead] = " " // a page cannot be found by an empty text
-	k.v.hears()
-	if k.visit(lead); k.found("chairs") != "" || k.resource(a).Indexed || k.v.hears() != "/a index entry" {
+	k.v.takeReports()
+	if k.visit(lead); k.found("chairs") != "" || k.resource(a).Indexed || k.v.takeReports() != "/a index entry" {
 		t.Errorf("empty: %q, %+v", k.found("chairs"), k.resource(a))
 	}
 	k.web.parts[lead] = "stools" // /a waits for the resource
@@ -126,9 +126,9 @@ func TestPartThatChanges(t *testing.T) {
 	}
 }
 
-// TestPartThatGoes checks that, when a resource may no longer be used, everything made from it is
-// erased from all pages at once, and reported (I10, I02, X30). The data comes back with the
-// resource. A temporary failure erases nothing (H05).
+// TestPartThatGoes checks a resource that may no longer be used. Everything made from it is erased
+// from all pages at once, and reported (I10, I02, X30). The data comes back with the resource. A
+// temporary failure erases nothing (H05).
 func TestPartThatGoes(t *testing.T) {
 	prohibited := func(w *web) { w.says(mustUse + "ACAP-disallow-crawl: /lead") }
 	status := func(code int) func(*web) {
@@ -205,19 +205,19 @@ func TestPartThatIsGoneForOne(t *testing.T) {
 		!slices.Equal(r.Parts, []string{lead}) {
 		t.Errorf("%+v, found %q", r, k.found("tables"))
 	}
-	if k.v.hears() != "/bare index entry" {
+	if k.v.takeReports() != "/bare index entry" {
 		t.Error("it is not told")
 	}
 }
 
-// TestPartThatIsAPageToo checks that, if a crawl of the resource as a page of its own shows that it
-// is gone, data made from it is erased from other pages.
+// TestPartThatIsAPageToo checks a required resource that is also crawled as a page. If that crawl
+// shows that it is gone, data made from it is erased from other pages.
 func TestPartThatIsAPageToo(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
 	k.receive(pageOf("tables", lead))
 	k.receive(answer(404, lead))
-	if k.found("tables") != "" || k.v.hears() == "" || k.known(lead).Why == "" {
+	if k.found("tables") != "" || k.v.takeReports() == "" || k.known(lead).Why == "" {
 		t.Errorf("found %q, %+v", k.found("tables"), k.known(lead))
 	}
 	k.receive(answer(404, site+"/another"))
@@ -241,8 +241,8 @@ func TestPartThatIsWaitedFor(t *testing.T) {
 	if got := k.PartCondition(lead); got != nil {
 		t.Errorf("asked for with %v", got)
 	}
-	k.v.hears()
-	if !k.visit(lead) || k.found("tables") != "/a /b /bare" || k.hastened != nil || k.v.hears() != "" {
+	k.v.takeReports()
+	if !k.visit(lead) || k.found("tables") != "/a /b /bare" || k.hastened != nil || k.v.takeReports() != "" {
 		t.Errorf("found %q, hastened %q", k.found("tables"), k.hastened)
 	}
 	if answer, change, err := k.archive.Awaiting(lead); err != nil || answer != nil || change != nil {
@@ -462,8 +462,8 @@ func TestPartThatNobodyWaitsFor(t *testing.T) {
 	}
 }
 
-// TestPartThatEndedBefore checks that opening after a crash erases what was made from a resource
-// that is no longer available, and that Verify reports what cannot be erased.
+// TestPartThatEndedBefore checks data made from a resource that is no longer available. Opening
+// after a crash erases it, and Verify reports what cannot be erased.
 func TestPartThatEndedBefore(t *testing.T) {
 	dir := t.TempDir()
 	k := newKitchen(t, dir)

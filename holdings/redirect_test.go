@@ -164,7 +164,7 @@ func TestExportOldHops(t *testing.T) {
 }
 
 // TestImportRedirectsAlone checks that redirects in a file are stored whether their target follows,
-// is elsewhere in the file, or is missing, and that they point to the target if it is stored.
+// is elsewhere in the file, or is missing. They point to the target if it is stored.
 func TestImportRedirectsAlone(t *testing.T) {
 	moved := func(from, to string) string {
 		return foreign{url: from, block: "HTTP/1.1 302 Found\r\nLocation: " + to + "\r\nContent-Length: 4\r\n\r\ngone",

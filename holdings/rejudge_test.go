@@ -42,8 +42,8 @@ func (v *versioned) told(s Swept) {
 	v.swept = append(v.swept, fmt.Sprint(strings.TrimPrefix(s.URL, site), " ", s.What))
 }
 
-// hears returns what was reported since its last call.
-func (v *versioned) hears() string {
+// takeReports returns what was reported since its last call.
+func (v *versioned) takeReports() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	out := strings.Join(v.swept, ", ")
@@ -80,25 +80,25 @@ func TestRejudge(t *testing.T) {
 	}
 	s.receive(pageOf(article, a))
 	s.rejudge(site)
-	if got := v.hears(); got != "" || !s.judged().Equal(firstUse) {
+	if got := v.takeReports(); got != "" || !s.judged().Equal(firstUse) {
 		t.Errorf("%q, judged under %v", got, s.judged())
 	}
 	v.says("ACAP-disallow-index: /") // the same version, so nothing is checked again
 	s.rejudge(site)
-	if got := v.hears(); got != "" {
+	if got := v.takeReports(); got != "" {
 		t.Errorf("%q", got)
 	}
 	v.changes("ACAP-disallow-index: /")
 	s.rejudge("http://other.example")
 	s.rejudge(site)
-	if got := v.hears(); got != "/a index entry" || s.found("pilot") != "" || !s.judged().Equal(v.since) {
+	if got := v.takeReports(); got != "/a index entry" || s.found("pilot") != "" || !s.judged().Equal(v.since) {
 		t.Errorf("%q, judged under %v", got, s.judged())
 	}
 	v.changes("ACAP-disallow-preserve: /") // the policy changes while no process runs
 	s.shut()
 	s = open(t, dir, v.web, v.options())
 	s.rejudge(site)
-	if got := v.hears(); got != "/a copy" || !s.judged().Equal(v.since) {
+	if got := v.takeReports(); got != "/a copy" || !s.judged().Equal(v.since) {
 		t.Errorf("%q", got)
 	}
 	// Without a readable policy and a known version, nothing is erased.
@@ -108,11 +108,11 @@ func TestRejudge(t *testing.T) {
 	v.mu.Unlock()
 	v.says("ACAP-disallow-index: /")
 	s.rejudge(site)
-	if got := v.hears(); got != "" {
+	if got := v.takeReports(); got != "" {
 		t.Errorf("%q", got)
 	}
 	s.rejudge("") // checks everything, whatever the version
-	if got := v.hears(); got != "/b index entry" {
+	if got := v.takeReports(); got != "/b index entry" {
 		t.Errorf("%q", got)
 	}
 }
@@ -189,7 +189,7 @@ func TestRejudgeQueue(t *testing.T) {
 	b.mu.Unlock()
 	close(release)
 	s.AwaitRejudged(context.Background())
-	if got := v.hears(); got != "/a index entry" {
+	if got := v.takeReports(); got != "/a index entry" {
 		t.Errorf("%q", got)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -226,7 +226,7 @@ func TestRejudgeFails(t *testing.T) {
 		t.Errorf("copies %q, judged under %v", s.copies(a), s.judged())
 	}
 	s.rejudge(site)
-	if len(s.copies(a)) != 0 || !slices.Contains(strings.Split(v.hears(), ", "), "/a copy") {
+	if len(s.copies(a)) != 0 || !slices.Contains(strings.Split(v.takeReports(), ", "), "/a copy") {
 		t.Errorf("copies %q", s.copies(a))
 	}
 	if err := s.Holdings.Close(); !errors.Is(err, failing) {

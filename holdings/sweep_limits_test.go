@@ -191,10 +191,10 @@ func (x trial) want(now time.Time) (copies int, indexed bool) {
 	return 1, false
 }
 
-// TestTimeLimits tests every row of P1 2.5.3.1 and 2.5.4.1 (time limits). It checks each page one
-// second before the end of each limit and at the end, which is the first instant no longer
-// permitted, for every answer to a new crawl. Before each sweep, a dry run lists what will be
-// erased and by which policy line.
+// TestTimeLimits tests every row of P1 2.5.3.1 and 2.5.4.1 (time limits), for every answer to a new
+// crawl. It checks each page one second before the end of each limit, and at the end, which is the
+// first instant no longer permitted. Before each sweep, a dry run lists what will be erased and by
+// which policy line.
 func TestTimeLimits(t *testing.T) {
 	list, robots := trials()
 	instants := map[time.Time]bool{firstUse: true, recrawled.Add(-time.Second): true, recrawled: true}

@@ -85,9 +85,9 @@ func TestSweepOtherUnread(t *testing.T) {
 	}
 }
 
-// TestHopsOnTheirTerms checks that data about a redirect to a page is stored only as the policy of
+// TestHopsByTheirPolicy checks that data about a redirect to a page is stored only as the policy of
 // the redirect's own origin permits.
-func TestHopsOnTheirTerms(t *testing.T) {
+func TestHopsByTheirPolicy(t *testing.T) {
 	w := newWeb("ACAP-disallow-preserve: /b")
 	s := open(t, t.TempDir(), w, Options{})
 	hop := func(address string) page.Hop {
@@ -121,9 +121,9 @@ func TestHopsOnTheirTerms(t *testing.T) {
 	}
 }
 
-// TestSweepBuriesOnce checks that a page that may be neither preserved nor indexed gets only one
+// TestSweepOneTombstone checks that a page that may be neither preserved nor indexed gets only one
 // tombstone, however often it is crawled and swept.
-func TestSweepBuriesOnce(t *testing.T) {
+func TestSweepOneTombstone(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	s.receive(pageOf(article, a))
 	s.web.says("ACAP-disallow-preserve: /\nACAP-disallow-index: /")

@@ -462,7 +462,7 @@ func TestSweepDamaged(t *testing.T) {
 	}
 	v.changes("ACAP-composite-usage: hoard preserve\nACAP-disallow-index: /b")
 	s.rejudge(site)
-	if got := v.hears(); got != "/b index entry" || !s.judged().IsZero() {
+	if got := v.takeReports(); got != "/b index entry" || !s.judged().IsZero() {
 		t.Errorf("%q, judged under %v", got, s.judged())
 	}
 	if err := s.Holdings.Close(); !errors.Is(err, archive.ErrCorrupt) || !strings.Contains(err.Error(), a) {

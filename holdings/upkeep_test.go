@@ -38,8 +38,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// upheld runs Upkeep on a store until the test ends, and returns a channel of the results.
-func upheld(s *store, w Within) <-chan CompactStats {
+// runUpkeep runs Upkeep on a store until the test ends, and returns a channel of the results.
+func runUpkeep(s *store, w Within) <-chan CompactStats {
 	ctx, cancel := context.WithCancel(context.Background())
 	told, ended := make(chan CompactStats), make(chan struct{})
 	go func() {
@@ -65,7 +65,7 @@ func upheld(s *store, w Within) <-chan CompactStats {
 // includes the other erasures.
 func TestUpkeepAsked(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
-	told := upheld(s, Within{Other: 1000 * time.Hour})
+	told := runUpkeep(s, Within{Other: 1000 * time.Hour})
 	s.receive(pageOf(article, a))
 	s.receive(pageOf(article, b))
 	if err := s.archive.EraseCapture(context.Background(), s.resource(a).Current,
@@ -102,7 +102,7 @@ func TestUpkeepRests(t *testing.T) {
 			}
 			return nil
 		}})
-	told := upheld(s, Within{})
+	told := runUpkeep(s, Within{})
 	erase := func(address string) {
 		t.Helper()
 		s.receive(pageOf(article, address))

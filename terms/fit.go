@@ -38,8 +38,7 @@ func (t *Terms) limitsOf(text kept.Text, d acap.Decision) acap.Limits {
 }
 
 // limits returns the length limits of d. If the page is not available, it adds the limits of every
-// marked element that may be used, because the elements that the stored text came from are not
-// known.
+// marked element that may be used. The stored text may come from any of these elements.
 func (t *Terms) limits(d acap.Decision) acap.Limits {
 	l := d.Limits(t.facts)
 	if t.page == nil && t.policy.Marked() {

@@ -85,7 +85,7 @@ func (s *scribe) element(depth int, outside map[acap.Usage]bool) {
 }
 
 // FuzzSnippet checks, for any page and query, that text, copy and snippet contain nothing that an
-// element prohibits, that no length limit is exceeded, and that nothing panics.
+// element prohibits. It also checks that no length limit is exceeded and that nothing panics.
 func FuzzSnippet(f *testing.F) {
 	f.Add([]byte("3"), "zzz", uint8(0))
 	f.Add([]byte{2, 4, 3, 0, 0, 2, 1, 1, 0, 4, 0, 2, 3, 9, 7, 5, 4, 2}, "w1w", uint8(7))

@@ -394,9 +394,9 @@ func TestFindableParts(t *testing.T) {
 	}
 }
 
-// TestEntryStands checks that EntryCurrent is true only if the stored entry equals what would be
+// TestEntryCurrent checks that EntryCurrent is true only if the stored entry equals what would be
 // made from the page now. An entry that leaves out more than required may still be used.
-func TestEntryStands(t *testing.T) {
+func TestEntryCurrent(t *testing.T) {
 	body := `<p>Open. <b class="the-acap:disallow-(one)">Loft.</b> <b class="the-acap:disallow-(two) the-acap:disallow-(one)">Hold.</b> <b class="the-acap:allow-(three)">Deck.</b>`
 	usages := func(one, two, three string) string {
 		return "ACAP-composite-usage: one " + one + "\nACAP-composite-usage: two " + two +
@@ -442,8 +442,9 @@ func TestEntryStands(t *testing.T) {
 	}
 }
 
-// TestBarred checks that FirstBarred returns the first part that may not be kept, and its mark.
-func TestBarred(t *testing.T) {
+// TestFirstBarred checks that FirstBarred returns the first part that may not be kept, and its
+// mark.
+func TestFirstBarred(t *testing.T) {
 	for body, want := range map[string]string{
 		`<p>Open.`: "",
 		`<p>Open. <b class="the-acap:disallow-index">x</b>`:                                             "",
