@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkAnswer is what a page of ten results costs, of pages of 4 KB: each is shown for the
-// first time, or was shown before; under a policy of one rule, and of a thousand.
+// BenchmarkAnswer measures one page of ten search results, for archived pages of 4 KB. The results
+// are shown for the first time or were shown before, under a policy of one rule or of a thousand.
 func BenchmarkAnswer(b *testing.B) {
 	var many strings.Builder
 	for i := range 1000 {

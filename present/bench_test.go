@@ -12,14 +12,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// asked are queries in a language, with words that stand on pages in other forms.
+// asked are search queries by language. The test pages contain their words in other forms.
 var asked = []struct{ language, query string }{
 	{"en", "lanterns repairing quarries"},
 	{"de", "Häusern Brücken repariert"},
 	{"zh", "修理 灯笼 木匠"},
 }
 
-// report writes a page with 15 KB of text, a menu and headings.
+// report returns a page with 15 KB of text, a menu and headings.
 func report(language string, seed uint64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<html lang=%s><title>Report %d</title><nav><ul>", language, seed)
@@ -36,15 +36,15 @@ func report(language string, seed uint64) string {
 	return b.String()
 }
 
-// resultsOfPage is how many results a page of results has: one matcher serves them all.
+// resultsOfPage is the number of results on one page of results. One matcher serves all of them.
 const resultsOfPage = 10
 
-// perResult tells what one result costs.
+// perResult reports the benchmark's time per search result.
 func perResult(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*resultsOfPage), "ns/result")
 }
 
-// BenchmarkSnippet makes the snippets of one page of results, of texts with their blocks and with
+// BenchmarkSnippet makes the snippets of one page of results, from texts divided into blocks, with
 // the matcher of the index.
 func BenchmarkSnippet(b *testing.B) {
 	s := open(b)
@@ -74,7 +74,7 @@ func BenchmarkSnippet(b *testing.B) {
 	}
 }
 
-// BenchmarkSearch makes one page of results in whole, from the index and the copies.
+// BenchmarkSearch makes one whole page of results from the index and the stored copies.
 func BenchmarkSearch(b *testing.B) {
 	for _, c := range asked {
 		b.Run(c.language, func(b *testing.B) {
@@ -99,8 +99,8 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkCopy reads the pages of one page of results out of the archive, and does with each what
-// is done before a snippet is made.
+// BenchmarkCopy reads the pages of one page of results from the archive, and does the work that
+// precedes each snippet.
 func BenchmarkCopy(b *testing.B) {
 	s := open(b)
 	for i := range resultsOfPage {

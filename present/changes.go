@@ -2,17 +2,18 @@ package present
 
 import "github.com/acapcrawl/acapcrawl/acap"
 
-// What is made of a page beside what its form is (acap.Usage.Changes), and only where it happens.
+// The modifications of a page that only some presentations make, in addition to those that
+// acap.Usage.Changes lists for every presentation of that usage.
 const (
-	less  = acap.ContentChange | acap.StructureChange // of a copy something is missing
-	marks = acap.StyleChange | acap.AnnotationChange  // the words searched for are marked
+	less  = acap.ContentChange | acap.StructureChange // part of the page is missing from the copy
+	marks = acap.StyleChange | acap.AnnotationChange  // the words of the query are highlighted
 )
 
-// marked says whether words of what d permits may be marked as those searched for.
+// marked reports whether d permits highlighting the words of the query.
 func marked(d acap.Decision) bool { return d.Changing(marks, "words are marked").Allowed }
 
-// Forgone tells, a line each, what is not done where d permits, for it would change what may not be
-// changed.
+// Forgone returns one line for each permitted presentation that is not made because it would modify
+// the page in a way that d prohibits.
 func Forgone(d acap.Decision) (lines []string) {
 	switch d.Usage {
 	case acap.PresentCurrentCopy, acap.PresentOldCopy:

@@ -12,7 +12,7 @@ import (
 func TestForgone(t *testing.T) {
 	for _, c := range []struct {
 		usage acap.Usage
-		value string // of prohibited-modification
+		value string // the value of the qualifier prohibited-modification
 		want  string
 	}{
 		{acap.PresentCurrentCopy, "any", "a copy of which something is missing is not shown"},
@@ -21,7 +21,7 @@ func TestForgone(t *testing.T) {
 		{acap.PresentSnippet, "annotation", "words searched for are not marked"},
 		{acap.PresentOldSnippet, "appearance", "words searched for are not marked"},
 		{acap.PresentSnippet, "translation", ""},
-		{acap.PresentSnippet, "any", ""}, // it is refused
+		{acap.PresentSnippet, "any", ""}, // the presentation is refused
 		{acap.PresentLink, "any", ""},
 	} {
 		s := open(t)
@@ -37,8 +37,8 @@ func TestForgone(t *testing.T) {
 	}
 }
 
-// Every value of prohibited-modification against every way in which a copy is less than the page,
-// and everything that may be required or prohibited around it.
+// TestCopiesUnderLimits combines every value of prohibited-modification with every way in which a
+// copy can be incomplete, and with every required or prohibited context.
 func TestCopiesUnderLimits(t *testing.T) {
 	s := open(t)
 	hidden := acap.Own{Marks: []acap.Mark{{Token: "the-acap:disallow-present"}}}
@@ -74,7 +74,7 @@ func TestCopiesUnderLimits(t *testing.T) {
 		return shown
 	}
 	const all = "/whole/kept/now/long/text"
-	for qualifiers, want := range map[string][2]string{ // bare, framed
+	for qualifiers, want := range map[string][2]string{ // expected results: without a frame, then in a frame
 		"":                                       {all, all},
 		"prohibited-modification=any":            {"/whole/text", "/whole/text"},
 		"prohibited-modification=content":        {"/whole/text", "/whole/text"},
@@ -91,7 +91,7 @@ func TestCopiesUnderLimits(t *testing.T) {
 		"required-context=within-original-frame prohibited-context=within-user-frame": {"/whole", ""},
 		"required-context=within-user-frame prohibited-context=within-user-frame":     {"", ""},
 		"required-context=within-user-frame prohibited-modification=structure":        {"", "/whole/text"},
-		// it cannot be read
+		// the combination of fields cannot be understood
 		"prohibited-modification=style prohibited-modification=structure prohibited-context=any": {"", ""},
 	} {
 		if got := [2]string{ways(qualifiers, false), ways(qualifiers, true)}; got != want {

@@ -9,7 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// Copy is a preserved copy as it may be shown.
+// Copy is an archived copy, prepared for showing.
 type Copy struct {
 	URL       string      `json:"url"`
 	Version   int         `json:"version"`
@@ -18,9 +18,9 @@ type Copy struct {
 	Status    int         `json:"status"`
 	Header    http.Header `json:"header"`
 	Body      []byte      `json:"body_base64"`
-	Cut       bool        `json:"cut"`       // elements that may not be kept or shown are cut out (N28)
-	Truncated bool        `json:"truncated"` // the page was longer than what was kept of it
-	// what of the page was not kept, read or indexed, since it was too large
+	Cut       bool        `json:"cut"`       // elements were removed because they may not be kept or shown (N28)
+	Truncated bool        `json:"truncated"` // the page was longer than the stored part
+	// Cuts lists what was not stored, parsed or indexed because it was too large.
 	Cuts    []string          `json:"cuts,omitempty"`
 	Include []snippet.Include `json:"include,omitempty"`
 	Limits  acap.Limits       `json:"limits"`
@@ -28,8 +28,9 @@ type Copy struct {
 
 var copies = form{current: acap.PresentCurrentCopy, old: acap.PresentOldCopy}
 
-// Copy gives a copy held of rawurl: the current one where which names none, else the latest. The
-// error is ErrNotHeld where there is none, and an *acap.Refused where it may not be shown.
+// Copy returns a stored copy of rawurl: the version that which names; by default the current copy,
+// or the latest if there is no current one. The error is ErrNotHeld if no copy is stored, and an
+// *acap.Refused if it may not be shown.
 func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Reader) (Copy, error) {
 	v, err := p.version(ctx, rawurl, which, who, copies)
 	if err != nil {
@@ -44,7 +45,7 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 		return Copy{}, v.refuse(d)
 	}
 	body, cut, ok := v.Terms.Copy(v.usage)
-	if !ok { // N28
+	if !ok { // N28: if a prohibited element cannot be cut out, the whole copy is refused
 		if part, barred := v.FirstBarred(v.usage); barred {
 			d = part
 		}
@@ -73,8 +74,8 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 	return out, p.shown(ctx, v.resource.URL)
 }
 
-// remade is the header of a body that is not the one that was sent: what describes those bytes is
-// left out.
+// remade returns the header for a body that differs from the body that was received. It removes the
+// fields that describe the original bytes.
 func remade(h http.Header) http.Header {
 	h = h.Clone()
 	for _, name := range []string{"Content-Encoding", "Content-Length", "Content-Digest", "Content-Md5", "Digest",

@@ -10,13 +10,14 @@ import (
 	"github.com/oschwald/maxminddb-golang/v2"
 )
 
-// Countries is a database of the countries that addresses are used in, in MaxMind's format. It is
-// safe for concurrent use.
+// Countries is a database that maps IP addresses to the countries where they are used, in MaxMind's
+// format. It is safe for concurrent use.
 type Countries struct{ db *maxminddb.Reader }
 
 var countryCode = regexp.MustCompile(`^[A-Z]{2}$`)
 
-// OpenCountries reads a database file whole, so that it may be replaced or overwritten at any time.
+// OpenCountries reads a database file into memory, so that the file may be replaced or overwritten
+// at any time.
 func OpenCountries(file string) (*Countries, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -34,10 +35,10 @@ func OpenCountries(file string) (*Countries, error) {
 	return nil, fmt.Errorf("a database of type %q does not tell countries", db.Metadata.DatabaseType)
 }
 
-// Country is the ISO 3166 code of where ip is used, not of where it is registered; "" where the
-// database does not say.
+// Country returns the ISO 3166 code of the country where ip is used, not where it is registered; ""
+// if the database does not contain it.
 func (c *Countries) Country(ip netip.Addr) (string, error) {
-	ip = ip.Unmap() // K09
+	ip = ip.Unmap() // K09: an IPv4 address written as IPv6 has the country of the IPv4 address
 	if ip.Is6() && c.db.Metadata.IPVersion == 4 {
 		return "", nil
 	}

@@ -27,7 +27,7 @@ func TestCountry(t *testing.T) {
 		o    geo.Options
 		list map[string]string
 		ip   string
-		want string // "!": an error
+		want string // the expected country; "!" means an error
 	}{
 		{"IPv4", geo.Options{}, both, "192.0.2.7", "BE"},
 		{"the next network", geo.Options{}, both, "192.0.2.200", "NL"},
@@ -81,8 +81,8 @@ func TestOpenCountries(t *testing.T) {
 	}
 }
 
-// Whatever octet of a database is broken, the answer is a country that was in it, none or an error,
-// and never a panic.
+// TestCountryBroken changes octets of a database. The lookup must return a country of the intact
+// database, no country or an error, and must never panic.
 func TestCountryBroken(t *testing.T) {
 	whole, err := os.ReadFile(countries(t, geo.Options{},
 		map[string]string{"192.0.2.0/24": "BE", "2001:db8::/32": "FR"}))

@@ -7,8 +7,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Decide says how ways to show what is held of rawurl, and where redirects led (X66), stand for a
-// reader now. The error is ErrNotHeld where nothing is known of it.
+// Decide returns the decisions on usages for who, at this moment, about what is stored of rawurl
+// and about the redirects to it (X66). The error is ErrNotHeld if nothing is known of rawurl.
 func (p *Presenter) Decide(ctx context.Context, rawurl string, who Reader, usages ...acap.Usage) ([]acap.Decision,
 	error) {
 	v, err := p.find(ctx, rawurl, Which{}, who, form{current: acap.Present})

@@ -1,18 +1,19 @@
-// Package present is the only door by which anything held is shown: search results and copies.
+// Package present shows stored pages to readers: search results, copies, snippets and thumbnails.
+// All stored content that is shown must pass through this package.
 //
-// Presentation happens after fetching, so it asks again: today's policy of the origin, narrowed by
-// what the page said of itself at the last lawful fetch, under the clock and the reader of now
-// (H11, K15). It makes no request; only Names asks DNS, for those who want it to.
+// It checks every presentation at the moment of showing: the current policy of the origin, and what
+// the page stated about itself when it was last fetched, at the current time and for this reader
+// (H11, K15). It makes no request; only Names sends DNS queries.
 //
-//	present.go  Presenter: what stands between the holdings and a reader
-//	library.go  Library: what a Presenter reads, and the one on this machine
-//	search.go   Search: results, as far as index, present-link and present-snippet permit
-//	version.go  one version, as a reader asks for it, and the terms of now
-//	copy.go     Copy: a preserved copy, as far as preserve and present-currentcopy or present-oldcopy permit
-//	passage.go  Snippet: a snippet of one version, as far as present-snippet or present-oldsnippet permit
-//	original.go Original: where a reader is led, as far as present-original permits
-//	changes.go  what showing makes of a page, and what is left undone for it
-//	country.go  Countries: the country of an address
-//	names.go    Names: the verified names of an address
-//	thumbnail.go  Thumbnail: a small picture, if preserve and present-(old)thumbnail permit it
+//	present.go  Presenter: checks the terms of a stored page for a reader
+//	library.go  Library: the storage that a Presenter reads
+//	search.go   Search: results that index, present-link and present-snippet permit
+//	version.go  one version that a reader requested, and its current terms
+//	copy.go     Copy: a copy that preserve and present-currentcopy or present-oldcopy permit
+//	passage.go  Snippet: a snippet that present-snippet or present-oldsnippet permits
+//	original.go Original: where to send a reader, if present-original permits it
+//	changes.go  how presentations modify a page, and presentations not made for that reason
+//	country.go  Countries: the country of an IP address
+//	names.go    Names: the verified DNS names of an IP address
+//	thumbnail.go  Thumbnail: a small picture that preserve and present-(old)thumbnail permit
 package present

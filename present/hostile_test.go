@@ -13,7 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// babel is a random text of many scripts, with what hostile publishers put between the words.
+// babel returns n random words of many scripts, with control and formatting characters of the kind
+// that hostile publishers insert.
 func babel(r *rand.Rand, n int) string {
 	pieces := []string{" ", " ", "\n", "pilot", "е", "книга ", "港で", "天気", "الميناء ", "e\u0301", "👩‍👩‍👧‍👦", "🇩🇪",
 		"\u0600", "\u200d", "\u202e", "\u2066", "\x1b[31m",
@@ -29,8 +30,8 @@ func babel(r *rand.Rand, n int) string {
 	return b.String()
 }
 
-// Whatever a page holds and its publisher demands, what is shown is no longer than allowed, has
-// with it what must be, and is plain.
+// TestNothingTooLongNothingWithoutItsCredit combines random pages and policies. A shown text must
+// never exceed its limit, must have its required credits and must be plain text.
 func TestNothingTooLongNothingWithoutItsCredit(t *testing.T) {
 	s := open(t)
 	r := rand.New(rand.NewPCG(2, 6))
@@ -38,7 +39,7 @@ func TestNothingTooLongNothingWithoutItsCredit(t *testing.T) {
 	s.says("ACAP-disallow-preserve: /a")
 	credited := map[string]bool{}
 	for i := range pages {
-		path := fmt.Sprintf("/%c%02d", 'a'+i%3, i) // of a third no copy is held
+		path := fmt.Sprintf("/%c%02d", 'a'+i%3, i) // for every third page no copy is stored
 		body := "<title>" + html.EscapeString(babel(r, r.IntN(20))) + "</title><p>" +
 			html.EscapeString(babel(r, r.IntN(200))) + " pilot " + html.EscapeString(babel(r, r.IntN(200)))
 		if credited[path] = r.IntN(4) > 0; credited[path] {

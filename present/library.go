@@ -11,41 +11,41 @@ import (
 	"github.com/acapcrawl/acapcrawl/index"
 )
 
-// Library is what a Presenter reads: what is stored of pages, and where words are found. Nothing
-// that it returns may be shown as it is: the Presenter asks the policies first. It must be safe for
-// concurrent use. What is not held is archive.ErrNotHeld, or false.
+// Library is the storage that a Presenter reads: stored pages, and the index of their words. A
+// caller must not show its results directly: the Presenter checks the policies first. Methods must
+// be safe for concurrent use. For something that is not stored they return archive.ErrNotHeld or
+// false.
 type Library interface {
 	// Search returns the addresses of the indexed pages that match a query, best first.
 	Search(ctx context.Context, query string) iter.Seq2[string, error]
 
-	// Matcher returns what reports whether a word of a text in language is one that the query looks
-	// for.
+	// Matcher returns a function that reports whether a word, from a text in language, matches the
+	// query.
 	Matcher(query, language string) func(word string) bool
 
-	// Way returns the redirect chain from an address to the page that it leads to: both, and the
-	// addresses between them.
+	// Way returns the redirect chain from an address to its final page: the address, the
+	// intermediate addresses, and the address of the page.
 	Way(ctx context.Context, address string) ([]string, error)
 
-	// Page returns what is stored of the page at an address, beside its copies.
+	// Page returns the stored record of the page at an address, without its copies.
 	Page(ctx context.Context, address string) (r archive.Resource, known bool, err error)
 
-	// Versions returns what is stored of the copies of a page, the oldest first, without their
-	// bodies.
+	// Versions returns the records of all copies of a page, oldest first, without their bodies.
 	Versions(ctx context.Context, address string) ([]archive.Capture, error)
 
 	// Copy returns one copy with its body.
 	Copy(ctx context.Context, id uint64) (archive.Capture, []byte, error)
 
-	// Thumbnail returns the picture stored of a version; version 0 is the one that stands for no
-	// copy.
+	// Thumbnail returns the stored thumbnail of a version. Version 0 is the thumbnail of a page
+	// that has no copy.
 	Thumbnail(ctx context.Context, address string, version int) (p archive.Picture, held bool, err error)
 
-	// NotePresented notes when pages were first presented; what is noted already stays. It does so
-	// for all in one write.
+	// NotePresented records when pages were first presented, in a single write. A time that is
+	// already recorded is not changed.
 	NotePresented(ctx context.Context, addresses []string, at time.Time) error
 }
 
-// Stored returns the library of an archive and an index on this machine.
+// Stored returns a Library that reads an archive and an index on this machine.
 func Stored(a *archive.Archive, ix *index.Index) Library { return stored{a, ix} }
 
 type stored struct {
@@ -98,8 +98,9 @@ func (l stored) NotePresented(ctx context.Context, addresses []string, at time.T
 	})
 }
 
-// chooseVersion returns the copy of r that which names, with its body: by number, the latest at a
-// time, the current one, or the latest if the last crawl brought none.
+// chooseVersion returns the copy of r that which selects, with its body: the given version number,
+// the latest copy at a given time, or by default the current copy, or the latest one if the last
+// crawl stored none.
 func (p *Presenter) chooseVersion(ctx context.Context, r archive.Resource, which Which) (c archive.Capture,
 	body []byte, found bool, err error) {
 	id := r.Current
@@ -126,13 +127,13 @@ func (p *Presenter) chooseVersion(ctx context.Context, r archive.Resource, which
 		if which == (Which{}) && id == r.Current {
 			return c, nil, false, nil
 		}
-		return c, nil, true, ErrNotHeld // erased meanwhile
+		return c, nil, true, ErrNotHeld // the copy was erased since the list was read
 	}
 	return c, body, err == nil, err
 }
 
-// latest returns the capture that was fetched last; of several at the same time the last in the
-// list.
+// latest returns the ID of the capture with the latest fetch time. If several have that time, it
+// returns the last of them in the list.
 func latest(list []archive.Capture) uint64 {
 	last := list[0]
 	for _, c := range list[1:] {

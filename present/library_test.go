@@ -18,15 +18,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/kept"
 )
 
-// memory is a library in memory: it finds pages that hold all words of a query, in the order of
-// their addresses.
+// memory is a Library in memory. Its search returns the pages that contain all words of a query,
+// ordered by address.
 type memory struct {
 	mu       sync.Mutex
 	pages    map[string]archive.Resource
 	ways     map[string]string
 	versions map[string][]archive.Capture
 	bodies   map[uint64][]byte
-	pictures map[string]archive.Picture // by address and version
+	pictures map[string]archive.Picture // keyed by address and version
 	texts    map[string]string
 }
 
@@ -108,7 +108,7 @@ func (m *memory) NotePresented(_ context.Context, addresses []string, at time.Ti
 	return nil
 }
 
-// receive stores a deposit as an archive and an index do.
+// receive stores a deposit in the same way as an archive and an index do.
 func (m *memory) receive(d archive.Deposit, text string) {
 	r := d.Resource
 	before := m.pages[r.URL]
@@ -138,8 +138,8 @@ func (m *memory) receive(d archive.Deposit, text string) {
 	}
 }
 
-// deposits are pages of every kind: with a copy, with two, without, with a thumbnail, behind a
-// redirect.
+// deposits returns pages of every kind: with one copy, with two copies, without a copy, with a
+// thumbnail, and behind a redirect.
 func deposits() (list []archive.Deposit, texts []string) {
 	add := func(path, body string, day int, change func(*archive.Deposit)) {
 		h := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
@@ -167,7 +167,8 @@ func deposits() (list []archive.Deposit, texts []string) {
 	return list, texts
 }
 
-// A presenter shows the same of every library that holds the same.
+// TestLibrary checks that a presenter shows the same results for two libraries with the same
+// content.
 func TestLibrary(t *testing.T) {
 	s := open(t)
 	m := newMemory()

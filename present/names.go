@@ -12,21 +12,22 @@ import (
 	"time"
 )
 
-// Resolver asks DNS; a *net.Resolver is one.
+// Resolver sends DNS queries; *net.Resolver implements it.
 type Resolver interface {
 	LookupAddr(ctx context.Context, addr string) ([]string, error)
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// The bounds of Names.
+// Limits of Names.
 const (
-	maxNames    = 8 // of an address
+	maxNames    = 8 // DNS names of one IP address
 	namesWithin = 2 * time.Second
-	namesFor    = 5 * time.Minute // an answer counts
-	maxKnown    = 4096            // answers
+	namesFor    = 5 * time.Minute // how long an answer is cached
+	maxKnown    = 4096            // cached answers
 )
 
-// Names finds the names of addresses: those that lead back to them. It is safe for concurrent use.
+// Names finds the DNS names of IP addresses. It returns only names that resolve to the same address
+// again. It is safe for concurrent use.
 type Names struct {
 	resolver Resolver
 	within   time.Duration
@@ -42,14 +43,14 @@ type names struct {
 	until time.Time
 }
 
-// NewNames makes a Names that asks r.
+// NewNames returns a Names that sends its DNS queries through r.
 func NewNames(r Resolver) *Names {
 	return &Names{resolver: r, within: namesWithin, now: time.Now, known: map[netip.Addr]names{}}
 }
 
-// Of gives all verified names of ip. Where one cannot be verified because DNS does not answer, or
-// there are more than are looked at, none is given: a condition on the domain of a reader holds for
-// all names or for none (K10). The error says why there is none.
+// Of returns all verified names of ip. If DNS does not answer for one of the names, or there are
+// more than maxNames, it returns none: a condition on a reader's domain must hold for all names
+// (K10). The error says why there is no name.
 func (n *Names) Of(ctx context.Context, ip netip.Addr) ([]string, error) {
 	ip = ip.Unmap().WithZone("")
 	now := n.now()

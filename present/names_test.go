@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// zone is a DNS of few records. A name or address without one is not found; the value "slow" is
-// never answered, "broken" badly.
+// zone is a small DNS server for tests. It returns "not found" for unknown names and addresses,
+// never answers for the value "slow", and returns an error for "broken".
 type zone struct {
-	records map[string]string // from an address to names, from a name to addresses
+	records map[string]string // maps an address to names, and a name to addresses
 	asked   int
 }
 
@@ -58,7 +58,7 @@ func TestNames(t *testing.T) {
 		name, ip string
 		records  map[string]string
 		want     []string
-		why      string // in the error
+		why      string // expected text in the error
 	}{
 		{name: "one name", records: map[string]string{ip: "Host.Quay.example.", "Host.Quay.example.": ip},
 			want: []string{"host.quay.example"}},
@@ -92,7 +92,8 @@ func TestNames(t *testing.T) {
 			}
 			var got []string
 			var err error
-			synctest.Test(t, func(t *testing.T) { // time passes only where an answer is waited for
+			// in this test, time advances only while a caller waits for an answer
+			synctest.Test(t, func(t *testing.T) {
 				got, err = NewNames(&zone{records: c.records}).Of(t.Context(), netip.MustParseAddr(c.ip))
 			})
 			if !slices.Equal(got, c.want) || (err != nil) != (c.want == nil) || err != nil &&
@@ -117,7 +118,7 @@ func TestNamesAreKnownForAWhile(t *testing.T) {
 	ask("192.0.2.7", 2)
 	ask("::ffff:192.0.2.7", 2)
 	ask("192.0.2.8", 3)
-	ask("192.0.2.8", 3) // that there is none is known too
+	ask("192.0.2.8", 3) // "no name" is cached too
 	at = at.Add(namesFor)
 	ask("192.0.2.7", 5)
 
@@ -126,7 +127,7 @@ func TestNamesAreKnownForAWhile(t *testing.T) {
 	if _, err := n.Of(over, netip.MustParseAddr("192.0.2.9")); err != context.Canceled {
 		t.Errorf("a caller that went: %v", err)
 	}
-	ask("192.0.2.9", 7) // what a caller did not wait for is not known
+	ask("192.0.2.9", 7) // an answer that the caller did not wait for is not cached
 
 	ip := netip.MustParseAddr("198.51.100.0")
 	for range maxKnown + 1 {

@@ -7,19 +7,18 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// Lead is how a reader is shown an original, which is fetched from its publisher's site then (P1
-// 2.5.5.1.1).
+// Lead tells the caller how to show an original page, which the reader's browser then fetches from
+// the publisher's site (P1 2.5.5.1.1).
 type Lead struct {
 	URL     string            `json:"url"`
-	Framed  bool              `json:"framed"` // within a frame of this service; else the reader is led there (X69)
+	Framed  bool              `json:"framed"` // show it in a frame of this service; false: link to it (X69)
 	Include []snippet.Include `json:"include,omitempty"`
 	Limits  acap.Limits       `json:"limits"`
 }
 
-// Original says where a reader is led who is to see the original of rawurl. They are led there
-// without a frame, unless it must be shown within one, or who is to be shown it so. The error is
-// ErrNotHeld where it is not known what the page says of itself, and an *acap.Refused where it may
-// not be shown.
+// Original returns how to show the original of rawurl to who: with a link, or in a frame if the
+// policy requires it or who.Framed is set. The error is ErrNotHeld if the page's own statements are
+// not stored, and an *acap.Refused if the original may not be shown.
 func (p *Presenter) Original(ctx context.Context, rawurl string, who Reader) (Lead, error) {
 	v, err := p.version(ctx, rawurl, Which{}, who, form{current: acap.PresentOriginal})
 	if err != nil {

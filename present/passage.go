@@ -10,10 +10,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Passage is a snippet of one version, as it may be shown.
+// Passage is a snippet of one stored version, prepared for showing.
 type Passage struct {
-	URL     string          `json:"url"`
-	Version int             `json:"version,omitempty"` // 0: no copy is held, the snippet is of an excerpt
+	URL string `json:"url"`
+	// version number of the copy; 0: no copy is stored, the snippet is made from an excerpt
+	Version int             `json:"version,omitempty"`
 	Fetched time.Time       `json:"fetched"`
 	Current bool            `json:"current"`
 	Snippet snippet.Snippet `json:"snippet"`
@@ -26,9 +27,9 @@ func excerpted(_ context.Context, r archive.Resource) (bool, error) {
 	return r.Kept.Texts[acap.PresentSnippet].Text != "", nil
 }
 
-// Snippet gives a snippet of what is held of rawurl, with words of query preferred: of the current
-// version where which names none, else of the latest. The error is ErrNotHeld where no text is
-// held, and an *acap.Refused where none may be shown.
+// Snippet returns a snippet of the version of rawurl that which names, and prefers passages with
+// words of query; by default the current version, or the latest if there is no current one. The
+// error is ErrNotHeld if no text is stored, and an *acap.Refused if no snippet may be shown.
 func (p *Presenter) Snippet(ctx context.Context, rawurl, query string, which Which, who Reader) (Passage, error) {
 	v, err := p.version(ctx, rawurl, which, who, passages)
 	if err != nil {
@@ -38,7 +39,7 @@ func (p *Presenter) Snippet(ctx context.Context, rawurl, query string, which Whi
 	if c := v.capture; c.ID != 0 {
 		out.Version, out.Fetched, out.Current = c.Version, c.Fetched, c.Current
 	}
-	if !out.Current { // an old version is held by its copy alone
+	if !out.Current { // only a preserved copy has the text of an old version
 		if d := v.Decide(acap.Preserve); !d.Allowed {
 			return Passage{}, v.refuse(d)
 		}
@@ -53,13 +54,14 @@ func (p *Presenter) Snippet(ctx context.Context, rawurl, query string, which Whi
 		}
 		return Passage{}, ErrNotHeld
 	}
-	out.Snippet.Include = append([]snippet.Include{}, out.Snippet.Include...) // an empty list, not null
+	// make JSON contain an empty list instead of null
+	out.Snippet.Include = append([]snippet.Include{}, out.Snippet.Include...)
 	out.Limits = d.Limits(v.facts)
 	return out, p.shown(ctx, v.resource.URL)
 }
 
-// snippetOf is the snippet that u permits, with the words searched for marked if that permits
-// marks.
+// snippetOf returns the snippet that usage u permits. The words of the query are highlighted only
+// if u permits that.
 func snippetOf(t *terms.Terms, u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok bool) {
 	if s, ok = t.Snippet(u, w); ok && !marked(t.Decide(u)) {
 		s.Marks = nil

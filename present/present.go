@@ -12,33 +12,34 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Presenter shows what is held. It is safe for concurrent use.
+// Presenter shows stored pages to readers. It is safe for concurrent use.
 type Presenter struct {
-	Length int // of a snippet, in characters, where its publisher sets none; 0: the usual
+	Length int // snippet length in characters if the publisher sets none; 0: the default
 
 	library  Library
 	policies terms.Policies
 	now      func() time.Time
-	turns    chan struct{} // images are decoded one at a time
+	turns    chan struct{} // semaphore: only one image is decoded at a time
 }
 
-// New returns a Presenter of what library holds. policies must answer without a request; an error
-// of theirs means that nothing may be shown.
+// New returns a Presenter for library. policies must answer without a network request. If policies
+// returns an error, the Presenter shows nothing.
 func New(library Library, policies terms.Policies) *Presenter {
 	return &Presenter{library: library, policies: policies, now: time.Now, turns: make(chan struct{}, 1)}
 }
 
-// Reader is who is shown something, and when.
+// Reader describes the person to whom something is shown, how it is shown, and when.
 type Reader struct {
 	Target acap.Target
-	Framed bool      // within a frame, page or screen of whoever asks (P1 2.5.5.7)
-	AsOf   time.Time // moves the clock for time limits; zero: now
+	Framed bool      // shown in a frame, page or screen of the caller (P1 2.5.5.7)
+	AsOf   time.Time // the time at which time limits are checked; zero: now
 }
 
-// ErrNotHeld means that nothing is held of a URL.
+// ErrNotHeld means that nothing is stored for a URL.
 var ErrNotHeld = errors.New("nothing is held of it")
 
-// facts are what a reader is shown r under; old says that it is not the current version.
+// facts returns the facts by which the presentation of r to who is decided; old means that r is not
+// the current version.
 func (p *Presenter) facts(r archive.Resource, who Reader, old bool) acap.Facts {
 	now := who.AsOf
 	if now.IsZero() {
@@ -49,9 +50,9 @@ func (p *Presenter) facts(r archive.Resource, who Reader, old bool) acap.Facts {
 		FirstPresented: r.FirstPresented, Recrawled: old, Target: who.Target}
 }
 
-// terms gives the terms of what is held of r now; pg may be nil. Nothing is fetched to show
-// something: what r requires was kept with it. down is the take-down request that stands against
-// it.
+// terms returns the current terms of the stored page r, and in down the take-down request that is
+// in force against it, if any; pg may be nil. It makes no network request: resources that r
+// requires were stored with it.
 func (p *Presenter) terms(ctx context.Context, r archive.Resource, pg *page.Page, f acap.Facts) (t *terms.Terms,
 	down *acap.Field, err error) {
 	u, err := url.Parse(r.URL)
@@ -66,7 +67,7 @@ func (p *Presenter) terms(ctx context.Context, r archive.Resource, pg *page.Page
 	return t, terms.TakeDown(origin, u), nil
 }
 
-// page returns the copy of a capture, and its version.
+// page returns the stored copy of a capture as a page, and its version number.
 func (p *Presenter) page(ctx context.Context, id uint64) (*page.Page, int, error) {
 	c, body, err := p.library.Copy(ctx, id)
 	if err != nil {
@@ -75,8 +76,9 @@ func (p *Presenter) page(ctx context.Context, id uint64) (*page.Page, int, error
 	return c.Page(body), c.Version, nil
 }
 
-// shown notes the first presentation of pages: time limits of present count from it at the latest
-// (H04). They are noted together, since a write to disk takes as long for one as for many.
+// shown records the first presentation of pages. Time limits on present count from that time at the
+// latest (H04). One call records all addresses, because one disk write takes as long for one page
+// as for many.
 func (p *Presenter) shown(ctx context.Context, addresses ...string) error {
 	var first []string
 	for _, address := range addresses {

@@ -24,23 +24,23 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // bleve starts workers of its own when it is loaded
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // bleve starts background goroutines when it is loaded
 }
 
 const site = "http://quay.example"
 
 var noon = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 
-// store is a data directory with pages in it, and the robots.txt of today.
+// store is a test data directory with pages and the current robots.txt.
 type store struct {
 	testing.TB
 	*Presenter
 	archive *archive.Archive
 	index   *index.Index
 	mu      sync.Mutex
-	policy  *acap.Policy // nil: never read
+	policy  *acap.Policy // nil: robots.txt was never read
 	asked   int
-	writes  atomic.Int64 // transactions
+	writes  atomic.Int64 // number of write transactions
 }
 
 func (s *store) Policy(context.Context, *url.URL) (*acap.Policy, error) {
@@ -53,7 +53,7 @@ func (s *store) Policy(context.Context, *url.URL) (*acap.Policy, error) {
 	return s.policy, nil
 }
 
-// Fetch gives /cover, which is titled Cover; nothing else is there.
+// Fetch returns the page /cover with the title Cover, and an error for all other addresses.
 func (s *store) Fetch(_ context.Context, rawurl string) (*page.Page, error) {
 	hop := page.Hop{URL: rawurl, Method: "GET", Status: 404, Header: http.Header{"Content-Type": {"text/html"}},
 		Start: noon}
@@ -97,7 +97,7 @@ func open(t testing.TB) *store {
 	return s
 }
 
-// hold keeps a page as today's policy lets it be kept.
+// hold stores as much of a page as the current policy permits.
 func (s *store) hold(path, body string) {
 	s.Helper()
 	u, _ := url.Parse(site + path)
@@ -135,8 +135,8 @@ func (s *store) search(query string, who Reader) []Result {
 	return found.Results
 }
 
-// seen writes a result as a reader sees it: [address] where it is a link, address where it is not,
-// title, snippet, what stands beside.
+// seen formats search results as a reader sees them: the address (in brackets if it is a link), the
+// title, the snippet, and required texts next to it.
 func seen(results []Result) string {
 	var out []string
 	for _, r := range results {
@@ -170,7 +170,7 @@ func TestSearch(t *testing.T) {
 	for _, c := range []struct {
 		name, then, now, body string
 		who                   Reader
-		want                  string // "": nothing
+		want                  string // expected results; "": none
 	}{
 		{name: "all", want: "[/a] Low water: " + whole},
 		{name: "what stands on every page is passed over",
@@ -291,8 +291,8 @@ func TestSearch(t *testing.T) {
 	})
 }
 
-// Hidden pages take no place: pages of results follow each other without gaps, and only what is
-// shown counts as shown.
+// TestSearchPages checks that hidden pages do not leave gaps between pages of results, and that
+// only results that are shown are recorded as presented.
 func TestSearchPages(t *testing.T) {
 	s := open(t)
 	for i := range 150 {
@@ -340,8 +340,8 @@ func TestSearchPages(t *testing.T) {
 	}
 }
 
-// The first presentation is noted once, by whoever comes first, and at the time of the clock, not
-// of the question (H04).
+// TestFirstPresented checks that the first presentation is recorded once, whichever method presents
+// the page, and with the time of the clock, not with Reader.AsOf (H04).
 func TestFirstPresented(t *testing.T) {
 	s := open(t)
 	s.hold("/a", article)
@@ -376,8 +376,8 @@ func TestFirstPresented(t *testing.T) {
 	}
 }
 
-// A page of results is one write, and none once all of it was shown; what is gone by then is not
-// known again.
+// TestFirstPresentedTogether checks that one page of results causes one write, and none if all of
+// its results were presented before. A page erased in between is not recorded again.
 func TestFirstPresentedTogether(t *testing.T) {
 	s := open(t)
 	for i := range 10 {
@@ -407,11 +407,11 @@ func TestFirstPresentedTogether(t *testing.T) {
 
 func TestCopy(t *testing.T) {
 	for _, c := range []struct {
-		name, now, old, body string // old: an earlier version, "" for none
+		name, now, old, body string // old: body of an earlier version; "" for none
 		which                Which
 		who                  Reader
-		want                 string // the body; or "reason" of the refusal after "!", "!" where nothing is held
-		line                 int    // of robots.txt, which decided; 0: any
+		want                 string // the body; "!" and the reason of the refusal; or "!" if nothing is stored
+		line                 int    // the line of robots.txt that decided; 0: any line
 	}{
 		{name: "the current one", old: "<p>old", want: article},
 		{name: "version 1", old: "<p>old", which: Which{Version: 1}, want: "<p>old"},
@@ -525,7 +525,8 @@ func TestCopyOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// A copy is shown under the URL that was asked for, wherever redirects led (X66).
+// TestCopyByAlias checks that a copy is shown under the requested URL, even if that URL redirects
+// elsewhere (X66).
 func TestCopyByAlias(t *testing.T) {
 	s := open(t)
 	d := archive.Deposit{Resource: archive.Resource{URL: site + "/b", Status: 200}, Fetched: noon, Body: []byte("b"),
@@ -551,7 +552,8 @@ func TestDecide(t *testing.T) {
 	if err != nil || len(d) != 2 || d[0].Allowed || !d[1].Allowed {
 		t.Errorf("%+v, %v", d, err)
 	}
-	s.says("ACAP-disallow-present: /old\nACAP-allow-present-snippet: /old") // of an address that led to it, one by one
+	// policies for the redirecting address, tested one at a time
+	s.says("ACAP-disallow-present: /old\nACAP-allow-present-snippet: /old")
 	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a"}, Body: []byte("a"),
 		Aliases: []string{site + "/old"}})
 	d, err = s.Decide(context.Background(), site+"/old", Reader{}, acap.PresentLink, acap.PresentSnippet)

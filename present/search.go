@@ -14,60 +14,64 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Query is what a reader searches for.
+// Query is a reader's search query.
 type Query struct {
 	Text        string
-	Skip, Limit int  // results
-	Why         bool // tell of what is left out, and why: for who runs this service, not for readers
+	Skip, Limit int  // numbers of results
+	Why         bool // also list what is left out, and why; for operators, not for readers
 }
 
-// Found is what a reader sees of an answer.
+// Found is the answer to a query.
 type Found struct {
 	Results []Result
-	Count   int  // of results that may be shown, those skipped among them
-	More    bool // there may be more than Count
+	Count   int  // number of results that may be shown, including those before Skip
+	More    bool // there may be more results than Count
 }
 
-// Result is one page found, as it may be shown.
+// Result is one found page, prepared for showing.
 type Result struct {
-	URL        string           `json:"url"`
-	Link       bool             `json:"link"`           // the address may be shown as a link; else as plain text (X61)
-	Href       string           `json:"href,omitempty"` // the link must lead here instead (P1 2.5.5.3)
+	URL  string `json:"url"`
+	Link bool   `json:"link"` // URL may be shown as a link; false: show it as plain text (X61)
+	// if set, the link must have this target instead of URL (P1 2.5.5.3)
+	Href       string           `json:"href,omitempty"`
 	Title      string           `json:"title,omitempty"`
-	TitleMarks [][2]int         `json:"title_marks,omitempty"` // as the marks of the snippet
+	TitleMarks [][2]int         `json:"title_marks,omitempty"` // words of the query in Title, as in Snippet.Marks
 	Snippet    *snippet.Snippet `json:"snippet,omitempty"`
-	// credits and links that must stand beside it and are not with the snippet
+	// Include lists credits and links that must be shown next to the result and are not part of
+	// Snippet.Include.
 	Include []snippet.Include `json:"include,omitempty"`
-	// addresses of pages of which the same would be shown, as far as they may be shown as links
+	// Also lists pages that would look the same as this result, if their addresses may be shown as
+	// links.
 	Also      []string  `json:"also,omitempty"`
-	Thumbnail *Size     `json:"thumbnail,omitempty"` // one may be shown
+	Thumbnail *Size     `json:"thumbnail,omitempty"` // size of the thumbnail; nil: none may be shown
 	Fetched   time.Time `json:"fetched,omitzero"`
-	LeftOut   []LeftOut `json:"left_out,omitempty"` // where the query asks why
+	LeftOut   []LeftOut `json:"left_out,omitempty"` // set only if Query.Why is set
 }
 
-// Shown tells whether anything of the page may be shown. All else are only told of to who asks why.
+// Shown reports whether anything of the page may be shown. Other results appear only if Query.Why
+// is set.
 func (r Result) Shown() bool { return r.Link || r.Snippet != nil }
 
-// LeftOut tells in a sentence why a page is not shown in some way.
+// LeftOut explains why a page is not shown in one way.
 type LeftOut struct {
 	Usage  acap.Usage  `json:"usage"`
 	Reason acap.Reason `json:"reason"`
-	Why    string      `json:"why"` // the sentence
-	Clause string      `json:"-"`   // of it, the one that names what decided
+	Why    string      `json:"why"` // the explanation, one sentence
+	Clause string      `json:"-"`   // the part of Why that names the deciding line
 }
 
 const (
-	beyond = 1000 // hits that are looked at behind the last result, to count them
-	costly = 20   // as many hits as one of which the copy must be read
-	twins  = 8    // pages of the same text that are compared with another
+	beyond = 1000 // hits examined after the last result, to count further results
+	costly = 20   // a hit whose copy must be read counts as this many hits
+	twins  = 8    // pages with the same text that are compared with one another
 
-	looks    = 200_000 // hits that are looked at in all
-	mostAlso = 10      // addresses that are named beside a result
-	mostWhy  = 100     // pages left out that are told of, or as many as results are asked for
+	looks    = 200_000 // hits examined in one search
+	mostAlso = 10      // addresses in Result.Also
+	mostWhy  = 100     // pages left out that are listed; Query.Limit if that is greater
 )
 
-// Search gives the results of q, best first. Pages that may no longer be indexed or shown are
-// passed over (F25), and of pages of which the same would be shown the first stands for all.
+// Search returns the results of q, best first. It skips pages that may no longer be indexed or
+// shown (F25). If several pages would look the same, it returns only the first of them.
 func (p *Presenter) Search(ctx context.Context, q Query, who Reader) (Found, error) {
 	s := search{Presenter: p, query: q, who: who, wanted: map[string]snippet.Wanted{}, alike: map[string][]*candidate{}}
 	if q.Limit <= 0 {
@@ -80,7 +84,7 @@ func (p *Presenter) Search(ctx context.Context, q Query, who Reader) (Found, err
 		if err != nil {
 			return Found{}, err
 		}
-		if more, err := s.take(ctx, address); err != nil {
+		if more, err := s.examine(ctx, address); err != nil {
 			return Found{}, err
 		} else if !more {
 			break
@@ -98,14 +102,14 @@ func (p *Presenter) Search(ctx context.Context, q Query, who Reader) (Found, err
 	return s.found, nil
 }
 
-// wanted is what query looks for in a page in a language.
+// wanted returns what a snippet should highlight for query, in a page in language.
 func (p *Presenter) wanted(query, language string) snippet.Wanted {
 	return snippet.Wanted{Query: query, Match: p.library.Matcher(query, language), Length: p.Length,
 		Room: new(snippet.Room)}
 }
 
-// languageOf is the language by whose rules the words of r were put into the index; of what is held
-// without a copy, where pg is nil, as far as it is certain.
+// languageOf returns the language whose rules the index applied to the words of r. Without a copy
+// (pg is nil) it returns the language only if that is certain.
 func languageOf(r archive.Resource, pg *page.Page) string {
 	if r.Language == "" && pg != nil {
 		return pg.LikelyLanguage()
@@ -113,21 +117,21 @@ func languageOf(r archive.Resource, pg *page.Page) string {
 	return r.Language
 }
 
-// search is one search under way.
+// search is the state of one running search.
 type search struct {
 	*Presenter
 	query  Query
-	wanted map[string]snippet.Wanted // by language: a room remembers words
+	wanted map[string]snippet.Wanted // keyed by language; a room caches words
 	who    Reader
 	found  Found
-	behind int                     // hits looked at behind the last result
-	looked int                     // hits looked at
-	told   int                     // pages left out that were told of
-	alike  map[string][]*candidate // results by terms.Same, those skipped and those counted among them
+	behind int                     // cost of the hits examined after the last result
+	looked int                     // cost of all examined hits
+	listed   int                     // pages left out that were listed
+	alike  map[string][]*candidate // results by terms.Same, including those before Skip and those only counted
 }
 
-// take looks at the next hit. It reports whether another is wanted.
-func (s *search) take(ctx context.Context, address string) (more bool, err error) {
+// examine examines the next hit. It reports whether the search needs another hit.
+func (s *search) examine(ctx context.Context, address string) (more bool, err error) {
 	full := s.found.Count >= s.query.Skip+s.query.Limit
 	if !full {
 		s.behind = 0
@@ -165,20 +169,20 @@ func (s *search) take(ctx context.Context, address string) (more bool, err error
 	return true, nil
 }
 
-// explain adds to the results why a page that is left out is left out, if the query asks for it.
+// explain adds an entry that says why a page is left out, if Query.Why is set.
 func (s *search) explain(address string, c *candidate) {
-	if !s.query.Why || c.resource.URL == "" || s.told >= max(mostWhy, s.query.Limit) {
+	if !s.query.Why || c.resource.URL == "" || s.listed >= max(mostWhy, s.query.Limit) {
 		return
 	}
-	s.told++
+	s.listed++
 	if c.result == nil {
 		c.result = &Result{LeftOut: c.whyNot(Result{})}
 	}
 	s.found.Results = append(s.found.Results, Result{URL: address, LeftOut: c.result.LeftOut})
 }
 
-// foldIntoOther reports whether a result that is there already stands for c, and remembers c for
-// the next ones otherwise.
+// foldIntoOther reports whether an earlier result looks the same as c. If none does, it stores c
+// for comparison with later hits.
 func (s *search) foldIntoOther(ctx context.Context, c *candidate) (bool, error) {
 	if c.same == "" {
 		return false, nil
@@ -195,7 +199,8 @@ func (s *search) foldIntoOther(ctx context.Context, c *candidate) (bool, error) 
 	return false, nil
 }
 
-// fold reports whether other, a result, can stand for c: of both the same is shown.
+// fold reports whether the result other looks the same as c. If so, it adds the address of c to
+// Result.Also of other.
 func (s *search) fold(ctx context.Context, other, c *candidate) (bool, error) {
 	for _, one := range []*candidate{other, c} {
 		if ok, err := s.make(ctx, one); !ok || err != nil {
@@ -213,7 +218,7 @@ func (s *search) fold(ctx context.Context, other, c *candidate) (bool, error) {
 	return true, nil
 }
 
-// sameShown compares all that a reader sees but the address and the time.
+// sameShown reports whether two results look the same to a reader, apart from address and time.
 func sameShown(a, b Result) bool {
 	for _, r := range []*Result{&a, &b} {
 		r.URL, r.Fetched, r.Also, r.LeftOut = "", time.Time{}, nil, nil
@@ -221,19 +226,20 @@ func sameShown(a, b Result) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// candidate is a hit that may be a result.
+// candidate is a hit of the index that may become a result.
 type candidate struct {
 	resource archive.Resource
 	facts    acap.Facts
-	terms    *terms.Terms // without the copy; nil where there is no policy, and once the result is made
-	same     string       // terms.Same
-	refused  *LeftOut     // why nothing of it may be shown, where that is not for how it is shown
-	result   *Result      // once it is made
-	at       int          // where the result is in Found; -1: it is not
+	terms    *terms.Terms // terms without the copy; nil if there is no policy, and after the result was made
+	same     string       // the value of terms.Same; "": not comparable
+	refused  *LeftOut     // why nothing of the page may be shown, whatever the presentation
+	result   *Result      // the result; nil until it is made
+	at       int          // index in Found.Results; -1: not there
 }
 
-// candidate tells of a hit what can be told without its copy: many may have to be passed over. Its
-// resource has no URL where the index has not heard yet that the page is gone.
+// candidate returns what is known of a hit without reading its copy, because a search may have to
+// skip many hits. If the page was erased and the index still contains it, the candidate's resource
+// has no URL.
 func (p *Presenter) candidate(ctx context.Context, address, query string, who Reader) (*candidate, error) {
 	c := &candidate{at: -1}
 	r, known, err := p.library.Page(ctx, address)
@@ -243,10 +249,10 @@ func (p *Presenter) candidate(ctx context.Context, address, query string, who Re
 	c.resource, c.facts = r, p.facts(r, who, false)
 	t, down, err := p.terms(ctx, r, nil, c.facts)
 	switch {
-	case err != nil: // no policy, no presentation
+	case err != nil: // without a policy nothing is shown
 		c.refuse(acap.Decision{Usage: acap.Present, Reason: acap.Unavailable, Note: err.Error()})
 		return c, ctx.Err()
-	case down != nil: // P05
+	case down != nil: // P05: a page under a take-down is hidden
 		c.refuse(acap.Decision{Usage: acap.Present, Reason: acap.ByProhibition, Because: down})
 	case !t.Findable():
 		d := t.Decide(acap.Index)
@@ -266,20 +272,20 @@ func leftOut(d acap.Decision, address string) *LeftOut {
 		Clause: snippet.Plain(d.Why())}
 }
 
-// shows reports whether anything of the page may be shown, as far as that can be told without its
-// copy.
+// shows reports whether anything of the page may be shown, as far as the terms without its copy
+// tell.
 func (c *candidate) shows() bool {
 	return c.resource.URL != "" && c.refused == nil && (c.terms.May(acap.PresentLink) ||
 		c.terms.May(acap.PresentSnippet))
 }
 
-// surely reports whether no copy can change that something may be shown.
+// surely reports whether the link may be shown whatever the page's copy contains.
 func (c *candidate) surely() bool {
 	d := c.terms.Decide(acap.PresentLink)
 	return d.Allowed && len(d.MustUse()) == 0 && len(d.MustInclude()) == 0
 }
 
-// make makes the result of c; false where nothing may be shown.
+// make makes the result of c. It returns false if nothing of the page may be shown.
 func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
 	if c.result != nil {
 		return c.result.Shown(), nil
@@ -288,7 +294,7 @@ func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
 	version, language := 0, c.resource.Language
 	if c.resource.Current != 0 {
 		pg, n, err := s.page(ctx, c.resource.Current)
-		if errors.Is(err, archive.ErrNotHeld) { // erased meanwhile
+		if errors.Is(err, archive.ErrNotHeld) { // the copy was erased during the search
 			c.resource.URL = ""
 			return false, nil
 		}
@@ -318,7 +324,7 @@ func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
 	return ok, nil
 }
 
-// whyNot tells why what is not in res of the page may not be shown.
+// whyNot explains, for each part of the page that res does not show, why it may not be shown.
 func (c *candidate) whyNot(res Result) (list []LeftOut) {
 	if c.refused != nil {
 		return []LeftOut{*c.refused}
@@ -338,15 +344,15 @@ func (c *candidate) whyNot(res Result) (list []LeftOut) {
 	return list
 }
 
-// resultOf is what t lets a reader see of a page found.
+// resultOf returns the result for a found page with terms t. ok is false if nothing may be shown.
 func resultOf(t *terms.Terms, wanted snippet.Wanted) (res Result, ok bool) {
 	link, ok := t.Link()
 	res.Link, res.Href = ok, link.Href
 	if s, ok := snippetOf(t, acap.PresentSnippet, wanted); ok {
-		s.Include = append([]snippet.Include{}, s.Include...) // an empty list, not null
+		s.Include = append([]snippet.Include{}, s.Include...) // make JSON contain an empty list instead of null
 		res.Snippet = &s
 	}
-	if !res.Link && res.Snippet == nil { // F25
+	if !res.Link && res.Snippet == nil { // F25: without a link and a snippet the page is not shown
 		return res, false
 	}
 	var by acap.Usage
@@ -357,7 +363,7 @@ func resultOf(t *terms.Terms, wanted snippet.Wanted) (res Result, ok bool) {
 	if by != "" && marked(t.Decide(by)) {
 		res.TitleMarks = wanted.Marks(res.Title)
 	}
-	var beside []snippet.Include // of the snippet: they are shown with it
+	var beside []snippet.Include // already included with the snippet
 	if res.Snippet != nil {
 		beside = res.Snippet.Include
 	}

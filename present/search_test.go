@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Of pages of which the same is shown the first stands for all, with the addresses of those that
-// may be shown as links.
+// TestSameIsShownOnce checks that of several pages that look the same only the first is shown, with
+// the addresses of the others if they may be shown as links.
 func TestSameIsShownOnce(t *testing.T) {
 	const also = ` also`
 	for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestSameIsShownOnce(t *testing.T) {
 				s.hold(path, body)
 			}
 			s.says(c.now)
-			for limit := 1; limit <= 3; limit += 2 { // those behind the last result are folded too
+			for limit := 1; limit <= 3; limit += 2 { // pages after the last result are compared too
 				found, err := s.Search(context.Background(), Query{Text: "pilot", Limit: limit}, Reader{})
 				if err != nil {
 					t.Fatal(err)
@@ -87,7 +87,7 @@ func TestSameIsShownOnce(t *testing.T) {
 	if err != nil || len(all.Results) != 4 || all.Count != 4 {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	for i, want := range all.Results { // what was skipped stands for its like too
+	for i, want := range all.Results { // skipped results are compared with later ones too
 		found, err := s.Search(context.Background(), Query{Text: "pilot", Skip: i, Limit: 1}, Reader{})
 		if err != nil || len(found.Results) != 1 || found.Results[0].URL != want.URL || found.Count != 4 {
 			t.Errorf("%d: %+v, %v", i, found, err)
@@ -95,7 +95,8 @@ func TestSameIsShownOnce(t *testing.T) {
 	}
 }
 
-// What a snippet and a title mark is what the index has found, in any form of the word.
+// TestMarksAreOfTheIndex checks that snippet and title highlight exactly the words that the index
+// matched, in every form.
 func TestMarksAreOfTheIndex(t *testing.T) {
 	for _, c := range []struct{ query, title, text string }{
 		{"city", "Of [cities]", "Two [cities] by the sea, citing nobody."},
@@ -125,7 +126,7 @@ func TestMarksAreOfTheIndex(t *testing.T) {
 	}
 }
 
-// Counts are exact up to a bound.
+// TestCounts checks that the number of results is exact up to a limit.
 func TestCounts(t *testing.T) {
 	s := open(t)
 	for i := range 60 {
@@ -138,7 +139,7 @@ func TestCounts(t *testing.T) {
 	}{
 		{"", 60, false},
 		{"ACAP-disallow-present: /00", 50, false},
-		// each must be looked at closely
+		// for each hit the copy must be read
 		{"ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada", 49, true},
 	} {
 		s.says(c.now)
@@ -149,8 +150,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// Who asks why is told which line keeps a page or a part of it from being shown, and nothing of the
-// page but its address.
+// TestWhy checks that Query.Why returns the line that hides a page or a part of it, and nothing of
+// the page except its address.
 func TestWhy(t *testing.T) {
 	const robots = site + "/robots.txt:3"
 	for _, c := range []struct{ name, then, now, body, want string }{
@@ -211,7 +212,8 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// Words are marked as they were found: by the rules of the language that a page is likely in, too.
+// TestLikelyLanguage checks that words are highlighted by the same language rules as they were
+// indexed, even if the language of the page is only likely.
 func TestLikelyLanguage(t *testing.T) {
 	s := open(t)
 	for path, body := range map[string]string{"/certain": `<html lang=da><p>Skibet ligger ved kajen.`,

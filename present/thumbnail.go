@@ -11,7 +11,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
-// Thumbnail is a small picture of what is held, as it may be shown.
+// Thumbnail is a small picture of a stored page, prepared for showing.
 type Thumbnail struct {
 	URL     string            `json:"url"`
 	Version int               `json:"version"`
@@ -25,9 +25,9 @@ type Thumbnail struct {
 	Limits  acap.Limits       `json:"limits"`
 }
 
-// Thumbnail gives a picture of what is held of rawurl; which is as for Copy. The error is
-// ErrNotHeld where nothing is held, an *acap.Refused where it may not be shown, and wraps
-// thumbnail.ErrNone where it may and none can be made.
+// Thumbnail returns a thumbnail of the version of rawurl that which names, by the same rules as
+// Copy. The error is ErrNotHeld if nothing is stored, an *acap.Refused if no thumbnail may be
+// shown, and wraps thumbnail.ErrNone if none can be made.
 func (p *Presenter) Thumbnail(ctx context.Context, rawurl string, which Which, who Reader) (Thumbnail, error) {
 	v, err := p.version(ctx, rawurl, which, who, form{current: acap.PresentThumbnail, old: acap.PresentOldThumbnail,
 		instead: p.pictured})
@@ -54,15 +54,15 @@ func (p *Presenter) Thumbnail(ctx context.Context, rawurl string, which Which, w
 	return out, p.shown(ctx, r.URL)
 }
 
-// Size is how large a thumbnail is, in pixels.
+// Size is the size of a thumbnail in pixels.
 type Size struct {
 	Width  int `json:"width"`
 	Height int `json:"height"`
 }
 
-// size tells how large the thumbnail of the current version of r is, on the terms t; nil where none
-// may be shown, or none is there. The image is not decoded for it: one that is broken has none
-// after all.
+// size returns the size of the thumbnail of the current version of r on the terms t; nil if none
+// exists or none may be shown. It does not decode the image, so it also returns a size for a
+// damaged image.
 func (p *Presenter) size(ctx context.Context, r archive.Resource, version int, t *terms.Terms) (*Size, error) {
 	held, found, err := p.library.Thumbnail(ctx, r.URL, version)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *Presenter) size(ctx context.Context, r archive.Resource, version int, t
 			return nil, nil
 		}
 		if size.Width, size.Height, err = thumbnail.Measure(t.Page().Last().Body, thumbnail.Options{}); err != nil {
-			return nil, nil // most pages are no images
+			return nil, nil // not an image, like most pages
 		}
 	}
 	of, d := t.Picture(acap.PresentThumbnail)
@@ -84,13 +84,14 @@ func (p *Presenter) size(ctx context.Context, r archive.Resource, version int, t
 	return &size, nil
 }
 
-// pictured reports whether a thumbnail is kept in the place of a copy.
+// pictured reports whether a thumbnail of r is stored without a copy.
 func (p *Presenter) pictured(ctx context.Context, r archive.Resource) (bool, error) {
 	_, held, err := p.library.Thumbnail(ctx, r.URL, 0)
 	return held, err
 }
 
-// picture gives what d permits to be made of a version: as it is held, else made of the copy.
+// picture returns the thumbnail of a version that d permits: the stored one, otherwise one made
+// from the copy.
 func (p *Presenter) picture(ctx context.Context, v *version, of terms.Picture, d acap.Decision) (thumbnail.Image,
 	error) {
 	held, found, err := p.library.Thumbnail(ctx, v.resource.URL, v.capture.Version)
@@ -99,7 +100,7 @@ func (p *Presenter) picture(ctx context.Context, v *version, of terms.Picture, d
 		return thumbnail.Image{}, err
 	case found && held.Other == of.Other():
 		return thumbnail.Image{MIME: held.MIME, Width: held.Width, Height: held.Height, Body: held.Body}, nil
-	case of.Body == nil: // no thumbnail was made of what must be used, or of another version of it
+	case of.Body == nil: // the policy requires another image, and no thumbnail of that image is stored
 		return thumbnail.Image{}, v.refuse(d.Refuse(acap.Unfulfillable,
 			"no thumbnail of it is available until the page is crawled again"))
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
-// picture is an image w pixels wide and half as high.
+// picture returns an image that is w pixels wide and half as high.
 func picture(t *testing.T, w int) string {
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewNRGBA(image.Rect(0, 0, w, w/2))); err != nil {
@@ -27,12 +27,14 @@ func picture(t *testing.T, w int) string {
 func TestThumbnail(t *testing.T) {
 	for _, c := range []struct {
 		name, now string
-		old       bool   // an earlier version is held, 100 pixels wide
-		body      string // "": an image 640 pixels wide
+		old       bool   // store an earlier version, 100 pixels wide
+		body      string // body of the page; "": an image 640 pixels wide
 		which     Which
 		who       Reader
 		width     int
-		want      string // reason of the refusal after "!"; "!" where nothing is held, "-" where none can be made
+		// "!" and the reason of the refusal; "!" if nothing is stored; "-" if no thumbnail can be
+		// made
+		want string
 	}{
 		{name: "the current one", old: true, width: 320},
 		{name: "version 1", old: true, which: Which{Version: 1}, width: 100},
@@ -109,15 +111,15 @@ func TestThumbnail(t *testing.T) {
 	})
 }
 
-// A thumbnail that was kept is shown as long as it is what a thumbnail may be made of: of an image
-// of which no copy is held, or of another resource, a cover.
+// TestKeptThumbnail checks that a stored thumbnail is shown if the current terms still permit its
+// source: an image whose copy is not stored, or another resource such as a cover.
 func TestKeptThumbnail(t *testing.T) {
 	const use = "ACAP-allow-present-thumbnail: /a must-use-resource=/cover.png\n"
 	for _, c := range []struct {
 		name, now   string
 		other, copy bool
 		which       Which
-		want        string // as in TestThumbnail; "" where it is shown
+		want        string // format as in TestThumbnail; "": the thumbnail is shown
 	}{
 		{name: "of an image"},
 		{name: "of an image, not now", now: "ACAP-disallow-present-thumbnail: /", want: "!prohibition"},

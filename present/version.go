@@ -10,37 +10,38 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Which names a version: the current one, the latest at a time, or by number.
+// Which selects a stored version: by number, the latest at a time, or by default the current one.
 type Which struct {
 	At      time.Time
 	Version int
 }
 
-// form is by which usages the current version and an earlier one are shown in the same way.
+// form is a way to present a page: the usage for the current version and the usage for an earlier
+// one.
 type form struct {
 	current acap.Usage
-	old     acap.Usage // "" where it has nothing to do with versions
-	// whether something kept in the place of a copy can be shown so; nil: nothing can
+	old     acap.Usage // "": this presentation does not depend on versions
+	// reports whether something stored instead of a copy can be presented; nil: nothing can
 	instead func(context.Context, archive.Resource) (bool, error)
 }
 
-// version is what a reader asked for, and the terms on which it may be shown now.
+// version is the version that a reader requested, with its current terms.
 type version struct {
 	*terms.Terms
-	way      *terms.Reached // of the addresses that led to it too; nil where none did
-	asked    string         // the address
+	way      *terms.Reached // terms of the redirect chain to the page; nil if there is none
+	asked    string         // the requested address
 	usage    acap.Usage
 	resource archive.Resource
-	capture  archive.Capture // zero where no copy is held of that version
+	capture  archive.Capture // the copy; zero if none of that version is stored
 	facts    acap.Facts
-	language string // see languageOf
+	language string // the result of languageOf
 }
 
-// version finds the version of rawurl that which names. Where it names none it may be one of which
-// something is kept in the place of a copy. The error is ErrNotHeld where there is nothing, and an
-// *acap.Refused where nothing of it may be shown: while a take-down of it, or of an address that
-// leads to it, stands (P05), while a policy that would tell cannot be read, and where an address
-// that led to it does not permit that it be shown so (X66).
+// version returns the version of rawurl that which selects. By default the result may be a page of
+// which an excerpt or thumbnail is stored instead of a copy. The error is ErrNotHeld if nothing is
+// stored. It is an *acap.Refused in three cases: a take-down of the page or of a redirect to it is
+// in force (P05), a policy cannot be read, or an address of the redirect chain prohibits the usage
+// (X66).
 func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who Reader, f form) (*version, error) {
 	v, err := p.find(ctx, rawurl, which, who, f)
 	if err == nil && v.way != nil && !v.way.Open(v.usage) {
@@ -49,7 +50,7 @@ func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who
 	return v, err
 }
 
-// find is version, whatever the addresses that led there permit.
+// find does what version does, without checking the usage for the addresses of the redirect chain.
 func (p *Presenter) find(ctx context.Context, rawurl string, which Which, who Reader, f form) (*version, error) {
 	way, err := p.library.Way(ctx, rawurl)
 	if err != nil {
@@ -95,8 +96,8 @@ func (p *Presenter) find(ctx context.Context, rawurl string, which Which, who Re
 
 func (v *version) refuse(d acap.Decision) error { return d.Err(v.asked) }
 
-// context is what stands around the version where it is shown. Only a page that is whole brings
-// with it what stands around it at home.
+// context returns the context in which the version is shown. Only a whole page (whole is true)
+// brings the frame of its own site.
 func (v *version) context(who Reader, whole bool) acap.Context {
 	mime := v.resource.MIME
 	if v.capture.ID != 0 {
@@ -111,8 +112,8 @@ func (v *version) context(who Reader, whole bool) acap.Context {
 	return acap.NoFrame
 }
 
-// obtain gives the copy to be shown, with its page; neither where something else stands for it. The
-// error is ErrNotHeld where there is nothing.
+// obtain returns the copy to show, and its page. Both are zero if an excerpt or thumbnail is shown
+// instead. The error is ErrNotHeld if nothing is stored.
 func (p *Presenter) obtain(ctx context.Context, r archive.Resource, which Which, f form) (c archive.Capture,
 	pg *page.Page, err error) {
 	instead := f.old == ""

@@ -14,8 +14,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// told is what err tells: the reason of a refusal and the line that decided, or that nothing is
-// held.
+// told formats err: the usage, the reason of the refusal and the deciding line, or "not held".
 func told(t *testing.T, err error) string {
 	t.Helper()
 	var refused *acap.Refused
@@ -43,7 +42,8 @@ func (s *store) receive(d archive.Deposit) {
 	}
 }
 
-// What was too long is shown as what it is, but not where nothing may be changed.
+// TestTruncatedCopy checks that an incomplete copy is shown as incomplete, and is refused if the
+// policy prohibits modification.
 func TestTruncatedCopy(t *testing.T) {
 	s := open(t)
 	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a"}, Body: []byte("<p>The beg"), Truncated: true,
@@ -78,7 +78,8 @@ func TestTruncatedCopy(t *testing.T) {
 	}
 }
 
-// What a part of a page asks for around it is heeded for that part.
+// TestContextOfParts checks that the context required for one element of a page applies to that
+// element.
 func TestContextOfParts(t *testing.T) {
 	s := open(t)
 	const framed, bare, fixed = `<i class="the-acap:allow-(framed)">a</i>`, `<i class="the-acap:allow-(bare)">b</i>`,
@@ -104,7 +105,7 @@ func TestContextOfParts(t *testing.T) {
 	}
 }
 
-// A header speaks of the bytes shown.
+// TestHeaderOfCopy checks that the shown header fields describe the bytes that are shown.
 func TestHeaderOfCopy(t *testing.T) {
 	s := open(t)
 	whole := http.Header{"Content-Type": {"text/html"}, "Content-Length": {"8"}, "Etag": {`"x"`}, "Content-Md5": {"x"},
@@ -114,7 +115,7 @@ func TestHeaderOfCopy(t *testing.T) {
 		name, body string
 		cut        bool
 		encoding   string
-		want       int // header fields left
+		want       int // number of header fields that remain
 	}{
 		{"whole", "<p>One", false, "", 5},
 		{"cut now", body, false, "", 1},
@@ -139,8 +140,8 @@ func TestHeaderOfCopy(t *testing.T) {
 	}
 }
 
-// A take-down of an address that leads to a page hides what is reached by it, and no more (P05,
-// X66).
+// TestTakenDownOnTheWay checks that a take-down of a redirecting address hides the page for
+// requests through that address, and only for those (P05, X66).
 func TestTakenDownOnTheWay(t *testing.T) {
 	s := open(t)
 	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/b"}, Body: []byte("<p>b"),
@@ -166,7 +167,8 @@ func TestTakenDownOnTheWay(t *testing.T) {
 	}
 }
 
-// What is said of an address on the way counts as what is said of the first one (X66).
+// TestRefusedOnTheWay checks that a prohibition for any address of a redirect chain has the same
+// effect as one for the first address (X66).
 func TestRefusedOnTheWay(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct{ robots, shut, open string }{
@@ -197,7 +199,8 @@ func TestRefusedOnTheWay(t *testing.T) {
 	}
 }
 
-// What is not held is not refused, whatever stands against it.
+// TestNotHeldIsNotRefused checks that a page that is not stored returns ErrNotHeld, not a refusal,
+// whatever the policy says.
 func TestNotHeldIsNotRefused(t *testing.T) {
 	s := open(t)
 	ctx := context.Background()
@@ -227,8 +230,9 @@ func TestPassage(t *testing.T) {
 		name, then, now, old, body, query string
 		which                             Which
 		who                               Reader
-		want                              string // text and what stands beside, or what told tells after "!"
-		marks                             int
+		// shown text and required texts; "!" and the result of told for an error
+		want  string
+		marks int
 	}{
 		{name: "of a copy", want: "The pilot waits for the tide. Words by Ada Quill."},
 		{name: "words searched for", query: "tide", want: "The pilot waits for the tide. Words by Ada Quill.",
@@ -320,8 +324,8 @@ func TestPassage(t *testing.T) {
 	}
 }
 
-// A page whose last answer had no copy is shown by what was kept of that answer, not by an older
-// copy.
+// TestExcerptBeforeOldCopy checks that a page whose last response left only an excerpt is shown by
+// that excerpt, not by an older copy.
 func TestExcerptBeforeOldCopy(t *testing.T) {
 	s := open(t)
 	s.hold("/a", "<p>So it was.")

@@ -18,17 +18,17 @@ import (
 	"github.com/acapcrawl/acapcrawl/crawler"
 )
 
-// The files of a backup in addition to those of the data directory.
+// Names of the files that a backup adds to those of the data directory.
 const (
-	backupAbout  = "backup.json" // the first
-	backupSums   = "SHA256SUMS"  // the last: the digests of all others, as sha256sum -c reads them
+	backupAbout  = "backup.json" // the first file of the archive
+	backupSums   = "SHA256SUMS"  // the last file: digests of all others, in the format of sha256sum -c
 	backupFormat = 1
 )
 
-// aboutBackup is backup.json.
+// aboutBackup is the content of backup.json.
 type aboutBackup struct {
 	Format  int       `json:"format"`
-	Version string    `json:"version"` // of the program
+	Version string    `json:"version"` // version of the program
 	Made    time.Time `json:"made"`
 }
 
@@ -36,20 +36,20 @@ type aboutBackup struct {
 type BackupSummary struct {
 	Made     time.Time
 	Captures int
-	Bytes    int64 // of the file
+	Bytes    int64 // size of the backup file
 }
 
-// Backup writes a tar archive of the data directory to w, as it is at one instant; a crawl may run
-// at the same time. A file that something else follows from comes after it: a visit that the queue
-// counts as done is in the archive, an erasure that the ledger counts as done is done there, and
-// the policies of all that the archive holds are known.
+// Backup writes a tar archive of the data directory to w, in its state at one instant; a crawl may
+// run at the same time. The files are ordered by dependency: a visit that the queue counts as done
+// is in the archive, an erasure that the ledger counts as done is done in the archive, and the
+// policies of all archived pages are in the backup.
 func (s *Site) Backup(ctx context.Context, w io.Writer) (sum BackupSummary, err error) {
 	h, err := s.held(ctx)
 	if err != nil {
 		return sum, err
 	}
-	// Nothing that was erased may be in the backup: until they are compacted, the files of the
-	// index still have its words.
+	// A backup must not contain erased data. Until compaction, the index files still contain the
+	// words of erased pages, so compact first.
 	if since, _, err := s.archive.Uncompacted(); err != nil || !since.IsZero() {
 		if _, e := h.Compact(ctx, nil); errors.Join(err, e) != nil {
 			return sum, errors.Join(err, e)
@@ -92,8 +92,8 @@ type tarball struct {
 	w       *tar.Writer
 	made    time.Time
 	written int64
-	name    string    // of the file that is being written
-	sum     hash.Hash // of its content
+	name    string    // name of the file that is being written
+	sum     hash.Hash // hash of the content of that file
 	sums    bytes.Buffer
 }
 
@@ -110,7 +110,8 @@ func newTarball(ctx context.Context, w io.Writer, made time.Time) *tarball {
 	return t
 }
 
-// create begins a file. Its content is what is written to the writer until the next file begins.
+// create begins a file. The caller writes its content to the returned writer before the next call
+// of create.
 func (t *tarball) create(name string, size int64) (io.Writer, error) {
 	t.end()
 	t.name, t.sum = name, sha256.New()
@@ -121,7 +122,7 @@ func (t *tarball) create(name string, size int64) (io.Writer, error) {
 	return io.MultiWriter(t.w, t.sum), nil
 }
 
-// end notes the digest of the file that was written last.
+// end records the digest of the file that was written last.
 func (t *tarball) end() {
 	if t.sum != nil {
 		fmt.Fprintf(&t.sums, "%s  %s\n", hex.EncodeToString(t.sum.Sum(nil)), t.name)
@@ -137,7 +138,8 @@ func (t *tarball) add(name string, content []byte) error {
 	return err
 }
 
-// copy adds a file that nobody writes to. It leaves out one that does not exist.
+// copy adds a file that no other goroutine or process writes to. It skips a file that does not
+// exist.
 func (t *tarball) copy(from, name string) error {
 	f, err := os.Open(from)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -158,7 +160,7 @@ func (t *tarball) copy(from, name string) error {
 	return err
 }
 
-// close ends the archive with the digests of its files.
+// close writes the digests of all files and ends the archive.
 func (t *tarball) close() error {
 	t.end()
 	sums := bytes.Clone(t.sums.Bytes())

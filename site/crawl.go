@@ -13,48 +13,52 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// CrawlOptions say what one crawl visits in addition to the settings of the site. Functions may be
+// CrawlOptions are the settings of one crawl, in addition to those of the site. Functions may be
 // nil.
 type CrawlOptions struct {
-	Seeds   []string      // visited with what they lead to; none: everything that is queued
-	Refetch bool          // visit again what was visited before
-	Backoff time.Duration // first pause of a host that does not answer; 0: the usual
+	// start addresses, crawled with the pages that they link to; none: crawl everything in the
+	// queue
+	Seeds   []string
+	Refetch bool          // visit pages again that were visited before
+	Backoff time.Duration // first pause for a host that does not answer; 0: the default
 
-	Ready    func()                             // is called once other methods of the site may be used
-	Progress func(crawler.Progress)             // is called at intervals
-	Every    time.Duration                      // the interval; 0: the usual
-	Judging  func()                             // is called if pages are still judged after the last visit
-	Skipped  func(crawler.Skip)                 // is called once for each address that is not fetched
-	Received func(*page.Page, holdings.Receipt) // is called for each page that was received
+	Ready    func()                             // called once other methods of the site may be used
+	Progress func(crawler.Progress)             // called regularly with the progress of the crawl
+	Every    time.Duration                      // interval between calls of Progress; 0: the default
+	Judging  func()                             // called if stored pages are still being checked after the last visit
+	Skipped  func(crawler.Skip)                 // called once for each address that is not fetched
+	Received func(*page.Page, holdings.Receipt) // called for each page that was received
 
-	// Collect registers callbacks of Colly for the visits, as crawler.Options.Collect describes:
-	// OnRequest, OnResponse, OnHTML and OnError. They run behind the gate; crawler.PageOf returns
-	// the terms of their page.
+	// Collect registers Colly callbacks for the visits: OnRequest, OnResponse, OnHTML and OnError,
+	// as described at crawler.Options.Collect. They see only pages that the gate permits;
+	// crawler.PageOf returns the terms of such a page.
 	Collect func(*colly.Collector)
 }
 
-// crawlOrder is a crawl of all that is queued, or of what requests ask for alone.
+// crawlOrder selects what a crawl visits: everything in the queue, or only what publishers'
+// requests ask for.
 type crawlOrder struct {
 	CrawlOptions
-	promoted bool // visit only what re-crawls ask for
-	requests bool // requests that fail do not end it
+	promoted bool // visit only pages that re-crawl requests name
+	requests bool // continue if a publisher's request cannot be executed
 }
 
 // CrawlSummary is the result of a crawl.
 type CrawlSummary struct {
 	crawler.Summary
-	Erased []archive.Erasure `json:"erased"` // during the crawl, for policies that it read, time limits and requests
-	Data   string            `json:"data"`   // the data directory
+	// erased during the crawl because of new policies, time limits and requests
+	Erased []archive.Erasure `json:"erased"`
+	Data   string            `json:"data"` // the data directory
 }
 
-// patience is how long the end of a crawl waits for pages that are still judged before Judging is
-// called.
+// patience is how long the end of a crawl waits for pages that are still being checked before it
+// calls Judging.
 const patience = 200 * time.Millisecond
 
-// Crawl visits pages until nothing is due, a limit is reached or ctx ends; the last two are no
-// errors. It reads policies and executes the requests in them first, and archives, indexes and
-// follows what policy permits. An interrupted crawl continues with the next one. Only one Crawl may
-// run at a time.
+// Crawl visits pages until no visit is due, a limit is reached or ctx ends; the last two are not
+// errors. For each site it first reads the policy and executes the requests in it, then archives,
+// indexes and follows what the policy permits. The next crawl continues an interrupted one. Only
+// one Crawl may run at a time.
 func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err error) {
 	erased, endWatch := s.erased.watch()
 	defer func() {
@@ -67,14 +71,15 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	order := crawlOrder{CrawlOptions: o}
 	c, end, err := s.begin(ctx, order)
 	switch {
-	case err != nil && ctx.Err() != nil && s.frontier != nil: // interrupted while it finished what a crash left
+	// interrupted while it completed the work that a crash left unfinished
+	case err != nil && ctx.Err() != nil && s.frontier != nil:
 		sum.Interrupted, sum.Queued = true, s.frontier.Counts().Queued
 		return sum, nil
 	case err != nil:
 		return sum, err
 	}
 	defer end()
-	c.holdings.Rejudge("") // time limits may have passed
+	c.holdings.Rejudge("") // check all stored pages again, because time limits may have passed
 	endReading := c.keepReading(ctx, s.cfg.Actions.SeenWithin)
 	defer endReading()
 	sum.Summary, err = c.crawler(s.cfg, order).Run(ctx, o.Seeds)
@@ -83,15 +88,15 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	if err == nil {
 		c.awaitJudged(ctx, o.Judging)
 	}
-	_ = c.holdings.Flush() // Close returns its error too
+	_ = c.holdings.Flush() // Close returns the same error
 	if end(); err == nil && ctx.Err() == nil {
 		err = s.compactBeforeEnd(ctx, c.executor, time.Time{})
 	}
 	return sum, err
 }
 
-// awaitJudged waits until the pages held are judged by the policies that were read. It calls
-// judging, which may be nil, if that takes longer than a moment.
+// awaitJudged waits until all stored pages have been checked against the policies that were read.
+// It calls judging, which may be nil, if that takes longer than patience.
 func (s *session) awaitJudged(ctx context.Context, judging func()) {
 	soon, cancel := context.WithTimeout(ctx, patience)
 	s.holdings.AwaitRejudged(soon)

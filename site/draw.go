@@ -11,12 +11,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/render"
 )
 
-// startDrawer starts the browser that draws the pages of a crawl until ctx ends; d is nil if none
-// is configured. end ends it. A browser that cannot be started is a *UsageError.
+// startDrawer starts the browser that draws the pages of a crawl until ctx ends; d is nil if no
+// browser is configured. The caller must call end, which stops the browser. A browser that cannot
+// be started is a *UsageError.
 func startDrawer(ctx context.Context, cfg *config.Config) (d holdings.Drawer, end func(), err error) {
 	home := filepath.Join(cfg.Data, "browser")
 	if cfg.Chromium == "" {
-		return nil, func() {}, render.Clear(home) // a crawl may have been killed
+		return nil, func() {}, render.Clear(home) // remove the files of a crawl that was killed
 	}
 	b, err := render.Start(ctx, render.Options{Program: cfg.Chromium, Home: home, Unguarded: !cfg.ChromiumSandbox})
 	switch {
@@ -28,7 +29,8 @@ func startDrawer(ctx context.Context, cfg *config.Config) (d holdings.Drawer, en
 	return untilEnded{ctx, b}, b.Close, nil
 }
 
-// untilEnded draws nothing once ctx has ended: a crawl that stops waits for no picture.
+// untilEnded is a drawer that draws nothing after ctx has ended, so that a crawl that stops does
+// not wait for pictures.
 type untilEnded struct {
 	ctx context.Context
 	*render.Browser

@@ -14,28 +14,28 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// blockRedirectsTo blocks in a queue the addresses that redirect to the page at down.
+// blockRedirectsTo blocks all queued addresses that redirect to the page at down.
 func blockRedirectsTo(h *holdings.Holdings, f *crawler.Frontier, down string) error {
 	from, err := h.Aliases(down)
 	return errors.Join(err, f.BarLed(down, from...))
 }
 
-// eraser erases pages for the executor of requests. It finds them under the address that the
-// crawler gives them.
+// eraser erases pages for the executor of requests. It looks pages up by the normalized address
+// that the crawler uses.
 type eraser struct {
 	holdings *holdings.Holdings
-	frontier *crawler.Frontier // nil: no queue is open
+	frontier *crawler.Frontier // nil if no queue is open
 	room     *disk.Room
 }
 
-// Erase erases what is held of a page, and returns the number of its copies.
+// Erase erases everything stored of a page, and returns the number of erased copies.
 func (e eraser) Erase(ctx context.Context, rawurl, why, line string) (int, error) {
 	e.room.Make()
 	address, err := address.Normal(rawurl)
 	if err != nil {
-		return 0, nil // nothing is held under something that is no address
+		return 0, nil // nothing is stored under an invalid address
 	}
-	if e.frontier != nil { // before the redirects to the page are erased
+	if e.frontier != nil { // do this before the archive erases its records of redirects to the page
 		spelt, err := e.holdings.Spellings(address)
 		if err != nil {
 			return 0, err
@@ -49,7 +49,7 @@ func (e eraser) Erase(ctx context.Context, rawurl, why, line string) (int, error
 	return e.holdings.Erase(ctx, address, why, line)
 }
 
-// Holds reports whether anything is held of a page.
+// Holds reports whether anything of a page is stored.
 func (e eraser) Holds(rawurl string) (bool, error) {
 	address, err := address.Normal(rawurl)
 	if err != nil {
@@ -58,7 +58,7 @@ func (e eraser) Holds(rawurl string) (bool, error) {
 	return e.holdings.Holds(address)
 }
 
-// Verify returns what was erased of a page since that time, and what is left of it.
+// Verify returns what was erased of a page since a time, and what is still stored of it.
 func (e eraser) Verify(rawurl string, since time.Time) (v actions.Evidence, err error) {
 	address, err := address.Normal(rawurl)
 	if err != nil {
@@ -87,10 +87,11 @@ func (e eraser) Verify(rawurl string, since time.Time) (v actions.Evidence, err 
 	return v, nil
 }
 
-// recrawler queues pages that publishers ask to crawl again.
+// recrawler queues pages that publishers request to be crawled again.
 type recrawler struct{ *crawler.Frontier }
 
-// Visited returns what came of the last visit to a page, if it was visited since that time.
+// Visited returns the result of the last visit to a page. visited is false if there was no visit
+// since that time.
 func (r recrawler) Visited(rawurl string, since time.Time) (v actions.Visit, visited bool, err error) {
 	address, err := address.Normal(rawurl)
 	if err != nil {
@@ -111,8 +112,8 @@ func (r recrawler) Visited(rawurl string, since time.Time) (v actions.Visit, vis
 	return v, true, nil
 }
 
-// noteTakenDown notes in the ledger that a page was erased for a take-down that nobody executed: a
-// sweep found it, or the policy changed while the page was received.
+// noteTakenDown records in the ledger that a page was erased for a take-down that was not executed
+// as a request: a sweep found it, or the policy changed while the page was being fetched.
 func noteTakenDown(x *actions.Executor, address, line string) error {
 	u, err := url.Parse(address)
 	if err != nil {

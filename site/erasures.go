@@ -6,14 +6,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// erasures passes on what the data directory erases to everybody who reports it. It is safe for
+// erasures forwards each erasure in the data directory to all registered watchers. It is safe for
 // concurrent use.
 type erasures struct {
 	mu       sync.Mutex
 	watchers map[*archive.Erasures]bool
 }
 
-// note passes on one erasure.
+// note forwards one erasure to all watchers.
 func (e *erasures) note(t archive.Tombstone) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -22,8 +22,8 @@ func (e *erasures) note(t archive.Tombstone) {
 	}
 }
 
-// watch returns what is erased from now on, until end is called. If several callers use the data
-// directory at the same time, each of them reports what any of them erases.
+// watch returns a list that collects all erasures from now on, until end is called. If several
+// callers use the data directory at the same time, each list contains the erasures of all of them.
 func (e *erasures) watch() (seen *archive.Erasures, end func()) {
 	seen = &archive.Erasures{}
 	e.mu.Lock()

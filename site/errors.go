@@ -10,26 +10,26 @@ import (
 )
 
 var (
-	// ErrInUse means that another process has the data directory.
+	// ErrInUse means that another process has opened the data directory.
 	ErrInUse = errors.New("the data directory is in use by another process")
-	// ErrDamagedIndex means that the index cannot be read. It can be made again from the copies
-	// (ClearDamagedIndex).
+	// ErrDamagedIndex means that the index cannot be read. ClearDamagedIndex removes it, and Open
+	// then builds it again from the stored copies.
 	ErrDamagedIndex = errors.New("the index is damaged")
-	// ErrDamaged means that archive or ledger cannot be read. Nothing was changed; a backup can be
-	// restored.
+	// ErrDamaged means that the archive or the ledger cannot be read. Nothing was changed; the user
+	// can restore a backup.
 	ErrDamaged = errors.New("the data directory is damaged")
 	// ErrNothing means that there is nothing to export.
 	ErrNothing = errors.New("nothing is held that could be exported")
 )
 
-// EmptyError means that nothing was ever crawled or imported into a directory.
+// EmptyError means that no crawl or import has stored anything in the directory.
 type EmptyError struct{ Dir string }
 
 func (e *EmptyError) Error() string {
 	return fmt.Sprintf("Nothing is held in %s yet: acapcrawl crawl fills it.", e.Dir)
 }
 
-// UsageError means that a setting or an argument cannot be used. Try is what the user can do, and
+// UsageError means that a setting or an argument cannot be used. Try says what the user can do; it
 // may be empty.
 type UsageError struct {
 	Err error
@@ -39,12 +39,12 @@ type UsageError struct {
 func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// usageError returns a *UsageError with a text like that of fmt.Errorf.
+// usageError returns a *UsageError with a text formatted as by fmt.Errorf.
 func usageError(try, format string, args ...any) error {
 	return &UsageError{fmt.Errorf(format, args...), try}
 }
 
-// FailedError means that something failed, and what the user can try.
+// FailedError means that an operation failed. Try says what the user can do.
 type FailedError struct {
 	Err error
 	Try string
@@ -53,14 +53,14 @@ type FailedError struct {
 func (e *FailedError) Error() string { return e.Err.Error() }
 func (e *FailedError) Unwrap() error { return e.Err }
 
-// RefusedError means that policy refuses what was asked for. Its text names the line that decided.
+// RefusedError means that a policy refuses the operation. Its text names the line that decided.
 type RefusedError struct{ Err error }
 
 func (e *RefusedError) Error() string { return e.Err.Error() }
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// NotExecutedError means that a request is in the ledger and could not be executed whole yet. The
-// next Crawl or RunRequests executes what is left.
+// NotExecutedError means that a request is recorded in the ledger but could not be executed
+// completely. The next Crawl or RunRequests executes the rest.
 type NotExecutedError struct {
 	ID  uint64
 	Err error
@@ -71,7 +71,7 @@ func (e *NotExecutedError) Error() string {
 }
 func (e *NotExecutedError) Unwrap() error { return e.Err }
 
-// classify wraps the errors of the files of a data directory in ErrInUse, ErrDamaged and
+// classify wraps errors about the files of a data directory in ErrInUse, ErrDamaged or
 // ErrDamagedIndex.
 func classify(err error) error {
 	var kind error
@@ -88,7 +88,7 @@ func classify(err error) error {
 	return &directoryError{kind, err}
 }
 
-// directoryError is an error of the files of a data directory. Its text is that of the cause.
+// directoryError is an error about the files of a data directory. Its text is that of cause.
 type directoryError struct{ kind, cause error }
 
 func (e *directoryError) Error() string        { return e.cause.Error() }

@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// A program registers callbacks of Colly. They see pages that may be crawled, with the terms of
-// each page.
+// A program registers Colly callbacks. They are called for pages that may be crawled, with the
+// terms of each page.
 func ExampleCrawlOptions() {
 	web, dir := newspaper(), directory()
 	defer web.Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// A program crawls a web site and searches what may be shown of it.
+// A program crawls a web site and searches the pages that may be shown.
 func Example() {
 	web, dir := newspaper(), directory() // a web site on loopback, and an empty directory
 	defer web.Close()

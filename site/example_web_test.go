@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// newspaper serves three pages, of which one must not be crawled.
+// newspaper serves three pages. Policy prohibits crawling one of them.
 func newspaper() *httptest.Server {
 	pages := map[string]string{
 		"/":             `<title>News</title><p><a href="/ferry.html">The ferry</a> <a href="/members.html">For members</a>`,

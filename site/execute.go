@@ -17,16 +17,17 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// execution is the execution of the requests of one version of a policy. Its err is set before done
-// is closed.
+// execution is the execution of the requests in one version of a policy. Its field err is set
+// before done is closed.
 type execution struct {
-	origin weak.Pointer[policy.Origin] // weak: the authority forgets origins that nobody needs
+	origin weak.Pointer[policy.Origin] // a weak pointer, so that the authority can forget unused origins
 	done   chan struct{}
 	err    error
 }
 
-// executeRequests executes what o asks for, once for each version of a policy. Concurrent callers
-// wait for the first one, and take over if its context ended.
+// executeRequests executes the requests in the policy of o, once for each version of the policy.
+// Concurrent callers wait for the first one; if the context of that caller ended, one of them
+// executes the requests.
 func (s *session) executeRequests(ctx context.Context, o *policy.Origin) error {
 	if o.Status == policy.Unreachable {
 		return nil
@@ -48,8 +49,8 @@ func (s *session) executeRequests(ctx context.Context, o *policy.Origin) error {
 	}
 }
 
-// executionOf returns the execution of what o asks for. If first is set, the caller must execute
-// it.
+// executionOf returns the execution of the requests of o. If first is true, the caller must execute
+// them.
 func (s *session) executionOf(o *policy.Origin) (x *execution, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,8 +67,7 @@ func (s *session) executionOf(o *policy.Origin) (x *execution, first bool) {
 	return x, true
 }
 
-// leastCrowd is the number of executions that are kept before those of forgotten origins are
-// removed.
+// leastCrowd is the number of stored executions from which those of forgotten origins are removed.
 const leastCrowd = 1000
 
 func (s *session) execute(ctx context.Context, o *policy.Origin, x *execution) {
@@ -80,12 +80,12 @@ func (s *session) execute(ctx context.Context, o *policy.Origin, x *execution) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.executions[o.Key] == x { // the next caller executes it again
+	if s.executions[o.Key] == x { // forget the execution, so that the next caller executes the requests again
 		delete(s.executions, o.Key)
 	}
 }
 
-// reading returns what an origin asks for.
+// reading returns the requests of an origin, for the ledger.
 func (s *Site) reading(o *policy.Origin) actions.Reading {
 	stale := func() bool {
 		now, known := s.policy.HeldOf(o.Key)
@@ -95,8 +95,8 @@ func (s *Site) reading(o *policy.Origin) actions.Reading {
 		Incomplete: o.Incomplete, Stale: stale}
 }
 
-// executor returns an executor of requests on what the site holds. If f is nil, pages that are to
-// be crawled again stay due.
+// executor returns an executor of requests for the site. If f is nil, pages to be crawled again
+// remain due.
 func (s *Site) executor(f *crawler.Frontier) *actions.Executor {
 	var r actions.Recrawler
 	if f != nil {
@@ -108,9 +108,9 @@ func (s *Site) executor(f *crawler.Frontier) *actions.Executor {
 			Listed: a.MaxListed})
 }
 
-// resumeRequests executes what a stop left: the requests of the policies that were read last and
-// are not in the ledger, then all that are open. What fails for one site does not keep requests of
-// another from being executed; the error joins what failed (see unexecuted).
+// resumeRequests executes requests that an interrupted run left: those in the last read policies
+// that are not in the ledger yet, and all open requests in the ledger. A failure for one site does
+// not stop the requests of other sites; the error joins all failures (see unexecuted).
 func (s *Site) resumeRequests(ctx context.Context, x *actions.Executor, f *crawler.Frontier) error {
 	failed := s.noteRequests(ctx, x, f)
 	if failed != nil && !unexecuted(failed) {
@@ -125,8 +125,8 @@ func (s *Site) resumeRequests(ctx context.Context, x *actions.Executor, f *crawl
 	return errors.Join(failed, s.noteCompacted(ctx, x))
 }
 
-// unexecuted reports whether err is only about requests that could not be executed, which the
-// ledger notes for each.
+// unexecuted reports whether err consists only of requests that could not be executed. The ledger
+// records each of these failures.
 func unexecuted(err error) bool {
 	if all, is := err.(interface{ Unwrap() []error }); is {
 		return !slices.ContainsFunc(all.Unwrap(), func(err error) bool { return !unexecuted(err) })
@@ -135,8 +135,8 @@ func unexecuted(err error) bool {
 	return is
 }
 
-// noteRequests notes and executes what the policies ask for that came into force since this was
-// last done.
+// noteRequests records and executes the requests of all policies that came into force since its
+// last call.
 func (s *Site) noteRequests(ctx context.Context, x *actions.Executor, f *crawler.Frontier) error {
 	began, by := time.Now(), s.who.Key()
 	passed, err := s.ledger.Passed(by)
@@ -164,15 +164,15 @@ func (s *Site) noteRequests(ctx context.Context, x *actions.Executor, f *crawler
 			return failed
 		}
 	}
-	// the queue was not changed, or a policy may be on its way
+	// the queue was not changed, or another goroutine may be reading a policy now
 	if failed != nil || f == nil || s.session != nil || s.lent {
 		return failed
 	}
 	return s.ledger.Pass(by, began)
 }
 
-// noteCompacted notes in the ledger what is gone from every file since the last compaction, whoever
-// made it.
+// noteCompacted records in the ledger which erased data has been removed from every file by a
+// compaction of any process.
 func (s *Site) noteCompacted(ctx context.Context, x *actions.Executor) error {
 	began, err := s.holdings.Compacted()
 	if err != nil || began.IsZero() {
@@ -181,11 +181,11 @@ func (s *Site) noteCompacted(ctx context.Context, x *actions.Executor) error {
 	return x.Compacted(ctx, began)
 }
 
-// compactBeforeEnd compacts now what would be due before next, when another process comes; zero:
-// nobody may come.
+// compactBeforeEnd compacts now if compaction would be due before next, the time when another
+// process will run; zero means that none may run.
 func (s *Site) compactBeforeEnd(ctx context.Context, x *actions.Executor, next time.Time) error {
 	_, _, err := s.holdings.Settle(ctx, s.compactWithin(), next)
-	if disk.Full(err) { // the keys of what was erased are destroyed
+	if disk.Full(err) { // no harm: the keys that decrypt the erased data are destroyed
 		s.o.Notice(fmt.Sprintf(
 			"nothing that was erased can be read, but sealed remains of it stay in unused parts of the files, "+
 				"since the disk has no room to rewrite them. Free space on the disk of %s, then run acapcrawl archive "+
@@ -203,9 +203,9 @@ func (s *Site) compactWithin() holdings.Within {
 	return holdings.Within{Asked: s.cfg.Actions.EraseWithin, Other: s.cfg.CompactWithin}
 }
 
-// ExecuteRequests executes requests of the ledger, and returns what became of them. The pages of
-// take-downs that are no longer in force are queued again. What else is open is executed at its
-// time.
+// ExecuteRequests executes the requests of the ledger with these ids, and returns them with their
+// new state. It queues pages again if their take-down is no longer in force. Other open requests
+// are executed when they are due.
 func (s *Site) ExecuteRequests(ctx context.Context, ids ...uint64) (list []actions.Request, err error) {
 	if _, err := s.held(ctx); err != nil {
 		return nil, err
@@ -228,14 +228,14 @@ func (s *Site) ExecuteRequests(ctx context.Context, ids ...uint64) (list []actio
 		begun = true
 		return do(f)
 	})
-	if !begun { // no queue can be opened: re-crawls stay due, and a take-down does not need it
+	if !begun { // without a queue, re-crawls remain due; take-downs do not need a queue
 		err = do(nil)
 	}
 	return list, err
 }
 
-// executeOpen notes and executes the requests that the policies last read make: RefreshPolicies may
-// have read new ones.
+// executeOpen records and executes the requests in the policies that RefreshPolicies may just have
+// read.
 func (s *Site) executeOpen(ctx context.Context) error {
 	done := false
 	err := s.withFrontier(func(f *crawler.Frontier) error {

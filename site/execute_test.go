@@ -11,8 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// A caller that waits for requests to be executed takes over if the executing caller has no time
-// left.
+// TestExecutionIsTakenOver checks that a waiting caller executes the requests if the context of the
+// executing caller has ended.
 func TestExecutionIsTakenOver(t *testing.T) {
 	s := open(t, t.TempDir())
 	h := &session{site: s, holdings: s.holdings, executor: actions.NewExecutor(s.ledger, nil, nil, actions.Limits{}),
@@ -39,7 +39,7 @@ func TestExecutionIsTakenOver(t *testing.T) {
 	}
 }
 
-// Executions for forgotten origins are removed.
+// TestExecutionsAreForgotten checks that executions for forgotten origins are removed.
 func TestExecutionsAreForgotten(t *testing.T) {
 	h := &session{executions: map[string]*execution{}}
 	kept := &policy.Origin{Key: "http://kept.example"}

@@ -18,15 +18,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// ExplainOptions say what Explain explains, and by which policy and page.
+// ExplainOptions select what Explain explains, for which policy and page.
 type ExplainOptions struct {
-	Usages []acap.Usage // none: all
-	Robots *RobotsText  // replaces robots.txt, and nothing is requested; nil: robots.txt is requested
-	Page   *page.Page   // replaces the page; nil: what is held of it
-	Fetch  bool         // request the page
-	AsOf   time.Time    // the clock of time limits; zero: now
-	Reader acap.Target  // the reader to whom the page would be presented
-	All    bool         // with the nearest fields about other crawlers and resources
+	Usages []acap.Usage // the usages to explain; none: all usages
+	// used instead of the site's robots.txt, and nothing is requested; nil: robots.txt is requested
+	Robots *RobotsText
+	Page   *page.Page  // used instead of the stored page; nil: the stored page
+	Fetch  bool        // request the page from its site
+	AsOf   time.Time   // the time at which time limits are checked; zero: now
+	Reader acap.Target // the reader for whom presentation is decided
+	All    bool        // also list the nearest fields about other crawlers and resources
 }
 
 // RobotsText is the text of a robots.txt.
@@ -37,33 +38,33 @@ type Explanation struct {
 	*terms.Reached
 	Crawler acap.Crawler
 	URL     *url.URL
-	Origin  *policy.Origin // of URL
+	Origin  *policy.Origin // the origin of URL
 	Past    Past
-	Page    *page.Page // as fetched or given; nil: it is not known
+	Page    *page.Page // the page that was fetched, given or stored; nil: none
 	Fetched bool
-	Answers []Explained // in the order of ExplainOptions.Usages
+	Answers []Explained // decisions in the order of ExplainOptions.Usages
 
 	led     *refusedRedirect
-	origins []*policy.Origin // all that were read, for their lines
-	source  []string         // lines of the page, split when they are first needed
+	origins []*policy.Origin // all origins that were read, to look up source lines
+	source  []string         // lines of the page, split on first use
 }
 
-// Explained is the decision on one usage, with everything that contributes to it.
+// Explained is the decision on one usage, with all fields that contribute to it.
 type Explained struct {
 	Usage     acap.Usage
 	Decision  acap.Decision
-	Bounds    []acap.Bound // the limits in force, by the field that sets them
-	Rivals    []acap.Rival // the other fields about the usage
-	Elsewhere []acap.Rival // the nearest fields about other crawlers or resources
-	More      int          // number of those that are not listed
+	Bounds    []acap.Bound // limits in force, with the field that sets each
+	Rivals    []acap.Rival // other fields about the same usage
+	Elsewhere []acap.Rival // nearest fields about other crawlers or resources
+	More      int          // number of such fields that are not listed
 }
 
-// nearest is the number of fields about other crawlers or resources that are listed.
+// nearest is the maximum number of fields listed in Explained.Elsewhere.
 const nearest = 8
 
-// Explain reads the policy of u's origin, finds the terms of the page that past knows or the
-// options name, and explains what the crawler of cfg may do with u. The error is a *RefusedError if
-// the page was to be fetched and the fetching is refused.
+// Explain reads the policy of u's origin and explains what the crawler of cfg may do with u. The
+// terms are those of the page in o, otherwise of the page in past, otherwise of the address. The
+// error is a *RefusedError if o requests fetching the page and the policy prohibits that.
 func Explain(ctx context.Context, cfg *config.Config, u *url.URL, past Past, o ExplainOptions) (*Explanation, error) {
 	who, err := RecordedCrawler(cfg)
 	if err != nil {
@@ -97,8 +98,8 @@ func Explain(ctx context.Context, cfg *config.Config, u *url.URL, past Past, o E
 	return x.Explanation, nil
 }
 
-// robotsFile stands in for the robots.txt of one origin. It makes no request, and has no other
-// file.
+// robotsFile is a policy.Fetcher that returns a given text as robots.txt of one origin. It makes no
+// request and returns no other file.
 type robotsFile struct {
 	url  string
 	body []byte
@@ -109,7 +110,7 @@ func newRobotsFile(u *url.URL, body []byte) (policy.Fetcher, error) {
 	return robotsFile{key + "/robots.txt", body}, err
 }
 
-// Fetch returns the file if rawurl is that of robots.txt.
+// Fetch returns the text if rawurl is the address of robots.txt.
 func (f robotsFile) Fetch(_ context.Context, rawurl string, _ http.Header) (policy.Response, error) {
 	if rawurl != f.url {
 		return policy.Response{}, errors.New("nothing is requested with --robots")
@@ -117,14 +118,14 @@ func (f robotsFile) Fetch(_ context.Context, rawurl string, _ http.Header) (poli
 	return policy.Response{URL: rawurl, Status: http.StatusOK, Body: f.body}, nil
 }
 
-// refusedRedirect is the target of a redirect to which crawl is refused.
+// refusedRedirect is a redirect target that the policy prohibits crawling.
 type refusedRedirect struct {
 	url      *url.URL
 	origin   *policy.Origin
 	decision acap.Decision
 }
 
-// explainer makes one explanation.
+// explainer holds the state of one call of Explain.
 type explainer struct {
 	*Explanation
 	o        ExplainOptions
@@ -164,8 +165,8 @@ func (x *explainer) originOf(ctx context.Context, u *url.URL) (*policy.Origin, e
 	return o, nil
 }
 
-// findTerms finds the terms of the page that is fetched or given, of what is held of it, or of its
-// address alone.
+// findTerms finds the terms of the page that is fetched or given, otherwise of the stored page,
+// otherwise of the address.
 func (x *explainer) findTerms(ctx context.Context) (err error) {
 	past := x.Past
 	facts := acap.Facts{Now: x.o.AsOf, FirstCrawled: past.FirstCrawled, FirstIndexed: past.FirstIndexed,
@@ -195,7 +196,7 @@ func (x *explainer) findTerms(ctx context.Context) (err error) {
 	return err
 }
 
-// checkRedirect notes that a redirect leads to address, if crawl is refused there now.
+// checkRedirect records the redirect target address if its policy now prohibits crawling it.
 func (x *explainer) checkRedirect(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -212,8 +213,8 @@ func (x *explainer) checkRedirect(ctx context.Context, address string) error {
 	return nil
 }
 
-// fetch requests the page. A refusal by policy of the crawler that is explained is no error: the
-// decisions will tell it.
+// fetch requests the page. A refusal for the explained crawler is not an error, because the
+// decisions will contain it.
 func (x *explainer) fetch(ctx context.Context) error {
 	t, err := x.gate.Get(ctx, gate.PageRequest, x.URL.String())
 	var refused *gate.Refusal
@@ -222,7 +223,7 @@ func (x *explainer) fetch(ctx context.Context) error {
 		if err := x.checkRedirect(ctx, refused.URL); err != nil || x.led != nil {
 			return err
 		}
-		return &RefusedError{err} // it is for the crawler that sends requests
+		return &RefusedError{err} // the refusal concerns the crawler that sends the requests, not the explained one
 	case errors.As(err, &refused) && refused.Rule == gate.RuleTakeDown:
 		return &RefusedError{err}
 	case err != nil:
@@ -236,7 +237,7 @@ func (x *explainer) fetch(ctx context.Context) error {
 	return nil
 }
 
-// explain explains one usage.
+// explain returns the decision on one usage, with the fields that contribute to it.
 func (x *explainer) explain(ctx context.Context, u acap.Usage) (Explained, error) {
 	d := x.Decide(u)
 	a := Explained{Usage: u, Decision: d, Bounds: d.Bounds(x.Facts())}
@@ -255,8 +256,8 @@ func (x *explainer) explain(ctx context.Context, u acap.Usage) (Explained, error
 	return a, nil
 }
 
-// Decide decides on a usage. It refuses crawl also if the page redirects to an address that must
-// not be crawled.
+// Decide returns the decision on a usage. It also refuses crawl if the page redirects to an address
+// that must not be crawled.
 func (e *Explanation) Decide(u acap.Usage) acap.Decision {
 	if d := e.Reached.Decide(u); u != acap.Crawl || !d.Allowed || e.led == nil {
 		return d
@@ -271,9 +272,9 @@ type subject struct {
 	resource acap.Resource
 }
 
-// subjectOf returns what d is about: the page that the URL redirects to, an address on the way to
-// it, or the target of a redirect that must not be followed. If the page and an address on the way
-// have the same answer, it is the page.
+// subjectOf returns the subject of the decision d: the page that the URL redirects to, an address
+// of the redirect chain, or a redirect target that must not be followed. If the page and an address
+// of the chain have the same answer, it returns the page.
 func (x *explainer) subjectOf(ctx context.Context, u acap.Usage, d acap.Decision) (subject, error) {
 	t, by := x.By(u)
 	if u == acap.Crawl && x.led != nil && by.Allowed {
@@ -290,8 +291,8 @@ func (x *explainer) subjectOf(ctx context.Context, u acap.Usage, d acap.Decision
 	return subject{o, t.Policy(), t.Resource()}, err
 }
 
-// markUnfulfillable adapts the rivals of a decision that the terms of the page refused although all
-// fields permit it: a permission requires something that cannot be had (X05).
+// markUnfulfillable marks permissions in list as unfulfillable if all fields permit d but the terms
+// of the page refuse it, because a permission requires something that is not available (X05).
 func markUnfulfillable(list []acap.Rival, d acap.Decision) []acap.Rival {
 	if d.Because == nil || d.Reason != acap.Unfulfillable {
 		return list
@@ -310,7 +311,7 @@ func markUnfulfillable(list []acap.Rival, d acap.Decision) []acap.Rival {
 	return list
 }
 
-// Line returns the source line of a field; "" for a header and if the line is not known.
+// Line returns the source line of a field; "" for an HTTP header or if the line is unknown.
 func (e *Explanation) Line(f *acap.Field) string {
 	switch f.Source {
 	case acap.Robots, acap.Referred:

@@ -14,19 +14,19 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// ExportOptions say what Export writes. Functions may be nil.
+// ExportOptions select what Export writes. Functions may be nil.
 type ExportOptions struct {
-	Under    []string                // only addresses that begin with one of these; none: everything
+	Under    []string                // export only addresses that begin with one of these; none: all addresses
 	Plain    bool                    // do not compress the records
-	Each     func(holdings.Exported) // is called for each version, exported or not
-	Progress func(done, total int)   // is called with numbers of captures
+	Each     func(holdings.Exported) // called for each version, exported or not
+	Progress func(done, total int)   // called with numbers of captures
 }
 
 // Specifications returns the names of the documents that this program implements.
 func Specifications() []string { return []string{"ACAP 1.0", "ACAP 1.1", "RFC 9309"} }
 
-// Export writes what may be preserved today as a WARC file to w. The error wraps ErrNothing if
-// there is nothing to export, and is a *RefusedError if policy permits none of it.
+// Export writes everything that may be preserved now to w, as a WARC file. The error wraps
+// ErrNothing if nothing is stored, and is a *RefusedError if policy permits nothing.
 func (s *Site) Export(ctx context.Context, w io.Writer, o ExportOptions) (holdings.ExportCounts, error) {
 	x, err := s.newExport(ctx, o)
 	if err != nil {
@@ -36,8 +36,8 @@ func (s *Site) Export(ctx context.Context, w io.Writer, o ExportOptions) (holdin
 	return x.counts, err
 }
 
-// ExportFile writes the file called name as Export does, and its index (CDXJ) next to it. Both
-// appear when they are whole and on disk.
+// ExportFile writes the same data as Export to the file called name, and an index of it (CDXJ) next
+// to it. Both files appear only when they are complete and on disk.
 func (s *Site) ExportFile(ctx context.Context, name string, force bool, o ExportOptions) (holdings.ExportCounts,
 	error) {
 	x, err := s.newExport(ctx, o)
@@ -48,16 +48,16 @@ func (s *Site) ExportFile(ctx context.Context, name string, force bool, o Export
 	return x.counts, err
 }
 
-// export is an export under way.
+// export is the state of a running export.
 type export struct {
 	holdings *holdings.Holdings
 	o        holdings.ExportOptions
 	each     func(holdings.Exported)
 	progress func(done, total int)
 	counts   holdings.ExportCounts
-	refused  *RefusedError // the first
+	refused  *RefusedError // the first refusal
 	done     int
-	total    int // captures held
+	total    int // number of stored captures
 }
 
 func (s *Site) newExport(ctx context.Context, o ExportOptions) (*export, error) {
@@ -70,13 +70,13 @@ func (s *Site) newExport(ctx context.Context, o ExportOptions) (*export, error) 
 			Info: warc.Fields{{Name: "software", Value: "acapcrawl/" + Version},
 				{Name: "robots", Value: strings.Join(Specifications(), ", ")},
 				{Name: "http-header-user-agent", Value: UserAgent(s.cfg, s.who)}}}}
-	if held, err := s.archive.Stats(); err == nil { // only progress needs it
+	if held, err := s.archive.Stats(); err == nil { // the number is needed only for Progress, so an error is ignored
 		x.total = held.Captures
 	}
 	return x, nil
 }
 
-// write writes the records.
+// write writes the WARC records.
 func (x *export) write(ctx context.Context, w io.Writer) (err error) {
 	out := bufio.NewWriterSize(w, 1<<20)
 	x.counts, err = x.holdings.Export(ctx, out, x.o, x.note)
@@ -105,8 +105,8 @@ func (x *export) note(e holdings.Exported) {
 	}
 }
 
-// writeFiles writes the file and its index to drafts, and publishes both when they are whole and on
-// disk.
+// writeFiles writes the WARC file and its index to temporary files, and renames both when they are
+// complete and on disk.
 func (x *export) writeFiles(ctx context.Context, name string, force bool) (err error) {
 	lines := &sorter{dir: filepath.Dir(name)}
 	defer func() { err = errors.Join(err, lines.close()) }()
@@ -128,7 +128,7 @@ func (x *export) writeFiles(ctx context.Context, name string, force bool) (err e
 	return nil
 }
 
-// IndexName returns the name of the index of a WARC file; "-" for standard output.
+// IndexName returns the name of the index of a WARC file; "-" if the WARC file is standard output.
 func IndexName(name string) string {
 	if name == "-" {
 		return name

@@ -13,16 +13,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/disk"
 )
 
-// identity is what a crawl records of its crawler in the data directory. The other verbs judge by
-// it.
+// identity is the crawler's identity as a crawl stores it in the data directory. Other commands
+// then decide for the same crawler.
 type identity struct {
 	Crawler  []string  `json:"crawler"`
-	Purposes *[]string `json:"purposes"` // null: undeclared
+	Purposes *[]string `json:"purposes"` // the declared purposes; null: none were declared
 	Cannot   []string  `json:"cannot,omitempty"`
 	Strict   bool      `json:"strict,omitempty"`
-	Dialect  string    `json:"dialect,omitempty"` // of the configuration; empty: 1.1
+	Dialect  string    `json:"dialect,omitempty"` // dialect in the configuration; empty: 1.1
 
-	SubRecords bool `json:"sub_records,omitempty"` // actions.sub_records
+	SubRecords bool `json:"sub_records,omitempty"` // the setting actions.sub_records
 }
 
 // identityName is the name of the file in a data directory that holds the identity of its crawler.
@@ -30,7 +30,7 @@ const identityName = "crawler.json"
 
 func identityFile(dir string) string { return filepath.Join(dir, identityName) }
 
-// IdentityError means that the file that names the crawler of a data directory cannot be read.
+// IdentityError means that the file with the crawler's identity in a data directory cannot be read.
 type IdentityError struct {
 	File string
 	Err  error
@@ -45,7 +45,8 @@ func CrawlerOf(cfg *config.Config) acap.Crawler {
 		Pilot: cfg.Policy.Dialect == config.DialectPilot, SubTakeDowns: cfg.Actions.SubRecords}
 }
 
-// recordCrawler writes who to the data directory, for the verbs that judge what it holds.
+// recordCrawler writes the identity of who to the data directory. Commands that work on stored
+// pages read it.
 func recordCrawler(dir string, who acap.Crawler) error {
 	id := identity{Crawler: who.Names, Cannot: who.Cannot, Strict: who.Strict, SubRecords: who.SubTakeDowns}
 	if who.Purposes != nil {
@@ -61,7 +62,7 @@ func recordCrawler(dir string, who acap.Crawler) error {
 	return disk.Replace(identityFile(dir), append(data, '\n'), 0o600)
 }
 
-// recordFirstCrawler writes who to a data directory that no crawl has written to.
+// recordFirstCrawler writes the identity of who to a data directory that has none yet.
 func recordFirstCrawler(dir string, who acap.Crawler) error {
 	if _, err := os.Stat(identityFile(dir)); err == nil || !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -69,9 +70,9 @@ func recordFirstCrawler(dir string, who acap.Crawler) error {
 	return recordCrawler(dir, who)
 }
 
-// RecordedCrawler returns the crawler that filled the data directory. Settings that a flag gave, or
-// a source of one of kinds, replace what was recorded; a directory without a record has the crawler
-// of the settings. A record that cannot be read is an *IdentityError.
+// RecordedCrawler returns the crawler that filled the data directory, as recorded there. A setting
+// given by a flag, or by a source in kinds, replaces the recorded one. Without a record it returns
+// the crawler of the settings. A record that cannot be read is an *IdentityError.
 func RecordedCrawler(cfg *config.Config, kinds ...config.Kind) (acap.Crawler, error) {
 	who := CrawlerOf(cfg)
 	data, err := os.ReadFile(identityFile(cfg.Data))

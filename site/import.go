@@ -17,17 +17,17 @@ import (
 
 // ImportOptions say how WARC files are imported.
 type ImportOptions struct {
-	Assume *AssumedPolicy // for sites whose robots.txt was never read; nil: their pages are refused
-	Ready  func()         // is called once other methods of the site may be used; may be nil
+	Assume *AssumedPolicy // for sites whose robots.txt was never read; nil: pages of such sites are refused
+	Ready  func()         // called once other methods of the site may be used; may be nil
 }
 
-// AssumedPolicy is a robots.txt that the operator assumes for sites. If Text is nil, they have
-// none.
+// AssumedPolicy is a robots.txt text that the operator assumes for sites whose robots.txt was never
+// read. If Text is nil, the sites are assumed to have no robots.txt.
 type AssumedPolicy struct{ Text []byte }
 
 // ImportSummary is the result of an import.
 type ImportSummary struct {
-	Files int `json:"files"` // that were read, the last one perhaps in part
+	Files int `json:"files"` // number of files read; the last may have been read only in part
 	holdings.ImportCounts
 	Erased []archive.Erasure `json:"erased"`
 }
@@ -41,12 +41,12 @@ type Importer struct {
 	end      func()
 }
 
-// Import begins an import. The caller must call the importer's End.
+// Import begins an import. The caller must call End on the returned Importer.
 func (s *Site) Import(ctx context.Context, o ImportOptions) (*Importer, error) {
 	if err := recordFirstCrawler(s.cfg.Data, s.who); err != nil {
 		return nil, err
 	}
-	if !s.lent { // a lent site imports under the settings of the one that lent it
+	if !s.lent { // an import into a lent site uses the settings of the site that lent it
 		if err := s.closeHoldings(); err != nil {
 			return nil, err
 		}
@@ -66,8 +66,8 @@ func (s *Site) Import(ctx context.Context, o ImportOptions) (*Importer, error) {
 	return m, nil
 }
 
-// Read imports one file, whose name is for errors. each is called for every record that is worth a
-// report.
+// Read imports one file. name appears in error messages. Read calls each for every record that
+// should be reported.
 func (m *Importer) Read(ctx context.Context, name string, in io.Reader, each func(holdings.Imported)) error {
 	m.sum.Files++
 	n, err := m.holdings.Import(ctx, in, m.o, each)
@@ -80,7 +80,7 @@ func (m *Importer) Read(ctx context.Context, name string, in io.Reader, each fun
 
 // End ends the import and returns what was imported.
 func (m *Importer) End() ImportSummary {
-	_ = m.holdings.Flush() // Site.Close returns its error too
+	_ = m.holdings.Flush() // Site.Close returns the same error
 	m.end()
 	m.sum.Erased = m.erased.List()
 	return m.sum
@@ -99,17 +99,17 @@ func (m *Importer) add(n holdings.ImportCounts) {
 	s.Bytes += n.Bytes
 }
 
-// assumedPolicies answers without a request: by the policies that were read last, and by what the
-// operator assumes for sites whose robots.txt was never read.
+// assumedPolicies returns policies without a request: the last read version, or the assumed policy
+// for sites whose robots.txt was never read.
 type assumedPolicies struct {
 	lastPolicies
-	assume *AssumedPolicy // nil: nothing is assumed
+	assume *AssumedPolicy // nil: no policy is assumed
 
 	mu      sync.Mutex
-	origins map[string]bool // for which the assumed policy is stored
+	origins map[string]bool // origins for which the assumed policy has been stored
 }
 
-// Policy returns the policy of u's origin.
+// Policy returns the last read or assumed policy of u's origin.
 func (a *assumedPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
 	if a.assume != nil {
 		if err := a.store(u); err != nil {
@@ -123,7 +123,7 @@ func (a *assumedPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, e
 	return a.ledger.Bind(o.Key, o.Policy)
 }
 
-// store stores what is assumed for the origin of u, once.
+// store stores the assumed policy for the origin of u, once.
 func (a *assumedPolicies) store(u *url.URL) error {
 	key, err := policy.Key(u)
 	if err != nil {

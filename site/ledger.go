@@ -21,8 +21,8 @@ const (
 func ledgerFile(cfg *config.Config) string   { return filepath.Join(cfg.Data, ledgerName) }
 func frontierFile(cfg *config.Config) string { return filepath.Join(cfg.Data, frontierName) }
 
-// LedgerOptions returns the rules of the ledger of requests, with the key that signs receipts. A
-// key that cannot be read is a *UsageError.
+// LedgerOptions returns the settings of the ledger of requests, including the key that signs
+// receipts. A key that cannot be read is a *UsageError.
 func LedgerOptions(cfg *config.Config) (o actions.Options, err error) {
 	who, err := RecordedCrawler(cfg)
 	if err != nil {
@@ -47,9 +47,9 @@ func LedgerOptions(cfg *config.Config) (o actions.Options, err error) {
 	return o, nil
 }
 
-// OpenLedger opens the ledger of the data directory alone, while another process may have the
-// archive. With check, the ledger of a damaged file is opened too, to be verified. The error is an
-// *EmptyError if there is no ledger; it wraps ErrInUse or ErrDamaged in these cases.
+// OpenLedger opens only the ledger of the data directory; another process may have the archive
+// open. With check, it also opens a damaged ledger, so that the caller can verify it. The error is
+// an *EmptyError if there is no ledger; it wraps ErrInUse or ErrDamaged in these cases.
 func OpenLedger(cfg *config.Config, check bool) (*actions.Ledger, error) {
 	if _, err := os.Stat(ledgerFile(cfg)); errors.Is(err, os.ErrNotExist) {
 		return nil, &EmptyError{cfg.Data}
@@ -63,8 +63,8 @@ func OpenLedger(cfg *config.Config, check bool) (*actions.Ledger, error) {
 	return l, classify(err)
 }
 
-// MakeLedger opens the ledger as OpenLedger does, and makes it if there is none: publishers may get
-// credentials before anything is crawled.
+// MakeLedger opens the ledger like OpenLedger, and creates it if it does not exist, so that
+// publishers can get credentials before the first crawl.
 func MakeLedger(cfg *config.Config) (*actions.Ledger, error) {
 	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
 		return nil, err
@@ -77,8 +77,8 @@ func MakeLedger(cfg *config.Config) (*actions.Ledger, error) {
 	return l, classify(err)
 }
 
-// OpenArchive opens the archive of the data directory alone. The error is an *EmptyError if there
-// is none; it wraps ErrInUse or ErrDamaged in these cases.
+// OpenArchive opens only the archive of the data directory. The error is an *EmptyError if there is
+// no archive; it wraps ErrInUse or ErrDamaged in these cases.
 func OpenArchive(cfg *config.Config) (*archive.Archive, error) {
 	if Empty(cfg.Data) {
 		return nil, &EmptyError{cfg.Data}

@@ -13,7 +13,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Compact rewrites archive and index without what was erased. progress, which may be nil, is called
+// Compact rewrites archive and index without erased data. progress, which may be nil, is called
 // with numbers of bytes.
 func (s *Site) Compact(ctx context.Context, progress func(done, total int64)) (holdings.CompactStats, error) {
 	h, err := s.held(ctx)
@@ -23,7 +23,7 @@ func (s *Site) Compact(ctx context.Context, progress func(done, total int64)) (h
 	return h.Compact(ctx, progress)
 }
 
-// ErasureReceipt returns what was erased of the page at an address, and what is left of it.
+// ErasureReceipt returns what was erased of the page at an address, and what is still stored of it.
 func (s *Site) ErasureReceipt(ctx context.Context, address string) (archive.Receipt, error) {
 	h, err := s.held(ctx)
 	if err != nil {
@@ -32,10 +32,10 @@ func (s *Site) ErasureReceipt(ctx context.Context, address string) (archive.Rece
 	return h.Receipt(address)
 }
 
-// Verify checks every digest and reference of the data directory, and returns what is wrong. With
-// repair, which may be nil, it repairs first, and calls repair for each thing that it did. If
-// archive and index cannot be brought together, the archive is checked alone. ready is called once
-// other methods of the site may be used; it may be nil.
+// Verify checks every digest and reference of the data directory, and returns the problems. If
+// repair is not nil, Verify repairs first, and calls repair for each repair. If archive and index
+// cannot be made consistent, it checks only the archive. It calls ready, which may be nil, once
+// other methods of the site may be used.
 func (s *Site) Verify(ctx context.Context, repair func(archive.Repaired), ready func()) (problems []archive.Problem,
 	err error) {
 	open := func() (*holdings.Holdings, error) {
@@ -69,9 +69,10 @@ func (s *Site) Verify(ctx context.Context, repair func(archive.Repaired), ready 
 }
 
 // ClearDamagedIndex removes the index of the data directory cfg.Data if it is damaged, and reports
-// that to repaired. Open then makes it again from the copies. Nobody may have the directory open.
+// that to repaired. Open then builds the index again from the stored copies. No process may have
+// the directory open.
 func ClearDamagedIndex(ctx context.Context, cfg *config.Config, repaired func(archive.Repaired)) (err error) {
-	a, err := OpenArchive(cfg) // the process that has it owns the directory
+	a, err := OpenArchive(cfg) // the process that opens the archive owns the directory
 	if err != nil {
 		return err
 	}

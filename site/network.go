@@ -21,9 +21,9 @@ import (
 // Version is the version of this program. It is part of the User-Agent.
 const Version = "0.1.0"
 
-// newSenderGate returns the gate for work that judges for who. Requests carry the name of who,
-// unless a flag named another crawler than that of the data directory: then they carry the name of
-// the latter (rule 22, X80).
+// newSenderGate returns a gate that decides for the crawler who. Requests carry the name of who.
+// But if a flag names a crawler other than that of the data directory, requests carry the name of
+// the data directory's crawler (rule 22, X80).
 func newSenderGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
 	if cfg.Sender() != cfg {
 		var err error
@@ -34,7 +34,7 @@ func newSenderGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
 	return NewGate(cfg, who)
 }
 
-// NewGate returns a gate that sends requests in the name of who, under the settings cfg.
+// NewGate returns a gate that sends requests in the name of who, with the settings cfg.
 func NewGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
 	sign, err := newSigner(cfg)
 	if err != nil {
@@ -45,7 +45,7 @@ func NewGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
 		Sign: sign, MaxPages: max(cfg.MaxPages, 0)}), nil
 }
 
-// newSigner returns the signer of requests with the configured key; nil if none is configured.
+// newSigner returns a signer of requests with the configured key; nil if no key is configured.
 func newSigner(cfg *config.Config) (*gate.Signer, error) {
 	if cfg.SignatureKey == "" {
 		return nil, nil
@@ -61,11 +61,11 @@ func newSigner(cfg *config.Config) (*gate.Signer, error) {
 	return s, nil
 }
 
-// newKey makes a private key that signs requests or receipts.
+// newKey is the command that makes a private key for signing requests or receipts.
 const newKey = "openssl genpkey -algorithm ed25519 -out another.pem, and name that"
 
-// UserAgent returns the User-Agent of who: its first token, the version of this program and the
-// contact (X67: a publisher finds the operator by it).
+// UserAgent returns the User-Agent header of who: its first token, the version of this program and
+// the operator's contact address (X67), with which a publisher can find the operator.
 func UserAgent(cfg *config.Config, who acap.Crawler) string {
 	agent := "acapcrawl"
 	if len(who.Names) > 0 {
@@ -78,10 +78,11 @@ func UserAgent(cfg *config.Config, who acap.Crawler) string {
 	return agent
 }
 
-// policyFiles fetches robots.txt and the files that it refers to through the gate.
+// policyFiles fetches robots.txt and the files that robots.txt refers to, through the gate.
 type policyFiles struct{ *gate.Gate }
 
-// PolicyFiles returns a fetcher of robots.txt and the files that it refers to, through the gate g.
+// PolicyFiles returns a fetcher for robots.txt and the files that it refers to. It sends requests
+// through the gate g.
 func PolicyFiles(g *gate.Gate) policy.Fetcher { return policyFiles{g} }
 
 func (p policyFiles) Fetch(ctx context.Context, rawurl string, condition http.Header) (policy.Response, error) {
@@ -89,13 +90,13 @@ func (p policyFiles) Fetch(ctx context.Context, rawurl string, condition http.He
 	return policy.Response{URL: h.URL, Status: h.Status, Header: h.Header, Body: h.Body, Truncated: h.Truncated}, err
 }
 
-// PageOf returns the page that the exchanges of t lead to.
+// PageOf returns the page at the end of the exchanges in t.
 func PageOf(t *gate.Trace) *page.Page {
 	return page.New(slices.Clone(t.Hops))
 }
 
-// nameHosts opens the hosts of seeds in the gate: the gate fetches from a named host even if its
-// address is private.
+// nameHosts permits the gate to fetch from the hosts of seeds even if their IP addresses are
+// private.
 func nameHosts(g *gate.Gate, seeds []string) {
 	for _, seed := range seeds {
 		if u, err := url.Parse(seed); err == nil {
@@ -104,8 +105,8 @@ func nameHosts(g *gate.Gate, seeds []string) {
 	}
 }
 
-// RefreshPolicies reads the policy of every known origin again. Of private addresses, only the
-// hosts are open that a seed of the directory named.
+// RefreshPolicies reads the policy of every known origin again. Among hosts with private addresses,
+// it requests only those that a seed of the directory names.
 func (s *Site) RefreshPolicies(ctx context.Context) error {
 	err := s.withFrontier(func(f *crawler.Frontier) error {
 		seeds, err := f.Seeds()

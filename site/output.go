@@ -11,14 +11,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/disk"
 )
 
-// CheckOutput refuses the name of a file to be written: one that exists unless force is set, one in
-// the data directory, from which everything erased must disappear, and one in no directory. The
-// name "-" is standard output. The error is a *UsageError.
+// CheckOutput checks the name of an output file. It returns a *UsageError if the file exists and
+// force is not set, if it is in the data directory (where erased data must disappear from all
+// files), or if its directory does not exist. The name "-" is standard output.
 func (s *Site) CheckOutput(name string, force bool) error {
 	return CheckOutput(s.cfg.Data, name, force)
 }
 
-// CheckOutput is Site.CheckOutput for the data directory dir.
+// CheckOutput checks the name of an output file, as Site.CheckOutput does, for the data directory
+// dir.
 func CheckOutput(dir, name string, force bool) error {
 	if name == "-" {
 		return nil
@@ -43,11 +44,11 @@ func CheckOutput(dir, name string, force bool) error {
 	return nil
 }
 
-// existsError is the error of a file that must not be replaced.
+// existsError returns the error for an existing file that must not be replaced.
 func existsError(name string) error { return usageError("--force, or another name", "%s exists", name) }
 
-// publishError returns existsError if err says that the file was made since CheckOutput, otherwise
-// err.
+// publishError returns existsError if err means that the file was created since CheckOutput,
+// otherwise err.
 func publishError(err error, name string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return existsError(name)
@@ -79,8 +80,8 @@ func isWithin(dir, name string) (bool, error) {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)), nil
 }
 
-// WriteFile writes a file with what fn writes. The file appears when all of it is on disk. shown is
-// its name in errors.
+// WriteFile writes a file with the output of fn. The file appears only when all of it is on disk.
+// shown is its name in errors.
 func WriteFile(name, shown string, force bool, fn func(io.Writer) error) error {
 	draft, err := draftOf(name, fn)
 	if err != nil {
@@ -89,7 +90,7 @@ func WriteFile(name, shown string, force bool, fn func(io.Writer) error) error {
 	return publishError(draft.Publish(name, force), shown)
 }
 
-// draftOf returns a draft of the file called name with what fn writes.
+// draftOf returns a temporary file for name, filled with the output of fn.
 func draftOf(name string, fn func(io.Writer) error) (*disk.Draft, error) {
 	d, err := disk.NewDraft(name)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"testing/iotest"
 )
 
-// A WARC file whose name was taken in the meantime stays as it is, and gets no index.
+// TestExportDoesNotReplace checks that an existing WARC file is not replaced if it was created
+// during the export, and that no index is written for it.
 func TestExportDoesNotReplace(t *testing.T) {
 	p := newPublisher(t, "/a.html")
 	s := open(t, t.TempDir())
@@ -33,7 +34,8 @@ func TestExportDoesNotReplace(t *testing.T) {
 	}
 }
 
-// Errors of reading a backup differ from errors of writing its files.
+// TestUnpackFileFails checks that errors of reading a backup differ from errors of writing its
+// files.
 func TestUnpackFileFails(t *testing.T) {
 	dir := t.TempDir()
 	_, err := unpackFile(t.Context(), iotest.ErrReader(io.ErrUnexpectedEOF), filepath.Join(dir, "a.db"))

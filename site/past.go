@@ -11,23 +11,23 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Past is what earlier crawls know of a URL.
+// Past is what earlier crawls stored about a URL.
 type Past struct {
 	archive.Resource
-	Way  []string   // the addresses of the redirects to the page, and its own last
-	Page *page.Page // the current copy; nil: none is held
-	Led  string     // the address of a redirect that was refused; "": none was
+	Way  []string   // the redirect chain from the URL to its page, the page's address last
+	Page *page.Page // the current copy; nil: none is stored
+	Led  string     // target of a redirect that was refused; "": none was refused
 
-	Seeds []string // of the data directory: their hosts may be fetched from although their addresses are private
+	Seeds []string // seeds of the data directory; their hosts may be requested even if their IP addresses are private
 }
 
-// Past returns what the data directory knows of u.
+// Past returns what the data directory has stored about u.
 func (s *Site) Past(u *url.URL) (Past, error) {
 	return pastOf(s.archive, s.withFrontier, u)
 }
 
-// ReadPast returns what the data directory cfg.Data knows of u, as Site.Past does. It opens archive
-// and queue alone; the result is zero if the directory is empty.
+// ReadPast returns what the data directory cfg.Data has stored about u, like Site.Past. It opens
+// only archive and queue; the result is zero if the directory is empty.
 func ReadPast(cfg *config.Config, u *url.URL) (p Past, err error) {
 	if Empty(cfg.Data) {
 		return p, nil
@@ -67,7 +67,7 @@ func pastOf(a *archive.Archive, with func(func(*crawler.Frontier) error) error, 
 	return p, err
 }
 
-// currentCopy returns the copy of r that is held now; nil if it was erased in the meantime.
+// currentCopy returns the current copy of r; nil if it was erased since r was read.
 func currentCopy(a *archive.Archive, r archive.Resource) (*page.Page, error) {
 	c, err := a.Capture(r.Current)
 	if err != nil {

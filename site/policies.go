@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// lastPolicies answers for policies without a request, by the version that was read last (H11: a
-// reader of what is held requests nothing), with the take-downs in force.
+// lastPolicies returns the last read version of each policy, with the take-downs in force, and
+// makes no request (H11: showing stored pages must not request anything).
 type lastPolicies struct {
 	*policy.Authority
 	ledger *actions.Ledger
@@ -23,8 +23,8 @@ type lastPolicies struct {
 
 func (s *Site) lastPolicies() lastPolicies { return lastPolicies{s.policy, s.ledger} }
 
-// LastPolicies returns the policies that were read last, with the take-downs in force. They answer
-// without a request.
+// LastPolicies returns the policies as they were last read, with the take-downs in force. It makes
+// no request.
 func (s *Site) LastPolicies() terms.Policies { return s.lastPolicies() }
 
 // Policy returns the policy of u's origin that was read last.
@@ -36,7 +36,7 @@ func (p lastPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error
 	return p.ledger.Bind(o.Key, o.Policy)
 }
 
-// version returns the version of policy that is in force for u; zero if none was read.
+// version returns the stored version of the policy in force for u; zero if none was read.
 func (p lastPolicies) version(u *url.URL) archive.PolicyVersion {
 	o, known := p.Held(u)
 	if !known || o.Since.IsZero() {
@@ -45,8 +45,8 @@ func (p lastPolicies) version(u *url.URL) archive.PolicyVersion {
 	return archive.PolicyVersion{Origin: o.Key, Since: o.Since}
 }
 
-// mayBeTakenDown reports whether a take-down of the page at an address is in force, or may be: as
-// long as a policy cannot be read whole, nobody knows.
+// mayBeTakenDown reports whether a take-down of the page at an address is in force. If the policy
+// cannot be read completely, it returns true.
 func (s *Site) mayBeTakenDown(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -60,8 +60,8 @@ func (s *Site) mayBeTakenDown(address string) bool {
 	return err != nil || terms.TakeDown(p, u) != nil
 }
 
-// blockTakenDown blocks in a queue, which may be nil, the pages that o asks to take down, and
-// queues those again that it no longer asks for.
+// blockTakenDown blocks the queued pages whose take-down o requests, and queues pages again whose
+// take-down o no longer requests. f may be nil.
 func (s *Site) blockTakenDown(f *crawler.Frontier, o *policy.Origin) error {
 	if f == nil {
 		return nil
@@ -76,8 +76,8 @@ func (s *Site) blockTakenDown(f *crawler.Frontier, o *policy.Origin) error {
 	return err
 }
 
-// blockRedirects blocks in a queue the addresses that redirect to pages taken down, before the
-// redirects are erased.
+// blockRedirects blocks queued addresses that redirect to pages taken down. It must run before the
+// archive erases the redirects.
 func (s *Site) blockRedirects(f *crawler.Frontier) error {
 	origins, err := s.policy.Origins()
 	if err != nil {
@@ -101,8 +101,8 @@ func (s *Site) blockRedirects(f *crawler.Frontier) error {
 	return nil
 }
 
-// takenDownBy returns the addresses that an origin asks to take down, in every spelling that pages
-// are held under.
+// takenDownBy returns the addresses whose take-down an origin requests, in every spelling under
+// which pages are stored.
 func (s *Site) takenDownBy(o *policy.Origin) (addresses []string, err error) {
 	p, err := s.ledger.Bind(o.Key, o.Policy)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// What the gate decides by at the moment of sending follows every change at once, without a
-// request.
+// TestCurrentPolicy checks that the policy used at the moment of sending a request follows every
+// change at once, without a request for robots.txt.
 func TestCurrentPolicy(t *testing.T) {
 	s := open(t, t.TempDir())
 	p := newPublisher(t)

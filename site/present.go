@@ -11,16 +11,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Presenter returns the presenter of what the site holds. It judges by the policies that were read
-// last.
+// Presenter returns a presenter of the stored pages. It decides by the policies as they were last
+// read.
 func (s *Site) Presenter() *present.Presenter {
 	p := present.New(present.Stored(s.archive, s.index), s.lastPolicies())
 	p.Length = s.cfg.SnippetLength
 	return p
 }
 
-// Search searches what the site holds, and returns what may be shown to who: as many results as
-// q.Limit says; 0: 10.
+// Search searches the stored pages and returns what may be shown to who: at most q.Limit results; 0
+// means 10.
 func (s *Site) Search(ctx context.Context, q present.Query, who present.Reader) (present.Found, error) {
 	if q.Limit == 0 {
 		q.Limit = 10
@@ -28,12 +28,13 @@ func (s *Site) Search(ctx context.Context, q present.Query, who present.Reader) 
 	return s.Presenter().Search(ctx, q, who)
 }
 
-// Captures calls fn for every capture that may be listed, with the decision whether it may be kept
-// today and the facts that this was decided under.
+// Captures calls fn for every capture that may be listed, with the decision on preserving it at
+// this moment and the facts used for the decision.
 func (s *Site) Captures(ctx context.Context, reader acap.Target,
 	fn func(archive.Capture, acap.Decision, acap.Facts) error) error {
 	return s.archive.EachCapture(func(c archive.Capture) error {
-		if terms.TakenDown(ctx, s.lastPolicies(), c.URL) != nil { // P04: it is invisible before it is erased
+		// P04: a page under a take-down is hidden even before it is erased
+		if terms.TakenDown(ctx, s.lastPolicies(), c.URL) != nil {
 			return ctx.Err()
 		}
 		d, f, err := s.decidePreserve(ctx, c, reader)
@@ -47,7 +48,7 @@ func (s *Site) Captures(ctx context.Context, reader acap.Target,
 	})
 }
 
-// decidePreserve decides by today's policy whether a capture may be kept.
+// decidePreserve decides by the current policy whether a capture may be kept.
 func (s *Site) decidePreserve(ctx context.Context, c archive.Capture, reader acap.Target) (acap.Decision, acap.Facts,
 	error) {
 	res, _, err := s.archive.Resource(c.URL)

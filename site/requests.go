@@ -10,33 +10,34 @@ import (
 	"github.com/acapcrawl/acapcrawl/crawler"
 )
 
-// RunOptions say which policies RunRequests reads again, and how long it may work.
+// RunOptions select which policies RunRequests reads again, and how long it may run.
 type RunOptions struct {
-	Origins   []string               // read only these again; none: all origins with anything held or requested
-	NoRefresh bool                   // read none again
-	OlderThan time.Duration          // read those again whose requests would not be seen within that time; 0: all
-	Soon      []string               // origins that somebody waits for: they are read unless they were read just before
-	Only      bool                   // no other origin is
-	AtMost    time.Duration          // begin no origin and no visit after that time; 0: no limit
-	Ready     func()                 // is called once other methods of the site may be used; may be nil
-	Progress  func(crawler.Progress) // is called at intervals; may be nil
-	Every     time.Duration          // the interval; 0: the usual
+	Origins   []string // read only these again; none: all origins with stored pages or requests
+	NoRefresh bool     // read no policy again
+	// read policies again whose requests would otherwise not be seen within that time; 0: all
+	OlderThan time.Duration
+	Soon      []string               // origins with a waiting caller: read their policies unless they were just read
+	Only      bool                   // read only the policies of the origins in Soon
+	AtMost    time.Duration          // start no policy and no visit after that time; 0: no limit
+	Ready     func()                 // called once other methods of the site may be used; may be nil
+	Progress  func(crawler.Progress) // called regularly with the progress of visits; may be nil
+	Every     time.Duration          // interval between calls of Progress; 0: the default
 }
 
 // RequestsRun is the result of RunRequests.
 type RequestsRun struct {
 	Reread
-	Visited  int               `json:"visited"`  // pages requested
-	More     bool              `json:"more"`     // the time was over before everything was done
-	Open     int               `json:"open"`     // requests that are due, under way or failed
-	Left     bool              `json:"left"`     // there are such, or files that hold traces of what was erased
-	Requests []actions.Request `json:"requests"` // of which anything was noted
+	Visited  int               `json:"visited"`  // number of pages requested
+	More     bool              `json:"more"`     // the time limit was reached before all work was done
+	Open     int               `json:"open"`     // number of requests that are due, running or failed
+	Left     bool              `json:"left"`     // Open is not 0, or files still contain traces of erased data
+	Requests []actions.Request `json:"requests"` // requests that the run recorded or changed
 	Erased   []archive.Erasure `json:"erased"`
 }
 
-// RunRequests reads again what publishers ask for, and executes it: it erases what is to be taken
-// down, and visits what is to be crawled again. On a site that a crawl lent, the crawl makes the
-// visits. If ctx ends, the result says what was done until then.
+// RunRequests reads the policies again, and executes the requests in them: it erases pages to be
+// taken down, and visits pages to be crawled again. If a running crawl lent the site, that crawl
+// makes the visits. If ctx ends, the result describes the work done until then.
 func (s *Site) RunRequests(ctx context.Context, o RunOptions) (run RequestsRun, err error) {
 	erased, endWatch := s.erased.watch()
 	defer endWatch()
@@ -48,7 +49,7 @@ func (s *Site) RunRequests(ctx context.Context, o RunOptions) (run RequestsRun, 
 	if stopped != nil && ctx.Err() == nil {
 		return run, stopped
 	}
-	run.Requests, err = s.ledger.Noted(head.Seq) // also those of a run that was stopped
+	run.Requests, err = s.ledger.Noted(head.Seq) // includes requests of an interrupted run
 	run.Erased = erased.List()
 	return run, errors.Join(stopped, err)
 }
@@ -60,9 +61,9 @@ func (s *Site) runRequests(ctx context.Context, o RunOptions, began time.Time) (
 	if s.lent {
 		err = s.resumeRequests(ctx, c.executor, s.frontier)
 	} else {
-		c, end, err = s.begin(ctx, order) // executes what is open
+		c, end, err = s.begin(ctx, order) // executes the open requests
 	}
-	if err != nil && !unexecuted(err) { // requests that could not be executed are counted with those that are open
+	if err != nil && !unexecuted(err) { // requests that could not be executed are counted as open
 		return run, err
 	}
 	defer end()
@@ -86,7 +87,7 @@ func (s *Site) runRequests(ctx context.Context, o RunOptions, began time.Time) (
 	}
 	run.More = o.AtMost > 0 && time.Since(began) > o.AtMost
 	if !s.lent {
-		var next time.Time // when another run comes; zero: none may
+		var next time.Time // time of the next run; zero: there may be none
 		if o.AtMost > 0 {
 			next = time.Now().Add(s.cfg.Actions.SeenWithin)
 		}
@@ -99,7 +100,7 @@ func (s *Site) runRequests(ctx context.Context, o RunOptions, began time.Time) (
 	return run, err
 }
 
-// end returns when the last origin may be begun; zero: at any time.
+// end returns the time after which no further origin is started; zero: no limit.
 func (o RunOptions) end(began time.Time) time.Time {
 	if o.AtMost <= 0 {
 		return time.Time{}
@@ -107,8 +108,8 @@ func (o RunOptions) end(began time.Time) time.Time {
 	return began.Add(o.AtMost)
 }
 
-// visitPromoted visits what requests ask to crawl again, and nothing else. It begins no visit after
-// end, unless that is zero. It returns the number of pages requested.
+// visitPromoted visits only pages that requests ask to crawl again. It starts no visit after end,
+// unless end is zero. It returns the number of pages requested.
 func (s *session) visitPromoted(ctx context.Context, o crawlOrder, end time.Time) (int, error) {
 	cfg := *s.site.cfg
 	if !end.IsZero() {
@@ -119,9 +120,9 @@ func (s *session) visitPromoted(ctx context.Context, o crawlOrder, end time.Time
 	return sum.Fetched, err
 }
 
-// Submit notes a request of the operator and executes it, and returns what became of it. A request
-// that the ledger rejects is an *actions.Rejection. The error is a *NotExecutedError if the request
-// is noted.
+// Submit records a request of the operator, executes it, and returns it with its new state. A
+// request that the ledger rejects is an *actions.Rejection. A recorded request that cannot be
+// executed completely is a *NotExecutedError.
 func (s *Site) Submit(ctx context.Context, sub actions.Submission) (actions.Request, error) {
 	request, replayed, err := s.ledger.Submit(sub)
 	if err != nil {
@@ -133,7 +134,7 @@ func (s *Site) Submit(ctx context.Context, sub actions.Submission) (actions.Requ
 			request = list[0]
 		}
 	}
-	if err == nil && !s.lent { // the process that has the directory compacts in its own time
+	if err == nil && !s.lent { // for a lent site, the process that owns the directory compacts at its own time
 		if _, err = s.held(ctx); err == nil {
 			err = s.compactBeforeEnd(ctx, s.executor(nil), time.Time{})
 		}
@@ -144,7 +145,7 @@ func (s *Site) Submit(ctx context.Context, sub actions.Submission) (actions.Requ
 	return request, nil
 }
 
-// MustExecute reports whether the answer to a call made a request that is to be executed before it
+// MustExecute reports whether the answer a created a request that must be executed before the call
 // is answered.
 func MustExecute(call actions.Call, a actions.Answer) bool {
 	return a.Request != nil && !a.Replayed && (call.Do == actions.DoSubmit && a.Request.State == actions.Due ||

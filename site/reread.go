@@ -13,34 +13,35 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// rereaders is the number of origins whose policies are read again at the same time.
+// rereaders is the number of origins whose policies are read again concurrently.
 const rereaders = 4
 
-// justRead is the time for which a policy that was read is not read again, whatever the reason.
+// justRead is the minimum time between two readings of the same policy.
 const justRead = time.Minute
 
 // Reread is the result of reading policies again.
 type Reread struct {
-	Read        int       `json:"read"`            // origins that answered
-	Unreachable int       `json:"unreachable"`     // origins that did not
-	Next        time.Time `json:"next,omitzero"`   // when the next one is due
-	Later       []string  `json:"later,omitempty"` // origins that somebody waits for and that were read just before
+	Read        int       `json:"read"`          // number of origins that answered
+	Unreachable int       `json:"unreachable"`   // number of origins that did not answer
+	Next        time.Time `json:"next,omitzero"` // when the next origin is due
+	// origins with a waiting caller that were not read because they were just read
+	Later []string `json:"later,omitempty"`
 }
 
-// rereadOptions say which policies are read again.
+// rereadOptions select which policies are read again.
 type rereadOptions struct {
-	named  []string      // these origins, whether due or not; none: those with anything held or requested
-	within time.Duration // so that requests are seen within that time; 0: all
-	until  time.Time     // no origin is begun after it; zero: no end
-	soon   []string      // origins that somebody waits for: they are read unless they were read just before
-	only   bool          // no other origin is
+	named  []string      // read these, whether due or not; none: all origins with stored pages or requests
+	within time.Duration // read policies often enough that requests are seen within that time; 0: read all now
+	until  time.Time     // start no origin after that time; zero: no limit
+	soon   []string      // origins with a waiting caller: read their policies unless they were just read
+	only   bool          // read only the origins in soon
 }
 
-// nextReading returns when the policy of an origin is due, so that its requests are seen within
-// that time. It is up to a fifth earlier, so that origins that were read together spread. A policy
-// that could not be read is due after as long as it has been unreachable, at least after its
-// Retry-After and at most after a day. One that was read in the future is due now: the clock was
-// set back since.
+// nextReading returns when the policy of an origin must be read again, so that its requests are
+// seen within the time within. To spread the load it is up to a fifth earlier, different for each
+// origin. An unreachable policy is retried after as long as it has been unreachable, at least after
+// its Retry-After and at most after a day. A policy with a reading time in the future is due now,
+// because the clock was set back.
 func nextReading(at policy.Attempt, within time.Duration, now time.Time) time.Time {
 	if at.At.After(now) {
 		return now
@@ -53,7 +54,7 @@ func nextReading(at policy.Attempt, within time.Duration, now time.Time) time.Ti
 	return at.At.Add(wait)
 }
 
-// spread returns a time below limit that differs between origins and readings.
+// spread returns a duration below limit that differs between origins and readings.
 func spread(at policy.Attempt, limit time.Duration) time.Duration {
 	if limit <= 0 {
 		return 0
@@ -70,8 +71,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// rereadPolicies reads robots.txt and its references again for the origins with anything held or
-// requested, and executes what they ask for. The error joins those of all origins.
+// rereadPolicies reads robots.txt and the files it refers to again, for the origins with stored
+// pages or requests, and executes the requests in them. The error joins the errors of all origins.
 func (s *session) rereadPolicies(ctx context.Context, o rereadOptions) (Reread, error) {
 	list, n, err := s.originsDue(o)
 	if err != nil {
@@ -114,7 +115,7 @@ func (s *session) rereadPolicies(ctx context.Context, o rereadOptions) (Reread, 
 	return n, errors.Join(failed...)
 }
 
-// readAgain reads the policy of the origin with that key, and executes what it asks for.
+// readAgain reads the policy of the origin with that key again, and executes the requests in it.
 func (s *session) readAgain(ctx context.Context, key string) (o *policy.Origin, err error) {
 	defer defect.Catch(&err, key+"/robots.txt", s.site.defect)
 	u, err := url.Parse(key)
@@ -128,8 +129,8 @@ func (s *session) readAgain(ctx context.Context, key string) (o *policy.Origin, 
 	return o, s.executeRequests(ctx, o)
 }
 
-// originsDue returns the origins that are due, the longest due first, and when the next one is, if
-// these are read now.
+// originsDue returns the origins that are due, the longest due first. n.Next is set to the time
+// when the next origin will be due if these are read now.
 func (s *session) originsDue(o rereadOptions) (list []string, n Reread, err error) {
 	if len(o.named) > 0 {
 		return o.named, n, nil
@@ -173,8 +174,8 @@ func (s *session) originsDue(o rereadOptions) (list []string, n Reread, err erro
 	return list, n, err
 }
 
-// keepReading reads policies again when they are due, until the function that it returns is called.
-// If within is 0, it reads none.
+// keepReading starts a goroutine that reads policies again when they are due, until the caller
+// calls end. If within is 0, it reads none.
 func (s *session) keepReading(ctx context.Context, within time.Duration) (end func()) {
 	if within <= 0 {
 		return func() {}
@@ -184,7 +185,7 @@ func (s *session) keepReading(ctx context.Context, within time.Duration) (end fu
 	wg.Go(func() {
 		for ctx.Err() == nil {
 			n, err := s.rereadPolicies(ctx, rereadOptions{within: within})
-			// a compaction may end before the ledger notes its reason
+			// a compaction may end before the ledger records the erasure that caused it
 			err = errors.Join(err, s.site.noteCompacted(ctx, s.executor))
 			if err != nil && ctx.Err() == nil {
 				s.log.Error("requests of publishers could not be read or executed; they are tried again", "error", err)
@@ -199,12 +200,12 @@ func (s *session) keepReading(ctx context.Context, within time.Duration) (end fu
 }
 
 // UntilNext returns how long to wait for the policy that is due next: at least a twentieth of
-// within, so that looking for it takes little of the time.
+// within, so that checking for due policies takes little time.
 func UntilNext(next time.Time, within time.Duration) time.Duration {
 	return max(time.Until(next), within/20)
 }
 
-// sleep waits that long, or until ctx ends.
+// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -18,44 +18,43 @@ import (
 )
 
 const (
-	maxResourceBytes = 64 << 20    // of bodies that are kept
-	maxResourceAge   = time.Hour   // for which an answer is used if it does not say
-	failureAge       = time.Second // for which a failure is
+	maxResourceBytes = 64 << 20    // total bytes of cached bodies
+	maxResourceAge   = time.Hour   // how long a response is cached if its header does not limit it
+	failureAge       = time.Second // how long a failure is cached
 
-	resourceOverhead = 1 << 10 // bytes that each answer takes in addition
+	resourceOverhead = 1 << 10 // estimated overhead of each cached response, in bytes
 )
 
-// resources fetches substitutes and required resources through the gate, each once for all pages
-// that need it: whole sites name the same one. It is safe for concurrent use.
+// resources fetches substitute pages and required resources through the gate, and caches them,
+// because many pages of a site name the same one. It is safe for concurrent use.
 type resources struct {
 	get func(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error)
 	now func() time.Time
 
-	least time.Duration // for which an answer is used, whatever it says
+	least time.Duration // minimum time for which a response is cached, whatever its header says
 
 	mu    sync.Mutex
 	known map[string]*resource
 	bytes int
 }
 
-// resource is the answer for a URL. All but bytes is set when done is closed.
+// resource is the cached response for a URL. All fields except bytes are set when done is closed.
 type resource struct {
 	done  chan struct{}
 	trace gate.Trace
 	err   error
-	until time.Time // when it is requested again
+	until time.Time // when the response expires
 	bytes int
 }
 
-// unmodified reports whether the answer is that the resource has not changed since the requester
-// had it.
+// unmodified reports whether the response is 304 Not Modified.
 func (r *resource) unmodified() bool {
 	n := len(r.trace.Hops)
 	return n > 0 && r.trace.Hops[n-1].Status == http.StatusNotModified
 }
 
-// NewFetcher returns a fetcher of substitutes and required resources through the gate g. It keeps
-// answers for at least that long.
+// NewFetcher returns a fetcher of substitute pages and required resources through the gate g. It
+// caches each response for at least the time least.
 func NewFetcher(g *gate.Gate, least time.Duration) terms.Fetcher {
 	r := newResources(g)
 	r.least = least
@@ -69,7 +68,7 @@ func newResources(g *gate.Gate) *resources {
 		}}
 }
 
-// Fetch returns the resource at a URL as a page. Every caller gets a page of its own.
+// Fetch returns the resource at a URL as a page. Every caller gets its own page.
 func (r *resources) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
 	t, err := r.visit(ctx, rawurl, nil)
 	if err != nil {
@@ -78,8 +77,8 @@ func (r *resources) Fetch(ctx context.Context, rawurl string) (*page.Page, error
 	return PageOf(t), nil
 }
 
-// visit returns the exchanges that lead to a resource. If they are not known, it requests them,
-// under the condition if there is one.
+// visit returns the exchanges that fetch a resource, from the cache or with a new request.
+// condition, which may be nil, is a header that makes a request conditional.
 func (r *resources) visit(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error) {
 	for {
 		got, mine := r.lookUp(rawurl)
@@ -91,14 +90,15 @@ func (r *resources) visit(ctx context.Context, rawurl string, condition http.Hea
 		case <-ctx.Done():
 			return &gate.Trace{}, ctx.Err()
 		}
-		// the requester may have had no time
+		// otherwise try again: the context of the requesting caller may have ended, or its request
+		// was conditional
 		if mine || !errors.Is(got.err, context.Canceled) && (condition != nil || !got.unmodified()) {
 			return &got.trace, got.err
 		}
 	}
 }
 
-// lookUp returns the answer for rawurl. If mine is set, the caller must fetch it.
+// lookUp returns the cache entry for rawurl. If mine is true, the caller must fetch it.
 func (r *resources) lookUp(rawurl string) (got *resource, mine bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,12 +148,12 @@ func (r *resources) fetch(ctx context.Context, rawurl string, condition http.Hea
 		select {
 		case <-o.done:
 			r.forget(other)
-		default: // it is being fetched
+		default: // another caller is fetching it
 		}
 	}
 }
 
-// maxAge returns for how long an answer is used.
+// maxAge returns for how long a response is cached.
 func maxAge(got *resource) time.Duration {
 	switch {
 	case errors.Is(got.err, context.Canceled):
@@ -182,14 +182,14 @@ func maxAge(got *resource) time.Duration {
 	return age
 }
 
-// Part visits a resource that held pages require, for its own sake.
+// Part fetches a resource that stored pages require, such as an image.
 func (s *session) Part(ctx context.Context, address string) (crawler.Part, error) {
 	needed, err := s.holdings.Needed(ctx, address)
 	if err != nil || !needed {
 		return crawler.Part{Needless: true}, err
 	}
 	condition := s.holdings.PartCondition(address)
-	if s.refetch { // its pages are visited in this run, and need it whole
+	if s.refetch { // the pages that require it are visited in this run, and need the body, not 304
 		condition = nil
 	}
 	t, failed := s.resources.visit(ctx, address, condition)
@@ -201,8 +201,8 @@ func (s *session) Part(ctx context.Context, address string) (crawler.Part, error
 	return got, err
 }
 
-// noAnswer wraps a failure that says nothing about a resource in terms.ErrNoAnswer. A refusal by
-// policy says something.
+// noAnswer wraps err in terms.ErrNoAnswer if it says nothing about the resource, such as a network
+// failure. It returns a refusal by policy unchanged.
 func noAnswer(err error) error {
 	refusal, refused := errors.AsType[*gate.Refusal](err)
 	if err == nil || refused && (refusal.Rule != "" || refusal.Decision.Reason != acap.Unavailable) {

@@ -17,7 +17,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Callers that need a resource while it is fetched wait for it, and each gets a page of its own.
+// TestResourcesAreFetchedOnce checks that concurrent callers share one request for a resource, and
+// that each gets its own page.
 func TestResourcesAreFetchedOnce(t *testing.T) {
 	var asked atomic.Int32
 	release := make(chan struct{})
@@ -56,7 +57,7 @@ func TestAgeOfResources(t *testing.T) {
 		control string
 		err     error
 		age     time.Duration
-		fails   bool // says nothing of the resource
+		fails   bool // the response is a failure that says nothing about the resource
 	}{
 		"it says nothing":       {200, "", nil, time.Hour, false},
 		"gone":                  {404, "", nil, time.Hour, false},
@@ -94,7 +95,8 @@ func TestAgeOfResources(t *testing.T) {
 	}
 }
 
-// A caller that gives up does not end the request of others, and the memory of answers is bounded.
+// TestResourcesAreForgotten checks that a caller whose context ends does not stop the request for
+// others, and that the size of the cache is limited.
 func TestResourcesAreForgotten(t *testing.T) {
 	first := true
 	p := &resources{now: time.Now, known: map[string]*resource{},
@@ -128,7 +130,7 @@ func TestResourcesAreForgotten(t *testing.T) {
 	}
 }
 
-// Only a conditional request is answered with 304.
+// TestUnmodifiedResources checks that only a conditional request returns status 304.
 func TestUnmodifiedResources(t *testing.T) {
 	condition := http.Header{"If-None-Match": {`"1"`}}
 	p := &resources{now: time.Now, known: map[string]*resource{},
@@ -152,7 +154,7 @@ func TestUnmodifiedResources(t *testing.T) {
 	if pg, err := p.Fetch(context.Background(), "http://a.example/s"); err != nil || pg.Last().Status != 200 {
 		t.Errorf("%+v, %v", pg.Last(), err)
 	}
-	if got := status(); got != 200 { // what is known is no request
+	if got := status(); got != 200 { // the response comes from the cache
 		t.Errorf("answered %d", got)
 	}
 }

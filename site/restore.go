@@ -28,14 +28,14 @@ import (
 // Restored is the result of Restore.
 type Restored struct {
 	Data     string            `json:"data"`
-	Made     time.Time         `json:"made"` // when the backup was made
-	Due      int               `json:"due"`  // things that Sweep would erase
+	Made     time.Time         `json:"made"` // time when the backup was made
+	Due      int               `json:"due"`  // number of items that Sweep would erase
 	Problems []archive.Problem `json:"problems"`
 }
 
-// Restore unpacks a backup into the data directory cfg.Data, which must be empty or not exist, and
-// verifies it. The directory appears when it is whole; if Restore fails, nothing was restored. name
-// is that of the backup in errors, which are *UsageError or *FailedError.
+// Restore unpacks a backup into the data directory cfg.Data and verifies it. The directory must be
+// empty or not exist. It appears only when it is complete; if Restore fails, nothing was restored.
+// name is the name of the backup in errors, which are *UsageError or *FailedError.
 func Restore(ctx context.Context, cfg *config.Config, in io.Reader, name string) (out Restored, err error) {
 	entries, err := os.ReadDir(cfg.Data)
 	exists := err == nil
@@ -46,7 +46,7 @@ func Restore(ctx context.Context, cfg *config.Config, in io.Reader, name string)
 		return out, usageError("another directory with --data",
 			"%s is not empty: a backup is restored into a directory of its own", cfg.Data)
 	}
-	if _, err := LedgerOptions(cfg); err != nil { // before anything is written
+	if _, err := LedgerOptions(cfg); err != nil { // check the settings before anything is written
 		return out, err
 	}
 	if err := os.MkdirAll(filepath.Dir(filepath.Clean(cfg.Data)), 0o700); err != nil {
@@ -87,7 +87,7 @@ func Restore(ctx context.Context, cfg *config.Config, in io.Reader, name string)
 	return out, nil
 }
 
-// prepareRestored notes in the ledger of a directory that it was restored, and verifies the
+// prepareRestored records in the ledger of a directory that it was restored, and verifies the
 // directory.
 func prepareRestored(ctx context.Context, cfg *config.Config, dir string, made time.Time) (problems []archive.Problem,
 	err error) {
@@ -108,8 +108,8 @@ func prepareRestored(ctx context.Context, cfg *config.Config, dir string, made t
 	return s.Verify(ctx, nil, nil)
 }
 
-// nursery returns where and under what name a data directory is made before it is known to be
-// whole: next to its place, or in it if that exists, because it may be the mount of a disk.
+// nursery returns the location and name pattern of a temporary directory for a restore: next to the
+// final place, or inside it if it exists, because it may be a mount point.
 func nursery(dir string, exists bool) (where, pattern string) {
 	if exists {
 		return dir, "restoring-*"
@@ -118,7 +118,7 @@ func nursery(dir string, exists bool) (where, pattern string) {
 }
 
 // moveRestored moves a data directory to its place after all of it is on disk. If the place exists,
-// the archive comes last: a directory without an archive is empty for all who open it.
+// it moves the archive last: a directory without an archive counts as empty.
 func moveRestored(temporary, dir string, exists bool) error {
 	if err := disk.SyncTree(temporary); err != nil {
 		return err
@@ -142,19 +142,19 @@ func moveRestored(temporary, dir string, exists bool) error {
 	return errors.Join(os.Remove(temporary), disk.Sync(dir))
 }
 
-// backupFiles are the names that a backup may hold.
+// backupFiles matches the names of files that a backup may contain.
 var backupFiles = regexp.MustCompile(
 	`^(backup\.json|crawler\.json|SHA256SUMS|` +
 		`(archive|keys|policy|actions|frontier)\.db|` +
 		`index/(index_meta\.json|store/(root\.bolt|[0-9a-f]{1,32}\.zap)))$`)
 
-// needed are the files that every backup holds.
+// needed lists the files that every backup contains.
 var needed = []string{"archive.db", "keys.db", "policy.db", "actions.db", "index/index_meta.json",
 	"index/store/root.bolt"}
 
-const smallFile = 64 << 20 // bytes of backup.json and SHA256SUMS at most
+const smallFile = 64 << 20 // smallFile is the maximum size of backup.json and SHA256SUMS in bytes.
 
-// unpackBackup writes the files of a backup to dir, and compares each with its digest. It writes no
+// unpackBackup writes the files of a backup to dir, and compares each with its digest. It refuses
 // other files.
 func unpackBackup(ctx context.Context, in io.Reader, dir string) (about aboutBackup, err error) {
 	t := tar.NewReader(in)
@@ -194,7 +194,7 @@ func unpackBackup(ctx context.Context, in io.Reader, dir string) (about aboutBac
 	}
 }
 
-// sparse reports whether a file of a tar archive is longer than what the archive holds of it.
+// sparse reports whether a file in a tar archive is sparse: longer than its data in the archive.
 func sparse(head *tar.Header) bool {
 	for key := range head.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") {
@@ -216,7 +216,7 @@ func readAbout(text []byte) (about aboutBackup, err error) {
 	return about, nil
 }
 
-// errUnwritten means that a file could not be written, and that the backup may be whole.
+// errUnwritten means that a file could not be written. The backup itself may be intact.
 var errUnwritten = errors.New("cannot be written")
 
 // unpackFile writes one file to disk and returns its digest.
@@ -244,8 +244,8 @@ func unpackFile(ctx context.Context, in io.Reader, name string) (digest string, 
 
 var errDamaged = errors.New("the backup is damaged or incomplete")
 
-// content reads a file of a backup. Its errors wrap errDamaged, so that they differ from those of
-// writing.
+// content reads one file of a backup. Its errors wrap errDamaged, to distinguish them from errors
+// of writing.
 type content struct{ r io.Reader }
 
 func (c content) Read(p []byte) (int, error) {
@@ -261,7 +261,7 @@ func digestOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checkSums compares the digests of the files with those that the backup ends with.
+// checkSums compares the digests of the unpacked files with those at the end of the backup.
 func checkSums(digests map[string]string, sums []byte) error {
 	if sums == nil {
 		return errors.New("it is incomplete: its end is missing")

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// tarballOf makes a backup of what is no data directory, with an end.
+// tarballOf returns a complete backup file whose content is not a data directory.
 func tarballOf(t *testing.T, format int, files ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -82,16 +82,17 @@ func TestUnpackBackup(t *testing.T) {
 	}
 }
 
-// A backup that was cut, or in which a byte was changed that is not padding, is refused.
+// TestUnpackDamagedBackup checks that a backup is refused if it is truncated or if a byte other
+// than padding is changed.
 func TestUnpackDamagedBackup(t *testing.T) {
 	whole := tarballOf(t, backupFormat, needed...)
-	for n := 0; n < len(whole)-3*512; n += 997 { // it ends with a block that is half empty and two of nothing
+	for n := 0; n < len(whole)-3*512; n += 997 { // stop before the end: a half-empty block and two empty blocks
 		if _, err := unpacked(t, whole[:n]); err == nil {
 			t.Errorf("cut to %d bytes of %d, it was taken", n, len(whole))
 		}
 	}
 	for at := 0; at < len(whole); at += 397 {
-		if whole[at] == 0 { // padding, or a field of a header that is not read
+		if whole[at] == 0 { // padding, or a header field that is not read
 			continue
 		}
 		file := bytes.Clone(whole)
@@ -100,7 +101,7 @@ func TestUnpackDamagedBackup(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		for _, name := range needed { // what was changed says nothing of the content: a date, an owner
+		for _, name := range needed { // the changed byte is not content, for example a date or an owner
 			if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil ||
 				!bytes.Equal(got, bytes.Repeat([]byte(name), 300)) {
 				t.Errorf("changed at %d, %s is another", at, name)
@@ -118,7 +119,7 @@ func TestUnpackStops(t *testing.T) {
 	}
 }
 
-// other makes a tar archive of somebody else.
+// other returns a tar archive that another program made.
 func other(t *testing.T, name string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -150,7 +151,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// A backup that does not come to its end leaves nothing, and what was there before stays.
+// TestBackupLeavesNothing checks that a failed backup leaves no file, and does not change an
+// existing one.
 func TestBackupLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, filepath.Join(dir, "data"))
@@ -169,7 +171,7 @@ func TestBackupLeavesNothing(t *testing.T) {
 	if err := backup(ctx, true); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if err := backup(t.Context(), false); !errors.As(err, new(*UsageError)) { // made since it was looked for
+	if err := backup(t.Context(), false); !errors.As(err, new(*UsageError)) { // the file was created after the check
 		t.Error(err)
 	}
 	if got, err := os.ReadFile(name); err != nil || string(got) != "before" {
@@ -186,7 +188,8 @@ func TestBackupLeavesNothing(t *testing.T) {
 	}
 }
 
-// A sparse file of a few kilobytes could fill the disk.
+// TestUnpackSparse checks that a sparse file is refused, because a few kilobytes of archive could
+// fill the disk.
 func TestUnpackSparse(t *testing.T) {
 	var out bytes.Buffer
 	b := newTarball(t.Context(), &out, time.Now())
@@ -197,7 +200,8 @@ func TestUnpackSparse(t *testing.T) {
 	if err := b.add(backupAbout, about); err != nil {
 		t.Fatal(err)
 	}
-	// archive/tar writes no sparse files: the key is spelled otherwise until the archive is made.
+	// archive/tar refuses to write the key of sparse files, so the test writes another key and
+	// replaces it afterwards
 	holes := "1\n0\n1\n" + strings.Repeat("\x00", 506) + "x"
 	head := tar.Header{Typeflag: tar.TypeReg, Name: "archive.db", Size: int64(len(holes)), Mode: 0o600,
 		Format: tar.FormatPAX,

@@ -10,7 +10,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 )
 
-// fussy erases nothing of one origin.
+// fussy is an eraser that returns an error for one origin.
 type fussy struct {
 	eraser
 	origin string
@@ -25,8 +25,8 @@ func (e fussy) Erase(ctx context.Context, rawurl, why, line string) (int, error)
 	return e.eraser.Erase(ctx, rawurl, why, line)
 }
 
-// A take-down that fails for one site is executed for the others, now and whenever it is tried
-// again.
+// TestResumeGoesOn checks that a take-down that fails for one site is executed for the other sites,
+// at the first attempt and at each repetition.
 func TestResumeGoesOn(t *testing.T) {
 	one, other := newPublisher(t, "/a.html"), newPublisher(t, "/a.html")
 	if one.origin > other.origin {

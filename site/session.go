@@ -19,31 +19,31 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// session is what a crawl works with while it runs. It gives the crawler, the gate and the holdings
-// their policies: the requests of a policy that was read again are executed before the policy is
-// used. It passes pages to the holdings.
+// session is the state of a running crawl. It gives policies to the crawler, the gate and the
+// holdings; before a new version of a policy is used, it executes the requests in it. It passes
+// fetched pages to the holdings.
 type session struct {
 	site      *Site
 	holdings  *holdings.Holdings
 	executor  *actions.Executor
 	log       *slog.Logger
-	received  func(*page.Page, holdings.Receipt) // may be nil
+	received  func(*page.Page, holdings.Receipt) // called for each received page; may be nil
 	resources *resources
-	refetch   bool // every page is visited again
+	refetch   bool // visit every page again
 	recrawl   crawler.Recrawl
 	sitemaps  bool     // read the sitemaps that robots.txt names
-	drop      []string // query parameters that make no difference
+	drop      []string // query parameters to ignore in addresses
 
 	mu         sync.Mutex
-	executions map[string]*execution // by origin
-	crowd      int                   // number of executions at which those of forgotten origins are removed
+	executions map[string]*execution // keyed by origin
+	crowd      int                   // number of executions from which those of forgotten origins are removed
 	listed     map[string]bool       // origins whose sitemaps have been read
 }
 
 // begin opens what a crawl needs in addition to an open data directory, and executes the requests
-// that a stop left. The function end stops what runs beside the crawl; it may be called more than
-// once. begin returns the session also with an error that is only about requests that could not be
-// executed, if o.requests is set.
+// that an interrupted run left. The function end stops the background goroutines of the crawl; it
+// may be called more than once. If o.requests is set, begin also returns the session when the error
+// is only about requests that could not be executed.
 func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(), err error) {
 	if s.frontier == nil {
 		s.frontier, err = crawler.Open(frontierFile(s.cfg), crawler.FrontierOptions{Delay: s.cfg.Delay,
@@ -65,7 +65,7 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 		received: o.Received, sitemaps: s.cfg.Sitemaps && !o.requests, drop: s.cfg.DropParameters,
 		resources: newResources(s.gate), refetch: o.Refetch,
 		recrawl: crawler.Recrawl{Min: s.cfg.RecrawlMin, Max: s.cfg.RecrawlMax}}
-	if err = s.closeHoldings(); err != nil { // they judge by other policies than a crawl
+	if err = s.closeHoldings(); err != nil { // open holdings use other policies than a crawl does
 		return nil, nil, err
 	}
 	known := s.lastPolicies()
@@ -98,11 +98,11 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 	}), nil
 }
 
-// diskPerByte is the largest number of bytes on disk, in archive and index, for a byte of a page,
-// until segments of the index are merged.
+// diskPerByte is the largest number of bytes that archive and index use on disk for one byte of a
+// page, before segments of the index are merged.
 const diskPerByte = 3
 
-// crawler returns a crawler for an order.
+// crawler returns a crawler for the order o.
 func (s *session) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
 	st := s.site
 	return crawler.New(st.gate, s, st.frontier, crawler.Options{Concurrency: cfg.Concurrency,
@@ -123,8 +123,8 @@ func (s *session) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
 		Room: func(pending int64) error { return st.room.Check(s.holdings.Unwritten() + pending*diskPerByte) }})
 }
 
-// keepCompacting compacts archive and index when that is due after an erasure, until the function
-// that it returns is called.
+// keepCompacting starts a goroutine that compacts archive and index when that is due after an
+// erasure, until the caller calls end.
 func (s *session) keepCompacting(ctx context.Context, within holdings.Within) (end func()) {
 	ctx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -147,7 +147,7 @@ func (s *session) keepCompacting(ctx context.Context, within holdings.Within) (e
 	}
 }
 
-// Policy returns the policy of u's origin for the gate and for terms. It reads the policy if
+// Policy returns the policy of u's origin for the gate and for terms. It reads robots.txt if
 // necessary.
 func (s *session) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
 	o, err := s.site.policy.Origin(ctx, u)
@@ -160,8 +160,8 @@ func (s *session) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 	return s.site.ledger.Bind(o.Key, o.Policy)
 }
 
-// Current returns the policy of u's origin as it was last read, with the take-downs in force at
-// this moment. The gate decides by it immediately before it sends a request.
+// Current returns the last read policy of u's origin, with the take-downs in force at this moment.
+// The gate calls it immediately before it sends a request.
 func (s *session) Current(u *url.URL) (*acap.Policy, error) {
 	o, err := s.site.policy.CurrentOrigin(u)
 	if err != nil {
@@ -170,8 +170,8 @@ func (s *session) Current(u *url.URL) (*acap.Policy, error) {
 	return s.site.ledger.Bind(o.Key, o.Policy)
 }
 
-// noteSwept logs what is no longer held because a policy changed or a time limit passed, and notes
-// take-downs.
+// noteSwept logs an item that was erased because a policy changed or a time limit passed, and
+// records take-downs in the ledger.
 func (s *session) noteSwept(item holdings.Swept) {
 	if item.TakenDown {
 		if err := noteTakenDown(s.executor, item.URL, item.Line); err != nil {
@@ -183,7 +183,7 @@ func (s *session) noteSwept(item holdings.Swept) {
 }
 
 // pause returns the Crawl-delay of u's host. The crawler calls it before the first page of an
-// origin, so it reads the sitemaps of the origin too.
+// origin, so it also reads the origin's sitemaps.
 func (s *session) pause(ctx context.Context, u *url.URL) (time.Duration, error) {
 	if _, err := policy.Key(u); err != nil {
 		return 0, nil // the gate refuses an address without an origin
@@ -207,14 +207,14 @@ func (s *session) firstCall(u *url.URL) bool {
 	return true
 }
 
-// Receive stores a page that was fetched, as far as its terms permit, and returns what the crawler
-// has to know.
+// Receive stores those parts of a fetched page that its terms permit, and returns what the crawler
+// needs to know.
 func (s *session) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, error) {
 	r, err := s.holdings.Receive(ctx, pg)
 	if err != nil {
 		return crawler.Receipt{}, err
 	}
-	if r.TakenDown != nil { // it may have been stored for a moment, while the policy changed
+	if r.TakenDown != nil { // if the policy changed during the fetch, the page may have been stored for a moment
 		if err := noteTakenDown(s.executor, pg.URL().String(), r.TakenDown.String()); err != nil {
 			return crawler.Receipt{}, err
 		}
@@ -234,13 +234,13 @@ func (s *session) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, 
 	return s.receipt(pg, r), nil
 }
 
-// receipt returns what a crawler has to know of a page that was received.
+// receipt converts r, the result of storing pg, to the crawler's form.
 func (s *session) receipt(pg *page.Page, r holdings.Receipt) crawler.Receipt {
 	out := crawler.Receipt{Links: r.Links, Cut: len(r.Cuts) > 0, Stored: r.Stored, Indexed: r.Indexed,
 		Requisites: r.Requisites, Unchanged: r.Unchanged, Since: r.Since,
 		Parts: r.Parts, Missing: r.Missing, RefusedCrawl: r.Discarded, TakenDown: r.TakenDown,
 		Decide: r.Decide}
-	if r.Discarded && len(r.Refused) > 0 { // the line that prohibits crawl prohibits every other usage
+	if r.Discarded && len(r.Refused) > 0 { // a line that prohibits crawl also prohibits every other usage
 		out.Decision = r.Refused[0]
 		out.Decision.Usage = acap.Crawl
 	}
@@ -258,20 +258,22 @@ func (s *session) receipt(pg *page.Page, r holdings.Receipt) crawler.Receipt {
 	return out
 }
 
-// crawlAgain queues pages again whose copies are not enough to judge them by a new policy.
+// crawlAgain queues pages again whose stored data is not sufficient to decide under a new policy.
 func (s *session) crawlAgain(_ context.Context, pages []string) error {
 	return s.site.frontier.Again(pages...)
 }
 
-// queueParts queues resources that pages require which were judged beside the crawl.
+// queueParts queues resources that pages require. It is called for pages that were checked outside
+// of visits.
 func (s *session) queueParts(_ context.Context, parts, missing []string) error {
 	return s.site.frontier.AddParts(parts, missing, s.recrawl)
 }
 
-// Condition returns the header that requests a page only if it has changed since it was archived.
+// Condition returns a header for a conditional request: the site sends the page only if it has
+// changed since it was archived.
 func (s *session) Condition(address string) http.Header { return s.holdings.Condition(address) }
 
-// Lead notes a redirect to a page that this run has received already.
+// Lead records a redirect to a page that this run has already received.
 func (s *session) Lead(ctx context.Context, from []page.Hop, to string) error {
 	return s.holdings.Lead(ctx, from, to)
 }

@@ -27,23 +27,24 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Options say how a data directory is opened. The zero value is usable.
+// Options are the settings for opening a data directory. The zero value is usable.
 type Options struct {
-	Create  bool          // make the directory if it does not exist or is empty
-	Crawler *acap.Crawler // judges what may be done; nil: the crawler that RecordedCrawler returns
-	Reread  time.Time     // a policy read before this time is read again before it is used; zero: none
+	Create  bool          // create the directory if it does not exist or is empty
+	Crawler *acap.Crawler // the crawler for which policies are applied; nil: the one that RecordedCrawler returns
+	Reread  time.Time     // policies read before this time are read again before use; zero: no such time
 
-	Log      *slog.Logger     // receives what operators may want to know; nil: nothing is logged
-	Notice   func(string)     // receives sentences for the operator; nil: they are dropped
-	Budget   *memory.Budget   // bounds the memory of the pages in work; nil: no bound
-	Resolver present.Resolver // finds the names of a reader's address; nil: that of the system
+	Log      *slog.Logger     // logger for the operator; nil: nothing is logged
+	Notice   func(string)     // receives messages for the operator; nil: they are dropped
+	Budget   *memory.Budget   // limits the memory used by pages in work; nil: no limit
+	Resolver present.Resolver // finds the DNS names of a reader's address; nil: the system's resolver
 
 	// Owned is called as soon as this process owns the directory, before the rest of it is opened;
 	// it may be nil.
 	Owned func()
 
-	Free func(dir string) (free, total int64, err error) // returns the free space of the disk; nil: asks the system
-	// is called before each write of archive and ledger, for tests; nil: none
+	// returns the free space of the disk; nil: ask the operating system
+	Free func(dir string) (free, total int64, err error)
+	// for tests: called before each write of archive and ledger; nil: not called
 	Fault func() error
 }
 
@@ -52,7 +53,7 @@ type Site struct {
 	cfg    *config.Config
 	who    acap.Crawler
 	o      Options
-	defect func(*defect.Error) // logs a panic that was caught
+	defect func(*defect.Error) // logs a recovered panic
 
 	archive *archive.Archive
 	index   *index.Index
@@ -64,19 +65,19 @@ type Site struct {
 	room    *disk.Room
 
 	*opened      // shared with the sites that this one lends
-	lent    bool // Close does nothing: the site that lent this one closes it
+	lent    bool // Close does nothing, because the lending site is closed instead
 }
 
-// opened is what a site opens when it is needed.
+// opened holds what a site opens on first use.
 type opened struct {
 	mu       sync.Mutex // guards holdings while they are opened and closed
 	holdings *holdings.Holdings
-	frontier *crawler.Frontier // nil: it is not open
-	session  *session          // of the crawl that runs, or ran last; nil: none did
+	frontier *crawler.Frontier // nil if no queue is open
+	session  *session          // session of the running or last crawl; nil: there was none
 }
 
-// Empty reports whether nothing was ever stored in dir. A directory that has keys but no archive is
-// damaged, not empty.
+// Empty reports whether nothing was ever stored in dir. A directory with keys but without an
+// archive is damaged, not empty.
 func Empty(dir string) bool {
 	for _, name := range []string{"archive.db", "keys.db"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
@@ -86,9 +87,9 @@ func Empty(dir string) bool {
 	return true
 }
 
-// Open opens the data directory cfg.Data. The error is an *EmptyError if the directory holds
-// nothing and Create is not set; it wraps ErrInUse, ErrDamaged or ErrDamagedIndex in these cases.
-// The caller must close the site.
+// Open opens the data directory cfg.Data. The error is an *EmptyError if the directory is empty and
+// Create is not set; it wraps ErrInUse, ErrDamaged or ErrDamagedIndex in these cases. The caller
+// must close the site.
 func Open(cfg *config.Config, o Options) (s *Site, err error) {
 	var who acap.Crawler
 	if o.Crawler != nil {
@@ -138,13 +139,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// LogDefects returns a function that logs a panic that was caught, with its stack.
+// LogDefects returns a function that logs a recovered panic with its stack.
 func LogDefects(log *slog.Logger) func(*defect.Error) {
 	return func(e *defect.Error) { log.Error(e.Error(), "stack", string(e.Stack)) }
 }
 
-// open opens the files of the directory. The archive comes first: the process that has it owns the
-// directory.
+// open opens the files of the directory. It opens the archive first: the process that has the
+// archive open owns the directory.
 func (s *Site) open(rules actions.Options) (err error) {
 	dir := s.cfg.Data
 	s.room = disk.NewRoom(dir, disk.Options{Least: s.cfg.MinFree, Free: s.o.Free})
@@ -156,7 +157,7 @@ func (s *Site) open(rules actions.Options) (err error) {
 	if s.archive, err = archive.Open(dir, kept); err != nil {
 		return err
 	}
-	s.room.Make() // there may be a take-down to execute, which needs room on the disk
+	s.room.Make() // free the reserved disk space, in case a take-down must be executed
 	rules.Room = s.room.Make
 	if s.o.Create {
 		if err = s.room.Keep(); err != nil {
@@ -188,33 +189,33 @@ func (s *Site) open(rules actions.Options) (err error) {
 	return nil
 }
 
-// Lend returns the site for somebody who judges as who, under the settings cfg. Closing it does
-// nothing.
+// Lend returns a view of the site for a caller that acts as the crawler who, with the settings cfg.
+// Closing it does nothing.
 func (s *Site) Lend(cfg *config.Config, who acap.Crawler) *Site {
 	lent := *s
 	lent.cfg, lent.who, lent.policy, lent.lent = cfg, who, s.policy.For(who), true
 	return &lent
 }
 
-// Lent reports whether the site was lent by the one that closes it.
+// Lent reports whether Lend returned the site.
 func (s *Site) Lent() bool { return s.lent }
 
 // Dir returns the data directory.
 func (s *Site) Dir() string { return s.cfg.Data }
 
-// Archive returns the archive, for those who read it.
+// Archive returns the archive, for reading.
 func (s *Site) Archive() *archive.Archive { return s.archive }
 
-// Policies returns the policies that were read, of all times.
+// Policies returns all stored versions of the policies.
 func (s *Site) Policies() *policy.Authority { return s.policy }
 
-// Names returns the finder of the names of readers' addresses.
+// Names returns the finder of DNS names of readers' IP addresses.
 func (s *Site) Names() *present.Names { return s.names }
 
 // Ledger returns the ledger of requests.
 func (s *Site) Ledger() *actions.Ledger { return s.ledger }
 
-// Close closes everything that is open. Nothing else of the site may be under way.
+// Close closes everything that is open. The caller must make sure that no other method is running.
 func (s *Site) Close() error {
 	if s.lent {
 		return nil
@@ -236,15 +237,16 @@ func (s *Site) Close() error {
 		errs = append(errs, s.index.Close())
 	}
 	if s.archive != nil {
-		errs = append(errs, s.room.Keep(), s.archive.Close()) // last: nobody else may have the directory before
+		// close the archive last: until then no other process can open the directory
+		errs = append(errs, s.room.Keep(), s.archive.Close())
 	}
 	s.gate.Close()
 	return errors.Join(errs...)
 }
 
-// Abandon replaces Close if something that uses the site does not end. It closes the queue only,
-// for which it waits as long as patience, and returns what stays open. Nothing acknowledged is
-// lost: all of it is on disk, except the last moments of the queue.
+// Abandon is used instead of Close if an operation on the site does not end. It closes only the
+// queue, waiting for it at most patience, and returns a description of what remains open.
+// Acknowledged data is not lost: all of it is on disk, except the latest changes of the queue.
 func (s *Site) Abandon(patience time.Duration) (open string, err error) {
 	open = "archive, index, policies and requests"
 	if s.frontier == nil {
@@ -260,7 +262,7 @@ func (s *Site) Abandon(patience time.Duration) (open string, err error) {
 	return open, err
 }
 
-// openHoldings opens the holdings, unless they are open.
+// openHoldings opens the holdings if they are not open, and returns them.
 func (s *Site) openHoldings(ctx context.Context, sources terms.Sources, o holdings.Options) (*holdings.Holdings,
 	error) {
 	s.mu.Lock()
@@ -282,16 +284,16 @@ func (s *Site) openHoldings(ctx context.Context, sources terms.Sources, o holdin
 	return h, nil
 }
 
-// held returns the holdings for work that makes no request: they judge by the policies that were
-// read last.
+// held returns the holdings for work that makes no network request: decisions use the policies as
+// they were last read.
 func (s *Site) held(ctx context.Context) (*holdings.Holdings, error) {
 	known := s.lastPolicies()
 	return s.openHoldings(ctx, terms.Sources{Policies: known},
 		holdings.Options{NoArchive: s.cfg.Policy.NoarchivePreserve, Version: known.version})
 }
 
-// Recover finishes what a crash left, so that archive and index agree. Methods that need it call
-// it.
+// Recover completes what a crash left unfinished, so that archive and index are consistent. Methods
+// that need it call it.
 func (s *Site) Recover(ctx context.Context) error {
 	_, err := s.held(ctx)
 	return err
@@ -309,10 +311,11 @@ func (s *Site) closeHoldings() error {
 	return h.Close()
 }
 
-// WatchErased returns what is erased from now on by anybody who uses the site, until end is called.
+// WatchErased returns a list of the erasures from now on by any user of the site, until end is
+// called.
 func (s *Site) WatchErased() (seen *archive.Erasures, end func()) { return s.erased.watch() }
 
-// pages writes n pages in words.
+// pages returns "1 page" or "n pages".
 func pages(n int) string {
 	if n == 1 {
 		return "1 page"

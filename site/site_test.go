@@ -12,7 +12,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 )
 
-// publisher is a web site with some pages and a robots.txt that can change.
+// publisher is a test web site with some pages and a robots.txt that can change.
 type publisher struct {
 	*httptest.Server
 	origin string
@@ -41,7 +41,8 @@ func newPublisher(t *testing.T, pages ...string) *publisher {
 
 func (p *publisher) says(robots string) { p.robots.Store(&robots) }
 
-// open opens a data directory, which it makes if necessary, until the test ends.
+// open opens a data directory for a test, and creates it if necessary. The directory is closed at
+// the end of the test.
 func open(t *testing.T, dir string) *Site {
 	t.Helper()
 	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": dir, "delay": "0", "depth": "0"}})
@@ -55,11 +56,11 @@ func open(t *testing.T, dir string) *Site {
 	if err := s.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() }) // a test that has closed it checks the error
+	t.Cleanup(func() { s.Close() }) // a test that closes the site itself checks the error
 	return s
 }
 
-// crawl visits pages.
+// crawl visits the pages at urls.
 func crawl(t *testing.T, s *Site, urls ...string) {
 	t.Helper()
 	sum, err := s.Crawl(t.Context(), CrawlOptions{Seeds: urls})

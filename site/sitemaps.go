@@ -8,17 +8,17 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
-// maxSitemaps is the number of sitemaps of one origin that a run reads, with those that an index
-// lists.
+// maxSitemaps is the maximum number of sitemaps that a run reads for one origin, including those
+// listed in sitemap indexes.
 const maxSitemaps = 50
 
-// readSitemaps queues what the sitemaps of an origin list, as if a seed linked to it, before other
-// links. visited is the page whose visit caused them to be read. A sitemap that cannot be read is
+// readSitemaps queues the pages listed in the sitemaps of an origin as links from a seed, before
+// other links. visited is the page whose visit caused the reading. A sitemap that cannot be read is
 // logged and skipped.
 func (s *session) readSitemaps(ctx context.Context, visited *url.URL, named []string) error {
 	var queue []string
 	for _, ref := range named {
-		if u, err := visited.Parse(ref); err == nil { // some are written relative to the site
+		if u, err := visited.Parse(ref); err == nil { // some sites write relative addresses
 			queue = append(queue, u.String())
 		}
 	}
@@ -39,10 +39,10 @@ func (s *session) readSitemaps(ctx context.Context, visited *url.URL, named []st
 	return nil
 }
 
-// sitemapRoom is about the number of bytes of memory that the addresses of one sitemap take.
+// sitemapRoom is the approximate memory used by the addresses of one sitemap, in bytes.
 const sitemapRoom = 40 << 20
 
-// readSitemap queues the pages that a sitemap lists, and returns the sitemaps that it lists.
+// readSitemap queues the pages listed in a sitemap, and returns the sitemaps that it lists.
 func (s *session) readSitemap(ctx context.Context, visited *url.URL, address string) (more []string, err error) {
 	ctx, lease := s.site.o.Budget.Lease(ctx)
 	defer lease.Release()
@@ -58,7 +58,7 @@ func (s *session) readSitemap(ctx context.Context, visited *url.URL, address str
 	}
 	if err := lease.Hold(ctx, int64(len(last.Wire)+len(last.Body))+min(sitemapRoom,
 		8*int64(len(last.Body)))); err != nil {
-		return nil, nil // the crawl is over
+		return nil, nil // the crawl has ended
 	}
 	pages, more, err := crawler.Sitemap(last.Body)
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// sorter sorts lines, more than fit into memory: what it cannot hold is in files of dir until it is
+// sorter sorts more lines than fit into memory. It stores sorted parts in files of dir until it is
 // closed.
 type sorter struct {
 	dir   string
 	lines []string
 	bytes int
-	runs  []*os.File // each sorted
+	runs  []*os.File // files of sorted lines
 }
 
-// sorterMemory is about how much a sorter holds in memory, in bytes.
+// sorterMemory is the approximate number of bytes that a sorter holds in memory.
 const sorterMemory = 32 << 20
 
-// add takes a line without its end.
+// add adds a line, given without its line end.
 func (s *sorter) add(line string) error {
 	s.lines = append(s.lines, line)
 	if s.bytes += len(line) + 16; s.bytes < sorterMemory {
@@ -31,13 +31,13 @@ func (s *sorter) add(line string) error {
 	return s.spill()
 }
 
-// spill writes what is in memory to a file.
+// spill writes the lines in memory to a file.
 func (s *sorter) spill() error {
 	f, err := os.CreateTemp(s.dir, "acapcrawl-sort-*")
 	if err != nil {
 		return err
 	}
-	os.Remove(f.Name()) // where a file can be open without a name, a process that is killed leaves nothing of it
+	os.Remove(f.Name()) // on systems where an open file can be deleted, a killed process leaves no file behind
 	s.runs = append(s.runs, f)
 	slices.Sort(s.lines)
 	w := bufio.NewWriter(f)
@@ -49,7 +49,7 @@ func (s *sorter) spill() error {
 	return w.Flush()
 }
 
-// write writes all lines in the order of their octets.
+// write writes all lines in byte order.
 func (s *sorter) write(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	slices.Sort(s.lines)
@@ -78,7 +78,7 @@ func (s *sorter) write(w io.Writer) error {
 	}
 }
 
-// close removes the files that have names.
+// close removes the remaining files.
 func (s *sorter) close() error {
 	var errs []error
 	for _, f := range s.runs {
@@ -90,11 +90,11 @@ func (s *sorter) close() error {
 	return errors.Join(errs...)
 }
 
-// run is a row of sorted lines, in memory or in a file.
+// run is a sequence of sorted lines, in memory or in a file.
 type run struct {
 	lines []string
 	file  *bufio.Reader
-	line  string // the first of those left
+	line  string // the first line that is not written yet
 	ended bool
 }
 
@@ -114,7 +114,7 @@ func (r *run) next() error {
 	return nil
 }
 
-// compare sorts rows by their first lines, and those that have ended last.
+// compare compares two runs by their first lines; a run without lines is greater than all others.
 func (r *run) compare(other *run) int {
 	switch {
 	case r.ended && other.ended:

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// Lines are sorted whether they fit into memory or not, and no file is left.
+// TestSorter checks that lines are sorted whether they fit into memory or not, and that no file
+// remains.
 func TestSorter(t *testing.T) {
 	for _, test := range []struct{ lines, length int }{{0, 0}, {1, 10}, {1000, 10}, {2000, 50_000}} {
 		dir := t.TempDir()

@@ -9,23 +9,23 @@ import (
 	"github.com/acapcrawl/acapcrawl/holdings"
 )
 
-// SweepOptions say how a sweep judges. Functions may be nil.
+// SweepOptions are the settings of a sweep. Functions may be nil.
 type SweepOptions struct {
-	AsOf     time.Time             // the clock of time limits; zero: now
-	DryRun   bool                  // report what would be erased, and change nothing
-	Each     func(holdings.Swept)  // is called for each item that was erased or made again
-	Progress func(done, total int) // is called at intervals with numbers of pages
+	AsOf     time.Time             // the time at which time limits are checked; zero: now
+	DryRun   bool                  // report what would be erased, but change nothing
+	Each     func(holdings.Swept)  // called for each item that was erased or made again
+	Progress func(done, total int) // called regularly with numbers of pages
 }
 
 // SweepSummary is the result of a sweep.
 type SweepSummary struct {
 	holdings.SweepCounts
-	Erased []archive.Erasure `json:"erased"` // with DryRun: what would be
+	Erased []archive.Erasure `json:"erased"` // erased data; with DryRun, data that would be erased
 	DryRun bool              `json:"dry_run"`
 }
 
-// Sweep judges everything that is held by the policies that were read last, and erases what may no
-// longer be held. Then it executes the requests that are open.
+// Sweep checks all stored data against the policies as they were last read, and erases what may no
+// longer be kept. Then it executes the open requests.
 func (s *Site) Sweep(ctx context.Context, o SweepOptions) (sum SweepSummary, err error) {
 	sum.DryRun, sum.Erased = o.DryRun, []archive.Erasure{}
 	h, err := s.held(ctx)
@@ -42,7 +42,7 @@ func (s *Site) Sweep(ctx context.Context, o SweepOptions) (sum SweepSummary, err
 	if o.DryRun {
 		erased = &archive.Erasures{}
 	}
-	takenDown := map[string]string{} // line by address
+	takenDown := map[string]string{} // the deciding line, keyed by address
 	each := func(item holdings.Swept) {
 		if o.DryRun && item.What == holdings.SweptCopy {
 			erased.Add(archive.Tombstone{URL: item.URL, Captures: 1, Reason: item.Reason, Line: item.Line})
@@ -73,14 +73,14 @@ func (s *Site) Sweep(ctx context.Context, o SweepOptions) (sum SweepSummary, err
 	return sum, err
 }
 
-// finishSweep executes the requests that are open, notes the take-downs that the sweep executed,
-// and compacts.
+// finishSweep executes the open requests, records the take-downs that the sweep executed, and
+// compacts.
 func (s *Site) finishSweep(ctx context.Context, takenDown map[string]string) error {
 	err := s.executeOpen(ctx)
 	for address, line := range takenDown {
 		err = errors.Join(err, noteTakenDown(s.executor(nil), address, line))
 	}
-	if err == nil && !s.lent { // the process that has the directory compacts in its own time
+	if err == nil && !s.lent { // for a lent site, the process that owns the directory compacts at its own time
 		err = s.compactBeforeEnd(ctx, s.executor(nil), time.Time{})
 	}
 	return err
