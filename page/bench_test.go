@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// newspaper is a page of about 15 KB: a head, a menu, articles with links, a table and a footer.
+// newspaper returns a page of about 15 KB: a head, a menu, articles with links, a table and a
+// footer.
 func newspaper() string {
 	var b strings.Builder
 	b.WriteString(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>The Quayside Courier</title>
@@ -42,7 +43,7 @@ func bench(b *testing.B, body string, ask func(*Page)) {
 	}
 }
 
-// BenchmarkPage is what a crawler asks of every page.
+// BenchmarkPage calls the methods that a crawler calls for every page.
 func BenchmarkPage(b *testing.B) {
 	body := newspaper()
 	b.Run("text+links", func(b *testing.B) {

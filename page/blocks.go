@@ -11,30 +11,29 @@ import (
 // Kind is the kind of a block of a page.
 type Kind string
 
-// The kinds of block. The zero value is what a page is read for.
+// The kinds of blocks. The zero value is main content.
 const (
 	Prose   Kind = ""
-	Heading Kind = "heading" // H1 to H6
+	Heading Kind = "heading" // an element H1 to H6
 	// navigation, blocks of links, header and footer of the site
 	Aside Kind = "aside"
 )
 
-// Block is a part of a text that reads by itself, as a paragraph, a heading, a list item or a table
-// cell does.
+// Block is a separate part of a text, such as a paragraph, a heading, a list item or a table cell.
 type Block struct {
 	Kind       Kind
-	Start, End int // bytes of the text
+	Start, End int // byte offsets in the text
 }
 
-// Blocks is Text with its blocks, in order and apart. All words of the text but those of the TITLE
-// are in one.
+// Blocks returns the result of Text, and its blocks in order without overlap. Each word of the text
+// is in one block, except the words of the TITLE.
 func (p *Page) Blocks(c Cut) (text string, blocks []Block) {
 	w := newWriter(len(p.Source()) / 2)
 	w.parts = true
 	return p.text(c, w)
 }
 
-// kind returns the kind of a block that begins now. An H1 is always a heading.
+// kind returns the kind of a block that begins at the current position. An H1 is always a heading.
 func (w *writer) kind() Kind {
 	switch {
 	case w.titles || w.heading != nil && (w.aside == nil || w.heading.DataAtom == atom.H1):
@@ -45,8 +44,8 @@ func (w *writer) kind() Kind {
 	return Prose
 }
 
-// standsAside reports whether n is part of every page of a site, or not part of the matter of this
-// one.
+// standsAside reports whether n is not main content: a part that every page of a site has, or a
+// part unrelated to this page.
 func standsAside(n *html.Node) bool {
 	if n.Namespace != "" {
 		return false
@@ -77,14 +76,13 @@ func standsAside(n *html.Node) bool {
 	return false
 }
 
-// customary are the classes and identifiers that pages of before these elements and roles commonly
-// have for the same.
+// customary lists classes and ids that many pages use for navigation and similar parts, instead of
+// the HTML elements and roles for them.
 var customary = []string{"nav", "navbar", "navbox", "navheader", "navfooter", "navigation", "breadcrumb",
 	"breadcrumbs", "sidebar", "toc", "footer",
 	"docnav", "banner", "menu", "pager", "pagination", "site-header", "site-footer", "page-footer"}
 
-// sectioned reports whether n is in a part of the page that has a header and a footer of its own
-// (HTML, 4.3.8).
+// sectioned reports whether n is in an element that has its own header and footer (HTML, 4.3.8).
 func sectioned(n *html.Node) bool {
 	for ; n != nil; n = n.Parent {
 		switch n.DataAtom {

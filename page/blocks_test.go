@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// told writes blocks as a test reads them.
-func told(text string, blocks []Block) string {
+// formatBlocks formats blocks for comparison in tests.
+func formatBlocks(text string, blocks []Block) string {
 	var list []string
 	for _, b := range blocks {
 		list = append(list, strings.TrimSpace(string(b.Kind)+" ")+"|"+text[b.Start:b.End])
@@ -57,7 +57,7 @@ func TestBlocks(t *testing.T) {
 	} {
 		p := htmlPage(c.body)
 		text, blocks := p.Blocks(Cut{Snippet: true})
-		if got := told(text, blocks); got != c.want {
+		if got := formatBlocks(text, blocks); got != c.want {
 			t.Errorf("%s: %q", c.name, got)
 		}
 		if got := p.Text(Cut{Snippet: true}); got != text {
@@ -69,19 +69,20 @@ func TestBlocks(t *testing.T) {
 func TestBlocksUnderMarks(t *testing.T) {
 	const body = "<nav class=the-acap:disallow-index><p>x</nav><h2 class=the-acap:disallow-index>y</h2><p>a<b " +
 		"class=the-acap:disallow-index>z</b>b"
-	if got := told(htmlPage(body).Blocks(without("index", true))); got != "|ab" {
+	if got := formatBlocks(htmlPage(body).Blocks(without("index", true))); got != "|ab" {
 		t.Errorf("%q", got)
 	}
-	if got := told(htmlPage("<p>x<p class=the-acap:allow-index>a").Blocks(without("index", false))); got != "|a" {
+	if got := formatBlocks(htmlPage("<p>x<p class=the-acap:allow-index>a").Blocks(without("index",
+		false))); got != "|a" {
 		t.Errorf("%q", got)
 	}
-	if got := told(htmlPage("<p>x").Blocks(without("index", false))); got != "" {
+	if got := formatBlocks(htmlPage("<p>x").Blocks(without("index", false))); got != "" {
 		t.Errorf("%q", got)
 	}
 }
 
-// apart says what is wrong with blocks: they are in order and apart, begin and end with a word, and
-// leave out nothing but the title.
+// apart checks blocks: they must be in order without overlap, begin and end with a word, and
+// contain all words except the title.
 func apart(p *Page, c Cut) error {
 	text, blocks := p.Blocks(c)
 	if text != p.Text(c) {
@@ -141,7 +142,7 @@ func TestPlainText(t *testing.T) {
 		if got := p.Title(Cut{}); got != c.title {
 			t.Errorf("%s: title %q", c.name, got)
 		}
-		if got := told(p.Blocks(Cut{})); got != c.want {
+		if got := formatBlocks(p.Blocks(Cut{})); got != c.want {
 			t.Errorf("%s: %q", c.name, got)
 		}
 		if got := p.Title(without("index", false)); got != "" {

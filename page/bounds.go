@@ -10,34 +10,35 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Limits on what is read of one page. A page that exceeds one is read up to the limit, and Cuts
-// says so.
+// Limits on the amount that is read of one page. A page that exceeds a limit is read up to the
+// limit, and Cuts reports that.
 const (
 	maxSource  = 16 << 20 // bytes of markup
-	maxTags    = 300_000  // tags, comments and the like
-	maxAttrs   = 300_000  // attributes of all tags
-	maxTagAttr = 10_000   // attributes of one tag: further ones are unknown, so the page is not used for anything
+	maxTags    = 300_000  // number of tags, comments and similar tokens
+	maxAttrs   = 300_000  // number of attributes of all tags together
+	maxTagAttr = 10_000   // number of attributes of one tag; if there are more, the page is not used for anything
 	maxText    = 8 << 20  // bytes of text
 	maxTitle   = 64 << 10 // bytes of a title
-	maxBlocks  = 200_000  // of the text
-	longTag    = 64 << 10 // bytes; the attributes of a longer tag are counted before the tokenizer keeps them
+	maxBlocks  = 200_000  // number of blocks of the text
+	longTag    = 64 << 10 // size in bytes of a tag whose attributes are counted before the tokenizer stores them
 )
 
-// Limits on the statements of a page about itself. A page with more is not used for anything.
+// Limits on the statements of a page about itself. A page that exceeds a limit is not used for
+// anything.
 const (
-	maxSaid      = 10_000  // META tags and marks
-	maxSaidBytes = 1 << 20 // of their contents
+	maxSaid      = 10_000  // number of META tags and marks
+	maxSaidBytes = 1 << 20 // bytes of their contents
 )
 
-// Cuts lists what was not read because the page is too large, a clause each; nil if everything that
-// was needed was read.
+// Cuts lists what was not read because the page is too large, one clause for each limit; nil if
+// everything needed was read.
 func (p *Page) Cuts() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cuts
 }
 
-// cutBy notes that a bound was reached.
+// cutBy records that a limit was reached.
 func (p *Page) cutBy(format string, args ...any) {
 	why := fmt.Sprintf(format, args...)
 	p.mu.Lock()
@@ -50,17 +51,18 @@ func (p *Page) cutBy(format string, args ...any) {
 	p.cuts = append(p.cuts[:len(p.cuts):len(p.cuts)], why)
 }
 
-// extent is how much of a source is read as markup.
+// extent describes how much of a source is read as markup.
 type extent struct {
-	end    int    // offset at which the part that is read ends
-	why    string // why that is not the end of the source
-	unread string // why the tags behind end are unknown; "" if they can be read
+	end    int    // offset of the end of the part that is read
+	why    string // why the rest of the source is not read
+	unread string // why the tags after end are unknown; "" if they can be read
 }
 
 var tooManyAttributes = fmt.Sprintf("a tag of the page has more than %d attributes", maxTagAttr)
 
-// extentOf returns how much of src is read. A source that cannot have too many tags and attributes
-// is not tokenized: it has at most as many attributes as blanks, slashes and quotes.
+// extentOf returns how much of src is read. It first estimates the number of tags and attributes
+// from the number of characters such as blanks, slashes and quotes. It runs the tokenizer only if
+// the estimate exceeds a limit.
 func extentOf(src string, xhtml bool) extent {
 	e := extent{end: len(src)}
 	if e.end > maxSource {
@@ -97,7 +99,7 @@ func extentOf(src string, xhtml bool) extent {
 	}
 }
 
-// counts returns how many tags and attributes src can have.
+// counts returns upper limits for the number of tags and attributes in src.
 func counts(src string) (tags, attrs int) {
 	for _, c := range []string{" ", "\t", "\n", "\r", "\f", "/"} {
 		attrs += strings.Count(src, c)
@@ -105,15 +107,15 @@ func counts(src string) (tags, attrs int) {
 	return strings.Count(src, "<"), attrs + (strings.Count(src, `"`)+strings.Count(src, "'"))/2
 }
 
-// guarded is a tokenizer that stops before a tag with more than maxTagAttr attributes, since a
-// tokenizer keeps 32 bytes of each, and their text.
+// guarded is a tokenizer that stops before a tag with more than maxTagAttr attributes. The usual
+// tokenizer would store 32 bytes for each attribute, and its text.
 type guarded struct {
 	*html.Tokenizer
 	src   string
-	fed   int  // bytes that the tokenizer has taken
-	start int  // where the next token begins
-	text  bool // the next token is text whatever it begins with
-	full  bool // it has ended before such a tag
+	fed   int  // bytes that the tokenizer has read
+	start int  // offset of the next token
+	text  bool // the next token is text, even if it looks like a tag
+	full  bool // the tokenizer stopped before a tag with too many attributes
 }
 
 func newGuarded(src string, xhtml bool) *guarded {
@@ -123,7 +125,8 @@ func newGuarded(src string, xhtml bool) *guarded {
 	return g
 }
 
-// next is like Next, and keeps track of elements such as SCRIPT, whose content is text.
+// next returns the next token, like html.Tokenizer.Next, and keeps track of elements such as
+// SCRIPT, whose content is text.
 func (g *guarded) next() html.TokenType {
 	kind := g.Next()
 	if g.full {
@@ -147,8 +150,8 @@ func tagName(src string) string {
 	return strings.ToLower(src[1:min(end, 16)])
 }
 
-// holdsText reports whether the content of an element is text for the tokenizer, whatever it looks
-// like.
+// holdsText reports whether the tokenizer treats the content of an element as text, even if it
+// looks like markup.
 func holdsText(name string) bool {
 	switch name {
 	case "iframe", "noembed", "noframes", "noscript", "plaintext", "script", "style", "textarea", "title", "xmp":
@@ -157,7 +160,7 @@ func holdsText(name string) bool {
 	return false
 }
 
-// feed is what a guarded tokenizer reads from.
+// feed is the io.Reader from which a guarded tokenizer reads.
 type feed struct{ g *guarded }
 
 func (f feed) Read(p []byte) (int, error) {
@@ -185,7 +188,7 @@ func opensTag(src string) bool {
 	return len(src) > 1 && src[0] == '<' && 'a' <= src[1]|0x20 && src[1]|0x20 <= 'z'
 }
 
-// upTo returns the beginning of s, of n bytes at most, that ends with a whole character.
+// upTo returns the longest prefix of s with at most n bytes that ends with a whole character.
 func upTo(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -195,7 +198,7 @@ func upTo(s string, n int) string {
 	return s[:n]
 }
 
-// said returns why the page makes too many statements about itself, "" if it does not.
+// said returns why the statements of the page about itself exceed the limits; "" if they do not.
 func (t *tree) said() string {
 	n, bytes := 0, 0
 	for _, tag := range t.tags {
@@ -213,9 +216,9 @@ func (t *tree) said() string {
 	return ""
 }
 
-// Weight estimates how many bytes of memory the page takes while it is read. If risky is true its
-// markup may make many more elements than it has tags: do not parse another such page at the same
-// time.
+// Weight estimates how many bytes of memory reading the page takes. If risky is true, its markup
+// may make many more elements than it has tags: the caller must not parse two such pages at the
+// same time.
 func (p *Page) Weight() (bytes int64, risky bool) {
 	for _, hop := range p.hops {
 		bytes += int64(len(hop.Body))
@@ -225,7 +228,7 @@ func (p *Page) Weight() (bytes int64, risky bool) {
 	}
 	body := p.Last().Body
 	if !p.textual() {
-		return 3 * bytes, false // it is packed, and written in parts
+		return 3 * bytes, false // the file is compressed, and is read in parts
 	}
 	src := view(body[:min(len(body), maxSource)])
 	tags, attrs := counts(src)
@@ -234,8 +237,8 @@ func (p *Page) Weight() (bytes int64, risky bool) {
 	return bytes, p.HTML() && tags*maxOpen > riskyNodes && tags*min(maxOpen, countFormatting(src)) > riskyNodes
 }
 
-// WeightOf estimates the most memory that it takes to read a page, in bytes, by the size of its
-// body and its media type.
+// WeightOf estimates the maximum memory for reading a page, in bytes, from the size of its body and
+// its media type.
 func WeightOf(size int64, mime string) int64 {
 	p := Page{mime: mime}
 	if p.textual() {
@@ -244,21 +247,23 @@ func WeightOf(size int64, mime string) int64 {
 	return size * 4
 }
 
-// mostPerByte is how many bytes of memory a byte of ordinary markup takes once it is parsed.
+// mostPerByte is the number of bytes of memory that one byte of ordinary markup takes when it is
+// parsed.
 const mostPerByte = 30
 
-// Parse parses the page now. Otherwise it is parsed when some part of it is first needed.
+// Parse parses the page now. Without this call, the page is parsed when a part of it is first
+// needed.
 func (p *Page) Parse() { p.tree() }
 
-// view returns b as a string that shares its memory: b must not be changed.
+// view returns b as a string that shares its memory: the caller must not change b.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// What is held of a page once it is parsed, in bytes.
+// Memory used by a parsed page, in bytes.
 const (
-	perTag  = 260 // an element and a text
+	perTag  = 260 // an element and the text after it
 	perAttr = 64
 )
 
-// riskyNodes is how many elements the parser may make of the formatting elements of a page that is
-// not parsed alone.
+// riskyNodes is the maximum number of elements that the parser may make of the formatting elements
+// of a page if other pages are parsed at the same time.
 const riskyNodes = 30_000

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Of a page that is too large the beginning is read, and the page says so.
+// TestCuts checks that of a page that is too large the beginning is read, and that Cuts reports the
+// limit.
 func TestCuts(t *testing.T) {
 	var links strings.Builder
 	for i := range maxLinks + 10 {
@@ -17,7 +18,7 @@ func TestCuts(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		body string
-		why  string // of the only cut; "" for none
+		why  string // the only expected cut; "" for none
 	}{
 		"ordinary":        {newspaper(), ""},
 		"many tags":       {strings.Repeat("<i>x</i>", maxTags/2+10), "tags are read"},
@@ -44,7 +45,8 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// What is left out of the tree still says what may not be done.
+// TestCutPageStillSpeaks checks that prohibitions in the part of a page that is not parsed are
+// still found.
 func TestCutPageStillSpeaks(t *testing.T) {
 	p := htmlPage(strings.Repeat("<i>x</i>", maxTags/2+10) + "<p class=the-acap:disallow-preserve>secret")
 	if own := p.Own(); len(own.Marks) != 1 {
@@ -55,7 +57,7 @@ func TestCutPageStillSpeaks(t *testing.T) {
 	}
 }
 
-// A page of which it is not known what it says may not be used.
+// TestUnread checks that a page whose statements cannot be read is not used for anything.
 func TestUnread(t *testing.T) {
 	many := strings.Repeat("a ", maxTagAttr+1)
 	for name, body := range map[string]string{
@@ -85,14 +87,15 @@ func TestUnread(t *testing.T) {
 		"a long text":     "<p>" + strings.Repeat("< x y ", 4*longTag) + "<p>x",
 		"attributes that": "<p " + many[:2*maxTagAttr-2] + ">x",
 	} {
-		body += strings.Repeat(" ", maxAttrs) // so that it is looked at closely
+		body += strings.Repeat(" ", maxAttrs) // many blanks, so that the attributes are counted with the tokenizer
 		if p := htmlPage(body); p.Own().Unread != "" || p.Cuts() != nil {
 			t.Errorf("%s: %q, %q", name, p.Own().Unread, p.Cuts())
 		}
 	}
 }
 
-// However a page is made, its tree stays within what Weight counts.
+// TestTreeStaysWithinWeight checks that the memory of a parsed page does not exceed the estimate of
+// Weight, for many kinds of markup.
 func TestTreeStaysWithinWeight(t *testing.T) {
 	for name, part := range map[string]string{
 		"tags": "<a>", "texts": "<i>x</i>", "formatting": "<b a=1><p>x", "tables": "<table><td>", "nested": "<div>",

@@ -5,8 +5,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Canonical is the absolute address that the page names as its canonical one (RFC 6596), in its
-// head or a Link header, without fragment. It is "" where the page names none, or more than one.
+// Canonical returns the absolute address, without fragment, that the page declares as canonical in
+// its head or in a Link header (RFC 6596). It returns "" if the page declares none, or more than
+// one.
 func (p *Page) Canonical() string {
 	t := p.tree()
 	g := newGathering(newBase(p.url, t))

@@ -11,21 +11,23 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// decoded is a body as text, with what is needed to write text back in the same encoding.
+// decoded is a body converted to UTF-8, with the information for converting text back to its
+// encoding.
 type decoded struct {
 	text string
-	enc  encoding.Encoding // nil: UTF-8
-	bom  string            // byte order mark that the body began with
+	enc  encoding.Encoding // the encoding of the body; nil: UTF-8
+	bom  string            // byte order mark at the beginning of the body
 }
 
-// How much of a body is looked at to find or to guess its encoding, in bytes.
+// Numbers of bytes at the beginning of a body that are examined to find or to guess its encoding.
 const (
 	declarationPrefix = 4 << 10
 	guessPrefix       = 16 << 10
 )
 
-// decode turns a body into UTF-8: by its byte order mark, the label of the Content-Type, the page's
-// own declaration, and only then by a guess. Bytes that the encoding does not have become U+FFFD.
+// decode converts a body to UTF-8. It takes the encoding from the byte order mark, otherwise from
+// the Content-Type, otherwise from the page's declaration, otherwise it guesses. Bytes that are
+// invalid in the encoding become U+FFFD.
 func decode(body []byte, label string, markup bool) decoded {
 	for _, b := range []struct{ bom, label string }{{"\xef\xbb\xbf", "utf-8"}, {"\xfe\xff", "utf-16be"},
 		{"\xff\xfe", "utf-16le"}} {
@@ -61,7 +63,7 @@ func decodeAs(body []byte, label string) decoded {
 	return decoded{text: view(text), enc: enc}
 }
 
-// encode writes s in the encoding of d, byte order mark included. Characters that the encoding
+// encode converts s to the encoding of d, with the byte order mark. Characters that the encoding
 // lacks become character references.
 func (d decoded) encode(s string) ([]byte, error) {
 	if d.enc != nil {
@@ -78,7 +80,8 @@ func known(label string) bool {
 	return enc != nil
 }
 
-// charsetOf finds the charset parameter of a Content-Type, however the rest of it is written.
+// charsetOf returns the charset parameter of a Content-Type, even if the rest of the header is
+// malformed.
 func charsetOf(contentType string) string {
 	_, params, _ := strings.Cut(contentType, ";")
 	for param := range strings.SplitSeq(params, ";") {
@@ -90,8 +93,8 @@ func charsetOf(contentType string) string {
 	return ""
 }
 
-// declared finds the encoding that a page declares for itself: XML declaration, META charset or
-// META Content-Type.
+// declared returns the encoding that a page declares in an XML declaration, META charset or META
+// Content-Type.
 func declared(prefix []byte) string {
 	if rest, ok := bytes.CutPrefix(prefix, []byte("<?xml")); ok {
 		decl, _, _ := bytes.Cut(rest, []byte("?>"))
@@ -110,7 +113,7 @@ func declared(prefix []byte) string {
 			return ""
 		case html.StartTagToken, html.SelfClosingTagToken:
 			if label := metaCharset(z.Token()); label != "" {
-				// A page whose META can be read byte by byte is not UTF-16.
+				// If the META tag can be read as single bytes, the page is not UTF-16.
 				if strings.HasPrefix(strings.ToLower(label), "utf-16") {
 					return "utf-8"
 				}
@@ -133,8 +136,8 @@ func metaCharset(t html.Token) string {
 	return ""
 }
 
-// guess names an encoding for bytes that declare none and are not UTF-8. Ties are settled by name,
-// so that the same bytes always read alike.
+// guess returns the probable encoding of bytes that declare none and are not UTF-8. If two
+// encodings are equally probable, it chooses by name, so that the result is always the same.
 func guess(prefix []byte, markup bool) string {
 	detector := chardet.NewTextDetector()
 	if markup {

@@ -9,11 +9,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Copy returns what may be kept of the body: the body unchanged if nothing must be cut (cut is
-// false), otherwise the body without the elements that c cuts, in the encoding of the original
-// (N28). It returns nil if nothing may be kept, or if a prohibited part cannot be separated from
-// the rest. If only some elements of a prohibited page may be kept, the elements around them keep
-// only names and classes.
+// Copy returns the part of the body that may be kept. If nothing must be cut, that is the unchanged
+// body, and cut is false. Otherwise it is the body without the elements that c cuts, in the
+// original encoding (N28). The result is nil if nothing may be kept, or if a prohibited part cannot
+// be separated from the rest. If only some elements of a prohibited page may be kept, the elements
+// around them keep only names and classes.
 func (p *Page) Copy(c Cut) (body []byte, cut bool) {
 	t := p.tree()
 	if len(t.marks) == 0 && len(t.lost) == 0 && !(c.Snippet && t.nosnippet) {
@@ -44,8 +44,8 @@ func (p *Page) Copy(c Cut) (body []byte, cut bool) {
 		text, ok = cutSource(source.text, pr.removed, p.xhtml())
 	}
 	if ok {
-		// The bytes around the cut are kept only if they are read as the very tree that may be
-		// kept.
+		// The original bytes around the cut are kept only if parsing them gives exactly the tree
+		// that may be kept.
 		got, err := render(parse(text, p.xhtml()).root)
 		ok = err == nil && got == want
 	}
@@ -59,24 +59,24 @@ func (p *Page) Copy(c Cut) (body []byte, cut bool) {
 	return body, true
 }
 
-// pruned is a copy of a tree without what must be cut.
+// pruned is a copy of a tree without the nodes that must be cut.
 type pruned struct {
 	root    *html.Node
 	changed bool
-	kept    bool       // something of the page is left
-	shells  bool       // some element is left only because it holds others that are
-	removed []*removal // the outermost removed elements, in order
+	kept    bool       // at least one permitted node remains
+	shells  bool       // some element remains only because it contains permitted elements
+	removed []*removal // the outermost removed elements, in document order
 	seam    seam
 }
 
-// prune copies the tree without the nodes that c cuts. An element that may not be kept stays as a
-// shell where it holds one that may, and so do the elements every page has.
+// prune copies the tree without the nodes that c cuts. A prohibited element that contains a
+// permitted one remains without its content and attributes, and so do HTML, HEAD and BODY.
 func (t *tree) prune(c Cut) *pruned {
 	s := t.scope(c)
 	p := &pruned{seam: seam{tree: t}}
 	kept := s.page
-	var at *html.Node // copy of the element being walked
-	gone := 0         // elements deep inside one that is cut for certain
+	var at *html.Node // copy of the current element
+	gone := 0         // nesting depth inside an element that is certainly cut
 	walk(t.root, func(n *html.Node) bool {
 		if t.marks[n] != nil {
 			kept = s.at(n)
@@ -107,14 +107,14 @@ func (t *tree) prune(c Cut) *pruned {
 		clone := at
 		at = clone.Parent
 		clone.Parent = nil
-		p.settle(n, clone, at, inside, kept)
+		p.insert(n, clone, at, inside, kept)
 	})
 	return p
 }
 
-// settle puts the copy of n where it belongs, if it may be kept. inside and around say whether the
-// content directly in n, and in its parent, may be used.
-func (p *pruned) settle(n, clone, parent *html.Node, inside, around bool) {
+// insert adds clone, the copy of n, to parent if it may be kept. inside and around say whether the
+// direct content of n and of its parent may be used.
+func (p *pruned) insert(n, clone, parent *html.Node, inside, around bool) {
 	switch {
 	case n.Type == html.DocumentNode:
 		p.root = clone
@@ -144,14 +144,14 @@ func skeleton(n *html.Node) bool {
 	return n.DataAtom == atom.Html || n.DataAtom == atom.Head || n.DataAtom == atom.Body
 }
 
-// cutSource cuts the removed elements out of the markup, from the start tag to the end tag that
-// closes it by counting. It finds them by their classes, in order. It returns false if it cannot
-// find them for certain.
+// cutSource removes the elements from the markup, each from its start tag to the matching end tag,
+// which it finds by counting. It finds the elements by their classes, in order. It returns false if
+// it cannot find them with certainty.
 func cutSource(src string, removed []*removal, xhtml bool) (string, bool) {
 	z := html.NewTokenizer(strings.NewReader(src))
 	z.AllowCDATA(xhtml)
 	var out strings.Builder
-	name, open := "", 0 // the element being cut, and how many of its name are open
+	name, open := "", 0 // name of the element being cut, and how many elements of that name are open
 	offset := 0
 	for {
 		kind := z.Next()
@@ -194,14 +194,15 @@ func cutSource(src string, removed []*removal, xhtml bool) (string, bool) {
 	}
 }
 
-// render writes a tree as markup, and spends it.
+// render returns a tree as markup. It changes the tree, so the caller must not use it afterwards.
 func render(root *html.Node) (string, error) {
 	var failure error
 	walk(root, func(n *html.Node) bool { return true }, func(n *html.Node) {
 		if n.DataAtom != atom.Noscript || n.Namespace != "" || n.FirstChild == nil {
 			return
 		}
-		// The content of noscript is markup in the tree, but text to who renders it.
+		// In this tree the content of NOSCRIPT is parsed markup, but html.Render would write it as
+		// text.
 		var b strings.Builder
 		for n.FirstChild != nil {
 			if err := html.Render(&b, n.FirstChild); err != nil {

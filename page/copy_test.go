@@ -27,7 +27,7 @@ func TestCopyCut(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
 		page       bool
-		want       string // "": nothing
+		want       string // expected copy; "": nothing may be kept
 	}{
 		{"bytes around stay", "<Div >a\r\n<div  " + no + ">b<div>c</div>d</DIV >e<!--x-->", true,
 			"<Div >a\r\n<div></div>e<!--x-->"},
@@ -89,7 +89,8 @@ func TestCopyKeepsEncoding(t *testing.T) {
 	}
 }
 
-// A copy reads as the page does without what is cut, and its blocks are the same.
+// TestCopyReadsAsText checks that the text of a copy is the text of the page without the cut
+// elements, with the same blocks (X89).
 func TestCopyReadsAsText(t *testing.T) { // X89
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 20_000 {
@@ -107,7 +108,7 @@ func TestCopyReadsAsText(t *testing.T) { // X89
 	}
 }
 
-// someElements makes a well-formed page, some elements of which may not be preserved.
+// someElements returns a random well-formed page in which some elements may not be preserved.
 func someElements(random *rand.Rand) string {
 	var b strings.Builder
 	var open []string
@@ -144,7 +145,8 @@ func TestCopySnippetCut(t *testing.T) {
 	}
 }
 
-// Of tag soup too, a copy holds every word that may be kept and none that may not.
+// TestCopyOfTagSoup checks for malformed markup that a copy contains every word that may be kept,
+// and no other.
 func TestCopyOfTagSoup(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	names := []string{"p", "b", "i", "a", "div", "li", "ul", "table", "tr", "td", "svg", "title", "noscript", "pre",
@@ -178,7 +180,7 @@ func TestCopyOfTagSoup(t *testing.T) {
 				}
 				for _, word := range strings.Fields(n.Data) {
 					if !strings.HasPrefix(word, "word") {
-						continue // a tag, read as text
+						continue // a tag that is read as text
 					}
 					if held, may := strings.Contains(string(got), word), s.at(n); held && !may || may && !held &&
 						got != nil {

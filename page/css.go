@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// styleRefs calls ref with the references in a style sheet or a style attribute, in order: of url()
-// and @import (CSS Syntax 3, CSS Cascade 5), but not the names of @namespace and @document. It
-// ignores faults as CSS does.
+// styleRefs calls ref with the references in a style sheet or a style attribute, in order. It finds
+// those of url() and @import (CSS Syntax 3, CSS Cascade 5), but not the names in @namespace and
+// @document. It ignores syntax errors as CSS requires.
 func styleRefs(css string, ref func(string)) {
 	s := sheet{ref: ref}
 	for i := 0; i < len(css); {
@@ -45,11 +45,10 @@ func styleRefs(css string, ref func(string)) {
 // sheet is the state of styleRefs.
 type sheet struct {
 	ref  func(string)
-	rule string // the at-rule whose prelude is being read; "imported" behind the reference of @import
+	rule string // the at-rule whose prelude is being read; "imported" after the reference of @import
 }
 
-// name reads the identifier at i, and the reference if it is url(). It returns the offset behind
-// it.
+// name reads the identifier at i, and its argument if it is url(). It returns the offset after it.
 func (s *sheet) name(css string, i int) int {
 	end := identifier(css, i)
 	if end == len(css) || css[end] != '(' || !strings.EqualFold(css[i:end], "url") {
@@ -70,8 +69,8 @@ func (s *sheet) found(reference string) {
 	s.ref(reference)
 }
 
-// cssURL reads the argument of url( that begins at i and returns it with what follows the closing
-// parenthesis.
+// cssURL reads the argument of url() that begins at i. It returns the argument and the offset after
+// the closing parenthesis.
 func cssURL(css string, i int) (value string, next int) {
 	i = skipBlanks(css, i)
 	if i < len(css) && (css[i] == '"' || css[i] == '\'') {
@@ -92,8 +91,7 @@ func cssURL(css string, i int) (value string, next int) {
 	return cssUnescape(strings.TrimRight(css[start:i], blanks)), min(i+1, len(css))
 }
 
-// cssString reads the string that begins with the quote at i. A line break ends a string that was
-// not closed.
+// cssString reads the string that begins with the quote at i. A line break ends an unclosed string.
 func cssString(css string, i int) (value string, next int) {
 	quote, start := css[i], i+1
 	for i = start; i < len(css); i++ {
@@ -109,7 +107,7 @@ func cssString(css string, i int) (value string, next int) {
 	return cssUnescape(css[start:]), len(css)
 }
 
-// cssUnescape undoes the escapes of CSS (CSS Syntax 3, 4.3.7).
+// cssUnescape replaces the escapes of CSS with their characters (CSS Syntax 3, 4.3.7).
 func cssUnescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
@@ -135,7 +133,7 @@ func cssUnescape(s string) string {
 				end++
 			}
 			i = end - 1
-		case s[end] == '\n': // a line that goes on
+		case s[end] == '\n': // an escaped line break continues the string
 			i++
 		default:
 			b.WriteByte(s[end])
@@ -145,7 +143,7 @@ func cssUnescape(s string) string {
 	return b.String()
 }
 
-// identifier is where the name that begins at i ends.
+// identifier returns the offset of the end of the name that begins at i.
 func identifier(css string, i int) int {
 	for i < len(css) && identifies(css[i]) {
 		i++

@@ -8,8 +8,8 @@ import (
 )
 
 // Drawable reports whether a browser without scripts reads the page as this package does, so that
-// marks also apply to a picture of it. whole says that nothing was cut out of it or is missing at
-// its end: XHTML with something missing may not be XML. Marks in a frame with content of its own
+// marks also apply to a picture of it. whole means that no part of the page was cut out or is
+// missing at its end: incomplete XHTML may not be valid XML. Marks in a frame with inline content
 // (srcdoc) are never read.
 func (p *Page) Drawable(whole bool) bool {
 	if p.xhtml() && !whole {
@@ -35,8 +35,9 @@ func (p *Page) Drawable(whole bool) bool {
 	return alike(p.Source())
 }
 
-// alike reports whether src gives the same tree if the content of NOSCRIPT is a part of its own as
-// if its tags are part of the page. There they can end and begin elements around it.
+// alike reports whether parsing src gives the same tree with and without scripting. A browser with
+// scripts treats the content of NOSCRIPT as text; without scripts, tags in it can open and close
+// elements around it.
 func alike(src string) bool {
 	tags := strings.Count(src, "<")
 	tamed, ok := tame(src, false, tags, 0, maxNodes)

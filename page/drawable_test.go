@@ -6,7 +6,7 @@ func TestDrawable(t *testing.T) {
 	const no = `class="the-acap:disallow-present-thumbnail"`
 	for _, c := range []struct {
 		name, body  string
-		whole, part bool // drawable where nothing is missing, and where something is
+		whole, part bool // expected results for a complete page, and for an incomplete one
 	}{
 		{"a page", "<p>a<p " + no + ">b", true, true},
 		{"a frame", "<iframe src=/f.html></iframe>", true, true},

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Extract returns the text of the elements that locator names in document order, joined by blanks
-// (P1 2.5.5.6, X07).
-// Elements inside others that were found count once (I06). found says whether at least one of them
-// may be used and is part of the text of the page. If nothing is found no other part of the page
-// may take its place (I01), nor if the page is not HTML (I08).
+// Extract returns the text of the elements that locator names, in document order, joined by blanks
+// (P1 2.5.5.6, X07). Elements inside other matches are not repeated (I06). found reports whether at
+// least one of the elements may be used and is part of the text of the page. If found is false, the
+// caller must not use another part of the page instead (I01). A page that is not HTML has no such
+// elements (I08).
 //
-// A locator is what follows "the-acap:extract:" (P1 2.5.3.2): "id:a", "idlist:a,b", "class:a",
+// A locator is the part after "the-acap:extract:" (P1 2.5.3.2): "id:a", "idlist:a,b", "class:a",
 // "classlist:a,b", "meta:a" or "taglist:p,h1". Ids and class tokens are case-sensitive, META and
-// tag names are not (I05, X21). META is only found in the head; its text is its content.
+// tag names are not (I05, X21). META is found only in the head; its text is its content attribute.
 func (p *Page) Extract(locator string, c Cut) (text string, found bool) {
 	t := p.tree()
 	s := t.scope(c)
@@ -44,7 +44,7 @@ func (p *Page) Extract(locator string, c Cut) (text string, found bool) {
 
 // Link finds the element that a link role names by "id:", "class:" or "meta:", the first in
 // document order (X08). It returns its absolute http or https address, otherwise that of the first
-// A in it, and its text. If href is empty the text takes the place of the link.
+// A inside it, and its text. If href is empty, the caller shows the text instead of a link.
 func (p *Page) Link(locator string) (href, text string, found bool) {
 	t := p.tree()
 	nodes := t.find(locator)
@@ -76,8 +76,8 @@ func metaContent(n *html.Node) (string, bool) {
 	return unquote(attr(n.Attr, "content")), n.Data == "meta"
 }
 
-// find lists the outermost elements that locator names in document order. Its work is linear in the
-// locator and in the page.
+// find returns the outermost elements that locator names, in document order. Its running time is
+// linear in the locator and in the page.
 func (t *tree) find(locator string) []*html.Node {
 	kind, value, ok := strings.Cut(locator, ":")
 	if !ok || value == "" || t.root == nil {
@@ -93,7 +93,7 @@ func (t *tree) find(locator string) []*html.Node {
 	delete(names, "")
 	switch kind {
 	case "id", "idlist":
-		return t.collect(func(n *html.Node) bool { // an id names one element: the first
+		return t.collect(func(n *html.Node) bool { // if several elements have the id, only the first counts
 			id := attr(n.Attr, "id")
 			named := names[id]
 			delete(names, id)
@@ -118,8 +118,8 @@ func (t *tree) find(locator string) []*html.Node {
 	return nil
 }
 
-// collect lists the elements that match, in document order; of those within another that matches
-// none.
+// collect returns the elements that match, in document order, without elements inside other
+// matches.
 func (t *tree) collect(match func(*html.Node) bool) []*html.Node {
 	var nodes []*html.Node
 	var outer *html.Node

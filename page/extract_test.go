@@ -9,20 +9,20 @@ func TestExtract(t *testing.T) {
 		found         bool
 	}{
 		{"id:lead", "After three years of dredging, the first ferry left. Crowds cheered.", true},
-		{"id:Lead", "", false}, // X21
-		{"id:nope", "", false}, // I01
+		{"id:Lead", "", false}, // X21: ids are case-sensitive
+		{"id:nope", "", false}, // I01: no element has this id
 		{"idlist:nope,lead", "After three years of dredging, the first ferry left. Crowds cheered.", true},
 		{"class:abstract", "After three years of dredging, the first ferry left. Crowds cheered. Outer words inner " +
 			"words", true},
-		{"class:Abstract", "", false},      // I05
-		{"class:abstract lead", "", false}, // a token, not the whole value (I05)
+		{"class:Abstract", "", false},      // I05: class tokens are case-sensitive
+		{"class:abstract lead", "", false}, // I05: a class token is compared, not the whole attribute
 		{"classlist:note,lead",
 			"After three years of dredging, the first ferry left. Crowds cheered. Ferries cost twelve crowns.", true},
 		{"meta:LICENCE", "Free for harbours", true},
 		{"meta:robots", "ACAP disallow-preserve noindex ACAP disallow-follow ACAP allow-index", true},
 		{"meta:author", "", false},
 		{"taglist:H1,title", "The harbour opens again The harbour opens again", true},
-		{"taglist:table,td", "Ship Berth Alma 4", true}, // nested matches once (I06)
+		{"taglist:table,td", "Ship Berth Alma 4", true}, // I06: nested matches are not repeated
 		{"taglist:script,template,textarea", "", false},
 		{"taglist:img", "the ferry Alma", true},
 		{"lead", "", false},
@@ -48,8 +48,8 @@ func TestExtractUnderCut(t *testing.T) {
 		{"id:a", without("index", true), "", false},
 		{"class:x", without("index", true), "24", true},
 		{"id:b", Cut{Snippet: true}, "", false},
-		{"id:b", Cut{}, "5", true}, // the first with that id
-		{"id:c", Cut{}, "", false}, // X10
+		{"id:b", Cut{}, "5", true}, // the first element with that id
+		{"id:c", Cut{}, "", false}, // X10: the element is not part of the text
 		{"id:d", without("index", false), "8", true},
 		{"id:e", Cut{}, "", true},
 		{"id:e", without("index", false), "", false},

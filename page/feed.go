@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// feedLinks gathers the items of a feed in RSS 0.9x, 1.0 or 2.0 or in Atom (RFC 4287), and the
-// pages of the feed itself (RFC 5005). Other documents have none.
+// feedLinks adds the links of the items of a feed in RSS 0.9x, 1.0 or 2.0 or in Atom (RFC 4287),
+// and the other pages of the feed (RFC 5005). Other documents have no such links.
 func (p *Page) feedLinks(g *gathering) {
 	if p.xml() {
 		readFeed(p.Source(), g)
@@ -13,10 +13,10 @@ func (p *Page) feedLinks(g *gathering) {
 	}
 }
 
-// readFeed reads up to what cannot be read.
+// readFeed reads a feed up to the first error.
 func readFeed(text string, g *gathering) {
 	x := NewXML(strings.NewReader(text))
-	linked, permalink := false, "" // of the current item
+	linked, permalink := false, "" // state of the current item
 	for !g.full() {
 		open, err := x.Next()
 		if err != nil {
@@ -37,7 +37,7 @@ func readFeed(text string, g *gathering) {
 				g.add(permalink)
 			}
 			linked, permalink = false, ""
-		case "guid": // RSS 2.0: an address, unless it says otherwise
+		case "guid": // RSS 2.0: a guid is an address unless isPermaLink is false
 			if text := e.Text(); parent == "item" && !strings.EqualFold(e.Attr("ispermalink"), "false") &&
 				strings.Contains(text, "://") {
 				permalink = text
@@ -51,7 +51,8 @@ func readFeed(text string, g *gathering) {
 	}
 }
 
-// feedLink returns the reference of a link in the element parent, "" if it is not to be followed.
+// feedLink returns the address in a link element inside the element parent; "" if it must not be
+// followed.
 func feedLink(e *Element, parent string) string {
 	rel, href := e.Attr("rel"), e.Attr("href")
 	switch {
@@ -71,8 +72,8 @@ func feedLink(e *Element, parent string) string {
 	return ""
 }
 
-// within is the base of the page as the xml:base attributes of the feed, of an item and of its link
-// change it.
+// within returns the base address of the page, changed by the xml:base attributes of the open
+// elements.
 func (g *gathering) within(open []Element) *base {
 	b := g.base
 	for i := range open {

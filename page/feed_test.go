@@ -11,7 +11,7 @@ import (
 )
 
 func TestLinksOfFeeds(t *testing.T) {
-	for name, c := range map[string]struct{ mime, body, want string }{ // below site
+	for name, c := range map[string]struct{ mime, body, want string }{ // want: paths relative to the site
 		"RSS 2.0": {"application/rss+xml",
 			`<?xml version="1.0"?><rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel><link>http://no.example/</link>
 <atom:link rel="self" href="/no"/><image><link>/no</link></image><item><title>x</title><link> http://www.example.org/a?b=1&amp;c=2#d </link></item>
@@ -126,7 +126,7 @@ func FuzzFeed(f *testing.F) {
 	})
 }
 
-// FuzzResolve holds the short way of resolving to what the parser says.
+// FuzzResolve checks that base.quick and the URL parser return the same result.
 func FuzzResolve(f *testing.F) {
 	for _, base := range []string{address, "http://h", "https://User:pw@H:443/a//b/..;x/?q", "http://h//x",
 		"http://[::1]:80/%2e/a%2Fb/c"} {

@@ -6,9 +6,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// markFragments marks the elements whose ids META tags name, as the pilot wrote it (PILOT 1.3.1),
-// with the place of their start tag. One that the parser left without an element is listed all the
-// same.
+// markFragments marks the elements whose ids META tags name, a form used by the ACAP pilot (PILOT
+// 1.3.1). A mark's position is the start tag of its element. An id for which the parser made no
+// element is marked too.
 func (t *tree) markFragments(src string, xhtml bool) {
 	named := map[string]bool{}
 	for _, tag := range t.tags {
@@ -20,7 +20,7 @@ func (t *tree) markFragments(src string, xhtml bool) {
 		return
 	}
 	found := map[string][]spot{}
-	var ids []string // of the tags, in order
+	var ids []string // ids of the tags, in order
 	at := cursor{src: src, spot: spot{line: 1, column: 1}}
 	_, readable := scan(src, 0, xhtml, false, func(offset int, _ string, attrs []html.Attribute) bool {
 		if id := attr(attrs, "id"); named[id] {
@@ -39,8 +39,8 @@ func (t *tree) markFragments(src string, xhtml bool) {
 		if n.Type != html.ElementNode || !named[id] {
 			return true
 		}
-		s, fresh := take(found, id)
-		if !fresh { // the parser made it twice
+		s, fresh := removeFirst(found, id)
+		if !fresh { // the parser made two elements of this tag
 			s = last[id]
 		}
 		last[id] = s
@@ -48,13 +48,13 @@ func (t *tree) markFragments(src string, xhtml bool) {
 		return true
 	}, func(*html.Node) {})
 	for _, id := range ids {
-		if s, ok := take(found, id); ok {
+		if s, ok := removeFirst(found, id); ok {
 			t.markFragment(nil, id, s, true)
 		}
 	}
 }
 
-// markFragment marks n, nil for a tag without an element.
+// markFragment marks n; n is nil for a tag without an element.
 func (t *tree) markFragment(n *html.Node, id string, at spot, listed bool) {
 	marks := []acap.Mark{{Token: "#" + id, Place: placeOf(n), Line: at.line, Column: at.column}}
 	if have := t.marks[n]; n != nil && len(have) > 0 {

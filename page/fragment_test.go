@@ -11,7 +11,7 @@ import (
 
 const list = `<meta name=robots content="ACAP allow-index id-list= a b">`
 
-func TestFragmentMarks(t *testing.T) { // PILOT 1.3.1
+func TestFragmentMarks(t *testing.T) { // PILOT 1.3.1: META tags name elements by their ids
 	for _, c := range []struct {
 		name, body string
 		want       []string
@@ -63,7 +63,7 @@ func TestFragmentsAreCut(t *testing.T) {
 	}
 }
 
-func TestDefinitionTags(t *testing.T) { // PILOT 1.3.4
+func TestDefinitionTags(t *testing.T) { // PILOT 1.3.4: META tags contain definitions
 	for _, c := range []struct {
 		body, want string
 		column     int

@@ -2,18 +2,18 @@ package page
 
 import "strings"
 
-// maxHeader is how much of the Link headers of one page is read, in bytes.
+// maxHeader is the number of bytes that are read of the Link headers of one page.
 const maxHeader = 64 << 10
 
 // headerLink is one link of a Link header (RFC 8288 3).
 type headerLink struct {
 	ref    string
 	rel    string
-	anchor string // the source of the link, "" for the page
-	srcset string // its imagesrcset
+	anchor string // the source of the link; "": the page itself
+	srcset string // the parameter imagesrcset
 }
 
-// headerLinks gathers what Refresh and Link headers lead to.
+// headerLinks adds the addresses in Refresh and Link headers.
 func (p *Page) headerLinks(g *gathering) {
 	b := baseOf(p.url)
 	for _, value := range p.Last().Header.Values("Refresh") {
@@ -28,8 +28,8 @@ func (p *Page) headerLinks(g *gathering) {
 	}
 }
 
-// linkHeaders are the links of the page in its Link headers. Those of other resources are left out
-// (RFC 8288 3.2).
+// linkHeaders returns the links in the Link headers of the page, without those whose source is
+// another resource (RFC 8288 3.2).
 func (p *Page) linkHeaders(b *base) []headerLink {
 	var own []headerLink
 	left := maxHeader
@@ -49,8 +49,8 @@ func (p *Page) linkHeaders(b *base) []headerLink {
 	return own
 }
 
-// parseLinkHeader reads a list of links as RFC 8288 B.2 does. It skips what is no link up to the
-// next comma. The first rel counts.
+// parseLinkHeader reads a list of links as described in RFC 8288 B.2. It skips anything else up to
+// the next comma. If a link has several rel parameters, the first counts.
 func parseLinkHeader(s string) (links []headerLink) {
 	for {
 		s = strings.TrimLeft(s, " \t,")
@@ -71,7 +71,8 @@ func parseLinkHeader(s string) (links []headerLink) {
 	}
 }
 
-// readParameters reads up to the next comma outside of quotes, and returns the rest.
+// readParameters reads the parameters of a link up to the next comma outside of quotes, and returns
+// the rest of s.
 func readParameters(s string, l *headerLink) string {
 	related := false
 	for s != "" && s[0] != ',' {
@@ -108,7 +109,7 @@ func readParameters(s string, l *headerLink) string {
 	return s
 }
 
-// readValue reads a token or a quoted string (RFC 9110 5.6.4) and returns the rest.
+// readValue reads a token or a quoted string (RFC 9110 5.6.4) and returns the rest of s.
 func readValue(s string) (value, rest string) {
 	if s == "" || s[0] != '"' {
 		end := strings.IndexAny(s, ";,")
@@ -130,8 +131,8 @@ func readValue(s string) (value, rest string) {
 	return b.String(), ""
 }
 
-// refresh returns the reference in a Refresh header or META refresh, as browsers do (HTML, shared
-// declarative refresh steps). ok is false if it has no address.
+// refresh returns the address in a Refresh header or META refresh, as browsers read it (HTML,
+// shared declarative refresh steps). ok is false if it contains no address.
 func refresh(s string) (ref string, ok bool) {
 	s = strings.TrimLeft(s, blanks)
 	rest := strings.TrimLeft(s, "0123456789")
@@ -164,4 +165,4 @@ func refresh(s string) (ref string, ok bool) {
 	return rest, rest != ""
 }
 
-const blanks = " \t\n\r\f" // of HTML
+const blanks = " \t\n\r\f" // blanks is the white space of HTML.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// withHeader is an HTML page with one more header, given as in HTTP.
+// withHeader returns an HTML page with additional header lines, written as in HTTP.
 func withHeader(body string, lines ...string) *Page {
 	h := Hop{URL: address, Status: 200, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
 		Body: []byte(body)}
@@ -21,7 +21,7 @@ func withHeader(body string, lines ...string) *Page {
 const site = "http://www.example.org"
 
 func TestRefresh(t *testing.T) {
-	for in, want := range map[string]string{ // "-": none
+	for in, want := range map[string]string{ // "-": no address
 		"5; url=/tide":           "/tide",
 		"0;URL='/tide'":          "/tide",
 		`0; url="/tide" x`:       "/tide",
@@ -117,7 +117,7 @@ func TestMetaRefresh(t *testing.T) {
 		`<meta name=refresh content="0; url=/x">`:                                                   nil,
 		`<html class=the-acap:disallow-follow><meta http-equiv=refresh content="0; url=/x">`:        nil,
 		`<body><p class=the-acap:disallow-follow><meta http-equiv=refresh content="0; url=/x"></p>`: nil,
-		// SVG ends at META
+		// META ends the SVG element
 		`<svg><style><meta http-equiv=refresh content="0; url=/x"></style></svg><link rel=next href=/y>`: {site + "/x",
 			site + "/y"},
 	} {
@@ -173,7 +173,7 @@ func FuzzLinkHeader(f *testing.F) {
 				t.Errorf("%q: %+v", s, l)
 			}
 		}
-		// What was read stays the same behind another link.
+		// Parsing the same text after another link must give the same links.
 		if again := parseLinkHeader(`<0>; title="a,b" , ` + s); len(again) != len(links)+1 ||
 			!slices.Equal(again[1:], links) {
 			t.Errorf("%q: %+v, later %+v", s, links, again)

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// visible reports whether neither n nor an element around it is left out of the text.
+// visible reports whether n and all elements around it are part of the text.
 func (s *scope) visible(n *html.Node) bool {
 	for ; n != nil; n = n.Parent {
 		if n.Type == html.ElementNode && (s.tree.unseen(n) || s.hides(n)) {
@@ -17,12 +17,12 @@ func (s *scope) visible(n *html.Node) bool {
 	return true
 }
 
-// unseen elements are not shown to a reader, or are not text of the page (X10).
+// unseen reports whether n is not shown to a reader, or is not part of the text of the page (X10).
 func (t *tree) unseen(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Textarea, atom.Select:
 		return true
-	case atom.Html, atom.Body: // hidden until a script has run
+	case atom.Html, atom.Body: // some pages hide these until a script has run
 		return has(n.Attr, "hidden") || displayOf(attr(n.Attr, "style")) == "none"
 	}
 	if embeds(n) {
@@ -48,13 +48,13 @@ func (t *tree) unseen(n *html.Node) bool {
 	return named && display == "" && t.styles.hide(n)
 }
 
-// embeds reports whether a browser shows something else in place of the content of n.
+// embeds reports whether a browser shows something else instead of the content of n.
 func embeds(n *html.Node) bool {
 	switch n.DataAtom {
-	case atom.Iframe, atom.Noembed, atom.Noframes, // these hold markup as text
+	case atom.Iframe, atom.Noembed, atom.Noframes, // the parser returns the markup in these elements as text
 		atom.Video, atom.Audio, atom.Canvas:
 		return n.Namespace == ""
-	case atom.Object: // without data it shows what it holds
+	case atom.Object: // an OBJECT without data shows its content
 		return n.Namespace == "" && has(n.Attr, "data")
 	}
 	return false
@@ -62,7 +62,7 @@ func embeds(n *html.Node) bool {
 
 func displayOf(style string) string { return valueOf(style, "display") }
 
-// valueOf is the value in lower case that declarations give a property at last.
+// valueOf returns the value in lower case of the last declaration of a property in style.
 func valueOf(style, property string) string {
 	value, fixed := "", false
 	for declaration := range strings.SplitSeq(uncommented(style), ";") {
@@ -76,7 +76,8 @@ func valueOf(style, property string) string {
 	return value
 }
 
-// hide reports whether n is hidden by one of its names, and never shown by another.
+// hide reports whether a style sheet hides n by one of its class tokens or its id, and no rule
+// shows it.
 func (s *styles) hide(n *html.Node) bool {
 	if len(s.hidden) == 0 {
 		return false
@@ -91,7 +92,7 @@ func (s *styles) hide(n *html.Node) bool {
 	return hidden
 }
 
-// namesOf yields the class tokens and the id of n as selectors.
+// namesOf yields the class tokens and the id of n as CSS selectors.
 func namesOf(n *html.Node) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, a := range n.Attr {

@@ -69,7 +69,8 @@ func TestHidden(t *testing.T) {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}
-	if _, found := htmlPage("<style>.x{display:none}</style><p id=a class=x>x").Extract("id:a", Cut{}); found { // I01
+	// I01: a hidden element is not found
+	if _, found := htmlPage("<style>.x{display:none}</style><p id=a class=x>x").Extract("id:a", Cut{}); found {
 		t.Error("a hidden element stands for the page")
 	}
 }

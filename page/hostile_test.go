@@ -32,7 +32,8 @@ func TestDeepPages(t *testing.T) {
 	}
 }
 
-// What stands too deep to be read is not used, but what it says still counts.
+// TestDeepPageStillSpeaks checks that elements nested too deeply are not used, but their statements
+// still count.
 func TestDeepPageStillSpeaks(t *testing.T) {
 	p := htmlPage("<head><meta name=robots content=noindex></head>" + strings.Repeat("<object>", 600) +
 		"<a href=x>a</a><p class=the-acap:disallow-preserve>b")
@@ -62,7 +63,8 @@ func TestMarksOutlastTheParser(t *testing.T) {
 	}
 }
 
-// Unclosed formatting elements are opened again in every block.
+// TestTreesStaySmall checks pages with unclosed formatting elements, which a parser opens again in
+// every block.
 func TestTreesStaySmall(t *testing.T) {
 	var formats, noscripts strings.Builder
 	for i := range 500 {
@@ -90,7 +92,8 @@ func TestTreesStaySmall(t *testing.T) {
 	}
 }
 
-// The work grows in proportion to the page, whatever it is made of.
+// TestLinear checks that the time for reading a page is linear in its size, for many kinds of
+// markup.
 func TestLinear(t *testing.T) {
 	for name, part := range map[string]string{
 		"marks":      "<p class='the-acap:disallow-index'>x<b class=acap:y>z",
@@ -110,7 +113,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// exercise asks a page everything.
+// exercise calls all methods of a page.
 func exercise(p *Page) {
 	for _, c := range []Cut{{}, {Snippet: true}, without("index", true), without("index", false)} {
 		p.Blocks(c)

@@ -8,23 +8,25 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Keep answers whether the part of a page under these marks, outermost first, may be used. A nil
-// chain asks for the page itself. Marks on HTML and BODY are in the chain of every part of the
-// body, with their Place. Keep is asked once for each marked element, and never for others.
+// Keep reports whether the part of a page under these marks, outermost first, may be used. With a
+// nil chain it reports on the page itself. Marks on HTML and BODY are in the chain of every part of
+// the body, with their Place. Keep is called once for each marked element, and for no other
+// element.
 type Keep func(chain []acap.Mark) bool
 
-// Cut is what a usage may not see of a page. The zero Cut keeps all.
+// Cut describes the parts of a page that a usage must not see. The zero Cut permits everything.
 type Cut struct {
 	Keep    Keep // nil: everything may be used
 	Snippet bool // also leave out elements with data-nosnippet
 }
 
-// scope answers for the nodes of one tree under one Cut. It belongs to one call and is not shared.
+// scope caches the results of Keep for the nodes of one tree under one Cut. It belongs to one call
+// and is not shared.
 type scope struct {
 	tree *tree
 	cut  Cut
-	page bool                // answer of Keep for the page itself
-	memo map[*html.Node]bool // and for the content of a marked element
+	page bool                // result of Keep for the page itself
+	memo map[*html.Node]bool // results for the content of marked elements
 }
 
 func (t *tree) scope(c Cut) *scope {
@@ -33,7 +35,7 @@ func (t *tree) scope(c Cut) *scope {
 
 func (c Cut) keeps(chain []acap.Mark) bool { return c.Keep == nil || c.Keep(chain) }
 
-// at reports whether the content directly in n may be used.
+// at reports whether the direct content of n may be used.
 func (s *scope) at(n *html.Node) bool {
 	if len(s.tree.marks) == 0 || s.cut.Keep == nil {
 		return s.page
@@ -56,16 +58,18 @@ func (s *scope) at(n *html.Node) bool {
 // none reports whether no part of the page can be used.
 func (s *scope) none() bool { return !s.page && len(s.tree.marks) == 0 }
 
-// hides reports whether n itself is left out with all it holds, whatever its marks say.
+// hides reports whether n and all its content are left out, whatever its marks say.
 func (s *scope) hides(n *html.Node) bool {
 	return s.cut.Snippet && has(n.Attr, "data-nosnippet")
 }
 
-// maxChain bounds the marks around one element. A page that has more is treated as one that may not
-// be crawled: to judge each element by all of them takes quadratic time.
+// maxChain is the maximum number of marks around one element. A page with more is treated as a page
+// that must not be crawled, because deciding each element by all marks around it takes quadratic
+// time.
 const maxChain = 256
 
-// chain returns the marks in force at n, outermost first; false where they are more than maxChain.
+// chain returns the marks in force at n, outermost first; ok is false if there are more than
+// maxChain.
 func (t *tree) chain(n *html.Node) (chain []acap.Mark, ok bool) {
 	for ; n != nil; n = n.Parent {
 		if len(chain)+len(t.marks[n]) > maxChain {
@@ -79,8 +83,8 @@ func (t *tree) chain(n *html.Node) (chain []acap.Mark, ok bool) {
 	return chain, true
 }
 
-// tangled returns a mark of the first element that is inside more than maxChain marks, nil if there
-// is none.
+// tangled returns a mark of the first element inside more than maxChain marks, nil if there is
+// none.
 func (t *tree) tangled() *acap.Mark {
 	if len(t.listed) <= maxChain {
 		return nil
@@ -123,7 +127,7 @@ func has(attrs []html.Attribute, key string) bool {
 	return slices.ContainsFunc(attrs, func(a html.Attribute) bool { return a.Key == key && a.Namespace == "" })
 }
 
-// attr is the value of an attribute, empty when there is none.
+// attr returns the value of an attribute, "" if there is none.
 func attr(attrs []html.Attribute, key string) string {
 	for _, a := range attrs {
 		if a.Key == key && a.Namespace == "" {

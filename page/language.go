@@ -10,28 +10,29 @@ import (
 	"golang.org/x/text/language"
 )
 
-// A guess costs as much as reading the page.
+// Limits on the text from which a language is guessed: a guess from the whole text would take as
+// long as parsing the page.
 const (
-	guessSpots    = 3       // where in the text it is made from
-	guessText     = 240     // bytes of each
-	openingText   = 4 << 10 // bytes in which the script of a text shows
-	spotsText     = 1 << 20 // bytes from which the spots are taken
-	fewLetters    = 40      // fewer are too few for a guess
-	denseWorth    = 3       // letters that a character of dense script is worth
-	kanaShare     = 10      // Japanese has more kana than one in so many
-	fewCharacters = 12      // of dense script; fewer are too few
+	guessSpots    = 3       // number of samples for a guess
+	guessText     = 240     // bytes of each sample
+	openingText   = 4 << 10 // bytes from which the script of a text is determined
+	spotsText     = 1 << 20 // bytes of text from which the samples are taken
+	fewLetters    = 40      // with fewer letters no language is guessed
+	denseWorth    = 3       // number of letters that a character of dense script counts as
+	kanaShare     = 10      // a text is Japanese if more than one in this many characters is kana
+	fewCharacters = 12      // with fewer characters of dense script no language is guessed
 )
 
-// spoken is what is known of the language of a page.
+// spoken is the known language of a page, certain and likely.
 type spoken struct{ certain, likely string }
 
-// Language returns the primary subtag of the language of the page: of HTML lang, Content-Language
-// or its META, unless the script of the text contradicts it, otherwise a guess from the text if it
-// is certain; "" if the language is not known.
+// Language returns the primary subtag of the language of the page. It comes from HTML lang,
+// Content-Language or the META tag for it, unless the script of the text contradicts it; otherwise
+// from a guess if the guess is certain. It is "" if the language is not known.
 func (p *Page) Language() string { return p.language().certain }
 
-// LikelyLanguage returns Language, or a guess that may be wrong. It is good enough for finding
-// words; do not show it.
+// LikelyLanguage returns Language if that is known, otherwise a guess that may be wrong. The guess
+// is good enough for finding words; do not show it.
 func (p *Page) LikelyLanguage() string { return p.language().likely }
 
 func (p *Page) readLanguage() spoken {
@@ -49,17 +50,17 @@ func (p *Page) readLanguage() spoken {
 // guessed returns the language of a text by its script, otherwise by its letters and their
 // neighbours.
 //
-// lingua-go 1.4 was tried instead of whatlanggo. It knew 280 of 280 sentences of 60 letters in 14
-// languages, where this function is right in 240 (Danish is taken for Bokmål, Swedish for Nynorsk
-// in short texts). But its models add 134 MB to the binary and take 1.2 GB of memory, and the first
-// answer takes seconds.
+// The alternative lingua-go 1.4 was tested. It recognised 280 of 280 sentences of 60 letters in 14
+// languages; this function recognises 240 (in short texts it confuses Danish with Bokmål and
+// Swedish with Nynorsk). But the models of lingua-go add 134 MB to the binary and take 1.2 GB of
+// memory, and the first result takes seconds.
 func guessed(text string) spoken {
 	text, code := scripted(text)
 	if code != "" {
 		return spoken{code, code}
 	}
 	info := whatlanggo.DetectWithOptions(text, whatlanggo.Options{Blacklist: unwritten(text)})
-	// Persian, pes, has no code of two letters there
+	// whatlanggo has no two-letter code for Persian (pes)
 	code = languageCode(cmp.Or(info.Lang.Iso6391(), info.Lang.Iso6393()))
 	switch {
 	case info.IsReliable():
@@ -70,9 +71,10 @@ func guessed(text string) spoken {
 	return spoken{likely: code}
 }
 
-// scripted returns the language of a text if its script is used by one language only. Otherwise it
-// removes Latin letters from a text in another script, since names, commands and untranslated parts
-// are Latin in every language. A character of dense script counts as several letters.
+// scripted returns the language of a text if only one language uses its script. Otherwise, if the
+// text is in a non-Latin script, it removes Latin letters from it, since names, commands and
+// untranslated parts are Latin in every language. A character of dense script counts as several
+// letters.
 func scripted(text string) (rest, code string) {
 	var latin, han, kana, hangul, other int
 	for _, r := range text {
@@ -109,8 +111,8 @@ func scripted(text string) (rest, code string) {
 	}, text), ""
 }
 
-// unwritten are the languages that are not written with letters of which text has more than a name
-// may bring.
+// unwritten returns the languages that text is not written in, because text has more letters
+// foreign to them than a few names would have.
 func unwritten(text string) map[whatlanggo.Lang]bool {
 	out := map[whatlanggo.Lang]bool{}
 	for _, c := range []struct {
@@ -134,7 +136,7 @@ func unwritten(text string) map[whatlanggo.Lang]bool {
 	return out
 }
 
-// declaredLanguages are the tags that speak of the whole page, the best first.
+// declaredLanguages returns the language tags declared for the whole page, the most reliable first.
 func (p *Page) declaredLanguages() (tags []string) {
 	t := p.tree()
 	if t.html != nil {
@@ -148,8 +150,8 @@ func (p *Page) declaredLanguages() (tags []string) {
 	return append(tags, t.languages...)
 }
 
-// prose is what the page is read for, or else all its text, of the first bytes of it, as many as
-// most.
+// prose returns the main content of the page, or all its text if there is no main content, at most
+// the first most bytes.
 func (p *Page) prose(most int) string {
 	w := newWriter(most)
 	w.parts, w.most = true, most
@@ -167,7 +169,7 @@ func (p *Page) prose(most int) string {
 	return text
 }
 
-// sampled is text from the beginning, the middle and the end.
+// sampled returns samples from the beginning, the middle and the end of text.
 func sampled(text string) string {
 	over := len(text) - guessSpots*guessText
 	if over <= 0 {
@@ -181,7 +183,7 @@ func sampled(text string) string {
 	return strings.Join(spots, " ")
 }
 
-// contradicts reports whether almost no letter of text is of the script of a language.
+// contradicts reports whether almost no letter of text belongs to a script of the language tag.
 func contradicts(text, tag string) bool {
 	t, err := language.Parse(strings.TrimSpace(tag))
 	if err != nil {
@@ -204,7 +206,7 @@ func contradicts(text, tag string) bool {
 	return letters >= fewLetters && own*10 < letters
 }
 
-// scripts are the tables of the letters that a script is written with.
+// scripts returns the Unicode tables of the scripts in which a language is written.
 func scripts(code string) []*unicode.RangeTable {
 	switch code {
 	case "Latn":
@@ -227,14 +229,14 @@ func scripts(code string) []*unicode.RangeTable {
 	return nil
 }
 
-// languageCode is the primary subtag of one tag; "" for what names no language.
+// languageCode returns the primary subtag of a tag; "" if it names no language.
 func languageCode(tag string) string {
 	t, err := language.Parse(strings.TrimSpace(tag))
 	if err != nil {
 		return ""
 	}
 	code, confidence := t.Base()
-	if len(code.String()) == 3 { // of a language that is usually named by its group, as pes by fa and cmn by zh
+	if len(code.String()) == 3 { // use the usual name of the group: fa for pes, zh for cmn
 		if group, err := language.Macro.Parse(code.String()); err == nil {
 			code, _ = group.Base()
 		}

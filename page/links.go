@@ -7,17 +7,20 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Bounds of the links of one page, and of its requisites. What is over is passed over.
+// Limits on the links and requisites of one page. References over a limit are ignored.
 const (
-	maxLinks     = 50_000
-	maxLinkBytes = 8 << 20 // duplicates included: a long base makes long addresses of short references
+	maxLinks = 50_000
+	// bytes of addresses including duplicates: a long base address makes long addresses of short
+	// references
+	maxLinkBytes = 8 << 20
 )
 
-// Links are the absolute addresses that the page leads to and that may be followed from it, without
-// duplicates: of Refresh and Link headers (RFC 8288) with rel next, prev or alternate, then in
-// document order of A, AREA, IFRAME, of LINK with one of these rel and of META refresh, resolved
-// against the base element; of the items of a feed. They are http and https, without fragment. What
-// has rel=nofollow is left out, and what c cuts; headers and feeds are as the page itself.
+// Links returns the absolute http and https addresses that the page links to and that may be
+// followed, without duplicates and fragments. It takes them from Refresh and Link headers (RFC
+// 8288) with rel next, prev or alternate; then, in document order, from A, AREA, IFRAME, META
+// refresh and LINK with one of these rel values, relative to the BASE element; or from the items of
+// a feed. It leaves out links with rel=nofollow and those that c cuts. Headers and feeds count as
+// part of the page itself.
 func (p *Page) Links(c Cut) []string {
 	t := p.tree()
 	s := t.scope(c)
@@ -42,14 +45,14 @@ func (p *Page) Links(c Cut) []string {
 	return g.links
 }
 
-// gathered notes that there are more references than were gathered.
+// gathered records a cut if there are more references than g accepted.
 func (p *Page) gathered(g *gathering, what string) {
 	if g.more {
 		p.cutBy("only its first %d %s are followed, or fewer where they are long", maxLinks, what)
 	}
 }
 
-// target is the reference that n asks to follow.
+// target returns the reference in n that a crawler should follow.
 func target(n *html.Node) (string, bool) {
 	switch n.DataAtom {
 	case atom.A, atom.Area:
@@ -77,12 +80,12 @@ func hinders(n *html.Node) bool {
 	return rel != "" && (hasRel(rel, "nofollow") || hasRel(rel, "stylesheet"))
 }
 
-// leads reports whether a LINK or a Link header of that rel is to be followed.
+// leads reports whether a crawler should follow a LINK or Link header with this rel.
 func leads(rel string) bool {
 	return hasRel(rel, "next") || hasRel(rel, "prev") || hasRel(rel, "alternate")
 }
 
-// hasRel reports whether a list of relation types has one, given in lower case.
+// hasRel reports whether a list of relation types contains rel, which must be in lower case.
 func hasRel(list, rel string) bool {
 	for list != "" {
 		word := list
@@ -98,7 +101,7 @@ func hasRel(list, rel string) bool {
 	return false
 }
 
-// hrefOf is the href of n, in SVG also the older xlink:href.
+// hrefOf returns the href of n; in SVG also the older xlink:href.
 func hrefOf(n *html.Node) (string, bool) {
 	for _, a := range n.Attr {
 		if a.Key == "href" && (a.Namespace == "" || a.Namespace == "xlink") {
@@ -108,23 +111,23 @@ func hrefOf(n *html.Node) (string, bool) {
 	return "", false
 }
 
-// gathering is the addresses found so far, in order.
+// gathering collects addresses in order, without duplicates.
 type gathering struct {
 	base  *base
 	seen  map[string]bool
 	links []string
-	bytes int  // resolved so far
-	more  bool // there were more
+	bytes int  // total size of the addresses resolved so far
+	more  bool // a limit was reached
 }
 
 func newGathering(b *base) *gathering { return &gathering{base: b, seen: map[string]bool{}} }
 
 func (g *gathering) full() bool { return len(g.links) >= maxLinks || g.bytes > maxLinkBytes }
 
-// add takes a reference of the page.
+// add adds a reference relative to the page.
 func (g *gathering) add(ref string) { g.from(g.base, ref) }
 
-// from takes a reference that is relative to b.
+// from adds a reference relative to b.
 func (g *gathering) from(b *base, ref string) {
 	if g.full() {
 		g.more = true

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// BenchmarkLinks asks a page that is parsed already.
+// BenchmarkLinks measures Links for a page that is already parsed.
 func BenchmarkLinks(b *testing.B) {
 	body := newspaper()
 	b.Run("links", func(b *testing.B) { parsed(b, htmlPage(body), func(p *Page) { p.Links(Cut{}) }) })
@@ -47,7 +47,7 @@ func BenchmarkResolve(b *testing.B) {
 	}
 }
 
-// rss is a feed of that many items.
+// rss returns a feed with that many items.
 func rss(items int) string {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0"?><rss version="2.0"><channel><title>Tides</title><link>http://www.example.org/</link>`)

@@ -3,7 +3,7 @@ package page
 import "golang.org/x/net/html"
 
 // NoFollow returns the absolute addresses of the links that the page marks with rel=nofollow,
-// without duplicates. all is false if there are more than were read.
+// without duplicates. all is false if the page has more such links than were read.
 func (p *Page) NoFollow() (links []string, all bool) {
 	t := p.tree()
 	g := newGathering(newBase(p.url, t))

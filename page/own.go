@@ -22,25 +22,25 @@ func (p *Page) readOwn() acap.Own {
 	return own
 }
 
-// Strays returns META tags that look like rules but are outside the head, where they do not count
+// Strays returns META tags that look like rules but are outside the head, where they have no effect
 // (N11).
 func (p *Page) Strays() []acap.Tag { return slices.Clip(p.tree().strays) }
 
-// spot is a place in a source text: line and column from 1, in characters. A loose spot is that of
-// the tag, because the source writes the value in another way.
+// spot is a position in a source text: line and column, counted from 1 in characters. A loose spot
+// is the position of the tag, because the source writes the value in a different form.
 type spot struct {
 	line, column int
 	loose        bool
 }
 
-// locate sets the places of META tags and marks: of their value, otherwise of their start tag. The
-// parser keeps no positions, so the source is tokenized again, but only if there is something to
-// find and only as far as needed. Tags and elements are matched by their values, in order; an
-// element that the parser made twice has the place of its tag.
+// locate sets the positions of META tags and marks: that of the value, otherwise that of the start
+// tag. The parser keeps no positions, so locate tokenizes the source again, but only if there is
+// something to find and only as far as needed. It matches tags with elements by their values, in
+// order. Two elements that the parser made of one tag get the position of that tag.
 func (t *tree) locate(src string, xhtml bool) {
 	metas := slices.DeleteFunc(slices.Clone(t.metas), func(n *html.Node) bool {
 		name, content, _ := metaText(n.Attr)
-		return !speaks(name, content)
+		return !mayRule(name, content)
 	})
 	inside := len(metas)
 	metas = append(metas, t.outside...)
@@ -54,7 +54,7 @@ func (t *tree) locate(src string, xhtml bool) {
 		return
 	}
 	found := map[string][]spot{}
-	classes := []string{} // of marked tags, in order
+	classes := []string{} // class attributes of marked tags, in order
 	at := cursor{src: src, spot: spot{line: 1, column: 1}}
 	_, readable := scan(src, 0, xhtml, false, func(offset int, name string, attrs []html.Attribute) bool {
 		if name == "meta" {
@@ -76,7 +76,7 @@ func (t *tree) locate(src string, xhtml bool) {
 		t.unread = tooManyAttributes
 	}
 	for i, n := range metas {
-		s, _ := take(found, metaKey(n.Attr))
+		s, _ := removeFirst(found, metaKey(n.Attr))
 		name, content, _ := metaText(n.Attr)
 		tag := acap.Tag{Source: acap.Meta, Name: name, Content: unquote(content), Line: s.line, Column: s.column,
 			Loose: s.loose}
@@ -93,7 +93,7 @@ func (t *tree) placeMarks(found map[string][]spot, classes []string) {
 	last := map[string]spot{}
 	for _, n := range t.marked {
 		class := attr(n.Attr, "class")
-		s, fresh := take(found, class)
+		s, fresh := removeFirst(found, class)
 		if fresh {
 			last[class] = s
 		} else {
@@ -104,8 +104,8 @@ func (t *tree) placeMarks(found map[string][]spot, classes []string) {
 			t.listed = append(t.listed, t.marks[n]...)
 		}
 	}
-	for _, class := range classes { // what is left has no element: it counts, wherever it stood
-		if s, ok := take(found, class); ok {
+	for _, class := range classes { // the remaining tags have no element in the tree; their marks count nevertheless
+		if s, ok := removeFirst(found, class); ok {
 			marks := marksOf(nil, class)
 			t.number(marks)
 			placeIn(class, s, marks)
@@ -115,8 +115,8 @@ func (t *tree) placeMarks(found map[string][]spot, classes []string) {
 	t.listed = append(t.listed, t.lost...)
 }
 
-// placeIn sets the places of the marks of a class attribute to those of their tokens. The attribute
-// begins at s.
+// placeIn sets the positions of the marks of a class attribute to those of their tokens. s is the
+// position of the attribute value.
 func placeIn(class string, s spot, marks []acap.Mark) {
 	at := cursor{src: class, spot: s}
 	for i := range marks {
@@ -127,8 +127,8 @@ func placeIn(class string, s spot, marks []acap.Mark) {
 	}
 }
 
-// take removes the first spot found for key.
-func take(found map[string][]spot, key string) (spot, bool) {
+// removeFirst removes and returns the first spot found for key.
+func removeFirst(found map[string][]spot, key string) (spot, bool) {
 	spots := found[key]
 	if len(spots) == 0 {
 		return spot{}, false
@@ -137,15 +137,15 @@ func take(found map[string][]spot, key string) (spot, bool) {
 	return spots[0], true
 }
 
-// metaKey returns a key that identifies META tags with the same values. No class value looks like
-// it.
+// metaKey returns the same key for META tags with the same values. No class attribute equals such a
+// key.
 func metaKey(attrs []html.Attribute) string {
 	name, content, _ := metaText(attrs)
 	return "\x00" + name + "\x00" + content
 }
 
-// metaText returns name and content of a META tag; ok is false if it has none. A definition of the
-// pilot may be in its value (PILOT 1.3.4).
+// metaText returns name and content of a META tag; ok is false if it lacks one of them. A
+// definition of the ACAP pilot may use the attribute value instead of content (PILOT 1.3.4).
 func metaText(attrs []html.Attribute) (name, content string, ok bool) {
 	name = unquote(attr(attrs, "name"))
 	key := "content"
@@ -155,15 +155,15 @@ func metaText(attrs []html.Attribute) (name, content string, ok bool) {
 	return name, attr(attrs, key), has(attrs, "name") && has(attrs, key)
 }
 
-// defines reports whether META tags of that name are definitions of the pilot.
+// defines reports whether META tags with that name are definitions of the ACAP pilot.
 func defines(name string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))
 	return name == "acap-qualified-usage" || name == "acap-composite-usage"
 }
 
-// scan calls visit for every start tag with attributes in src from base on, until visit returns
-// false; then more is false. The content of noscript is scanned as markup. readable is false where
-// the scan ended before a tag with too many attributes.
+// scan calls visit for every start tag with attributes in src, from offset base on, until visit
+// returns false; then more is false. It also scans the content of NOSCRIPT as markup. readable is
+// false if the scan ended before a tag with too many attributes.
 func scan(src string, base int, xhtml, inner bool,
 	visit func(offset int, name string, attrs []html.Attribute) bool) (more, readable bool) {
 	z := newGuarded(src, xhtml)
@@ -210,7 +210,7 @@ func scan(src string, base int, xhtml, inner bool,
 	}
 }
 
-// cursor turns offsets, asked for in ascending order, into spots. A line ends with LF, CRLF or CR.
+// cursor converts offsets to spots. Offsets must be ascending. A line ends with LF, CRLF or CR.
 type cursor struct {
 	src    string
 	offset int
@@ -229,9 +229,9 @@ func (c *cursor) to(offset int) spot {
 	return c.spot
 }
 
-// value returns the place of a value of the tag at offset, in the first of the attributes keys that
-// the tag has. It returns the place of the tag if the source does not write the value in these
-// characters.
+// value returns the position of an attribute value of the tag at offset, for the first of the
+// attributes keys that the tag has. If the source does not write the value in exactly the
+// characters of says, it returns the position of the tag.
 func (c *cursor) value(offset int, says string, keys ...string) spot {
 	s := c.to(offset)
 	s.loose = true
@@ -250,8 +250,8 @@ func (c *cursor) value(offset int, says string, keys ...string) spot {
 	return s
 }
 
-// attribute returns the value of an attribute as the source writes it, and its offset; -1 if the
-// tag at offset has no such attribute.
+// attribute returns the value of an attribute as the source writes it, and its offset; the offset
+// is -1 if the tag at offset has no such attribute.
 func attribute(src string, offset int, key string) (raw string, at int) {
 	at = -1
 	eachAttribute(src, offset, func(name, value string, begins int) bool {
@@ -264,9 +264,10 @@ func attribute(src string, offset int, key string) (raw string, at int) {
 	return raw, at
 }
 
-// eachAttribute calls visit with the attributes of the tag at offset until visit returns false: the
-// name and the value as the source writes them, and the offset of the value, -1 if there is none.
-// It is here because no parser gives the offset of an attribute.
+// eachAttribute calls visit for the attributes of the tag at offset until visit returns false. It
+// passes the name and the value as the source writes them, and the offset of the value, -1 if there
+// is none. The package has its own parser because no HTML parser returns the offset of an
+// attribute.
 func eachAttribute(src string, offset int, visit func(name, raw string, at int) bool) {
 	i := skipUntil(src, offset+1, blanks+"/>")
 	for {
@@ -275,7 +276,7 @@ func eachAttribute(src string, offset int, visit func(name, raw string, at int) 
 			return
 		}
 		begin := i
-		i = skipUntil(src, i+1, blanks+"/>=") // a name may begin with =
+		i = skipUntil(src, i+1, blanks+"/>=") // an attribute name may begin with =
 		name := src[begin:i]
 		i = skipAll(src, i, blanks)
 		if i == len(src) || src[i] != '=' {
@@ -301,13 +302,13 @@ func eachAttribute(src string, offset int, visit func(name, raw string, at int) 
 			return
 		}
 		if i < len(src) && src[i] != '>' {
-			i++ // the quotation mark or blank
+			i++ // skip the quotation mark or blank
 		}
 	}
 }
 
-// skipUntil returns the offset of the first of some bytes in src from i on, the length of src if
-// there is none.
+// skipUntil returns the offset of the first byte in src, from i on, that is in bytes; the length of
+// src if there is none.
 func skipUntil(src string, i int, bytes string) int {
 	if n := strings.IndexAny(src[i:], bytes); n >= 0 {
 		return i + n
@@ -315,7 +316,7 @@ func skipUntil(src string, i int, bytes string) int {
 	return len(src)
 }
 
-// skipAll returns the offset of the first byte in src from i on that is not one of bytes.
+// skipAll returns the offset of the first byte in src, from i on, that is not in bytes.
 func skipAll(src string, i int, bytes string) int {
 	for i < len(src) && strings.IndexByte(bytes, src[i]) >= 0 {
 		i++
@@ -323,9 +324,9 @@ func skipAll(src string, i int, bytes string) int {
 	return i
 }
 
-// speaks reports whether a META tag may carry rules for crawlers. What describes the page is none
-// of them, and is not kept with what is remembered of it.
-func speaks(name, content string) bool {
+// mayRule reports whether a META tag may contain rules for crawlers. Tags that only describe the
+// page, such as its author, contain no rules and are not stored.
+func mayRule(name, content string) bool {
 	name = strings.ToLower(name)
 	if strings.Contains(name, "robots") || defines(name) {
 		return true

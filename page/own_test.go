@@ -14,11 +14,12 @@ func TestOwnOfHarbour(t *testing.T) {
 	want := acap.Own{URL: address,
 		Tags: []acap.Tag{
 			{Source: acap.Meta, Name: "Robots", Content: "ACAP disallow-preserve", Line: 9, Column: 30},
-			{Source: acap.Meta, Name: "robots", Content: "noindex", Line: 10, Column: 31}, // N14
+			// N14: typographic quotation marks around the value
+			{Source: acap.Meta, Name: "robots", Content: "noindex", Line: 10, Column: 31},
 			{Source: acap.Meta, Name: "searchbot", Content: "max-snippet:20", Line: 11, Column: 33},
 			{Source: acap.Meta, Name: "robots", Content: "ACAP disallow-follow", Line: 17, Column: 76},
 			{Source: acap.Meta, Name: "robots", Content: "ACAP allow-index", Line: 18, Column: 30},
-		}, // the META in the body does not count (N11)
+		}, // N11: the META in the body has no effect
 		Marks: []acap.Mark{
 			{Token: "the-acap:disallow-index", Line: 24, Column: 16, Element: 1},
 			{Token: "acap:Disallow-Present", Line: 38, Column: 11, Element: 2},
@@ -29,7 +30,7 @@ func TestOwnOfHarbour(t *testing.T) {
 	}
 }
 
-func TestStrays(t *testing.T) { // N11
+func TestStrays(t *testing.T) { // TestStrays checks that rules in META tags outside the head are reported (N11).
 	p := htmlPage("<title>x</title><meta name=robots content=noindex>\n<noscript><meta name=robots " +
 		"content=nofollow></noscript>" +
 		"<img src=a.gif>\n <meta name=robots content=noindex><meta name=Robots content='ACAP disallow-index'><meta " +
@@ -87,7 +88,7 @@ func TestPlaceOfMeta(t *testing.T) {
 func TestMetaTags(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
-		want       []string // name and content
+		want       []string // expected names and contents
 	}{
 		{"head implied (N11)", `<meta name=robots content=noindex><p>x`, []string{"robots", "noindex"}},
 		{"after text", `words <meta name=robots content=noindex>`, nil},
@@ -160,7 +161,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// An element under more marks than are judged is used for nothing, and the page says so.
+// TestTangled checks that a page with an element under too many marks is not used for anything, and
+// reports why.
 func TestTangled(t *testing.T) {
 	around := strings.Repeat("<div class='the-acap:allow-index the-acap:allow-follow'>", 100)
 	for n, want := range map[int]string{maxChain - 200: "a b", maxChain - 199: "a"} {

@@ -10,11 +10,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/hop"
 )
 
-// Hop is one request and its response on the way to a page.
+// Hop is one request and its response in the redirect chain to a page.
 type Hop = hop.Hop
 
-// Page is what the last of its hops delivered. Decoding and parsing happen when first asked for,
-// once. A Page is safe for concurrent use; its hops and their bytes must not be changed.
+// Page is the response of the last of its hops. It is decoded and parsed once, on first use. A Page
+// is safe for concurrent use; the caller must not change its hops or their bytes.
 type Page struct {
 	hops     []Hop
 	url      *url.URL
@@ -29,7 +29,8 @@ type Page struct {
 	cuts []string
 }
 
-// New makes the page that the last hop delivered. Without hops it is an empty page without address.
+// New returns the page that the last hop received. Without hops it returns an empty page without
+// address.
 func New(hops []Hop) *Page {
 	p := &Page{hops: hops}
 	last := p.Last()
@@ -46,13 +47,13 @@ func New(hops []Hop) *Page {
 	return p
 }
 
-// URL is where the page was found, after redirects (M05). The caller must not change it.
+// URL returns the address of the page after redirects (M05). The caller must not change it.
 func (p *Page) URL() *url.URL { return p.url }
 
-// Hops are all hops, the page's own last.
+// Hops returns all hops; the last one is that of the page itself.
 func (p *Page) Hops() []Hop { return p.hops }
 
-// Last is the page's own hop.
+// Last returns the last hop, which received the page itself.
 func (p *Page) Last() Hop {
 	if len(p.hops) == 0 {
 		return Hop{}
@@ -60,7 +61,8 @@ func (p *Page) Last() Hop {
 	return p.hops[len(p.hops)-1]
 }
 
-// MIME is the media type in lower case without parameters: as declared, else sniffed from the body.
+// MIME returns the media type in lower case without parameters: the declared one, otherwise one
+// detected from the body.
 func (p *Page) MIME() string { return p.mime }
 
 // Feed reports whether the page is XML with the root element of a feed, whatever its media type is.
@@ -71,10 +73,10 @@ func (p *Page) HTML() bool { return p.mime == "text/html" || p.xhtml() }
 
 func (p *Page) xhtml() bool { return p.mime == "application/xhtml+xml" }
 
-// textual reports whether the body is text at all.
+// textual reports whether the body is any kind of text.
 func (p *Page) textual() bool { return strings.HasPrefix(p.mime, "text/") || p.xhtml() || p.xml() }
 
-// Source is the decoded text of the body without byte order mark, empty for what is not text.
+// Source returns the decoded text of the body without byte order mark; "" if the body is not text.
 func (p *Page) Source() string { return p.source().text }
 
 // Own returns what the page declares about itself: META of the head, class tokens, X-Robots-Tag and

@@ -12,7 +12,7 @@ import (
 
 const address = "http://www.example.org/news/harbour.html"
 
-// fetched makes a page as if body had come from address.
+// fetched returns a page with this body and Content-Type, fetched from the constant address.
 func fetched(contentType, body string) *Page {
 	h := Hop{URL: address, Status: 200, Header: http.Header{}, Body: []byte(body)}
 	if contentType != "" {
@@ -32,8 +32,8 @@ func fixture(t testing.TB, name string) *Page {
 	return htmlPage(string(body))
 }
 
-// without keeps what stands under no mark that says "disallow-" usage, and nothing where page is
-// false and no mark permits.
+// without returns a Cut that removes elements under a mark "disallow-" + usage. If page is false,
+// it also removes everything that no mark permits.
 func without(usage string, page bool) Cut {
 	return Cut{Keep: func(chain []acap.Mark) bool {
 		kept := page
@@ -106,7 +106,7 @@ func TestPlainAndOtherText(t *testing.T) {
 		if got := p.Text(without("index", false)); got != "" {
 			t.Errorf("%s: prohibited text %q", mime, got)
 		}
-		if _, found := p.Extract("taglist:b", Cut{}); found { // I08
+		if _, found := p.Extract("taglist:b", Cut{}); found { // I08: a page that is not HTML has no elements
 			t.Errorf("%s: found an element", mime)
 		}
 		if body, cut := p.Copy(Cut{}); string(body) != "<b> one\n\n  two " || cut {

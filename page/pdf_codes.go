@@ -9,19 +9,20 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// longestCode is the length in bytes of a code of an encoding.
+// longestCode is the maximum length of a character code, in bytes.
 const longestCode = 4
 
-// halfWide is the width of ASCII letters, and of half-width kana, if the font has no widths.
+// halfWide is the width of ASCII letters and half-width kana if the font declares no widths.
 const halfWide = 500
 
-// predefined is the encoding of the codes of a predefined CMap (ISO 32000-1, 9.7.5.2), nil where
-// none is exactly so. Those for writing from top to bottom have the codes of the others.
+// predefined returns the encoding of the codes of a predefined CMap (ISO 32000-1, 9.7.5.2), nil if
+// no encoding is identical. A CMap for vertical writing has the same codes as the one for
+// horizontal writing.
 func predefined(cmap string) *encoding.Decoder {
 	name := strings.TrimSuffix(strings.TrimSuffix(cmap, "-H"), "-V")
 	label := ""
 	switch name {
-	case cmap: // a CMap of one letter, or none
+	case cmap: // the name has one letter, or is empty
 	case "GB-EUC", "GBK-EUC", "GBKp-EUC":
 		label = "gbk"
 	case "GBK2K":
@@ -45,8 +46,8 @@ func predefined(cmap string) *encoding.Decoder {
 	return nil
 }
 
-// encodedCode returns the first code of codes and its character, "" if it has none. If there is no
-// complete code both are "".
+// encodedCode returns the first code in codes and its character, "" if it has none. If codes begins
+// with an incomplete code, both results are "".
 func encodedCode(d *encoding.Decoder, codes string) (code, text string) {
 	var room [4 * utf8.UTFMax]byte
 	for n := 1; n <= min(len(codes), longestCode); n++ {
@@ -64,7 +65,7 @@ func encodedCode(d *encoding.Decoder, codes string) (code, text string) {
 	return "", ""
 }
 
-// halfWidth reports whether a character takes half the room of an ideograph.
+// halfWidth reports whether a character is half as wide as an ideograph.
 func halfWidth(text string) bool {
 	r, _ := utf8.DecodeRuneInString(text)
 	return r < utf8.RuneSelf || r >= 0xFF61 && r <= 0xFFDC

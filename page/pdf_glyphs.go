@@ -8,22 +8,22 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// Bounds of one page of a PDF.
+// Limits for one page of a PDF.
 const (
-	mostContents = 16   // streams
-	mostSaved    = 1000 // states
+	mostContents = 16   // content streams
+	mostSaved    = 1000 // saved graphics states
 	mostWidths   = 1 << 17
-	mostForms    = 200 // drawn
+	mostForms    = 200 // drawn form XObjects
 	deepestForm  = 8
 )
 
-// glyph is a character of a page, in the units of the page.
+// glyph is a character and its position on a page, in the units of the page.
 type glyph struct {
 	text              string
 	x, y, width, size float64
 }
 
-// matrix is an affine map, as PDF writes it.
+// matrix is an affine transformation, in the form that PDF uses.
 type matrix [6]float64
 
 func (m matrix) times(n matrix) matrix {
@@ -31,26 +31,26 @@ func (m matrix) times(n matrix) matrix {
 		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5]}
 }
 
-// shown is the state in which a page is being drawn (ISO 32000-1, 8.4 and 9.3).
+// shown is the graphics and text state while a page is drawn (ISO 32000-1, 8.4 and 9.3).
 type shown struct {
 	font                             *pdfFont
 	size, char, word, scale, leading float64
 	page                             matrix
 }
 
-// drawing reads the content of a page.
+// drawing interprets the content streams of a page.
 type drawing struct {
 	resources   pdf.Value
-	fonts       map[string]*pdfFont // of resources
+	fonts       map[string]*pdfFont // fonts in the resources, by name
 	state       shown
 	saved       []shown
-	text, start matrix // of the next character, and of the line
+	text, start matrix // position of the next character, and of the line
 	glyph       func(glyph)
-	forms       int      // drawn so far
-	open        []string // those within which is drawn
+	forms       int      // number of forms drawn so far
+	open        []string // forms being drawn, outermost first
 }
 
-// draw calls each with the characters of a page in the order in which they are drawn.
+// draw calls each for the characters of a page, in the order in which they are drawn.
 func draw(p pdf.Page, each func(glyph)) {
 	contents := p.V.Key("Contents")
 	if contents.Kind() != pdf.Stream && contents.Kind() != pdf.Array || contents.Len() > mostContents {
@@ -62,7 +62,7 @@ func draw(p pdf.Page, each func(glyph)) {
 	pdf.Interpret(contents, d.do)
 }
 
-// form draws a form XObject, which may draw others (ISO 32000-1, 8.10).
+// form draws a form XObject, which may draw other forms (ISO 32000-1, 8.10).
 func (d *drawing) form(name string) {
 	form := d.resources.Key("XObject").Key(name)
 	if form.Kind() != pdf.Stream || form.Key("Subtype").Name() != "Form" || len(d.open) == deepestForm ||
@@ -70,7 +70,7 @@ func (d *drawing) form(name string) {
 		return
 	}
 	d.forms++
-	outside, where := *d, form.String() // identifies the form in the file
+	outside, where := *d, form.String() // where identifies the form in the file
 	if slices.Contains(d.open, where) {
 		return
 	}
@@ -90,10 +90,10 @@ func (d *drawing) form(name string) {
 	*d = outside
 }
 
-// do executes an operator of a content stream: the graphics state, text state and text operators
-// that decide where text is (ISO 32000-1, 8.4.4, 9.3, 9.4), and forms.
+// do executes an operator of a content stream: form XObjects, and the graphics state, text state
+// and text operators that affect the position of text (ISO 32000-1, 8.4.4, 9.3, 9.4).
 func (d *drawing) do(stack *pdf.Stack, op string) {
-	args := make(operands, min(stack.Len(), 6)) // the last ones
+	args := make(operands, min(stack.Len(), 6)) // only the last operands are used
 	for i := len(args) - 1; i >= 0; i-- {
 		args[i] = stack.Pop()
 	}
@@ -166,7 +166,7 @@ func (d *drawing) doText(args operands, op string) {
 	}
 }
 
-// operands are those of an operator. Missing ones are null and 0.
+// operands are the operands of an operator. A missing one is read as null or 0.
 type operands []pdf.Value
 
 func (o operands) value(i int) pdf.Value {
@@ -185,7 +185,7 @@ func (o operands) matrix() (m matrix) {
 	return m
 }
 
-// move begins a line.
+// move begins a new line at an offset from the current one.
 func (d *drawing) move(x, y float64) {
 	d.start = matrix{1, 0, 0, 1, x, y}.times(d.start)
 	d.text = d.start
@@ -215,14 +215,14 @@ func (d *drawing) show(v pdf.Value) {
 	}
 }
 
-// pdfFont knows the characters of a font.
+// pdfFont maps the codes of a font to characters and widths.
 type pdfFont struct {
 	encoding pdf.TextEncoding
-	decoder  *encoding.Decoder // for a predefined CMap, instead
-	bytes    int               // of a code, else
+	decoder  *encoding.Decoder // used instead if the font has a predefined CMap
+	bytes    int               // length of a code without a predefined CMap
 	known    map[string]string
 	widths   map[int]float64
-	other    float64 // width of the rest
+	other    float64 // width of all other characters
 }
 
 func (d *drawing) font(name string) *pdfFont {
@@ -234,7 +234,7 @@ func (d *drawing) font(name string) *pdfFont {
 	return f
 }
 
-// newFont returns nil for a font whose characters are not known.
+// newFont returns the characters and widths of a font, nil if its characters are unknown.
 func newFont(font pdf.Font) *pdfFont {
 	f := &pdfFont{bytes: 1, known: map[string]string{}, widths: map[int]float64{}}
 	if font.V.Key("Subtype").Name() != "Type0" {
@@ -258,7 +258,7 @@ func newFont(font pdf.Font) *pdfFont {
 	return f
 }
 
-// width0 reads the width of characters without a width of their own.
+// width0 reads the default width, for characters that have no width of their own.
 func (f *pdfFont) width0(font pdf.Value) {
 	f.other = 1000
 	if w := font.Key("DW"); !w.IsNull() {
@@ -266,7 +266,7 @@ func (f *pdfFont) width0(font pdf.Value) {
 	}
 }
 
-// composite reads the widths of a font of many characters (ISO 32000-1, 9.7.4.3).
+// composite reads the widths of a composite font (ISO 32000-1, 9.7.4.3).
 func (f *pdfFont) composite(font pdf.Value) {
 	f.width0(font)
 	list, left := font.Key("W"), mostWidths
@@ -288,7 +288,7 @@ func (f *pdfFont) composite(font pdf.Value) {
 	}
 }
 
-// code is the first of codes, "" where none is whole.
+// code returns the first code in codes, "" if there is no complete one.
 func (f *pdfFont) code(codes string) string {
 	if f.decoder != nil {
 		code, text := encodedCode(f.decoder, codes)
@@ -301,8 +301,8 @@ func (f *pdfFont) code(codes string) string {
 	return codes[:f.bytes]
 }
 
-// width returns the width of a code. In a font with a predefined CMap widths have numbers that are
-// not known here.
+// width returns the width of a code. In a font with a predefined CMap, widths are given for glyph
+// numbers that this package does not know, so it returns an estimate.
 func (f *pdfFont) width(code string) float64 {
 	if f.decoder != nil {
 		if halfWidth(f.known[code]) {

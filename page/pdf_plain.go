@@ -11,33 +11,33 @@ import (
 	"strconv"
 )
 
-// Bounds of what is read of a PDF.
+// Limits on what is read of a PDF.
 const (
 	longestPDF     = 8 << 20
 	mostObjects    = 100_000
 	highestObject  = 200_000
-	longestStream  = 256 << 10 // bytes of one stream, undone; a longer one is passed over
-	longestObjects = 4 << 20   // likewise of one that holds objects
-	mostStreams    = 32 << 20  // of all streams
-	mostMapped     = 8000      // characters that one font maps
-	longestMapped  = 32        // hex digits that a font maps one to
+	longestStream  = 256 << 10 // decompressed bytes of one stream; a longer one is skipped
+	longestObjects = 4 << 20   // decompressed bytes of one stream that contains objects; a longer one is skipped
+	mostStreams    = 32 << 20  // decompressed bytes of all streams together
+	mostMapped     = 8000      // characters in the mapping of one font
+	longestMapped  = 32        // hexadecimal digits to which a font maps one character
 )
 
-// plainPDF is a PDF written again for the library that reads it, which trusts numbers, cycles and
-// lengths in the file. It has only what the text needs, no compressed streams, everything within
-// bounds, and one table of objects. Encrypted files are refused, and files that write names so that
-// they cannot be recognised.
+// plainPDF rewrites a PDF for the PDF library, which trusts numbers, cycles and lengths in the
+// file. The result contains only what is needed for the text, no compressed streams, everything
+// within limits, and one table of objects. Encrypted files are refused, and so are files whose
+// escaped names cannot be recognised.
 type plainPDF struct {
 	objects map[int]object
 	root    string
 	info    string
-	streams int // bytes of streams so far
+	streams int // total size of streams so far
 
 	definition, stream, length, flate, filter, kind, skipped, rename, number, escaped, reference, nested, counts,
 	long *regexp.Regexp
 }
 
-// object is one of a PDF: its text, and its stream if it has one.
+// object is an object of a PDF: its text, and its stream if it has one.
 type object struct {
 	generation int
 	text       []byte
@@ -45,7 +45,7 @@ type object struct {
 	streams    bool
 }
 
-// plainly returns body as a plain PDF, nil if that is not possible.
+// plainly returns body as a simplified PDF, nil if that is not possible.
 func plainly(body []byte) []byte {
 	if len(body) > longestPDF || !bytes.HasPrefix(body, []byte("%PDF-")) {
 		return nil
@@ -75,9 +75,10 @@ func plainly(body []byte) []byte {
 	return p.write()
 }
 
-// scan finds the objects of a file by their text; of two with one number the later counts.
+// scan finds the objects of a file by searching for "obj"; of two with the same number the later
+// counts.
 func (p *plainPDF) scan(body []byte) bool {
-	for pos, close := 0, 0; ; { // close: the next endobj
+	for pos, close := 0, 0; ; { // close is the offset of the next endobj
 		at := p.definition.FindSubmatchIndex(body[pos:])
 		between := body[pos:]
 		if at != nil {
@@ -115,13 +116,13 @@ func (p *plainPDF) scan(body []byte) bool {
 		} else {
 			pos = close
 		}
-		if !p.tells(o.text) || !p.take(id, o) {
+		if !p.readable(o.text) || !p.store(id, o) {
 			return false
 		}
 	}
 }
 
-// streamIn finds where the text of an object ends and its stream begins.
+// streamIn returns the end of an object's text and the start of its stream.
 func (p *plainPDF) streamIn(text []byte) (end, start int) {
 	for i := 0; ; {
 		close := bytes.Index(text[i:], []byte(">>"))
@@ -135,7 +136,7 @@ func (p *plainPDF) streamIn(text []byte) (end, start int) {
 	}
 }
 
-// streamEnd is how long a stream is.
+// streamEnd returns the length of a stream.
 func (p *plainPDF) streamEnd(text, rest []byte) int {
 	if m := p.length.FindSubmatch(text); m != nil {
 		n, _ := strconv.Atoi(string(m[1]))
@@ -147,9 +148,8 @@ func (p *plainPDF) streamEnd(text, rest []byte) int {
 	return bytes.Index(rest, []byte("endstream"))
 }
 
-// tells reports whether the names in the text of an object are written plainly, and no stream is
-// hidden in it.
-func (p *plainPDF) tells(text []byte) bool { return !p.escaped.Match(text) && !p.nested.Match(text) }
+// readable reports whether the text of an object contains no escaped names and no hidden stream.
+func (p *plainPDF) readable(text []byte) bool { return !p.escaped.Match(text) && !p.nested.Match(text) }
 
 // trailer reads a trailer. It returns false if the file is encrypted.
 func (p *plainPDF) trailer(text []byte) bool {
@@ -172,8 +172,8 @@ func (p *plainPDF) trailer(text []byte) bool {
 	return true
 }
 
-// take keeps what is needed of an object.
-func (p *plainPDF) take(id int, o object) bool {
+// store stores those parts of an object that are needed for the text.
+func (p *plainPDF) store(id int, o object) bool {
 	if !o.streams {
 		p.objects[id] = o
 		return true
@@ -197,8 +197,7 @@ func (p *plainPDF) take(id int, o object) bool {
 	return true
 }
 
-// undone is a stream as it was before it was packed, nil where that is too long or of no use for
-// text.
+// undone returns a decompressed stream, nil if it is too long or not needed for text.
 func (p *plainPDF) undone(o object, most int) []byte {
 	if p.streams > mostStreams || p.skipped.Match(o.text) {
 		return nil
@@ -223,7 +222,7 @@ func (p *plainPDF) undone(o object, most int) []byte {
 	return data
 }
 
-// unpack takes the objects that a stream holds.
+// unpack stores the objects that a stream contains.
 func (p *plainPDF) unpack(o object) bool {
 	first := bytes.Index(o.text, []byte("/First"))
 	if first < 0 {
@@ -246,7 +245,7 @@ func (p *plainPDF) unpack(o object) bool {
 			return false
 		}
 		text := o.stream[n+start : n+end]
-		if !p.tells(text) || len(p.objects) > mostObjects {
+		if !p.readable(text) || len(p.objects) > mostObjects {
 			return false
 		}
 		p.objects[id] = object{text: text}
@@ -255,8 +254,8 @@ func (p *plainPDF) unpack(o object) bool {
 	return true
 }
 
-// mapped reports whether data does not map characters, or few to little: the library takes their
-// number as it is given.
+// mapped reports whether data is safe as a character mapping: no mapping at all, or one of few
+// characters to short texts. The PDF library would trust any number in it.
 func (p *plainPDF) mapped(data []byte) bool {
 	if !bytes.Contains(data, []byte("begin")) {
 		return true
@@ -273,11 +272,11 @@ func (p *plainPDF) mapped(data []byte) bool {
 	return sum <= mostMapped && (len(counts) == 0 || !p.long.Match(data))
 }
 
-// streamEnd is added to every stream: a comment, unless a hexadecimal string is open. The library
-// reads such a string for ever at the end of a stream; the percent sign makes it fail.
+// streamEnd is added to every stream. It is a PDF comment, unless a hexadecimal string is open. The
+// PDF library would read an unclosed hexadecimal string forever; the percent sign makes it fail.
 const streamEnd = "\n%>"
 
-// write returns the plain PDF.
+// write returns the simplified PDF.
 func (p *plainPDF) write() []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.4\n")

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Image returns the absolute address of the first IMG that is one of the elements that locator
-// names, or inside them, and that c does not cut; "" if there is none. A locator is as for Extract.
+// Image returns the absolute address of the first IMG that locator names, or that is inside an
+// element that locator names, and that c does not cut; "" if there is none. Locators are those of
+// Extract.
 func (p *Page) Image(locator string, c Cut) (address string) {
 	t := p.tree()
 	s, b := t.scope(c), newBase(p.url, t)

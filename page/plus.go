@@ -6,8 +6,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// plus reads the licence that an image embeds, nil where it holds no terms (P1 2.5.3.1,
-// plus-terms). What cannot be read whole holds none.
+// plus reads the licence embedded in an image; nil if it contains no terms (P1 2.5.3.1,
+// plus-terms). A licence that cannot be read completely is treated as absent.
 func plus(body []byte) *acap.Plus {
 	packet := xmpOf(body)
 	if packet == nil {
@@ -19,7 +19,7 @@ func plus(body []byte) *acap.Plus {
 	end, line, owner, licensor := name("LicenseEndDate"), name("CreditLineRequired"), name("CopyrightOwner"),
 		name("Licensor")
 	alterations, files := name("ImageAlterationConstraints"), name("ImageFileConstraints")
-	// the credit line of IPTC Photo Metadata
+	// the credit line, as in IPTC Photo Metadata
 	credit := xml.Name{Space: "http://ns.adobe.com/photoshop/1.0/", Local: "Credit"}
 	found, err := readXMP(packet, map[xml.Name]xml.Name{end: end, line: line, credit: credit,
 		alterations: alterations, files: files,

@@ -27,8 +27,9 @@ func TestPlusInPictures(t *testing.T) {
 		body []byte
 		want *acap.Plus
 	}{
-		"JPEG":                  {pictures.JPEG(packet), want},
-		"JPEG, another segment": {pictures.JPEG("about something else", packet), nil}, // both are XMP's
+		"JPEG": {pictures.JPEG(packet), want},
+		// XMP uses segments of both kinds
+		"JPEG, another segment": {pictures.JPEG("about something else", packet), nil},
 		"JPEG, fill bytes": {bytes.Replace(pictures.JPEG(packet), []byte("\xff\xe1"), []byte("\xff\xff\xff\xe1"),
 			1), want},
 		"JPEG, zero terminated": {pictures.JPEG(packet + "\x00"), want},
@@ -62,7 +63,8 @@ func TestPlusInPictures(t *testing.T) {
 		"nothing":                {nil, nil},
 		"signatures alone":       {[]byte("\x89PNG\r\n\x1a\n"), nil},
 	} {
-		for _, mime := range []string{"image/jpeg", "text/html"} { // the bytes tell what it is
+		// the format is recognised by the bytes, whatever the declared type
+		for _, mime := range []string{"image/jpeg", "text/html"} {
 			p := New([]Hop{{URL: address, Header: http.Header{"Content-Type": {mime}}, Body: c.body}})
 			if got := p.Own().Plus; !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%s as %s: %+v", name, mime, got)
@@ -147,7 +149,7 @@ func TestPlusProperties(t *testing.T) {
 	}
 }
 
-// A few bytes cannot make much work.
+// TestHostilePictures checks that a small file cannot cause much work.
 func TestHostilePictures(t *testing.T) {
 	var bomb bytes.Buffer
 	z := zlib.NewWriter(&bomb)

@@ -6,21 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// reading is what a reader has of a page that is not HTML. Its title, where it has none of its own,
-// does not stand in the text.
+// reading is the text of a page that is not HTML. If the title is not declared but made from other
+// data, the text does not contain it.
 type reading struct {
 	title  string
 	text   string
 	blocks []Block
 	feed   bool
-	cut    string // why not all was read; "" where it was
+	cut    string // why not everything was read; "" if it was
 }
 
-// longestFirst is the longest first line, in characters, that is taken for the title of a plain
-// text.
+// longestFirst is the maximum length, in characters, of a first line that is used as the title of a
+// plain text.
 const longestFirst = 100
 
-// read reads a page that is not HTML. What has no sentences is no text: style sheets, scripts,
+// read reads a page that is not HTML. Files without sentences have no text: style sheets, scripts,
 // tables and other data.
 func (p *Page) read() reading {
 	r := p.readAs()
@@ -44,19 +44,19 @@ func (p *Page) readAs() reading {
 	return reading{}
 }
 
-// readPlain reads a plain text. Blocks are separated by empty lines; a short first line is the
-// title.
+// readPlain reads a plain text. Empty lines separate blocks; a short first line is the title.
 func (p *Page) readPlain() reading {
 	w := newWriter(len(p.Source()))
 	w.parts = true
 	title := ""
-	for line := range strings.Lines(p.Source()) { // FF and CR end lines too, and part words in any case
+	// FF and CR also end lines, but like all white space they separate words anyway
+	for line := range strings.Lines(p.Source()) {
 		size := w.Len()
 		if w.full {
 			break
 		}
 		w.text(line)
-		w.gap() // it may be the line of a list or a table
+		w.gap() // keep the line break, because the line may belong to a list or a table
 		switch first := w.String(); {
 		case w.Len() == size:
 			w.end()
@@ -71,7 +71,7 @@ func (p *Page) readPlain() reading {
 	return reading{title: title, text: w.String(), blocks: w.blocks, cut: w.missing()}
 }
 
-// lastSegment is the last segment of the path of the page.
+// lastSegment returns the last segment of the path of the page's address.
 func (p *Page) lastSegment() string {
 	_, last := path.Split(strings.TrimSuffix(p.url.Path, "/"))
 	return strings.ToValidUTF8(last, "\uFFFD")

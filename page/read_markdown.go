@@ -12,18 +12,18 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Bounds of what is read of a text in Markdown. Its parser looks at all that opens emphasis, a link
-// or a tag in a paragraph again for each other such sign.
+// Limits on what is read of a Markdown text. For each sign in a paragraph that may open emphasis, a
+// link or a tag, the Markdown parser examines all other such signs, which takes quadratic time.
 const (
-	longestMarkdown = 256 << 10 // bytes; of a longer one the beginning is read
-	mostSigns       = 256       // in one paragraph; the next ones are of another
+	longestMarkdown = 256 << 10 // bytes of text; of a longer text the beginning is read
+	mostSigns       = 256       // such signs in one paragraph; the paragraph is divided after that many
 	deepestMarkdown = 16        // quotations and lists that begin on one line
-	mostIndented    = 32        // columns; what stands further right is read as if it did not
-	mostCells       = 10_000    // of tables, each row as wide as the widest
+	mostIndented    = 32        // columns of indentation; further indentation is ignored
+	mostCells       = 10_000    // table cells, counting each row as wide as the widest
 )
 
-// readMarkdown reads what Markdown makes of src as if that were the page (CommonMark, with the
-// tables and lists of GitHub).
+// readMarkdown converts src from Markdown to HTML and reads that (CommonMark, with the tables and
+// lists of GitHub).
 func readMarkdown(src string) reading {
 	title, src := frontMatter(strings.ReplaceAll(src, "\r\n", "\n"))
 	cut := ""
@@ -33,7 +33,7 @@ func readMarkdown(src string) reading {
 	}
 	flat := flattened(src)
 	bounded := parted(flat)
-	if bounded != flat && mentions(src) { // an element with marks might be parted
+	if bounded != flat && mentions(src) { // an element with marks might be divided, so nothing is read
 		return reading{}
 	}
 	extensions := []goldmark.Extender{extension.Strikethrough, extension.TaskList}
@@ -59,8 +59,8 @@ func readMarkdown(src string) reading {
 	return r
 }
 
-// unlinked has links and pictures made to their texts: an address that is given once may be
-// referred to in each word.
+// unlinked replaces links and pictures with their texts. Otherwise a text could define a long
+// address once and refer to it from every word.
 type unlinked struct{}
 
 func (unlinked) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
@@ -69,8 +69,8 @@ func (unlinked) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindImage, words)
 }
 
-// frontMatter cuts off the lines at the begin of a text that are meant for tools, and returns the
-// title that they contain.
+// frontMatter removes the metadata lines at the beginning of a text, and returns the title that
+// they contain.
 func frontMatter(src string) (title, rest string) {
 	head, found := strings.CutPrefix(src, "---\n")
 	if !found {
@@ -88,8 +88,9 @@ func frontMatter(src string) (title, rest string) {
 	return title, rest
 }
 
-// flattened is src with blank lines folded, since each of them keeps all lists open, and with lines
-// that begin too many quotations and lists as plain text.
+// flattened returns src with consecutive blank lines joined, because the parser keeps all lists
+// open for each of them, and with lines that begin too many quotations and lists changed to plain
+// text.
 func flattened(src string) string {
 	var b strings.Builder
 	blank := false
@@ -116,7 +117,7 @@ func flattened(src string) string {
 	return b.String()
 }
 
-// opens counts the quotations and lists that a line begins.
+// opens returns the number of quotations and lists that a line begins.
 func opens(line string) (n int) {
 	for i := 0; i < len(line) && strings.IndexByte(" \t>-+*.)0123456789", line[i]) >= 0; i++ {
 		if strings.IndexByte(">-+*.)", line[i]) >= 0 &&
@@ -127,7 +128,7 @@ func opens(line string) (n int) {
 	return n
 }
 
-// cells is how many cells tables in src may come to: a row is as wide as its head.
+// cells returns an upper limit for the number of table cells in src: a row is as wide as its head.
 func cells(src string) int {
 	rows, widest := 0, 0
 	for line := range strings.Lines(src) {
@@ -138,7 +139,7 @@ func cells(src string) int {
 	return rows * widest
 }
 
-// parted is src with its paragraphs parted where they hold too many signs.
+// parted returns src with paragraphs divided that contain too many signs.
 func parted(src string) string {
 	var b strings.Builder
 	signs, last := 0, 0

@@ -25,7 +25,7 @@ func TestMarkdown(t *testing.T) {
 	} {
 		for _, mime := range []string{"text/markdown; charset=utf-8", "text/x-markdown"} {
 			p := fetched(mime, c.body)
-			if got := told(p.Blocks(Cut{})); got != c.want {
+			if got := formatBlocks(p.Blocks(Cut{})); got != c.want {
 				t.Errorf("%s: %q", c.name, got)
 			}
 			if got := p.Title(Cut{}); got != c.title {
@@ -38,7 +38,8 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// Where a text has to be parted, no element with marks is: then nothing of it is read.
+// TestLongMarkdownWithMarks checks that a text that must be divided for the parser is not read at
+// all if it contains elements with marks.
 func TestLongMarkdownWithMarks(t *testing.T) {
 	for _, tail := range []string{`<span class="acap:disallow-index">SECRET</span> tail`,
 		"<span\nclass=\"acap:disallow-index\">SECRET</span>",
@@ -51,7 +52,7 @@ func TestLongMarkdownWithMarks(t *testing.T) {
 	}
 }
 
-// What would take long is read as plain text.
+// TestBoundedMarkdown checks that Markdown that would take long to parse is read as plain text.
 func TestBoundedMarkdown(t *testing.T) {
 	for name, c := range map[string]struct{ body, want string }{
 		"a wide table": {"|" + strings.Repeat("a|", 2000) + "\n|" + strings.Repeat("-|", 2000) + "\n" +
@@ -76,7 +77,7 @@ func deepLists() string {
 	return b.String()
 }
 
-// What parts a text for the parser loses none of its words.
+// TestLongMarkdown checks that dividing a text for the parser loses no words.
 func TestLongMarkdown(t *testing.T) {
 	for name, line := range map[string]string{
 		"list":  "- the [ferry](http://no.example/) *Alma*\n",

@@ -13,7 +13,7 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// Bounds of the text of a PDF.
+// Limits on the text of a PDF.
 const (
 	mostPages   = 100
 	longestText = 1 << 20
@@ -25,7 +25,7 @@ var (
 	errLong = errors.New("its text is too long")
 )
 
-// limited is a reader that panics after a time.
+// limited is a reader that panics after a time limit.
 type limited struct {
 	*bytes.Reader
 	until time.Time
@@ -38,20 +38,21 @@ func (l limited) ReadAt(b []byte, at int64) (int, error) {
 	return l.Reader.ReadAt(b, at)
 }
 
-// readPDF returns the text of a PDF and its title: what can be read within a time. A page that
-// cannot be read, and a file that is encrypted, have no text.
+// readPDF returns the title and text of a PDF that it can read within a time limit. Pages that
+// cannot be read, and encrypted files, have no text.
 //
-// PDFium was tried instead (go-pdfium 1.20 as WebAssembly on wazero 1.12) with 18 files printed by
-// Chromium in nine languages. It costs 3.5 s of processor time and 280 MB of memory in every
-// process that reads a PDF, 13 MB of binary, and two to eight times the time for each file, on top
-// of the bounds that a crawl of hostile files needs. English, German, Russian and Vietnamese texts
-// came out equal. It was better where a file gives its text as ActualText, which is not read here,
-// and less bad in Arabic script, where both mostly return words in the order of their glyphs.
+// The alternative PDFium (go-pdfium 1.20 as WebAssembly on wazero 1.12) was tested with 18 files
+// printed by Chromium in nine languages. It costs 3.5 s of processor time and 280 MB of memory in
+// every process that reads a PDF, 13 MB of binary, and two to eight times the time for each file,
+// and it would need further limits for hostile files. English, German, Russian and Vietnamese texts
+// were equal. PDFium was better for files that declare their text as ActualText, which this package
+// does not read, and slightly better for Arabic script, where both mostly return words in the order
+// of their glyphs.
 func readPDF(body []byte, within time.Duration) (r reading) {
 	w := newWriter(0)
 	w.parts = true
 	defer func() {
-		_ = recover() // what was read before counts
+		_ = recover() // text that was read before the panic is used
 		w.end()
 		r.text, r.blocks = w.String(), w.blocks
 	}()
@@ -84,7 +85,7 @@ func titleOf(file *pdf.Reader) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(file.Trailer().Key("Info").Key("Title").Text(), "")), " ")
 }
 
-// writePage adds the text of the n-th page, if it can be read.
+// writePage adds the text of the n-th page, if that page can be read.
 func writePage(w *writer, file *pdf.Reader, n int) {
 	b := pageText{w: w}
 	defer func() {
@@ -96,14 +97,14 @@ func writePage(w *writer, file *pdf.Reader, n int) {
 	draw(file.Page(n), b.add)
 }
 
-// pageText makes words, lines and paragraphs of the characters of a page by their places.
+// pageText combines the characters of a page to words, lines and paragraphs by their positions.
 type pageText struct {
 	w    *writer
 	last glyph
-	text []byte // of the paragraph
+	text []byte // text of the current paragraph
 }
 
-// Distances in the size of the letters.
+// Distances, relative to the size of the letters.
 const (
 	wordGap      = 0.15
 	lineGap      = 0.5
@@ -113,7 +114,7 @@ const (
 
 func (b *pageText) add(g glyph) {
 	next, _ := utf8.DecodeRuneInString(g.text)
-	if next == utf8.RuneError { // it has no character
+	if next == utf8.RuneError { // the font maps the code to no character
 		return
 	}
 	if b.w.Len()+len(b.text) > longestText {
@@ -134,7 +135,7 @@ func (b *pageText) add(g glyph) {
 	b.last = g
 }
 
-// line ends a line. A word parted by a hyphen is one.
+// line ends a line. It joins a word that is divided by a hyphen.
 func (b *pageText) line(next rune) {
 	if head, found := bytes.CutSuffix(b.text, []byte("-")); found && unicode.IsLower(next) {
 		if r, _ := utf8.DecodeLastRune(head); unicode.IsLetter(r) {

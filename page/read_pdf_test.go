@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// pdfOf is a file of objects, the first of which is its root, and the second tells of it.
+// pdfOf returns a PDF file of objects. The first is the root, the second contains the metadata.
 func pdfOf(objects ...string) string {
 	var b strings.Builder
 	b.WriteString("%PDF-1.7\n")
@@ -19,7 +19,7 @@ func pdfOf(objects ...string) string {
 	return b.String() + "trailer\n<< /Root 1 0 R /Info 2 0 R >>\nstartxref\n0\n%%EOF\n"
 }
 
-// streamOf is a stream, packed.
+// streamOf returns a compressed stream object.
 func streamOf(dict, data string) string {
 	var b bytes.Buffer
 	z := zlib.NewWriter(&b)
@@ -42,18 +42,18 @@ const (
 		"[500] 2 9 1000] >>] >>"
 )
 
-// drawn is a file of one page.
+// drawn returns a PDF file of one page with this content.
 func drawn(content string, more ...string) string {
 	return pdfOf(append([]string{pdfRoot, pdfInfo, pdfPages, pdfPage, streamOf("", content), pdfFace}, more...)...)
 }
 
-// drawnWith is drawn with more resources.
+// drawnWith returns a PDF file of one page, like drawn, with additional resources.
 func drawnWith(resources, content string, more ...string) string {
 	page := strings.Replace(pdfPage, "/Resources <<", "/Resources << "+resources, 1)
 	return pdfOf(append([]string{pdfRoot, pdfInfo, pdfPages, page, streamOf("", content), pdfFace}, more...)...)
 }
 
-// encodedPDF is a file that shows codes of a predefined CMap.
+// encodedPDF returns a PDF file that shows codes of a predefined CMap.
 func encodedPDF(cmap, codes string) string {
 	return pdfOf(pdfRoot, pdfInfo, pdfPages, pdfPage, streamOf("", "BT /F 10 Tf <"+codes+"> Tj"),
 		"<< /Type /Font /Subtype /Type0 /Encoding /"+cmap+" /DescendantFonts [<< /DW 1000 >>] >>")
@@ -124,7 +124,7 @@ func TestPDF(t *testing.T) {
 		{"another file", "x", ""},
 	} {
 		p := fetched("application/pdf", c.file)
-		if got := told(p.Blocks(Cut{})); got != c.want {
+		if got := formatBlocks(p.Blocks(Cut{})); got != c.want {
 			t.Errorf("%s: %q", c.name, got)
 		}
 		title := ""
@@ -137,7 +137,7 @@ func TestPDF(t *testing.T) {
 		if got := p.Text(without("index", false)) + p.Title(without("index", false)); got != "" {
 			t.Errorf("%s: prohibited %q", c.name, got)
 		}
-		if _, found := p.Extract("id:a", Cut{}); found { // I08
+		if _, found := p.Extract("id:a", Cut{}); found { // I08: a page that is not HTML has no elements
 			t.Errorf("%s: found an element", c.name)
 		}
 	}
@@ -145,7 +145,8 @@ func TestPDF(t *testing.T) {
 
 func pad(s string, n int) string { return fmt.Sprintf("%-*s", n, s) }
 
-// What is encrypted, or not what it seems, has no text, and what has no end has one.
+// TestHostilePDF checks that encrypted and malformed files have no text, and that files with
+// endless structures are read in limited time.
 func TestHostilePDF(t *testing.T) {
 	const hurry = time.Second / 4
 	const content = "BT /F 10 Tf (a) Tj"
@@ -177,7 +178,7 @@ func TestHostilePDF(t *testing.T) {
 			t.Errorf("%s: %.40q", name, got)
 		}
 	}
-	var doubled []string // forms that draw the next twice
+	var doubled []string // forms that each draw the next form twice
 	for i := range 30 {
 		doubled = append(doubled,
 			streamOf(fmt.Sprintf("/Subtype /Form /Resources << /Font << /F 6 0 R >> /XObject << /X %d 0 R >> >>", 8+i),

@@ -9,7 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// xml reports whether the page is XML that may hold a feed.
+// xml reports whether the page is XML that may contain a feed.
 func (p *Page) xml() bool {
 	switch p.mime {
 	case "application/rss+xml", "application/atom+xml", "application/rdf+xml", "text/xml", "application/xml":
@@ -18,36 +18,36 @@ func (p *Page) xml() bool {
 	return false
 }
 
-// xmlText reads the text of a document in XML: titles and texts of a feed, the text of the elements
-// of another document. It accepts what XML accepts, and more, and expands no entities that the
+// xmlText reads the text of an XML document: titles and texts of a feed, or the text of the
+// elements of another document. It also accepts malformed XML, and expands no entities that the
 // document defines.
 type xmlText struct {
 	w    *writer
 	z    *html.Tokenizer
-	open []string // names of the elements that are open, the outermost first
-	root string   // prefix of the outermost
-	skip int      // elements open at the begin of what is skipped; 0: nothing is
+	open []string // names of the open elements, outermost first
+	root string   // namespace prefix of the outermost element
+	skip int      // number of open elements at the beginning of the skipped part; 0: nothing is skipped
 
-	title       string   // of the feed
-	field       xmlField // being read
-	itemTitle   xmlField // of the entry being read
-	itemContent xmlField // likewise, the longest of its texts
+	title       string   // title of the feed
+	field       xmlField // the field being read
+	itemTitle   xmlField // title of the entry being read
+	itemContent xmlField // the longest text of the entry being read
 }
 
-// xmlField is an element of a feed that holds one of its texts.
+// xmlField is an element of a feed that contains a title or a text.
 type xmlField struct {
-	full  bool   // nothing more is taken
-	depth int    // how many elements are open with it; 0: none is being read
-	kind  string // text, html or xhtml, as the type of Atom has it
+	full  bool   // the size limit was reached; the rest is ignored
+	depth int    // number of open elements, including this one; 0: no field is being read
+	kind  string // text, html or xhtml, as in the type attribute of Atom
 	text  []byte
 }
 
-// longestField bounds the text of one element of a feed, in bytes; of a longer one the beginning is
-// read.
+// longestField is the maximum size in bytes of the text of one element of a feed; of a longer text
+// the beginning is read.
 const longestField = 256 << 10
 
-// readXML returns no text for lists of addresses for crawlers, or for an HTML page with another
-// media type: what that page declares about itself was not read.
+// readXML returns the text of an XML document. It returns no text for sitemaps, or for an HTML page
+// with an XML media type, because the statements of such a page about itself were not read.
 func readXML(src string) reading {
 	x := &xmlText{w: newWriter(len(src) / 2), z: html.NewTokenizer(strings.NewReader(src))}
 	x.w.parts = true
@@ -79,8 +79,8 @@ func (x *xmlText) feed() bool {
 	return len(x.open) > 0 && slices.Contains([]string{"rss", "rdf", "feed"}, x.open[0])
 }
 
-// start opens an element. An element that is nested too deep is not opened: its text counts as text
-// of the one around it.
+// start opens an element. It does not open an element that is nested too deeply: its text counts as
+// text of the element around it.
 func (x *xmlText) start(raw string) bool {
 	x.z.NextIsNotRawText()
 	name, more := x.z.TagName()
@@ -90,7 +90,7 @@ func (x *xmlText) start(raw string) bool {
 		x.field.tag(raw)
 	}
 	if x.w.gap(); len(x.open) == maxXMLDepth {
-		if !x.feed() && x.skip == 0 { // what marks say so deep is not read
+		if !x.feed() && x.skip == 0 { // marks at this depth are not read, so their text is skipped
 			x.skip = len(x.open)
 		}
 		return false
@@ -99,7 +99,8 @@ func (x *xmlText) start(raw string) bool {
 		x.root = prefix
 	}
 	x.open = append(x.open, bare)
-	hides := more || mentions(class) || bare == "script" || bare == "style" // more: attributes that were not read
+	// more means that some attributes were not read
+	hides := more || mentions(class) || bare == "script" || bare == "style"
 	switch {
 	case x.field.depth > 0:
 	case !x.feed():
@@ -114,8 +115,8 @@ func (x *xmlText) start(raw string) bool {
 	return true
 }
 
-// attributes reads the attributes type and class of a tag that has attributes if has is true. more
-// is true if there are too many to read all.
+// attributes reads the attributes type and class of a tag; has says whether the tag has any
+// attributes. more is true if there are too many to read all.
 func (x *xmlText) attributes(has bool) (kind, class string, more bool) {
 	for n := 0; has && n < maxXMLAttrs; n++ {
 		var key, value []byte
@@ -129,7 +130,7 @@ func (x *xmlText) attributes(has bool) (kind, class string, more bool) {
 	return kind, class, has
 }
 
-// kindOf is the kind of a text of that type; ok is false for what is none.
+// kindOf returns the kind of a text with that type attribute; ok is false if the type is not text.
 func (x *xmlText) kindOf(kind string) (_ string, ok bool) {
 	if x.open[0] != "feed" {
 		return "html", true
@@ -143,7 +144,8 @@ func (x *xmlText) kindOf(kind string) (_ string, ok bool) {
 	return kind, kind == "xhtml"
 }
 
-// part names what the innermost element is to the feed, "" where it holds none of its texts.
+// part returns the role of the innermost element in the feed, such as title or entry; "" if it
+// contains no title or text.
 func (x *xmlText) part() string {
 	if len(x.open) < 2 {
 		return ""
@@ -187,7 +189,7 @@ func (x *xmlText) text(raw string) {
 	}
 }
 
-// end closes the innermost element of that name and what is open within it.
+// end closes the innermost element with that name, and all elements open inside it.
 func (x *xmlText) end(raw string) {
 	name, _ := x.z.TagName()
 	name = local(name)
@@ -202,11 +204,11 @@ func (x *xmlText) end(raw string) {
 	}
 }
 
-// close leaves n elements open.
+// close closes elements until n are open.
 func (x *xmlText) close(n int) {
 	for len(x.open) > n {
 		if x.field.depth == len(x.open) {
-			x.take(x.part(), x.field)
+			x.store(x.part(), x.field)
 			x.field = xmlField{}
 		}
 		if x.skip == len(x.open) {
@@ -223,8 +225,8 @@ func (x *xmlText) close(n int) {
 	}
 }
 
-// take has what was read of a field.
-func (x *xmlText) take(part string, f xmlField) {
+// store stores a field that was read, according to its part.
+func (x *xmlText) store(part string, f xmlField) {
 	switch part {
 	case "title":
 		if x.title != "" {
@@ -252,7 +254,7 @@ func (x *xmlText) take(part string, f xmlField) {
 	}
 }
 
-// entry writes the entry that was read.
+// entry writes the entry that was just read.
 func (x *xmlText) entry() {
 	x.w.titles = true
 	x.write(x.itemTitle)
@@ -261,7 +263,7 @@ func (x *xmlText) entry() {
 	x.itemTitle, x.itemContent = xmlField{}, xmlField{}
 }
 
-// write adds a field as blocks of its own.
+// write adds a field as separate blocks.
 func (x *xmlText) write(f xmlField) {
 	x.w.gap()
 	x.w.end()
@@ -278,12 +280,12 @@ func (f *xmlField) add(text []byte) {
 	f.full = len(f.text) == longestField
 }
 
-// tag adds a tag within the field.
+// tag adds a tag that is inside the field.
 func (f *xmlField) tag(raw string) {
 	if f.kind == "text" {
 		raw = " "
 	}
-	// what follows a tag that is left out is not read either: it may have marks
+	// after a tag that is left out nothing more is read, because the tag may have marks
 	if f.full = f.full || len(f.text)+len(raw) > longestField; !f.full {
 		f.text = append(f.text, raw...)
 	}
@@ -298,8 +300,8 @@ func (f *xmlField) write(w *writer) {
 	w.markup(text, f.kind == "xhtml")
 }
 
-// markup adds the text of HTML that is embedded in a document of another type, without elements
-// with marks: they were not read.
+// markup adds the text of HTML that is embedded in another document, without elements that have
+// marks: nothing has checked these marks.
 func (w *writer) markup(src string, xhtml bool) {
 	if !strings.ContainsAny(src, "<&") {
 		w.text(src)

@@ -55,7 +55,7 @@ func TestTextOfXML(t *testing.T) {
 		p := New([]Hop{{URL: "http://www.example.org/tide.xml", Header: map[string][]string{"Content-Type": {c.mime}},
 			Body: []byte(c.body)}})
 		text, blocks := p.Blocks(Cut{})
-		if got := told(text, blocks); got != c.want {
+		if got := formatBlocks(text, blocks); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
 		if got := p.Title(Cut{}); got != c.title {
@@ -88,7 +88,7 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// The work grows in proportion to the document.
+// TestXMLIsLinear checks that the time for reading a document is linear in its size.
 func TestXMLIsLinear(t *testing.T) {
 	for name, part := range map[string]string{
 		"open elements": "<a>x",
@@ -128,8 +128,8 @@ func numberedAttributes(n int) string {
 	return b.String()
 }
 
-// A field that is longer than what is read of one ends where the first piece does not fit: what
-// follows a tag may be marked by it.
+// TestLongFieldKeepsNothingBehindATag checks that a field over the size limit ends before the first
+// tag or text that does not fit, because a tag that was left out may mark what follows it.
 func TestLongFieldKeepsNothingBehindATag(t *testing.T) {
 	fill := strings.Repeat("a ", (longestField-40)/2)
 	tag := `<p q="` + strings.Repeat("q", 100) + `" class="acap:disallow-index">SECRET</p>`

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Requisites returns the absolute addresses of what the page is shown with, or what a style sheet
-// refers to, without duplicates and without the page itself: from Link headers and LINK with rel
-// stylesheet, icon, preload, modulepreload or manifest, then in document order of images, scripts,
-// frames, objects and media, of references of SVG to other documents, and of the styles of the
-// page. They are found, resolved and left out as Links are.
+// Requisites returns the absolute addresses of the subresources of the page, or the references of a
+// style sheet, without duplicates and without the page itself. They come from Link headers and LINK
+// with rel stylesheet, icon, preload, modulepreload or manifest; then, in document order, from
+// images, scripts, frames, objects and media, from references of SVG to other documents, and from
+// the styles of the page. The rules for resolving and leaving out are those of Links.
 func (p *Page) Requisites(c Cut) []string {
 	t := p.tree()
 	s := t.scope(c)
@@ -32,7 +32,7 @@ func (p *Page) Requisites(c Cut) []string {
 		if n.Type != html.ElementNode {
 			return n.Type == html.DocumentNode
 		}
-		if n.DataAtom == atom.Template && !shadow(n) { // nothing of it is shown without scripts
+		if n.DataAtom == atom.Template && !shadow(n) { // the content of a template is not shown without scripts
 			return false
 		}
 		if len(n.Attr) > 0 || n.DataAtom == atom.Style {
@@ -44,7 +44,7 @@ func (p *Page) Requisites(c Cut) []string {
 	return g.links
 }
 
-// shadow reports whether what a TEMPLATE holds is shown as the content of the element around it
+// shadow reports whether the content of a TEMPLATE is shown as the content of the element around it
 // (HTML, declarative shadow roots).
 func shadow(n *html.Node) bool {
 	mode := attr(n.Attr, "shadowrootmode")
@@ -64,21 +64,21 @@ func (p *Page) headerRequisites(g *gathering) {
 	}
 }
 
-// shows reports whether a page is shown with what a LINK or Link header of that rel names.
+// shows reports whether a LINK or Link header with that rel names a subresource of the page.
 func shows(rel string) bool {
 	return hasRel(rel, "stylesheet") || hasRel(rel, "icon") || hasRel(rel, "preload") ||
 		hasRel(rel, "modulepreload") || hasRel(rel, "manifest")
 }
 
-// part takes a reference to a part of the page. Nothing is requested for an empty one or one into
-// the page itself.
+// part adds a reference to a subresource. It ignores an empty reference and one that points into
+// the page itself, because browsers request neither.
 func (g *gathering) part(ref string) {
 	if ref = strings.TrimLeft(ref, blanks); ref != "" && ref[0] != '#' {
 		g.add(ref)
 	}
 }
 
-// requisites adds what n refers to, if s permits it.
+// requisites adds the references in n if s permits that.
 func (g *gathering) requisites(n *html.Node, s *scope) {
 	if !refers(n) || !s.at(n) {
 		return
@@ -103,7 +103,7 @@ func (g *gathering) requisites(n *html.Node, s *scope) {
 	}
 }
 
-// refers reports whether n may have requisites.
+// refers reports whether n may contain references to subresources.
 func refers(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Img, atom.Source, atom.Input, atom.Script, atom.Link, atom.Iframe, atom.Frame, atom.Embed, atom.Object,
@@ -140,7 +140,7 @@ func (g *gathering) ofHTML(n *html.Node) {
 	}
 }
 
-// candidates calls ref with the references of a srcset attribute (HTML, parsing a srcset
+// candidates calls ref with each reference in a srcset attribute (HTML, parsing a srcset
 // attribute).
 func candidates(srcset string, ref func(string)) {
 	for {
@@ -154,12 +154,12 @@ func candidates(srcset string, ref func(string)) {
 		}
 		address := strings.TrimRight(srcset[:end], ",")
 		ref(address)
-		if len(address) < end { // no descriptors
+		if len(address) < end { // a comma ends the address: there are no descriptors
 			srcset = srcset[end:]
 			continue
 		}
 		srcset = srcset[end:]
-		within := false // parentheses
+		within := false // inside parentheses
 		next := strings.IndexFunc(srcset, func(r rune) bool {
 			if r == '(' || r == ')' {
 				within = r == '('

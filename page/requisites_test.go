@@ -7,7 +7,7 @@ import (
 )
 
 func TestRequisites(t *testing.T) {
-	for body, want := range map[string]string{ // below site, separated by blanks
+	for body, want := range map[string]string{ // want: paths relative to the site, separated by blanks
 		`<img src=/a.png><img src="/a.png#x"><IMG SRC=" /b.png ">`:            "/a.png /b.png",
 		`<img srcset="/1.png, /2.png 2x,/3.png" src=/0.png>`:                  "/0.png /1.png /2.png /3.png",
 		`<picture><source srcset="/w.webp 640w"><img src=/a.png></picture>`:   "/w.webp /a.png",
@@ -141,10 +141,10 @@ func FuzzStyle(f *testing.F) {
 		for _, ref := range collect(styleRefs, css) {
 			n += len(ref)
 		}
-		if n > 3*len(css) { // \1 may become U+FFFD
+		if n > 3*len(css) { // the escape \1 may become the three bytes of U+FFFD
 			t.Errorf("%q: %d bytes", css, n)
 		}
-		// A comment in front changes nothing.
+		// A comment in front must not change the result.
 		if !slices.Equal(collect(styleRefs, "/* url(x) */"+css), collect(styleRefs, css)) {
 			t.Errorf("%q reads otherwise behind a comment", css)
 		}

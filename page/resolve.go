@@ -7,14 +7,14 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// base resolves references of one page.
+// base resolves the references of one page.
 type base struct {
 	url    *url.URL
-	origin string // prefix of a path that begins with a slash, "" if not known
-	folder string // prefix of any other path
+	origin string // prefix for a path that begins with a slash; "" if unknown
+	folder string // prefix for any other path
 }
 
-// newBase is the page's address, or what its first BASE element makes of it.
+// newBase returns the base address of the page: its own address, or that of its first BASE element.
 func newBase(page *url.URL, t *tree) *base {
 	if t.base != nil {
 		if ref, err := parseReference(attr(t.base.Attr, "href")); err == nil {
@@ -35,8 +35,8 @@ func baseOf(u *url.URL) *base {
 	return b
 }
 
-// resolve makes ref absolute: scheme and host in lower case, the host in ASCII, no default port, no
-// fragment, a path.
+// resolve makes ref absolute and normalizes it: scheme and host in lower case, the host in ASCII,
+// no default port, no fragment, a non-empty path.
 func (b *base) resolve(ref string) (string, bool) {
 	if link, ok := b.quick(ref); ok {
 		return link, true
@@ -44,9 +44,9 @@ func (b *base) resolve(ref string) (string, bool) {
 	return b.slow(ref)
 }
 
-// quick resolves references that need no parser: paths of common characters without dot segments,
-// alone or after a plain host. For other references it returns false; where it returns true, slow
-// returns the same.
+// quick resolves simple references without a URL parser: paths of common characters without dot
+// segments, with or without a plain host. It returns false for other references. If it returns
+// true, slow returns the same address.
 func (b *base) quick(ref string) (string, bool) {
 	before, at := b.folder, 0
 	switch {
@@ -71,8 +71,8 @@ func (b *base) quick(ref string) (string, bool) {
 	return before + ref[:end], true
 }
 
-// plainHost returns the offset of the path after a host in lower case at start, -1 if there is
-// anything else.
+// plainHost returns the offset of the path after the host in lower case at start; -1 if there is
+// anything other than a plain host.
 func plainHost(ref string, start int) int {
 	for i := start; i < len(ref); i++ {
 		switch c := ref[i]; {
@@ -86,7 +86,8 @@ func plainHost(ref string, start int) int {
 	return -1
 }
 
-// plainEnd is where the fragment begins, or the end, of a reference with its path at start.
+// plainEnd returns the offset of the fragment, or of the end, of a reference whose path begins at
+// start. It returns false if the path needs the URL parser.
 func plainEnd(ref string, start int) (int, bool) {
 	i := start
 	for ; i < len(ref) && ref[i] != '?' && ref[i] != '#'; i++ {
@@ -108,17 +109,18 @@ func plainEnd(ref string, start int) (int, bool) {
 	return i, true
 }
 
-// plainPath reports whether c is not escaped in a path.
+// plainPath reports whether c needs no escaping in a path.
 func plainPath(c byte) bool {
 	switch {
-	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', '-' <= c && c <= '/', // -./
+	// '-' to '/' are the characters - . /
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', '-' <= c && c <= '/',
 		c == '_', c == '~', c == ',', c == '=', c == '+', c == '@':
 		return true
 	}
 	return false
 }
 
-// slow resolves any reference.
+// slow resolves any reference with the URL parser.
 func (b *base) slow(ref string) (string, bool) {
 	u, ok := b.absolute(ref)
 	if !ok {
@@ -128,7 +130,7 @@ func (b *base) slow(ref string) (string, bool) {
 	return u.String(), true
 }
 
-// absolute is resolve with the fragment.
+// absolute makes ref absolute and normalizes it, but keeps the fragment.
 func (b *base) absolute(ref string) (*url.URL, bool) {
 	if foreign(ref) {
 		return nil, false
@@ -148,7 +150,8 @@ func (b *base) absolute(ref string) (*url.URL, bool) {
 	return u, true
 }
 
-// foreign reports whether ref has a scheme that is none of the web's: data, javascript, mailto.
+// foreign reports whether ref has a scheme other than http and https, such as data, javascript or
+// mailto.
 func foreign(ref string) bool {
 	ref = strings.TrimLeft(ref, " \t\r\n")
 	for i := range len(ref) {
@@ -189,8 +192,8 @@ func normaliseHost(u *url.URL) bool {
 	return u.Host != ""
 }
 
-// parseReference parses a URL in an attribute. It ignores blanks around it and line breaks in it,
-// and accepts a percent sign that escapes nothing.
+// parseReference parses a URL in an attribute. It ignores blanks around the URL and line breaks in
+// it, and accepts a percent sign that escapes nothing.
 func parseReference(ref string) (*url.URL, error) {
 	ref = strings.TrimFunc(ref, func(r rune) bool { return r <= ' ' })
 	if strings.ContainsAny(ref, "\t\r\n") {

@@ -8,31 +8,31 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// seam watches the words of a copy while it is made, so that those around a cut stay as far apart
-// as they were: a blank is left where white space stood in what was cut, a line break where one
-// was, and the break of a block where a block was (X89). Nothing is added if a neighbour separates
-// the words already.
+// seam tracks the words of a copy while it is made. Where elements were cut out, it keeps the words
+// around the cut as far apart as before: it leaves a blank for cut white space, a line break for a
+// cut line break, and a block break for a cut block (X89). It adds nothing if the words are already
+// separated.
 type seam struct {
 	tree   *tree
-	unseen *html.Node // the outermost element around that is not shown
+	unseen *html.Node // the outermost enclosing element that is not shown
 
-	word   bool // a word is before, in the same block
-	spaced bool // white space follows it
-	blank  bool // such was cut since: white space,
-	line   bool // a line break,
-	block  bool // a block
+	word   bool // a word precedes in the same block
+	spaced bool // white space follows that word
+	blank  bool // white space was cut since that word
+	line   bool // a line break was cut since that word
+	block  bool // a block was cut since that word
 	at     *removal
 }
 
 // removal is a place in a copy where an element was removed.
 type removal struct {
-	class  string     // of the element
-	leaves *html.Node // what is there now; nil: nothing
-	parent *html.Node // in the copy
-	before *html.Node // the sibling before; nil: there is none
+	class  string     // class attribute of the removed element
+	leaves *html.Node // the node that replaces it; nil: none
+	parent *html.Node // its parent in the copy
+	before *html.Node // the sibling before it in the copy; nil: there is none
 }
 
-// enter is called at the begin of n; kept says whether n is part of the copy.
+// enter records the begin of n; kept says whether n is part of the copy.
 func (s *seam) enter(n *html.Node, kept bool) {
 	switch {
 	case s.unseen != nil:
@@ -50,7 +50,7 @@ func (s *seam) enter(n *html.Node, kept bool) {
 	}
 }
 
-// leave notes that n ends.
+// leave records the end of n.
 func (s *seam) leave(n *html.Node, kept bool) {
 	if n == s.unseen {
 		s.unseen = nil
@@ -59,7 +59,7 @@ func (s *seam) leave(n *html.Node, kept bool) {
 	}
 }
 
-// part notes the start or the end of an element.
+// part records the start or the end of an element.
 func (s *seam) part(n *html.Node, kept bool) {
 	switch {
 	case !separates(n):
@@ -74,14 +74,14 @@ func (s *seam) part(n *html.Node, kept bool) {
 	}
 }
 
-// removed notes that an element was removed at a place.
+// removed records the place at which an element was removed.
 func (s *seam) removed(at *removal) {
 	if s.at == nil && s.word {
 		s.at = at
 	}
 }
 
-// text notes text of the copy, or text that is cut.
+// text records text that is in the copy (kept is true) or is cut.
 func (s *seam) text(data string, kept bool) {
 	switch {
 	case data == "":
@@ -97,11 +97,12 @@ func (s *seam) text(data string, kept bool) {
 	}
 }
 
-// close leaves at the place of the cut what parts the words on both sides of it.
+// close inserts at the place of the cut what separates the words on both sides of it.
 func (s *seam) close() {
 	in := s.at.parent
 	switch {
-	case s.block && in.Namespace == "" && in.DataAtom != atom.P: // which a block would end
+	// a P cannot contain a block: the parser would end the P
+	case s.block && in.Namespace == "" && in.DataAtom != atom.P:
 		s.at.leaves = &html.Node{Type: html.ElementNode, Data: "div", DataAtom: atom.Div}
 	case (s.block || s.line) && in.Namespace == "":
 		s.at.leaves = &html.Node{Type: html.ElementNode, Data: "br", DataAtom: atom.Br}
@@ -117,7 +118,7 @@ func (s *seam) close() {
 	in.InsertBefore(s.at.leaves, next)
 }
 
-// markup is what a removed element leaves, as the source writes it.
+// markup returns the replacement of a removed element as source text.
 func (r *removal) markup(xhtml bool) string {
 	switch {
 	case r.leaves == nil:

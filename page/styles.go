@@ -7,22 +7,22 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// styles are the classes (".a") and ids ("#a") that the style sheets in a page speak of.
+// styles records the classes (".a") and ids ("#a") that the style sheets in a page hide or show.
 type styles struct {
-	hidden map[string]bool // display:none by a rule of its own
-	shown  map[string]bool // another display by any rule: of a wide screen, or when a reader asks for it
-	unsure bool            // if elements are shown is not known, so none counts as hidden
+	hidden map[string]bool // hidden with display:none by a rule for this name only
+	shown  map[string]bool // shown by any rule, for example on wide screens or on a reader's action
+	unsure bool            // a style sheet could not be read completely, so no element counts as hidden
 }
 
-// Bounds of what is read of a style sheet.
+// Limits on what is read of a style sheet.
 const (
 	longestSelector = 1 << 10 // bytes of the selectors of one rule
-	deepestRule     = 16      // blocks within each other
+	deepestRule     = 16      // nesting depth of rules
 )
 
-// note reads a STYLE element, unless it is for paper or speech, for readers without scripts or for
-// a copy that a script makes. What one hides for some screens alone is not hidden; what it shows is
-// shown.
+// note reads a STYLE element. It ignores one that is for print or speech, for readers without
+// scripts, or inside a template. If a STYLE element applies only to some screens, its rules can
+// show elements but not hide them.
 func (s *styles) note(n *html.Node) {
 	medium := strings.ToLower(strings.TrimSpace(attr(n.Attr, "media")))
 	kind := strings.ToLower(strings.TrimSpace(attr(n.Attr, "type")))
@@ -41,19 +41,19 @@ func (s *styles) note(n *html.Node) {
 // rule is an open block of a style sheet.
 type rule struct {
 	prelude   string
-	selectors string // with those of the rules around it; "" where they are not known
-	display   string // what its declarations give
-	within    bool   // it, or one around it, is for elements
-	paper     bool   // it is for paper alone
-	sometimes bool   // it may not count
+	selectors string // selectors including those of the rules around it; "" if unknown
+	display   string // the last value of the property display
+	within    bool   // the rule, or a rule around it, has selectors
+	paper     bool   // the rule is only for print
+	sometimes bool   // the rule applies only under a condition
 }
 
-// read notes which names the rules of a style sheet hide, unless they count under a condition, and
-// which they show. Faults are passed over.
+// read records which names the rules of a style sheet hide and show. With condition, the whole
+// sheet applies only under a condition, so its rules hide nothing. Syntax errors are ignored.
 func (s *styles) read(css string, condition bool) {
 	css = uncommented(css)
-	open := []rule{{sometimes: condition}} // the sheet itself
-	start := 0                             // behind the last brace or semicolon
+	open := []rule{{sometimes: condition}} // the style sheet itself, as outermost rule
+	start := 0                             // offset after the last brace or semicolon
 	for i := 0; i < len(css); i++ {
 		last := &open[len(open)-1]
 		switch css[i] {
@@ -76,7 +76,7 @@ func (s *styles) read(css string, condition bool) {
 					last.display = display
 				}
 				if css[i] == '}' {
-					s.take(*last)
+					s.apply(*last)
 					open = open[:len(open)-1]
 				}
 			}
@@ -87,8 +87,8 @@ func (s *styles) read(css string, condition bool) {
 	}
 }
 
-// with returns a rule inside r. A rule inside an at-rule has the selectors around it (CSS Nesting
-// 1, 2).
+// with returns a rule inside r with this prelude. A rule inside an at-rule has the selectors around
+// the at-rule (CSS Nesting 1, 2).
 func (r rule) with(prelude string) rule {
 	in := rule{prelude: prelude, selectors: r.selectors, within: r.within, paper: r.paper || paper(prelude),
 		sometimes: r.sometimes}
@@ -105,8 +105,8 @@ func (r rule) with(prelude string) rule {
 	return in
 }
 
-// nested returns the selectors of a rule inside another (CSS Nesting 1, 3), "" if they are too
-// long.
+// nested returns the selectors of a rule nested in another rule (CSS Nesting 1, 3); "" if they are
+// too long.
 func nested(around, selectors string) string {
 	var list []string
 	size := 0
@@ -126,7 +126,7 @@ func nested(around, selectors string) string {
 	return strings.Join(list, ",")
 }
 
-// always reports whether an at-rule counts on every screen.
+// always reports whether an at-rule applies on every screen.
 func always(prelude string) bool {
 	name, condition, _ := strings.Cut(strings.ToLower(prelude), " ")
 	switch strings.TrimSpace(condition) {
@@ -136,7 +136,7 @@ func always(prelude string) bool {
 	return name == "@layer"
 }
 
-// uncommented is a style sheet without comments.
+// uncommented returns a style sheet without comments.
 func uncommented(css string) string {
 	if !strings.Contains(css, "/*") {
 		return css
@@ -152,8 +152,8 @@ func uncommented(css string) string {
 	}
 }
 
-// take reads a rule.
-func (s *styles) take(r rule) {
+// apply records the names that the rule r hides or shows.
+func (s *styles) apply(r rule) {
 	if r.display == "" || r.paper {
 		return
 	}
@@ -169,14 +169,14 @@ func (s *styles) take(r rule) {
 		}
 		return
 	}
-	// lists within those are part of longer selectors
+	// a selector with brackets contains commas and names that belong to longer selectors
 	if r.sometimes || s.unsure || strings.ContainsAny(r.selectors, "([") {
 		return
 	}
 	for selector := range strings.SplitSeq(r.selectors, ",") {
 		selector = strings.TrimSpace(selector)
 		selected(selector)(func(name string) bool {
-			if name == cssUnescape(selector) { // nothing but a name
+			if name == cssUnescape(selector) { // the selector is a single name
 				put(&s.hidden, name)
 			}
 			return false
@@ -184,7 +184,7 @@ func (s *styles) take(r rule) {
 	}
 }
 
-// paper reports whether a rule is for paper alone.
+// paper reports whether a rule applies only to print.
 func paper(prelude string) bool {
 	if len(prelude) > longestSelector {
 		return false

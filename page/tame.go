@@ -8,18 +8,18 @@ import (
 )
 
 // Limits on the tree of one page. A parser opens formatting elements that are never closed again in
-// every block, so that there can be many times more nodes than tags. If that is likely, only a few
-// kinds of formatting elements are kept. The parser fails at 512 open elements: such a page is
-// parsed again without its deepest plain elements.
+// every block, so that a tree can have many more nodes than the page has tags. If that is likely,
+// only a few kinds of formatting elements are kept. The parser fails at 512 open elements: a page
+// with more is parsed again without its deepest plain elements.
 const (
-	maxNodes  = 1_000_000 // while a page is parsed
-	moreNodes = 50_000    // that are kept, in addition to three for each tag
-	maxOpen   = 512       // of the parser
-	maxDepth  = 256       // kept when a page is deeper than the parser reads
+	maxNodes  = 1_000_000 // nodes while a page is parsed
+	moreNodes = 50_000    // nodes that are kept, in addition to three for each tag
+	maxOpen   = 512       // open elements at which the parser fails
+	maxDepth  = 256       // nesting depth kept if the parser fails
 )
 
-// build parses a page. It never fails: if a page cannot be parsed within the limits, only its head
-// is read. Then all of its statements count, but none of its text, and why is the reason.
+// build parses a page. It never fails: if a page cannot be parsed within the limits, build reads
+// only its head, and why says why. Then all statements of the page count, but none of its text.
 func build(src string, xhtml bool, tags int) (root *html.Node, why string) {
 	nodes, depth := maxNodes, 0
 	for range 3 {
@@ -49,7 +49,7 @@ func countNodes(root *html.Node) (n int) {
 	return n
 }
 
-// buildFragment parses the content of a noscript element of a page with that many tags.
+// buildFragment parses the content of a NOSCRIPT element; tags is the number of tags of the page.
 func buildFragment(src string, tags int) ([]*html.Node, error) {
 	context := &html.Node{Type: html.ElementNode, DataAtom: atom.Div, Data: "div"}
 	tamed, ok := tame(src, false, tags, 0, maxNodes)
@@ -59,12 +59,12 @@ func buildFragment(src string, tags int) ([]*html.Node, error) {
 	return html.ParseFragmentWithOptions(strings.NewReader(tamed), context, html.ParseOptionEnableScripting(false))
 }
 
-// tame rewrites src where it must be rewritten to be parsed within the bounds. It fails for markup
-// that has too many formatting elements that may not be left out.
+// tame rewrites src so that it can be parsed within the limits. It returns false for markup with
+// too many formatting elements that must not be left out.
 func tame(src string, xhtml bool, tags, depth, nodes int) (string, bool) {
 	r := rewriter{xhtml: xhtml, kinds: -1, depth: depth}
 	if tags*maxOpen > nodes && tags*min(maxOpen, countFormatting(src)) > nodes {
-		r.kinds = nodes / (3 * tags) // an element of one kind is opened again three times at most
+		r.kinds = nodes / (3 * tags) // the parser opens an element of one kind again at most three times
 	}
 	if !xhtml && r.kinds < 0 && depth == 0 {
 		return src, true
@@ -72,7 +72,7 @@ func tame(src string, xhtml bool, tags, depth, nodes int) (string, bool) {
 	return r.rewrite(src)
 }
 
-// countFormatting counts what may be start tags of formatting elements.
+// countFormatting returns an upper limit for the number of start tags of formatting elements.
 func countFormatting(src string) int {
 	count := 0
 	for {
@@ -88,7 +88,8 @@ func countFormatting(src string) int {
 	}
 }
 
-// formatting elements are those the parser opens again. A and NOBR close their like.
+// formatting reports whether a parser opens unclosed elements of that name again. A and NOBR are
+// not included, because each closes the previous one.
 func formatting(name string) bool {
 	switch name {
 	case "b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u":
@@ -97,7 +98,7 @@ func formatting(name string) bool {
 	return false
 }
 
-// plain reports whether an element does nothing but separate words.
+// plain reports whether elements of that name do nothing except separate words.
 func plain(name string) bool {
 	switch name {
 	case "address", "article", "aside", "blockquote", "center", "dd", "div", "dl", "dt", "footer", "header", "li",
@@ -116,11 +117,11 @@ func void(name string) bool {
 	return false
 }
 
-// rewriter copies markup token by token and leaves out what makes trees grow.
+// rewriter copies markup token by token, without the elements that make trees grow.
 type rewriter struct {
 	xhtml bool
-	kinds int // kinds of formatting elements to keep; -1: all
-	depth int // open elements to keep; 0: all
+	kinds int // number of kinds of formatting elements to keep; -1: all
+	depth int // number of open elements to keep; 0: all
 
 	out     strings.Builder
 	seen    map[string]bool
@@ -161,7 +162,8 @@ func (r *rewriter) rewrite(src string) (string, bool) {
 	}
 }
 
-// start copies a start tag or leaves it out. It fails when the tag can be neither.
+// start copies a start tag or leaves it out. It returns false if the tag must not be left out and
+// cannot be copied within the limits.
 func (r *rewriter) start(raw string, t html.Token, empty bool) bool {
 	if r.kinds >= 0 && formatting(t.Data) && !r.seen[raw] {
 		if len(r.seen) >= r.kinds {
@@ -200,19 +202,19 @@ func (r *rewriter) end(raw, name string) {
 	r.out.WriteString(raw)
 }
 
-// gap keeps words apart that the element left out kept apart.
+// gap separates the words around an element that was left out, if the element separated them.
 func (r *rewriter) gap(name string) {
 	if name != "span" && !formatting(name) {
 		r.out.WriteString("<br>")
 	}
 }
 
-// restricts reports whether an element with these attributes may hold what must not be used.
+// restricts reports whether these attributes may prohibit the use of an element.
 func restricts(attrs []html.Attribute) bool {
 	return has(attrs, "hidden") || has(attrs, "style") || has(attrs, "data-nosnippet") || mentions(attr(attrs, "class"))
 }
 
-// headOf is the part of src before the first tag that ends the head.
+// headOf returns the part of src before the first tag that ends the head.
 func headOf(src string) string {
 	z := html.NewTokenizer(strings.NewReader(src))
 	offset := 0

@@ -8,17 +8,17 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Text returns the text of the page that may be used, in document order, its TITLE first. White
-// space is collapsed to single blanks; there is a blank between blocks, table cells and line
-// breaks, and none inside inline markup. It has no scripts, styles, templates, texts of forms and
-// hidden elements, but alternative texts of images (X10). For a page that is not HTML it is the
-// text that a reader would read, "" if there is none.
+// Text returns the text of the page that may be used, in document order, with its TITLE first.
+// White space is collapsed to single blanks; there is a blank between blocks, table cells and
+// lines, and none at inline markup. The text does not contain scripts, styles, templates, form
+// texts and hidden elements, but alternative texts of images (X10). For a page that is not HTML it
+// is the readable text, "" if there is none.
 func (p *Page) Text(c Cut) string {
 	text, _ := p.text(c, newWriter(len(p.Source())/2))
 	return text
 }
 
-// text is Text as w collects it.
+// text returns the result of Text; w determines whether blocks are collected, and the size limit.
 func (p *Page) text(c Cut, w *writer) (string, []Block) {
 	if !p.HTML() {
 		if !c.keeps(nil) {
@@ -43,15 +43,15 @@ func (p *Page) text(c Cut, w *writer) (string, []Block) {
 	return w.String(), w.blocks
 }
 
-// reached records that a text or title is longer than what w took.
+// reached records a cut if a text or title exceeds the size limit of w.
 func (p *Page) reached(w *writer) {
 	if why := w.missing(); why != "" {
 		p.cutBy("%s", why)
 	}
 }
 
-// Title returns the text of the TITLE element that may be used, of the first H1 if there is none,
-// and the title of a page that is not HTML.
+// Title returns the permitted text of the TITLE element, otherwise of the first H1. For a page that
+// is not HTML it returns the title of the document.
 func (p *Page) Title(c Cut) string {
 	if !p.HTML() {
 		if !c.keeps(nil) {
@@ -84,13 +84,13 @@ func (t *tree) titled() bool {
 	return t.title != nil && t.title.FirstChild != nil && strings.TrimSpace(t.title.FirstChild.Data) != ""
 }
 
-// write adds the text of root and what it holds, except of skip. What is cut parts the words around
-// it as it did before (X89).
+// write adds the text of root and its descendants, without that of skip. Elements that are cut
+// separate the words around them as they did before (X89).
 func (t *tree) write(w *writer, s *scope, root, skip *html.Node) {
 	if root == nil {
 		return
 	}
-	var out, hidden *html.Node // the element being passed over, and the outermost one that is left out
+	var out, hidden *html.Node // the element being skipped, and the outermost hidden element
 	kept := s.at(root)
 	walk(root, func(n *html.Node) bool {
 		if w.full {
@@ -151,7 +151,7 @@ func (t *tree) write(w *writer, s *scope, root, skip *html.Node) {
 	})
 }
 
-// separates reports whether n is set apart from the text around it by a blank.
+// separates reports whether n is separated from the text around it by a blank.
 func separates(n *html.Node) bool {
 	if n.Namespace != "" {
 		return n.Namespace == "svg" && (n.Data == "text" || n.Data == "title" || n.Data == "desc")

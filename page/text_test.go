@@ -92,7 +92,8 @@ func TestTextUnderMarks(t *testing.T) {
 	}
 }
 
-// Keep is asked for the page and for each marked element, with the marks from the outside in.
+// TestKeepIsAskedPerChain checks that Keep is called for the page and for each marked element, with
+// the marks outermost first.
 func TestKeepIsAskedPerChain(t *testing.T) {
 	p := htmlPage("<html class=acap:h><body class=acap:b><p>1<p>2<div class='x acap:d acap:e'><p>3<p>4<i " +
 		"class=acap:i>5</i>6</div><p>7")

@@ -11,35 +11,36 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// tree is a parsed page and what one walk over it found. The zero tree is a page without markup.
+// tree is a parsed page and the results of one walk over it. The zero tree is a page without
+// markup.
 type tree struct {
 	root  *html.Node
 	html  *html.Node
 	title *html.Node
-	body  *html.Node // BODY or FRAMESET
-	base  *html.Node // the first BASE with an href
+	body  *html.Node // the BODY or FRAMESET element
+	base  *html.Node // the first BASE element with an href
 	h1    []*html.Node
 
-	metas     []*html.Node // META elements of the head with a name and content (N11)
-	tags      []acap.Tag   // those of them that may carry rules
-	outside   []*html.Node // META elements behind the head that look like such
-	strays    []acap.Tag   // what those say
-	marked    []*html.Node // elements with marks, document order
+	metas     []*html.Node // META elements in the head with a name and content (N11)
+	tags      []acap.Tag   // META tags in the head that may contain rules
+	outside   []*html.Node // META elements outside the head that look like rules
+	strays    []acap.Tag   // the contents of outside
+	marked    []*html.Node // elements with marks, in document order
 	marks     map[*html.Node][]acap.Mark
-	elements  int         // numbered so far
-	listed    []acap.Mark // every mark of the page, document order
-	lost      []acap.Mark // those of them that the parser left without an element
-	nosnippet bool        // some element has data-nosnippet
+	elements  int         // number of elements numbered so far
+	listed    []acap.Mark // every mark of the page, in document order
+	lost      []acap.Mark // marks for which the parser made no element
+	nosnippet bool        // at least one element has data-nosnippet
 	styles    styles
-	languages []string // that META http-equiv declares
+	languages []string // languages that META http-equiv declares
 
-	spoken    int    // elements that say something of the page
-	talkative bool   // it declares too much; what follows is not listed
-	why       string // why not all of the source is in the tree; "" where it is
-	unread    string // why its declarations are not known; "" if they are
+	spoken    int    // number of elements with statements about the page
+	talkative bool   // the number of statements exceeds the limit; further ones are not listed
+	why       string // why part of the source is not in the tree; "" if all is
+	unread    string // why the page's statements are unknown; "" if they are known
 }
 
-// mostH1 bounds the elements among which a title is looked for.
+// mostH1 is the maximum number of H1 elements that are searched for a title.
 const mostH1 = 8
 
 func parse(src string, xhtml bool) *tree {
@@ -57,7 +58,7 @@ func parse(src string, xhtml bool) *tree {
 		t.locate(src, xhtml)
 		t.markFragments(src, xhtml)
 	}
-	// its declarations are not known, so none is used
+	// the statements are incomplete, so none is used
 	if t.unread = cmp.Or(t.unread, t.said()); t.unread != "" {
 		t.tags, t.strays, t.listed, t.lost, t.marked = nil, nil, nil, nil, nil
 		clear(t.marks)
@@ -66,8 +67,8 @@ func parse(src string, xhtml bool) *tree {
 	return t
 }
 
-// note keeps what n means for the page. The content of noscript, which the parser leaves as text,
-// becomes its children.
+// note records the statements in n. It parses the content of a NOSCRIPT, which the parser leaves as
+// text, and adds it to n as children.
 func (t *tree) note(n *html.Node, tags int) {
 	switch n.DataAtom {
 	case atom.Html:
@@ -103,7 +104,7 @@ func (t *tree) note(n *html.Node, tags int) {
 	}
 }
 
-// noteMeta keeps a META tag that may carry rules: one in the head, and one elsewhere if it does.
+// noteMeta records a META tag that may contain rules, in the head or elsewhere.
 func (t *tree) noteMeta(n *html.Node) {
 	if strings.EqualFold(attr(n.Attr, "http-equiv"), "content-language") && inHead(n) {
 		t.languages = append(t.languages, attr(n.Attr, "content"))
@@ -111,26 +112,26 @@ func (t *tree) noteMeta(n *html.Node) {
 	switch name, content, ok := metaText(n.Attr); {
 	case ok && inHead(n):
 		t.metas = append(t.metas, n)
-		if speaks(name, content) {
-			t.heard()
+		if mayRule(name, content) {
+			t.countStatement()
 		}
-	case ok && speaks(name, content) && len(t.outside) <= maxSaid:
+	case ok && mayRule(name, content) && len(t.outside) <= maxSaid:
 		t.outside = append(t.outside, n)
 	}
 }
 
-// noteClass keeps the marks in the class attribute of n.
+// noteClass records the marks in the class attribute of n.
 func (t *tree) noteClass(n *html.Node, class string) {
 	if marks := marksOf(n, class); marks != nil && !t.talkative {
-		t.heard()
+		t.countStatement()
 		t.marked = append(t.marked, n)
 		t.number(marks)
 		t.marks[n] = marks
 	}
 }
 
-// heard counts an element that declares something about the page.
-func (t *tree) heard() {
+// countStatement counts an element with a statement about the page.
+func (t *tree) countStatement() {
 	t.spoken++
 	t.talkative = t.spoken > maxSaid
 }
@@ -151,8 +152,8 @@ func inHead(n *html.Node) bool {
 	return false
 }
 
-// readNoscript adds the elements to n that a reader without scripts sees. The parser reads pages as
-// if scripts run, so that an image in a noscript of the head does not end the head.
+// readNoscript adds the elements to n that a reader without scripts sees. Pages are parsed as if
+// scripts run, so that an image in a NOSCRIPT of the head does not end the head.
 func readNoscript(n *html.Node, tags int) {
 	text := n.FirstChild
 	if text == nil || text.Type != html.TextNode || !strings.ContainsAny(text.Data, "<&") {
@@ -168,7 +169,8 @@ func readNoscript(n *html.Node, tags int) {
 	}
 }
 
-// marksOf lists the marks among the tokens of a class attribute, without position (P2 2.2.5, N10).
+// marksOf returns the marks among the tokens of a class attribute, without their positions (P2
+// 2.2.5, N10).
 func marksOf(n *html.Node, class string) []acap.Mark {
 	if !mentions(class) {
 		return nil
@@ -183,7 +185,7 @@ func marksOf(n *html.Node, class string) []acap.Mark {
 	return marks
 }
 
-// number gives the marks of each element a number of their own (X13).
+// number gives the marks of each element a separate number (X13).
 func (t *tree) number(marks []acap.Mark) {
 	t.elements++
 	for i := range marks {
@@ -191,8 +193,8 @@ func (t *tree) number(marks []acap.Mark) {
 	}
 }
 
-// placeOf returns whether a mark on n applies to the page or to its element, which BODY is too
-// (N27). A nil node has no place.
+// placeOf returns whether a mark on n applies to the page or to an element; BODY counts as an
+// element too (N27). A nil node has no place.
 func placeOf(n *html.Node) acap.Place {
 	if n != nil && (n.DataAtom == atom.Html && n.Namespace == "" || inHead(n)) {
 		return acap.OnHead
@@ -200,7 +202,7 @@ func placeOf(n *html.Node) acap.Place {
 	return acap.OnElement
 }
 
-// mentions reports whether s holds "acap:" in any case.
+// mentions reports whether s contains "acap:", in upper or lower case.
 func mentions(s string) bool {
 	for i := 0; ; i++ {
 		colon := strings.IndexByte(s[i:], ':')
@@ -214,7 +216,7 @@ func mentions(s string) bool {
 	}
 }
 
-// isBlank holds for the white space of HTML.
+// isBlank reports whether r is white space in HTML.
 func isBlank(r rune) bool { return r < 0x80 && strings.IndexByte(" \t\n\r\f", byte(r)) >= 0 }
 
 func foldPrefix(s, prefix string) bool {
@@ -223,8 +225,8 @@ func foldPrefix(s, prefix string) bool {
 
 const curly = "“”„‟‘’‚‛"
 
-// unquote strips the curly quotes that a word processor left around an attribute value, when no
-// blank is inside (N14).
+// unquote removes the typographic quotation marks that a word processor left around an attribute
+// value, if the value contains no blank (N14).
 func unquote(v string) string {
 	r := []rune(v)
 	if len(r) < 2 || !strings.ContainsRune(curly, r[0]) || slices.ContainsFunc(r, isBlank) {

@@ -10,34 +10,34 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// writer collects text with its white space collapsed, none at the ends, and the blocks of the text
-// where parts is set.
+// writer collects text with collapsed white space and without white space at the ends, and its
+// blocks if parts is set.
 type writer struct {
 	strings.Builder
-	due   parting    // what comes before the next word
-	pre   *html.Node // the outermost element around it whose line ends are kept
+	due   parting    // separation before the next word
+	pre   *html.Node // the outermost enclosing element in which line ends are kept
 	parts bool
-	most  int  // bytes that are enough
-	full  bool // there was more
+	most  int  // maximum number of bytes
+	full  bool // text was left out because of the limit
 
 	blocks  []Block
-	open    bool       // the last of blocks has not ended
+	open    bool       // the last block has not ended
 	broken  bool       // nothing follows the last line break
-	titles  bool       // the next word is of a title that is no element
-	link    *html.Node // the outermost one around the next word
-	linked  int        // bytes of the last of blocks that are in links
-	other   int        // bytes of its other words: numbers and what parts the links are none
-	heading *html.Node // the outermost one around the next word
-	aside   *html.Node // likewise
+	titles  bool       // the next word belongs to a title that is not an element
+	link    *html.Node // the outermost A around the next word
+	linked  int        // bytes in links in the last block
+	other   int        // bytes of other words in the last block, without numbers and separators between links
+	heading *html.Node // the outermost heading around the next word
+	aside   *html.Node // the outermost element around the next word that is not main content
 }
 
-// parting is what parts two words.
+// parting is a set of things that separate two words.
 type parting uint8
 
 const (
 	blank parting = 1 << iota // white space
-	line                      // a line end of the source
-	firm                      // white space that parts words of any script
+	line                      // a line end in the source
+	firm                      // white space that separates words in every script
 )
 
 func newWriter(size int) *writer {
@@ -46,7 +46,7 @@ func newWriter(size int) *writer {
 	return w
 }
 
-// missing returns why w did not take all, "" if it did or if the caller wanted no more.
+// missing returns why w did not accept all text; "" if it did, or if the caller set the limit.
 func (w *writer) missing() string {
 	switch {
 	case !w.full:
@@ -59,11 +59,11 @@ func (w *writer) missing() string {
 	return ""
 }
 
-// gap asks for a blank before what follows.
+// gap adds a blank before the next word.
 func (w *writer) gap() { w.due |= blank | firm }
 
-// cut asks for a blank where the text s, which is left out, holds white space: no words are joined
-// that the page did not join (X89).
+// cut adds a blank before the next word if the text s, which is left out, contains white space, so
+// that words are joined only if the page joined them (X89).
 func (w *writer) cut(s string) {
 	if strings.ContainsFunc(s, unicode.IsSpace) {
 		w.gap()
@@ -83,11 +83,11 @@ func (w *writer) end() {
 	w.open = false
 }
 
-// mostlyLinks is how many times as long as its other words the links of a block are that consists
-// of links.
+// mostlyLinks is the factor by which the links in a block must exceed its other words, in bytes,
+// for the block to count as navigation.
 const mostlyLinks = 4
 
-// part parts what is before the start or the end of n from what is behind it.
+// part separates the text before the start or the end of n from the text after it.
 func (w *writer) part(n *html.Node) {
 	if !separates(n) {
 		return
@@ -95,7 +95,7 @@ func (w *writer) part(n *html.Node) {
 	w.gap()
 	switch n.DataAtom {
 	case atom.Button:
-	case atom.Br: // two of them end a paragraph
+	case atom.Br: // two BR elements end a paragraph
 		if w.broken {
 			w.end()
 		}
@@ -104,7 +104,7 @@ func (w *writer) part(n *html.Node) {
 	}
 }
 
-// enter notes what n means for the words in it, until leave.
+// enter records the effect of n on the words inside it, until leave is called.
 func (w *writer) enter(n *html.Node) {
 	switch n.DataAtom {
 	case atom.Pre, atom.Listing, atom.Xmp, atom.Plaintext:
@@ -150,7 +150,7 @@ func (w *writer) text(s string) {
 			w.due |= w.parting(s[start])
 			start += size
 		}
-		// Words parted by single blanks are taken as they are.
+		// Copy words separated by single blanks together.
 		end := start
 		for end < len(s) {
 			if c := s[end]; c > ' ' && c < 0xC2 || c > 0xE3 {
@@ -169,7 +169,7 @@ func (w *writer) text(s string) {
 	}
 }
 
-// word adds what begins and ends with no white space.
+// word adds a text that begins and ends without white space.
 func (w *writer) word(s string) {
 	if w.Len()+len(s) >= w.most || len(w.blocks) >= maxBlocks {
 		if s, w.full = upTo(s, w.most-w.Len()-1), true; s == "" {
@@ -193,7 +193,7 @@ func (w *writer) word(s string) {
 	w.WriteString(s)
 }
 
-// parting is what the white space character that begins with c does.
+// parting returns how the white space character that begins with c separates words.
 func (w *writer) parting(c byte) parting {
 	switch {
 	case c == ' ' || c == '\t' || c == '\f':
@@ -204,15 +204,15 @@ func (w *writer) parting(c byte) parting {
 	return blank | firm
 }
 
-// joined reports whether a line end in the source between before and after separates no words, as
-// in scripts without blanks (CSS Text 3, 4.1.3).
+// joined reports whether a line end in the source between before and after does not separate words,
+// as in scripts without blanks (CSS Text 3, 4.1.3).
 func joined(before, after string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	next, _ := utf8.DecodeRuneInString(after)
 	return wide(last) && wide(next)
 }
 
-// wide reports whether r is an ideograph, kana or punctuation set among them.
+// wide reports whether r is an ideograph, kana, or punctuation used with them.
 func wide(r rune) bool {
 	switch {
 	case r < 0x2E80:
@@ -225,7 +225,7 @@ func wide(r rune) bool {
 	return false
 }
 
-// space is the length of the white space character that s begins with, or 0.
+// space returns the length of the white space character at the beginning of s, 0 if there is none.
 func space(s string) int {
 	if b := s[0]; b < utf8.RuneSelf {
 		if b == ' ' || b >= '\t' && b <= '\r' {

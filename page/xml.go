@@ -12,23 +12,22 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Bounds of what is read of a document in XML.
+// Limits on what is read of an XML document.
 const (
-	maxXMLToken = 1 << 20 // bytes of one tag or piece of text
-	maxXMLText  = 8 << 10 // bytes of text of one element; of longer ones the beginning is kept
-	maxXMLDepth = 64      // elements within more others are passed over
-	maxXMLAttrs = 32      // of one element; later ones are passed over
-	maxXMLNames = 1000    // names kept to be used again
+	maxXMLToken = 1 << 20 // bytes of one tag or text
+	maxXMLText  = 8 << 10 // bytes of text of one element; of longer texts the beginning is kept
+	maxXMLDepth = 64      // nesting depth; deeper elements are ignored
+	maxXMLAttrs = 32      // attributes of one element; further ones are ignored
+	maxXMLNames = 1000    // element names that are cached
 )
 
-// XML reads the elements of feeds and sitemaps as their publishers write them: what an XML parser
-// would refuse, such as a lone ampersand or an end tag that is missing, does not stop it. Names are
-// in lower case without prefix. It holds no more than the elements that are open and the token at
-// hand. Entities of a document's own are not expanded.
+// XML reads the elements of feeds and sitemaps. It also accepts malformed XML, such as a lone
+// ampersand or a missing end tag. Names are in lower case without prefix. It keeps only the open
+// elements and the current token in memory. It does not expand entities that the document defines.
 type XML struct {
 	z       *html.Tokenizer
-	open    []Element // the outermost first; what lies behind is room to use again
-	closing int       // how many of them have ended and were not given yet
+	open    []Element // open elements, outermost first; the rest of the capacity is used again
+	closing int       // number of open elements that have ended but were not returned yet
 	names   map[string]string
 }
 
@@ -39,7 +38,7 @@ type Element struct {
 	text  []byte
 }
 
-// NewXML makes a reader of UTF-8.
+// NewXML returns a reader of the XML document r in UTF-8.
 func NewXML(r io.Reader) *XML {
 	x := &XML{z: html.NewTokenizer(r), names: map[string]string{}}
 	x.z.AllowCDATA(true)
@@ -47,9 +46,9 @@ func NewXML(r io.Reader) *XML {
 	return x
 }
 
-// Next returns the elements that are open where the next one ends, which is the last of them. They
-// are valid until the next call. The error is io.EOF at the end of the document; another error says
-// why nothing more can be read.
+// Next reads to the end of the next element, and returns the elements that are open there; the last
+// of them is the element that ends. They are valid until the next call. The error is io.EOF at the
+// end of the document; another error says why nothing more can be read.
 func (x *XML) Next() (open []Element, err error) {
 	if x.closing > 0 {
 		x.open = x.open[:len(x.open)-1]
@@ -85,9 +84,9 @@ func (x *XML) ended() error {
 	return err
 }
 
-// start opens an element, unless it is too deep.
+// start opens an element, unless it is nested too deeply.
 func (x *XML) start() bool {
-	x.z.NextIsNotRawText() // in HTML the content of TITLE, STYLE and others is text
+	x.z.NextIsNotRawText() // as HTML, the content of TITLE, STYLE and others would be text
 	n := len(x.open)
 	if n == maxXMLDepth {
 		return false
@@ -119,8 +118,8 @@ func (x *XML) intern(name []byte) string {
 	return known
 }
 
-// end closes the innermost element of that name and what is open within it. An end tag of an
-// element that is not open does not count.
+// end closes the innermost element with that name, and all elements open inside it. An end tag
+// without an open element is ignored.
 func (x *XML) end(name []byte) {
 	for i := len(x.open) - 1; i >= 0; i-- {
 		if x.open[i].Name == string(name) {
@@ -132,11 +131,12 @@ func (x *XML) end(name []byte) {
 
 func local(name []byte) []byte { return name[bytes.LastIndexByte(name, ':')+1:] }
 
-// Attr is the value of an attribute, named in lower case with its prefix; "" where there is none.
+// Attr returns the value of an attribute, "" if there is none. name is in lower case with its
+// prefix.
 func (e *Element) Attr(name string) string { return attr(e.attrs, name) }
 
-// Text returns the text directly in the element, not in its children, without white space around
-// it.
+// Text returns the direct text of the element, without that of its children and without white space
+// around it.
 func (e *Element) Text() string { return string(bytes.TrimSpace(e.text)) }
 
 func (e *Element) add(raw []byte) {

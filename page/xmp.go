@@ -7,12 +7,12 @@ import (
 	"io"
 )
 
-// maxXMP bounds the metadata of an image, in bytes. Longer metadata is not read.
+// maxXMP is the maximum size of the metadata of an image, in bytes. Larger metadata is not read.
 const maxXMP = 1 << 20
 
-// xmpOf returns the XMP packet that a JPEG, PNG, WebP or TIFF embeds. It returns nil if there is
-// none, or if there are several and none is preferred. It recognises the format by the bytes.
-// The work is linear in the size of the image, whatever lengths it claims.
+// xmpOf returns the XMP packet embedded in a JPEG, PNG, WebP or TIFF; nil if there is none, or if
+// there are several and none is preferred. It recognises the format by the bytes. Its running time
+// is linear in the size of the image, whatever lengths the file declares.
 func xmpOf(image []byte) []byte {
 	var packets [][]byte
 	switch {
@@ -33,7 +33,8 @@ func xmpOf(image []byte) []byte {
 	return packets[0]
 }
 
-// xmpOfJPEG reads the APP1 segments in front of the picture (XMP Specification Part 3, 1.1.3).
+// xmpOfJPEG returns the packets in the APP1 segments before the picture (XMP Specification Part 3,
+// 1.1.3).
 func xmpOfJPEG(b []byte) (packets [][]byte) {
 	const app1, startOfScan, endOfImage, fill = 0xe1, 0xda, 0xd9, 0xff
 	for len(b) >= 4 && b[0] == 0xff {
@@ -60,7 +61,7 @@ func xmpOfJPEG(b []byte) (packets [][]byte) {
 	return packets
 }
 
-// xmpOfPNG reads the iTXt chunks with XMP's keyword, compressed or not (PNG 11.3.3.4).
+// xmpOfPNG returns the packets in iTXt chunks with XMP's keyword, compressed or not (PNG 11.3.3.4).
 func xmpOfPNG(b []byte) (packets [][]byte) {
 	for b = b[8:]; len(b) >= 12; {
 		length := uint64(binary.BigEndian.Uint32(b))
@@ -85,8 +86,8 @@ func textOfPNG(b []byte) []byte {
 		return nil
 	}
 	compressed, method := b[0], b[1]
-	_, b, _ = bytes.Cut(b[2:], []byte{0}) // language
-	_, b, ok := bytes.Cut(b, []byte{0})   // keyword in that language
+	_, b, _ = bytes.Cut(b[2:], []byte{0}) // skip the language
+	_, b, ok := bytes.Cut(b, []byte{0})   // skip the translated keyword
 	switch {
 	case !ok, compressed > 1, compressed == 1 && method != 0:
 		return nil
@@ -104,7 +105,7 @@ func textOfPNG(b []byte) []byte {
 	return text
 }
 
-// xmpOfWebP reads the chunks of a RIFF file, each padded to an even length.
+// xmpOfWebP returns the packets in the chunks of a RIFF file, each padded to an even length.
 func xmpOfWebP(b []byte) (packets [][]byte) {
 	for b = b[12:]; len(b) >= 8; {
 		length := uint64(binary.LittleEndian.Uint32(b[4:]))
@@ -119,7 +120,8 @@ func xmpOfWebP(b []byte) (packets [][]byte) {
 	return packets
 }
 
-// xmpOfTIFF reads the field XMP of the first directory (XMP Specification Part 3, 1.1.5).
+// xmpOfTIFF returns the packets in the XMP field of the first directory (XMP Specification Part 3,
+// 1.1.5).
 func xmpOfTIFF(b []byte, order binary.ByteOrder) (packets [][]byte) {
 	const xmp, entry = 700, 12
 	if len(b) < 8 {
@@ -135,7 +137,8 @@ func xmpOfTIFF(b []byte, order binary.ByteOrder) (packets [][]byte) {
 			return packets
 		}
 		if order.Uint16(directory) == xmp {
-			size := map[uint16]uint64{1: 1, 2: 1, 7: 1}[order.Uint16(directory[2:])] // bytes, text, undefined
+			// sizes of the types byte, text and undefined
+			size := map[uint16]uint64{1: 1, 2: 1, 7: 1}[order.Uint16(directory[2:])]
 			length, from := size*uint64(order.Uint32(directory[4:])), uint64(order.Uint32(directory[8:]))
 			if length <= 4 || from+length > uint64(len(b)) {
 				return nil

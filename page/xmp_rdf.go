@@ -17,11 +17,11 @@ var (
 	extendedXMP = xml.Name{Space: "http://ns.adobe.com/xmp/note/", Local: "HasExtendedXMP"}
 )
 
-// Bounds on a hostile packet.
+// Limits against hostile packets.
 const (
 	maxXMPDepth  = 32
 	maxXMPValues = 64
-	maxXMPValue  = 4000 // bytes
+	maxXMPValue  = 4000 // bytes of one value
 )
 
 var (
@@ -31,7 +31,7 @@ var (
 	errXMPDoctype  = errors.New("the metadata declares a document type")
 )
 
-// xmpReader reads the RDF of one packet (XMP Specification Part 1, 7).
+// xmpReader reads the RDF of one XMP packet (XMP Specification Part 1, 7).
 type xmpReader struct {
 	decoder *xml.Decoder
 	wanted  map[xml.Name]xml.Name
@@ -40,18 +40,18 @@ type xmpReader struct {
 	about   *string
 }
 
-// readXMP gives the values of the wanted properties of the resource itself, in order. A property is
-// wanted for all that stands in it, or, where another name stands behind it in wanted, for the
-// fields of that name in its structures. Properties stand as attributes or as elements, their
-// values as text, as rdf:resource, as rdf:value beside qualifiers, or as the items of a Bag, Seq or
-// Alt. A packet that is not well-formed, speaks of several resources or goes on in another segment
-// is an error.
+// readXMP returns the values of the wanted properties of the resource, in order. wanted maps a
+// property to the name of a field: only values of that field in the property's structures are
+// returned. With an empty field name, all values of the property are returned. Properties are
+// attributes or elements; their values are text, rdf:resource, rdf:value with qualifiers, or the
+// items of a Bag, Seq or Alt. It is an error if a packet is not well-formed, describes several
+// resources or continues in another segment.
 func readXMP(packet []byte, wanted map[xml.Name]xml.Name) (map[xml.Name][]string, error) {
 	r := &xmpReader{decoder: xml.NewDecoder(bytes.NewReader(bytes.TrimRight(packet, "\x00"))), wanted: wanted,
 		found: map[xml.Name][]string{}}
 	for {
 		token, err := r.decoder.Token()
-		if err != nil { // the end too: a packet without RDF is none
+		if err != nil { // includes the end of the packet: a packet without RDF is an error
 			return nil, err
 		}
 		switch t := token.(type) {
@@ -66,8 +66,8 @@ func readXMP(packet []byte, wanted map[xml.Name]xml.Name) (map[xml.Name][]string
 	}
 }
 
-// children calls read for the elements inside the current one, each of which it must read to its
-// end, and returns the text between them.
+// children calls read for each element inside the current one, and returns the text between them.
+// read must read to the end of its element.
 func (r *xmpReader) children(read func(xml.StartElement) error) (text string, err error) {
 	var b strings.Builder
 	for {
@@ -90,7 +90,8 @@ func (r *xmpReader) children(read func(xml.StartElement) error) (text string, er
 	}
 }
 
-// description reads properties of the resource. Several descriptions speak of the same one.
+// description reads properties of the resource. Several descriptions must describe the same
+// resource.
 func (r *xmpReader) description(e xml.StartElement) error {
 	about := ""
 	for _, a := range e.Attr {
@@ -124,7 +125,8 @@ func (r *xmpReader) property(e xml.StartElement) error {
 	return r.node(e, e.Name, false, 0)
 }
 
-// node reads an element that is a property or inside one; within says whether its text is a value.
+// node reads an element that is a property or inside one. within says whether its text is a value
+// of the property.
 func (r *xmpReader) node(e xml.StartElement, property xml.Name, within bool, depth int) error {
 	if depth > maxXMPDepth {
 		return errXMPBounds
