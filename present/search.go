@@ -126,7 +126,7 @@ type search struct {
 	found  Found
 	behind int                     // cost of the hits examined after the last result
 	looked int                     // cost of all examined hits
-	listed   int                     // pages left out that were listed
+	listed int                     // pages left out that were listed
 	alike  map[string][]*candidate // results by terms.Same, including those before Skip and those only counted
 }
 
