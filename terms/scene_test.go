@@ -162,7 +162,7 @@ func TestSceneForATime(t *testing.T) {
 	}{
 		{"until-2100-01-01", true}, {"until-2020-01-01", false}, {"9-days", false}, {"0-days", false},
 		{"until-recrawled", false},
-		{"200000-days", true}, // a limit that never ends in practice
+		{"200000-days", false}, {"9999999-days", true}, // the last one is clamped to the last possible date
 	} {
 		w := &world{pages: map[string]string{site + "/i.png": "image"}}
 		fresh := of(t, w, "ACAP-allow-present: /i.png time-limit="+c.limit, `<img src="/i.png">`)
