@@ -16,8 +16,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// AuditSite is the access of an audit to a publisher's site. It requests nothing that policy
-// prohibits.
+// AuditSite gives an audit access to a publisher's site. It requests nothing that policy prohibits.
 type AuditSite struct {
 	check.Site
 	Sitemap func(ctx context.Context, address string) (pages, more []string, err error)
@@ -34,14 +33,15 @@ type AuditOptions struct {
 	Tell func(requested, most int, address string)
 }
 
-// Bounds on the work and the output of an audit.
+// Limits of the work and the output of an audit.
 const (
-	maxAudited    = 24   // named crawlers for which effects are reported
-	maxCandidates = 1000 // candidates for pages, and again as many candidates that show the effect of a statement
-	minCandidates = 50   // the same for large files
-	maxCompared   = 20e6 // approximate product of addresses, statements and crawlers
-	maxListings   = 10   // sitemaps
-	maxUnasked    = 20   // addresses judged without a request
+	maxAudited = 24 // number of named crawlers for which effects are reported
+	// number of candidates for pages, and of further candidates that show the effect of a statement
+	maxCandidates = 1000
+	minCandidates = 50   // the same number if the policy files are large
+	maxCompared   = 20e6 // approximate limit of addresses times statements times crawlers
+	maxListings   = 10   // maximum number of sitemaps that are read
+	maxUnasked    = 20   // maximum number of addresses that are judged without a request
 )
 
 // auditor performs an audit.
@@ -59,17 +59,17 @@ type auditor struct {
 	at      map[clash]int
 }
 
-// auditView is the policy of the site for one crawler, or for any other.
+// auditView is the policy of the site for one crawler, or for every crawler that is not named.
 type auditView struct {
-	name     string // "" for any other
+	name     string // name of the crawler; "": any crawler that is not named
 	policies *policy.Authority
 	policy   *acap.Policy
 	refs     []acap.Reference
 	rows     []Row
 }
 
-// AuditSiteOf audits the site of some pages of one origin. When ctx ends it returns what it has
-// found. The error is that of an address without origin.
+// AuditSiteOf audits the site of some pages of one origin. When ctx ends, it returns what it has
+// found so far. It returns an error if an address has no origin.
 func AuditSiteOf(ctx context.Context, start []*url.URL, site AuditSite, o AuditOptions) (*Audit, error) {
 	key, err := policy.Key(start[0])
 	if err != nil {
@@ -139,7 +139,7 @@ func (a *auditor) run(ctx context.Context, start []*url.URL) (err error) {
 	return nil
 }
 
-// describe reports the files of policy.
+// describe reports the policy files.
 func (a *auditor) describe() {
 	o := a.surface.Origin
 	f := AuditFile{URL: o.Key + "/robots.txt", Status: o.HTTP, Why: o.Why}
@@ -173,7 +173,7 @@ func (a *auditor) file(f *acap.File, named, final string) AuditFile {
 	return out
 }
 
-// look finds the addressed crawlers, and reads the references of each.
+// look finds the crawlers that the site names, and reads the references for each.
 func (a *auditor) look(ctx context.Context) error {
 	names := []string{""}
 	for _, f := range a.files {
@@ -205,8 +205,8 @@ func (a *auditor) look(ctx context.Context) error {
 	return nil
 }
 
-// requests returns the action requests for a crawler, each once. Those for any crawler were listed
-// first.
+// requests adds the action requests for a crawler, each once. Requests for any crawler are already
+// listed.
 func (a *auditor) requests(v *auditView) {
 	for _, act := range v.policy.Actions() {
 		by := lineOf(act.Field)
@@ -224,7 +224,7 @@ func (a *auditor) requests(v *auditView) {
 func (a *auditor) listings(ctx context.Context) error {
 	var queue []string
 	for _, named := range a.surface.Origin.Policy.Sitemaps() {
-		if u, err := a.root.Parse(named); err == nil { // some are relative to the site
+		if u, err := a.root.Parse(named); err == nil { // named may be relative to the site
 			queue = append(queue, u.String())
 		}
 	}
@@ -261,12 +261,12 @@ func (a *auditor) listings(ctx context.Context) error {
 	return nil
 }
 
-// note adds a sentence about what was left out.
+// note adds a sentence about what the audit left out.
 func (a *auditor) note(format string, args ...any) {
 	a.report.Notes = append(a.report.Notes, fmt.Sprintf(format, args...))
 }
 
-// spread returns n elements of a list, evenly.
+// spread returns n evenly spaced elements of a list.
 func spread(list []string, n int) []string {
 	if len(list) <= n {
 		return list
@@ -285,7 +285,7 @@ func (a *auditor) visit(ctx context.Context, u *url.URL) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, ErrSpent): // by redirects
+	case errors.Is(err, ErrSpent): // the redirects of the page exceeded the limit
 		one.Why = "it was not requested: no more pages are"
 		return errors.Join(err, a.add(ctx, u, nil, one))
 	}
@@ -315,7 +315,7 @@ func (a *auditor) visit(ctx context.Context, u *url.URL) error {
 	return a.add(ctx, u, pg, one)
 }
 
-// add reports an address and the decisions about it.
+// add adds an address to the report, with the decisions about it.
 func (a *auditor) add(ctx context.Context, u *url.URL, pg *page.Page, one AuditPage) error {
 	if err := a.effects(ctx, u, pg, one); err != nil {
 		return err
@@ -351,8 +351,8 @@ func wantsRest(h page.Hop) bool {
 		h.Header.Get("Retry-After") != ""
 }
 
-// settle completes the audit with everything that needs no request. When ctx ends it skips slow
-// parts.
+// settle completes the audit with everything that needs no request. When ctx ends, it skips the
+// slow parts.
 func (a *auditor) settle(ctx context.Context) {
 	for _, u := range a.sample.unasked(ctx) {
 		one := AuditPage{URL: u.String(), Why: "it was not requested: it shows what a statement covers"}
@@ -362,7 +362,7 @@ func (a *auditor) settle(ctx context.Context) {
 		case !a.crawlable(u):
 			one.Why, one.refused = "it may not be crawled by "+strings.Join(a.Crawler, ", "), true
 		}
-		_ = a.add(context.WithoutCancel(ctx), u, nil, one) // makes no request, and does not fail
+		_ = a.add(context.WithoutCancel(ctx), u, nil, one) // cannot fail, because it makes no request
 	}
 	a.gather()
 	a.drift(ctx)

@@ -17,16 +17,17 @@ type State string
 
 // The states of a Cell.
 const (
-	Unsaid    State = "unsaid" // permitted because nothing is said about it
+	Unsaid    State = "unsaid" // permitted because no statement mentions it
 	Permitted State = "permitted"
-	Limited   State = "limited" // permitted within limits, or to some readers
-	Ask       State = "ask"     // a link says where to ask for permission
+	Limited   State = "limited" // permitted within limits, or only to some readers
+	Ask       State = "ask"     // a link says where to request permission
 	Refused   State = "refused"
 )
 
-// Effects holds the decisions about the addresses of an audit for crawlers with the same decisions.
+// Effects holds the decisions about the audited addresses for a group of crawlers with the same
+// decisions.
 type Effects struct {
-	Crawlers []string `json:"crawlers"` // "" is any that is not named
+	Crawlers []string `json:"crawlers"` // names of the crawlers; "" is any crawler that is not named
 	Rows     []Row    `json:"rows"`
 }
 
@@ -42,12 +43,12 @@ type Cell struct {
 	State   State        `json:"state"`
 	Reason  acap.Reason  `json:"reason"`
 	Note    string       `json:"note,omitempty"`
-	Because []*AuditLine `json:"because"` // what decided, then what limits
+	Because []*AuditLine `json:"because"` // the line that decided, then the lines that set limits
 	Limits  acap.Limits  `json:"limits"`
-	byACAP  bool         // a prohibition or limit unknown to a crawler without ACAP
+	byACAP  bool         // the prohibition or limit comes from ACAP; a crawler without ACAP ignores it
 }
 
-// effects adds the decisions about u for each crawler. pg is its page, nil if unknown.
+// effects adds the decisions about u for each crawler. pg is the page, nil if it was not fetched.
 func (a *auditor) effects(ctx context.Context, u *url.URL, pg *page.Page, one AuditPage) error {
 	facts := acap.Facts{Now: a.o.Check.Now}
 	rows := make([]Row, len(a.views))
@@ -92,7 +93,8 @@ func cellOf(d acap.Decision, facts acap.Facts) Cell {
 	switch {
 	case d.Reason == acap.ByTarget:
 		c.State = Limited
-	case d.Usage == acap.Other && len(c.Limits.UsageRef) > 0: // L03
+	// P1 2.5.6 (L03): a reference says where to request permission for further usages
+	case d.Usage == acap.Other && len(c.Limits.UsageRef) > 0:
 		c.State = Ask
 	case !d.Allowed:
 	case !c.Limits.Empty():
@@ -109,7 +111,7 @@ func cellOf(d acap.Decision, facts acap.Facts) Cell {
 	return c
 }
 
-// ofACAP reports whether a field is of ACAP, and not a conventional tag or header.
+// ofACAP reports whether a field is an ACAP field, and not a conventional tag or header.
 func ofACAP(f *acap.Field) bool {
 	switch {
 	case f == nil, f.Source == acap.Header:
@@ -120,7 +122,8 @@ func ofACAP(f *acap.Field) bool {
 	return true
 }
 
-// gather joins the rows of crawlers with the same decisions, those of any other crawler first.
+// gather joins the rows of crawlers with the same decisions. The row of unnamed crawlers comes
+// first.
 func (a *auditor) gather() {
 	for _, v := range a.views {
 		i := slices.IndexFunc(a.Effects, func(e Effects) bool { return reflect.DeepEqual(e.Rows, v.rows) })
@@ -141,11 +144,12 @@ func (a *auditor) gather() {
 // Contradiction is a statement that another one overrides, if one of them is in a page or its
 // header.
 type Contradiction struct {
-	Kind     string       `json:"kind"`
-	Wins     *AuditLine   `json:"wins"`
-	Loses    *AuditLine   `json:"loses"`
-	Rule     string       `json:"rule,omitempty"` // paragraphs and readings
-	Crawlers []string     `json:"crawlers"`       // for whom; "" is any that is not named
+	Kind  string     `json:"kind"`
+	Wins  *AuditLine `json:"wins"`
+	Loses *AuditLine `json:"loses"`
+	Rule  string     `json:"rule,omitempty"` // the paragraphs and readings that decide which statement wins
+	// crawlers for which the statement is overridden; "" is any crawler that is not named
+	Crawlers []string     `json:"crawlers"`
 	Usages   []acap.Usage `json:"usages"`
 	Pages    []string     `json:"pages"`
 }
@@ -154,19 +158,19 @@ type Contradiction struct {
 const (
 	Overruled  = "overruled"  // a page permits what robots.txt, or a file to which it refers, prohibits
 	Restricted = "restricted" // a conventional tag or header prohibits what ACAP permits on the same page
-	Disputed   = "disputed"   // a page says both
-	Lifted     = "lifted"     // a page permits what the site prohibits, and wins
-	Narrowed   = "narrowed"   // a page prohibits what the site permits in general, which is allowed
+	Disputed   = "disputed"   // a page both permits and prohibits a usage
+	Lifted     = "lifted"     // a page permits what the site prohibits, and the page wins
+	Narrowed   = "narrowed"   // a page prohibits what the site generally permits, which is no mistake
 )
 
-// clash identifies contradictions that are reported as one.
+// clash is the key by which equal contradictions are reported once.
 type clash struct {
 	kind        string
 	wins, loses said
 }
 
-// said identifies a statement in a page by its words, because many pages contain the same, and
-// elsewhere by its place.
+// said is the key of a statement: its words if it is in a page, because many pages contain the
+// same; otherwise its place.
 type said struct {
 	source acap.Source
 	place  string
@@ -196,7 +200,7 @@ func (a *auditor) contradict(v *auditView, t *terms.Reached, pg *page.Page, fact
 		}
 		d := t.Policy().Decide(u, t.Resource()).At(facts)
 		switch d.Reason {
-		// a permission that does not apply here, or now: a finding
+		// the permission does not apply at this time or to this reader; check reports that
 		case acap.ByLocation, acap.ByExpiry, acap.ByTarget, acap.Unavailable:
 			continue
 		}
@@ -210,9 +214,10 @@ func (a *auditor) contradict(v *auditView, t *terms.Reached, pg *page.Page, fact
 	}
 }
 
-// meant reports whether publishers intend that one statement yields to another: disallow-other (P1
-// 2.5.6, F19) or present on the same page (P1 2.5.5, F17) to a usage of its own, and what a page
-// says to any crawler to what it says to a name or for a purpose (P2 2.2.1, N02).
+// meant reports whether publishers intend that one statement yields to another. P1 2.5.6 (F19):
+// disallow-other yields to a statement about a specific usage. P1 2.5.5 (F17): so does a statement
+// about present on the same page. P2 2.2.1 (N02): a statement to any crawler yields to one with a
+// name or a purpose.
 func meant(own acap.Own, wins, loses acap.Rival, kind string) bool {
 	switch {
 	case loses.Usage == acap.Other && wins.Usage != acap.Other:
@@ -223,7 +228,7 @@ func meant(own acap.Own, wins, loses acap.Rival, kind string) bool {
 	return kind == Overruled && strings.Contains(loses.Rule, "N02")
 }
 
-// addressed returns the crawler that a META tag addresses, "" for other statements.
+// addressed returns the crawler that a META tag names, "" for other statements.
 func addressed(own acap.Own, f *acap.Field) string {
 	for _, t := range own.Tags {
 		if t.Source == acap.Meta && f.Source == acap.Meta && t.Line == f.Line && t.Column == f.Column {
@@ -233,8 +238,8 @@ func addressed(own acap.Own, f *acap.Field) string {
 	return ""
 }
 
-// clashes returns the kind of contradiction if one statement wins against the other, "" if no page
-// is involved.
+// clashes returns the kind of contradiction if one statement wins against the other, "" if neither
+// is in a page.
 func clashes(wins, loses acap.Rival, reason acap.Reason) string {
 	above, below := ofPage(wins.Field), ofPage(loses.Field)
 	switch {

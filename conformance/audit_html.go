@@ -16,8 +16,8 @@ import (
 //go:embed audit.html
 var auditHTML string
 
-// WriteAuditHTML writes a page for the staff of the publisher: one file without scripts and without
-// references to other files, which can be printed. Everything that publishers wrote is escaped.
+// WriteAuditHTML writes an HTML page for the publisher's staff: one printable file without scripts
+// or references to other files. It escapes all text of publishers.
 func WriteAuditHTML(w io.Writer, audits []*Audit) error {
 	t, err := template.New("audit").Funcs(template.FuncMap{
 		"shown": shownText, "usages": acap.Usages, "list": usageList, "short": shortAddress, "count": count,
@@ -35,20 +35,20 @@ func WriteAuditHTML(w io.Writer, audits []*Audit) error {
 	return t.Execute(w, views)
 }
 
-// auditPageView is an audit for the template of the page.
+// auditPageView is an audit in the form that the HTML template needs.
 type auditPageView struct {
 	*Audit
-	ID     string // prefix of the ids of its lines
+	ID     string // prefix of the HTML ids of this audit's lines
 	Behind []*AuditLine
 }
 
-// Number returns the number of a line among those behind the effects.
+// Number returns the number of a line in the list of lines that the effects cite.
 func (v auditPageView) Number(l *AuditLine) int { return numberOf(v.Behind, l) }
 
-// Many returns the number of findings with a severity.
+// Many returns the number of findings of a severity.
 func (v auditPageView) Many(severity string) int { return v.Counts()[acap.Severity(severity)] }
 
-// By returns the findings, errors first; those of one code at one place as one.
+// By returns the findings, errors first. Findings with the same code and place are joined.
 func (v auditPageView) By() []folded {
 	order := []acap.Severity{acap.Error, acap.Warning, acap.Notice}
 	list := fold(v.Findings)
@@ -59,7 +59,7 @@ func (v auditPageView) By() []folded {
 	return list
 }
 
-// Verdict returns the sentence at the top.
+// Verdict returns the sentence at the top of the page.
 func (v auditPageView) Verdict() string {
 	n := v.Counts()
 	switch {
@@ -84,7 +84,7 @@ func stateWords(s State) string {
 		Ask: "to be asked for", Refused: "refused"}[s]
 }
 
-// heads returns the names of the columns.
+// heads returns the column headings of the table of effects.
 func heads() []string {
 	out := make([]string, len(acap.Usages()))
 	for i, u := range acap.Usages() {
@@ -93,8 +93,8 @@ func heads() []string {
 	return out
 }
 
-// shownText returns foreign text without control characters and characters that change the
-// direction of text.
+// shownText returns text of publishers without control characters and without characters that
+// change the direction of text.
 func shownText(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -107,7 +107,7 @@ func shownText(s string) string {
 	}, s)
 }
 
-// lineName returns the name of file and line.
+// lineName returns the file name and line number of a line.
 func lineName(l *AuditLine) string {
 	if l == nil {
 		return "nothing is said"

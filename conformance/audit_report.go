@@ -12,20 +12,21 @@ import (
 type Audit struct {
 	Site     string    `json:"site"` // scheme and host
 	Time     time.Time `json:"time"`
-	Crawler  []string  `json:"crawler"`            // as who it was looked at
-	Purposes []string  `json:"purposes,omitempty"` // for what
+	Crawler  []string  `json:"crawler"`            // names of the crawler as which the audit requested pages
+	Purposes []string  `json:"purposes,omitempty"` // purposes for which the audit requested pages
 	Complete bool      `json:"complete"`
-	Status   string    `json:"status"` // of robots.txt: read, none, unreachable
+	Status   string    `json:"status"` // state of robots.txt: read, none, unreachable
 
 	Files          []AuditFile     `json:"files"`
 	Said           []Said          `json:"said"`
 	Findings       []acap.Finding  `json:"findings"`
 	Notes          []string        `json:"notes"`
 	Contradictions []Contradiction `json:"contradictions"`
-	Departures     []Contradiction `json:"departures"` // by which a page restricts what the site permits, as it may
+	Departures     []Contradiction `json:"departures"` // pages that restrict what the site permits, which is no mistake
 	Effects        []Effects       `json:"effects"`
 	Drifts         []Drift         `json:"drifts"`
-	// addresses of which ACAP limits what a conventional crawler may take for free
+	// Silent is the number of addresses that ACAP limits and that crawlers without ACAP use without
+	// limit.
 	Silent   int            `json:"silent"`
 	Actions  []AuditAction  `json:"actions"`
 	Sitemaps []AuditSitemap `json:"sitemaps"`
@@ -34,16 +35,16 @@ type Audit struct {
 	report *check.Report
 }
 
-// AuditFile is a file of policy.
+// AuditFile is a policy file.
 type AuditFile struct {
 	URL          string `json:"url"`
-	Final        string `json:"final,omitempty"` // where redirects led
-	Status       int    `json:"status"`          // of the last answer; 0: there was none
+	Final        string `json:"final,omitempty"` // URL after redirects
+	Status       int    `json:"status"`          // HTTP status of the last answer; 0: there was no answer
 	Type         string `json:"type,omitempty"`
 	Bytes        int    `json:"bytes"`
 	Version      string `json:"version,omitempty"`
 	Ignores      bool   `json:"ignores_conventional,omitempty"`
-	Why          string `json:"why,omitempty"` // it could not be read
+	Why          string `json:"why,omitempty"` // why the file could not be read
 	Statements   int    `json:"statements"`
 	Conventional int    `json:"conventional_rules"`
 }
@@ -63,21 +64,21 @@ func lineOf(f *acap.Field) *AuditLine {
 	return &AuditLine{f.Source, f.URL, f.Line, f.Text}
 }
 
-// AuditAction is a request of the publisher.
+// AuditAction is an action request of the publisher: a take-down or a re-crawl.
 type AuditAction struct {
 	Action   string     `json:"action"`
 	URL      string     `json:"url"`
-	Crawlers []string   `json:"crawlers"` // to whom; "" alone is any
+	Crawlers []string   `json:"crawlers"` // the addressed crawlers; "" is any crawler
 	Execute  bool       `json:"execute"`
 	Why      string     `json:"why,omitempty"`
 	By       *AuditLine `json:"by"`
 }
 
-// AuditSitemap is a sitemap that robots.txt, or another one, names.
+// AuditSitemap is a sitemap that robots.txt or another sitemap names.
 type AuditSitemap struct {
 	URL   string `json:"url"`
 	Pages int    `json:"pages"`
-	Why   string `json:"why,omitempty"` // it could not be read, or in part
+	Why   string `json:"why,omitempty"` // why the sitemap could not be read completely
 }
 
 // AuditPage is an address that the audit examined.
@@ -87,14 +88,14 @@ type AuditPage struct {
 	Status    int    `json:"status,omitempty"`
 	Title     string `json:"title,omitempty"`
 	Final     string `json:"final,omitempty"`
-	Why       string `json:"why,omitempty"` // there is no page
+	Why       string `json:"why,omitempty"` // why there is no page
 	refused   bool
 }
 
 // failed reports whether the request for the page failed.
 func (p *AuditPage) failed() bool { return p.Requested && p.Why != "" && !p.refused }
 
-// Weighs reports whether the publisher should correct something.
+// Weighs reports whether the audit found something that the publisher should correct.
 func (a *Audit) Weighs() bool {
 	w := a.report.Worst()
 	return w == acap.Error || w == acap.Warning || len(a.Contradictions) > 0
@@ -111,7 +112,7 @@ func (a *Audit) Fetched() bool {
 	return slices.ContainsFunc(a.Pages, func(p AuditPage) bool { return p.Requested && p.Why == "" })
 }
 
-// Excerpt returns the line of a finding with the place marked, "" if it is unknown.
+// Excerpt returns the source line of a finding with its place marked, "" if the line is unknown.
 func (a *Audit) Excerpt(f acap.Finding) string {
 	line := a.report.Line(f)
 	if line == "" {

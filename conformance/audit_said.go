@@ -11,22 +11,22 @@ import (
 
 // Said holds the statements of the policy files for some crawlers and purposes.
 type Said struct {
-	Crawlers []string   `json:"crawlers"` // "*" is any
+	Crawlers []string   `json:"crawlers"` // names of the crawlers; "*" is any crawler
 	Purposes []string   `json:"purposes,omitempty"`
-	ACAP     bool       `json:"acap"` // else conventional
+	ACAP     bool       `json:"acap"` // true for ACAP statements, false for conventional ones
 	Lines    []SaidLine `json:"lines"`
 }
 
-// SaidLine is a statement.
+// SaidLine is one statement of a policy file.
 type SaidLine struct {
 	*AuditLine
 	Allow      bool         `json:"allow"`
-	Usages     []acap.Usage `json:"usages"` // none: it has no effect
+	Usages     []acap.Usage `json:"usages"` // usages that the statement affects; empty: it has no effect
 	Patterns   []string     `json:"patterns"`
 	Qualifiers []string     `json:"qualifiers,omitempty"`
 }
 
-// said returns the statements, by addressee in the order of appearance.
+// said adds the statements to the report, grouped by crawler, in the order in which they appear.
 func (a *auditor) said() {
 	at := func(acapFields bool, crawlers, purposes []string) *Said {
 		for i := range a.Said {
@@ -56,25 +56,25 @@ func (a *auditor) said() {
 	}
 }
 
-// listed is a list that is written to JSON as [] if it is empty.
+// listed returns a copy of list that is not nil, so that JSON has [] and not null.
 func listed[T any](list []T) []T { return append([]T{}, list...) }
 
-// Drift is an address for which a crawler without ACAP (RFC 9309) decides otherwise than one with
-// ACAP.
+// Drift is an address for which crawlers with ACAP and crawlers without ACAP (RFC 9309) decide
+// differently.
 type Drift struct {
-	Crawler      string     `json:"crawler"` // "" is any that is not named
-	URL          string     `json:"url"`     // an example
-	More         int        `json:"more"`    // addresses that were asked about and are alike
-	ACAP         bool       `json:"acap"`    // permitted
+	Crawler      string     `json:"crawler"` // name of the crawler; "" is any crawler that is not named
+	URL          string     `json:"url"`     // one address as an example
+	More         int        `json:"more"`    // number of further compared addresses with the same difference
+	ACAP         bool       `json:"acap"`    // the crawler with ACAP may crawl the address
 	Conventional bool       `json:"conventional"`
-	By           *AuditLine `json:"by,omitempty"` // that decides with ACAP
+	By           *AuditLine `json:"by,omitempty"` // the line that decides for a crawler with ACAP
 	Without      *AuditLine `json:"without,omitempty"`
 }
 
-// maxAsked bounds the additional addresses on which readings are compared.
+// maxAsked is the maximum number of additional addresses on which readings are compared.
 const maxAsked = 500
 
-// drift compares the readings of robots.txt.
+// drift compares what crawlers with and without ACAP read in robots.txt.
 func (a *auditor) drift(ctx context.Context) {
 	if len(a.files) == 0 {
 		return
@@ -96,7 +96,7 @@ func (a *auditor) drift(ctx context.Context) {
 	ask.Addresses = append(ask.Addresses, asked.Addresses[:min(len(asked.Addresses), maxAsked)]...)
 	found, err := check.Compare(ctx, doc.ACAP(a.o.Check.Now), doc.Conventional(), ask.Bounded())
 	if err != nil {
-		return // only when its context ends
+		return // fails only when ctx ends
 	}
 	for _, f := range found {
 		d := Drift{URL: f.Addresses[0].URL.String(), More: len(f.Addresses) - 1, ACAP: f.A.Allowed,

@@ -11,8 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// sample chooses the pages of an audit: first those that were requested, then those to which
-// statements apply that applied to no other page yet, then pages of all parts of the site in turn.
+// sample chooses the pages of an audit: first the pages that the caller named, then pages with
+// statements that apply to no chosen page yet, then pages of all parts of the site in turn.
 type sample struct {
 	a          *auditor
 	origin     string
@@ -21,14 +21,14 @@ type sample struct {
 	decided    map[*acap.Field]bool // fields that apply to chosen pages
 	parts      map[string]int       // number of chosen pages by part of the site
 	most       int                  // number of candidates examined
-	full       bool                 // there are more
+	full       bool                 // further candidates were left out
 }
 
 type candidate struct {
 	url    *url.URL
-	first  bool          // it was requested by the caller
-	crawl  bool          // may be requested
-	fields []*acap.Field // fields that decide about it, for any crawler
+	first  bool          // the caller named this page
+	crawl  bool          // policy permits the request
+	fields []*acap.Field // fields that decide about the page, for any crawler
 	part   string
 	chosen bool
 }
@@ -43,13 +43,13 @@ func newSample(a *auditor) sample {
 		decided: map[*acap.Field]bool{}, parts: map[string]int{}}
 }
 
-// add adds an address of the site.
+// add adds an address of the site to the candidates. first means that the caller named it.
 func (s *sample) add(address string, first bool) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return
 	}
-	u.User, u.Fragment, u.RawFragment = nil, "", "" // the address in the form of a request
+	u.User, u.Fragment, u.RawFragment = nil, "", "" // keep only the parts of the address that a request contains
 	key, err := policy.Key(u)
 	r := acap.NewResource(u)
 	if err != nil || key != s.origin || s.known[r.URL] {
@@ -79,7 +79,8 @@ func (a *auditor) deciding(r acap.Resource) (list []*acap.Field) {
 	return list
 }
 
-// place returns the one field at a place of a file: each view parses referred files again.
+// place returns one shared field for each place in a file, because each view parses referred files
+// again.
 func (a *auditor) place(f *acap.Field) *acap.Field {
 	key := fieldPlace{f.URL, f.Line}
 	if a.places == nil {
@@ -96,7 +97,8 @@ type fieldPlace struct {
 	line int
 }
 
-// partOf returns the part of the site of an address: its first directory and its type.
+// partOf returns the part of the site to which an address belongs: its first directory and its file
+// type.
 func partOf(u *url.URL) string {
 	first, _, deeper := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
 	if !deeper {
@@ -109,14 +111,14 @@ func partOf(u *url.URL) string {
 	return first + "/" + path.Ext(u.Path) + query
 }
 
-// next returns a page that may be requested, nil if there is none. It returns the caller's pages
-// even if they may not.
+// next returns a page that may be requested, nil if there is none. It returns the pages that the
+// caller named even if policy prohibits the request.
 func (s *sample) next() *url.URL {
 	return s.choose(func(c *candidate) bool { return c.crawl || c.first }, 0)
 }
 
-// choose returns the candidate with the most deciding fields that decided nothing yet; at least
-// least.
+// choose returns the candidate with the most deciding fields that no chosen page has, if there are
+// at least least such fields.
 func (s *sample) choose(fits func(*candidate) bool, least int) *url.URL {
 	var best *candidate
 	most := 0
@@ -141,7 +143,7 @@ func (s *sample) choose(fits func(*candidate) bool, least int) *url.URL {
 	return best.url
 }
 
-// passed returns the number of the caller's addresses that were not chosen.
+// passed returns the number of addresses named by the caller that were not chosen.
 func (s *sample) passed() (n int) {
 	for _, c := range s.candidates {
 		if c.first && !c.chosen {
@@ -151,7 +153,7 @@ func (s *sample) passed() (n int) {
 	return n
 }
 
-// fresh returns the number of fields that decide about c and have decided nothing yet.
+// fresh returns the number of fields that decide about c and about no chosen page.
 func (s *sample) fresh(c *candidate) (n int) {
 	for _, f := range c.fields {
 		if !s.decided[f] {
@@ -161,8 +163,9 @@ func (s *sample) fresh(c *candidate) (n int) {
 	return n
 }
 
-// unasked returns addresses that show the effect of the remaining statements without a request:
-// known ones that may not be crawled, then addresses that their patterns cover, as time permits.
+// unasked returns addresses that show, without a request, the effect of statements that apply to no
+// chosen page: first known addresses that may not be crawled, then addresses that match the
+// statements' patterns, until ctx ends.
 func (s *sample) unasked(ctx context.Context) (list []*url.URL) {
 	for len(list) < maxUnasked/2 {
 		u := s.choose(func(c *candidate) bool { return !c.crawl && !c.first }, 1)
@@ -193,11 +196,11 @@ type witnesses struct {
 	*sample
 	ctx   context.Context
 	list  []*url.URL
-	tried map[string][]*acap.Field // deciding fields, by path
+	tried map[string][]*acap.Field // the deciding fields of the addresses tried so far, by path
 }
 
-// find adds an address on which a field decides that decided nothing yet, if one of its patterns
-// covers one.
+// find adds an address on which the field f decides, if f decides about no chosen page and one of
+// the patterns yields such an address.
 func (w *witnesses) find(f *acap.Field, patterns []string) {
 	f = w.a.place(f)
 	for _, p := range patterns[:min(len(patterns), 4)] {

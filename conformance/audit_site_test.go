@@ -15,11 +15,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/conformance"
 )
 
-// small is a site: by path, what a page answers; "/robots.txt" among them.
+// small is a site: it maps paths, "/robots.txt" included, to answers.
 type small map[string]string
 
-// ServeHTTP takes what stands before an empty line, but in robots.txt, for the header, "Status" in
-// it.
+// ServeHTTP sends the lines before the first empty line of an answer as header, "Status" as the
+// status. robots.txt has no such lines.
 func (s small) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	text, known := s[r.URL.Path]
 	if !known {
@@ -54,11 +54,12 @@ func meta(statements ...string) string {
 	return b.String() + "<title>A</title>"
 }
 
-// What publishers write on purpose is no contradiction, and whom one concerns is told.
+// Deliberate exceptions of publishers are not reported as contradictions, and each contradiction
+// names the crawlers that it concerns.
 func TestAuditContradictions(t *testing.T) {
 	for name, c := range map[string]struct {
-		robots, page string // what a record for any crawler holds, and what stands behind it
-		want         string // kind, usages and crawlers of each
+		robots, page string // the content of the record for any crawler and the lines after it; the content of the page
+		want         string // kind, usages and crawlers of each expected contradiction
 		departures   int
 	}{
 		"all else is prohibited": {"ACAP-allow-crawl: /\nACAP-disallow-other: /\n", meta("ACAP allow-index"),
@@ -103,7 +104,7 @@ func TestAuditContradictions(t *testing.T) {
 	}
 }
 
-// A crawler that knows no ACAP heeds conventional tags and headers.
+// A crawler without ACAP obeys conventional tags and headers.
 func TestAuditSilent(t *testing.T) {
 	for page, want := range map[string]int{
 		meta(): 0, meta("noindex"): 0, "X-Robots-Tag: max-snippet: 20\n\n" +
@@ -117,7 +118,7 @@ func TestAuditSilent(t *testing.T) {
 	}
 }
 
-// That policy refuses is told where it does, and not where the site fails.
+// The audit reports that policy refuses a page, and does not confuse that with a failing site.
 func TestAuditRefused(t *testing.T) {
 	const private = "User-agent: *\nDisallow: /private/\n"
 	for name, c := range map[string]struct {
@@ -135,7 +136,7 @@ func TestAuditRefused(t *testing.T) {
 	}
 }
 
-// The matrix holds for the purposes and the dialect that the audit was asked for.
+// The table of effects is for the purposes and the dialect of the audit.
 func TestAuditAs(t *testing.T) {
 	site := small{"/robots.txt": "ACAP-crawler: *\nACAP-allow-index: /\nACAP-usage-purpose: " +
 		"games\nACAP-disallow-index: /\n", "/": meta()}
@@ -150,7 +151,8 @@ func TestAuditAs(t *testing.T) {
 	}
 }
 
-// However the site is written, it is called by its origin, and no list of the report is null.
+// The report names the site by its origin, whatever the spelling of the given address, and none of
+// its lists is null in JSON.
 func TestAuditForm(t *testing.T) {
 	for robots, page := range map[string]string{"": "", "ACAP-disallow-preserve: /a\nACAP-crawler: " +
 		"*\nACAP-allow-index: /\nACAP-allow-(x): /\n": meta("ACAP allow-index", "noindex")} {
@@ -169,7 +171,7 @@ func TestAuditForm(t *testing.T) {
 	}
 }
 
-// A site that asks for rest gets it.
+// If a site asks for fewer requests, the audit stops requesting pages.
 func TestAuditRests(t *testing.T) {
 	links := `<a href="/a">a</a> <a href="/b">b</a> <a href="/c">c</a>`
 	for head, want := range map[string]int{"Status: 429\n\n": 2, "Status: 503\nRetry-After: 60\n\n": 2,
@@ -188,8 +190,8 @@ func TestAuditRests(t *testing.T) {
 	}
 }
 
-// Pages that are not requested do not count as such, and of those that are asked for none is
-// dropped in silence.
+// Pages that were not requested are not counted as requested, and the audit drops none of the pages
+// that the caller names without a note.
 func TestAuditCounts(t *testing.T) {
 	site := small{"/robots.txt": "User-agent: *\nDisallow: /x\n", "/a": meta(), "/b": meta(), "/c": meta()}
 	var start []string
@@ -209,8 +211,8 @@ func TestAuditCounts(t *testing.T) {
 	}
 }
 
-// What is to be taken down is not called what may not be crawled, and no password stands in a
-// report.
+// The report distinguishes pages to be taken down from pages that may not be crawled, and contains
+// no password.
 func TestAuditSaysWhy(t *testing.T) {
 	a := audit(t, small{"/robots.txt": "ACAP-crawler: *\nACAP-disallow-index: /old.html\nACAP-disallow-preserve: " +
 		"/new.html\nACAP-request-take-down: /old.html\n",
@@ -227,13 +229,13 @@ func TestAuditSaysWhy(t *testing.T) {
 	}
 }
 
-// Of a large file fewer addresses are looked at, and that is told.
+// The audit examines fewer addresses for a large file, and reports that.
 func TestAuditGivesUp(t *testing.T) {
 	var robots strings.Builder
 	for i := range 30 {
 		fmt.Fprintf(&robots, "ACAP-crawler: bot%d\nACAP-allow-follow: /\n", i)
 	}
-	for i := range 1000 { // of bot29, for whom nothing is told
+	for i := range 1000 { // records for bot29, about which the audit reports nothing
 		fmt.Fprintf(&robots, "ACAP-allow-index: /%d/\n", i)
 	}
 	robots.WriteString("ACAP-crawler: *\n" + strings.Repeat("ACAP-allow-index: /same/\n", 10000))
@@ -253,7 +255,7 @@ func TestAuditGivesUp(t *testing.T) {
 	}
 }
 
-// When it is ended it tells what it found, and looks for nothing more.
+// When its context ends, the audit reports what it found, and examines nothing more.
 func TestAuditEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -270,7 +272,7 @@ func TestAuditEnds(t *testing.T) {
 	}
 }
 
-// The matrix says for every crawler what the oracle answers for it.
+// The table of effects agrees with the answers of the oracle for every crawler.
 func TestAuditAgreesWithOracle(t *testing.T) {
 	newspaper := conformance.NewSite()
 	web := map[string]conformance.Response{}
@@ -295,7 +297,7 @@ func TestAuditAgreesWithOracle(t *testing.T) {
 				who = append(who, name)
 			}
 			for _, row := range e.Rows {
-				if status[row.URL] >= 300 && status[row.URL] <= 399 { // which are not followed here
+				if status[row.URL] >= 300 && status[row.URL] <= 399 { // the oracle does not follow redirects here
 					continue
 				}
 				now := a.Time
@@ -321,7 +323,7 @@ func TestAuditAgreesWithOracle(t *testing.T) {
 	}
 }
 
-// A request is told with all whom it reaches.
+// An action request is reported with all crawlers that it addresses.
 func TestAuditRequests(t *testing.T) {
 	a := audit(t, small{"/robots.txt": "ACAP-crawler: *\nACAP-request-take-down: /a\nACAP-crawler: " +
 		"beta\nACAP-crawler: gamma\nACAP-request-take-down: /b\n", "/": meta()}, 1)
@@ -334,8 +336,8 @@ func TestAuditRequests(t *testing.T) {
 	}
 }
 
-// Where no page was had the verdict praises none, and sitemaps that are named twice are no further
-// ones.
+// If the audit read no page, the verdict is not positive. A sitemap that is named twice counts
+// once.
 func TestAuditVerdict(t *testing.T) {
 	var sitemaps strings.Builder
 	for i := range 20 {

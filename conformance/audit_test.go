@@ -22,7 +22,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// handled serves requests by a handler, without a network. It does not follow redirects.
+// handled serves requests with a handler, without a network. It does not follow redirects.
 type handled struct {
 	http.Handler
 	policies *policy.Authority
@@ -34,7 +34,7 @@ func (h handled) answer(rawurl string) page.Hop {
 	return page.Hop{URL: rawurl, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes()}
 }
 
-// Page refuses what may not be crawled, as the gate does.
+// Page refuses pages that may not be crawled, like the gate.
 func (h handled) Page(ctx context.Context, rawurl string) (*page.Page, error) {
 	u, err := url.Parse(rawurl)
 	if err != nil {
@@ -54,7 +54,7 @@ func (h handled) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
 	return h.Page(ctx, rawurl)
 }
 
-// files fetches robots.txt and what it refers to.
+// files fetches robots.txt and the files to which it refers.
 type files struct{ handled }
 
 func (f files) Fetch(_ context.Context, rawurl string, _ http.Header) (policy.Response, error) {
@@ -100,8 +100,8 @@ func auditAs(ctx context.Context, t *testing.T, who acap.Crawler, site http.Hand
 	return a
 }
 
-// The effects that are told of the newspaper are those that its authors meant, and nothing is
-// requested that must not be.
+// The audit reports the effects that the authors of the newspaper intended, and requests nothing
+// that is prohibited.
 func TestAuditOfNewspaper(t *testing.T) {
 	site := conformance.NewSite()
 	a := audit(t, site, 100)
@@ -139,7 +139,7 @@ func TestAuditOfNewspaper(t *testing.T) {
 		if got := told[acap.Crawl] != conformance.Refused; got != e.Crawl {
 			t.Errorf("crawl of %s: %s, %s", e.Path, told[acap.Crawl], e.Why)
 		}
-		if !e.Crawl { // nothing comes of what is not crawled
+		if !e.Crawl { // without crawling, no other usage is possible
 			continue
 		}
 		for usage, want := range map[acap.Usage]bool{acap.Follow: e.Follow, acap.Preserve: e.Preserve} {
@@ -147,7 +147,7 @@ func TestAuditOfNewspaper(t *testing.T) {
 				t.Errorf("%s of %s: %s, %s", usage, e.Path, told[usage], e.Why)
 			}
 		}
-		// Index may be permitted of a part where it is refused of the page (N05).
+		// P2 2.2.8 (N05): an element may permit index although the page prohibits it
 		if told[acap.Index] != conformance.Refused && !e.Index {
 			t.Errorf("index of %s: %s, %s", e.Path, told[acap.Index], e.Why)
 		}
@@ -155,14 +155,15 @@ func TestAuditOfNewspaper(t *testing.T) {
 	if compared < 35 {
 		t.Errorf("%d pages of the newspaper were compared", compared)
 	}
-	for _, want := range []string{"part-not-found", "other-location"} { // /archive/essays/salt-road.html, /mirror/
+	// findings of /archive/essays/salt-road.html and /mirror/
+	for _, want := range []string{"part-not-found", "other-location"} {
 		if !slices.ContainsFunc(a.Findings, func(f acap.Finding) bool { return f.Code == want }) {
 			t.Errorf("%s is not told", want)
 		}
 	}
 }
 
-// Of few pages those are chosen on which statements decide.
+// If few pages may be requested, the audit chooses those about which statements decide.
 func TestAuditSample(t *testing.T) {
 	a := audit(t, conformance.NewSite(), 12)
 	requested := 0
@@ -187,8 +188,8 @@ func TestAuditSample(t *testing.T) {
 	}
 }
 
-// FuzzAuditHTML: whatever a site says, the page holds the elements and attributes of the template
-// alone.
+// FuzzAuditHTML: whatever a site contains, the page has only the elements and attributes of the
+// template.
 func FuzzAuditHTML(f *testing.F) {
 	for _, seed := range []string{"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "</style><style>*{}",
 		"javascript:alert(1)", "{{.}}", "\x1b[31m\u202e", "</title><base href=//x>"} {
@@ -235,7 +236,7 @@ func FuzzAuditHTML(f *testing.F) {
 	})
 }
 
-// Of more than can be looked at a note says what was left out.
+// If there is more than the audit can examine, a note says what was left out.
 func TestAuditSaysWhatIsLeftOut(t *testing.T) {
 	var list strings.Builder
 	for i := range 3000 {
@@ -265,7 +266,7 @@ func TestAuditSaysWhatIsLeftOut(t *testing.T) {
 	}
 }
 
-// What one field does to many pages is told once, with their number.
+// The effect of one field on many pages is reported once, with the number of pages.
 func TestAuditFolds(t *testing.T) {
 	a := audit(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {

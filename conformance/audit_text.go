@@ -11,7 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// WriteText writes a summary for a terminal. It contains the text of publishers unchanged.
+// WriteText writes a summary for a terminal. It does not remove control characters from the text of
+// publishers.
 func (a *Audit) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, as %s on %s\n", a.Site, a.LookedAs(), a.Time.Format("2006-01-02 15:04 MST"))
@@ -65,7 +66,7 @@ func (a *Audit) Summary() []string {
 		fmt.Sprintf("%s between a page and its site.", count(len(a.Contradictions), "contradiction")))
 }
 
-// Looked returns what was examined in a few sentences.
+// Looked returns a few sentences about what the audit examined.
 func (a *Audit) Looked() (out []string) {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, f := range a.Files {
@@ -151,7 +152,7 @@ func (a *Audit) writeFindings(b *strings.Builder) {
 	}
 }
 
-// folded is a finding that represents others of its code at its place, about other pages.
+// folded is a finding that represents all findings with its code and place, on several pages.
 type folded struct {
 	acap.Finding
 	More int
@@ -193,7 +194,7 @@ func (a *Audit) writeContradictions(b *strings.Builder) {
 	}
 }
 
-// Sentence describes the contradiction.
+// Sentence returns a sentence that describes the contradiction.
 func (c Contradiction) Sentence() string {
 	switch c.Kind {
 	case Overruled:
@@ -223,7 +224,7 @@ func usageList(list []acap.Usage) string {
 	return strings.Join(out, ", ")
 }
 
-// String returns the place and the words.
+// String returns the file, the line number and the text of the line.
 func (l *AuditLine) String() string {
 	if l == nil {
 		return "nothing is said"
@@ -231,7 +232,7 @@ func (l *AuditLine) String() string {
 	return fmt.Sprintf("%s:%d: %s", l.URL, l.Line, l.Field)
 }
 
-// String is a sentence.
+// String returns a sentence with both decisions.
 func (d Drift) String() string {
 	permits := map[bool]string{true: "may be crawled", false: "may not be crawled"}
 	who := "any crawler that is not named"
@@ -246,7 +247,7 @@ func (d Drift) String() string {
 		permits[d.Conventional], d.Without)
 }
 
-// String is a sentence.
+// String returns a sentence about the request and the crawlers that it addresses.
 func (r AuditAction) String() string {
 	done := "asked of " + r.Who()
 	if !r.Execute {
@@ -255,7 +256,7 @@ func (r AuditAction) String() string {
 	return fmt.Sprintf("%s of %s, %s (%s)", r.Action, r.URL, done, r.By)
 }
 
-// Who names the crawlers of the statement.
+// Who returns the names of the addressed crawlers.
 func (r AuditAction) Who() string {
 	if r.Crawlers[0] == "" {
 		return "any crawler"
@@ -263,10 +264,10 @@ func (r AuditAction) Who() string {
 	return who(r.Crawlers)
 }
 
-// Who names the crawlers of the table.
+// Who returns the names of the crawlers of the table.
 func (e Effects) Who() string { return who(e.Crawlers) }
 
-// Who names the crawlers of the contradiction.
+// Who returns the names of the crawlers that the contradiction concerns.
 func (c Contradiction) Who() string { return who(c.Crawlers) }
 
 func who(crawlers []string) string {
@@ -277,8 +278,8 @@ func who(crawlers []string) string {
 	return strings.Join(list, ", ")
 }
 
-// Lines returns the lines behind the cells of the tables, each once, in the order of appearance;
-// cells refer to them by number.
+// Lines returns the policy lines that the cells of the tables cite, each once, in the order of
+// appearance. Cells refer to them by number.
 func (a *Audit) Lines() (lines []*AuditLine) {
 	for _, e := range a.Effects {
 		for _, row := range e.Rows {
@@ -301,7 +302,7 @@ func numberOf(lines []*AuditLine, l *AuditLine) int {
 
 var stateMarks = map[State]string{Unsaid: ".", Permitted: "+", Limited: "~", Ask: "?", Refused: "-"}
 
-// brief holds short names of the usages for the heads of columns.
+// brief holds short names of the usages, for column headings.
 var brief = []string{"crawl", "follow", "index", "keep", "present", "orig", "copy", "oldcopy", "snip", "thumb",
 	"oldsnip", "oldthumb", "link", "other"}
 
@@ -323,7 +324,7 @@ func (a *Audit) writeEffects(b *strings.Builder) {
 			}
 			fmt.Fprintf(t, "%s\n", strings.NewReplacer("\t", " ", "\n", " ").Replace(shortAddress(row.URL, a.Site)))
 		}
-		t.Flush() // a strings.Builder never fails
+		t.Flush() // cannot fail: it writes to a strings.Builder
 	}
 	if len(lines) > 0 {
 		b.WriteString("\nThe lines behind them:\n")
@@ -333,7 +334,7 @@ func (a *Audit) writeEffects(b *strings.Builder) {
 	}
 }
 
-// shortAddress returns an address without the site.
+// shortAddress returns an address without scheme and host if it is on the site.
 func shortAddress(address, site string) string {
 	u, err := url.Parse(address)
 	if err == nil && u.Scheme+"://"+u.Host == site {

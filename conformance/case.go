@@ -19,10 +19,10 @@ import (
 type Case struct {
 	ID       string              `json:"id"`
 	Crawler  []string            `json:"crawler"`
-	Purposes *[]string           `json:"purposes"` // nil: undeclared
+	Purposes *[]string           `json:"purposes"` // the purposes that the crawler declares; nil: undeclared
 	Cannot   []string            `json:"cannot"`
 	Strict   bool                `json:"strict"`
-	Dialect  string              `json:"dialect"` // 1.1, or pilot; nothing is 1.1
+	Dialect  string              `json:"dialect"` // "1.1" or "pilot"; "" means "1.1"
 	Web      map[string]Response `json:"web"`
 	URL      string              `json:"url"`
 	Usages   []acap.Usage        `json:"usages"`
@@ -38,7 +38,7 @@ type Response struct {
 	Header     map[string][]string `json:"header"`
 	Body       *string             `json:"body"`
 	BodyBase64 []byte              `json:"body_base64"`
-	Error      string              `json:"error"` // timeout, refused, dns: no response at all
+	Error      string              `json:"error"` // timeout, refused or dns if there is no HTTP response
 }
 
 // Facts are the clock and history of a case.
@@ -58,8 +58,8 @@ type Target struct {
 	Country string `json:"country"`
 }
 
-// Answer is the answer of the oracle; parts that were not requested, or that nothing permits, are
-// absent.
+// Answer is the answer of the oracle. Parts that were not requested, or that nothing permits, are
+// missing.
 type Answer struct {
 	ID        string                             `json:"id"`
 	Decisions map[acap.Usage]Decision            `json:"decisions,omitempty"`
@@ -78,7 +78,7 @@ type Decision struct {
 	Allowed bool         `json:"allowed"`
 	Reason  acap.Reason  `json:"reason"`
 	Because *Because     `json:"because,omitempty"`
-	Note    string       `json:"note,omitempty"` // of explain alone
+	Note    string       `json:"note,omitempty"` // set only if the case requests the part explain
 	Limits  *acap.Limits `json:"limits,omitempty"`
 }
 
@@ -148,7 +148,7 @@ func exactKeys(line []byte) error {
 		return nil // the decoder reports the error
 	}
 	var web map[string]json.RawMessage
-	json.Unmarshal(top["web"], &web) // likewise
+	json.Unmarshal(top["web"], &web) // the decoder reports this error too
 	if err := lowerKeys(line); err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func lowerKeys(object []byte) error {
 	return nil
 }
 
-// check returns an error that says what is malformed in the case.
+// check returns an error that says what is wrong in the case.
 func (c *Case) check() error {
 	if c.Web == nil {
 		return errors.New("the case is malformed: it has no web")
@@ -207,7 +207,7 @@ func (c *Case) check() error {
 	return c.checkWeb()
 }
 
-// checkWeb returns an error that says what is malformed in the web of the case.
+// checkWeb returns an error that says what is wrong in the web of the case.
 func (c *Case) checkWeb() error {
 	for key, r := range c.Web {
 		switch {
@@ -235,7 +235,8 @@ var (
 	wireErrors = map[string]bool{"timeout": true, "refused": true, "dns": true}
 )
 
-// Wants reports whether a part is requested; decisions are unless other parts are named.
+// Wants reports whether a case requests a part of the answer. A case that names no parts requests
+// the decisions.
 func (c *Case) Wants(part string) bool {
 	if len(c.Want) == 0 {
 		return part == "decision"

@@ -18,20 +18,20 @@ import (
 
 // Sample is one case of a corpus: a question, the expected part of the answer, and the reason.
 type Sample struct {
-	File   string // path in the corpus without .txtar: the paragraph or reading that it shows
+	File   string // path in the corpus without .txtar: the paragraph or reading that the case tests
 	Name   string
-	Reason string // why this answer is right
+	Reason string // why the expected answer is right
 	Case   *Case
 	Line   []byte         // the case in JSON for an engine in another program; without a line end
-	Want   map[string]any // a partial answer for Compare
+	Want   map[string]any // the expected part of the answer, for Compare
 
-	Paragraph string // what it shows, if its file does not say so: P1 2.4.6, P1-2.4.6-03, F07
+	Paragraph string // what the case tests, if the file name does not say so: P1 2.4.6, P1-2.4.6-03, F07
 }
 
 // ReadCorpus reads all .txtar files of fsys, at any depth, in the order of their paths and of the
-// cases in them. In a file, a case NAME is made of NAME/case.json, files under NAME/web/,
-// NAME/web.json, and NAME/want.json with its reason. The first file that is not so ends it with an
-// error that names file and case.
+// cases in them. In a file, a case NAME consists of NAME/case.json, files under NAME/web/,
+// NAME/web.json, and NAME/want.json with its reason. Reading stops at the first malformed file,
+// with an error that names file and case.
 func ReadCorpus(fsys fs.FS) ([]Sample, error) {
 	var out []Sample
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -113,7 +113,7 @@ func readSample(parts map[string][]byte) (Sample, error) {
 	return s, err
 }
 
-// marshal returns JSON on one line, with < and > unescaped.
+// marshal returns JSON on one line. It does not escape < and >.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -150,8 +150,8 @@ func sampleWeb(parts map[string][]byte) (map[string]any, error) {
 	return web, nil
 }
 
-// Check decides the case. It returns the differences from the expected answer, and the answer as
-// JSON.
+// Check decides the case with this program. It returns the differences from the expected answer,
+// and the answer as JSON.
 func (s *Sample) Check(ctx context.Context) (differences []string, answer []byte, err error) {
 	a, err := Decide(ctx, s.Case)
 	if err != nil {
@@ -168,11 +168,11 @@ func (s *Sample) Check(ctx context.Context) (differences []string, answer []byte
 	return differences, answer, err
 }
 
-// Difference is one place where an answer is not as expected.
+// Difference is one place where an answer differs from the expected one.
 type Difference struct {
-	At   string `json:"at"` // keys, each with a point before it
+	At   string `json:"at"` // the keys that lead to the place, each preceded by a dot
 	Want any    `json:"want"`
-	Got  any    `json:"got"` // nil where nothing is there
+	Got  any    `json:"got"` // the value in the answer; nil if there is none
 }
 
 func (d Difference) String() string {
@@ -185,12 +185,12 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s is %v, wanted %v", d.At, d.Got, d.Want)
 }
 
-// absent is the expected value for a missing key.
+// absent is the expected value that means that the key must be missing.
 const absent = "<absent>"
 
-// Compare returns the differences between a partial expected answer and an answer in JSON. Objects
-// are compared by the keys of the former, other values must be equal, and "<absent>" requires a
-// missing key.
+// Compare returns the differences between a partial expected answer and an answer in JSON. It
+// compares only the keys that the expected objects contain. Other values must be equal. "<absent>"
+// requires that the key is missing.
 func Compare(want map[string]any, answer []byte) ([]Difference, error) {
 	var got any
 	if err := json.Unmarshal(answer, &got); err != nil {

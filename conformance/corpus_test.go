@@ -16,7 +16,7 @@ func corpus(t *testing.T) []Sample {
 	return samples
 }
 
-// TestCorpus asks every case of corpus/ and compares the answer with what is wanted.
+// TestCorpus decides every case of corpus/ and compares the answer with the expected one.
 func TestCorpus(t *testing.T) {
 	samples := corpus(t)
 	for _, s := range samples {
@@ -38,7 +38,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// A name alone says which case is meant.
+// No two cases have the same name, so that a name identifies a case.
 func TestCorpusNames(t *testing.T) {
 	files := map[string]string{}
 	for _, s := range corpus(t) {

@@ -129,8 +129,8 @@ This page is generated from ` + "`conformance/requirements`" + ` and the corpus:
 	return []byte(b.String())
 }
 
-// table returns requirements with their cases, each with a note; what cannot be observed refers to
-// the list of its kind.
+// table writes a table of requirements with their cases, each with a note. A requirement that
+// cannot be observed links to the list of its kind.
 func table(b *strings.Builder, list []Requirement, note func(Requirement) string) {
 	b.WriteString("\n| id | says | decided by | otherwise |\n|---|---|---|---|\n")
 	for _, r := range list {
@@ -181,7 +181,7 @@ func cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "*", `\*`, "<", `\<`, "_", `\_`, "[", `\[`).Replace(s)
 }
 
-// links returns names as reference links, with their targets at the end of the page.
+// links returns the names as reference links. Their targets are at the end of the page.
 func links(names []string) string {
 	out := make([]string, len(names))
 	for i, n := range names {

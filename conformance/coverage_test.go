@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write docs/conformance.md anew")
 
 const pageFile = "../docs/conformance.md"
 
-// counts are how many requirements each document has.
+// counts is the number of requirements in each document.
 var counts = map[string]int{"P1": 382, "P2": 65, "PILOT": 31, "REP": 20, "RTAG": 37, readings: 226 + 91}
 
 func requirements(t *testing.T) []Document {
@@ -31,8 +31,8 @@ func requirements(t *testing.T) []Document {
 	return docs
 }
 
-// Every requirement and every reading has a deciding and a contrary case, or a test, or a reason
-// why it cannot be seen.
+// Every requirement and every reading has a case that it decides and a contrary case, or a Go test,
+// or a reason why it cannot be observed.
 func TestRequirementsAreCovered(t *testing.T) {
 	docs := requirements(t)
 	for _, d := range docs {
@@ -50,8 +50,8 @@ func TestRequirementsAreCovered(t *testing.T) {
 	}
 }
 
-// goTests tells whether a test, named by its directory, a point and its own name, stands in the
-// tests of the module.
+// goTests returns a function that reports whether the module has a test with a given name:
+// directory, dot, function name.
 func goTests(t *testing.T) func(string) bool {
 	known := map[string]map[string]bool{}
 	return func(name string) bool {
@@ -98,7 +98,7 @@ func TestConformancePage(t *testing.T) {
 	}
 }
 
-// Whatever is missing is told.
+// Gaps reports everything that a requirement lacks.
 func TestGaps(t *testing.T) {
 	samples := []Sample{{Name: "yes"}, {Name: "no"}}
 	hasTest := func(name string) bool { return name == "acap.TestDecide" }

@@ -8,7 +8,7 @@ import (
 //go:embed corpus requirements
 var embedded embed.FS
 
-// Corpus returns the cases of this project, which are part of the program.
+// Corpus returns the cases of this project, which are embedded in the program.
 func Corpus() ([]Sample, error) {
 	fsys, err := fs.Sub(embedded, "corpus")
 	if err != nil {
@@ -17,7 +17,7 @@ func Corpus() ([]Sample, error) {
 	return ReadCorpus(fsys)
 }
 
-// Requirements returns the statements of the documents with the cases that show them.
+// Requirements returns the requirements of the documents with the cases that test them.
 func Requirements() ([]Document, error) {
 	fsys, err := fs.Sub(embedded, "requirements")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Decide answers a case. If the case contains the time, the answer depends only on the case.
+// Decide answers a case. If the case contains a time, the answer depends only on the case.
 func Decide(ctx context.Context, c *Case) (*Answer, error) {
 	facts := c.facts()
 	w := newWeb(c)

@@ -20,11 +20,12 @@ func filled(format string, n int) string {
 	return b.String()
 }
 
-// mostWork is many times the processor time that the worst of the pages below needs. Quadratic work
-// on a megabyte takes minutes.
+// mostWork is many times the processor time that the slowest page below needs. Quadratic work on a
+// megabyte takes minutes.
 const mostWork = 25 * time.Second
 
-// The work on a page and a robots.txt grows with the sum of their sizes, not with the product.
+// The processor time for a page and a robots.txt grows with the sum of their sizes, not with the
+// product.
 func TestWorkOnPagesIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector makes it slow")

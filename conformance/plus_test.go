@@ -12,19 +12,20 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/pictures"
 )
 
-// pictureCase is a case about http://example.com/pictures/regatta, a picture with a licence in it.
+// pictureCase is a case about http://example.com/pictures/regatta, a picture that contains a
+// licence.
 type pictureCase struct {
 	name, reason string
-	// behind ACAP-version: 1.1 and ACAP-crawler: *, unless it begins with "ACAP-version"; ;
-	// stands for a line break
+	// ^robots is the text after "ACAP-version: 1.1" and "ACAP-crawler: *", or the whole file if it
+	// begins with "ACAP-version". A semicolon means a line break.
 	robots  string
 	picture []byte
-	usages  string // default: index
-	now     string // default: 2026-01-05T12:00:00Z
-	more    string // further keys of the case
-	other   string // a second policy file, /second.txt
-	mime    string // default: image/jpeg
-	want    string // decisions
+	usages  string // the usages to decide; "": index
+	now     string // the time of the case; "": 2026-01-05T12:00:00Z
+	more    string // further JSON keys of the case
+	other   string // text of a second policy file, /second.txt
+	mime    string // media type of the picture; "": image/jpeg
+	want    string // the expected decisions in JSON
 }
 
 const (
@@ -54,7 +55,7 @@ func constraints(property string, ids []string) string {
 	return pictures.Bag(property, values...)
 }
 
-// names is a plus:CopyrightOwner or plus:Licensor.
+// names returns the XMP property plus:CopyrightOwner or plus:Licensor with a list of names.
 func names(property string, list ...string) string {
 	items := ""
 	for _, n := range list {
@@ -64,7 +65,7 @@ func names(property string, list ...string) string {
 	return "<plus:" + property + "><rdf:Seq>" + items + "</rdf:Seq></plus:" + property + ">"
 }
 
-// Decisions wanted.
+// allowed and refused return expected decisions.
 func allowed(usage, limits string) string {
 	return fmt.Sprintf(`"%s": {"allowed": true, "reason": "permission", "limits": %s}`, usage, limits)
 }
@@ -85,7 +86,7 @@ func unmodified(usage string, kinds ...string) string {
 
 var marsh = `photoshop:Credit="Ida Marsh"`
 
-// pictureCases are the files of the corpus with their comments and cases.
+// pictureCases returns the files of the corpus about pictures, with their comments and cases.
 func pictureCases() []struct {
 	file, says string
 	cases      []pictureCase
@@ -428,7 +429,7 @@ func pictureCases() []struct {
 
 const picture = "http://example.com/pictures/regatta"
 
-// archive gives the text of a file of the corpus.
+// archive returns the text of a corpus file.
 func (c *pictureCase) archive(file string) (string, error) {
 	orDefault := func(s, d string) string {
 		if s == "" {
@@ -478,8 +479,8 @@ func (c *pictureCase) archive(file string) (string, error) {
 		name, question, strings.ReplaceAll(robots, ";", "\n"), second, web, reason, c.want), nil
 }
 
-// TestPictures compares the cases with pictures, which nobody can read, with what they were made
-// from.
+// TestPictures compares the corpus files about pictures, which contain encoded images, with the
+// sources from which they were made.
 func TestPictures(t *testing.T) {
 	for _, f := range pictureCases() {
 		text := f.file + ": " + f.says + "\n"

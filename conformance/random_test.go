@@ -14,12 +14,12 @@ import (
 
 var randomCases = flag.Int("cases", 2_000, "how many random cases TestRandomCases asks")
 
-// dice makes cases by chance, the same for the same seed.
+// dice makes random cases. The same seed gives the same cases.
 type dice struct{ *rand.Rand }
 
 func (d dice) of(words ...string) string { return words[d.IntN(len(words))] }
 
-// some repeats what make gives, up to most times.
+// some calls make up to most times and joins the results.
 func (d dice) some(most int, make func() string) string {
 	var b strings.Builder
 	for range d.IntN(most + 1) {
@@ -98,7 +98,7 @@ func (d dice) page() string {
 			d.of("", token()), d.of("", token()), d.of("", "", token()+" "+token()))
 }
 
-// oneCase is a case as JSON.
+// oneCase returns a random case as JSON.
 func (d dice) oneCase(id int) []byte {
 	web := map[string]any{
 		"http://example.com/robots.txt": map[string]any{"body": d.robots()},
@@ -140,7 +140,7 @@ func (d dice) oneCase(id int) []byte {
 }
 
 // TestRandomCases: the same case has the same answer, byte for byte, and no answer contradicts
-// itself. -cases asks more of them.
+// itself. The flag -cases sets the number of cases.
 func TestRandomCases(t *testing.T) {
 	d := dice{rand.New(rand.NewPCG(2026, 11))}
 	start := time.Now()
@@ -160,7 +160,7 @@ func TestRandomCases(t *testing.T) {
 			if answers[j], err = json.Marshal(a); err != nil {
 				t.Fatal(err)
 			}
-			if i%10 > 0 { // every tenth is asked twice
+			if i%10 > 0 { // decide every tenth case twice
 				break
 			}
 		}
@@ -169,7 +169,8 @@ func TestRandomCases(t *testing.T) {
 		}
 		for u, got := range a.Decisions {
 			switch {
-			case u == "other" && got.Reason == "unfulfillable" && got.Limits != nil: // X38: where to ask
+			// P1 2.5.6 (L03, X38): the limits say where to request permission
+			case u == "other" && got.Reason == "unfulfillable" && got.Limits != nil:
 			case got.Allowed != (got.Limits != nil), got.Reason == "", !got.Allowed && got.Because == nil &&
 				got.Reason != "unavailable",
 				got.Allowed && got.Because == nil && got.Reason != "default":

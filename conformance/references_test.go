@@ -9,8 +9,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// A referenced file of 10 MB is read up to the limit of a policy file: its prohibitions stand, its
-// permissions do not count, and what lies behind the limit is not known (A19).
+// A referenced file of 10 MB is read up to the size limit of policy files. The prohibitions in the
+// part that was read are in force, its permissions do not count, and the rest is unknown. P1 4
+// (A19) leaves limits to the crawler.
 func TestHugeReference(t *testing.T) {
 	const (
 		megabytes = 10
@@ -25,7 +26,7 @@ func TestHugeReference(t *testing.T) {
 		usage              acap.Usage
 		allowed            bool
 		reason             acap.Reason
-		line               int // in the referenced file; 0: no field decides
+		line               int // the deciding line of the referenced file; 0: no field decides
 	}{
 		{"a prohibition before the limit", "", head + filler + tail, "/cellar/a.html", acap.Index, false,
 			acap.ByProhibition, 2},
@@ -61,7 +62,8 @@ func TestHugeReference(t *testing.T) {
 	}
 }
 
-// A file that 10 MB of an error page stand for is as unavailable as any (D07).
+// If the server answers the request for a referenced file with an error page of 10 MB, the file is
+// unavailable like any other (D07: the document is silent).
 func TestHugeError(t *testing.T) {
 	robots := "ACAP-crawler: *\nACAP-permissions-reference: /more.txt\n"
 	status, page := http.StatusServiceUnavailable, strings.Repeat("ACAP-crawler: *\nACAP-allow-index: /\n", 10<<20/36)
@@ -74,7 +76,7 @@ func TestHugeError(t *testing.T) {
 	}
 }
 
-// decideOn decides one usage for searchbot on a web.
+// decideOn decides about one usage by searchbot in a given web.
 func decideOn(t *testing.T, url string, usage acap.Usage, web map[string]Response) Decision {
 	t.Helper()
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)

@@ -11,22 +11,22 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// What the test suites for robots.txt ask and a case cannot hold: see docs/rep.md.
+// These tests cover what public test suites for robots.txt check and a case cannot express: see
+// docs/rep.md.
 
-// A line may be as long as the file: nothing is cut off it, so a rule of 20,000 octets matches as
-// it is written.
+// A line may be as long as the file. Nothing is cut off, so a rule of 20,000 bytes matches in full.
 func TestLongRules(t *testing.T) {
 	a, b := "/deep/"+strings.Repeat("a", 20000), "/deep/"+strings.Repeat("b", 20000)
 	for _, c := range []struct {
 		robots, path string
-		line         int // 0: no rule decides
+		line         int // line of the deciding rule; 0: no rule decides
 	}{
 		{"disallow: " + a + "/end\n", "/other", 0},
 		{"disallow: " + a + "/end\n", a + "/end", 2},
-		{"disallow: " + a + "/end\n", a + "/other", 0}, // Google cuts the rule after 16,664 octets and refuses
+		{"disallow: " + a + "/end\n", a + "/other", 0}, // Google cuts the rule after 16,664 bytes and refuses the page
 		{"disallow: /\nallow: " + a + "/end\nallow: " + b + "/end\n", "/", 2},
 		{"disallow: /\nallow: " + a + "/end\nallow: " + b + "/end\n", a + "/end", 3},
-		// Google cuts the rule and allows
+		// Google cuts the rule and permits the page
 		{"disallow: /\nallow: " + a + "/end\nallow: " + b + "/end\n", b + "/other", 2},
 	} {
 		robots := "user-agent: searchbot\n" + c.robots
@@ -42,7 +42,7 @@ func TestLongRules(t *testing.T) {
 	}
 }
 
-// The Crawl-delay that is kept is the longest of the groups that govern the crawler.
+// If several groups apply to a crawler, it obeys the longest Crawl-delay.
 func TestCrawlDelays(t *testing.T) {
 	each := "User-agent: searchbot\nCrawl-delay: 10\nDisallow: /a\nUser-agent: newsbot\nCrawl-delay: 20\nDisallow: " +
 		"/a\nUser-agent: *\nDisallow: /quay\n"
@@ -55,8 +55,9 @@ func TestCrawlDelays(t *testing.T) {
 		{each, "searchbot", 10 * time.Second},
 		{each, "newsbot", 20 * time.Second},
 		{each, "archbot", 0},
-		{joined, "searchbot", 2 * time.Second}, // the names share one group (X53): both delays stand below this one
-		{joined, "archbot", 0},                 // none stands below the last
+		// RFC 9309 (X53): Crawl-delay does not end a list of names, so both names share this group
+		{joined, "searchbot", 2 * time.Second},
+		{joined, "archbot", 0}, // the last group has no Crawl-delay
 		{"User-agent: *\nCrawl-delay: 0.5\nDisallow:\n", "searchbot", 500 * time.Millisecond},
 		{"User-agent: *\nCrawl-delay: 3600\nDisallow:\n", "searchbot", time.Hour},
 		{"User-agent: *\nCrawl-delay: soon\nDisallow: /a\n", "searchbot", 0},
@@ -74,7 +75,7 @@ func TestCrawlDelays(t *testing.T) {
 	}
 }
 
-// A Sitemap line stands for itself, wherever it is; its value is kept as it is written.
+// A Sitemap line belongs to no group, wherever it is. Its value is returned unchanged.
 func TestSitemapLines(t *testing.T) {
 	for robots, want := range map[string][]string{
 		"sitemap: http://harbour.example/one.xml\nUser-agent: *\nDisallow:\nSITEMAP: http://harbour.example/Two.xml\n": {"http://harbour.example/one.xml", "http://harbour.example/Two.xml"},

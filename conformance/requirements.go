@@ -9,22 +9,23 @@ import (
 	"io/fs"
 )
 
-// Requirement is one statement of a document, or one reading, with the cases that show it. It has
-// cases, or a test, or a reason why nobody outside the program can see it.
+// Requirement is one statement of a document, or one reading, with the cases that test it. It has
+// cases, or a Go test, or a reason why it cannot be observed outside the program.
 type Requirement struct {
 	ID      string `json:"id"`
-	Section string `json:"section"` // of a reading: what it is about
-	// Level is must, should, may, grammar, example or note; of a reading what hangs on it: H much,
-	// M some, L little, or X for a further decision.
+	Section string `json:"section"` // section of the document; for a reading its subject
+	// Level is must, should, may, grammar, example or note. The level of a reading is its
+	// importance: H high, M medium, L low, or X for a further decision.
 	Level    string   `json:"level"`
-	Says     string   `json:"says"`     // in our own words; the title of a reading
-	Readings []string `json:"readings"` // of a statement: what settles it where the document leaves a choice
+	Says     string   `json:"says"`     // the requirement in our words; for a reading its title
+	Readings []string `json:"readings"` // for a statement: the readings that apply where the document is ambiguous
 
-	Decides  []string `json:"decides"`  // names of cases that it decides
-	Contrary []string `json:"contrary"` // of near neighbours, where it does not apply and something else comes out
-	Test     string   `json:"test"`     // an ordinary Go test that shows it: its directory, a point, its name
+	Decides []string `json:"decides"` // names of the cases that the requirement decides
+	// names of similar cases to which it does not apply and that have another answer
+	Contrary []string `json:"contrary"`
+	Test     string   `json:"test"` // a Go test of the requirement: directory, dot, name
 
-	Unobservable string `json:"unobservable"` // why it cannot be seen from outside
+	Unobservable string `json:"unobservable"` // why the requirement cannot be observed from outside
 }
 
 // Document is one file of requirements.
@@ -43,12 +44,12 @@ var documents = []Document{
 	{Name: readings, Title: "Readings"},
 }
 
-// readings is the document of this project's own: how it reads the others where they leave a
-// choice.
+// readings is the name of the project's own document, which says how the project reads ambiguous
+// parts of the other documents.
 const readings = "readings"
 
-// ReadRequirements reads NAME.jsonl of every document from fsys: one requirement a line. Its errors
-// name file and line.
+// ReadRequirements reads NAME.jsonl of every document from fsys. Each line is one requirement.
+// Errors name file and line.
 func ReadRequirements(fsys fs.FS) ([]Document, error) {
 	out := make([]Document, len(documents))
 	for i, d := range documents {

@@ -13,36 +13,36 @@ import (
 
 // Engine answers cases.
 type Engine interface {
-	// Answer asks all questions and hands what came of each to reply, once for each, in any order,
-	// by the question's place in the list. When ctx ends it returns soon, with what it has. An
-	// error is of the engine as a whole: it cannot be asked at all. Answer may be called
-	// concurrently; the calls of reply within one are not concurrent.
+	// Answer sends all questions and calls reply once for each, in any order, with the index of the
+	// question in the list. When ctx ends, it returns soon, and the remaining questions have no
+	// reply. An error means that no question could be sent. Answer may be called concurrently; it
+	// does not call reply concurrently.
 	Answer(ctx context.Context, questions []Question, reply func(int, Reply)) (Trouble, error)
 }
 
 // Question is a case for an engine. No two questions of a run have the same id.
 type Question struct {
 	ID   string
-	Line []byte // JSON, with this id
+	Line []byte // the case in JSON, with this ID
 	Case *Case
 }
 
 // Reply is the result of a question: an answer in JSON, or why there is none.
 type Reply struct {
 	Answer []byte
-	Fault  string        // a sentence
-	Stderr string        // without an answer: the last lines of the engine's standard error
-	Took   time.Duration // since the previous answer
+	Fault  string        // why there is no answer, as a sentence
+	Stderr string        // if there is no answer: the last lines of the engine's standard error
+	Took   time.Duration // time since the previous answer
 }
 
-// Trouble lists what is wrong with an engine apart from its answers.
+// Trouble holds problems of an engine other than wrong answers.
 type Trouble struct {
-	Ended int      `json:"ended_early"` // how often it ended, or was ended, before all was answered
-	Stray int      `json:"stray_lines"` // how many lines answered no question
+	Ended int      `json:"ended_early"` // how often the engine ended, or was ended, before it had answered everything
+	Stray int      `json:"stray_lines"` // number of lines that answered no question
 	Lines []string `json:"stray,omitempty"`
 }
 
-// maxLines bounds the stray lines that are kept.
+// maxLines is the number of stray lines that are kept.
 const maxLines = 3
 
 func (t *Trouble) add(o Trouble) {
@@ -51,7 +51,7 @@ func (t *Trouble) add(o Trouble) {
 	t.Lines = append(t.Lines, o.Lines[:min(len(o.Lines), maxLines-len(t.Lines))]...)
 }
 
-// Own is the engine of this program.
+// Own is the engine that is part of this program.
 type Own struct{}
 
 // Answer decides the questions one after another.
@@ -81,9 +81,9 @@ type Outcome string
 // The outcomes.
 const (
 	Passed  Outcome = "passed"
-	Failed  Outcome = "failed"  // the answer is not as expected
+	Failed  Outcome = "failed"  // the answer differs from the expected one
 	Errored Outcome = "error"   // there is no answer
-	Skipped Outcome = "skipped" // it was not run, or nothing is to be compared
+	Skipped Outcome = "skipped" // the case was not run, or nothing in it can be compared
 )
 
 // Result is the result of one case in detail.
@@ -91,16 +91,16 @@ type Result struct {
 	Sample      *Sample         `json:"-"`
 	File        string          `json:"file"`
 	Name        string          `json:"case"`
-	Reason      string          `json:"reason,omitempty"` // why the answer is as it is wanted
+	Reason      string          `json:"reason,omitempty"` // why the expected answer is right
 	Outcome     Outcome         `json:"outcome"`
-	Why         string          `json:"why,omitempty"` // of Errored and Skipped: a sentence
+	Why         string          `json:"why,omitempty"` // for Errored and Skipped: why, as a sentence
 	Differences []Difference    `json:"differences,omitempty"`
-	Got         json.RawMessage `json:"got,omitempty"`    // of Failed: the answer, where it is not long
-	Stderr      string          `json:"stderr,omitempty"` // of Errored
+	Got         json.RawMessage `json:"got,omitempty"`    // for Failed: the answer, unless it is long
+	Stderr      string          `json:"stderr,omitempty"` // for Errored: the last lines of the engine's standard error
 	Took        time.Duration   `json:"-"`
 }
 
-// Bounds of the details that are kept about a wrong answer.
+// Limits of the details that are kept about a wrong answer.
 const (
 	maxGot         = 64 << 10
 	maxDifferences = 50
@@ -108,15 +108,15 @@ const (
 
 // RunOptions holds the options of a run.
 type RunOptions struct {
-	Jobs      int  // number of engines at the same time; 0 means one
-	Decisions bool // compare only whether a use is permitted
+	Jobs      int  // number of engines that run at the same time; 0 means one
+	Decisions bool // compare only whether a usage is permitted
 	FailFast  bool // stop at the first case that does not pass
 
 	Progress func(asked int) // called for each result, one call at a time; may be nil
 }
 
-// Run runs all samples against an engine and compares its answers with the expected ones. The
-// results are in the order of the samples. When ctx ends it returns its error.
+// Run sends all samples to an engine and compares its answers with the expected ones. The results
+// have the order of the samples. When ctx ends, Run returns the error of ctx.
 func Run(ctx context.Context, samples []Sample, e Engine, o RunOptions) ([]Result, Trouble, error) {
 	r := runner{options: o, results: make([]Result, len(samples))}
 	questions, places, err := r.questions(samples)
@@ -162,7 +162,7 @@ type runner struct {
 	results []Result
 	trouble Trouble
 	asked   int
-	over    bool // no more results are wanted
+	over    bool // the run has ended early, so further replies are ignored
 }
 
 const notAsked = "not asked: another case had not passed"
@@ -205,7 +205,7 @@ func withID(line []byte, id string) ([]byte, error) {
 	return marshal(keys)
 }
 
-// decisions returns the part of an expected answer that says whether uses are permitted.
+// decisions returns only the verdicts of an expected answer: which usages are permitted.
 func (s *Sample) decisions() map[string]any {
 	want := map[string]any{}
 	if d := onlyAllowed(s.Want["decisions"]); d != nil {
@@ -224,7 +224,7 @@ func (s *Sample) decisions() map[string]any {
 	return want
 }
 
-// onlyAllowed returns decisions by usage with only their verdict; nil if there is none.
+// onlyAllowed returns decisions by usage, reduced to their verdict; nil if there is none.
 func onlyAllowed(decisions any) map[string]any {
 	var out map[string]any
 	usages, _ := decisions.(map[string]any)
@@ -279,7 +279,8 @@ func (out *Result) judge(a Reply, decisions bool) {
 	case len(found) > 0:
 		out.Outcome, out.Differences = Failed, found[:min(len(found), maxDifferences)]
 		if len(a.Answer) <= maxGot {
-			out.Got = bytes.ToValidUTF8(bytes.Clone(a.Answer), []byte("\ufffd")) // may be a part of a longer line
+			// the copy does not keep the longer line of which a.Answer may be a part
+			out.Got = bytes.ToValidUTF8(bytes.Clone(a.Answer), []byte("\ufffd"))
 			return
 		}
 		for i := range out.Differences {
@@ -288,7 +289,7 @@ func (out *Result) judge(a Reply, decisions bool) {
 	}
 }
 
-// shortened returns a part of a long answer, or the beginning of its text.
+// shortened returns a part of a long answer.
 func shortened(v any) any {
 	if text, err := marshal(v); err == nil && len(text) > 4*maxClip {
 		return clip(string(text))
@@ -296,7 +297,7 @@ func shortened(v any) any {
 	return v
 }
 
-// told returns the error that an engine sent instead of an answer as a sentence, "" if there is
+// told returns the error that an engine sent instead of an answer, as a sentence; "" if there is
 // none.
 func told(answer []byte) string {
 	var a struct {
@@ -315,7 +316,7 @@ func told(answer []byte) string {
 // maxClip is the maximum length of a clip in characters.
 const maxClip = 200
 
-// clip returns the beginning of a text of another program, on one line.
+// clip returns the beginning of another program's text, on one line.
 func clip(s string) string {
 	start := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 4*maxClip)], "\ufffd")), " "))
 	if len(s) > 4*maxClip || len(start) > maxClip {

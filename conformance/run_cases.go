@@ -9,10 +9,10 @@ import (
 	"io"
 )
 
-// MaxLine is the maximum length of the line of a case or an answer, in bytes.
+// MaxLine is the maximum length in bytes of a line with a case or an answer.
 const MaxLine = 16 << 20
 
-// errLong is the error for a longer line.
+// errLong is the error for a line longer than MaxLine.
 var errLong = fmt.Errorf("the line is longer than %d MiB", MaxLine>>20)
 
 // caseLine is one line of a corpus in JSON Lines.
@@ -23,11 +23,11 @@ type caseLine struct {
 	Paragraph string          `json:"paragraph,omitempty"`
 }
 
-// ReadCases reads a corpus in JSON Lines: on each line an object with "case", a case of the oracle;
-// "want", the part of the answer that is wanted, as Compare compares it; and, where there is more
-// to say, "reason", why this is the answer, and "paragraph", what it shows. Empty lines are passed
-// over. File is what the cases say of where they stand; a case without an id is called by its line.
-// The first line that is not so ends it with an error that names file and line.
+// ReadCases reads a corpus in JSON Lines. Each line is an object with "case", a case of the oracle,
+// and "want", the expected part of the answer for Compare. It may have "reason", why this answer is
+// right, and "paragraph", what the case tests. Empty lines are skipped. The cases name file as
+// their file. A case without an id is named by its line number. Reading stops at the first
+// malformed line, with an error that names file and line.
 func ReadCases(file string, r io.Reader) ([]Sample, error) {
 	lines := bufio.NewReaderSize(r, 1<<16)
 	var out []Sample
@@ -96,8 +96,8 @@ func (s *Sample) WriteCase(w io.Writer) error {
 	return err
 }
 
-// readLine reads one line of at most MaxLine bytes with its end. The error is io.EOF at the end,
-// possibly with a last line.
+// readLine reads one line of at most MaxLine bytes with its end. At the end of the input it returns
+// io.EOF, possibly with a last line.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

@@ -9,30 +9,31 @@ import (
 	"time"
 )
 
-// Command is an engine that is another program: it reads cases as JSON Lines from its standard
-// input, until that ends, and writes an answer to each, a line each, to its standard output. An
-// answer belongs to the case whose id it has; one without an id to the first that has no answer
-// yet.
+// Command is an engine in another program. The program reads cases as JSON Lines from standard
+// input until its end, and writes an answer to each case as one line to standard output. An answer
+// belongs to the case with its id; an answer without an id belongs to the first case that has no
+// answer.
 //
-// The program is started once. Where it ends, or says nothing for too long, before all is answered,
-// it is started again, with one case alone: one that still has no answer then is what it cannot do,
-// and the others go on without it. Whatever the program has started and left in its process group
-// ends with it.
+// The program is started once. If it ends, or prints nothing for too long, before everything is
+// answered, Command starts it again with only one case. If that case gets no answer again, its
+// result is an error, and the other cases continue without it. When the program ends, all processes
+// that it left in its process group are ended.
 type Command struct {
-	Line    string        // for a shell
+	Line    string        // the command line, for a shell
 	Timeout time.Duration // time limit between two answers
-	Env     []string      // as os.Environ gives it
+	Env     []string      // environment variables, in the form of os.Environ
 }
 
-// Bounds of the cost of a program that does not answer.
+// Limits of the cost of a program that does not answer.
 const (
-	maxAlone  = 64   // number of cases answered alone before all are sent together again
-	maxMute   = 10   // cases without an answer if there has never been one
-	maxFaults = 100  // consecutive cases without an answer
-	maxStray  = 1000 // lines of one process that answer no case
+	maxAlone  = 64   // number of cases sent one at a time before all are sent together again
+	maxMute   = 10   // number of cases without an answer after which the run stops, if no case was answered
+	maxFaults = 100  // number of consecutive cases without an answer after which the run stops
+	maxStray  = 1000 // number of stray lines after which a process is ended
 )
 
-// Answer starts the program and sends the questions. The error says that it cannot be started.
+// Answer starts the program and sends the questions. It returns an error if the program cannot be
+// started.
 func (e *Command) Answer(ctx context.Context, questions []Question, reply func(int, Reply)) (Trouble, error) {
 	s := session{engine: e, questions: questions, reply: reply, open: map[string]int{}}
 	for i, q := range questions {
@@ -42,21 +43,22 @@ func (e *Command) Answer(ctx context.Context, questions []Question, reply func(i
 	return s.trouble, err
 }
 
-// session is one series of questions to consecutive processes. Use it from one goroutine.
+// session sends questions to one process after another. It must be used from one goroutine.
 type session struct {
 	engine    *Command
 	questions []Question
 	reply     func(int, Reply)
-	open      map[string]int // open questions, by id
+	open      map[string]int // the questions without an answer, by id
 	first     int            // index of the first open question
 	last      int            // index of the last question sent to the current process
-	answered  int            // number of lines that answered a question, even with garbage
+	answered  int            // number of lines that answered a question, even with invalid JSON
 	trouble   Trouble
 }
 
 // run sends questions until none is open.
 func (s *session) run(ctx context.Context) error {
-	alone, faults := 0, 0 // how many are still to be asked alone; how many cases in succession had no answer
+	// number of cases still to be sent one at a time; number of consecutive cases without an answer
+	alone, faults := 0, 0
 	for ctx.Err() == nil {
 		todo := s.todo()
 		switch {
@@ -80,7 +82,7 @@ func (s *session) run(ctx context.Context) error {
 			return nil
 		case end.fault == "":
 			if alone--; faults > 1 {
-				alone = 0 // the series of those that it cannot do is over
+				alone = 0 // a case was answered, so send cases together again
 			}
 			faults = 0
 			continue
@@ -132,15 +134,14 @@ func (s *session) close(i int, r Reply) {
 	s.reply(i, r)
 }
 
-// ending says how a process ended that has not answered all that it was asked; fault is empty where
-// it has.
+// ending says how a process ended. fault is empty if it had answered everything.
 type ending struct {
 	fault, stderr string
 	took          time.Duration
 }
 
-// process asks a new process some questions, until it has answered all, or ends, or nothing comes
-// for too long.
+// process sends questions to a new process until it has answered all, ends, or prints nothing for
+// too long.
 func (s *session) process(ctx context.Context, todo []int) (ending, error) {
 	p, err := s.engine.start()
 	if err != nil {
@@ -185,16 +186,16 @@ func (s *session) process(ctx context.Context, todo []int) (ending, error) {
 	return ending{}, nil
 }
 
-// ErrNoEngine is the error for a program that does not exist.
+// ErrNoEngine is the error for a program that cannot be started.
 var ErrNoEngine = errors.New("the engine cannot be started")
 
-// take reads a line as an answer. It reports whether the line answers a question, even with
-// garbage.
+// take reads a line as an answer. It reports whether the line answers a question, even if the
+// answer is malformed.
 func (s *session) take(line []byte, took time.Duration) bool {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return false
 	}
-	var a *struct { // nil: null
+	var a *struct { // a stays nil if the line is null
 		ID any `json:"id"`
 	}
 	object := json.Unmarshal(line, &a) == nil && a != nil
@@ -216,8 +217,8 @@ func (s *session) take(line []byte, took time.Duration) bool {
 	return true
 }
 
-// rest reads on when all is answered, until the process ends, or is ended for that it does not, or
-// for too many lines.
+// rest reads further lines after everything is answered, until the process ends. It ends the
+// process if that takes too long or there are too many lines.
 func (s *session) rest(ctx context.Context, p *process, most int) {
 	timer := time.NewTimer(s.engine.patience())
 	defer timer.Stop()

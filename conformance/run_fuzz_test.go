@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Whatever an engine prints, no case has more than one result, and what is kept of it is bounded
-// and can be written.
+// Whatever an engine prints, no case has more than one result, and the kept output is bounded and
+// can be written as JSON.
 func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{
 		`{"id": "c0", "decisions": {"index": {"allowed": true}}}` + "\n" +
@@ -63,7 +63,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// A corpus that can be read can be written, and read again.
+// If a corpus can be read, it can be written and read again.
 func FuzzReadCases(f *testing.F) {
 	for _, seed := range []string{
 		`{"case": {"id": "a", "web": {}, "url": "http://a/"}, "want": {"text": "x"}, "reason": "r", "paragraph": "P1 2.4"}`,

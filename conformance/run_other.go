@@ -7,15 +7,15 @@ import (
 	"os/exec"
 )
 
-// Shell returns a command that cmd runs. It ends with ctx.
+// Shell returns a command that runs line with cmd.exe. The command ends with ctx.
 func Shell(ctx context.Context, line string) *exec.Cmd {
 	return exec.CommandContext(ctx, "cmd", "/c", line)
 }
 
-// EndGroup ends a command of Shell, but not the processes that it started.
+// EndGroup ends a command of Shell, but not the processes that the command started.
 func EndGroup(cmd *exec.Cmd) {
 	if cmd.Process != nil {
-		_ = cmd.Process.Kill() // it may have ended already
+		_ = cmd.Process.Kill() // fails if the process has already ended
 	}
 }
 

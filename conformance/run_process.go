@@ -13,26 +13,27 @@ import (
 	"time"
 )
 
-// period bounds the time that a process takes to end on request.
+// period is how long a process may take to end after a request.
 const period = 2 * time.Second
 
-// patience is the same for a process of this engine.
+// patience returns how long a process of this engine may take to end: period, or the time limit of
+// the engine if that is shorter.
 func (e *Command) patience() time.Duration { return min(e.Timeout, period) }
 
 // process is one run of an engine's program.
 type process struct {
 	cmd      *exec.Cmd
 	in       *os.File
-	out, err *os.File // its output
+	out, err *os.File // its standard output and standard error
 	lines    chan outLine
-	over     chan struct{} // lines are no longer read
+	over     chan struct{} // closed when lines are no longer read
 	exited   chan struct{}
-	silent   chan struct{} // its standard error has ended
+	silent   chan struct{} // closed when standard error has ended
 	tail     tail
 	working  sync.WaitGroup
 }
 
-// outLine is a line of standard output, or why there are no more.
+// outLine is a line of standard output, or the reason why there are no more lines.
 type outLine struct {
 	text []byte
 	err  error
@@ -86,9 +87,9 @@ func (p *process) close() {
 	}
 }
 
-// await waits for the process, ends the processes that it leaves, and lets the readers finish.
+// await waits for the process, ends the processes that it left, and lets the readers finish.
 func (p *process) await() {
-	_ = p.cmd.Wait() // ProcessState says how it ended
+	_ = p.cmd.Wait() // ProcessState has the result
 	EndGroup(p.cmd)
 	p.hurry(time.Now().Add(period))
 	close(p.exited)
@@ -100,7 +101,7 @@ func (p *process) hurry(t time.Time) {
 	_ = p.err.SetReadDeadline(t)
 }
 
-// read sends the lines of standard output to the reader.
+// read sends the lines of standard output to the channel lines.
 func (p *process) read() {
 	defer close(p.lines)
 	for r := bufio.NewReaderSize(p.out, 1<<16); ; {
@@ -118,7 +119,7 @@ func (p *process) read() {
 	}
 }
 
-// listen keeps the end of standard error.
+// listen keeps the last bytes of standard error.
 func (p *process) listen() {
 	defer close(p.silent)
 	_, _ = io.Copy(&p.tail, p.err)
@@ -132,7 +133,7 @@ func (p *process) ask(questions []Question, todo []int) {
 		for _, i := range todo {
 			_, _ = w.Write(questions[i].Line)
 			if w.WriteByte('\n') != nil {
-				return // it reads no more
+				return // the process reads no more
 			}
 		}
 		_ = w.Flush()
@@ -142,7 +143,7 @@ func (p *process) ask(questions []Question, todo []int) {
 // kill ends the process and all processes that it has started at once.
 func (p *process) kill() {
 	select {
-	case <-p.exited: // await has seen to it
+	case <-p.exited: // the process has already ended
 	default:
 		EndGroup(p.cmd)
 		<-p.exited
@@ -171,7 +172,7 @@ func (p *process) end() {
 	p.close()
 }
 
-// how describes the end of the process; known is false if the shell did not find it.
+// how describes the end of the process. known is false if the shell did not find the program.
 func (p *process) how(patience time.Duration) (sentence string, known bool) {
 	select {
 	case <-p.exited:
@@ -192,7 +193,7 @@ func (p *process) said() string {
 // maxTail is the number of bytes of standard error that are kept.
 const maxTail = 4 << 10
 
-// tail keeps the end of what is written to it.
+// tail keeps the last bytes that are written to it.
 type tail struct {
 	text []byte
 	cut  bool
@@ -206,7 +207,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns whole lines, if there is more than one.
+// String returns the kept text. If its beginning was cut off and it has several lines, it starts
+// with the first complete line.
 func (t *tail) String() string {
 	s := strings.ToValidUTF8(string(t.text), "\ufffd")
 	if _, rest, more := strings.Cut(s, "\n"); t.cut && more && rest != "" {

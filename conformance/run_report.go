@@ -12,19 +12,19 @@ import (
 
 // Report is the result of a run.
 type Report struct {
-	Engine  string   `json:"engine,omitempty"` // the command; absent for this program's own
-	Cases   int      `json:"cases"`            // that were asked
+	Engine  string   `json:"engine,omitempty"` // the command of the engine; "" for this program's own engine
+	Cases   int      `json:"cases"`            // number of cases that were run
 	Passed  int      `json:"passed"`
 	Failed  int      `json:"failed"`
 	Errors  int      `json:"errors"`
 	Skipped int      `json:"skipped"`
-	Percent float64  `json:"percent"` // of the cases that were asked, passed; rounded down
+	Percent float64  `json:"percent"` // passed cases in percent of the cases that were run, rounded down
 	Trouble Trouble  `json:"trouble"`
 	Tree    []Node   `json:"tree"`
 	Results []Result `json:"results"`
 }
 
-// NewReport returns the counts of results.
+// NewReport returns the report with the counts of results.
 func NewReport(engine string, docs []Document, results []Result, t Trouble) *Report {
 	r := &Report{Engine: engine, Trouble: t, Tree: Tree(docs, results), Results: results}
 	for _, result := range results {
@@ -45,7 +45,7 @@ func NewReport(engine string, docs []Document, results []Result, t Trouble) *Rep
 	return r
 }
 
-// Stopped reports whether cases were skipped because another one failed.
+// Stopped reports whether cases were skipped because another case failed.
 func (r *Report) Stopped() bool {
 	return slices.ContainsFunc(r.Results, func(one Result) bool {
 		return one.Outcome == Skipped &&
@@ -53,7 +53,7 @@ func (r *Report) Stopped() bool {
 	})
 }
 
-// Tests returns the results for JUnit: a suite for each file of cases.
+// Tests returns the results for JUnit, with a test suite for each file of cases.
 func (r *Report) Tests() *check.Tests {
 	t := &check.Tests{Name: "conformance"}
 	at := map[string]int{}
@@ -84,7 +84,7 @@ func (r *Result) test() check.TestCase {
 }
 
 // Detail returns lines with the reason for the expected answer, the expected answer, and the actual
-// one.
+// answer.
 func (r *Result) Detail() string {
 	var b strings.Builder
 	if r.Reason != "" {
@@ -117,7 +117,7 @@ func value(v any) string {
 	return clip(string(text))
 }
 
-// MarshalJSON writes only the name of a case that has passed.
+// MarshalJSON writes only the name of a case if it passed.
 func (r Result) MarshalJSON() ([]byte, error) {
 	type plain Result
 	if r.Outcome == Passed {

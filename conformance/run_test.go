@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// withSh skips where there is no sh, and sees that nothing is left behind.
+// withSh skips the test if there is no sh, and checks at the end that no goroutine is left.
 func withSh(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("sh"); err != nil {
@@ -24,7 +24,7 @@ func withSh(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 }
 
-// some are n cases that ask nothing of an engine but to permit.
+// some returns n cases to which the right answer is "permitted".
 func some(t *testing.T, n int) []Sample {
 	t.Helper()
 	var lines strings.Builder
@@ -41,7 +41,7 @@ func some(t *testing.T, n int) []Sample {
 
 const permit = `echo '{"decisions": {"index": {"allowed": true}}}'`
 
-// long is more than any engine here takes, unless it hangs.
+// long is a time limit that no engine here reaches unless it hangs.
 const long = 5 * time.Minute
 
 func TestRunOwn(t *testing.T) {
@@ -56,14 +56,14 @@ func TestRunOwn(t *testing.T) {
 	}
 }
 
-// However an engine behaves, every case has one result, and nothing is left running.
+// Whatever an engine does, every case has one result, and no process is left running.
 func TestRunCommand(t *testing.T) {
 	withSh(t)
 	for name, c := range map[string]struct {
 		engine                 string
 		jobs, cases            int
 		passed, ended, strayed int
-		why                    string // of the first error
+		why                    string // reason of the first error
 	}{
 		"good":    {engine: `while read x; do ` + permit + `; done`, cases: 100, passed: 100},
 		"several": {engine: `while read x; do ` + permit + `; done`, cases: 101, jobs: 3, passed: 101},
@@ -127,7 +127,7 @@ func TestRunCommand(t *testing.T) {
 	}
 }
 
-// What the engine wrote to its standard error is kept, its last lines.
+// The last lines of the engine's standard error are kept.
 func TestRunStderr(t *testing.T) {
 	withSh(t)
 	e := &Command{Line: `i=0; while test $i -lt 2000; do i=$((i+1)); echo "line $i" >&2; done; exit 1`, Timeout: long}
@@ -165,8 +165,8 @@ func TestRunFailFast(t *testing.T) {
 	}
 }
 
-// What stands in the program is the corpus of the folder, and a corpus in JSON Lines says the same
-// as one of files.
+// The embedded corpus equals the corpus in the folder, and the corpus in JSON Lines equals the
+// corpus in files.
 func TestReadCases(t *testing.T) {
 	own, err := Corpus()
 	if err != nil {
@@ -205,7 +205,7 @@ func TestReadCases(t *testing.T) {
 	}
 }
 
-// Each case of the corpus stands somewhere in the tree, and counts once in each node.
+// Each case of the corpus is in the tree, and is counted once in each node.
 func TestTree(t *testing.T) {
 	samples, docs := corpus(t), requirements(t)
 	results := make([]Result, len(samples))
@@ -248,7 +248,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// Asked one case alone, an engine answers no other, whatever it prints behind.
+// If an engine is sent only one case, it answers no other, whatever it prints afterwards.
 func TestRunAlone(t *testing.T) {
 	withSh(t)
 	engine := `while read x; do case $x in *'"c0"'*) read y && exit 9; ` + permit + `;; esac; ` + permit + `; done`
@@ -263,7 +263,7 @@ func TestRunAlone(t *testing.T) {
 	}
 }
 
-// Of an answer that is long no more is kept than tells what is wrong with it.
+// Only the part of a long answer that shows the difference is kept.
 func TestRunKeepsLittle(t *testing.T) {
 	want := map[string]any{"decisions": map[string]any{"index": map[string]any{"allowed": true}}, "text": "a"}
 	answer := []byte(`{"decisions": {"index": {"allowed": "` + strings.Repeat("no ", 1<<20) + `"}}, "text": "b"}`)
@@ -280,7 +280,8 @@ func TestRunKeepsLittle(t *testing.T) {
 	}
 }
 
-// An error is one in whatever form it is told, and never the absence of what may not be there.
+// An error of the engine is recognised in every form, and does not satisfy a case that expects
+// something to be absent.
 func TestRunErrors(t *testing.T) {
 	for answer, want := range map[string]Outcome{
 		`{"error": {"code": 5}}`:              Errored,
@@ -297,7 +298,7 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
-// Whatever ids the cases have, no two questions have the same.
+// No two questions have the same id, whatever the ids of the cases.
 func TestRunIDs(t *testing.T) {
 	samples := some(t, 4)
 	samples[0].Case.ID, samples[2].Case.ID, samples[3].Case.ID = "some/c2#3", "", "some/c2#3"

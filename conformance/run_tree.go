@@ -6,32 +6,31 @@ import (
 	"strings"
 )
 
-// Node is a part of what was tried: a document, a paragraph of it, a requirement or a reading, or a
-// file of cases that belong to none of these. A case counts once in each node that it shows
-// something of.
+// Node is a part of what was tested: a document, a paragraph, a requirement or a reading, or a file
+// of cases that belong to none of these. A case is counted once in each node to which it belongs.
 type Node struct {
 	Name   string `json:"name"`
 	Title  string `json:"title,omitempty"`
-	Cases  int    `json:"cases"` // that were asked
+	Cases  int    `json:"cases"` // number of cases that were run
 	Passed int    `json:"passed"`
 
-	// NotPassed returns the failed cases of a node without children.
+	// NotPassed lists the cases of a node without children that did not pass.
 	NotPassed []string `json:"not_passed,omitempty"`
 
-	Unobservable string `json:"unobservable,omitempty"` // of a requirement: why no case can show it
-	Test         string `json:"test,omitempty"`         // of a requirement: the Go test of this program that shows it
+	Unobservable string `json:"unobservable,omitempty"` // for a requirement: why no case can test it
+	Test         string `json:"test,omitempty"`         // for a requirement: the Go test of this program that tests it
 	Parts        []Node `json:"parts,omitempty"`
 
 	results map[*Result]bool
 }
 
-// others is the node of cases that show nothing known.
+// others is the name of the node for cases that belong to no document.
 const others = "other"
 
-// Tree puts the results in order: by document, by paragraph, by requirement or reading, and then by
-// file those that belong to none. A case belongs to the requirements that name it, and to the
-// paragraph or reading that its file, or the case itself, is called after. Documents of which no
-// case was asked are left out, and requirements that have cases of which none was.
+// Tree arranges the results by document, by paragraph, and by requirement or reading. Cases that
+// belong to none of these are arranged by file. A case belongs to the requirements that name it,
+// and to the paragraph or reading after which its file, or the case itself, is named. Documents and
+// requirements are left out if none of their cases was run; requirements without cases stay.
 func Tree(docs []Document, results []Result) []Node {
 	b := grower{named: map[string][]*Result{}, placed: map[*Result]bool{}}
 	for i := range results {
@@ -56,14 +55,14 @@ func Tree(docs []Document, results []Result) []Node {
 	return out
 }
 
-// Shows returns the paragraph or reading of a case, by its own statement or its file: P1-2.4.6,
-// F07. It need not exist.
+// Shows returns the paragraph or reading that a case tests, as the case or its file name says:
+// P1-2.4.6, F07. It need not exist.
 func (s *Sample) Shows() string {
 	if s.Paragraph != "" {
 		return strings.ReplaceAll(s.Paragraph, " ", "-")
 	}
 	name := path.Base(s.File)
-	for _, kind := range []string{"M-", "R-"} { // cases against mutants, and random ones
+	for _, kind := range []string{"M-", "R-"} { // cases made against mutants, and random cases
 		name = strings.TrimPrefix(name, kind)
 	}
 	if name != "" && name[0] >= '0' && name[0] <= '9' {
@@ -72,10 +71,10 @@ func (s *Sample) Shows() string {
 	return name
 }
 
-// grower builds nodes from results.
+// grower builds the tree of nodes from results.
 type grower struct {
 	asked  []*Result
-	named  map[string][]*Result // by "case " and name, and by what they show
+	named  map[string][]*Result // results by "case " and name, and by paragraph or reading
 	placed map[*Result]bool
 }
 
@@ -120,7 +119,7 @@ func (b *grower) document(d Document) Node {
 	return n
 }
 
-// requirement returns the node of a requirement; told is false if none of its cases was run.
+// requirement returns the node of a requirement. told is false if none of its cases was run.
 func (b *grower) requirement(r Requirement) (n Node, told bool) {
 	n = Node{Name: r.ID, Title: r.Says, Unobservable: r.Unobservable, Test: r.Test}
 	for _, name := range slices.Concat(r.Decides, r.Contrary) {
@@ -134,7 +133,7 @@ func (b *grower) requirement(r Requirement) (n Node, told bool) {
 	return n, n.Cases > 0 || len(r.Decides)+len(r.Contrary) == 0
 }
 
-// rest returns the cases that belong to nothing, by file.
+// rest returns the node of the cases that belong to no document, by file.
 func (b *grower) rest() Node {
 	n := Node{Name: others, Title: "Cases that belong to no paragraph and no reading"}
 	at := map[string]int{}
@@ -194,9 +193,9 @@ func (n *Node) sum() {
 // Whole reports whether every case of the node has passed.
 func (n *Node) Whole() bool { return n.Passed == n.Cases }
 
-// Find gives the nodes, of those and of their parts, that a prefix names: P1, "P1 2.4.6" with all
-// paragraphs below it, P1-2.4.6-03, F for all readings with that letter, F07. Of a node that it
-// names the parts are not given as well.
+// Find returns the nodes, at any depth, whose names match a prefix: P1, "P1 2.4.6" with all
+// paragraphs below it, P1-2.4.6-03, F for all readings with that letter, F07. It does not return
+// the children of a matching node.
 func Find(nodes []Node, prefix string) []Node {
 	var out []Node
 	for _, n := range nodes {

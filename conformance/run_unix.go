@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// Shell makes a command of a line as sh reads it, in a process group of its own, so that Ctrl-C
-// reaches it through us alone, and EndGroup ends all that it starts. When ctx ends, the group is
-// asked to end.
+// Shell returns a command that runs line with sh, in a process group of its own. So Ctrl-C does not
+// reach it directly, and EndGroup ends everything that it started. When ctx ends, the group gets a
+// termination signal.
 func Shell(ctx context.Context, line string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -18,8 +18,8 @@ func Shell(ctx context.Context, line string) *exec.Cmd {
 	return cmd
 }
 
-// EndGroup ends a command of Shell and all processes that it left; an error would say that none is
-// left.
+// EndGroup ends a command of Shell and all processes that it left. It ignores the error, which
+// means that no process is left.
 func EndGroup(cmd *exec.Cmd) {
 	if cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

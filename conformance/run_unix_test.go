@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// What an engine has started ends with it: when it has answered, when it takes too long, and when
-// the run is stopped, be it that it cleans up or that it does not listen.
+// All processes that an engine started end with it: after it has answered, when it takes too long,
+// and when the run is stopped, even if it ignores signals.
 func TestRunEndsAll(t *testing.T) {
 	withSh(t)
 	const child = `exec 9>"$FIFO"; sleep 1000 </dev/null >/dev/null 2>&1 & `
@@ -48,18 +48,18 @@ func TestRunEndsAll(t *testing.T) {
 			if _, _, err := Run(ctx, some(t, 2), e, RunOptions{}); c.interrupt != errors.Is(err, context.Canceled) {
 				t.Errorf("the error is %v", err)
 			}
-			// if the engine was ended before it did
+			// the fifo has no reader if the engine was ended before it opened it
 			if f, err := os.OpenFile(fifo, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
 				f.Close()
 			}
-			if err := <-ended; err != nil { // hangs where a process still has it open
+			if err := <-ended; err != nil { // hangs if a process still has the fifo open
 				t.Error(err)
 			}
 		})
 	}
 }
 
-// untilClosed returns when everyone who has written to a fifo has closed it.
+// untilClosed returns when all writers of a fifo have closed it.
 func untilClosed(fifo string) error {
 	f, err := os.Open(fifo)
 	if err != nil {

@@ -28,26 +28,26 @@ var siteTypes = map[string]string{
 	".txt": "text/plain; charset=utf-8", ".xml": "application/xml; charset=utf-8",
 }
 
-// siteRedirects maps paths of the site to the targets of redirects.
+// siteRedirects maps paths of the site to redirect targets.
 var siteRedirects = map[string]string{
 	"/news/latest": "/news/ferry.html",
 	"/weekend":     "/members/weekend.html",
 }
 
-// siteHeaders maps paths to robots headers.
+// siteHeaders maps paths to the name and value of a robots header.
 var siteHeaders = map[string][2]string{
 	"/special/x-robots-tag.html": {"X-Robots-Tag", "noindex"},
 	"/special/robots-tag.html":   {"Robots-Tag", "*;nosnippet, rivalbot;noindex"},
 }
 
-// siteDown is the page that answers with 503.
+// siteDown is the path of the page that answers with status 503.
 const siteDown = "/news/weather.html"
 
-// Site is the reference publisher site: a small newspaper with a robots.txt, a file that it refers
-// to, and pages under many terms. It answers the same request always with the same bytes, notes
-// every visit, and is safe for concurrent use.
+// Site is the reference publisher site: a small newspaper with a robots.txt, a file to which it
+// refers, and pages with many different terms. It answers equal requests with equal bytes and
+// records every visit. It is safe for concurrent use.
 type Site struct {
-	files map[string][]byte // by path
+	files map[string][]byte // content of the files, by path
 
 	mu     sync.Mutex
 	visits []Visit
@@ -56,15 +56,15 @@ type Site struct {
 // Visit is one request that reached the site.
 type Visit struct {
 	Method    string
-	Path      string // with its query
+	Path      string // path of the request, with its query
 	Time      time.Time
 	UserAgent string
 }
 
-// NewSite returns the site without visits.
+// NewSite returns the site with no recorded visits.
 func NewSite() *Site {
 	s := &Site{files: map[string][]byte{}}
-	// never fails: the files are embedded
+	// cannot fail: the files are embedded
 	fs.WalkDir(siteFiles, "site", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -137,39 +137,38 @@ func (s *Site) Visits() []Visit {
 // Files returns the paths with a body, robots.txt and the like included, in alphabetical order.
 func (s *Site) Files() []string { return slices.Sorted(maps.Keys(s.files)) }
 
-// Expectation says what a crawler that answers to acapcrawl, declares no purposes and starts at "/"
-// does with one path of the site, on any day of this century from 2013 on. It was written by hand
-// from robots.txt, the file it refers to, and the pages.
+// Expectation says what a crawler does with one path of the site if its name is acapcrawl, it
+// declares no purposes and it starts at "/". It holds on any day of this century from 2013 on. It
+// was written by hand from robots.txt, the file to which it refers, and the pages.
 type Expectation struct {
-	Path   string // with its query
+	Path   string // path of the page, with its query
 	Status int    // the status of the site's answer
 
-	// What is done. Where nothing comes of a path (it is not crawled, or its Status is not 200) all
-	// but Crawl are false.
-	Crawl    bool // it is requested, and does not itself prohibit that
-	Follow   bool // links in it are followed, except in elements that prohibit it
+	// The actions. If a path gives no page (it is not crawled, or Status is not 200), only Crawl
+	// may be true.
+	Crawl    bool // the page is requested, and does not itself prohibit crawling
+	Follow   bool // its links are followed, except in elements that prohibit it
 	Index    bool // some of its text is indexed
 	Preserve bool // a copy is archived
 
-	// What may be shown of it to a reader of whom nothing is known, once there is something to
-	// show.
+	// What may be shown to a reader about whom nothing is known.
 	PresentSnippet     bool
 	PresentLink        bool
 	PresentCurrentCopy bool
 
-	Because string // the line that decides the first refusal, as written; "" if no line refuses
-	Why     string // in plain words
+	Because string // the policy line of the first refusal, unchanged; "" if no line refuses
+	Why     string // the reason in plain words
 }
 
-// Truth returns the expectations for every path of the site to which a link leads.
+// Truth returns the expectations for every path of the site to which a page links.
 func (s *Site) Truth() []Expectation { return slices.Clone(siteTruth) }
 
-// Forbidden returns the paths that must never be requested: robots.txt prohibits them or asks for
-// their take-down, or only links lead there that must not be followed.
+// Forbidden returns the paths that must never be requested: robots.txt prohibits them or requests
+// their take-down, or all links to them are in places where links must not be followed.
 func (s *Site) Forbidden() []string {
 	var out []string
 	for _, e := range siteTruth {
-		// a page's own statement is read after the request
+		// the prohibition is in the page, which is read after the request
 		if !e.Crawl && !strings.HasPrefix(e.Because, "ACAP allow-crawl") {
 			out = append(out, e.Path)
 		}
@@ -219,7 +218,7 @@ var siteTruth = []Expectation{
 	{"/print/harbour-bridge.html", 200, no, no, no, no, no, no, no, "Disallow: /print/",
 		"a conventional record refuses it, and no ACAP field lifts that"},
 
-	// Answers that are no pages.
+	// Answers that are not pages.
 	{"/news/latest", 302, yes, no, no, no, no, no, no, "", "it leads to the ferry story, which is held under its own " +
 		"address"},
 	{"/weekend", 302, yes, no, no, no, no, no, no, "ACAP-disallow-crawl: the-acap:resource-set:backstage",
@@ -227,7 +226,7 @@ var siteTruth = []Expectation{
 	{"/news/yesterday.html", 404, yes, no, no, no, no, no, no, "", "there is no such page"},
 	{"/news/weather.html", 503, yes, no, no, no, no, no, no, "", "the page is not available now"},
 
-	// The archive, by the terms of the file that robots.txt refers to.
+	// The archive, whose terms are in the file to which robots.txt refers.
 	{"/archive/", 200, yes, yes, yes, yes, yes, yes, yes, "", "the archive is kept for this century"},
 	{"/archive/1911-flood.html", 200, yes, yes, yes, yes, yes, yes, yes, "",
 		"it is found, and quoted, by its transcript"},

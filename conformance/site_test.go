@@ -18,7 +18,7 @@ import (
 
 const siteAt = "http://tidewick.example"
 
-// ask asks the site for a path as a crawler would.
+// ask requests a path of the site like a crawler.
 func ask(s *Site, method, path string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, siteAt+path, nil)
 	r.Header.Set("User-Agent", "acapcrawl")
@@ -38,7 +38,7 @@ func atSite(path string) acap.Resource {
 	return acap.NewResource(u)
 }
 
-// sitePolicy is what robots.txt and its reference say to acapcrawl.
+// sitePolicy returns the policy for acapcrawl from robots.txt and its reference.
 func sitePolicy(t *testing.T, s *Site) *acap.Policy {
 	t.Helper()
 	who := acap.Crawler{Names: []string{"acapcrawl"}}
@@ -101,7 +101,7 @@ func TestSiteServesWhatItSays(t *testing.T) {
 
 var siteLink = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
 
-// Every link leads to a path of Truth, or to the style sheet, and a link leads to every path of
+// Every link goes to a path of Truth, or to the style sheet, and some link goes to every path of
 // Truth.
 func TestSiteIsWhole(t *testing.T) {
 	s := NewSite()
@@ -137,16 +137,17 @@ func TestSiteIsWhole(t *testing.T) {
 	}
 }
 
-// A reader takes the site for an example of good ACAP: there is nothing to find fault with.
+// The site is an example of good ACAP: check has no findings about it.
 func TestSiteHasNoFindings(t *testing.T) {
 	for _, f := range sitePolicy(t, NewSite()).Findings() {
-		if f.Code != "query-in-pattern" { // a pattern with "?" is meant
+		if f.Code != "query-in-pattern" { // the site uses "?" in a pattern deliberately
 			t.Errorf("%v", f)
 		}
 	}
 }
 
-// ownTerms are the paths whose pages say more than robots.txt, or cannot give what it demands.
+// ownTerms are the paths whose pages have additional terms, or cannot fulfil the terms of
+// robots.txt.
 var ownTerms = map[string]bool{
 	"/news/flood-warning.html": true, "/mirror/news/harbour-bridge.html": true, "/archive/essays/salt-road.html": true,
 	"/news/retracted.html":   true,
@@ -165,7 +166,8 @@ func columns(e Expectation) map[acap.Usage]bool {
 var columnOrder = []acap.Usage{acap.Crawl, acap.Follow, acap.Index, acap.Preserve, acap.PresentSnippet,
 	acap.PresentLink, acap.PresentCurrentCopy}
 
-// What robots.txt alone decides is decided as Truth says, by the line that Truth names.
+// The decisions of robots.txt, before pages are read, agree with Truth, and the deciding line is
+// the one in Truth.
 func TestSiteTruthAtRobotsLevel(t *testing.T) {
 	s := NewSite()
 	p := sitePolicy(t, s)
@@ -184,13 +186,13 @@ func TestSiteTruthAtRobotsLevel(t *testing.T) {
 				because = d.Because.Text
 			}
 		}
-		if because != e.Because && e.Path != "/weekend" { // its target decides
+		if because != e.Because && e.Path != "/weekend" { // the redirect's target decides
 			t.Errorf("%s: %q decides, want %q", e.Path, because, e.Because)
 		}
 	}
 }
 
-// siteCase is the site as the web of a case.
+// siteCase returns a case whose web is the site.
 func siteCase(t *testing.T, s *Site, path string, now time.Time) *Case {
 	t.Helper()
 	web := map[string]Response{}
@@ -207,8 +209,8 @@ func siteCase(t *testing.T, s *Site, path string, now time.Time) *Case {
 		"links", "copy", "actions"}}
 }
 
-// The oracle, asked about every path, says what Truth says; and who follows the links it gives
-// requests every path of Truth that is not Forbidden, and no other.
+// The decisions of the oracle about every path agree with Truth. A crawler that follows the
+// permitted links requests every path of Truth that is not Forbidden, and no other.
 func TestSiteTruth(t *testing.T) {
 	for _, now := range []time.Time{time.Date(2013, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2099, 12, 31, 23, 0, 0, 0,
 		time.UTC)} {
@@ -232,7 +234,8 @@ func siteTruthAt(t *testing.T, now time.Time) {
 		if requested[path] || !robots.Decide(acap.Crawl, atSite(path)).Allowed {
 			continue
 		}
-		if down := robots.TakeDown(atSite(path)); down != nil { // X64
+		// X64: a take-down is enforced at the request, and decisions do not contain it
+		if down := robots.TakeDown(atSite(path)); down != nil {
 			if e := truth[path]; slices.Contains(slices.Collect(maps.Values(columns(e))), true) ||
 				e.Because != down.Text {
 				t.Errorf("%s is to be taken down: %+v", path, e)
@@ -271,14 +274,14 @@ func siteTruthAt(t *testing.T, now time.Time) {
 	}
 }
 
-// agree compares an answer of the oracle with what is expected of a page.
+// agree compares an answer of the oracle with the expectation for a page.
 func agree(t *testing.T, e Expectation, a *Answer) {
 	t.Helper()
 	first := ""
 	for _, u := range columnOrder {
 		got, want := a.Decisions[u], columns(e)[u]
 		allowed := got.Allowed
-		if u == acap.Index { // an element may permit it on a page that does not
+		if u == acap.Index { // an element may permit index on a page that prohibits it
 			allowed = a.Text != nil
 		}
 		if allowed != want {
@@ -298,7 +301,7 @@ func agree(t *testing.T, e Expectation, a *Answer) {
 	}
 }
 
-// What may be found and shown of a page keeps the limits that the site sets.
+// The limits on what may be found and shown of a page are those that the site sets.
 func TestSiteLimits(t *testing.T) {
 	s := NewSite()
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
@@ -374,8 +377,8 @@ func TestSiteLimits(t *testing.T) {
 	}
 }
 
-// Others are told other things: rivalbot may take the news, a library may keep live pages, and a
-// crawler that no record names gets the general terms.
+// The site has other terms for other crawlers: rivalbot may crawl the news, a library may keep live
+// pages, and a crawler that is not named gets the general terms.
 func TestSiteForOthers(t *testing.T) {
 	s := NewSite()
 	f := acap.Parse(siteAt+"/robots.txt", ask(s, "GET", "/robots.txt").Body.Bytes())

@@ -15,13 +15,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// maxHops is the number of redirects that are followed to a page or a required resource.
+// maxHops is the maximum number of redirects before a page or a required resource.
 const maxHops = 5
 
 // web serves the responses of a case. It makes no request.
 type web struct {
-	responses map[string]Response // by normal form
-	named     string              // host and port of the resource in question
+	responses map[string]Response // the responses of the case, by normalised URL
+	named     string              // host and port of the URL that the case asks about
 	authority *policy.Authority
 }
 
@@ -47,8 +47,9 @@ func hostOf(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// open returns an error where a crawl that was named only the resource asked about would not
-// request rawurl: its host is at a private address (X84, I03, D05).
+// open returns an error if a crawl would not request rawurl because its host has a private address
+// and is not the host of the URL in question (X84, with I03 and D05: private resources named by a
+// public host are unavailable).
 func (w *web) open(rawurl string) error {
 	u, err := url.Parse(rawurl)
 	if err != nil {
