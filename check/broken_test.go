@@ -15,15 +15,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// written takes the marks out of a text of testdata: "␍" stands for CR at the end of a line, "⟨CR⟩"
-// for one that ends a line alone, "⟨BOM⟩" for a byte order mark, and a last line "⟨no end⟩" says
-// that the one before has none.
+// written removes the marks from a text of testdata: "␍" stands for a CR before the LF of a line,
+// "⟨CR⟩" for a CR that ends a line, "⟨BOM⟩" for a byte-order mark. A last line "⟨no end⟩" means
+// that the line before it has no line end.
 func written(data []byte) []byte {
 	text := strings.NewReplacer("␍", "\r", "⟨CR⟩", "\r", "⟨BOM⟩", "\ufeff").Replace(string(data))
 	return []byte(strings.TrimSuffix(text, "\n⟨no end⟩\n"))
 }
 
-// broken reports on the files of an archive, as the verb check does.
+// broken returns the report about the files of an archive, like the command check.
 func broken(a *txtar.Archive) *Report {
 	r := &Report{}
 	var site *acap.File
@@ -44,8 +44,8 @@ func broken(a *txtar.Archive) *Report {
 	return r
 }
 
-// TestBroken: what is told of broken files, as text and as SARIF. Each archive says first what is
-// wrong with it.
+// TestBroken tests the reports about broken files, as text and as SARIF. The comment of each
+// archive says what is wrong with it.
 func TestBroken(t *testing.T) {
 	names, err := filepath.Glob("testdata/broken/*.txtar")
 	if err != nil || len(names) < 30 {
@@ -90,10 +90,10 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// schemaVariable names the published schema of SARIF 2.1.0, a file.
+// schemaVariable is the environment variable with the path of the published schema of SARIF 2.1.0.
 const schemaVariable = "ACAPCRAWL_SARIF_SCHEMA"
 
-// TestSARIFSchema: the logs are valid by the published schema.
+// TestSARIFSchema tests that SARIF logs are valid according to the published schema.
 func TestSARIFSchema(t *testing.T) {
 	file := os.Getenv(schemaVariable)
 	if file == "" {
@@ -140,8 +140,8 @@ func TestSARIFSchema(t *testing.T) {
 	}
 }
 
-// TestSARIFFixes: the replacements of a log, made by line and column, are what Repair makes of
-// words.
+// TestSARIFFixes tests that the replacements in a SARIF log, applied by line and column, give the
+// same text as the word corrections of Repair.
 func TestSARIFFixes(t *testing.T) {
 	for _, c := range fixCases(t) {
 		r := &Report{}

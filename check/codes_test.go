@@ -17,7 +17,8 @@ const (
 	requirements = "../conformance/requirements"
 )
 
-// TestCodes: docs/findings.md has a section for each code of the table, and no other.
+// TestCodes tests that docs/findings.md has a section for each code in the table, and no other
+// sections.
 func TestCodes(t *testing.T) {
 	src, err := os.ReadFile(findingsPage)
 	if err != nil {
@@ -39,7 +40,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestBehind: what codes rest on stands among the requirements.
+// TestBehind tests that the paragraphs and readings of each code are in the list of requirements.
 func TestBehind(t *testing.T) {
 	known := map[string]bool{}
 	files, err := filepath.Glob(filepath.Join(requirements, "*.jsonl"))
@@ -82,8 +83,8 @@ func TestBehind(t *testing.T) {
 var toldCode = regexp.MustCompile(
 	`"([a-z]+(?:-[a-z]+)*)", (?:Severity: )?(?:acap\.(?:Error|Warning|Notice)|severity)[,})]`)
 
-// TestToldCodes: the source of this package tells no code that the table does not have. Remarks of
-// conversions are no findings.
+// TestToldCodes tests that the source of this package reports only codes that are in the table.
+// Remarks of conversions do not count as findings.
 func TestToldCodes(t *testing.T) {
 	names, err := filepath.Glob("*.go")
 	if err != nil {

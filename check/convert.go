@@ -11,33 +11,37 @@ import (
 
 // Convert holds the options of a conversion.
 type Convert struct {
-	Usages    []acap.Usage // the usages of the ACAP fields; none: crawl
-	Reference string       // path of a file for the ACAP records, to which robots.txt refers; "": robots.txt itself
-	Ignore    bool         // conventional records are not for crawlers that read ACAP (P1 2.10.1)
-	AnyCase   bool         // the site ignores letter case, or has each path in one spelling only
+	Usages []acap.Usage // the usages of the ACAP fields; if empty, crawl
+	// path of a separate file for the ACAP records, to which robots.txt refers; "" puts them into
+	// robots.txt
+	Reference string
+	Ignore    bool // crawlers that read ACAP ignore the conventional records (P1 2.10.1)
+	AnyCase   bool // the site ignores letter case in paths, or has only one spelling of each path
 }
 
-// Conversion is a file in the other language.
+// Conversion is the result of a conversion between conventional records and ACAP.
 type Conversion struct {
 	Robots    string   `json:"robots"`
-	Reference string   `json:"reference,omitempty"` // what the file at Convert.Reference holds
+	Reference string   `json:"reference,omitempty"` // the content of the file at Convert.Reference
 	Remarks   []Remark `json:"remarks"`
 }
 
-// Remark describes what the other language cannot express, or expresses differently.
+// Remark describes something that the other language cannot express, or expresses differently.
 type Remark struct {
-	Code     string        `json:"code"`
-	Severity acap.Severity `json:"severity"` // warning: what crawlers may do changes; notice: it does not
-	Line     int           `json:"line"`     // of what was converted; 0: the file as a whole
+	Code string `json:"code"`
+	// warning: crawlers may do something else after the conversion; notice: they may do the same
+	Severity acap.Severity `json:"severity"`
+	Line     int           `json:"line"` // the converted line; 0 means the whole file
 	Also     []int         `json:"also,omitempty"`
-	Crawlers []string      `json:"crawlers,omitempty"` // "*": those that no record names
-	Paths    []string      `json:"paths,omitempty"`    // patterns of what it is about
-	Header   string        `json:"header,omitempty"`   // that says the same, page by page
-	Message  string        `json:"message"`
+	// the crawlers that the remark concerns; "*" means those that no record names
+	Crawlers []string `json:"crawlers,omitempty"`
+	Paths    []string `json:"paths,omitempty"`  // patterns of the paths that the remark concerns
+	Header   string   `json:"header,omitempty"` // a response header that expresses the same for a single page
+	Message  string   `json:"message"`
 }
 
-// String returns the remark for a list, with the crawlers that it concerns unless it concerns any
-// crawler or the message names them.
+// String returns the remark for a list. It adds the crawlers that the remark concerns, unless it
+// concerns every crawler, or the message names them.
 func (r Remark) String() string {
 	where, who := "", ""
 	if r.Line > 0 {
@@ -89,10 +93,10 @@ var (
 const convertedSite = "http://site.invalid"
 
 // ToACAP translates the conventional records of a robots.txt into ACAP. The conventional records
-// stay. ACAP records for crawl, or for the usages in o, follow them or are written to a file of
-// their own. If ACAP cannot express a rule, the result prohibits, and a remark says so. The result
-// is compared with the original on examples of all patterns and of their intersections, for each
-// named crawler and one that is not named.
+// stay. ACAP records for crawl, or for the usages in o, are added below them or written to a
+// separate file. If ACAP cannot express a rule, the result prohibits, and a remark says so. ToACAP
+// compares the result with the original, on examples of all patterns and of their intersections,
+// for each named crawler and one that is not named.
 func ToACAP(src []byte, o Convert) (*Conversion, error) {
 	f := acap.Parse(convertedSite+"/robots.txt", src)
 	switch {
@@ -101,7 +105,8 @@ func ToACAP(src []byte, o Convert) (*Conversion, error) {
 	case slices.ContainsFunc(f.Lines(), speaksACAP):
 		return nil, ErrSpeaksACAP
 	}
-	if len(o.Usages) == 0 || o.Ignore && !slices.Contains(o.Usages, acap.Crawl) { // no other record applies then
+	// without usages, or if Ignore is set and crawl is missing, ACAP records for crawl are needed
+	if len(o.Usages) == 0 || o.Ignore && !slices.Contains(o.Usages, acap.Crawl) {
 		o.Usages = append([]acap.Usage{acap.Crawl}, o.Usages...)
 	}
 	t := toACAP{file: f, options: o}
@@ -122,15 +127,15 @@ func ToACAP(src []byte, o Convert) (*Conversion, error) {
 	return out, nil
 }
 
-// voice holds the conventional rules for one list of names.
+// voice holds the conventional rules for the crawlers with certain names.
 type voice struct {
-	names  []string // only "*", or names
+	names  []string // either only "*", or names of crawlers
 	groups []int
 	rules  []acap.Rule
 }
 
-// voicesOf merges groups as crawlers do (RFC 9309 2.2.1): all groups with the same name are one,
-// and the groups for * apply to crawlers that no group names.
+// voicesOf merges groups like crawlers (RFC 9309 2.2.1): all groups with the same name count as one
+// group, and the groups for "*" apply to crawlers that no group names.
 func voicesOf(f *acap.File) []*voice {
 	var out []*voice
 	byName := map[string]*voice{}
@@ -177,15 +182,15 @@ type toACAP struct {
 	remarks []Remark
 }
 
-// record is an ACAP record that is being built.
+// record is an ACAP record under construction.
 type record struct {
 	*voice
 	items []item
-	lines []int // of its terms
+	lines []int // the line numbers of its terms
 }
 
-// record translates a voice. P1 2.9: ACAP ignores letter case, so the rules are resolved as if they
-// ignored it too.
+// record translates the rules of a voice into an ACAP record. P1 2.9: ACAP ignores letter case, so
+// the rules are translated as if they ignored it, too.
 func (t *toACAP) record(v *voice) (*record, error) {
 	s := settling{wins: conventionalPair, reads: acapPair}
 	for _, r := range v.rules {
@@ -209,8 +214,8 @@ func (t *toACAP) record(v *voice) (*record, error) {
 	return r, nil
 }
 
-// keepClosed drops permissions that would permit, in another letter case, what a prohibition
-// covers: conventional rules distinguish /a and /A, ACAP does not.
+// keepClosed drops permissions that would permit, in another letter case, a path that a prohibition
+// covers. Conventional rules distinguish /a and /A, but ACAP does not.
 func (t *toACAP) keepClosed(v *voice, s *settling) {
 	widens := func(a term) bool {
 		return a.allow && slices.ContainsFunc(s.terms, func(d term) bool {
@@ -235,7 +240,7 @@ func (t *toACAP) keepClosed(v *voice, s *settling) {
 	s.terms = kept
 }
 
-// tellOfCase adds one remark for each record that ACAP ignores letter case.
+// tellOfCase adds, for each record that this concerns, one remark that ACAP ignores letter case.
 func (t *toACAP) tellOfCase(r *record, s *settling) {
 	if t.options.AnyCase {
 		return
@@ -249,7 +254,8 @@ func (t *toACAP) tellOfCase(r *record, s *settling) {
 				lines = append(lines, s.terms[it.from].line)
 			}
 		}
-		if len(paths) == 0 || allow && t.options.Ignore { // keepClosed has dropped the permissions concerned
+		// keepClosed has already dropped permissions that letter case concerns
+		if len(paths) == 0 || allow && t.options.Ignore {
 			continue
 		}
 		severity, what := acap.Warning, "prohibitions cover %s too, in any letter case"
@@ -282,7 +288,7 @@ func (t *toACAP) lookAtLines() {
 	}
 }
 
-// text returns robots.txt and the file to which it refers.
+// text returns the text of robots.txt, and that of the file to which it refers.
 func (t *toACAP) text(o Convert) (robots, reference string) {
 	var b strings.Builder
 	b.WriteString("##ACAP version=1.1\n")
@@ -306,9 +312,9 @@ func (t *toACAP) text(o Convert) (robots, reference string) {
 	return b.String(), "##ACAP version=1.1\nACAP-version: 1.1\n" + records.String()
 }
 
-// write writes a record. A named record repeats every permission, so that the record for any
-// crawler adds nothing: P1 2.2.1 (C01): a crawler with ACAP obeys both records, a conventional
-// crawler only one group.
+// write writes a record. A record for named crawlers repeats every permission, so that the record
+// for any crawler adds nothing. P1 2.2.1 (C01): a crawler that reads ACAP obeys both records; a
+// conventional crawler obeys only one group.
 func (r *record) write(b *strings.Builder, usages []acap.Usage) {
 	b.WriteByte('\n')
 	for _, name := range r.names {

@@ -11,10 +11,10 @@ import (
 )
 
 // ToConventional translates what the ACAP records of a robots.txt say about crawling into
-// conventional records (RFC 9309). Remarks report what cannot be translated, with the response
-// header that expresses it page by page if there is one. The result permits nothing that was
-// prohibited, except spellings of a path in another letter case, which one notice reports.
-// References to other files are not followed.
+// conventional records (RFC 9309). Remarks report what cannot be translated; if a response header
+// expresses it for a single page, the remark contains that header. The result permits nothing that
+// was prohibited, except spellings of a path in another letter case, which one notice reports.
+// ToConventional does not follow references to other files.
 func ToConventional(src []byte, o Convert) (*Conversion, error) {
 	f := acap.Parse(convertedSite+"/robots.txt", src)
 	switch {
@@ -36,7 +36,7 @@ func ToConventional(src []byte, o Convert) (*Conversion, error) {
 	sorted := map[string][]string{}
 	var names []string
 	for _, name := range f.Crawlers() {
-		token, _, _ := strings.Cut(name, "/") // P1 2.3.1 (C05): a version after a name is not part of it
+		token, _, _ := strings.Cut(name, "/") // P1 2.3.1 (C05): a version after a crawler name is not part of the name
 		if !isToken(token) {
 			c.remarks = append(c.remarks, Remark{Code: "crawler-name", Severity: acap.Warning, Crawlers: []string{name},
 				Message: fmt.Sprintf("%q is no product token: no crawler that reads conventional records can have "+
@@ -59,7 +59,7 @@ func ToConventional(src []byte, o Convert) (*Conversion, error) {
 		return nil, err
 	}
 	var b strings.Builder
-	for _, name := range names { // in the order of the file
+	for _, name := range names { // the crawlers in the order of the file
 		for g, have := range sorted {
 			if have[0] != name || g == rest {
 				continue
@@ -99,8 +99,8 @@ type toConventional struct {
 	options    Convert
 	statements []acap.Statement
 	voices     []*voice
-	other      string // a crawler that no record names
-	strayed    []int  // lines of ACAP fields within conventional records
+	other      string // the name of a crawler that no record names
+	strayed    []int  // the line numbers of ACAP fields within conventional records
 	remarks    []Remark
 	spellings  []spelling
 	patterns   []string
@@ -152,7 +152,7 @@ func (c *toConventional) group(name string) (string, error) {
 	return b.String(), nil
 }
 
-// who returns the name of a crawler for a remark.
+// who returns the crawler's name in the form for a remark.
 func (c *toConventional) who(name string) string {
 	if name == c.other {
 		return "*"
@@ -160,7 +160,7 @@ func (c *toConventional) who(name string) string {
 	return name
 }
 
-// The layers of rules that apply to a crawler.
+// The layers of rules for a crawler: the conventional records, and the ACAP records.
 const (
 	layerACAP = iota
 	layerConventional
@@ -181,8 +181,8 @@ func (c *toConventional) terms(name string) []term {
 			field = "ACAP-allow-crawl: "
 		case slices.Contains(s.Usages, acap.Crawl):
 			field = "ACAP-disallow-crawl: "
-		// P1 2.5.6 (F19): disallow-other reaches crawl; P1 2.4.3 (L05): a failed allow-other
-		// does not
+		// P1 2.5.6 (F19): disallow-other prohibits crawl if no field is about crawl; P1 2.4.3
+		// (L05): an allow-other that cannot be interpreted does not
 		case slices.Contains(s.Usages, acap.Other) && !s.Allow && !s.Beyond:
 			field = "ACAP-disallow-other: "
 		default:
@@ -211,23 +211,23 @@ func (c *toConventional) terms(name string) []term {
 	return out
 }
 
-// head returns the lines before a statement in the form for a crawler named crawlerAsked, if the
-// statement applies to the crawler.
+// head returns the lines above a statement, rewritten for a crawler named crawlerAsked. reached
+// reports whether the statement applies to the crawler name.
 func (c *toConventional) head(s acap.Statement, name string) (head string, reached bool) {
 	switch {
 	case slices.ContainsFunc(s.Crawlers, func(n string) bool {
-		token, _, _ := strings.Cut(n, "/") // P1 2.3.1 (C05): a version after a name is not part of it
+		token, _, _ := strings.Cut(n, "/") // P1 2.3.1 (C05): a version after a crawler name is not part of the name
 		return strings.EqualFold(n, name) || strings.EqualFold(token, name)
 	}):
 		head = "ACAP-crawler: " + crawlerAsked + "\n"
-	// P1 2.3 (A13): before any record a prohibition binds everybody
+	// P1 2.3 (A13): a prohibition before any record is for all crawlers
 	case slices.Contains(s.Crawlers, "*"), s.Crawlers == nil && !s.Allow && !slices.Contains(c.strayed, s.Field.Line):
 		head = "ACAP-crawler: *\n"
 	default:
 		return "", false
 	}
 	if len(s.Purposes) > 0 {
-		if s.Allow { // P1 2.3.3 (C15): this crawler declares no purpose
+		if s.Allow { // P1 2.3.3 (C15): permissions for a purpose do not count, because this crawler declares no purpose
 			return "", false
 		}
 		head += "ACAP-usage-purpose: any\n"
@@ -235,8 +235,8 @@ func (c *toConventional) head(s acap.Statement, name string) (head string, reach
 	return head, true
 }
 
-// conventional adds the rules of a voice, without those that an ACAP field in said cancels (P1
-// 2.10.2).
+// conventional adds the rules of a voice to out. It leaves out those that an ACAP field among the
+// first said terms cancels (P1 2.10.2).
 func (c *toConventional) conventional(out []term, said int, v *voice, head string) []term {
 	for _, r := range v.rules {
 		t := term{allow: r.Allow, pattern: r.Pattern, line: r.Field.Line, head: head, field: "Disallow: ",
@@ -262,15 +262,15 @@ func (c *toConventional) conventional(out []term, said int, v *voice, head strin
 	return out
 }
 
-// asks returns the decision about a path in its own letter case.
+// asks reports whether the robots.txt text permits to crawl path, in the letter case of path.
 func asks(text, path string) bool {
 	r, _, _ := resourceAt(path)
 	return rulingOf(parsed(text), "", crawlerAsked)(acap.Crawl, r)
 }
 
-// permitsOver reports whether the permission a wins against the prohibition d. Within one layer the
-// engine decides. Between layers both must permit (P1 2.10.2, O05), so a must be covered by a
-// permission of d's layer that wins against d.
+// permitsOver reports whether the permission a wins against the prohibition d. If both are in the
+// same layer, package acap decides. Between layers, both layers must permit (P1 2.10.2, O05), so a
+// permission of d's layer that wins against d must cover the pattern of a.
 func permitsOver(terms []term, a, d term, path string) bool {
 	if a.layer == d.layer {
 		return inOneLayer(a, d, path)
@@ -291,9 +291,10 @@ func inOneLayer(a, d term, path string) bool {
 	return asked(a.head+a.field+a.pattern+"\n"+d.head+d.field+d.pattern+"\n", path)
 }
 
-// needed drops prohibitions with the same pattern as a permission, because Allow wins between equal
-// rules (REP 1, O10); permissions that win against no prohibition, because silence permits; and,
-// without permissions, prohibitions covered by others.
+// needed drops items without effect. These are prohibitions with the same pattern as a permission,
+// because Allow wins between equal rules (REP 1, O10); permissions that win against no prohibition,
+// because everything else is permitted anyway; and, if there are no permissions, prohibitions that
+// others cover.
 func needed(s *settling) []item {
 	kept := slices.DeleteFunc(slices.Clone(s.items), func(d item) bool {
 		return !d.allow && slices.ContainsFunc(s.items, func(a item) bool { return a.allow && a.pattern == d.pattern })
@@ -319,7 +320,7 @@ func needed(s *settling) []item {
 	})
 }
 
-// otherSpellings returns prohibitions again in the spellings that the file uses elsewhere:
+// otherSpellings returns prohibitions again in the spellings that the file uses elsewhere, because
 // conventional rules distinguish letter case.
 func (c *toConventional) otherSpellings(items []item, terms []term) []item {
 	var out []item
@@ -342,8 +343,8 @@ func (c *toConventional) otherSpellings(items []item, terms []term) []item {
 	return out
 }
 
-// noteCase collects where conventional rules, which distinguish letter case, do not cover other
-// spellings that an ACAP field covers. rules are those of the group.
+// noteCase collects paths that an ACAP field covers in another letter case, and that conventional
+// rules, which distinguish letter case, do not cover. rules is the text of the group.
 func (c *toConventional) noteCase(names []string, items []item, terms []term, rules string) {
 	if c.options.AnyCase {
 		return
@@ -364,7 +365,7 @@ func (c *toConventional) noteCase(names []string, items []item, terms []term, ru
 	}
 }
 
-// spelling is an address that an ACAP field covers but its conventional rule does not.
+// spelling is an address that an ACAP field covers, but that its conventional rule does not cover.
 type spelling struct {
 	crawlers         []string
 	pattern, example string
@@ -372,8 +373,8 @@ type spelling struct {
 	line             int
 }
 
-// spelledOtherwise reports whether an ACAP field covers a path for a crawler only in another letter
-// case than its rule.
+// spelledOtherwise reports whether the ACAP fields for a crawler cover a path only in another
+// letter case than the conventional rule.
 func (c *toConventional) spelledOtherwise(name, path string) bool {
 	return slices.ContainsFunc(c.spellings, func(s spelling) bool {
 		return slices.ContainsFunc(s.crawlers, func(n string) bool { return strings.EqualFold(n, name) }) &&
@@ -381,8 +382,8 @@ func (c *toConventional) spelledOtherwise(name, path string) bool {
 	})
 }
 
-// tellOfCase adds one remark for the whole file that conventional rules distinguish letter case,
-// with an example.
+// tellOfCase adds one remark for the whole file, with an example, that conventional rules
+// distinguish letter case.
 func (c *toConventional) tellOfCase() {
 	if len(c.spellings) == 0 {
 		return
@@ -417,8 +418,8 @@ func (c *toConventional) tellOfCase() {
 	c.remarks = append(c.remarks, r)
 }
 
-// prove compares the decisions about crawling before and after. Differences in letter case are
-// reported by tellOfCase instead.
+// prove compares the decisions about crawling before and after the conversion. It leaves out
+// differences in letter case, which tellOfCase reports.
 func (c *toConventional) prove(out *Conversion) []Remark {
 	var names []string
 	for _, name := range c.file.Crawlers() {
@@ -446,7 +447,7 @@ func (c *toConventional) prove(out *Conversion) []Remark {
 	return p.remark
 }
 
-// written returns the patterns of the ACAP fields, by line.
+// written returns the patterns of the ACAP fields, by line number.
 func (c *toConventional) written() map[int][]string {
 	out := map[int][]string{}
 	for _, s := range c.statements {

@@ -10,20 +10,20 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Bounds of the work to intersect two patterns.
+// Limits on the work of intersecting two patterns.
 const (
-	maxMeet     = 32      // patterns
-	maxMeetWork = 1 << 14 // steps
-	maxGlob     = 1000    // bytes of a pattern
+	maxMeet     = 32      // patterns of the intersection
+	maxMeetWork = 1 << 14 // steps of the computation
+	maxGlob     = 1000    // bytes of each of the two patterns
 )
 
-// inCommon returns patterns that together cover the intersection of p and q, ignoring letter case,
-// in the spelling of p. ok is false if the patterns are too complex.
+// inCommon returns patterns that together cover the paths that both p and q cover, ignoring letter
+// case. They have the spelling of p. ok is false if the patterns are too complex.
 func inCommon(p, q string) (both []string, ok bool) {
 	return inCommonOf(p, q, newGlobText(p), newGlobText(q))
 }
 
-// inCommonSpelt is inCommon with letter case.
+// inCommonSpelt is like inCommon, but distinguishes letter case.
 func inCommonSpelt(p, q string) (both []string, ok bool) {
 	a, b := newGlobText(p), newGlobText(q)
 	a.folded, b.folded = a.own, b.own
@@ -54,7 +54,7 @@ func inCommonOf(p, q string, a, b globText) (both []string, ok bool) {
 	return both, true
 }
 
-// toil estimates the steps needed to intersect two patterns.
+// toil estimates how many steps are needed to intersect two patterns.
 func toil(p, q string) int {
 	if !strings.Contains(p, "*") && !strings.Contains(q, "*") {
 		return len(p) + len(q)
@@ -62,7 +62,8 @@ func toil(p, q string) int {
 	return min(len(p)*len(q), maxMeetWork)
 }
 
-// globText is a pattern with all wildcards explicit: it ends in "*" unless it had a "$".
+// globText is a pattern whose wildcards are all explicit: it ends in "*" unless the pattern ended
+// in "$".
 type globText struct{ own, folded string }
 
 func newGlobText(p string) globText {
@@ -80,8 +81,8 @@ func newGlobText(p string) globText {
 	return globText{own, folded}
 }
 
-// plainGlob is the inverse of newGlobText: it joins asterisks, drops a final one, and adds "$" if
-// there was none.
+// plainGlob is the inverse of newGlobText. It joins asterisks in a row, drops a final asterisk, and
+// adds "$" if there was none.
 func plainGlob(s string) string {
 	for strings.Contains(s, "**") {
 		s = strings.ReplaceAll(s, "**", "*")
@@ -92,7 +93,8 @@ func plainGlob(s string) string {
 	return s + "$"
 }
 
-// meeting computes the intersection of two patterns from each pair of positions.
+// meeting computes the intersection of the rests of two patterns, for each pair of positions in
+// them.
 type meeting struct {
 	a, b  globText
 	known map[[2]int][]string
@@ -156,7 +158,7 @@ func apart(p, q string) bool {
 
 func wildcard(c byte) bool { return c == '*' || c == '$' }
 
-// sharedPath returns a path that both p and q cover; ok is false if they are too complex.
+// sharedPath returns a path that both p and q cover. ok is false if they are too complex.
 func sharedPath(p, q string) (path string, ok bool) {
 	both, ok := inCommon(p, q)
 	for _, m := range both {
@@ -167,11 +169,11 @@ func sharedPath(p, q string) (path string, ok bool) {
 	return "", ok && len(both) == 0
 }
 
-// within reports whether y covers everything that x covers, ignoring letter case. False may also
-// mean unknown.
+// within reports whether y covers everything that x covers, ignoring letter case. It also returns
+// false if it cannot decide this.
 func within(x, y string) bool { return withinSpelt(acap.Folded(x), acap.Folded(y)) }
 
-// withinSpelt is within with letter case.
+// withinSpelt is like within, but distinguishes letter case.
 func withinSpelt(x, y string) bool {
 	xText, xEnds := strings.CutSuffix(x, "$")
 	yText, yEnds := strings.CutSuffix(y, "$")
@@ -181,7 +183,8 @@ func withinSpelt(x, y string) bool {
 	if yEnds {
 		yText += "$"
 	}
-	return acap.NewGlob(yText).Matches(xText) // only an asterisk covers an asterisk
+	// an asterisk in x stands for any text, so only an asterisk in y covers it
+	return acap.NewGlob(yText).Matches(xText)
 }
 
 // covers reports whether a pattern covers a path, ignoring letter case.
@@ -189,7 +192,8 @@ func covers(pattern, path string) bool {
 	return acap.NewGlob(acap.Folded(pattern)).Matches(acap.Folded(path))
 }
 
-// resourceAt returns the resource at a path of the converted site, and the path in normal form.
+// resourceAt returns the resource at a path of the converted site, and the path in normal form. The
+// last result reports whether the path is valid.
 func resourceAt(path string) (acap.Resource, string, bool) {
 	u, err := url.Parse(convertedSite + path)
 	if err != nil {
@@ -199,8 +203,8 @@ func resourceAt(path string) (acap.Resource, string, bool) {
 	return r, strings.TrimPrefix(r.URL, convertedSite), true
 }
 
-// examplesOf returns examples that a pattern covers in normal form, without robots.txt, which is
-// always readable.
+// examplesOf returns examples of paths that a pattern covers, in normal form. It leaves out
+// /robots.txt, which may always be read.
 func examplesOf(pattern string) []string {
 	var out []string
 	for _, path := range acap.Examples(pattern) {
@@ -211,7 +215,7 @@ func examplesOf(pattern string) []string {
 	return out
 }
 
-// examplePath returns a path for a sentence.
+// examplePath returns a path that the pattern covers, as an example in a message.
 func examplePath(pattern string) string {
 	all := examplesOf(pattern)
 	if i := slices.IndexFunc(all, func(p string) bool { return !strings.Contains(p, "//") }); i >= 0 {
@@ -220,11 +224,11 @@ func examplePath(pattern string) string {
 	return pattern
 }
 
-// cased reports whether s contains letters with case.
+// cased reports whether s contains letters that have upper and lower case.
 func cased(s string) bool { return swapCase(s) != s }
 
-// swapCase returns s with the case of its letters swapped; in escapes only that of whole characters
-// beyond ASCII.
+// swapCase returns s with the case of its letters swapped. In escapes it swaps only the case of
+// whole characters beyond ASCII.
 func swapCase(s string) string {
 	swap := func(r rune) rune {
 		switch {
@@ -260,15 +264,16 @@ func swapCase(s string) string {
 	return b.String()
 }
 
-// widensCase reports whether a pattern spells letters that another leaves open. Ignoring letter
-// case, it then covers paths that the other prohibits and that the pattern as written does not
-// cover.
+// widensCase reports whether the pattern a contains letters after the part that it has in common
+// with d. If letter case is ignored, a then covers paths that d prohibits and that a, as written,
+// does not cover.
 func widensCase(a, d string) bool {
 	i := 0
-	for i < len(a) && i < len(d) && a[i] == d[i] && a[i] != '*' { // text after an asterisk may be anywhere in a path
+	// an asterisk ends the common part, because the text after it may be anywhere in a path
+	for i < len(a) && i < len(d) && a[i] == d[i] && a[i] != '*' {
 		i++
 	}
-	for i > 0 && strings.Contains(a[max(0, i-3):i], "%") { // not within the escapes of one character
+	for i > 0 && strings.Contains(a[max(0, i-3):i], "%") { // go back to the beginning of an escape
 		i--
 	}
 	return cased(a[i:])

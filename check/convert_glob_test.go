@@ -2,7 +2,8 @@ package check
 
 import "testing"
 
-// swapCase leaves escapes of ASCII characters, and of bytes that are no character, as they are.
+// TestSwapCase tests that swapCase does not change escapes of ASCII characters, nor escapes of
+// bytes that are no character.
 func TestSwapCase(t *testing.T) {
 	for s, want := range map[string]string{
 		"/aB/%2Fx": "/Ab/%2FX", "/%C3%89": "/%C3%A9", "/%C3%89%24": "/%C3%A9%24",
@@ -14,7 +15,8 @@ func TestSwapCase(t *testing.T) {
 	}
 }
 
-// Behind an asterisk a letter may stand elsewhere in a path, in either case.
+// TestWidensCase tests that a letter after an asterisk counts as widening, because it may be
+// anywhere in a path, in either case.
 func TestWidensCase(t *testing.T) {
 	for _, c := range []struct {
 		allow, deny string

@@ -8,9 +8,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// conventionalTag maps a usage to the rule of X-Robots-Tag and robots META that prohibits at least
-// as much. Usages without such a rule are missing. REP 2 (N24): noarchive forbids showing
-// copies, not keeping them.
+// conventionalTag returns the rule of X-Robots-Tag and robots META that prohibits at least the
+// usage u, or "" if there is none. REP 2 (N24): noarchive forbids showing copies, but not storing
+// them.
 func conventionalTag(u acap.Usage) string {
 	switch u {
 	case acap.Index, acap.Present, acap.PresentLink:
@@ -25,20 +25,21 @@ func conventionalTag(u acap.Usage) string {
 	return ""
 }
 
-// conventionalLimit returns the rule that limits a permission at least as much as a qualifier.
+// conventionalLimit returns the conventional rule that limits the usage u at least as much as a
+// qualifier of a permission, or "" if there is none.
 func conventionalLimit(u acap.Usage, qualifier string) string {
 	name, value, _ := strings.Cut(strings.ToLower(qualifier), "=")
 	switch {
 	case name == "time-limit" && u == acap.Index && strings.HasPrefix(value, "until-2"):
 		return "unavailable_after: " + strings.TrimPrefix(value, "until-")
 	case name == "max-length" && u == acap.PresentSnippet:
-		n, _, _ := strings.Cut(value, "-") // n characters are never more than n words
+		n, _, _ := strings.Cut(value, "-") // a text of n characters never has more than n words
 		return "max-snippet:" + n
 	}
 	return ""
 }
 
-// tellOfLosses adds remarks, field by field, about what conventional records cannot express.
+// tellOfLosses adds remarks, field by field, about things that conventional records cannot express.
 func (c *toConventional) tellOfLosses() {
 	for _, s := range c.statements {
 		if slices.Contains(c.strayed, s.Field.Line) || len(s.Usages) == 0 {
@@ -86,8 +87,8 @@ func (c *toConventional) tellOfLosses() {
 	}
 }
 
-// tellOfLines adds remarks about lines that are dropped because they have no effect on a crawler
-// with ACAP, or are not for crawlers.
+// tellOfLines adds remarks about lines that are dropped, because they have no effect on a crawler
+// that reads ACAP, or because they are not for crawlers.
 func (c *toConventional) tellOfLines() {
 	foreign := Remark{Code: "left-out", Severity: acap.Notice}
 	lines := c.file.Lines()

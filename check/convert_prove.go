@@ -8,7 +8,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Bounds of a proof: decisions and crawlers that are compared.
+// Limits of a proof: how many decisions and how many crawlers are compared.
 const (
 	maxProved = 150_000
 	maxNames  = 400
@@ -22,20 +22,22 @@ type proof struct {
 	remark []Remark
 }
 
-// place is an example, as written and in lower case.
+// place is an example of a path, both as written and in lower case.
 type place struct {
 	path            string
 	resource, lower acap.Resource
 }
 
-// spelledOtherwise reports whether a pattern covers the place only in another letter case.
+// spelledOtherwise reports whether a pattern covers the place only in another letter case than that
+// of the place.
 func (p place) spelledOtherwise(pattern string) bool {
 	_, normal, _ := resourceAt(p.path)
 	return covers(pattern, normal) && !acap.NewGlob(pattern).Matches(normal)
 }
 
-// newProof returns a proof with examples of all patterns and of the intersections of each two, in
-// several letter cases. It compares for the named crawlers and for one that no record names.
+// newProof returns a proof with examples of all patterns, and of the intersection of each two
+// patterns, in several letter cases. It compares the decisions for the named crawlers, and for one
+// that no record names.
 func newProof(patterns, names []string) *proof {
 	p := &proof{seen: map[string]bool{}, names: append(slices.Clone(names[:min(len(names), maxNames)]), unnamed(names))}
 	if len(names) > maxNames {
@@ -101,10 +103,11 @@ func (p *proof) add(path string) {
 	}
 }
 
-// ruling returns the decision of a file for one crawler.
+// ruling reports whether a file permits a usage of a resource to one crawler.
 type ruling func(acap.Usage, acap.Resource) bool
 
-// rulingOf returns the decisions of a file for a crawler.
+// rulingOf returns the decisions of the file f for the crawler with the given name. reference is
+// the text of the file to which f refers.
 func rulingOf(f *acap.File, reference, name string) ruling {
 	c := acap.Crawler{Names: []string{name}}
 	refs := f.References(c)
@@ -115,8 +118,8 @@ func rulingOf(f *acap.File, reference, name string) ruling {
 	return func(u acap.Usage, r acap.Resource) bool { return p.Decide(u, r).Allowed }
 }
 
-// known reports whether a remark announces a different decision about a path for a crawler; the
-// name "*" is any crawler without record.
+// known reports whether a remark announces another decision about a path for a crawler. The name
+// "*" means a crawler that no record names.
 func known(remarks []Remark, name, path string) bool {
 	return slices.ContainsFunc(remarks, func(r Remark) bool {
 		return r.Severity != acap.Notice && r.Code != "lost" && r.Code != "by-header" &&
@@ -127,7 +130,7 @@ func known(remarks []Remark, name, path string) bool {
 
 func parsed(text string) *acap.File { return acap.Parse(convertedSite+"/robots.txt", []byte(text)) }
 
-// folded returns a file with the conventional rules of f in lower case.
+// folded returns a file that contains the conventional rules of f in lower case.
 func folded(f *acap.File) *acap.File {
 	var b strings.Builder
 	for _, g := range f.Groups() {
@@ -149,8 +152,8 @@ func folded(f *acap.File) *acap.File {
 	return parsed(b.String())
 }
 
-// prove compares the decisions of the original with those of the converted records alone, and of
-// the whole result.
+// prove compares the decisions of the original with those of the converted records without the
+// conventional ones, and with those of the whole result.
 func (t *toACAP) prove(out *Conversion) []Remark {
 	p := newProof(t.patternsAndNames())
 	o := t.options
@@ -180,7 +183,7 @@ func (t *toACAP) prove(out *Conversion) []Remark {
 	return p.remark
 }
 
-// patternsAndNames returns the patterns and the names of crawlers in the records.
+// patternsAndNames returns all patterns and all crawler names of the records.
 func (t *toACAP) patternsAndNames() (patterns, names []string) {
 	for _, r := range t.records {
 		if r.names[0] != "*" {
@@ -196,13 +199,13 @@ func (t *toACAP) patternsAndNames() (patterns, names []string) {
 	return patterns, names
 }
 
-// changesByCase reports whether a decision of the converted file may differ from the original
-// because ACAP ignores letter case.
+// changesByCase reports whether a decision of the converted file may differ from that of the
+// original because ACAP ignores letter case.
 func (t *toACAP) changesByCase(is, wasFolded bool) bool {
 	return is == wasFolded && (!is || !t.options.Ignore || t.options.AnyCase)
 }
 
-// maxDiffers bounds how many differences are reported.
+// maxDiffers is how many differences are reported at most.
 const maxDiffers = 20
 
 func (p *proof) differs(name string, u acap.Usage, path string, is bool, by string) {

@@ -8,15 +8,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// term is a permission or prohibition to be translated.
+// term is a permission or prohibition of the original file that is to be translated.
 type term struct {
 	allow   bool
 	pattern string // "" covers everything
 	line    int
-	field   string // the line, without its pattern, for a file that shows which of two terms wins
-	head    string // the lines before it
+	field   string // the line without its pattern, for a test file that shows which of two terms wins
+	head    string // the lines above the field in such a test file
 	layer   int
-	cased   bool // it distinguishes letter case
+	cased   bool // the term distinguishes letter case
 }
 
 func (t term) place() string {
@@ -31,13 +31,13 @@ func (t term) place() string {
 	return fmt.Sprintf("%s of %s in line %d", what, pattern, t.line)
 }
 
-// item is a permission or prohibition in the target language.
+// item is a permission or prohibition of the converted file.
 type item struct {
 	allow   bool
 	pattern string // starts with "/"
-	folded  string // in lower case, unless cased
-	from    int    // the term that it expresses
-	against int    // a term that also matches where the item stands for from; otherwise -1
+	folded  string // pattern in lower case; the same as pattern if cased
+	from    int    // index of the term that the item expresses
+	against int    // index of a second term, if the item is for the paths that both terms cover; otherwise -1
 	cased   bool   // the term distinguishes letter case
 }
 
@@ -49,7 +49,8 @@ func (s *settling) newItem(allow bool, pattern string, from, against int) item {
 	return it
 }
 
-// apartFrom reports whether two items differ before any wildcard.
+// apartFrom reports whether the patterns of two items differ before any wildcard, so that they have
+// no path in common.
 func (it item) apartFrom(other item) bool {
 	if it.cased == other.cased {
 		return apart(it.folded, other.folded)
@@ -57,8 +58,8 @@ func (it item) apartFrom(other item) bool {
 	return apart(acap.Folded(it.folded), acap.Folded(other.folded))
 }
 
-// inCommon returns the intersection of two items, in the spelling of the one that distinguishes
-// letter case.
+// inCommon returns patterns for the paths that two items both cover, in the spelling of the item
+// that distinguishes letter case.
 func (it item) inCommon(other item) ([]string, bool) {
 	switch {
 	case it.cased && other.cased:
@@ -69,15 +70,15 @@ func (it item) inCommon(other item) ([]string, bool) {
 	return inCommon(it.pattern, other.pattern)
 }
 
-// loss is a place where a permission could not be kept.
+// loss describes paths whose permission could not be translated.
 type loss struct {
-	allow, deny int // terms
+	allow, deny int // indexes of the terms
 	dropped     bool
 	paths       []string
 }
 
-// remark returns the remark about a loss for crawlers. language is the one that cannot express it,
-// and why explains the prohibition.
+// remark returns the remark about a loss for the crawlers names. language is the one that cannot
+// express the permission, and why is the reason for the prohibition.
 func (l loss) remark(s *settling, names []string, language, why string) Remark {
 	allow, deny := s.terms[l.allow].place(), s.terms[l.deny].place()
 	r := Remark{Code: "prohibits-more", Severity: acap.Warning, Line: s.terms[l.allow].line, Crawlers: names,
@@ -92,30 +93,32 @@ func (l loss) remark(s *settling, names []string, language, why string) Remark {
 	return r
 }
 
-// question returns whether a permission wins against a prohibition at a path that both cover.
+// question is a function that reports whether a permission wins against a prohibition at a path
+// that both cover.
 type question func(allow, deny term, path string) bool
 
-// settling finds items that decide like terms. The engine decides in both languages which of two
-// terms wins where both match; that depends on nothing else. If the languages differ, the
-// intersection is repeated for the winner.
+// settling finds items that decide like the terms. In each language, package acap decides which of
+// two terms wins on a path that both cover; other terms do not change that. If the languages
+// differ, settling adds an item for the common paths, with the polarity of the winner.
 type settling struct {
 	terms []term
-	wins  question // in the source language
-	reads question // in the target language
+	wins  question // which term wins in the original language
+	reads question // which term wins in the target language
 	spelt bool     // the target language distinguishes letter case
 
 	items  []item
 	lost   []loss
-	allows []int        // of items
-	denies []int        // likewise
-	dead   map[int]bool // dropped items
+	allows []int        // indexes of the permissions in items
+	denies []int        // indexes of the prohibitions in items
+	dead   map[int]bool // indexes of dropped items
 	asked  map[[3]string]bool
 	both   map[common]met
 	toil   int
-	full   bool // not everything was compared
+	full   bool // a limit was reached, so not everything was compared
 }
 
-// common identifies two items by everything on which their intersection depends.
+// common is a key for two items. It contains everything on which the intersection of their patterns
+// depends.
 type common struct {
 	a, b           string
 	casedA, casedB bool
@@ -126,7 +129,7 @@ type met struct {
 	ok       bool
 }
 
-// Bounds: pairs of items, steps to intersect them, and items added.
+// Limits: pairs of items, steps to intersect patterns, and added items.
 const (
 	maxPairs = 4_000_000
 	maxToil  = 1_500_000
@@ -184,7 +187,7 @@ func (s *settling) sameRank(i, j int) bool {
 	return a.field == b.field && a.head == b.head && a.layer == b.layer && a.pattern == b.pattern
 }
 
-// common returns the intersection of two items.
+// common returns patterns for the paths that two items both cover.
 func (s *settling) common(a, b item) ([]string, bool) {
 	k := common{a.pattern, b.pattern, a.cased, b.cased}
 	m, known := s.both[k]
@@ -200,8 +203,8 @@ func (s *settling) common(a, b item) ([]string, bool) {
 	return m.patterns, m.ok
 }
 
-// ask returns whether the permission of two terms wins; pattern is their intersection, or part of
-// it.
+// ask reports whether the permission a wins against the prohibition d according to q. pattern
+// covers only paths that both cover.
 func (s *settling) ask(q question, key string, a, d term, pattern string) bool {
 	k := [3]string{key, fmt.Sprint(a.layer, a.head, a.field, a.pattern), fmt.Sprint(d.layer, d.head, d.field,
 		d.pattern)}
@@ -230,8 +233,8 @@ func (s *settling) add(it item) {
 	s.items = append(s.items, it)
 }
 
-// pairs calls visit for each live permission and prohibition that intersect, including items added
-// meanwhile.
+// pairs calls visit for each permission and each prohibition that have paths in common and are not
+// dropped. It includes items that visit adds.
 func (s *settling) pairs(visit func(a, d int, both []string, ok bool)) {
 	for j := 0; j < len(s.items); j++ {
 		others := s.allows
@@ -256,7 +259,8 @@ func (s *settling) pairs(visit func(a, d int, both []string, ok bool)) {
 	}
 }
 
-// match drops, of two items with the same pattern, the one that never decides.
+// match looks at items with the same pattern and opposite polarity, and drops the one that never
+// decides.
 func (s *settling) match() {
 	s.pairs(func(a, d int, both []string, ok bool) {
 		if !ok || s.dead[a] || s.dead[d] || s.items[a].folded != s.items[d].folded ||
@@ -271,7 +275,8 @@ func (s *settling) match() {
 	})
 }
 
-// repeat adds the intersection of two items again for the winner, if the other would win.
+// repeat adds an item for the paths that two items both cover, if the wrong one of them wins in the
+// target language.
 func (s *settling) repeat() {
 	limit := len(s.items) + maxAdded
 	s.pairs(func(a, d int, both []string, ok bool) {
@@ -295,8 +300,8 @@ func (s *settling) repeat() {
 	})
 }
 
-// decides reports whether it wins against other, which has the other polarity, in the target
-// language.
+// decides reports whether the item it wins against other in the target language. other has the
+// opposite polarity.
 func (s *settling) decides(it, other item, pattern string) bool {
 	if it.allow {
 		return s.doesWin(it, other, pattern)
@@ -304,8 +309,8 @@ func (s *settling) decides(it, other item, pattern string) bool {
 	return !s.doesWin(other, it, pattern)
 }
 
-// answered reports whether an item of the polarity covers pattern and wins against other, which
-// covers it too.
+// answered reports whether an item with the polarity allow covers pattern and wins against other,
+// which covers pattern, too.
 func (s *settling) answered(allow bool, pattern string, other item) bool {
 	same := s.denies
 	if allow {
@@ -324,8 +329,8 @@ func (s *settling) within(x, y string) bool {
 	return within(x, y)
 }
 
-// drop removes permissions that would win where they must not. No other permission wins as a
-// result.
+// drop removes permissions that win against a prohibition although they must not. Afterwards no
+// other permission wins wrongly because of that.
 func (s *settling) drop() {
 	s.pairs(func(a, d int, both []string, ok bool) {
 		allow, deny := s.items[a], s.items[d]
@@ -342,7 +347,8 @@ func (s *settling) drop() {
 	})
 }
 
-// matters reports whether a permission wins against some prohibition: silence permits anyway.
+// matters reports whether a permission wins against some prohibition. Otherwise it can be left out,
+// because paths without a rule are permitted.
 func (s *settling) matters(a item) bool {
 	return slices.ContainsFunc(s.denies, func(i int) bool {
 		d := s.items[i]
@@ -354,7 +360,7 @@ func (s *settling) matters(a item) bool {
 	})
 }
 
-// miss finds what should be permitted but is not, because no permission reaches it.
+// miss finds paths that should be permitted, but that no permission covers in the target language.
 func (s *settling) miss() {
 	s.pairs(func(a, d int, both []string, ok bool) {
 		allow, deny := s.items[a], s.items[d]
@@ -368,7 +374,7 @@ func (s *settling) miss() {
 	})
 }
 
-// lose records a loss; losses between the same two terms count once.
+// lose stores a loss. Several losses of the same two terms are stored once.
 func (s *settling) lose(l loss) {
 	for i := range s.lost {
 		if m := &s.lost[i]; m.allow == l.allow && m.deny == l.deny && m.dropped == l.dropped {
@@ -379,13 +385,15 @@ func (s *settling) lose(l loss) {
 	s.lost = append(s.lost, l)
 }
 
-// conventionalPair returns which of two conventional rules wins, ignoring letter case.
+// conventionalPair reports whether the permission a wins against the prohibition d as conventional
+// rules, ignoring letter case.
 func conventionalPair(a, d term, path string) bool {
 	return asked(fmt.Sprintf("User-agent: *\nAllow: %s\nDisallow: %s\n", acap.Folded(a.pattern),
 		acap.Folded(d.pattern)), path)
 }
 
-// acapPair returns which of two ACAP fields in one record wins.
+// acapPair reports whether the permission a wins against the prohibition d as ACAP fields in one
+// record.
 func acapPair(a, d term, path string) bool {
 	return asked(fmt.Sprintf("ACAP-crawler: *\nACAP-allow-crawl: %s\nACAP-disallow-crawl: %s\n", a.pattern, d.pattern),
 		path)
@@ -396,10 +404,10 @@ func asked(text, path string) bool {
 	return rulingOf(parsed(text), "", crawlerAsked)(acap.Crawl, r)
 }
 
-// crawlerAsked is the name of the crawler in files that compare two terms.
+// crawlerAsked is the crawler name in test files that compare two terms.
 const crawlerAsked = "asked"
 
-// unnamed returns a name that no record of a file has.
+// unnamed returns a crawler name that is not in names.
 func unnamed(names []string) string {
 	name := "unnamed"
 	for slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(strings.ToLower(n), name) }) {

@@ -16,7 +16,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/check"
 )
 
-// chooser makes choices of bytes, so that a fuzzer can make them.
+// chooser makes choices from bytes, so that a fuzzer can vary them.
 type chooser struct{ from []byte }
 
 func (c *chooser) below(n int) int {
@@ -30,8 +30,8 @@ func (c *chooser) below(n int) int {
 
 func pick(c *chooser, all ...string) string { return all[c.below(len(all))] }
 
-// somePattern is made of few letters, so that patterns have much in common. None is a hexadecimal
-// digit: behind an asterisk it would match within an escape.
+// somePattern returns a pattern of few different letters, so that patterns have much in common. No
+// letter is a hexadecimal digit: after an asterisk it would match a digit of an escape.
 func somePattern(c *chooser) string {
 	p := pick(c, "/", "/", "/", "/", "*", "/*", "/m", "/k/")
 	for range c.below(5) {
@@ -63,7 +63,8 @@ func someConventional(c *chooser) string {
 	return b.String()
 }
 
-// reader answers for a crawler at a site that has robots.txt and one file that it refers to.
+// reader returns the decisions of a site with a robots.txt, and one file to which it refers, for a
+// crawler.
 func reader(t testing.TB, robots, reference, crawler string) func(u acap.Usage, path string) bool {
 	f := acap.Parse("http://example.org/robots.txt", []byte(robots))
 	c := acap.Crawler{Names: []string{crawler}}
@@ -81,8 +82,9 @@ func reader(t testing.TB, robots, reference, crawler string) func(u acap.Usage, 
 	}
 }
 
-// remarked reports whether a warning tells that what a crawler may do with a path changes. What is
-// told of any crawler is not told of one that f names, and the other way round.
+// remarked reports whether a warning says that a crawler may do something else with a path after
+// the conversion. A warning for any crawler does not count for a crawler that f names, and the
+// other way round.
 func remarked(f *acap.File, remarks []check.Remark, crawler, path string) bool {
 	if !slices.ContainsFunc(f.Crawlers(), func(n string) bool {
 		return strings.EqualFold(n, crawler) ||
@@ -99,8 +101,9 @@ func remarked(f *acap.File, remarks []check.Remark, crawler, path string) bool {
 	})
 }
 
-// lookAtACAP: what is made of a conventional file never permits more than it, and the same wherever
-// no remark says otherwise. Where letter case is said not to matter, there is only one.
+// lookAtACAP converts a conventional file to ACAP. The result must never permit more than the
+// original, and must permit the same where no remark says otherwise. With AnyCase, only lower-case
+// paths are compared.
 func lookAtACAP(t *testing.T, data []byte) (done bool) {
 	c := &chooser{data}
 	o := check.Convert{Ignore: c.below(2) == 1, AnyCase: c.below(3) == 1, Usages: []acap.Usage{acap.Crawl}}
@@ -117,7 +120,8 @@ func lookAtACAP(t *testing.T, data []byte) (done bool) {
 	text = inCase.Replace(text)
 	out, err := check.ToACAP([]byte(text), o)
 	switch {
-	case errors.Is(err, check.ErrTooLarge): // patterns with several asterisks each may be too intricate
+	// the intersection of patterns with several asterisks each may be too complex
+	case errors.Is(err, check.ErrTooLarge):
 		return false
 	case err != nil:
 		t.Fatalf("%v\n%s", err, text)
@@ -149,7 +153,7 @@ func lookAtACAP(t *testing.T, data []byte) (done bool) {
 					out.Robots, out.Reference)
 			}
 			for _, u := range o.Usages {
-				// else the conventional records tell spellings apart
+				// without these options, the conventional records still distinguish letter case
 				changes := before != is(u, path) && (before || o.AnyCase || o.Ignore)
 				if changes && !remarked(f, out.Remarks, crawler, path) {
 					t.Errorf("%+v: %s: %s may %s it: before %v, and no remark says that this "+
@@ -164,7 +168,7 @@ func lookAtACAP(t *testing.T, data []byte) (done bool) {
 
 var lowerCase = strings.NewReplacer("M", "m", "K", "k", "%4D", "m", "%c3%89", "%C3%A9", "%C3%89", "%C3%A9")
 
-// someACAP is a file with ACAP records, and maybe conventional ones.
+// someACAP returns a file with ACAP records, and sometimes conventional records.
 func someACAP(c *chooser) string {
 	var b strings.Builder
 	if c.below(2) == 1 {
@@ -192,8 +196,8 @@ func someACAP(c *chooser) string {
 	return b.String()
 }
 
-// decides reports whether the field that decides about a path, if any, covers it as both are spelt:
-// what it says then does not hang on letter case.
+// decides reports whether the field that decides about a path covers it in the letter case of both,
+// so that the decision does not depend on letter case. It returns true if no field decides.
 func decides(f *acap.File, crawler, path string) bool {
 	u, _ := url.Parse("http://example.org" + path)
 	r := acap.NewResource(u)
@@ -206,8 +210,9 @@ func decides(f *acap.File, crawler, path string) bool {
 	})
 }
 
-// lookAtConventional: what is made of ACAP records never permits more crawling, and as much
-// wherever no remark says otherwise; but in spellings that no field has.
+// lookAtConventional converts ACAP records to conventional ones. The result must never permit more
+// crawling than the original, and must permit the same where no remark says otherwise. It does not
+// compare spellings in a letter case that no field uses.
 func lookAtConventional(t *testing.T, data []byte) (done bool) {
 	c := &chooser{data}
 	text, inCase := someACAP(c), strings.NewReplacer()
@@ -217,7 +222,8 @@ func lookAtConventional(t *testing.T, data []byte) (done bool) {
 	text = inCase.Replace(text)
 	out, err := check.ToConventional([]byte(text), check.Convert{AnyCase: true})
 	switch {
-	case errors.Is(err, check.ErrTooLarge): // patterns with several asterisks each may be too intricate
+	// the intersection of patterns with several asterisks each may be too complex
+	case errors.Is(err, check.ErrTooLarge):
 		return false
 	case err != nil:
 		t.Fatalf("%v\n%s", err, text)
@@ -274,8 +280,8 @@ func FuzzToConventional(f *testing.F) {
 
 var updateConvert = flag.Bool("update-convert", false, "write what the cases of testdata/convert lead to")
 
-// Each file of testdata/convert has a reason, what is converted, to which language, and the wanted
-// records and remarks. With -update-convert they are written.
+// TestConvert converts the files of testdata/convert. Each file has a reason, the text to convert,
+// the target language, and the expected records and remarks. The flag -update-convert writes these.
 func TestConvert(t *testing.T) {
 	files, err := filepath.Glob("testdata/convert/*.txt")
 	if err != nil || len(files) == 0 {
@@ -322,7 +328,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// What is hostile is refused, and in time.
+// TestConvertIsBounded tests that hostile files are refused, and in limited time.
 func TestConvertIsBounded(t *testing.T) {
 	var stars, crawlers strings.Builder
 	stars.WriteString("User-agent: *\n")
@@ -342,8 +348,8 @@ func TestConvertIsBounded(t *testing.T) {
 	}
 }
 
-// Where not all examples could be compared, a remark says so, and the conversion is exact all the
-// same.
+// TestConvertSaysWhatWasCompared tests that a remark says if not all examples could be compared,
+// and that the conversion still counts as exact.
 func TestConvertSaysWhatWasCompared(t *testing.T) {
 	var many strings.Builder
 	for i := range 30 {

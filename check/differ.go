@@ -10,7 +10,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Address is a URL about which readings are compared.
+// Address is a URL for which readings are compared.
 type Address struct {
 	URL      *url.URL
 	resource acap.Resource
@@ -19,26 +19,26 @@ type Address struct {
 // NewAddress returns the address of u. Do not change u afterwards.
 func NewAddress(u *url.URL) Address { return Address{u, acap.NewResource(u)} }
 
-// Ask is the question to two readings.
+// Ask is the set of questions for which two readings are compared.
 type Ask struct {
-	Crawlers  []acap.Crawler // a crawler without names stands for any that the documents do not name
+	Crawlers  []acap.Crawler // a crawler without names stands for any crawler that the documents do not name
 	Usages    []acap.Usage
 	Addresses []Address
-	Crawled   bool     // the second reading knows only crawl: compare other usages only where it permits crawl
-	Left      []string // sentences about what was not compared because of bounds
+	Crawled   bool     // the second reading knows only crawl, so other usages are compared only where it permits crawl
+	Left      []string // sentences that say what was not compared because of a limit
 }
 
-// Difference is a different decision of two readings about one usage by one crawler, because of the
-// same lines.
+// Difference is a usage on which two readings decide differently for one crawler, at all addresses
+// because of the same lines.
 type Difference struct {
 	Crawler   acap.Crawler
 	Usage     acap.Usage
-	Addresses []Address // the first may serve as example
-	A, B      Answer    // for the first address
+	Addresses []Address // the addresses on which the readings differ; the first one is an example
+	A, B      Answer    // the answers of the two readings for the first address
 }
 
-// Compare compares both readings on every question, crawler by crawler. It joins differences
-// because of the same two fields. The error is that of ctx.
+// Compare compares the answers of two readings to every question, crawler by crawler. It joins
+// differences that come from the same two fields. The error is that of ctx.
 func Compare(ctx context.Context, a, b Reading, ask Ask) ([]Difference, error) {
 	var out []Difference
 	for _, c := range ask.Crawlers {
@@ -64,7 +64,7 @@ type comparison struct {
 	at      map[alike]int // index in found
 }
 
-// alike is the common part of differences that are reported as one.
+// alike is what differences that are reported as one have in common.
 type alike struct {
 	usage acap.Usage
 	a, b  verdict
@@ -99,7 +99,7 @@ func (c *comparison) compare(address Address, ask *Ask) {
 	}
 }
 
-// agrees reports whether both answers permit the same within the same limits.
+// agrees reports whether both answers permit, or refuse, the same with the same limits.
 func (a Answer) agrees(b Answer) bool {
 	if a.Unknown != "" || b.Unknown != "" {
 		return true
@@ -111,13 +111,13 @@ func (a Answer) agrees(b Answer) bool {
 func (a Answer) verdict() verdict {
 	v := verdict{allowed: a.Allowed, reason: a.Reason, because: a.Because}
 	if !a.Limits.Empty() {
-		text, _ := json.Marshal(a.Limits) // numbers, texts and times: this does not fail
+		text, _ := json.Marshal(a.Limits) // limits contain only numbers, texts and times, so this cannot fail
 		v.limits = string(text)
 	}
 	return v
 }
 
-// sorted returns limits in an order independent of their fields.
+// sorted returns limits in an order that does not depend on the order of the fields that set them.
 func sorted(l acap.Limits) acap.Limits {
 	for _, list := range []*[]string{&l.MustUse, &l.MustInclude, &l.ProhibitedModification, &l.ProhibitedContext,
 		&l.RequiredContext, &l.Target,

@@ -9,17 +9,17 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Bounds of questions about hostile files.
+// Limits on the number of questions, for hostile files.
 const (
 	maxNamed     = 100       // crawlers
 	maxWitnesses = 20_000    // addresses
 	maxMeetings  = 4_000     // pairs of patterns with an asterisk
-	maxQuestions = 4_000_000 // in all
+	maxQuestions = 4_000_000 // questions in total
 )
 
-// Questions returns the questions that the documents suggest: every crawler that they name and any
-// other, the usages that they mention, and addresses that their patterns cover. base is the root of
-// the site.
+// Questions returns the questions to ask about some documents: for every crawler that they name and
+// one other crawler, about the usages that they name, and about addresses that their patterns
+// cover. base is the root URL of the site.
 func Questions(base *url.URL, docs ...*Document) Ask {
 	var files []*acap.File
 	for _, d := range docs {
@@ -37,7 +37,7 @@ func Questions(base *url.URL, docs ...*Document) Ask {
 	return ask.Bounded()
 }
 
-// Bounded drops questions beyond the bounds, and says so.
+// Bounded returns the questions without those beyond the limits. Left says what it leaves out.
 func (a Ask) Bounded() Ask {
 	leave := func(n, most int, what string) int {
 		if n <= most {
@@ -53,8 +53,8 @@ func (a Ask) Bounded() Ask {
 	return a
 }
 
-// crawlersOf returns any other crawler, and those that the files name. P1 2.3.1 (C05): a version
-// after a name is not part of it.
+// crawlersOf returns a crawler without names, which stands for any other crawler, and the crawlers
+// that the files name. P1 2.3.1 (C05): a version after a crawler name is not part of the name.
 func crawlersOf(files []*acap.File) []acap.Crawler {
 	out := []acap.Crawler{{}}
 	seen := map[string]bool{"": true}
@@ -70,8 +70,8 @@ func crawlersOf(files []*acap.File) []acap.Crawler {
 	return out
 }
 
-// usagesOf returns crawl and the usages in statements of files. P1 2.5.6 (F19): other stands for
-// every basic one.
+// usagesOf returns crawl and the usages in the statements of files. P1 2.5.6 (F19): a statement
+// about other is about every basic usage.
 func usagesOf(files [][]acap.Statement) []acap.Usage {
 	said := map[acap.Usage]bool{acap.Crawl: true}
 	for _, s := range slices.Concat(files...) {
@@ -111,8 +111,8 @@ func patternsOf(files []*acap.File, statements [][]acap.Statement) []string {
 	return out
 }
 
-// witnesses returns paths that the patterns cover, also two of them, and paths that perhaps none
-// covers; left says what exceeds the bounds.
+// witnesses returns paths that one or two of the patterns cover, and paths that perhaps no pattern
+// covers. left says what was left out because of the limits.
 func witnesses(patterns []string) (out, left []string) {
 	seen := map[string]bool{}
 	add := func(most int, paths ...string) (all bool) {
@@ -173,7 +173,8 @@ func meetings(p, q string) []string {
 	return out
 }
 
-// otherCase returns for each path the same path in the other letter case, if that differs.
+// otherCase returns each path with the case of its letters swapped. It leaves out paths that stay
+// the same.
 func otherCase(paths []string) []string {
 	var out []string
 	for _, p := range paths {
@@ -204,14 +205,14 @@ func addresses(base *url.URL, paths []string) []Address {
 	return out
 }
 
-// OtherCase returns the addresses in the other letter case, if that differs. P1 2.9 (F10): ACAP
-// ignores letter case, conventional rules do not.
+// OtherCase returns the addresses with the case of their letters swapped. It leaves out addresses
+// that stay the same. P1 2.9 (F10): ACAP ignores letter case; conventional rules do not.
 func OtherCase(list []Address) []Address {
 	return changed(list, otherCase)
 }
 
-// Deeper returns the addresses with directories before their paths, for a reader that matches
-// patterns anywhere.
+// Deeper returns the addresses with directories in front of their paths, for a reader that searches
+// for patterns anywhere in a path.
 func Deeper(list []Address) []Address {
 	return changed(list, func(paths []string) (deeper []string) {
 		for _, p := range paths {

@@ -28,7 +28,7 @@ func addressOf(t testing.TB, path string) Address {
 	return NewAddress(u)
 }
 
-// mixed is a small random file, and the same without its ACAP lines, which stay empty.
+// mixed returns a small random file, and the same file with empty lines in place of its ACAP lines.
 func mixed(r *rand.Rand) (file, conventional string) {
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
 	pattern := func() string {
@@ -67,7 +67,7 @@ func mixed(r *rand.Rand) (file, conventional string) {
 	return a.String(), b.String()
 }
 
-// path is a random path of the letters that mixed uses.
+// path returns a random path of the letters that mixed uses.
 func path(r *rand.Rand) string {
 	const letters = "/abAB.c?q=gif"
 	p := []byte{'/'}
@@ -77,8 +77,8 @@ func path(r *rand.Rand) string {
 	return string(p)
 }
 
-// checkTrue: what two readings are said to say differently is what the engine says, asked directly,
-// and nothing that it says differently of an address that was asked about is missed.
+// checkTrue tests that package acap confirms each difference that Compare reports, and that Compare
+// misses no difference on the addresses in question.
 func checkTrue(t *testing.T, file, conventional string, paths []string) []Difference {
 	t.Helper()
 	d := NewDocument(robots, []byte(file))
@@ -126,8 +126,9 @@ func checkTrue(t *testing.T, file, conventional string, paths []string) []Differ
 	return found
 }
 
-// A difference that is told is one, and none of what is asked is missed. In addresses of one case
-// the examples of the file's own patterns find every difference that random addresses find.
+// TestDifferencesAreTrue tests that each reported difference is real and that none is missed. If
+// all addresses are in one letter case, examples made from the file's patterns find every
+// difference that random addresses find.
 func TestDifferencesAreTrue(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	found := 0
@@ -163,7 +164,8 @@ func TestDifferencesAreTrue(t *testing.T) {
 	}
 }
 
-// What is left out of the addresses that patterns make is told.
+// TestQuestionsTellWhatIsLeft tests that Questions reports which addresses it left out because of a
+// limit.
 func TestQuestionsTellWhatIsLeft(t *testing.T) {
 	var many, starred strings.Builder
 	many.WriteString("User-agent: *\n")
@@ -186,8 +188,8 @@ func TestQuestionsTellWhatIsLeft(t *testing.T) {
 	}
 }
 
-// Of many requests those that changed are told and no others; of too many it is told that there are
-// more.
+// TestChangesOfMany tests that of many requests only those that changed are reported, and that a
+// sentence says if there are more changes than the limit.
 func TestChangesOfMany(t *testing.T) {
 	file := func(from, to int) *Document {
 		var b strings.Builder
@@ -207,8 +209,8 @@ func TestChangesOfMany(t *testing.T) {
 	}
 }
 
-// Without conventional records an ACAP field says what it says beside them: one that is broken over
-// two lines prohibits (A07).
+// TestAloneKeepsBrokenFields tests that a reading without conventional records does not change ACAP
+// fields: P1 2.7 (A07): a permission that is broken over two lines prohibits.
 func TestAloneKeepsBrokenFields(t *testing.T) {
 	d := NewDocument(robots, []byte("User-agent: *\nDisallow: /x\nACAP-crawler: *\nACAP-allow-index: /a\n  "+
 		"time-limit=3-days\n"))
@@ -219,8 +221,8 @@ func TestAloneKeepsBrokenFields(t *testing.T) {
 	}
 }
 
-// FuzzDifferences compares whatever is written, with all readings, and asks the engine again what
-// is told.
+// FuzzDifferences compares random texts with all readings, and checks each reported difference with
+// package acap.
 func FuzzDifferences(f *testing.F) {
 	r := rand.New(rand.NewPCG(8, 3))
 	for range 10 {

@@ -8,21 +8,22 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Change is a line other than a permission or prohibition that appeared or disappeared between two
-// versions.
+// Change is a line that appeared or disappeared between two versions of a document, and that is
+// neither a permission nor a prohibition.
 type Change struct {
 	Crawler       acap.Crawler
-	What          string      // "take-down", "re-crawl", "reference" or "crawl-delay"
-	URL           string      // its subject; "" for a delay
-	Before, After string      // "" if there was none
-	Was, Is       *acap.Field // nil if there was none, and for a delay
+	What          string      // the kind of line: "take-down", "re-crawl", "reference" or "crawl-delay"
+	URL           string      // the resource or file that the line names; "" for a crawl-delay
+	Before, After string      // the value in each version; "" if that version has none
+	Was, Is       *acap.Field // the line in each version; nil if that version has none, and for a crawl-delay
 }
 
-// maxChanges bounds the changes reported for hostile files.
+// maxChanges is how many changes are reported, for hostile files.
 const maxChanges = 20_000
 
 // Changes returns, for each crawler, the action requests and references that appeared or
-// disappeared, and a changed delay. left is a sentence that says that there are more.
+// disappeared, and a changed Crawl-delay. If there are more changes than the limit, left contains a
+// sentence that says so.
 func Changes(before, after *Document, crawlers []acap.Crawler) (out []Change, left []string) {
 	for i, c := range crawlers {
 		a, b := before.facts(c), after.facts(c)
@@ -48,7 +49,8 @@ func Changes(before, after *Document, crawlers []acap.Crawler) (out []Change, le
 	return out, nil
 }
 
-// fact is what a document says to a crawler apart from permissions and prohibitions.
+// fact is something that a document says to a crawler and that is neither a permission nor a
+// prohibition.
 type fact struct {
 	factKey
 	says  string
@@ -57,7 +59,7 @@ type fact struct {
 
 type factKey struct{ what, url string }
 
-// byKey returns the first of several facts with the same key.
+// byKey returns the facts by their keys. Of several facts with the same key it keeps the first.
 func byKey(facts []fact) map[factKey]fact {
 	out := make(map[factKey]fact, len(facts))
 	for _, f := range facts {

@@ -11,40 +11,41 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Fix is a safe correction of a robots.txt, or of a file to which one refers: its meaning is beyond
-// doubt. Most corrections change no decision. Those of the codes in restoring make a line count as
-// written, with all consequences.
+// Fix is a safe correction of a robots.txt, or of a file to which one refers: there is no doubt
+// what the author meant. Most corrections change no decision. Corrections of the codes in restoring
+// make a line count as it was meant, so they may change decisions.
 type Fix struct {
-	Finding acap.Finding // that it corrects
-	Edits   []Edit       // in order, without overlaps
+	Finding acap.Finding // the finding that the fix corrects
+	Edits   []Edit       // the changes to the text, in order, without overlaps
 }
 
-// Edit replaces a range of bytes by Text.
+// Edit replaces a range of bytes of a text by Text.
 type Edit struct {
 	From, To int
 	Text     string
 }
 
-// restoring holds the codes whose correction changes decisions: the line was ignored, or counted as
-// something else.
+// restoring holds the codes whose correction changes decisions, because the line was ignored or
+// counted as something else.
 var restoring = map[string]bool{
-	"unknown-field":      true, // was ignored
-	"unknown-usage":      true, // granted nothing, or prohibited more
-	"unknown-qualifier":  true, // made a permission a prohibition
-	"rule-without-slash": true, // matched nothing
-	"version-comment":    true, // permissions that use what is new in 1.1 were ignored
+	"unknown-field":      true, // the line was ignored
+	"unknown-usage":      true, // the line permitted nothing, or prohibited more than it should
+	"unknown-qualifier":  true, // the permission counted as a prohibition
+	"rule-without-slash": true, // the rule matched nothing
+	"version-comment":    true, // permissions with features of version 1.1 were ignored
 }
 
-// maxRounds bounds the corrections of one text: each round may reveal what another can correct.
+// maxRounds is how many rounds of corrections one text gets. After a round, further corrections may
+// be possible.
 const maxRounds = 100
 
-// Repair corrects what can be corrected in a robots.txt, or in a file to which one refers, and
-// returns the fixes. Other lines stay unchanged to the byte. A file that is too long, or in UTF-16,
-// stays unchanged. Suppressed findings are not corrected.
+// Repair corrects a robots.txt, or a file to which one refers, as far as safe corrections exist. It
+// returns the text and the corrected findings. Other lines stay the same, byte by byte. A file that
+// is too long, or in UTF-16, is returned unchanged. Suppressed findings are not corrected.
 func Repair(src []byte, kind Kind, o Options, levels Levels) (out []byte, mended []acap.Finding) {
 	for range maxRounds {
 		fixes, moves := Fixes(src, onItsOwn(src, kind, o, levels))
-		if len(fixes) == 0 { // no word is left to correct
+		if len(fixes) == 0 { // move lines only if there is no word left to correct
 			fixes = moves
 		}
 		if len(fixes) == 0 {
@@ -59,8 +60,8 @@ func Repair(src []byte, kind Kind, o Options, levels Levels) (out []byte, mended
 	return src, mended
 }
 
-// onItsOwn returns the findings about a file without lints, less those that levels or a comment in
-// the file suppress.
+// onItsOwn returns the findings about a file, without those of the linter, and without findings
+// that levels or a comment in the file suppress.
 func onItsOwn(src []byte, kind Kind, o Options, levels Levels) []acap.Finding {
 	var f *acap.File
 	var found []acap.Finding
@@ -75,7 +76,8 @@ func onItsOwn(src []byte, kind Kind, o Options, levels Levels) []acap.Finding {
 	return r.Findings
 }
 
-// apply makes the edits of fixes that do not overlap, and returns these fixes.
+// apply makes the edits of those fixes that do not overlap. It returns the new text and the applied
+// fixes.
 func apply(src []byte, fixes []Fix) (out []byte, done []Fix) {
 	type change struct {
 		Edit
@@ -105,8 +107,8 @@ func apply(src []byte, fixes []Fix) (out []byte, done []Fix) {
 	return b.Bytes(), done
 }
 
-// Fixes returns the corrections of a text for findings about it: first those of words, then those
-// that move lines. A text that is too long, or in UTF-16, has none.
+// Fixes returns corrections for the findings about a text: words are corrections within lines,
+// moves are those that move lines. There are none for a text that is too long, or in UTF-16.
 func Fixes(src []byte, found []acap.Finding) (words, moves []Fix) {
 	if len(src) > acap.MaxSize || wide(src) {
 		return nil, nil
@@ -129,10 +131,10 @@ func wide(src []byte) bool {
 	return bytes.HasPrefix(src, []byte("\xff\xfe")) || bytes.HasPrefix(src, []byte("\xfe\xff"))
 }
 
-// source is a text with the offsets of its lines.
+// source is a text, with the offsets of its lines.
 type source struct {
 	text   string
-	starts []int // offsets of lines, and the end
+	starts []int // the offset of each line, and the offset of the end of the text
 }
 
 func newSource(src []byte) *source {
@@ -150,13 +152,13 @@ func newSource(src []byte) *source {
 	return t
 }
 
-// line returns a line with its end.
+// line returns line n, with its line end.
 func (t *source) line(n int) string { return t.text[t.starts[n-1]:t.starts[n]] }
 
-// body returns a line without its end.
+// body returns line n, without its line end.
 func (t *source) body(n int) string { return strings.TrimRight(t.line(n), "\r\n") }
 
-// place returns the range of bytes that f is about.
+// place returns the range of bytes at which the finding f points.
 func (t *source) place(f acap.Finding) (from, to int) {
 	at := func(chars int) int {
 		line, offset := t.body(f.Line), 0
@@ -169,7 +171,7 @@ func (t *source) place(f acap.Finding) (from, to int) {
 	return at(f.Column - 1), at(f.Column - 1 + f.Length)
 }
 
-// position returns line and column of an offset.
+// position returns the line and the column of an offset.
 func (t *source) position(offset int) (line, column int) {
 	line, at := slices.BinarySearch(t.starts, offset)
 	if end := len(t.starts) - 1; at && (line < end || end == 0 || t.body(end) != t.line(end)) {
@@ -178,28 +180,29 @@ func (t *source) position(offset int) (line, column int) {
 	return line, utf8.RuneCountInString(t.text[t.starts[line-1]:offset]) + 1
 }
 
-// spot is the place of a finding in a text.
+// spot is the place of one finding in a text.
 type spot struct {
 	text       string
 	finding    acap.Finding
-	from, to   int    // the range of bytes that the finding is about
-	start, end int    // the line, without its end
-	word       string // text[from:to]
+	from, to   int    // the range of bytes at which the finding points
+	start, end int    // the range of bytes of the line, without its line end
+	word       string // the text in that range, text[from:to]
 }
 
-// correct returns the edits that correct a finding within its line, nil if no correction is safe.
+// correct returns the edits that correct a finding within its line. It returns nil if there is no
+// safe correction.
 func (t *source) correct(f acap.Finding) []Edit {
 	from, to := t.place(f)
 	start := t.starts[f.Line-1]
 	s := spot{t.text, f, from, to, start, start + len(t.body(f.Line)), t.text[from:to]}
 	switch f.Code {
-	case "missing-colon": // P1 2.5.3.2 (A05, X54): a field with a known name is read without its colon
+	case "missing-colon": // P1 2.5.3.2 (A05, X54): a field with a known name is read even without its colon
 		if s.isWord() {
 			return []Edit{{to, to, ":"}}
 		}
 	case "loose-form": // P1 3 (A17): blanks before a name and before its colon are accepted
 		return s.tighten()
-	case "version-marker": // P1 2.5.3.1 (A08): a marker like (1.1) of the document is not part of a field
+	case "version-marker": // P1 2.5.3.1 (A08): a version marker such as [V1.1] is not part of a field
 		return []Edit{{from, s.end - len(strings.TrimLeftFunc(t.text[to:s.end], blank)), ""}}
 	case "misspelt-name":
 		return s.replaceBy(meant(f.Hint, "write ", ":"))
@@ -210,13 +213,13 @@ func (t *source) correct(f acap.Finding) []Edit {
 			strings.EqualFold(strings.TrimSpace(value), "until-recrawl") {
 			return s.replace(name + "=until-recrawled")
 		}
-	case "relative-pattern": // P1 2.4.4 (F04): a pattern begins at the root
+	case "relative-pattern": // P1 2.4.4 (F04): a pattern without a leading slash is matched from the root
 		if !strings.Contains(s.word, "://") {
 			return s.addSlash()
 		}
 	case "dollar-in-rule":
 		return s.replace(strings.ReplaceAll(s.word[:len(s.word)-1], "$", "%24") + s.word[len(s.word)-1:])
-	case "rule-without-slash": // REP 1 (X52): a rule without a slash in front matches nothing
+	case "rule-without-slash": // REP 1 (X52): a rule without a leading slash matches nothing
 		name, _, _ := strings.Cut(strings.ToLower(t.body(f.Line)), ":")
 		if strings.TrimSpace(name) == "disallow" && isPath(s.word) {
 			return s.addSlash()
@@ -227,12 +230,12 @@ func (t *source) correct(f acap.Finding) []Edit {
 	return nil
 }
 
-// isWord reports whether the finding is about one word, and not about a field as a whole.
+// isWord reports whether the finding points at one word, and not at a whole field.
 func (s spot) isWord() bool {
 	return s.word != "" && !strings.ContainsFunc(s.word, func(r rune) bool { return blank(r) || r == ':' })
 }
 
-// replace returns the edit that replaces the word, nil if it stays the same.
+// replace returns the edit that replaces the word of s. It returns nil if the word stays the same.
 func (s spot) replace(word string) []Edit {
 	if word == s.word {
 		return nil
@@ -240,7 +243,7 @@ func (s spot) replace(word string) []Edit {
 	return []Edit{{s.from, s.to, word}}
 }
 
-// replaceBy returns the edit that replaces one word by another, if there is one.
+// replaceBy returns the edit that replaces one word by another. It returns nil if ok is false.
 func (s spot) replaceBy(word string, ok bool) []Edit {
 	if !ok || !s.isWord() {
 		return nil
@@ -248,7 +251,8 @@ func (s spot) replaceBy(word string, ok bool) []Edit {
 	return s.replace(word)
 }
 
-// addSlash returns the edit that puts a slash before a value, if the hint advises that.
+// addSlash returns the edit that adds a slash before a value, if the hint of the finding advises
+// that.
 func (s spot) addSlash() []Edit {
 	isValue := strings.Contains(s.text[s.start:s.from], ":")
 	if !isValue || s.finding.Hint != "write /"+s.word {
@@ -270,7 +274,8 @@ func (s spot) tighten() []Edit {
 	return edits
 }
 
-// isPath reports whether a word looks like a path without its slash, and is not a word like "none".
+// isPath reports whether a word looks like a path without its leading slash, and is not a word such
+// as "none".
 func isPath(word string) bool {
 	switch strings.ToLower(word) {
 	case "", "all", "any", "none", "nothing", "null", "no", "yes", "true", "false":
@@ -280,8 +285,8 @@ func isPath(word string) bool {
 	return c >= 'a' && c <= 'z' && !strings.Contains(word, ":")
 }
 
-// respell returns the edit that corrects the name of a field, a usage or a qualifier that differs
-// from a known one by a slip.
+// respell returns the edit that corrects the misspelt name of a field, a usage or a qualifier. It
+// returns nil if the name is not similar enough to a known one.
 func (s spot) respell() []Edit {
 	name, ok := meant(s.finding.Hint, "did you mean ", "?")
 	if !ok {
@@ -310,7 +315,7 @@ func (s spot) respell() []Edit {
 	return nil
 }
 
-// meant returns the word that a hint advises, between before and behind.
+// meant returns the word that a hint advises, which is between the texts before and behind.
 func meant(hint, before, behind string) (string, bool) {
 	s, ok := strings.CutPrefix(hint, before)
 	if !ok {
@@ -320,8 +325,8 @@ func meant(hint, before, behind string) (string, bool) {
 	return s, ok && s != ""
 }
 
-// slipped reports whether s is known with one character too many, missing or wrong, or with two
-// swapped. With twice, two neighbouring characters may be wrong.
+// slipped reports whether s differs from known by one extra, missing or wrong character, or by two
+// swapped ones. With twice, two neighbouring characters may be wrong.
 func slipped(s, known string, twice bool) bool {
 	s, known = strings.ToLower(s), strings.ToLower(known)
 	for s != "" && known != "" && s[0] == known[0] {
@@ -335,7 +340,7 @@ func slipped(s, known string, twice bool) bool {
 		s[1] == known[0])
 }
 
-// blank reports whether r counts as blank between words (P1 3, A17).
+// blank reports whether r separates words (P1 3, A17).
 func blank(r rune) bool {
 	return unicode.IsSpace(r) || r == '\ufeff' || r == '\u200b' || r == 0
 }

@@ -8,22 +8,25 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// move returns the correction of a finding that a line is at the wrong place, or missing.
+// move returns the edits that correct a finding about a line that is at the wrong place, or
+// missing.
 func (t *source) move(f acap.Finding, found []acap.Finding) []Edit {
 	told := func(code string) bool {
 		return slices.ContainsFunc(found, func(g acap.Finding) bool { return g.Code == code })
 	}
 	switch f.Code {
-	case "late-version": // P1 2.8 (B03): a version counts at any place, and belongs to the front
+	case "late-version": // P1 2.8 (B03): a version counts at any place, but it should be the first field
 		if first := t.first(acapField); first > 0 && first < f.Line && t.count(versionField) == 1 {
 			return []Edit{t.insert(first, t.body(f.Line)), {t.starts[f.Line-1], t.starts[f.Line], ""}}
 		}
-	case "late-definition": // P1 2.2.1 (E04): a definition may follow its use; two of a name stay in their order
+	// P1 2.2.1 (E04): a definition may come after its use; two definitions of one name keep their
+	// order
+	case "late-definition":
 		if first := t.first(crawlerField); first > 0 && first < f.Line && !told("duplicate-definition") &&
 			!told("too-many-findings") {
 			return []Edit{t.insert(first, t.body(f.Line)), {t.starts[f.Line-1], t.starts[f.Line], ""}}
 		}
-	case "version-comment": // P1 2.1 (B09): a version in a comment declares nothing
+	case "version-comment": // P1 2.1 (B09): a version in a comment is not a declaration
 		if f.Hint != addVersion {
 			return nil
 		}
@@ -36,7 +39,7 @@ func (t *source) move(f acap.Finding, found []acap.Finding) []Edit {
 	return nil
 }
 
-// addVersion is the hint if a comment claims a version that no field declares.
+// addVersion is the hint of a finding about a comment with a version that no field declares.
 const addVersion = "add ACAP-version: 1.1"
 
 const margin = `(?i)^[\pZ\s\x00\x{feff}\x{200b}]*`
@@ -47,7 +50,7 @@ var (
 	crawlerField = regexp.MustCompile(margin + `acap-crawler[\pZ\s:\x00\x{feff}\x{200b}]`)
 )
 
-// first returns the first line that matches, 0 for none.
+// first returns the number of the first line that matches, or 0 if there is none.
 func (t *source) first(like *regexp.Regexp) int {
 	for n := 1; n < len(t.starts); n++ {
 		if like.MatchString(t.line(n)) {
@@ -66,7 +69,7 @@ func (t *source) count(like *regexp.Regexp) (n int) {
 	return n
 }
 
-// insert adds a line before line n, or after the last line.
+// insert returns the edit that adds a line before line n, or after the last line.
 func (t *source) insert(n int, line string) Edit {
 	end := "\n"
 	if n > 1 || n < len(t.starts) {

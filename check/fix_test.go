@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write what comes out into the files of testdata")
 
-// fixCase is a text and what Repair makes of it. Its comment is the reason.
+// fixCase is a text with the expected result of Repair. The comment of its archive is the reason.
 type fixCase struct {
 	name    string
 	archive *txtar.Archive
@@ -74,9 +74,9 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// FuzzRepair: what is mended is no longer told, repairs change nothing where nothing is to be
-// mended, lines that no repair names stay, and nothing becomes permitted by a repair that only says
-// otherwise what is said.
+// FuzzRepair tests that a corrected finding is not reported again, that a second repair changes
+// nothing, that lines without a correction stay the same, and that corrections outside restoring
+// permit nothing new.
 func FuzzRepair(f *testing.F) {
 	for _, c := range fixCases(f) {
 		f.Add(c.text("before"), c.kind == ReferenceKind)
@@ -99,7 +99,7 @@ func keeps(t *testing.T, src []byte, kind Kind) {
 	if again, mended := Repair(out, kind, Options{}, nil); !bytes.Equal(again, out) || len(mended) > 0 {
 		t.Errorf("%q is mended to %q, and that to %q", src, out, again)
 	}
-	for range maxRounds { // one round after the other
+	for range maxRounds { // apply one round of corrections after the other
 		words, moves := Fixes(src, onItsOwn(src, kind, Options{}, nil))
 		fixes := words
 		if len(words) == 0 {
@@ -127,8 +127,8 @@ func keeps(t *testing.T, src []byte, kind Kind) {
 	}
 }
 
-// lostLine gives a line of src that is not named and does not stand in out, in order and to the
-// byte.
+// lostLine returns a line of src that is missing in out. It ignores the lines in named. The other
+// lines must be in out in the same order, byte by byte.
 func lostLine(src, out []byte, named map[int]bool) string {
 	before, after := newSource(src), newSource(out)
 	at := 1
@@ -148,7 +148,7 @@ func lostLine(src, out []byte, named map[int]bool) string {
 	return ""
 }
 
-// permits says what out permits and src does not.
+// permits returns a description of something that out permits and src does not, or "".
 func permits(src, out []byte) string {
 	before, after := acap.Parse(somewhere, src), acap.Parse(somewhere, out)
 	paths := []string{"/", "/x"}
@@ -197,7 +197,7 @@ func left(f *acap.File, c acap.Crawler) []acap.Reference {
 	return refs
 }
 
-// TestRepairRandom: what FuzzRepair says, of files that are put together from the lines of the
+// TestRepairRandom runs the test of FuzzRepair on random files that consist of lines of the test
 // cases.
 func TestRepairRandom(t *testing.T) {
 	var lines []string

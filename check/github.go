@@ -9,7 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// WriteGitHub writes the findings as workflow commands, which GitHub Actions shows next to their
+// WriteGitHub writes the findings as workflow commands. GitHub Actions shows them next to their
 // lines.
 func (r *Report) WriteGitHub(w io.Writer) error {
 	b := bufio.NewWriter(w)
@@ -21,8 +21,8 @@ func (r *Report) WriteGitHub(w io.Writer) error {
 	return b.Flush()
 }
 
-// commandData and property escape text for a workflow command like GitHub's own toolkit. Control
-// characters are replaced, because the commands also appear in a log.
+// commandData and property escape text for a workflow command in the same way as GitHub's own
+// toolkit. They replace control characters, because the commands also appear in a log.
 func commandData(s string) string {
 	var lines []string
 	for line := range strings.SplitSeq(s, "\n") {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Guess returns the kind of a file, by its name and then by its first bytes; by default it is a
-// robots.txt.
+// Guess returns the kind of a file. It looks at the name, then at the first bytes; otherwise the
+// file is a robots.txt.
 func Guess(name string, src []byte) Kind {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".html", ".htm", ".xhtml", ".xht":

@@ -14,10 +14,10 @@ func (r *Report) Header(name string, src []byte, o Options, robots *acap.File, r
 	lines := splitLines(strings.ToValidUTF8(strings.TrimPrefix(string(src), "\ufeff"), "\ufffd"))
 	var found []acap.Finding
 	own := acap.Own{URL: somewhere}
-	values := map[int]int{} // offset of the value of a line
+	values := map[int]int{} // the offset of each line's value, by line number
 	end := func() {
 		for _, f := range r.ofOwn(name, own, o, robots, refs) {
-			// as for a single blank
+			// columns count as if one blank followed the colon
 			if at := utf8.RuneCountInString(headerName(lines[f.Line-1])) + len(": "); f.Column > at {
 				f.Column += values[f.Line] - at
 			}

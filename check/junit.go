@@ -9,7 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// Tests are results as JUnit, the format that CI systems read.
+// Tests holds results in the form of JUnit, a format that CI systems read.
 type Tests struct {
 	Name   string
 	Suites []Suite
@@ -21,11 +21,12 @@ type Suite struct {
 	Cases []TestCase
 }
 
-// TestCase is one result. A non-empty Failure or Skipped says why it failed or was skipped.
+// TestCase is one result. Failure, if not empty, says why it failed; Skipped, if not empty, says
+// why it was skipped.
 type TestCase struct {
 	Name, Class string
-	Failure     string // one sentence
-	Detail      string // details, for any result
+	Failure     string // the reason of the failure, as one sentence
+	Detail      string // further details of any result
 	Skipped     string
 	Took        time.Duration
 }
@@ -80,14 +81,14 @@ type (
 	}
 )
 
-// seconds returns a duration in the form of JUnit.
+// seconds writes a duration in the form of JUnit.
 type seconds time.Duration
 
 func (s seconds) MarshalXMLAttr(name xml.Name) (xml.Attr, error) {
 	return xml.Attr{Name: name, Value: strconv.FormatFloat(time.Duration(s).Seconds(), 'f', 3, 64)}, nil
 }
 
-// WriteJUnit writes the results as JUnit XML, which is well-formed whatever the texts contain.
+// WriteJUnit writes the results as JUnit XML. The XML is well-formed, whatever the texts contain.
 func (t *Tests) WriteJUnit(w io.Writer) error {
 	out := junitTests{Name: t.Name}
 	for _, s := range t.Suites {

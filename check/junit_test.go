@@ -47,7 +47,8 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// FuzzJUnit: the XML is well-formed, and says what it was given as far as XML can.
+// FuzzJUnit tests that the XML is well-formed, and contains the given texts except for characters
+// that XML does not allow.
 func FuzzJUnit(f *testing.F) {
 	f.Add("plain", "text")
 	f.Add("\x00\x1b[2J\ufffe\xff", "]]>\r\n\t<!-- & \u202e")

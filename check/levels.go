@@ -13,11 +13,11 @@ import (
 // Ignored is the level of findings that are counted but not shown.
 const Ignored acap.Severity = "ignore"
 
-// Levels maps codes of findings to another severity than their own, or to Ignored.
+// Levels maps codes of findings to a severity that replaces their own, or to Ignored.
 type Levels map[string]acap.Severity
 
-// Set gives each code a level. It fails if check knows no such code, or if the code has another
-// level already.
+// Set gives each code a level. It returns an error if a code is unknown, or if a code already has
+// another level.
 func (l Levels) Set(level acap.Severity, codes ...string) error {
 	for _, code := range codes {
 		switch {
@@ -31,11 +31,11 @@ func (l Levels) Set(level acap.Severity, codes ...string) error {
 	return nil
 }
 
-// Known reports whether check knows a code.
+// Known reports whether there is a finding with this code.
 func Known(code string) bool { return codes[code] != "" }
 
-// meantCode returns " (did you mean x?)" for the code that begins as a wrong one does, "" if there
-// is none.
+// meantCode returns " (did you mean x?)", where x is the code with the same beginning as a wrong
+// code. It returns "" if there is none.
 func meantCode(code string) string {
 	best := ""
 	for known := range codes {
@@ -49,17 +49,17 @@ func meantCode(code string) string {
 	return " (did you mean " + best + "?)"
 }
 
-// lowered is what a comment says of a code.
+// lowered is the level that a comment gives to a code.
 type lowered struct {
 	level acap.Severity
 	line  int
 }
 
-// commentStart begins a comment for check: # acapcrawl: ignore CODE, CODE -- reason
+// commentStart begins a comment that gives levels: # acapcrawl: ignore CODE, CODE -- reason
 const commentStart = "acapcrawl:"
 
-// commentLevels reads the comment lines for check in a robots.txt. wrong are findings about those
-// that it does not understand.
+// commentLevels reads the comments in a robots.txt that give levels to codes. wrong holds findings
+// about comments that it cannot read.
 func commentLevels(t Text) (out map[string]lowered, wrong []acap.Finding) {
 	if t.Kind != RobotsKind && t.Kind != ReferenceKind {
 		return nil, nil
@@ -119,7 +119,8 @@ func (t Text) commentFault(i int, word, hint, message string) acap.Finding {
 		Message: message, Hint: hint}
 }
 
-// speaksToCheck returns the instruction to check in a comment line.
+// speaksToCheck returns the instruction in a comment that begins with commentStart. ok is false for
+// other lines.
 func speaksToCheck(line string) (said string, ok bool) {
 	comment := strings.TrimLeftFunc(line, blank)
 	if !strings.HasPrefix(comment, "#") {
@@ -132,14 +133,15 @@ func speaksToCheck(line string) (said string, ok bool) {
 	return strings.Join(strings.Fields(comment[len(commentStart):]), " "), true
 }
 
-// rank orders levels from error to Ignored.
+// rank returns the position of a level in the order from error to Ignored.
 func rank(level acap.Severity) int {
 	return slices.Index([]acap.Severity{acap.Error, acap.Warning, acap.Notice, Ignored}, level)
 }
 
-// Apply gives the findings of the report the levels of the configuration, and then those of
-// comments in the text that a finding is about, which may only lower them. A note for each text
-// counts the suppressed findings. Call it once, when all texts are in the report.
+// Apply gives the findings of the report the levels of the configuration. Then it applies the
+// comments in each text, which may only lower the levels of findings about that text. A note for
+// each text contains the number of suppressed findings. Call Apply once, after all texts were added
+// to the report.
 func (r *Report) Apply(levels Levels) {
 	var left []acap.Finding
 	misspelt := false
@@ -175,7 +177,8 @@ func (r *Report) Apply(levels Levels) {
 	}
 }
 
-// noteSuppressed says in a note how many findings about a text are suppressed, and by whom.
+// noteSuppressed adds a note that says how many findings about a text are suppressed, and whether
+// by the configuration or by comments.
 func (r *Report) noteSuppressed(name string, suppressed map[string]int) {
 	if len(suppressed) == 0 {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// FuzzLevels: comments in a hostile text suppress and lower findings about it, and neither raise
-// any nor lose one that is not counted.
+// FuzzLevels tests that comments in a hostile text suppress and lower findings about it, but never
+// raise one, and that each suppressed finding is counted.
 func FuzzLevels(f *testing.F) {
 	for _, text := range []string{
 		"# acapcrawl: ignore duplicate-field\nUser-agent: *\nDisallow: /a\nDisallow: /a\n",
@@ -44,7 +44,8 @@ func FuzzLevels(f *testing.F) {
 	})
 }
 
-// TestLevelsOfUnknownCodes: an unknown code, or one with two levels, is an error that names it.
+// TestLevelsOfUnknownCodes tests that an unknown code, or one with two levels, causes an error that
+// names it.
 func TestLevelsOfUnknownCodes(t *testing.T) {
 	levels := Levels{}
 	if err := levels.Set(Ignored, "html", "agent-name"); err != nil {
@@ -61,8 +62,8 @@ func TestLevelsOfUnknownCodes(t *testing.T) {
 	}
 }
 
-// TestManyWrongComments: a hostile comment costs no more than an honest one, and the end of the
-// list is reported.
+// TestManyWrongComments tests that many wrong comments do not cost more than correct ones, and that
+// a finding says if the list is cut.
 func TestManyWrongComments(t *testing.T) {
 	for _, lines := range [][]string{
 		{"# acapcrawl: ignore " + strings.Repeat("x,", acap.MaxSize/3)},

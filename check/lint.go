@@ -9,19 +9,19 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Bounds on the work for a hostile file. The unit is a look at one field, rule or question; an
-// honest file of acap.MaxSize needs less than half.
+// Limits on the work for a hostile file. The unit is one look at a field, rule or question. A
+// normal file of acap.MaxSize bytes needs less than half of them.
 const (
 	maxWork    = 1_000_000
-	maxTold    = 50 // findings of one code
+	maxTold    = 50 // findings reported for one code
 	maxPlaced  = 16 << 10
 	maxQuoted  = 120
 	maxAskedOf = 20 // crawlers for which a statement about any crawler is tested
 )
 
-// lint finds text that is correct but does not do what its author may expect. It never decides
-// which field prevails: it asks the engine about a URL that all relevant fields cover, and reports
-// only what must be the same for every other URL of the field.
+// lint returns findings about text that is correct but does not do what its author may expect. It
+// never decides itself which field wins: it asks package acap about a URL that all relevant fields
+// cover, and reports only what must be the same for every other URL of the field.
 func lint(f *acap.File, o Options) *linter {
 	l := newLinter(f, o)
 	l.fields()
@@ -38,12 +38,11 @@ func lint(f *acap.File, o Options) *linter {
 	return l
 }
 
-// wholeFile are the codes of errors that concern a file as a whole and are placed at its first
-// line.
+// wholeFile holds the codes of errors that concern a file as a whole and point at its first line.
 var wholeFile = []string{"not-text", "too-complex", "too-long", "too-many-findings", "wrong-encoding"}
 
-// beside returns the findings of l without those that may be caused by a mistake in found: if one
-// of the compared fields is not read as it is written, correcting that field may be enough.
+// beside returns the findings of the linter that do not depend on a mistake in found. If one of the
+// compared fields is not read as it is written, it may be enough to correct that field.
 func (l *linter) beside(found []acap.Finding) []acap.Finding {
 	misread, nobody := map[int]bool{}, map[int]bool{}
 	for _, f := range found {
@@ -58,7 +57,8 @@ func (l *linter) beside(found []acap.Finding) []acap.Finding {
 	var out []acap.Finding
 	for i, f := range l.findings {
 		compared := l.compared[i]
-		if f.Code == "empty-group" && nobody[f.Line] { // decisions for the crawler of that name
+		// the group decides for the crawler with the empty name, so the finding would be misleading
+		if f.Code == "empty-group" && nobody[f.Line] {
 			continue
 		}
 		if len(compared) == 0 || !misread[f.Line] &&
@@ -74,27 +74,27 @@ type linter struct {
 	options    Options
 	source     acap.Source
 	statements []acap.Statement
-	at         map[*acap.Field]int // of statements, computed when needed
-	audiences  []*audience         // parallel to statements; nil for statements without a crawler
+	at         map[*acap.Field]int // index of each field's statement in statements; computed when it is needed
+	audiences  []*audience         // in the order of statements; nil for a statement without crawlers
 	records    []acap.Record
 	groups     []acap.Group
 	lines      []string
 	policies   map[string]*acap.Policy
-	permits    map[acap.Usage][]permit // permissions, by family
-	// patterns of conventional rules: P1 2.10.2 (O04, X72): a crawl field with the same pattern
-	// may cancel them, or prevent that
+	permits    map[acap.Usage][]permit // all permissions, by family of usages
+	// twins holds the patterns of conventional rules. P1 2.10.2 (O04, X72): a field about crawl
+	// with the same pattern may cancel the rule, or prevent that.
 	twins map[string]bool
-	first map[string]*acap.Field // of the User-agent lines with a name
-	// patterns of ACAP prohibitions of crawl: P1 2.10.2 (O04): they cancel an Allow with the
-	// same pattern
+	first map[string]*acap.Field // the first User-agent line for each crawler name
+	// refused holds the patterns of ACAP prohibitions of crawl. P1 2.10.2 (O04): they cancel an
+	// Allow rule with the same pattern.
 	refused  map[string]bool
-	refusals openings        // patterns of prohibitions of crawl
-	ended    map[string]bool // names of permissions of local usages that were checked
-	starred  int             // patterns with asterisks
-	marked   bool            // a pattern contains the mark of witness
+	refusals openings        // the beginnings of patterns that prohibit crawl
+	ended    map[string]bool // local usages whose permissions were already checked by limited
+	starred  int             // number of patterns with asterisks
+	marked   bool            // a pattern contains mark, so witnesses cannot be used
 
 	findings []acap.Finding
-	compared [][]int // parallel to findings: the lines of the other fields in a comparison
+	compared [][]int // for each of findings, the numbers of the other lines in the comparison
 	told     map[string]int
 	work     int
 	cut      bool
@@ -119,7 +119,7 @@ func newLinter(f *acap.File, o Options) *linter {
 	return l
 }
 
-// index returns the position of the statement of f, -1 if it has none.
+// index returns the index of the statement of f in statements, or -1 if f has none.
 func (l *linter) index(f *acap.Field) int {
 	if l.at == nil {
 		l.at = make(map[*acap.Field]int, len(l.statements))
@@ -133,7 +133,7 @@ func (l *linter) index(f *acap.Field) int {
 	return -1
 }
 
-// looks counts work and returns false if the limit is reached.
+// looks adds n to the work done, and returns false if the limit is reached.
 func (l *linter) looks(n int) (ok bool) {
 	l.work += n
 	if l.work > maxWork {
@@ -142,8 +142,8 @@ func (l *linter) looks(n int) (ok bool) {
 	return l.work <= maxWork
 }
 
-// tell adds a finding about a token of a field, or about the whole field. A field among the
-// arguments is written as its line, and the finding counts as a comparison with it.
+// tell adds a finding about a token of a field, or about the whole field if token is "". A field
+// among args is written as its line number, and counts as compared.
 func (l *linter) tell(f *acap.Field, token, code string, severity acap.Severity, hint, format string, args ...any) {
 	if l.told[code]++; l.told[code] > maxTold {
 		l.cut = true
@@ -175,7 +175,7 @@ func (l *linter) put(f *acap.Field, token, code string, severity acap.Severity, 
 	l.compared = append(l.compared, compared)
 }
 
-// shortened returns a long word cut at a whole character.
+// shortened cuts a long word without splitting a character.
 func shortened(s string) string {
 	if len(s) <= maxQuoted {
 		return s
@@ -187,7 +187,7 @@ func shortened(s string) string {
 	return s[:end] + "…"
 }
 
-// firstWord returns the first word after the colon of a field: what it names.
+// firstWord returns the first word after the colon of a field.
 func firstWord(f *acap.Field) string {
 	if _, behind, ok := strings.Cut(f.Text, ":"); ok {
 		if words := strings.Fields(behind); len(words) > 0 {
@@ -197,7 +197,7 @@ func firstWord(f *acap.Field) string {
 	return ""
 }
 
-// audience is the set of crawlers and purposes to which a record or sub-record applies.
+// audience is a set of crawlers and purposes: those that a record or sub-record addresses.
 type audience struct {
 	key      string
 	any      bool
@@ -255,8 +255,8 @@ func keyOf(words []string) string {
 	return strings.Join(slices.Compact(lower), "\n")
 }
 
-// crawler returns a crawler of the audience: with its first name, or any other; with its first
-// purpose, or none.
+// crawler returns one crawler of the audience. It has the first name of the audience, or no name if
+// the audience is any crawler. It has the first purpose, if there are purposes.
 func (a *audience) crawler() acap.Crawler {
 	c := acap.Crawler{Purposes: []string{}}
 	if !a.any {
@@ -269,15 +269,15 @@ func (a *audience) crawler() acap.Crawler {
 	return c
 }
 
-// named returns the crawler with a name. P1 2.3.1 (C05): a version after the name is not part of
-// it.
+// named returns the crawler with the given name. P1 2.3.1 (C05): a version after a crawler name is
+// not part of the name.
 func named(name string) acap.Crawler {
 	token, _, _ := strings.Cut(name, "/")
 	return acap.Crawler{Names: []string{strings.TrimSpace(token)}}
 }
 
-// policy returns the policy of the file for c, which is computed once; nil if the limit of work is
-// reached.
+// policy returns the policy of the file for the crawler c, and stores it for later calls. It
+// returns nil if the limit on work is reached.
 func (l *linter) policy(c acap.Crawler) *acap.Policy {
 	key := keyOf(c.Names) + "\x00" + keyOf(c.Purposes)
 	if p, ok := l.policies[key]; ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// filled repeats what line gives until the text is as long as a robots.txt may be.
+// filled returns head, followed by lines from line up to the greatest size of a robots.txt.
 func filled(head string, line func(i int) string) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -27,8 +27,8 @@ func nthPath(i int) string {
 		[...]string{"local", "world", "a", "letters"}[i/6%4], i)
 }
 
-// bigFiles are files of the greatest size: such as publishers might write, and such as are made to
-// be expensive.
+// bigFiles holds files of the greatest size: some that publishers might write, and some that are
+// made to be expensive.
 var bigFiles = []struct{ name, text string }{
 	{"realistic", filled("ACAP-version: 1.1\nUser-agent: *\nDisallow: /search\n\nACAP-crawler: "+
 		"*\nACAP-disallow-crawl: /search\n", func(i int) string {
@@ -102,8 +102,8 @@ var bigFiles = []struct{ name, text string }{
 		func(i int) string { return fmt.Sprintf("User-agent: b%d\nACAP-crawler: b\n\n", i) })},
 }
 
-// TestLintsAreBounded fails after a thousand times what the worst file needs, so that a busy
-// machine cannot exceed it.
+// TestLintsAreBounded fails only after a thousand times the time that the worst file needs, so that
+// it does not fail on a busy machine.
 func TestLintsAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("times are told without the race detector")
@@ -121,7 +121,8 @@ func TestLintsAreBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck: a robots.txt of the greatest size takes less than 100 ms.
+// BenchmarkCheck measures the check of a robots.txt of the greatest size, which should take less
+// than 100 ms.
 func BenchmarkCheck(b *testing.B) {
 	for _, c := range bigFiles[:4] {
 		b.Run(c.name, func(b *testing.B) {
@@ -133,7 +134,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// BenchmarkLint is the share of lint alone.
+// BenchmarkLint measures only the linter.
 func BenchmarkLint(b *testing.B) {
 	for _, c := range bigFiles {
 		f := acap.Parse(somewhere, []byte(c.text))

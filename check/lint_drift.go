@@ -8,22 +8,23 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// maxDrifting bounds the crawlers for which the two readings are compared.
+// maxDrifting is for how many crawlers the two layers are compared.
 const maxDrifting = 200
 
-// drift is a field of one layer that prohibits what the other permits to some crawlers.
+// drift is a field of one layer (ACAP or conventional) that prohibits something that the other
+// layer permits to some crawlers.
 type drift struct {
 	field    *acap.Field
 	ofACAP   bool
 	any      bool
 	names    []string
 	example  string
-	opposite *acap.Field // the explicit permission; may be nil
+	opposite *acap.Field // the field of the other layer that permits it; nil if there is none
 }
 
 // drifting compares what the ACAP fields and the conventional records say about crawling, if a file
-// uses both and both count. It reports each direction once, for named crawlers and for any; diff
-// lists the rest.
+// uses both and both count. It reports each direction once for named crawlers and once for any
+// crawler; the command diff lists all differences.
 func (l *linter) drifting() {
 	crawls := slices.ContainsFunc(l.statements, func(s acap.Statement) bool {
 		return slices.Contains(s.Usages,
@@ -51,15 +52,16 @@ func (l *linter) drifting() {
 
 type drifter struct {
 	*linter
-	blind     *acap.File // the reading of a crawler without ACAP
+	blind     *acap.File // the file as a crawler reads it that does not know ACAP
 	groups    []acap.Group
-	found     map[int]*drift           // by line
-	resources map[string]acap.Resource // by pattern
-	speaking  map[string][]int         // prohibitions of crawl, by the names that they address
-	governing map[string][]*acap.Group // of groups
+	found     map[int]*drift           // differences, by line number
+	resources map[string]acap.Resource // examples of patterns, by pattern
+	speaking  map[string][]int         // indexes of the prohibitions of crawl, by the crawler names that they address
+	governing map[string][]*acap.Group // the groups of the file, by crawler name
 }
 
-// speakers returns the prohibitions of crawl, for any purpose.
+// speakers returns the indexes of the prohibitions of crawl, by the crawler names that they
+// address. It leaves out prohibitions for a purpose.
 func (d *drifter) speakers() map[string][]int {
 	out := map[string][]int{}
 	for i, a := range d.audiences {
@@ -80,7 +82,8 @@ func (d *drifter) speakers() map[string][]int {
 	return out
 }
 
-// compare compares both layers on an example of every field and rule that prohibits something to c.
+// compare compares both layers for the crawler c, on an example of each field and rule that
+// prohibits something to c.
 func (d *drifter) compare(c acap.Crawler, name string) {
 	both := d.policy(c)
 	if both == nil {
@@ -136,7 +139,7 @@ func first(names []string) string {
 	return names[0]
 }
 
-// resource returns an example of a pattern, prepared once.
+// resource returns an example of a resource that a pattern covers, and stores it for later calls.
 func (d *drifter) resource(pattern string) acap.Resource {
 	r, ok := d.resources[pattern]
 	if !ok {
@@ -159,7 +162,7 @@ func (d *drifter) note(f *acap.Field, ofACAP bool, name, pattern string, opposit
 	}
 }
 
-// whom returns the crawlers to which a field prohibits something.
+// whom returns the crawlers to which the field of n prohibits something, for a message.
 func (n *drift) whom() string {
 	const few = 3
 	list := slices.Clone(n.names)
@@ -172,7 +175,7 @@ func (n *drift) whom() string {
 	return strings.Join(list, ", ")
 }
 
-// tell reports each kind of difference with its first line.
+// tell reports each kind of difference once, at its first line.
 func (d *drifter) tell() {
 	var lines []int
 	for line := range d.found {

@@ -9,14 +9,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// permit is one pattern for which a field permits a usage.
+// permit is a field that permits a usage, with one of its patterns.
 type permit struct {
 	field   *acap.Field
 	opening string
 }
 
-// family returns the usage that decides together with u: P1 2.5.5: present includes all types based
-// on it.
+// family returns the usage under which u is compared with others. P1 2.5.5: present includes all
+// types that are based on it.
 func family(u acap.Usage) acap.Usage {
 	if u.Presents() {
 		return acap.Present
@@ -24,7 +24,7 @@ func family(u acap.Usage) acap.Usage {
 	return u
 }
 
-// permitted collects the permissions, and checks whether witnesses can be trusted.
+// permitted collects all permissions, and finds out whether witnesses can be used.
 func (l *linter) permitted() {
 	for i := range l.statements {
 		s := &l.statements[i]
@@ -63,8 +63,8 @@ func (l *linter) permitted() {
 	}
 }
 
-// alone reports whether only f permits a usage of the family on any resource of the pattern; false
-// if that is uncertain.
+// alone reports whether no other field than f permits a usage of u's family on any resource that
+// the pattern covers. It returns false if it cannot decide this.
 func (l *linter) alone(f *acap.Field, u acap.Usage, pattern string) bool {
 	permits := l.permits[family(u)]
 	if !l.looks(len(permits) / 16) {
@@ -74,9 +74,9 @@ func (l *linter) alone(f *acap.Field, u acap.Usage, pattern string) bool {
 	return !slices.ContainsFunc(permits, func(p permit) bool { return p.field != f && meet(p.opening, open) })
 }
 
-// only reports whether no other field than f prohibits present on any resource of the pattern;
-// false if that is uncertain. P1 2.5.5 (F17): another prohibition might win against f and yield to
-// a permission of a type to which f does not yield.
+// only reports whether no other field than f prohibits present on any resource that the pattern
+// covers. It returns false if it cannot decide this. P1 2.5.5 (F17): another prohibition might win
+// against f and lose against a permission of a type against which f wins.
 func (l *linter) only(f *acap.Field, pattern string) bool {
 	if !l.looks(len(l.statements)) {
 		return false
@@ -88,29 +88,29 @@ func (l *linter) only(f *acap.Field, pattern string) bool {
 	})
 }
 
-// polarity holds the first permission and the first prohibition of the same subject.
+// polarity holds the first permission and the first prohibition of one subject.
 type polarity struct{ yes, no *acap.Statement }
 
-// subject is what a field is about, and its audience.
+// subject is one usage and one pattern of a field, and the field's audience.
 type subject struct {
 	to      *audience
 	usage   acap.Usage
-	pattern string // in lower case
+	pattern string // the pattern in lower case
 }
 
-// utterance is everything that a field says, and its audience.
+// utterance is a key for everything that a field says, and its audience.
 type utterance struct {
 	to   *audience
 	says string
 }
 
-// fields reports ACAP fields without effect next to others of the same audience.
+// fields reports ACAP fields that have no effect because of other fields for the same audience.
 func (l *linter) fields() {
 	said := make(map[utterance]*acap.Statement, len(l.statements))
 	spoken := make(map[subject]*polarity, len(l.statements))
-	// prohibitions of a family, without a pattern; and patterns that differ only by their end
+	// how many prohibitions a family of usages has, and how many patterns have the same beginning
 	rivals := map[subject]int{}
-	told := map[*acap.Field]bool{} // permissions that a prohibition contradicts
+	told := map[*acap.Field]bool{} // permissions that a prohibition contradicts, which were reported
 	var left []int
 	for i, a := range l.audiences {
 		if a == nil {
@@ -151,11 +151,11 @@ func (l *linter) fields() {
 	l.redundant()
 }
 
-// beginning returns a pattern without wildcards at its end, in lower case.
+// beginning returns a pattern without the wildcards at its end, in lower case.
 func beginning(pattern string) string { return strings.ToLower(strings.TrimRight(pattern, "*$")) }
 
-// rivalled reports whether s might lose wherever it applies: a permission to a prohibition,
-// anything to a pattern that differs only by its end.
+// rivalled reports whether s might lose everywhere. A permission may lose against a prohibition,
+// and any statement against one whose pattern differs only at its end.
 func rivalled(s *acap.Statement, a *audience, rivals map[subject]int) bool {
 	for _, u := range s.Usages {
 		if s.Allow && rivals[subject{to: a, usage: family(u)}] > 0 {
@@ -170,8 +170,8 @@ func rivalled(s *acap.Statement, a *audience, rivals map[subject]int) bool {
 	return false
 }
 
-// saying returns all that a statement says, as text in its own case: P1 2.10.2 (O04): the case may
-// decide whether it cancels a conventional rule.
+// saying returns everything that a statement says, as a text in its own letter case. P1 2.10.2
+// (O04): letter case may decide whether a field cancels a conventional rule.
 func saying(s *acap.Statement) string {
 	var b strings.Builder
 	if s.Allow {
@@ -188,7 +188,7 @@ func saying(s *acap.Statement) string {
 			b.WriteByte(' ')
 		}
 	}
-	// the qualifiers are in the definition
+	// the local usage in parentheses has its qualifiers in its definition
 	if s.Allow && strings.Contains(s.Field.Text[:min(len(s.Field.Text), maxPlaced)], "-(") {
 		name, _, _ := strings.Cut(s.Field.Text, ":")
 		b.WriteString(strings.ToLower(name))
@@ -196,8 +196,8 @@ func saying(s *acap.Statement) string {
 	return b.String()
 }
 
-// contradicts reports a permission and a prohibition of the same subject: P1 2.4.6 (F05): the
-// prohibition wins. It returns the permission, nil if s contradicts nothing before it.
+// contradicts reports a permission and a prohibition of the same subject. P1 2.4.6 (F05): the
+// prohibition wins. It returns the permission, or nil if s contradicts no earlier statement.
 func (l *linter) contradicts(a *audience, s *acap.Statement, spoken map[subject]*polarity) (told *acap.Field) {
 	for _, u := range s.Usages {
 		for _, pattern := range s.Patterns {
@@ -219,7 +219,8 @@ func (l *linter) contradicts(a *audience, s *acap.Statement, spoken map[subject]
 				continue
 			}
 			yes, no := both.yes, both.no
-			if yes.Written != yes.Allow || no.Written != no.Allow { // already reported
+			// another finding already reports permissions that cannot be interpreted
+			if yes.Written != yes.Allow || no.Written != no.Allow {
 				continue
 			}
 			told = yes.Field
@@ -239,18 +240,18 @@ func (l *linter) contradicts(a *audience, s *acap.Statement, spoken map[subject]
 	return told
 }
 
-// lingers reports whether the limits of a losing permission of present may still limit permissions
-// of its types: P1 2.5.5 (F18): what limits present limits its types.
+// lingers reports whether the limits of a permission of present that loses may still limit
+// permissions of types based on it. P1 2.5.5 (F18): the limits of present limit its types.
 func (l *linter) lingers(s *acap.Statement, u acap.Usage, pattern string) bool {
 	return s.Allow && u == acap.Present && (len(s.Qualifiers) > 0 || strings.Contains(s.Field.Text, "-(")) &&
 		!l.alone(s.Field, u, pattern)
 }
 
-// maxClaims bounds the pairs of a usage and a pattern that are checked for one field; a field with
-// more counts as effective.
+// maxClaims is how many pairs of a usage and a pattern are checked for one field. A field with more
+// pairs is not reported.
 const maxClaims = 200
 
-// shadowed reports a field that loses wherever it applies, always to fields of the same audience.
+// shadowed reports a field that loses everywhere, always against fields for the same audience.
 func (l *linter) shadowed(a *audience, s *acap.Statement) {
 	if l.marked || len(s.Usages)*len(s.Patterns) > maxClaims || s.Written != s.Allow {
 		return
@@ -286,8 +287,7 @@ func (l *linter) shadowed(a *audience, s *acap.Statement) {
 		"this has no effect anywhere: line %v %s all that it speaks of, and goes before it", by, verb)
 }
 
-// effort returns the additional work to find the patterns that cover the witness of a pattern with
-// many asterisks.
+// effort returns how much additional work a pattern with many asterisks causes.
 func (l *linter) effort(pattern string) int {
 	if stars := strings.Count(pattern, "*"); stars > 4 {
 		return stars * l.starred
@@ -295,8 +295,8 @@ func (l *linter) effort(pattern string) int {
 	return 0
 }
 
-// beater returns the field to which s loses at r, the witness of one of its patterns, if s loses to
-// it at every resource of the pattern; otherwise nil.
+// beater returns the field against which s loses at r, the witness of pattern, if s loses against
+// it at every resource that the pattern covers. Otherwise it returns nil.
 func (l *linter) beater(p *acap.Policy, s *acap.Statement, a *audience, u acap.Usage, pattern string,
 	r acap.Resource) *acap.Field {
 	if u == acap.Crawl && l.twins[pattern] || !l.looks(8*p.File().Size()) {
@@ -318,34 +318,34 @@ func (l *linter) beater(p *acap.Policy, s *acap.Statement, a *audience, u acap.U
 	return nil
 }
 
-// losesAlways reports whether s, which loses to o at one resource of a pattern, loses at every
-// resource of the pattern.
+// losesAlways reports whether s, which loses against o at one resource that the pattern covers,
+// loses at all of them.
 func (l *linter) losesAlways(s, o *acap.Statement, a *audience, u acap.Usage, pattern string) bool {
 	speaks := slices.Contains(o.Usages, u)
 	switch {
 	case !s.Allow && o.Allow && (u == acap.Other || len(a.purposes) > 0):
-		// P1 2.5.6 (F19): the prohibition still reaches usages of which nothing is said. P1 2.3.3
-		// (C15): if no purpose is declared, the prohibition alone counts.
+		// P1 2.5.6 (F19): the prohibition of other still prohibits usages that no field names. P1
+		// 2.3.3 (C15): for a crawler that declares no purpose, only the prohibition counts.
 		return false
 	case l.lingers(s, u, pattern):
 		return false
 	case speaks && slices.ContainsFunc(o.Patterns, func(q string) bool { return equalInEffect(q, pattern) }):
-		return true // P1 2.4.6 (F06, F07): what is narrower than the pattern of o is narrower than that of s
+		return true // P1 2.4.6 (F06, F07): each pattern that is narrower than that of o is also narrower than that of s
 	}
-	// Everything that goes before the prohibition prohibits too.
+	// Each field that wins against the prohibition is a prohibition, too.
 	return s.Allow && !o.Allow && l.alone(s.Field, u, pattern) && (speaks || l.only(o.Field, pattern))
 }
 
-// covered is a prohibition that a broader one may cover.
+// covered is a prohibition that a broader prohibition may cover.
 type covered struct {
 	field   *acap.Field
 	usage   acap.Usage
 	pattern string
-	literal string // the beginning of the pattern, in the form that is compared
+	literal string // the part of the pattern before its first wildcard, in the form in which it is compared
 }
 
-// redundant reports prohibitions that a broader one of the same audience includes, if no permission
-// intervenes.
+// redundant reports prohibitions that a broader prohibition for the same audience includes, if no
+// permission is between them.
 func (l *linter) redundant() {
 	lists := map[string][]covered{}
 	for i, a := range l.audiences {
@@ -363,7 +363,8 @@ func (l *linter) redundant() {
 	}
 }
 
-// underBroader reports the prohibitions of a list that a plain one in it covers.
+// underBroader reports each prohibition of a list that another prohibition of the list, with a
+// pattern without wildcards, covers.
 func (l *linter) underBroader(list []covered) {
 	if !l.looks(4 * len(list)) {
 		return
@@ -379,7 +380,7 @@ func (l *linter) underBroader(list []covered) {
 			if broad = nil; plain(c.pattern) {
 				broad = c
 			}
-		case c.literal == broad.literal: // reported as a duplicate, or equivalent
+		case c.literal == broad.literal: // other findings report duplicates
 		case l.alone(c.field, c.usage, c.pattern):
 			l.tell(c.field, firstWord(c.field), "redundant-field", acap.Notice, "leave it out",
 				"line %v prohibits it already: %s", broad.field, firstWord(broad.field))

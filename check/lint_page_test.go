@@ -16,19 +16,19 @@ import (
 var updatePage = flag.Bool("update-page", false, "write what the examples of docs/findings.md that check tells lead "+
 	"to into the page")
 
-// section is what docs/findings.md says of one code that check alone tells.
+// section is the section of docs/findings.md about one code that only check reports.
 type section struct {
 	code, severities string
 	examples         []*example
 }
 
-// example is a robots.txt and what is told of it under the code of its section.
+// example is a robots.txt, and the findings about it with the code of its section.
 type example struct {
 	robots, want string
-	at, end      int // lines of the page that hold want
+	at, end      int // the lines of the page that contain want
 }
 
-// newYear is when the examples are checked.
+// newYear is the time of the check in all examples.
 var newYear = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 var (
@@ -76,8 +76,8 @@ func readPage(t testing.TB) (page []string, sections []*section) {
 	return page, sections
 }
 
-// TestLintsPage: the examples of docs/findings.md lead to what stands there, with the severities
-// that their section names.
+// TestLintsPage tests that the examples of docs/findings.md produce the findings that the page
+// shows, with the severities of their section.
 func TestLintsPage(t *testing.T) {
 	page, sections := readPage(t)
 	var written []string
@@ -125,8 +125,8 @@ func TestLintsPage(t *testing.T) {
 	}
 }
 
-// TestLintsPageIsComplete: the page has the codes that lints tell, with their severities, and no
-// others.
+// TestLintsPageIsComplete tests that docs/findings.md has exactly the codes that the linter can
+// report, with their severities.
 func TestLintsPageIsComplete(t *testing.T) {
 	names, err := filepath.Glob("lint*.go")
 	if err != nil {

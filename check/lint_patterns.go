@@ -8,13 +8,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// mark represents any text in the witness of a pattern: a character that no URL needs, in the form
-// of a URL.
+// mark stands for any text in the witness of a pattern. It is a private character that no URL
+// needs, percent-encoded.
 const mark = "%EE%80%80"
 
-// witness returns the resource that exactly those patterns cover that cover everything that the
-// given pattern covers. Its wildcards become marks, which only an asterisk, or the open end of a
-// pattern, can match.
+// witness returns a resource that stands for everything that the given pattern covers: another
+// pattern covers the witness only if it covers everything that the given one covers. Wildcards
+// become marks, which only an asterisk, or the open end of a pattern, can match.
 func witness(pattern string) acap.Resource {
 	path, anchored := strings.CutSuffix(pattern, "$")
 	path = strings.ReplaceAll(path, "*", mark)
@@ -27,7 +27,7 @@ func witness(pattern string) acap.Resource {
 	return resource(path)
 }
 
-// resource returns the resource at a path as written in a URL.
+// resource returns the resource at a path that is written as in a URL.
 func resource(path string) acap.Resource {
 	path, query, asked := strings.Cut(path, "?")
 	u := &url.URL{Scheme: "http", Host: "example.com", Path: path, RawQuery: query, ForceQuery: asked}
@@ -39,11 +39,11 @@ func resource(path string) acap.Resource {
 	return acap.NewResource(u)
 }
 
-// plain reports whether a pattern is a prefix of a path without wildcards.
+// plain reports whether a pattern is the beginning of a path, without wildcards.
 func plain(pattern string) bool { return pattern != "" && !strings.ContainsAny(pattern, "*$") }
 
-// opening returns the common prefix of everything that a pattern covers, in any letter case; it
-// ends before what could be written otherwise.
+// opening returns the text with which everything that a pattern covers begins, in lower case. It
+// ends before a wildcard or an escape, which may be written in different ways.
 func opening(pattern string) string {
 	if i := strings.IndexAny(pattern, "*$%"); i >= 0 {
 		pattern = pattern[:i]
@@ -51,11 +51,11 @@ func opening(pattern string) string {
 	return strings.ToLower(pattern)
 }
 
-// meet reports whether two patterns with these openings may intersect; true if that is uncertain.
+// meet reports whether two patterns with the openings a and b may cover the same path.
 func meet(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 
-// equalInEffect reports whether two patterns differ only by asterisks at their end: P1 2.4.6 (F06):
-// asterisks in a row are one.
+// equalInEffect reports whether two patterns differ only in letter case and by asterisks at their
+// end. P1 2.4.6 (F06): several asterisks in a row count as one.
 func equalInEffect(a, b string) bool {
 	return strings.EqualFold(strings.TrimRight(a, "*"), strings.TrimRight(b, "*"))
 }
@@ -68,10 +68,10 @@ func plainest(pattern string) string {
 	return acap.Examples(pattern)[0]
 }
 
-// openings holds prefixes of patterns.
+// openings is a set of the openings of patterns.
 type openings struct {
 	known   map[string]bool
-	lengths []int // lengths that occur
+	lengths []int // the different lengths of the openings
 }
 
 func (o *openings) add(opening string) {
@@ -84,8 +84,8 @@ func (o *openings) add(opening string) {
 	}
 }
 
-// cover reports whether one of the openings begins like this one: no pattern covers another with a
-// different opening.
+// cover reports whether one of the openings is the beginning of the given one. Otherwise none of
+// the patterns covers a pattern with the given opening.
 func (o *openings) cover(opening string) bool {
 	return slices.ContainsFunc(o.lengths, func(n int) bool { return n <= len(opening) && o.known[opening[:n]] })
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// fetched lists the usages that need the page itself: without crawl they have no page.
+// fetched lists the usages that need the content of a page. Without crawl they are impossible.
 var fetched = []acap.Usage{acap.Follow, acap.Index, acap.Preserve, acap.PresentSnippet, acap.PresentThumbnail,
 	acap.PresentCurrentCopy}
 
-// permissions reports permissions that cannot take effect.
+// permissions reports permissions that can have no effect.
 func (l *linter) permissions() {
 	if l.marked {
 		return
@@ -28,8 +28,8 @@ func (l *linter) permissions() {
 	}
 }
 
-// limited reports limits of a permission that leave nothing: P1 2.5.3.1 (H09): a date that has
-// passed; a length of zero.
+// limited reports a permission whose limits permit nothing. P1 2.5.3.1 (H09): its date has passed;
+// or its length is zero.
 func (l *linter) limited(a *audience, s *acap.Statement) {
 	if !l.mayEnd(s) {
 		return
@@ -62,8 +62,8 @@ func (l *linter) limited(a *audience, s *acap.Statement) {
 	}
 }
 
-// mayEnd reports whether a permission has a limit for limited. For permissions of the same local
-// usage only the first is checked.
+// mayEnd reports whether limited must check a permission. Of the permissions of one local usage
+// only the first is checked.
 func (l *linter) mayEnd(s *acap.Statement) bool {
 	for _, q := range s.Qualifiers {
 		if q = strings.ToLower(q); strings.Contains(q, "until") || strings.HasPrefix(q, "max-length=0") {
@@ -78,7 +78,8 @@ func (l *linter) mayEnd(s *acap.Statement) bool {
 	return true
 }
 
-// qualifier returns the qualifier of a type as written; "" if it is in a definition.
+// qualifier returns the qualifier of a type as written. It returns "" if the qualifier is in the
+// definition of a local usage.
 func qualifier(s *acap.Statement, name string) string {
 	for _, q := range s.Qualifiers {
 		if len(q) > len(name) && strings.EqualFold(q[:len(name)], name) {
@@ -88,7 +89,7 @@ func qualifier(s *acap.Statement, name string) string {
 	return ""
 }
 
-// unfetched reports a permission for pages that none of its crawlers may crawl.
+// unfetched reports a permission for pages that no crawler of its audience may crawl.
 func (l *linter) unfetched(a *audience, s *acap.Statement) {
 	for _, pattern := range s.Patterns {
 		if !l.refusals.cover(opening(pattern)) || !l.alone(nil, acap.Crawl, pattern) {
@@ -96,7 +97,7 @@ func (l *linter) unfetched(a *audience, s *acap.Statement) {
 		}
 	}
 	by, conventional := l.uncrawled(l.meant(a), s)
-	if conventional && !a.any { // a crawler with another name too may be governed by the group of that name
+	if conventional && !a.any { // the group may also apply to a crawler with another name
 		if again, _ := l.uncrawled(l.meant(&audience{any: true}), s); again == nil {
 			return
 		}
@@ -108,9 +109,9 @@ func (l *linter) unfetched(a *audience, s *acap.Statement) {
 	}
 }
 
-// uncrawled returns the first field that prohibits crawling everything that s is about to all its
-// crawlers, nil if some of it may be crawled, and whether one of these fields is a conventional
-// rule.
+// uncrawled returns the first field that prohibits all given crawlers from crawling everything that
+// s is about. It returns nil if one of them may crawl a part. conventional reports whether one of
+// these fields is a conventional rule.
 func (l *linter) uncrawled(crawlers []acap.Crawler, s *acap.Statement) (by *acap.Field, conventional bool) {
 	for _, c := range crawlers {
 		p := l.policy(c)
@@ -135,19 +136,19 @@ func (l *linter) uncrawled(crawlers []acap.Crawler, s *acap.Statement) (by *acap
 	return by, conventional
 }
 
-// inAnyCase reports whether one conventional rule prohibits everything that a pattern covers: P1
-// 2.9 (F10): rules distinguish letter case, fields do not.
+// inAnyCase reports whether one conventional rule prohibits everything that a pattern covers. P1
+// 2.9 (F10): conventional rules distinguish letter case, but ACAP fields do not.
 func inAnyCase(p *acap.Policy, pattern string) bool {
 	small, great := p.Decide(acap.Crawl, witness(strings.ToLower(pattern))), p.Decide(acap.Crawl,
 		witness(strings.ToUpper(pattern)))
 	return !small.Allowed && !great.Allowed && small.Because == great.Because && !strings.Contains(pattern, "%")
 }
 
-// meant returns the crawlers of an audience, with those named in the file if it is any crawler;
-// none if they are too many.
+// meant returns the crawlers of an audience. If the audience is any crawler, they include those
+// that the file names. It returns none if they are too many.
 func (l *linter) meant(a *audience) []acap.Crawler {
 	c := a.crawler()
-	c.Purposes = []string{} // P1 2.3.3 (X11): a crawler with two purposes may crawl for the other one
+	c.Purposes = []string{} // P1 2.3.3 (X11): a crawler with two purposes may crawl if only one of them permits it
 	names := a.names
 	if a.any {
 		names = l.file.Crawlers()

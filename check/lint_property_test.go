@@ -14,12 +14,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// without are the codes that claim that a field could be taken away.
+// without holds the codes whose findings claim that a field can be removed without changing a
+// decision.
 var without = map[string]bool{"duplicate-field": true, "redundant-field": true, "shadowed-field": true,
 	"contradictory-field": true}
 
-// claims checks what lints claim of a small file: that fields could be taken away, and that
-// permissions serve nobody.
+// claims tests what the findings about a small file claim: that a field can be removed, or that a
+// permission has no effect for any crawler.
 func claims(t *testing.T, text string, o Options) {
 	var r Report
 	f := r.Robots(somewhere, []byte(text), o)
@@ -33,7 +34,7 @@ func claims(t *testing.T, text string, o Options) {
 		}
 		acapLine := strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "acap")
 		switch {
-		// X72: it may still cancel conventional rules
+		// P1 2.10.2 (X72): the field may still cancel conventional rules
 		case fi.Code == "contradictory-field" && acapLine && len(f.Groups()) > 0:
 			continue
 		case fi.Code == "contradictory-field" && !strings.Contains(fi.Message, "has no effect ("):
@@ -51,7 +52,7 @@ func claims(t *testing.T, text string, o Options) {
 		}
 		changed := append([]string(nil), lines...)
 		changed[fi.Line-1] = "Disallow: /nowhere-at-all"
-		if acapLine { // a record without fields would be another thing
+		if acapLine { // without this field, the record would have no fields and would be merged with the next one
 			changed[fi.Line-1] = "ACAP-disallow-follow: /nowhere-at-all"
 		}
 		g := acap.Parse(somewhere, []byte(strings.Join(changed, "\n")))
@@ -87,7 +88,7 @@ func unfetchedIndeed(t *testing.T, f *acap.File, fi acap.Finding, text string, a
 	}
 }
 
-// askers are crawlers that the file names and others, for purposes of all sorts.
+// askers returns crawlers that the file names and others, with different purposes.
 func askers(f *acap.File) []acap.Crawler {
 	names := f.Crawlers()
 	lists := [][]string{nil, {"unheard-of"}}
@@ -106,8 +107,8 @@ func askers(f *acap.File) []acap.Crawler {
 	return out
 }
 
-// TestLintsClaimNothingFalse tries what lints claim on files made at random of pieces that get into
-// each other's way.
+// TestLintsClaimNothingFalse tests the claims of findings on random files whose fields often
+// conflict.
 func TestLintsClaimNothingFalse(t *testing.T) {
 	n := 1500
 	if testing.Short() {
@@ -175,8 +176,8 @@ func randomFile(r *rand.Rand) string {
 	return b.String()
 }
 
-// FuzzLint: lints never fail, point into the text, tell a bounded number of codes that
-// docs/findings.md explains, and claim nothing false.
+// FuzzLint tests that the linter never fails, that its findings point into the text, that their
+// number is limited, that docs/findings.md explains their codes, and that their claims are true.
 func FuzzLint(f *testing.F) {
 	_, sections := readPage(f)
 	documented := map[string]bool{}

@@ -7,7 +7,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// heads reports how records and groups are put together.
+// heads reports problems with the heads of records and groups.
 func (l *linter) heads() {
 	groups := byAgent(l.groups)
 	for _, r := range l.records {
@@ -19,7 +19,7 @@ func (l *linter) heads() {
 				func(a, b *acap.Field) bool { return l.apart(groups[name(a)], groups[name(b)]) })
 		}
 	}
-	var any *acap.Field // prohibits something to crawlers that no group names
+	var any *acap.Field // a line that prohibits something to crawlers that no group names
 	for _, g := range groups["*"] {
 		for _, r := range g.Rules {
 			if any == nil && !r.Allow {
@@ -42,14 +42,15 @@ func (l *linter) heads() {
 	}
 }
 
-// name returns the name in a User-agent or ACAP-crawler line, in lower case and without a version.
+// name returns the crawler name in a User-agent or ACAP-crawler line, in lower case and without a
+// version.
 func name(head *acap.Field) string {
 	_, behind, _ := strings.Cut(head.Text, ":")
 	token, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(behind)), "/")
 	return token
 }
 
-// byAgent returns the groups of each agent, in lower case.
+// byAgent returns the groups for each User-agent value in lower case.
 func byAgent(groups []acap.Group) map[string][]*acap.Group {
 	out := map[string][]*acap.Group{}
 	for i := range groups {
@@ -83,10 +84,10 @@ func (l *linter) said(groups []*acap.Group) (out []string) {
 	return out
 }
 
-// emptied reports the head of a record that has lost its fields and is now merged with the next
-// record. Deliberate lists of names are consecutive lines; if something was between them, or if the
-// conventional records distinguish their crawlers, something is missing. what names what the record
-// lacks: a conventional group may have a Crawl-delay, which does not end its names (REP 1, X53).
+// emptied reports the head of a record that lost its fields and is now merged with the next record.
+// Names that belong together are usually written on consecutive lines. If something is between
+// them, or if the conventional records distinguish their crawlers, fields are missing. what names
+// the missing lines; a Crawl-delay does not end a run of User-agent lines (REP 1, X53).
 func (l *linter) emptied(heads []*acap.Field, first *acap.Field, what string, apart func(a, b *acap.Field) bool) {
 	for i, h := range heads[:len(heads)-1] {
 		next := heads[i+1]
@@ -105,8 +106,8 @@ func (l *linter) emptied(heads []*acap.Field, first *acap.Field, what string, ap
 	}
 }
 
-// ruleless reports a group without rules: it takes its crawlers away from the group for any, unless
-// another group has rules for them (RFC 9309 2.2.1).
+// ruleless reports a group without rules. The group for any crawler does not apply to its crawlers,
+// unless another group has rules for them (RFC 9309 2.2.1).
 func (l *linter) ruleless(g *acap.Group, any *acap.Field, groups map[string][]*acap.Group) {
 	for k, h := range g.Heads {
 		if slices.ContainsFunc(groups[strings.ToLower(g.Agents[k])],
@@ -127,7 +128,7 @@ func (l *linter) ruleless(g *acap.Group, any *acap.Field, groups map[string][]*a
 	}
 }
 
-// repeated reports a crawler that an earlier group names too.
+// repeated reports a crawler name that an earlier group contains, too.
 func (l *linter) repeated(i int) {
 	g := &l.groups[i]
 	for k, a := range g.Agents {

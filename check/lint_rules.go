@@ -7,20 +7,20 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// ruled holds the rules of all groups with the same agents, which count as one group (RFC 9309
-// 2.2.1).
+// ruled holds the rules of all groups for the same crawlers. These groups count as one group (RFC
+// 9309 2.2.1).
 type ruled struct {
 	first map[said]*acap.Rule
-	list  []covered // Disallow lines
+	list  []covered // the Disallow lines
 }
 
-// said is the content of a rule.
+// said is the content of a rule, which identifies duplicates.
 type said struct {
 	allow   bool
 	pattern string
 }
 
-// rules reports conventional rules without effect next to others of the same group.
+// rules reports conventional rules that have no effect because of other rules in the same group.
 func (l *linter) rules() {
 	all := map[string]*ruled{}
 	for g := range l.groups {

@@ -9,7 +9,7 @@ import (
 
 var fieldNames = regexp.MustCompile(`(?i)(?:^|[\s#])(?:user-agent|disallow|allow|acap-[a-z()-]+)\s*:`)
 
-// texts reports fields inside comments, and patterns that no URL has.
+// texts reports fields inside comments, and patterns that no URL can match.
 func (l *linter) texts() {
 	claim := 0
 	for i, line := range l.lines {
@@ -43,8 +43,8 @@ func (l *linter) texts() {
 	}
 }
 
-// fieldsIn returns the number of fields at the end of a comment, 0 for prose about fields: a path
-// or a conventional field name followed by further words.
+// fieldsIn returns how many fields the end of a comment contains. It returns 0 for prose about
+// fields, in which further words follow a path or the name of a conventional field.
 func fieldsIn(comment string) int {
 	found := fieldNames.FindAllStringIndex(comment, -1)
 	for i, at := range found {
@@ -61,7 +61,7 @@ func fieldsIn(comment string) int {
 	return len(found)
 }
 
-// backslash reports a backslash in a path; in a query it is an ordinary character.
+// backslash reports a backslash in a path. In a query, a backslash is an ordinary character.
 func (l *linter) backslash(f *acap.Field) {
 	if !strings.Contains(f.Text, `\`) {
 		return
@@ -73,7 +73,7 @@ func (l *linter) backslash(f *acap.Field) {
 		`paths have no \: browsers and crawlers ask for / where a link has one, and this matches none of them`)
 }
 
-// place returns a line that is not a field.
+// place returns a Field for a line that is not a field, so that a finding can point at it.
 func (l *linter) place(n int, text string) *acap.Field {
 	line := l.lines[n-1]
 	f := acap.Field{Source: l.source, URL: l.file.URL, Line: n, Column: 1, Text: strings.TrimSpace(text)}

@@ -14,7 +14,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// PageOf returns the page in a file.
+// PageOf returns the page that a file contains.
 func PageOf(name string, src []byte) *page.Page {
 	kind := "text/html"
 	switch strings.ToLower(filepath.Ext(name)) {
@@ -26,14 +26,15 @@ func PageOf(name string, src []byte) *page.Page {
 		Body: src}})
 }
 
-// Page checks the statements of a page in META tags, class tokens and headers. name identifies it
-// in findings; robots is the robots.txt of its site with the results of references, nil if unknown.
+// Page checks the statements of a page in META tags, class tokens and headers. name identifies the
+// page in findings. robots is the parsed robots.txt of its site, or nil if it is unknown; refs are
+// the files to which robots refers.
 func (r *Report) Page(name string, p *page.Page, o Options, robots *acap.File, refs ...acap.Reference) {
 	r.page(name, p, o, false, robots, refs)
 }
 
-// PageAlone is Page for a page without a site. It also checks that the page has the parts that its
-// own permissions require.
+// PageAlone is like Page, for a page that is checked without its site. It also checks that the page
+// has the parts that its own permissions require.
 func (r *Report) PageAlone(name string, p *page.Page, o Options, robots *acap.File, refs ...acap.Reference) {
 	r.page(name, p, o, true, robots, refs)
 }
@@ -77,10 +78,10 @@ func (r *Report) page(name string, p *page.Page, o Options, alone bool, robots *
 	}
 }
 
-// headerOf returns the name of the header of a page.
+// headerOf returns the name that identifies the header of a page in findings.
 func headerOf(name string) string { return name + " (header)" }
 
-// numbered gives each header line among tags a number, and returns these lines.
+// numbered returns tags in which each header line has its number, and the header lines.
 func numbered(tags []acap.Tag) (out []acap.Tag, lines []string) {
 	out = slices.Clone(tags)
 	for i := range out {
@@ -93,8 +94,8 @@ func numbered(tags []acap.Tag) (out []acap.Tag, lines []string) {
 }
 
 // ofOwn returns the findings about the statements of a resource, for all crawlers that it or its
-// site addresses. If they use a name that an unknown robots.txt may define, it adds a note instead
-// of a finding.
+// site addresses. If the statements use a name that the unknown robots.txt may define, ofOwn adds a
+// note instead of a finding.
 func (r *Report) ofOwn(name string, own acap.Own, o Options, robots *acap.File, refs []acap.Reference) (
 	found []acap.Finding) {
 	alone := robots == nil
@@ -119,8 +120,8 @@ func (r *Report) ofOwn(name string, own acap.Own, o Options, robots *acap.File, 
 }
 
 // addressees returns the crawlers that META tags and header lines may address by name. A META tag
-// that is not for robots, such as keywords, addresses none: tags for crawlers contain only rules,
-// or are ACAP's.
+// that is not for crawlers, such as keywords, is ignored: tags for crawlers contain only
+// conventional rules, or an ACAP statement.
 func addressees(tags []acap.Tag) []string {
 	var names []string
 	for _, t := range tags {
@@ -140,7 +141,7 @@ func addressees(tags []acap.Tag) []string {
 
 func separates(r rune) bool { return r <= ' ' || strings.ContainsRune(`,;:="`, r) }
 
-// isCrawler reports whether the name of a META tag names a crawler.
+// isCrawler reports whether the name of a META tag is the name of a crawler.
 func isCrawler(t acap.Tag) bool {
 	name := strings.ToLower(t.Name)
 	for _, part := range []string{"bot", "crawl", "spider", "slurp", "teoma", "yeti", "archiver"} {
@@ -151,14 +152,14 @@ func isCrawler(t acap.Tag) bool {
 	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(t.Content)), "acap")
 }
 
-// splitLines splits a text at CRLF, LF and CR.
+// splitLines splits a text into lines at CRLF, LF and CR.
 func splitLines(text string) []string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// stray reports a META tag that does not count at its place: P2 2.2 (N11): META in the body is not
-// read.
+// stray returns a finding about a META tag outside the head. P2 2.2 (N11): META tags in the body
+// are not read.
 func stray(name string, t acap.Tag) acap.Finding {
 	return acap.Finding{Code: "meta-outside-head", Severity: acap.Warning, Source: acap.Meta, URL: name, Line: t.Line,
 		Column: t.Column,
@@ -168,8 +169,8 @@ func stray(name string, t acap.Tag) acap.Finding {
 			t.Name)}
 }
 
-// partsOf reports parts that a page's own permissions require but that it does not have (P1
-// 2.5.3.2, P1 2.5.5.6).
+// partsOf returns findings about parts that the page's own permissions require, but that the page
+// does not have (P1 2.5.3.2, P1 2.5.5.6).
 func partsOf(t Text, p *page.Page, o Options, robots *acap.File, refs []acap.Reference) (found []acap.Finding) {
 	if robots == nil {
 		robots = acap.Parse(somewhere, nil)

@@ -7,19 +7,19 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Document is a robots.txt for several readings.
+// Document is a robots.txt that several readings can be applied to.
 type Document struct {
 	File     *acap.File
 	Source   []byte
-	Referred map[string]*acap.File // results of its references, by URL; a missing one could not be read
+	Referred map[string]*acap.File // the files to which File refers, by URL; a file that could not be read is missing
 }
 
-// NewDocument parses a robots.txt at url.
+// NewDocument parses src as the robots.txt at url.
 func NewDocument(url string, src []byte) *Document {
 	return &Document{File: acap.Parse(url, src), Source: src}
 }
 
-// References returns the references that apply to c, with their results.
+// References returns the references that apply to the crawler c, with their files.
 func (d *Document) References(c acap.Crawler) []acap.Reference {
 	refs := d.File.References(c)
 	for i := range refs {
@@ -28,23 +28,25 @@ func (d *Document) References(c acap.Crawler) []acap.Reference {
 	return refs
 }
 
-// Reading is a way to understand a document: it returns the decisions for one crawler. Use it from
-// one goroutine at a time.
+// Reading is a way to understand a document: it returns the function that decides for one crawler.
+// Do not use a Reading in several goroutines at the same time.
 type Reading func(acap.Crawler) Judge
 
-// Judge returns the answer for one usage of one address.
+// Judge returns the decision on one usage of one address.
 type Judge func(acap.Usage, Address) Answer
 
 // Answer says whether a usage is permitted, and why.
 type Answer struct {
 	Allowed bool
 	Reason  acap.Reason
-	Because *acap.Field // nil if no line decided
-	Note    string      // an additional clause; may be empty
-	Limits  acap.Limits // of a permission
-	Unknown string      // why there is no answer; such an answer differs from no other
+	Because *acap.Field // the deciding field; nil if no line decided
+	Note    string      // one clause that adds a detail; may be empty
+	Limits  acap.Limits // the limits of a permission
+	// the reason why there is no answer, otherwise ""; an unknown answer differs from no other
+	// answer
+	Unknown string
 
-	more func(*Answer) // finds the deciding line if that takes long; nil: it is known
+	more func(*Answer) // more finds the deciding line if that takes long. It is nil if the line is known.
 }
 
 // whole returns the answer with its deciding line.
@@ -56,11 +58,11 @@ func (a Answer) whole() Answer {
 	return a
 }
 
-// ACAP is the reading of a crawler that obeys ACAP and conventional records. It applies dates as of
-// now.
+// ACAP returns the reading of a crawler that obeys ACAP and conventional records. It compares dates
+// with now.
 func (d *Document) ACAP(now time.Time) Reading { return d.engine(d.File, now) }
 
-// Alone is the reading ACAP without the conventional records.
+// Alone returns the reading ACAP, but without the conventional records.
 func (d *Document) Alone(now time.Time) Reading {
 	return d.engine(acap.Parse(d.File.URL, d.kept(true)), now)
 }
@@ -72,7 +74,7 @@ func (d *Document) engine(f *acap.File, now time.Time) Reading {
 		return func(u acap.Usage, at Address) Answer {
 			facts := acap.Facts{Now: now}
 			decision := p.Decide(u, at.resource)
-			// the reader is unknown, so conditions on readers are ignored
+			// only expiry counts, because the reader is unknown and cannot meet conditions
 			if over := decision.At(facts); over.Reason == acap.ByExpiry {
 				decision = over
 			}
@@ -83,8 +85,8 @@ func (d *Document) engine(f *acap.File, now time.Time) Reading {
 	}
 }
 
-// Conventional is the reading of a crawler that obeys only the Robots Exclusion Protocol (RFC
-// 9309). It takes other usages to be permitted if crawl is.
+// Conventional returns the reading of a crawler that obeys only the Robots Exclusion Protocol (RFC
+// 9309). For this crawler, each other usage is permitted if crawl is permitted.
 func (d *Document) Conventional() Reading {
 	f := d.conventional()
 	return func(c acap.Crawler) Judge {
@@ -100,7 +102,8 @@ func (d *Document) Conventional() Reading {
 // conventional returns the file without its ACAP lines.
 func (d *Document) conventional() *acap.File { return acap.Parse(d.File.URL, d.kept(false)) }
 
-// kept returns the text with only its ACAP lines, or without them. Every line keeps its number.
+// kept returns the text with only its ACAP lines, or without them. Removed lines become empty, so
+// that the others keep their numbers.
 func (d *Document) kept(ofACAP bool) []byte {
 	lines := d.File.Lines()
 	for i, line := range lines {
@@ -111,8 +114,8 @@ func (d *Document) kept(ofACAP bool) []byte {
 	return []byte(strings.Join(lines, "\n") + "\n")
 }
 
-// speaksACAP reports whether a line begins like an ACAP field, after blanks (P1 3, A17) and the
-// version marker of the document (P1 2.5.3.1, A08).
+// speaksACAP reports whether a line begins like an ACAP field. Blanks (P1 3, A17) and a version
+// marker (P1 2.5.3.1, A08) may come before it.
 func speaksACAP(line string) bool {
 	line = strings.TrimLeftFunc(line, blank)
 	if len(line) > 6 && strings.EqualFold(line[:6], "[V1.1]") {
@@ -121,8 +124,8 @@ func speaksACAP(line string) bool {
 	return len(line) > 5 && strings.EqualFold(line[:5], "ACAP-")
 }
 
-// aside reports whether a line belongs to no layer: a comment, or what may be a qualifier of the
-// field before it (P1 2.7, A07).
+// aside reports whether a line belongs to both kinds of records: a comment, or a line that may be a
+// qualifier of the field above it (P1 2.7, A07).
 func aside(line string) bool {
 	line = strings.TrimLeftFunc(line, blank)
 	name, _, found := strings.Cut(line, "=")

@@ -7,14 +7,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// causes finds out why temoto/robotstxt answers otherwise than RFC 9309.
+// causes finds the reason why the library temoto/robotstxt decides differently from RFC 9309.
 type causes struct {
-	groups  []acap.Group // of the file without its ACAP lines
+	groups  []acap.Group // the groups of the file without its ACAP lines
 	lines   []string
 	crawler acap.Crawler
 }
 
-// The known causes.
+// The known reasons why temoto/robotstxt decides differently.
 const (
 	readsNoACAP = "it reads no ACAP"
 	withinACAP  = "it takes a word within an ACAP line for a rule"
@@ -32,7 +32,7 @@ const (
 	ownWay        = "it reads the line in a way of its own"
 )
 
-// of returns why temoto/robotstxt answers a, and not rfc like RFC 9309.
+// of returns the reason why temoto/robotstxt gives the answer a, and RFC 9309 the answer rfc.
 func (c *causes) of(a, rfc Answer, at Address) string {
 	if a.Allowed == rfc.Allowed {
 		return readsNoACAP
@@ -59,7 +59,8 @@ func (c *causes) of(a, rfc Answer, at Address) string {
 	return byLength(theirs, ours)
 }
 
-// byGroup returns why temoto uses the rule of a group that does not govern the crawler.
+// byGroup returns the reason why temoto/robotstxt uses a rule of a group that does not apply to the
+// crawler.
 func (c *causes) byGroup() string {
 	if slices.ContainsFunc(c.groups, func(g acap.Group) bool { return c.names(g) && len(g.Rules) == 0 }) {
 		return passesOver
@@ -67,7 +68,8 @@ func (c *causes) byGroup() string {
 	return byPrefix
 }
 
-// byMissing returns why temoto finds no rule and RFC 9309 finds ours.
+// byMissing returns the reason why temoto/robotstxt finds no rule although RFC 9309 finds the rule
+// ours.
 func byMissing(ours *acap.Rule, at Address) string {
 	switch {
 	case ours == nil:
@@ -80,7 +82,7 @@ func byMissing(ours *acap.Rule, at Address) string {
 	return ownWay
 }
 
-// byLength returns why temoto prefers its rule to ours.
+// byLength returns the reason why temoto/robotstxt prefers the rule theirs to the rule ours.
 func byLength(theirs, ours *acap.Rule) string {
 	switch {
 	case ours == nil:
@@ -93,14 +95,14 @@ func byLength(theirs, ours *acap.Rule) string {
 	return ownWay
 }
 
-// normal returns the path of an address in the form that is compared with rules.
+// normal returns the path of an address in the form in which it is compared with rules.
 func normal(at Address) string {
 	_, path, _ := strings.Cut(at.resource.URL, "://")
 	return path[max(strings.IndexByte(path, '/'), 0):]
 }
 
-// rule returns the rule at the line of f, and whether its group governs the crawler (RFC 9309
-// 2.2.1).
+// rule returns the rule at the line of the field f, and reports whether its group applies to the
+// crawler (RFC 9309 2.2.1).
 func (c *causes) rule(f *acap.Field) (found *acap.Rule, governs bool) {
 	if f == nil {
 		return nil, false

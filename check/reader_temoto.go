@@ -12,20 +12,22 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Bounds on the input of temoto/robotstxt: hostile files cost it too much time and memory, and it
-// cannot be stopped.
+// Limits on the input of temoto/robotstxt, because hostile files cost it too much time and memory,
+// and its work cannot be interrupted.
 const (
-	maxTemotoText   = 128 << 10     // bytes of the file
-	maxTemotoStars  = 8             // "*" and "$" in a line
-	maxTemotoWild   = 16 << 10      // bytes of all lines with one
-	maxTemotoAgents = 100           // consecutive User-agent lines: it stores the rules for each
+	maxTemotoText  = 128 << 10 // bytes of the file
+	maxTemotoStars = 8         // number of "*" and "$" in a line
+	maxTemotoWild  = 16 << 10  // bytes of all lines with a wildcard
+	// consecutive User-agent lines, because the library stores the rules for each of them
+	maxTemotoAgents = 100
 	maxTemotoPath   = 1000          // bytes of an address after its host
-	maxTemotoWork   = 1_000_000_000 // approximate comparisons of a byte in total
+	maxTemotoWork   = 1_000_000_000 // estimated number of compared bytes in total
 )
 
-// Temoto is the reading of a crawler that uses github.com/temoto/robotstxt with its first name.
-// Left says which parts of the document, and afterwards which questions, exceeded the bounds. The
-// error says why it cannot read the document at all; what its crawler does then is its own choice.
+// Temoto returns the reading of a crawler that uses github.com/temoto/robotstxt with its first
+// name. left returns sentences that say which parts of the document, and later which questions,
+// exceeded the limits. The error says why the library cannot read the document at all; what a
+// crawler does in this case is its own choice.
 func (d *Document) Temoto() (r Reading, left func() []string, err error) {
 	t := &temoto{url: d.File.URL, fields: map[int]*acap.Field{}, kept: map[int]bool{}}
 	t.split(d.Source)
@@ -42,7 +44,9 @@ func (d *Document) Temoto() (r Reading, left func() []string, err error) {
 		}
 		own, rfc, why := t.judge(name), conventional(c), causes{groups: groups, lines: d.File.Lines(), crawler: c}
 		return func(u acap.Usage, at Address) Answer {
-			if len(t.kept) > 0 || t.cut { // the deciding line may be missing
+			// the file has lines that the library did not receive, so one of them may be the
+			// deciding line
+			if len(t.kept) > 0 || t.cut {
 				if f := rfc(u, at).Because; f != nil && (t.kept[f.Line] || t.cut && f.Line >= len(t.lines)) {
 					return t.unknown("temoto/robotstxt was not given all lines that decide, and what is told of it " +
 						"may not hold for the whole file")
@@ -61,7 +65,8 @@ func (d *Document) Temoto() (r Reading, left func() []string, err error) {
 	}, left, nil
 }
 
-// split splits a file like the library, and drops what would take it too long.
+// split splits a file into lines in the same way as the library, and drops lines that would take
+// the library too long.
 func (t *temoto) split(src []byte) {
 	if len(src) > maxTemotoText {
 		t.left = append(t.left, fmt.Sprintf("temoto/robotstxt was given the first %d of %d bytes", maxTemotoText,
@@ -92,11 +97,11 @@ func (t *temoto) split(src []byte) {
 	}
 }
 
-// The names of lines in the library.
+// The names of lines that the library recognises.
 const ruleNames, agentNames = "allow disallow", "user-agent useragent"
 
-// keysOf returns where in a line the library finds one of those names: it reads names and values
-// alternately, anywhere.
+// keysOf returns where in a line the library finds one of the names. The library reads names and
+// values alternately, anywhere in a line.
 func keysOf(line []byte, names string) (at [][2]int) {
 	isKey, colon := true, false
 	for i := 0; i < len(line); isKey = !isKey {
@@ -123,27 +128,30 @@ func keysOf(line []byte, names string) (at [][2]int) {
 
 func temotoSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\v' }
 
-// temoto is a document as the library reads it. The library does not report the deciding line. But
-// which rule wins does not depend on whether it allows. So the deciding line is the one whose
-// reversal reverses the answer. To find it among n lines, log n files reverse the lines whose
-// number has a certain bit.
+// temoto is a document as the library temoto/robotstxt reads it. The library does not report the
+// deciding line. But which rule wins does not depend on whether it is Allow or Disallow. So the
+// deciding line is the one for which the answer changes if Allow and Disallow are exchanged. To
+// find it among n rules, about log n files are parsed; in each of them the rules whose number has a
+// certain bit are exchanged.
 type temoto struct {
 	url   string
 	lines [][]byte
-	rules []int // lines with a rule, from 0
-	tests int   // maximum number of comparisons of rules with an address
-	wild  int   // bytes of the rules with a wildcard
+	rules []int // indexes of the lines with a rule, counted from 0
+	tests int   // greatest number of comparisons of rules with an address
+	wild  int   // total bytes of the rules with a wildcard
 	base  *robotstxt.RobotsData
-	turns []*robotstxt.RobotsData // all lines reversed, then by bit; computed when needed
+	// first the file with all rules exchanged, then one file for each bit; parsed when they are
+	// needed
+	turns []*robotstxt.RobotsData
 	spent int
 	left  []string
-	kept  map[int]bool // lines withheld from it, from 1
-	cut   bool         // the text is longer than what it received
+	kept  map[int]bool // the numbers of the lines that the library does not receive, counted from 1
+	cut   bool         // the text is longer than the part that the library receives
 
 	fields map[int]*acap.Field
 }
 
-// weigh counts the rules. A crawler that is named twice before a rule has it twice.
+// weigh counts the rules. If a crawler is named twice above a rule, the rule counts twice.
 func (t *temoto) weigh() {
 	times, open := map[string]int{}, true
 	for i, line := range t.lines {
@@ -171,7 +179,8 @@ func (t *temoto) weigh() {
 	}
 }
 
-// flipped returns the text with the rules reversed whose positions turn selects.
+// flipped returns the text in which Allow and Disallow are exchanged in the rules that turn selects
+// by their index.
 func (t *temoto) flipped(turn func(int) bool) []byte {
 	lines := slices.Clone(t.lines)
 	for n, i := range t.rules {
@@ -240,7 +249,7 @@ func (t *temoto) turned() []*robotstxt.RobotsData {
 	if t.turns == nil {
 		read := func(turn func(int) bool) {
 			r, err := robotstxt.FromBytes(t.flipped(turn))
-			if err != nil { // impossible if the text itself was parsed: only names of rules differ
+			if err != nil { // this cannot fail if the text itself was parsed, since only the names of rules differ
 				r = t.base
 			}
 			t.turns = append(t.turns, r)
@@ -253,7 +262,7 @@ func (t *temoto) turned() []*robotstxt.RobotsData {
 	return t.turns
 }
 
-// field returns the line of rule n.
+// field returns the line of rule n as a Field.
 func (t *temoto) field(n int) *acap.Field {
 	if n >= len(t.rules) {
 		return nil

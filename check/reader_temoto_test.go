@@ -10,7 +10,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// temotoOf is the library's answer, asked directly.
+// temotoOf returns the decision of the library, called directly.
 func temotoOf(t *testing.T, file, name, path string) bool {
 	t.Helper()
 	r, err := robotstxt.FromString(file)
@@ -20,8 +20,9 @@ func temotoOf(t *testing.T, file, name, path string) bool {
 	return r.TestAgent(path, name)
 }
 
-// What the second reader answers is what the library answers to the whole file, and the line that
-// it names is the one, and the only one, that changes the answer when it says the contrary.
+// TestTemotoIsTheLibrary tests that the reading gives the same answers as the library for the whole
+// file. Exchanging Allow and Disallow in the line that it names must change the answer, and in any
+// other line it must not.
 func TestTemotoIsTheLibrary(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 2))
 	contrary := strings.NewReplacer("Disallow:", "Allow:", "Allow:", "Disallow:", " disallow ", " allow ")
@@ -70,11 +71,11 @@ func TestTemotoIsTheLibrary(t *testing.T) {
 	}
 }
 
-// Why the library differs from RFC 9309.
+// TestTemotoCauses tests the reason that is given if the library decides differently from RFC 9309.
 func TestTemotoCauses(t *testing.T) {
 	for _, c := range []struct {
 		file, name, path string
-		line             int // 0: none
+		line             int // the number of the deciding line; 0 if there is none
 		want             string
 	}{
 		{"User-agent: *\nDisallow: /a\nACAP-crawler: *\nACAP-disallow-crawl: /b", "", "/a", 2, readsNoACAP},
@@ -112,7 +113,8 @@ func TestTemotoCauses(t *testing.T) {
 	}
 }
 
-// A file that the library rejects, and what is kept from it.
+// TestTemotoBounds tests a file that the library rejects, and the parts that the library does not
+// receive because of the limits.
 func TestTemotoBounds(t *testing.T) {
 	if _, _, err := NewDocument(robots, []byte("Disallow: /a\n")).Temoto(); err == nil {
 		t.Error("a rule before any group is no error")
@@ -135,7 +137,7 @@ func TestTemotoBounds(t *testing.T) {
 	}
 }
 
-// hostile are files within the bounds that keep the library as long as they can.
+// hostile returns files within the limits that take the library as long as possible.
 func hostile() map[string]string {
 	fill := func(line string, most int) string { return strings.Repeat(line, most/len(line)) }
 	return map[string]string{
@@ -150,8 +152,8 @@ func hostile() map[string]string {
 	}
 }
 
-// Within the bounds no file keeps the reader for more than moments; the budget ends what many
-// addresses would take.
+// TestTemotoEnds tests that no file within the limits takes the reading long, and that the limit on
+// work stops it for many addresses.
 func TestTemotoEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large files")

@@ -12,7 +12,7 @@ import (
 // Kind is the type of a text.
 type Kind string
 
-// The kinds of texts.
+// The kinds of texts that can be checked.
 const (
 	RobotsKind    Kind = "robots"
 	ReferenceKind Kind = "reference" // a file that a permissions reference names (P1 2.3.2)
@@ -25,21 +25,21 @@ func Kinds() []Kind { return []Kind{RobotsKind, ReferenceKind, PageKind, HeaderK
 
 // Text is a checked document.
 type Text struct {
-	Name  string   // its name in findings: a file name, or an address
+	Name  string   // the file name or address that identifies the text in findings
 	Kind  Kind     // "" if unknown
-	Lines []string // decoded, for the mark below a finding
+	Lines []string // the decoded lines, to show the line of a finding
 
-	Source []byte // the original bytes, for corrections; nil if none are reported
+	Source []byte // the original bytes, for corrections; nil if there are no corrections
 }
 
 // Report holds the findings about some texts. It is not safe for concurrent use.
 type Report struct {
 	Texts    []Text
-	Findings []acap.Finding // text by text, in the order of places
-	Notes    []string       // sentences about what was not checked or is suppressed, and why
+	Findings []acap.Finding // sorted by text, then by position
+	Notes    []string       // sentences that say what was not checked or is suppressed, and why
 }
 
-// Add adds a text and the findings about it, each finding once.
+// Add adds a text and the findings about it, without duplicates.
 func (r *Report) Add(t Text, findings ...acap.Finding) {
 	findings = slices.Clone(findings)
 	slices.SortStableFunc(findings, func(a, b acap.Finding) int {
@@ -51,14 +51,14 @@ func (r *Report) Add(t Text, findings ...acap.Finding) {
 	r.Findings = append(r.Findings, slices.Compact(findings)...)
 }
 
-// note adds a note unless it is already there.
+// note adds a note, unless the report already has it.
 func (r *Report) note(format string, args ...any) {
 	if note := fmt.Sprintf(format, args...); !slices.Contains(r.Notes, note) {
 		r.Notes = append(r.Notes, note)
 	}
 }
 
-// Worst returns the highest severity of the findings, "" if there is none.
+// Worst returns the highest severity of the findings, or "" if there are none.
 func (r *Report) Worst() acap.Severity {
 	for _, s := range severities {
 		if slices.ContainsFunc(r.Findings, func(f acap.Finding) bool { return f.Severity == s }) {
@@ -70,7 +70,7 @@ func (r *Report) Worst() acap.Severity {
 
 var severities = []acap.Severity{acap.Error, acap.Warning, acap.Notice}
 
-// Line returns the line of f in its text, "" if unknown.
+// Line returns the line of its text at which the finding f points, or "" if it is unknown.
 func (r *Report) Line(f acap.Finding) string {
 	for _, t := range r.Texts {
 		if t.Name == f.URL && f.Line >= 1 && f.Line <= len(t.Lines) {
@@ -80,7 +80,7 @@ func (r *Report) Line(f acap.Finding) string {
 	return ""
 }
 
-// About returns the findings about a text.
+// About returns the findings about the text with the given name.
 func (r *Report) About(name string) []acap.Finding {
 	var out []acap.Finding
 	for _, f := range r.Findings {
@@ -91,7 +91,7 @@ func (r *Report) About(name string) []acap.Finding {
 	return out
 }
 
-// withHint returns the message of f, followed by the hint on a line of its own.
+// withHint returns the message of the finding f, followed by the hint on a separate line.
 func withHint(f acap.Finding) string {
 	if f.Hint == "" {
 		return f.Message
@@ -99,7 +99,7 @@ func withHint(f acap.Finding) string {
 	return f.Message + "\nHint: " + f.Hint
 }
 
-// Tests returns the findings as test cases, a suite for each text. Notices do not fail.
+// Tests returns the findings as test cases, with a suite for each text. A notice is not a failure.
 func (r *Report) Tests() *Tests {
 	out := &Tests{Name: "acapcrawl check"}
 	for _, t := range r.Texts {

@@ -13,8 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// FuzzReport: whatever a text holds, no form of a report says more than it is made for: a terminal
-// is told nothing, and a machine can read it.
+// FuzzReport tests that every form of a report is safe for any text: it contains no terminal
+// sequences of the text, and programs can read it.
 func FuzzReport(f *testing.F) {
 	for _, c := range fixCases(f) {
 		f.Add(c.text("before"), byte(0))
@@ -93,8 +93,9 @@ func FuzzReport(f *testing.F) {
 	})
 }
 
-// TestWhoeverIsNamed: what is said to some crawlers alone is found, in files that a reference leads
-// them to and by requests that only some may execute; nothing is told twice.
+// TestWhoeverIsNamed tests that statements for certain crawlers are checked, in files to which a
+// reference sends only them, and in requests that only they may execute. No finding is reported
+// twice.
 func TestWhoeverIsNamed(t *testing.T) {
 	src := []byte("ACAP-crawler: abot\nACAP-permissions-reference: /a.txt\nACAP-crawler: " +
 		"bbot\nACAP-permissions-reference: /b.txt\n" +

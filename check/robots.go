@@ -9,22 +9,24 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Options holds the circumstances of a check.
+// Options holds the conditions of a check.
 type Options struct {
-	Now   time.Time // the time to which dates are compared
+	Now   time.Time // the time with which dates are compared
 	Pilot bool      // accept the forms of the pilot of 2007 (PILOT 1.3.1, N10, N18)
 }
 
-// somewhere is the address for a robots.txt of unknown address; the host does not exist (RFC 2606).
+// somewhere is the URL of a robots.txt whose address is unknown. The host does not exist (RFC
+// 2606).
 const somewhere = "http://robots.invalid/robots.txt"
 
-// Bounds on the crawlers for which a policy is checked: together, and one by one.
+// Limits on the number of crawlers for which a policy is checked: all together, and one by one.
 const (
 	maxTogether = 300
 	maxApart    = 20
 )
 
-// Parse parses a robots.txt like Robots. If name is not an absolute URL, the site is unknown.
+// Parse parses a robots.txt in the same way as Report.Robots. If name is not an absolute URL, the
+// site is unknown.
 func Parse(name string, src []byte) *acap.File {
 	if u, err := url.Parse(name); err != nil || u.Host == "" {
 		name = somewhere
@@ -32,23 +34,24 @@ func Parse(name string, src []byte) *acap.File {
 	return acap.Parse(name, src)
 }
 
-// Everyone returns a crawler to which every record of f applies, so that no statement is
-// overlooked.
+// Everyone returns a crawler that every record of f addresses, so that no statement is overlooked.
 func Everyone(f *acap.File, o Options) acap.Crawler {
 	names := f.Crawlers()
 	return acap.Crawler{Names: names[:min(len(names), maxTogether)], Pilot: o.Pilot}
 }
 
-// Robots checks a robots.txt and the files that were read for it. name identifies it in findings;
-// refs are the results of the references that apply to Everyone. If a result has neither File nor
-// Err, or is missing, its file is not checked, and a note says so. It returns the parsed file for
-// further questions.
+// Robots checks a robots.txt and the files to which it refers. name identifies it in findings. refs
+// are the references that apply to Everyone, with their files. If a reference has neither File nor
+// Err, or is missing, its file is not checked, and a note says so. Robots returns the parsed
+// robots.txt.
 func (r *Report) Robots(name string, src []byte, o Options, refs ...acap.Reference) *acap.File {
 	f := Parse(name, src)
 	refs = r.settled(name, f, o, refs)
 	var own *linter
 	var linting sync.WaitGroup
-	linting.Go(func() { own = lint(f, o) }) // takes at least as long as the engine
+	// the linter takes at least as long as the findings of package acap, so both run at the same
+	// time
+	linting.Go(func() { own = lint(f, o) })
 	found := findings(f, o, refs)
 	linting.Wait()
 	found = append(found, own.beside(found)...)
@@ -64,7 +67,7 @@ func (r *Report) Robots(name string, src []byte, o Options, refs ...acap.Referen
 	return f
 }
 
-// Referred checks a file for a permissions reference without the robots.txt that refers to it.
+// Referred checks the target of a permissions reference without the robots.txt that refers to it.
 func (r *Report) Referred(name string, src []byte, o Options) *acap.File {
 	f, found := referredAlone(name, src, o)
 	r.referred(f, found, o)
@@ -72,7 +75,7 @@ func (r *Report) Referred(name string, src []byte, o Options) *acap.File {
 	return f
 }
 
-// referredAlone returns the findings about a file to which a record for any crawler refers.
+// referredAlone returns the findings about a file as if a record for any crawler referred to it.
 func referredAlone(name string, src []byte, o Options) (*acap.File, []acap.Finding) {
 	f := acap.Parse(somewhere, []byte("ACAP-crawler: *\nACAP-permissions-reference: /reference\n"))
 	refs := f.References(acap.Crawler{})
@@ -89,7 +92,8 @@ func (r *Report) has(name string) bool {
 	return slices.ContainsFunc(r.Texts, func(t Text) bool { return t.Name == name })
 }
 
-// settled returns the result of each reference of f; an unknown result contains nothing.
+// settled returns the references of f with their files. A reference whose file is unknown gets an
+// empty file.
 func (r *Report) settled(name string, f *acap.File, o Options, known []acap.Reference) []acap.Reference {
 	refs := f.References(Everyone(f, o))
 	for i := range refs {
@@ -108,8 +112,8 @@ func (r *Report) settled(name string, f *acap.File, o Options, known []acap.Refe
 }
 
 // findings returns the findings about f and the files to which it refers. P1 2.6.2 (P08): a
-// re-crawl is refused to crawlers that may not crawl, so with re-crawl requests each crawler is
-// checked.
+// re-crawl is refused to crawlers that may not crawl, so if there are re-crawl requests, each
+// crawler is checked separately.
 func findings(f *acap.File, o Options, refs []acap.Reference) []acap.Finding {
 	all := Everyone(f, o)
 	p := f.Policy(all, refs...)
@@ -127,7 +131,7 @@ func findings(f *acap.File, o Options, refs []acap.Reference) []acap.Finding {
 	return found
 }
 
-// about replaces url by the name of its text in findings.
+// about replaces url in findings by the name of its text.
 func about(found []acap.Finding, url, name string) []acap.Finding {
 	var out []acap.Finding
 	for _, f := range found {

@@ -16,55 +16,56 @@ const (
 	sarifSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 )
 
-// The objects of SARIF 2.1.0 in a report, with the numbers of their sections.
+// The objects of SARIF 2.1.0 that a report contains. The comment of each type is the number of its
+// section.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
 		Version string     `json:"version"`
 		Runs    []sarifRun `json:"runs"`
 	}
-	sarifRun struct { // 3.14
+	sarifRun struct { // SARIF 2.1.0, section 3.14
 		Tool        sarifTool         `json:"tool"`
 		Invocations []sarifInvocation `json:"invocations"`
 		ColumnKind  string            `json:"columnKind"`
 		Artifacts   []sarifArtifact   `json:"artifacts"`
 		Results     []sarifResult     `json:"results"`
 	}
-	sarifTool struct { // 3.18
+	sarifTool struct { // SARIF 2.1.0, section 3.18
 		Driver sarifDriver `json:"driver"`
 	}
-	sarifDriver struct { // 3.19
+	sarifDriver struct { // SARIF 2.1.0, section 3.19
 		Name    string      `json:"name"`
 		Version string      `json:"version,omitempty"`
 		URI     string      `json:"informationUri"`
 		Rules   []sarifRule `json:"rules"`
 	}
-	sarifRule struct { // 3.49
+	sarifRule struct { // SARIF 2.1.0, section 3.49
 		ID      string       `json:"id"`
 		Short   sarifMessage `json:"shortDescription"`
 		Full    sarifMessage `json:"fullDescription"`
 		HelpURI string       `json:"helpUri"`
 		Help    sarifMessage `json:"help"`
 	}
-	sarifMessage struct { // 3.11
+	sarifMessage struct { // SARIF 2.1.0, section 3.11
 		Text string `json:"text"`
 	}
-	sarifInvocation struct { // 3.20
+	sarifInvocation struct { // SARIF 2.1.0, section 3.20
 		Successful    bool                `json:"executionSuccessful"`
 		Notifications []sarifNotification `json:"toolExecutionNotifications,omitempty"`
 	}
-	sarifNotification struct { // 3.58
+	sarifNotification struct { // SARIF 2.1.0, section 3.58
 		Level   string       `json:"level"`
 		Message sarifMessage `json:"message"`
 	}
-	sarifArtifact struct { // 3.24
+	sarifArtifact struct { // SARIF 2.1.0, section 3.24
 		Location sarifPlace `json:"location"`
 	}
-	sarifPlace struct { // 3.4
+	sarifPlace struct { // SARIF 2.1.0, section 3.4
 		URI   string `json:"uri"`
 		Index *int   `json:"index,omitempty"`
 	}
-	sarifResult struct { // 3.27
+	sarifResult struct { // SARIF 2.1.0, section 3.27
 		Rule      string          `json:"ruleId"`
 		RuleIndex int             `json:"ruleIndex"`
 		Level     string          `json:"level"`
@@ -72,29 +73,29 @@ type (
 		Locations []sarifLocation `json:"locations"`
 		Fixes     []sarifFix      `json:"fixes,omitempty"`
 	}
-	sarifLocation struct { // 3.28
+	sarifLocation struct { // SARIF 2.1.0, section 3.28
 		Physical sarifPhysical `json:"physicalLocation"`
 	}
-	sarifPhysical struct { // 3.29
+	sarifPhysical struct { // SARIF 2.1.0, section 3.29
 		Artifact sarifPlace  `json:"artifactLocation"`
 		Region   sarifRegion `json:"region"`
 	}
-	sarifRegion struct { // 3.30
+	sarifRegion struct { // SARIF 2.1.0, section 3.30
 		StartLine   int           `json:"startLine"`
 		StartColumn int           `json:"startColumn"`
 		EndLine     int           `json:"endLine,omitempty"`
 		EndColumn   int           `json:"endColumn"`
 		Snippet     *sarifMessage `json:"snippet,omitempty"`
 	}
-	sarifFix struct { // 3.55
+	sarifFix struct { // SARIF 2.1.0, section 3.55
 		Description sarifMessage  `json:"description"`
 		Changes     []sarifChange `json:"artifactChanges"`
 	}
-	sarifChange struct { // 3.56
+	sarifChange struct { // SARIF 2.1.0, section 3.56
 		Artifact     sarifPlace         `json:"artifactLocation"`
 		Replacements []sarifReplacement `json:"replacements"`
 	}
-	sarifReplacement struct { // 3.57
+	sarifReplacement struct { // SARIF 2.1.0, section 3.57
 		Deleted  sarifRegion   `json:"deletedRegion"`
 		Inserted *sarifMessage `json:"insertedContent,omitempty"`
 	}
@@ -102,7 +103,7 @@ type (
 
 var sarifLevels = map[acap.Severity]string{acap.Error: "error", acap.Warning: "warning", acap.Notice: "note"}
 
-// WriteSARIF writes the report as a SARIF 2.1.0 log. version is that of this program.
+// WriteSARIF writes the report as a SARIF 2.1.0 log. version is the version of this program.
 func (r *Report) WriteSARIF(w io.Writer, version string) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Artifacts: []sarifArtifact{}, Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "acapcrawl", Version: version, URI: home, Rules: []sarifRule{}}
@@ -144,14 +145,14 @@ func (r *Report) WriteSARIF(w io.Writer, version string) error {
 	return run.write(w)
 }
 
-// write writes a log with only this run.
+// write writes a SARIF log that contains only this run.
 func (r sarifRun) write(w io.Writer) error {
 	e := display.Encoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(sarifLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{r}})
 }
 
-// sarif returns a correction of t.
+// sarif returns the fix f of the text t as a SARIF object.
 func (f Fix) sarif(t Text) sarifFix {
 	src := newSource(t.Source)
 	var list []sarifReplacement
@@ -174,12 +175,13 @@ func ruleOf(code string) sarifRule {
 		Help: sarifText("See " + Help(code))}
 }
 
-// sarifText returns a message without placeholders and links (SARIF 3.11.5, 3.11.6).
+// sarifText returns a message in which no text is read as a placeholder or a link (SARIF 3.11.5,
+// 3.11.6).
 func sarifText(text string) sarifMessage {
 	return sarifMessage{strings.NewReplacer("{", "{{", "}", "}}", "](", "] (").Replace(text)}
 }
 
-// uriOf returns the URI reference of a text: a file name, or an address.
+// uriOf returns the URI reference of a text. name is a file name or an address.
 func uriOf(name string) string {
 	if u, err := url.Parse(name); err == nil && u.Host != "" {
 		return u.String()

@@ -6,28 +6,28 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Problems are results of another check than the linter, for SARIF.
+// Problems holds results of another check than that of package check, to be written as SARIF.
 type Problems struct {
-	Rules []ProblemRule // in the order of the report; every Problem names one of them
+	Rules []ProblemRule // the rules in the order of the report; every Problem names one of them
 	List  []Problem
-	Notes []string // about the whole run
+	Notes []string // sentences about the whole run
 }
 
 // ProblemRule is a requirement that a problem violates.
 type ProblemRule struct {
-	ID, Says, Rests, Help string // Help is an address
+	ID, Says, Rests, Help string // Help is the address of a page about the rule
 }
 
 // Problem is a place where a requirement is violated.
 type Problem struct {
-	Rule     string // the ID of its rule
+	Rule     string // the ID of the violated rule
 	Severity acap.Severity
 	Message  string
 	File     string // a file name, or an address
-	Line     int    // from 1
+	Line     int    // counted from 1
 }
 
-// WriteSARIF writes the problems as a SARIF 2.1.0 log. version is that of this program.
+// WriteSARIF writes the problems as a SARIF 2.1.0 log. version is the version of this program.
 func (p *Problems) WriteSARIF(w io.Writer, version string) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Artifacts: []sarifArtifact{}, Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "acapcrawl", Version: version, URI: home, Rules: []sarifRule{}}

@@ -17,32 +17,32 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Fetcher fetches pages, and with Fetch their required resources. Each hop is requested only if
-// policy permits it; otherwise the error wraps an *acap.Refused.
+// Fetcher fetches pages with Page, and their required resources with Fetch. It requests each URL of
+// a redirect chain only if the policy permits it; otherwise the error wraps an *acap.Refused.
 type Fetcher interface {
 	Page(ctx context.Context, rawurl string) (*page.Page, error)
 	terms.Fetcher
 }
 
-// Site holds what reads surfaces.
+// Site holds what is needed to read a Surface.
 type Site struct {
 	Who      acap.Crawler
-	Sender   acap.Crawler      // sends the requests, and obeys policy
-	Policies *policy.Authority // for Who
-	Answers  *Answers          // through which Policies reads its files
+	Sender   acap.Crawler      // the crawler that sends the requests and obeys the policy of the site
+	Policies *policy.Authority // the policies of sites for Who
+	Answers  *Answers          // records the responses with policy files that Policies reads
 	Fetcher  Fetcher
 }
 
-// Answers passes on the fetcher of policy files, and records each response. It is safe for
-// concurrent use.
+// Answers wraps a fetcher of policy files, and records each response. It is safe for concurrent
+// use.
 type Answers struct {
 	policy.Fetcher
 
 	mu sync.Mutex
-	of map[string]policy.Response // by URL
+	of map[string]policy.Response // the last response, by URL
 }
 
-// Fetch calls the wrapped fetcher.
+// Fetch calls the wrapped fetcher and stores its response.
 func (a *Answers) Fetch(ctx context.Context, rawurl string, condition http.Header) (policy.Response, error) {
 	r, err := a.Fetcher.Fetch(ctx, rawurl, condition)
 	a.mu.Lock()
@@ -54,8 +54,8 @@ func (a *Answers) Fetch(ctx context.Context, rawurl string, condition http.Heade
 	return r, err
 }
 
-// Of returns the response for the file at rawurl, which redirects led to final unless that is
-// empty; the zero value if there was none.
+// Of returns the stored response for the file at rawurl. If final is not empty, it is the URL to
+// which rawurl redirects. Without a response, Of returns the zero value.
 func (a *Answers) Of(rawurl, final string) policy.Response {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -65,31 +65,31 @@ func (a *Answers) Of(rawurl, final string) policy.Response {
 	return a.of[rawurl]
 }
 
-// Surface is everything by which a site states the use of its pages: robots.txt, the files to which
-// it refers, the statements of pages, and the resources that they require. It is not safe for
-// concurrent use.
+// Surface is everything with which a site states how its pages may be used: robots.txt, the files
+// to which it refers, the statements of pages, and the resources that they require. It is not safe
+// for concurrent use.
 type Surface struct {
-	Origin *policy.Origin // for Site.Who
+	Origin *policy.Origin // the policy of the origin for Site.Who
 
 	report     *Report
 	site       Site
 	o          Options
-	references []acap.Reference // to which robots.txt refers any crawler
+	references []acap.Reference // the references in robots.txt that apply to any crawler, with their files
 	views      []view
-	dead       map[string]string // checked links, and why they lead nowhere
+	dead       map[string]string // links that were checked, with the reason why they do not work; "" if they work
 }
 
-// view is the policy for one audience of the site.
+// view is one crawler with its policies, for which pages are checked.
 type view struct {
 	crawler  acap.Crawler
 	policies *policy.Authority
 }
 
-// mostViews bounds the audiences for which pages are checked.
+// mostViews is for how many crawlers pages are checked.
 const mostViews = 16
 
-// Surface checks robots.txt of the origin of u, and the files to which it refers any crawler. The
-// error is that of ctx, or of a URL without origin.
+// Surface checks robots.txt at the origin of u, and the files to which it refers any crawler. The
+// error is that of ctx, or says that the URL has no origin.
 func (r *Report) Surface(ctx context.Context, u *url.URL, site Site, o Options) (*Surface, error) {
 	defer r.arrange()
 	s := &Surface{report: r, site: site, o: o, dead: map[string]string{}}
@@ -134,11 +134,11 @@ func (r *Report) Surface(ctx context.Context, u *url.URL, site Site, o Options) 
 	return s, nil
 }
 
-// References returns the references of robots.txt for any crawler, with their results.
+// References returns the references in robots.txt that apply to any crawler, with their files.
 func (s *Surface) References() []acap.Reference { return s.references }
 
-// look finds the audiences for which pages are checked: the crawler itself, and those to which
-// conditional permissions are addressed.
+// look finds the crawlers for which pages are checked: the crawler Site.Who, and the addressees of
+// permissions with conditions.
 func (s *Surface) look(files []*acap.File) {
 	s.views = []view{{s.site.Who, s.site.Policies}}
 	for _, f := range files {
@@ -178,11 +178,13 @@ func (s *Surface) addView(name, purpose string) {
 	}
 }
 
-// sent reports how the file was sent that contains the field, or that the field names.
+// sent reports problems with the response that contained a file. The file contains the field f, or
+// f names the file.
 func (s *Surface) sent(f *acap.Field, named, final string) {
 	s.moved(f, "", named, final)
 	kind := s.site.Answers.Of(named, final).Header.Get("Content-Type")
-	if mediaType, _, err := mime.ParseMediaType(kind); err == nil && mediaType == "text/plain" { // RFC 9309 2.3
+	// RFC 9309 2.3: robots.txt has the media type text/plain
+	if mediaType, _, err := mime.ParseMediaType(kind); err == nil && mediaType == "text/plain" {
 		return
 	}
 	what := fmt.Sprintf("with the media type %q", kind)
@@ -193,7 +195,7 @@ func (s *Surface) sent(f *acap.Field, named, final string) {
 		"%s is sent %s: not every crawler will read it", named, what)
 }
 
-// moved reports that the file of a field is at another address.
+// moved reports that the file that a field names is at another address.
 func (s *Surface) moved(f *acap.Field, token, named, final string) {
 	if final == "" || final == named {
 		return
@@ -205,13 +207,13 @@ func (s *Surface) moved(f *acap.Field, token, named, final string) {
 		severity, why = acap.Warning, "another host says what it holds"
 	}
 	hint := "name the address where it is"
-	if f.Text == "" { // of robots.txt, which has no reference
+	if f.Text == "" { // a field without text stands for robots.txt, to which no field refers
 		hint = "answer with it here"
 	}
 	s.tell(f, token, "redirected", severity, hint, "%s redirects to %s: %s", named, final, why)
 }
 
-// tell adds a finding about a field, or about a token in it.
+// tell adds a finding about the field f, or about a token in it.
 func (s *Surface) tell(f *acap.Field, token, code string, severity acap.Severity, hint, format string, args ...any) {
 	in, line, column, length := s.report.place(f, token)
 	s.report.also(acap.Finding{Code: code, Severity: severity, Source: f.Source, URL: in, Line: line, Column: column,
@@ -219,14 +221,14 @@ func (s *Surface) tell(f *acap.Field, token, code string, severity acap.Severity
 		Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// also adds a finding about a text in the report, once.
+// also adds a finding about a text in the report, unless the report already has it.
 func (r *Report) also(f acap.Finding) {
 	if !slices.Contains(r.Findings, f) {
 		r.Findings = append(r.Findings, f)
 	}
 }
 
-// arrange sorts the findings.
+// arrange sorts the findings by text and position.
 func (r *Report) arrange() {
 	at := map[string]int{}
 	for i, t := range r.Texts {

@@ -13,8 +13,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Page requests the page at u if policy permits it, and checks its statements and the resources
-// that it requires. The error says why there is no page; findings about that are in the report.
+// Page requests the page at u if the policy permits it, and checks its statements and the resources
+// that it requires. The error says why the page could not be read; the report then has a finding
+// about that.
 func (s *Surface) Page(ctx context.Context, u *url.URL) (*page.Page, error) {
 	defer s.report.arrange()
 	if down := terms.TakeDown(s.Origin.Policy, u); down != nil {
@@ -46,7 +47,7 @@ func (s *Surface) Page(ctx context.Context, u *url.URL) (*page.Page, error) {
 	return pg, s.Own(ctx, u, pg)
 }
 
-// refused reports at the deciding line why the page was not requested.
+// refused reports, at the line that decided, why the page was not requested.
 func (s *Surface) refused(top *acap.Field, why *acap.Refused) {
 	at := why.Decision.Because
 	if at == nil || !s.report.has(at.URL) {
@@ -58,14 +59,15 @@ func (s *Surface) refused(top *acap.Field, why *acap.Refused) {
 		why.URL, strings.Join(s.site.Sender.Names, ", "))
 }
 
-// blank adds an address that was not read.
+// blank adds the name of a text that was not read to the report.
 func (s *Surface) blank(name string) {
 	if !s.report.has(name) {
 		s.report.Add(Text{Name: name, Kind: PageKind})
 	}
 }
 
-// Own checks the statements of a page, to which u led, and the resources that it requires.
+// Own checks the statements of a page, and the resources that it requires. u is the URL that was
+// requested, before redirects.
 func (s *Surface) Own(ctx context.Context, u *url.URL, pg *page.Page) error {
 	if name := pg.URL().String(); !s.report.has(name) {
 		origin, err := s.site.Policies.Origin(ctx, pg.URL())
@@ -93,7 +95,8 @@ func (s *Surface) Own(ctx context.Context, u *url.URL, pg *page.Page) error {
 			return err
 		}
 		for _, usage := range acap.Usages() {
-			if usage == acap.Other { // P1 2.5.6.1 (L02): a link for asking permission is never fetched
+			// P1 2.5.6.1 (L02): the link that says where to ask for permission is never fetched
+			if usage == acap.Other {
 				s.usageRefs(t)
 				continue
 			}
@@ -124,8 +127,8 @@ func (s *Surface) Own(ctx context.Context, u *url.URL, pg *page.Page) error {
 	return nil
 }
 
-// ours reports whether a required resource was only unavailable because this crawler may not
-// request it: the crawler for which it is required may.
+// ours reports whether a required resource was unavailable only because this crawler may not
+// request it, while the crawler of the view v may.
 func (s *Surface) ours(ctx context.Context, v view, l terms.Lack) bool {
 	refused, is := errors.AsType[*acap.Refused](l.Err)
 	if !is {
@@ -150,7 +153,7 @@ var (
 )
 
 // ended reports whether the page itself limits a usage to a time that has passed, or to another
-// address. lint reports dates in policy files.
+// address. The linter reports dates in policy files.
 func ended(d acap.Decision) (l terms.Lack, is bool) {
 	l.Field = d.Because
 	switch d.Reason {
@@ -162,7 +165,8 @@ func ended(d acap.Decision) (l terms.Lack, is bool) {
 	return l, l.Err != nil && l.Field != nil && l.Field.Source != acap.Robots && l.Field.Source != acap.Referred
 }
 
-// usageRefs checks the parts of the page that name where to ask for other usages.
+// usageRefs checks that the page has the parts that say where to ask for permission of other
+// usages.
 func (s *Surface) usageRefs(t *terms.Reached) {
 	for _, r := range t.Policy().Decide(acap.Other, t.Resource()).UsageRefs() {
 		if r.Locator == "" {
@@ -175,8 +179,8 @@ func (s *Surface) usageRefs(t *terms.Reached) {
 	}
 }
 
-// links checks whether links that must be shown lead anywhere. They need not (P1 2.5.5.6, X08), but
-// readers expect it.
+// links checks whether links that must be shown lead to a page. ACAP does not require that (P1
+// 2.5.5.6, X08), but readers expect it.
 func (s *Surface) links(ctx context.Context, t *terms.Reached, usage acap.Usage) error {
 	d := t.Decide(usage)
 	if !d.Allowed {
@@ -201,7 +205,7 @@ func (s *Surface) links(ctx context.Context, t *terms.Reached, usage acap.Usage)
 			}
 			_, refused := errors.AsType[*acap.Refused](err)
 			switch {
-			case refused: // another crawler may
+			case refused: // this crawler may not request the link, but another one may
 			case err != nil:
 				why = err.Error()
 			case got.Last().Status < 200 || got.Last().Status > 299:
@@ -229,12 +233,12 @@ func (s *Surface) partMoved(t *terms.Reached, part terms.Part) {
 	}
 }
 
-// lackings are the obstacles to usages, each once.
+// lackings collects reasons why usages are not possible, without duplicates.
 type lackings struct{ list []lacking }
 
 type lacking struct {
 	terms.Lack
-	passing bool // for a failure that says nothing about the requirement
+	passing bool // the failure may be temporary, so it says nothing about the requirement
 	usages  []acap.Usage
 }
 
@@ -266,7 +270,7 @@ func value(r *acap.Required) string {
 	return r.Value
 }
 
-// lacking reports the obstacles to usages of the page.
+// lacking reports why usages of the page are not possible.
 func (s *Surface) lacking(l lacking, pg *page.Page) {
 	names := make([]string, len(l.usages))
 	for i, u := range l.usages {
@@ -309,7 +313,7 @@ func (s *Surface) lacking(l lacking, pg *page.Page) {
 	}
 }
 
-// inWords describes what a locator names.
+// inWords returns a description of the part that a locator names.
 func inWords(locator string) string {
 	kind, name, _ := strings.Cut(locator, ":")
 	switch kind {

@@ -8,8 +8,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// place returns the text and the position of a token of f; if the token is not found, the position
-// of f.
+// place returns the name of the text and the position of a token of the field f. If the token is
+// not found, it returns the position of f.
 func (r *Report) place(f *acap.Field, token string) (in string, line, column, length int) {
 	in, line = f.URL, f.Line
 	if f.Source == acap.Header {
@@ -35,7 +35,8 @@ func (r *Report) place(f *acap.Field, token string) (in string, line, column, le
 	return in, line, f.Column + utf8.RuneCountInString(text[:at]), utf8.RuneCountInString(token)
 }
 
-// asciiLower returns s in lower case with all offsets unchanged.
+// asciiLower returns s with ASCII letters in lower case. It does not change the offset of any
+// character.
 func asciiLower(s string) string {
 	b := []byte(s)
 	for i, c := range b {

@@ -21,12 +21,12 @@ import (
 var updateSites = flag.Bool("update-sites", false, "write what the examples of docs/findings.md that check of a URL "+
 	"tells lead to into the page")
 
-// ofURL stands behind the severities of a section that is about what is told of a URL alone.
+// ofURL follows the severities of a section about a code that is reported only if check gets a URL.
 const ofURL = ", reported by `check` of a URL"
 
-// tinySite is a site of an example: a robots.txt, a page and, a line each, how other addresses
-// answer: "/a 404", "/a 200 text/html", "/a 200 text/html X-Name: value", "/a /b" for a redirect.
-// What is not named is a short text.
+// tinySite is the site of an example: a robots.txt, a page, and a line for each other address with
+// its response: "/a 404", "/a 200 text/html", "/a 200 text/html X-Name: value", or "/a /b" for a
+// redirect. Any other address returns a short text.
 type tinySite struct {
 	texts    map[string]string
 	policies *policy.Authority
@@ -103,7 +103,7 @@ func (s tinyFiles) Fetch(_ context.Context, rawurl string, _ http.Header) (polic
 	return policy.Response{URL: h.URL, Status: h.Status, Header: h.Header, Body: h.Body}, nil
 }
 
-// checked is what is told of the page of an example.
+// checked returns the report about the page of an example.
 func (s *tinySite) checked(t testing.TB) *Report {
 	t.Helper()
 	who := acap.Crawler{Names: []string{"searchbot"}}
@@ -120,13 +120,13 @@ func (s *tinySite) checked(t testing.TB) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	surface.Page(t.Context(), u) // why there is none is told
+	surface.Page(t.Context(), u) // the report has a finding if the page could not be read
 	return r
 }
 
-// TestSurfacePage: the examples of docs/findings.md of what is told of a URL lead to what stands
-// there, with the severities that their section names; every code of it has a section, and no
-// other.
+// TestSurfacePage tests that the examples of docs/findings.md for a URL produce the findings that
+// the page shows, with the severities of their section. Every code that surface.go and its
+// neighbours report has a section, and there are no other sections.
 func TestSurfacePage(t *testing.T) {
 	src, err := os.ReadFile(findingsPage)
 	if err != nil {
@@ -205,7 +205,7 @@ func TestSurfacePage(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range call.FindAllStringSubmatch(string(src), -1) {
-			if documented[m[1]] == "" && m[1] != "expired-permission" { // which lints tell too
+			if documented[m[1]] == "" && m[1] != "expired-permission" { // the linter reports expired-permission, too
 				t.Errorf("%s is told and not documented", m[1])
 			}
 		}

@@ -10,22 +10,22 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// Style is the form of a report for readers.
+// Style is the form of a report for human readers.
 type Style struct {
-	Colour bool // for a terminal with colours
-	All    bool // every finding in full
+	Colour bool // use the colours of a terminal
+	All    bool // print every finding in full
 }
 
-// A report with more than maxInFull findings prints maxAlike findings of each code and text in
-// full, and only the lines of the others.
+// A report with more than maxInFull findings prints only the first maxAlike findings of each code
+// and text in full, and only the line numbers of the others.
 const (
 	maxInFull = 50
 	maxAlike  = 3
 )
 
-// WriteText writes the report for readers: every finding as "name:line:column: severity: message
-// [code]" with its line, a mark and a hint; with the first of each code its paragraphs and
-// readings; then notes and counts.
+// WriteText writes the report for human readers. Each finding is a line "name:line:column:
+// severity: message [code]", followed by the source line, a mark and a hint. The first finding of
+// each code also has its paragraphs and readings. Notes and counts follow.
 func (r *Report) WriteText(w io.Writer, s Style) error {
 	b := bufio.NewWriter(w)
 	type kin struct{ name, code string }
@@ -128,7 +128,7 @@ func (s Style) severity(sev acap.Severity, text string) string {
 	return colours[sev] + text + styleOff
 }
 
-// lines returns the lines of findings, neighbours as a range.
+// lines returns the line numbers of findings, with neighbouring lines as a range.
 func lines(found []acap.Finding) string {
 	var parts []string
 	for i := 0; i < len(found); {

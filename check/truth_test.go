@@ -8,7 +8,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// codesOf returns the codes that check reports about a robots.txt, with their lines.
+// codesOf returns the codes that check reports about a robots.txt, with their line numbers.
 func codesOf(text string) map[string][]int {
 	r := Report{}
 	r.Robots("robots.txt", []byte(text), Options{Now: newYear})
@@ -19,8 +19,8 @@ func codesOf(text string) map[string][]int {
 	return out
 }
 
-// TestNoCascade: while a field is not read as it is written, what it makes of other fields is not
-// reported.
+// TestNoCascade tests that while a field is not read as it is written, its effects on other fields
+// are not reported.
 func TestNoCascade(t *testing.T) {
 	for name, c := range map[string]struct{ text, cause, follows string }{
 		"a permission that counts as a prohibition": {
@@ -45,7 +45,7 @@ func TestNoCascade(t *testing.T) {
 	}
 }
 
-// TestTruth: findings that were false on real files.
+// TestTruth tests texts of real files for which a false finding was reported in the past.
 func TestTruth(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, code string
@@ -76,7 +76,8 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// TestEmptiedByDelay: a Crawl-delay is no rule, and the finding does not say that nothing follows.
+// TestEmptiedByDelay tests that a Crawl-delay does not count as a rule, and that the finding does
+// not say that nothing follows.
 func TestEmptiedByDelay(t *testing.T) {
 	r := Report{}
 	r.Robots("robots.txt", []byte("User-agent: abot\nCrawl-delay: 5\n\nUser-agent: bbot\nDisallow: /\n"), Options{})
@@ -87,8 +88,8 @@ func TestEmptiedByDelay(t *testing.T) {
 	}
 }
 
-// TestHintsSayWhatFixWrites: what Repair writes for a name stands in the hint, in the same letter
-// case.
+// TestHintsSayWhatFixWrites tests that the hint contains the name that Repair writes, in the same
+// letter case.
 func TestHintsSayWhatFixWrites(t *testing.T) {
 	for _, line := range []string{
 		"Dissallow: /a", "DISALOW: /a", "useragent: abot", "site-map: http://a.example/s", "disallow: a/b",

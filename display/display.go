@@ -45,34 +45,34 @@ func Line(s string) string {
 
 // The escape sequences that this program writes to terminals.
 const (
-	Plain    = "\x1b[0m"  // ends every style
-	Strong   = "\x1b[1m"  // bold
+	Plain    = "\x1b[0m"  // ends bold and every colour
+	Strong   = "\x1b[1m"  // begins bold
 	NoStrong = "\x1b[22m" // ends bold
 	Error    = "\x1b[1;31m"
 	Warning  = "\x1b[1;33m"
 	Note     = "\x1b[1;36m"
 )
 
-// styles are the escape sequences that a styled Writer lets through.
+// styles holds the escape sequences that a styled Writer does not replace.
 var styles = [][]byte{[]byte(Plain), []byte(Strong), []byte(NoStrong), []byte(Error), []byte(Warning), []byte(Note)}
 
-// A Writer makes text safe and writes it to another writer. A character may be split between two
-// writes. It is not safe for concurrent use.
+// Writer makes text safe and writes it to another writer. A character may be split between two
+// calls of Write. A Writer is not safe for concurrent use.
 type Writer struct {
 	w       io.Writer
-	acting  func(r rune, size int) string // returns the replacement of a character that acts
-	styles  bool                          // styles are not replaced
-	partial []byte                        // an incomplete character or style
+	acting  func(r rune, size int) string // returns the replacement of a character for which Acts is true
+	styles  bool                          // escape sequences in the variable styles are not replaced
+	partial []byte                        // an incomplete character or escape sequence
 }
 
-// NewText returns a Writer that replaces characters that act with U+FFFD. If styled is true, it
-// keeps the escape sequences of styles.
+// NewText returns a Writer that replaces each character for which Acts is true by U+FFFD. If styled
+// is true, it keeps the escape sequences of styles.
 func NewText(w io.Writer, styled bool) *Writer {
 	return &Writer{w: w, styles: styled, acting: func(rune, int) string { return "\ufffd" }}
 }
 
-// NewJSON returns a Writer for JSON. It escapes characters that act; JSON has them only within
-// strings.
+// NewJSON returns a Writer for JSON. It escapes each character for which Acts is true; in JSON such
+// a character can only be within a string.
 func NewJSON(w io.Writer) *Writer {
 	return &Writer{w: w, acting: func(r rune, size int) string {
 		if r == utf8.RuneError && size == 1 {
@@ -86,15 +86,16 @@ func NewJSON(w io.Writer) *Writer {
 	}}
 }
 
-// Encoder returns a JSON encoder that escapes characters that act and does not escape HTML.
+// Encoder returns a JSON encoder that escapes each character for which Acts is true and does not
+// escape HTML.
 func Encoder(w io.Writer) *json.Encoder {
 	e := json.NewEncoder(NewJSON(w))
 	e.SetEscapeHTML(false)
 	return e
 }
 
-// Write writes p. It returns len(p) even if it keeps the last bytes back until their character or
-// style is complete.
+// Write writes p. It returns len(p) even if it keeps back the last bytes until their character or
+// escape sequence is complete.
 func (w *Writer) Write(p []byte) (int, error) {
 	text := p
 	if len(w.partial) > 0 {
@@ -119,10 +120,10 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// safe returns the safe form of text. rest is the end of text if it may be an incomplete character
-// or style.
+// safe returns the safe form of text. rest is the end of text, if that may be an incomplete
+// character or escape sequence.
 func (w *Writer) safe(text []byte) (out, rest []byte) {
-	from := 0 // text[:from] is in out
+	from := 0 // the text before from is already in out
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		invalid := r == utf8.RuneError && size == 1
@@ -152,8 +153,8 @@ func (w *Writer) safe(text []byte) (out, rest []byte) {
 	return append(out, text[from:]...), nil
 }
 
-// style returns the length of the style at the beginning of text, and whether it is complete; 0 if
-// there is none.
+// style returns the length of the escape sequence at the beginning of text, or 0 if there is none.
+// whole reports whether it is complete.
 func style(text []byte) (n int, whole bool) {
 	for _, s := range styles {
 		switch {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// hostile contains a character of every kind that acts: C0, C1, bidirectional controls, separators,
-// a noncharacter, and bytes that are not UTF-8.
+// hostile contains a character of every kind for which Acts is true: C0, C1, bidirectional
+// controls, separators, a noncharacter, and bytes that are not UTF-8.
 const hostile = "a\x1b[2Jb\u009bc\u0085d\u202ee\u2066f\u2028g\u2029h\u061ci\u200ej\ufffek\x9bl\rm\U0001fffen\x7fo"
 
 func TestText(t *testing.T) {
@@ -22,7 +22,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// A Writer writes the same text, however it is divided into calls of Write.
+// TestParts tests that a Writer writes the same text, however it is divided into calls of Write.
 func TestParts(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, want string
