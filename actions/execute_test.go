@@ -99,7 +99,7 @@ func TestCoolDown(t *testing.T) {
 	})
 }
 
-// A re-crawl is done only after its page was visited (E2).
+// A re-crawl is done only after its page was visited.
 func TestSettle(t *testing.T) {
 	l, c := fresh(t), holding()
 	x := c.executor(l)
@@ -238,7 +238,7 @@ func TestDied(t *testing.T) {
 }
 
 // If a line is removed during its execution, the request is not in force. When the line comes back,
-// only what is stored then is erased (E5).
+// only what is stored then is erased.
 func TestGoesMeanwhile(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	slow := &slowCrew{crew: c, at: make(chan bool), on: make(chan bool)}

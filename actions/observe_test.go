@@ -113,7 +113,7 @@ func TestOriginsApart(t *testing.T) {
 	}
 }
 
-// If a file could not be read, its lines stay in force (E11). Missing lines of files that were read
+// If a file could not be read, its lines stay in force. Missing lines of files that were read
 // are no longer in force.
 func TestIncomplete(t *testing.T) {
 	l, c := fresh(t), holding("/x", "/y")
@@ -188,7 +188,7 @@ func TestMoved(t *testing.T) {
 }
 
 // A request was first seen at the time of the reading. Everything erased since then counts for it,
-// whoever erased it (E3).
+// whoever erased it.
 func TestAsked(t *testing.T) {
 	l, c := fresh(t), holding()
 	read := time.Now().Add(-time.Minute).UTC()
