@@ -168,7 +168,8 @@ func (l *Ledger) Bind(origin string, p *acap.Policy) (*acap.Policy, error) {
 	return e.to, nil
 }
 
-const unannounced = "no credential asked for the same, and of this publisher both have to"
+const unannounced = "no credential submitted the same request, and requests of this publisher need a line and a " +
+	"submission"
 
 // announcedTakeDowns returns the take-downs in force of an origin that do not come from a line.
 func (t *txn) announcedTakeDowns(origin string) (list []acap.Action, err error) {

@@ -97,7 +97,7 @@ func (l *Ledger) answer(c Call) (a Answer, err error) {
 		err = l.noteRejection(&by, func(*rejected) error { return l.answerAbout(c, &by, &a) })
 	default:
 		err = l.noteRejection(&by,
-			func(*rejected) error { return reject(Malformed, "%.40q cannot be asked of the channel", c.Do) })
+			func(*rejected) error { return reject(Malformed, "%.40q is not a call of the channel", c.Do) })
 	}
 	if err != nil {
 		return a, err
@@ -158,7 +158,7 @@ func (l *Ledger) Status() (s Status, err error) {
 		return t.tx.Bucket(bOpen).ForEach(func(id, kept []byte) error {
 			o, ok := readBrief(kept)
 			if !ok {
-				return fmt.Errorf("%w: what is open of request %x cannot be read", ErrDamaged, id)
+				return fmt.Errorf("%w: the summary of the open request %x cannot be read", ErrDamaged, id)
 			}
 			s.add(o)
 			return nil

@@ -81,13 +81,14 @@ func (l *Ledger) AddCredential(name string, origins []string, expires time.Time)
 	switch {
 	case !goodName(name):
 		return "", c, reject(Malformed,
-			"%q is no name of a credential: write 1 to 40 letters, digits, dots, hyphens and underscores", name)
+			"%q is not a valid name of a credential: use 1 to 40 letters, digits, dots, hyphens and underscores", name)
 	case len(origins) == 0:
-		return "", c, reject(Malformed, "a credential is for one origin at least")
+		return "", c, reject(Malformed, "a credential needs at least one origin")
 	}
 	for _, o := range origins {
 		if key, err := originOf(o); err != nil || key != o {
-			return "", c, reject(Malformed, "%q is no origin: write scheme, host and port as in https://example.com", o)
+			return "", c, reject(Malformed,
+				"%q is not an origin: write scheme, host and port as in https://example.com", o)
 		}
 	}
 	slices.Sort(origins)
@@ -96,9 +97,9 @@ func (l *Ledger) AddCredential(name string, origins []string, expires time.Time)
 		case err != nil:
 			return err
 		case there != nil:
-			return reject(Malformed, "a credential %q exists, or existed; take another name", name)
+			return reject(Malformed, "a credential %q exists or existed: choose another name", name)
 		case !expires.IsZero() && !expires.After(t.now):
-			return reject(Malformed, "the credential would have expired already")
+			return reject(Malformed, "the date of expiry has already passed")
 		}
 		g := grant{Credential: Credential{Name: name, Origins: slices.Compact(origins), Made: t.now, Expires: expires,
 			id: rand.Text()[:idLength]}}
@@ -128,7 +129,8 @@ func (l *Ledger) RotateCredential(name string, grace time.Duration, expires time
 		}
 		if !g.Valid(t.now) {
 			return reject(Malformed,
-				"the credential %q has ended; one that has expired takes a new date with its new token", name)
+				"the credential %q was revoked or has expired; give an expired one a new date of expiry with its "+
+					"new token", name)
 		}
 		g.Rotated, g.Former, g.FormerHash = t.now, t.now.Add(grace), g.Hash
 		token = g.renew()

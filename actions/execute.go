@@ -278,7 +278,7 @@ func (x *Executor) erase(ctx context.Context, r *Request) (found Evidence, err e
 			return found, err
 		}
 	}
-	return found, fmt.Errorf("something of it is left: %s", found.Left[0])
+	return found, fmt.Errorf("data of it is still stored: %s", found.Left[0])
 }
 
 // done sets r to executed. If nothing was erased, there is nothing to wait for and r is finished.

@@ -18,7 +18,7 @@ func (l *Ledger) checkFormat() error {
 		if text == nil {
 			first, _ := t.tx.Bucket(bRequests).Cursor().First()
 			if fresh = first == nil; !fresh {
-				return fmt.Errorf("%w: it does not say of what format it is", ErrDamaged)
+				return fmt.Errorf("%w: it contains no format version", ErrDamaged)
 			}
 			return nil
 		}

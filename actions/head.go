@@ -153,7 +153,7 @@ func (l *Ledger) Acknowledge(entry uint64) error {
 	return l.update(func(t *txn) error {
 		e, known, err := t.entry(entry)
 		if err == nil && (!known || e.Event != eventDiffers) {
-			err = reject(Malformed, "entry %d tells of no difference", entry)
+			err = reject(Malformed, "entry %d records no difference", entry)
 		}
 		if err != nil {
 			return err

@@ -68,7 +68,7 @@ func readDocument(text []byte, key ed25519.PublicKey) (written []byte, r Receipt
 			return nil, r, err
 		}
 		if !sameJSON(payload, d.Receipt) {
-			return nil, r, errors.New("it is not what was signed")
+			return nil, r, errors.New("its content is not what was signed")
 		}
 		d.Receipt = payload
 	}
@@ -82,7 +82,7 @@ func readDocument(text []byte, key ed25519.PublicKey) (written []byte, r Receipt
 	}
 	// something that another parser may read as the receipt
 	if written, err = plain(d); err == nil && !sameJSON(text, written) {
-		err = errors.New("it holds something beside a receipt")
+		err = errors.New("it contains something in addition to a receipt")
 	}
 	return written, r, err
 }

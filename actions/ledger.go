@@ -263,7 +263,7 @@ func (t *txn) of(origin string, fn func(Request) error) error {
 	c := t.tx.Bucket(bNames).Cursor()
 	for n, id := c.Seek([]byte(prefix)); strings.HasPrefix(string(n), prefix); n, id = c.Next() {
 		if len(id) != 8 {
-			return fmt.Errorf("%w: a name leads to no request", ErrDamaged)
+			return fmt.Errorf("%w: a name refers to no request", ErrDamaged)
 		}
 		r, _, err := t.request(binary.BigEndian.Uint64(id))
 		if err != nil {

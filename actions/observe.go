@@ -213,7 +213,7 @@ func (o *observation) noteLineGone(r Request) error {
 	if r.Action == acap.TakeDown && r.executable() { // it may have been interrupted, or a sweep may have erased first
 		var err error
 		if found, err = o.x.eraser.Verify(r.URL, r.since()); err != nil {
-			return &Failure{fmt.Errorf("what became of the %s of %s cannot be told: %w", r.Action, r.URL, err)}
+			return &Failure{fmt.Errorf("the result of the %s of %s cannot be determined: %w", r.Action, r.URL, err)}
 		}
 	}
 	o.alter(r.ID, func(r *Request) string {
@@ -346,7 +346,7 @@ func (o *observation) write() error {
 		o.steps = append(o.steps, func(t *txn) error {
 			return t.remark("limit", map[string]any{"origin": o.Origin, "requests": o.more,
 				"digest": o.digest(o.Origin + "/robots.txt"),
-				"why":    "requests that are refused, or erase nothing, and are too many, or too long, to be listed"})
+				"why":    "requests that were refused or erased nothing; too many, or too long, to be listed"})
 		})
 	}
 	for {

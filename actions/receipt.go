@@ -111,11 +111,11 @@ func (l *Ledger) VerifyReceipt(text []byte) (Receipt, error) {
 	if key := l.PublicKey(); key != nil {
 		if _, _, err := readDocument(text, key); err == nil {
 			return r, errors.New(
-				"it is signed with the key of the operator, and yet the chain does not have it: the ledger is not " +
-					"the one that gave it")
+				"it is signed with the key of the operator, but it is not in the chain: this ledger is not " +
+					"the one that issued it")
 		}
 	}
-	return r, errors.New("the chain does not have it: it was changed, or this ledger did not give it")
+	return r, errors.New("it is not in the chain: it was changed, or this ledger did not issue it")
 }
 
 func digest(text []byte) string {

@@ -74,7 +74,7 @@ func TestReceipt(t *testing.T) {
 		t.Error(got)
 	}
 	other, _ := receipted(t, Options{Key: operatorKey(1)})
-	if _, err := other.VerifyReceipt(doc); err == nil || !strings.Contains(err.Error(), "not the one that gave it") {
+	if _, err := other.VerifyReceipt(doc); err == nil || !strings.Contains(err.Error(), "not the one that issued it") {
 		t.Error(err)
 	}
 	if _, known, err := l.Receipt(2); known || err != nil {

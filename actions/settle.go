@@ -106,7 +106,7 @@ func (x *Executor) Compacted(ctx context.Context, began time.Time) error {
 				return ""
 			}
 			if left := found[r.ID].Left; len(left) > 0 && r.Standing {
-				r.State, r.Why = Due, "something of it is held again: "+left[0]
+				r.State, r.Why = Due, "data of it is stored again: "+left[0]
 				return string(Due)
 			}
 			r.Gone = t.now

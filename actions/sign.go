@@ -106,7 +106,7 @@ func (l *Ledger) signed(h Head) error {
 func (h Head) signedBy(key ed25519.PublicKey) error {
 	hash, err := hex.DecodeString(h.Hash)
 	if err != nil || len(hash) != sha256.Size {
-		return errors.New("its hash is none")
+		return errors.New("its hash is malformed")
 	}
 	signature, err := base64.RawURLEncoding.DecodeString(h.Signature)
 	if err != nil || !ed25519.Verify(key, headText(link{h.Seq, [sha256.Size]byte(hash)}), signature) {

@@ -83,12 +83,14 @@ func (l *Ledger) Submit(s Submission) (r Request, replayed bool, err error) {
 func (s *Submission) check() error {
 	switch {
 	case s.By != nil && s.Key == "":
-		return reject(Malformed, "the request has no key: with one of your own it can be repeated without effect")
+		return reject(Malformed,
+			"the request has no idempotency key: send a key of your own, so that you can repeat the request safely")
 	case len(s.Key) > maxKey || strings.ContainsFunc(s.Key, func(c rune) bool { return c <= ' ' || c > '~' }):
-		return reject(Malformed, "the key is not one of at most %d printable characters of ASCII without blanks",
+		return reject(Malformed, "the key must have at most %d characters, all printable ASCII without blanks",
 			maxKey)
 	case s.Action != acap.TakeDown && s.Action != acap.ReCrawl:
-		return reject(Malformed, "%.40q is no action: they are %s and %s", s.Action, acap.TakeDown, acap.ReCrawl)
+		return reject(Malformed, "%.40q is not an action: the actions are %s and %s", s.Action, acap.TakeDown,
+			acap.ReCrawl)
 	}
 	return nil
 }
@@ -100,7 +102,7 @@ func resource(action, rawurl string) (address, origin string, err error) {
 	case len(rawurl) > maxURL:
 		return "", "", reject(BadURL, "the URL is longer than %d octets", maxURL)
 	case strings.Contains(rawurl, " "):
-		return "", "", reject(BadURL, "the URL holds a blank: write %%20 where one belongs to it")
+		return "", "", reject(BadURL, "the URL contains a blank: write %%20 if the blank belongs to the URL")
 	}
 	a, err := acap.NewAction(action, rawurl, nil)
 	if err != nil {
@@ -134,7 +136,7 @@ func (t *txn) submit(r *Request, s Submission, o Options) (replayed bool, err er
 		case err != nil:
 			return false, err
 		case first.Action != r.Action || first.URL != r.URL:
-			return false, reject(KeyReused, "the key was given with another request: take a new one")
+			return false, reject(KeyReused, "the key was used for another request: choose a new one")
 		}
 		*r = first
 		return true, t.countRejection(rejected{Code: "replayed", Credential: by.Name, Action: r.Action, URL: r.URL})
@@ -250,9 +252,11 @@ func (l *Ledger) Withdraw(id uint64, by *Credential) (r Request, err error) {
 			case !r.Standing:
 				return nil
 			case !r.announced():
-				return reject(LineStands, "request %d is a line of robots.txt: it is withdrawn by taking that out", id)
+				return reject(LineStands, "request %d comes from a line of robots.txt: remove the line to withdraw it",
+					id)
 			case by != nil && r.From.Kind == Operator:
-				return reject(OperatorStands, "request %d is one of the operator, who alone withdraws it", id)
+				return reject(OperatorStands,
+					"request %d comes from the operator, and only the operator can withdraw it", id)
 			}
 			r.Standing = false
 			if r.open() && r.State != Running && r.State != Done {
@@ -285,7 +289,7 @@ func originOf(rawurl string) (string, error) {
 	case err != nil:
 		return "", errors.New("it is not a URL")
 	case strings.Contains(u.Hostname(), "%"):
-		return "", errors.New("its host has a zone, which is of one machine")
+		return "", errors.New("its host has a zone, which is valid on one machine only")
 	}
 	return address.Origin(u)
 }

@@ -48,7 +48,7 @@ func (v *verifier) each(bucket []byte, fn func(t *txn, k, val []byte) error) err
 func (v *verifier) requests() error {
 	return v.each(bRequests, func(t *txn, k, val []byte) error {
 		if len(k) != 8 {
-			v.found("the requests", "%x is the ID of none", k)
+			v.found("the requests", "%x is not the ID of a request", k)
 			return nil
 		}
 		id := binary.BigEndian.Uint64(k)
@@ -57,7 +57,7 @@ func (v *verifier) requests() error {
 			v.found(where, "no entry of the chain is about it")
 		}
 		if id > t.tx.Bucket(bRequests).Sequence() {
-			v.found(where, "its ID could be given again")
+			v.found(where, "its ID could be used again")
 		}
 		var r Request
 		if err := json.Unmarshal(val, &r); err != nil || r.ID != id {
@@ -66,16 +66,16 @@ func (v *verifier) requests() error {
 		}
 		switch kept := t.tx.Bucket(bOpen).Get(k); {
 		case (kept != nil) != r.open():
-			v.found(where, "the list of those about which something is to be done %s it",
+			v.found(where, "the list of open requests %s it",
 				map[bool]string{true: "should not have", false: "lacks"}[kept != nil])
 		case kept != nil && !bytes.Equal(kept, r.brief().bytes()):
-			v.found(where, "the list of those about which something is to be done says something else of it")
+			v.found(where, "the list of open requests has other data about it")
 		}
 		if kept := t.tx.Bucket(bOrigins).Get(under(r.Origin, id)); kept == nil || len(kept) > 0 {
 			v.found(where, "the list of its origin lacks it")
 		}
 		if r.listed() && !bytes.Equal(t.tx.Bucket(bStanding).Get(named(r.Origin, r.Action, r.URL)), k) {
-			v.found(where, "the list of what stands lacks it")
+			v.found(where, "the list of requests in force lacks it")
 		}
 		return nil
 	})
@@ -91,7 +91,7 @@ func (v *verifier) names() error {
 	return v.each(bNames, func(t *txn, k, val []byte) error {
 		r, ok := v.leads(t, k, val)
 		if !ok || !v.marks.names.has(r.ID) {
-			v.found("the name "+words(k), "it leads to another request than the chain says")
+			v.found("the name "+words(k), "it refers to a request other than the chain says")
 		}
 		return nil
 	})
@@ -113,7 +113,7 @@ func words(name []byte) string { return string(bytes.ReplaceAll(name, []byte{0},
 func (v *verifier) lists() error {
 	err := v.each(bStanding, func(t *txn, k, val []byte) error {
 		if r, ok := v.leads(t, k, val); !ok || !r.listed() {
-			v.found("the list of what stands", "%s does not belong there", words(k))
+			v.found("the list of requests in force", "%s does not belong there", words(k))
 		}
 		return nil
 	})
@@ -141,7 +141,7 @@ func (v *verifier) lists() error {
 		}
 		err := t.tx.ForEach(func(name []byte, _ *bbolt.Bucket) error {
 			if !slices.ContainsFunc(buckets(), func(known []byte) bool { return bytes.Equal(known, name) }) {
-				v.found("the file", "it has a list %q, which is none of a ledger", name)
+				v.found("the file", "it has a list %q, which does not belong to a ledger", name)
 			}
 			return nil
 		})
@@ -150,7 +150,7 @@ func (v *verifier) lists() error {
 		}
 		return t.tx.Bucket(bOpen).ForEach(func(k, _ []byte) error {
 			if len(k) != 8 || t.tx.Bucket(bRequests).Get(k) == nil {
-				v.found("the list of those about which something is to be done", "there is no request %x", k)
+				v.found("the list of open requests", "there is no request %x", k)
 			}
 			return nil
 		})
@@ -161,7 +161,7 @@ func (v *verifier) lists() error {
 func (v *verifier) receipts() error {
 	return v.each(bReceipts, func(_ *txn, k, _ []byte) error {
 		if len(k) != 8 || !v.marks.receipts.has(binary.BigEndian.Uint64(k)) {
-			v.found("the receipts", "no entry of the chain is about that of %x", k)
+			v.found("the receipts", "no entry of the chain is about the receipt of request %x", k)
 		}
 		return nil
 	})
@@ -193,7 +193,7 @@ func (v *verifier) credentials() error {
 func (v *verifier) heard() error {
 	return v.each(bHeard, func(t *txn, k, _ []byte) error {
 		if h := t.heard(string(k)); h.Sum != "" && h.Sum != v.readings[string(k)].sum {
-			v.found("what was last read of "+string(k), "it is not what the chain says")
+			v.found("the last reading of "+string(k), "it is not what the chain says")
 		}
 		return nil
 	})

@@ -172,7 +172,7 @@ func (a *Archive) decoded(rec captureRecord, wire []byte) ([]byte, error) {
 	}
 	body, _ := a.pack.undo(wire, coding.List(rec.Encoding), rec.Bytes)
 	if int64(len(body)) != rec.Bytes || Digest(body) != rec.Digest {
-		return nil, fmt.Errorf("does not become what it was when %s is undone", rec.Encoding)
+		return nil, fmt.Errorf("is no longer the same when %s is decoded", rec.Encoding)
 	}
 	return body, nil
 }

@@ -80,7 +80,7 @@ func (t trees) height(id uint64) (int, error) {
 		}
 		id = first.Page
 	}
-	return 0, fmt.Errorf("page %d %w: it lies too deep", id, errRecord)
+	return 0, fmt.Errorf("page %d %w: it is nested too deeply", id, errRecord)
 }
 
 // below returns the children of the pages in list. The range of a first child begins where the

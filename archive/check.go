@@ -32,7 +32,7 @@ func (v *verifier) digest(sum, value []byte) {
 	sealed, err := v.a.sealedBody(v.tx, rec.ID, nil)
 	switch {
 	case err != nil:
-		v.report(where, "cannot be had: "+err.Error(), "try again when bodies can be read")
+		v.report(where, "cannot be had: "+err.Error(), "try again when the store of bodies answers")
 		return
 	case len(sealed) == 0:
 		seen.state = lost
@@ -215,7 +215,7 @@ func (v *verifier) earlier(k, value []byte) {
 	var rec captureRecord
 	_, err := unpackSealed(value, v.tx.Bucket(bCaptures).Get(value), &rec)
 	if err != nil || !bytes.Equal(versionKey(rec.URL, rec.Version), k) {
-		v.find(fmt.Sprintf("version %q", k), "leads to a capture that is not it", v.unlist(bytes.Clone(k)))
+		v.find(fmt.Sprintf("version %q", k), "refers to a different capture", v.unlist(bytes.Clone(k)))
 	}
 }
 
@@ -291,7 +291,7 @@ func (v *verifier) judged(k, value []byte) {
 	unreadable := func(value []byte) bool { return unpack(k, value, &time.Time{}) != nil }
 	if unreadable(value) {
 		k = bytes.Clone(k)
-		v.find(fmt.Sprintf("the note when %q was judged", k), errRecord.Error(), forget(bJudged, k,
+		v.find(fmt.Sprintf("the record of when %q was judged", k), errRecord.Error(), forget(bJudged, k,
 			func(value []byte) bool { return !unreadable(value) }))
 	}
 }

@@ -119,7 +119,7 @@ func (a *Archive) uncompacted(ctx context.Context, err error) error {
 	case errors.Is(err, ErrClosed), errors.Is(err, ErrCorrupt), a.failure() != nil:
 		return err
 	}
-	return fmt.Errorf("the archive in %s could not be compacted, it is as it was: %w", a.dir, err)
+	return fmt.Errorf("the archive in %s could not be compacted and is unchanged: %w", a.dir, err)
 }
 
 // rewrite makes the new file. It first copies a snapshot of the old file, then repeatedly what has

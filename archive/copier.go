@@ -109,7 +109,7 @@ func (c *copier) all(progress func(done, total int64)) error {
 		{"tombstones", found["tombstones"], counts.Tombstones}, {"thumbnails", found["pictures"], counts.Pictures}} {
 		if part.is != part.was {
 			return c.a.corrupt(fmt.Sprintf("it should hold %d %s, and %d can be read; "+
-				"it was left as it is, see archive verify", part.was, part.name, part.is))
+				"it was not changed, see archive verify", part.was, part.name, part.is))
 		}
 	}
 	return c.flush()
@@ -313,8 +313,8 @@ func (c *copier) finish() error {
 		err = disk.Sync(c.a.dir)
 	}
 	if err != nil {
-		err = fmt.Errorf("the archive in %s must be opened again, "+
-			"it is not certain which of its files its disk holds: %w", c.a.dir, err)
+		err = fmt.Errorf("the archive in %s must be reopened, "+
+			"because it is uncertain which of its files is on disk: %w", c.a.dir, err)
 		c.a.fail(err)
 	}
 	return err

@@ -35,7 +35,7 @@ func (v *verifier) relearn(url string) fixer {
 		if err := t.erasePictures(url); err != nil { // the thumbnails were made under unknown terms from lost data
 			return "", err
 		}
-		return "made again from what is held of it", v.putText(t, url, rec, versionsOf(t.tx, url, rec.Current))
+		return "rebuilt from its copies", v.putText(t, url, rec, versionsOf(t.tx, url, rec.Current))
 	}
 }
 
@@ -88,7 +88,7 @@ func (v *verifier) adopt(url string, ids []uint64) fixer {
 		if err := t.erasePictures(url); err != nil {
 			return "", err
 		}
-		return "known again from its copies", errors.Join(t.intend(url), t.erased(), v.putText(t, url, res, ids))
+		return "rebuilt from its copies", errors.Join(t.intend(url), t.erased(), v.putText(t, url, res, ids))
 	}
 }
 

@@ -247,7 +247,7 @@ func (v *verifier) awaited(k, _ []byte) {
 	k = bytes.Clone(k)
 	part, page, _ := bytes.Cut(k, []byte{0})
 	if checkURL(string(part)) != nil || checkURL(string(page)) != nil {
-		v.find(fmt.Sprintf("what waits as %q", k), "names no URLs", func(t *txn) (string, error) {
+		v.find(fmt.Sprintf("the wait record %q", k), "names no URLs", func(t *txn) (string, error) {
 			return "removed", t.tx.Bucket(bAwaited).Delete(k)
 		})
 		return

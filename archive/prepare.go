@@ -62,7 +62,8 @@ func (a *Archive) measure(d *Deposit, b *body) error {
 	}
 	codings := coding.List(d.Encoding)
 	if err := coding.Check(codings); err != nil || len(codings) == 0 {
-		return fmt.Errorf("the deposit of %s was sent in other bytes than its body, and %q does not lead to them",
+		return fmt.Errorf("the deposit of %s has bytes as sent that differ from its body, and %q is not an encoding "+
+			"that explains it",
 			d.Resource.URL, d.Encoding)
 	}
 	if len(codings) > 1 || !d.Undone.Leads(d.Wire, d.Body, codings) {

@@ -169,7 +169,7 @@ func (r *Receipt) records(a *Archive, tx *bolt.Tx, gone map[int]bool) error {
 		r.left(fmt.Sprintf("version %d of %s", c.Version, c.URL), "is kept with an answer of it, which led there")
 	}
 	for _, page := range others(tx.Bucket(bSources), r.URL) {
-		r.left(page, "holds something that was made of it")
+		r.left(page, "has data that was made from it")
 	}
 	if p, err := a.partOf(tx, r.URL); err != nil {
 		return err

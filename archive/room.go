@@ -27,7 +27,7 @@ const (
 const beginWait = time.Minute
 
 // errRoom ends a compaction that blocks the writer.
-var errRoom = errors.New("the file had to grow beyond what was foreseen, try again")
+var errRoom = errors.New("the file had to grow more than expected, try again")
 
 // compaction is a running compaction that reads the file.
 type compaction struct {

@@ -47,14 +47,15 @@ func (v *verifier) sources(url string, sources []string) {
 		if checkURL(source) != nil || v.tx.Bucket(bSources).Get(pair(source, url)) != nil {
 			continue
 		}
-		v.find(url, "is not listed at "+source+", of which something of it was made", func(t *txn) (string, error) {
-			h, err := t.resource(url)
-			// unreadable records are reported separately
-			if err != nil || !slices.Contains(h.Kept.Sources(), source) {
-				return "", nil
-			}
-			return "listed", t.tx.Bucket(bSources).Put(pair(source, url), nil)
-		})
+		v.find(url, "is not listed at "+source+", although data of it was made from that source",
+			func(t *txn) (string, error) {
+				h, err := t.resource(url)
+				// unreadable records are reported separately
+				if err != nil || !slices.Contains(h.Kept.Sources(), source) {
+					return "", nil
+				}
+				return "listed", t.tx.Bucket(bSources).Put(pair(source, url), nil)
+			})
 	}
 }
 
@@ -74,7 +75,7 @@ func (v *verifier) source(k, _ []byte) {
 	if made(v.tx) {
 		return
 	}
-	v.find(string(url), fmt.Sprintf("is listed at %q, of which nothing of it was made", source),
+	v.find(string(url), fmt.Sprintf("is listed at %q, although no data of it was made from that source", source),
 		func(t *txn) (string, error) {
 			if made(t.tx) {
 				return "", nil

@@ -161,7 +161,7 @@ func (v *verifier) doubt(at turn, where, what string, bucket, k, value []byte, f
 func (v *verifier) unreadable(at turn, where string, err error, bucket, k, value []byte, fix fixer) {
 	switch {
 	case failed(err):
-		v.report(where, err.Error(), "see to the disk, and verify again")
+		v.report(where, err.Error(), "check the disk, and verify again")
 	case errors.Is(err, errDestroyed):
 		v.doubt(at, where, err.Error(), bucket, k, value, fix)
 	default:
@@ -228,7 +228,7 @@ func (v *verifier) all(tx *bolt.Tx) error {
 		return err
 	}
 	for _, url := range slices.Sorted(maps.Keys(v.homeless)) {
-		v.find(url, "is not known, although copies of it are held", v.adopt(url, v.homeless[url]))
+		v.find(url, "has no record, although copies of it are held", v.adopt(url, v.homeless[url]))
 	}
 	v.upkeep()
 	v.sequences()
@@ -296,20 +296,21 @@ func (v *verifier) total(said counts) {
 		return
 	}
 	held := v.count
-	v.find("archive.db", fmt.Sprintf("counts wrong: it holds %+v and says %+v", held, said), func(t *txn) (string,
-		error) {
-		c := &t.counts
-		c.Captures += held.Captures - said.Captures
-		c.Resources += held.Resources - said.Resources
-		c.Bodies += held.Bodies - said.Bodies
-		c.Aliases += held.Aliases - said.Aliases
-		c.Tombstones += held.Tombstones - said.Tombstones
-		c.Pictures += held.Pictures - said.Pictures
-		c.Bytes += held.Bytes - said.Bytes
-		c.Raw += held.Raw - said.Raw
-		c.Stored += held.Stored - said.Stored
-		return "counted again", nil
-	})
+	v.find("archive.db", fmt.Sprintf("has wrong counts: it holds %+v, but its record says %+v", held, said),
+		func(t *txn) (string,
+			error) {
+			c := &t.counts
+			c.Captures += held.Captures - said.Captures
+			c.Resources += held.Resources - said.Resources
+			c.Bodies += held.Bodies - said.Bodies
+			c.Aliases += held.Aliases - said.Aliases
+			c.Tombstones += held.Tombstones - said.Tombstones
+			c.Pictures += held.Pictures - said.Pictures
+			c.Bytes += held.Bytes - said.Bytes
+			c.Raw += held.Raw - said.Raw
+			c.Stored += held.Stored - said.Stored
+			return "counted again", nil
+		})
 }
 
 // keys checks that every key that no record uses is destroyed or listed for destruction.

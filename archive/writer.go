@@ -200,7 +200,7 @@ func (a *Archive) unwritten(err error) error {
 	if errors.Is(err, ErrCorrupt) {
 		return err
 	}
-	return fmt.Errorf("the archive in %s could not be written, nothing of this was kept: %w", a.dir, err)
+	return fmt.Errorf("the archive in %s could not be written, and nothing of this was stored: %w", a.dir, err)
 }
 
 // fill runs the jobs and cleans up after earlier transactions.
@@ -246,7 +246,7 @@ func (a *Archive) undo(t *txn, id int, failed *job, cause error) {
 	var used uint64
 	err := a.view(func(tx *bolt.Tx) error {
 		if tx.ID() == id {
-			return fmt.Errorf("the archive in %s must be opened again, it is not certain what its disk holds: %w",
+			return fmt.Errorf("the archive in %s must be reopened, because it is uncertain what is on disk: %w",
 				a.dir, cause)
 		}
 		c, err := readCounts(tx)

@@ -186,7 +186,7 @@ func (p *pages) tree(id uint64, lo, hi []byte, depth int) error {
 		return err
 	}
 	if depth > MaxDepth {
-		p.report("page %d lies too deep", id)
+		p.report("page %d is nested too deeply", id)
 		return nil
 	}
 	return p.node(b, id, lo, hi, depth)

@@ -71,7 +71,7 @@ func algorithm(name string) hash.Hash {
 func (r *Record) Check(block []byte, payloads ...[]byte) string {
 	if d := r.Fields.Get(fieldBlockDigest); d != "" {
 		if ok, known := Matches(d, block); known && !ok {
-			return "its block has not the digest " + d
+			return "its block does not have the digest " + d
 		}
 	}
 	d := r.Fields.Get(fieldPayloadDigest)
@@ -84,7 +84,7 @@ func (r *Record) Check(block []byte, payloads ...[]byte) string {
 		}
 	}
 	if len(payloads) > 0 {
-		return "its payload has not the digest " + d
+		return "its payload does not have the digest " + d
 	}
 	return ""
 }

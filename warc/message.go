@@ -45,7 +45,7 @@ func ParseMessage(block []byte) (Message, error) {
 		m.Header[name] = append(m.Header[name], f.Value)
 	}
 	if !strings.HasPrefix(m.Line, "HTTP/") && !strings.Contains(m.Line, " HTTP/") {
-		return m, fmt.Errorf("is no HTTP message: it begins with %.40q", m.Line)
+		return m, fmt.Errorf("is not an HTTP message: it begins with %.40q", m.Line)
 	}
 	return m, nil
 }

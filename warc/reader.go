@@ -191,7 +191,7 @@ func (r *Reader) header() (*Record, error) {
 	case !found:
 		return nil, r.damage("does not begin with WARC/ and a version: %.40q", line)
 	case version != "1.0" && version != "1.1":
-		return nil, r.damage("is of version %.20q; 1.0 and 1.1 are known", version)
+		return nil, r.damage("is of version %.20q; the supported versions are 1.0 and 1.1", version)
 	}
 	rec := &Record{Version: version, Offset: r.at}
 	var fields folded
@@ -207,7 +207,7 @@ func (r *Reader) header() (*Record, error) {
 			return rec, r.length(rec)
 		}
 		if !fields.add(line) {
-			return nil, r.damage("has a line that is no named field: %.60q", line)
+			return nil, r.damage("has a line that is not a named field: %.60q", line)
 		}
 	}
 }
