@@ -105,14 +105,14 @@ func (v *verifier) capture(k, value []byte) {
 	v.count.Captures++
 	v.count.Bytes += uint64(rec.Bytes)
 	v.use(where, rec.Key)
-	bury := v.buryCapture(id)
+	erase := v.eraseLostCapture(id)
 	var text captureText
 	if _, err := v.a.text(ofCapture(k), rec.Key, sealed, &text); err != nil {
-		v.unreadable(second, where, err, bCaptures, k, value, bury)
+		v.unreadable(second, where, err, bCaptures, k, value, erase)
 	}
 	v.led(where, id, text.Hops)
 	v.listed(where, id, rec)
-	v.content(where, k, value, rec, bury)
+	v.content(where, k, value, rec, erase)
 }
 
 // listed checks that a capture is listed as a version of its URL.
@@ -125,7 +125,7 @@ func (v *verifier) listed(where string, id uint64, rec captureRecord) {
 		return
 	}
 	if (res.Current == id) == earlier {
-		v.find(where, "should be either the current version of its URL or an earlier one", v.list(id))
+		v.find(where, "should be either the current version of its URL or an earlier one", v.listCapture(id))
 	}
 	if rec.Version > res.Versions {
 		v.find(where, fmt.Sprintf("is version %d of %d that were made", rec.Version, res.Versions),
@@ -137,16 +137,16 @@ func (v *verifier) listed(where string, id uint64, rec captureRecord) {
 }
 
 // content checks that the body of a capture exists.
-func (v *verifier) content(where string, k, value []byte, rec captureRecord, bury fixer) {
+func (v *verifier) content(where string, k, value []byte, rec captureRecord, erase fixer) {
 	sum, err := digestBytes(rec.payload())
 	if err != nil {
-		v.find(where, "has a digest that "+errRecord.Error(), bury)
+		v.find(where, "has a digest that "+errRecord.Error(), erase)
 		return
 	}
 	b, err := unpackBody(sum, v.tx.Bucket(bDigests).Get(sum))
 	if err != nil {
 		v.bodiless[number(k)] = true
-		v.find(where, "has no body", v.buryBodiless(number(k)))
+		v.find(where, "has no body", v.eraseBodiless(number(k)))
 		return
 	}
 	seen := v.bodies[b.ID]
@@ -154,11 +154,11 @@ func (v *verifier) content(where string, k, value []byte, rec captureRecord, bur
 	v.bodies[b.ID] = seen
 	switch {
 	case seen.state == lost:
-		v.find(where, "has a body that cannot be read", bury)
+		v.find(where, "has a body that cannot be read", erase)
 	case seen.state == unsure:
-		v.doubt(second, where, "has a body that "+errDestroyed.Error(), bCaptures, k, value, bury)
+		v.doubt(second, where, "has a body that "+errDestroyed.Error(), bCaptures, k, value, erase)
 	case rec.payload() == rec.Digest && b.Raw != uint64(rec.Bytes):
-		v.find(where, fmt.Sprintf("has a body of %d bytes and says %d", b.Raw, rec.Bytes), v.measure(number(k),
+		v.find(where, fmt.Sprintf("has a body of %d bytes and says %d", b.Raw, rec.Bytes), v.correctLength(number(k),
 			int64(b.Raw)))
 	case rec.payload() != rec.Digest:
 		wire, err := v.a.readBody(v.tx, sum, b)
@@ -166,7 +166,7 @@ func (v *verifier) content(where string, k, value []byte, rec captureRecord, bur
 			_, err = v.a.decoded(rec, wire)
 		}
 		if err != nil {
-			v.unreadable(second, where, err, bCaptures, k, value, bury)
+			v.unreadable(second, where, err, bCaptures, k, value, erase)
 		}
 	}
 }
@@ -199,7 +199,7 @@ func (v *verifier) resource(k, value []byte) {
 	v.use(where, rec.Key)
 	var text resourceText
 	if _, err := v.a.text(ofResource(k), rec.Key, sealed, &text); err != nil {
-		v.unreadable(second, where, err, bResources, k, value, v.relearn(where))
+		v.unreadable(second, where, err, bResources, k, value, v.rebuildText(where))
 	}
 	v.sources(where, text.Kept.Sources())
 	if rec.Current == 0 {
@@ -207,7 +207,7 @@ func (v *verifier) resource(k, value []byte) {
 	}
 	if c, _, err := v.a.captureRecord(v.tx, rec.Current); err != nil || c.URL != where {
 		v.find(where, fmt.Sprintf("has capture %d as the current one, which is not its own", rec.Current),
-			v.dethrone(where, rec.Current))
+			v.clearCurrent(where, rec.Current))
 	}
 }
 
@@ -215,7 +215,7 @@ func (v *verifier) earlier(k, value []byte) {
 	var rec captureRecord
 	_, err := unpackSealed(value, v.tx.Bucket(bCaptures).Get(value), &rec)
 	if err != nil || !bytes.Equal(versionKey(rec.URL, rec.Version), k) {
-		v.find(fmt.Sprintf("version %q", k), "refers to a different capture", v.unlist(bytes.Clone(k)))
+		v.find(fmt.Sprintf("version %q", k), "refers to a different capture", v.removeEarlier(bytes.Clone(k)))
 	}
 }
 
@@ -274,7 +274,7 @@ func (v *verifier) tombstone(k, value []byte) {
 	v.count.Tombstones++
 	var s Tombstone
 	if err := unpack(k, value, &s); err != nil || !bytes.HasPrefix(k, under(s.URL)) {
-		v.find(fmt.Sprintf("tombstone %q", k), errRecord.Error(), v.engrave(bytes.Clone(k)))
+		v.find(fmt.Sprintf("tombstone %q", k), errRecord.Error(), v.rewriteTombstone(bytes.Clone(k)))
 	}
 }
 

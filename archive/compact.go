@@ -298,11 +298,15 @@ func (t *txn) changeUpkeep(fn func(*upkeep) bool) error {
 // erased records the time of an erasure.
 func (t *txn) erased() error {
 	t.erases = true
-	return t.changeUpkeep(func(u *upkeep) bool { return setNow(&u.Erased, t.a.now()) || lower(&u.Erased, t.a.now()) })
+	return t.changeUpkeep(func(u *upkeep) bool {
+		return setNow(&u.Erased, t.a.now()) ||
+			setEarlier(&u.Erased, t.a.now())
+	})
 }
 
-// lower sets date to now if it is unset or later than now: the clock may have been set back.
-func lower(date *time.Time, now time.Time) bool {
+// setEarlier sets date to now if now is earlier, because the clock may have been set back. It
+// reports whether it changed date.
+func setEarlier(date *time.Time, now time.Time) bool {
 	if now = utc(now); !now.Before(*date) {
 		return false
 	}
@@ -310,6 +314,7 @@ func lower(date *time.Time, now time.Time) bool {
 	return true
 }
 
+// setNow sets date to now if date is unset, and reports whether it did.
 func setNow(date *time.Time, now time.Time) bool {
 	if !date.IsZero() {
 		return false

@@ -52,7 +52,7 @@ func (a *Archive) EraseCapture(ctx context.Context, id uint64, s Tombstone) erro
 		}
 		of := t.counted(s, was, keys)
 		of.URL, of.Version = rec.URL, rec.Version
-		return t.bury(of)
+		return t.putTombstone(of)
 	})
 }
 
@@ -82,10 +82,10 @@ func (t *txn) erase(s Tombstone) (int, error) {
 	s = t.counted(s, was, keys)
 	s.Known, s.Entry = rec.Key != 0, rec.Indexed
 	if s.Captures+s.Aliases+s.Pictures+s.Hops+s.Derived == 0 && !s.Known && !s.Entry {
-		return 0, t.hurry(s)
+		return 0, t.advanceCompaction(s)
 	}
 	if value != nil {
-		if err := t.doom(rec.Key); err != nil {
+		if err := t.condemnKey(rec.Key); err != nil {
 			return 0, err
 		}
 		rec.Key, rec.Current, rec.Indexed = 0, 0, false
@@ -98,12 +98,12 @@ func (t *txn) erase(s Tombstone) (int, error) {
 		}
 	}
 	s.Keys = slices.Clone(t.doomed[keys:])
-	return s.Captures, errors.Join(t.intend(url), t.erased(), t.bury(s))
+	return s.Captures, errors.Join(t.intend(url), t.erased(), t.putTombstone(s))
 }
 
-// hurry makes the compaction due as if s were erased now. It is called if a publisher requests the
-// erasure of data that is already erased, but of which files may contain a trace.
-func (t *txn) hurry(s Tombstone) error {
+// advanceCompaction makes the compaction due as if s were erased now. It is called if a publisher
+// requests the erasure of data that is already erased, but of which files may contain a trace.
+func (t *txn) advanceCompaction(s Tombstone) error {
 	if !s.Asked {
 		return nil
 	}
@@ -148,10 +148,11 @@ func (t *txn) eraseCapture(id uint64) (captureRecord, error) {
 	if _, err := unpackSealed(k, value, &rec); err != nil {
 		return rec, t.a.damaged(fmt.Sprintf("the record of capture %d", id), err)
 	}
-	if err := errors.Join(t.dropPassed(id), t.doom(rec.Key), t.erased()); err != nil {
+	if err := errors.Join(t.dropPassed(id), t.condemnKey(rec.Key), t.erased()); err != nil {
 		return rec, err
 	}
-	if err := errors.Join(t.unrefer(rec.payload()), t.erasePicture(versionKey(rec.URL, rec.Version))); err != nil {
+	if err := errors.Join(t.dropReference(rec.payload()),
+		t.erasePicture(versionKey(rec.URL, rec.Version))); err != nil {
 		return rec, err
 	}
 	if err := t.tx.Bucket(bEarlier).Delete(versionKey(rec.URL, rec.Version)); err != nil {
@@ -162,8 +163,8 @@ func (t *txn) eraseCapture(id uint64) (captureRecord, error) {
 	return rec, captures.Delete(k)
 }
 
-// unrefer removes one reference to a body, and deletes the body after the last reference.
-func (t *txn) unrefer(digest string) error {
+// dropReference removes one reference to a body, and deletes the body after the last reference.
+func (t *txn) dropReference(digest string) error {
 	sum, err := digestBytes(digest)
 	if err != nil {
 		return t.a.damaged("the digest "+digest, err)
@@ -177,7 +178,7 @@ func (t *txn) unrefer(digest string) error {
 		rec.Refs--
 		return digests.Put(sum, rec.pack(sum))
 	}
-	if err := t.doom(rec.Key); err != nil {
+	if err := t.condemnKey(rec.Key); err != nil {
 		return err
 	}
 	if err := t.deleteBody(rec.ID); err != nil {
@@ -211,8 +212,8 @@ func (t *txn) eraseAliases(url string) error {
 	return nil
 }
 
-// bury stores a tombstone.
-func (t *txn) bury(s Tombstone) error {
+// putTombstone stores a tombstone.
+func (t *txn) putTombstone(s Tombstone) error {
 	bucket := t.tx.Bucket(bTombstones)
 	n, err := bucket.NextSequence()
 	if err != nil {
@@ -221,7 +222,7 @@ func (t *txn) bury(s Tombstone) error {
 	s.When = utc(t.a.now())
 	t.counts.Tombstones++
 	err = t.changeUpkeep(func(u *upkeep) bool {
-		sooner := !u.Erased.IsZero() && lower(&u.Erased, s.When)
+		sooner := !u.Erased.IsZero() && setEarlier(&u.Erased, s.When)
 		return s.Asked && setNow(&u.Asked, s.When) || sooner
 	})
 	if err != nil {

@@ -192,7 +192,7 @@ func (t *txn) putResource(h held, r Resource, plain []byte) error {
 	}
 	slot, sealed := h.rec.Key, h.sealed
 	if !bytes.Equal(plain, h.plain) {
-		if err := t.doom(slot); err != nil {
+		if err := t.condemnKey(slot); err != nil {
 			return err
 		}
 		slot, sealed = 0, nil

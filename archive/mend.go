@@ -24,12 +24,13 @@ func forget(bucket, k []byte, readable func(value []byte) bool) fixer {
 	}
 }
 
-// doom marks a key for destruction, unless another record also uses it or the key was never made.
-func (v *verifier) doom(t *txn, slot uint64) error {
+// condemnKey marks a key for destruction, unless another record also uses it or the key was never
+// made.
+func (v *verifier) condemnKey(t *txn, slot uint64) error {
 	if v.shared[slot] || slot >= t.a.keys.next {
 		return nil
 	}
-	return t.doom(slot)
+	return t.condemnKey(slot)
 }
 
 // dropBody removes a body that cannot be read, so that it is stored again when it is received
@@ -54,7 +55,7 @@ func (v *verifier) remove(t *txn, sum []byte, rec bodyRecord) error {
 	t.counts.Bodies--
 	t.counts.Raw -= rec.Raw
 	t.counts.Stored -= rec.Stored
-	return errors.Join(v.doom(t, rec.Key), t.deleteBody(rec.ID), t.tx.Bucket(bDigests).Delete(sum))
+	return errors.Join(v.condemnKey(t, rec.Key), t.deleteBody(rec.ID), t.tx.Bucket(bDigests).Delete(sum))
 }
 
 // recount corrects the number of references of a body from said.Refs to found. Other writes may
@@ -72,21 +73,21 @@ func (v *verifier) recount(sum []byte, said bodyRecord, found uint64) fixer {
 	}
 }
 
-// buryCapture erases a capture that is partly lost.
-func (v *verifier) buryCapture(id uint64) fixer {
+// eraseLostCapture erases a capture that is partly lost.
+func (v *verifier) eraseLostCapture(id uint64) fixer {
 	return func(t *txn) (string, error) {
 		rec, _, err := t.a.captureRecord(t.tx, id)
 		if err != nil {
 			return "", nil
 		}
-		return "erased, with a tombstone", v.bury(t, id, rec)
+		return "erased, with a tombstone", v.eraseLost(t, id, rec)
 	}
 }
 
-// buryBodiless is like buryCapture for a capture without a body. It does nothing if the body has
-// been received in the meantime.
-func (v *verifier) buryBodiless(id uint64) fixer {
-	bury := v.buryCapture(id)
+// eraseBodiless is like eraseLostCapture for a capture without a body. It does nothing if the body
+// has been received in the meantime.
+func (v *verifier) eraseBodiless(id uint64) fixer {
+	erase := v.eraseLostCapture(id)
 	return func(t *txn) (string, error) {
 		rec, _, err := t.a.captureRecord(t.tx, id)
 		if err != nil {
@@ -97,14 +98,15 @@ func (v *verifier) buryBodiless(id uint64) fixer {
 				return "", nil
 			}
 		}
-		return bury(t)
+		return erase(t)
 	}
 }
 
-// bury erases a capture. If its reference to a body was not counted, the body keeps its references.
-func (v *verifier) bury(t *txn, id uint64, rec captureRecord) error {
+// eraseLost erases a capture. If its reference to a body was not counted, the body keeps its
+// references.
+func (v *verifier) eraseLost(t *txn, id uint64, rec captureRecord) error {
 	before := len(t.doomed)
-	if err := errors.Join(v.doom(t, rec.Key), t.erased()); err != nil {
+	if err := errors.Join(v.condemnKey(t, rec.Key), t.erased()); err != nil {
 		return err
 	}
 	if sum, err := digestBytes(rec.payload()); err == nil && !v.bodiless[id] {
@@ -129,16 +131,17 @@ func (v *verifier) bury(t *txn, id uint64, rec captureRecord) error {
 	}
 	t.counts.Captures--
 	t.counts.Bytes -= uint64(rec.Bytes)
-	if err := errors.Join(t.tx.Bucket(bCaptures).Delete(idKey(id)), v.bereave(t, rec.URL, id)); err != nil {
+	if err := errors.Join(t.tx.Bucket(bCaptures).Delete(idKey(id)), v.noteCaptureLost(t, rec.URL, id)); err != nil {
 		return err
 	}
-	return t.bury(Tombstone{URL: rec.URL, Version: rec.Version, Captures: 1, Reason: ReasonDamaged, Why: damagedWhy,
+	return t.putTombstone(Tombstone{URL: rec.URL, Version: rec.Version, Captures: 1, Reason: ReasonDamaged,
+		Why:  damagedWhy,
 		Keys: slices.Clone(t.doomed[before:])})
 }
 
-// bereave updates the resource of url after a capture is removed. After the last capture, it also
-// removes the data derived from the page, unless the page is indexed. The dates remain.
-func (v *verifier) bereave(t *txn, url string, id uint64) error {
+// noteCaptureLost updates the resource of url after a capture is removed. After the last capture,
+// it also removes the data derived from the page, unless the page is indexed. The dates remain.
+func (v *verifier) noteCaptureLost(t *txn, url string, id uint64) error {
 	k := []byte(url)
 	var rec resourceRecord
 	sealed, err := unpackSealed(k, t.tx.Bucket(bResources).Get(k), &rec)
@@ -149,7 +152,7 @@ func (v *verifier) bereave(t *txn, url string, id uint64) error {
 		rec.Current = 0
 	}
 	if !rec.Indexed && len(versionsOf(t.tx, url, rec.Current)) == 0 {
-		if err := v.doom(t, rec.Key); err != nil {
+		if err := v.condemnKey(t, rec.Key); err != nil {
 			return err
 		}
 		rec.Key, sealed = 0, nil
@@ -161,9 +164,10 @@ func (v *verifier) bereave(t *txn, url string, id uint64) error {
 	return t.tx.Bucket(bResources).Put(k, value)
 }
 
-// list adds a capture to the list of earlier versions of its URL, with a new version number if its
-// own is taken. If the capture is the current version, list removes it from that list.
-func (v *verifier) list(id uint64) fixer {
+// listCapture adds a capture to the list of earlier versions of its URL, with a new version number
+// if its own is taken. If the capture is the current version, listCapture removes it from that
+// list.
+func (v *verifier) listCapture(id uint64) fixer {
 	return func(t *txn) (string, error) {
 		rec, sealed, err := t.a.captureRecord(t.tx, id)
 		if err != nil {
@@ -203,8 +207,8 @@ func (t *txn) versionOf(id uint64) int {
 	return rec.Version
 }
 
-// measure corrects the body length in a capture record.
-func (v *verifier) measure(id uint64, is int64) fixer {
+// correctLength corrects the body length in a capture record.
+func (v *verifier) correctLength(id uint64, is int64) fixer {
 	return func(t *txn) (string, error) {
 		rec, sealed, err := t.a.captureRecord(t.tx, id)
 		if err != nil || rec.Bytes == is {
@@ -220,9 +224,9 @@ func (v *verifier) measure(id uint64, is int64) fixer {
 	}
 }
 
-// dethrone clears the current version of url if it is capture id, because that capture is lost or
-// belongs to another URL.
-func (v *verifier) dethrone(url string, id uint64) fixer {
+// clearCurrent clears the current version of url if it is capture id, because that capture is lost
+// or belongs to another URL.
+func (v *verifier) clearCurrent(url string, id uint64) fixer {
 	return func(t *txn) (string, error) {
 		c, _, err := t.a.captureRecord(t.tx, id)
 		if err == nil && c.URL == url {
@@ -231,7 +235,7 @@ func (v *verifier) dethrone(url string, id uint64) fixer {
 		version, was := 0, false
 		if e := amendResource(t, url, func(r *resourceRecord) {
 			if was = r.Current == id; was {
-				version, r.Current = unlisted(t.tx, url, r.Versions), 0
+				version, r.Current = missingVersion(t.tx, url, r.Versions), 0
 			}
 		}); e != nil || !was {
 			return "", e
@@ -240,13 +244,13 @@ func (v *verifier) dethrone(url string, id uint64) fixer {
 			return "without a current version now", nil
 		}
 		return "without a current version now, with a tombstone",
-			t.bury(Tombstone{URL: url, Version: version, Captures: 1, Reason: ReasonDamaged, Why: damagedWhy})
+			t.putTombstone(Tombstone{URL: url, Version: version, Captures: 1, Reason: ReasonDamaged, Why: damagedWhy})
 	}
 }
 
-// unlisted returns the only version from 1 to versions that is not in the list of earlier versions.
-// It returns 0 if there are several.
-func unlisted(tx *bolt.Tx, url string, versions int) (version int) {
+// missingVersion returns the only version from 1 to versions that is not in the list of earlier
+// versions. It returns 0 if there are several.
+func missingVersion(tx *bolt.Tx, url string, versions int) (version int) {
 	for n := 1; n <= versions; n++ {
 		if tx.Bucket(bEarlier).Get(versionKey(url, n)) != nil {
 			continue
@@ -259,9 +263,9 @@ func unlisted(tx *bolt.Tx, url string, versions int) (version int) {
 	return version
 }
 
-// unlist removes a wrong entry from the list of earlier versions. If the capture of the entry is
-// lost, unlist writes a tombstone.
-func (v *verifier) unlist(k []byte) fixer {
+// removeEarlier removes a wrong entry from the list of earlier versions. If the capture of the
+// entry is lost, removeEarlier writes a tombstone.
+func (v *verifier) removeEarlier(k []byte) fixer {
 	return func(t *txn) (string, error) {
 		earlier := t.tx.Bucket(bEarlier)
 		value := earlier.Get(k)
@@ -280,7 +284,7 @@ func (v *verifier) unlist(k []byte) fixer {
 			return "taken off the list", nil
 		}
 		return "taken off the list, with a tombstone",
-			t.bury(Tombstone{URL: url, Version: version, Captures: 1, Reason: ReasonDamaged, Why: damagedWhy})
+			t.putTombstone(Tombstone{URL: url, Version: version, Captures: 1, Reason: ReasonDamaged, Why: damagedWhy})
 	}
 }
 
@@ -298,8 +302,8 @@ func (t *txn) cutAlias(alias string) error {
 	return aliases.Delete([]byte(alias))
 }
 
-// engrave rewrites a damaged tombstone, of which only the URL is known.
-func (v *verifier) engrave(k []byte) fixer {
+// rewriteTombstone rewrites a damaged tombstone, of which only the URL is known.
+func (v *verifier) rewriteTombstone(k []byte) fixer {
 	return func(t *txn) (string, error) {
 		bucket := t.tx.Bucket(bTombstones)
 		value := bucket.Get(k)
@@ -316,8 +320,8 @@ func (v *verifier) engrave(k []byte) fixer {
 	}
 }
 
-// spare removes a needed key from the list of keys to destroy.
-func spare(slot uint64) fixer {
+// keepKey removes a needed key from the list of keys to destroy.
+func keepKey(slot uint64) fixer {
 	return func(t *txn) (string, error) {
 		t.a.condemned = slices.DeleteFunc(t.a.condemned, func(n uint64) bool { return n == slot })
 		return "taken off the list", t.tx.Bucket(bDoomed).Delete(idKey(slot))

@@ -9,10 +9,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// relearn rebuilds the lost text of a resource. The statements of the page come from its newest
+// rebuildText rebuilds the lost text of a resource. The statements of the page come from its newest
 // copy. Without a current copy the terms under which the page was indexed are unknown, so the page
 // is removed from the index.
-func (v *verifier) relearn(url string) fixer {
+func (v *verifier) rebuildText(url string) fixer {
 	return func(t *txn) (string, error) {
 		k := []byte(url)
 		var rec resourceRecord
@@ -23,7 +23,7 @@ func (v *verifier) relearn(url string) fixer {
 		if _, err := t.a.text(ofResource(k), rec.Key, sealed, &resourceText{}); err == nil {
 			return "", nil
 		}
-		if err := v.doom(t, rec.Key); err != nil {
+		if err := v.condemnKey(t, rec.Key); err != nil {
 			return "", err
 		}
 		if rec.Indexed {
@@ -39,10 +39,10 @@ func (v *verifier) relearn(url string) fixer {
 	}
 }
 
-// adopt rebuilds the lost record of a URL from its copies. If the first copy still exists, its date
-// says how long the page has been kept. Otherwise no time limit could be counted, so adopt erases
-// the copies.
-func (v *verifier) adopt(url string, ids []uint64) fixer {
+// rebuildRecord rebuilds the lost record of a URL from its copies. If the first copy still exists,
+// its date says how long the page has been kept. Otherwise no time limit could be counted, so
+// rebuildRecord erases the copies.
+func (v *verifier) rebuildRecord(url string, ids []uint64) fixer {
 	return func(t *txn) (string, error) {
 		k := []byte(url)
 		if _, err := unpackSealed(k, t.tx.Bucket(bResources).Get(k), &resourceRecord{}); err == nil {
@@ -70,7 +70,7 @@ func (v *verifier) adopt(url string, ids []uint64) fixer {
 			return "", nil
 		case !whole:
 			for id, rec := range held {
-				if err := v.bury(t, id, rec); err != nil {
+				if err := v.eraseLost(t, id, rec); err != nil {
 					return "", err
 				}
 			}

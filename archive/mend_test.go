@@ -25,7 +25,7 @@ func mendAfter(t *testing.T, a *Archive, fn func()) {
 		t.Fatal(found, err)
 	}
 	fn()
-	if _, err := a.mend(t.Context(), found); err != nil {
+	if _, err := a.repairRound(t.Context(), found); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := a.Repair(t.Context(), nil); err != nil || len(left) > 0 {

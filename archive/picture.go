@@ -129,7 +129,7 @@ func (t *txn) erasePicture(k []byte) error {
 	var rec pictureRecord
 	_, _ = unpackSealed(k, value, &rec)
 	t.counts.Pictures--
-	return errors.Join(t.doom(rec.Key), t.erased(), t.tx.Bucket(bPictures).Delete(k))
+	return errors.Join(t.condemnKey(rec.Key), t.erased(), t.tx.Bucket(bPictures).Delete(k))
 }
 
 // erasePictures removes all thumbnails of url.
@@ -183,7 +183,7 @@ func (v *verifier) picture(k, value []byte) {
 		}
 		var rec pictureRecord
 		if _, err := unpackSealed(k, value, &rec); err == nil {
-			if err := v.doom(t, rec.Key); err != nil {
+			if err := v.condemnKey(t, rec.Key); err != nil {
 				return "", err
 			}
 		}

@@ -33,7 +33,7 @@ func (a *Archive) prepare(d *Deposit) (*body, error) {
 	if d.Body == nil {
 		return b, nil
 	}
-	if err := a.measure(d, b); err != nil {
+	if err := a.chooseWire(d, b); err != nil {
 		return nil, err
 	}
 	plain, err := textOf(d).plain()
@@ -52,9 +52,9 @@ func (a *Archive) prepare(d *Deposit) (*body, error) {
 	return b, err
 }
 
-// measure determines and names the bytes to store for the body of d. It keeps the bytes as sent if
-// decoding them gives the body.
-func (a *Archive) measure(d *Deposit, b *body) error {
+// chooseWire determines and names the bytes to store for the body of d. It keeps the bytes as sent
+// if decoding them gives the body.
+func (a *Archive) chooseWire(d *Deposit, b *body) error {
 	sum := sha256.Sum256(d.Body)
 	b.wire, b.sum, b.digest = d.Body, sum[:], digestText(sum[:])
 	if d.Wire == nil || d.Cut || len(d.Wire) == len(d.Body) && bytes.Equal(d.Wire, d.Body) {

@@ -131,7 +131,7 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 	if err := t.putPicture(url, c.Version, d.Picture); err != nil {
 		return Capture{}, err
 	}
-	return c, t.note(h, r, d.Aliases, (d.Index || h.Indexed) && !d.Stays, b.resource)
+	return c, t.putPage(h, r, d.Aliases, (d.Index || h.Indexed) && !d.Stays, b.resource)
 }
 
 // replace erases the earlier versions of a page. It writes no tombstone, because every crawl of
@@ -159,8 +159,8 @@ func (d *Deposit) crawled(before Resource, preserved bool) Resource {
 	return r
 }
 
-// note stores the resource r. It logs an intent if the index must update its entry.
-func (t *txn) note(h held, r Resource, aliases []string, entry bool, text []byte) error {
+// putPage stores the resource r. It logs an intent if the index must update its entry.
+func (t *txn) putPage(h held, r Resource, aliases []string, entry bool, text []byte) error {
 	if entry {
 		if err := t.intend(r.URL); err != nil {
 			return err

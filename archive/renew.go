@@ -43,7 +43,7 @@ func (t *txn) renew(id uint64, d *Deposit, entry bool, text []byte) error {
 			return err
 		}
 	}
-	return t.note(h, d.crawled(h.Resource, true), d.Aliases, entry || d.Index != h.Indexed, text)
+	return t.putPage(h, d.crawled(h.Resource, true), d.Aliases, entry || d.Index != h.Indexed, text)
 }
 
 // renewCapture updates a capture from d. If its text changed, it gets a new key.
@@ -72,7 +72,7 @@ func (t *txn) renewCapture(id uint64, d *Deposit) error {
 
 // resealCapture replaces the text of a capture and seals it with a new key.
 func (t *txn) resealCapture(id uint64, rec captureRecord, plain []byte) error {
-	if err := t.doom(rec.Key); err != nil {
+	if err := t.condemnKey(rec.Key); err != nil {
 		return err
 	}
 	k := idKey(id)

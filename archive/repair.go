@@ -46,7 +46,7 @@ func (a *Archive) Repair(ctx context.Context, told func(Repaired)) (left []Probl
 		if err != nil {
 			return problems(found), err
 		}
-		done, err := a.mend(ctx, found)
+		done, err := a.repairRound(ctx, found)
 		if err != nil {
 			return problems(found), err
 		}
@@ -62,8 +62,8 @@ func (a *Archive) Repair(ctx context.Context, told func(Repaired)) (left []Probl
 	return a.Verify(ctx)
 }
 
-// mend repairs the problems in found in one transaction.
-func (a *Archive) mend(ctx context.Context, found []finding) (done []Repaired, err error) {
+// repairRound repairs the problems in found in one transaction.
+func (a *Archive) repairRound(ctx context.Context, found []finding) (done []Repaired, err error) {
 	list := inTurn(found)
 	if len(list) == 0 {
 		return nil, nil

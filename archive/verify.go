@@ -228,7 +228,7 @@ func (v *verifier) all(tx *bolt.Tx) error {
 		return err
 	}
 	for _, url := range slices.Sorted(maps.Keys(v.homeless)) {
-		v.find(url, "has no record, although copies of it are held", v.adopt(url, v.homeless[url]))
+		v.find(url, "has no record, although copies of it are held", v.rebuildRecord(url, v.homeless[url]))
 	}
 	v.upkeep()
 	v.sequences()
@@ -323,7 +323,7 @@ func (v *verifier) keys(used uint64) error {
 		where := fmt.Sprintf("key %d", slot)
 		named, listed := v.used.Has(slot), doomed.Get(idKey(slot)) != nil
 		if named && listed {
-			v.find(where, "is to be destroyed although it is needed", spare(slot))
+			v.find(where, "is to be destroyed although it is needed", keepKey(slot))
 		}
 		if named || listed {
 			continue
@@ -335,7 +335,7 @@ func (v *verifier) keys(used uint64) error {
 		if !k.zero() {
 			v.find(where, "is left although nothing needs it", func(t *txn) (string, error) {
 				return "destroyed",
-					t.doom(slot)
+					t.condemnKey(slot)
 			})
 		}
 	}

@@ -286,8 +286,9 @@ func (a *Archive) destroy() error {
 // take returns an unused key and its slot.
 func (t *txn) take() (uint64, key, error) { return t.a.keys.take(t.a.fault) }
 
-// doom marks a key for destruction: its slot is overwritten as soon as this transaction is on disk.
-func (t *txn) doom(id uint64) error {
+// condemnKey marks a key for destruction: its slot is overwritten as soon as this transaction is on
+// disk.
+func (t *txn) condemnKey(id uint64) error {
 	if id == 0 {
 		return nil
 	}
