@@ -6,19 +6,21 @@ import (
 	"time"
 )
 
-// second answers a question by the readings.
+// second answers a question with the second engine.
 func second(q *question) (*answer, error) {
 	u, err := url.Parse(q.URL)
 	if err != nil {
 		return nil, err
 	}
-	u = u.JoinPath() // F12: without dot segments
+	u = u.JoinPath() // F12 (documents silent): dot segments are removed
 	u.Fragment = ""
 	e := newEngine(q)
 	a := &answer{Decisions: map[string]decision{}, ByPurpose: map[string]map[string]decision{}}
 	var subjects []*subject
 	var p *page
-	if e.mayCrawl(u) { // X02, C16: a page that any purpose may crawl is fetched; else its statements are not read
+	// P1 2.3.3 (C16, X02): a page that any purpose may crawl is fetched; statements of other pages
+	// are not read
+	if e.mayCrawl(u) {
 		p = e.known(u)
 	}
 	for _, pur := range e.purposes() {
@@ -53,8 +55,8 @@ func (e *engine) known(u *url.URL) *page {
 	return readPage(u, r)
 }
 
-// common joins the answers of several purposes: crawl if any may, all else only if all may, with
-// the limits of all (X11, X78).
+// common joins the answers of several purposes. Crawl is permitted if any purpose permits it, other
+// usages only if all do, with the limits of all. P1 2.3.3 (X11, X78).
 func common(usage string, subjects []*subject) decision {
 	out := subjects[0].decide(usage)
 	for _, s := range subjects[1:] {
@@ -67,7 +69,9 @@ func common(usage string, subjects []*subject) decision {
 		case d.Allowed && out.Allowed:
 			out.Limits.join(d.Limits)
 			out.Because = nil
-			if out.Limits.contradict() && usage != "present" { // K03, X78
+			// P1 2.5.5.7 (K03): a context that is both prohibited and required makes the permission
+			// unfulfillable
+			if out.Limits.contradict() && usage != "present" {
 				out = decision{Reason: "prohibition"}
 			}
 		case out.Allowed:

@@ -1,16 +1,16 @@
-// Package second is a second, independent engine. It holds tests only: a slow and plain evaluator
-// of the readings, written from the documents without looking at the engine, a generator of random
-// webs, and the comparison of both engines' answers.
+// Package second is a second, independent engine, for tests only. It consists of a slow and simple
+// evaluator of the readings, written from the documents without looking at the main engine, a
+// generator of random webs, and the comparison of both engines' answers.
 //
-// Modelled: decisions for the fourteen usages from robots.txt, references, definitions, META,
-// class, headers, facts and targets; limits; required resources; policy.status; links and text of
-// pages without a substitute.
+// The second engine covers: decisions for the fourteen usages from robots.txt, references,
+// definitions, META, class, headers, facts and targets; limits; required resources; policy.status;
+// links and text of pages without a substitute.
 //
-// Not modelled: reasons and deciding lines, which are compared nowhere; two substitutes at once;
-// text where a substitute is required or where elements are permitted on a page that is prohibited;
-// what class statements cut from pictures. Not generated either: the pilot dialect, snippets,
-// copies, thumbnails and actions, findings, binary bodies and PLUS terms, robots.txt above the size
-// limit, pages that are redirected, scripts, and headers above the parsing limit.
+// It does not cover: reasons and deciding lines, which are not compared; two substitutes at once;
+// text if a substitute is required or if elements are permitted on a prohibited page; what class
+// statements cut from pictures. The generator also leaves out: the pilot dialect, snippets, copies,
+// thumbnails and actions, findings, binary bodies and PLUS terms, robots.txt above the size limit,
+// redirected pages, scripts, and headers above the parsing limit.
 package second
 
 import (
@@ -23,7 +23,7 @@ import (
 type question struct {
 	ID       string              `json:"id"`
 	Crawler  []string            `json:"crawler,omitempty"`
-	Purposes *[]string           `json:"purposes,omitempty"` // nil: undeclared
+	Purposes *[]string           `json:"purposes,omitempty"` // purposes that the crawler declares; nil: undeclared
 	Cannot   []string            `json:"cannot,omitempty"`
 	Strict   bool                `json:"strict,omitempty"`
 	Web      map[string]response `json:"web"`
@@ -55,7 +55,7 @@ type target struct {
 	Country string `json:"country,omitempty"`
 }
 
-// An answer holds what both engines say.
+// answer holds the parts of an answer that are compared.
 type answer struct {
 	Decisions map[string]decision            `json:"decisions"`
 	ByPurpose map[string]map[string]decision `json:"decisions_by_purpose,omitempty"`
@@ -63,7 +63,7 @@ type answer struct {
 	Links     *[]string                      `json:"links,omitempty"`
 	Policy    *policyAnswer                  `json:"policy,omitempty"`
 
-	textModelled, linksModelled bool // of the second engine: whether it answers this part of the case
+	textModelled, linksModelled bool // for the second engine: whether it covers this part of the case
 }
 
 type policyAnswer struct {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// A change makes another question of one. It returns false if it does not apply to the question.
+// change turns a question into another one. It returns false if it does not apply to the question.
 type change struct {
 	name string
 	make func(q *question, r *rand.Rand) bool
 }
 
-// robotsURL returns where a question's robots.txt is, "" if it has none that can be read.
+// robotsURL returns the address of a question's robots.txt, "" if there is none that can be read.
 func robotsURL(q *question) string {
 	u, err := url.Parse(q.URL)
 	if err != nil {
@@ -50,7 +50,7 @@ func normalLines(s string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s)
 }
 
-// nothing lists changes that may not change an answer.
+// nothing lists changes that must not change an answer.
 func nothing() []change {
 	return []change{
 		{"comments", func(q *question, r *rand.Rand) bool {
@@ -101,8 +101,8 @@ func swapNames(l string, r *rand.Rand) string {
 	return strings.ToLower(name) + ":" + value
 }
 
-// plainPattern returns the parts of a permission or prohibition of a standard usage but crawl with
-// one plain pattern.
+// plainPattern returns the parts of a permission or prohibition that has a standard usage other
+// than crawl and one plain pattern.
 func plainPattern(l string) (before, pattern, after string, ok bool) {
 	lower := strings.ToLower(l)
 	at := strings.Index(l, ": /")
@@ -114,9 +114,8 @@ func plainPattern(l string) (before, pattern, after string, ok bool) {
 	return l[:at+2], pattern, strings.TrimRight(" "+after, " "), !strings.Contains(pattern, "%")
 }
 
-// swapPattern changes the letter case of an ACAP pattern. Those of crawl are left alone: a
-// conventional rule is cancelled only by the same letters (O04), and any usage may be replaced by
-// crawl, which changes nothing of that.
+// swapPattern changes the letter case of an ACAP pattern. It does not change patterns of crawl,
+// because they cancel a conventional rule only with the same letter case. P1 2.10.2 (O04).
 func swapPattern(l string) string {
 	before, pattern, after, ok := plainPattern(l)
 	if !ok {
@@ -134,7 +133,7 @@ func escapeLetters(l string, r *rand.Rand) string {
 	return before + strings.NewReplacer("b", "%62", "a", "%61").Replace(pattern) + after
 }
 
-// addOthers adds records for crawlers that we are not, behind all others.
+// addOthers adds records for other crawlers after all records.
 func addOthers(q *question, _ *rand.Rand) bool {
 	at := robotsURL(q)
 	if at == "" {
@@ -144,7 +143,7 @@ func addOthers(q *question, _ *rand.Rand) bool {
 	body := strings.TrimRight(normalLines(r.Body), "\n")
 	last := strings.ToLower(body[strings.LastIndex(body, "\n")+1:])
 	if body == "" || strings.HasPrefix(last, "acap-crawler") || hasOpenGroup(body) {
-		return false // the names would join a record that is ours
+		return false // the new names would join a record that addresses this crawler
 	}
 	r.Body = body + "\nACAP-crawler: zzz\nACAP-disallow-crawl: /\nACAP-disallow-present: /a/\nACAP-allow-index: /\n" +
 		"User-agent: zzz\nDisallow: /\nUser-agent: zzz2\nAllow: /\n"
@@ -171,8 +170,8 @@ func hasOpenGroup(body string) bool {
 	return group || head
 }
 
-// records splits a robots.txt body into what stands before the first ACAP record and the records.
-// It returns false if conventional lines or definitions stand between them.
+// records splits a robots.txt body into the text before the first ACAP record and the list of
+// records. ok is false if conventional lines or definitions are between the records.
 func records(body string) (before string, list []string, ok bool) {
 	head := false
 	for _, l := range strings.Split(strings.TrimRight(normalLines(body), "\n"), "\n") {
@@ -210,7 +209,7 @@ func endsInHead(s string) bool {
 	return len(lines) == 0 || lines[len(lines)-1].name == "acap-crawler"
 }
 
-// reorder puts the ACAP records of robots.txt into another order (P1 2.2.1).
+// reorder changes the order of the ACAP records of robots.txt. P1 2.2.1: the order has no meaning.
 func reorder(q *question, r *rand.Rand) bool {
 	at := robotsURL(q)
 	before, list, ok := records(q.Web[at].Body)
@@ -224,8 +223,8 @@ func reorder(q *question, r *rand.Rand) bool {
 	return true
 }
 
-// moveToReference moves the ACAP records of robots.txt into a file that it refers to for any
-// crawler (D04).
+// moveToReference moves the ACAP records of robots.txt into a file to which it refers for any
+// crawler. P1 2.3.2 (D04).
 func moveToReference(q *question, _ *rand.Rand) bool {
 	at := robotsURL(q)
 	before, list, ok := records(q.Web[at].Body)
@@ -248,15 +247,15 @@ func moveToReference(q *question, _ *rand.Rand) bool {
 	return true
 }
 
-// orphans reports whether what stands before the records has fields of records, as behind a
-// byte-order mark.
+// orphans reports whether the text before the records contains fields that belong in records, for
+// example after a byte-order mark.
 func orphans(before string) bool {
 	before = strings.ToLower(before)
 	return strings.Contains(before, "acap-allow") || strings.Contains(before, "acap-disallow") ||
 		strings.Contains(before, "acap-crawler")
 }
 
-// restrictions lists changes that never give more freedom.
+// restrictions lists changes that must never permit more.
 func restrictions() []change {
 	return []change{
 		{"an added prohibition", addProhibition},
@@ -283,7 +282,8 @@ func restrictions() []change {
 	}
 }
 
-// addProhibition adds a prohibition for any crawler, which overrides nothing (C02).
+// addProhibition adds a prohibition for any crawler. It overrides nothing, because a named record
+// is more specific. P1 2.2.1 (C02).
 func addProhibition(q *question, r *rand.Rand) bool {
 	at := robotsURL(q)
 	w := q.Web[at]

@@ -2,30 +2,30 @@ package second
 
 import "strings"
 
-// A policy is what robots.txt and the page say together, for one crawler and purpose.
+// policy holds the statements of robots.txt and of the page, for one crawler and purpose.
 type policy struct {
-	robots []statement // those that reach us
-	page   []statement // META statements that reach us
-	path   string      // what patterns are matched with
+	robots []statement // statements of robots.txt that address this crawler and purpose
+	page   []statement // META statements that address this crawler and purpose
+	path   string      // the path that patterns are matched with
 	strict bool
-	root   bool // compare with rooted patterns, in the second of two runs (X34)
+	root   bool // compare patterns with a leading slash, in the second of two runs (P1 2.4.4, X34)
 }
 
-// overrides reports whether a statement overrides another by addressee and purpose: at least as
-// specific in both, more so in one (C02 to C04).
+// overrides reports whether a statement overrides another because it is at least as specific in
+// addressee and in purpose, and more specific in one. P1 2.2.1 (C02 to C04).
 func (s statement) overrides(t statement) bool {
 	return s.addressee >= t.addressee && s.purpose >= t.purpose &&
 		(s.addressee > t.addressee || s.purpose > t.purpose)
 }
 
 // atLeast reports whether a statement of the page is at least as specific as t in addressee and
-// purpose (N02, X16).
+// purpose. P2 2.2.8 (N02, X16).
 func (s statement) atLeast(t statement) bool {
 	return s.addressee >= t.addressee && s.purpose >= t.purpose
 }
 
-// narrower reports whether s has the narrower scope. Nothing is narrower than a prohibition that
-// covers everything (X35).
+// narrower reports whether s has a narrower scope than t. No scope is narrower than that of a
+// prohibition that covers everything (X35).
 func (p policy) narrower(s, t statement) bool {
 	if s.pattern.all || t.pattern.all || s.page || t.page {
 		return s.page && !t.page && !t.pattern.all
@@ -33,8 +33,8 @@ func (p policy) narrower(s, t statement) bool {
 	return narrower(s.pattern.rooted(p.root), t.pattern.rooted(p.root), p.strict)
 }
 
-// maximal returns the statements that decide within one layer: those not overridden, and of these
-// the ones that nothing beats by scope (step 6).
+// maximal returns the statements that decide in robots.txt or in the page: those that no other
+// overrides, and of these the ones with the narrowest scope (step 6).
 func (p policy) maximal(list []statement) []statement {
 	return keep(keep(list, statement.overridden), func(s statement, rest []statement) bool {
 		if s.pattern.all {
@@ -58,7 +58,8 @@ func (s statement) overridden(rest []statement) bool {
 	return false
 }
 
-// keep returns the statements for which dropped is false, judged beside all of the list.
+// keep returns the statements for which dropped is false. dropped receives a statement and the
+// whole list.
 func keep(list []statement, dropped func(statement, []statement) bool) []statement {
 	var out []statement
 	for _, s := range list {
@@ -69,7 +70,7 @@ func keep(list []statement, dropped func(statement, []statement) bool) []stateme
 	return out
 }
 
-// of returns the statements of a usage that match.
+// of returns the matching statements about a usage.
 func (p policy) of(list []statement, usage string) []statement {
 	var out []statement
 	for _, s := range list {
@@ -80,16 +81,18 @@ func (p policy) of(list []statement, usage string) []statement {
 	return out
 }
 
-// layers joins what robots.txt and the page say on a usage. A permission of the page takes the
-// place of statements of robots.txt that are not more specific in addressee or purpose (N02, N03);
-// else both bind (X15, X16). A prohibition of the page hides none of robots.txt (X82).
+// layers joins the statements of robots.txt and of the page about a usage. P2 2.2.8 (N02, N03): a
+// permission of the page replaces statements of robots.txt that are not more specific in addressee
+// or purpose; otherwise both apply (X15, X16). A prohibition of the page replaces no statement of
+// robots.txt (X82).
 func (p policy) layers(robots, page []statement) []statement {
 	robots, page = p.maximal(robots), p.maximal(page)
 	out := append([]statement{}, page...)
 	for _, r := range robots {
 		replaced := false
 		for _, m := range page {
-			replaced = replaced || m.allow && m.atLeast(r) && (!r.pattern.all || m.overrides(r)) // X35
+			// X35: only an override replaces a prohibition that covers everything
+			replaced = replaced || m.allow && m.atLeast(r) && (!r.pattern.all || m.overrides(r))
 		}
 		if !replaced || prohibits(page) {
 			out = append(out, r)
@@ -111,20 +114,20 @@ func permissions(list []statement) []statement {
 	return keep(list, func(s statement, _ []statement) bool { return !s.allow })
 }
 
-// described returns the permissions, and the prohibitions made of permissions.
+// described returns the permissions, and the prohibitions that replace permissions.
 func described(list []statement) []statement {
 	return keep(list, func(s statement, _ []statement) bool { return !s.allow && !s.replaced })
 }
 
-// A choice is the result of steps 6 to 9 for a usage.
+// choice is the result of steps 6 to 9 for a usage.
 type choice struct {
 	allowed bool
 	reason  string
-	by      []statement // what decided
-	general []statement // permissions of present that describe a specific type, too (F18, X83)
+	by      []statement // the statements that decided
+	general []statement // permissions of present that also limit a specific type (P1 2.5.5, F18, X83)
 }
 
-// choose decides a usage, qualifiers aside.
+// choose decides about a usage, without qualifiers.
 func (p policy) choose(usage string) choice {
 	specific := p.layers(p.of(p.robots, usage), p.of(p.page, usage))
 	if !strings.HasPrefix(usage, "present-") {
@@ -144,7 +147,7 @@ func (p policy) choose(usage string) choice {
 			c.by, c.general = nil, general
 		}
 		return c
-	case prohibits(specific): // F17: a specific prohibition always stands
+	case prohibits(specific): // P1 2.5.5 (F17): a prohibition of the specific type always applies
 		return p.verdict(specific)
 	}
 	for _, g := range general {
@@ -152,8 +155,9 @@ func (p policy) choose(usage string) choice {
 			return p.verdict([]statement{g})
 		}
 	}
-	// X83: the permissions that beaten prohibitions displace still describe any presentation; X81:
-	// so does what stands for one that could not be interpreted.
+	// P1 2.5.5 (F18): general permissions limit the specific type even if beaten prohibitions
+	// displace them (X83). So do prohibitions that replace a permission that could not be
+	// interpreted (X81).
 	behind := p.layers(described(robots), described(page))
 	if prohibits(behind) {
 		return choice{reason: "fallback"}
@@ -161,17 +165,19 @@ func (p policy) choose(usage string) choice {
 	return choice{allowed: true, reason: "permission", by: specific, general: behind}
 }
 
-// beaten reports whether one of the specific permissions beats a general prohibition (F17, X43).
+// beaten reports whether one of the specific permissions wins against a general prohibition. P1
+// 2.5.5 (F17, X43).
 func (p policy) beaten(g statement, specific []statement) bool {
-	if g.replaced || g.pattern.all { // X81, X35
+	// P1 2.4.3 (X81, X35): no permission wins against a replacement or a prohibition of everything
+	if g.replaced || g.pattern.all {
 		return false
 	}
 	for _, s := range specific {
 		switch {
-		case s.page && g.page: // N04
+		case s.page && g.page: // P2 2.2.8 (N04): two statements of one page
 			return true
-		case g.page: // the page's own statement is the narrower
-		case s.page: // N02: never a named prohibition by a generic permission
+		case g.page: // the page's own statement has the narrower scope
+		case s.page: // P2 2.2.8 (N02): a permission for any crawler never wins against a prohibition for this one
 			if s.atLeast(g) {
 				return true
 			}
@@ -182,7 +188,7 @@ func (p policy) beaten(g statement, specific []statement) bool {
 	return false
 }
 
-// verdict decides by the statements that remain: permitted if all permit.
+// verdict decides by the remaining statements: the usage is permitted if all permit it.
 func (p policy) verdict(list []statement) choice {
 	c := choice{by: list}
 	switch {
@@ -206,8 +212,8 @@ func (p policy) verdict(list []statement) choice {
 	return c
 }
 
-// silence decides where nothing is said: a prohibition of other usages, else the default (F19,
-// F21). In META it never reaches crawl (X68).
+// silence decides if no statement is about the usage: a prohibition of other usages applies,
+// otherwise the default. P1 2.5.6 (F19), P1 2.4.3 (F21). In META it never applies to crawl (X68).
 func (p policy) silence(usage string) choice {
 	list := p.of(p.robots, "other")
 	if usage != "crawl" {
@@ -221,8 +227,8 @@ func (p policy) silence(usage string) choice {
 	return choice{allowed: true, reason: "default"}
 }
 
-// chooseTwice decides with raw and with rooted patterns; only what both permit is permitted, with
-// the limits of both (X34).
+// chooseTwice decides once with patterns as written and once with a leading slash. A usage is
+// permitted if both permit it, with the limits of both. P1 2.4.4 (X34).
 func (p policy) chooseTwice(usage string) choice {
 	raw := p.choose(usage)
 	p.root = true

@@ -20,7 +20,7 @@ var (
 	most  = flag.Int("most", 5, "how many differences are shrunk and printed")
 )
 
-// ours returns the answer of the engine, asked as acapcrawl decide asks it.
+// ours returns the answer of the main engine, called as acapcrawl decide calls it.
 func ours(q *question) (*answer, error) {
 	c, err := conformance.ParseCase([]byte(text(q)))
 	if err != nil {
@@ -34,7 +34,7 @@ func ours(q *question) (*answer, error) {
 	return &a, json.Unmarshal([]byte(text(got)), &a)
 }
 
-// difference says in words where the two engines differ, "" where they agree.
+// difference describes where the two engines differ; "" means that they agree.
 func difference(q *question) string {
 	mine, err := second(q)
 	if err != nil {
@@ -73,12 +73,12 @@ func sortedKeys[V any](m map[string]V) []string {
 	return out
 }
 
-// compare compares decisions: always whether a usage is allowed, and the limits of what both allow.
+// compare compares decisions: whether each usage is allowed, and the limits if both allow it.
 func compare(where string, theirs, mine map[string]decision) string {
 	for _, u := range usages() {
 		a, b := theirs[u], mine[u]
 		if b.Limits != nil && len(b.Limits.MustUse) > 1 {
-			continue // two required substitutes at once are not modelled
+			continue // the second engine does not cover two substitutes at once
 		}
 		if a.Allowed != b.Allowed {
 			return fmt.Sprintf("%s%s: engine %s, second %s", u, where, text(a), text(b))
@@ -90,7 +90,7 @@ func compare(where string, theirs, mine map[string]decision) string {
 	return ""
 }
 
-// limitText returns limits in one form: lists without order, times in UTC.
+// limitText returns limits in a normal form: sorted lists, times in UTC.
 func limitText(l *limits) string {
 	if l == nil {
 		l = &limits{}
@@ -98,7 +98,7 @@ func limitText(l *limits) string {
 	c := *l
 	if c.Until != nil {
 		t := c.Until.UTC().Truncate(time.Second)
-		if t.Year() > 3000 { // X26 does not say at which value a huge number is cut
+		if t.Year() > 3000 { // X26: huge numbers are clamped, but the reading does not say to which value
 			t = time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)
 		}
 		c.Until = &t
@@ -119,7 +119,7 @@ func sortedLower(list []string) []string {
 	return slices.Compact(out)
 }
 
-// TestSecond compares the engine with the second one on random cases.
+// TestSecond compares the main engine with the second one on random cases.
 func TestSecond(t *testing.T) {
 	shown := 0
 	for i := range *cases {
@@ -139,14 +139,14 @@ func TestSecond(t *testing.T) {
 	t.Logf("%d cases, %d differences", *cases, shown)
 }
 
-// kindOf returns the part of a difference that shrinking keeps: the usage, and which engine allows
-// it.
+// kindOf returns the part of a difference that shrinking must keep: the usage, and which engine
+// allows it.
 func kindOf(s string) string {
 	kind, _, _ := strings.Cut(s, ",")
 	return kind
 }
 
-// pretty prints the bodies of a case, for people.
+// pretty prints the bodies of a case with line breaks.
 func pretty(q *question) string {
 	var b strings.Builder
 	for _, u := range sortedKeys(q.Web) {

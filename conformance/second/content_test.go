@@ -7,9 +7,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// content answers text and links for a page. It returns no text or links where that is not
-// modelled: required resources, and elements that are permitted on a page that is prohibited, or
-// within others that prohibit other usages (N05, F19).
+// content adds the text and the links of a page to the answer. It reports which of them the second
+// engine covers: not if there are required resources, and not if elements are permitted on a page,
+// or within elements, that prohibit other usages. P2 2.2.8 (N05), P1 2.5.6 (F19).
 func (e *engine) content(subjects []*subject, a *answer) (textModelled, linksModelled bool) {
 	p := subjects[0].page
 	if p == nil {
@@ -38,8 +38,8 @@ func (e *engine) content(subjects []*subject, a *answer) (textModelled, linksMod
 	return textModelled, linksModelled
 }
 
-// asks reports whether to fetch a link would ask for permission: a permission-link of allow-other
-// names it (L02).
+// asks reports whether fetching a link would request permission: a permission-link of allow-other
+// names it. P1 2.5.6 (L02).
 func (s *subject) asks(link string) bool {
 	said := func(list []statement) []statement {
 		return keep(s.policy.of(list, "other"), func(st statement, _ []statement) bool { return st.offer })
@@ -64,14 +64,15 @@ func permitsAny(marks []mark, usage string) bool {
 	return slices.ContainsFunc(marks, func(m mark) bool { return m.verdict.allow && m.verdict.usage == usage })
 }
 
-// isBlock reports whether an element of the generated pages is set apart from the text around it.
+// isBlock reports whether an element of the generated pages is a block, separate from the text
+// around it.
 func isBlock(n *html.Node) bool {
 	return n.Type == html.ElementNode && slices.Contains([]string{"html", "head", "title", "body", "p", "div",
 		"h1"}, n.Data)
 }
 
-// pageText returns the title and the text of the body that may be indexed, white space collapsed.
-// A cut leaves a blank where white space stood in it, and the break of a block (X89).
+// pageText returns the indexable text of title and body, with collapsed white space. Removed text
+// leaves a blank if it contained or touched white space, and a block break if it was a block (X89).
 func pageText(doc *html.Node, marks []mark, explicit bool) string {
 	var b strings.Builder
 	var walk func(n *html.Node)
@@ -98,7 +99,7 @@ func pageText(doc *html.Node, marks []mark, explicit bool) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// traces returns the white space that a cut element leaves.
+// traces returns the white space that a removed element leaves.
 func traces(n *html.Node) string {
 	if isBlock(n) || strings.ContainsAny(textOf(n), " \t\r\n\f") {
 		return " "

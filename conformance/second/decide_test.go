@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A subject is the resource asked about, for one purpose: its origin's policy and, if known, its
+// subject is the resource in question, for one purpose: its origin's policy and, if known, its
 // page.
 type subject struct {
 	e      *engine
@@ -19,7 +19,7 @@ type subject struct {
 	policy policy
 	page   *page
 	marks  []mark
-	whole  map[string]bool // prohibited for the page by class statements
+	whole  map[string]bool // usages that class statements prohibit for the whole page
 	tags   restriction
 }
 
@@ -42,12 +42,12 @@ func (s *subject) read(p *page) {
 	s.tags = s.e.restrictions(p)
 }
 
-// shut reports whether everything is prohibited because a policy file could not be read (D07, RFC
-// 9309).
+// shut reports whether everything is prohibited because a policy file could not be read. RFC 9309
+// 2.3.1.4; D07.
 func (s *subject) shut() bool { return s.origin.status == "unreachable" || s.origin.unavailable }
 
-// crawlable reports whether robots.txt and references permit to crawl: both layers must allow
-// (O05).
+// crawlable reports whether robots.txt and references permit crawling: both the ACAP and the
+// conventional layer must allow it. P1 2.10.2 (O05).
 func (s *subject) crawlable() bool {
 	return !s.shut() && s.crawl().Allowed
 }
@@ -66,7 +66,7 @@ func (s *subject) crawl() decision {
 	return d
 }
 
-// discarded reports whether the page's own statements end in crawl prohibited (M06, N26).
+// discarded reports whether the page's own statements prohibit crawl. P2 2.2.9.1 (M06, N26).
 func (s *subject) discarded() bool {
 	if s.page == nil {
 		return false
@@ -77,17 +77,17 @@ func (s *subject) discarded() bool {
 	if s.whole["crawl"] || !c.allowed {
 		return true
 	}
-	// An unmet permission counts where it decides: not for a purpose that robots.txt keeps out
-	// anyway.
+	// An unfulfilled permission matters only if it decides, not if robots.txt prohibits crawling
+	// for this purpose anyway.
 	return s.policy.chooseTwice("crawl").allowed && !s.limited("crawl", c).Allowed
 }
 
-// decide answers for one usage.
+// decide returns the decision about one usage.
 func (s *subject) decide(usage string) decision {
 	if s.shut() {
 		return decision{Reason: "unavailable"}
 	}
-	if s.discarded() { // X01: a discarded page may not be used at all
+	if s.discarded() { // X01: a page that prohibits crawl after it was fetched may not be used at all
 		return decision{Reason: "prohibition"}
 	}
 	if usage == "crawl" {
@@ -110,7 +110,7 @@ func (s *subject) decide(usage string) decision {
 	return s.tagged(usage, d)
 }
 
-// tagged adds the conventional tags (step 11).
+// tagged applies the conventional tags (step 11).
 func (s *subject) tagged(usage string, d decision) decision {
 	prohibited, until := s.tags.prohibits(usage, s.e.q.Facts.Now)
 	if prohibited {
@@ -128,7 +128,7 @@ func (s *subject) tagged(usage string, d decision) decision {
 	return d
 }
 
-// tooLong reports whether a required extract is longer than a snippet may be (J04).
+// tooLong reports whether a required extract is longer than a snippet may be. P1 2.5.5.4 (J04).
 func (s *subject) tooLong(l *limits) bool {
 	for _, v := range l.MustInclude {
 		selector, ok := cutFold(v, "the-acap:extract:")
@@ -145,7 +145,7 @@ func (s *subject) tooLong(l *limits) bool {
 				}
 			}
 		}
-		all := strings.Join(parts, " ") // X07
+		all := strings.Join(parts, " ") // X07: the extract is the text of all elements, joined by a blank
 		if l.MaxChars != nil && len([]rune(all)) > *l.MaxChars || l.MaxWords != nil &&
 			len(strings.Fields(all)) > *l.MaxWords {
 			return true
@@ -166,7 +166,8 @@ func (l *limits) least(to **int, n *int) {
 	}
 }
 
-// limited turns the qualifiers of a choice into limits, and unmet ones into prohibitions (step 12).
+// limited turns the qualifiers of a choice into limits, and unfulfilled ones into prohibitions
+// (step 12).
 func (s *subject) limited(usage string, c choice) decision {
 	d := decision{Allowed: c.allowed, Reason: c.reason, Limits: &limits{}}
 	if len(c.by) > 0 && sameLine(c.by) {
@@ -175,7 +176,7 @@ func (s *subject) limited(usage string, c choice) decision {
 	if !c.allowed {
 		return d
 	}
-	if usage == "other" && len(c.by) > 0 { // X38: never permitted by a field alone
+	if usage == "other" && len(c.by) > 0 { // P1 2.5.6 (X38): a field alone never permits other usages
 		return decision{Reason: "unfulfillable", Because: d.Because}
 	}
 	for _, st := range c.by {
@@ -188,13 +189,14 @@ func (s *subject) limited(usage string, c choice) decision {
 			return decision{Reason: reason}
 		}
 	}
-	if usage != "present" && d.Limits.contradict() { // K03, X75
+	// P1 2.5.5.7 (K03, X75): a contradiction prohibits all types, but not plain present
+	if usage != "present" && d.Limits.contradict() {
 		return decision{Reason: "unfulfillable"}
 	}
 	return d
 }
 
-// contradict reports whether one context is both prohibited and required (K03).
+// contradict reports whether one context is both prohibited and required. P1 2.5.5.7 (K03).
 func (l *limits) contradict() bool {
 	return slices.Contains(l.ProhibitedContext, "within-user-frame") && slices.Contains(l.RequiredContext,
 		"within-user-frame")
@@ -209,9 +211,9 @@ func sameLine(list []statement) bool {
 	return true
 }
 
-// bind adds the limits of one permission, and returns the reason if they are not met. general says
-// that it is a permission of present, which binds a specific type as far as it can apply to it
-// (F18, X44).
+// bind adds the limits of one permission. It returns the reason if they are not fulfilled. general
+// means a permission of present, which limits a specific type where its qualifiers apply to that
+// type. P1 2.5.5 (F18, X44).
 func (s *subject) bind(usage string, st statement, l *limits, general bool) string {
 	t := st.terms
 	full := usage == "present-original" || usage == "present-currentcopy" || usage == "present-oldcopy"
@@ -226,7 +228,7 @@ func (s *subject) bind(usage string, st statement, l *limits, general bool) stri
 		l.ProhibitedContext = union(l.ProhibitedContext, t.prohibited)
 		l.RequiredContext = union(l.RequiredContext, t.required)
 	}
-	if general && forbidsDerived(usage, t.mods) { // K02, X28
+	if general && forbidsDerived(usage, t.mods) { // P1 2.5.5.5 (K02, X28): a form that needs a prohibited modification
 		return "prohibition"
 	}
 	if usage != "present-link" {
@@ -234,7 +236,8 @@ func (s *subject) bind(usage string, st statement, l *limits, general bool) stri
 	}
 	l.least(&l.MaxChars, t.chars)
 	l.least(&l.MaxWords, t.words)
-	if s.page != nil && (t.chars != nil && *t.chars == 0 || t.words != nil && *t.words == 0) { // X05, X73
+	// P1 2.5.3.2 (X05, X73): a length of zero leaves no text
+	if s.page != nil && (t.chars != nil && *t.chars == 0 || t.words != nil && *t.words == 0) {
 		return "unfulfillable"
 	}
 	relative := root(s.url, "/")
@@ -242,7 +245,7 @@ func (s *subject) bind(usage string, st statement, l *limits, general bool) stri
 		relative = s.url
 	}
 	if t.mustUse != "" {
-		if general && full { // I09: the original and copies cannot be derived from a substitute
+		if general && full { // P1 2.5.5.3 (I09): the original and copies cannot be derived from a substitute
 			return "unfulfillable"
 		}
 		l.MustUse = union(l.MustUse, []string{t.mustUse})
@@ -252,7 +255,7 @@ func (s *subject) bind(usage string, st statement, l *limits, general bool) stri
 	}
 	for _, value := range t.mustInclude {
 		_, extract := cutFold(value, "the-acap:extract:")
-		if general && extract && !full && !snippet { // J07: an extract is for textual forms
+		if general && extract && !full && !snippet { // P1 2.5.5.6 (J07): an extract can accompany only textual forms
 			continue
 		}
 		l.MustInclude = union(l.MustInclude, []string{value})
@@ -272,8 +275,8 @@ func union(a, b []string) []string {
 	return a
 }
 
-// forbidsDerived reports whether a modification that is prohibited for present makes a derived
-// form impossible (K02, X28).
+// forbidsDerived reports whether a modification that is prohibited for present makes a derived form
+// impossible. P1 2.5.5.5 (K02, X28).
 func forbidsDerived(usage string, mods []string) bool {
 	for _, m := range mods {
 		switch usage {
@@ -290,7 +293,7 @@ func forbidsDerived(usage string, mods []string) bool {
 	return false
 }
 
-// bindTime adds time limits (H02 to H09).
+// bindTime adds time limits. P1 2.5.3.1 (H02 to H09).
 func (s *subject) bindTime(usage string, t terms, l *limits) string {
 	now := s.e.q.Facts.Now
 	for _, d := range t.dates {
@@ -311,8 +314,8 @@ func (s *subject) bindTime(usage string, t terms, l *limits) string {
 	return ""
 }
 
-// firstUse returns when the days of a usage began: for present the earliest known date counts
-// (H04, X04).
+// firstUse returns when the days of a usage begin. For present it is the earliest known date. P1
+// 2.5.3.1 (H04, X04).
 func (s *subject) firstUse(usage string) time.Time {
 	f := s.e.q.Facts
 	var list []*time.Time
@@ -333,10 +336,10 @@ func (s *subject) firstUse(usage string) time.Time {
 	return first
 }
 
-// bindPlace adds conditions on the target and the location.
+// bindPlace adds conditions on the reader's device and on the location.
 func (s *subject) bindPlace(t terms, l *limits) string {
 	l.Target = union(l.Target, t.targets)
-	for _, c := range t.targets { // K12: all must hold
+	for _, c := range t.targets { // P1 2.5.5.9 (K12): all conditions must be met
 		if !meets(c, s.e.q.Target) {
 			return "target"
 		}
@@ -345,7 +348,7 @@ func (s *subject) bindPlace(t terms, l *limits) string {
 		return ""
 	}
 	l.Location = union(l.Location, t.locations)
-	for _, v := range t.locations { // M02: any of them
+	for _, v := range t.locations { // PILOT 1.3.4 (M02): one matching location is enough
 		if u, err := s.url.Parse(v); err == nil && normalURL(u) == normalURL(s.url) {
 			return ""
 		}
@@ -353,7 +356,7 @@ func (s *subject) bindPlace(t terms, l *limits) string {
 	return "location"
 }
 
-// normalURL returns the normal form of a URL without its fragment (M01).
+// normalURL returns the normal form of a URL without its fragment. P2 2.2.9.1 (M01).
 func normalURL(u *url.URL) string {
 	host := strings.ToLower(u.Host)
 	scheme := strings.ToLower(u.Scheme)

@@ -7,14 +7,14 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A mark is one class statement on an element (P2 2.2.5).
+// mark is one class statement on an element. P2 2.2.5.
 type mark struct {
 	element *html.Node
 	verdict verdict
 }
 
-// marks returns the class statements of a page, spelled out. They are addressed to any crawler and
-// any purpose (N08).
+// marks returns the class statements of a page, one for each usage. They address any crawler and
+// any purpose. P2 2.2.5 (N08).
 func (e *engine) marks(p *page, v version, defs *definitions) []mark {
 	if p.document == nil {
 		return nil
@@ -25,7 +25,7 @@ func (e *engine) marks(p *page, v version, defs *definitions) []mark {
 			continue
 		}
 		for _, token := range strings.Fields(attribute(n,
-			"class")) { // N10: a list of tokens, letter case does not count
+			"class")) { // P2 2.2.5 (N10): class is a list of tokens; letter case does not matter
 			rest, ok := cutFold(token, "the-acap:")
 			if !ok || !isStatement(rest) {
 				continue
@@ -34,7 +34,8 @@ func (e *engine) marks(p *page, v version, defs *definitions) []mark {
 			gated := v == versionMajor || fd.usage == "other" && v != versionNew &&
 				(v == versionOld || e.ability.strict)
 			if e.coarse() && !gated && isUsage(fd.usage) && fd.permission && !fd.local {
-				out = append(out, mark{n, verdict{usage: fd.usage, allow: fd.permission}}) // X87: also one in cannot
+				// P2 2.2.6 (X87): also if the crawler cannot interpret the usage
+				out = append(out, mark{n, verdict{usage: fd.usage, allow: fd.permission}})
 				continue
 			}
 			for _, s := range e.ability.expand(fd, v, defs, true) {
@@ -45,7 +46,7 @@ func (e *engine) marks(p *page, v version, defs *definitions) []mark {
 	return out
 }
 
-// coarse reports whether this crawler cannot process statements at the element level.
+// coarse reports whether this crawler cannot apply statements to single elements.
 func (e *engine) coarse() bool { return slices.Contains(e.ability.cannot, "element-level") }
 
 // pageProhibitions returns the usages that class statements prohibit for the page as a whole.
@@ -54,13 +55,15 @@ func (e *engine) pageProhibitions(marks []mark) map[string]bool {
 	for _, m := range marks {
 		u := m.verdict.usage
 		if u == "other" && (m.verdict.offer || m.verdict.allow) &&
-			!e.ability.strict { // L05: an offer reaches no other usage
+			!e.ability.strict { // P1 2.5.6 (L05): a replaced allow-other affects no listed usage
 			if e.coarse() || m.verdict.offer && (m.element.Data == "html" || m.element.Data == "head") {
 				out["offer"] = true
 			}
 			continue
 		}
-		if e.coarse() { // N07: whatever it says, the usage is prohibited; but a permission to crawl has no effect (X77)
+		// P2 2.2.6 (N07): such a crawler treats the usage as prohibited for the page; an element's
+		// permission to crawl has no effect (X77)
+		if e.coarse() {
 			if u != "crawl" || !m.verdict.allow {
 				out[u] = true
 			}
@@ -69,23 +72,25 @@ func (e *engine) pageProhibitions(marks []mark) map[string]bool {
 		if m.verdict.allow {
 			continue
 		}
-		if m.element.Data == "html" || m.element.Data == "head" || within(m.element, "head") { // N27
+		// P2 2.2.5 (N27): statements outside the body apply to the page
+		if m.element.Data == "html" || m.element.Data == "head" || within(m.element, "head") {
 			out[u] = true
 		}
 		switch u {
-		case "crawl", "present-original", "present-link": // N28: these cannot be cut
+		// P2 2.2.6 (N28): an element cannot be removed from these usages
+		case "crawl", "present-original", "present-link":
 			out[u] = true
-		case "present": // X13
+		case "present": // X13: an element's prohibition of present also prohibits original and link for the page
 			out["present-original"], out["present-link"] = true, true
 		}
 	}
 	return out
 }
 
-// cut reports whether a class prohibition takes an element out of a usage: one on it or on any
-// element around it (N06). On one element a specific permission beats the general prohibition
-// (X13). A prohibition of other usages takes it out unless it is permitted explicitly, on the
-// element or for the page (F19).
+// cut reports whether a class prohibition on an element, or on an element around it, removes the
+// element from a usage (P2 2.2.6, N06). On one element a specific permission wins against the
+// general prohibition (X13). A prohibition of other usages removes the element unless it is
+// explicitly permitted, on the element or for the page (P1 2.5.6, F19).
 func cut(n *html.Node, usage string, marks []mark, explicit bool) bool {
 	for ; n != nil; n = n.Parent {
 		specific, permitted, general := false, false, false

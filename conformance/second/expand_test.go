@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// A statement is flat: one usage, one pattern, one polarity.
+// statement is a statement in its simplest form: one usage, one pattern, permit or prohibit.
 type statement struct {
 	usage     string
 	allow     bool
 	pattern   pattern
 	terms     terms
-	replaced  bool // made because a permission could not be fully interpreted (X81)
-	offer     bool // a replaced allow-other: it reaches no listed usage (L05)
-	addressee int  // 1 any crawler, 2 our name
-	purpose   int  // 1 in a sub-record for our purpose
-	page      bool // it stands in the page
+	replaced  bool // it replaces a permission that could not be fully interpreted (P1 2.4.3, X81)
+	offer     bool // it replaces allow-other, so it affects no listed usage (P1 2.5.6, L05)
+	addressee int  // 1: any crawler; 2: this crawler by name
+	purpose   int  // 1: in a sub-record for this purpose; 0: for any purpose
+	page      bool // the statement is in the page
 	source    string
 	line      int
 }
 
-// An ability is what this crawler can interpret.
+// ability says what this crawler can interpret.
 type ability struct {
 	cannot []string
 	strict bool
 }
 
-// A verdict is what one usage of a field comes to before its resource is looked at.
+// verdict is what a field says about one usage, without its resource.
 type verdict struct {
 	usage    string
 	allow    bool
@@ -35,29 +35,30 @@ type verdict struct {
 	offer    bool
 }
 
-// expand returns what a field says, usage by usage: versions gate it, what cannot be interpreted
-// is replaced, local usages are spelled out (steps 2 to 4).
+// expand returns what a field says about each usage. It checks versions, replaces what cannot be
+// interpreted, and resolves local usages (steps 2 to 4).
 func (a ability) expand(fd field, v version, defs *definitions, page bool) []verdict {
 	list, clean := readQualifiers(fd.rest)
 	broken := !clean
 	if !fd.local {
-		if !fd.permission { // a prohibition has no qualifiers; what follows the resource does not count
+		if !fd.permission { // a prohibition has no qualifiers; text after the resource is ignored
 			return a.prohibit(fd.usage, false)
 		}
 		return a.permit(part{usage: fd.usage, qualifiers: list, broken: broken, bare: fd.resource == "" &&
 			!page}, fd.continued, gate{v, v}, page)
 	}
 	found, where := defs.find(fd.usage)
-	if len(found) == 0 { // E01: prohibit all that could have been meant
+	if len(found) == 0 { // P1 2.4.1.3 (E01): an undefined local usage prohibits every usage that it could mean
 		return a.undefined(fd.permission)
 	}
-	if !fd.permission { // E06
+	if !fd.permission { // P1 2.4.2 (E06): a prohibition of a local usage prohibits all usages in its definition
 		return a.prohibitBases(found, where, false)
 	}
-	if len(list) > 0 || broken || fd.continued { // E05, A07
+	// P1 2.4.1.3 (E05, A07): a local usage must not have qualifiers of its own
+	if len(list) > 0 || broken || fd.continued {
 		return a.prohibitBases(found, where, true)
 	}
-	if !sameBodies(found) || invalid(found[0], where) { // E03, E07, E11
+	if !sameBodies(found) || invalid(found[0], where) { // P1 2.7 (E03, E07, E11): contradictory or invalid definitions
 		return a.prohibitBases(found, where, true)
 	}
 	var out []verdict
@@ -70,24 +71,27 @@ func (a ability) expand(fd field, v version, defs *definitions, page bool) []ver
 			out = append(out, a.prohibitBases(p.meant, where, true)...)
 			continue
 		}
-		out = append(out, a.permit(p, false, gate{v, where.version}, false)...) // M04: no location in a robots.txt
+		// P2 2.2.9 (M04): robots.txt has no location qualifier
+		out = append(out, a.permit(p, false, gate{v, where.version}, false)...)
 	}
 	return out
 }
 
-// A gate holds the versions that a field answers to: its own file's, and that of the file that
-// spells its qualifiers (X76).
+// gate holds the versions that apply to a field: that of its own file, and that of the file that
+// defines its qualifiers (P1 2.8, X76).
 type gate struct{ own, spelled version }
 
 func (g gate) major() bool { return g.own == versionMajor || g.spelled == versionMajor }
 
-// permit returns what a permission of a standard usage comes to. continued says that a line of
-// qualifiers follows it (A07).
+// permit returns the verdicts of a permission of a standard usage. continued means that a line of
+// qualifiers follows. P1 2.4.1.2 (A07).
 func (a ability) permit(p part, continued bool, g gate, page bool) []verdict {
 	usage := p.usage
 	if len(p.qualifiers) == 0 && !p.broken && !continued {
 		if g.major() || !isUsage(usage) || slices.Contains(a.cannot, usage) && usage != "other" {
-			return nil // B05, G02: it grants nothing; L05: other is prohibited instead
+			// P1 2.8 (B05), P1 2.4.3 (G02): the permission has no effect; P1 2.5.6 (L05): other is
+			// prohibited instead
+			return nil
 		}
 	}
 	if len(p.qualifiers) == 0 && !p.broken && !continued && usage != "other" {
@@ -96,11 +100,12 @@ func (a ability) permit(p part, continued bool, g gate, page bool) []verdict {
 	r := readTerms(usage, p.qualifiers, page, a)
 	older := slices.ContainsFunc(p.qualifiers, func(q qualifier) bool { return !newName(q.name) })
 	if older && (!isUsage(usage) || slices.Contains(a.cannot,
-		usage)) { // X41, X71: a prohibition without 1.1 features, too
+		usage)) { // P1 2.4.3 (X41, X71): a prohibition even without features of version 1.1
 		r.spoil()
 	}
-	p.broken = p.broken || p.bare && len(p.qualifiers) > 0 && (older || !r.feature || g.spelled != versionOld) // X57
-	// B02: allow-other is a 1.1 feature as a whole.
+	// X57: qualifiers without a resource make a permission invalid
+	p.broken = p.broken || p.bare && len(p.qualifiers) > 0 && (older || !r.feature || g.spelled != versionOld)
+	// B02: allow-other as a whole is new in version 1.1.
 	if usage == "other" {
 		r.feature, r.badOld, p.broken = true, false, p.broken && g.spelled != versionOld
 	}
@@ -108,7 +113,7 @@ func (a ability) permit(p part, continued bool, g gate, page bool) []verdict {
 		return a.replace(usage)
 	}
 	if r.feature && !r.badOld && !p.broken && g.spelled == versionOld && !a.strict {
-		return nil // B01: ignored, with a stray line of qualifiers, too (X74)
+		return nil // P1 2.8 (B01, X74): the field and its line of qualifiers are ignored
 	}
 	if r.feature && g.spelled != versionNew || r.bad || p.broken || continued || !isUsage(usage) ||
 		slices.Contains(a.cannot, usage) {
@@ -117,22 +122,22 @@ func (a ability) permit(p part, continued bool, g gate, page bool) []verdict {
 	return []verdict{{usage: usage, allow: true, terms: r.terms}}
 }
 
-// newName reports whether a qualifier is new in 1.1 as a whole (B02).
+// newName reports whether a qualifier is new in version 1.1 (B02).
 func newName(name string) bool { return name == "target-condition" || name == "usage-ref" }
 
-// replace returns the prohibitions that stand for a permission that cannot be fully interpreted
-// (P1 2.4.3).
+// replace returns the prohibitions that replace a permission that cannot be fully interpreted (P1
+// 2.4.3).
 func (a ability) replace(usage string) []verdict {
-	if usage == "other" && !a.strict { // L05, X70: only usages outside the listed ones
+	if usage == "other" && !a.strict { // P1 2.5.6 (L05, X70): only usages that are not listed are prohibited
 		return []verdict{{usage: "other", replaced: true, offer: true}}
 	}
 	return a.prohibit(usage, true)
 }
 
-// prohibit returns the prohibition of a usage and, if this crawler cannot interpret it, what
-// replaces it beside it (G01, X40).
+// prohibit returns the prohibition of a usage. If this crawler cannot interpret the usage, it also
+// returns the prohibitions that replace it. P1 2.4.3 (G01, X40).
 func (a ability) prohibit(usage string, replaced bool) []verdict {
-	if !isUsage(usage) { // G02, X58: the nearest basic type, else crawl
+	if !isUsage(usage) { // P1 2.4.3 (G02, X58): the basic type in the name, otherwise crawl
 		base, _, hyphen := strings.Cut(usage, "-")
 		if !hyphen || base == "other" || !isUsage(base) {
 			base = "crawl"
@@ -149,8 +154,8 @@ func (a ability) prohibit(usage string, replaced bool) []verdict {
 	return append(out, verdict{usage: "crawl", replaced: replaced})
 }
 
-// undefined returns the prohibitions that stand for a local usage that nobody defines (E01). They
-// never reach crawl (X40).
+// undefined returns the prohibitions that replace an undefined local usage. They never prohibit
+// crawl. P1 2.4.1.3 (E01, X40).
 func (a ability) undefined(replaced bool) []verdict {
 	var out []verdict
 	for _, u := range usages() {
@@ -161,18 +166,18 @@ func (a ability) undefined(replaced bool) []verdict {
 	return out
 }
 
-// A part is one constituent of a local usage.
+// part is one usage in the definition of a local usage.
 type part struct {
 	usage      string
 	qualifiers []qualifier
 	broken     bool
-	bare       bool // without a resource (X57)
+	bare       bool // the field names no resource (X57)
 	undefined  bool
-	meant      []usageDef // a local usage without its parentheses (E07)
+	meant      []usageDef // definitions of a local usage that is named without its parentheses (P1 2.7.2, E07)
 }
 
-// parts spells out a valid definition. The local names in a composite are those of the same file
-// (D03).
+// parts returns the parts of a valid definition. Local names in it refer to definitions of the same
+// file. P1 2.7 (D03).
 func (d *definitions) parts(def usageDef) []part {
 	if !def.composite {
 		usage := firstToken(def.body)
@@ -199,8 +204,8 @@ func (d *definitions) parts(def usageDef) []part {
 	return out
 }
 
-// bare returns the definitions of a local usage that is named without parentheses: it cannot be
-// interpreted (E07).
+// bare returns the definitions of a local usage that is named without parentheses, which makes the
+// field invalid. P1 2.7.2 (E07).
 func (d *definitions) bare(name string) []usageDef {
 	if isUsage(name) {
 		return nil
@@ -217,8 +222,8 @@ func sameBodies(list []usageDef) bool {
 	return true
 }
 
-// invalid reports whether a definition has no qualifiers where it must (X48), or a composite in a
-// composite (E07).
+// invalid reports whether a definition lacks required qualifiers (X48), or nests a composite in a
+// composite (P1 2.7.2, E07).
 func invalid(def usageDef, d *definitions) bool {
 	fields := strings.Fields(def.body)
 	if !def.composite {
@@ -234,8 +239,8 @@ func invalid(def usageDef, d *definitions) bool {
 	return len(fields) == 0
 }
 
-// prohibitBases returns prohibitions of every base usage that definitions involve, nested ones as
-// well (E03, E05, E06, X48).
+// prohibitBases returns prohibitions of every standard usage in the definitions, nested definitions
+// included. P1 2.4.1.3 (E03, E05, E06, X48).
 func (a ability) prohibitBases(list []usageDef, d *definitions, replaced bool) []verdict {
 	var out []verdict
 	base := func(usage string) {
@@ -245,7 +250,7 @@ func (a ability) prohibitBases(list []usageDef, d *definitions, replaced bool) [
 			out = append(out, a.prohibit(usage, false)...)
 		}
 	}
-	var around []string // the composites that walk is in
+	var around []string // the composites around the current definition
 	var walk func(list []usageDef)
 	walk = func(list []usageDef) {
 		for _, def := range list {
@@ -264,7 +269,7 @@ func (a ability) prohibitBases(list []usageDef, d *definitions, replaced bool) [
 					base(name)
 				case len(d.usages[name]) == 0:
 					out = append(out, a.undefined(replaced)...)
-				case slices.Contains(around, name): // it holds itself
+				case slices.Contains(around, name): // the composite contains itself
 					out = append(out, a.undefined(replaced)...)
 				default:
 					around = append(around, name)
@@ -281,8 +286,8 @@ func (a ability) prohibitBases(list []usageDef, d *definitions, replaced bool) [
 	return out
 }
 
-// patternsOf returns the patterns of a field's resource. A permission without any grants nothing;
-// a prohibition without any covers everything (A10, E02, X57).
+// patternsOf returns the patterns of a field's resource. A permission without patterns permits
+// nothing; a prohibition without patterns covers everything. P1 3 (A10, E02, X57).
 func patternsOf(fd field, permission bool, defs *definitions) []pattern {
 	list := []string{fd.resource}
 	if name, ok := cutFold(fd.resource, "the-acap:resource-set:"); ok {

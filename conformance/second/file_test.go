@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// A file is a robots.txt file or a permission reference, read into fields; or, for META, the
-// version of a page.
+// file is a parsed robots.txt file or permission reference. For META, it holds only the version of
+// a page.
 type file struct {
 	version version
 	fields  []field
 	defs    *definitions
-	groups  []group // conventional
-	ignore  bool    // it has the ignore directive in a place where it counts
-	spelled string  // what the first version field says
-	comment string  // the version that a comment ##ACAP version= names
+	groups  []group // the conventional groups
+	ignore  bool    // the file has a valid directive to ignore conventional records
+	spelled string  // the value of the first version field
+	comment string  // the version in a comment ##ACAP version=
 }
 
-// A version says what becomes of a document's 1.1 features.
+// version says how to handle features of version 1.1 in a document.
 type version int
 
 const (
-	versionOld   version = iota // 1.0 or none: a field with 1.1 features is ignored (B01)
-	versionNew                  // 1.1 and above: they are interpreted
-	versionBad                  // malformed or ambiguous: they prohibit (B07)
-	versionMajor                // an unsupported major version (B05)
+	versionOld   version = iota // 1.0 or none: a field with 1.1 features is ignored (P1 2.8, B01)
+	versionNew                  // 1.1 or higher: 1.1 features are interpreted
+	versionBad                  // malformed or ambiguous: 1.1 features prohibit (P1 2.8, B07)
+	versionMajor                // an unsupported major version (P1 2.8, B05)
 )
 
 var versionValue = regexp.MustCompile(`^([0-9]+)(\.([0-9]+)(\.[0-9]+)*)?$`)
@@ -40,7 +40,7 @@ func readVersion(s string) version {
 	minor, _ := strconv.Atoi(m[3])
 	switch {
 	case major == 0:
-		return versionBad // X56: 0.9 is malformed
+		return versionBad // P1 2.8 (X56): 0.9 is malformed
 	case major > 1:
 		return versionMajor
 	case minor == 0:
@@ -49,9 +49,9 @@ func readVersion(s string) version {
 	return versionNew
 }
 
-// combineVersions returns the version of a document from its version fields: the first governs; if
-// another would gate differently, 1.1 features prohibit (B04); an unsupported major version
-// governs in any place (X56).
+// combineVersions returns the version of a document from its version fields. The first applies. If
+// another has a different effect, 1.1 features prohibit (B04). An unsupported major version applies
+// wherever it is (X56).
 func combineVersions(values []string) version {
 	if len(values) == 0 {
 		return versionOld
@@ -69,33 +69,33 @@ func combineVersions(values []string) version {
 	return out
 }
 
-// A field is a permission or prohibition with the record it stands in.
+// field is a permission, prohibition or reference with the record that contains it.
 type field struct {
 	line
 	permission bool
-	usage      string // or the name of a local usage
+	usage      string // a standard usage or the name of a local usage
 	local      bool
 	resource   string
-	rest       string // what follows the resource
+	rest       string // the text after the resource
 
-	names     []string // of the record
-	purposes  []string // of the sub-record
-	void      bool     // a permission here does not count (A13, A15, D02, D08)
-	reached   bool     // the record is a reference record: see references
-	second    bool     // a second reference of the record
+	names     []string // crawler names of the record
+	purposes  []string // purposes of the sub-record
+	void      bool     // a permission here has no effect (P1 2.3; A13, A15, D02, D08)
+	reached   bool     // the record has a reference: see references
+	second    bool     // it is the second reference of the record
 	reference bool
-	refers    string // what a reference names
+	refers    string // the address that a reference names
 }
 
-// A record is what readRecords knows of the record it is in.
+// record is the state of readRecords about the current record.
 type record struct {
 	names     []string
-	head      bool // no field has followed the crawler lines
+	head      bool // no other field has followed the crawler lines
 	purposes  []string
-	inPurpose bool // no field has followed the purpose lines
-	from      int  // the first of its fields
+	inPurpose bool // no other field has followed the purpose lines
+	from      int  // index of the first field of the record
 	refs      int
-	read      int // references but those to robots.txt itself
+	read      int // number of references, except those to robots.txt itself
 }
 
 // readFile reads the fields of a file.
@@ -115,7 +115,8 @@ func readFile(body string, parent *definitions) *file {
 		case "acap-crawler":
 			records = true
 		case "acap-ignore-conventional-records":
-			// O01, O03: it counts before the first definition or record, without a value.
+			// P1 2.10.1 (O01, O03): valid only without a value and before the first definition or
+			// record.
 			if l.value == "" && !records && f.defs.empty() {
 				f.ignore = true
 			}
@@ -133,14 +134,14 @@ func readFile(body string, parent *definitions) *file {
 	return f
 }
 
-// readRecords assigns permissions, prohibitions and references to the records they stand in (P1
+// readRecords assigns permissions, prohibitions and references to the records that contain them (P1
 // 2.3).
 func (f *file) readRecords(lines []line) {
 	var rec *record
 	conventional := false
 	for _, l := range lines {
 		switch {
-		case l.name == "user-agent": // C09: a conventional record ends the ACAP one
+		case l.name == "user-agent": // P1 2.3 (C09): a conventional record ends the ACAP record
 			rec, conventional = nil, true
 		case l.name == "acap-crawler" && !l.bare:
 			conventional = false
@@ -150,7 +151,7 @@ func (f *file) readRecords(lines []line) {
 			rec.names = append(rec.names, strings.ToLower(l.value))
 		case l.name == "acap-usage-purpose":
 			if rec == nil {
-				continue // X55: without a record it has no effect
+				continue // P1 2.3 (X55): outside a record it has no effect
 			}
 			rec.head = false
 			if !rec.inPurpose {
@@ -167,7 +168,7 @@ func (f *file) readRecords(lines []line) {
 			}
 			rec.head, rec.inPurpose = false, false
 			if self := strings.ToLower(l.value); self != "/robots.txt" &&
-				self != "robots.txt" { // X65: as if it were not there
+				self != "robots.txt" { // P1 2.3.2 (X65): a reference to the file itself is ignored
 				rec.read++
 			}
 			rec.refs++
@@ -180,7 +181,7 @@ func (f *file) readRecords(lines []line) {
 	}
 }
 
-// voidRecord takes the effect from the permissions of a record with a reference (D02).
+// voidRecord marks the permissions of a record with a reference as without effect. P1 2.3 (D02).
 func (f *file) voidRecord(rec *record) {
 	for i := rec.from; i < len(f.fields); i++ {
 		f.fields[i].reached = true
@@ -197,13 +198,14 @@ func (f *file) readStatement(l line, rec *record, conventional bool) {
 	case rec != nil:
 		rec.head, rec.inPurpose = false, false
 		fd.names, fd.purposes, fd.reached = rec.names, rec.purposes, rec.refs > 0
-		if len(rec.names) == 1 && rec.names[0] == "" { // A15: addressed to nobody; prohibitions to any crawler
+		// P1 3 (A15): an empty name addresses nobody; prohibitions apply to any crawler
+		if len(rec.names) == 1 && rec.names[0] == "" {
 			fd.names, fd.void = []string{"*"}, true
 		}
 	case conventional:
-		fd.names = nil // C10: ignored; strict honours prohibitions
+		fd.names = nil // P1 2.10.2 (C10): ignored here; strict reading obeys such prohibitions
 	default:
-		fd.names, fd.void = []string{"*"}, true // A13: before any record
+		fd.names, fd.void = []string{"*"}, true // P1 2.3 (A13): a field before any record
 	}
 	f.fields = append(f.fields, fd)
 }
@@ -221,14 +223,14 @@ func newStatement(l line) (field, bool) {
 		return fd, false
 	}
 	fd.usage, fd.local = localName(fd.usage)
-	if fd.resource = firstToken(l.value); qualifierStart.MatchString(l.value) { // X57: no resource
+	if fd.resource = firstToken(l.value); qualifierStart.MatchString(l.value) { // X57: the field has no resource
 		fd.resource = ""
 	}
 	fd.rest = strings.TrimSpace(strings.TrimPrefix(l.value, fd.resource))
 	return fd, true
 }
 
-// localName takes the parentheses off a local usage's name.
+// localName removes the parentheses from a local usage's name. ok is false if there are none.
 func localName(s string) (string, bool) {
 	if strings.HasPrefix(s, "(") && strings.HasSuffix(s, ")") {
 		return strings.ToLower(s[1 : len(s)-1]), true
@@ -243,8 +245,8 @@ func firstToken(s string) string {
 	return ""
 }
 
-// readPurpose reads a purpose pattern: a URI with a blank is joined, a name is cut at the blank
-// (C17, X60).
+// readPurpose reads a purpose pattern. Blanks in a URI are removed; a name ends at the first blank.
+// P1 2.3.3 (C17, X60).
 func readPurpose(s string) string {
 	if strings.Contains(s, "://") {
 		return strings.Join(strings.Fields(s), "")
@@ -252,7 +254,7 @@ func readPurpose(s string) string {
 	return firstToken(s)
 }
 
-// A definitions is what a file defines, and what the file that refers to it defines (D03).
+// definitions holds the definitions of a file and of the file that refers to it. P1 2.7 (D03).
 type definitions struct {
 	parent  *definitions
 	version version
@@ -272,8 +274,8 @@ func newDefinitions(parent *definitions) *definitions {
 
 func (d *definitions) empty() bool { return len(d.usages) == 0 && len(d.sets) == 0 }
 
-// add adds a definition. One that stands behind a record and repeats an earlier name does not
-// count, except that prohibitions of a set take all of its definitions together (E03, E04, X42).
+// add adds a definition. A definition after a record that repeats a name has no effect, except that
+// prohibitions of a set use all its definitions. P1 2.7 (E03, E04, X42).
 func (d *definitions) add(l line, late bool) {
 	name, _ := localName(firstToken(l.value))
 	body := strings.Join(strings.Fields(strings.TrimPrefix(l.value, firstToken(l.value))), " ")
@@ -288,8 +290,8 @@ func (d *definitions) add(l line, late bool) {
 	d.usages[name] = append(d.usages[name], usageDef{composite, body, late})
 }
 
-// find returns the definitions of a local usage and the file's definitions they stand in: a
-// child's own shadow its parent's.
+// find returns the definitions of a local usage, and the file's definitions that contain them.
+// Definitions of a referenced file hide those of the referring file.
 func (d *definitions) find(name string) ([]usageDef, *definitions) {
 	for ; d != nil; d = d.parent {
 		if list := d.usages[name]; len(list) > 0 {
@@ -299,8 +301,8 @@ func (d *definitions) find(name string) ([]usageDef, *definitions) {
 	return nil, nil
 }
 
-// patterns returns the patterns of a set, for a prohibition all of them, for a permission those of
-// its first definition. An empty set is an undefined one (X48).
+// patterns returns the patterns of a set: all of them for a prohibition, those of the first
+// definition for a permission. An empty set counts as undefined (X48).
 func (d *definitions) patterns(name string, permission bool) ([]string, bool) {
 	for ; d != nil; d = d.parent {
 		list, ok := d.sets[name]

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// qualifiers writes up to n qualifiers for a usage; now and then one with an error, or of another
-// usage.
+// qualifiers writes up to n qualifiers for a usage. A few have an error or belong to another usage.
 func (m *maker) qualifiers(usage string, page bool, n int) string {
 	var fit []string
 	for _, name := range []string{"time-limit", "time-limit", "max-length", "must-use-resource",
@@ -89,7 +88,7 @@ func (m *maker) value(name string) string {
 	}
 }
 
-// page writes the page asked about.
+// page writes the page in question.
 func (m *maker) page() {
 	if m.chance(4) {
 		return

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A maker makes random questions. It draws from few words, so that patterns, names and usages meet.
+// maker makes random questions. It uses a small vocabulary, so that patterns, names and usages
+// often coincide.
 type maker struct {
 	*rand.Rand
 	host     string
@@ -17,12 +18,12 @@ type maker struct {
 	sets     []string
 	locals   []string
 	purposes []string
-	layers   bool // robots.txt says one thing in both layers
-	noise    int  // one of so many fields has a typing error
+	layers   bool // robots.txt has the same patterns in its ACAP and conventional layers
+	noise    int  // one of this many fields has a typing error
 	q        *question
 }
 
-// make returns the question of a seed.
+// makeQuestion returns the question of a seed.
 func makeQuestion(seed uint64) *question {
 	m := &maker{Rand: rand.New(rand.NewPCG(seed, 16))}
 	m.host = m.pick("http://h.example", "http://h.example", "http://h.example", "http://h.example",
@@ -58,8 +59,8 @@ func makeQuestion(seed uint64) *question {
 	return m.q
 }
 
-// collide makes some questions meet in one place: one pattern in both layers and for both
-// addressees, or elements that name what this crawler cannot do.
+// collide makes some questions concentrate on one place: one pattern in both layers and for both
+// addressees, or elements with usages that this crawler cannot interpret.
 func (m *maker) collide() {
 	switch m.IntN(12) {
 	case 0:
@@ -72,7 +73,8 @@ func (m *maker) collide() {
 	}
 }
 
-// bothLayers writes a robots.txt whose layers and addressees speak of few patterns.
+// bothLayers writes a robots.txt that has only a few patterns, in both layers and for both
+// addressees.
 func (m *maker) bothLayers() string {
 	path := func() string { return m.pick("/a/", "/a/", "/", "/a") }
 	body := ""

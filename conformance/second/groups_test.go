@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// A group is a conventional group: its user agents and rules.
+// group is a conventional group: its user agents and rules.
 type group struct {
 	agents []string
 	rules  []rule
@@ -12,15 +12,15 @@ type group struct {
 
 type rule struct {
 	allow   bool
-	pattern string // normal form, own letter case
+	pattern string // the pattern in normal form, with its letter case
 	line    int
 }
 
-// readGroups reads the conventional layer exactly as RFC 9309 reads the file without its ACAP
-// lines (X79). Nothing but a rule splits a group (X53).
+// readGroups reads the conventional layer as RFC 9309 reads the file without its ACAP lines (X79).
+// Only a rule ends a list of user agents (X53).
 func readGroups(lines []line) []group {
 	var out []group
-	open := false // the last line of note was a User-agent line
+	open := false // the last relevant line was a User-agent line
 	for _, l := range lines {
 		switch l.name {
 		case "user-agent":
@@ -35,7 +35,8 @@ func readGroups(lines []line) []group {
 			if len(out) == 0 || l.bare {
 				continue
 			}
-			if p := l.value; p != "" && (p[0] == '/' || p[0] == '*') { // X52, O10: others match nothing
+			// RFC 9309 (X52, O10): other patterns match nothing
+			if p := l.value; p != "" && (p[0] == '/' || p[0] == '*') {
 				g := &out[len(out)-1]
 				g.rules = append(g.rules, rule{l.name == "allow", normalPath(p), l.number})
 			}
@@ -44,8 +45,8 @@ func readGroups(lines []line) []group {
 	return out
 }
 
-// namesUs reports whether a name addresses one of the tokens: equal, or followed by a slash and
-// anything (C05).
+// namesUs reports whether a name addresses one of the tokens: it is equal, or continues with a
+// slash and any text. P1 2.3.1 (C05).
 func namesUs(name string, tokens []string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))
 	for _, t := range tokens {
@@ -57,8 +58,8 @@ func namesUs(name string, tokens []string) bool {
 	return false
 }
 
-// governing returns the rules of the groups that govern this crawler: those of all its tokens,
-// else those of the asterisk (X67).
+// governing returns the rules of the groups that apply to this crawler: the groups of all its
+// tokens, otherwise the groups of the asterisk (X67).
 func governing(groups []group, tokens []string) (rules []rule, named bool) {
 	var any []rule
 	for _, g := range groups {
@@ -80,9 +81,9 @@ func governing(groups []group, tokens []string) (rules []rule, named bool) {
 	return any, false
 }
 
-// conventional returns whether conventional rules allow a path: the longest that matches, and
-// Allow of two equal ones (O10). A rule that an ACAP field of the same pattern cancels does not
-// count (O04).
+// conventional reports whether conventional rules allow a path: the longest matching rule decides,
+// and Allow wins between equals (RFC 9309, O10). A rule that an ACAP field with the same pattern
+// cancels does not count (P1 2.10.2, O04).
 func conventional(rules []rule, named bool, path string, crawl []statement) (bool, rule) {
 	best, allow := rule{}, true
 	length := -1
@@ -97,9 +98,10 @@ func conventional(rules []rule, named bool, path string, crawl []statement) (boo
 	return allow, best
 }
 
-// cancelled reports whether an ACAP field for crawl with the same pattern and the other polarity,
-// at least as specific in its addressee, takes a conventional rule's effect (O04, O07). Both
-// polarities, before any overriding, take nothing (X72, X85).
+// cancelled reports whether a conventional rule has no effect, because an ACAP field for crawl has
+// the same pattern, the opposite meaning, and an addressee at least as specific (P1 2.10.2; O04,
+// O07). If ACAP has both a permission and a prohibition with this pattern, the rule keeps its
+// effect (X72, X85).
 func cancelled(r rule, named bool, crawl []statement) bool {
 	same, other := false, false
 	for _, s := range crawl {

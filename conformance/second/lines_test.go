@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// A line is one field of a robots.txt file: its name in lower case, its value, its number.
+// line is one field of a robots.txt file: its name in lower case, its value, its number.
 type line struct {
 	name, value string
 	number      int
-	bare        bool // without a colon
-	continued   bool // the next line starts with a qualifier (A07)
+	bare        bool // the line has no colon
+	continued   bool // the next line starts with a qualifier (P1 2.4.1.2, A07)
 }
 
-// readLines splits a file into its fields. Lines end at CRLF, LF or CR (A01), a byte-order mark
-// does not count (A17), and a hash ends a line anywhere (A02).
+// readLines splits a file into its fields. Lines end at CRLF, LF or CR, a byte-order mark is
+// ignored, and a hash starts a comment anywhere. P1 3 (A01, A17), P1 2.2.1 (A02).
 func readLines(body string) []line {
 	body = strings.TrimPrefix(body, "\ufeff")
 	body = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(body)
@@ -22,7 +22,8 @@ func readLines(body string) []line {
 	for i, s := range strings.Split(body, "\n") {
 		s, _, _ = strings.Cut(s, "#")
 		s = strings.Trim(s, " \t")
-		if rest, ok := cutFold(s, "[v1.1]"); ok { // A08: the document's own marker is taken off
+		// A08: the marker [V1.1] of the specification's own examples is removed
+		if rest, ok := cutFold(s, "[v1.1]"); ok {
 			s = strings.Trim(rest, " \t")
 		}
 		if s == "" {
@@ -55,13 +56,14 @@ func startsWithQualifier(s string) bool {
 	return qualifierStart.MatchString(s)
 }
 
-// readField splits a line at its colon. A known ACAP field name followed by a blank is a field
-// without its colon (A05, X54).
+// readField splits a line at its colon. A known ACAP field name followed by a blank counts as a
+// field without its colon. P1 2.5.3.2 (A05, X54).
 func readField(s string) (line, bool) {
 	end := strings.IndexAny(s, ": \t")
 	if end < 0 {
 		name := strings.ToLower(s)
-		return line{name: name, bare: !knownField(name)}, true // a known field without a value has an empty one (A10)
+		// P1 3 (A10): a known field name alone has an empty value
+		return line{name: name, bare: !knownField(name)}, true
 	}
 	name := strings.ToLower(s[:end])
 	rest := strings.TrimLeft(s[end:], " \t")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestNothingChanges checks, on our engine alone, that what has no meaning changes no answer.
+// TestNothingChanges checks that changes without meaning change no answer of the main engine.
 func TestNothingChanges(t *testing.T) {
 	metamorphic(t, nothing(), func(before, after *answer) string {
 		for _, s := range []string{compare("", before.Decisions, after.Decisions), unlike("text", before.Text,
@@ -31,9 +31,9 @@ func unlike(name string, before, after any) string {
 	return ""
 }
 
-// TestNoMoreFreedom checks that what restricts permits nothing new. If crawl becomes prohibited,
-// the page's statements are not read and required parts not judged (X02, X73), so no more is
-// compared.
+// TestNoMoreFreedom checks that restrictions permit nothing new. If crawl becomes prohibited,
+// nothing else is compared, because the page's statements are not read and required parts not
+// checked (X02, X73).
 func TestNoMoreFreedom(t *testing.T) {
 	metamorphic(t, restrictions(), func(before, after *answer) string {
 		if unread(before.Decisions, after.Decisions) {
@@ -51,7 +51,7 @@ func TestNoMoreFreedom(t *testing.T) {
 	})
 }
 
-// unread reports whether the page is not read after the change, and was before.
+// unread reports whether the page is not read after the change, but was read before.
 func unread(before, after map[string]decision) bool {
 	return !after["crawl"].Allowed && text(before["crawl"]) != text(after["crawl"])
 }
@@ -68,8 +68,8 @@ func freer(where string, before, after map[string]decision) string {
 	return ""
 }
 
-// metamorphic asks our engine each case before and after each change, and reports where bad finds
-// a fault.
+// metamorphic decides each case with the main engine before and after each change, and reports
+// where bad finds an error.
 func metamorphic(t *testing.T, changes []change, bad func(before, after *answer) string) {
 	shown, asked := 0, map[string]int{}
 	for i := range *cases / 10 {

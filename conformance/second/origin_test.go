@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An engine answers one question.
+// engine answers one question.
 type engine struct {
 	q       *question
 	tokens  []string
@@ -21,7 +21,7 @@ func newEngine(q *question) *engine {
 	return e
 }
 
-// A purpose is one purpose that is decided for: a name, none at all, or undeclared.
+// purpose is one purpose of a decision: a name, no purpose, or undeclared.
 type purpose struct {
 	name     string
 	declared bool
@@ -41,8 +41,8 @@ func (e *engine) purposes() []purpose {
 	return out
 }
 
-// applies returns whether a statement in a sub-record reaches the purpose. Where none are
-// declared, prohibitions do (C15).
+// applies reports whether a statement in a sub-record applies to the purpose. If the crawler
+// declares no purpose, only prohibitions apply. P1 2.3.3 (C15).
 func (p purpose) applies(patterns []string, allow bool) bool {
 	if len(patterns) == 0 {
 		return true
@@ -53,7 +53,9 @@ func (p purpose) applies(patterns []string, allow bool) bool {
 	if p.name == "" {
 		return false
 	}
-	for _, s := range patterns { // C14: a prefix, unless a dollar sign ends it; letter case does not count
+	// P1 2.3.3 (C14): the pattern is a prefix unless a dollar sign ends it; letter case does not
+	// matter
+	for _, s := range patterns {
 		if matches(strings.ToLower(s), strings.ToLower(p.name)) {
 			return true
 		}
@@ -61,17 +63,17 @@ func (p purpose) applies(patterns []string, allow bool) bool {
 	return false
 }
 
-// An origin is an origin's policy for this crawler and one purpose.
+// origin is the policy of an origin for this crawler and one purpose.
 type origin struct {
 	status      string
 	statements  []statement
-	unavailable bool // a reference could not be read (D07)
+	unavailable bool // a referenced file could not be read (D07)
 	rules       []rule
 	named       bool
 	defs        *definitions
 }
 
-// origin reads the robots.txt of u's origin and what its references name (steps 1 to 5).
+// origin reads the robots.txt of u's origin and the referenced files (steps 1 to 5).
 func (e *engine) origin(u *url.URL, p purpose) *origin {
 	r := e.q.robots(u)
 	o := &origin{status: r.status, defs: newDefinitions(nil)}
@@ -87,7 +89,8 @@ func (e *engine) origin(u *url.URL, p purpose) *origin {
 		if !fd.reference {
 			continue
 		}
-		nobody := len(fd.names) == 1 && fd.names[0] == "" // A15: it counts for any crawler's prohibitions
+		// P1 3 (A15): with an empty name, prohibitions apply to any crawler
+		nobody := len(fd.names) == 1 && fd.names[0] == ""
 		if !nobody && e.addressee(fd.names) == 0 {
 			continue
 		}
@@ -96,7 +99,7 @@ func (e *engine) origin(u *url.URL, p purpose) *origin {
 			o.unavailable = true
 			continue
 		}
-		if child == nil { // X65: it refers to itself
+		if child == nil { // P1 2.3.2 (X65): the file refers to itself
 			continue
 		}
 		if !child.ignore {
@@ -110,7 +113,8 @@ func (e *engine) origin(u *url.URL, p purpose) *origin {
 	return o
 }
 
-// strictVersion counts a comment that contradicts the version field as a malformed version (B09).
+// strictVersion treats the version as malformed if a comment contradicts the version field. P1 2.1
+// (B09).
 func (e *engine) strictVersion(f *file) {
 	if e.ability.strict && f.comment != "" && f.spelled != "" && !sameVersion(f.comment, f.spelled) &&
 		f.version != versionMajor {
@@ -124,9 +128,9 @@ func sameVersion(a, b string) bool {
 	return m != nil && n != nil && m[1] == n[1] && (m[3] == n[3] || m[3]+n[3] == "0")
 }
 
-// reference reads the file that a reference names: relative to the root, or on another server
-// (D05, D08). It returns no file for a reference to robots.txt itself, and false if it cannot be
-// read (D07).
+// reference reads the file that a reference names, relative to the root or on another server. P1
+// 2.3.2 (D05, D08). The file is nil for a reference to robots.txt itself. ok is false if the file
+// cannot be read (D07).
 func (e *engine) reference(fd field, u *url.URL, parent *definitions) (*file, bool) {
 	at, err := root(u, "/").Parse(fd.refers)
 	if err != nil || fd.refers == "" || at.Scheme != "http" && at.Scheme != "https" {
@@ -142,14 +146,17 @@ func (e *engine) reference(fd field, u *url.URL, parent *definitions) (*file, bo
 	}
 	f := readFile(got.response.Body, parent)
 	e.strictVersion(f)
-	for i := range f.fields { // D01, X50: a nested reference is not followed, and the record's other fields count
+	// P1 2.3.2 (D01, X50): a reference in a referenced file is ignored; the other fields of its
+	// record apply
+	for i := range f.fields {
 		f.fields[i].reached = false
 	}
 	f.fields = slices.DeleteFunc(f.fields, func(fd field) bool { return fd.reference })
 	return f, true
 }
 
-// addressee returns 2 if a record names this crawler, 1 if it addresses any crawler (C05, C06).
+// addressee returns 2 if a record names this crawler, 1 if it addresses any crawler. P1 2.3.1 (C05,
+// C06).
 func (e *engine) addressee(names []string) int {
 	out := 0
 	for _, n := range names {
@@ -163,15 +170,15 @@ func (e *engine) addressee(names []string) int {
 	return out
 }
 
-// statements returns the flat statements of a file that reach this crawler and purpose. void says
-// that permissions of the file do not count (D08).
+// statements returns the simple statements of a file that apply to this crawler and purpose. void
+// means that permissions of the file have no effect. P1 2.3.2 (D08).
 func (e *engine) statements(f *file, p purpose, void bool) []statement {
 	var out []statement
 	for _, fd := range f.fields {
 		if fd.reference {
 			continue
 		}
-		if fd.names == nil { // C10: strict honours stray prohibitions
+		if fd.names == nil { // P1 2.10.2 (C10): strict reading obeys prohibitions outside records
 			if !e.ability.strict || fd.permission {
 				continue
 			}

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A page is a page that was fetched: its statements, its elements, its headers.
+// page is a fetched page: its statements, elements and headers.
 type page struct {
 	url      *url.URL
 	html     bool
 	document *html.Node
 	header   map[string][]string
-	metas    []meta // of the head (N11)
+	metas    []meta // META elements of the head (P2, N11)
 }
 
 type meta struct{ name, content string }
@@ -64,11 +64,11 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// curly takes curly quotation marks off a value (N14).
+// curly removes curly quotation marks around a value. P2 (N14).
 func curly(s string) string { return strings.Trim(strings.TrimSpace(s), "“”") }
 
-// A tag is one META element for us: for robots 1, for our name 2. listed says that its name is a
-// list (X20).
+// tag is one META element that addresses this crawler: 1 by robots, 2 by name. listed means that
+// its name attribute is a list (X20).
 type tag struct {
 	addressee int
 	listed    bool
@@ -95,8 +95,8 @@ func (e *engine) tags(p *page) []tag {
 	return out
 }
 
-// acapTokens returns the tokens behind ACAP in a content value. A conventional rule before it does
-// not hide it (X19).
+// acapTokens returns the tokens after ACAP in a content value. A conventional rule may precede ACAP
+// (X19).
 func acapTokens(content string) ([]string, bool) {
 	for i, f := range strings.Fields(content) {
 		if strings.EqualFold(f, "ACAP") {
@@ -106,8 +106,8 @@ func acapTokens(content string) ([]string, bool) {
 	return nil, false
 }
 
-// pageVersion returns the version of a page: each document stands alone, in any order, for us or
-// for any crawler (B12).
+// pageVersion returns the version of a page. A version statement may be anywhere, and address this
+// crawler or any crawler. P2 2.2.7 (B12).
 func pageVersion(tags []tag) version {
 	var values []string
 	for _, t := range tags {
@@ -124,7 +124,8 @@ func isStatement(s string) bool {
 	return strings.HasPrefix(s, "allow-") || strings.HasPrefix(s, "disallow-")
 }
 
-// metaStatements returns the ACAP statements of a page's META that reach this crawler and purpose.
+// metaStatements returns the ACAP statements in META of a page that apply to this crawler and
+// purpose.
 func (e *engine) metaStatements(p *page, pur purpose, defs *definitions) []statement {
 	tags := e.tags(p)
 	v := pageVersion(tags)
@@ -136,8 +137,9 @@ func (e *engine) metaStatements(p *page, pur purpose, defs *definitions) []state
 	return out
 }
 
-// metaTag reads one content value. Each statement behind the first counts as a prohibition only; a
-// permission followed by more than qualifiers is not understood, which prohibits (N15).
+// metaTag reads one content value. Statements after the first one count only as prohibitions. A
+// permission followed by anything except qualifiers cannot be interpreted, so it prohibits. P2 3
+// (N15).
 func (e *engine) metaTag(t tag, tokens []string, first bool, v version, pur purpose, defs *definitions) []statement {
 	var purposes []string
 	if len(tokens) > 1 && !isStatement(tokens[0]) {
@@ -154,7 +156,8 @@ func (e *engine) metaTag(t tag, tokens []string, first bool, v version, pur purp
 		fd, _ := newStatement(line{name: "acap-" + strings.ToLower(token)})
 		if fd.permission {
 			behind := tokens[i+1:]
-			if !isUsage(fd.usage) && !fd.local { // N16: another statement is no qualifier of an unknown usage
+			// P2 2.2.2 (N16): another statement is not a qualifier of an unknown usage
+			if !isUsage(fd.usage) && !fd.local {
 				behind = slices.DeleteFunc(slices.Clone(behind), isStatement)
 			}
 			fd.rest = strings.Join(behind, " ")

@@ -6,7 +6,7 @@ import (
 )
 
 // normalPath returns s with percent escapes in normal form: unreserved characters decoded,
-// hexadecimal digits in upper case, bytes outside ASCII escaped (F11, A18).
+// hexadecimal digits in upper case, bytes outside ASCII escaped. RFC 3986 (F11), P1 3 (A18).
 func normalPath(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -44,8 +44,8 @@ func escape(c byte) string {
 	return string([]byte{'%', digits[c>>4], digits[c&15]})
 }
 
-// matchString returns what patterns are matched with: path and query of the URL that is requested,
-// never the fragment (A11, F12). Raw wildcards in a URL are folded into their escapes (X33).
+// matchString returns the text that patterns are matched with: path and query of the requested URL
+// without the fragment. P1 3 (A11, F12). Wildcard characters in a URL are escaped (X33).
 func matchString(u *url.URL) string {
 	s := u.EscapedPath()
 	if s == "" {
@@ -58,8 +58,8 @@ func matchString(u *url.URL) string {
 	return strings.NewReplacer("$", "%24", "*", "%2A").Replace(s)
 }
 
-// matches reports whether a pattern with * and a final $ matches s: a prefix, unless $ ends it
-// (F14).
+// matches reports whether a pattern with * and a final $ matches s. Without $ the pattern is a
+// prefix. P1 2.9 (F14).
 func matches(pattern, s string) bool {
 	if pattern == "" {
 		return true
@@ -78,19 +78,19 @@ func matches(pattern, s string) bool {
 	return s != "" && s[0] == pattern[0] && matches(pattern[1:], s[1:])
 }
 
-// narrower reports whether pattern a has the narrower scope than b by the character by character
-// method of P1 2.4.6.
+// narrower reports whether pattern a has a narrower scope than b, by comparing character by
+// character as P1 2.4.6 says.
 func narrower(a, b string, strict bool) bool {
 	for i := 0; ; i++ {
 		switch {
 		case i == len(b):
-			return i < len(a) // b ran out of characters first, so a is the narrower
+			return i < len(a) // b is a prefix of a, so a is narrower
 		case i == len(a):
 			return false
 		case a[i] == b[i]:
 			continue
 		case strict && (a[i] == '$' && b[i] == '*' || a[i] == '*' && b[i] == '$'):
-			return false // F01: strict leaves P* against P$ undetermined
+			return false // P1 2.4.6 (F01): strict reading compares neither P* with P$
 		case a[i] == '$':
 			return false
 		case b[i] == '$':
@@ -98,20 +98,22 @@ func narrower(a, b string, strict bool) bool {
 		case b[i] == '*':
 			return true
 		default:
-			return false // a has the asterisk, or two ordinary characters differ (F02: undetermined)
+			return false // P1 2.4.6 (F02): a has the asterisk, or two ordinary characters differ
 		}
 	}
 }
 
-// A pattern is one path pattern of a statement.
+// pattern is one path pattern of a statement.
 type pattern struct {
-	text string // normal form, lower case, with a leading slash unless it starts with an asterisk
-	own  string // normal form in its own letter case, for the comparison with conventional rules (O04)
-	all  bool   // a prohibition that covers everything (X35)
+	text string // the pattern in normal form and lower case, with a leading slash unless it starts with an asterisk
+	// the pattern in normal form with its letter case, for comparing with conventional rules (P1
+	// 2.10.2, O04)
+	own string
+	all bool // the pattern of a prohibition that covers everything (X35)
 }
 
-// rooted returns the pattern's text for the comparison of scopes: with a leading slash in the
-// second of two runs (X34).
+// rooted returns the pattern for the comparison of scopes. With root it has a leading slash. P1
+// 2.4.4 (X34).
 func (p pattern) rooted(root bool) string {
 	if root && strings.HasPrefix(p.text, "*") {
 		return "/" + p.text
@@ -123,16 +125,16 @@ func (p pattern) matches(s string) bool {
 	return p.all || matches(p.text, strings.ToLower(s))
 }
 
-// readPattern reads one pattern of a permission or prohibition. It returns false if a permission
-// with it grants nothing.
+// readPattern reads one pattern of a permission or prohibition. ok is false if a permission with
+// this pattern permits nothing.
 func readPattern(s string, permission bool) (pattern, bool) {
-	if s == "" { // A10: an empty disallow covers everything, an empty allow grants nothing
+	if s == "" { // P1 3 (A10): an empty disallow covers everything, an empty allow permits nothing
 		return pattern{all: true}, !permission
 	}
-	if s == "$" && permission { // F13: the root path only
+	if s == "$" && permission { // P1 2.9 (F13): only the root path
 		s = "/$"
 	}
-	if i := strings.IndexByte(s, '$'); i >= 0 && i < len(s)-1 { // F13: a dollar sign that is not last
+	if i := strings.IndexByte(s, '$'); i >= 0 && i < len(s)-1 { // P1 2.9 (F13): a dollar sign before the end
 		if permission {
 			return pattern{}, false
 		}
@@ -144,10 +146,10 @@ func readPattern(s string, permission bool) (pattern, bool) {
 		return pattern{all: true}, true
 	}
 	s = normalPath(s)
-	for strings.Contains(s, "**") { // F06
+	for strings.Contains(s, "**") { // P1 2.4.6 (F06): several asterisks equal one
 		s = strings.ReplaceAll(s, "**", "*")
 	}
-	if s[0] != '/' && s[0] != '*' { // F04: relative to the root
+	if s[0] != '/' && s[0] != '*' { // P1 2.4.4 (F04): the pattern is relative to the root
 		s = "/" + s
 	}
 	return pattern{text: strings.ToLower(s), own: s}, true

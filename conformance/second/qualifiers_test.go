@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// A qualifier is one name=value of a permission, the name in lower case.
+// qualifier is one name=value of a permission, with the name in lower case.
 type qualifier struct{ name, value string }
 
-// terms are the qualifiers of one permission, read.
+// terms holds the parsed qualifiers of one permission.
 type terms struct {
 	recrawled   bool
 	days        []int
-	dates       []time.Time // the first instant after each date (X03)
+	dates       []time.Time // for each date, the first instant after it (X03)
 	mustUse     string
 	mustInclude []string
 	chars       *int
@@ -29,23 +29,23 @@ type terms struct {
 	usageRefs   []string
 }
 
-// A reading is what came of the qualifiers of one permission.
+// reading is the result of reading the qualifiers of one permission.
 type reading struct {
 	terms   terms
-	bad     bool // it cannot be fully interpreted
-	badOld  bool // it cannot be interpreted without its 1.1 features either (X86)
-	feature bool // it has a feature of version 1.1
+	bad     bool // the qualifiers cannot be fully interpreted
+	badOld  bool // the qualifiers without 1.1 features cannot be interpreted either (X86)
+	feature bool // the qualifiers use a feature of version 1.1
 }
 
 func (r *reading) spoil() { r.bad, r.badOld = true, true }
 
-// new marks a 1.1 feature.
+// new records that a feature of version 1.1 is used.
 func (r *reading) new() { r.feature = true }
 
 func isQualifier(name string) bool { return applies(name, "") }
 
-// applies reports whether a qualifier belongs to a usage, by the annex of P1; for "" whether it
-// exists. A location is a qualifier of META alone.
+// applies reports whether a qualifier belongs to a usage, by the annex of P1. With usage "" it
+// reports whether the qualifier exists. location exists only in META.
 func applies(name, usage string) bool {
 	var list string
 	switch name {
@@ -71,8 +71,8 @@ func applies(name, usage string) bool {
 	return usage == "" || slices.Contains(strings.Fields(list), usage)
 }
 
-// readQualifiers splits the tokens behind a resource into qualifiers; blanks around the equals
-// sign are allowed (A06). It returns false if a token is none.
+// readQualifiers splits the tokens after a resource into qualifiers. Blanks around the equals sign
+// are allowed (P1 3, A06). ok is false if a token is not a qualifier.
 func readQualifiers(s string) ([]qualifier, bool) {
 	ok := true
 	var out []qualifier
@@ -89,10 +89,10 @@ func readQualifiers(s string) ([]qualifier, bool) {
 	return out, ok
 }
 
-// oneQualifier is a type, an equals sign and a value, which ends at a blank (P1 3).
+// oneQualifier matches a type, an equals sign and a value that ends at a blank (P1 3).
 var oneQualifier = regexp.MustCompile(`^([^ \t\r\n=]+)\s*=\s*(\S*)`)
 
-// readTerms reads the qualifiers of a permission of a usage. page says that they stand in META.
+// readTerms reads the qualifiers of a permission. page means that they are in META.
 func readTerms(usage string, list []qualifier, page bool, a ability) reading {
 	var r reading
 	seen := map[string]int{}
@@ -106,16 +106,17 @@ func readTerms(usage string, list []qualifier, page bool, a ability) reading {
 		case slices.Contains(a.cannot, name):
 			r.bad = true
 			r.feature, r.badOld = r.feature || newName(name), r.badOld || !newName(name)
-		case !isQualifier(name), name == "location" && !page: // B11, M04: unknown qualifiers prohibit
+		// P1 2.4.3 (B11), P2 2.2.9 (M04): an unknown qualifier makes the permission a prohibition
+		case !isQualifier(name), name == "location" && !page:
 			r.spoil()
-		case !applies(name, usage): // G04: valid elsewhere, not here
+		case !applies(name, usage): // P1 2.4.1.2 (G04): the qualifier is not valid for this usage
 			r.bad = true
 			if newName(name) {
 				r.new()
 			} else {
 				r.badOld = true
 			}
-		case name == "must-include-resource" && a.strict: // J08: strict shows every required resource
+		case name == "must-include-resource" && a.strict: // P1 2.5.5.6 (J08): strict reading requires every resource
 			for _, v := range values[name] {
 				readOne(&r, name, v)
 			}
@@ -138,7 +139,7 @@ func readTerms(usage string, list []qualifier, page bool, a ability) reading {
 			r.terms.usageRefs = values[name]
 		case name == "location":
 			r.terms.locations = values[name]
-			for _, v := range values[name] { // P2 2.2.9.1: a URI, thus absolute
+			for _, v := range values[name] { // P2 2.2.9.1: the value is an absolute URI
 				if !strings.Contains(v, "://") || !isURI(v) {
 					r.spoil()
 				}
@@ -146,7 +147,7 @@ func readTerms(usage string, list []qualifier, page bool, a ability) reading {
 		}
 	}
 	for _, q := range list {
-		if !cleanValue(q.value) && readsAll(q.name) { // A04
+		if !cleanValue(q.value) && readsAll(q.name) { // P1 3 (A04): invalid characters in the value
 			r.bad = true
 			r.badOld = r.badOld || !newName(q.name)
 		}
@@ -154,8 +155,8 @@ func readTerms(usage string, list []qualifier, page bool, a ability) reading {
 	return r
 }
 
-// readFirst reads a qualifier of which only the first occurrence counts; the others are not read
-// (G07). Without features of 1.1 the first of the others counts (X86).
+// readFirst reads a qualifier of which only the first occurrence applies. P1 2.4.3 (G07). Without
+// 1.1 features, the first occurrence of an old form applies (X86).
 func readFirst(r *reading, name string, values []string) {
 	readOne(r, name, values[0])
 	if !r.feature || r.badOld {
@@ -174,8 +175,8 @@ func readsAll(name string) bool {
 	return name == "location" || name == "usage-ref" || name == "target-condition"
 }
 
-// cleanValue reports whether a value has only the characters of a qualifier value: no quotation
-// mark, no apostrophe (A04).
+// cleanValue reports whether a value contains only permitted characters: no quotation mark, no
+// apostrophe. P1 3 (A04).
 func cleanValue(s string) bool {
 	return s != "" && !strings.ContainsAny(s, "\"'")
 }
@@ -184,7 +185,7 @@ var (
 	lengthValue = regexp.MustCompile(`^([0-9]+)-(chars|words)$`)
 )
 
-// clamp reads a number; huge ones are cut (X26).
+// clamp reads a number and limits huge values (X26).
 func clamp(s string) int {
 	s = strings.TrimLeft(s, "0")
 	if len(s) > 6 {
@@ -194,7 +195,7 @@ func clamp(s string) int {
 	return n
 }
 
-// readOne reads a qualifier of which only the first occurrence counts.
+// readOne reads a qualifier of which only the first occurrence applies.
 func readOne(r *reading, name, value string) {
 	if !cleanValue(value) {
 		r.spoil()
@@ -250,7 +251,7 @@ func readMustUse(r *reading, value string) {
 	if kind == "extract" {
 		sub, a, _ := strings.Cut(arg, ":")
 		kind, arg = strings.ToLower(sub), a
-		if kind == "text" { // I07: the-acap:extract:text: is no selector
+		if kind == "text" { // P1 2.5.3.2 (I07): the-acap:extract:text: is not a selector
 			kind = ""
 		}
 	} else if kind != "text" {
@@ -258,7 +259,7 @@ func readMustUse(r *reading, value string) {
 	}
 	switch kind {
 	case "idlist", "classlist", "taglist":
-		r.new() // a malformed value of a new form belongs to the feature
+		r.new() // a malformed value of a 1.1 form counts as a 1.1 feature
 		r.bad = r.bad || slices.Contains(strings.Split(arg, ","), "")
 	case "text":
 		r.new()
@@ -272,11 +273,11 @@ func readMustUse(r *reading, value string) {
 	}
 }
 
-// readMustInclude reads a locator of P1 2.5.5.6. A bare URI has no known role and cannot be
-// interpreted (J11).
+// readMustInclude reads a locator of P1 2.5.5.6. A URI without a known role cannot be interpreted
+// (J11).
 func readMustInclude(r *reading, value string) {
 	r.terms.mustInclude = append(r.terms.mustInclude, value)
-	if strings.EqualFold(value, "plus-terms") { // B02: a 1.1 feature, and prohibited in either version
+	if strings.EqualFold(value, "plus-terms") { // B02: plus-terms is a 1.1 feature; it prohibits in either version
 		r.spoil()
 		return
 	}
@@ -305,8 +306,8 @@ func readMustInclude(r *reading, value string) {
 	}
 }
 
-// readModifications combines the values: any hides the others; plus-terms cannot be interpreted,
-// also beside any (K01).
+// readModifications combines the values. "any" overrides the others, except plus-terms, which
+// cannot be interpreted. P1 2.5.5.5 (K01).
 func readModifications(r *reading, values []string) {
 	any := slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(v, "any") })
 	for _, v := range values {
@@ -331,7 +332,7 @@ func readModifications(r *reading, values []string) {
 	}
 }
 
-// isURI reports whether a value is a relative URI or one that can be requested.
+// isURI reports whether a value is a relative URI or an http or https URI.
 func isURI(v string) bool {
 	u, err := url.Parse(v)
 	return v != "" && err == nil && (u.Scheme == "" || u.Scheme == "http" || u.Scheme == "https")

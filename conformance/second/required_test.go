@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// fulfils reports whether a must-use-resource can be had for a usage of a page (X05). relative
-// says what a relative URI starts from.
+// fulfils reports whether a must-use-resource is available for a usage of a page (X05). relative is
+// the base of relative URIs.
 func (e *engine) fulfils(usage, value string, relative *url.URL, p *page, marks []mark) bool {
 	rest, ours := cutFold(value, "the-acap:")
 	if !ours {
@@ -23,9 +23,9 @@ func (e *engine) fulfils(usage, value string, relative *url.URL, p *page, marks 
 	return e.extracts(usage, strings.ToLower(kind), arg, p, marks, false)
 }
 
-// extracts reports whether a selector finds text in the page that the usage may have (I01, I08).
-// whole says that nothing of it may be cut. What class statements cut from pictures is not looked
-// at here.
+// extracts reports whether a selector finds text in the page that may be used. P1 2.5.3.2 (I01,
+// I08). whole means that no part of it may be removed. It ignores what class statements remove from
+// pictures.
 func (e *engine) extracts(usage, kind, arg string, p *page, marks []mark, whole bool) bool {
 	if p.document == nil {
 		return false
@@ -51,7 +51,7 @@ func (e *engine) extracts(usage, kind, arg string, p *page, marks []mark, whole 
 				return false
 			}
 		}
-		if kind == "id" { // the first element with an id has it
+		if kind == "id" { // only the first element with an id counts
 			return found
 		}
 	}
@@ -63,7 +63,7 @@ func selected(n *html.Node, kind, arg string) bool {
 	switch kind {
 	case "id", "idlist":
 		return slices.Contains(list, attribute(n, "id"))
-	case "class", "classlist": // I05: a token, in its letter case
+	case "class", "classlist": // P1 2.5.3.2 (I05): a token; letter case matters
 		return slices.ContainsFunc(strings.Fields(attribute(n, "class")),
 			func(c string) bool { return slices.Contains(list, c) })
 	case "taglist":
@@ -72,8 +72,9 @@ func selected(n *html.Node, kind, arg string) bool {
 	return false
 }
 
-// canUse reports whether another resource can be had: reachable, permitted to crawl at every hop,
-// found, and not prohibiting crawl itself (I02, I03, X30, X84). The page itself is at hand.
+// canUse reports whether another resource is available: reachable, permitted to crawl at every
+// redirect, found, and without a prohibition of crawl in itself. P1 2.5.3.2 (I02, I03, X30, X84).
+// The page itself is always available.
 func (e *engine) canUse(value string, relative *url.URL, p *page) bool {
 	u, err := relative.Parse(value)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -106,7 +107,8 @@ func (e *engine) mayCrawl(u *url.URL) bool {
 	return false
 }
 
-// includes reports whether a must-include-resource can be shown beside a usage (J12, X05, X08).
+// includes reports whether a must-include-resource can be shown next to a usage. P1 2.5.5.6 (J12,
+// X05, X08).
 func (e *engine) includes(usage, value string, relative *url.URL, p *page, marks []mark) bool {
 	_, rest, _ := strings.Cut(value, ":")
 	role, locator, _ := strings.Cut(rest, ":")
@@ -120,13 +122,13 @@ func (e *engine) includes(usage, value string, relative *url.URL, p *page, marks
 		if role == "extract" || role == "credit" {
 			return e.extracts(usage, kind, arg, p, marks, true)
 		}
-		// its target counts, not its text
+		// the target of a link matters, not its text
 		return e.extracts(usage, kind, arg, p, nil, false) && e.linkTarget(kind, arg, p)
 	}
 	return e.mayLink(locator, relative, p)
 }
 
-// mayLink reports whether the target of a link may be crawled; it need not exist (X08).
+// mayLink reports whether the target of a link may be crawled. The target need not exist (X08).
 func (e *engine) mayLink(s string, relative *url.URL, p *page) bool {
 	u, err := relative.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -135,8 +137,8 @@ func (e *engine) mayLink(s string, relative *url.URL, p *page) bool {
 	return reachable(u, p.url) && e.mayCrawl(u)
 }
 
-// linkTarget finds the target of a link in the page: the element's href, else that of its first A,
-// else its text (X08).
+// linkTarget finds the target of a link in the page: the element's href, otherwise that of its
+// first A element, otherwise its text (X08).
 func (e *engine) linkTarget(kind, arg string, p *page) bool {
 	if kind == "meta" {
 		for _, m := range p.metas {

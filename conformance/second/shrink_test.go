@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// shrink takes parts out of a question as long as it stays bad, and returns the smallest.
+// shrink removes parts of a question while bad stays true, and returns the smallest question.
 func shrink(q *question, bad func(*question) bool) *question {
 	for again := true; again; {
 		again = false
@@ -29,7 +29,7 @@ func clone(q *question) *question {
 	return &out
 }
 
-// smallerOnes returns copies of a question, each with one part less.
+// smallerOnes returns copies of a question, each without one part.
 func smallerOnes(q *question) []*question {
 	var out []*question
 	with := func(change func(*question)) {
@@ -67,8 +67,8 @@ func smallerOnes(q *question) []*question {
 	return out
 }
 
-// smallerTexts returns a text without blocks of lines, without each line, and without each word
-// behind a line's first.
+// smallerTexts returns variants of a text: without a block of lines, without a line, and without a
+// word other than the first of its line.
 func smallerTexts(s string) []string {
 	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "").Replace(s)
 	out := []string{s}

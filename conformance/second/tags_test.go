@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// A restriction is what conventional META, Robots-Tag and X-Robots-Tag take away. Nothing lifts it
-// (N12, N19).
+// restriction is what conventional META, Robots-Tag and X-Robots-Tag prohibit. No other statement
+// lifts it. P2 2.1 (N12), RTAG 3.1.1 (N19).
 type restriction struct {
 	noindex, nofollow, nosnippet, noarchive bool
 	chars                                   *int
-	ends                                    *time.Time // the earliest unavailable_after
+	ends                                    *time.Time // the earliest unavailable_after date
 }
 
-// apply takes one rule with its value, if any. Rules without meaning here have no effect.
+// apply applies one rule with its value, if any. Unknown rules have no effect.
 func (r *restriction) apply(name, value string) {
 	switch strings.ToLower(name) {
 	case "none":
@@ -41,7 +41,7 @@ func (r *restriction) apply(name, value string) {
 	}
 }
 
-// readEnd reads the date of unavailable_after. One that cannot be read counts as passed (X24).
+// readEnd reads the date of unavailable_after. An unreadable date counts as passed (X24).
 func readEnd(s string) time.Time {
 	for _, layout := range []string{time.RFC3339, "2006-01-02", time.RFC1123, time.RFC850} {
 		if t, err := time.Parse(layout, strings.TrimSpace(s)); err == nil {
@@ -66,8 +66,8 @@ func hasValue(s string) bool {
 
 var ruleName = regexp.MustCompile(`^[A-Za-z][-_A-Za-z]*([ \t]*:.*)?$`)
 
-// legacy reads a list of rules. In a header a name and a colon address those that follow to one
-// crawler.
+// legacy reads a list of rules. In a header, a name with a colon addresses the following rules to
+// one crawler.
 func (r *restriction) legacy(s string, tokens []string, header bool) {
 	ours := true
 	pieces := strings.Split(s, ",")
@@ -82,7 +82,7 @@ func (r *restriction) legacy(s string, tokens []string, header bool) {
 			continue
 		}
 		if strings.EqualFold(name, "unavailable_after") {
-			// X91: the date ends at the next comma that a rule name follows.
+			// X91: the date ends at the next comma before a rule name.
 			for i+1 < len(pieces) && !ruleName.MatchString(strings.TrimSpace(pieces[i+1])) {
 				i++
 				value += "," + pieces[i]
@@ -95,7 +95,7 @@ func (r *restriction) legacy(s string, tokens []string, header bool) {
 			r.apply(name, value)
 			continue
 		}
-		for _, rule := range strings.Fields(piece) { // N13
+		for _, rule := range strings.Fields(piece) { // P2 (N13): blanks also separate rules
 			r.apply(rule, "")
 		}
 	}
@@ -106,7 +106,7 @@ func (r *restriction) structured(s string, tokens []string) {
 	for _, member := range splitQuoted(s, ',') {
 		parts := splitQuoted(member, ';')
 		name := strings.Trim(strings.TrimSpace(parts[0]), `"`)
-		if isRule(name) && len(parts) == 1 { // N20
+		if isRule(name) && len(parts) == 1 { // RTAG 3.1.1 (N20): a rule without a product token
 			r.apply(name, "")
 			continue
 		}
@@ -115,7 +115,7 @@ func (r *restriction) structured(s string, tokens []string) {
 		}
 		for _, p := range parts[1:] {
 			key, value, _ := strings.Cut(strings.TrimSpace(p), "=")
-			if value == "?0" { // X23
+			if value == "?0" { // RTAG 3.1.1 (X23): ?0 means that the rule is not set
 				continue
 			}
 			r.apply(strings.TrimSpace(key), strings.Trim(value, `"`))
@@ -140,19 +140,20 @@ func splitQuoted(s string, separator byte) []string {
 	return out
 }
 
-// restrictions returns the union of all conventional tags for this crawler.
+// restrictions returns all conventional restrictions for this crawler.
 func (e *engine) restrictions(p *page) restriction {
 	var r restriction
 	for _, t := range e.tags(p) {
 		s := t.content
-		if i := strings.Index(strings.ToUpper(s), "ACAP"); i >= 0 { // X19: what stands before an ACAP statement
+		if i := strings.Index(strings.ToUpper(s), "ACAP"); i >= 0 { // X19: conventional rules before an ACAP statement
 			s = s[:i]
 		}
 		r.legacy(s, e.tokens, false)
 	}
 	for _, name := range []string{"Robots-Tag", "X-Robots-Tag"} {
 		for _, v := range p.header[name] {
-			if strings.Contains(v, ";") { // X22: the dialect is recognised by itself
+			// RTAG (X22): the syntax is recognised by the semicolon, whatever the header's name
+			if strings.Contains(v, ";") {
 				r.structured(v, e.tokens)
 			} else {
 				r.legacy(v, e.tokens, true)
@@ -162,7 +163,7 @@ func (e *engine) restrictions(p *page) restriction {
 	return r
 }
 
-// prohibits returns whether the tags prohibit a usage now, and when they will.
+// prohibits reports whether the tags prohibit a usage now, and when they begin to.
 func (r restriction) prohibits(usage string, now time.Time) (bool, *time.Time) {
 	snippet := usage == "present-snippet" || usage == "present-oldsnippet"
 	copies := usage == "present-currentcopy" || usage == "present-oldcopy"

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// readTargets reads the values of target-condition, a 1.1 qualifier. A rulesref is dropped beside
-// others (K13); alone it cannot be interpreted.
+// readTargets reads the values of target-condition, a 1.1 qualifier. A rulesref is ignored next to
+// other values; without them it cannot be interpreted. P1 2.5.5.9 (K13).
 func readTargets(r *reading, values []string) {
 	r.new()
 	for _, v := range values {
@@ -48,7 +48,8 @@ func goodTarget(kind, list string) bool {
 				return false
 			}
 		case "permitteddomainlist", "prohibiteddomainlist", "permittedcountrylist":
-		case "prohibitedcountrylist": // K11: an unknown code in a prohibited list prohibits
+		// K11: an unknown country code in a prohibited list makes the permission a prohibition
+		case "prohibitedcountrylist":
 			if !isCountry(item) && !strings.EqualFold(item, "uk") {
 				return false
 			}
@@ -64,8 +65,8 @@ func isAddress(s string) bool {
 	return err == nil
 }
 
-// goodMask reports whether a mask is a wildcard mask: free bits are ones. One of leading ones is
-// ambiguous (K08, X59).
+// goodMask reports whether a mask is a valid wildcard mask, in which free bits are ones. A mask of
+// leading ones is ambiguous. P1 2.5.5.9 (K08, X59).
 func goodMask(s string) bool {
 	m, err := netip.ParseAddr(s)
 	if err != nil || !m.Is4() {
@@ -74,13 +75,13 @@ func goodMask(s string) bool {
 	return m.As4()[0] < 128
 }
 
-// isCountry knows the codes that the generator uses.
+// isCountry reports whether code is one of the country codes that the generator uses.
 func isCountry(s string) bool {
 	return slices.Contains([]string{"be", "fr", "de", "gb", "us"}, strings.ToLower(s))
 }
 
-// meets reports whether a device meets one condition. What is not known of a device does not meet
-// it (K10, K15).
+// meets reports whether a reader's device meets one condition. An unknown property does not meet
+// it. P1 2.5.5.9 (K10, K15).
 func meets(condition string, t *target) bool {
 	if t == nil {
 		return false
@@ -97,7 +98,7 @@ func meets(condition string, t *target) bool {
 		return t.Domain != "" && slices.ContainsFunc(items, func(s string) bool { return under(t.Domain, s) })
 	case "prohibiteddomainlist":
 		return t.Domain != "" && !slices.ContainsFunc(items, func(s string) bool { return under(t.Domain, s) })
-	case "permittedcountrylist": // K07: those listed are permitted; UK matches nothing (X29)
+	case "permittedcountrylist": // P1 2.5.5.9 (K07): the listed countries are permitted; UK matches no country (X29)
 		return t.Country != "" && slices.Contains(items, strings.ToLower(t.Country)) &&
 			!strings.EqualFold(t.Country, "uk")
 	default: // X59: UK in a prohibited list means GB
@@ -130,7 +131,8 @@ func inMask(ip netip.Addr, s string) bool {
 	return true
 }
 
-// under reports whether a domain name is the given one or below it, label by label (K10).
+// under reports whether a domain name equals the given one or is a subdomain of it. P1 2.5.5.9
+// (K10).
 func under(name, domain string) bool {
 	name, domain = strings.ToLower(strings.Trim(name, ".")), strings.ToLower(strings.Trim(domain, "."))
 	return name == domain || strings.HasSuffix(name, "."+domain)

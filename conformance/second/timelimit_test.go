@@ -11,23 +11,24 @@ var (
 	dateValue = regexp.MustCompile(`^until-([0-9]{4}-[0-9]{2}-[0-9]{2})$`)
 )
 
-// A single is one time-limit value that was read.
+// single is one parsed time-limit value.
 type single struct {
-	kind string // recrawled, date, days, plus; "" is malformed
+	kind string // recrawled, date, days or plus; "" means malformed
 	date time.Time
 	days int
 }
 
 func readTimeLimit(v string) single {
 	v = strings.ToLower(v)
-	if v == "until-recrawled" || v == "until-recrawl" { // H01: the document's own slip
+	// P1 2.4.1.2 (H01): the specification itself uses both spellings
+	if v == "until-recrawled" || v == "until-recrawl" {
 		return single{kind: "recrawled"}
 	}
 	if v == "plus-terms" {
 		return single{kind: "plus"}
 	}
 	if m := dateValue.FindStringSubmatch(v); m != nil {
-		if d, err := time.Parse("2006-01-02", m[1]); err == nil { // H10: impossible dates are malformed
+		if d, err := time.Parse("2006-01-02", m[1]); err == nil { // P1 2.5.3.1 (H10): impossible dates are malformed
 			return single{kind: "date", date: d.AddDate(0, 0, 1)}
 		}
 	}
@@ -37,11 +38,11 @@ func readTimeLimit(v string) single {
 	return single{}
 }
 
-// readTimeLimits combines the values: plus-terms beside others is ignored, then the first two
-// count (H08, H12), and of two of one kind the first (H07).
+// readTimeLimits combines the values. plus-terms next to others is ignored. Then the first two
+// apply, but only the first of two of the same kind. P1 2.5.3.1 (H07, H08, H12).
 func readTimeLimits(r *reading, values []string) {
 	if len(values) > 1 {
-		r.new() // the repetition is new in 1.1
+		r.new() // repeating the qualifier is new in version 1.1
 	}
 	var counted []single
 	plus := false
@@ -56,13 +57,13 @@ func readTimeLimits(r *reading, values []string) {
 	if plus {
 		r.new()
 	}
-	if len(counted) == 0 { // X32, X46: plus-terms alone cannot be interpreted here
+	if len(counted) == 0 { // X32, X46: plus-terms without other values cannot be interpreted here
 		r.bad = true
 		return
 	}
 	for i, s := range counted {
 		if i > 1 {
-			return // H12: the third and later are ignored
+			return // P1 2.5.3.1 (H12): the third and later values are ignored
 		}
 		if s.kind == "" {
 			r.spoil()

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// A fetched is what a URL of the case's web gave after redirects.
+// fetched is the result of requesting a URL of the case's web, after redirects.
 type fetched struct {
-	url      *url.URL // where it was found
+	url      *url.URL // the URL after redirects
 	response response
-	ok       bool // a response that is no redirect was had
+	ok       bool // there was a response other than a redirect
 }
 
 const maxHops = 5
 
-// get follows the redirects of a URL; allowed says whether a hop may be requested.
+// get requests a URL and follows its redirects. allowed reports whether a URL may be requested.
 func (q *question) get(u *url.URL, allowed func(*url.URL) bool) fetched {
 	for hops := 0; hops <= maxHops; hops++ {
 		if !allowed(u) {
@@ -35,7 +35,7 @@ func (q *question) get(u *url.URL, allowed func(*url.URL) bool) fetched {
 			return fetched{url: u, response: r, ok: true}
 		}
 		locations := r.Header["Location"]
-		if len(locations) == 0 { // X51: also a 304 with nothing held
+		if len(locations) == 0 { // X51: a redirect without Location, or a 304 without a stored copy
 			return fetched{}
 		}
 		next, err := u.Parse(locations[0])
@@ -55,7 +55,7 @@ func root(u *url.URL, path string) *url.URL {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: path}
 }
 
-// isPrivate reports whether a URL names a private, loopback or link-local address.
+// isPrivate reports whether a URL has a private, loopback or link-local address as its host.
 func isPrivate(u *url.URL) bool {
 	host := strings.ToLower(u.Hostname())
 	ip, err := netip.ParseAddr(host)
@@ -66,15 +66,15 @@ func isPrivate(u *url.URL) bool {
 	return ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()
 }
 
-// reachable reports whether a reference or required resource at u may be had for a resource of an
-// origin: nothing private that a public host names, except on the host that is asked about (X84).
+// reachable reports whether a reference or required resource at u is available for a resource of an
+// origin: private addresses are not, unless they are on the host in question (X84).
 func reachable(u, origin *url.URL) bool {
 	return !isPrivate(u) || strings.EqualFold(u.Host, origin.Host)
 }
 
-// A robots is the state of an origin's robots.txt.
+// robots is the state of an origin's robots.txt.
 type robots struct {
-	status string // read, none, unreachable
+	status string // "read", "none" or "unreachable"
 	body   string
 }
 
