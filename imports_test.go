@@ -18,8 +18,8 @@ import (
 
 const module = "github.com/acapcrawl/acapcrawl"
 
-// siblings is the whole of what a package may import of this module. The command may import all;
-// bench and internal stand aside, and nothing but tests may import internal.
+// siblings lists for each package the packages of this module that it may import. The command may
+// import all. bench and internal are not listed, and only tests may import internal.
 var siblings = map[string][]string{
 	"acap":    {},
 	"page":    {"acap", "coding", "hop"},
@@ -56,7 +56,8 @@ var siblings = map[string][]string{
 		"present", "render", "terms", "warc"},
 }
 
-// owners are the packages that alone may import a library, so that it can be replaced in one place.
+// owners lists for some libraries the only packages that may import them, so that a library can be
+// replaced in one place.
 var owners = map[string][]string{
 	"golang.org/x/net/publicsuffix":        {"address"},
 	"github.com/gocolly/colly/":            {"crawler", "site", "bench", "internal/careless"},
@@ -85,7 +86,7 @@ var owners = map[string][]string{
 	"github.com/santhosh-tekuri/":          {"check"},
 }
 
-// listed is what the test wants of go list's answer.
+// listed holds the fields of the output of go list that the test uses.
 type listed struct {
 	ImportPath, Dir                    string
 	GoFiles, CgoFiles                  []string
@@ -114,7 +115,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// mayImport says why the package name may not import path, "" if it may.
+// mayImport returns why the package name may not import path, "" if it may.
 func mayImport(name, path string) string {
 	for library, who := range owners {
 		if (path == strings.TrimSuffix(library, "/") || strings.HasPrefix(path, library)) &&
@@ -137,14 +138,14 @@ func mayImport(name, path string) string {
 	if !known {
 		return "the table of siblings does not know " + top
 	}
-	// A package may be split into folders of its own.
+	// A package may have subfolders.
 	if to, _, _ := strings.Cut(sibling, "/"); to != top && !slices.Contains(allowed, to) {
 		return "the table of siblings does not allow it"
 	}
 	return ""
 }
 
-// No package does anything before main begins.
+// No package runs code before main begins.
 func TestNoInit(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, file := range p.GoFiles {
@@ -161,7 +162,7 @@ func TestNoInit(t *testing.T) {
 	}
 }
 
-// Every package says what it owns before anything else.
+// Every package has a doc comment that says what it contains.
 func TestPackageDoc(t *testing.T) {
 	for _, p := range packages(t) {
 		if len(p.GoFiles) == 0 {
@@ -205,9 +206,9 @@ func packages(t *testing.T) []listed {
 	return ps
 }
 
-// A file that is renamed without being on disk before, or whose directory is not afterwards, may be
-// empty or the old one after a crash: only package disk renames, and the archive where it must know
-// whether the new name stands.
+// Only package disk renames files, and the archive, which must know whether the new name exists.
+// After a crash a renamed file may be empty or the old one unless the file before and its directory
+// afterwards are synced.
 func TestRenames(t *testing.T) {
 	for _, p := range packages(t) {
 		name := p.name()

@@ -37,7 +37,7 @@ import (
 type order struct {
 	pages, runs, connections, hosts int
 	latency                         time.Duration
-	only                            string // names of contestants, separated by commas; "" for all
+	only                            string // names of contestants, separated by commas; "": all
 }
 
 func main() {

@@ -26,7 +26,7 @@ func TestTableAgainstEngine(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := shortenAddresses(w.fillIn(s.Because))
-				// the engine reports the content of a META tag
+				// the table has the whole tag, but the engine reports only its content
 				if tag := metaContent.FindStringSubmatch(want); tag != nil {
 					want = tag[1]
 				}

@@ -17,9 +17,9 @@ const (
 	Kept      Outcome = "kept"
 	Violated  Outcome = "violated"
 	Untested  Outcome = "not exercised"
-	Unheeded  Outcome = "not heeded" // a Violated requirement of level Advice
-	Used      Outcome = "used"       // a Kept requirement of level May
-	NotJudged Outcome = "not judged" // of ACAP, if the visitor shows no sign of reading it
+	Unheeded  Outcome = "not heeded" // a violated requirement of level Advice
+	Used      Outcome = "used"       // a kept requirement of level May
+	NotJudged Outcome = "not judged" // a requirement of ACAP, if the visitor shows no sign of reading ACAP
 )
 
 // Report is the result of Judge.
@@ -34,9 +34,9 @@ type Report struct {
 // Visitor is a run of a crawler that the course started, with all its User-Agents, or otherwise one
 // User-Agent at one address.
 type Visitor struct {
-	Agent    string     `json:"agent"`            // the first
+	Agent    string     `json:"agent"`            // the first User-Agent of the visitor
 	Agents   int        `json:"agents,omitempty"` // the number of different User-Agents, if more than one
-	Address  string     `json:"address"`          // the first
+	Address  string     `json:"address"`          // the first address of the visitor
 	Run      string     `json:"run,omitempty"`
 	Names    []string   `json:"names,omitempty"`
 	Purposes []string   `json:"purposes,omitempty"`
@@ -52,7 +52,7 @@ type Visitor struct {
 	told   bool
 	served []string // the names under which the course was served to it; nil if there were several first names
 	called []string // the different first names by which robots.txt addressed it
-	kin    string   // see func kin
+	kin    string   // the common part of its User-Agents: see func kin
 }
 
 // Result is the outcome of one station.
@@ -80,7 +80,7 @@ type Evidence struct {
 // maxEvidence limits the visits in Evidence for one requirement of one visitor.
 const maxEvidence = 20
 
-// Told is what the user says about the crawler in addition to its visits.
+// Told is what the user tells the judge about the crawler.
 type Told struct {
 	Crawler  []string // names that the crawler obeys; visitors with other names are not judged
 	Purposes []string // purposes that the crawler collects for
@@ -212,8 +212,8 @@ func newRefusals(list []*reading) *refusals { return &refusals{list, map[string]
 // maxKnown is the size of that cache.
 const maxKnown = 10_000
 
-// reason returns a rule that prohibits a request if no reading permits it, that of the first
-// reading; "" if one permits it.
+// reason returns a rule that prohibits a request if no reading permits it; "" if one permits it. If
+// readings name different rules, it returns that of the first reading.
 func (r *refusals) reason(ctx context.Context, origin, at string) (string, error) {
 	key := origin + target(at)
 	if because, ok := r.known[key]; ok {

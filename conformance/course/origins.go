@@ -74,8 +74,8 @@ var sites embed.FS
 
 const (
 	robotsPath = "/robots.txt"
-	// policyRoot is the folder of the files that robots.txt redirects or refers to. REP 1 (F23):
-	// policy files may always be fetched, whatever the rules say.
+	// policyRoot is the folder of the files to which robots.txt redirects or refers. RFC 9309 2.2.2
+	// (F23): policy files may always be fetched, whatever the rules say.
 	policyRoot = "/policy/"
 )
 

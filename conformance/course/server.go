@@ -143,7 +143,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v := Visit{Time: arrived, Origin: origin, Method: cut(r.Method), Target: cut(r.RequestURI),
 		Agent: cut(r.UserAgent()),
 		Names: s.o.Crawler, Purposes: s.o.Purposes, Clicked: r.Header.Get("Sec-Fetch-User") == "?1", Run: s.o.Run}
-	if !strings.HasPrefix(v.Target, "/") { // an absolute URL, as for a proxy
+	if !strings.HasPrefix(v.Target, "/") { // the target is an absolute URL, as a client sends it to a proxy
 		v.Target = cut(r.URL.RequestURI())
 	}
 	if len(v.Names) == 0 {

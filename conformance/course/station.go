@@ -109,10 +109,10 @@ type Station struct {
 
 // content is what one address of a station answers.
 type content struct {
-	head, body string      // of an HTML page; if body is empty, the page lists the links of the station
+	head, body string      // content of an HTML page; if body is empty, the page lists the links of the station
 	header     [][2]string // additional fields of the response
 	to         string      // if not empty: the target of a redirect
-	status     int         // of the redirect; 0 means 302
+	status     int         // status of the redirect; 0 means 302
 	raw        string      // if not empty: the body, instead of an HTML page
 }
 

@@ -1,7 +1,7 @@
 package course
 
 // mannerStations test request rates, repeated reads of robots.txt and the crawler's name. No
-// document demands these, so they are advice.
+// document demands these requirements, so they are advice.
 func mannerStations() []*Station {
 	advice := func(id, origin, rests, says string, w func(*watch) finding) *Station {
 		return &Station{ID: id, Origin: origin, Category: catManners, Protocol: REP, Level: Advice, Rests: rests,

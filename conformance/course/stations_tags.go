@@ -20,8 +20,8 @@ func tagStations() []*Station {
 		s.Needs = NeedsName
 		return s
 	}
-	// The Robots-Tag header is a draft that does not define nofollow yet. In HTML, rel=nofollow
-	// only says that the author does not endorse a link. So these are advice.
+	// These stations are advice. The Robots-Tag header is a draft that does not define nofollow
+	// yet. In HTML, rel=nofollow only says that the author does not endorse a link.
 	custom := func(s *Station) *Station {
 		s.Level = Advice
 		return s

@@ -11,7 +11,7 @@ import (
 
 // Visit is one request that reached the course. A log of visits has one JSON object on each line.
 type Visit struct {
-	Time time.Time `json:"time"` // of arrival
+	Time time.Time `json:"time"` // time at which the request arrived
 	// number of requests by the same visitor to the same origin that were in progress, including
 	// this one
 	Open     int      `json:"open"`
@@ -26,7 +26,7 @@ type Visit struct {
 	Clicked  bool     `json:"clicked,omitempty"`  // the request says that a person started it (Sec-Fetch-User: ?1)
 	Run      string   `json:"run,omitempty"`      // identifies the run, if the course started the crawler itself
 
-	File string `json:"-"` // the log that contained it
+	File string `json:"-"` // name of the log that contained the visit
 	Line int    `json:"-"`
 }
 
@@ -52,7 +52,7 @@ var ErrUnfinished = errors.New("breaks off and is left out")
 // it is nil.
 func ReadVisits(name string, r io.Reader) ([]Visit, error) {
 	var list []Visit
-	ends := true // whether the current line ends in a line break
+	ends := true // whether the current line ends with a line break
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, maxLine)
 	in.Split(func(data []byte, atEOF bool) (int, []byte, error) {

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	share   = 8                      // the whole text is this many times as long as the part that is measured too
-	most    = 40                     // the whole text may take this many times as long: less than the square of share
-	least   = 100 * time.Microsecond // a shorter time of the part counts as this
+	share   = 8                      // how many times longer the whole text is than the part that is also measured
+	most    = 40                     // how many times longer the whole text may take: less than the square of share
+	least   = 100 * time.Microsecond // a shorter time of the part counts as this time
 	patient = 2 * time.Minute
 )
 

@@ -1,6 +1,6 @@
 // Package active stores which mutant of the engine is active. The mutated copies of the engine's
 // files call it at each branch. Otherwise only the worker imports it. One case is decided at a
-// time. Meanwhile only On and the functions that call it may be called.
+// time. During that, only On and the functions that call it may be called.
 package active
 
 import (
