@@ -41,7 +41,7 @@ type Erasure struct {
 	Aliases  int  `json:"aliases"` // addresses that redirected to it
 	Hops     int  `json:"hops"`    // redirects through it in copies of other pages
 	Derived  int  `json:"derived"` // pages that lost data derived from it
-	Keys     int  `json:"keys"`    // destroyed
+	Keys     int  `json:"keys"`    // number of destroyed keys
 	Index    bool `json:"index"`
 	Excerpt  bool `json:"excerpt"` // a snippet or other data was erased
 }

@@ -12,13 +12,13 @@ import (
 
 // Filter selects the requests that match all fields that are not zero.
 type Filter struct {
-	Origins  []string  `json:"origins,omitempty"` // any of them, in the form of policy.Key
+	Origins  []string  `json:"origins,omitempty"` // the origin is one of these, in the form of policy.Key
 	Action   string    `json:"action,omitempty"`  // acap.TakeDown or acap.ReCrawl
 	State    State     `json:"state,omitempty"`
 	URL      string    `json:"url,omitempty"`      // in the form of requests, see Address
 	Since    time.Time `json:"since,omitzero"`     // first seen at this time or later
-	Standing bool      `json:"standing,omitempty"` // the request is in force
-	After    uint64    `json:"after,omitempty"`    // the ID is larger
+	Standing bool      `json:"standing,omitempty"` // the request must be in force
+	After    uint64    `json:"after,omitempty"`    // the ID must be larger
 	Limit    int       `json:"limit,omitempty"`    // maximal number of requests
 }
 
@@ -79,7 +79,7 @@ func (l *Ledger) Asking(fn func(origin string)) error {
 		err := l.view(func(t *txn) error {
 			c := t.tx.Bucket(bOrigins).Cursor()
 			for range scanned {
-				k, _ := c.Seek([]byte(after + "\x01")) // after all of the last origin
+				k, _ := c.Seek([]byte(after + "\x01")) // the first key after all keys of the last origin
 				if done = len(k) < 9; done {
 					return nil
 				}

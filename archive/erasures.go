@@ -12,10 +12,11 @@ import (
 
 // Reasons of erasures that no decision of acap made. Other reasons are those of acap.Decision.
 const (
-	ReasonTakenDown   = "taken-down"   // the publisher asked for it (P1 2.6.1)
-	ReasonReplaced    = "replaced"     // time-limit=until-recrawled: a newer copy took its place (P1 2.5.3.1)
-	ReasonDamaged     = "damaged"      // a repair gave up what could not be read
-	ReasonNothingLeft = "nothing-left" // only the record of the page was left
+	ReasonTakenDown = "taken-down" // the publisher requested the erasure (P1 2.6.1)
+	// P1 2.5.3.1: with time-limit=until-recrawled, a newer copy replaces the older one
+	ReasonReplaced    = "replaced"
+	ReasonDamaged     = "damaged"      // a repair removed data that could not be read
+	ReasonNothingLeft = "nothing-left" // nothing of the page was stored except its record
 )
 
 // Erasure counts what was erased for one reason and by one line. Copies is 0 if pages lost only

@@ -92,7 +92,7 @@ func (a *Archive) checkSize() error {
 	})
 }
 
-// closeFiles closes both files and the decompressor. With abandon, it does not wait for
+// closeFiles closes both files and the decompressor. With abandon set, it does not wait for
 // transactions that will never end, and keeps the decompressor, because they may still use it.
 func (a *Archive) closeFiles(abandon bool) error {
 	var errs []error

@@ -34,7 +34,7 @@ func (v *verifier) condemnKey(t *txn, slot uint64) error {
 }
 
 // dropBody removes a body that cannot be read, so that it is stored again when it is received
-// again. The captures that refer to it have been buried before, and with the last one the body was
+// again. The captures that refer to it have been erased before, and with the last one the body was
 // deleted. If the body still has references, it has been received again, and the next repair round
 // checks it.
 func (v *verifier) dropBody(sum []byte, id uint64) fixer {

@@ -61,7 +61,7 @@ func TestRepairOfReceivedAgain(t *testing.T) {
 }
 
 // If the reference count of a body is too low, the body still remains when one of its captures is
-// buried.
+// erased.
 func TestRepairRecountsFirst(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, Options{})

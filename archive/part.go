@@ -28,7 +28,7 @@ type Pending uint8
 const (
 	Nobody    Pending = iota
 	Waiting           // the pages that wait for the subresource
-	Everybody         // all its pages: the subresource no longer exists, and data derived from it is still stored
+	Everybody         // all its pages: the subresource may no longer be used, but data made from it is still stored
 )
 
 // Part returns what is known about a subresource, or the zero Part.

@@ -52,7 +52,7 @@ type finding struct {
 }
 
 // turn orders the repairs of a transaction. References are recounted before captures that refer to
-// bodies are buried. Bodies are dropped last.
+// bodies are erased. Bodies are dropped last.
 type turn uint8
 
 const (
@@ -150,7 +150,7 @@ func (v *verifier) findAt(at turn, where, what string, fix fixer) {
 	v.found = append(v.found, finding{Problem{Where: where, What: what, Repairable: true}, fix, at})
 }
 
-// doubt adds a possible problem: it is none if the record has been erased after the snapshot.
+// doubt adds a possible problem. It is no problem if the record was erased after the snapshot.
 func (v *verifier) doubt(at turn, where, what string, bucket, k, value []byte, fix fixer) {
 	v.suspects = append(v.suspects, suspect{bucket, bytes.Clone(k), bytes.Clone(value),
 		finding{Problem{Where: where, What: what, Repairable: true}, fix, at}})

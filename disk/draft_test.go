@@ -59,7 +59,7 @@ func TestDraft(t *testing.T) {
 			t.Errorf("replaced without being asked to: %v", err)
 		}
 		holds("out.warc", "one")
-		beside := filepath.Join(dir, "out.warc.new") // a file of the user
+		beside := filepath.Join(dir, "out.warc.new") // a file that belongs to the user
 		if err := os.WriteFile(beside, []byte("mine"), 0o600); err != nil {
 			t.Fatal(err)
 		}

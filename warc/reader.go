@@ -326,7 +326,7 @@ const trial = 4 << 10
 func (r *Reader) candidate() bool {
 	switch r.src.buf[r.src.pos] {
 	case first[0]:
-		// It need not be at the beginning of a line: the octets before it may be cut off.
+		// A record need not be at the beginning of a line: the octets before it may be cut off.
 		line := r.src.peek(len("WARC/1.0\n"))
 		return len(line) > 8 && bytes.HasPrefix(line, first) && (line[8] == '\r' || line[8] == '\n')
 	case magic[0]:

@@ -175,7 +175,7 @@ func surtIPv4(host string) (string, bool) {
 	}
 	value := uint32(0)
 	if len(parts) == 1 {
-		for _, digit := range []byte(host) { // modulo 2^32
+		for _, digit := range []byte(host) { // the number is computed modulo 2^32
 			value = value*10 + uint32(digit-'0')
 		}
 		return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, value))).String(), true
