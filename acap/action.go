@@ -109,13 +109,13 @@ func (f *File) requests(c *Crawler, refs []Reference, tell *reporter) []Action {
 		// P1 2.3.2 (P13): requests in a referenced file are executed only if the file is on this
 		// host
 		case !near(l.root, want.URL) || !near(l.root, ref.Final):
-			l.add(ref.File, "it stands in a file of another host")
+			l.add(ref.File, "it is in a file of another host")
 		// P1 2.3.2 (D08): only the prohibitions in the file of a second reference count; P1 3
 		// (A15): a record with only empty crawler names prohibits for all crawlers and permits
 		// nothing
 		case void:
-			l.add(ref.File, "prohibitions alone count behind a second reference of a record, "+
-				"and behind one that names nobody")
+			l.add(ref.File, "only prohibitions count in the file of a second reference, "+
+				"and in that of a record that names no crawler")
 		default:
 			l.add(ref.File, "")
 		}
@@ -176,7 +176,7 @@ func (l *requestList) action(r *request, u *url.URL, refused string) Action {
 	a := Action{Action: r.action, URL: NewResource(u).URL, Field: r.field, Why: r.why, Execute: r.why == ""}
 	// P1 2.3 (C13): a request in a sub-record is refused
 	if r.sub && a.Execute && !(l.crawler.SubTakeDowns && a.Action == TakeDown) {
-		a.Execute, a.Why = false, "it stands in a sub-record"
+		a.Execute, a.Why = false, "it is in a sub-record"
 	}
 	if refused != "" && a.Execute {
 		a.refuse(l.tell, refused)

@@ -85,13 +85,15 @@ func (x *expander) lookAtReferred() {
 	for _, d := range x.file.definitions {
 		if x.parent.usages[d.name] != nil {
 			x.report(d.field, "shadowed-definition", Notice, "",
-				"the usage %q is defined in the referring file too: the definition here holds here", d.name)
+				"the usage %q is defined in the referring file too: in this document the definition here counts",
+				d.name)
 		}
 	}
 	for _, d := range x.file.setDefinitions {
 		if x.parent.sets[d.name] != nil {
 			x.report(d.field, "shadowed-definition", Notice, "",
-				"the resource set %q is defined in the referring file too: the definition here holds here", d.name)
+				"the resource set %q is defined in the referring file too: in this document the definition here counts",
+				d.name)
 		}
 	}
 }

@@ -155,14 +155,14 @@ func (f *File) setNames() []string {
 	return slices.Sorted(maps.Keys(f.sets))
 }
 
-const nameHint = "start it with a letter and use letters, digits, - _ . alone"
+const nameHint = "start it with a letter and use only letters, digits, - _ ."
 
 // late reports a finding and returns true if a definition comes after a record. The definition is
 // accepted, since its meaning is plain (P1 2.2.1, E04).
 func (p *parser) late(field *Field) bool {
 	if len(p.f.records) > 0 {
 		p.report(field, "late-definition", Error, "put definitions before all records",
-			"the definition stands after an ACAP record; it is read all the same")
+			"the definition comes after an ACAP record; it is accepted")
 	}
 	p.started = true
 	return len(p.f.records) > 0
@@ -204,7 +204,7 @@ func (p *parser) definition(field *Field, composite bool, value string) {
 			d.name)
 	case d.late && !have.late: // P1 2.2.1 (E04): a definition before the records wins against a later one
 		p.report(field.at(d.name), "duplicate-definition", Error, "give every usage its own name",
-			"the usage %q is defined already: the earlier definition stands", d.name)
+			"the usage %q is defined already: the earlier definition counts", d.name)
 	// P1 3 (E03): two different definitions of one usage make both invalid; those of one resource
 	// set are joined in prohibitions
 	default:

@@ -38,8 +38,8 @@ func (n *narrowing) header(t *Tag) {
 }
 
 // structured reads a header value as a List of product tokens with rules as parameters (RTAG
-// 3.1.1). It reports whether the list is well formed. It reads a malformed list word by word, because
-// each restriction counts.
+// 3.1.1). It reports whether the list is well formed. It reads a malformed list word by word,
+// because each restriction counts.
 func (n *narrowing) structured(field *Field, value string) bool {
 	list, err := httpsfv.UnmarshalList([]string{strings.ToLower(value)})
 	if err == nil {
@@ -204,7 +204,7 @@ func (r *ruleReader) rule(word string, mark byte, end, after int) {
 	// RTAG 3.1.1 (X22): blanks separate rules
 	if r.header && r.reached && r.behind >= 0 && strings.TrimSpace(r.s[r.behind:r.i]) == "" {
 		r.report(r.field.at(word), "missing-comma", Notice, "write a comma before it",
-			"the rule %q stands behind another without a comma; both hold", word)
+			"the rule %q follows another one without a comma; both count", word)
 	}
 	r.behind, r.i = next, next
 	if r.reached && value != "?0" { // RTAG 3.1.1 (X23): a rule with the value false, such as noindex=?0, has no effect

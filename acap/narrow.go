@@ -239,7 +239,7 @@ func (n *narrowing) meta(t *Tag) {
 			n.statement(field, tokens[1:], named, list)
 		} else if len(rest) > 0 { // P2 3 (N15): in a statement after a version, only prohibitions count
 			n.report(field, "mixed-dialects", Error, "write a META tag for each",
-				"something stands behind the version: only prohibitions in it count")
+				"other words follow the version: only prohibitions in them count")
 			n.statement(field, rest, named, true)
 		}
 		return
@@ -248,7 +248,7 @@ func (n *narrowing) meta(t *Tag) {
 	// obeyed
 	if i := acapWord(content); i >= 0 {
 		n.report(field, "mixed-dialects", Error, "write a META tag for each",
-			"ACAP statements and conventional rules stand in one tag: only their prohibitions count")
+			"ACAP statements and conventional rules are in one tag: only their prohibitions count")
 		n.statement(field, strings.FieldsFunc(content[i+len("ACAP"):], separates), named, true)
 		content = content[:i]
 	}
@@ -346,7 +346,7 @@ func (n *narrowing) tagEntry(field *Field, tokens []string, prohibitionsOnly boo
 		return nil
 	case strings.HasSuffix(tokens[0], ","):
 		n.report(field.at(token), "stray-comma", Error, "leave the comma out",
-			"a comma stands behind %q: the permission counts as a prohibition", token)
+			"a comma follows %q: the permission counts as a prohibition", token)
 		e.broken = true
 	}
 	// P2 2.2.2 (N16): the words after an unknown usage are its qualifiers, unless they contain

@@ -116,7 +116,7 @@ func (p *parser) line(n int, line string) {
 		last.suspect = true
 		p.permission = last
 		p.report(field, "broken-line", Error, "write the whole field on one line",
-			"a qualifier stands on a line of its own: the permission before it counts as a prohibition")
+			"a qualifier is on a line of its own: the permission before it counts as a prohibition")
 	default:
 		p.unread(field, name, w, colon)
 	}
@@ -346,7 +346,7 @@ func (p *parser) directive(field *Field, value string) {
 			"the directive takes no value and is not obeyed")
 	case p.started:
 		p.report(field, "misplaced-directive", Error, "put it before all definitions and records",
-			"the directive stands after a definition or record and is not obeyed")
+			"the directive comes after a definition or record and is not obeyed")
 	default:
 		p.f.ignore, p.ignoring = true, field
 	}
@@ -382,10 +382,10 @@ func (p *parser) versionField(field *Field, value string) {
 	switch {
 	case p.seenACAP: // P1 2.8 (B03): a version counts even if it does not come first
 		p.report(field, "late-version", Error, "make it the first ACAP field of the file",
-			"ACAP-version stands after other ACAP fields")
+			"ACAP-version comes after other ACAP fields")
 	case p.directed: // P1 2.8 (O02): the version and the directive may come in either order
 		p.report(field, "late-version", Notice, "make it the first ACAP field of the file",
-			"ACAP-version stands after ACAP-ignore-conventional-records")
+			"ACAP-version comes after ACAP-ignore-conventional-records")
 	}
 	p.f.version = p.f.version.read(&p.reporter, field, value)
 }

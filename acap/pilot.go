@@ -157,7 +157,7 @@ func (n *narrowing) define(tags []Tag) {
 	for _, d := range f.definitions {
 		if n.parent != nil && n.parent.usages[d.name] != nil {
 			p.report(d.field, "shadowed-definition", Notice, "",
-				"the usage %q is defined in robots.txt too: the definition here holds here", d.name)
+				"the usage %q is defined in robots.txt too: in this document the definition here counts", d.name)
 		}
 	}
 	n.findings = append(n.findings, p.findings...)

@@ -233,7 +233,7 @@ func (q *qualified) read(w *written, k kind, src Source, c *Crawler) {
 	// permission a prohibition
 	case row.meta && src != Meta:
 		f.hint = "leave it out: robots.txt says by its patterns where a permission holds"
-		f.text = fmt.Sprintf("the qualifier %s may stand in META tags only", row.name)
+		f.text = fmt.Sprintf("the qualifier %s is valid only in META tags", row.name)
 	// P1 2.4.1.2 (G04): a qualifier that does not apply to the usage makes a permission a
 	// prohibition
 	case k < kinds && !row.usage.has(k):
@@ -313,7 +313,7 @@ func (w *written) older() (values []string) {
 }
 
 func ignored(token, name string) note {
-	return note{"ignored-qualifier", Notice, token, "this " + name + " does not count beside the others of its kind",
+	return note{"ignored-qualifier", Notice, token, "this " + name + " does not count next to the others of its kind",
 		"leave it out"}
 }
 

@@ -65,8 +65,8 @@ func (p *parser) reference(field *Field, value string) {
 	p.headOpen = false
 	switch {
 	case p.record == nil: // P1 2.3 (X55): a reference before any record has no effect
-		p.report(field, "orphan-field", Error, "put it behind an ACAP-crawler field",
-			"the reference stands before any record and has no effect")
+		p.report(field, "orphan-field", Error, "put it below an ACAP-crawler field",
+			"the reference is before any record and has no effect")
 		return
 	case value == "":
 		p.report(field, "empty-reference", Error, "name a path or a URI", "the reference names no file")
@@ -90,8 +90,8 @@ func (p *parser) purpose(field *Field, value string) {
 		return
 	}
 	if p.record == nil { // P1 2.3 (X55): a purpose before any record has no effect
-		p.report(field, "orphan-field", Error, "put it behind an ACAP-crawler field",
-			"the purpose stands before any record and has no effect")
+		p.report(field, "orphan-field", Error, "put it below an ACAP-crawler field",
+			"the purpose is before any record and has no effect")
 		return
 	}
 	p.headOpen = false
@@ -149,7 +149,7 @@ func (p *parser) entry(field *Field, allow bool, usage, value string) {
 			what = "the permission grants nothing"
 		}
 		p.report(field, "orphan-field", Error, "put an ACAP-crawler field before it",
-			"the field stands before any record: %s", what)
+			"the field is before any record: %s", what)
 	}
 	if !e.stray {
 		p.headOpen, p.subOpen = false, false
@@ -214,9 +214,9 @@ func (p *parser) request(field *Field, action, value string) {
 	r := &request{field: field, action: action, path: value, record: p.record}
 	switch {
 	case p.within:
-		r.record, r.why = nil, "it stands within a conventional record"
+		r.record, r.why = nil, "it is within a conventional record"
 	case p.record == nil: // P1 3 (P12): an action request before any record is not executed
-		r.why = "it stands before any record"
+		r.why = "it is before any record"
 	default:
 		r.why, r.sub = notSingle(value), p.sub != nil
 	}
@@ -226,7 +226,7 @@ func (p *parser) request(field *Field, action, value string) {
 			"the request is not executed: %s", r.why)
 	case r.sub: // P1 2.3 (C13): an action request inside a sub-record is refused
 		p.report(field.at(value), "refused-request", Error, "move it before the sub-record",
-			"the request stands in a sub-record and is not executed, "+
+			"the request is in a sub-record and is not executed, "+
 				"unless the crawler is set to execute take-downs there")
 	case strings.Contains(value, "?"): // P1 2.6 (P02): an action request names one URL, including its query
 		p.report(field.at(value), "query-in-request", Notice, "write a request for each URL that is meant",
@@ -244,13 +244,13 @@ func (p *parser) request(field *Field, action, value string) {
 func (p *parser) lookAtRecords() {
 	for _, r := range p.f.records {
 		if !r.used && !r.nobody {
-			p.report(r.field, "empty-record", Notice, "put fields behind it, or leave it out",
+			p.report(r.field, "empty-record", Notice, "put fields below it, or leave it out",
 				"the record has no fields and says nothing")
 		}
 	}
 	for _, s := range p.f.subs {
 		if !s.used {
-			p.report(s.field, "empty-record", Notice, "put fields behind it, or leave it out",
+			p.report(s.field, "empty-record", Notice, "put fields below it, or leave it out",
 				"the sub-record has no fields and says nothing")
 		}
 	}

@@ -39,8 +39,8 @@ func (p *parser) conventional(field *Field, name, value string) {
 		return
 	}
 	if p.group == nil {
-		p.report(field, "orphan-field", Error, "put it behind a User-agent line",
-			"the line stands before any User-agent line and is ignored")
+		p.report(field, "orphan-field", Error, "put it below a User-agent line",
+			"the line is before any User-agent line and is ignored")
 		return
 	}
 	if p.record != nil { // P1 2.10.2 (C19): an ACAP record does not end a conventional group
@@ -85,7 +85,7 @@ func (p *parser) agent(field *Field, value string) {
 	// P1 2.10.2 (C19), RFC 9309 (X79): an ACAP record does not end a conventional group, because
 	// conventional records are those of the file without its ACAP lines
 	case p.record != nil:
-		p.report(field, "within-acap", Warning, "put the ACAP record behind all conventional ones",
+		p.report(field, "within-acap", Warning, "put the ACAP record below all conventional ones",
 			"the User-agent line continues the group that begins in line %d: an ACAP record does not end a group",
 			p.group.heads[0].Line)
 	}

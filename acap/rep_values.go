@@ -99,7 +99,7 @@ func (f *File) withSlash(value string) string {
 	if bare(host) == bare(f.home()) {
 		return "write " + path
 	}
-	return "write " + path + " in the robots.txt of " + host + ": rules hold for one host alone"
+	return "write " + path + " in the robots.txt of " + host + ": rules apply to only one host"
 }
 
 // hostOf splits a value that begins with a host, with or without a scheme, into the host and the

@@ -36,7 +36,7 @@ func TestAgentName(t *testing.T) {
 // TestRuleWithoutSlashHint tests that the hint contains the intended path, and the host to whose
 // robots.txt the rule belongs.
 func TestRuleWithoutSlashHint(t *testing.T) {
-	const alone = ": rules hold for one host alone"
+	const alone = ": rules apply to only one host"
 	for value, want := range map[string]string{
 		"private/":                         "write /private/",
 		"error.cfm":                        "write /error.cfm",

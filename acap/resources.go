@@ -107,7 +107,7 @@ func (r *reporter) path(field *Field, token string) specification {
 	// makes a permission ineffective; %24 stands for the character
 	case token == "$":
 		r.report(field.at(token), "dollar-in-pattern", Error, "write / for everything, or /$ for the root",
-			"$ stands alone: a permission is of the root, a prohibition of everything")
+			"the pattern is only $: a permission covers the root, a prohibition everything")
 	// P1 2.9 (F13): a "$" that is not the last character cuts the pattern of a prohibition and
 	// makes a permission ineffective; %24 stands for the character
 	case i >= 0 && i < len(token)-1:

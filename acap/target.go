@@ -38,7 +38,7 @@ func readTarget(r *restrictions, values []string, _ bool) string {
 	}
 	for _, v := range dropped {
 		r.notes = append(r.notes, note{code: "ignored-condition", severity: Notice, token: "target-condition=" + v,
-			text: "rulesref beside other conditions is ignored", hint: "leave it out"})
+			text: "rulesref next to other conditions is ignored", hint: "leave it out"})
 	}
 	return ""
 }

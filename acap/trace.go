@@ -165,7 +165,7 @@ func (t *trace) weigh(s *statement, general []*statement) {
 	l, lost := t.recorder.lost[s]
 	switch {
 	case lost && l.cause == beaten:
-		t.lose(s, l.to.field, "what is said of this type itself goes before", "P1 2.5.5, F17")
+		t.lose(s, l.to.field, "a statement about this type itself wins", "P1 2.5.5, F17")
 	case s.allow && d.Allowed && (s.kind != t.kind ||
 		slices.ContainsFunc(general, func(o *statement) bool { return o.field == d.Because })):
 		t.add(s.field, s.kind, true, Binds, "the limits of present and of its type both bind", "P1 2.5.5, F18",
@@ -185,7 +185,7 @@ func (t *trace) weigh(s *statement, general []*statement) {
 		why, rule := t.unlifted(s, decider)
 		t.lose(s, decider.field, why, rule)
 	default:
-		t.lose(s, decider.field, "what is said of this type itself goes before", "P1 2.5.5, F17")
+		t.lose(s, decider.field, "a statement about this type itself wins", "P1 2.5.5, F17")
 	}
 }
 
@@ -243,7 +243,7 @@ func (t *trace) tags() {
 		if f == d.Because {
 			t.add(f, t.kind, false, Decides, "", "", nil)
 		} else {
-			t.add(f, t.kind, false, Agrees, "a conventional restriction stands beside every permission", "N12, N19",
+			t.add(f, t.kind, false, Agrees, "a conventional restriction wins against every permission", "N12, N19",
 				d.Because)
 		}
 	}
@@ -254,7 +254,8 @@ func (t *trace) tags() {
 		case f == d.Because:
 			t.add(f, t.kind, false, Decides, "", "", nil)
 		case d.Allowed:
-			t.add(f, t.kind, true, Binds, "conventional limits bind beside every permission", "N12, N19", d.Because)
+			t.add(f, t.kind, true, Binds, "conventional limits are in force with every permission", "N12, N19",
+				d.Because)
 		}
 	}
 }
@@ -293,7 +294,7 @@ func (t *trace) elements() {
 	}
 	slices.SortFunc(list, bySeq)
 	for _, s := range list {
-		t.add(s.field, s.kind, s.allow, Within, "it speaks of its element alone", "P2 2.2.5, N05", nil)
+		t.add(s.field, s.kind, s.allow, Within, "it is only about its element", "P2 2.2.5, N05", nil)
 	}
 }
 

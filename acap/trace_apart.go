@@ -177,7 +177,7 @@ func (e *entry) ungranting(f *File, second bool) (why, rule string) {
 	case e.record == nil:
 		return "a permission outside any record grants nothing", "A13"
 	}
-	return "a permission beside a reference does not count", "P1 2.3.2, D02"
+	return "a permission next to a reference does not count", "P1 2.3.2, D02"
 }
 
 // lastMessage returns the message of the last finding, which explains why a field makes no

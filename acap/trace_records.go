@@ -19,7 +19,7 @@ func (t *trace) conventionalRecords() {
 		case r.field == d.Because:
 			t.addRule(r, Decides, "", "", nil)
 		case r.field != winner.field && len(r.exact) == len(winner.exact):
-			t.addRule(r, Loses, "of rules of one length Allow goes before Disallow, and the first before the others",
+			t.addRule(r, Loses, "of equally long rules Allow wins against Disallow, and then the first rule",
 				"RFC 9309 2.2.2, O10", winner.field)
 		case r.field != winner.field:
 			t.addRule(r, Loses, "the other is the longer match", "RFC 9309 2.2.2", winner.field)

@@ -59,11 +59,11 @@ func (t *trace) conflict(yes, no *statement) (why, rule string) {
 	case yes.page != no.page:
 		return "the prohibition is addressed more closely than what the page permits", "P2 2.2.8, N02"
 	case raw == identical:
-		return "with the same pattern the prohibition stands", "P1 2.4.6, F05"
+		return "with the same pattern the prohibition wins", "P1 2.4.6, F05"
 	case raw != rooted:
 		return "which pattern is narrower depends on whether it starts at the root", "F03"
 	}
-	return "neither pattern is narrower, so the prohibition stands", "P1 2.4.6, F02"
+	return "neither pattern is narrower, so the prohibition wins", "P1 2.4.6, F02"
 }
 
 // unlifted returns why yes, a permission of a type, loses against no, a prohibition of present, and
@@ -90,11 +90,11 @@ func (t *trace) unlifted(yes, no *statement) (why, rule string) {
 func (t *trace) whyLost(s *statement, l loss) (why, rule string) {
 	switch {
 	case l.cause == outranked && l.to.named && !s.named:
-		return "what names this crawler goes before what speaks to any", "P1 2.2.1, C02"
+		return "a field that names this crawler wins against one for any crawler", "P1 2.2.1, C02"
 	case l.cause == outranked:
-		return "what is said for its purpose goes before what is said for any", "P1 2.2.1, C04"
+		return "a field for its purpose wins against one for any purpose", "P1 2.2.1, C04"
 	case l.cause == gaveWay:
-		return "what a page says of itself goes before", "P2 2.2.8, N02, N03"
+		return "a statement of the page wins", "P2 2.2.8, N02, N03"
 	case l.cause == narrowed:
 		return "the other pattern is narrower", "P1 2.4.6, F07"
 	}

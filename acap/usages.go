@@ -99,7 +99,7 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 		return x.uninterpretable(e, from, usage)
 	case q.embedded != "":
 		x.report(from.at(q.embedded), "embedded-terms", Notice, "",
-			"plus-terms is read in images alone: for all else the permission counts as a prohibition")
+			"plus-terms counts only for images: for other resources the permission counts as a prohibition")
 		// P1 2.8 (B02): plus-terms is a feature of 1.1
 		if !v.newer() {
 			return fall()

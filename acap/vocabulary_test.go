@@ -203,7 +203,7 @@ func (memo) Site(s *Site) Preferences {
 	}
 	for _, l := range before {
 		s.Report(l.Field, "orphan-field", Warning, "put it into a group",
-			"the line stands before any User-agent line and is ignored")
+			"the line is before any User-agent line and is ignored")
 	}
 	return out
 }

@@ -91,7 +91,7 @@ func TestTwice(t *testing.T) {
 	yes := acap.Action{Action: acap.TakeDown, URL: site + "/x", Field: &acap.Field{URL: site + "/robots.txt", Line: 3},
 		Execute: true}
 	no := yes
-	no.Execute, no.Why = false, "it stands in a file of another host"
+	no.Execute, no.Why = false, "it is in a file of another host"
 	for _, asked := range [][]acap.Action{{yes, no}, {no, yes}} {
 		l, c := fresh(t), holding("/x")
 		if got := run(t, l, c, asked); got != "erase /x" || list(t, l) != "take-down /x done" {

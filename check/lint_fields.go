@@ -233,7 +233,7 @@ func (l *linter) contradicts(a *audience, s *acap.Statement, spoken map[subject]
 				effect = ""
 			}
 			l.tell(yes.Field, firstWord(yes.Field), "contradictory-field", acap.Error, "keep one of the two",
-				"line %v prohibits %s of %s to the same crawlers: with the same pattern the prohibition stands%s (P1 "+
+				"line %v prohibits %s of %s to the same crawlers: with the same pattern the prohibition wins%s (P1 "+
 					"2.4.6)", no.Field, u, what, effect)
 		}
 	}
@@ -284,7 +284,7 @@ func (l *linter) shadowed(a *audience, s *acap.Statement) {
 	}
 	l.tell(s.Field, firstWord(s.Field), "shadowed-field", acap.Warning,
 		"leave one of the two out, or make the pattern of this one narrower",
-		"this has no effect anywhere: line %v %s all that it speaks of, and goes before it", by, verb)
+		"this has no effect anywhere: line %v %s everything that it is about, and wins against it", by, verb)
 }
 
 // effort returns how much additional work a pattern with many asterisks causes.

@@ -99,7 +99,7 @@ func (l *linter) emptied(heads []*acap.Field, first *acap.Field, what string, ap
 		if strings.EqualFold(h.Text, next.Text) || !blank && !apart(h, next) {
 			continue
 		}
-		l.tell(h, firstWord(h), "emptied-record", acap.Warning, "write what it is to say behind it, or leave it out",
+		l.tell(h, firstWord(h), "emptied-record", acap.Warning, "write its fields below it, or leave it out",
 			"no %s follows before line %d names the next crawler: the two are read as one record, and line %d and "+
 				"those behind it hold for this crawler too",
 			what, next.Line, first.Line)
@@ -118,11 +118,11 @@ func (l *linter) ruleless(g *acap.Group, any *acap.Field, groups map[string][]*a
 			if g.Paced {
 				continue
 			}
-			l.tell(h, "", "empty-group", acap.Notice, "put rules behind it, or leave it out",
+			l.tell(h, "", "empty-group", acap.Notice, "put rules below it, or leave it out",
 				"the group has no rules and says nothing")
 			continue
 		}
-		l.tell(h, firstWord(h), "empty-group", acap.Warning, "put rules behind it, or leave it out",
+		l.tell(h, firstWord(h), "empty-group", acap.Warning, "put rules below it, or leave it out",
 			"the group has no rules: this crawler may crawl everything, as the rules for any (line %d) are not for a "+
 				"crawler that a group names", any.Line)
 	}
@@ -140,7 +140,7 @@ func (l *linter) repeated(i int) {
 			l.tell(g.Heads[k], firstWord(g.Heads[k]), "repeated-group", acap.Notice,
 				"put the rules of both into one group",
 				"line %d begins a group for the same crawler: the rules of both count (RFC 9309 2.2.1), but many "+
-					"crawlers read one of them alone", first.Line)
+					"crawlers read only one of them", first.Line)
 		}
 	}
 }

@@ -222,7 +222,7 @@ func pictureCases() []struct {
 			{name: "reference", reason: "a permission in a referred file that declares 1.1 counts",
 				robots: "ACAP-permissions-reference: /second.txt", other: "ACAP-version: 1.1\nACAP-crawler: *\n" +
 					byEnd + "\n", picture: march, want: first},
-			{name: "beside-reference", reason: "a permission beside a reference does not count, but what stands in " +
+			{name: "beside-reference", reason: "a permission next to a reference does not count, but what stands in " +
 				"for it prohibits", robots: "ACAP-permissions-reference: /second.txt;" +
 				byEnd, other: "ACAP-version: 1.1\nACAP-crawler: *\n" + byEnd + "\n", picture: march, want: refused(
 				"index", "conflict")},
