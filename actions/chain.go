@@ -12,12 +12,13 @@ import (
 // Entry is one link of the chain. It is never changed, and contains no content of a resource and no
 // secret.
 type Entry struct {
-	Seq     uint64            `json:"seq"`
-	Time    time.Time         `json:"time"`
-	Event   string            `json:"event"`             // a state, or one of the events below
-	About   uint64            `json:"about,omitempty"`   // ID of a request
-	Named   bool              `json:"named,omitempty"`   // that request is now the last with its origin, action and URL
-	Request json.RawMessage   `json:"request,omitempty"` // that request after the event
+	Seq   uint64    `json:"seq"`
+	Time  time.Time `json:"time"`
+	Event string    `json:"event"`           // a state, or one of the events below
+	About uint64    `json:"about,omitempty"` // ID of a request
+	// the request About is now the last with its origin, action and URL
+	Named   bool              `json:"named,omitempty"`
+	Request json.RawMessage   `json:"request,omitempty"` // the request About after the event
 	Data    json.RawMessage   `json:"data,omitempty"`    // only if the entry changes no request
 	Hash    [sha256.Size]byte `json:"-"`
 }

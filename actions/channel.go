@@ -51,9 +51,9 @@ type Answer struct {
 // Status describes the open requests of the ledger, for the operator and for monitoring.
 type Status struct {
 	Open     int       `json:"open"`               // requests that are not finished
-	Due      int       `json:"due"`                // of these, waiting for execution
-	Waiting  int       `json:"waiting"`            // of these, waiting for confirmation
-	Failed   int       `json:"failed"`             // of these, failed in the last attempt
+	Due      int       `json:"due"`                // number of open requests that wait for execution
+	Waiting  int       `json:"waiting"`            // number of open requests that wait for confirmation
+	Failed   int       `json:"failed"`             // number of open requests that failed in the last attempt
 	TakeDown time.Time `json:"take_down,omitzero"` // when the oldest unexecuted take-down became due
 	// when the oldest take-down was executed of which files may contain traces
 	Erased time.Time `json:"erased,omitzero"`

@@ -263,7 +263,7 @@ func (t *txn) grant(what string, g grant) error {
 	return t.remark(eventCredential, struct {
 		What string `json:"what"`
 		Credential
-		Digest string `json:"digest"` // of the stored data, so that a replaced token is detected
+		Digest string `json:"digest"` // digest of the stored data, so that a replaced token is detected
 	}{what, g.Credential, g.digest(data)})
 }
 

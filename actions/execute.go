@@ -39,7 +39,7 @@ type Erasure struct {
 	Captures int  `json:"captures"`
 	Pictures int  `json:"thumbnails"`
 	Aliases  int  `json:"aliases"` // addresses that redirected to it
-	Hops     int  `json:"hops"`    // redirects through it in copies of other pages
+	Hops     int  `json:"hops"`    // number of redirects through the URL in copies of other pages
 	Derived  int  `json:"derived"` // pages that lost data derived from it
 	Keys     int  `json:"keys"`    // number of destroyed keys
 	Index    bool `json:"index"`

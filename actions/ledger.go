@@ -63,7 +63,7 @@ var (
 	bStanding = []byte("standing")    // origin, action and URL → ID of an announced request in force
 	bKeys     = []byte("keys")        // digest of an idempotency key, credential ID → request ID, time
 	bRejected = []byte("rejected")    // code of rejection and credential → tally
-	bHeard    = []byte("heard")       // origin → heard
+	bHeard    = []byte("heard")       // origin → state after its last reading (type heard)
 	bMeta     = []byte("meta")        // format and head
 )
 

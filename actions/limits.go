@@ -120,7 +120,7 @@ type crawls struct {
 	mu      sync.Mutex
 	counted bool
 	all     int
-	of      map[string]int // by origin
+	of      map[string]int // number of running re-crawls by origin
 }
 
 // room returns how many more re-crawls of an origin may be started.

@@ -77,7 +77,7 @@ func (r *Reading) missing(s Source) bool {
 // line is the request in a reading for one action and URL.
 type line struct {
 	*acap.Action
-	held      bool     // of a take-down: something of the resource is stored
+	held      bool     // something is stored of the resource; set for take-downs only
 	announced bool     // a credential requested the same and waits for the line
 	known     *Request // the last request with that action and URL
 }
@@ -210,7 +210,8 @@ func (o *observation) matchKnown(r Request, by map[string]*line) error {
 // is refused.
 func (o *observation) noteLineGone(r Request) error {
 	var found Evidence
-	if r.Action == acap.TakeDown && r.executable() { // it may have been interrupted, or a sweep may have erased first
+	// an execution may have been interrupted, or a sweep may have erased first
+	if r.Action == acap.TakeDown && r.executable() {
 		var err error
 		if found, err = o.x.eraser.Verify(r.URL, r.since()); err != nil {
 			return &Failure{fmt.Errorf("the result of the %s of %s cannot be determined: %w", r.Action, r.URL, err)}

@@ -11,10 +11,10 @@ import (
 // the call.
 type rejected struct {
 	Code       string    `json:"code"`
-	Credential string    `json:"credential,omitempty"` // its name
+	Credential string    `json:"credential,omitempty"` // name of the credential
 	Action     string    `json:"action,omitempty"`
 	URL        string    `json:"url,omitempty"`
-	Number     int       `json:"number,omitempty"` // of further rejections since Since, which have no entries
+	Number     int       `json:"number,omitempty"` // number of further rejections since Since, which have no entries
 	Since      time.Time `json:"since,omitzero"`
 }
 

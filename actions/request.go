@@ -38,7 +38,7 @@ type Source struct {
 	Text       string    `json:"text,omitempty"`       // the line as written
 	Version    time.Time `json:"version,omitzero"`     // since when this version of the policy is in force
 	Digest     string    `json:"digest,omitempty"`     // digest of that file: "sha256:" and hexadecimal digits
-	Credential string    `json:"credential,omitempty"` // its name
+	Credential string    `json:"credential,omitempty"` // name of the credential
 }
 
 // Request is one action request. It contains no content of the resource.

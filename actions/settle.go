@@ -151,7 +151,7 @@ func (x *Executor) NoteErased(origin, rawurl, source string) error {
 	if err != nil {
 		return err
 	}
-	if known && r.Standing && r.State != Done { // its execution will note this
+	if known && r.Standing && r.State != Done { // the Executor will note this when it executes the request
 		return nil
 	}
 	found, err := x.eraser.Verify(name, r.Done)

@@ -14,7 +14,7 @@ import (
 
 // Submission is a request that does not come from a file of the publisher.
 type Submission struct {
-	By     *Credential // from Authenticate; nil: the operator
+	By     *Credential // a credential from Authenticate; nil: the operator
 	Action string      // acap.TakeDown or acap.ReCrawl
 	URL    string      // absolute
 	Key    string      // idempotency key: repeated calls with it have no effect; optional for the operator
@@ -31,7 +31,7 @@ const (
 	Malformed      = "malformed"   // the call cannot be read
 	BadCredential  = "credential"  // missing, unknown, wrong, expired or revoked: the caller does not learn which
 	WrongOrigin    = "origin"      // the credential is not for the origin of the URL
-	BadURL         = "url"         // it does not name a single resource
+	BadURL         = "url"         // the URL does not name a single resource
 	KeyReused      = "key-reused"  // the key was used for another request
 	NotFound       = "not-found"   // the request does not exist or is of another origin
 	LineStands     = "line"        // a request in robots.txt must be withdrawn there
@@ -262,7 +262,7 @@ func (l *Ledger) Withdraw(id uint64, by *Credential) (r Request, err error) {
 			if r.open() && r.State != Running && r.State != Done {
 				r.State, r.Why = Refused, "it was withdrawn before it was executed"
 			}
-			if r.From.File != "" { // its line may still be there: forget the reading, so that the line is noted again
+			if r.From.File != "" { // the line may still be there: forget the reading, so that the line is noted again
 				h := t.heard(r.Origin)
 				h.Sum = ""
 				if err := t.putHeard(r.Origin, h); err != nil {

@@ -68,8 +68,8 @@ type verifier struct {
 	top      uint64 // the last entry that was checked
 	marks    marks
 	about    int                 // number of entries about requests
-	grants   map[string]granting // by name of the credential
-	readings map[string]reading  // by origin
+	grants   map[string]granting // last entry about each credential, by its name
+	readings map[string]reading  // last entry about the readings of each origin
 	restored uint64              // the first eventRestored; 0: none
 	known    map[uint64]Entry    // acknowledgements by number of the acknowledged entry
 }

@@ -31,7 +31,7 @@ var dictionary string
 
 const (
 	dictionaryID = 0x41434150 // "ACAP"; every zstd frame made with the dictionary contains it
-	// maximal size in bytes for the dictionary; for larger bodies it saves little and slows reading
+	// maximal size in bytes of what is compressed with the dictionary; for more it saves little
 	small      = 16 << 10
 	sealRoom   = 16      // bytes that sealing adds
 	decodeRoom = 16      // free bytes that zstd needs after the decoded data to avoid slow copying

@@ -34,13 +34,13 @@ type Deposit struct {
 	// current and the resource does not change.
 	Past    bool
 	Header  http.Header
-	Address netip.Addr // of the server, as in Capture
+	Address netip.Addr // address of the server, as in Capture
 	Sent    []byte     // heads of request and response, as in Capture
 	Head    []byte
 	Hops    []Via // earlier requests of the redirect chain
 	Policy  PolicyVersion
 	Decided map[acap.Usage]string // by usage: the line that decided
-	Cuts    []string              // as in Capture
+	Cuts    []string              // each a clause that says what was too large to be kept, read or indexed
 	Aliases []string              // URLs that now redirect to this one, each to the next (X66)
 	Index   bool                  // the page should be in the index: an intent is logged
 	Stays   bool                  // the index entry stays unchanged, and no intent is logged

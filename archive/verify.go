@@ -108,7 +108,7 @@ type verifier struct {
 	suspects []suspect
 	used     spool.Bits          // key slots that a record uses
 	shared   map[uint64]bool     // key slots that several records use
-	bodies   map[uint64]bodySeen // by body ID
+	bodies   map[uint64]bodySeen // what was found about each body, by body ID
 	bodiless map[uint64]bool     // captures whose body has no digest record
 	homeless map[string][]uint64 // by URL: captures whose resource record is lost
 	orphan   uint64              // the last reported body that has no digest record

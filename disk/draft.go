@@ -12,7 +12,7 @@ import (
 // file has no name before, so that nothing remains of it if the process is killed.
 type Draft struct {
 	*os.File
-	named bool // it has a temporary name until it is published
+	named bool // the file has a temporary name until it is published
 }
 
 // NewDraft creates a draft for the file name, in the same directory.

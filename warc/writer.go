@@ -16,7 +16,7 @@ import (
 // Entry is a record to write.
 type Entry struct {
 	Type        string
-	ID          string // from NewID
+	ID          string // record ID, from NewID
 	Date        time.Time
 	Target      string // "" for a warcinfo
 	ContentType string
