@@ -16,16 +16,17 @@ import (
 	bleveindex "github.com/blevesearch/bleve_index_api"
 )
 
-// Snapshot is the index as it was when it was taken. Its files stay, and the index cannot be
-// closed, until Close.
+// Snapshot is the state of the index at the time of the call that returned it. Until Close is
+// called, its files are not deleted and the index cannot be closed.
 type Snapshot struct {
 	dir     string
 	view    bleveindex.CopyReader
-	files   []string // of the segments that are on disk
+	files   []string // segment files that are already on disk
 	release func()
 }
 
-// Snapshot takes the index as it is now; it may be written meanwhile and afterwards.
+// Snapshot returns a snapshot of the current state of the index. Other goroutines may write to the
+// index during and after the call.
 func (ix *Index) Snapshot() (s *Snapshot, err error) {
 	defer guard(ix.dir, &err)()
 	held, release, err := ix.use()
@@ -64,8 +65,8 @@ func (s *Snapshot) Close() error {
 	return s.view.CloseCopyReader()
 }
 
-// Copy hands out the files that make the index, by their names below its directory, with slashes.
-// create begins a file of so many bytes, which are written before it is called again.
+// Copy passes on the files of the index, by their names relative to its directory, with slashes.
+// create begins a file of size bytes; Copy writes them before it calls create again.
 func (s *Snapshot) Copy(ctx context.Context, create func(name string, size int64) (io.Writer, error)) (err error) {
 	defer guard(s.dir, &err)()
 	d := &spool{files: s.files, memory: map[string]*bytes.Buffer{}}
@@ -114,11 +115,11 @@ func copyFile(ctx context.Context, from, name string, create func(string, int64)
 	return err
 }
 
-// spool is where bleve copies an index to: its root record, which must be a file, and what is not
-// on disk yet.
+// spool is the directory to which bleve copies an index: its root record, which must be a file, and
+// segments that are not on disk yet.
 type spool struct {
 	root   string
-	files  []string // that need not be copied
+	files  []string // files that need not be copied
 	memory map[string]*bytes.Buffer
 }
 
@@ -148,7 +149,7 @@ func (d *spool) remove() error {
 	return os.Remove(d.root)
 }
 
-// unclosed is a writer that need not be closed.
+// unclosed is a writer whose Close method does nothing.
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }

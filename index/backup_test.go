@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// files takes the files of an index into a directory.
+// files writes the files of a snapshot to a directory.
 type files struct {
 	dir  string
 	open []*os.File
@@ -27,7 +27,8 @@ func (f *files) create(name string, size int64) (io.Writer, error) {
 	return w, err
 }
 
-// A snapshot is the index as it was, whatever is written and compacted before it is copied.
+// TestSnapshot checks that a snapshot does not change when the index is written and compacted
+// before the snapshot is copied.
 func TestSnapshot(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -37,7 +38,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	defer ix.Close()
 	var want []string
-	for i := range 5 { // a segment each
+	for i := range 5 { // one segment for each document
 		u := fmt.Sprintf("http://example.com/%d", i)
 		if err := ix.Put(Document{URL: u, Text: "The pilot waits", Positions: true}); err != nil {
 			t.Fatal(err)
@@ -79,7 +80,7 @@ func TestSnapshot(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("the copy holds %q, %v; want %q", got, err, want)
 	}
-	if err := ix.Compact(ctx); err != nil { // the snapshot holds nothing up any more
+	if err := ix.Compact(ctx); err != nil { // the closed snapshot no longer prevents the deletion of files
 		t.Error(err)
 	}
 }

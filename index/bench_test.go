@@ -28,8 +28,8 @@ var (
 	benchBytes     = flag.Int("bytes", 5000, "bytes of text that a document of a benchmark has")
 )
 
-// press writes texts from a vocabulary of 20,000 words with the frequencies of a language; every
-// tenth is in Chinese.
+// press generates texts from a vocabulary of 20,000 words with the frequencies of a natural
+// language; every tenth text is in Chinese.
 type press struct {
 	random     *rand.Rand
 	vocabulary []string
@@ -101,8 +101,8 @@ func (p *press) documents(n, bytes int) []Document {
 
 func pages(n int) []Document { return newPress().documents(n, 5000) }
 
-// BenchmarkBesideBleve puts the same documents into an index of bleve alone, with the same fields,
-// and into ours, in turns.
+// BenchmarkBesideBleve indexes the same documents alternately with plain bleve and with this
+// package, with the same fields.
 func BenchmarkBesideBleve(b *testing.B) {
 	docs := newPress().documents(2000, *benchBytes)
 	var alone, ours time.Duration
@@ -125,7 +125,7 @@ func BenchmarkBesideBleve(b *testing.B) {
 	b.ReportMetric(alone.Seconds()/ours.Seconds(), "of-bleve")
 }
 
-// putIntoBleve is what a program does that uses the library as it comes.
+// putIntoBleve indexes documents in the way of a program that uses bleve with its default settings.
 func putIntoBleve(b *testing.B, docs []Document) {
 	b.Helper()
 	scorch.RegisterSegmentPlugin(&zap.ZapPlugin{}, true)
@@ -177,7 +177,7 @@ func putIntoBleve(b *testing.B, docs []Document) {
 	}
 }
 
-// BenchmarkSize compares the files of a compacted index with the text that is in it.
+// BenchmarkSize compares the size of a compacted index with the size of the indexed text.
 func BenchmarkSize(b *testing.B) {
 	docs := newPress().documents(2000, *benchBytes)
 	for b.Loop() {
@@ -221,9 +221,9 @@ func segmentBytes(b *testing.B, ix *Index) (size int64) {
 	return size
 }
 
-// BenchmarkQueries asks for words as often as texts have them, and reports how long the slowest
-// queries of a hundred take, each up to its tenth hit. With -documents 200000 it is the size that
-// is promised for.
+// BenchmarkQueries searches for words with the frequency that they have in texts, and reports the
+// time of the slowest of a hundred queries, each up to its tenth hit. Run it with -documents 200000
+// for the documented index size.
 func BenchmarkQueries(b *testing.B) {
 	p := newPress()
 	ix := fresh(b)

@@ -9,17 +9,19 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Bounds of what is indexed of one document. Finding the terms of a new word takes ten
+// Limits on what is indexed of one document. Analysing a word for the first time takes ten
 // microseconds.
 const (
 	maxWords    = 1_000_000
-	maxDistinct = 100_000   // of them
-	maxHeadings = 256 << 10 // bytes
-	fewWords    = 1 << 20   // bytes of text that are kept without being counted: an ordinary page is not read twice
-	wordsAtOnce = 64 << 10  // bytes of text that are counted at once
+	maxDistinct = 100_000   // distinct words
+	maxHeadings = 256 << 10 // bytes of headings
+	// bytes of text that are kept without counting words, so that an ordinary page is not read
+	// twice
+	fewWords    = 1 << 20
+	wordsAtOnce = 64 << 10 // bytes of text whose words are counted in one step
 )
 
-// Bound shortens the text and the headings of d to what is indexed of one document. It returns a
+// Bound shortens the text and the headings of d to the limits for one document. It returns a
 // sentence about what was cut, "" if nothing was.
 func (d *Document) Bound() (why string) {
 	if len(d.Headings) > maxHeadings {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What is kept of one document is bounded by its words, however long they are, and Bound says what
-// is left out.
+// TestBound checks that the limit on a document counts its words, however long they are, and that
+// Bound describes what is left out.
 func TestBound(t *testing.T) {
 	var distinct strings.Builder
 	for i := range 5 * maxDistinct {

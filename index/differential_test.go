@@ -17,7 +17,7 @@ var differentialSeeds = flag.Uint64("seeds", 3, "seeds of TestDifferential")
 type tongue struct {
 	code  string
 	words []string
-	blank string // between words
+	blank string // separator between words
 }
 
 const (
@@ -42,11 +42,12 @@ func tongues() []tongue {
 		{"ru", strings.Fields("книга книги книгу ёлка елка ёлки гавань гавани фонарь фонари огонь новый новая"), " "},
 		{"pl", strings.Fields("książka książki książek łódź łodzie łodzi port portu latarnia latarnie"), " "},
 		{"tr", strings.Fields("ışık IŞIK ışıklar İstanbul istanbul liman limanı kitap kitaplar"), " "},
-		{"eo", strings.Fields("haveno havenoj lanterno lanternoj ŝipo ŝipoj ĉiu"), " "}, // no analyser of its own
+		// a language without its own analyser
+		{"eo", strings.Fields("haveno havenoj lanterno lanternoj ŝipo ŝipoj ĉiu"), " "},
 	}
 }
 
-// author writes documents and queries.
+// author generates random documents and queries.
 type author struct {
 	*rand.Rand
 	tongues []tongue
@@ -54,7 +55,7 @@ type author struct {
 
 func (a *author) oneOf(list ...string) string { return list[a.IntN(len(list))] }
 
-// word is in a tongue, and sometimes written as people do who are in a hurry.
+// word returns a random word of a tongue, sometimes with the spelling variants of hasty writers.
 func (a *author) word(t tongue) string {
 	if a.IntN(15) == 0 {
 		t = a.tongues[a.IntN(len(a.tongues))]
@@ -102,7 +103,7 @@ func (a *author) document() Document {
 		Positions: a.IntN(4) > 0,
 	}
 	if a.IntN(20) == 0 {
-		d.Text = strings.Repeat(d.Text+" ", 40) // positions need locations
+		d.Text = strings.Repeat(d.Text+" ", 40) // a long text: zapx stores positions only with locations
 	}
 	switch a.IntN(10) {
 	case 0:
@@ -127,11 +128,11 @@ func (a *author) clause(docs []Document) string {
 		return a.oneOf("before:", "after:") + a.oneOf("2025", "2025-07", "2026-02-14", "2026")
 	case 4, 5, 6:
 		return a.word(t)
-	case 7: // words of one tongue, of which few are a phrase of a text
+	case 7: // random words of one tongue, which rarely form a phrase of a text
 		return `"` + strings.ReplaceAll(a.text(t, 1+a.IntN(3)), "\f", " ") + `"`
 	}
-	// Some characters or words of a text.
-	text := strings.ReplaceAll(docs[a.IntN(len(docs))].Text, "\f", " ") // no query has the end of a block
+	// Some characters or words of a random text.
+	text := strings.ReplaceAll(docs[a.IntN(len(docs))].Text, "\f", " ") // no query contains the end of a block
 	if !strings.Contains(text, " ") || a.IntN(3) == 0 {
 		r := []rune(text)
 		from := a.IntN(len(r))
@@ -154,9 +155,9 @@ func (a *author) query(docs []Document) string {
 	return strings.Join(out, " ")
 }
 
-// Random queries in random documents of many languages find what plain bleve finds. Hits whose
-// scores must be equal have equal scores, and come in the order of their URLs. Run it with more
-// seeds when bleve is upgraded: go test ./index -run TestDifferential -seeds 50.
+// TestDifferential checks that random queries in random documents of many languages find the same
+// documents as plain bleve. Hits whose scores must be equal must have equal scores, ordered by URL.
+// When bleve is upgraded, run it with more seeds: go test ./index -run TestDifferential -seeds 50.
 func TestDifferential(t *testing.T) {
 	for seed := range *differentialSeeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { differ(t, seed) })
@@ -174,7 +175,7 @@ func differ(t *testing.T, seed uint64) {
 		for range 30 + a.IntN(60) {
 			d := a.document()
 			docs = append(docs, d)
-			if a.IntN(6) == 0 { // the same page again
+			if a.IntN(6) == 0 { // store the same page again
 				d.URL += "/copy"
 				docs = append(docs, d)
 			}
@@ -204,7 +205,7 @@ func differ(t *testing.T, seed uint64) {
 			q := a.query(docs)
 			clauses, err := parse(q)
 			if err != nil {
-				continue // punctuation alone, or only exclusions
+				continue // the query has only punctuation or exclusions
 			}
 			want := r.search(t, clauses)
 			compareHits(t, ix, q, clauses, want, held)
@@ -219,8 +220,8 @@ func differ(t *testing.T, seed uint64) {
 	}
 }
 
-// compareHits compares the hits of a query with those of the reference, which are in the order of
-// URLs.
+// compareHits compares the hits of a query with those of the reference (want), which are ordered by
+// URL.
 func compareHits(t *testing.T, ix *Index, q string, clauses []clause, want []string, held map[string]Document) {
 	t.Helper()
 	var hits []Hit

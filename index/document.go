@@ -10,26 +10,26 @@ import (
 	bleveindex "github.com/blevesearch/bleve_index_api"
 )
 
-// Document is what may be found of one page. Title and Text hold what may be indexed and nothing
-// else.
+// Document is the searchable content of one page. The caller must set Title, Text and Headings only
+// to text that policy permits to index.
 type Document struct {
-	URL      string // names the document
-	Title    string // its words count more; Text need not repeat it
+	URL      string // identifies the document
+	Title    string // words in it rank higher; Text need not contain it
 	Text     string // a form feed ends a block, such as a paragraph; no phrase crosses it
-	Headings string // those of Text once more, a line each; their words count more
-	Language string // a language tag, as lang: asks for it; "" if unknown
-	Analysis string // the language by whose rules its words are found, if it is not Language
-	Host     string // host[:port], as site: asks for it; taken from URL if empty
-	Type     string // media type, as type: asks for it
+	Headings string // the headings of Text, one per line; words in them rank higher
+	Language string // a language tag, which a lang: clause finds; "" if unknown
+	Analysis string // language whose rules are used to analyse the words; "": Language
+	Host     string // host[:port], which a site: clause finds; "": the host of URL
+	Type     string // media type, which a type: clause finds
 	Feed     bool   // the page is a feed, whatever its media type is
 	Fetched  time.Time
 
-	// Positions keeps the order of the words, so that phrases can be found. Without it a document
-	// is found by single words, and by a run of dense script if it holds all its characters.
+	// Positions stores the order of the words, so that phrases can be found. Without it, a document
+	// is found by single words, and by a run of dense script if it contains all its characters.
 	Positions bool
 }
 
-// document maps d to fields. Nothing is stored but the URL.
+// document converts d to bleve fields. No field content is stored except the URL.
 func (ix *Index) document(d Document) *document.Document {
 	doc := document.NewDocument(d.URL)
 	options, kept := bleveindex.IndexField, bare
@@ -68,7 +68,7 @@ func (ix *Index) document(d Document) *document.Document {
 	return doc
 }
 
-// part is a part of a page that has words.
+// part is a part of a page: title, headings or body.
 type part string
 
 const (
@@ -77,22 +77,22 @@ const (
 	body     part = "body"
 )
 
-// field names a field of words.
+// field identifies a field of words.
 type field struct {
 	part     part
-	language string // of its analyser
+	language string // language of the field's analyser
 	kept     kept
 }
 
-// kept is what a field stores of its words.
+// kept is what a field stores about its words.
 type kept string
 
 const (
-	placed kept = "placed" // with their positions
+	placed kept = "placed" // words with their positions
 	bare   kept = "bare"
 )
 
-// The fields that hold one label each, or a few.
+// The names of fields with one or a few labels, such as the host.
 const (
 	hostField     = "host"
 	languageField = "language"
@@ -104,7 +104,7 @@ func (f field) name() string {
 	return string(f.part) + "/" + f.language + "/" + string(f.kept)
 }
 
-// fieldNamed parses what name returns.
+// fieldNamed parses a field name that field.name returned.
 func fieldNamed(name string) (f field, ok bool) {
 	parts := strings.Split(name, "/")
 	if len(parts) != 3 {

@@ -21,14 +21,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// fullDisk is an index on a full disk: the changes that fail return an error as bleve does, which
-// has the text of the system's error and does not wrap it.
+// fullDisk is an index on a full disk. Failing changes return an error like those of bleve, which
+// contains the text of the system's error and does not wrap it.
 type fullDisk struct {
 	library
-	batch, remove, set bool // what fails
+	batch, remove, set bool // which changes fail
 }
 
-type library = bleve.Index // a field named Index would hide the method Index
+type library = bleve.Index // an embedded field named Index would hide the method Index
 
 var errFull = fmt.Errorf("write 000000000001.zap: %v", syscall.ENOSPC)
 
@@ -53,8 +53,8 @@ func (f fullDisk) SetInternal(key, value []byte) error {
 	return f.library.SetInternal(key, value)
 }
 
-// Every change of the index on a full disk returns an error that disk.Full recognises, and opens
-// the index again, so that bleve does not keep the change in memory.
+// TestFullDisk checks that every change of the index on a full disk returns an error that disk.Full
+// recognises, and opens the index again, so that bleve does not keep the change in memory.
 func TestFullDisk(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -84,7 +84,7 @@ func TestFullDisk(t *testing.T) {
 			if _, still := ix.held.(fullDisk); still {
 				t.Error("the index was not opened again")
 			}
-			// There is room again.
+			// The disk has space again.
 			put(t, ix, Document{URL: at("newer"), Text: "harbour"})
 			if err := ix.Compact(context.Background()); err != nil {
 				t.Error(err)
@@ -99,10 +99,10 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// failingMerges is the format of segments where merges fail.
+// failingMerges is a segment format whose merges can fail.
 type failingMerges struct {
 	zap.ZapPlugin
-	failure atomic.Pointer[error] // of each merge; nil: merges succeed
+	failure atomic.Pointer[error] // the error of each merge; nil: merges succeed
 }
 
 func (f *failingMerges) MergeUsing(segments []segmentapi.Segment, drops []*roaring.Bitmap, path string,
@@ -113,7 +113,8 @@ func (f *failingMerges) MergeUsing(segments []segmentapi.Segment, drops []*roari
 	return f.ZapPlugin.MergeUsing(segments, drops, path, stop, report, config)
 }
 
-// Compact returns the error of a merge that fails. bleve alone repeats such a merge without end.
+// TestCompactReturnsMergeError checks that Compact returns the error of a failed merge. Without
+// this package, bleve would repeat the merge endlessly.
 func TestCompactReturnsMergeError(t *testing.T) {
 	segment.Register()
 	format := &failingMerges{}

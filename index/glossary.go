@@ -9,35 +9,35 @@ import (
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// What a glossary remembers at most. A full one is replaced.
+// Limits on what a glossary caches. A full glossary is replaced by an empty one.
 const (
 	glossaryTerms  = 50_000
 	glossaryTokens = 100_000
-	glossaryToken  = 40  // bytes of a token; longer ones are rarely met again
-	glossaryMeans  = 255 // terms of a token
+	glossaryToken  = 40  // bytes of a token; longer ones are rarely repeated
+	glossaryMeans  = 255 // number of terms of a token
 )
 
-// glossary knows terms by number, and tokens by the numbers of their terms. It belongs to one
-// reader at a time; terms is only appended to, so that what was read before stays good.
+// glossary numbers the terms, and caches the numbers of the terms of each token. Only one goroutine
+// may use it at a time. terms is only appended to, so that slices of it remain valid.
 type glossary struct {
 	terms  []string
-	number map[string]uint32 // of a term
+	number map[string]uint32 // maps a term to its number
 
-	// Tokens are looked up for every word of every text: a slot leads to all that is known of one,
-	// which lies together.
+	// Every word of every text is looked up here. A slot points to the cached data of a token,
+	// which is contiguous in memory.
 	seed  maphash.Seed
-	slots []slot // a power of two of them, at most half in use
+	slots []slot // the length is a power of two; at most half of the slots are used
 	used  int
-	// of each its length, itself, its form (4 bytes), and where its terms are in numbers: the first
-	// (4 bytes) and how many
+	// for each token: its length, its bytes, its form (4 bytes), the index of its first term in
+	// numbers (4 bytes), and the number of its terms
 	tokens  []byte
-	numbers []uint32 // of terms, one token after the other
+	numbers []uint32 // numbers of the terms of all tokens, token after token
 }
 
-// slot is an entry for a token; at is 0 if it is free.
+// slot is an entry of the hash table for a token.
 type slot struct {
 	hash uint32
-	at   uint32 // where it begins in tokens, plus 1; 0: empty
+	at   uint32 // offset of the token in tokens, plus 1; 0: the slot is free
 }
 
 func newGlossary() *glossary {
@@ -46,8 +46,8 @@ func newGlossary() *glossary {
 
 func (g *glossary) full() bool { return len(g.terms) >= glossaryTerms || g.used >= glossaryTokens }
 
-// read returns the form of a token, and the numbers of its terms, which are valid until the next
-// call.
+// read returns the numbers of the terms of a token, and its form. The numbers are valid until the
+// next call.
 func (g *glossary) read(a *analyser, token []byte, kind analysis.TokenType) ([]uint32, segment.Form) {
 	h := uint32(maphash.Bytes(g.seed, token))
 	mask := uint32(len(g.slots) - 1)
@@ -92,7 +92,7 @@ func (g *glossary) learn(a *analyser, token []byte, kind analysis.TokenType) ([]
 	return g.numbers[first:], f
 }
 
-// grow doubles the slots.
+// grow doubles the number of slots.
 func (g *glossary) grow() {
 	old := g.slots
 	g.slots = make([]slot, 2*len(old))

@@ -23,7 +23,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// What can be wrong with an index as a whole, to be found with errors.Is.
+// Errors about an index as a whole, for use with errors.Is.
 var (
 	ErrLocked  = errors.New("in use by another process")
 	ErrCorrupt = segment.ErrCorrupt
@@ -31,14 +31,14 @@ var (
 )
 
 const (
-	lockWait   = "1s"     // a process that is just ending has let go by then
-	batchDocs  = 512      // documents that go into one batch at most
-	batchBytes = 16 << 20 // bytes of text that go into one batch at most, unless a single document has more
+	lockWait   = "1s"     // long enough for a process that is ending to release its lock
+	batchDocs  = 512      // maximum number of documents in one batch
+	batchBytes = 16 << 20 // maximum bytes of text in one batch; a single larger document is a batch by itself
 	metaFile   = "index_meta.json"
 	versionKey = "version"
 )
 
-// Version is the version of how documents are stored. If an index was made by another one, the
+// Version is the version of the storage format of documents. If another version made an index, the
 // caller must put all documents again: until then queries may miss some of them.
 const Version = "6"
 
@@ -46,17 +46,18 @@ const Version = "6"
 type Index struct {
 	dir       string
 	analysers map[string]*analyser
-	rooms     sync.Pool // of *room
+	rooms     sync.Pool // reused memory of type *room
 
-	merging atomic.Pointer[chan error] // where the compaction that is running waits for errors of merges; nil: none is
+	// channel on which the running compaction receives errors of merges; nil: none is running
+	merging atomic.Pointer[chan error]
 
-	mu   sync.RWMutex // locked for reading while held is used
+	mu   sync.RWMutex // locked for reading during each use of held
 	held bleve.Index  // nil when closed
 }
 
-// Open opens the index in dir and makes a new one if dir is missing or empty. It waits for a second
-// at most for another process to let go. The errors wrap ErrLocked and ErrCorrupt; others speak of
-// the file system. A damaged index is left as it is.
+// Open opens the index in dir, and creates it if dir is missing or empty. It waits at most one
+// second for another process to release the index. Errors wrap ErrLocked, ErrCorrupt or an error of
+// the file system. Open does not change a damaged index.
 func Open(dir string) (ix *Index, err error) {
 	defer guard(dir, &err)()
 	segment.Register()
@@ -82,7 +83,7 @@ func Open(dir string) (ix *Index, err error) {
 	if err != nil {
 		return nil, failure(dir, err)
 	}
-	left, err := ix.Has(filler) // by a compaction that was broken off
+	left, err := ix.Has(filler) // left by an interrupted compaction
 	if err == nil && left {
 		err = ix.Delete(filler)
 	}
@@ -92,7 +93,8 @@ func Open(dir string) (ix *Index, err error) {
 	return ix, nil
 }
 
-// create makes the index next to dir and renames it: after a crash dir has all of it or nothing.
+// create creates the index next to dir and renames it, so that a crash leaves a complete index or
+// none.
 func create(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
@@ -101,7 +103,7 @@ func create(dir string) error {
 	if err := os.RemoveAll(beside); err != nil {
 		return err
 	}
-	// Documents bring their own analysers: the mapping maps nothing.
+	// Each document names its own analysers, so the mapping is empty.
 	static := mapping.NewIndexMapping()
 	static.DefaultMapping = mapping.NewDocumentDisabledMapping()
 	static.IndexDynamic, static.StoreDynamic, static.DocValuesDynamic = false, false, false
@@ -121,8 +123,9 @@ func create(dir string) error {
 	return disk.Rename(beside, dir)
 }
 
-// probe reads the index without writing. It sees what opening for writing would hide: that falls
-// back to an older state where a segment cannot be read, and removes the files of the newer one.
+// probe reads the index without writing, to detect damage that opening it for writing would hide:
+// if a segment cannot be read, bleve falls back to an older state and removes the files of the
+// newer one.
 func probe(dir string) (err error) {
 	for _, name := range []string{metaFile, filepath.Join("store", "root.bolt")} {
 		switch info, err := os.Stat(filepath.Join(dir, name)); {
@@ -156,24 +159,24 @@ func probe(dir string) (err error) {
 	return newest.Close()
 }
 
-// merging says when bleve merges segments. A crawl writes large ones, and merging one costs more
-// than building it; but a query reads every segment.
+// merging configures when bleve merges segments. A crawl writes large segments, and merging one
+// costs more than building it; but every query reads all segments.
 var merging = map[string]any{"MaxSegmentsPerTier": 10, "FloorSegmentSize": batchDocs / 2}
 
-// open opens an index that exists. mergeFailed is called with the error of a merge, by the
-// goroutine that merges segments.
+// open opens an existing index. bleve's merging goroutine calls mergeFailed with the error of each
+// failed merge.
 func open(dir string, readOnly bool, mergeFailed func(error)) (bleve.Index, error) {
 	return bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockWait, "read_only": readOnly,
 		"scorchMergePlanOptions": merging,
 		"segmentConfig":          map[string]any{segment.MergeFailedKey: mergeFailed}})
 }
 
-// failure returns an error of this package for an error of bleve about dir: ErrLocked, ErrCorrupt,
-// or that of the system.
+// failure converts an error of bleve about dir to ErrLocked, ErrCorrupt, or the error of the
+// operating system.
 func failure(dir string, err error) error {
 	var system syscall.Errno
 	switch {
-	case err.Error() == "timeout": // of bolt, waiting for its lock
+	case err.Error() == "timeout": // error of bolt when it waited too long for its lock
 		return fmt.Errorf("index %s: %w; stop it, or use another data directory", dir, ErrLocked)
 	case errors.As(err, &system):
 		return fmt.Errorf("index %s cannot be opened: %w", dir, err)
@@ -184,13 +187,14 @@ func failure(dir string, err error) error {
 	return fmt.Errorf("index %s: %w (%s); move it away and build it again", dir, ErrCorrupt, oneLine)
 }
 
-// guard turns a panic over damaged files into an error that names dir: defer guard(dir, &err)().
+// guard converts a panic about damaged files to an error that names dir. Use it as: defer
+// guard(dir, &err)().
 func guard(dir string, err *error) func() {
 	return guarded(err, func(err error) error { return failure(dir, err) })
 }
 
-// guarded calls failed with what a panic was over. A file that is shorter than what refers to it
-// shows as a fault of memory.
+// guarded returns a function to defer. It recovers a panic and sets *err to the result of failed.
+// It also recovers memory faults, which a truncated memory-mapped file causes.
 func guarded(err *error, failed func(error) error) func() {
 	faults := debug.SetPanicOnFault(true)
 	return func() {
@@ -201,7 +205,7 @@ func guarded(err *error, failed func(error) error) func() {
 	}
 }
 
-// use holds the index open until release is called.
+// use prevents the index from being closed until release is called.
 func (ix *Index) use() (held bleve.Index, release func(), err error) {
 	ix.mu.RLock()
 	if ix.held == nil {
@@ -211,7 +215,7 @@ func (ix *Index) use() (held bleve.Index, release func(), err error) {
 	return ix.held, ix.mu.RUnlock, nil
 }
 
-// reader returns a view of the index as it is now. The caller must close it.
+// reader returns a view of the current state of the index. The caller must close it.
 func reader(held bleve.Index) (bleveindex.IndexReader, error) {
 	inner, err := held.Advanced()
 	if err != nil {
@@ -220,7 +224,8 @@ func reader(held bleve.Index) (bleveindex.IndexReader, error) {
 	return inner.Reader()
 }
 
-// MadeBy returns the version that stored the documents, the oldest if several did.
+// MadeBy returns the version of the format of the stored documents; if there are several, the
+// oldest.
 func (ix *Index) MadeBy() (version string, err error) {
 	defer guard(ix.dir, &err)()
 	held, release, err := ix.use()
@@ -235,14 +240,14 @@ func (ix *Index) MadeBy() (version string, err error) {
 	return string(value), err
 }
 
-// SetMadeBy records that version has stored all documents.
+// SetMadeBy records that all documents are stored in the format of that version.
 func (ix *Index) SetMadeBy(version string) error {
 	return ix.write(func(held bleve.Index) error {
 		return ix.writeError("written", held.SetInternal([]byte(versionKey), []byte(version)))
 	})
 }
 
-// Close closes the index; a second Close does nothing. It waits for running calls.
+// Close waits for running calls and closes the index; a second Close does nothing.
 func (ix *Index) Close() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -254,8 +259,9 @@ func (ix *Index) Close() error {
 	return held.Close()
 }
 
-// Put stores docs, replacing documents with the same URL; of several in docs the last counts. If it
-// returns nil they are on disk. After an error some may be stored: put all again.
+// Put stores docs and replaces documents with the same URL; if docs contains a URL twice, the last
+// document counts. When it returns nil, they are on disk. After an error some may be stored, and
+// the caller must put all again.
 func (ix *Index) Put(docs ...Document) error {
 	return ix.write(func(held bleve.Index) error {
 		for len(docs) > 0 {
@@ -278,8 +284,8 @@ func (ix *Index) Put(docs ...Document) error {
 	})
 }
 
-// Delete removes documents; a URL that is not in the index is no error. When it returns no query
-// finds them, and after Compact the files have nothing of them.
+// Delete removes documents; it ignores a URL that is not in the index. When it returns, no query
+// finds the documents. After Compact, the files contain nothing of them.
 func (ix *Index) Delete(urls ...string) error {
 	return ix.write(func(held bleve.Index) error {
 		for group := range slices.Chunk(urls, batchDocs) {
@@ -296,8 +302,7 @@ func (ix *Index) Delete(urls ...string) error {
 }
 
 // write calls fn, which changes the index. If the disk is full or a merge failed, write opens the
-// index again: bleve would keep the batch or merge that failed, and write or merge nothing else
-// before it.
+// index again: otherwise bleve would retry the failed batch or merge before any other.
 func (ix *Index) write(fn func(held bleve.Index) error) (err error) {
 	defer guard(ix.dir, &err)()
 	held, release, err := ix.use()
@@ -318,7 +323,7 @@ func (ix *Index) write(fn func(held bleve.Index) error) (err error) {
 	return err
 }
 
-// reopen opens the index again, unless another call has replaced held already. If that fails, the
+// reopen opens the index again, unless another call has already replaced held. If that fails, the
 // index is closed.
 func (ix *Index) reopen(held bleve.Index) error {
 	ix.mu.Lock()
@@ -338,9 +343,9 @@ func (ix *Index) reopen(held bleve.Index) error {
 	return nil
 }
 
-// writeError describes an error that bleve returned for a change of the index; nil for nil. It
-// names the task that failed: "written" or "compacted". If the disk is full, bleve gives only the
-// text of the system's error: disk.Full recognises what writeError returns.
+// writeError converts an error that bleve returned for a change of the index; nil for nil. task is
+// the failed task in the message: "written" or "compacted". If the disk is full, bleve returns only
+// the text of the system's error; writeError returns an error that disk.Full recognises.
 func (ix *Index) writeError(task string, err error) error {
 	if err == nil {
 		return nil
@@ -353,7 +358,7 @@ func (ix *Index) writeError(task string, err error) error {
 	return fmt.Errorf("index %s cannot be %s: %w", ix.dir, task, err)
 }
 
-// Has reports whether the index has a document of that URL.
+// Has reports whether the index contains a document with that URL.
 func (ix *Index) Has(url string) (found bool, err error) {
 	defer guard(ix.dir, &err)()
 	view, err := ix.view()
@@ -385,8 +390,8 @@ func (ix *Index) Count() (n uint64, err error) {
 	return n, nil
 }
 
-// URLs yields the URLs of the documents that the index has when it is called, in no particular
-// order. An error ends it. The index may be written meanwhile.
+// URLs yields the URLs of the documents in the index at the time of the call, in no particular
+// order. It ends after an error. The index may be changed during the iteration.
 func (ix *Index) URLs() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		view, ids, err := ix.all()
@@ -412,7 +417,7 @@ func (ix *Index) URLs() iter.Seq2[string, error] {
 	}
 }
 
-// all opens a view of every document. The view stays valid when the index is closed.
+// all opens a view of all documents. The view remains valid when the index is closed.
 func (ix *Index) all() (view bleveindex.IndexReader, ids bleveindex.DocIDReader, err error) {
 	defer guard(ix.dir, &err)()
 	held, release, err := ix.use()

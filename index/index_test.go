@@ -22,12 +22,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// bleve logs "unable to load snapshot", as the program does not (main)
+	// bleve logs "unable to load snapshot"; the program discards this log too (see main)
 	log.SetOutput(io.Discard)
-	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // the library starts workers of its own when it is loaded
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // bleve starts background goroutines when it is loaded
 }
 
-// fresh opens a new index and closes it, and what it leads to, after the test.
+// fresh opens a new index, and closes it after the test.
 func fresh(t testing.TB) *Index {
 	t.Helper()
 	ix, err := Open(filepath.Join(t.TempDir(), "index"))
@@ -45,7 +45,7 @@ func put(t testing.TB, ix *Index, docs ...Document) {
 	}
 }
 
-// search gives the URLs found, in order.
+// search returns the URLs of the hits, in order.
 func search(t testing.TB, ix *Index, query string) []string {
 	t.Helper()
 	found, err := urls(ix, query)
@@ -57,7 +57,7 @@ func search(t testing.TB, ix *Index, query string) []string {
 
 func urls(ix *Index, query string) ([]string, error) { return first(ix, query, math.MaxInt) }
 
-// first gives the first n URLs found.
+// first returns the URLs of the first n hits.
 func first(ix *Index, query string, n int) ([]string, error) {
 	found := []string{}
 	for h, err := range ix.Hits(context.Background(), query) {
@@ -71,7 +71,8 @@ func first(ix *Index, query string, n int) ([]string, error) {
 	return found, nil
 }
 
-// expect compares what is found, in any order, with names, which are joined to URLs.
+// expect checks that the hits, in any order, are the documents with these names. It makes URLs of
+// the names.
 func expect(t testing.TB, ix *Index, query string, names ...string) {
 	t.Helper()
 	got := search(t, ix, query)
@@ -88,7 +89,7 @@ func expect(t testing.TB, ix *Index, query string, names ...string) {
 
 func at(name string) string { return "http://news.example/" + name }
 
-// shelf holds one page in each of several languages, with and without positions.
+// shelf returns one page in each of several languages, with and without positions.
 func shelf() []Document {
 	doc := func(name, language, title, text string) Document {
 		return Document{URL: at(name), Title: title, Text: text, Language: language, Positions: true,
@@ -126,7 +127,7 @@ func TestLanguages(t *testing.T) {
 		query string
 		names []string
 	}{
-		// whole sentences, as they stand
+		// whole sentences, as in the text
 		{"The fishermen's boats were running before the wind, and who knows what they caught.",
 			[]string{"en", "en-bare"}},
 		{"Die Straßen der Altstadt wurden gesperrt, weil die Dächer der Häuser nach dem Sturm geprüft werden mußten.",
@@ -136,8 +137,8 @@ func TestLanguages(t *testing.T) {
 		{"市博物馆展出了一幅古老的地图。", []string{"zh", "zh-bare"}},
 		{"وصلت السفينة الكبيرة إلى الميناء القديم، واستقبلها أهالي المدينة بالزهور.", []string{"ar", "ar-bare"}},
 		{"В городской библиотеке открылась выставка редких книг.", []string{"ru", "ru-bare"}},
-		// words, in other forms
-		{"fisherman boat", []string{}}, // an irregular plural
+		// words in other forms
+		{"fisherman boat", []string{}}, // the plural of fisherman is irregular, so it is not found
 		{"boat run caught", []string{"en", "en-bare"}},
 		{"Haus Dach", []string{"de", "de-bare"}},
 		{"strasse", []string{"de", "de-bare"}},
@@ -152,18 +153,18 @@ func TestLanguages(t *testing.T) {
 		{"библиотека", []string{"ru", "ru-bare"}},
 		{"книга выставки", []string{"ru", "ru-bare"}},
 		{"ученых", []string{"ru", "ru-bare"}},
-		// pieces of unspaced text
+		// parts of text without spaces
 		{"図書館", []string{"ja", "ja-bare"}},
 		{"開館時間", []string{"ja", "ja-bare"}},
 		{"東京タワー", []string{"ja", "ja-bare"}},
-		{"ﾀﾜｰ", []string{"ja", "ja-bare"}}, // half width
-		{"猫", []string{"ja", "ja-bare"}},   // one character within a run
+		{"ﾀﾜｰ", []string{"ja", "ja-bare"}}, // half-width kana
+		{"猫", []string{"ja", "ja-bare"}},   // one character inside a run
 		{"館", []string{"ja", "ja-bare"}},
 		{"地图", []string{"zh", "zh-bare"}},
 		{"图", []string{"zh", "zh-bare"}},
 		{"도서관", []string{"ko"}},
 		{"ประชาชน", []string{"th"}},
-		// no language
+		// a page without language
 		{"homines antiquos", []string{"none"}},
 		{"example", []string{"en", "en-bare"}},
 		{"example.com", []string{"en", "en-bare"}},
@@ -181,7 +182,8 @@ func TestPolish(t *testing.T) {
 	expect(t, ix, `"leżą książka"`)
 }
 
-// Many write ё as е. Both are found by both, in every form of the word.
+// TestRussianYo checks that words written with ё and with е find each other, in every form, because
+// many people write е for ё.
 func TestRussianYo(t *testing.T) {
 	ix := fresh(t)
 	put(t, ix, Document{URL: at("yo"), Text: "Новогодняя ёлка", Language: "ru", Positions: true},
@@ -218,7 +220,8 @@ func TestAnalyserFor(t *testing.T) {
 	}
 }
 
-// A language that is not certain finds the words in other forms, and is told to nobody.
+// TestLikelyLanguage checks that a probable language is used to find other forms of words, but that
+// no lang: clause finds it.
 func TestLikelyLanguage(t *testing.T) {
 	ix := fresh(t)
 	put(t, ix, Document{URL: at("likely"), Text: "Die Häuser am Hafen", Analysis: "de", Positions: true},
@@ -236,7 +239,7 @@ func TestARunMatchesAsItStands(t *testing.T) {
 		Document{URL: at("broken"), Text: "東京、京都", Language: "ja", Positions: true},
 		Document{URL: at("mixed"), Text: "第3章 2020東京大会", Language: "ja", Positions: true},
 	)
-	expect(t, ix, "東京都", "together") // not 東京 and 京都
+	expect(t, ix, "東京都", "together") // the text has 東京都; a page with 東京 and 京都 apart must not be found
 	expect(t, ix, "図書館", "together")
 	expect(t, ix, "東京", "together", "broken", "mixed")
 	expect(t, ix, "京都", "apart", "together", "broken")
@@ -321,7 +324,7 @@ func TestTitlesComeFirst(t *testing.T) {
 	if got := search(t, ix, "lighthouse"); len(got) != 2 || got[0] != at("title") {
 		t.Errorf("found %v", got)
 	}
-	expect(t, ix, "lighthouse rock", "title") // one word in the title, one in the text
+	expect(t, ix, "lighthouse rock", "title") // one word is in the title, the other in the text
 }
 
 func TestMalformedQueries(t *testing.T) {
@@ -397,7 +400,7 @@ func TestDeleteReplaceReopen(t *testing.T) {
 		}
 	}
 	check()
-	for u, err := range ix.URLs() { // deleting while going through them
+	for u, err := range ix.URLs() { // delete documents during the iteration
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -518,8 +521,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Wherever a segment is damaged, the process goes on, and what is told is told once, and of which
-// index.
+// TestDamagedSegments damages segments at many places. The process must not crash, and the error
+// must be reported once and name the index.
 func TestDamagedSegments(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	ix, err := Open(dir)
@@ -543,10 +546,10 @@ func TestDamagedSegments(t *testing.T) {
 	const parts = 20
 	var ranges [][2]int
 	for i := range parts {
-		// the end says that it is a segment
+		// leave the end intact: it identifies the file as a segment
 		ranges = append(ranges, [2]int{i * len(whole) / parts, min((i+1)*len(whole)/parts, len(whole)-60)})
 	}
-	// the terms of a field, and where they begin
+	// the terms of a field, and the offsets of its dictionaries
 	for _, name := range []string{segment.IDField, "body/en/placed", hostField} {
 		at, err := held.(segment.Readable).DictAddr(name)
 		if err != nil {
@@ -624,7 +627,7 @@ func TestHalfMadeIndexIsMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir+".new", metaFile), "{")
-	if err := os.Mkdir(dir, 0o700); err != nil { // an empty directory is as good as none
+	if err := os.Mkdir(dir, 0o700); err != nil { // an empty directory is treated like a missing one
 		t.Fatal(err)
 	}
 	ix, err := Open(dir)
@@ -671,7 +674,7 @@ func TestCompactAndVerify(t *testing.T) {
 	if holding(t, dir, at("erased")) == "" {
 		t.Fatal("the test looks in the wrong place: the URL is gone before compaction")
 	}
-	for range 2 { // the second time there is one segment
+	for range 2 { // the second time, the index has only one segment
 		if err := ix.Compact(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -689,7 +692,7 @@ func TestCompactAndVerify(t *testing.T) {
 	if err := ix.Delete(at("kept")); err != nil {
 		t.Fatal(err)
 	}
-	if err := ix.Compact(ctx); err != nil { // to nothing
+	if err := ix.Compact(ctx); err != nil { // the compacted index is empty
 		t.Fatal(err)
 	}
 	if where := holding(t, dir, at("kept")); where != "" {
@@ -720,7 +723,7 @@ func segmentFiles(t *testing.T, dir string) []string {
 	return found
 }
 
-// holding names a file below dir that holds s.
+// holding returns the name of a file below dir that contains s; "" if there is none.
 func holding(t *testing.T, dir, s string) (where string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {

@@ -35,12 +35,12 @@ import (
 	"github.com/blevesearch/bleve/v2/registry"
 )
 
-// plain names the analyser of all languages that have none of their own: Chinese, Japanese and
-// Korean need no more.
+// plain is the name of the analyser for all languages without their own analyser. For Chinese,
+// Japanese and Korean it is sufficient.
 const plain = "any"
 
-// languages holds the analysers that bleve ships, by ISO 639-1 code (Sorani: ISO 639-3). That of
-// Polish reads its table only when it is needed.
+// languages maps ISO 639-1 codes (for Sorani: ISO 639-3) to the analysers of bleve. The Polish
+// stemmer is loaded only when needed.
 var languages = map[string]registry.AnalyzerConstructor{
 	"ar": ar.AnalyzerConstructor, "ckb": ckb.AnalyzerConstructor, "da": da.AnalyzerConstructor,
 	"de": de.AnalyzerConstructor, "en": en.AnalyzerConstructor, "es": es.AnalyzerConstructor,
@@ -52,7 +52,7 @@ var languages = map[string]registry.AnalyzerConstructor{
 	"vi": vietnameseAnalyser,
 }
 
-// analysers builds one analyser per language, and the plain one. They are safe for concurrent use.
+// analysers returns one analyser per language, and the plain one. They are safe for concurrent use.
 func analysers() (map[string]*analyser, error) {
 	all := map[string]*analyser{
 		plain: {chain: &analysis.DefaultAnalyzer{Tokenizer: tokenizer{},
@@ -87,11 +87,11 @@ func vietnameseAnalyser(map[string]any, *registry.Cache) (analysis.Analyzer, err
 		vietnamese{}}}, nil
 }
 
-// vietnamese keeps the marks of words, and adds a term without them to each word that has some. In
-// Vietnamese marks distinguish words: ma, má, mà, mả, mã and mạ are six words.
+// vietnamese keeps the marks of words, and adds to each word with marks a term without them. In
+// Vietnamese, marks distinguish words: ma, má, mà, mả, mã and mạ are six words.
 type vietnamese struct{}
 
-// unmarked begins the term of a word without its marks. No word begins with it.
+// unmarked is the prefix of a term from which marks were removed. No word begins with it.
 const unmarked = " "
 
 // Filter implements analysis.TokenFilter.
@@ -108,9 +108,8 @@ func (vietnamese) Filter(in analysis.TokenStream) analysis.TokenStream {
 	return out
 }
 
-// withoutMarks returns the terms by which a Vietnamese word of a query is found: as it is written,
-// which comes last, with other marks and without any. Many people leave out the marks when they
-// search.
+// withoutMarks returns the terms for a Vietnamese word of a query: the word with other marks,
+// without marks, and last as it is written. Many people omit the marks when they search.
 func withoutMarks(terms []string) []string {
 	written := terms[len(terms)-1]
 	bare := string(foldTerm([]byte(written)))
@@ -126,14 +125,14 @@ func polishAnalyser(map[string]any, *registry.Cache) (analysis.Analyzer, error) 
 	return &analysis.DefaultAnalyzer{TokenFilters: filters}, nil
 }
 
-// polish takes the stems of words from a table.
+// polish adds the stems of words, which it looks up in a table.
 type polish struct{}
 
-// polishStemmer has a table of two megabytes, which is read when the first Polish word is met.
+// polishStemmer loads a table of two megabytes when the first Polish word is analysed.
 var polishStemmer = sync.OnceValues(pl.NewPolishStemmerFilter)
 
-// Filter implements analysis.TokenFilter. The table has words with their accents, and not all of
-// them: so each word is also kept as it is written.
+// Filter implements analysis.TokenFilter. The table is incomplete and its words have accents, so
+// the filter also keeps each word as it is written.
 func (polish) Filter(in analysis.TokenStream) analysis.TokenStream {
 	stemmer, err := polishStemmer()
 	if err != nil {
@@ -154,7 +153,7 @@ func (polish) Filter(in analysis.TokenStream) analysis.TokenStream {
 	return out
 }
 
-// turkish writes capitals in lower case as Turkish does. The stemmer depends on the vowels.
+// turkish converts capitals to lower case by Turkish rules. The stemmer depends on the vowels.
 type turkish struct{}
 
 // Filter implements analysis.TokenFilter.
@@ -166,7 +165,7 @@ func (turkish) Filter(in analysis.TokenStream) analysis.TokenStream {
 				return 'ı'
 			case 'İ':
 				return 'i'
-			case '\u0307': // of an i that was a capital
+			case '\u0307': // the dot of a capital İ
 				return -1
 			}
 			return r
@@ -175,7 +174,7 @@ func (turkish) Filter(in analysis.TokenStream) analysis.TokenStream {
 	return in
 }
 
-// russian writes ё as е before the stemmer, which knows no ё.
+// russian replaces ё with е before the stemmer, which does not know ё.
 type russian struct{}
 
 // Filter implements analysis.TokenFilter.
@@ -186,9 +185,9 @@ func (russian) Filter(in analysis.TokenStream) analysis.TokenStream {
 	return in
 }
 
-// adapted returns a shipped analyser with our tokenizer and folding. Stop words are kept, so that
-// "The Who" can be found. The Croatian suffix filter is removed: it iterates over a map, so that
-// its result differs from call to call.
+// adapted returns an analyser of bleve with the tokenizer and folding of this package. It keeps
+// stop words, so that "The Who" can be found. It removes the Croatian suffix filter, which iterates
+// over a map, so that its result differs between calls.
 func adapted(shipped *analysis.DefaultAnalyzer) *analysis.DefaultAnalyzer {
 	a := &analysis.DefaultAnalyzer{Tokenizer: tokenizer{}}
 	for _, f := range shipped.TokenFilters {
@@ -205,7 +204,7 @@ func adapted(shipped *analysis.DefaultAnalyzer) *analysis.DefaultAnalyzer {
 	return a
 }
 
-// elisionOf returns the filter of a chain that removes articles, nil if there is none.
+// elisionOf returns the filter of an analyser that removes articles, nil if there is none.
 func elisionOf(chain *analysis.DefaultAnalyzer) analysis.TokenFilter {
 	for _, f := range chain.TokenFilters {
 		if _, ok := f.(*elision.ElisionFilter); ok {
@@ -215,8 +214,8 @@ func elisionOf(chain *analysis.DefaultAnalyzer) analysis.TokenFilter {
 	return nil
 }
 
-// primary returns the primary subtag of a language tag in lower case, and no for both Norwegian
-// languages.
+// primary returns the primary subtag of a language tag in lower case. For both Norwegian languages
+// it returns "no".
 func primary(tag string) string {
 	tag, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(tag)), "-")
 	tag, _, _ = strings.Cut(tag, "_")

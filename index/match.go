@@ -15,13 +15,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// searching answers one query, segment by segment: sets of documents first, then positions where
-// they matter, then scores.
+// searching answers one query. In each segment it finds sets of documents, then compares positions
+// if necessary, then computes scores.
 type searching struct {
 	asked     []asked
-	documents float64 // of the index
+	documents float64 // number of documents in the index
 	scales    map[part]*scale
-	rooms     *sync.Pool // of *room
+	rooms     *sync.Pool // reused memory of type *room
 }
 
 func (s *searching) run(ctx context.Context, view *scorch.IndexSnapshot) (heaps, error) {
@@ -29,7 +29,8 @@ func (s *searching) run(ctx context.Context, view *scorch.IndexSnapshot) (heaps,
 	if err != nil {
 		return nil, err
 	}
-	largest := slices.Clone(segments) // first, so that no processor has to wait for another
+	// start with the largest segments, so that no processor waits for another at the end
+	largest := slices.Clone(segments)
 	slices.SortFunc(largest, func(a, b *shard) int { return cmp.Compare(b.docs, a.docs) })
 	if err := each(ctx, largest, func(g *shard) error { return g.look(s.asked) }); err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func (s *searching) run(ctx context.Context, view *scorch.IndexSnapshot) (heaps,
 		return nil, err
 	}
 	out = slices.DeleteFunc(out, func(r results) bool { return len(r.heap) == 0 })
-	if err := s.bring(ctx, segments, &out); err != nil {
+	if err := s.boost(ctx, segments, &out); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -86,46 +87,46 @@ func each(ctx context.Context, segments []*shard, do func(*shard) error) error {
 	return cmp.Or(append(errs, ctx.Err())...)
 }
 
-// shard is a segment of the index under one query.
+// shard is a segment of the index and the state of one query in it.
 type shard struct {
 	number  uint32
 	docs    int64
 	held    segment.Readable
-	deleted *roaring.Bitmap // nil: none
+	deleted *roaring.Bitmap // deleted documents; nil: none
 
-	dictionaries map[string]*segment.Dictionary // of fields that were asked for; nil: no document has one
-	found        [][]inField                    // of each clause, by the fields it is looked for in
-	all          *roaring.Bitmap                // that meet all clauses
-	// the best results, which may move forward; nil: none
+	dictionaries map[string]*segment.Dictionary // by field; nil: no document has the field
+	found        [][]inField                    // for each clause, its matches in the fields that it searches
+	all          *roaring.Bitmap                // documents that match all clauses
+	// the best results, which may get a bonus; nil: none
 	best    *roaring.Bitmap
 	bonus   map[uint32]float32
 	written []written
-	brought heap             // they, with what that is worth
-	cursors []segment.Cursor // used again
+	brought heap             // the best results with their bonus
+	cursors []segment.Cursor // cursors, reused
 }
 
-// inField is what a segment has of a run or a label.
+// inField is what a segment contains of a run or a label in one field.
 type inField struct {
 	run
-	lists  []postings      // of each step
-	docs   *roaring.Bitmap // that have all steps, deleted ones too
-	places []occurrences   // where positions were looked at: in docs, in their order
+	lists  []postings      // postings of each step
+	docs   *roaring.Bitmap // documents that contain all steps, including deleted ones
+	places []occurrences   // occurrences in each document of docs, in the same order; nil if positions were not read
 }
 
-// postings are the lists of one step.
+// postings are the lists of documents for one step.
 type postings struct {
 	lists   []*segment.List
-	written *segment.List   // the one of lists that has the word as the query writes it; nil: no list, or the only one
-	docs    *roaring.Bitmap // of any list; nil: any word matches. Must not be changed
+	written *segment.List   // the one of lists for the word as the query writes it; nil if there are not several lists
+	docs    *roaring.Bitmap // documents in any list; nil: any word matches. Must not be changed
 }
 
-// occurrences is how often a document has a run, and the norm of its field.
+// occurrences is the number of times a document contains a run, and the norm of its field.
 type occurrences struct {
 	doc, often uint32
 	norm       uint64
 }
 
-// look finds the lists of all clauses.
+// look finds the lists of documents for all clauses.
 func (g *shard) look(all []asked) error {
 	g.found = make([][]inField, len(all))
 	for i, a := range all {
@@ -159,7 +160,7 @@ func (g *shard) label(clause int, name, value string) error {
 	return g.words(clause, run{field: field{part: part(name)}, name: name, steps: []step{{terms: []string{value}}}})
 }
 
-// days finds the documents fetched on day from or later and before day to; "" is no bound.
+// days finds the documents fetched on day from or later and before day to; "" means no limit.
 func (g *shard) days(clause int, from, to string) error {
 	d, err := segment.DictionaryOf(g.held, dayField)
 	if err != nil || d == nil {
@@ -216,7 +217,7 @@ func (g *shard) words(clause int, r run) error {
 	return nil
 }
 
-// has reports whether a document that is not deleted has that URL.
+// has reports whether the segment contains a document with that URL that is not deleted.
 func (g *shard) has(url string) (bool, error) {
 	d, err := segment.DictionaryOf(g.held, segment.IDField)
 	if err != nil || d == nil {
@@ -229,7 +230,7 @@ func (g *shard) has(url string) (bool, error) {
 	return g.live(l.Docs) > 0, nil
 }
 
-// postingsOf returns the lists of terms.
+// postingsOf returns the postings of terms.
 func postingsOf(d *segment.Dictionary, terms []string) (p postings, err error) {
 	for _, t := range terms {
 		l, err := d.List(t)
@@ -257,7 +258,7 @@ func postingsOf(d *segment.Dictionary, terms []string) (p postings, err error) {
 	return p, nil
 }
 
-// live counts the documents of a set that are not deleted.
+// live returns the number of documents in a set that are not deleted.
 func (g *shard) live(docs *roaring.Bitmap) uint64 {
 	n := docs.GetCardinality()
 	if g.deleted != nil {
@@ -266,8 +267,8 @@ func (g *shard) live(docs *roaring.Bitmap) uint64 {
 	return n
 }
 
-// through returns cursors at the begin of lists for about so many documents. They are valid until
-// the next call.
+// through returns cursors at the beginning of lists, which the caller will use for about wanted
+// documents. They are valid until the next call.
 func (g *shard) through(lists []postings, wanted uint64) []segment.Cursor {
 	for len(g.cursors) < len(lists) {
 		g.cursors = append(g.cursors, segment.Cursor{})
@@ -321,7 +322,7 @@ func (g *shard) match(all []asked) error {
 	return nil
 }
 
-// with returns the documents that have clause i in any field.
+// with returns the documents that match clause i in any field.
 func (g *shard) with(i int) *roaring.Bitmap {
 	sets := make([]*roaring.Bitmap, len(g.found[i]))
 	for j, f := range g.found[i] {
@@ -330,8 +331,8 @@ func (g *shard) with(i int) *roaring.Bitmap {
 	return roaring.FastOr(sets...)
 }
 
-// place keeps the documents that have the steps of f next to each other, of those that may still
-// match.
+// place reduces f.docs to documents that may still match and contain the steps of f next to each
+// other.
 func (g *shard) place(f *inField) error {
 	f.docs = roaring.And(f.docs, g.all)
 	cursors := g.through(f.lists, f.docs.GetCardinality())
@@ -364,9 +365,10 @@ func (g *shard) place(f *inField) error {
 	return nil
 }
 
-// count returns how often the steps of r are next to each other.
+// count returns how often the steps of r are next to each other in a document; places are the
+// positions of each step.
 func (r *run) count(places [][]segment.Spot) (n uint32) {
-	var from [8]int // where to look on in each list
+	var from [8]int // index in each list from which to continue
 	next := from[:]
 	if len(places) > len(next) {
 		next = make([]int, len(places))

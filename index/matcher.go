@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Matcher returns a function that reports whether a query finds a word of a page in a language: in
-// any form with the same term, but words of a phrase as they are written. For a query that cannot
-// be understood it always returns false.
+// Matcher returns a function that reports whether the query finds a word of a page in language. A
+// word of the query matches every form with the same term; words of a phrase match only as they are
+// written. For an invalid query the function always returns false.
 func (ix *Index) Matcher(query, language string) func(word string) bool {
 	m := matcher{read: ix.analysers[analyserFor(language)], plain: ix.analysers[plain], terms: map[string]bool{},
 		written: map[string]bool{}}
@@ -34,11 +34,12 @@ func (ix *Index) Matcher(query, language string) func(word string) bool {
 
 type matcher struct {
 	read, plain    *analyser
-	terms, written map[string]bool // that are asked for: as read by the analyser, and as they are written
+	terms, written map[string]bool // terms of the query's words, and words of its phrases
 }
 
-// find adds the terms of a word. For a word with zero-width non-joiners it adds those of the word
-// without them and of its longest part: shorter parts are often endings, which many words have.
+// find adds the terms of a word. For a word with zero-width non-joiners it adds the terms of the
+// word without them, and of its longest part: shorter parts are often endings, which many words
+// have.
 func (m *matcher) find(text string) {
 	all := spellings(text)
 	whole := m.read.query(all[len(all)-1])
@@ -57,7 +58,7 @@ func (m *matcher) find(text string) {
 	}
 }
 
-// write adds the words of a phrase, each also without its article.
+// write adds the words of a phrase, each with and without its article.
 func (m *matcher) write(text string) {
 	for _, t := range m.plain.query(text) {
 		if t.isBreak() {
@@ -86,7 +87,8 @@ func (m *matcher) asksFor(word string) bool {
 	})
 }
 
-// any reports whether is holds for a term of text, read as read reads a text.
+// any reports whether is returns true for a term of text. It analyses text in the same way as the
+// method read does.
 func (a *analyser) any(text string, is func(term string) bool) (found bool) {
 	defer func() {
 		if a.plain != nil && recover() != nil {

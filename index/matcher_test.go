@@ -30,7 +30,7 @@ func TestMatcher(t *testing.T) {
 		{`"東京 大学"`, "ja", "東 某・某 某」 大", "東 大"},
 	} {
 		match := ix.Matcher(c.query, c.language)
-		for range 2 { // the second time from memory
+		for range 2 { // the second time, results come from the cache
 			var got []string
 			for _, w := range strings.FieldsFunc(c.text, func(r rune) bool { return strings.ContainsRune(" ,;", r) }) {
 				if match(w) {

@@ -16,39 +16,40 @@ import (
 // ErrQuery is wrapped by the errors of queries that cannot be understood.
 var ErrQuery = errors.New("the query cannot be understood")
 
-// maxQuery bounds a query, in characters, and with it the work that one can ask for.
+// maxQuery is the maximum length of a query in characters. It limits the work for one query.
 const maxQuery = 1000
 
 type kind int
 
 const (
-	word   kind = iota // found in any form that the language's analyser takes for the same
-	phrase             // its words side by side, as they are written
-	site               // host or a host below it
-	lang               // primary language subtag
-	before             // fetched before that day
-	after              // fetched on that day or later
-	mime               // media type, or one of kinds
+	word   kind = iota // matches every form that the analyser gives the same term
+	phrase             // words next to each other, as they are written
+	site               // the page's host is this host or below it
+	lang               // primary subtag of the page's language
+	before             // the page was fetched before that day
+	after              // the page was fetched on that day or later
+	mime               // media type, or one of the names in kinds
 )
 
 var prefixes = map[string]kind{"site": site, "lang": lang, "before": before, "after": after, "type": mime}
 
-// clause is one condition of a query. All must be met.
+// clause is one condition of a query. A document must meet all conditions.
 type clause struct {
 	kind kind
 	not  bool
 	text string
 }
 
-// Check returns nil if a query can be understood, otherwise an error that wraps ErrQuery and says
-// what is wrong.
+// Check returns nil if a query is valid, otherwise an error that wraps ErrQuery and says what is
+// wrong.
 func Check(query string) error {
 	_, err := parse(query)
 	return err
 }
 
-// parse reads a query: words and "phrases", all of which must be found; a minus before a clause
-// excludes it; site:host, lang:xx, type:pdf, before:2026-01-31 and after:2026-01 narrow it down.
+// parse reads a query. It consists of words and "phrases", all of which must be found. A minus
+// before a clause excludes matching documents. site:host, lang:xx, type:pdf, before:2026-01-31 and
+// after:2026-01 restrict the results.
 func parse(query string) ([]clause, error) {
 	if n := utf8.RuneCountInString(query); n > maxQuery {
 		return nil, fmt.Errorf("%w: it has %d characters, at most %d are read", ErrQuery, n, maxQuery)
@@ -80,7 +81,7 @@ func parse(query string) ([]clause, error) {
 			}
 		}
 		if !searchable(c.text) {
-			continue // punctuation alone
+			continue // the clause has only punctuation
 		}
 		only = only && c.not
 		out = append(out, c)
@@ -94,7 +95,7 @@ func parse(query string) ([]clause, error) {
 	return out, nil
 }
 
-// narrow reads a word like site:example.com as the clause that it is.
+// narrow converts a word such as site:example.com to a clause of its kind.
 func (c *clause) narrow() error {
 	name, value, _ := strings.Cut(c.text, ":")
 	k, ok := prefixes[strings.ToLower(name)]
@@ -130,16 +131,17 @@ func (c *clause) narrow() error {
 	return nil
 }
 
-// kinds are the short names of media types that type: knows.
+// kinds are the short names of media types in type: clauses.
 var kinds = []string{"html", "text", "markdown", "feed", "pdf", "image"}
 
-// mediaType writes a media type as the index keeps it: lower case, without parameters.
+// mediaType converts a media type to the form in the index: lower case, without parameters.
 func mediaType(s string) string {
 	s, _, _ = strings.Cut(s, ";")
 	return strings.ToLower(strings.TrimSpace(s))
 }
 
-// types returns what a type: clause may name to find a page of a media type, or a feed of any type.
+// types returns the values of a type: clause that find a page with this media type; feed means that
+// the page is a feed.
 func types(media string, feed bool) []string {
 	media = mediaType(media)
 	switch media {
@@ -166,7 +168,7 @@ func types(media string, feed bool) []string {
 	return []string{media}
 }
 
-// isDay accepts a day, a month and a year. They are compared as texts.
+// isDay reports whether s is a day, a month or a year. Dates are compared as texts.
 func isDay(s string) bool {
 	for _, layout := range []string{time.DateOnly, "2006-01", "2006"} {
 		if _, err := time.Parse(layout, s); err == nil {
@@ -176,8 +178,8 @@ func isDay(s string) bool {
 	return false
 }
 
-// closing returns the quotation marks any of which ends a phrase that begins with r, "" if r begins
-// none.
+// closing returns the quotation marks that can end a phrase beginning with r; "" if r does not
+// begin a phrase.
 func closing(r rune) string {
 	for _, marks := range []string{"\"“”„", "«»", "‹›", "「」", "『』"} {
 		if strings.ContainsRune(marks, r) {
@@ -189,7 +191,7 @@ func closing(r rune) string {
 
 func searchable(s string) bool { return strings.IndexFunc(s, inWord) >= 0 }
 
-// canonicalHost writes host[:port] as the index keeps it: lower case, ASCII.
+// canonicalHost converts host[:port] to the form in the index: lower case, ASCII.
 func canonicalHost(host string) string {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	name, port := host, ""
@@ -202,8 +204,8 @@ func canonicalHost(host string) string {
 	return name + port
 }
 
-// hostsAbove returns what a site: clause may name to find a page of host: the host and the hosts
-// above it, with and without port; for an IP address only the address.
+// hostsAbove returns the values of a site: clause that find a page of host: the host and its parent
+// domains, with and without port. For an IP address it returns only the address.
 func hostsAbove(host string) []string {
 	host = canonicalHost(host)
 	name, port := host, ""

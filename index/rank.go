@@ -12,30 +12,31 @@ import (
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// How documents are ranked. A word counts by how few documents have it in any language and in any
-// form that its analyser takes for the same, so that a word that is rare in one language brings
-// none of its pages forward. In each part of a page it counts by how often it is there, less for
-// each time, and by how long the part is (BM25).
+// Parameters of ranking. A word's weight depends on the number of documents that contain it in any
+// language and in any form with the same term. So a word that is rare in one language does not rank
+// the pages of that language higher. In each part of a page, the score depends on how often the
+// word occurs, with decreasing effect, and on the length of the part (BM25).
 const (
-	saturation = 1.2  // how often a word must be there to count half, in a part of usual length
-	lengthened = 0.75 // how much the length of a part matters, of 1
-	loose      = 0.1  // what a word with other marks than in the query counts, of 1
+	saturation = 1.2  // number of occurrences that give half of the maximum score, in a part of usual length
+	lengthened = 0.75 // influence of the length of a part, from 0 to 1
+	loose      = 0.1  // factor for a word with other marks than in the query, from 0 to 1
 
-	// the best results that are examined for words next to each other, with all that equal the last
+	// number of best results that are examined for words next to each other, and all with the same
+	// score as the last
 	window = 200
-	widest = 4000 // at most so many are looked at
-	near   = 8    // words from which on two are not near each other
-	page   = 1000 // how many equal results are given at once
+	widest = 4000 // maximum number of results examined
+	near   = 8    // two words at this distance or more are not near each other
+	page   = 1000 // maximum number of equal results that are returned at once
 )
 
-// counts are what parts of a page count for: how much a word in one does, and how many words one
-// usually has. Words of headings are in the text too, and count twice in all.
+// counts are the weight of a word in each part of a page, and the usual number of words in it.
+// Words of headings are also in the text, so they count twice.
 var counts = map[part]count{title: {3, 8}, headings: {1, 40}, body: {1, 600}}
 
 type count struct{ boost, length float64 }
 
-// weigh sets the weights of the clauses. It takes the part of a page in which most documents have
-// the words, since most words of a title are in the text too.
+// weigh sets the weights of the clauses. It counts the documents with a word in the part of a page
+// where most have it, since most words of a title are also in the text.
 func (s *searching) weigh(segments []*shard) {
 	for i := range s.asked {
 		with, written := map[part]uint64{}, map[part]uint64{}
@@ -53,7 +54,7 @@ func (s *searching) weigh(segments []*shard) {
 	}
 }
 
-// most returns the greatest number of documents of any part.
+// most returns the greatest number of documents in with.
 func most(with map[part]uint64) (n float64) {
 	for _, docs := range with {
 		n = max(n, float64(docs))
@@ -61,12 +62,13 @@ func most(with map[part]uint64) (n float64) {
 	return n
 }
 
-// rarity returns the weight of a word that so many documents have: the fewer, the greater.
+// rarity returns the weight of a word that occurs in that many documents: fewer documents give more
+// weight.
 func (s *searching) rarity(with float64) float64 {
 	return math.Log1p((max(s.documents, with) - with + 0.5) / (with + 0.5))
 }
 
-// scale is what the length of a part contributes to worth, by the code of the length.
+// scale maps the code of the length of a part to its contribution in worth.
 type scale [1 << segment.CodeBits]float64
 
 func (c count) scale() *scale {
@@ -77,7 +79,7 @@ func (c count) scale() *scale {
 	return &s
 }
 
-// worth returns what a word counts, from 0 to 1, that a part has so often.
+// worth returns the score, from 0 to 1, of a word that occurs often times in a part with this norm.
 func (s *scale) worth(often, norm uint64) float64 {
 	return float64(often) / (float64(often) + s[segment.CodeOf(norm)])
 }
@@ -99,15 +101,15 @@ func (g *shard) results(s *searching) results {
 	return out
 }
 
-// room is memory for scores, which is reused.
+// room is reused memory for computing scores.
 type room struct {
-	docs   []uint32  // that were found, in order
-	scores []float32 // of all documents of a segment; 0 between its uses
+	docs   []uint32  // documents found, in order
+	scores []float32 // scores by document of a segment; all 0 between uses
 	walk   segment.Walk
 }
 
-// score computes the scores of the documents of g that match, and passes them to use. They are
-// valid until use returns.
+// score computes the scores of the documents of g that match, and passes them to use. The slices
+// are valid until use returns.
 func (g *shard) score(s *searching, use func(docs []uint32, scores []float32)) {
 	r, ok := s.rooms.Get().(*room)
 	if !ok {
@@ -134,8 +136,8 @@ func (g *shard) score(s *searching, use func(docs []uint32, scores []float32)) {
 	s.rooms.Put(r)
 }
 
-// score adds the scores of f. Other documents than those that match may get some too; they do not
-// matter.
+// score adds the scores of f to r. It may also change the scores of documents that do not match;
+// they are ignored.
 func (f inField) score(r *room, a asked, s *scale) {
 	boost := counts[f.field.part].boost
 	weight := a.weight * boost
@@ -144,7 +146,7 @@ func (f inField) score(r *room, a asked, s *scale) {
 		for _, o := range f.places {
 			r.scores[o.doc] += float32(weight * s.worth(uint64(o.often), o.norm))
 		}
-	case len(f.steps) > 1: // without positions
+	case len(f.steps) > 1: // a run in a field without positions
 		length := segment.LengthCode(uint32(counts[f.field.part].length))
 		once := float32(weight * s.worth(1, length) / float64(len(f.steps)))
 		for docs := f.docs.Iterator(); docs.HasNext(); {
@@ -164,8 +166,8 @@ func (f inField) score(r *room, a asked, s *scale) {
 	}
 }
 
-// writtenList returns the list of the word as the query writes it, if the field has one besides
-// those of its other terms.
+// writtenList returns the list for the word as the query writes it, if the field has separate lists
+// for that and for other terms.
 func (f inField) writtenList() *segment.List {
 	if len(f.steps) != 1 {
 		return nil
@@ -173,11 +175,11 @@ func (f inField) writtenList() *segment.List {
 	return f.lists[0].written
 }
 
-// sparse is how many times longer than the number of documents wanted a list must be to be read
-// only at these.
+// sparse is a factor: if a list is more than sparse times longer than the number of wanted
+// documents, only the entries of these documents are read.
 const sparse = 4
 
-// add adds what a list counts to the scores.
+// add adds the scores of the entries in a list, multiplied by weight.
 func (r *room) add(l *segment.List, weight float64, s *scale) {
 	w := &r.walk
 	w.Begin(l, false)
@@ -199,9 +201,9 @@ func (r *room) add(l *segment.List, weight float64, s *scale) {
 	}
 }
 
-// bring moves results forward that have the words as the query writes them, and results in which
-// words that follow each other in the query are next to each other.
-func (s *searching) bring(ctx context.Context, segments []*shard, out *heaps) error {
+// boost raises results that contain the words as the query writes them, and results that contain
+// words of the query next to each other in the same order.
+func (s *searching) boost(ctx context.Context, segments []*shard, out *heaps) error {
 	var words []int
 	forms := false
 	for i, a := range s.asked {
@@ -241,8 +243,8 @@ func (s *searching) bring(ctx context.Context, segments []*shard, out *heaps) er
 	return nil
 }
 
-// takeBest removes and returns the best results: window of them and those that are equal to the
-// last, at most widest.
+// takeBest removes and returns the best results: window results and those with the same score as
+// the last, but at most widest.
 func (r *heaps) takeBest() (best []result) {
 	for len(*r) > 0 && len(best) < widest {
 		i := r.best()
@@ -254,7 +256,7 @@ func (r *heaps) takeBest() (best []result) {
 	return best
 }
 
-// compare looks in the best results of g for the words of clauses as the query writes them, and for
+// compare searches the best results of g for the words of clauses as the query writes them, and for
 // clauses whose words follow each other.
 func (g *shard) compare(s *searching, clauses []int) error {
 	for k, clause := range clauses {
@@ -271,7 +273,8 @@ func (g *shard) compare(s *searching, clauses []int) error {
 	return nil
 }
 
-// together adds to the bonus of the best what it is worth that clause b follows clause a.
+// together adds a bonus to the best results in which the words of clause b follow those of clause
+// a.
 func (g *shard) together(s *searching, a, b int) error {
 	for _, fa := range g.found[a] {
 		for _, fb := range g.found[b] {
@@ -295,7 +298,7 @@ func (g *shard) together(s *searching, a, b int) error {
 				if err != nil {
 					return err
 				}
-				if n := meetings(as, bs); n > 0 {
+				if n := adjacency(as, bs); n > 0 {
 					g.bonus[doc] += float32(weight * n / (n + s.scales[fa.field.part][segment.CodeOf(norm)]))
 				}
 			}
@@ -304,9 +307,9 @@ func (g *shard) together(s *searching, a, b int) error {
 	return nil
 }
 
-// meetings counts how often a word of b is near one of a: 1 where it follows, less where it is
-// farther away or before it.
-func meetings(as, bs []segment.Spot) (n float64) {
+// adjacency rates how often a word of bs is near one of as: 1 for each that follows directly, less
+// if it is farther away or before it.
+func adjacency(as, bs []segment.Spot) (n float64) {
 	i := 0
 	for _, b := range bs {
 		for i < len(as) && as[i].Position < b.Position {
@@ -326,15 +329,15 @@ func meetings(as, bs []segment.Spot) (n float64) {
 	return n
 }
 
-// findings are the results of a query, and the view of the index that they are from.
+// findings are the results of a query, and the view of the index from which they were read.
 type findings struct {
 	view *scorch.IndexSnapshot
 	left heaps
 }
 
-// next returns the best results that are left, all of one score, by URL; none at the end. If very
-// many are equal, as for a query without words, it returns page of them at a time, in the order of
-// the index.
+// next returns the best remaining results, all with the same score, ordered by URL; none at the
+// end. If very many have the same score, as for a query without words, it returns them in the order
+// of the index, page at a time.
 func (f *findings) next(dir string) (hits []Hit, err error) {
 	defer guard(dir, &err)()
 	var equal []result

@@ -22,9 +22,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// reference is an index of plain bleve: its builder of segments, its searchers and its collector.
-// It has the analysers of the index under test and nothing else of it. Where a phrase must be found
-// as it is written, it has fields of words that are not stemmed, instead of forms.
+// reference is an index of plain bleve with bleve's segment builder, searchers and collector. It
+// shares only the analysers with the index under test. For phrases, which must be found as they are
+// written, it has additional fields with unstemmed words instead of forms.
 type reference struct {
 	held      bleve.Index
 	analysers map[string]*analyser
@@ -32,7 +32,7 @@ type reference struct {
 
 func newReference(t *testing.T, analysers map[string]*analyser) *reference {
 	t.Helper()
-	segment.Register() // once: it must not take the place of what is registered next
+	segment.Register() // register only once, before other formats are registered
 	scorch.RegisterSegmentPlugin(&zap.ZapPlugin{}, true)
 	defer scorch.RegisterSegmentPlugin(segment.NewFormat(), true)
 	nothing := mapping.NewIndexMapping()
@@ -46,15 +46,15 @@ func newReference(t *testing.T, analysers map[string]*analyser) *reference {
 	return &reference{held, analysers}
 }
 
-// chainOf is the analyser of a language as a chain of bleve, over a whole text.
+// chainOf is the analyser of a language as a bleve analyser for a whole text.
 type chainOf struct{ *analyser }
 
 func (a chainOf) Analyze(text []byte) analysis.TokenStream {
 	return a.chain.Analyze(norm.NFKC.Bytes(text))
 }
 
-// asWritten gives each term of a word with the word as it is written, folded, and its article:
-// "l|ecoles|ecol". A second token stands for the word with any article: "*|ecoles|ecol".
+// asWritten adds to each term the folded word and its article: "l|ecoles|ecol". A second token
+// matches the word with any article: "*|ecoles|ecol".
 type asWritten struct{ *analyser }
 
 func (a asWritten) Analyze(text []byte) (out analysis.TokenStream) {
@@ -142,7 +142,7 @@ func (r *reference) remove(t *testing.T, urls ...string) {
 	}
 }
 
-// search returns the URLs found, in the order of URLs.
+// search returns the URLs of the hits, ordered by URL.
 func (r *reference) search(t *testing.T, clauses []clause) []string {
 	t.Helper()
 	all := query.NewBooleanQuery(nil, nil, nil)
@@ -166,7 +166,7 @@ func (r *reference) search(t *testing.T, clauses []clause) []string {
 	return out
 }
 
-// query translates a clause to what it means.
+// query converts a clause to a query of bleve.
 func (r *reference) query(c clause) query.Query {
 	switch c.kind {
 	case site:
@@ -206,7 +206,7 @@ func termIn(field, term string) query.Query {
 	return q
 }
 
-// anyOf finds any of the terms of a token.
+// anyOf returns a query for any of the terms of a token.
 func anyOf(field string, terms []string) query.Query {
 	any := query.NewDisjunctionQuery(nil)
 	for _, term := range terms {
@@ -215,7 +215,8 @@ func anyOf(field string, terms []string) query.Query {
 	return any
 }
 
-// word finds the tokens of a word next to each other, or all of them where there are no positions.
+// word returns a query for the tokens of a word next to each other, or in a field without positions
+// for all of them.
 func (r *reference) word(a *analyser, text string, f field) query.Query {
 	tokens := a.query(text)
 	switch {
@@ -241,8 +242,8 @@ func inOrder(field string, tokens []token) query.Query {
 	return query.NewMultiPhraseQuery(steps, field)
 }
 
-// phrase finds words next to each other as they are written. The first may have an article that the
-// query leaves out.
+// phrase returns a query for words next to each other as they are written. In the text, the first
+// word may have an article that the query omits.
 func (r *reference) phrase(a *analyser, text string, p part, code string) query.Query {
 	tokens := a.query(text)
 	if len(tokens) == 0 {
@@ -265,8 +266,8 @@ func (r *reference) phrase(a *analyser, text string, p part, code string) query.
 	return inOrder(writtenField(p, code), tokens)
 }
 
-// single finds a phrase of one word where there are no positions, if its term tells how it is
-// written.
+// single returns a query for a phrase of one word in a field without positions, if the word's term
+// shows how it is written.
 func (r *reference) single(a *analyser, text string, f field) query.Query {
 	tokens := a.query(text)
 	if len(tokens) != 1 || f.language != plain && tokens[0].kind == analysis.AlphaNumeric {

@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// result is a document found.
+// result is a found document.
 type result struct {
 	score   float32
 	segment uint32
 	doc     uint32
 }
 
-// key is a score and a document of one segment. The best result has the greatest key.
+// key combines a score and a document of one segment. The best result has the greatest key.
 type key uint64
 
 func keyOf(score float32, doc uint32) key {
-	return key(math.Float32bits(score))<<32 | key(^doc) // no score is below 0
+	return key(math.Float32bits(score))<<32 | key(^doc) // scores are not negative, so their bits sort like the scores
 }
 
 func (k key) score() float32 { return math.Float32frombits(uint32(k >> 32)) }
 func (k key) doc() uint32    { return ^uint32(k) }
 
-// heap has the greatest key on top.
+// heap is a binary heap with the greatest key at the top.
 type heap []key
 
 func (h heap) order() {
@@ -48,16 +48,17 @@ func (h heap) down(i int) {
 	}
 }
 
-// atOnce is how many results of a segment are sorted out at once: few are ever asked for.
+// atOnce is the number of results of a segment that are sorted in one step: callers rarely read
+// more.
 const atOnce = 256
 
-// bestOf returns a heap of the best documents. All others are behind worst, which is 0 if there are
-// none.
+// bestOf returns a heap of the best documents. The keys of all others are less than worst, which is
+// 0 if there are no others.
 func bestOf(docs []uint32, scores []float32) (best heap, worst key) {
 	if len(docs) <= atOnce {
 		return behind(docs, scores, math.MaxUint64), 0
 	}
-	// While they are looked for, the worst is on top.
+	// While the best are being selected, the worst of them is at the top.
 	best = make(heap, atOnce)
 	for i, doc := range docs[:atOnce] {
 		best[i] = ^keyOf(scores[doc], doc)
@@ -79,7 +80,7 @@ func bestOf(docs []uint32, scores []float32) (best heap, worst key) {
 	return best, worst
 }
 
-// behind returns the documents that come behind worst.
+// behind returns a heap of the documents whose keys are less than worst.
 func behind(docs []uint32, scores []float32, worst key) heap {
 	var out heap
 	for _, doc := range docs {
@@ -91,15 +92,15 @@ func behind(docs []uint32, scores []float32, worst key) heap {
 	return out
 }
 
-// results are those of a segment.
+// results are the results of one segment.
 type results struct {
 	segment uint32
-	heap    heap        // the best
-	others  func() heap // all others; nil: there are none
+	heap    heap        // the best results
+	others  func() heap // returns all other results; nil: there are none
 }
 
-// before reports whether the best of r comes before that of o. Documents of equal score are ordered
-// by URL later.
+// before reports whether the best result of r ranks before that of o. Documents with the same score
+// are ordered by URL later.
 func (r *results) before(o *results) bool {
 	a, b := r.heap[0], o.heap[0]
 	if a>>32 != b>>32 || r.segment == o.segment {
@@ -119,7 +120,7 @@ func (r *results) pop() result {
 	return result{top.score(), r.segment, top.doc()}
 }
 
-// heaps are the results of all segments that have any. A segment may have two.
+// heaps are the results of all segments with results. There may be two entries for one segment.
 type heaps []results
 
 // best returns the index of the heap with the best result.

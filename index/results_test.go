@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Results come best first, equal ones in order, however many are asked for.
+// TestResults checks that results are returned best first, and those with the same score in order,
+// however many are read.
 func TestResults(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{1, 2, atOnce - 1, atOnce, atOnce + 1, 3000} {

@@ -14,16 +14,17 @@ import (
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// Hit is a document that a query has found. Scores compare the hits of one query.
+// Hit is a document that matches a query. Scores are comparable only between hits of one query.
 type Hit struct {
 	URL   string
 	Score float64
 }
 
-// Hits yields the documents that match all clauses of a query, best first. Documents of equal score
-// are ordered by URL if they are at most a thousand; more, as for a query without words, are
-// ordered within each thousand. The query is answered once, from the index as it is then. An error
-// ends it; one that wraps ErrQuery says what is wrong with the query.
+// Hits yields the documents that match all clauses of a query, best first. Up to a thousand
+// documents with the same score are ordered by URL; if there are more, as for a query without
+// words, each thousand is ordered separately. The query is evaluated once, in the state of the
+// index at that time. The iteration ends after an error; an error that wraps ErrQuery says what is
+// wrong with the query.
 func (ix *Index) Hits(ctx context.Context, query string) iter.Seq2[Hit, error] {
 	return func(yield func(Hit, error) bool) {
 		f, err := ix.find(ctx, query)
@@ -50,7 +51,7 @@ func (ix *Index) Hits(ctx context.Context, query string) iter.Seq2[Hit, error] {
 	}
 }
 
-// find answers a query. The caller must close the view of the result.
+// find evaluates a query. The caller must close the view of the result.
 func (ix *Index) find(ctx context.Context, query string) (f *findings, err error) {
 	defer guard(ix.dir, &err)()
 	clauses, err := parse(query)
@@ -89,8 +90,8 @@ func (ix *Index) find(ctx context.Context, query string) (f *findings, err error
 	return &findings{view: view, left: found}, nil
 }
 
-// view returns the index as it is now. The caller must close it. It stays valid when the index is
-// closed.
+// view returns the current state of the index. The caller must close it. It remains valid when the
+// index is closed.
 func (ix *Index) view() (*scorch.IndexSnapshot, error) {
 	held, release, err := ix.use()
 	if err != nil {
@@ -116,13 +117,13 @@ func snapshotOf(held bleve.Index) (*scorch.IndexSnapshot, error) {
 	return snapshot, nil
 }
 
-// inUse lists the fields of words that any document has: a few for each language.
+// inUse returns the fields of words that at least one document has: a few for each language.
 func inUse(view *scorch.IndexSnapshot) ([]field, error) {
 	names, err := view.Fields()
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(names) // scores must not hang on the order
+	slices.Sort(names) // scores must not depend on the order of the fields
 	var out []field
 	for _, name := range names {
 		if f, ok := fieldNamed(name); ok {
@@ -132,39 +133,39 @@ func inUse(view *scorch.IndexSnapshot) ([]field, error) {
 	return out, nil
 }
 
-// asked is a clause, and what it searches for in each field.
+// asked is a clause, and what to search for in each field.
 type asked struct {
 	clause
-	runs    []run   // of words and phrases: for each field one, or one for each way to write the words
-	with    float64 // documents that have the words
-	weight  float64 // of the words: more for what fewer documents have
-	written float64 // likewise, of a word as the query writes it, in fields that have a term for it
-	marked  bool    // the query is written with marks, so that words with others count less
+	runs    []run   // for words and phrases: for each field one run, or one for each spelling
+	with    float64 // number of documents that contain the words
+	weight  float64 // weight of the words; greater if fewer documents contain them
+	written float64 // weight of a word as the query writes it, in fields with a separate term for that
+	marked  bool    // the query has accents or other marks, so words with different marks count less
 }
 
-// words reports whether c asks for words, not for a label.
+// words reports whether c searches for words, not for a label.
 func (c clause) words() bool { return c.kind == word || c.kind == phrase }
 
 // run is what is searched for in one field: steps next to each other, such as the words of a
 // phrase, the characters and breaks of a run of dense script, or the parts of a hyphenated word. In
-// a field without positions a document matches if it has all of them; only words are searched
-// there, no phrases.
+// a field without positions, a document matches if it contains all steps; phrases are not searched
+// there.
 type run struct {
 	field field
-	name  string // of the field
+	name  string // name of the field
 	steps []step
-	exact bool // words must be written so
+	exact bool // words must be written as in the query
 }
 
-// step is one position of a run. Without terms it matches any word: a word of the query that is too
-// long is not indexed.
+// step is one position of a run. A step without terms matches any word, because words that are too
+// long are not indexed.
 type step struct {
-	terms  []string     // any of them; of several the last is the word as it is written
-	form   segment.Form // how the word must be written, in a run that is exact
-	others bool         // all terms but the last are of other words, written alike
+	terms  []string     // alternatives; if there are several, the last is the word as it is written
+	form   segment.Form // form of the word that is required if the run is exact
+	others bool         // all terms except the last belong to other words with a similar spelling
 }
 
-// placed reports whether positions must be compared to match r.
+// placed reports whether matching r requires comparing positions.
 func (r run) placed() bool { return r.field.kept == placed && (r.exact || len(r.steps) > 1) }
 
 func (ix *Index) asked(clauses []clause, fields []field) []asked {
@@ -179,7 +180,7 @@ func (ix *Index) asked(clauses []clause, fields []field) []asked {
 		for _, f := range fields {
 			analyser, ok := ix.analysers[f.language]
 			if !ok {
-				continue // of a later version of this program
+				continue // the field was made by a later version of this program
 			}
 			if _, ok := read[f.language]; !ok {
 				for _, text := range spellings(c.text) {
@@ -196,8 +197,8 @@ func (ix *Index) asked(clauses []clause, fields []field) []asked {
 	return out
 }
 
-// runOf makes the run of tokens in f. It returns false for a phrase in a field that lacks what the
-// phrase needs: the order of words, or how they are written.
+// runOf returns the run of tokens in f. It returns false for a phrase if f does not store the order
+// or the spelling of words.
 func runOf(f field, tokens []token, exact bool) (run, bool) {
 	if len(tokens) == 0 {
 		return run{}, false
@@ -214,7 +215,7 @@ func runOf(f field, tokens []token, exact bool) (run, bool) {
 	}
 	single := len(tokens) == 1 && tokens[0].kind != analysis.AlphaNumeric
 	if single {
-		r.exact = false // a character is a term as it is written
+		r.exact = false // a character's term is the character as it is written
 	}
 	if f.kept != placed && exact && (len(tokens) > 1 || r.exact) {
 		return run{}, false

@@ -60,8 +60,8 @@ func TestPhrasesAreAsWritten(t *testing.T) {
 	}
 }
 
-// In dense scripts whatever stands side by side is found, and nothing else, in fields of any
-// language.
+// TestSubstrings checks that in dense scripts exactly the sequences of neighbouring characters are
+// found, in fields of any language.
 func TestSubstrings(t *testing.T) {
 	ix := fresh(t)
 	texts := map[string]string{
@@ -88,7 +88,7 @@ func TestSubstrings(t *testing.T) {
 		"น้ำ", "도서", "서관에", "丁甲", "丁甲乙丙丁甲", "丁戊甲", "戊甲乙", "甲丙"} {
 		var want []string
 		for name, text := range plainText {
-			// there it has a mark
+			// in the text marks, か has a mark
 			if strings.Contains(text, norm.NFKC.String(query)) && (query != "か" || name != "marks") {
 				want = append(want, name, name+"de")
 			}
@@ -103,8 +103,8 @@ func TestSubstrings(t *testing.T) {
 	expect(t, ix, "章3")
 }
 
-// A break of a phrase in dense script is found where the text has one, whichever, and not in place
-// of a word or a character.
+// TestBreaks checks that a break in a dense-script phrase matches every kind of break in the text,
+// but no word or character.
 func TestBreaks(t *testing.T) {
 	ix := fresh(t)
 	for name, text := range map[string]string{"space": "国立東京 大学の門", "wide": "東京　大学", "dot": "東京・大学", "comma": "東京、『大学』",
@@ -140,8 +140,8 @@ func TestBreaks(t *testing.T) {
 		"wide", "dot", "comma", "line")...)...)
 }
 
-// Without positions nothing tells what stands side by side: such a document has all that is asked
-// for, which counts less.
+// TestSubstringsWithoutPositions checks that without positions a document matches if it contains
+// all characters of the query, with a lower rank, because their order is unknown.
 func TestSubstringsWithoutPositions(t *testing.T) {
 	ix := fresh(t)
 	put(t, ix, Document{URL: at("a bare one"), Text: "東西の京"}, Document{URL: at("placed"), Text: "東京" +
@@ -151,7 +151,8 @@ func TestSubstringsWithoutPositions(t *testing.T) {
 	expect(t, ix, `"東"`, "placed", "a bare one", "other")
 }
 
-// A Polish word is there once, whether it is found by its stem, as it is written, or both.
+// TestPolishWordsCountOnce checks that a Polish word counts once, whether it is found by its stem,
+// as it is written, or both.
 func TestPolishWordsCountOnce(t *testing.T) {
 	ix := fresh(t)
 	put(t, ix, Document{URL: at("pl"), Text: "książki leżą, książki", Language: "pl", Positions: true})
@@ -268,7 +269,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// ranked expects names in this order.
+// ranked checks that the hits have these names in this order.
 func ranked(t *testing.T, ix *Index, query string, names ...string) {
 	t.Helper()
 	var want []string
@@ -353,7 +354,7 @@ func TestRanking(t *testing.T) {
 	})
 }
 
-// Whoever passes over most hits asks the index once.
+// TestHitsStayGood checks that an iteration over many hits evaluates the query only once.
 func TestHitsStayGood(t *testing.T) {
 	ix := fresh(t)
 	var docs []Document
@@ -371,7 +372,7 @@ func TestHitsStayGood(t *testing.T) {
 		if seen[h.URL] || h.Score > last.Score || h.Score == last.Score && h.URL < last.URL {
 			t.Fatalf("%v after %v", h, last)
 		}
-		if seen[h.URL], last = true, h; len(seen) == 10 { // it changes meanwhile
+		if seen[h.URL], last = true, h; len(seen) == 10 { // the index changes during the iteration
 			if err := ix.Delete(at("0001"), at("2999")); err != nil {
 				t.Fatal(err)
 			}
@@ -382,7 +383,8 @@ func TestHitsStayGood(t *testing.T) {
 	}
 }
 
-// Every query finds what its words say, whatever was deleted and however segments were merged.
+// TestSearchModel checks that queries find exactly the documents that contain their words, whatever
+// was deleted and however segments were merged.
 func TestSearchModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 9))
 	vocabulary := strings.Fields("a 東京 b 京都 c d e 東京都 x-y")
@@ -420,7 +422,7 @@ func TestSearchModel(t *testing.T) {
 			word, phrase, not := some(1)[0], strings.Join(some(1+random.IntN(3)), " "), some(1)[0]
 			want := []string{}
 			for u, d := range held {
-				if stands(d, word) && stands(d, phrase) && !stands(d, not) {
+				if containsRun(d, word) && stands(d, phrase) && !stands(d, not) {
 					want = append(want, u)
 				}
 			}
@@ -435,9 +437,9 @@ func TestSearchModel(t *testing.T) {
 	}
 }
 
-// stands tells whether words stand side by side in title or text. A run of dense script may begin
-// and end within one of the text.
-func stands(d Document, words string) bool {
+// containsRun reports whether words are next to each other in title or text. A run of dense script
+// may begin and end inside one of the text.
+func containsRun(d Document, words string) bool {
 	edge := func(s string) string {
 		if first, _ := utf8.DecodeRuneInString(s); dense(first) {
 			return ""

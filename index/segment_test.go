@@ -18,7 +18,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// documents makes the fields of docs and analyses them, as a batch of the library does.
+// documents converts docs to bleve documents and analyses them, as a batch of bleve does.
 func documents(t *testing.T, docs []Document) []bleveindex.Document {
 	t.Helper()
 	all, err := analysers()
@@ -36,8 +36,8 @@ func documents(t *testing.T, docs []Document) []bleveindex.Document {
 	return out
 }
 
-// contents maps every field, term and document to where the term stands there, as the analysers
-// say.
+// contents returns the expected positions of each term in each field and document, computed with
+// the analysers.
 func contents(t *testing.T, docs []Document) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -75,7 +75,7 @@ func described(often uint64, length int, options bleveindex.FieldIndexingOptions
 	return fmt.Sprint(often, segment.LengthOf(segment.LengthCode(uint32(length))))
 }
 
-// readSegment maps the same, as a segment says.
+// readSegment returns the same map as contents, read from a segment.
 func readSegment(t *testing.T, s segmentapi.Segment) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -85,7 +85,7 @@ func readSegment(t *testing.T, s segmentapi.Segment) map[string]string {
 			t.Fatal(err)
 		}
 		if d == nil {
-			continue // all is left out
+			continue // the field has no words
 		}
 		f, words := fieldNamed(name)
 		err = d.Each("", "", func(term string, l *segment.List) error {
@@ -131,7 +131,7 @@ func sameContents(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// collections are documents of all kinds, each collection for a segment of its own.
+// collections returns sets of documents of all kinds; each set is for one segment.
 func collections() map[string][]Document {
 	placed := func(name, language, text string) Document {
 		return Document{URL: at(name), Text: text, Language: language, Positions: true}
@@ -147,7 +147,7 @@ func collections() map[string][]Document {
 		"days": {{URL: at("day-a"), Text: "lantern " + strings.Repeat("oil ", 300), Positions: true,
 			Fetched: time.Unix(0, 0)},
 			{URL: at("day-b"), Text: "lantern oil", Language: "en", Fetched: time.Now()}},
-		"many": many, // some terms are in more than one chunk
+		"many": many, // enough documents for some lists to have more than one chunk
 		"often": {
 			placed("thousands", "en", strings.Repeat("lantern ", 70_000)+strings.Repeat("lanterns lantern lit ", 5000)),
 			placed("articles", "fr", strings.Repeat("l’épicerie d'épicerie épicerie épiceries qu’une ", 700)),
@@ -165,9 +165,9 @@ func collections() map[string][]Document {
 	}
 }
 
-// A segment holds what its documents say, as it was built and after merging: with the same fields,
-// whose lists the library copies, and with others, so that it writes them again; whole, and with
-// documents that are left out.
+// TestSegments checks that a segment contains its documents, newly built and after merging. It
+// merges segments with the same fields, whose lists zapx copies, and with different fields, whose
+// lists zapx writes again; with and without deleted documents.
 func TestSegments(t *testing.T) {
 	build := func(docs []Document) segmentapi.Segment {
 		s, _, err := segment.NewFormat().New(documents(t, docs))
@@ -210,7 +210,7 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// What the builder does not know is an error.
+// TestOtherDocuments checks that the builder returns an error for unsupported fields.
 func TestOtherDocuments(t *testing.T) {
 	values := document.NewDocument("x")
 	values.AddField(document.NewTextField("text", nil, []byte("with values by document")))
@@ -224,7 +224,8 @@ func TestOtherDocuments(t *testing.T) {
 	}
 }
 
-// The library reads the lists by the same rule; a batch fits one segment.
+// TestSizes checks that zapx uses the same chunk size as this package, and that a batch fits into
+// one segment.
 func TestSizes(t *testing.T) {
 	if zap.DefaultChunkMode != 1026 {
 		t.Errorf("lists are cut by rule %d", zap.DefaultChunkMode)
@@ -234,11 +235,12 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// The index takes no more than one and a half times the text, whatever it is written in.
+// TestSize checks that the index takes at most one and a half times the size of the text, in every
+// script.
 func TestSize(t *testing.T) {
 	docs := newPress().documents(500, 5000)
 	for i := range docs[:len(docs)/2] {
-		if docs[i].Language == "zh" { // half of them have breaks
+		if docs[i].Language == "zh" { // half of the Chinese documents contain breaks
 			docs[i].Text = strings.ReplaceAll(docs[i].Text, "一", "一"+"，")
 		}
 	}

@@ -10,38 +10,38 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxTerm is the length in bytes from which a token is no word (encoded data, hostile text). It is
-// left out of texts and queries.
+// maxTerm is the length in bytes from which a token is not treated as a word, such as encoded data
+// or hostile text. Texts and queries are processed without such tokens.
 const maxTerm = 256
 
 // blockEnd separates blocks, such as paragraphs and headings. No phrase crosses it.
 const blockEnd = '\f'
 
 // nonJoiner is the zero-width non-joiner. It separates parts of a word (Persian می‌روم, German
-// Auf‌lage), which readers also write joined or with a blank.
+// Auf‌lage). Readers also write such words joined or with a blank.
 const nonJoiner = '\u200c'
 
-// joined is the type of the token of a word without its non-joiners. It has the position of the
+// joined is the type of a token that is a word without its non-joiners. Its position is that of the
 // first part of the word.
 const joined = analysis.Shingle
 
-// apart is how many positions lie between two blocks: too many for words to count as near.
+// apart is the number of positions between two blocks: too many for words to count as near.
 const apart = near
 
-// tokenizer cuts text at everything that is neither letter nor digit. A word keeps its marks and an
-// apostrophe between two letters; invisible format characters are removed from it. A word with
-// zero-width non-joiners gives its parts, and all of it joined.
+// tokenizer divides text at every character that is neither letter nor digit. A word keeps its
+// marks, and an apostrophe between two letters; invisible format characters are removed. A word
+// with zero-width non-joiners gives a token for each part, and one for the joined word.
 //
 // In a dense script each character with its marks is a token. A blank or punctuation between two
-// characters gives a token of its own, the break: no run of a text is found across it, and in a
-// query it asks for a break in that place.
+// characters gives a separate token, the break. A run of characters in a query does not match
+// across a break in the text; a break in the query matches only a break.
 type tokenizer struct{}
 
-// breakTerm is the term of a break. No word has it.
+// breakTerm is the term of a break. No word has this term.
 const breakTerm = " "
 
-// Tokenize implements analysis.Tokenizer. It sets no offsets: nothing reads them, and they would
-// take a third of the index.
+// Tokenize implements analysis.Tokenizer. It sets no offsets, because nothing reads them and they
+// would take a third of the index.
 func (tokenizer) Tokenize(text []byte) analysis.TokenStream {
 	out := make(analysis.TokenStream, 0, len(text)/6+1)
 	tokenise(text, func(token []byte, kind analysis.TokenType, position int) {
@@ -54,8 +54,8 @@ func newToken(term []byte, kind analysis.TokenType, position int) *analysis.Toke
 	return &analysis.Token{Term: term, Position: position, Type: kind, KeyWord: kind == analysis.Single}
 }
 
-// tokenise calls give with the tokens of text in order. They are slices of text, or made for the
-// call.
+// tokenise calls give for the tokens of text in order. Tokens are slices of text, or valid only
+// during the call.
 func tokenise(text []byte, give func(token []byte, kind analysis.TokenType, position int)) {
 	t := tokens{give: give}
 	for i := 0; i < len(text); {
@@ -79,7 +79,7 @@ func tokenise(text []byte, give func(token []byte, kind analysis.TokenType, posi
 type tokens struct {
 	give     func(token []byte, kind analysis.TokenType, position int)
 	position int
-	inRun    bool // the last token is of dense script
+	inRun    bool // the last token is in dense script
 	broken   bool // blanks or punctuation follow the last token
 }
 
@@ -90,7 +90,7 @@ func (t *tokens) add(term []byte, kind analysis.TokenType) {
 	}
 }
 
-// word adds the word that begins at i and returns where it ends.
+// word adds the word that begins at i, and returns its end.
 func (t *tokens) word(text []byte, i int) int {
 	start, clean, parts := i, true, 1
 	for i < len(text) {
@@ -138,7 +138,7 @@ func (t *tokens) word(text []byte, i int) int {
 	return i
 }
 
-// character adds the character of dense script that begins at i, and returns where it ends.
+// character adds the dense-script character that begins at i, and returns its end.
 func (t *tokens) character(text []byte, i int) int {
 	start := i
 	for i < len(text) {
@@ -156,7 +156,7 @@ func (t *tokens) character(text []byte, i int) int {
 	return i
 }
 
-// visible drops format characters and variation selectors.
+// visible returns a term without format characters and variation selectors.
 func visible(term []byte) []byte {
 	out := make([]byte, 0, len(term))
 	for i := 0; i < len(term); {
@@ -176,8 +176,8 @@ func inWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r))
 }
 
-// dense reports whether r is of a script that does not separate words by blanks, or of Hangul,
-// whose words include particles.
+// dense reports whether r belongs to a script without blanks between words, or to Hangul, whose
+// words include particles.
 func dense(r rune) bool {
 	return r >= 0x0E00 && (r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar))
@@ -190,9 +190,9 @@ func letterAt(text []byte, i int) bool {
 	return unicode.IsLetter(r) && !dense(r)
 }
 
-// fold is the last filter of every analyser: Latin and Greek letters lose their marks, so that a
-// reader need not know how a word is accented, and the typographic apostrophe becomes the plain
-// one.
+// fold is the last filter of every analyser. It removes the marks of Latin and Greek letters, so
+// that a reader need not know the accents of a word, and replaces the typographic apostrophe with
+// the plain one.
 type fold struct{}
 
 // Filter implements analysis.TokenFilter.
@@ -236,12 +236,12 @@ func foldTerm(term []byte) []byte {
 	return norm.NFC.Bytes(out)
 }
 
-// hasMarks reports whether folding changes more of text than its case.
+// hasMarks reports whether folding changes text in more than its case.
 func hasMarks(text string) bool {
 	lower := strings.ToLower(text)
 	return string(foldTerm([]byte(lower))) != lower
 }
 
-// spelled holds the Latin letters that no decomposition takes apart.
+// spelled contains Latin letters that Unicode does not decompose, and their plain spelling.
 var spelled = map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l", 'þ': "th",
 	'ı': "i", 'ħ': "h"}

@@ -19,7 +19,7 @@ func shown(ts analysis.TokenStream) string {
 	return strings.Join(out, " ")
 }
 
-// read shows the terms of a text that is to be indexed.
+// read returns the terms of a text that is indexed.
 func read(a *analyser, text string) string {
 	w := newWords("", text, bleveindex.IncludeTermVectors, a)
 	w.Analyze()
@@ -30,7 +30,7 @@ func read(a *analyser, text string) string {
 	return strings.Join(out, " ")
 }
 
-// queried shows the terms of a query, without those of other words that it also finds.
+// queried returns the terms of a query, without those for other words that the query also finds.
 func queried(a *analyser, text string) string {
 	var out []string
 	for _, t := range a.query(text) {
@@ -47,7 +47,8 @@ func queried(a *analyser, text string) string {
 	return strings.Join(out, " ")
 }
 
-// What is remembered of a token is what the filters make of it among others.
+// TestWordsAreReadAsQueriesAre checks that cached terms of a token equal the terms that the filters
+// return for the whole text.
 func TestWordsAreReadAsQueriesAre(t *testing.T) {
 	all, err := analysers()
 	if err != nil {
@@ -59,7 +60,7 @@ func TestWordsAreReadAsQueriesAre(t *testing.T) {
 			if got := queried(a, d.Text); got != want {
 				t.Errorf("%s, %s: %s is asked for, want %s", code, d.URL, got, want)
 			}
-			for range 2 { // the second time from memory
+			for range 2 { // the second time, terms come from the cache
 				if got := read(a, d.Text); got != want {
 					t.Errorf("%s, %s: %s, want %s", code, d.URL, got, want)
 				}

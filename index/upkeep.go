@@ -19,19 +19,19 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
-// filler is the URL of the document that Compact adds for a while. No query finds it.
+// filler is the URL of a document that Compact adds temporarily. No query finds it.
 const filler = "compact:"
 
-// What Compact waits for the files of old segments to go: they stay while a search or an iteration
-// under way reads them.
+// How long Compact waits for the files of old segments to be removed: running searches and
+// iterations still read them.
 const (
 	goneWithin = time.Minute
 	goneCheck  = 10 * time.Millisecond
 )
 
-// Compact rewrites the index without what has been deleted: after it no term and no URL of a
-// deleted document is left in any file. The index may be used meanwhile. Count may be one too many
-// for that time, and after an error until the next Compact.
+// Compact rewrites the index without deleted documents: afterwards no file contains a term or URL
+// of a deleted document. The index may be used during the call. Count may be one too high during
+// the call, and after an error until the next Compact.
 func (ix *Index) Compact(ctx context.Context) error {
 	return ix.write(func(held bleve.Index) error { return ix.compact(ctx, held) })
 }
@@ -45,7 +45,7 @@ func (ix *Index) compact(ctx context.Context, held bleve.Index) error {
 	if !ok {
 		return fmt.Errorf("index %s cannot be compacted: it is of another kind, %T", ix.dir, inner)
 	}
-	// A single segment would be left alone, deletions and all: a second one forces the merge.
+	// bleve would not merge a single segment, even with deletions: a second one forces the merge.
 	batch := held.NewBatch()
 	if err := batch.IndexAdvanced(document.NewDocument(filler)); err != nil {
 		return err
@@ -60,17 +60,16 @@ func (ix *Index) compact(ctx context.Context, held bleve.Index) error {
 	if merging != nil {
 		return ix.writeError("compacted", merging)
 	}
-	return ix.settle(ctx, held)
+	return ix.awaitRemoval(ctx, held)
 }
 
-// mergeError is the error of a merge that bleve goes on to repeat until it succeeds or the index is
-// closed.
+// mergeError is the error of a merge that bleve repeats until it succeeds or the index is closed.
 type mergeError struct{ error }
 
 func (e mergeError) Unwrap() error { return e.error }
 
-// merge merges all segments into one. If any merge fails meanwhile, merge returns a mergeError and
-// the index must be opened again: bleve repeats that merge and begins no other.
+// merge merges all segments into one. If any merge fails during the call, it returns a mergeError,
+// and the caller must open the index again: bleve repeats the failed merge and starts no other.
 func (ix *Index) merge(ctx context.Context, store *scorch.Scorch) error {
 	failed := make(chan error, 1)
 	if !ix.merging.CompareAndSwap(nil, &failed) {
@@ -88,7 +87,7 @@ func (ix *Index) merge(ctx context.Context, store *scorch.Scorch) error {
 }
 
 // mergeFailed passes the error of a merge to the running compaction. bleve calls it through
-// segment.Format, again and again.
+// segment.Format after each failed attempt.
 func (ix *Index) mergeFailed(err error) {
 	if failed := ix.merging.Load(); failed != nil {
 		select {
@@ -98,9 +97,9 @@ func (ix *Index) mergeFailed(err error) {
 	}
 }
 
-// settle waits until the files have only what the index has. bleve removes files after a write, so
-// settle writes.
-func (ix *Index) settle(ctx context.Context, held bleve.Index) error {
+// awaitRemoval waits until the files contain only the current index. bleve removes old files after
+// a write, so awaitRemoval writes to the index.
+func (ix *Index) awaitRemoval(ctx context.Context, held bleve.Index) error {
 	ctx, cancel := context.WithTimeout(ctx, goneWithin)
 	defer cancel()
 	tick := time.NewTicker(goneCheck)
@@ -129,7 +128,7 @@ func (ix *Index) settle(ctx context.Context, held bleve.Index) error {
 	}
 }
 
-// Bytes returns the size of the files of the index.
+// Bytes returns the total size of the files of the index.
 func (ix *Index) Bytes() (sum int64, err error) {
 	err = filepath.WalkDir(ix.dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -139,7 +138,7 @@ func (ix *Index) Bytes() (sum int64, err error) {
 		if err == nil {
 			sum += info.Size()
 		}
-		if errors.Is(err, fs.ErrNotExist) { // a merge has just removed it
+		if errors.Is(err, fs.ErrNotExist) { // a merge has just removed the file
 			return nil
 		}
 		return err
@@ -147,22 +146,22 @@ func (ix *Index) Bytes() (sum int64, err error) {
 	return sum, err
 }
 
-// segments returns the names of the files of the index as it is now. They are not removed until
-// release is called.
+// segments returns the names of the files of the current index. They are not removed until release
+// is called.
 func segments(held bleve.Index) (names []string, release func() error, err error) {
 	view, err := snapshotOf(held)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, s := range view.Segments() {
-		if file, ok := s.Segment().(interface{ Path() string }); ok { // else it is not on disk yet
+		if file, ok := s.Segment().(interface{ Path() string }); ok { // a segment without a path is not on disk yet
 			names = append(names, filepath.Base(file.Path()))
 		}
 	}
 	return names, view.Close, nil
 }
 
-// Verify reads every segment file and compares its checksum. The error of a damaged file wraps
+// Verify reads every segment file and checks its checksum. The error for a damaged file wraps
 // ErrCorrupt.
 func (ix *Index) Verify(ctx context.Context) error {
 	held, release, err := ix.use()
@@ -187,7 +186,7 @@ func (ix *Index) Verify(ctx context.Context) error {
 	return errors.Join(wrong...)
 }
 
-// checksum compares the CRC-32 that ends a segment file with its content.
+// checksum compares the CRC-32 at the end of a segment file with its content.
 func checksum(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
-// dictionaries lists all words that stand in the dictionaries of the index, whether or not a
-// document has them still.
+// dictionaries returns all words in the dictionaries of the index, whether or not a document still
+// contains them.
 func dictionaries(t *testing.T, ix *Index) map[string]bool {
 	t.Helper()
 	held, release, err := ix.use()
@@ -53,9 +53,9 @@ func dictionaries(t *testing.T, ix *Index) map[string]bool {
 	return all
 }
 
-// A word that only a deleted document had goes from the dictionaries with compaction, and no file
-// is left beside those that are read: raw bytes do not tell, since a dictionary shares beginnings
-// and packs the rest.
+// TestCompactForgetsWords checks that compaction removes the words of deleted documents from the
+// dictionaries, and removes all files that are not used. It reads the dictionaries because a search
+// of the raw bytes would not find compressed words.
 func TestCompactForgetsWords(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	ix, err := Open(dir)

@@ -11,24 +11,24 @@ import (
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// words is a field of running text (document.Field). Its analysis keeps a number and a position for
-// each term, where bleve's own text field keeps a few objects for each word.
+// words is a field of running text (document.Field). Its analysis stores a number and a position
+// for each term; bleve's own text field stores several objects for each word.
 type words struct {
 	name     string
 	options  bleveindex.FieldIndexingOptions
 	analysis *analyser
-	text     string // dropped by Analyze
+	text     string // set to "" by Analyze
 	size     int
 
 	tokens segment.Text
-	breaks int // tokens that are no words, or are words joined
+	breaks int // number of tokens that are not words, or are joined words
 }
 
 func newWords(name, text string, o bleveindex.FieldIndexingOptions, a *analyser) *words {
 	return &words{name: name, options: o, analysis: a, text: text, size: len(text)}
 }
 
-// Analyze cuts the text into terms, once.
+// Analyze divides the text into terms, once.
 func (w *words) Analyze() {
 	if w.text != "" {
 		w.analysis.read(w, norm.NFKC.Bytes([]byte(w.text)))
@@ -48,20 +48,21 @@ func (w *words) AnalyzedLength() int                      { return len(w.tokens.
 // Tokens implements segment.Tokenized.
 func (w *words) Tokens() *segment.Text { return &w.tokens }
 
-// AnalyzedTokenFrequencies would be for bleve's own builder of segments, which makes none of words.
+// AnalyzedTokenFrequencies is required by the interface; only bleve's own segment builder would use
+// it.
 func (w *words) AnalyzedTokenFrequencies() bleveindex.TokenFrequencies { return nil }
 
-// analyser reads texts with the filters of an analysis.DefaultAnalyzer, and remembers what they
-// make of a token: they look at one token at a time, and most tokens have been met before. It is
-// safe for concurrent use.
+// analyser analyses texts with the filters of an analysis.DefaultAnalyzer, and caches the terms of
+// each token. This is possible because the filters process one token at a time, and most tokens are
+// repeated. It is safe for concurrent use.
 type analyser struct {
 	chain   *analysis.DefaultAnalyzer
-	elision analysis.TokenFilter // takes an article off, as one of the chain does; nil: none does
-	both    bool                 // the chain gives a word as it is written, last, in addition to its stem
-	// alternatives returns the terms by which a word of a query is found, from those of the same
-	// word in a text; nil: the same.
+	elision analysis.TokenFilter // removes an article, as a filter of the analyser does; nil: no filter does
+	both    bool                 // the last term of each word is the word as it is written, in addition to its stem
+	// alternatives returns the terms for a word of a query, given the terms of the same word in a
+	// text; nil: they are the same.
 	alternatives func(terms []string) []string
-	plain        *analyser // reads a text over which the chain panics; nil for the plain one itself
+	plain        *analyser // used instead for a text on which this analyser panics; nil for the plain analyser itself
 
 	mu   sync.Mutex
 	idle []*glossary
@@ -69,16 +70,16 @@ type analyser struct {
 
 // token is a word of a query, a character of dense script, or a break.
 type token struct {
-	terms    []string // a few at most
+	terms    []string // usually a few terms
 	position int
 	kind     analysis.TokenType
 	form     segment.Form
-	others   bool // all terms but the last are of other words, written alike
+	others   bool // all terms except the last belong to other words with a similar spelling
 }
 
 func (t token) isBreak() bool { return t.terms[0] == breakTerm }
 
-// query reads a query as read reads a text.
+// query analyses a query in the same way as the method read analyses a text.
 func (a *analyser) query(text string) (out []token) {
 	defer func() {
 		if a.plain != nil && recover() != nil {
@@ -99,8 +100,8 @@ func (a *analyser) query(text string) (out []token) {
 	return out
 }
 
-// spellings returns text, and if it has zero-width non-joiners, also text without them: many write
-// the words without.
+// spellings returns text, and if it contains zero-width non-joiners, also text without them,
+// because many people omit them.
 func spellings(text string) []string {
 	if !strings.ContainsRune(text, nonJoiner) {
 		return []string{text}
@@ -108,7 +109,7 @@ func spellings(text string) []string {
 	return []string{text, strings.ReplaceAll(text, string(nonJoiner), "")}
 }
 
-// terms asks the filters for the terms of a word.
+// terms returns the terms of a word, computed by the filters, and its form.
 func (a *analyser) terms(word []byte, kind analysis.TokenType) (terms []string, f segment.Form) {
 	stream := analysis.TokenStream{newToken(append([]byte{}, word...), kind, 1)}
 	for _, filter := range a.chain.TokenFilters {
@@ -143,8 +144,9 @@ func (a *analyser) giveBack(g *glossary) {
 	a.idle = append(a.idle, g)
 }
 
-// read analyses text into w. It runs on workers of the library, where a panic over a hostile text
-// would end the process: such a text is read by the plain analyser.
+// read analyses text and adds its terms to w. It runs in goroutines of bleve, where a panic would
+// end the process. If a hostile text makes a filter panic, the plain analyser reads the text
+// instead.
 func (a *analyser) read(w *words, text []byte) {
 	defer func() {
 		if a.plain != nil && recover() != nil {
@@ -161,7 +163,7 @@ func (a *analyser) read(w *words, text []byte) {
 	tokenise(text, func(token []byte, kind analysis.TokenType, position int) {
 		isBreak := string(token) == breakTerm
 		if isBreak && !placed {
-			return // without positions it has no meaning
+			return // without positions the token is not needed
 		}
 		numbers, f := g.read(a, token, kind)
 		if isBreak || kind == joined {

@@ -2,29 +2,31 @@ package index
 
 import "github.com/RoaringBitmap/roaring/v2"
 
-// An analyser gives several forms of a word the same term. Of two pages that have the term equally
+// An analyser gives several forms of a word the same term. If two pages contain the term equally
 // often, the one with the form of the query ranks higher. Only the best results are examined for
 // this, since forms are stored with positions, which are slow to read.
 
-// written is how often one of the best results has a word as the query writes it.
+// written is the number of times that one of the best results contains a word as the query writes
+// it.
 type written struct {
 	occurrences
 	clause int
 	part   part
 }
 
-// formed reports whether the field of r stores forms that distinguish the query's word from others
-// with the same term.
+// formed reports whether the field of r stores forms that distinguish the query's word from other
+// words with the same term.
 func (r run) formed() bool {
 	return r.field.kept == placed && r.field.language != plain && len(r.steps) == 1 && len(r.steps[0].terms) == 1 &&
 		!r.exact
 }
 
-// findWritten looks for the words of a clause, as the query writes them, in the best results of g.
-// It skips fields with a list for the word as written, which counted it already.
+// findWritten searches the best results of g for the words of a clause as the query writes them. It
+// skips fields with a separate list for the word as written, because the score already includes
+// that list.
 func (g *shard) findWritten(clause int) error {
 	for _, f := range g.found[clause] {
-		if f.placed() { // in dense script words have one form
+		if f.placed() { // words in dense script have only one form
 			for _, o := range f.places {
 				if g.best.Contains(o.doc) {
 					g.written = append(g.written, written{o, clause, f.field.part})
@@ -57,8 +59,9 @@ func (g *shard) findWritten(clause int) error {
 	return nil
 }
 
-// preferWritten raises the bonus of the best results that have the words as the query writes them.
-// How many documents of the index have them so is estimated from their share in these results.
+// preferWritten raises the bonus of the best results that contain the words as the query writes
+// them. The number of such documents in the whole index is estimated from their share of these
+// results.
 func (s *searching) preferWritten(in []*shard, clauses []int, best int) {
 	for _, clause := range clauses {
 		with := map[part]uint64{}

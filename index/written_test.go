@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Words with a zero-width non-joiner are found with it, without it and with a blank, whatever the
-// language is taken for.
+// TestNonJoiner checks that words with a zero-width non-joiner are found with it, without it and
+// with a blank, whatever language the page has.
 func TestNonJoiner(t *testing.T) {
 	for _, language := range []string{"fa", "", "de"} {
 		for _, kept := range []bool{true, false} {
@@ -37,11 +37,11 @@ func TestNonJoiner(t *testing.T) {
 	expect(t, ix, "Auflage", "ligature")
 }
 
-// filled is text among words that say nothing.
+// filled returns text preceded by filler words.
 func filled(text string) string { return strings.Repeat("lorem ipsum dolor ", 10) + text }
 
-// Of pages that have a word in some form those come first that have it as the query writes it, even
-// if others have it more often.
+// TestWrittenWordsComeFirst checks that pages with the form of the query rank first, even if other
+// pages contain other forms more often.
 func TestWrittenWordsComeFirst(t *testing.T) {
 	for _, c := range []struct{ language, query, written, others string }{
 		{"en", "updating", "updating", "updated updates update updated"},
@@ -62,8 +62,8 @@ func TestWrittenWordsComeFirst(t *testing.T) {
 	}
 }
 
-// A page in a language without analyser has words as they are written: it does not come behind
-// those in which forms are told apart.
+// TestWrittenWordsOfAnyLanguage checks that a page in a language without analyser does not rank
+// lower than pages whose forms are stored.
 func TestWrittenWordsOfAnyLanguage(t *testing.T) {
 	ix := fresh(t)
 	put(t, ix, Document{URL: at("z"), Text: filled("running running"), Language: "eo", Positions: true},
@@ -71,8 +71,8 @@ func TestWrittenWordsOfAnyLanguage(t *testing.T) {
 	ranked(t, ix, "running", "z", "a")
 }
 
-// Vietnamese words that differ in their marks are different words. They are found by each other,
-// and come last.
+// TestVietnamese checks that Vietnamese words that differ in their marks are different words. A
+// query for one also finds the others, ranked last.
 func TestVietnamese(t *testing.T) {
 	for _, kept := range []bool{true, false} {
 		ix := fresh(t)

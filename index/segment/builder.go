@@ -14,20 +14,20 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// Text is a field of running text, cut into terms.
+// Text is a field of running text, divided into terms.
 type Text struct {
-	Terms     []string // by number
-	Source    any      // texts with the same Source give the same term the same number
-	Numbers   []uint32 // of the terms, in the order of the text
-	Positions []uint32 // of each of Numbers
-	Forms     []Form   // of each of Numbers; nil if positions are not stored
+	Terms     []string // terms by their numbers
+	Source    any      // texts with the same Source use the same numbers for terms
+	Numbers   []uint32 // numbers of the terms, in the order of the text
+	Positions []uint32 // position of each term in Numbers
+	Forms     []Form   // form of each term in Numbers; nil if positions are not stored
 }
 
-// Tokenized is a field that the builder takes as numbers of terms. All other fields must be
+// Tokenized is a field whose terms the builder reads as numbers. All other fields must be
 // *document.TextField without positions.
 type Tokenized interface {
 	document.Field
-	// Tokens returns the text. The builder releases the slices when it has read them.
+	// Tokens returns the text. The builder sets the slices to nil when it has read them.
 	Tokens() *Text
 }
 
@@ -39,16 +39,16 @@ type builder struct {
 	trees   map[string]uint64 // offsets in out of the dictionaries, by field
 }
 
-// column is one field of all documents.
+// column holds one field of all documents.
 type column struct {
 	options bleveindex.FieldIndexingOptions
-	number  map[string]uint32 // by term
+	number  map[string]uint32 // maps a term to its number
 	terms   []string
-	uses    []int            // by number: how often the term occurs
-	from    map[any][]uint32 // by Text.Source: numbers here of the numbers there
-	lengths []uint32         // by document, in tokens
-	places  []place          // of the first term, then of the second, and so on
-	list    []uint64         // reused by describe
+	uses    []int            // number of occurrences, by number of the term
+	from    map[any][]uint32 // by Text.Source: maps the source's term numbers to those of the column
+	lengths []uint32         // length of the field in tokens, by document
+	places  []place          // occurrences of the first term, then of the second, and so on
+	list    []uint64         // memory reused by describe
 }
 
 // column returns the column of a field.
@@ -105,7 +105,7 @@ type place uint64
 
 const (
 	positionBits = 31
-	docShift     = positionBits + formBits // leaves bits for MaxDocuments documents
+	docShift     = positionBits + formBits // positions and forms leave enough bits for MaxDocuments documents
 )
 
 func (p place) doc() uint64      { return uint64(p) >> docShift }
@@ -123,7 +123,7 @@ func (c *column) numberOf(term string) uint32 {
 	return n
 }
 
-// translate returns the numbers in c of the terms of a text, by their numbers in the text.
+// translate returns a table from the term numbers in the text to those in c.
 func (c *column) translate(text *Text) []uint32 {
 	const unknown = math.MaxUint32
 	numbers := c.from[text.Source]
@@ -139,16 +139,16 @@ func (c *column) translate(text *Text) []uint32 {
 	return numbers
 }
 
-// perPlace is about how many bytes an occurrence takes.
+// perPlace is the approximate number of bytes for one occurrence.
 const perPlace = 10
 
-// sort fills places, and sets uses to the ends of the terms in it.
+// sort fills places, and changes uses to the end of each term's occurrences in places.
 func (b *builder) sort(docs []bleveindex.Document) {
 	all := 0
 	for _, c := range b.columns {
 		total := 0
 		for n, uses := range c.uses {
-			c.uses[n] = total // begin of its places
+			c.uses[n] = total // start of the term's occurrences
 			total += uses
 		}
 		c.places = make([]place, total)
@@ -173,7 +173,8 @@ func (b *builder) sort(docs []bleveindex.Document) {
 					}
 					put(numbers[n], p)
 				}
-				text.Numbers, text.Positions, text.Forms = nil, nil, nil // as large as the text itself
+				// release these: they are as large as the text itself
+				text.Numbers, text.Positions, text.Forms = nil, nil, nil
 			case *document.TextField:
 				for term, tf := range f.AnalyzedTokenFrequencies() {
 					for range max(tf.Frequency(), 1) {
@@ -186,8 +187,8 @@ func (b *builder) sort(docs []bleveindex.Document) {
 	b.out = make([]byte, 0, perPlace*all)
 }
 
-// stored writes the stored values, which are only the names of the documents, and returns the
-// offset of their list.
+// stored writes the stored values of the documents, which are only their names, and returns the
+// offset of the list of these values.
 func (b *builder) stored(docs []bleveindex.Document) uint64 {
 	offsets := make([]uint64, len(docs))
 	for i, d := range docs {
@@ -197,13 +198,13 @@ func (b *builder) stored(docs []bleveindex.Document) uint64 {
 		b.numbers(uint64(len(length)), uint64(len(id)+1))
 		b.out = append(b.out, length...)
 		b.out = append(b.out, id...)
-		b.out = append(b.out, 0) // an empty text, packed by snappy
+		b.out = append(b.out, 0) // an empty text, compressed with snappy
 	}
 	list := uint64(len(b.out))
 	for _, o := range offsets {
 		b.out = binary.BigEndian.AppendUint64(b.out, o)
 	}
-	b.numbers(0) // nested documents
+	b.numbers(0) // number of nested documents
 	return list
 }
 
@@ -213,17 +214,18 @@ func (b *builder) numbers(list ...uint64) {
 	}
 }
 
-// The sections of a segment. Ours has only the first.
+// Numbers of the sections of a segment. Segments of this package have only the first section.
 const (
 	invertedText = 0
 	synonyms     = 2
 	shapes       = 3
 )
 
-// none is the offset of what a field does not have.
+// none is written instead of the offset of something that a field does not have.
 const none = math.MaxUint64
 
-// fields writes lists and dictionary of every field, and returns the offset of the list of fields.
+// fields writes the lists and the dictionary of every field, and returns the offset of the list of
+// fields.
 func (b *builder) fields() (uint64, error) {
 	names := slices.Sorted(maps.Keys(b.columns))
 	names = append([]string{IDField}, slices.DeleteFunc(names, func(s string) bool { return s == IDField })...)
@@ -249,13 +251,14 @@ func (b *builder) fields() (uint64, error) {
 			return 0, err
 		}
 		starts[i] = uint64(len(b.out))
-		b.numbers(none, none, at) // no doc values
+		b.numbers(none, none, at) // the field has no doc values
 		b.columns[name].places = nil
 	}
 	return b.fieldList(names, starts), nil
 }
 
-// fieldList writes the list of fields, whose sections begin at starts, and returns its offset.
+// fieldList writes the list of fields and returns its offset. starts are the offsets of the fields'
+// sections.
 func (b *builder) fieldList(names []string, starts []uint64) uint64 {
 	entries := make([]uint64, len(names))
 	for i, name := range names {
@@ -280,7 +283,7 @@ func (b *builder) fieldList(names []string, starts []uint64) uint64 {
 	return list
 }
 
-// postings writes the list of each term of c, in the order of the terms, and adds its offset to the
+// postings writes the list of each term of c, ordered by term, and adds its offset to the
 // dictionary.
 func (b *builder) postings(c *column, field uint64, dictionary *vellum.Builder) error {
 	order := make([]uint32, len(c.terms))
@@ -326,8 +329,8 @@ func (b *builder) postings(c *column, field uint64, dictionary *vellum.Builder) 
 	return nil
 }
 
-// entry returns the dictionary entry of a term that needs no list: one that occurs once in one
-// document. It returns false for other terms.
+// entry returns the dictionary entry of a term that occurs only once, in one document, and
+// therefore needs no list. It returns false for other terms.
 func (c *column) entry(places []place) (entry uint64, ok bool) {
 	if len(places) > 1 || c.options.SkipFreqNorm() {
 		return 0, false
@@ -336,8 +339,8 @@ func (c *column) entry(places []place) (entry uint64, ok bool) {
 	return zap.FSTValEncode1Hit(places[0].doc(), norm), ok
 }
 
-// norm returns the norm of a term in one document, and whether it holds all that is stored of the
-// positions.
+// norm returns the norm of a term in one document. ok is true if the norm also contains all
+// positions of the term.
 func (c *column) norm(places []place) (norm uint64, ok bool) {
 	code := LengthCode(c.lengths[places[0].doc()])
 	if !c.options.IncludeTermVectors() {

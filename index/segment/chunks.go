@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// length returns how many bytes n takes as a varint.
+// length returns the size of n as a varint, in bytes.
 func length(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
 
-// chunkSize returns how many documents a part of a list covers, in a segment of docs documents of
-// which with have the term. It is chunk mode 1026 of zapx (zap.DefaultChunkMode).
+// chunkSize returns how many documents one part of a list covers, if the segment has docs documents
+// and the term occurs in with of them. It is chunk mode 1026 of zapx (zap.DefaultChunkMode).
 func chunkSize(docs, with uint64) uint64 { return docs / (with/1024 + 1) }
 
-// chunks is a list of numbers by document, in parts of size documents each.
+// chunks is a list of numbers for each document, divided into parts of size documents.
 type chunks struct {
 	size uint64
 	ends []uint64
@@ -28,7 +28,7 @@ func (c *chunks) reset(size, docs uint64) {
 	clear(c.ends)
 }
 
-// begin begins the numbers of doc. Documents must come in increasing order.
+// begin starts the numbers of document doc. Documents must be in increasing order.
 func (c *chunks) begin(doc uint64) {
 	for n := doc / c.size; c.now < n; c.now++ {
 		c.ends[c.now] = uint64(len(c.data))

@@ -5,17 +5,18 @@ import (
 	"slices"
 )
 
-// Cursor reads the positions of several terms that count as one word, document by document.
+// Cursor reads the positions of several terms that count as the same word, document by document.
 type Cursor struct {
 	walks []Walk // one for each list
 	spots []Spot
 }
 
-// pickFrom is how many times longer than the number of documents wanted a list must be for a cursor
-// to look up single documents instead of reading through the list.
+// pickFrom is a factor: if a list is at least pickFrom times longer than the number of documents
+// wanted, a cursor looks up single documents instead of reading the whole list.
 const pickFrom = 256
 
-// Begin sets c to the begin of lists. wanted is about how many documents At will be called with.
+// Begin moves c to the beginning of lists. wanted is the approximate number of documents for which
+// At will be called.
 func (c *Cursor) Begin(lists []*List, wanted uint64) {
 	c.walks = slices.Grow(c.walks[:0], len(lists))[:len(lists)]
 	for i, l := range lists {
@@ -25,8 +26,8 @@ func (c *Cursor) Begin(lists []*List, wanted uint64) {
 	}
 }
 
-// At returns the positions in doc in order, valid until the next call, and the norm. Call it with
-// documents in increasing order.
+// At returns the positions in doc in order, valid until the next call, and the norm. The caller
+// must pass documents in increasing order.
 func (c *Cursor) At(doc uint32) (spots []Spot, norm uint64, err error) {
 	c.spots = c.spots[:0]
 	lists := 0
@@ -44,7 +45,7 @@ func (c *Cursor) At(doc uint32) (spots []Spot, norm uint64, err error) {
 	}
 	if lists > 1 {
 		slices.SortFunc(c.spots, func(a, b Spot) int { return cmp.Compare(a.Position, b.Position) })
-		c.spots = slices.Compact(c.spots) // a word with two terms is one
+		c.spots = slices.Compact(c.spots) // a word with two terms at one position counts once
 	}
 	return c.spots, norm, nil
 }

@@ -11,8 +11,8 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// Readable is a segment as it is written: on disk (*zap.Segment) or just built. This package reads
-// its lists itself: zapx takes several times as long, and a query reads hundreds of thousands of
+// Readable is a segment on disk (*zap.Segment) or in memory. This package reads the lists of a
+// segment itself: zapx takes several times as long, and a query reads hundreds of thousands of
 // entries. Damaged data can make any function of this package panic; the caller must recover.
 type Readable interface {
 	Fields() []string
@@ -21,10 +21,10 @@ type Readable interface {
 	DictAddr(field string) (uint64, error)
 }
 
-// Dictionary maps the terms of a field to their lists. It is for one goroutine at a time.
+// Dictionary maps the terms of a field to their lists. Only one goroutine may use it at a time.
 type Dictionary struct {
 	terms *vellum.FST
-	read  *vellum.Reader // of terms
+	read  *vellum.Reader // reader of the terms
 	data  []byte
 	docs  uint64
 }
@@ -51,14 +51,14 @@ func DictionaryOf(s Readable, field string) (*Dictionary, error) {
 	return &Dictionary{terms, read, data, s.Count()}, nil
 }
 
-// List is what a segment stores of a term: its documents, and for each how often and where it has
-// the term.
+// List is the stored data of a term in a segment: the documents that contain it, and for each how
+// often and at which positions.
 type List struct {
 	Docs       *roaring.Bitmap // must not be changed
-	norm       uint64          // of a term that is once in one document; else 0
+	norm       uint64          // norm of a term that occurs once in one document; otherwise 0
 	data       []byte
-	chunk      uint32 // documents in a part of the next two
-	how, where uint64 // offsets in data of frequencies and norms, and of locations; 0: none
+	chunk      uint32 // number of documents in one part of the data at how and where
+	how, where uint64 // offsets in data of frequencies and norms (how), and of locations (where); 0: none
 }
 
 // List returns the list of a term, nil if no document has it.
@@ -70,7 +70,8 @@ func (d *Dictionary) List(term string) (*List, error) {
 	return d.listAt(entry)
 }
 
-// Each calls do for the terms from from on and before to, in order. An empty string is no bound.
+// Each calls do, in order, for the terms that are at least from and less than to. An empty string
+// means no limit.
 func (d *Dictionary) Each(from, to string, do func(term string, l *List) error) error {
 	bound := func(s string) []byte {
 		if s == "" {
@@ -110,7 +111,7 @@ func (d *Dictionary) listAt(entry uint64) (*List, error) {
 	return l, nil
 }
 
-// part returns the numbers of one part of the lists that begin at at.
+// part returns the numbers in one part of the data that begins at offset at.
 func (l *List) part(at uint64, part uint32) numbers {
 	all := numbers{data: l.data[at:]}
 	var from, to uint64

@@ -18,10 +18,10 @@ import (
 var ErrCorrupt = errors.New("damaged or not an index")
 
 const (
-	// IDField is the field in which bleve puts the name of a document.
+	// IDField is the field in which bleve stores the name of a document.
 	IDField = "_id"
-	// MaxDocuments is the greatest number of documents that a segment is built of: that many fit
-	// one container of a roaring bitmap as an array. A merged segment may have more.
+	// MaxDocuments is the maximum number of documents in a new segment: that many fit into one
+	// array container of a roaring bitmap. A merged segment may have more.
 	MaxDocuments = 4096
 	// MergeFailedKey names a func(error) in the segment configuration of bleve. It is called with
 	// the error of each merge that fails.
@@ -30,11 +30,11 @@ const (
 	mergePause = 100 * time.Millisecond
 )
 
-// Register makes bleve build and read the segments of indexes that are opened from now on with
-// this package. bleve keeps the formats that it knows in a table of its own.
+// Register registers this package as bleve's format for segments of indexes that are opened
+// afterwards. bleve stores the formats in a global table.
 var Register = sync.OnceFunc(func() { scorch.RegisterSegmentPlugin(NewFormat(), true) })
 
-// Format is bleve's segment format with a builder for our documents (scorch.SegmentPlugin).
+// Format is bleve's segment format with the builder of this package (scorch.SegmentPlugin).
 type Format struct{ scorch.SegmentPlugin }
 
 // NewFormat returns a Format that reads and merges segments with zapx.
@@ -45,8 +45,8 @@ func (s *Format) New(docs []bleveindex.Document) (segmentapi.Segment, uint64, er
 	return s.NewUsing(docs, nil)
 }
 
-// NewUsing implements scorch.SegmentPlugin. It accepts what package index makes: documents without
-// stored values, doc values or nested documents, whose running text is a Tokenized field.
+// NewUsing implements scorch.SegmentPlugin. It accepts only documents that package index makes:
+// without stored values, doc values or nested documents, with running text as Tokenized fields.
 func (s *Format) NewUsing(docs []bleveindex.Document, config map[string]any) (segmentapi.Segment, uint64, error) {
 	b := builder{docs: uint64(len(docs)), columns: map[string]*column{}, trees: map[string]uint64{}}
 	if len(docs) > MaxDocuments || !b.add(docs) {
@@ -88,8 +88,8 @@ func (s *Format) Merge(segments []segmentapi.Segment, drops []*roaring.Bitmap, p
 	return s.MergeUsing(segments, drops, path, stop, report, nil)
 }
 
-// MergeUsing implements scorch.SegmentPlugin. zapx merges segments, but only those of its own
-// types.
+// MergeUsing implements scorch.SegmentPlugin. zapx merges the segments, but accepts only its own
+// segment types.
 func (s *Format) MergeUsing(segments []segmentapi.Segment, drops []*roaring.Bitmap, path string, stop chan struct{},
 	report segmentapi.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
 	plain := slices.Clone(segments)
@@ -103,7 +103,7 @@ func (s *Format) MergeUsing(segments []segmentapi.Segment, drops []*roaring.Bitm
 		if failed, ok := config[MergeFailedKey].(func(error)); ok {
 			failed(err)
 		}
-		// bleve repeats a failed merge at once, and stops for no other error than ErrClosed.
+		// After a failed merge bleve retries at once, and stops only for the error ErrClosed.
 		select {
 		case <-stop:
 			err = segmentapi.ErrClosed

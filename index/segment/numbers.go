@@ -8,7 +8,7 @@ import (
 // numbers reads varints (encoding/binary) one after the other.
 type numbers struct {
 	data []byte
-	at   int // offset of the next
+	at   int // offset of the next number
 }
 
 func (n *numbers) next() uint64 {
@@ -31,7 +31,8 @@ func (n *numbers) bytes(size uint64) []byte {
 	return out
 }
 
-// lasts is the highest bit of each of eight bytes. A byte without it ends a number.
+// lasts has the highest bit of each of its eight bytes set. A byte without that bit is the last
+// byte of a number.
 const lasts = 0x8080808080808080
 
 // skip skips count numbers.
@@ -58,8 +59,9 @@ func (n *numbers) skip(count int) {
 	}
 }
 
-// pair returns eight bytes from at on, and the last bit of the second number in them, if they hold
-// two numbers of which the first is above 1 and takes one byte, as in nearly all entries; else 0.
+// pair reads two numbers from the eight bytes at offset at, if the first is greater than 1 and one
+// byte long, as in nearly all entries. It returns the bytes, and the index of the last bit of the
+// second number; otherwise 0.
 func pair(data []byte, at int) (b uint64, last int) {
 	if at+8 > len(data) {
 		return 0, 0
@@ -71,9 +73,9 @@ func pair(data []byte, at int) (b uint64, last int) {
 	return 0, 0
 }
 
-// entry reads the entry of a term in a document: how often the document has it, shifted by a bit
-// that says whether there is a location, and the norm. A field without frequencies has 0 and no
-// norm.
+// entry reads the entry of a term in a document: often is the frequency, shifted left by one bit
+// that says whether there is a location; norm is the norm. In a field without frequencies often is
+// 0 and there is no norm.
 func (n *numbers) entry() (often, norm uint64) {
 	if b, last := pair(n.data, n.at); last > 0 && last < 48 {
 		n.at += last/8 + 1
@@ -88,19 +90,20 @@ func (n *numbers) entry() (often, norm uint64) {
 
 // Rating is the part of an entry that scores need.
 type Rating struct {
-	often uint32 // shifted by a bit that says whether there is a location
-	Code  uint32 // of the length of the field (LengthOf)
+	often uint32 // frequency, shifted left by one bit that says whether there is a location
+	Code  uint32 // code of the length of the field (see LengthOf)
 }
 
 // Often returns how often the document has the term.
 func (r Rating) Often() uint64 { return uint64(r.often >> 1) }
 
-// ratings fills out.
+// ratings reads one rating for each element of out.
 func (n *numbers) ratings(out []Rating) {
 	for i := range out {
 		if b, last := pair(n.data, n.at); last > 0 {
 			n.at += last/8 + 1
-			out[i] = Rating{uint32(b & 0x7F), uint32(CodeOf(b >> 8))} // the lowest bits of a norm come first
+			// the first byte contains the lowest bits of the norm
+			out[i] = Rating{uint32(b & 0x7F), uint32(CodeOf(b >> 8))}
 			continue
 		}
 		often, norm := n.entry()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Entries of all lengths are read and passed over alike, eight bytes at once or byte by byte at the
-// end.
+// TestNumbers checks that entries of all lengths are read and skipped correctly, eight bytes at
+// once or, at the end, byte by byte.
 func TestNumbers(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

@@ -7,35 +7,35 @@ import (
 	"slices"
 )
 
-// In a segment of bleve each position of a term takes six bytes or more. Here positions are packed
-// into values that merging copies, or writes again as it read them:
+// In a bleve segment each position of a term takes six bytes or more. This package packs positions
+// into values that zapx, when it merges segments, copies or writes again unchanged:
 //
-//   - The frequency is how often the document has the term.
-//   - The norm holds the length of the field as a code. The bits above hold the positions of a term
-//     that the document has a few times, if there is room. Such a term needs no location, and a
-//     term that occurs once in one document needs only its entry in the dictionary.
-//   - Otherwise there is one location. Its position, start, end and array positions hold one list
-//     of numbers, with zeros up to the third.
+//   - The frequency is the number of occurrences of the term in the document.
+//   - The norm contains a code for the length of the field. If they fit, its higher bits contain
+//     the positions of a term that occurs a few times. Such a term needs no location, and a term
+//     that occurs once in one document needs only its entry in the dictionary.
+//   - Otherwise there is one location. Its fields position, start, end and array positions contain
+//     one list of numbers; missing numbers up to the third are 0.
 
-// Spot is a position of a word in a document, counted from 1, and the form of the word.
+// Spot is the position of a word in a document, counted from 1, and the form of the word.
 type Spot struct {
 	Position uint32
 	Form     Form
 }
 
 const (
-	// CodeBits is the size of the code of a length.
+	// CodeBits is the number of bits of the code of a length.
 	CodeBits = 6
 
-	roomBits    = 24 // for positions, above the code and a bit that is 1 for a form
+	roomBits    = 24 // bits for positions, above the code and a bit that is 1 if a form follows
 	maxPosition = 1<<positionBits - 1
-	// maxNorm bounds norms: bleve reads them as floats, so they must be less than infinity and NaN,
-	// and a dictionary entry has 31 bits for them.
+	// maxNorm is the upper limit for norms: bleve reads norms as floats, so they must be less than
+	// infinity and NaN, and a dictionary entry has 31 bits for them.
 	maxNorm = 0x7F800000
 )
 
-// LengthCode returns the code of the length of a field in tokens, exact to an eighth. It is never
-// 0.
+// LengthCode returns a code for the length of a field in tokens, with an error of at most an
+// eighth. It is never 0.
 func LengthCode(n uint32) uint64 {
 	n = min(max(n, 1), 1<<17-1)
 	if n < 8 {
@@ -45,10 +45,10 @@ func LengthCode(n uint32) uint64 {
 	return uint64(4 + 4*shift + int(n>>shift&3))
 }
 
-// CodeOf returns the code of the length in a norm.
+// CodeOf returns the length code in a norm.
 func CodeOf(norm uint64) uint64 { return norm & (1<<CodeBits - 1) }
 
-// LengthOf returns the length of a code, in tokens.
+// LengthOf returns the length in tokens that a code represents.
 func LengthOf(code uint64) float64 {
 	if code < 8 {
 		return float64(code)
@@ -57,7 +57,7 @@ func LengthOf(code uint64) float64 {
 	return float64((4+code%4)<<shift) + float64(uint64(1)<<shift-1)/2
 }
 
-// packed returns a norm that holds the code of a length and places: one with its form, or several
+// packed returns a norm that contains the length code and places: one with its form, or several
 // without forms. It returns false if they do not fit.
 func packed(places []place, code uint64) (norm uint64, ok bool) {
 	if f := places[0].form(); f != 0 {
@@ -83,7 +83,7 @@ func packed(places []place, code uint64) (norm uint64, ok bool) {
 	return norm, norm < maxNorm
 }
 
-// unpacked appends the places in a norm that packed returned. often is how many there are.
+// unpacked appends the places in a norm that packed returned. often is their number.
 func unpacked(out []Spot, norm, often uint64) ([]Spot, error) {
 	n := norm >> CodeBits
 	switch {
@@ -102,10 +102,10 @@ func unpacked(out []Spot, norm, often uint64) ([]Spot, error) {
 	return out, nil
 }
 
-// locate appends places to a list of numbers: of each its distance from the place before. If any
-// word has a form, every number is shifted by a bit that is 1 if the form of the word follows:
-// always for the first word, and then where the form changes. If none has, only the first is
-// shifted.
+// locate appends the encoding of places to a list of numbers: for each place its distance from the
+// previous one. If any word has a form, each number is shifted left by one bit, which is 1 if the
+// form of the word follows: always for the first word, then where the form changes. If no word has
+// a form, only the first number is shifted.
 func locate(out []uint64, places []place) []uint64 {
 	formed := slices.ContainsFunc(places, func(p place) bool { return p.form() != 0 })
 	last, now := uint64(0), Form(0)
@@ -129,8 +129,8 @@ func locate(out []uint64, places []place) []uint64 {
 	return out
 }
 
-// located appends often places from a location as zapx writes it: number of the field, three
-// numbers of the list, how many more there are, and these.
+// located appends often places from a location in the format of zapx: the number of the field,
+// three numbers of the list, the number of further ones, and these.
 func located(out []Spot, location []byte, often uint64) ([]Spot, error) {
 	i, ok := -1, true
 	next := func() (n uint64) {

@@ -16,7 +16,7 @@ func placesOf(spots ...Spot) []place {
 	return out
 }
 
-// location is a list of numbers as a segment has it.
+// location returns a list of numbers in the encoding of a segment.
 func location(numbers ...uint64) []byte {
 	for len(numbers) < 3 {
 		numbers = append(numbers, 0)
@@ -60,7 +60,7 @@ func TestSpots(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		spots []Spot
-		alone bool // needs no location
+		alone bool // the places fit into the norm, so there is no location
 	}{
 		"one":                  {[]Spot{{1, 0}}, true},
 		"one, far away":        {[]Spot{{1<<23 - 1, 0}}, true},
@@ -127,7 +127,7 @@ func TestDamagedSpots(t *testing.T) {
 	}
 }
 
-// Whatever is read gives no more places than there are numbers, in order.
+// FuzzSpots checks that random data gives no more places than it has numbers, and in order.
 func FuzzSpots(f *testing.F) {
 	f.Add(location(2), uint64(1), uint64(300))
 	f.Add(location(3, 5, 2, 3, 0, 9), uint64(4), uint64(1<<20))

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The package documentation names the versions that the tests were run with.
+// TestVersions checks that the package documentation names the versions of bleve used in this
+// build.
 func TestVersions(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {

@@ -6,41 +6,41 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// LookAhead is how many documents of a bitmap are read at once.
+// LookAhead is the number of documents that are read from a bitmap at once.
 const LookAhead = 128
 
 // Walk reads a list, document by document.
 type Walk struct {
 	list    *List
-	places  bool // positions are wanted
+	places  bool // positions will be read
 	picks   bool // only single documents are read
 	docs    roaring.ManyIntIterator
-	ahead   [LookAhead]uint32 // of docs
-	at      int               // in ahead
+	ahead   [LookAhead]uint32 // the next documents from docs
+	at      int               // index of the current document in ahead
 	filled  int
-	end     uint32 // first document behind this part of the list
-	passed  int    // documents of this part whose numbers are still to be skipped
-	known   int    // rank of the last document, if picks
+	end     uint32 // first document after the current part of the list
+	passed  int    // documents in this part whose numbers must still be skipped
+	known   int    // if picks is set: rank of the last document
 	how     numbers
 	where   numbers
 	ratings [LookAhead]Rating
 
 	// The current document: Often and Norm are set by Read.
 	Doc   uint32
-	Often uint64 // how often it has the term
-	Norm  uint64 // length of the field as a code (CodeOf), and perhaps positions
-	place int    // offset of its location in where, which is read to its end; -1: none, or not wanted
+	Often uint64 // number of occurrences of the term in Doc
+	Norm  uint64 // length code of the field (CodeOf), and perhaps positions
+	place int    // offset of the location of Doc in where; -1: none, or not read
 }
 
-// Begin sets w to the begin of l. places says that positions will be wanted.
+// Begin moves w to the beginning of l. places says whether the caller will read positions.
 func (w *Walk) Begin(l *List, places bool) {
 	w.list, w.places, w.picks = l, places, false
 	w.docs.Initialize(l.Docs)
 	w.at, w.filled, w.end, w.passed, w.known, w.how, w.where = 0, 0, 0, 0, 0, numbers{}, numbers{}
 }
 
-// To advances to doc or the first document behind it. It returns false if there is none. Call Read
-// at most once for a document.
+// To moves to doc, or to the first document after it. It returns false if there is none. The caller
+// may call Read at most once for each document.
 func (w *Walk) To(doc uint32) bool {
 	for w.at < w.filled || w.Fill() {
 		left := w.ahead[w.at:w.filled]
@@ -58,7 +58,8 @@ func (w *Walk) To(doc uint32) bool {
 	return false
 }
 
-// CountBefore returns how many of docs, which are sorted, are less than doc. It is fast for few.
+// CountBefore returns how many of docs, which must be sorted, are less than doc. It is fast if
+// there are few.
 func CountBefore(docs []uint32, doc uint32) int {
 	from, to := 0, 1
 	for to <= len(docs) && docs[to-1] < doc {
@@ -71,8 +72,8 @@ func CountBefore(docs []uint32, doc uint32) int {
 	return from + n
 }
 
-// pick advances to a document that the list has, without reading those between. The caller must
-// call Read next.
+// pick moves to a document in the list without reading the documents before it. The caller must
+// then call Read.
 func (w *Walk) pick(doc uint32) {
 	w.Doc = doc
 	if w.list.norm != 0 {
@@ -97,7 +98,7 @@ func (w *Walk) Fill() bool {
 	return w.filled > 0
 }
 
-// pass leaves out documents.
+// pass skips documents.
 func (w *Walk) pass(docs []uint32) {
 	if len(docs) == 0 || w.list.norm != 0 {
 		return
@@ -109,7 +110,7 @@ func (w *Walk) pass(docs []uint32) {
 	w.passed += len(docs)
 }
 
-// open advances to the part of the list that has doc.
+// open moves to the part of the list that contains doc.
 func (w *Walk) open(doc uint32) {
 	part := doc / w.list.chunk
 	w.end, w.passed = (part+1)*w.list.chunk, 0
@@ -119,7 +120,7 @@ func (w *Walk) open(doc uint32) {
 	}
 }
 
-// Read reads the entry of the current document and leaves the document.
+// Read reads the entry of the current document, and moves past the document.
 func (w *Walk) Read() {
 	w.at++
 	w.place = -1
@@ -139,7 +140,7 @@ func (w *Walk) Read() {
 	}
 }
 
-// skip advances to the numbers of the current document.
+// skip moves to the numbers of the current document.
 func (w *Walk) skip() {
 	if w.Doc >= w.end {
 		w.open(w.Doc)
@@ -160,8 +161,8 @@ func (w *Walk) skip() {
 	}
 }
 
-// Rate reads the ratings of the next documents, as many as are available at once, and leaves them.
-// Call Fill before.
+// Rate returns the next documents in memory with their ratings, and moves past them. The caller
+// must call Fill before.
 func (w *Walk) Rate() ([]uint32, []Rating) {
 	docs := w.ahead[w.at:w.filled]
 	if w.list.norm != 0 {

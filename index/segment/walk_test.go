@@ -10,7 +10,7 @@ import (
 	bleveindex "github.com/blevesearch/bleve_index_api"
 )
 
-// plainText is a field whose words are separated by blanks and are terms as they are.
+// plainText is a field with blanks between words. Each word is a term.
 type plainText struct {
 	document.Field
 	text Text
@@ -19,7 +19,7 @@ type plainText struct {
 func (f *plainText) Tokens() *Text       { return &f.text }
 func (f *plainText) AnalyzedLength() int { return len(f.text.Numbers) }
 
-// documents makes a document of each text.
+// documents returns one document for each text.
 func documents(texts []string) []bleveindex.Document {
 	const options = bleveindex.IndexField | bleveindex.IncludeTermVectors
 	docs, numbers, terms := make([]bleveindex.Document, len(texts)), map[string]uint32{}, []string(nil)
@@ -44,8 +44,8 @@ func documents(texts []string) []bleveindex.Document {
 	return docs
 }
 
-// Whether all documents of a list are gone through, or some, or picked, what is read of each is the
-// same: in lists of several parts, of one and of one document.
+// TestWalk checks that the same entries are read whether a walk visits all documents of a list,
+// some of them, or picks single ones. The lists have several parts, one part or one document.
 func TestWalk(t *testing.T) {
 	var docs []string
 	for i := range 4000 {
