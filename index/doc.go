@@ -1,22 +1,22 @@
-// Package index makes the permitted text of pages searchable, and forgets it again.
+// Package index makes the permitted text of pages searchable, and deletes it completely on request.
 //
-// A Document is what may be found of one page. A Hit names a page by its URL. The index holds
-// terms, but no text and no title: package present cuts what a reader sees of a hit from what may
-// be presented. Where a page may not be preserved, its terms are stored without positions, so that
+// A Document is the searchable content of one page. A Hit names a page by its URL. The index stores
+// terms, but no text and no title: package present makes titles and snippets from the stored copy,
+// as policy permits. If a page may not be preserved, its terms are stored without positions, so that
 // the text cannot be restored from them.
 //
-// Every language has its own fields for titles, headings and text, and its own analyser. Pages of
-// other languages, or of none, use the plain analyser. A query is tried in all fields in use. Where
-// positions are stored, the form of each word is stored too, so that a phrase is found as it is
-// written and not in other forms of its words.
+// Every language has separate fields for titles, headings and text, and its own analyser. Pages in
+// other languages, or in an unknown language, use the plain analyser. A query searches all fields in
+// use. With positions, the form of each word is stored too, so that a phrase is found only as it is
+// written, not in other forms of its words.
 //
-// Scripts that are written without blanks (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese)
-// are cut into characters and the breaks between them, in every field. A run of characters in a
-// query must be found as it is written: character next to character, and a break where the query
-// has one. Where no positions are stored, a page must have all characters.
+// Text in scripts without blanks (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) is divided
+// into characters and the breaks between them, in every field. A run of characters in a query
+// matches the same characters next to each other, with a break wherever the query has one. Without
+// positions, a page matches if it contains all characters.
 //
-// bleve keeps the segments, merges them and ships the analysers. Segments are built and read by
-// package segment, which says why.
+// The library bleve stores and merges the segments, and contains the analysers. Package segment
+// builds and reads the segments; its documentation gives the reasons.
 //
 //   - index.go: opening, closing, putting and deleting
 //   - document.go: documents as fields

@@ -422,7 +422,7 @@ func TestSearchModel(t *testing.T) {
 			word, phrase, not := some(1)[0], strings.Join(some(1+random.IntN(3)), " "), some(1)[0]
 			want := []string{}
 			for u, d := range held {
-				if containsRun(d, word) && stands(d, phrase) && !stands(d, not) {
+				if containsRun(d, word) && containsRun(d, phrase) && !containsRun(d, not) {
 					want = append(want, u)
 				}
 			}

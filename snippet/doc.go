@@ -1,14 +1,14 @@
-// Package snippet cuts the few words of a page that a reader sees with a search result.
+// Package snippet makes the short text of a page that is shown with a search result.
 //
-// Build is a pure function: text, limits and query in, a Snippet out. It never exceeds a limit of
-// the publisher (J01, J02, J05), and keeps unmodified what must be unmodified (X06). Within these
-// limits it looks for the passage that a reader would like: the one with the words searched for,
-// from the beginning of a sentence, cut between words.
+// Build is a pure function that makes a Snippet from a text, the publisher's limits and a query. It
+// never exceeds a limit (J01, J02, J05), and does not change required extracts (X06). Within the
+// limits it prefers the passage that helps a reader most: one with the words of the query, from the
+// beginning of a sentence, cut between words.
 //
-//   - snippet.go: Build, and how passages are joined
-//   - passage.go: which passage, and where it begins
-//   - plain.go, room.go: how a text is prepared
-//   - measure.go: characters, words, and what fits
+//   - snippet.go: Build, and joining of passages
+//   - passage.go: selection of a passage and of its beginning
+//   - plain.go, room.go: preparation of a text
+//   - measure.go: counting of characters and words
 //   - query.go, match.go: words of the query, and their places in a text
 //   - letters.go: classes of letters, and folding
 //

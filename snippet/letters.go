@@ -16,8 +16,8 @@ var lower = func() (t [utf8.RuneSelf]byte) {
 	return t
 }()
 
-// same reports whether a word of a text is a word of the query, or a form of it by a rough measure
-// that is good enough for highlights.
+// same reports whether a word of a text is a form of a word of the query. The rule is rough, but
+// good enough for highlighting.
 func same(word, term []rune) bool {
 	if len(word) == 0 || len(term) == 0 {
 		return false
@@ -47,7 +47,7 @@ func nearest(word []rune, terms []term) int {
 	return best
 }
 
-// common returns how many runes a and b have in common at the begin.
+// common returns the number of runes in the common prefix of a and b.
 func common(a, b []rune) int {
 	p := 0
 	for p < len(a) && p < len(b) && a[p] == b[p] {
@@ -65,14 +65,15 @@ func related(word, term []rune) bool {
 	case p == 0 || !unicode.IsLetter(term[0]):
 		return false
 	case p == t:
-		return w-t <= min(t-2, 4) // house: houses
+		return w-t <= min(t-2, 4) // for example house: houses
 	case p == w:
-		return w >= 4 && t-w <= 2 // houses: house
+		return w >= 4 && t-w <= 2 // for example houses: house
 	}
-	return term[0] > unicode.MaxLatin1 && p >= 4 && w-p <= 2 && t-p <= 2 // книга: книги
+	return term[0] > unicode.MaxLatin1 && p >= 4 && w-p <= 2 && t-p <= 2 // for example книга: книги
 }
 
-// bare removes the Arabic article, with one letter of conjunction or preposition before it.
+// bare removes the Arabic article from a word, and one letter of conjunction or preposition before
+// it.
 func bare(word []rune) []rune {
 	for skip := range 2 {
 		if len(word) > skip+4 && word[skip] == 'ا' && word[skip+1] == 'ل' &&
@@ -83,18 +84,19 @@ func bare(word []rune) []rune {
 	return word
 }
 
-// class classifies the runes that most texts consist of.
+// class is a class of frequent runes.
 type class uint8
 
 const (
-	unusual     class = iota // see the tables of Unicode
-	alphabetic               // a letter of an alphabet, a digit of ASCII
+	unusual     class = iota // any other rune, which needs the tables of Unicode
+	alphabetic               // a letter of an alphabet, or an ASCII digit
 	ideographic              // an ideograph or kana
-	syllabic                 // of Hangul
+	syllabic                 // a syllable of Hangul
 )
 
-// classOf classifies a rune without tables of Unicode. All but the unusual are letters or digits;
-// none is transparent, attached or part of the grapheme cluster of another.
+// classOf returns the class of a rune without the tables of Unicode. All classes except unusual
+// contain only letters and digits; none of their runes is transparent, attached, or part of the
+// grapheme cluster of another rune.
 func classOf(r rune) class {
 	switch {
 	case r < utf8.RuneSelf:
@@ -141,7 +143,7 @@ func letter(r rune) bool {
 		(unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
 }
 
-// isDense reports whether r is of a script in which a word can begin anywhere.
+// isDense reports whether r belongs to a script in which a word can begin at any character.
 func isDense(r rune) bool {
 	switch classOf(r) {
 	case alphabetic:
@@ -152,8 +154,8 @@ func isDense(r rune) bool {
 	return isIdeograph(r) || unspaced(r) || r >= 0x1100 && unicode.Is(unicode.Hangul, r)
 }
 
-// transparent reports whether r is a mark that readers leave out: an accent, vowel point, tatweel
-// or format character.
+// transparent reports whether r is a mark that readers omit: an accent, vowel point, tatweel or
+// format character.
 func transparent(r rune) bool {
 	switch {
 	case r < 0x00AD, classOf(r) != unusual:
@@ -173,7 +175,7 @@ func appendFolded(runes []rune, r rune) []rune {
 	return append(runes, a)
 }
 
-// latin is what fold returns for U+0080 to U+024F.
+// latin contains the results of fold for U+0080 to U+024F.
 var latin = func() (t [0x0250 - utf8.RuneSelf][2]rune) {
 	for i := range t {
 		t[i][0], t[i][1] = foldUnusual(utf8.RuneSelf + rune(i))
@@ -181,7 +183,7 @@ var latin = func() (t [0x0250 - utf8.RuneSelf][2]rune) {
 	return t
 }()
 
-// fold removes case and accents from r. b is 0 unless the letter is spelled as two.
+// fold removes case and accents from r. b is 0 unless the letter is replaced by two.
 func fold(r rune) (a, b rune) {
 	switch {
 	case r < utf8.RuneSelf:
@@ -191,24 +193,24 @@ func fold(r rune) (a, b rune) {
 		return l[0], l[1]
 	case r >= 0x2E80 && r < 0xA640:
 		return r, 0
-	case r >= 0xFF01 && r <= 0xFF5E: // full width
+	case r >= 0xFF01 && r <= 0xFF5E: // full-width ASCII
 		return unicode.ToLower(r - 0xFEE0), 0
 	}
 	return foldUnusual(r)
 }
 
-// spelled holds the letters that no decomposition replaces, with one or two letters instead.
+// spelled contains letters that Unicode does not decompose, and one or two letters to replace them.
 var spelled = map[rune]string{
 	'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th", 'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'ı': "i",
 	'ς': "σ", 'ё': "е", 'أ': "ا", 'إ': "ا", 'آ': "ا", 'ى': "ي",
 }
 
-// foldUnusual folds without the table latin.
+// foldUnusual returns the same as fold, without using the table latin.
 func foldUnusual(r rune) (a, b rune) {
 	switch {
 	case r >= 'а' && r <= 'я':
 		return r, 0
-	case r < 0x0590 || r > 0x06FF: // there are no capitals between
+	case r < 0x0590 || r > 0x06FF: // this range contains no capitals
 		r = unicode.ToLower(r)
 	}
 	if l, ok := spelled[r]; ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// What is told of a rune without a table is what the tables say.
+// TestClasses checks that the functions for frequent runes agree with the tables of Unicode.
 func TestClasses(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if single(r) && r > ' ' && r != 0x7f {
@@ -42,7 +42,8 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// Counting by classes counts as the tables of Unicode do.
+// FuzzCounts checks that counting with classes gives the same result as counting with the tables of
+// Unicode.
 func FuzzCounts(f *testing.F) {
 	for _, s := range []string{"", " a", "a  b", "one two\tthree  \x1f\x7f four", "zehn Bücher, 12 Häuser–x",
 		"天气 is nice今天。", "a\u2028b\u202ec\xffd", "seven b\x10@[`{"} {
@@ -66,7 +67,7 @@ func FuzzCounts(f *testing.F) {
 		if got := Words(s); got != c.words {
 			t.Errorf("%q has %d words, %d", s, got, c.words)
 		}
-		heard := map[string]bool{} // all words are heard of that begin as one of the query does
+		heard := map[string]bool{} // the matcher must be called for all words that begin like a word of the query
 		q := Wanted{Query: query, Match: func(word string) bool { heard[word] = true; return false }}.read()
 		q.find(s)
 		for i := 0; i < len(s); {
@@ -84,7 +85,8 @@ func FuzzCounts(f *testing.F) {
 	})
 }
 
-// What Plain leaves out is left out wherever it stands beside others.
+// TestPlainEverywhere checks that Plain removes a character in every position next to other
+// characters.
 func TestPlainEverywhere(t *testing.T) {
 	for r := rune('!'); r <= 0xFFFF; r++ {
 		if r >= 0xD800 && r <= 0xDFFF {
@@ -99,7 +101,7 @@ func TestPlainEverywhere(t *testing.T) {
 	}
 }
 
-// Words of ideographs are found wherever they stand, in order.
+// TestDenseEverywhere checks that ideographic words are found at every position, in order.
 func TestDenseEverywhere(t *testing.T) {
 	q := Wanted{Query: "修理 理灯 𠀀"}.read()
 	for n := range 20 {

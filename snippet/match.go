@@ -12,7 +12,7 @@ import (
 // nonJoiner is the zero-width non-joiner, which separates parts of a word.
 const nonJoiner = '\u200c'
 
-// found is an occurrence of a term in a text: its byte range.
+// found is an occurrence of a term in a text, as a byte range.
 type found struct {
 	start, end int
 	term       int
@@ -24,7 +24,8 @@ func (q query) in(text string, chars int) searched {
 	return s
 }
 
-// has returns the terms that text has. It does not change what was found before.
+// has returns the set of terms that text contains. It does not change the results of an earlier
+// find.
 func (q query) has(text string) (terms uint64) {
 	room := q.room
 	places, counts := room.places, room.counts
@@ -34,14 +35,14 @@ func (q query) has(text string) (terms uint64) {
 	return terms
 }
 
-// Marks returns where a plain text has the words wanted, as ranges of code points. Ranges that
-// touch are joined.
+// Marks returns the positions of the wanted words in a plain text, as ranges of code points. It
+// joins adjacent ranges.
 func (w Wanted) Marks(text string) [][2]int { return w.read().marks(text) }
 
 func (q query) marks(text string) [][2]int {
 	places, _ := q.find(text)
 	var out [][2]int
-	at, n := 0, 0 // n code points before byte at
+	at, n := 0, 0 // there are n code points before byte at
 	count := func(to int) int {
 		n += utf8.RuneCountInString(text[at:to])
 		at = to
@@ -61,7 +62,7 @@ func (q query) marks(text string) [][2]int {
 	return out
 }
 
-// finder looks for the terms of a query in a text.
+// finder searches a text for the terms of a query.
 type finder struct {
 	query
 	text   string
@@ -69,8 +70,8 @@ type finder struct {
 	counts []int
 }
 
-// find returns the occurrences of the terms in text in order, at most maxFound of each, and the
-// counts of all. Both are valid until the next call.
+// find returns the occurrences of the terms in text, in order, at most maxFound for each term, and
+// the number of all occurrences of each term. Both are valid until the next call.
 func (q query) find(text string) (places []found, counts []int) {
 	f := finder{query: q, text: text, places: q.room.places[:0], counts: q.room.counts[:len(q.terms)]}
 	clear(f.counts)
@@ -92,10 +93,10 @@ func (f *finder) note(t, start, end int) {
 	}
 }
 
-// runs finds the terms that can occur anywhere, in order.
+// runs finds the terms that can occur at any position, in order.
 func (f *finder) runs() {
 	for i, r := range f.text {
-		if r < utf8.RuneSelf || attached(r) { // a mark alone begins no word
+		if r < utf8.RuneSelf || attached(r) { // a combining mark begins no word
 			continue
 		}
 		for t, term := range f.terms {
@@ -108,9 +109,9 @@ func (f *finder) runs() {
 	}
 }
 
-// words finds the terms that occur as words. It skips most words by their first letter.
+// words finds the terms that occur as whole words. It skips most words by their first letter.
 func (f *finder) words() {
-	within := false // the text before i ends within a word
+	within := false // whether position i is inside a word
 	for i, r := range f.text {
 		if r < utf8.RuneSelf {
 			letter := lower[r]
@@ -121,7 +122,7 @@ func (f *finder) words() {
 			continue
 		}
 		goesOn := classOf(r) == alphabetic
-		if classOf(r) == unusual && !stops(r) { // a mark alone begins no word
+		if classOf(r) == unusual && !stops(r) { // a combining mark begins no word
 			goesOn = letter(r) && !isDense(r) && (within || !attached(r)) || within && transparent(r)
 		}
 		if r == nonJoiner && within {
@@ -137,24 +138,24 @@ func (f *finder) words() {
 	}
 }
 
-// beginsAlone reports whether the part of a word that begins with r, behind a non-joiner, may be
-// searched for alone.
+// beginsAlone reports whether the part of a word that begins with r, after a non-joiner, may be
+// matched separately.
 func beginsAlone(r rune) bool { return letter(r) && !isDense(r) && !attached(r) }
 
-// likely reports whether a word that begins with r may be one of the query.
+// likely reports whether a word that begins with r may match the query.
 func (f *finder) likely(r rune) bool {
 	if classOf(r) == unusual {
 		return true
 	}
 	a, _ := fold(r)
 	switch a {
-	case 'ا', 'و', 'ف', 'ب', 'ك': // of an article, see bare
+	case 'ا', 'و', 'ف', 'ب', 'ك': // letters that can begin an article (see bare)
 		return true
 	}
 	return slices.Contains(f.rune, a)
 }
 
-// word notes the word at start if it is one of the query.
+// word records the word at start if it matches the query.
 func (f *finder) word(start int) {
 	if r, _ := utf8.DecodeRuneInString(f.text[start:]); r >= utf8.RuneSelf && !f.likely(r) {
 		return
@@ -176,8 +177,8 @@ func (f *finder) word(start int) {
 	}
 }
 
-// apostrophised returns the end of a word that continues after an apostrophe at i; i if it does
-// not.
+// apostrophised returns the end of a word that continues after an apostrophe at i; i if the word
+// does not continue.
 func apostrophised(text string, i int) int {
 	for _, mark := range []string{"'", "’"} {
 		if rest, ok := strings.CutPrefix(text[i:], mark); ok {
@@ -189,7 +190,8 @@ func apostrophised(text string, i int) int {
 	return i
 }
 
-// nearest returns the term that is most similar to a word of the query, if any is similar.
+// nearest returns the term that is most similar to a word which matches the query; 0 if none is
+// similar.
 func (f *finder) nearest(word string) (terms uint32) {
 	var room [maxRunes + 1]rune
 	if t := nearest(folded(word, room[:0]), f.terms); t >= 0 {
@@ -198,9 +200,9 @@ func (f *finder) nearest(word string) (terms uint32) {
 	return terms
 }
 
-// ask returns the terms that a word counts as.
+// ask returns the set of terms that a word matches.
 func (f *finder) ask(word string) (terms uint32) {
-	early := f.match != nil && word[0] < utf8.RuneSelf // before it is folded
+	early := f.match != nil && word[0] < utf8.RuneSelf // call the matcher before folding the word
 	if early && !f.match(word) {
 		return 0
 	}
@@ -220,7 +222,7 @@ func (f *finder) ask(word string) (terms uint32) {
 	return terms
 }
 
-// wordEnd returns the end of the word at i.
+// wordEnd returns the end of the word that begins at i.
 func wordEnd(text string, i int) int {
 	for n, r := range text[i:] {
 		switch {
@@ -232,7 +234,7 @@ func wordEnd(text string, i int) int {
 	return len(text)
 }
 
-// folded appends the folded runes of word, without transparent ones, to out.
+// folded appends the folded runes of word to out, without transparent ones.
 func folded(word string, out []rune) []rune {
 	for _, r := range word {
 		if len(out) < maxRunes && !transparent(r) {
@@ -242,7 +244,7 @@ func folded(word string, out []rune) []rune {
 	return out
 }
 
-// begins reports whether text has the folded runes at i, and where they end.
+// begins reports whether the folded text at i begins with runes, and returns the end of the match.
 func begins(text string, i int, runes []rune) (end int, ok bool) {
 	for k := 0; k < len(runes); {
 		r, n := utf8.DecodeRuneInString(text[i:])

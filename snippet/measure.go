@@ -8,11 +8,12 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Chars counts what max-length counts as characters: code points, white space collapsed (J01).
+// Chars returns the length of s as max-length counts characters: in code points, with white space
+// collapsed (J01).
 func Chars(s string) int { return utf8.RuneCountInString(collapse(s)) }
 
-// Words counts what max-length counts as words: tokens between white space, but each ideograph or
-// kana is one of its own, and so is what is next to it in its token (J02).
+// Words returns the length of s as max-length counts words: tokens between white space. But each
+// ideograph or kana counts as one word, and so does other text next to it in the same token (J02).
 func Words(s string) int {
 	var c counter
 	for _, r := range s {
@@ -21,7 +22,7 @@ func Words(s string) int {
 	return c.words
 }
 
-// collapse returns s as valid UTF-8, with single blanks and none at the ends.
+// collapse returns s as valid UTF-8, with single blanks between words and no blanks at the ends.
 func collapse(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
@@ -44,8 +45,8 @@ type counter struct {
 type place byte
 
 const (
-	blank     place = iota // after white space, and at the beginning
-	run                    // in a word
+	blank     place = iota // after white space, or at the beginning
+	run                    // inside a word
 	ideograph              // after an ideograph or kana
 )
 
@@ -88,23 +89,24 @@ func isIdeograph(r rune) bool {
 		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana))
 }
 
-// attached reports whether r belongs to the rune before it.
+// attached reports whether r belongs to the same character as the rune before it.
 func attached(r rune) bool {
 	return r >= 0x0300 && classOf(r) == unusual && !stops(r) && (unicode.IsMark(r) || unicode.Is(unicode.Cf, r))
 }
 
-// unspaced reports whether r is of a script without blanks between words that is not ideographic.
+// unspaced reports whether r belongs to a script without blanks between words that is not
+// ideographic.
 func unspaced(r rune) bool {
 	return r >= 0x0E00 && classOf(r) == unusual &&
 		unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// cluster returns the length in bytes of the grapheme cluster at the begin of s. A blank behind a
-// character is never part of it, although it is behind U+0600. s must not be empty, and must begin
-// at a boundary.
+// cluster returns the length in bytes of the first grapheme cluster of s. A blank is never part of
+// a cluster with the character before it, not even after U+0600, where Unicode joins them. s must
+// not be empty, and must begin at a boundary.
 func cluster(s string) int {
 	if s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
-		return 1 // collapsed text holds no CR LF
+		return 1 // collapsed text contains no CR LF
 	}
 	if first, n := utf8.DecodeRuneInString(s); single(first) {
 		if next, _ := utf8.DecodeRuneInString(s[n:]); n == len(s) || single(next) {
@@ -118,15 +120,14 @@ func cluster(s string) int {
 	return len(first)
 }
 
-// single reports whether r is a grapheme cluster of its own next to another such rune.
+// single reports whether r is a separate grapheme cluster when it is next to another such rune.
 func single(r rune) bool {
 	return r < utf8.RuneSelf || classOf(r) != unusual || r >= 0x2010 && r <= 0x2027 || r >= 0x3001 && r <= 0x301F ||
 		r >= 0xFF01 && r <= 0xFF60
 }
 
-// fit returns how many bytes of s, which begins at a word, are within both limits: all of s, else
-// up to the end of a word, else, where not even one word fits, up to the end of a grapheme cluster
-// (J01).
+// fit returns how many bytes of s, which begins at a word, are within both limits: all of s,
+// otherwise up to the end of a word, or if no word fits, up to the end of a grapheme cluster (J01).
 func fit(s string, chars, words int) int {
 	var c counter
 	end, n := 0, 0
@@ -154,7 +155,7 @@ func fit(s string, chars, words int) int {
 	return len(s)
 }
 
-// parts reports whether a text may be cut between two neighbouring runes.
+// parts reports whether a text may be divided between two neighbouring runes.
 func parts(before, after rune) bool {
 	if after == ' ' {
 		return before != ' '

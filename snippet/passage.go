@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// span is a byte range of the text.
+// span is a byte range of a text.
 type span struct{ start, end int }
 
-// searched is a text with the occurrences of the words of the query.
+// searched is a text and the occurrences of the words of the query in it.
 type searched struct {
 	text   string
-	chars  int // of text
+	chars  int // length of text in characters
 	places []found
 	counts []int
 }
 
-// best returns the best stretch of at most size bytes, and its terms. Each term counts once, and
-// more if it is rarer in the text; terms in skip do not count. Among equal stretches the one with
-// more occurrences wins, then the earlier one.
+// best returns the best part of the text of at most size bytes, and the terms in it. Each term
+// counts once, and more if it is rarer in the text; terms in skip do not count. Between equal
+// parts, the one with more occurrences wins, then the earlier one.
 func (s searched) best(size int, skip uint64, avoid span) (stretch span, terms uint64) {
 	var here [maxTerms]int
 	score, top, mask := 0, 0, uint64(0)
@@ -29,7 +29,7 @@ func (s searched) best(size int, skip uint64, avoid span) (stretch span, terms u
 			worth[t] = 100 + 10000/n
 		}
 	}
-	places, n := s.places, 0 // n of places[i:j] count
+	places, n := s.places, 0 // n is the number of places[i:j] that count
 	for i, j := 0, 0; i < len(places); i++ {
 		if avoid.meets(places[i]) {
 			j = max(j, i+1)
@@ -72,9 +72,9 @@ func between(avoid span, a, b found) bool {
 	return avoid.end > 0 && a.end <= avoid.start && b.start >= avoid.end
 }
 
-// around returns a passage within the limits that has stretch, or as much of it as fits. It begins
-// with the sentence if the stretch still fits, otherwise a few words before the stretch. It does
-// not begin before floor, which is the begin of a word.
+// around returns a passage within the limits that contains stretch, or as much of it as fits. It
+// begins with the sentence if the stretch still fits, otherwise a few words before the stretch. It
+// does not begin before floor, which is the beginning of a word.
 func around(text string, stretch span, floor, chars, words int) span {
 	from := snap(text, stretch.start)
 	back := max(chars/4, 1)
@@ -101,8 +101,8 @@ func around(text string, stretch span, floor, chars, words int) span {
 	return span{from, from + fit(text[from:], chars, words)}
 }
 
-// widen moves the start of a passage that ends with the text back as far as the limits allow, to
-// the begin of a sentence if there is one.
+// widen moves the start of a passage at the end of the text back as far as the limits allow, to the
+// beginning of a sentence if possible.
 func widen(text string, start, end, floor, chars, words int) int {
 	if end < len(text) {
 		return start
@@ -149,7 +149,7 @@ func snap(text string, i int) int {
 	return pos
 }
 
-// beginsWord reports whether a word begins at i, and a grapheme cluster too.
+// beginsWord reports whether a word and a grapheme cluster begin at i.
 func beginsWord(text string, i int) bool {
 	if i == 0 {
 		return true
@@ -165,8 +165,8 @@ func beginsWord(text string, i int) bool {
 	return cluster(text[i-n:]) == n
 }
 
-// wordBefore returns the first begin of a word at most chars characters before i, i if there is
-// none.
+// wordBefore returns the first beginning of a word that is at most chars characters before i; i if
+// there is none.
 func wordBefore(text string, i, chars int) int {
 	first := i
 	for pos, n := i, 0; ; n++ {
@@ -184,8 +184,8 @@ func wordBefore(text string, i, chars int) int {
 	}
 }
 
-// sentenceBefore returns the begin of the sentence around i, -1 if it is more than chars characters
-// before.
+// sentenceBefore returns the beginning of the sentence around i; -1 if it is more than chars
+// characters before i.
 func sentenceBefore(text string, i, chars int) int {
 	for pos, n := i, 0; n <= chars; n++ {
 		if beginsSentence(text, pos) {
@@ -197,7 +197,7 @@ func sentenceBefore(text string, i, chars int) int {
 	return -1
 }
 
-// beginsSentence guesses whether a sentence begins at i: after a full stop that does not follow an
+// beginsSentence guesses whether a sentence begins at i: after a full stop that does not end an
 // abbreviation, and not with a small letter.
 func beginsSentence(text string, i int) bool {
 	if i == 0 {
@@ -221,10 +221,11 @@ func beginsSentence(text string, i int) bool {
 	before = before[:len(before)-n]
 	last := before[strings.LastIndexByte(before, ' ')+1:]
 	first, _ := utf8.DecodeRuneInString(last)
-	return !(unicode.IsUpper(first) && utf8.RuneCountInString(last) <= 3) // Dr. Wu, J. S. Bach
+	// initials and titles, as in Dr. Wu or J. S. Bach
+	return !(unicode.IsUpper(first) && utf8.RuneCountInString(last) <= 3)
 }
 
-// endsSentence reports whether s ends like a sentence.
+// endsSentence reports whether s ends with the end of a sentence.
 func endsSentence(s string) bool {
 	last, _ := utf8.DecodeLastRuneInString(s)
 	if classOf(last) != unusual {

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Plain returns s without what could affect the text around it: it collapses white space, and
-// removes control characters, characters that change the direction of text, and noncharacters.
+// Plain returns s without characters that could affect the text around it: it collapses white
+// space, and removes control characters, characters that change the direction of text, and
+// noncharacters.
 func Plain(s string) string {
 	s, _ = plain(s)
 	return s
@@ -36,7 +37,8 @@ func acts(r rune) bool {
 		r <= 0xfdef || r&0xfffe == 0xfffe
 }
 
-// countPlain reports whether Plain leaves s as it is, and then counts the characters of s.
+// countPlain reports whether Plain would return s unchanged, and then also returns the length of s
+// in characters.
 func countPlain(s string) (chars int, ok bool) {
 	before := ' '
 	for i, r := range s {
@@ -48,7 +50,7 @@ func countPlain(s string) (chars int, ok bool) {
 		case classOf(r) != unusual || stops(r):
 			ok = true
 		case r == utf8.RuneError:
-			ok = strings.HasPrefix(s[i:], string(utf8.RuneError)) // not invalid UTF-8
+			ok = strings.HasPrefix(s[i:], string(utf8.RuneError)) // U+FFFD in the text, not invalid UTF-8
 		default:
 			ok = !unicode.IsSpace(r) && !acts(r)
 		}
@@ -61,7 +63,7 @@ func countPlain(s string) (chars int, ok bool) {
 	return chars, s == "" || before != ' '
 }
 
-// trimmed removes blanks and line ends around s.
+// trimmed returns s without blanks and line ends at both ends.
 func trimmed(s string) string {
 	for s != "" && (s[0] == ' ' || s[0] == '\n') {
 		s = s[1:]

@@ -7,25 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// What bounds the work on hostile queries and texts.
+// Limits on the work for hostile queries and texts.
 const (
 	maxTerms = 32
-	maxRunes = 64  // of a term, and of a word that is compared with one
-	maxFound = 200 // places that are remembered of one term
+	maxRunes = 64  // runes of a term, and of a word that is compared with a term
+	maxFound = 200 // stored places of one term
 )
 
-// term is a word of the query, folded.
+// term is a folded word of the query.
 type term struct {
 	runes []rune
-	dense bool // found anywhere in a text, not just as a word
+	dense bool // matches anywhere in a text, not only as a whole word
 }
 
-// query is what is looked for in texts.
+// query is the set of terms that are searched in texts.
 type query struct {
 	terms []term
 	match func(word string) bool
-	rune  []rune              // what words begin with that are like a term
-	first [utf8.RuneSelf]bool // of them those of ASCII
+	rune  []rune              // first runes of words that may match a term
+	first [utf8.RuneSelf]bool // the ASCII bytes among these runes
 	room  *Room
 }
 
@@ -62,7 +62,8 @@ func read(text string) query {
 	return q
 }
 
-// terms returns the words of a query, but not those that it excludes, and no labels such as site:.
+// terms returns the words of a query, without words that the query excludes and without labels such
+// as site:.
 func terms(query string) []term {
 	var out []term
 	for rest := strings.TrimSpace(query); rest != "" && len(out) < maxTerms; rest = strings.TrimSpace(rest) {
@@ -100,7 +101,7 @@ func narrows(chunk string) bool {
 
 func quote(r rune) bool { return strings.ContainsRune("\"“”„«»‹›「」『』", r) }
 
-// split adds the words of chunk to out, each once.
+// split adds the words of chunk to out, without duplicates.
 func split(out []term, chunk string) []term {
 	t := term{runes: make([]rune, 0, 16)}
 	flush := func() {

@@ -7,42 +7,42 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Room keeps memory, and which words of texts count as words of the query, from one call of Build
-// to the next. It is for one goroutine at a time.
+// Room is a cache for several calls of Build: it reuses memory, and stores which words of texts
+// match the query. Only one goroutine may use it at a time.
 type Room struct {
-	left   []span // of the joined text, the extra parts of the kind that was added last
+	left   []span // parts of the joined text: the extra parts of the kind that was added last
 	places []found
-	spare  []found // for texts of which the places do not matter
+	spare  []found // memory for texts whose places are not needed
 	counts [maxTerms]int
-	query  query // parsed from asked
+	query  query // the parsed form of asked
 	asked  string
-	known  map[string]uint32 // terms of the query that a word of a text counts as
+	known  map[string]uint32 // maps a word of a text to the terms that it matches
 }
 
-// extra names the parts of a page that are searched only for words that no other part has.
+// extra selects parts of a page that are searched only for words that no other part contains.
 type extra struct {
 	titles bool // headings that repeat the title
-	asides bool // navigation and the like
+	asides bool // navigation and similar blocks
 }
 
-// kindOf returns which extra part a block is, if it is one.
+// kindOf returns the kind of extra part that a block is; the zero value if it is none.
 func kindOf(b page.Block, text, title string) extra {
 	return extra{titles: b.Kind == page.Heading && title != "" && strings.Contains(title, Plain(text)),
 		asides: b.Kind == page.Aside}
 }
 
-// joined returns text with an ellipsis before and behind headings and extra parts, unless a
-// sentence ends there. Of the extra parts it has those that are wanted.
+// joined returns text with an ellipsis before and after headings and extra parts, unless a sentence
+// ends there. It includes only the extra parts selected by wanted.
 func (r *Room) joined(text, title string, blocks []page.Block, wanted extra) (out string, chars int) {
 	out = r.join(text, title, blocks, wanted, trimmed)
-	if chars, ok := countPlain(out); ok { // as a whole, since most texts are
+	if chars, ok := countPlain(out); ok { // check the whole text first, since most texts need no change
 		return out, chars
 	}
 	out = r.join(text, title, blocks, wanted, Plain)
 	return out, utf8.RuneCountInString(out)
 }
 
-// join joins the blocks of text and what is between them, each prepared by plain.
+// join joins the blocks of text and the text between them, each processed by plain.
 func (r *Room) join(text, title string, blocks []page.Block, wanted extra, plain func(string) string) string {
 	var out strings.Builder
 	out.Grow(len(text) + len(text)/16)
@@ -79,10 +79,10 @@ func (r *Room) join(text, title string, blocks []page.Block, wanted extra, plain
 	return out.String()
 }
 
-// maxKnown bounds the words that a Room remembers.
+// maxKnown is the maximum number of words that a Room caches.
 const maxKnown = 1 << 14
 
-// remember stores the terms as which a word of a text is found.
+// remember caches the terms that a word of a text matches.
 func (r *Room) remember(word string, terms uint32) {
 	if r.known == nil || len(r.known) >= maxKnown {
 		r.known = map[string]uint32{}

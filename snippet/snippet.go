@@ -11,46 +11,48 @@ import (
 )
 
 const (
-	usual    = 250 // characters of a snippet where the publisher allows as many
+	usual    = 250 // default length of a snippet in characters
 	ellipsis = "…"
-	roomy    = 40 // characters from which room is kept for an ellipsis
-	perPart  = 45 // characters of each part of a snippet of several passages, at least
-	mostPart = 5  // passages of a snippet
+	roomy    = 40 // minimum length in characters for which space is reserved for an ellipsis
+	perPart  = 45 // minimum length in characters of each passage if a snippet has several
+	mostPart = 5  // maximum number of passages in a snippet
 )
 
-// Include is a part that must be shown with a snippet (P1 2.5.5.6). Text is plain, not markup
-// (J10).
+// Include is a text or link that must be shown with a snippet (P1 2.5.5.6). Text is plain text, not
+// markup (J10).
 type Include struct {
 	Role string `json:"role"`
 	Text string `json:"text,omitempty"`
 	Href string `json:"href,omitempty"`
 }
 
-// Snippet is what a reader sees of a page.
+// Snippet is a short text of a page for a search result.
 type Snippet struct {
 	Text    string    `json:"text"`
 	Include []Include `json:"include"`
-	Marks   [][2]int  `json:"marks,omitempty"` // words searched for: ranges of code points of Text, in order, apart
+	// words of the query: ranges of code points of Text, in order, not adjacent
+	Marks [][2]int `json:"marks,omitempty"`
 }
 
-// Rules are the limits of a snippet, and what it should show.
+// Rules are the limits of a snippet, and the settings for its content.
 type Rules struct {
-	MaxChars *int         // code points of Text (J01); nil: no limit
-	MaxWords *int         // (J02); nil: no limit
-	Extracts []string     // must be in Text, unmodified except by Plain (X06)
-	Blocks   []page.Block // of the text, to be kept apart; those aside are skipped; nil: not known
-	Title    string       // plain, shown with the snippet: a heading with the same words is skipped
+	MaxChars *int     // maximum length of Text in code points (J01); nil: no limit
+	MaxWords *int     // maximum length of Text in words (J02); nil: no limit
+	Extracts []string // texts that Text must contain, changed only by Plain (X06)
+	// blocks of the text, which are shown separately; navigation blocks are skipped; nil: unknown
+	Blocks []page.Block
+	Title  string // plain title shown with the snippet; a heading with the same words is skipped
 	Wanted
 }
 
 // Wanted is what a reader searches for.
 type Wanted struct {
-	Query string // its words are searched for, wherever they are
-	// whether a word of the text, not to be kept, is searched for; nil: by likeness with the words
-	// of Query
+	Query string // the query; its words are searched in the text
+	// reports whether a word of the text matches the query; must not keep the word. nil: words
+	// match if they are similar to words of Query
 	Match  func(word string) bool
-	Length int   // characters of a snippet where the publisher allows as many; 0: the usual number
-	Room   *Room // for many snippets, one after the other, that share Match; nil: for each its own
+	Length int   // length of a snippet in characters if the publisher permits it; 0: the default
+	Room   *Room // cache shared by consecutive snippets with the same Match; nil: none
 }
 
 // Build returns a snippet of text that is not longer than max-length permits (P1 2.5.5.4). It
@@ -88,12 +90,12 @@ func Build(text string, r Rules) (Snippet, bool) {
 	if out == "" || !limit.holds(out) {
 		return Snippet{}, false
 	}
-	out = strings.Clone(out) // else the snippet would keep the whole text in memory
+	out = strings.Clone(out) // copy it, because a substring would keep the whole text in memory
 	return Snippet{Text: out, Marks: q.marks(out)}, true
 }
 
-// search searches text. Headings that repeat the title, and navigation, are searched only for words
-// that no other part has.
+// search searches text for the terms of q. It searches headings that repeat the title, and
+// navigation, only for words that no other part contains.
 func (r Rules) search(text string, q query) searched {
 	if len(r.Blocks) == 0 {
 		return q.in(plain(text))
@@ -107,7 +109,7 @@ func (r Rules) search(text string, q query) searched {
 			continue
 		}
 		wanted.titles = wanted.titles || has.titles
-		before := slices.Clone(out.counts) // the room uses them again
+		before := slices.Clone(out.counts) // copy the counts, because the room reuses their memory
 		out = q.in(room.joined(text, r.Title, r.Blocks, wanted))
 		out.prefer(before, room.left)
 		has = wanted
@@ -115,7 +117,7 @@ func (r Rules) search(text string, q query) searched {
 	return out
 }
 
-// extraHas reports whether the extra parts of one kind have any of the given terms.
+// extraHas reports whether the extra parts of one kind contain any of the given terms.
 func (r Rules) extraHas(text string, q query, kind extra, terms uint64) bool {
 	if terms == 0 {
 		return false
@@ -128,7 +130,7 @@ func (r Rules) extraHas(text string, q query, kind extra, terms uint64) bool {
 	return false
 }
 
-// terms returns the terms of the query that s has.
+// terms returns the set of terms of the query that s contains.
 func (s searched) terms() (mask uint64) {
 	for t, n := range s.counts {
 		if n > 0 {
@@ -138,7 +140,7 @@ func (s searched) terms() (mask uint64) {
 	return mask
 }
 
-// prefer drops the places of words in extra parts if the words were also found elsewhere.
+// prefer drops the places of words in extra parts if the words also occur in other parts.
 func (s *searched) prefer(elsewhere []int, parts []span) {
 	i := 0
 	s.places = slices.DeleteFunc(s.places, func(p found) bool {
@@ -149,14 +151,14 @@ func (s *searched) prefer(elsewhere []int, parts []span) {
 	})
 }
 
-// measure is a length in both units.
+// measure is a length in characters and in words.
 type measure struct{ chars, words int }
 
 func (m measure) holds(s string) bool {
 	return (len(s) <= m.chars || utf8.RuneCountInString(s) <= m.chars) && (len(s) <= m.words || Words(s) <= m.words)
 }
 
-// require joins the extracts that are not part of one before.
+// require joins the extracts, without those that are part of an earlier one.
 func require(extracts []string) (string, bool) {
 	out := ""
 	for _, e := range extracts {
@@ -174,7 +176,7 @@ func require(extracts []string) (string, bool) {
 	return out, true
 }
 
-// compose chooses one passage, or several if words of the query are too far apart for one.
+// compose selects one passage, or several if the words of the query are too far apart for one.
 func (s searched) compose(room measure) string {
 	if s.text == "" {
 		return ""
@@ -198,8 +200,8 @@ func (s searched) compose(room measure) string {
 	return s.cut(room, func(m measure) span { return around(s.text, stretch, 0, m.chars, m.words) })
 }
 
-// apart returns at most n stretches of so many bytes, in order, that together have as many terms as
-// possible, and those terms.
+// apart returns at most n parts of the text of about size bytes, in order, that together contain as
+// many terms as possible, and the set of these terms.
 func (s searched) apart(n, size int) (stretches []span, terms uint64) {
 	for range n {
 		next, more := s.best(size, terms, span{})
@@ -213,7 +215,7 @@ func (s searched) apart(n, size int) (stretches []span, terms uint64) {
 	return stretches, terms
 }
 
-// bytes estimates how many bytes of the text fit.
+// bytes estimates how many bytes of the text fit into room.
 func (s searched) bytes(room measure) int {
 	perChar := float64(len(s.text)) / float64(max(s.chars, 1))
 	size := float64(room.chars) * perChar
@@ -223,8 +225,8 @@ func (s searched) bytes(room measure) int {
 	return int(size)
 }
 
-// cut adds ellipses, if they fit, to the passage that choose returns (J05). If there is space for
-// more than a few words, it reserves space for them.
+// cut adds ellipses to the passage that choose returns, if they fit (J05). If there is space for
+// more than a few words, it reserves space for the ellipses.
 func (s searched) cut(room measure, choose func(measure) span) string {
 	p := choose(room)
 	if out := s.dress(p); room.holds(out) {
@@ -244,7 +246,7 @@ func (s searched) cut(room measure, choose func(measure) span) string {
 	return plain
 }
 
-// dress adds an ellipsis where the passage begins or ends within a sentence.
+// dress adds an ellipsis at each end of the passage that is inside a sentence.
 func (s searched) dress(p span) string {
 	out := s.tail(p)
 	if out != "" && !beginsSentence(s.text, p.start) {
@@ -253,7 +255,7 @@ func (s searched) dress(p span) string {
 	return out
 }
 
-// tail returns the passage, with an ellipsis at its end if it needs one.
+// tail returns the passage, with an ellipsis at its end if necessary.
 func (s searched) tail(p span) string {
 	out := s.text[p.start:p.end]
 	if out != "" && p.end < len(s.text) && !endsSentence(out) {
@@ -262,8 +264,8 @@ func (s searched) tail(p span) string {
 	return out
 }
 
-// several joins passages to one snippet, each within the limits of a part, and merges those that
-// meet. It returns "" if they do not fit.
+// several joins passages to one snippet, each within the limits part, and merges those that touch.
+// It returns "" if they do not fit into room.
 func (s searched) several(stretches []span, part, room measure) string {
 	var passages []span
 	for _, stretch := range stretches {
@@ -291,8 +293,8 @@ func (s searched) several(stretches []span, part, room measure) string {
 	return out
 }
 
-// with returns what is required, and then, if there is space, a passage elsewhere with words of the
-// query, otherwise the text that follows.
+// with returns the required text followed, if there is space, by a passage with words of the query,
+// otherwise by the text after it.
 func (s searched) with(required string, room measure) string {
 	rest := measure{room.chars - utf8.RuneCountInString(required) - 3, room.words - Words(required) - 1}
 	if rest.chars < roomy || rest.words < roomy/6 {
@@ -325,7 +327,7 @@ func (s searched) with(required string, room measure) string {
 	return required
 }
 
-// locate finds an extract in the text, from the begin of a word to the end of one.
+// locate finds an extract in the text, from the beginning of a word to the end of one.
 func (s searched) locate(extract string) (at int, found bool) {
 	for from := 0; from <= len(s.text); {
 		i := strings.Index(s.text[from:], extract)

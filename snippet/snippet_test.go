@@ -14,7 +14,7 @@ import (
 
 func n(i int) *int { return &i }
 
-// build fails the test unless a snippet is made and keeps to the limits.
+// build returns the snippet of text. The test fails if there is none or if it exceeds the limits.
 func build(t *testing.T, text string, r Rules) Snippet {
 	t.Helper()
 	s, ok := Build(text, r)
@@ -44,14 +44,14 @@ func TestWhatIsCounted(t *testing.T) {
 	}{
 		{"", 0, 0},
 		{"  one \n\ttwo  ", 7, 2},
-		{"e\u0301", 2, 1},            // J01: code points, not clusters
-		{"天气很好", 4, 4},               // J02: each ideograph
-		{"スーパー", 4, 4},               // and kana
-		{"東京2020大会", 8, 5},           // what stands beside counts too
-		{"今天。天", 4, 4},               // so does punctuation
+		{"e\u0301", 2, 1},            // J01: code points count, not grapheme clusters
+		{"天气很好", 4, 4},               // J02: each ideograph is a word
+		{"スーパー", 4, 4},               // each kana is a word
+		{"東京2020大会", 8, 5},           // other text next to ideographs counts as a word
+		{"今天。天", 4, 4},               // punctuation next to ideographs counts too
 		{"葛\U000E0100城", 3, 2},       // a variation selector is part of its ideograph
-		{"서울에서 만났다", 8, 2},           // Hangul has blanks
-		{"well-known — fact", 17, 3}, // tokens between white space
+		{"서울에서 만났다", 8, 2},           // words in Hangul are separated by blanks
+		{"well-known — fact", 17, 3}, // words are tokens between white space
 		{"one… two", 8, 2},
 	} {
 		if chars, words := Chars(c.text), Words(c.text); chars != c.chars || words != c.words {
@@ -64,7 +64,7 @@ func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		reason, text string
 		chars, words *int
-		want         string // "" for none
+		want         string // the expected snippet; "" for none
 	}{
 		{"J05: 0 is none", "abc", n(0), nil, ""},
 		{"J05: 0 words is none", "abc", nil, n(0), ""},
@@ -175,7 +175,7 @@ func TestPassageInOtherScripts(t *testing.T) {
 	}
 }
 
-// marked sets what is marked in brackets.
+// marked returns the text with marked words in brackets.
 func marked(s Snippet) string {
 	var out strings.Builder
 	text, at := []rune(s.Text), 0
@@ -202,10 +202,9 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// Blocks are told apart, what stands on every page is passed over, and what is shown does nothing
-// to who shows it.
+// TestBlocks checks that blocks are separated and that navigation is skipped.
 func TestBlocks(t *testing.T) {
-	// Home and Ferries stand aside
+	// Home and Ferries are navigation
 	const text = "Home\nPictures from the regatta\nIda Marsh stood at the quay.\nFerries\nTimetables"
 	for _, c := range []struct{ query, want string }{
 		{"regatta", "Pictures from the [regatta]… Ida Marsh stood at the quay. Timetables"},
@@ -228,8 +227,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// Words that stand aside only are shown too, next to those of the matter, which are not taken from
-// there.
+// TestWordsThatStandAside checks that words that occur only in navigation are shown too, but words
+// that also occur in the main content are not shown from there.
 func TestWordsThatStandAside(t *testing.T) {
 	matter := strings.Repeat("Nobody at the quay spoke of it that day. ", 20)
 	text := "Storm Warnings Timetables\n" + matter + "The storm came at night.\nPictures from the regatta\n" + matter +
@@ -265,7 +264,7 @@ func TestWordsThatStandAside(t *testing.T) {
 	}
 }
 
-// As many passages as there is room for show words that stand apart.
+// TestPassages checks that a snippet shows words that are far apart in as many passages as fit.
 func TestPassages(t *testing.T) {
 	matter := strings.Repeat("Nobody at the quay spoke of it that day. ", 20)
 	text := matter + "The storm came. " + matter + "A lantern burned. " + matter + "The ferry stayed. " + matter +
@@ -289,7 +288,7 @@ func TestPassages(t *testing.T) {
 	}
 }
 
-// With a matcher its word counts, not likeness.
+// TestMatch checks that with a Match function its result counts, not the similarity of words.
 func TestMatch(t *testing.T) {
 	match := func(word string) bool {
 		return strings.Contains(" cities ran 港 hasn’t The they روم ", " "+word+" ")
@@ -302,7 +301,7 @@ func TestMatch(t *testing.T) {
 		{"The or they", "they the", "[The] or [they]"},
 		{"می\u200cروم و روم", "روم", "می\u200c[روم] و [روم]"},
 		{"روم\u200c و\u200c\u200cروم", "روم", "روم\u200c و\u200c\u200c[روم]"},
-		{"漁港と港町", "港", "漁[港]と[港]町"}, // where a word stands anywhere, it is looked for everywhere
+		{"漁港と港町", "港", "漁[港]と[港]町"}, // in dense script, words are found at every position
 	} {
 		if got := marked(build(t, c.text, Rules{Wanted: Wanted{Query: c.query, Match: match}})); got != c.want {
 			t.Errorf("%s: %s", c.query, got)
@@ -328,7 +327,7 @@ func TestExtracts(t *testing.T) {
 	for _, c := range []struct {
 		reason string
 		rules  Rules
-		want   string // "" for none
+		want   string // the expected snippet; "" for none
 		all    bool   // want is the whole text
 	}{
 		{"J04: longer than the limit", Rules{MaxWords: n(3), Extracts: []string{credit}}, "", false},
@@ -424,12 +423,12 @@ func FuzzBuild(f *testing.F) {
 			for g := uniseg.NewGraphemes(whole); g.Next(); {
 				from, to := g.Positions()
 				boundaries[to] = true
-				if i := strings.IndexByte(g.Str(), ' '); i > 0 { // a blank is never part of a character
+				if i := strings.IndexByte(g.Str(), ' '); i > 0 { // a blank is never part of a grapheme cluster
 					boundaries[from+i] = true
 				}
 			}
 			for _, piece := range strings.Split(s.Text, ellipsis) {
-				if piece = strings.TrimSpace(piece); !standsWhole(whole, piece, boundaries) {
+				if piece = strings.TrimSpace(piece); !occursWhole(whole, piece, boundaries) {
 					t.Fatalf("%q of %q is cut inside a cluster of %q", piece, s.Text, whole)
 				}
 			}
@@ -444,7 +443,7 @@ func FuzzBuild(f *testing.F) {
 	})
 }
 
-// lines takes every line of text for a block, each third for one aside.
+// lines returns each line of text as a block; every third is navigation.
 func lines(text string) (out []page.Block) {
 	at := 0
 	for i, line := range strings.SplitAfter(text, "\n") {
@@ -457,8 +456,8 @@ func lines(text string) (out []page.Block) {
 	return out
 }
 
-// standsWhole tells whether piece stands somewhere in whole between boundaries.
-func standsWhole(whole, piece string, boundaries map[int]bool) bool {
+// occursWhole reports whether piece occurs in whole between two boundaries.
+func occursWhole(whole, piece string, boundaries map[int]bool) bool {
 	for at := 0; ; at++ {
 		i := strings.Index(whole[at:], piece)
 		if i < 0 {
@@ -473,7 +472,8 @@ func standsWhole(whole, piece string, boundaries map[int]bool) bool {
 	}
 }
 
-// BenchmarkBuild has no matcher; those of package present have one.
+// BenchmarkBuild measures Build without a Match function; the benchmarks of package present have
+// one.
 func BenchmarkBuild(b *testing.B) {
 	text := strings.Join(prose.Paragraphs("en", 1, 15_000), " ")
 	b.SetBytes(int64(len(text)))
@@ -485,7 +485,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// A room that is used again changes no snippet, neither the next nor the one before.
+// TestRoom checks that reusing a Room changes neither the next snippet nor an earlier one.
 func TestRoom(t *testing.T) {
 	var got, want []string
 	var room Room
