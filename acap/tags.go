@@ -28,8 +28,8 @@ func (a *restraint) with(b *restraint) *restraint {
 	return &c
 }
 
-// bind reports whether a contains a limit for the usage k.
-func (a *restraint) bind(k kind) bool {
+// limitsUsage reports whether a contains a limit for the usage k.
+func (a *restraint) limitsUsage(k kind) bool {
 	return a.snippet != nil && snippets.has(k) || a.untilField != nil && endsByTag(k)
 }
 
@@ -161,7 +161,7 @@ func (t *tags) prohibit(set kindSet, field *Field) {
 
 func (t *tags) Usages() (list []Usage) {
 	for k := range kinds {
-		if t.prohibited[k] != nil || t.limits.bind(k) {
+		if t.prohibited[k] != nil || t.limits.limitsUsage(k) {
 			list = append(list, k.usage())
 		}
 	}

@@ -210,7 +210,7 @@ func (t *toACAP) record(v *voice) (*record, error) {
 	for _, term := range s.terms {
 		r.lines = append(r.lines, term.line)
 	}
-	t.tellOfCase(r, &s)
+	t.remarkOnCase(r, &s)
 	return r, nil
 }
 
@@ -240,8 +240,8 @@ func (t *toACAP) keepClosed(v *voice, s *settling) {
 	s.terms = kept
 }
 
-// tellOfCase adds, for each record that this concerns, one remark that ACAP ignores letter case.
-func (t *toACAP) tellOfCase(r *record, s *settling) {
+// remarkOnCase adds, for each record that this concerns, one remark that ACAP ignores letter case.
+func (t *toACAP) remarkOnCase(r *record, s *settling) {
 	if t.options.AnyCase {
 		return
 	}

@@ -77,9 +77,9 @@ func ToConventional(src []byte, o Convert) (*Conversion, error) {
 		}
 		fmt.Fprintf(&b, "Sitemap: %s\n", s)
 	}
-	c.tellOfCase()
-	c.tellOfLosses()
-	c.tellOfLines()
+	c.remarkOnCase()
+	c.remarkOnLosses()
+	c.remarkOnLines()
 	out := &Conversion{Robots: b.String(), Remarks: c.remarks}
 	out.Remarks = together(append(out.Remarks, c.prove(out)...))
 	return out, nil
@@ -382,9 +382,9 @@ func (c *toConventional) spelledOtherwise(name, path string) bool {
 	})
 }
 
-// tellOfCase adds one remark for the whole file, with an example, that conventional rules
+// remarkOnCase adds one remark for the whole file, with an example, that conventional rules
 // distinguish letter case.
-func (c *toConventional) tellOfCase() {
+func (c *toConventional) remarkOnCase() {
 	if len(c.spellings) == 0 {
 		return
 	}
@@ -419,7 +419,7 @@ func (c *toConventional) tellOfCase() {
 }
 
 // prove compares the decisions about crawling before and after the conversion. It leaves out
-// differences in letter case, which tellOfCase reports.
+// differences in letter case, which remarkOnCase reports.
 func (c *toConventional) prove(out *Conversion) []Remark {
 	var names []string
 	for _, name := range c.file.Crawlers() {

@@ -39,8 +39,8 @@ func conventionalLimit(u acap.Usage, qualifier string) string {
 	return ""
 }
 
-// tellOfLosses adds remarks, field by field, about things that conventional records cannot express.
-func (c *toConventional) tellOfLosses() {
+// remarkOnLosses adds remarks, field by field, about things that conventional records cannot express.
+func (c *toConventional) remarkOnLosses() {
 	for _, s := range c.statements {
 		if slices.Contains(c.strayed, s.Field.Line) || len(s.Usages) == 0 {
 			continue
@@ -87,9 +87,9 @@ func (c *toConventional) tellOfLosses() {
 	}
 }
 
-// tellOfLines adds remarks about lines that are dropped, because they have no effect on a crawler
+// remarkOnLines adds remarks about lines that are dropped, because they have no effect on a crawler
 // that reads ACAP, or because they are not for crawlers.
-func (c *toConventional) tellOfLines() {
+func (c *toConventional) remarkOnLines() {
 	foreign := Remark{Code: "left-out", Severity: acap.Notice}
 	lines := c.file.Lines()
 	for _, f := range c.file.Findings {

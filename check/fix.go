@@ -69,7 +69,7 @@ func onItsOwn(src []byte, kind Kind, o Options, levels Levels) []acap.Finding {
 		f, found = referredAlone("reference", src, o)
 	} else {
 		f = acap.Parse(somewhere, src)
-		found = about(findings(f, o, new(Report).settled(somewhere, f, o, nil)), somewhere, somewhere)
+		found = about(findings(f, o, new(Report).withFiles(somewhere, f, o, nil)), somewhere, somewhere)
 	}
 	r := Report{Texts: []Text{{Name: f.URL, Kind: kind, Lines: f.Lines()}}, Findings: found}
 	r.Apply(levels)

@@ -102,7 +102,7 @@ func (r *Report) ofOwn(name string, own acap.Own, o Options, robots *acap.File, 
 	if alone {
 		robots = acap.Parse(somewhere, nil)
 	}
-	refs = new(Report).settled(name, robots, o, refs)
+	refs = new(Report).withFiles(name, robots, o, refs)
 	names := append(Everyone(robots, o).Names, addressees(own.Tags)...)
 	for _, c := range []acap.Crawler{{Pilot: o.Pilot}, {Names: names, Pilot: o.Pilot}} {
 		for _, f := range robots.Policy(c, refs...).Narrow(own).Findings() {
@@ -176,7 +176,7 @@ func partsOf(t Text, p *page.Page, o Options, robots *acap.File, refs []acap.Ref
 		robots = acap.Parse(somewhere, nil)
 	}
 	placed := &Report{Texts: []Text{t}}
-	refs = new(Report).settled(t.Name, robots, o, refs)
+	refs = new(Report).withFiles(t.Name, robots, o, refs)
 	own, at := p.Own(), acap.NewResource(p.URL())
 	for _, c := range []acap.Crawler{{Pilot: o.Pilot}, {Names: addressees(own.Tags), Pilot: o.Pilot}} {
 		policy := robots.Policy(c, refs...).Narrow(own)

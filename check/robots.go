@@ -46,7 +46,7 @@ func Everyone(f *acap.File, o Options) acap.Crawler {
 // robots.txt.
 func (r *Report) Robots(name string, src []byte, o Options, refs ...acap.Reference) *acap.File {
 	f := Parse(name, src)
-	refs = r.settled(name, f, o, refs)
+	refs = r.withFiles(name, f, o, refs)
 	var own *linter
 	var linting sync.WaitGroup
 	// the linter takes at least as long as the findings of package acap, so both run at the same
@@ -54,7 +54,7 @@ func (r *Report) Robots(name string, src []byte, o Options, refs ...acap.Referen
 	linting.Go(func() { own = lint(f, o) })
 	found := findings(f, o, refs)
 	linting.Wait()
-	found = append(found, own.beside(found)...)
+	found = append(found, own.independentOf(found)...)
 	r.Add(Text{Name: name, Kind: RobotsKind, Lines: f.Lines(), Source: src}, about(found, f.URL, name)...)
 	for _, ref := range refs {
 		if ref.File != nil && ref.File.URL != "" && !r.has(ref.File.URL) {
@@ -84,7 +84,7 @@ func referredAlone(name string, src []byte, o Options) (*acap.File, []acap.Findi
 }
 
 func (r *Report) referred(f *acap.File, found []acap.Finding, o Options) {
-	found = append(about(found, f.URL, f.URL), lint(f, o).beside(found)...)
+	found = append(about(found, f.URL, f.URL), lint(f, o).independentOf(found)...)
 	r.Add(Text{Name: f.URL, Kind: ReferenceKind, Lines: f.Lines()}, found...)
 }
 
@@ -92,9 +92,9 @@ func (r *Report) has(name string) bool {
 	return slices.ContainsFunc(r.Texts, func(t Text) bool { return t.Name == name })
 }
 
-// settled returns the references of f with their files. A reference whose file is unknown gets an
+// withFiles returns the references of f with their files. A reference whose file is unknown gets an
 // empty file.
-func (r *Report) settled(name string, f *acap.File, o Options, known []acap.Reference) []acap.Reference {
+func (r *Report) withFiles(name string, f *acap.File, o Options, known []acap.Reference) []acap.Reference {
 	refs := f.References(Everyone(f, o))
 	for i := range refs {
 		ref := &refs[i]
