@@ -27,7 +27,7 @@ func BenchmarkAnswer(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			s := open(b)
-			s.says(c.robots)
+			s.setRobots(c.robots)
 			group := 0
 			hold := func() {
 				group++

@@ -26,7 +26,7 @@ func TestForgone(t *testing.T) {
 	} {
 		s := open(t)
 		s.hold("/a", article)
-		s.says("ACAP-allow-present: / prohibited-modification=" + c.value)
+		s.setRobots("ACAP-allow-present: / prohibited-modification=" + c.value)
 		d, err := s.Decide(t.Context(), site+"/a", Reader{}, c.usage)
 		if err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestCopiesUnderLimits(t *testing.T) {
 		}
 	}
 	ways := func(qualifiers string, framed bool) (shown string) {
-		s.says("ACAP-allow-present: / " + qualifiers)
+		s.setRobots("ACAP-allow-present: / " + qualifiers)
 		for _, path := range []string{"/whole", "/kept", "/now", "/long", "/text"} {
 			var both []error
 			for version := range 2 {
@@ -67,7 +67,7 @@ func TestCopiesUnderLimits(t *testing.T) {
 			}
 			if both[0] == nil {
 				shown += path
-			} else if is := told(t, both[0]); !strings.HasSuffix(is, " 3") {
+			} else if is := formatError(t, both[0]); !strings.HasSuffix(is, " 3") {
 				t.Errorf("%s of %s: %s", qualifiers, path, is)
 			}
 		}

@@ -36,7 +36,7 @@ func TestNothingTooLongNothingWithoutItsCredit(t *testing.T) {
 	s := open(t)
 	r := rand.New(rand.NewPCG(2, 6))
 	const pages = 40
-	s.says("ACAP-disallow-preserve: /a")
+	s.setRobots("ACAP-disallow-preserve: /a")
 	credited := map[string]bool{}
 	for i := range pages {
 		path := fmt.Sprintf("/%c%02d", 'a'+i%3, i) // for every third page no copy is stored
@@ -67,7 +67,8 @@ func TestNothingTooLongNothingWithoutItsCredit(t *testing.T) {
 			extract = "By Ada Quill"
 			line.WriteString(" must-include-resource=the-acap:extract:text:By%20Ada%20Quill")
 		}
-		s.says("ACAP-disallow-preserve: /a\nACAP-disallow-present: /\nACAP-allow-present-link: /b\n" + line.String())
+		s.setRobots("ACAP-disallow-preserve: /a\nACAP-disallow-present: /\nACAP-allow-present-link: /b\n" +
+			line.String())
 		found, err := s.Search(context.Background(), Query{Text: "pilot", Limit: pages}, Reader{})
 		if err != nil {
 			t.Fatal(err)

@@ -205,7 +205,7 @@ func TestLibrary(t *testing.T) {
 	for _, robots := range []string{"", "ACAP-disallow-preserve: /", "ACAP-disallow-present-snippet: /",
 		"ACAP-request-take-down: /a",
 		"ACAP-disallow-present-oldcopy: /\nACAP-disallow-present-thumbnail: /", "ACAP-disallow-index: /b"} {
-		s.says(robots)
+		s.setRobots(robots)
 		for _, query := range []string{"tide", "tide stays", "excerpt", "nothing"} {
 			same(robots+" search "+query, func(p *Presenter) (any, error) {
 				found, err := p.Search(ctx, Query{Text: query, Limit: 10, Why: true}, Reader{})

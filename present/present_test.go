@@ -63,7 +63,7 @@ func (s *store) Fetch(_ context.Context, rawurl string) (*page.Page, error) {
 	return page.New([]page.Hop{hop}), nil
 }
 
-func (s *store) says(robots string) {
+func (s *store) setRobots(robots string) {
 	s.policy = acap.Parse(site+"/robots.txt", []byte("ACAP-version: 1.1\nACAP-crawler: *\n"+robots+
 		"\n")).Policy(acap.Crawler{Names: []string{"gazer"}})
 }
@@ -91,7 +91,7 @@ func open(t testing.TB) *store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ix.Close() })
-	s.says("")
+	s.setRobots("")
 	s.archive, s.index, s.Presenter = a, ix, New(Stored(a, ix), s)
 	s.now = func() time.Time { return noon }
 	return s
@@ -259,12 +259,12 @@ func TestSearch(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t)
-			s.says(c.then)
+			s.setRobots(c.then)
 			if c.body == "" {
 				c.body = article
 			}
 			s.hold("/a", c.body)
-			s.says(c.now)
+			s.setRobots(c.now)
 			if got := seen(s.search("pilot", c.who)); got != c.want {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
@@ -298,7 +298,7 @@ func TestSearchPages(t *testing.T) {
 	for i := range 150 {
 		s.hold(fmt.Sprintf("/%03d", i), fmt.Sprintf("<p>pilot %d", 1000+i))
 	}
-	s.says("ACAP-disallow-present: /\nACAP-allow-present: /*9$\nACAP-disallow-present: /00")
+	s.setRobots("ACAP-disallow-present: /\nACAP-allow-present: /*9$\nACAP-disallow-present: /00")
 	var got []string
 	for skip := 0; ; skip += 4 {
 		found, err := s.Search(context.Background(), Query{Text: "pilot", Skip: skip, Limit: 4}, Reader{})
@@ -477,7 +477,7 @@ func TestCopy(t *testing.T) {
 				c.body = article
 			}
 			s.hold("/a", c.body)
-			s.says(c.now)
+			s.setRobots(c.now)
 			got, err := s.Copy(context.Background(), site+"/a", c.which, c.who)
 			var refused *acap.Refused
 			text := string(got.Body)
@@ -547,13 +547,13 @@ func TestDecide(t *testing.T) {
 		t.Error(err)
 	}
 	s.hold("/a", article)
-	s.says("ACAP-disallow-present-link: /")
+	s.setRobots("ACAP-disallow-present-link: /")
 	d, err := s.Decide(context.Background(), site+"/a", Reader{}, acap.PresentLink, acap.PresentSnippet)
 	if err != nil || len(d) != 2 || d[0].Allowed || !d[1].Allowed {
 		t.Errorf("%+v, %v", d, err)
 	}
 	// policies for the redirecting address, tested one at a time
-	s.says("ACAP-disallow-present: /old\nACAP-allow-present-snippet: /old")
+	s.setRobots("ACAP-disallow-present: /old\nACAP-allow-present-snippet: /old")
 	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a"}, Body: []byte("a"),
 		Aliases: []string{site + "/old"}})
 	d, err = s.Decide(context.Background(), site+"/old", Reader{}, acap.PresentLink, acap.PresentSnippet)

@@ -43,7 +43,7 @@ func TestSameIsShownOnce(t *testing.T) {
 			for path, body := range c.pages {
 				s.hold(path, body)
 			}
-			s.says(c.now)
+			s.setRobots(c.now)
 			for limit := 1; limit <= 3; limit += 2 { // pages after the last result are compared too
 				found, err := s.Search(context.Background(), Query{Text: "pilot", Limit: limit}, Reader{})
 				if err != nil {
@@ -142,7 +142,7 @@ func TestCounts(t *testing.T) {
 		// for each hit the copy must be read
 		{"ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada", 49, true},
 	} {
-		s.says(c.now)
+		s.setRobots(c.now)
 		found, err := s.Search(context.Background(), Query{Text: "pilot", Limit: 2}, Reader{})
 		if err != nil || len(found.Results) != 2 || found.Count != c.count || found.More != c.more {
 			t.Errorf("%q: %d, more %v, %v", c.now, found.Count, found.More, err)
@@ -174,9 +174,9 @@ func TestWhy(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t)
-			s.says(c.then)
+			s.setRobots(c.then)
 			s.hold("/a", c.body)
-			s.says(c.now)
+			s.setRobots(c.now)
 			found, err := s.Search(context.Background(), Query{Text: "pilot", Limit: 5, Why: true}, Reader{})
 			if err != nil || len(found.Results) != 1 {
 				t.Fatalf("%+v, %v", found, err)

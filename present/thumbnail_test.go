@@ -77,7 +77,7 @@ func TestThumbnail(t *testing.T) {
 				c.body = picture(t, 640)
 			}
 			s.hold("/a", c.body)
-			s.says(c.now)
+			s.setRobots(c.now)
 			got, err := s.Thumbnail(context.Background(), site+"/a", c.which, c.who)
 			var refused *acap.Refused
 			is := ""
@@ -103,7 +103,7 @@ func TestThumbnail(t *testing.T) {
 	t.Run("a credit stands beside it (J07)", func(t *testing.T) {
 		s := open(t)
 		s.hold("/a", picture(t, 8))
-		s.says("ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada%20Quill")
+		s.setRobots("ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada%20Quill")
 		got, err := s.Thumbnail(context.Background(), site+"/a", Which{}, Reader{})
 		if err != nil || len(got.Include) != 1 || got.Include[0].Text != "Ada Quill" {
 			t.Errorf("%+v, %v", got.Include, err)
@@ -162,7 +162,7 @@ func TestKeptThumbnail(t *testing.T) {
 				Host: "quay.example", Fetched: noon}); err != nil {
 				t.Fatal(err)
 			}
-			s.says(c.now)
+			s.setRobots(c.now)
 			got, err := s.Thumbnail(context.Background(), site+"/a", c.which, Reader{})
 			var refused *acap.Refused
 			is := ""

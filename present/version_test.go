@@ -14,8 +14,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// told formats err: the usage, the reason of the refusal and the deciding line, or "not held".
-func told(t *testing.T, err error) string {
+// formatError formats err: the usage, the reason of the refusal and the deciding line, or "not
+// held".
+func formatError(t *testing.T, err error) string {
 	t.Helper()
 	var refused *acap.Refused
 	switch {
@@ -61,10 +62,10 @@ func TestTruncatedCopy(t *testing.T) {
 		"ACAP-allow-present: / prohibited-modification=format prohibited-modification=metadata":      "",
 		"ACAP-allow-present: / prohibited-modification=format prohibited-modification=structure\n\n": "present-currentcopy prohibition 3",
 	} {
-		s.says(now)
+		s.setRobots(now)
 		got, err := s.Copy(context.Background(), site+"/a", Which{}, Reader{})
 		if err != nil {
-			if is := told(t, err); is != want {
+			if is := formatError(t, err); is != want {
 				t.Errorf("%s: %s (%v), want %q", now, is, err, want)
 			}
 			continue
@@ -146,16 +147,17 @@ func TestTakenDownOnTheWay(t *testing.T) {
 	s := open(t)
 	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/b"}, Body: []byte("<p>b"),
 		Aliases: []string{site + "/moved"}})
-	s.says("ACAP-request-take-down: /moved")
+	s.setRobots("ACAP-request-take-down: /moved")
 	ctx := context.Background()
 	_, err := s.Copy(ctx, site+"/moved", Which{}, Reader{})
-	if is := told(t, err); is != "present-currentcopy prohibition 3" {
+	if is := formatError(t, err); is != "present-currentcopy prohibition 3" {
 		t.Error(is)
 	}
-	if _, err := s.Snippet(ctx, site+"/moved", "", Which{}, Reader{}); told(t, err) != "present-snippet prohibition 3" {
+	if _, err := s.Snippet(ctx, site+"/moved", "", Which{}, Reader{}); formatError(t,
+		err) != "present-snippet prohibition 3" {
 		t.Error(err)
 	}
-	if _, err := s.Original(ctx, site+"/moved", Reader{}); told(t, err) != "present-original prohibition 3" {
+	if _, err := s.Original(ctx, site+"/moved", Reader{}); formatError(t, err) != "present-original prohibition 3" {
 		t.Error(err)
 	}
 	if d, err := s.Decide(ctx, site+"/moved", Reader{}, acap.PresentLink); err != nil || d[0].Allowed ||
@@ -184,9 +186,9 @@ func TestRefusedOnTheWay(t *testing.T) {
 		s := open(t)
 		s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/to"}, Body: []byte("<p>b"),
 			Aliases: []string{site + "/a", site + "/b"}})
-		s.says(c.robots)
+		s.setRobots(c.robots)
 		for path := range strings.FieldsSeq(c.shut) {
-			if _, err := s.Copy(ctx, site+"/"+path, Which{}, Reader{}); !strings.HasPrefix(told(t, err),
+			if _, err := s.Copy(ctx, site+"/"+path, Which{}, Reader{}); !strings.HasPrefix(formatError(t, err),
 				"present-currentcopy prohibition") {
 				t.Errorf("%s: /%s: %v", name, path, err)
 			}
@@ -208,17 +210,17 @@ func TestNotHeldIsNotRefused(t *testing.T) {
 	if _, err := s.archive.Erase(ctx, archive.Tombstone{URL: site + "/erased", Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
-	s.says("ACAP-disallow-preserve: /bare\nACAP-disallow-present-snippet: /bare")
+	s.setRobots("ACAP-disallow-preserve: /bare\nACAP-disallow-present-snippet: /bare")
 	s.hold("/bare", article)
-	s.says("ACAP-request-take-down: /erased\nACAP-request-take-down: /bare\nACAP-disallow-present: /")
+	s.setRobots("ACAP-request-take-down: /erased\nACAP-request-take-down: /bare\nACAP-disallow-present: /")
 	for _, path := range []string{"/erased", "/bare", "/never"} {
 		for _, which := range []Which{{}, {Version: 1}, {At: noon}} {
 			_, err := s.Copy(ctx, site+path, which, Reader{})
-			if is := told(t, err); is != "not held" {
+			if is := formatError(t, err); is != "not held" {
 				t.Errorf("a copy of %s, %+v: %s", path, which, is)
 			}
-			if _, err = s.Snippet(ctx, site+path, "", which, Reader{}); told(t, err) != "not held" {
-				t.Errorf("a snippet of %s, %+v: %s", path, which, told(t, err))
+			if _, err = s.Snippet(ctx, site+path, "", which, Reader{}); formatError(t, err) != "not held" {
+				t.Errorf("a snippet of %s, %+v: %s", path, which, formatError(t, err))
 			}
 		}
 	}
@@ -230,7 +232,7 @@ func TestPassage(t *testing.T) {
 		name, then, now, old, body, query string
 		which                             Which
 		who                               Reader
-		// shown text and required texts; "!" and the result of told for an error
+		// shown text and required texts; "!" and the result of formatError for an error
 		want  string
 		marks int
 	}{
@@ -294,7 +296,7 @@ func TestPassage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t)
-			s.says(c.then)
+			s.setRobots(c.then)
 			if c.old != "" {
 				s.hold("/a", c.old)
 			}
@@ -302,14 +304,14 @@ func TestPassage(t *testing.T) {
 				c.body = article
 			}
 			s.hold("/a", c.body)
-			s.says(c.now)
+			s.setRobots(c.now)
 			got, err := s.Snippet(ctx, site+"/a", c.query, c.which, c.who)
 			text := got.Snippet.Text
 			for _, in := range got.Snippet.Include {
 				text += " (" + in.Role + " " + in.Text + ")"
 			}
 			if err != nil {
-				text = "!" + told(t, err)
+				text = "!" + formatError(t, err)
 			}
 			if text != c.want || len(got.Snippet.Marks) != c.marks {
 				t.Errorf("%q %v, want %q %d (%v)", text, got.Snippet.Marks, c.want, c.marks, err)
@@ -383,14 +385,14 @@ func TestOriginal(t *testing.T) {
 			}
 			s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a"},
 				Header: http.Header{"Content-Type": {c.mime}}, Aliases: []string{site + "/old"}})
-			s.says(c.now)
+			s.setRobots(c.now)
 			lead, err := s.Original(ctx, site+"/old", Reader{Framed: c.framed})
 			got := map[bool]string{true: "framed", false: "led"}[lead.Framed]
 			for _, in := range lead.Include {
 				got += " " + in.Role + " " + in.Text
 			}
 			if err != nil {
-				got = told(t, err)
+				got = formatError(t, err)
 			} else if lead.URL != site+"/a" {
 				t.Errorf("%+v", lead)
 			}
@@ -403,14 +405,14 @@ func TestOriginal(t *testing.T) {
 		})
 	}
 	s := open(t)
-	if _, err := s.Original(ctx, site+"/never", Reader{}); told(t, err) != "not held" {
+	if _, err := s.Original(ctx, site+"/never", Reader{}); formatError(t, err) != "not held" {
 		t.Error(err)
 	}
 	s.hold("/gone", article)
 	if _, err := s.archive.Erase(ctx, archive.Tombstone{URL: site + "/gone", Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Original(ctx, site+"/gone", Reader{}); told(t, err) != "not held" {
+	if _, err := s.Original(ctx, site+"/gone", Reader{}); formatError(t, err) != "not held" {
 		t.Error("what the page says of itself is not known:", err)
 	}
 }

@@ -41,7 +41,7 @@ func TestResumeGoesOn(t *testing.T) {
 	s = open(t, data)
 	nameHosts(s.gate, []string{one.origin + "/", other.origin + "/"})
 	for _, p := range []*publisher{one, other} {
-		p.says("ACAP-crawler: *\nACAP-request-take-down: /a.html\n")
+		p.setRobots("ACAP-crawler: *\nACAP-request-take-down: /a.html\n")
 		at, err := url.Parse(p.origin)
 		if err != nil {
 			t.Fatal(err)

@@ -22,7 +22,7 @@ type publisher struct {
 func newPublisher(t *testing.T, pages ...string) *publisher {
 	t.Helper()
 	p := &publisher{}
-	p.says("ACAP-crawler: *\n")
+	p.setRobots("ACAP-crawler: *\n")
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/robots.txt":
@@ -39,7 +39,7 @@ func newPublisher(t *testing.T, pages ...string) *publisher {
 	return p
 }
 
-func (p *publisher) says(robots string) { p.robots.Store(&robots) }
+func (p *publisher) setRobots(robots string) { p.robots.Store(&robots) }
 
 // open opens a data directory for a test, and creates it if necessary. The directory is closed at
 // the end of the test.
