@@ -184,7 +184,7 @@ func (a *auditor) look(ctx context.Context) error {
 		}
 	}
 	if n := len(names) - 1; n > maxAudited {
-		a.note("%d crawlers are named: effects are told for the first %d", n, maxAudited)
+		a.note("%d crawlers are named: effects are reported for the first %d", n, maxAudited)
 		names = names[:maxAudited+1]
 	}
 	for _, name := range names {

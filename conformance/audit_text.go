@@ -17,7 +17,7 @@ func (a *Audit) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, as %s on %s\n", a.Site, a.LookedAs(), a.Time.Format("2006-01-02 15:04 MST"))
 	if !a.Complete {
-		b.WriteString("The audit was stopped: it tells what was found until then.\n")
+		b.WriteString("The audit was stopped: it reports what it found until then.\n")
 	}
 	for _, s := range a.Summary() {
 		fmt.Fprintf(&b, "  %s\n", s)
@@ -200,7 +200,7 @@ func (c Contradiction) Sentence() string {
 	case Overruled:
 		return "A page permits what its site prohibits, and that has no effect"
 	case Restricted:
-		return "A conventional tag or header takes away what ACAP permits beside it"
+		return "A conventional tag or header prohibits what ACAP permits on the same page"
 	case Lifted:
 		return "A page permits what its site prohibits, and that holds"
 	case Narrowed:

@@ -52,7 +52,7 @@ func conformanceInWords(report *conformance.Report, r conformanceRunRequest) (st
 		}
 	}
 	if told > r.Failures {
-		fmt.Fprintf(&b, "\nand %s more that did not pass; --failures %d or --json tells all\n", number(told-r.Failures),
+		fmt.Fprintf(&b, "\nand %s more that did not pass; --failures %d or --json shows all\n", number(told-r.Failures),
 			told)
 	}
 	fmt.Fprintf(&b, "\n%s: %s passed", several(report.Cases, "case"), number(report.Passed))

@@ -153,7 +153,7 @@ func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteReque
 	case violations > 0:
 		return nothing("")
 	case judged == 0:
-		return nothing("nobody who could be judged visited the course")
+		return nothing("no crawler that could be judged visited the course")
 	}
 	return nil
 }

@@ -397,8 +397,8 @@ func (d *differ) besides(ctx context.Context, reading check.Reading) error {
 			return err
 		}
 		if n := len(all) - len(d.found); n > 0 {
-			d.notes = append(d.notes, fmt.Sprintf("--case lists %s more, in addresses of other case, which ACAP does "+
-				"not tell apart and conventional rules do", several(n, "difference")))
+			d.notes = append(d.notes, fmt.Sprintf("--case lists %s more, in addresses of other letter case: ACAP "+
+				"ignores case and conventional rules do not", several(n, "difference")))
 		}
 	}
 	if !d.request.Alone {
@@ -408,7 +408,7 @@ func (d *differ) besides(ctx context.Context, reading check.Reading) error {
 		}
 		if n := len(alone) - len(d.found); n > 0 {
 			d.notes = append(d.notes, fmt.Sprintf("--alone lists %s more between ACAP records and conventional ones; "+
-				"a crawler that reads ACAP heeds both, and so they make none for it", several(n, "difference")))
+				"a crawler that reads ACAP obeys both, so they are no differences for it", several(n, "difference")))
 		}
 	}
 	return nil

@@ -120,7 +120,7 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 	if found.More {
 		return nothing("Of the many pages that match, none that was looked at may be shown.")
 	}
-	return nothing("Nothing that is held and may be shown matches.")
+	return nothing("No archived page that may be shown matches.")
 }
 
 // openPresenter opens the data directory for the reader of j. It looks up the reader's country and

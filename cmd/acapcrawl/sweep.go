@@ -122,7 +122,7 @@ func printSwept(w io.Writer, n holdings.SweepCounts, dry bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s judged\n", several(n.Pages, "page"))
 	if n == (holdings.SweepCounts{Pages: n.Pages, Unjudged: n.Unjudged}) {
-		b.WriteString("Everything that is held may be held.\n")
+		b.WriteString("Everything that is archived may be kept.\n")
 	}
 	b.WriteString(block(heading,
 		row{n.Copies, "copies"},
