@@ -21,7 +21,8 @@ type loss struct {
 type cause uint8
 
 const (
-	// P1 2.5.5 (F17): the winner permits a type based on present, and its scope is not broader
+	// P1 2.5.5 (F17): the winner permits a usage type that is based on present, such as
+	// present-snippet, and its pattern is not broader than the pattern of the loser
 	beaten      cause = iota + 1
 	outranked         // P1 2.2.1 (C02-C04): the winner has a more specific addressee or purpose
 	gaveWay           // P2 2.2.8 (N02, N03): the winner is a statement of the page

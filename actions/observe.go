@@ -16,7 +16,7 @@ import (
 
 // Reading is the requests in the policy of an origin, as it was last read.
 type Reading struct {
-	Origin     string    // policy.Key
+	Origin     string    // in the form that policy.Key returns
 	Since      time.Time // since when this version is in force
 	Actions    []acap.Action
 	Digests    map[string]string // URL of each file of the policy → SHA-256 in hexadecimal
@@ -74,7 +74,7 @@ func (r *Reading) missing(s Source) bool {
 	return r.Incomplete && !read
 }
 
-// line is the request in a reading for one action and URL.
+// line is the request for one action and URL in the policy of an origin.
 type line struct {
 	*acap.Action
 	held      bool     // something is stored of the resource; set for take-downs only

@@ -124,8 +124,8 @@ func (x *Executor) Compacted(ctx context.Context, began time.Time) error {
 	return nil
 }
 
-// settleCompacted notes the result of a compaction after which the process ended before it called
-// Compacted.
+// settleCompacted notes the result of a finished compaction, if an earlier process ended before it
+// could call Compacted.
 func (x *Executor) settleCompacted(ctx context.Context) error {
 	waiting, err := x.opened(func(r *Request) bool { return r.State == Done })
 	if err != nil || len(waiting) == 0 {

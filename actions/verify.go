@@ -29,8 +29,8 @@ type Verification struct {
 	Signed  *Signing `json:"signed,omitempty"`       // nil: heads are not signed
 }
 
-// Signing says since when heads are signed with the current key. Earlier entries are not protected
-// by that signature.
+// Signing names the first entry of the ledger's chain that is protected by a signature with the
+// current key. Entries before it are not protected by that key.
 type Signing struct {
 	Key   string    `json:"key"`   // thumbprint
 	Since uint64    `json:"since"` // number of the first entry with this key
@@ -345,7 +345,8 @@ func (v *verifier) differed(e Entry, d difference) {
 
 // heads compares the chain with the stored heads and with known.
 func (v *verifier) heads(known []Head) error {
-	outer := v.ledger.head.read() // before the transaction: the file must not be newer than it
+	// read before the transaction begins, so that the head file is not newer than the chain
+	outer := v.ledger.head.read()
 	return v.step(func(t *txn) (err error) {
 		if v.out.Head, err = t.head(); err != nil {
 			return err

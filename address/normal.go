@@ -69,7 +69,7 @@ func rewritten(raw string) (*url.URL, error) {
 }
 
 // already parses an address that is in normal form and has only common characters, as most links
-// have by now. It returns nil for any other.
+// are. It returns nil for any other address.
 func already(raw string) *url.URL {
 	scheme, rest, found := strings.Cut(raw, "://")
 	if !found || scheme != "http" && scheme != "https" || len(raw) > MaxLength {

@@ -147,9 +147,9 @@ func TestRepair(t *testing.T) {
 		spoil func(tx *bolt.Tx, quays []Capture, piers Capture) error
 		keys  func(t testing.TB, dir string, quays []Capture, piers Capture)
 
-		quays   []string // bodies that remain of quay, the oldest first
-		current int      // current version of quay after the repair, 0 for none
-		pier    bool     // whether the copy of pier remains
+		quays   []string // bodies of /quay that remain, the oldest first
+		current int      // current version of /quay after the repair, 0 for none
+		pier    bool     // whether the copy of /pier remains after the repair
 		graves  []string // URL and version of each new tombstone
 		check   func(t *testing.T, a *Archive)
 	}{

@@ -36,7 +36,8 @@ type AuditOptions struct {
 // Limits of the work and the output of an audit.
 const (
 	maxAudited = 24 // number of named crawlers for which effects are reported
-	// number of candidates for pages, and of further candidates that show the effect of a statement
+	// maximum number of addresses from which the audited pages are chosen, and again of addresses
+	// that are added to show the effect of a statement
 	maxCandidates = 1000
 	minCandidates = 50   // the same number if the policy files are large
 	maxCompared   = 20e6 // approximate limit of addresses times statements times crawlers

@@ -31,8 +31,9 @@ func requirements(t *testing.T) []Document {
 	return docs
 }
 
-// Every requirement and every reading has a case that it decides and a contrary case, or a Go test,
-// or a reason why it cannot be observed.
+// TestRequirementsAreCovered checks that every requirement and every reading has a corpus case that
+// it decides and a case with the opposite result, or a Go test, or a reason why it cannot be
+// observed.
 func TestRequirementsAreCovered(t *testing.T) {
 	docs := requirements(t)
 	for _, d := range docs {

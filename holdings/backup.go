@@ -9,10 +9,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// Backup copies archive and index as they are at one instant, so that the copies agree: the files
-// archive.db and keys.db, and those below index/. held describes the contents of the copy. Others
-// may read and write at the same time: writes wait for the instant, not for the copying. The copy
-// will not learn of later erasures, by time limit or at a publisher's request.
+// Backup copies archive and index as they are at one instant, so that the two copies agree. It
+// copies archive.db, keys.db and the files below index/. held describes the contents of the copy.
+// Other goroutines may read and write during the copying; writes are blocked only while the
+// snapshot is taken. Later erasures, by time limit or at a publisher's request, do not change the
+// copy.
 func (h *Holdings) Backup(ctx context.Context, create archive.Create) (held archive.Stats, err error) {
 	for i := range h.locks {
 		h.locks[i].Lock()

@@ -190,7 +190,7 @@ func sweepChild(dir, step string) int {
 		func(s Swept) { fmt.Println("erased", strings.TrimPrefix(s.URL, site)) }); err != nil {
 		return fail(err)
 	}
-	fmt.Println("ready") // the sweep had fewer writes
+	fmt.Println("ready") // the sweep ended before the write at which this process should be killed
 	select {}
 }
 

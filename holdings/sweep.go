@@ -238,9 +238,9 @@ func moved(now, was archive.Resource) bool {
 		now.Kept.Digest() != was.Kept.Digest()
 }
 
-// executePlan executes the plan d. It first makes again what may stay in the index, and writes the
-// archive before it deletes from the index. After an interruption, another sweep or the next Open
-// completes it.
+// executePlan executes the plan d. It first rebuilds the index entries that may stay, then writes
+// to the archive, then deletes from the index. If it is interrupted, the next sweep or the next
+// Open completes the plan.
 func (h *Holdings) executePlan(ctx context.Context, d sweepPlan) error {
 	if len(d.swept) == 0 {
 		return nil

@@ -79,7 +79,8 @@ func limits() []limit {
 		{values: "plus-terms", image: `plus:LicenseEndDate="2026-03-12T06:30Z"`, end: at("2026-03-12T06:30:00Z")},
 		{values: "plus-terms", image: `photoshop:Credit="Ida Marsh"`, never: true},
 		{values: "until-recrawled until-recrawled", recrawled: true},
-		// In other combinations the second value is ignored (H07); a third value always is (H12).
+		// Of two values of the same kind, the second is ignored (H07). A third value is always
+		// ignored (H12).
 		{values: "until-2026-03-12 until-2026-03-14", end: day12},
 		{values: "until-2026-03-14 until-2026-03-12", end: day14},
 		{values: "1-days 3-days", end: days(1)},

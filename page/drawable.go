@@ -7,10 +7,11 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Drawable reports whether a browser without scripts reads the page as this package does, so that
-// marks also apply to a picture of it. whole means that no part of the page was cut out or is
-// missing at its end: incomplete XHTML may not be valid XML. Marks in a frame with inline content
-// (srcdoc) are never read.
+// Drawable reports whether a browser without scripts parses the page as this package does. Only
+// then do the publisher's class tokens apply to the same elements in a thumbnail of the page. whole
+// means that no part of the page is missing: incomplete XHTML may not be valid XML. A page with
+// srcdoc frames is not drawable, because this package does not read class tokens inside such
+// frames.
 func (p *Page) Drawable(whole bool) bool {
 	if p.xhtml() && !whole {
 		return false

@@ -113,8 +113,9 @@ func TestPartsThenAndNow(t *testing.T) {
 	}
 }
 
-// TestNeverMoreWithoutCopy checks that, without a copy, nothing is shown that would not be shown
-// with one, and no text exceeds today's limits. Whatever Fit removes could not be shown.
+// TestNeverMoreWithoutCopy checks that a page without a stored copy shows only what it would show
+// with a copy, that every text keeps today's limits, and that Fit removes only texts that may not
+// be shown.
 func TestNeverMoreWithoutCopy(t *testing.T) {
 	shown := 0
 	for seed := range uint64(1500) {

@@ -84,7 +84,8 @@ func TestPartsAreBounded(t *testing.T) {
 	}
 }
 
-// TestLink checks that a link is made from the required resource, or that there is none (P1
+// TestLink checks address and text of the link that may be shown for a page. If must-use-resource
+// requires another resource, the link leads to it; if that is not available, no link is shown (P1
 // 2.5.5.3).
 func TestLink(t *testing.T) {
 	const body = `<title>Low water</title><p id="lead">Ships lie in the roads.<p id="shy" class="the-acap:disallow-present-snippet">Anchor berths.<p id="void"></p>`

@@ -18,7 +18,7 @@ import (
 type credentialsRequest struct {
 	Name    string
 	Origins []string
-	Expires time.Duration // time from now until the credential expires; 0: unchanged, or never
+	Expires time.Duration // until the credential expires; 0: never for a new one, unchanged for an existing one
 	Grace   time.Duration
 	JSON    bool
 }

@@ -95,7 +95,7 @@ type Station struct {
 	Needs    Need
 	Presumes string // the ID of another station: a visitor that violates that one cannot be tested by this one
 
-	Bait  string   // the path of the page with the bait; "": /ID/
+	Bait  string   // path of the page that links to the traps; "" means /ID/ with the ID of the station
 	Traps []string // paths that must not be requested
 	// paths that may be requested; a request for one of them shows that the visitor follows this
 	// kind of bait

@@ -12,7 +12,7 @@ func second(q *question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	u = u.JoinPath() // F12 (documents silent): dot segments are removed
+	u = u.JoinPath() // F12, a reading without a paragraph: dot segments are removed
 	u.Fragment = ""
 	e := newEngine(q)
 	a := &answer{Decisions: map[string]decision{}, ByPurpose: map[string]map[string]decision{}}

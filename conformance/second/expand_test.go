@@ -11,8 +11,8 @@ type statement struct {
 	allow     bool
 	pattern   pattern
 	terms     terms
-	replaced  bool // it replaces a permission that could not be fully interpreted (P1 2.4.3, X81)
-	offer     bool // it replaces allow-other, so it affects no listed usage (P1 2.5.6, L05)
+	replaced  bool // this prohibition replaces a permission that could not be fully interpreted (P1 2.4.3, X81)
+	offer     bool // this prohibition replaces allow-other, so it affects no listed usage (P1 2.5.6, L05)
 	addressee int  // 1: any crawler; 2: this crawler by name
 	purpose   int  // 1: in a sub-record for this purpose; 0: for any purpose
 	page      bool // the statement is in the page

@@ -155,7 +155,7 @@ func H2Faults() []H2Fault {
 			x.data(false,
 				"a beginning")
 		}},
-		{Path: "/window", End: Cut, serve: func(x *stream) { // more than the client's flow control window
+		{Path: "/window", End: Cut, serve: func(x *stream) { // sends more than the client's flow control window permits
 			x.head(false, ok...)
 			for x.data(false, string(make([]byte, 16_000))) {
 			}
