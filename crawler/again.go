@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Requeue queues again, at their depth, the addresses that match a filter, and returns their
-// number.
+// Requeue queues known addresses that match a filter again, at their depth. It returns how many it
+// queued.
 func (f *Frontier) Requeue(filter Filter) (n int, err error) {
 	m, err := filter.matcher(f.visits)
 	if err != nil {
@@ -23,7 +23,8 @@ func (f *Frontier) Requeue(filter Filter) (n int, err error) {
 	}
 }
 
-// requeue queues again what matches c.requeue, a bounded number at a time.
+// requeue queues the addresses that match the filter c.requeue, at most maxOffers in one call. It
+// sets c.next if more remain.
 func (b *batch) requeue(c *change) error {
 	switch {
 	case c.requeue.Barred != nil:
@@ -34,7 +35,7 @@ func (b *batch) requeue(c *change) error {
 	return b.requeueKnown(c)
 }
 
-// requeueKnown looks at everything that is known from c.from on.
+// requeueKnown requeues matching addresses among all known addresses, starting at c.from.
 func (b *batch) requeueKnown(c *change) error {
 	var picked []Record
 	err := each(b.known, c.requeue.Prefix, c.from, func(r Record) error {
@@ -67,7 +68,7 @@ func (b *batch) enqueueAgain(picked []Record) error {
 	return nil
 }
 
-// revive looks at what is due to be visited again, the longest due first.
+// revive requeues addresses whose next visit is due, the one that is due longest first.
 func (b *batch) revive(c *change) error {
 	var picked []Record
 	cursor := b.again.Cursor()
@@ -85,7 +86,7 @@ func (b *batch) revive(c *change) error {
 			return err
 		}
 		if !found {
-			return fmt.Errorf("%s is to be visited again but is not known", address)
+			return fmt.Errorf("%s is in the index of revisits but has no record", address)
 		}
 		if hasPrefix([]byte(address), c.requeue.Prefix) && c.requeue.matches(&r) {
 			picked = append(picked, r)

@@ -6,9 +6,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-// Backup hands out the file of the frontier as it was last written, while the crawl goes on: create
-// is told its size, and what it gives takes the content, as slowly as it likes. What a crash would
-// lose is not in it.
+// Backup copies the last committed state of the frontier file while the crawl continues. It calls
+// create with the size in bytes and writes the content to the writer that create returns. The
+// writer may be slow. Changes that are not committed are not in the copy.
 func (f *Frontier) Backup(create func(size int64) (io.Writer, error)) error {
 	return spool.Backup(f.view, create)
 }

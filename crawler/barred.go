@@ -7,12 +7,12 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// bar is an address that is not visited while what is at down is taken down: the same, or where it
-// leads.
+// bar is an address that must not be visited while the address down is taken down. Both are equal,
+// or address redirects to down.
 type bar struct{ address, down string }
 
-// Bar notes of those addresses, which are in normal form, that they are taken down (P1 2.6.1), as
-// far as they were visited, as pages or as what pages require: Lift queues them again.
+// Bar records that the addresses down, in normal form, are taken down (P1 2.6.1). It marks pages
+// and required resources that were visited at these addresses, so that Lift can queue them again.
 func (f *Frontier) Bar(down ...string) error {
 	var bars []bar
 	for _, address := range down {
@@ -21,7 +21,7 @@ func (f *Frontier) Bar(down ...string) error {
 	return f.bar(bars)
 }
 
-// BarLed is Bar for addresses that led to one that is taken down.
+// BarLed is like Bar for the addresses led, which redirect to down. The address down is taken down.
 func (f *Frontier) BarLed(down string, led ...string) error {
 	var bars []bar
 	for _, address := range led {
@@ -30,7 +30,7 @@ func (f *Frontier) BarLed(down string, led ...string) error {
 	return f.bar(bars)
 }
 
-// bar leaves out what need not be written.
+// bar sends the writer only those bars that change a record.
 func (f *Frontier) bar(bars []bar) error {
 	if len(bars) == 0 {
 		return nil
@@ -73,8 +73,8 @@ func (f *Frontier) bar(bars []bar) error {
 	return f.wait(c)
 }
 
-// canBeBarred reports whether r is to be queued again when a take-down goes that stands now. What
-// is queued tells that when its turn comes.
+// canBeBarred reports whether a take-down must be recorded in r, so that r is queued again when the
+// take-down is lifted. For a queued address, the next visit finds out whether it is taken down.
 func (r *Record) canBeBarred() bool {
 	return r.State != Queued && !notAskedFor(r.State) && r.Led == "" && r.TakenDown == ""
 }
@@ -99,7 +99,7 @@ func (b *batch) bar(bars []bar) error {
 	return nil
 }
 
-// Barred returns the addresses that are taken down, if others are not visited for that. See Queue.
+// Barred returns taken-down addresses because of which other addresses are not visited. See Queue.
 func (f *Frontier) Barred(prefix, after string) (down []string, err error) {
 	err = f.view(func(tx *bbolt.Tx) error {
 		cursor := tx.Bucket(bBarred).Cursor()
@@ -114,12 +114,13 @@ func (f *Frontier) Barred(prefix, after string) (down []string, err error) {
 	return down, err
 }
 
-// maxBarred is how many addresses Barred returns at once.
+// maxBarred is the largest number of addresses that one call of Barred returns.
 const maxBarred = 1000
 
-// Lift queues again, at their depth, the addresses that were barred by a take-down that stands no
-// longer. It asks stands about the addresses that are taken down and begin with prefix, "" for all.
-// It returns the number of addresses queued.
+// Lift queues addresses again, at their depth, that were not visited because of a take-down that is
+// no longer in force. It calls stands for each taken-down address that begins with prefix; the
+// empty prefix matches all. stands reports whether the take-down is still in force. Lift returns
+// how many addresses it queued.
 func (f *Frontier) Lift(prefix string, stands func(address string) bool) (int, error) {
 	return lift(f, prefix, stands)
 }
@@ -141,7 +142,8 @@ func lift(q Queue, prefix string, stands func(address string) bool) (n int, err 
 	}
 }
 
-// lift queues what the take-downs of c.requeue barred, a bounded number at a time.
+// lift queues the addresses that were not visited because of the take-downs of the addresses
+// c.requeue.Barred. It queues at most maxOffers in one call and sets c.next if more remain.
 func (b *batch) lift(c *change) error {
 	var picked []Record
 	for _, down := range c.requeue.Barred {
@@ -165,8 +167,8 @@ func (b *batch) lift(c *change) error {
 	return b.enqueueAgain(picked)
 }
 
-// mark keeps the list of what take-downs bar in step with r.
-func (b *batch) mark(r *Record) error {
+// updateBarred updates the bucket of barred addresses when the take-down recorded in r has changed.
+func (b *batch) updateBarred(r *Record) error {
 	if r.marked != "" {
 		if err := b.barred.Delete(barKey(r.marked, r.URL)); err != nil {
 			return err
@@ -178,5 +180,6 @@ func (b *batch) mark(r *Record) error {
 	return b.barred.Put(barKey(r.TakenDown, r.URL), nil)
 }
 
-// barKey is the address that is taken down, NUL, the address of the record.
+// barKey returns a key of the bucket of barred addresses: the address that is taken down, NUL, the
+// address that is not visited.
 func barKey(down, address string) []byte { return []byte(down + "\x00" + address) }

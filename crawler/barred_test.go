@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// takes are a robots.txt that has these paths taken down.
-func takes(paths ...string) rules {
+// takeDowns returns a robots.txt that requests the take-down of these paths.
+func takeDowns(paths ...string) rules {
 	text := "ACAP-crawler: *\n"
 	for _, path := range paths {
 		text += "ACAP-request-take-down: " + path + "\n"
@@ -23,8 +23,8 @@ func takes(paths ...string) rules {
 	return rules{text: text}
 }
 
-// stands asks the rules of a crawl.
-func (c *crawl) stands(address string) bool {
+// takenDown reports whether the rules of a crawl request the take-down of an address.
+func (c *crawl) takenDown(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
 		return true
@@ -33,8 +33,8 @@ func (c *crawl) stands(address string) bool {
 	return p.TakeDown(acap.NewResource(u)) != nil
 }
 
-// While a take-down stands its page is not requested, under whatever address, and nothing follows
-// from it; when it goes, the page is visited by the next crawl, and so is what led there.
+// While a take-down is in force, the page is not requested under any address and its links are not
+// followed. When it ends, the next crawl visits the page and the addresses that redirect to it.
 func TestTakenDownPages(t *testing.T) {
 	s := newSite(t)
 	s.Page("/", "/gone", "/moved", "/far", "/fine")
@@ -44,7 +44,7 @@ func TestTakenDownPages(t *testing.T) {
 	s.Redirect("/moved", "/gone")
 	s.Redirect("/far", "/moved")
 	c := newCrawl(t)
-	c.rules, c.o.Stands = takes("/gone"), c.stands
+	c.rules, c.o.Stands = takeDowns("/gone"), c.takenDown
 	c.handler.receive = c.terms
 	check := func(what string, want map[string]int) {
 		t.Helper()
@@ -60,7 +60,7 @@ func TestTakenDownPages(t *testing.T) {
 	check("while it stands", map[string]int{"/": 1, "/fine": 1, "/gone": 0, "/behind": 0, "/moved": 2, "/far": 1})
 	if led := c.handler.led; led[s.URL+"/moved"] != s.URL+"/gone" || led[s.URL+"/far"] != s.URL+"/gone" ||
 		len(led) != 2 {
-		t.Errorf("told of %v", led)
+		t.Errorf("reported %v", led)
 	}
 	if sum.TakenDown != 3 || sum.Refused.Crawl != 0 || sum.Fetched != 2 {
 		t.Errorf("%+v", sum)
@@ -81,18 +81,19 @@ func TestTakenDownPages(t *testing.T) {
 	}
 	check("whatever is visited again", map[string]int{"/": 2, "/gone": 0, "/moved": 4})
 
-	c.o.Refetch, c.rules = false, takes("/fine")
+	c.o.Refetch, c.rules = false, takeDowns("/fine")
 	c.run(t, context.Background())
 	check("after it went", map[string]int{"/": 2, "/fine": 2, "/behind": 1, "/far": 3})
-	moved := s.Asked("/moved") // it may be met twice, by itself and where /far leads, and so may /gone
+	// /moved may be visited twice: at its own address and as the target of /far; so may /gone
+	moved := s.Asked("/moved")
 	if s.Asked("/gone") == 0 || moved <= 4 {
 		t.Error("what came back is not visited")
 	}
 
-	must(t, c.frontier.Bar(s.URL+"/fine", s.URL+"/unknown")) // it was visited before that was asked
+	must(t, c.frontier.Bar(s.URL+"/fine", s.URL+"/unknown")) // /fine was visited before the take-down was requested
 	c.run(t, context.Background())
 	check("of what was visited before", map[string]int{"/fine": 2})
-	c.rules = takes()
+	c.rules = takeDowns()
 	c.run(t, context.Background())
 	check("after that went", map[string]int{"/": 2, "/fine": 3, "/moved": moved})
 	if c.run(t, context.Background()); s.Asked("/fine") != 3 {
@@ -100,7 +101,7 @@ func TestTakenDownPages(t *testing.T) {
 	}
 }
 
-// terms keeps nothing of what is taken down, as the terms of its publisher say.
+// terms is a Handler that stores nothing of a page that is taken down.
 func (c *crawl) terms(p *page.Page) (Receipt, error) {
 	r := Receipt{Links: p.Links(page.Cut{}), Stored: true}
 	u := p.URL()
@@ -111,8 +112,9 @@ func (c *crawl) terms(p *page.Page) (Receipt, error) {
 	return r, err
 }
 
-// A re-crawl beside a take-down confirms that the page is gone (P11): it is requested once, nothing
-// follows from the answer, and when the take-down goes the page is visited.
+// P1 2.2.1 (P11): a re-crawl request for a page that is taken down confirms that the page is gone.
+// The page is requested once and its links are not followed. When the take-down ends, the page is
+// visited.
 func TestTakenDownIsConfirmed(t *testing.T) {
 	s := newSite(t)
 	s.Page("/")
@@ -121,7 +123,7 @@ func TestTakenDownIsConfirmed(t *testing.T) {
 	s.Redirect("/other", "/live")
 	s.Page("/behind")
 	c := newCrawl(t)
-	c.rules, c.o.Stands = takes("/live", "/moved", "/absent", "/refused"), c.stands
+	c.rules, c.o.Stands = takeDowns("/live", "/moved", "/absent", "/refused"), c.takenDown
 	c.rules.text += "ACAP-disallow-crawl: /refused\n"
 	c.handler.receive = c.terms
 	c.run(t, context.Background(), s.URL)
@@ -146,24 +148,25 @@ func TestTakenDownIsConfirmed(t *testing.T) {
 	if s.Asked("/live") != 1 {
 		t.Error("it is confirmed again and again")
 	}
-	c.rules = takes()
+	c.rules = takeDowns()
 	c.run(t, context.Background())
 	for path, n := range map[string]int{"/moved": 2, "/absent": 2, "/other": 2, "/refused": 0} {
 		if s.Asked(path) != n {
 			t.Errorf("after it went %s was requested %d times, want %d", path, s.Asked(path), n)
 		}
 	}
-	if s.Asked("/live") < 2 || s.Asked("/behind") == 0 { // they may be met twice, by themselves and where another leads
+	// each may be visited twice: at its own address and as the target of a redirect
+	if s.Asked("/live") < 2 || s.Asked("/behind") == 0 {
 		t.Error("what came back is not visited, or its links are not followed")
 	}
 }
 
-// A page that a take-down reached between its request and its receipt leads nowhere either.
-func TestTakenDownMeanwhile(t *testing.T) {
+// The links of a page are not followed if it is taken down between its request and its receipt.
+func TestTakenDownDuringVisit(t *testing.T) {
 	s := newSite(t)
 	s.Page("/", "/behind")
 	c := newCrawl(t)
-	c.o.Stands = c.stands
+	c.o.Stands = c.takenDown
 	c.handler.receive = func(p *page.Page) (Receipt, error) {
 		return Receipt{Links: p.Links(page.Cut{}), TakenDown: &acap.Field{Text: "a line"}}, nil
 	}
@@ -177,7 +180,7 @@ func TestTakenDownMeanwhile(t *testing.T) {
 	}
 }
 
-// A canonical address that is taken down takes no page in.
+// A page is stored although it names a canonical address that is taken down.
 func TestTakenDownCanonical(t *testing.T) {
 	s := newSite(t)
 	s.Page("/", "/main")
@@ -187,14 +190,14 @@ func TestTakenDownCanonical(t *testing.T) {
 	c.run(t, context.Background(), s.URL)
 	must(t, c.frontier.Bar(s.URL+"/main"))
 	s.canonical("/copy", "/main")
-	c.rules = takes("/main")
+	c.rules = takeDowns("/main")
 	c.run(t, context.Background(), s.URL+"/copy")
 	if c.handler.times[s.URL+"/copy"] != 1 {
 		t.Errorf("%v, led %v", c.handler.times, c.handler.led)
 	}
 }
 
-// A required resource that is taken down comes back as a page does.
+// A required resource is visited again when its take-down ends, as a page is.
 func TestTakenDownParts(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{})
 	named := "http://h/a b"
@@ -223,10 +226,10 @@ func TestTakenDownParts(t *testing.T) {
 	lifted("http://h/", 0, "http://h/a%20b")
 	lifted("", 1, "http://h/a%20b")
 	lifted("", 0)
-	if l = take(t, f, key); l != nil {
+	if l = leaseURL(t, f, key); l != nil {
 		finish(t, f, l, End{State: Fetched})
 	}
-	// it was visited before that was asked
+	// the resources were visited before the take-down was requested
 	must(t, errors.Join(f.Bar("http://h/a%20", "http://h/a%20b", "http://h/a%20bc"), f.Check()))
 	lifted("http://h/a%20b", 1, "http://h/a%20b")
 	if r, _, err := f.Get(key); err != nil || r.State != Queued || r.Led != "" {
@@ -234,13 +237,13 @@ func TestTakenDownParts(t *testing.T) {
 	}
 }
 
-// What led to a page comes back with it.
+// When a take-down ends, the addresses that redirect to the page are visited again too.
 func TestTakenDownWithWhatLedThere(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{})
 	_, err := f.AddSeeds("http://h/new", "http://h/old", "http://h/queued")
 	must(t, err)
 	for _, path := range []string{"new", "old"} {
-		finish(t, f, take(t, f, "http://h/"+path), End{State: Fetched})
+		finish(t, f, leaseURL(t, f, "http://h/"+path), End{State: Fetched})
 	}
 	must(t, errors.Join(f.Bar("http://h/new"), f.BarLed("http://h/new", "http://h/old", "http://h/queued",
 		"http://h/unknown"), f.Check()))
@@ -255,8 +258,8 @@ func TestTakenDownWithWhatLedThere(t *testing.T) {
 	}
 }
 
-// More is barred than one transaction lifts, some of it lifted already, and all of it noted
-// durably.
+// Lift works for more addresses than fit into one transaction, even if some are queued already.
+// Everything is recorded durably.
 func TestLiftMany(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "frontier.db")
 	f := openFrontier(t, name, FrontierOptions{PerHost: 1000})

@@ -11,17 +11,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// Check verifies the file: that queue, index of due hosts, index of addresses to be visited again,
-// lists of what re-crawls ask for and take-downs bar, and counts agree with what is known of each
-// address, and that the pages of the store are sound. It reads everything, and returns all
-// contradictions found, joined.
+// Check verifies that the queues, the indexes by time, the lists of re-crawl requests and
+// take-downs, and the counts agree with the record of each address. It also verifies the database
+// pages. It reads the whole file and returns all errors found, joined.
 func (f *Frontier) Check() error {
 	if err := f.Flush(); err != nil {
 		return err
 	}
 	return f.view(func(tx *bbolt.Tx) error {
 		var found []error
-		for err := range tx.Check() { // to the end, or its goroutine stays
+		for err := range tx.Check() { // tx.Check starts a goroutine, which ends only when all its errors are read
 			found = append(found, err)
 		}
 		c := checker{tx: tx, noted: map[string]int{}, queued: map[string]int{}, found: map[string]int{}}
@@ -33,11 +32,11 @@ func (f *Frontier) Check() error {
 
 type checker struct {
 	tx     *bbolt.Tx
-	noted  map[string]int // host → addresses
-	queued map[string]int // host → addresses queued
-	found  map[string]int // key of bFound → addresses queued
+	noted  map[string]int // host → number of its addresses
+	queued map[string]int // host → number of its queued addresses
+	found  map[string]int // key of the bucket bFound → number of queued addresses
 	counts counts
-	bars   int // addresses barred
+	bars   int // number of addresses not visited because of a take-down
 }
 
 func (c *checker) known() error {
@@ -56,14 +55,14 @@ func (c *checker) known() error {
 		if !r.Again.IsZero() {
 			c.counts[waitingCount]++
 			if r.State == Queued || c.tx.Bucket(bAgain).Get(timeKey(nanos(r.Again), r.URL)) == nil {
-				return fmt.Errorf("%s, %s, is to be visited again but does not stand in the index of such addresses",
+				return fmt.Errorf("%s, %s, is to be revisited but is not in the index of revisits",
 					r.URL, r.State)
 			}
 		}
 		if r.TakenDown != "" {
 			c.bars++
 			if r.State == Queued || c.tx.Bucket(bBarred).Get(barKey(r.TakenDown, r.URL)) == nil {
-				return fmt.Errorf("%s, %s, is barred by a take-down but does not stand in the list of such addresses",
+				return fmt.Errorf("%s, %s, is taken down but is not in the list of barred addresses",
 					r.URL, r.State)
 			}
 		}
@@ -73,15 +72,15 @@ func (c *checker) known() error {
 		key := queueKey(host, r.place)
 		v := queue.Get(key)
 		if v == nil {
-			return fmt.Errorf("%s is said to be queued and is in no queue", r.URL)
+			return fmt.Errorf("the record of %s says queued, but it is in no queue", r.URL)
 		}
 		it, err := decodeItem(key, v)
 		c.found[string(foundKey(r.from, host))]++
 		switch {
 		case err == nil && it.url != r.URL:
-			err = fmt.Errorf("the place of %s in the queue is taken by %s", r.URL, it.url)
+			err = fmt.Errorf("the queue has %[2]s at the place of %[1]s", r.URL, it.url)
 		case err == nil && it.from != r.from:
-			err = fmt.Errorf("%s was found from seed %d, its queue says %d", r.URL, r.from, it.from)
+			err = fmt.Errorf("%s was found from seed %d, but its queue entry says seed %d", r.URL, r.from, it.from)
 		}
 		return err
 	})
@@ -99,7 +98,7 @@ func (c *checker) queue() error {
 		return nil
 	})
 	if err == nil && entries != c.counts[0] {
-		err = fmt.Errorf("%d addresses are known as queued, the queues hold %d", c.counts[0], entries)
+		err = fmt.Errorf("%d records say queued, but the queues have %d entries", c.counts[0], entries)
 	}
 	return err
 }
@@ -112,29 +111,31 @@ func (c *checker) hosts() error {
 			return err
 		}
 		if h.known != c.noted[string(k)] {
-			return fmt.Errorf("host %s counts %d addresses of %d", k, h.known, c.noted[string(k)])
+			return fmt.Errorf("host %s counts %d addresses, but %d are recorded", k, h.known, c.noted[string(k)])
 		}
 		if h.known > 0 {
 			hosts++
 		}
 		c.counts[beyondCount] += h.beyond
 		if h.queued != c.queued[string(k)] {
-			return fmt.Errorf("host %s counts %d addresses in its queue of %d", k, h.queued, c.queued[string(k)])
+			return fmt.Errorf("host %s counts %d queued addresses, but its queue has %d", k, h.queued,
+				c.queued[string(k)])
 		}
 		indexed := h.ready != 0 && c.tx.Bucket(bReady).Get(timeKey(h.ready, string(k))) != nil
 		if indexed != (h.queued > 0) {
-			return fmt.Errorf("host %s with %d addresses queued: it stands in the index of due hosts: %t", k,
+			return fmt.Errorf("host %s has %d queued addresses; in the index of due hosts: %t", k,
 				h.queued, indexed)
 		}
 		return nil
 	})
 	if err == nil && hosts != len(c.noted) {
-		err = fmt.Errorf("addresses of %d hosts are known, %d of the hosts", len(c.noted), hosts)
+		err = fmt.Errorf("addresses of %d hosts are recorded, but %d hosts are", len(c.noted), hosts)
 	}
 	return err
 }
 
-// again counts the index of addresses to be visited again; known has found each of them in it.
+// again compares the size of the index of revisits with the count. The method known has checked
+// that the index has an entry for each address.
 func (c *checker) again() error {
 	entries := 0
 	err := c.tx.Bucket(bAgain).ForEach(func(_, _ []byte) error {
@@ -142,12 +143,14 @@ func (c *checker) again() error {
 		return nil
 	})
 	if err == nil && entries != c.counts[waitingCount] {
-		err = fmt.Errorf("%d addresses are to be visited again, their index holds %d", c.counts[waitingCount], entries)
+		err = fmt.Errorf("%d addresses are to be revisited, but the index of revisits has %d", c.counts[waitingCount],
+			entries)
 	}
 	return err
 }
 
-// asked looks at what re-crawls ask for: each is queued, and all that is queued first is asked for.
+// asked checks the list of re-crawl requests: each address in it is queued, and each address at the
+// front of a queue is in it.
 func (c *checker) asked() error {
 	asked := c.tx.Bucket(bAsked)
 	err := asked.ForEach(func(k, from []byte) error {
@@ -155,23 +158,24 @@ func (c *checker) asked() error {
 		v := c.tx.Bucket(bKnown).Get([]byte(address))
 		r, err := decodeRecord(address, v)
 		if err == nil && (r.State != Queued || r.place.class == ordinary) {
-			err = fmt.Errorf("%s, %s, is said to be asked for by a re-crawl", address, r.State)
+			err = fmt.Errorf("%s, %s, is in the list of re-crawl requests", address, r.State)
 		}
 		if err == nil && r.place.class == retried && !bytes.Equal(from, number(r.place.rank)) {
-			err = fmt.Errorf("%s is tried again for a re-crawl at another time than the queue says", address)
+			err = fmt.Errorf("the retry of %s for a re-crawl request and its queue entry have different times", address)
 		}
 		return err
 	})
 	return errors.Join(err, c.tx.Bucket(bQueue).ForEach(func(k, v []byte) error {
 		it, err := decodeItem(k, v)
 		if host, _ := hostOf(k); err == nil && it.place.class == promoted && asked.Get(askedKey(host, it.url)) == nil {
-			err = fmt.Errorf("%s is queued first, but no re-crawl asks for it", it.url)
+			err = fmt.Errorf("%s is at the front of its queue, but no re-crawl request names it", it.url)
 		}
 		return err
 	}))
 }
 
-// barred counts the list of what take-downs bar; known has found each of them in it.
+// barred compares the size of the list of barred addresses with the count. The method known has
+// checked that the list has an entry for each address.
 func (c *checker) barred() error {
 	entries := 0
 	err := c.tx.Bucket(bBarred).ForEach(func(_, _ []byte) error {
@@ -179,7 +183,7 @@ func (c *checker) barred() error {
 		return nil
 	})
 	if err == nil && entries != c.bars {
-		err = fmt.Errorf("%d addresses are barred by take-downs, the list of them holds %d", c.bars, entries)
+		err = fmt.Errorf("%d addresses are not visited because of take-downs, but their list has %d", c.bars, entries)
 	}
 	return err
 }
@@ -188,12 +192,12 @@ func (c *checker) ready() error {
 	err := c.tx.Bucket(bReady).ForEach(func(k, _ []byte) error {
 		c.counts[hostCount]++
 		if _, host := splitTime(k); c.queued[host] == 0 {
-			return fmt.Errorf("host %s stands in the index of due hosts with nothing queued", host)
+			return fmt.Errorf("host %s is in the index of due hosts, but has no queued address", host)
 		}
 		return nil
 	})
 	if err == nil && c.counts[hostCount] != len(c.queued) {
-		err = fmt.Errorf("%d hosts have something queued, the index of due hosts holds %d", len(c.queued),
+		err = fmt.Errorf("%d hosts have queued addresses, but the index of due hosts has %d", len(c.queued),
 			c.counts[hostCount])
 	}
 	return err
@@ -202,7 +206,7 @@ func (c *checker) ready() error {
 func (c *checker) numbers() error {
 	kept, err := decodeCounts(c.tx.Bucket(bMeta).Get([]byte("counts")))
 	if err == nil && kept != c.counts {
-		err = fmt.Errorf("the counts kept are %v, counted were %v", kept, c.counts)
+		err = fmt.Errorf("the stored counts are %v, but the actual counts are %v", kept, c.counts)
 	}
 	return err
 }

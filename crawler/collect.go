@@ -16,21 +16,21 @@ const visitKey = "acapcrawl visit"
 
 // PageOf returns the page that was requested with r and what its publisher permits: which links may
 // be followed, and whether the page was stored and indexed. Receipt.Decide, if the Handler sets it,
-// answers for any other usage. ok is false if there is no page that callbacks may see: before it
-// was received, after an error, for a page that may not be crawled or is taken down, and for
-// requests of another collector.
+// returns the decision for any other usage. ok is false if there is no page that callbacks may see:
+// before it was received, after an error, for a page that may not be crawled or is taken down, and
+// for requests of another collector.
 //
 // The page is safe for concurrent use and must not be changed.
 func PageOf(r *colly.Request) (pg *page.Page, receipt Receipt, ok bool) {
 	p, _ := r.Ctx.GetAny(visitKey).(*pageVisit)
-	if p == nil || !p.open() {
+	if p == nil || !p.visible() {
 		return nil, Receipt{}, false
 	}
 	return p.page, p.receipt, true
 }
 
-// callbackContext returns what callbacks find in the context of their requests; nil, which is
-// Colly's empty context, without callbacks.
+// callbackContext returns the context of a request for callbacks, which holds p. Without callbacks
+// it returns nil, which Colly replaces by an empty context.
 func (p *pageVisit) callbackContext(callbacks bool) *colly.Context {
 	if !callbacks {
 		return nil
@@ -40,8 +40,8 @@ func (p *pageVisit) callbackContext(callbacks bool) *colly.Context {
 	return ctx
 }
 
-// open reports whether callbacks may see the page.
-func (p *pageVisit) open() bool {
+// visible reports whether callbacks may see the page of the visit.
+func (p *pageVisit) visible() bool {
 	if p.page == nil || p.receipt.RefusedCrawl || p.end.down != nil {
 		return false
 	}
@@ -49,22 +49,24 @@ func (p *pageVisit) open() bool {
 	return status/100 == 2 || status == http.StatusNotModified
 }
 
-// deliver is the first OnResponse callback: it hands the body that the gate captured to the others,
-// as UTF-8 if it is text. The body is not copied.
+// deliver is the first OnResponse callback. It sets the body of the response to the body that the
+// gate captured, for the other callbacks. Text is converted to UTF-8. The body is not copied.
 func (v *visitor) deliver(resp *colly.Response) {
 	p := v.now
-	if v.run.o.Collect == nil || p == nil || !p.open() {
+	if v.run.o.Collect == nil || p == nil || !p.visible() {
 		return
 	}
 	body := p.page.Last().Body
-	if text := p.page.Source(); text != "" && text != string(body) { // the comparison does not copy
+	// comparing a string with converted bytes does not copy them
+	if text := p.page.Source(); text != "" && text != string(body) {
 		body = []byte(text)
 	}
 	resp.Body = slices.Clip(body)
 }
 
-// withholdMarkup is the last OnResponse callback: Colly would parse without limits, so it gets no
-// markup that package page reads only in part, or only while no other page is parsed.
+// withholdMarkup is the last OnResponse callback. Colly would parse HTML without limits. So the
+// callback removes the body if package page reads it only in part, or parses it only while no other
+// page is parsed.
 func withholdMarkup(resp *colly.Response) {
 	p, _ := resp.Ctx.GetAny(visitKey).(*pageVisit)
 	if p == nil || !p.risky && len(p.page.Cuts()) == 0 {
@@ -75,9 +77,9 @@ func withholdMarkup(resp *colly.Response) {
 	resp.Headers, resp.Body = &header, nil
 }
 
-// queueRequest queues the address of a request that a callback made instead of sending it:
-// Request.Visit is a link of the page. The link is reported and not queued unless the page permits
-// that it is followed.
+// queueRequest queues the address of a request that a callback made with Request.Visit, as a link
+// of the page, instead of sending it. If the page does not permit following the link, queueRequest
+// reports the link and does not queue it.
 func (v *visitor) queueRequest(req *colly.Request) {
 	p := v.now
 	if p == nil {
@@ -97,7 +99,7 @@ func (p *pageVisit) mayFollow(req *colly.Request, dropped []string) error {
 	switch {
 	case req.Method != http.MethodGet:
 		return errors.New("a callback requested it with " + req.Method + "; a crawl sends GET only")
-	case !p.open():
+	case !p.visible():
 		return errors.New("a callback requested it before its page was received")
 	case p.receipt.RefusedFollow:
 		return errors.New("a callback requested it, but the page does not permit that its links are followed")
@@ -107,7 +109,7 @@ func (p *pageVisit) mayFollow(req *colly.Request, dropped []string) error {
 		return err
 	}
 	same := func(link string) bool {
-		if req.AbsoluteURL(link) == req.URL.String() { // as Colly spells it
+		if req.AbsoluteURL(link) == req.URL.String() { // link in the spelling that Colly gives it
 			return true
 		}
 		address, err := Link(link, dropped)
@@ -121,8 +123,8 @@ func (p *pageVisit) mayFollow(req *colly.Request, dropped []string) error {
 	return errors.New("a callback requested it, but the page does not permit that this link is followed")
 }
 
-// declined returns why a callback, or a filter of its collector, ended a visit before anything was
-// received; "" if neither did.
+// declined returns why a callback, or a filter of its collector, ended a visit before a response
+// was received. It returns "" if neither did.
 func declined(p *pageVisit, err error) string {
 	if err == nil {
 		return "a callback of this crawl aborted the request"
@@ -130,7 +132,7 @@ func declined(p *pageVisit, err error) string {
 	for _, filter := range []error{colly.ErrForbiddenURL, colly.ErrNoURLFiltersMatch, colly.ErrForbiddenDomain,
 		colly.ErrAbortedBeforeRequest} {
 		if errors.Is(err, filter) {
-			return "the collector of this crawl does not request it: " + plain(err).Error()
+			return "the collector of this crawl does not request it: " + withoutURL(err).Error()
 		}
 	}
 	if errors.Is(err, errChanged) {

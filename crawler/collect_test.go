@@ -19,7 +19,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// calls notes which callbacks were called with which address, without its origin.
+// calls records which callbacks were called and for which path.
 type calls struct {
 	mu   sync.Mutex
 	site *site
@@ -36,14 +36,14 @@ func (c *calls) add(callback, address string, more ...any) {
 	c.list = append(c.list, line)
 }
 
-// sorted returns the calls so far in order.
+// sorted returns the recorded calls in alphabetical order.
 func (c *calls) sorted() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Sorted(slices.Values(c.list))
 }
 
-// note registers callbacks that note every call.
+// note registers callbacks that record each call.
 func (c *calls) note(o *colly.Collector) {
 	o.OnRequest(func(r *colly.Request) { c.add("request", r.URL.String(), r.Depth) })
 	o.OnResponse(func(r *colly.Response) { c.add("response", r.Request.URL.String(), r.StatusCode, len(r.Body)) })
@@ -139,8 +139,8 @@ func TestPageOf(t *testing.T) {
 	}
 }
 
-// A page that prohibits crawl in its own META tags or header fields has been fetched before it
-// could be read (X01).
+// P2 2.2.9.1 (X01): callbacks do not see a page that prohibits crawl in its own META tags or header
+// fields.
 func TestPageThatMayNotBeCrawledReachesNoCallback(t *testing.T) {
 	s, c, seen := newCollect(t)
 	s.text("/", `<title>start</title><a href=/secret><a href=/down>`)
@@ -279,8 +279,8 @@ func TestCallbackQueuesLinks(t *testing.T) {
 	}
 }
 
-// Whatever callbacks change about their collector, every request passes the gate and keeps its
-// address.
+// Callbacks cannot change the settings of their collector so that a request avoids the gate or goes
+// to another address.
 func TestCallbacksCannotAvoidTheGate(t *testing.T) {
 	s, c, seen := newCollect(t)
 	c.rules.text = "User-agent: *\nDisallow: /private\n"
@@ -345,7 +345,7 @@ func TestCallbacksGetDecodedText(t *testing.T) {
 	wantCalls(t, seen, "request / 1", "response / 200 21", "html / fähre")
 }
 
-// Colly parses without limits, so callbacks get no markup that package page reads in part.
+// Colly parses without limits, so callbacks get no markup that package page reads only in part.
 func TestHugeMarkupIsNotParsedAgain(t *testing.T) {
 	s, c, seen := newCollect(t)
 	s.text("/", "<title>huge</title>"+strings.Repeat("<br>", 310_000))

@@ -19,7 +19,8 @@ import (
 // maxRedirects is the number of redirects that a visit follows.
 const maxRedirects = 10
 
-// errRedirects ends a visit whose redirects never reach a page. Such a visit is not repeated.
+// errRedirects ends a visit whose redirects never reach a page. The crawler does not retry such a
+// visit.
 var errRedirects = errors.New("the redirects lead nowhere")
 
 // visitor visits one page at a time with a Colly collector of its own. The collector makes the
@@ -28,15 +29,15 @@ var errRedirects = errors.New("the redirects lead nowhere")
 //
 // These features of Colly are off, because this module has its own:
 //
-//	robots.txt            the gate asks the policy, which knows ACAP, META and header fields too
-//	URLs visited before   the queue survives the process and knows when a page is due again
+//	robots.txt            the gate evaluates the policy, which includes ACAP, META and header fields
+//	URLs visited before   the queue is on disk and knows when a page is due to be revisited
 //	MaxDepth, MaxRequests the queue and Options count over all collectors
 //	MaxBodySize, gzip     the gate limits, decodes and keeps bodies; Colly would copy and decode them again
 //	DetectCharset         package page decodes text once, also for callbacks
-//	cookies               a page is fetched as anybody would see it
-//	UserAgent             the gate sends the name that the policy is asked for
+//	cookies               pages are fetched as a visitor without an account sees them
+//	UserAgent             the gate sends the name for which it evaluates the policy
 //	time limits, Async    the gate limits each request; a visit ends before its queue entry does
-//	CacheDir, proxies     they would answer requests that the gate has not admitted
+//	CacheDir, proxies     they would answer requests that the gate has not permitted
 //	COLLY_* variables     NewCollector reads them, so it is not used
 //
 // Limit rules of a callback's collector only add to the delays of the gate.
@@ -44,17 +45,17 @@ type visitor struct {
 	run       *run
 	collector *colly.Collector
 	client    *http.Client
-	now       *pageVisit // nil between visits
+	now       *pageVisit // the visit under way; nil between visits
 }
 
-// newVisitor makes a visitor. It returns an error if Options.Collect panics.
+// newVisitor returns a visitor for a worker of r. It returns an error if Options.Collect panics.
 func newVisitor(r *run) (v *visitor, err error) {
 	defer defect.Catch(&err, "Options.Collect", nil)
 	v = &visitor{run: r, collector: &colly.Collector{}, client: &http.Client{}}
 	v.collector.Init()
 	v.collector.OnRequest(v.announce)
 	v.collector.OnResponse(v.deliver)
-	v.collector.OnError(v.note)
+	v.collector.OnError(v.keepError)
 	if r.o.Collect != nil {
 		r.collecting.Lock()
 		defer r.collecting.Unlock()
@@ -64,7 +65,7 @@ func newVisitor(r *run) (v *visitor, err error) {
 	return v, nil
 }
 
-// configure sets everything that a callback may have changed since the last visit.
+// configure sets all settings of the collector again, since a callback may have changed them.
 func (v *visitor) configure(ctx context.Context) {
 	c := v.collector
 	c.Context = ctx
@@ -88,7 +89,7 @@ func (v *visitor) request(p *pageVisit) (err error) {
 	return cmp.Or(p.err, err)
 }
 
-// forget drops the answers of the last visit, so that an idle worker keeps none in memory.
+// forget drops the responses of the last visit, so that an idle worker keeps none in memory.
 func (v *visitor) forget() { v.now, v.collector.Context = nil, context.Background() }
 
 // announce is the first OnRequest callback: it prepares the request of a visit, and queues the
@@ -101,35 +102,37 @@ func (v *visitor) announce(req *colly.Request) {
 		return
 	}
 	p.announced = true
-	*req.URL = *p.url // Colly respells addresses: http://0x7f.1/ is another host
+	*req.URL = *p.url // Colly changes the spelling of addresses: it would turn http://0x7f.1/ into another host
 	req.Depth = p.lease.Depth + 1
 	if p.conditional {
 		v.addCondition(*req.Headers, p.url)
 	}
 }
 
-// addCondition adds to header the fields that ask whether the copy of u is still good.
+// addCondition adds the header fields that make a request for u conditional: If-None-Match and
+// If-Modified-Since of the archived copy.
 func (v *visitor) addCondition(header http.Header, u *url.URL) {
 	for name, values := range v.run.condition(u.String()) {
 		header[name], v.now.asked = values, true
 	}
 }
 
-// note is the first OnError callback: it keeps the error for the outcome of the visit.
-func (v *visitor) note(_ *colly.Response, err error) {
+// keepError is the first OnError callback. It keeps the error, which determines the outcome of the
+// visit.
+func (v *visitor) keepError(_ *colly.Response, err error) {
 	if v.now != nil && !v.now.answered {
 		v.now.err = err
 	}
 }
 
-// errChanged ends a visit of which a callback changed the address.
+// errChanged ends a visit if a callback changed the address of its request.
 var errChanged = errors.New("a callback changed the address of the request; call Request.Visit to queue another " +
 	"address")
 
-// RoundTrip is the transport of the collector. It sends one hop through the gate. It takes in the
-// last answer of the visit before the collector sees it: a page that may not be crawled by its own
-// META or header fields (X01) is an error of the request, so that it reaches no OnResponse or
-// OnHTML callback.
+// RoundTrip is the transport of the collector. It sends one hop through the gate. It processes the
+// last response of the visit before the collector sees it. P2 2.2.9.1 (X01): if the page's own META
+// or header fields prohibit crawl, RoundTrip returns an error, so that the page reaches no
+// OnResponse or OnHTML callback.
 func (v *visitor) RoundTrip(req *http.Request) (*http.Response, error) {
 	p := v.now
 	if p == nil || p.answered {
@@ -143,38 +146,39 @@ func (v *visitor) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.Copy(io.Discard, resp.Body) // the gate has captured it; deliver passes it on without a copy
+	_, err = io.Copy(io.Discard, resp.Body) // the gate has captured the body; deliver passes it on without a copy
 	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		return nil, err
 	}
 	resp.Body, resp.Uncompressed = http.NoBody, true
-	if v.goesOn(req, resp) {
+	if v.continues(req, resp) {
 		return resp, nil
 	}
 	if err := v.run.receive(p); err != nil {
 		return nil, err
 	}
-	// An answer that is no page is an error to callbacks, as usual with Colly.
+	// A status other than 2xx is an error to callbacks, as usual with Colly.
 	v.collector.ParseHTTPErrorResponse = resp.StatusCode/100 == 2
 	return resp, nil
 }
 
-// goesOn reports whether the visit goes on behind resp: with the target of a redirect, or with an
-// error.
-func (v *visitor) goesOn(req *http.Request, resp *http.Response) bool {
+// continues reports whether the visit continues after resp: it follows a redirect, or ends with an
+// error that net/http returns.
+func (v *visitor) continues(req *http.Request, resp *http.Response) bool {
 	to := location(resp)
 	if to == "" {
 		return false
 	}
 	u, err := req.URL.Parse(to)
 	if err != nil {
-		return true // net/http returns the error
+		return true // net/http returns the same error
 	}
 	v.now.next, v.now.nextErr = v.follow(u.String())
 	return !errors.Is(v.now.nextErr, http.ErrUseLastResponse)
 }
 
-// location returns the Location of a redirect that net/http would follow, "" for other answers.
+// location returns the Location of a redirect that net/http would follow. It returns "" for other
+// responses.
 func location(resp *http.Response) string {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -191,7 +195,7 @@ func (v *visitor) follow(to string) (*url.URL, error) {
 	p := v.now
 	u, err := address.Parse(to)
 	switch {
-	case err != nil || p.trace.TakeDown != nil: // what is taken down leads nowhere
+	case err != nil || p.trace.TakeDown != nil: // redirects of a page that is taken down are not followed
 		return nil, http.ErrUseLastResponse
 	case !v.run.holds(u):
 		p.outside = u.String()
@@ -201,7 +205,7 @@ func (v *visitor) follow(to string) (*url.URL, error) {
 	}
 	for _, hop := range p.trace.Hops {
 		if hop.URL == u.String() {
-			return nil, fmt.Errorf("%w: %s redirects in a circle by %s", errRedirects, p.url, u)
+			return nil, fmt.Errorf("%w: %s redirects in a circle through %s", errRedirects, p.url, u)
 		}
 	}
 	if v.run.received(u.String()) {
@@ -211,13 +215,14 @@ func (v *visitor) follow(to string) (*url.URL, error) {
 	return u, nil
 }
 
-// redirect is the collector's redirect callback. It carries out what follow decided.
+// redirect is the collector's redirect callback. It follows the redirect or stops, as the method
+// follow decided.
 func (v *visitor) redirect(req *http.Request, _ []*http.Request) error {
 	p := v.now
 	if p.nextErr != nil {
 		return p.nextErr
 	}
-	p.asked = false // the gate removes the condition that net/http copied from the first hop
+	p.asked = false // the gate removes the conditional header fields that net/http copied from the first hop
 	if p.conditional {
 		v.addCondition(req.Header, p.next)
 	}

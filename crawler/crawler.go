@@ -15,93 +15,109 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Gate sends one hop if it may be sent, notes it in the gate.Trace of the context, and otherwise
-// fails with a *gate.Refusal. *gate.Gate is one.
+// Gate sends one hop if policy permits it, records the hop in the gate.Trace of the context, and
+// otherwise returns a *gate.Refusal. *gate.Gate implements it.
 type Gate = http.RoundTripper
 
-// Handler takes a page on the terms of its publisher. The page may have any status but 408, 429 and
-// 5xx, which are tried again; 3xx where a redirect leads out of scope or nowhere. Its earlier hops
-// are redirects. When Receive returns without error, what may be kept is durable; an error ends the
-// run, and the page is visited again by the next. It is called concurrently.
+// Handler stores and indexes what the publisher permits of a page. The page may have any status
+// except 408, 429 and 5xx, which the crawler retries. It has a 3xx status if a redirect leads out
+// of scope or has no usable target. Its earlier hops are redirects. When Receive returns nil, what
+// may be kept is durable. If Receive returns an error, the run ends and the next run visits the
+// page again. Receive is called concurrently.
 type Handler interface {
 	Receive(context.Context, *page.Page) (Receipt, error)
 }
 
-// Leader is a Handler that wants to know of addresses that lead to pages that are not requested:
-// those received before, by redirects and as their canonical addresses, and those that are taken
-// down.
+// Leader is a Handler that records redirects to pages which are not requested. Such a page was
+// received before, or it is taken down. Lead is also called if a page names such a page as its
+// canonical address.
 type Leader interface {
 	Lead(ctx context.Context, from []page.Hop, to string) error
 }
 
-// Receipt is what became of a page.
+// Receipt says what a Handler did with a page.
 type Receipt struct {
 	Links           []string // absolute addresses that may be followed
 	Stored, Indexed bool
 
-	Requisites []string  // absolute addresses of what the page is shown with, that may be followed
-	Cut        bool      // some of it was not kept, read or indexed, because it is too large
-	Unchanged  bool      // the same as when it was last received
-	Since      time.Time // with Unchanged: when that was; what this run received twice does not count as unchanged
-	// absolute addresses of other resources that it requires, which were had: they are visited
-	// again by themselves
-	Parts   []string
-	Missing []string // those that could not be had: they are visited soon
-	// the request of its publisher that stands: nothing of it is held, and it leads nowhere (P05)
+	// absolute addresses of images, styles and scripts that the page embeds and that may be
+	// followed
+	Requisites []string
+	Cut        bool // some of the page was not kept, read or indexed, because it is too large
+	Unchanged  bool // the page has not changed since it was last received
+	// if Unchanged: when the page was last received; a page received twice in this run does not
+	// count as unchanged
+	Since time.Time
+	// absolute addresses of other resources that the page requires and that were received; the
+	// crawler revisits each at its own times
+	Parts []string
+	// absolute addresses of required resources that could not be received; the crawler visits them
+	// soon
+	Missing []string
+	// the take-down request of the publisher that is in force, or nil; P1 2.6.1 (P05): nothing of
+	// the page is kept, and its redirects and links are not followed
 	TakenDown *acap.Field
-	// the answer says that nothing changed, but nothing is held: it is asked for without condition
+	// the response is 304 (not modified), but no copy is archived; the crawler requests the page
+	// again without condition
 	Absent bool
 
-	Decide func(acap.Usage) acap.Decision // what the publisher permits, for callbacks (PageOf); nil: it is not known
+	// what the publisher permits for a usage, for callbacks (see PageOf); nil: unknown
+	Decide func(acap.Usage) acap.Decision
 
-	Decision        acap.Decision // of the page on crawl, with RefusedCrawl
-	RefusedCrawl    bool          // the page itself says that it must not be crawled (M06): it was discarded
+	Decision acap.Decision // if RefusedCrawl: the decision on crawling the page
+	// the page was discarded; P2 2.2.9.1 (M06): its own META or header fields prohibit crawl
+	RefusedCrawl    bool
 	RefusedFollow   bool
 	RefusedIndex    bool
 	RefusedPreserve bool
 }
 
-// Options configure a Crawler. Zero values take the default named.
+// Options configure a Crawler. The comment of a field names the default that replaces its zero
+// value.
 type Options struct {
-	Concurrency int   // visits at once; 1
-	Scope       Scope // ScopeHost
-	Depth       int   // links followed from a seed; 0 takes the seeds alone, a negative number has no limit
-	// page requests after which no more visits are begun; 0: no limit. The gate keeps it exactly
+	Concurrency int   // number of visits at the same time; default 1
+	Scope       Scope // which addresses are in scope; default ScopeHost
+	// how many links away from a seed pages are visited; 0 visits only the seeds, a negative number
+	// sets no limit
+	Depth int
+	// number of page requests after which no more visits start; 0: no limit. The gate enforces it
+	// exactly
 	MaxPages int
-	Refetch  bool // visit again what was visited before
-	// visit what re-crawls ask for alone (Frontier.Promote), within the scope of the crawl before,
-	// if there was one
+	Refetch  bool // visit addresses again that an earlier run visited
+	// visit only addresses that re-crawl requests name (Frontier.Promote), in the scope of the
+	// crawl before, if there was one
 	Promoted   bool
-	MaxBytes   int64         // bytes of bodies, as sent, after which no more visits are begun; 0: no limit
-	MaxTime    time.Duration // after which no more visits are begun; 0: no limit
-	Include    []string      // patterns of addresses (Pattern); empty: all in scope
-	Exclude    []string      // patterns of addresses not visited
-	Requisites bool          // visit what pages are shown with
-	Canonical  bool          // leave a page to its canonical address where that was fetched before
-	Drop       []string      // query parameters that make no difference: links are followed without them
-	Recrawl    Recrawl       // when pages are visited again; zero: never
+	MaxBytes   int64         // bytes of bodies, as sent, after which no more visits start; 0: no limit
+	MaxTime    time.Duration // time after which no more visits start; 0: no limit
+	Include    []string      // patterns of addresses to visit (see type filter); empty: all addresses in scope
+	Exclude    []string      // patterns of addresses that are not visited
+	Requisites bool          // visit the images, styles and scripts that pages embed
+	Canonical  bool          // do not store a page whose canonical address was fetched before
+	Drop       []string      // names of query parameters to remove from links, since they do not change the page
+	Recrawl    Recrawl       // when pages are revisited; zero: never
 
-	// Held reports whether anything is held of the page at an address in normal form. A re-crawl
-	// asks for such a page also where it is out of scope or too deep. nil: nothing is.
+	// Held reports whether a copy or an index entry of the page at an address in normal form is
+	// kept. A re-crawl request visits such a page even if it is out of scope or too deep. nil:
+	// nothing is kept.
 	Held func(address string) (bool, error)
 
-	// Stands reports whether its publisher has the page at an address in normal form taken down, by
-	// what is known without a request. What was not visited for a take-down is queued again when
-	// that stands no longer (P05): as a run begins, at intervals, and by Frontier.Lift. nil: what
-	// stood goes on standing.
+	// Stands reports whether a known take-down of the page at an address in normal form is in
+	// force; it makes no request. P1 2.6.1 (P05): when a take-down is no longer in force, the
+	// crawler queues the addresses again that were not visited because of it. It checks at the
+	// start of a run, at intervals, and in Frontier.Lift. nil: take-downs stay in force.
 	Stands func(address string) bool
 
-	// Pause reads the policy of u's origin, if it is not at hand, and returns the pause that its
-	// host asks for between two requests. It is called before a visit, so that the pause after
-	// robots.txt holds no worker. nil: hosts ask for none.
+	// Pause returns the delay between two requests that u's host asks for. It reads the policy of
+	// u's origin if the policy is not cached. The crawler calls it before a visit, so that no
+	// worker waits during the delay after robots.txt. nil: no host asks for a delay.
 	Pause func(ctx context.Context, u *url.URL) (time.Duration, error)
 
-	Budget *memory.Budget // bounds what the pages at hand take in memory; nil: nothing does
+	Budget *memory.Budget // limits the memory that pages under way use; nil: no limit
 
-	// Room returns why no more visits may begin, as on a full disk; then the run ends as at a
-	// limit, and Summary.Stopped is that error. It is called before each visit. pending is the
-	// number of bytes of bodies that Receive has not returned for; requests under way count as mean
-	// answers. nil: there is always room.
+	// Room returns an error if no more visits may start, for example because the disk is full. Then
+	// the run ends as at a limit, and Summary.Stopped is that error. The crawler calls Room before
+	// each visit. pending is the number of bytes of bodies that Receive has not stored; a request
+	// under way counts as a response of mean size. nil: there is always room.
 	Room func(pending int64) error
 
 	// Collect registers callbacks for the visits of a crawl: OnRequest, OnResponse, OnHTML, OnError
@@ -109,34 +125,35 @@ type Options struct {
 	// workers, with a collector of that worker, and again for a new collector after a callback has
 	// panicked, one call at a time. The callbacks of different workers run concurrently.
 	//
-	//	OnRequest   before the request of a visit; Request.Abort leaves the address out, as Exclude does
+	//	OnRequest   before the request of a visit; Request.Abort skips the address, as Exclude does
 	//	OnResponse  a page that may be crawled, after the Handler has stored what may be kept; the body is UTF-8 and
 	//	            must not be changed. PageOf returns the page, its links and what its publisher permits
-	//	OnHTML      likewise; only then a page is parsed a second time. Markup beyond the limits of package page is
+	//	OnHTML      the same; if it is registered, a page is parsed a second time. Markup beyond the limits of package page is
 	//	            left out
-	//	OnError     everything else: errors, *gate.Refusal of the gate or of the page's own META or header fields, and
+	//	OnError     all other outcomes: errors, *gate.Refusal of the gate or of the page's own META or header fields, and
 	//	            answers with a status other than 2xx, such as 304 or a redirect that is not followed
 	//
-	// Redirects call no OnRequest, as usual with Colly; Page.Hops names them. Request.Visit queues
-	// a link of the page. The settings of the collector that a crawl replaces are listed at type
-	// visitor in colly.go. A panic ends the visit, which is reported as failed (Skip.Defect).
+	// OnRequest is not called for redirects, as usual with Colly; Page.Hops lists them.
+	// Request.Visit queues a link of the page. The settings of the collector that a crawl replaces
+	// are listed at type visitor in colly.go. A panic ends the visit, which is reported as failed
+	// (Skip.Defect).
 	Collect func(*colly.Collector)
 
-	Grace time.Duration // how long visits under way may go on after the context of Run has ended; 3 s
-	// told once of each address not fetched; may be nil; one call at a time; must not use the
-	// frontier
+	Grace time.Duration // how long visits under way may continue after the context of Run has ended; default 3 s
+	// called once for each address that is not fetched, one call at a time; may be nil; must not
+	// use the frontier
 	Skipped  func(Skip)
-	Progress func(Progress) // told at intervals; may be nil
-	Every    time.Duration  // the interval; 1 s
+	Progress func(Progress) // called at intervals of Every; may be nil
+	Every    time.Duration  // interval between calls of Progress; default 1 s
 }
 
-// Conditioner is a Handler that knows what to ask for instead of a page that is held:
-// If-None-Match, If-Modified-Since. Nil: the page itself.
+// Conditioner is a Handler that returns the conditional header fields for an archived page:
+// If-None-Match and If-Modified-Since. If Condition returns nil, the request is unconditional.
 type Conditioner interface {
 	Condition(address string) http.Header
 }
 
-// Crawler visits what a frontier holds. One Run at a time.
+// Crawler visits the addresses of a queue. Only one call of Run may be active at a time.
 type Crawler struct {
 	gate    Gate
 	handler Handler
@@ -159,9 +176,9 @@ func New(g Gate, h Handler, q Queue, o Options) *Crawler {
 	return &Crawler{gate: g, handler: h, queue: q, o: o}
 }
 
-// Run queues the seeds and visits what is queued until nothing is due, the budget is spent or ctx
-// ends; the last two are no errors. Then visits under way are finished, and what was found out is
-// durable. The error is nil, or says why the run could not go on.
+// Run queues the seeds and visits queued addresses until nothing is due, a limit is reached or ctx
+// ends. A limit and the end of ctx are not errors. Run then finishes the visits under way and makes
+// their results durable. It returns an error if the run could not continue.
 func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
 	r := &run{Crawler: c, o: c.o, start: time.Now(), requests: make(chan struct{}, c.o.Concurrency),
 		visiting: map[string]bool{}}
@@ -178,7 +195,8 @@ func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
 	defer end()
 
 	var workers sync.WaitGroup
-	for range 2 * c.o.Concurrency { // while some take pages in, others request
+	// twice as many workers as requests: some parse and store pages while others request
+	for range 2 * c.o.Concurrency {
 		workers.Go(func() { r.work(leasing, work) })
 	}
 	ended := make(chan struct{})
@@ -186,36 +204,36 @@ func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
 	if c.o.Progress != nil {
 		beside.Go(func() { r.progress(ended) })
 	}
-	beside.Go(func() { r.tend(ended) })
+	beside.Go(func() { r.requeueDue(ended) })
 	workers.Wait()
 	close(ended)
 	beside.Wait()
 	return r.finish(leasing)
 }
 
-// run is one Run.
+// run is the state of one call of Crawler.Run.
 type run struct {
 	*Crawler
 	o      Options
 	start  time.Time
 	extent Extent
-	reach  *reach   // of the extent
-	own    *area    // of the seeds of this run; without any, that of reach
-	seeds  []string // of this run, in normal form
+	reach  *reach   // decides which addresses are within extent
+	own    *area    // scope of the seeds of this run; without seeds, the scope of all earlier seeds
+	seeds  []string // seeds of this run, in normal form
 
-	numbers map[string]uint64 // the number of a seed, by the seed and by its host
+	numbers map[string]uint64 // seed, or host of a seed → number of the seed
 
 	requests chan struct{} // one element per request under way
 	pending  atomic.Int64  // bytes of bodies received that the handler has not stored
 
 	collecting sync.Mutex // held while Options.Collect is called
 
-	stop  context.CancelFunc // no more leases
+	stop  context.CancelFunc // ends the leasing of further addresses
 	tally tally
 
-	mu       sync.Mutex          // held while Skipped is called, and of what follows
-	failed   error               // why the run could not go on
-	stopped  error               // why it did not
-	visiting map[string]bool     // addresses under visit, until their outcome is handed in
-	reached  map[string]struct{} // pages that were received first by a redirect to them
+	mu       sync.Mutex          // guards the fields below; held while Options.Skipped is called
+	failed   error               // the error that ended the run, or nil
+	stopped  error               // the error of Options.Room that ended the run, or nil
+	visiting map[string]bool     // addresses whose visit is under way, until the queue has its outcome
+	reached  map[string]struct{} // pages that were first received through a redirect to them
 }

@@ -170,11 +170,11 @@ func TestRetries(t *testing.T) {
 	if sum.Fetched != 3 || sum.Errors != 1 {
 		t.Errorf("summary %+v", sum)
 	}
-	c.run(t, context.Background(), s.URL) // names the origin: what failed is tried again
+	c.run(t, context.Background(), s.URL) // this run names the seed, so it retries addresses of that origin that failed
 	if s.Asked("/never") != 2*maxTries || s.Asked("/soon") != 3 {
 		t.Errorf("after a second run: %v", s.requests())
 	}
-	sum = c.run(t, context.Background()) // names none: what may be better now stays due
+	sum = c.run(t, context.Background()) // this run names no seed, so failed addresses stay due
 	if s.Asked("/never") != 3*maxTries || s.Asked("/soon") != 3 || sum.Waiting != 1 || sum.Queued != 0 {
 		t.Errorf("after a third run: %v, %+v", s.requests(), sum)
 	}
@@ -188,8 +188,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// What had an answer that is no better another time is not requested by later runs which do not
-// name it.
+// Runs that do not name the seed do not retry addresses that failed permanently.
 func TestFailedForGood(t *testing.T) {
 	s := newSite(t)
 	s.Page("/", "/loop")
@@ -474,7 +473,7 @@ func TestPauseBetweenRequests(t *testing.T) {
 	if len(s.Requests()) != 4 {
 		t.Fatalf("requests: %v", s.requests())
 	}
-	var hops []page.Hop // as the crawler sent them: it cannot know when they arrive
+	var hops []page.Hop // hops with the times of sending, since the crawler cannot know when they arrive
 	for _, p := range c.handler.pages {
 		hops = append(hops, p.Hops()...)
 	}
@@ -511,7 +510,7 @@ func TestEnvironmentChangesNothing(t *testing.T) {
 	}
 }
 
-// What looks packed to Colly arrives as it was sent.
+// A body that looks compressed to Colly is stored as it was sent.
 func TestBodyAsSent(t *testing.T) {
 	s := newSite(t)
 	s.Page("/", "/map.xml.gz", "/x.tgz", "/latin")
@@ -535,7 +534,8 @@ func TestBodyAsSent(t *testing.T) {
 	}
 }
 
-// Another spelling of a loopback address is another host and reaches nobody.
+// Another spelling of a loopback address is another host name, and a request for it reaches no
+// server.
 func TestOtherSpellings(t *testing.T) {
 	s := newSite(t)
 	port := s.URL[strings.LastIndexByte(s.URL, ':'):]
@@ -593,8 +593,8 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// A page on which the program fails is reported, and no other page is lost; the next run visits it
-// again.
+// A page on which the program panics is reported, and all other pages are fetched. The next run
+// visits the page again.
 func TestDefectFailsOnePage(t *testing.T) {
 	s := newSite(t)
 	s.Page("/", "/a", "/b")

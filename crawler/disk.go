@@ -17,39 +17,43 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-// The buckets of frontier.db.
+// The names of the buckets of frontier.db, with their keys → values.
 var (
-	bMeta  = []byte("meta")  // "format" → 5, "counts" → counts, notes on the crawl
+	bMeta  = []byte("meta")  // "format" → format number, "counts" → counts, "extent" → Extent of the last crawl
 	bKnown = []byte("known") // address → Record
 	bQueue = []byte("queue") // host, NUL, place → item
 	bHosts = []byte("hosts") // host → hostRecord
-	bReady = []byte("ready") // due time, host: the hosts that have something queued
-	bAgain = []byte("again") // due time, address: the addresses to be visited again
-	bSeeds = []byte("seeds") // address → its number
-	// number of a seed, host → how many addresses of the host are queued that were found from it
+	bReady = []byte("ready") // due time, host → nothing: the hosts that have queued addresses
+	bAgain = []byte("again") // due time, address → nothing: the addresses to revisit
+	bSeeds = []byte("seeds") // address of a seed → its number
+	// number of a seed, host → how many addresses of the host are queued that were found from the
+	// seed
 	bFound = []byte("found")
-	// host, NUL, address → time before which it is not tried again: what re-crawls ask for and was
-	// not visited yet
+	// host, NUL, address → time before which the address is not retried: the addresses that
+	// re-crawl requests name and that were not visited since
 	bAsked = []byte("asked")
 
-	bBarred = []byte("barred") // address that is taken down, NUL, address that is not visited for it → nothing
+	bBarred = []byte("barred") // address that is taken down, NUL, address that is not visited because of that → nothing
 
 	buckets = [][]byte{bMeta, bKnown, bQueue, bHosts, bReady, bAgain, bSeeds, bFound, bAsked, bBarred}
 )
 
-// format is the format of the file.
+// format is the version of the file format.
 const format = 1
 
 // kExtent is the key in bMeta of the Extent of the last crawl, as JSON.
 var kExtent = []byte("extent")
 
-// counts holds a number per state, in the order of states, and those below.
+// counts holds the number of addresses in each state, in the order of the array states, then the
+// numbers named below.
 type counts [len(states) + 3]int
 
 const (
-	hostCount    = len(states) + iota // hosts that have something queued
-	waitingCount                      // addresses to be visited again
-	beyondCount                       // links to addresses that were not noted
+	hostCount    = len(states) + iota // index of the number of hosts that have queued addresses
+	waitingCount                      // index of the number of addresses to revisit
+	// index of the number of links to addresses that were not recorded, because their hosts have
+	// too many
+	beyondCount
 )
 
 func (c *counts) encode() []byte {
@@ -70,10 +74,10 @@ func decodeCounts(b []byte) (c counts, err error) {
 	return c, nil
 }
 
-// openDisk opens or makes the file and returns its counts.
+// openDisk opens or creates the frontier file and returns its counts.
 func openDisk(name string) (db *bbolt.DB, c counts, err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return nil, c, fmt.Errorf("the frontier cannot be made: %w", err)
+		return nil, c, fmt.Errorf("the directory of the frontier cannot be created: %w", err)
 	}
 	err = guard(name, func() error {
 		if db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: time.Second,
@@ -131,19 +135,20 @@ func makeBuckets(db *bbolt.DB) error {
 	})
 }
 
-// guard calls fn, which uses the database in the file name.
+// guard calls fn, which uses the database file name. It turns a panic of the database into an
+// error.
 func guard(name string, fn func() error) error {
 	return spool.Guard(fn, func(cause any) error {
 		return fmt.Errorf("%s is damaged (%v); move it away and crawl again", name, cause)
 	})
 }
 
-// view reads the committed state.
+// view calls fn with a transaction that reads the committed state.
 func (f *Frontier) view(fn func(*bbolt.Tx) error) error {
 	return guard(f.name, func() error { return f.db.View(fn) })
 }
 
-// batch is one write transaction. Only the writer goroutine makes them.
+// batch is one write transaction. Only the writer goroutine creates batches.
 type batch struct {
 	f      *Frontier
 	known  *bbolt.Bucket
@@ -156,11 +161,13 @@ type batch struct {
 	asked  *bbolt.Bucket
 	barred *bbolt.Bucket
 	meta   *bbolt.Bucket
-	look   *bbolt.Cursor // of known
+	look   *bbolt.Cursor // cursor of the bucket known
 	counts counts
 	dirty  map[string]*hostRecord
-	moved  map[string]place // hosts with something new in their queue → its first place, to be told to the schedule
-	next   time.Time        // out: when the first address is to be visited again
+	// hosts with a new or moved queue entry → the first such place; the schedule reads it after the
+	// commit
+	moved map[string]place
+	next  time.Time // result: when the first address is due to be revisited
 }
 
 func (f *Frontier) newBatch(tx *bbolt.Tx) *batch {
@@ -190,7 +197,7 @@ func (b *batch) host(name string) (*hostRecord, error) {
 	return h, nil
 }
 
-// hostFor returns the record of the host of an address in normal form, and its name.
+// hostFor returns the name and the record of the host of an address in normal form.
 func (b *batch) hostFor(normal string) (string, *hostRecord, error) {
 	name, err := address.Host(normal)
 	if err != nil {
@@ -209,7 +216,8 @@ func (b *batch) get(address string) (r Record, found bool, err error) {
 	return r, true, err
 }
 
-// put writes r, found saying whether old replaces a record in state old.
+// put writes the record r. found says whether a record exists already; old is the state of that
+// record.
 func (b *batch) put(r *Record, old State, found bool) error {
 	v, err := r.encode()
 	if err != nil {
@@ -229,24 +237,24 @@ func (b *batch) put(r *Record, old State, found bool) error {
 		h.known++
 	}
 	b.counts[v[0]]++
-	if err := b.file(r); err != nil {
+	if err := b.updateFound(r); err != nil {
 		return err
 	}
 	if !r.noted.Equal(r.Again) {
-		if err := b.note(r); err != nil {
+		if err := b.updateRevisits(r); err != nil {
 			return err
 		}
 	}
 	if r.marked != r.TakenDown {
-		if err := b.mark(r); err != nil {
+		if err := b.updateBarred(r); err != nil {
 			return err
 		}
 	}
 	return b.known.Put([]byte(r.URL), v)
 }
 
-// note keeps the index of addresses to be visited again in step with r.
-func (b *batch) note(r *Record) error {
+// updateRevisits updates the index of addresses to revisit when the time in r has changed.
+func (b *batch) updateRevisits(r *Record) error {
 	if !r.noted.IsZero() {
 		b.counts[waitingCount]--
 		if err := b.again.Delete(timeKey(nanos(r.noted), r.URL)); err != nil {
@@ -260,7 +268,7 @@ func (b *batch) note(r *Record) error {
 	return b.again.Put(timeKey(nanos(r.Again), r.URL), nil)
 }
 
-// enqueue puts r at a place of its host's queue and writes it as queued.
+// enqueue puts r at a place in the queue of its host and writes r as queued.
 func (b *batch) enqueue(r *Record, old State, found bool, c class, rank uint64) error {
 	host, h, err := b.hostFor(r.URL)
 	if err != nil {
@@ -292,8 +300,8 @@ func (b *batch) enqueue(r *Record, old State, found bool, c class, rank uint64) 
 	return b.put(r, old, found)
 }
 
-// settle takes r out of the queue, if it stands there, and writes its outcome.
-func (b *batch) settle(r *Record, old State, found bool, s State) error {
+// writeOutcome removes r from the queue, if it is queued, and writes r with the state s.
+func (b *batch) writeOutcome(r *Record, old State, found bool, s State) error {
 	if found && old == Queued {
 		host, h, err := b.hostFor(r.URL)
 		if err != nil {
@@ -313,7 +321,8 @@ func (b *batch) settle(r *Record, old State, found bool, s State) error {
 	return b.put(r, old, found)
 }
 
-// flush writes the hosts, in their order on disk, and the counts at the end of the transaction.
+// flush writes the changed hosts, in the order of the file, and the counts. It is called at the end
+// of the transaction.
 func (b *batch) flush() error {
 	cursor := b.queue.Cursor()
 	for _, name := range slices.Sorted(maps.Keys(b.dirty)) {
@@ -340,7 +349,7 @@ func (b *batch) flush() error {
 	return b.meta.Put([]byte("counts"), b.counts.encode())
 }
 
-// firstTime is the first time in an index by time, zero if it is empty.
+// firstTime returns the first time in an index by time, or zero if the index is empty.
 func firstTime(index *bbolt.Bucket) time.Time {
 	first, _ := index.Cursor().First()
 	if first == nil {
@@ -350,7 +359,8 @@ func firstTime(index *bbolt.Bucket) time.Time {
 	return instant(at)
 }
 
-// move moves a host in the index of those that have something queued; 0 is outside.
+// move changes the due time of a host in the index of hosts that have queued addresses. The time 0
+// means that the host is not in the index.
 func (b *batch) move(name string, from, to int64) error {
 	if from == to {
 		return nil

@@ -1,37 +1,39 @@
-// Package crawler visits pages: it owns the frontier, politeness between visits, and scope, and it
-// alone knows Colly.
+// Package crawler visits pages. It contains the frontier, the delays between requests and the scope
+// of a crawl. No other package uses Colly.
 //
 //	crawler.go   Crawler, Handler, Options
 //	run.go       the beginning and the end of a run
-//	visit.go     a page's life, top to bottom
-//	limits.go    when no more visits begin
+//	visit.go     the steps of a visit, in order
+//	limits.go    limits after which no more visits start
 //	colly.go     the visits of a worker with its Colly collector, redirects included
-//	collect.go   what callbacks of users see and may ask for
+//	collect.go   the pages that callbacks see and the links that they request
 //	judge.go     from the hops of a visit to its outcome; retries
-//	parts.go     resources that pages require
+//	parts.go     visits of resources that pages require
 //	revisit.go   when a page is visited again
-//	scope.go     how far from its seeds a crawl goes; patterns of addresses
-//	trap.go      addresses that programs make up
-//	normal.go    the normal form of an address
-//	identity.go  query parameters that make no difference
-//	sitemap.go   what a sitemap lists
+//	reach.go     Extent: which addresses a crawl visits
+//	scope.go     Scope; patterns of addresses
+//	trap.go      crawler traps
+//	identity.go  removal of query parameters that do not change a page
+//	sitemap.go   the addresses that a sitemap lists
 //	report.go    Summary, Progress, Skip
-//	tally.go     what a run has done so far
-//	frontier.go  Frontier: what is queued and what became of the rest
-//	found.go     from which seed an address was found, and what a run of some seeds visits
-//	again.go     queueing again what was visited
-//	promote.go   what re-crawls ask for
-//	barred.go    what take-downs bar
-//	lease.go     Lease, Next, Done: taking an address and giving it back
+//	tally.go     the counts of a run
+//	queue.go     Queue, Lease, End, Offer, Filter
+//	frontier.go  Frontier: queued addresses and the outcomes of visits
+//	found.go     from which seed an address was found; runs that name seeds
+//	again.go     requeueing of visited addresses
+//	promote.go   addresses that re-crawl requests name
+//	barred.go    addresses that are not visited because of a take-down
+//	lease.go     Next, Done and Return: the beginning and the end of a lease
 //	schedule.go  which host is due
-//	pace.go      how long a host is left alone
-//	writer.go    the one writer, which groups changes into transactions
-//	disk.go      frontier.db: buckets and the bookkeeping of a transaction
-//	record.go    the form of its records
-//	check.go     whether they agree
+//	pace.go      the delay between two requests to a host
+//	writer.go    the writer goroutine, which groups changes into transactions
+//	disk.go      frontier.db: its buckets and write transactions
+//	record.go    the encoding of its records
+//	backup.go    copying the file during a crawl
+//	check.go     verification of the file
 //
-// Everything is requested through the Gate, which decides; this package asks for no permission
-// itself. An address is leased, visited, received durably by the Handler and then acknowledged
-// together with the links it led to. Until then it stands in its queue on disk, so that a crash
-// repeats a page and never loses one.
+// Every request goes through the Gate, which decides whether it is permitted; this package does not
+// evaluate policies. An address is leased and visited. The Handler stores the page durably. Then
+// the crawler records the outcome together with the links of the page. Until then the address stays
+// in its queue on disk, so that a crash repeats a visit and loses none.
 package crawler

@@ -16,10 +16,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// maxFault is the body cap of these tests, in bytes.
+// maxFault is the limit of a body in these tests, in bytes.
 const maxFault = 1 << 20
 
-// newFaults starts the hostile server, and a crawl that has a cap.
+// newFaults starts the hostile server and a crawl with a limit for bodies.
 func newFaults(t *testing.T) (*faults.Server, *crawl) {
 	t.Helper()
 	s, err := faults.Start()
@@ -39,20 +39,21 @@ func newFaults(t *testing.T) (*faults.Server, *crawl) {
 	return s, c
 }
 
-// Every address that a hostile server links to has one outcome, and was asked for no oftener than
-// it may.
+// Every address that the hostile server links to has one outcome and is not requested more often
+// than allowed.
 func TestFaults(t *testing.T) {
 	for name, path := range map[string]string{"quick": "/", "slow": "/slow"} {
 		t.Run(name, func(t *testing.T) {
 			s, c := newFaults(t)
 			slow := name == "slow"
 			c.gate.Timeout = time.Minute
-			c.o.Recrawl.Min = time.Hour // or each run would request again what failed in the one before
+			c.o.Recrawl.Min = time.Hour // otherwise each run would retry what failed in the run before
 			if slow {
 				c.gate.Timeout = time.Second
 			}
 			sum := c.run(t, context.Background(), s.URL+path)
-			// a host that fails five times in a row is left alone for an hour, or until it is named
+			// a host that fails five times in a row is paused for an hour, unless it is named as a
+			// seed again
 			for skips := c.skips; sum.Queued > 0; {
 				_, err := c.frontier.AddSeeds(s.URL + path)
 				must(t, err)
@@ -78,15 +79,15 @@ func TestFaults(t *testing.T) {
 				case faults.Silent, faults.Later:
 					state, times = Failed, maxTries
 				}
-				if strings.HasPrefix(f.Path, "/loop-") { // each leads to the other
+				if strings.HasPrefix(f.Path, "/loop-") { // two addresses that redirect to each other
 					times = 2
 				}
 				if !found || r.State != state || (state == Failed) != (r.Why != "") ||
 					(state == Failed) != (c.skips[r.URL].Why == r.Why && r.Why != "") {
 					t.Errorf("%s is %q (%s), want %s", f.Path, r.State, r.Why, state)
 				}
-				// With a short time limit a request may fail on a busy machine before it arrives,
-				// and is tried again.
+				// With a short time limit a request may fail on a busy machine before it reaches
+				// the server; then it is retried.
 				if n := s.Asked(f.Path); n != times && !slow || n > maxTries {
 					t.Errorf("%s was asked for %d times, want %d", f.Path, n, times)
 				}
@@ -117,8 +118,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What stands between the crawler and a server: names, ports, TLS.
-func TestFaultsOfTheWay(t *testing.T) {
+// The outcome of errors of DNS, TCP connections and TLS.
+func TestFaultsOfConnections(t *testing.T) {
 	s, c := newFaults(t)
 	plain := newSite(t)
 	secure := httptest.NewUnstartedServer(plain)
@@ -131,12 +132,13 @@ func TestFaultsOfTheWay(t *testing.T) {
 
 	c.o.Scope = ScopeAny
 	seeds := map[string]State{
-		"http://" + strings.Repeat("x", 64) + ".invalid/":      Failed,  // no name of the DNS is so long
-		"http://" + l.Addr().String() + "/":                    Failed,  // nobody there
-		secure.URL + "/":                                       Failed,  // a certificate of nobody's
-		"https" + strings.TrimPrefix(s.URL, "http") + "/":      Failed,  // closed at the first words of TLS
-		"https" + strings.TrimPrefix(plain.URL, "http") + "/":  Failed,  // answered without TLS
-		"http" + strings.TrimPrefix(secure.URL, "https") + "/": Fetched, // answered with 400
+		"http://" + strings.Repeat("x", 64) + ".invalid/": Failed, // too long for a DNS name
+		"http://" + l.Addr().String() + "/":               Failed, // no server listens
+		secure.URL + "/":                                  Failed, // the certificate is not trusted
+		// the server closes the connection at the start of TLS
+		"https" + strings.TrimPrefix(s.URL, "http") + "/":      Failed,
+		"https" + strings.TrimPrefix(plain.URL, "http") + "/":  Failed,  // the server answers without TLS
+		"http" + strings.TrimPrefix(secure.URL, "https") + "/": Fetched, // the server answers 400 to HTTP without TLS
 	}
 	sum := c.run(t, context.Background(), slices.Collect(maps.Keys(seeds))...)
 	for address, want := range seeds {

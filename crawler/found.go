@@ -23,8 +23,8 @@ func splitFound(k []byte) (from uint64, host string) {
 	return binary.BigEndian.Uint64(k), string(k[8:])
 }
 
-// file updates the counts of queued addresses by seed and host for r.
-func (b *batch) file(r *Record) error {
+// updateFound updates the counts of queued addresses by seed and host when r has changed.
+func (b *batch) updateFound(r *Record) error {
 	queued := r.State == Queued
 	if r.filed == queued && (!queued || r.filedFrom == r.from) {
 		return nil
@@ -56,8 +56,7 @@ func (b *batch) countFound(key []byte, d int) error {
 	return b.found.Put(key, number(uint64(n)))
 }
 
-// seedNumber decodes the number of a seed in the bucket of seeds; foundNowhere for a seed of an
-// earlier format.
+// seedNumber decodes the number of a seed. It returns NoSeed if v is not a number.
 func seedNumber(v []byte) uint64 {
 	if len(v) != 8 {
 		return NoSeed
@@ -68,24 +67,25 @@ func seedNumber(v []byte) uint64 {
 // selection says which addresses a run visits: those that were found from the seeds that it names.
 // The zero value selects everything.
 type selection struct {
-	from map[uint64]bool // nil: everything
+	from map[uint64]bool // numbers of the seeds; nil: every address
 }
 
 func (s selection) holds(from uint64) bool { return s.from == nil || s.from[from] }
 
-// adopts reports whether an address that is queued as found from old shall count as found from by,
-// since this run would not visit it otherwise.
+// adopts reports whether a queued address that was found from the seed old should count as found
+// from the seed by. This is so if the run visits what was found from by, and not what was found
+// from old.
 func (f *Frontier) adopts(old, by uint64) bool {
 	return !f.visits(old) && f.visits(by)
 }
 
-// selects reports whether this run visits only a part of what is queued.
+// selects reports whether this run visits only some of the queued addresses.
 func (f *Frontier) selects() bool {
 	s := f.selected.Load()
 	return s != nil && s.from != nil
 }
 
-// visits reports whether this run visits what was found from a seed.
+// visits reports whether this run visits addresses found from the seed with the number from.
 func (f *Frontier) visits(from uint64) bool {
 	s := f.selected.Load()
 	return s == nil || s.holds(from)
@@ -119,7 +119,7 @@ func (f *Frontier) selectFrom(seeds []string) (s selection, err error) {
 	return s, err
 }
 
-// countOthers counts what is queued and not selected.
+// countOthers returns how many queued addresses s does not select.
 func countOthers(tx *bbolt.Tx, s selection) (n int, err error) {
 	err = tx.Bucket(bFound).ForEach(func(k, v []byte) error {
 		if from, _ := splitFound(k); !s.holds(from) {
@@ -158,8 +158,8 @@ func (f *Frontier) seed(address string) (n uint64, err error) {
 	return n, err
 }
 
-// revisitSeeds queues seeds again that an earlier run found from another seed and fetched, so that
-// their links count as found from them.
+// revisitSeeds requeues fetched seeds that an earlier run found from another seed, so that their
+// links count as found from them.
 func (f *Frontier) revisitSeeds(seeds []string) error {
 	c := &change{}
 	for _, seed := range seeds {
@@ -178,7 +178,7 @@ func (f *Frontier) revisitSeeds(seeds []string) error {
 	return f.wait(c)
 }
 
-// waitingSelected is waiting for a run that visits only what is selected.
+// waitingSelected is like waiting for a run that visits only the addresses that s selects.
 func (f *Frontier) waitingSelected(tx *bbolt.Tx, s selection) iter.Seq2[int64, string] {
 	names := map[string]bool{}
 	found := tx.Bucket(bFound).Cursor()
@@ -188,7 +188,7 @@ func (f *Frontier) waitingSelected(tx *bbolt.Tx, s selection) iter.Seq2[int64, s
 			names[string(k[8:])] = true
 		}
 	}
-	_ = tx.Bucket(bAsked).ForEach(func(k, _ []byte) error { // the function never fails
+	_ = tx.Bucket(bAsked).ForEach(func(k, _ []byte) error { // the callback returns no error, so ForEach returns none
 		name, _, _ := strings.Cut(string(k), "\x00")
 		names[name] = true
 		return nil
@@ -196,7 +196,8 @@ func (f *Frontier) waitingSelected(tx *bbolt.Tx, s selection) iter.Seq2[int64, s
 	hosts := tx.Bucket(bHosts)
 	all := make([]hostDue, 0, len(names))
 	for name := range names {
-		if h, _ := decodeHost(hosts.Get([]byte(name))); h.ready != 0 { // whoever takes a damaged one meets the error
+		// a damaged record is reported when the host is loaded
+		if h, _ := decodeHost(hosts.Get([]byte(name))); h.ready != 0 {
 			all = append(all, hostDue{h.ready, name})
 		}
 	}
@@ -210,7 +211,7 @@ func (f *Frontier) waitingSelected(tx *bbolt.Tx, s selection) iter.Seq2[int64, s
 	}
 }
 
-// found compares the counts by seed and host with the addresses that are queued.
+// foundCounts compares the counts by seed and host with the queued addresses.
 func (c *checker) foundCounts() error {
 	kept := map[string]int{}
 	err := c.tx.Bucket(bFound).ForEach(func(k, v []byte) error {
@@ -220,12 +221,13 @@ func (c *checker) foundCounts() error {
 	for key, n := range c.found {
 		if err == nil && kept[key] != n {
 			from, host := splitFound([]byte(key))
-			err = fmt.Errorf("%d addresses of %s found from seed %d are queued, their count is %d", n, host, from,
+			err = fmt.Errorf("%d addresses of %s found from seed %d are queued, but their count is %d", n, host, from,
 				kept[key])
 		}
 	}
 	if err == nil && len(kept) != len(c.found) {
-		err = fmt.Errorf("addresses of %d seeds and hosts are queued, %d are counted", len(c.found), len(kept))
+		err = fmt.Errorf("addresses of %d pairs of seed and host are queued, but %d pairs are counted", len(c.found),
+			len(kept))
 	}
 	return err
 }

@@ -15,61 +15,66 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// FrontierOptions configure a Frontier. Zero values take the default named.
+// FrontierOptions configure a Frontier. The comment of a field names the default that replaces its
+// zero value.
 type FrontierOptions struct {
-	Delay    time.Duration    // between two requests to a host that asks for less
-	PerHost  int              // addresses of a host leased at once; 1
-	Backoff  time.Duration    // first pause of a host that does not answer, doubled each time; 1 s
-	Patience time.Duration    // how long Next waits for a host that is not due; 5 min
-	Adaptive bool             // pauses grow where a host gets slower or errs; needs a Delay
-	MaxHost  int              // addresses noted of one host, further ones are counted (Counts.Beyond); 0: no limit
-	Working  int              // hosts held in memory; 1024
-	Now      func() time.Time // time.Now
+	Delay    time.Duration // shortest delay between two requests to a host
+	PerHost  int           // number of addresses of a host that may be leased at once; default 1
+	Backoff  time.Duration // first pause for a host that does not answer, doubled after each failure; default 1 s
+	Patience time.Duration // how long Next waits for a host that is not due; default 5 min
+	Adaptive bool          // lengthen the delay of a host that answers slowly or with errors; requires Delay
+	// number of addresses recorded for one host, further ones are only counted (Counts.Beyond); 0:
+	// no limit
+	MaxHost int
+	Working int              // number of hosts in memory; default 1024
+	Now     func() time.Time // clock; default time.Now
 }
 
-// queueLength is how many changes may wait for the writer.
+// queueLength is the number of changes that can wait for the writer goroutine.
 const queueLength = 256
 
-// errClosed is what calls get after Close.
+// errClosed is returned by calls after Close.
 var errClosed = errors.New("the frontier is closed")
 
-// Frontier is the list of addresses to be visited and of what became of those that were, in one
-// file. It is keyed by host: Next leases the first address of a host that is due, so that a slow
-// host holds nobody up. A leased address stays in its queue on disk until Done has been committed;
-// a process that dies gives its leases back thereby. Done groups its writes with those of others
-// and does not wait for the disk. Memory is bounded: a working set of hosts with a few addresses
-// each. Safe for concurrent use.
+// Frontier is the list of addresses to visit and of the outcomes of earlier visits, in one file.
+// Queues are kept by host: Next leases the first address of a host that is due, so a slow host
+// delays no other. A leased address stays in its queue on disk until Done is committed. If the
+// process dies, its leased addresses are therefore still queued. Done does not wait for the disk:
+// the writer goroutine commits several changes together. Memory is limited to a working set of
+// hosts with a few addresses each. It is safe for concurrent use.
 type Frontier struct {
 	name    string
 	o       FrontierOptions
 	now     func() time.Time
 	db      *bbolt.DB
 	changes chan *change
-	stopped chan struct{} // the writer has ended
-	wake    chan struct{} // one who waits in Next should look again
+	stopped chan struct{} // closed when the writer goroutine has ended
+	wake    chan struct{} // a value wakes one goroutine that waits in Next
 
-	mu       sync.Mutex
-	err      error // the first failure of the disk; nothing works after it
-	closed   bool
-	senders  sync.WaitGroup
-	disk     counts                    // as committed
-	pending  int                       // changes handed to the writer and not committed
-	leases   int                       // given and not given back
-	hosts    map[string]*host          // the working set
-	due      dueHeap                   // those of the working set that may have something to lease
-	outside  time.Time                 // no host outside the working set is due before; zero: none has anything queued
-	crowded  bool                      // the last of those that was due found no room
-	again    time.Time                 // when the first address is to be visited again; zero: none
-	skipped  func(Record)              // Selection.Skipped
-	exact    bool                      // hold back addresses whose depth may still turn out smaller
-	only     bool                      // lease what re-crawls ask for alone
-	selected atomic.Pointer[selection] // what this run visits; nil: everything
-	resumed  time.Time                 // when a file that held something was opened; zero: it was new
-	random   func() float64            // in [0,1): chance in back-off
-	inject   func() error              // tests: fails a transaction
+	mu      sync.Mutex
+	err     error // the first disk error; every later call returns it
+	closed  bool
+	senders sync.WaitGroup
+	disk    counts           // counts as committed
+	pending int              // number of changes sent to the writer and not committed
+	leases  int              // number of leases that have not ended
+	hosts   map[string]*host // the working set, by name of the host
+	due     dueHeap          // hosts of the working set that may have an address to lease
+	// no host outside the working set is due before this time; zero: no such host has a queued
+	// address
+	outside  time.Time
+	crowded  bool                      // the working set had no room for a host on disk that is due
+	again    time.Time                 // when the first address is due to be revisited; zero: none
+	skipped  func(Record)              // Skipped of the Selection of this run
+	exact    bool                      // do not lease an address while a visit could still find it at a smaller depth
+	only     bool                      // lease only addresses that re-crawl requests name
+	selected atomic.Pointer[selection] // the addresses that this run visits; nil: all
+	resumed  time.Time                 // when the file was opened; zero: the file was empty
+	random   func() float64            // returns a random number in [0,1) for back-off
+	inject   func() error              // set by tests: its error fails a transaction
 }
 
-// Open opens or makes the frontier in the file name. One process owns it.
+// Open opens or creates the frontier file name. Only one process can open it at a time.
 func Open(name string, o FrontierOptions) (*Frontier, error) {
 	if o.PerHost <= 0 {
 		o.PerHost = 1
@@ -95,7 +100,7 @@ func Open(name string, o FrontierOptions) (*Frontier, error) {
 		changes: make(chan *change, queueLength), stopped: make(chan struct{}), wake: make(chan struct{}, 1),
 		hosts: map[string]*host{}, random: rand.Float64,
 	}
-	if err := f.view(f.begin); err != nil {
+	if err := f.view(f.readDueTimes); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	if c != (counts{}) {
@@ -105,13 +110,13 @@ func Open(name string, o FrontierOptions) (*Frontier, error) {
 	return f, nil
 }
 
-// begin reads when there is something to do.
-func (f *Frontier) begin(tx *bbolt.Tx) error {
+// readDueTimes reads from disk when the first host and the first revisit are due.
+func (f *Frontier) readDueTimes(tx *bbolt.Tx) error {
 	f.outside, f.again = firstTime(tx.Bucket(bReady)), firstTime(tx.Bucket(bAgain))
 	return nil
 }
 
-// Close commits what was handed in and closes the file. Leases not given back stay queued.
+// Close commits all changes and closes the file. Leased addresses stay queued.
 func (f *Frontier) Close() error {
 	f.mu.Lock()
 	if f.closed {
@@ -127,7 +132,7 @@ func (f *Frontier) Close() error {
 	return errors.Join(f.fault(), f.db.Close())
 }
 
-// AddSeeds offers addresses that the operator named, and returns their normal forms.
+// AddSeeds queues addresses that the operator named, and returns their normal forms.
 func (f *Frontier) AddSeeds(seeds ...string) (urls []string, err error) {
 	var offers []Offer
 	for _, s := range seeds {
@@ -142,11 +147,11 @@ func (f *Frontier) AddSeeds(seeds ...string) (urls []string, err error) {
 	return urls, err
 }
 
-// Offer queues addresses, or notes that they are not visited, and returns when that is durable.
-// Seeds are queued ahead of all links, unless they were fetched. It returns how many were queued
-// newly.
+// Offer queues addresses, or records that they are not visited, and returns when that is durable.
+// Seeds are queued ahead of all links, unless they were fetched. It returns how many addresses were
+// newly queued.
 func (f *Frontier) Offer(offers ...Offer) (added int, err error) {
-	if err := f.arouse(offers); err != nil {
+	if err := f.clearFailures(offers); err != nil {
 		return 0, err
 	}
 	if offers = f.fresh(offers); len(offers) == 0 {
@@ -157,9 +162,9 @@ func (f *Frontier) Offer(offers ...Offer) (added int, err error) {
 	return c.added, err
 }
 
-// arouse makes the hosts of seeds due as soon as their delay permits, if they did not answer
-// before. It does so in the working set, and the writer does on disk.
-func (f *Frontier) arouse(offers []Offer) error {
+// clearFailures makes hosts of seeds due as soon as their delay permits if their last visits
+// failed. It changes the working set; the writer changes the file.
+func (f *Frontier) clearFailures(offers []Offer) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, o := range offers {
@@ -182,9 +187,9 @@ func (f *Frontier) arouse(offers []Offer) error {
 }
 
 // AddListed queues addresses that a sitemap lists, before links of the same depth, and returns how
-// many were new. They count as found from the seed of visited, the address in normal form of the
-// page whose visit caused the sitemap to be read. Known addresses, and those that are not http or
-// https, are skipped; the scope is checked when they are due.
+// many were new. They count as found from the same seed as the page visited, in normal form, whose
+// visit caused the sitemap to be read. It skips known addresses and those that are not http or
+// https. The scope is checked when the addresses are due.
 func (f *Frontier) AddListed(visited string, depth int, links ...string) (int, error) {
 	from, err := f.foundFrom(visited)
 	if err != nil {
@@ -203,7 +208,7 @@ func (f *Frontier) add(from uint64, depth int, links []string, listed bool) (int
 	return f.Offer(offers...)
 }
 
-// Get tells what is known of an address in normal form.
+// Get returns the record of an address in normal form. found is false if the address is unknown.
 func (f *Frontier) Get(address string) (r Record, found bool, err error) {
 	err = f.view(func(tx *bbolt.Tx) error {
 		v := tx.Bucket(bKnown).Get([]byte(address))
@@ -217,8 +222,8 @@ func (f *Frontier) Get(address string) (r Record, found bool, err error) {
 	return r, found, err
 }
 
-// Each calls fn for what is known of the addresses that begin with prefix, in order of address,
-// until fn fails. The frontier must not be closed meanwhile, and fn should be quick.
+// Each calls fn for the record of each address that begins with prefix, in order of address, until
+// fn returns an error. Do not close the frontier during the call; fn should be quick.
 func (f *Frontier) Each(prefix string, fn func(Record) error) error {
 	return f.view(func(tx *bbolt.Tx) error { return each(tx.Bucket(bKnown), prefix, "", fn) })
 }
@@ -242,7 +247,7 @@ func (f *Frontier) SeedNumbers() (map[string]uint64, error) {
 	return numbers, err
 }
 
-// Counts is cheap: it reads no disk.
+// Counts returns how many addresses are in each state. It does not read the disk.
 func (f *Frontier) Counts() Counts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -253,10 +258,10 @@ func (f *Frontier) Counts() Counts {
 		Hosts: d[hostCount], Leased: f.leases, NextDue: f.nextDue()}
 }
 
-// Flush returns when everything handed in before is durable.
+// Flush returns when all changes before it are durable.
 func (f *Frontier) Flush() error { return f.wait(&change{}) }
 
-// wait hands c to the writer and waits for its commit.
+// wait sends c to the writer and waits for the commit.
 func (f *Frontier) wait(c *change) error {
 	c.done = make(chan error, 1)
 	if err := f.send(c); err != nil {
@@ -265,7 +270,7 @@ func (f *Frontier) wait(c *change) error {
 	return <-c.done
 }
 
-// send hands c to the writer. It waits while the writer is far behind.
+// send sends c to the writer. It blocks while queueLength changes wait for the writer.
 func (f *Frontier) send(c *change) error {
 	f.mu.Lock()
 	err := f.err
@@ -285,13 +290,14 @@ func (f *Frontier) send(c *change) error {
 	return nil
 }
 
-// fresh drops the links that say nothing new, so that the writer need not look at them. It keeps
-// those of required resources that are visited now: what becomes of that visit is not known yet.
+// fresh drops offers that would change nothing, so that the writer need not look at them. It keeps
+// an offer of a required resource whose visit is under way, since the outcome of that visit is not
+// known yet.
 func (f *Frontier) fresh(offers []Offer) []Offer {
 	kept := offers[:0]
-	visited := f.visited(offers) // before the file is looked at: a visit may be recorded meanwhile
+	visited := f.visited(offers) // must precede the transaction: a visit may be committed in between
 	err := f.view(func(tx *bbolt.Tx) error {
-		known := tx.Bucket(bKnown).Cursor() // one for all costs less than as many Gets
+		known := tx.Bucket(bKnown).Cursor() // one cursor for all lookups is faster than a Get for each
 		for _, o := range offers {
 			if o.Seed || o.Again {
 				kept = append(kept, o)
@@ -316,13 +322,12 @@ func (f *Frontier) fresh(offers []Offer) []Offer {
 		return nil
 	})
 	if err != nil {
-		return offers // the writer meets the same error and reports it
+		return offers // the writer gets the same error and reports it
 	}
 	return kept
 }
 
-// visited gives those of offers that are of required resources of which a visit is under way, or
-// not yet recorded.
+// visited returns the required resources among offers whose visit is under way or not committed.
 func (f *Frontier) visited(offers []Offer) (visited map[string]bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -343,15 +348,15 @@ func (f *Frontier) fault() error {
 	return f.err
 }
 
-// committed tells the schedule what the writer has made durable. It returns what is to be called
-// with links that are newly noted as not visited.
+// committed updates the schedule with a committed group of changes. It returns the function to call
+// for each link that was newly recorded as not visited.
 func (f *Frontier) committed(group []*change, b *batch, err error) (skipped func(Record)) {
 	f.mu.Lock()
 	defer f.signal()
 	defer f.mu.Unlock()
 	f.pending -= len(group)
 	if err != nil {
-		f.err = err // once set, every later commit meets it
+		f.err = err // every later commit returns this error
 		return nil
 	}
 	f.disk, f.again = b.counts, b.next
@@ -376,7 +381,8 @@ func (f *Frontier) committed(group []*change, b *batch, err error) (skipped func
 	return f.skipped
 }
 
-// refresh drops what was read ahead of a host if something else comes first now, or nothing at all.
+// refresh drops the addresses read ahead for h if another address now comes first, or if its queue
+// is empty.
 func (f *Frontier) refresh(h *host, rec *hostRecord, b *batch) {
 	first, moved := b.moved[h.name]
 	if n := len(h.items); rec.queued == 0 || moved && n > 0 && first.before(h.items[n-1].place) {
@@ -390,14 +396,15 @@ func (f *Frontier) refresh(h *host, rec *hostRecord, b *batch) {
 	f.offerHost(h)
 }
 
-// leased reports whether an address is leased, or given back and not yet committed.
+// leased reports whether an address is leased, or its lease has ended and that is not committed.
 func (f *Frontier) leased(address string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.leaseOf(address) != nil
 }
 
-// leaseOf returns the lease of url until its end is committed, nil if there is none. f.mu is held.
+// leaseOf returns the lease of url until its end is committed, or nil if there is none. The caller
+// holds f.mu.
 func (f *Frontier) leaseOf(url string) *Lease {
 	name, err := address.Host(url)
 	if err != nil {
@@ -409,7 +416,7 @@ func (f *Frontier) leaseOf(url string) *Lease {
 	return nil
 }
 
-// Extent returns the extent that SetExtent stored last.
+// Extent returns the extent that SetExtent stored last. found is false if there is none.
 func (f *Frontier) Extent() (e Extent, found bool, err error) {
 	err = f.view(func(tx *bbolt.Tx) error {
 		text := tx.Bucket(bMeta).Get(kExtent)
@@ -421,7 +428,7 @@ func (f *Frontier) Extent() (e Extent, found bool, err error) {
 	return e, found, err
 }
 
-// SetExtent stores how far this crawl goes, for the next one.
+// SetExtent stores the extent of this crawl. The next crawl compares its own extent with it.
 func (f *Frontier) SetExtent(e Extent) error {
 	text, err := json.Marshal(e)
 	if err != nil {

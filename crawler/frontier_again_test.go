@@ -24,7 +24,7 @@ func TestRevive(t *testing.T) {
 		{State: Failed, Why: "no answer", Again: start.Add(3 * time.Hour), Interval: time.Hour},
 		{State: Fetched},
 	} {
-		finish(t, f, take(t, f, fmt.Sprintf("http://h/%d", i+1)), e)
+		finish(t, f, leaseURL(t, f, fmt.Sprintf("http://h/%d", i+1)), e)
 	}
 	closeFrontier(t, f)
 	f = openFrontier(t, name, FrontierOptions{Now: c.now})
@@ -47,24 +47,24 @@ func TestRevive(t *testing.T) {
 		r.Interval != time.Hour {
 		t.Errorf("record %+v, %v", r, err)
 	}
-	must(t, f.Promote("http://h/1")) // asked for before its time
+	must(t, f.Promote("http://h/1")) // a re-crawl request names the page before it is due
 	if n := f.Counts(); n.Waiting != 1 || n.Queued != 2 {
 		t.Errorf("counts %+v", n)
 	}
-	finish(t, f, take(t, f, "http://h/1"), End{State: Fetched, Again: start.Add(5 * time.Hour),
+	finish(t, f, leaseURL(t, f, "http://h/1"), End{State: Fetched, Again: start.Add(5 * time.Hour),
 		Interval: 4 * time.Hour})
-	finish(t, f, take(t, f, "http://h/2"), End{State: Refused, Why: "no"})
+	finish(t, f, leaseURL(t, f, "http://h/2"), End{State: Refused, Why: "no"})
 	revive(4*time.Hour, 1)
-	finish(t, f, take(t, f, "http://h/3"), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, "http://h/3"), End{State: Fetched})
 	revive(4*time.Hour, 0)
 	revive(24*time.Hour, 1)
-	finish(t, f, take(t, f, "http://h/1"), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, "http://h/1"), End{State: Fetched})
 	if n := f.Counts(); n.Waiting != 0 || !n.NextAgain.IsZero() || n.Fetched != 3 || n.Refused != 1 {
 		t.Errorf("counts %+v", n)
 	}
 }
 
-// More come back at once than one transaction takes.
+// More addresses become due than fit into one transaction.
 func TestReviveMany(t *testing.T) {
 	c := newClock()
 	f := newFrontier(t, FrontierOptions{Now: c.now, PerHost: 1000})
@@ -90,8 +90,8 @@ func TestReviveMany(t *testing.T) {
 	}
 }
 
-// The order of a host's queue: what re-crawl requests ask for, seeds, then by depth what sitemaps
-// list before links, and what is tried again.
+// The order of a host's queue: addresses that re-crawl requests name, then seeds. Then come
+// addresses by depth, those that sitemaps list before links. Retries come last.
 func TestPriorities(t *testing.T) {
 	c := newClock()
 	f := newFrontier(t, FrontierOptions{Now: c.now, Backoff: time.Nanosecond})
@@ -100,23 +100,23 @@ func TestPriorities(t *testing.T) {
 	add(f.AddLinks(2, "http://h/link2", "http://h/asked"))
 	add(f.AddListed("", 1, "http://h/listed1", "http://h/both"))
 	add(f.AddListed("", 2, "http://h/listed2"))
-	l := take(t, f, "http://h/listed1")
+	l := leaseURL(t, f, "http://h/listed1")
 	_, err := f.AddSeeds("http://h/seed")
 	must(t, err)
 	must(t, f.Promote("http://h/asked"))
 	finish(t, f, l, End{State: Queued})
 	c.add(time.Second)
 	for _, want := range []string{"asked", "seed", "both", "link1", "again", "listed2", "link2", "listed1"} {
-		finish(t, f, take(t, f, "http://h/"+want), End{State: Fetched})
+		finish(t, f, leaseURL(t, f, "http://h/"+want), End{State: Fetched})
 	}
 }
 
 func TestMaxHost(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "frontier.db")
 	f := openFrontier(t, name, FrontierOptions{MaxHost: 3})
-	var told []Record
-	tell := Selection{Skipped: func(r Record) { told = append(told, r) }}
-	must(t, f.Begin(tell))
+	var reported []Record
+	selection := Selection{Skipped: func(r Record) { reported = append(reported, r) }}
+	must(t, f.Begin(selection))
 	_, err := f.AddSeeds("http://h/1", "http://g/1")
 	must(t, err)
 	if n, err := f.AddLinks(1, "http://h/2", "http://h/3", "http://h/4"); err != nil || n != 2 {
@@ -134,22 +134,22 @@ func TestMaxHost(t *testing.T) {
 	offer("http://h/5", "http://h/2", "http://h/6", "http://g/2")
 	closeFrontier(t, f)
 	f = openFrontier(t, name, FrontierOptions{MaxHost: 3})
-	must(t, f.Begin(tell))
+	must(t, f.Begin(selection))
 	offer("http://h/7", "http://g/3", "http://g/4")
 	var at []string
-	for _, r := range told {
+	for _, r := range reported {
 		at = append(at, r.URL)
 		if r.State != Trapped || r.Why == "" {
-			t.Errorf("told of %+v", r)
+			t.Errorf("reported %+v", r)
 		}
 	}
 	if fmt.Sprint(at) != "[http://h/5 http://g/4]" {
-		t.Errorf("told of %s", at)
+		t.Errorf("reported %s", at)
 	}
 	if c := f.Counts(); c.Beyond != 5 || c.Queued+c.Fetched != 6 || c.Trapped != 0 {
 		t.Errorf("counts %+v", c)
 	}
-	_, err = f.AddSeeds("http://h/8") // the operator's word counts
+	_, err = f.AddSeeds("http://h/8") // the operator names it as a seed, so it is queued again
 	must(t, err)
 	if r, found, err := f.Get("http://h/8"); err != nil || !found || r.State != Queued {
 		t.Errorf("record %+v, %v", r, err)
@@ -161,16 +161,16 @@ func TestTrappedIsRecorded(t *testing.T) {
 	_, err := f.AddSeeds("http://h/1")
 	must(t, err)
 	e := End{State: Fetched, Offers: []Offer{{URL: "http://h/a/a/a", Depth: 1, State: Trapped, Why: "no end"}}}
-	finish(t, f, take(t, f, "http://h/1"), e)
+	finish(t, f, leaseURL(t, f, "http://h/1"), e)
 	if c := f.Counts(); c.Trapped != 1 || c.Queued != 0 {
 		t.Errorf("counts %+v", c)
 	}
-	_, err = f.AddLinks(1, "http://h/a/a/a") // of a run that sees no trap in it
+	_, err = f.AddLinks(1, "http://h/a/a/a") // the offer comes from a run that does not take the address for a trap
 	must(t, err)
-	finish(t, f, take(t, f, "http://h/a/a/a"), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, "http://h/a/a/a"), End{State: Fetched})
 }
 
-// A file of another format is refused with a sentence that says what to do.
+// A file of another format is refused with a message that says what to do.
 func TestFormats(t *testing.T) {
 	for _, other := range []string{"", "\x00", "\x02", "\x01\x00"} {
 		f := newFrontier(t, FrontierOptions{})
@@ -182,7 +182,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// Rule 20: a run that names seeds leases what was found from these, and what else was queued stays
+// A run that names seeds leases only addresses found from these seeds. Other queued addresses stay
 // queued.
 func TestSeedsOfARun(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{})
@@ -199,7 +199,7 @@ func TestSeedsOfARun(t *testing.T) {
 	_, err := f.AddSeeds("http://a/")
 	must(t, err)
 	must(t, f.Begin(Selection{Seeds: []string{"http://a/"}}))
-	l := take(t, f, "http://a/")
+	l := leaseURL(t, f, "http://a/")
 	finish(t, f, l, End{State: Fetched, Offers: []Offer{{URL: "http://a/1", Depth: 1, From: l.From, State: Queued},
 		{URL: "http://a/2", Depth: 1, From: l.From, State: Queued}, {URL: "http://b/3", Depth: 1, From: l.From,
 			State: Queued}}})
@@ -207,7 +207,7 @@ func TestSeedsOfARun(t *testing.T) {
 	_, err = f.AddSeeds("http://b/")
 	must(t, err)
 	must(t, f.Begin(Selection{Seeds: []string{"http://b/"}}))
-	l = take(t, f, "http://b/")
+	l = leaseURL(t, f, "http://b/")
 	finish(t, f, l, End{State: Fetched, Offers: []Offer{{URL: "http://b/1", Depth: 1, From: l.From, State: Queued},
 		{URL: "http://a/2", Depth: 1, From: l.From, State: Queued}, {URL: "http://c/4", Depth: 1, State: Queued}}})
 	if got := lease(); !slices.Equal(got, []string{"http://a/2", "http://b/1"}) {
@@ -218,7 +218,8 @@ func TestSeedsOfARun(t *testing.T) {
 	}
 	must(t, f.Check())
 
-	must(t, f.Begin(Selection{Seeds: []string{"http://a/"}})) // again: it goes on where it stopped
+	// the run names the seed again and continues where it stopped
+	must(t, f.Begin(Selection{Seeds: []string{"http://a/"}}))
 	if got := lease(); !slices.Equal(got, []string{"http://a/1", "http://b/3"}) {
 		t.Errorf("the run of the first seed goes on with %q", got)
 	}

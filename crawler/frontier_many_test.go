@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// underWay is a visit of the simulation below.
+// underWay is a visit under way in the simulation of TestManyHosts.
 type underWay struct {
 	lease      *Lease
 	begun, end time.Time
 }
 
-// ends orders visits by their end.
+// ends is a heap of visits, ordered by the time when they end.
 type ends []underWay
 
 func (e ends) Len() int           { return len(e) }
@@ -27,15 +27,16 @@ func (e *ends) Pop() any {
 	return last
 }
 
-// A thousand hosts with a pause of a second each, 64 workers, a minute: every host gets on as fast
-// as its pause permits, and one that takes 30 s to answer holds one worker and slows nobody.
+// A simulated minute with 64 workers and a thousand hosts with a delay of one second each. Every
+// host is visited as often as its delay permits. One host takes 30 s to answer; it occupies one
+// worker and slows no other host.
 func TestManyHosts(t *testing.T) {
 	const hosts, workers, minute = 1000, 64, time.Minute
 	c := newClock()
 	f := newFrontier(t, FrontierOptions{Now: c.now, Delay: time.Second, PerHost: 1})
-	f.db.NoSync = true // the schedule is looked at, and the disk has its own pace
+	f.db.NoSync = true // this test measures the schedule, not the speed of the disk
 	name := func(i int) string { return fmt.Sprintf("http://h%04d/", i) }
-	for i := range hosts + 1 { // the last one is slow
+	for i := range hosts + 1 { // the last host is the slow one
 		var urls []string
 		for j := range 64 {
 			urls = append(urls, fmt.Sprintf("%s%d", name(i), j))
@@ -77,7 +78,7 @@ func TestManyHosts(t *testing.T) {
 			if host == "h1000" {
 				slow--
 			}
-			if !v.lease.Met { // robots.txt first
+			if !v.lease.Met { // the first lease of a host is for robots.txt
 				must(t, f.Return(v.lease, &Pace{v.begun, 0}))
 				continue
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
-// wait puts the clock forward to when the one host of f is due, and returns how long that was.
+// wait moves the clock forward until the only host of f is due, and returns how long that took.
 func wait(t *testing.T, f *Frontier, c *clock) time.Duration {
 	t.Helper()
 	due := f.Counts().NextDue
@@ -76,7 +76,8 @@ func TestAdaptive(t *testing.T) {
 	if d := visit(End{Status: 200, Took: time.Hour}); d != gate.MaxCrawlDelay {
 		t.Errorf("the longest pause is %s", d)
 	}
-	if d := visit(End{Status: 200}); d != gate.MaxCrawlDelay { // nothing was measured
+	// the visit has no duration, so the delay does not change
+	if d := visit(End{Status: 200}); d != gate.MaxCrawlDelay {
 		t.Errorf("the pause is %s", d)
 	}
 
@@ -100,17 +101,17 @@ func TestAdaptive(t *testing.T) {
 	}
 }
 
-// Without a delay of the operator's there is nothing to adapt.
+// Without a delay set by the operator, delays are not adaptive.
 func TestAdaptiveNeedsDelay(t *testing.T) {
 	c := newClock()
 	f := newFrontier(t, FrontierOptions{Now: c.now, Adaptive: true})
 	_, err := f.AddSeeds(addresses(2)...)
 	must(t, err)
-	finish(t, f, take(t, f, "http://h/000"), End{State: Fetched, Asked: c.now(), Took: time.Minute})
-	finish(t, f, take(t, f, "http://h/001"), End{State: Fetched, Asked: c.now()})
+	finish(t, f, leaseURL(t, f, "http://h/000"), End{State: Fetched, Asked: c.now(), Took: time.Minute})
+	finish(t, f, leaseURL(t, f, "http://h/001"), End{State: Fetched, Asked: c.now()})
 }
 
-// Back-off doubles, with chance in it, and is bounded.
+// The pause after failures doubles each time, has a random part, and has an upper limit.
 func TestBackoff(t *testing.T) {
 	for _, chance := range []float64{0, 0.5, 0.999} {
 		f := newFrontier(t, FrontierOptions{Backoff: 2 * time.Minute})
@@ -125,8 +126,8 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// What a host asks for by Retry-After holds all its addresses, across a restart, and though it is
-// named again.
+// A pause requested with Retry-After applies to all addresses of the host, also after a restart and
+// if the host is named as a seed again.
 func TestRetryAfterSurvives(t *testing.T) {
 	c := newClock()
 	name := filepath.Join(t.TempDir(), "frontier.db")
@@ -134,7 +135,8 @@ func TestRetryAfterSurvives(t *testing.T) {
 	_, err := f.AddSeeds(addresses(2)...)
 	must(t, err)
 	rest := c.now().Add(time.Hour)
-	finish(t, f, take(t, f, "http://h/000"), End{State: Queued, Status: 503, Asked: c.now(), Trouble: true, Rest: rest,
+	finish(t, f, leaseURL(t, f, "http://h/000"), End{State: Queued, Status: 503, Asked: c.now(), Trouble: true,
+		Rest:  rest,
 		Retry: rest})
 	for range 2 {
 		_, err = f.AddSeeds(addresses(2)...)
@@ -150,11 +152,11 @@ func TestRetryAfterSurvives(t *testing.T) {
 		t.Fatalf("%s leased although its host asked to be left alone", l.URL)
 	}
 	c.add(time.Nanosecond)
-	finish(t, f, take(t, f, "http://h/001"), End{State: Fetched})
-	finish(t, f, take(t, f, "http://h/000"), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, "http://h/001"), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, "http://h/000"), End{State: Fetched})
 }
 
-// A pause that is not on disk yet keeps its host in memory, however many others are due.
+// A host whose pause is not yet on disk stays in memory, even if many other hosts are due.
 func TestPostponedStaysInMemory(t *testing.T) {
 	c := newClock()
 	f := newFrontier(t, FrontierOptions{Now: c.now, Working: 1})
@@ -181,8 +183,8 @@ func TestPostponedStaysInMemory(t *testing.T) {
 	}
 }
 
-// A host that is named again while a visit is under way keeps the pause after the request of that
-// visit.
+// If a host is named as a seed again during a visit, the delay after the request of that visit
+// still applies.
 func TestNamedDuringVisit(t *testing.T) {
 	c := newClock()
 	f := newFrontier(t, FrontierOptions{Now: c.now, Delay: time.Second, PerHost: 2})

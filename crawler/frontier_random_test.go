@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// usage is a frontier used at random, and what is expected of it.
+// usage is a frontier that a test uses at random, with the state that the test expects.
 type usage struct {
 	t     *testing.T
 	r     *rand.Rand
@@ -17,10 +17,10 @@ type usage struct {
 	o     FrontierOptions
 	name  string
 	f     *Frontier
-	under []*Lease             // visits under way
-	asked map[string]time.Time // host → its last request
+	under []*Lease             // leases of visits under way
+	asked map[string]time.Time // host → time of its last request
 	gap   map[string]time.Duration
-	only  bool // what re-crawls ask for is leased alone
+	only  bool // only addresses that re-crawl requests name are leased
 	exact bool
 }
 
@@ -41,7 +41,7 @@ func (u *usage) addresses() (urls []string) {
 	return urls
 }
 
-// lease takes what is due and, if it is to be visited, requests it at once.
+// lease leases the next address that is due. If it is to be visited, its host is requested at once.
 func (u *usage) lease() {
 	l := next(u.t, u.f)
 	if l == nil {
@@ -93,7 +93,7 @@ func (u *usage) someSeeds() (some []string) {
 	return some
 }
 
-// end ends a visit somehow.
+// end ends a visit with a random outcome.
 func (u *usage) end() {
 	if len(u.under) == 0 {
 		return
@@ -124,7 +124,7 @@ func (u *usage) end() {
 	case 4:
 		e.State, e.Why = Failed, "no answer"
 	}
-	if e.State == Fetched && e.Final == "" && u.r.IntN(8) == 0 { // it was confirmed
+	if e.State == Fetched && e.Final == "" && u.r.IntN(8) == 0 { // the visit confirmed the take-down
 		e.TakenDown = true
 	}
 	if e.State != Queued && u.r.IntN(2) == 0 {
@@ -134,7 +134,7 @@ func (u *usage) end() {
 	must(u.t, u.f.Done(l, e))
 }
 
-// restart closes and opens the file; visits under way are lost.
+// restart closes the file and opens it again. Visits under way are lost.
 func (u *usage) restart() {
 	closeFrontier(u.t, u.f)
 	u.under = nil
@@ -184,9 +184,9 @@ func (u *usage) step() {
 	}
 }
 
-// Whatever is done with a frontier, its file agrees with itself, no address is leased twice at
-// once, no host is asked before its pause is over, also after a restart in the midst of visits, and
-// in the end everything queued is visited.
+// Whatever calls are made, the file passes Check, no address is leased twice at the same time, and
+// no host is requested before its delay has ended, even after a restart during visits. In the end
+// every queued address is visited.
 func TestRandomUse(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -21,10 +21,10 @@ var (
 	scaleDir = flag.String("scale-dir", "", "where TestScale keeps its frontier; a temporary folder without it")
 )
 
-// web is a web without end: a page links mostly to its own host, and four of five of its links are
-// known already. Safe for concurrent use.
+// web is an endless simulated web. A page links mostly to its own host, and four of five of its
+// links are already known. It is safe for concurrent use.
 type web struct {
-	hosts []atomic.Int64 // pages of each that somebody has linked to
+	hosts []atomic.Int64 // number of pages of each host that have been linked to
 }
 
 const linksPerPage = 50
@@ -33,8 +33,9 @@ func (w *web) address(host, n int) string {
 	return fmt.Sprintf("https://www.site-%06d.example/section-%d/%d-words-of-a-headline.html", host, n%17, n)
 }
 
-// links are those of a page of host: 45 of 50 lead to the host itself, the others to hosts of which
-// a few are popular. Known ones are either what every page links to or neighbours of the newest.
+// links returns 50 links of a page of host. 45 lead to the host itself, the others to other hosts,
+// a few of which are popular. Known links lead to pages that every page links to, or to neighbours
+// of the newest page.
 func (w *web) links(host int, r *rand.Rand) []Offer {
 	offers := make([]Offer, 0, linksPerPage)
 	for i := range linksPerPage {
@@ -57,9 +58,9 @@ func (w *web) links(host int, r *rand.Rand) []Offer {
 	return offers
 }
 
-// TestScale crawls such a web, polite to each of its hosts, until -scale addresses are queued, a
-// hundred for every host; the order of hosts is the worst for a cache: all others come before a
-// host comes again. It prints what the frontier costs.
+// TestScale crawls a simulated web with a delay for each host, until -scale addresses are queued, a
+// hundred for every host. The order of hosts is the worst for a cache: a host is visited again only
+// after all others. The test prints the time, memory and disk space that the frontier uses.
 //
 //	go test ./crawler -run TestScale -v -scale 10000000 -scale-dir /tmp/x -timeout 1h
 func TestScale(t *testing.T) {
@@ -126,7 +127,7 @@ func TestScale(t *testing.T) {
 		pages.Load(),
 		counts.Queued, counts.Hosts, d.Round(time.Millisecond), offers/d.Seconds(),
 		float64((cpu()-work).Microseconds())/offers, peak.Load()>>20)
-	if *scale > 1_000_000 { // Check reads everything: minutes
+	if *scale > 1_000_000 { // Check reads the whole file, which takes minutes
 		must(t, f.Close())
 	} else {
 		closeFrontier(t, f)
@@ -144,7 +145,8 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// leaseSoon leases what is due next, and puts the clock forward to it; nil if the frontier fails.
+// leaseSoon moves the clock forward to the next due time and returns a lease, or nil if the
+// frontier fails.
 func leaseSoon(t *testing.T, f *Frontier, c *clock) *Lease {
 	c.add(time.Millisecond)
 	for {
@@ -163,7 +165,7 @@ func leaseSoon(t *testing.T, f *Frontier, c *clock) *Lease {
 	}
 }
 
-// cpu is the time that the process has worked.
+// cpu returns the CPU time that the process has used.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -172,7 +174,7 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// anonymous is the anonymous memory of the process in bytes; 0 where /proc does not tell.
+// anonymous returns the anonymous memory of the process in bytes, or 0 if /proc does not say.
 func anonymous() int64 {
 	file, err := os.Open("/proc/self/status")
 	if err != nil {

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// openFrontier opens a frontier that is checked and closed at the end of the test.
+// openFrontier opens a frontier. At the end of the test it is checked and closed.
 func openFrontier(t testing.TB, name string, o FrontierOptions) *Frontier {
 	t.Helper()
 	f, err := Open(name, o)
@@ -77,7 +77,7 @@ func (c *clock) add(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// next leases without waiting: nil if nothing is due now.
+// next returns a lease without waiting, or nil if nothing is due now.
 func next(t *testing.T, f *Frontier) *Lease {
 	t.Helper()
 	f.mu.Lock()
@@ -110,7 +110,7 @@ func finish(t *testing.T, f *Frontier, l *Lease, e End) {
 	must(t, f.Flush())
 }
 
-func take(t *testing.T, f *Frontier, want string) *Lease {
+func leaseURL(t *testing.T, f *Frontier, want string) *Lease {
 	t.Helper()
 	l := next(t, f)
 	if l == nil || l.URL != want {
@@ -123,19 +123,19 @@ func TestOrder(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{})
 	_, err := f.AddSeeds("http://h/1", "http://h/2")
 	must(t, err)
-	finish(t, f, take(t, f, "http://h/1"), links(f, 1, "http://h/a", "http://h/2", "http://h/b"))
-	l := take(t, f, "http://h/2")
+	finish(t, f, leaseURL(t, f, "http://h/1"), links(f, 1, "http://h/a", "http://h/2", "http://h/b"))
+	l := leaseURL(t, f, "http://h/2")
 	if l.Depth != 0 {
 		t.Errorf("a seed has depth %d", l.Depth)
 	}
 	finish(t, f, l, links(f, 1, "http://h/c", "http://h/a"))
-	finish(t, f, take(t, f, "http://h/a"), links(f, 2, "http://h/deep"))
+	finish(t, f, leaseURL(t, f, "http://h/a"), links(f, 2, "http://h/deep"))
 	must(t, f.Promote("http://h/c"))
-	must(t, f.Promote("http://h/1")) // fetched already: again
-	finish(t, f, take(t, f, "http://h/c"), links(f, 2))
-	finish(t, f, take(t, f, "http://h/1"), links(f, 1, "http://h/b"))
-	finish(t, f, take(t, f, "http://h/b"), links(f, 2))
-	finish(t, f, take(t, f, "http://h/deep"), links(f, 3))
+	must(t, f.Promote("http://h/1")) // the page was fetched already and is visited again
+	finish(t, f, leaseURL(t, f, "http://h/c"), links(f, 2))
+	finish(t, f, leaseURL(t, f, "http://h/1"), links(f, 1, "http://h/b"))
+	finish(t, f, leaseURL(t, f, "http://h/b"), links(f, 2))
+	finish(t, f, leaseURL(t, f, "http://h/deep"), links(f, 3))
 	if l := next(t, f); l != nil {
 		t.Errorf("%s came twice", l.URL)
 	}
@@ -166,7 +166,7 @@ func TestSlowHostHoldsNobodyUp(t *testing.T) {
 		t.Fatalf("%s leased within the pause", l.URL)
 	}
 	c.add(time.Second)
-	finish(t, f, take(t, f, "http://quick/2"), End{State: Fetched, Asked: c.now()})
+	finish(t, f, leaseURL(t, f, "http://quick/2"), End{State: Fetched, Asked: c.now()})
 	if l := next(t, f); l != nil {
 		t.Fatalf("%s leased within the pause that its host asks for", l.URL)
 	}
@@ -174,7 +174,7 @@ func TestSlowHostHoldsNobodyUp(t *testing.T) {
 		t.Errorf("next due %s", due)
 	}
 	c.add(59 * time.Second)
-	finish(t, f, take(t, f, "http://slow/2"), End{State: Fetched, Asked: c.now()})
+	finish(t, f, leaseURL(t, f, "http://slow/2"), End{State: Fetched, Asked: c.now()})
 }
 
 func TestRefusalCostsNoPause(t *testing.T) {
@@ -182,8 +182,8 @@ func TestRefusalCostsNoPause(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{Now: c.now, Delay: time.Second})
 	_, err := f.AddSeeds("http://h/1", "http://h/2")
 	must(t, err)
-	finish(t, f, take(t, f, "http://h/1"), End{State: Refused, Why: "no"})
-	finish(t, f, take(t, f, "http://h/2"), End{State: Refused, Why: "no"})
+	finish(t, f, leaseURL(t, f, "http://h/1"), End{State: Refused, Why: "no"})
+	finish(t, f, leaseURL(t, f, "http://h/2"), End{State: Refused, Why: "no"})
 }
 
 func TestPostpone(t *testing.T) {
@@ -191,7 +191,7 @@ func TestPostpone(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{Now: c.now})
 	_, err := f.AddSeeds("http://h/1", "http://h/2")
 	must(t, err)
-	l := take(t, f, "http://h/1")
+	l := leaseURL(t, f, "http://h/1")
 	if l.Met {
 		t.Error("the pause of a new host is said to be known")
 	}
@@ -200,12 +200,12 @@ func TestPostpone(t *testing.T) {
 		t.Fatalf("%s leased within the pause", l.URL)
 	}
 	c.add(10 * time.Second)
-	if l = take(t, f, "http://h/1"); !l.Met {
+	if l = leaseURL(t, f, "http://h/1"); !l.Met {
 		t.Error("the pause of the host was forgotten")
 	}
 	_ = f.Return(l, nil)
-	finish(t, f, take(t, f, "http://h/1"), End{State: Fetched})
-	finish(t, f, take(t, f, "http://h/2"), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, "http://h/1"), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, "http://h/2"), End{State: Fetched})
 }
 
 func TestRetry(t *testing.T) {
@@ -213,13 +213,14 @@ func TestRetry(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{Now: c.now, Patience: time.Minute})
 	_, err := f.AddSeeds("http://h/1", "http://h/2")
 	must(t, err)
-	finish(t, f, take(t, f, "http://h/1"), End{State: Queued, Retry: c.now().Add(time.Second), Status: 500, Why: "500"})
-	finish(t, f, take(t, f, "http://h/2"), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, "http://h/1"), End{State: Queued, Retry: c.now().Add(time.Second), Status: 500,
+		Why: "500"})
+	finish(t, f, leaseURL(t, f, "http://h/2"), End{State: Fetched})
 	if l := next(t, f); l != nil {
 		t.Fatalf("%s leased before its time", l.URL)
 	}
 	c.add(time.Second)
-	l := take(t, f, "http://h/1")
+	l := leaseURL(t, f, "http://h/1")
 	if l.Tries != 1 {
 		t.Errorf("tries %d", l.Tries)
 	}
@@ -231,7 +232,7 @@ func TestRetry(t *testing.T) {
 		t.Fatalf("%d queued", n)
 	}
 	c.add(time.Hour)
-	finish(t, f, take(t, f, "http://h/1"), End{State: Failed, Status: 503, Why: "503 all day"})
+	finish(t, f, leaseURL(t, f, "http://h/1"), End{State: Failed, Status: 503, Why: "503 all day"})
 	r, found, err := f.Get("http://h/1")
 	if err != nil || !found || r.State != Failed || r.Status != 503 || r.Why != "503 all day" || !r.Seed ||
 		!r.When.Equal(c.now()) {
@@ -239,7 +240,7 @@ func TestRetry(t *testing.T) {
 	}
 	_, err = f.AddSeeds("http://h/1")
 	must(t, err)
-	finish(t, f, take(t, f, "http://h/1"), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, "http://h/1"), End{State: Fetched})
 	_, err = f.AddSeeds("http://h/1")
 	must(t, err)
 	if l := next(t, f); l != nil {
@@ -260,15 +261,15 @@ func TestRestartForgetsNothing(t *testing.T) {
 	finish(t, f, h, End{State: Fetched, Asked: c.now(), Delay: time.Minute,
 		Offers: []Offer{{URL: "http://h/2", Depth: 1, State: Queued}, {URL: "http://x/", Depth: 1, State: Outside,
 			Why: "far"}}})
-	closeFrontier(t, f) // g is still leased
+	closeFrontier(t, f) // an address of host g is still leased
 
 	f = openFrontier(t, name, FrontierOptions{Now: c.now})
-	finish(t, f, take(t, f, g.URL), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, g.URL), End{State: Fetched})
 	if l := next(t, f); l != nil {
 		t.Fatalf("%s leased: the pause of its host was forgotten", l.URL)
 	}
 	c.add(time.Minute)
-	finish(t, f, take(t, f, "http://h/2"), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, "http://h/2"), End{State: Fetched})
 	seeds, err := f.Seeds()
 	if err != nil || !reflect.DeepEqual(seeds, []string{"http://g/1", "http://h/1"}) {
 		t.Errorf("seeds %v, %v", seeds, err)
@@ -282,9 +283,9 @@ func TestRedirectTargetIsNotFetchedTwice(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{PerHost: 3})
 	_, err := f.AddSeeds("http://h/old", "http://h/new", "http://h/other")
 	must(t, err)
-	l := take(t, f, "http://h/old")
+	l := leaseURL(t, f, "http://h/old")
 	finish(t, f, l, End{State: Fetched, Final: "http://h/new"})
-	l = take(t, f, "http://h/other")
+	l = leaseURL(t, f, "http://h/other")
 	finish(t, f, l, End{State: Fetched, Final: "http://h/unheard-of"})
 	if l := next(t, f); l != nil {
 		t.Errorf("%s came again", l.URL)
@@ -294,16 +295,17 @@ func TestRedirectTargetIsNotFetchedTwice(t *testing.T) {
 	}
 }
 
-// A visit that fails after its address was settled as the target of a redirect changes nothing.
-func TestSettledMeanwhile(t *testing.T) {
+// A visit that fails changes nothing if its address was recorded as fetched during the visit, as
+// the target of a redirect.
+func TestFetchedDuringVisit(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{PerHost: 3})
 	_, err := f.AddSeeds("http://h/new")
 	must(t, err)
-	late := take(t, f, "http://h/new")
-	must(t, f.update(func(tx *bbolt.Tx) error { // as by another worker's redirect
+	late := leaseURL(t, f, "http://h/new")
+	must(t, f.update(func(tx *bbolt.Tx) error { // as if a redirect in another worker's visit had reached the page
 		b := f.newBatch(tx)
 		r, found, err := b.get(late.URL)
-		must(t, errors.Join(err, b.settle(&r, Queued, found, Fetched), b.flush()))
+		must(t, errors.Join(err, b.writeOutcome(&r, Queued, found, Fetched), b.flush()))
 		f.disk = b.counts
 		return nil
 	}))
@@ -320,21 +322,22 @@ func TestRelease(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{PerHost: 2})
 	_, err := f.AddSeeds("http://h/1", "http://h/2")
 	must(t, err)
-	finish(t, f, take(t, f, "http://h/1"), End{State: Fetched})
-	l := take(t, f, "http://h/2")
+	finish(t, f, leaseURL(t, f, "http://h/1"), End{State: Fetched})
+	l := leaseURL(t, f, "http://h/2")
 	if l := next(t, f); l != nil {
 		t.Fatalf("%s leased twice", l.URL)
 	}
 	_ = f.Return(l, nil)
-	l = take(t, f, "http://h/2")
+	l = leaseURL(t, f, "http://h/2")
 	if l := next(t, f); l != nil {
 		t.Fatalf("%s leased twice", l.URL)
 	}
 	must(t, f.Return(l, &Pace{f.now(), 0}))
-	finish(t, f, take(t, f, "http://h/2"), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, "http://h/2"), End{State: Fetched})
 }
 
-// A host with nothing but retries does not crowd out those that are due when memory is short.
+// If memory is short, hosts that have only retries leave the working set, so that hosts that are
+// due can be loaded.
 func TestRestingHostsMakeRoom(t *testing.T) {
 	c := newClock()
 	f := newFrontier(t, FrontierOptions{Now: c.now, Working: 2})
@@ -373,19 +376,19 @@ func TestShorterPath(t *testing.T) {
 	must(t, f.Begin(Selection{Exact: true}))
 	_, err := f.AddSeeds("http://h/slow", "http://h/quick")
 	must(t, err)
-	slow := take(t, f, "http://h/slow")
+	slow := leaseURL(t, f, "http://h/slow")
 	finish(t, f, slow, links(f, 1))
 	slow = nil
 	must(t, f.Promote("http://h/slow"))
-	slow = take(t, f, "http://h/slow")
-	quick := take(t, f, "http://h/quick")
+	slow = leaseURL(t, f, "http://h/slow")
+	quick := leaseURL(t, f, "http://h/quick")
 	finish(t, f, quick, links(f, 1, "http://h/a"))
-	finish(t, f, take(t, f, "http://h/a"), links(f, 2, "http://h/b"))
+	finish(t, f, leaseURL(t, f, "http://h/a"), links(f, 2, "http://h/b"))
 	if l := next(t, f); l != nil {
 		t.Fatalf("%s leased though it may be nearer", l.URL)
 	}
 	finish(t, f, slow, links(f, 1, "http://h/b"))
-	if l := take(t, f, "http://h/b"); l.Depth != 1 {
+	if l := leaseURL(t, f, "http://h/b"); l.Depth != 1 {
 		t.Errorf("depth %d", l.Depth)
 	} else {
 		finish(t, f, l, links(f, 2))
@@ -407,7 +410,7 @@ func TestRevisitAndLinks(t *testing.T) {
 	if err != nil || n != 1 {
 		t.Fatalf("%d addresses to be visited again, %v", n, err)
 	}
-	l := take(t, f, "http://h/2")
+	l := leaseURL(t, f, "http://h/2")
 	if l.Depth != 3 {
 		t.Errorf("depth %d", l.Depth)
 	}
@@ -419,8 +422,8 @@ func TestRevisitAndLinks(t *testing.T) {
 	}
 }
 
-// Many more hosts than the working set holds, each with its pause: every address comes once, none
-// before it is due.
+// With many more hosts than fit into the working set, each with its delay, every address is leased
+// once and none before it is due.
 func TestSmallWorkingSet(t *testing.T) {
 	c := newClock()
 	f := newFrontier(t, FrontierOptions{Now: c.now, Delay: time.Second, Working: 8, Patience: time.Hour})
@@ -566,7 +569,7 @@ func TestDamagedFile(t *testing.T) {
 	must(t, f.Close())
 	b, err := os.ReadFile(name)
 	must(t, err)
-	for i := 4 * 4096; i < len(b); i++ { // the pages behind the two heads
+	for i := 4 * 4096; i < len(b); i++ { // overwrite the pages after the two meta pages
 		b[i] = 0xa5
 	}
 	must(t, os.WriteFile(name, b, 0o644))
@@ -603,13 +606,14 @@ func TestHostThatIsDown(t *testing.T) {
 	if due := f.Counts().NextDue; due.Before(c.now().Add(59 * time.Minute)) {
 		t.Errorf("next due %s", due)
 	}
-	_, err = f.AddSeeds(seeds[downAfter+1]) // named again
+	_, err = f.AddSeeds(seeds[downAfter+1]) // the operator names the seed again
 	must(t, err)
-	finish(t, f, take(t, f, seeds[downAfter]), End{State: Fetched})
-	finish(t, f, take(t, f, seeds[downAfter+1]), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, seeds[downAfter]), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, seeds[downAfter+1]), End{State: Fetched})
 }
 
-// Pages of 50 links, 80 % of them known: the rate at which workers can offer links.
+// BenchmarkOffers measures how fast workers can offer links, for pages of 50 links of which 80 %
+// are known.
 func BenchmarkOffers(b *testing.B) {
 	f := newFrontier(b, FrontierOptions{PerHost: 64})
 	const perPage = 50

@@ -8,8 +8,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// Link is the address at which a link is followed: its normal form, without the query parameters of
-// these names.
+// Link returns the address at which the crawler follows a link: the normal form of raw without the
+// query parameters called names.
 func Link(raw string, names []string) (string, error) {
 	u, err := link(raw, names)
 	if err != nil {
@@ -26,9 +26,9 @@ func link(raw string, names []string) (*url.URL, error) {
 	return u, err
 }
 
-// drop removes the query parameters of these names from u, of which a final * stands for any
-// characters. The rest keeps its order and its spelling; without a rest there is no question mark
-// either. Names are compared with their case.
+// drop removes the query parameters called names from u. A final * in a name matches any
+// characters. The other parameters keep their order and spelling. If none remains, the question
+// mark is removed too. Names are case-sensitive.
 func drop(u *url.URL, names []string) {
 	if u.RawQuery == "" || len(names) == 0 {
 		return
@@ -53,7 +53,7 @@ func drop(u *url.URL, names []string) {
 	}
 }
 
-// named reports whether one of names is the name of a parameter, as written in a query.
+// named reports whether name, a parameter as written in a query, matches one of names.
 func named(name string, names []string) bool {
 	if name == "" {
 		return false

@@ -21,23 +21,25 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
-// maxTries limits the visits in one run to an address that does not answer, or answers with 429 or
-// 5xx. After that it counts as failed, and is due again in the next run.
+// maxTries is the number of visits in one run to an address that does not answer, or answers with
+// 408, 429 or 5xx. After that the address counts as failed, and is due again in the next run.
 const maxTries = 4
 
-// maxRetryAfter bounds what a Retry-After can ask for.
+// maxRetryAfter is the longest pause that a Retry-After field can cause.
 const maxRetryAfter = 24 * time.Hour
 
-// outcome is how a visit ended, with what the run reports of it.
+// outcome is how a visit ended, with details for the report of the run.
 type outcome struct {
 	End
-	decision acap.Decision // that refused, if one did
-	down     *acap.Field   // the take-down that is in force: it refused, or nothing is archived for it
-	broken   *defect.Error // the panic that ended the visit
+	decision acap.Decision // the decision that refused a request, if any
+	// the take-down in force because of which the visit was refused or nothing is archived; or nil
+	down   *acap.Field
+	broken *defect.Error // the panic that ended the visit, or nil
 }
 
-// outcomeOf returns how a visit of visited, leased as l, ended, from its hops and its error. It is
-// not called for a visit that the page budget ended.
+// outcomeOf returns how the visit of the address visited, leased as l, ended. hops are its
+// requests, err is its error. It is not called for a visit that ended because the page limit was
+// reached.
 func outcomeOf(l *Lease, visited string, hops []gate.Hop, err error, now time.Time) outcome {
 	o := outcome{End: End{Asked: lastAsked(l, hops), State: Fetched}}
 	if len(hops) > 0 {
@@ -55,20 +57,20 @@ func outcomeOf(l *Lease, visited string, hops []gate.Hop, err error, now time.Ti
 	case errors.As(err, &refusal):
 		o.refuse(refusal, visited)
 	case err != nil:
-		o.fail(plain(err), now)
+		o.fail(withoutURL(err), now)
 	case again(o.Status):
 		last := hops[len(hops)-1]
 		o.Trouble = o.Status == http.StatusTooManyRequests || o.Status == http.StatusServiceUnavailable
 		o.Rest = retryAfter(last.Header, now)
 		o.State, o.Why = Failed, fmt.Sprintf("%s answered with status %d", last.URL, o.Status)
 	}
-	if o.State == Failed && (err == nil || o.Trouble) { // what can never succeed is not tried again
+	if o.State == Failed && (err == nil || o.Trouble) { // other failures are permanent and are not retried
 		o.retry(l.Tries+1, now)
 	}
 	return o
 }
 
-// refuse records that the gate did not send a request of the visit of visited.
+// refuse records in o that the gate refused a request. visited is the address of the visit.
 func (o *outcome) refuse(r *gate.Refusal, visited string) {
 	o.State, o.Why, o.down = Refused, r.Error(), r.TakeDown
 	if r.Rule == "" {
@@ -83,21 +85,22 @@ func (o *outcome) refuse(r *gate.Refusal, visited string) {
 	}
 }
 
-// fail records an error of the network or of the answer.
+// fail records in o an error of the network or of the response.
 func (o *outcome) fail(err error, now time.Time) {
 	o.State = Failed
 	if errors.Is(err, errRedirects) {
 		o.Why = err.Error()
 		return
 	}
-	o.Asked = now // the time of the request is not known; this is later
-	o.Why = fmt.Sprintf("no answer that can be read: %v", err)
-	if o.Trouble = trouble(err); o.Trouble {
+	o.Asked = now // the time of the request is unknown; now is later
+	o.Why = fmt.Sprintf("the answer cannot be read: %v", err)
+	if o.Trouble = isNetworkError(err); o.Trouble {
 		o.Why = fmt.Sprintf("no answer: %v", err)
 	}
 }
 
-// retry has the address visited again in this run or, after that many tries, by a later one.
+// retry makes the address due again, in this run if tries is less than maxTries, otherwise in a
+// later run.
 func (o *outcome) retry(tries int, now time.Time) {
 	if tries < maxTries {
 		o.State, o.Retry = Queued, o.Rest
@@ -107,12 +110,12 @@ func (o *outcome) retry(tries int, now time.Time) {
 	o.Again = later(o.Rest, now)
 }
 
-// final is the hop at which it was decided, "" for the address itself.
+// final returns the last hop of the redirect chain, or "" if it is the address itself.
 func (o *outcome) final() string { return cmp.Or(o.Led, o.Final) }
 
-// trouble reports whether an error is of the network, which may be better another time. A name that
-// does not exist will not.
-func trouble(err error) bool {
+// isNetworkError reports whether err is a network error that may not occur at a later visit. A host
+// name that does not exist is not such an error.
+func isNetworkError(err error) bool {
 	var name *net.DNSError
 	if errors.As(err, &name) && name.IsNotFound {
 		return false
@@ -128,8 +131,8 @@ func trouble(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// plain takes off what http.Client puts around an error, which says the address once more.
-func plain(err error) error {
+// withoutURL removes the wrapper of http.Client from an error, which repeats the address.
+func withoutURL(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		return wrapped.Err
@@ -137,7 +140,7 @@ func plain(err error) error {
 	return err
 }
 
-// lastAsked returns the start of the last request to the host of the lease.
+// lastAsked returns when the last request to the host of l started.
 func lastAsked(l *Lease, hops []gate.Hop) (t time.Time) {
 	for _, h := range hops {
 		if host, err := address.Host(h.URL); err == nil && host == l.Host {
@@ -147,12 +150,13 @@ func lastAsked(l *Lease, hops []gate.Hop) (t time.Time) {
 	return t
 }
 
-// again reports whether an answer says "not now".
+// again reports whether a response with this status asks the client to retry later.
 func again(status int) bool {
 	return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
 }
 
-// retryAfter is the time that a Retry-After names (RFC 9110 10.2.3), zero if none.
+// retryAfter returns the time that the field Retry-After names (RFC 9110 10.2.3), at most
+// maxRetryAfter from now. It returns zero if there is none.
 func retryAfter(h http.Header, now time.Time) time.Time {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if v == "" {

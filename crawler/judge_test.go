@@ -18,7 +18,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
-// TestTrouble: what the network does may be better another time, what the address is will not.
+// TestTrouble checks which errors may not occur at a later visit: errors of the network, but not
+// errors of the address.
 func TestTrouble(t *testing.T) {
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer slow.Close()
@@ -32,7 +33,7 @@ func TestTrouble(t *testing.T) {
 		return err
 	}
 	own := httptest.NewTLSServer(nil)
-	own.Config.ErrorLog = log.New(io.Discard, "", 0) // it would tell of the refused handshake
+	own.Config.ErrorLog = log.New(io.Discard, "", 0) // discards the log line about the refused handshake
 	defer own.Close()
 	nowhere, held, err := testweb.Nowhere()
 	must(t, err)
@@ -53,13 +54,15 @@ func TestTrouble(t *testing.T) {
 			IsNotFound: true}}, false},
 		{"an answer that cannot be read", errors.New("malformed HTTP response"), false},
 	} {
-		if got := trouble(plain(&url.Error{Op: "Get", URL: "http://h.example/", Err: c.err})); got != c.want {
+		if got := isNetworkError(withoutURL(&url.Error{Op: "Get", URL: "http://h.example/",
+			Err: c.err})); got != c.want {
 			t.Errorf("%s (%v): trouble is %v", c.name, c.err, got)
 		}
 	}
 }
 
-// TestWhyCannotForgeLed: a refusal quotes a line of robots.txt, whatever stands in it.
+// TestWhyCannotForgeLed checks that no line of robots.txt, which the reason of a refusal quotes,
+// can be mistaken for a redirect hop.
 func TestWhyCannotForgeLed(t *testing.T) {
 	r := Record{URL: "http://h.example/", State: Refused, Why: "prohibited by Disallow: /\x00http://other.example/"}
 	b, err := r.encode()

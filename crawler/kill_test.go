@@ -18,7 +18,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// ledger is a Handler that writes the addresses received to a file, durably.
+// ledger is a Handler that writes the addresses of received pages to a file and syncs it.
 type ledger struct {
 	mu sync.Mutex
 	f  *os.File
@@ -33,10 +33,10 @@ func (l *ledger) Receive(_ context.Context, p *page.Page) (Receipt, error) {
 	return Receipt{Links: p.Links(page.Cut{})}, l.f.Sync()
 }
 
-// down are the paths of the site that are taken down.
+// down holds the paths of the site that are taken down.
 var down = []string{"/3", "/77", "/211"}
 
-// crawlInto crawls site with frontier and ledger in dir.
+// crawlInto crawls site. It keeps the frontier and the ledger in dir.
 func crawlInto(dir, site string) (Summary, error) {
 	out, err := os.OpenFile(filepath.Join(dir, "received"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -55,8 +55,8 @@ func crawlInto(dir, site string) (Summary, error) {
 	}
 	g := gate.New(gate.Options{PerHost: 8, AllowPrivate: true})
 	defer g.Close()
-	g.Use(takes(down...))
-	for i := range 5 { // what is asked for and was not visited by the process before stays asked for
+	g.Use(takeDowns(down...))
+	for i := range 5 { // an address that was promoted and not visited before the process was killed stays promoted
 		if err := f.Promote(fmt.Sprintf("%s/%d", strings.TrimSuffix(site, "/0"), 11*i)); err != nil {
 			return Summary{}, err
 		}
@@ -64,7 +64,7 @@ func crawlInto(dir, site string) (Summary, error) {
 	return New(g, &ledger{f: out}, f, Options{Concurrency: 8, Depth: -1}).Run(context.Background(), []string{site})
 }
 
-// crawlUntilKilled is the program of the process that TestKill kills.
+// crawlUntilKilled is the main function of the process that TestKill kills.
 func crawlUntilKilled(dir string) {
 	if _, err := crawlInto(dir, os.Getenv("CRAWL_SITE")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -82,7 +82,7 @@ func TestKill(t *testing.T) {
 		s.Handle(fmt.Sprintf("/%d", i), func(w http.ResponseWriter, _ *http.Request) {
 			mu.Lock()
 			if served++; served == killAt {
-				_ = victim.Kill() // ended already: the test sees it
+				_ = victim.Kill() // an error means that the process has ended; the test detects that
 			}
 			mu.Unlock()
 			w.Header().Set("Content-Type", "text/html")

@@ -9,7 +9,9 @@ import (
 func (f *Frontier) Next(ctx context.Context) (*Lease, error) {
 	for {
 		f.mu.Lock()
-		if err := ctx.Err(); err != nil { // asked under the lock: what is released after the end is not leased again
+		// checked while f.mu is held, so that an address returned after the end of ctx is not
+		// leased again
+		if err := ctx.Err(); err != nil {
 			f.mu.Unlock()
 			f.signal()
 			return nil, err
@@ -17,7 +19,7 @@ func (f *Frontier) Next(ctx context.Context) (*Lease, error) {
 		l, pause, err := f.pick(f.now())
 		f.mu.Unlock()
 		if l != nil || err != nil {
-			f.signal() // there may be more for another
+			f.signal() // another waiting goroutine may find an address too
 			return l, err
 		}
 		timer := time.NewTimer(pause)
@@ -30,7 +32,7 @@ func (f *Frontier) Next(ctx context.Context) (*Lease, error) {
 	}
 }
 
-// signal makes one who waits in Next look again.
+// signal wakes one goroutine that waits in Next.
 func (f *Frontier) signal() {
 	select {
 	case f.wake <- struct{}{}:
@@ -38,8 +40,8 @@ func (f *Frontier) signal() {
 	}
 }
 
-// Return ends a lease as if it had not been given. p is what was learned of its host in between
-// (robots.txt), nil for nothing.
+// Return ends a lease; its address stays in its place in the queue. p is what robots.txt said about
+// the host since the lease began, or nil.
 func (f *Frontier) Return(l *Lease, p *Pace) error {
 	h := l.host
 	f.mu.Lock()
@@ -60,8 +62,8 @@ func (f *Frontier) Return(l *Lease, p *Pace) error {
 	return err
 }
 
-// Done ends a lease with the outcome of its visit. It does not wait for the disk, unless there are
-// many links: a crash before the commit repeats the visit.
+// Done ends a lease with the outcome of its visit. It does not wait for the disk, unless the page
+// has many links. If the process crashes before the commit, the next run repeats the visit.
 func (f *Frontier) Done(l *Lease, e End) error {
 	h := l.host
 	e.Offers = f.fresh(e.Offers)
@@ -72,7 +74,7 @@ func (f *Frontier) Done(l *Lease, e End) error {
 	f.giveBack(l)
 	h.asks, h.met = e.Delay, true
 	if f.adaptive() {
-		f.heed(h, &e)
+		f.adaptPace(h, &e)
 	}
 	if !e.Asked.IsZero() {
 		f.holdUntil(h, e.Asked.Add(f.gap(h)))
@@ -91,12 +93,12 @@ func (f *Frontier) Done(l *Lease, e End) error {
 	return err
 }
 
-// manyOffers is a number of links. The visit of a page with more links waits until they are
-// written, so that they do not collect in memory.
+// manyOffers is a number of links. If a page has more links, Done waits until they are written, so
+// that they do not pile up in memory.
 const manyOffers = 2000
 
-// sendDone hands the end of a visit to the writer, and waits for its commit where it leads to many
-// addresses.
+// sendDone sends the end of a visit to the writer. It waits for the commit if the page has more
+// than manyOffers links.
 func (f *Frontier) sendDone(c *change) error {
 	if len(c.offers) > manyOffers {
 		return f.wait(c)
@@ -104,13 +106,13 @@ func (f *Frontier) sendDone(c *change) error {
 	return f.send(c)
 }
 
-// holdUntil keeps h, which asks for it, from being due before t.
+// holdUntil delays h, as the host asks for, so that it is not due before t.
 func (f *Frontier) holdUntil(h *host, t time.Time) {
 	h.held, h.due = later(h.held, t), later(h.due, t)
 }
 
-// giveBack ends a lease in the schedule; if nothing was asked of the host since, it is due as it
-// was before.
+// giveBack ends a lease in the schedule. If the host was not requested since, its due time is as
+// before the lease.
 func (f *Frontier) giveBack(l *Lease) {
 	l.host.busy--
 	f.leases--
@@ -119,7 +121,8 @@ func (f *Frontier) giveBack(l *Lease) {
 	}
 }
 
-// putBack ends a lease whose address keeps its place in the queue, before what was read ahead.
+// putBack ends a lease whose address keeps its place in the queue. It drops the addresses read
+// ahead, which come after that place.
 func (f *Frontier) putBack(l *Lease) {
 	f.giveBack(l)
 	delete(l.host.taken, l.URL)

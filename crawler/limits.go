@@ -6,23 +6,23 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
-// enter waits for a place among the requests under way; false where the run is over, or has reached
-// a limit meanwhile.
+// enter waits for a free request slot. It returns false if ctx has ended or a limit of the run is
+// reached.
 func (r *run) enter(ctx context.Context) bool {
 	select {
 	case r.requests <- struct{}{}:
 	case <-ctx.Done():
 		return false
 	}
-	if r.limited() || r.cramped() {
+	if r.limited() || r.diskFull() {
 		<-r.requests
 		return false
 	}
 	return true
 }
 
-// cramped reports whether the disk has no room for another visit. It then ends the run.
-func (r *run) cramped() bool {
+// diskFull reports whether the disk has no room for another visit. If so, it ends the run.
+func (r *run) diskFull() bool {
 	if r.o.Room == nil {
 		return false
 	}
@@ -37,7 +37,7 @@ func (r *run) cramped() bool {
 	return true
 }
 
-// awaitStored counts the bytes of a body as pending until the function that it returns is called.
+// awaitStored counts the bytes of the last body as pending until the caller calls done.
 func (r *run) awaitStored(hops []gate.Hop) (done func()) {
 	if len(hops) == 0 {
 		return func() {}
@@ -47,8 +47,8 @@ func (r *run) awaitStored(hops []gate.Hop) (done func()) {
 	return func() { r.pending.Add(-n) }
 }
 
-// leave counts the requests of a visit, and gives their place to another, unless they reach a limit
-// of the run.
+// leave counts the requests of a visit and frees its request slot. If a limit of the run is
+// reached, it ends the run.
 func (r *run) leave(l *Lease, page bool, hops []gate.Hop) {
 	r.tally.sent(l.Host, page, len(hops), size(hops))
 	if r.limited() {
@@ -57,5 +57,5 @@ func (r *run) leave(l *Lease, page bool, hops []gate.Hop) {
 	<-r.requests
 }
 
-// limited reports whether a limit of the run is reached, so that no more visits are begun.
+// limited reports whether a limit of the run is reached, so that no more visits start.
 func (r *run) limited() bool { return r.tally.reached(r.o.MaxPages, r.o.MaxBytes) }

@@ -15,13 +15,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Eight hosts send a bomb at once: one page at a time grows and is handed on, and each is handed
-// on.
+// Eight hosts send a decompression bomb at the same time. Only one page at a time is decompressed
+// and passed to the handler, and in the end all are.
 func TestLargePagesOneAtATime(t *testing.T) {
 	bomb := squeeze.Bytes(t, "gzip", []byte(strings.Repeat("<br>", 400_000)))
 	c := newCrawl(t)
 	c.o.Concurrency, c.o.Depth = 8, 0
-	c.o.Budget = memory.NewBudget(1) // as little room as there can be
+	c.o.Budget = memory.NewBudget(1) // the smallest possible memory budget
 	var at, most atomic.Int32
 	c.handler.receive = func(pg *page.Page) (Receipt, error) {
 		if pg.Last().URL[len(pg.Last().URL)-1] == '/' {
@@ -50,7 +50,8 @@ func TestLargePagesOneAtATime(t *testing.T) {
 	}
 }
 
-// Pages that wait for room are given back when the crawl ends, and visited by the next.
+// Pages that wait for memory are returned to the queue when the crawl ends, and the next crawl
+// visits them.
 func TestWaitingForRoomEnds(t *testing.T) {
 	large := strings.Repeat("<br>", 500_000)
 	c := newCrawl(t)
@@ -58,7 +59,7 @@ func TestWaitingForRoomEnds(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	c.handler.receive = func(*page.Page) (Receipt, error) {
-		stop() // the others wait until this one ends
+		stop() // the other pages wait until this one ends
 		return Receipt{}, nil
 	}
 	var seeds []string
@@ -78,8 +79,8 @@ func TestWaitingForRoomEnds(t *testing.T) {
 	}
 }
 
-// A page may require a large resource while it has all of the room, and that resource may be asked
-// for by itself meanwhile.
+// A page that holds the whole memory budget can request a large required resource. At the same time
+// the crawler can request that resource on its own.
 func TestLargePartsNeedNoRoom(t *testing.T) {
 	s := newSite(t)
 	s.Handle("/part", func(w http.ResponseWriter, _ *http.Request) {

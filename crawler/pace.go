@@ -6,19 +6,19 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
-// What is asked of a host that does not answer.
+// How long a host that does not answer is not requested.
 const (
 	maxBackoff = 5 * time.Minute
-	downAfter  = 5         // failures in a row after which it is left alone
-	downFor    = time.Hour // how long
+	downAfter  = 5         // failures in a row after which the pause is downFor
+	downFor    = time.Hour // pause after downAfter failures in a row
 )
 
-// slowness is how many times as long as an answer took the next request waits, where pauses are
-// adaptive.
+// slowness is how many times the duration of a response the crawler waits before the next request,
+// if delays are adaptive.
 const slowness = 5
 
-// gap is the pause between the starts of two requests to h: the longest of what the operator sets,
-// what the host asks for and what its answers suggest.
+// gap returns the delay between the starts of two requests to h: the longest of the operator's
+// delay, the delay that the host asks for, and the delay derived from its response times.
 func (f *Frontier) gap(h *host) time.Duration {
 	gap := max(h.asks, f.o.Delay)
 	if f.adaptive() {
@@ -29,9 +29,9 @@ func (f *Frontier) gap(h *host) time.Duration {
 
 func (f *Frontier) adaptive() bool { return f.o.Adaptive && f.o.Delay > 0 }
 
-// heed learns from an answer how long a pause h can bear. An answer that says "not now", and none
-// at all, doubles it and never makes it shorter.
-func (f *Frontier) heed(h *host, e *End) {
+// adaptPace adjusts the adaptive delay of h to a response. If the response asks the client to retry
+// later, or there is none, adaptPace doubles the delay.
+func (f *Frontier) adaptPace(h *host, e *End) {
 	wanted := slowness * e.Took
 	switch {
 	case e.Trouble || again(e.Status):
@@ -46,8 +46,9 @@ func (f *Frontier) heed(h *host, e *End) {
 	h.pace = min(h.pace, gate.MaxCrawlDelay)
 }
 
-// backoff is the pause of a host after failures in a row: each twice as long as the one before, and
-// up to a half longer by chance, so that hosts that failed together are not asked together.
+// backoff returns the pause of a host after failures in a row. Each pause is twice as long as the
+// one before. A random part of up to one half is added, so that hosts that failed together are not
+// requested together.
 func (f *Frontier) backoff(failures int) time.Duration {
 	d := time.Duration(downFor)
 	if failures < downAfter {

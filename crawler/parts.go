@@ -11,28 +11,29 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
-// Requirer is a Handler whose pages require other resources (Receipt.Parts), which are visited by
-// themselves.
+// Requirer is a Handler that stores resources which pages require (Receipt.Parts). The crawler
+// visits each such resource on its own.
 type Requirer interface {
-	// Part asks for such a resource through the gate, as what it is, and does what follows from the
-	// answer. An error ends the run, and the resource is visited again by the next.
+	// Part requests a required resource through the gate and stores or erases it, as the response
+	// and its policy require. If Part returns an error, the run ends and the next run visits the
+	// resource again.
 	Part(ctx context.Context, address string) (Part, error)
 }
 
-// Part is what became of a visit of a resource that pages require.
+// Part says how the visit of a required resource ended.
 type Part struct {
-	Hops      []gate.Hop // of the answer
-	Err       error      // why there is none
-	Unchanged bool       // the same as when it was last had
-	Needless  bool       // no page requires it any more: it was not asked for
+	Hops      []gate.Hop // redirects and response
+	Err       error      // why there is no response, or nil
+	Unchanged bool       // the resource has not changed since it was last received
+	Needless  bool       // no page requires the resource any more, so it was not requested
 }
 
-// required begins the address of a resource that pages require, which has a record of its own
-// beside that of a page at its address. One that was named in another form than the normal one
-// follows that after a blank.
+// required is the prefix of the key of a required resource, which has a record of its own. A page
+// at the same address has another record. If a page names the resource in another form than the
+// normal form, the key ends with a space and that form.
 const required = "part:"
 
-// partKey is the address in the frontier of a resource that pages name so.
+// partKey returns the key in the frontier of a required resource that pages name as named.
 func partKey(named string) (string, error) {
 	address, err := address.Normal(named)
 	if err == nil && address != named {
@@ -41,8 +42,8 @@ func partKey(named string) (string, error) {
 	return required + address, err
 }
 
-// partOf gives the normal form of the address of a required resource, and how it is named; false
-// for a page.
+// partOf splits the key of a required resource into its address in normal form and the form that
+// pages name. is is false if key is the address of a page.
 func partOf(key string) (address, named string, is bool) {
 	if address, is = strings.CutPrefix(key, required); !is {
 		return "", "", false
@@ -54,7 +55,8 @@ func partOf(key string) (address, named string, is bool) {
 	return address, named, true
 }
 
-// offerParts adds resources that a page requires, which have been had or are missing.
+// offerParts appends the resources that a page requires to offers. had were received, missing were
+// not.
 func offerParts(offers []Offer, had, missing []string, recrawl Recrawl) []Offer {
 	interval, again := recrawl.next(0, false, nil, time.Now())
 	for _, named := range had {
@@ -70,9 +72,10 @@ func offerParts(offers []Offer, had, missing []string, recrawl Recrawl) []Offer 
 	return offers
 }
 
-// part is the visit of a resource that pages require. Nothing is kept of it under its own address,
-// and no link of it is followed; scope and budget are those of its pages.
-func (r *run) part(ctx context.Context, l *Lease, normal, named string) error {
+// visitPart visits a required resource. Nothing is stored under its own address and its links are
+// not followed. The crawler does not check its scope. The limits of the run apply, but its requests
+// do not count as page requests.
+func (r *run) visitPart(ctx context.Context, l *Lease, normal, named string) error {
 	u, err := address.Parse(normal)
 	if err != nil {
 		return r.queue.Done(l, End{State: Refused, Why: err.Error()})
@@ -80,49 +83,49 @@ func (r *run) part(ctx context.Context, l *Lease, normal, named string) error {
 	pause, err := r.pause(ctx, u)
 	switch {
 	case err != nil:
-		pause, err = l.Pause, nil // the gate will say why
+		pause, err = l.Pause, nil // the gate returns this error too, and says why
 	case !l.Met:
 		return r.queue.Return(l, &Pace{time.Now(), pause})
 	}
 	if !r.enter(ctx) {
-		return r.release(l)
+		return r.returnLease(l)
 	}
-	ctx = r.o.Budget.Require(ctx) // pages that have room may wait for its answer
+	ctx = r.o.Budget.Require(ctx) // pages that hold memory may wait for this response, so it must not wait for memory
 	start, got := time.Now(), Part{Needless: true}
 	if requirer, ok := r.handler.(Requirer); ok {
-		got, err = safely(ctx, requirer, named)
+		got, err = callPart(ctx, requirer, named)
 	}
-	// not what somebody had before
+	// excludes responses that the handler had before this visit
 	sent := slices.DeleteFunc(slices.Clone(got.Hops), func(h gate.Hop) bool { return h.Start.Before(start) })
 	r.leave(l, false, sent)
 	switch {
 	case ctx.Err() != nil:
-		return r.release(l)
+		return r.returnLease(l)
 	case err != nil:
-		return r.lose(l, err)
+		return r.stopOnError(l, err)
 	}
 	end := outcomeOf(l, normal, got.Hops, got.Err, time.Now())
-	if end.Asked.Before(start) { // it was not asked for now
+	if end.Asked.Before(start) { // the resource was not requested during this visit
 		end.Asked, end.Took = time.Time{}, 0
 	}
 	if got.Needless {
-		end = outcome{End: End{State: Outside, Why: "no page that is held requires it"}}
+		end = outcome{End: End{State: Outside, Why: "no archived page requires it"}}
 	}
 	end.Delay, end.Final = pause, ""
-	if err := r.plan(l, &end, got.Hops, got.Unchanged); err != nil {
-		return r.lose(l, err)
+	if err := r.scheduleRevisit(l, &end, got.Hops, got.Unchanged); err != nil {
+		return r.stopOnError(l, err)
 	}
 	end.TakenDown = end.down != nil
 	return r.queue.Done(l, end.End)
 }
 
-// safely visits a resource that pages require; a panic is its error.
-func safely(ctx context.Context, requirer Requirer, named string) (got Part, err error) {
+// callPart calls requirer.Part and returns a panic as an error.
+func callPart(ctx context.Context, requirer Requirer, named string) (got Part, err error) {
 	defer defect.Catch(&err, named, nil)
 	return requirer.Part(ctx, named)
 }
 
-// newsOfPart reports whether o says something new of a resource known as r.
+// newsOfPart reports whether o changes the record r of a required resource.
 func newsOfPart(r *Record, o *Offer) bool {
 	switch r.State {
 	case Queued:
@@ -135,15 +138,16 @@ func newsOfPart(r *Record, o *Offer) bool {
 	return o.State == Fetched
 }
 
-// offerPart notes a resource that a page requires. One that could not be had is asked for soon; one
-// that could not before, and can now, is visited for those that wait for it.
+// offerPart records a resource that a page requires. A resource that could not be received is
+// queued to be visited soon. A resource that failed before and was now received is queued too, for
+// the other pages that wait for it.
 func (b *batch) offerPart(o *Offer) (queued bool, err error) {
 	r, found, err := b.get(o.URL)
 	switch {
 	case err != nil:
 		return false, err
 	case found && r.State == Queued:
-		b.f.defers(o)
+		b.f.deferOffer(o)
 		return false, nil
 	case found && !newsOfPart(&r, o):
 		return false, nil
@@ -158,13 +162,13 @@ func (b *batch) offerPart(o *Offer) (queued bool, err error) {
 		return true, b.enqueue(&r, old, found, ordinary, r.rank())
 	}
 	r.Again, r.Interval = o.Revisit, o.Interval
-	return false, b.settle(&r, old, found, Fetched)
+	return false, b.writeOutcome(&r, old, found, Fetched)
 }
 
-// defers keeps an offer of a queued resource that is visited at this moment, until that visit is
-// recorded: it may have begun before the page needed it. A visit yet to come needs no offer, so a
-// lease that is released takes its own with it.
-func (f *Frontier) defers(o *Offer) {
+// deferOffer keeps an offer of a required resource whose visit is under way until that visit is
+// recorded, because the visit may have begun before the page required the resource. A visit that
+// has not begun needs no offer, so a lease that ends with Return drops its deferred offers.
+func (f *Frontier) deferOffer(o *Offer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if l := f.leaseOf(o.URL); l != nil && !slices.ContainsFunc(l.deferred,
@@ -173,7 +177,8 @@ func (f *Frontier) defers(o *Offer) {
 	}
 }
 
-// offerDeferred notes what was offered while l was visited, whose end was noted just before.
+// offerDeferred records the offers that arrived while l was visited. The end of that visit is
+// already recorded.
 func (b *batch) offerDeferred(l *Lease) error {
 	b.f.mu.Lock()
 	offers := l.deferred
@@ -186,8 +191,8 @@ func (b *batch) offerDeferred(l *Lease) error {
 	return nil
 }
 
-// AddParts notes resources that pages require as Receipt does: those that were had, to be visited
-// again by that interval, and those that are missing.
+// AddParts records resources that pages require, as Receipt does: had were received and are
+// revisited as recrawl says, missing were not received.
 func (f *Frontier) AddParts(had, missing []string, recrawl Recrawl) error {
 	offers := f.fresh(offerParts(nil, had, missing, recrawl))
 	if len(offers) == 0 {
@@ -196,8 +201,8 @@ func (f *Frontier) AddParts(had, missing []string, recrawl Recrawl) error {
 	return f.wait(&change{offers: offers})
 }
 
-// Again queues pages that were visited before at their depth. Those that are queued, or were left
-// aside, stay so.
+// Again requeues visited pages at their depth. It ignores addresses that are queued or were never
+// visited.
 func (f *Frontier) Again(addresses ...string) error {
 	c := &change{}
 	for _, raw := range addresses {
@@ -208,7 +213,7 @@ func (f *Frontier) Again(addresses ...string) error {
 	return f.wait(c)
 }
 
-// queueAgain queues what o names, if it was visited.
+// queueAgain requeues the address of o if it was visited.
 func (b *batch) queueAgain(o *Offer) (queued bool, err error) {
 	r, found, err := b.get(o.URL)
 	if err != nil || !found || r.State == Queued || notAskedFor(r.State) {

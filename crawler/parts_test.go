@@ -17,13 +17,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// pantry is a shelf whose pages require other resources.
+// pantry is a Handler whose pages require other resources.
 type pantry struct {
 	*shelf
 	mu     sync.Mutex
 	asked  []string
 	answer func(address string) (Part, error)
-	ctx    context.Context // of the last visit
+	ctx    context.Context // context of the last visit of a resource
 }
 
 func (p *pantry) Part(ctx context.Context, address string) (Part, error) {
@@ -33,7 +33,7 @@ func (p *pantry) Part(ctx context.Context, address string) (Part, error) {
 	return p.answer(address)
 }
 
-// asks gives the resources that were asked for since the last call.
+// asks returns the resources that were requested since the last call.
 func (p *pantry) asks() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,7 +49,7 @@ func status(code int) func(string) (Part, error) {
 	}
 }
 
-// stock crawls a site of ten pages that require the same resources.
+// stock returns a function that crawls a site of ten pages, which require the same resources.
 func stock(t *testing.T, c *crawl, p *pantry, s *site, had, missing []string) func(o Options) Summary {
 	var links []string
 	for i := range 10 {
@@ -66,7 +66,7 @@ func stock(t *testing.T, c *crawl, p *pantry, s *site, had, missing []string) fu
 		defer g.Close()
 		g.Use(c.rules)
 		o.Concurrency, o.Depth, o.Pause = 4, -1, c.rules.pause
-		o.Skipped = func(s Skip) { t.Errorf("%+v is told", s) }
+		o.Skipped = func(s Skip) { t.Errorf("%+v is reported", s) }
 		sum, err := New(g, p, c.frontier, o).Run(context.Background(), []string{s.URL})
 		must(t, err)
 		must(t, c.frontier.Check())
@@ -83,8 +83,8 @@ func (c *crawl) part(t *testing.T, named string) Record {
 	return r
 }
 
-// What pages require is visited by itself when it is due, once for all of them, wherever it is, and
-// counts as no page.
+// A required resource is visited on its own when it is due, once for all pages, whatever its host.
+// It does not count as a page.
 func TestParts(t *testing.T) {
 	s := newSite(t)
 	c := newCrawl(t)
@@ -103,12 +103,12 @@ func TestParts(t *testing.T) {
 		_, err := c.frontier.Requeue(Filter{DueBy: time.Now().Add(d)})
 		must(t, err)
 	}
-	later(time.Hour + time.Minute) // everything comes back
+	later(time.Hour + time.Minute) // all pages and resources are due again
 	if sum := run(o); sum.Fetched != 11 || !slices.Equal(p.asks(), []string{odd, s.URL + "/1", elsewhere}) {
 		t.Errorf("%+v, asked %v", sum, p.asked)
 	}
 
-	// How often it is visited follows what becomes of it.
+	// The interval between visits depends on the outcome of each visit.
 	for i, step := range []struct {
 		name   string
 		answer func(string) (Part, error)
@@ -136,7 +136,7 @@ func TestParts(t *testing.T) {
 	}
 	p.asks()
 
-	// Once no page requires it, it is left alone, until one does.
+	// A resource that no page requires any more is not visited until a page requires it again.
 	later(11 * time.Hour)
 	p.answer = func(string) (Part, error) { return Part{Needless: true}, nil }
 	p.receive = nil
@@ -154,7 +154,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// What could not be had is asked for again as soon as its host may be asked, and by the next run.
+// A resource that could not be received is requested again as soon as the delay of its host
+// permits, and by the next run.
 func TestMissingParts(t *testing.T) {
 	s := newSite(t)
 	c := newCrawl(t)
@@ -172,28 +173,29 @@ func TestMissingParts(t *testing.T) {
 	if sum := run(Options{}); sum.Fetched != 0 || len(p.asks()) != 1 || c.part(t, elsewhere).State != Fetched {
 		t.Errorf("%+v, %+v", sum, c.part(t, elsewhere))
 	}
-	// the pages have it, and it is not asked for a second time for each of them
+	// the pages are visited again, but the resource is requested only once
 	if run(Options{Refetch: true}); len(p.asks()) != 1 {
 		t.Errorf("asked %v", p.asked)
 	}
 }
 
-// A page had what failed before: those that wait for it are to hear.
+// A resource that failed before and that a page has now received is visited again, for the other
+// pages that wait for it.
 func TestPartsThatCameBack(t *testing.T) {
 	clock := newClock()
 	f := newFrontier(t, FrontierOptions{Now: clock.now})
 	const part = "http://h/part"
 	recrawl := Recrawl{Min: time.Hour, Max: time.Hour}
 	must(t, f.AddParts(nil, []string{part}, recrawl))
-	must(t, f.AddParts([]string{part}, nil, recrawl)) // it is about to be visited
+	must(t, f.AddParts([]string{part}, nil, recrawl)) // the resource is already queued
 	clock.add(time.Second)
-	finish(t, f, take(t, f, required+part), End{State: Failed, Why: "no answer"})
-	must(t, f.AddParts(nil, []string{part}, recrawl)) // tried often enough
+	finish(t, f, leaseURL(t, f, required+part), End{State: Failed, Why: "no answer"})
+	must(t, f.AddParts(nil, []string{part}, recrawl)) // the resource has failed too often, so it is not queued again
 	if l := next(t, f); l != nil {
 		t.Fatalf("%s is due", l.URL)
 	}
 	must(t, f.AddParts([]string{part}, nil, recrawl))
-	finish(t, f, take(t, f, required+part), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, required+part), End{State: Fetched})
 	must(t, f.AddParts([]string{part}, nil, recrawl))
 	if l := next(t, f); l != nil {
 		t.Fatalf("%s is due", l.URL)
@@ -201,15 +203,15 @@ func TestPartsThatCameBack(t *testing.T) {
 	must(t, f.Check())
 }
 
-// An error of those who keep the pages ends the run, and the visit is made again; so is one that
-// was cut short.
-func TestPartsThatCannotBeTakenIn(t *testing.T) {
+// If the handler cannot store a resource, the run ends and the next run visits the resource again.
+// The same holds for a visit that the end of the run interrupts.
+func TestPartsThatCannotBeStored(t *testing.T) {
 	c := newCrawl(t)
 	const part = "http://parts.example/credit"
 	must(t, c.frontier.AddParts(nil, []string{part}, Recrawl{}))
 	_, err := c.frontier.AddSeeds("http://parts.example/")
 	must(t, err)
-	finish(t, c.frontier, take(t, c.frontier, "http://parts.example/"), End{State: Fetched})
+	finish(t, c.frontier, leaseURL(t, c.frontier, "http://parts.example/"), End{State: Fetched})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	p := &pantry{shelf: &c.handler}
@@ -233,14 +235,14 @@ func TestPartsThatCannotBeTakenIn(t *testing.T) {
 	}
 }
 
-// Visits of what pages require end with the limits of a run, and their requests are counted, but
-// not as those of pages.
+// The limits of a run end visits of required resources too. Their requests are counted, but not as
+// page requests.
 func TestPartsWithinLimits(t *testing.T) {
 	const bytes = 20_000
 	for name, test := range map[string]struct {
 		o     Options
-		asked int  // of ten parts
-		page  bool // a page is due before them
+		asked int  // how many of ten resources are requested
+		page  bool // a page is due before the resources
 	}{
 		"none":             {Options{}, 10, false},
 		"bytes":            {Options{MaxBytes: 1000}, 1, false},
@@ -251,7 +253,7 @@ func TestPartsWithinLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, c := newSite(t), newCrawl(t)
-			c.frontier.o.PerHost = 1 // one worker after the other, in the order of the queue
+			c.frontier.o.PerHost = 1 // workers take turns, in the order of the queue
 			s.Page("/")
 			p := &pantry{shelf: &c.handler, answer: func(address string) (Part, error) {
 				now := time.Now()
@@ -301,7 +303,7 @@ func TestPartsWithinLimits(t *testing.T) {
 	}
 }
 
-// What says nothing new is not handed to the writer.
+// Offers that would change nothing are not sent to the writer.
 func TestPartsKnown(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{})
 	recrawl := Recrawl{Min: time.Hour, Max: time.Hour}
@@ -323,8 +325,8 @@ func TestPartsKnown(t *testing.T) {
 	}
 }
 
-// What pages say of a resource while it is visited is not lost with the end of that visit.
-func TestPartsOfferedMeanwhile(t *testing.T) {
+// An offer of a resource that arrives during its visit is applied after the end of that visit.
+func TestPartsOfferedDuringVisit(t *testing.T) {
 	recrawl := Recrawl{Min: time.Hour, Max: time.Hour}
 	part := []string{"http://h/part"}
 	had := func(f *Frontier) error { return f.AddParts(part, nil, recrawl) }
@@ -332,7 +334,7 @@ func TestPartsOfferedMeanwhile(t *testing.T) {
 	for name, test := range map[string]struct {
 		said []func(*Frontier) error
 		end  End
-		want State // after it
+		want State // state after the visit
 	}{
 		"needless, missing": {[]func(*Frontier) error{missing}, End{State: Outside, Why: "no page"}, Queued},
 		"needless, had":     {[]func(*Frontier) error{had}, End{State: Outside, Why: "no page"}, Fetched},
@@ -356,7 +358,7 @@ func TestPartsOfferedMeanwhile(t *testing.T) {
 			}
 			must(t, missing(f))
 			clock.add(time.Minute)
-			l := take(t, f, required+part[0])
+			l := leaseURL(t, f, required+part[0])
 			for _, say := range test.said {
 				must(t, say(f))
 			}
@@ -364,8 +366,8 @@ func TestPartsOfferedMeanwhile(t *testing.T) {
 			state(test.want)
 			clock.add(time.Minute)
 			if test.want == Queued {
-				finish(t, f, take(t, f, required+part[0]), End{State: Outside, Why: "no page"})
-				state(Outside) // it was said once
+				finish(t, f, leaseURL(t, f, required+part[0]), End{State: Outside, Why: "no page"})
+				state(Outside) // the offer was applied once only
 			}
 			if l := next(t, f); l != nil {
 				t.Errorf("%s is due", l.URL)
@@ -373,26 +375,27 @@ func TestPartsOfferedMeanwhile(t *testing.T) {
 		})
 	}
 
-	// A visit that was given back is yet to be made: it is late enough for all of them.
+	// A lease that was returned is visited later, so the offers made during it need no second
+	// visit.
 	f := newFrontier(t, FrontierOptions{Backoff: time.Nanosecond})
 	must(t, missing(f))
-	l := take(t, f, required+part[0])
+	l := leaseURL(t, f, required+part[0])
 	must(t, missing(f))
 	_ = f.Return(l, nil)
-	finish(t, f, take(t, f, required+part[0]), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, required+part[0]), End{State: Fetched})
 	if l := next(t, f); l != nil {
 		t.Errorf("%s is due", l.URL)
 	}
 }
 
-// Pages that are to be judged again are queued at their depth, and only where they were visited.
+// Again queues pages at their depth, and only those that were visited.
 func TestAgain(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{})
 	_, err := f.AddSeeds("http://h/1", "http://h/2")
 	must(t, err)
 	e := End{State: Fetched, Again: time.Now().Add(time.Hour), Interval: time.Hour}
 	e.Offers = []Offer{{URL: "http://h/deep", Depth: 9, State: Deep, Why: "deep"}}
-	finish(t, f, take(t, f, "http://h/1"), e)
+	finish(t, f, leaseURL(t, f, "http://h/1"), e)
 	must(t, f.Again("http://h/1", "http://h/2", "http://h/deep", "http://h/unknown", "no address"))
 	if n := f.Counts(); n.Queued != 2 || n.Deep != 1 || n.Waiting != 0 {
 		t.Errorf("%+v", n)
@@ -400,7 +403,8 @@ func TestAgain(t *testing.T) {
 	must(t, f.Check())
 }
 
-// A file that a version without them has written is read on, and theirs are read by the next.
+// A version of the program without required resources can read the file of a version with them, and
+// the reverse.
 func TestPartsOnDisk(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "frontier.db")
 	f := openFrontier(t, name, FrontierOptions{})

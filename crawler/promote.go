@@ -17,15 +17,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// ErrFull means that so many addresses of a host are noted that no further one is
-// (FrontierOptions.MaxHost).
+// ErrFull means that no further address of a host is recorded, because FrontierOptions.MaxHost is
+// reached.
 var ErrFull = errors.New("the host has too many addresses")
 
-// Promote queues an address ahead of everything else of its host, whatever became of it before (P1
-// 2.6.2: re-crawl), and returns when that is durable. Scope and policy are asked when its turn
-// comes (P08): then Get tells what became of it, and until then that it is queued. One that is not
-// known yet counts as a link of a seed; there is an ErrFull where it is not noted. One that was
-// promoted and not visited since stays as it is.
+// Promote queues an address ahead of everything else of its host, whatever its state is (P1 2.6.2:
+// re-crawl), and returns when that is durable. P1 2.6.2 (P08): scope and policy are checked when
+// the address is visited. Until then Get returns a queued record, and afterwards the outcome. An
+// unknown address counts as a link of a seed; Promote returns an ErrFull if it cannot be recorded.
+// An address that was promoted and not visited since is not changed.
 func (f *Frontier) Promote(raw string) error {
 	u, err := address.Normal(raw)
 	if err != nil {
@@ -50,18 +50,18 @@ func (b *batch) promote(c *change) error {
 	case b.asked.Get(askedKey(name, r.URL)) != nil:
 		return nil
 	case !found && b.f.o.MaxHost > 0 && h.known >= b.f.o.MaxHost:
-		c.full = fmt.Errorf("%s is not visited, since %d addresses of %s are noted, which is the limit: %w", r.URL,
+		c.full = fmt.Errorf("%s is not visited, since %d addresses of %s are recorded, which is the limit: %w", r.URL,
 			h.known, name, ErrFull)
 		return nil
 	case !found:
 		r.Depth = 1
 	}
 	r.When = b.f.now().UTC()
-	return b.first(&r, r.State, found)
+	return b.enqueueFirst(&r, r.State, found)
 }
 
-// first queues r ahead of everything else of its host, since a re-crawl asks for it.
-func (b *batch) first(r *Record, old State, found bool) error {
+// enqueueFirst queues r ahead of everything else of its host, because of a re-crawl request.
+func (b *batch) enqueueFirst(r *Record, old State, found bool) error {
 	host, err := address.Host(r.URL)
 	if err != nil {
 		return err
@@ -70,13 +70,14 @@ func (b *batch) first(r *Record, old State, found bool) error {
 	return errors.Join(b.asked.Put(askedKey(host, r.URL), number(0)), b.enqueue(r, old, found, promoted, 0))
 }
 
-// askedKey is host, NUL, address; hosts hold no NUL.
+// askedKey returns a key of the bucket of re-crawl requests: host, NUL, address. A host contains no
+// NUL.
 func askedKey(host, address string) []byte { return []byte(host + "\x00" + address) }
 
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// Begin starts a run. Seeds that an earlier run found from another seed and fetched are queued
-// again, so that their links count as found from them.
+// Begin starts a run with a selection of queued addresses. It requeues fetched seeds that an
+// earlier run found from another seed, so that their links count as found from them.
 func (f *Frontier) Begin(s Selection) error {
 	if _, err := f.AddSeeds(s.Seeds...); err != nil {
 		return err
@@ -88,11 +89,11 @@ func (f *Frontier) Begin(s Selection) error {
 	f.mu.Lock()
 	f.only, f.exact, f.skipped = s.Promoted, s.Exact, s.Skipped
 	f.selected.Store(&selected)
-	for _, h := range f.hosts { // what was read ahead was read for all
+	for _, h := range f.hosts { // addresses read ahead may not be selected
 		h.items, h.dry = nil, false
 		f.offerHost(h)
 	}
-	err = f.view(f.begin)
+	err = f.view(f.readDueTimes)
 	f.mu.Unlock()
 	if err != nil || s.Promoted || selected.from == nil {
 		return err
@@ -100,8 +101,8 @@ func (f *Frontier) Begin(s Selection) error {
 	return f.revisitSeeds(s.Seeds)
 }
 
-// parts gives the beginnings of the keys of a queue, which begin with prefix, that hold what may be
-// leased. f.mu is held.
+// parts returns the prefixes of the keys of a queue that hold addresses which may be leased. prefix
+// is the prefix of the whole queue. The caller holds f.mu.
 func (f *Frontier) parts(prefix []byte) [][]byte {
 	if !f.only {
 		return [][]byte{prefix}
@@ -109,8 +110,8 @@ func (f *Frontier) parts(prefix []byte) [][]byte {
 	return [][]byte{append(bytes.Clone(prefix), byte(promoted)), append(bytes.Clone(prefix), byte(retried))}
 }
 
-// waiting gives the hosts that have something queued which may be leased, with when they are due,
-// those due first. f.mu is held.
+// waiting returns the hosts that have queued addresses which may be leased, with their due times in
+// nanoseconds, the earliest first. The caller holds f.mu.
 func (f *Frontier) waiting(tx *bbolt.Tx) iter.Seq2[int64, string] {
 	if f.only {
 		return f.waitingAsked(tx)
@@ -125,13 +126,13 @@ func (f *Frontier) waiting(tx *bbolt.Tx) iter.Seq2[int64, string] {
 	}
 }
 
-// hostDue is when a host is due, in nanoseconds.
+// hostDue is the time when a host is due, in nanoseconds.
 type hostDue struct {
 	at   int64
 	name string
 }
 
-// waitingAsked is waiting where what re-crawls ask for is leased alone.
+// waitingAsked is like waiting for a run that leases only addresses which re-crawl requests name.
 func (f *Frontier) waitingAsked(tx *bbolt.Tx) iter.Seq2[int64, string] {
 	var all []hostDue
 	hosts, asked := tx.Bucket(bHosts), tx.Bucket(bAsked).Cursor()
@@ -145,7 +146,7 @@ func (f *Frontier) waitingAsked(tx *bbolt.Tx) iter.Seq2[int64, string] {
 		all = append(all, hostDue{at, name})
 	}
 	for i := range all {
-		h, _ := decodeHost(hosts.Get([]byte(all[i].name))) // who takes it meets the error
+		h, _ := decodeHost(hosts.Get([]byte(all[i].name))) // a damaged record is reported when the host is loaded
 		all[i].at = max(all[i].at, nanos(h.due), 1)
 	}
 	slices.SortFunc(all, func(a, b hostDue) int { return cmp.Compare(a.at, b.at) })
@@ -158,8 +159,9 @@ func (f *Frontier) waitingAsked(tx *bbolt.Tx) iter.Seq2[int64, string] {
 	}
 }
 
-// readyAsked is when what re-crawls ask for of a host is due by the index on disk, where that alone
-// is leased. f.mu is held.
+// readyAsked returns when the first address of a host that a re-crawl request names is due, as
+// stored on disk. It is called only in a run that leases only such addresses. The caller holds
+// f.mu.
 func (f *Frontier) readyAsked(h *hostRecord, name string) (at time.Time) {
 	prefix, first := askedKey(name, ""), int64(math.MaxInt64)
 	err := f.view(func(tx *bbolt.Tx) error {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// What becomes of a re-crawl is what its record says.
+// The record of an address that a re-crawl request names holds the outcome of its visit.
 func TestPromotedOutcomes(t *testing.T) {
 	s := newSite(t)
 	trapped := "/in/today/in/today/in/today/x"
@@ -53,7 +53,8 @@ func TestPromotedOutcomes(t *testing.T) {
 			t.Errorf("%s before its turn: %+v, %v", path, r, err)
 		}
 	}
-	for path, w := range want { // the next crawl has no scope of its own: it is that of the one before
+	// this crawl sets no scope for promoted addresses: it uses the scope of the crawl before
+	for path, w := range want {
 		c.o.Scope, c.o.Exclude, c.o.Promoted = ScopeAny, nil, true
 		c.run(t, context.Background())
 		r, _, err := c.frontier.Get(s.URL + path)
@@ -68,7 +69,9 @@ func TestPromotedOutcomes(t *testing.T) {
 	if s.Asked("/in/from-new") != 0 || s.Asked("/in/b") != 1 || c.state(t, s.URL+"/in/from-new") != Queued {
 		t.Errorf("more than what is asked for was visited: %v", s.requests())
 	}
-	s.Page("/in/down") // it is tried again, and a host that keeps failing is left alone for longer than a run waits
+	// /in/down is visited again, since its host would otherwise be paused for longer than a run
+	// waits
+	s.Page("/in/down")
 	c.o.Scope, c.o.Exclude, c.o.Promoted = ScopePrefix, []string{"/*excluded"}, false
 	c.run(t, context.Background())
 	if s.Asked("/in/from-new") != 1 {
@@ -104,7 +107,7 @@ func TestPromotedTooDeep(t *testing.T) {
 	if c.state(t, s.URL+"/a") != Deep || c.state(t, s.URL+"/b") != Deep {
 		t.Errorf("%v", s.requests())
 	}
-	c.o.Depth = 1 // one that nobody has linked to counts as linked to by a seed
+	c.o.Depth = 1 // a promoted address to which no page links counts as a link of a seed
 	must(t, errors.Join(c.frontier.Promote(s.URL+"/a"), c.frontier.Promote(s.URL+"/b")))
 	c.run(t, context.Background())
 	if s.Asked("/a") != 1 || s.Asked("/b") != 1 {
@@ -112,7 +115,7 @@ func TestPromotedTooDeep(t *testing.T) {
 	}
 }
 
-// A limit of a run leaves the rest queued, in front, for the next.
+// If a run ends at a limit, promoted addresses stay at the front of the queue for the next run.
 func TestPromotedBeyondTheBudget(t *testing.T) {
 	s := newSite(t)
 	s.Page("/", "/a", "/b", "/c")
@@ -152,7 +155,7 @@ func TestPromotedOnly(t *testing.T) {
 		"http://h9/new"} {
 		must(t, errors.Join(f.Promote(address), f.Promote(address)))
 	}
-	l := next(t, f) // whatever it is, a host of it is in memory
+	l := next(t, f) // lease any address, so that its host is in memory
 	_ = f.Return(l, nil)
 	must(t, f.Begin(Selection{Promoted: true}))
 	visit := func(end End, want ...string) {
@@ -179,7 +182,7 @@ func TestPromotedOnly(t *testing.T) {
 	must(t, f.Begin(Selection{Promoted: true}))
 	visit(End{State: Fetched})
 	clock.add(time.Hour)
-	must(t, f.Promote("http://h1/2")) // asked for already: it is not visited twice
+	must(t, f.Promote("http://h1/2")) // a re-crawl request names the address already, so it is not visited twice
 	visit(End{State: Fetched}, "http://h1/2", "http://h2/new", "http://h3/1", "http://h4/1", "http://h5/1",
 		"http://h9/new")
 	must(t, f.Begin(Selection{}))
@@ -193,18 +196,18 @@ func TestPromotedOnly(t *testing.T) {
 	}
 }
 
-// A visit that began before the re-crawl was asked for is not it.
+// A visit that began before the re-crawl request does not fulfil it.
 func TestPromotedWhileVisited(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{Backoff: time.Nanosecond})
 	_, err := f.AddSeeds("http://h/1", "http://h/2")
 	must(t, err)
-	l := take(t, f, "http://h/1")
+	l := leaseURL(t, f, "http://h/1")
 	must(t, f.Promote("http://h/1"))
 	finish(t, f, l, End{State: Fetched, Status: 200, Final: "http://h/final"})
-	l = take(t, f, "http://h/1")
+	l = leaseURL(t, f, "http://h/1")
 	finish(t, f, l, End{State: Queued, Status: 503})
-	finish(t, f, take(t, f, "http://h/2"), End{State: Fetched})
-	finish(t, f, take(t, f, "http://h/1"), End{State: Fetched, Status: 404})
+	finish(t, f, leaseURL(t, f, "http://h/2"), End{State: Fetched})
+	finish(t, f, leaseURL(t, f, "http://h/1"), End{State: Fetched, Status: 404})
 	if r, _, err := f.Get("http://h/1"); err != nil || r.State != Fetched || r.Status != 404 || next(t, f) != nil {
 		t.Errorf("%+v, %v", r, err)
 	}

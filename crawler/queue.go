@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Queue holds the addresses of a crawl, what became of each, and when each host may be requested
-// next. A Crawler visits what its queue leases. Frontier is the implementation in one file; another
-// one may lease from several machines. All arguments and results are plain values, which an
-// implementation can write to a journal or send to another process.
+// Queue holds the addresses of a crawl, the outcome of each, and the time when each host may be
+// requested next. A Crawler visits what its queue leases. Frontier is the implementation in one
+// file; another one may lease from several machines. All arguments and results are plain values,
+// which an implementation can write to a journal or send to another process.
 //
 // An implementation guarantees:
 //
@@ -25,40 +25,41 @@ import (
 // Methods may be called concurrently, except that Begin is called while nothing is leased. Every
 // error but ErrIdle and ErrLost means that the queue cannot be used any more.
 type Queue interface {
-	// Begin starts a run: it queues its seeds and selects what Next leases from now on.
+	// Begin starts a run: it queues its seeds and selects the addresses that Next leases from now
+	// on.
 	Begin(Selection) error
 	// Next leases the first address of the next host that is due, and waits for one. It returns
 	// ErrIdle if nothing is due within the patience of the queue and nothing is leased that could
 	// add links.
 	Next(context.Context) (*Lease, error)
-	// Done ends a lease with the outcome of its visit. It need not wait until that is durable.
+	// Done ends a lease with the outcome of its visit. It may return before that is durable.
 	Done(*Lease, End) error
-	// Return ends a lease as if it had not been given. p, which may be nil, is what was learned of
-	// its host.
+	// Return ends a lease; its address stays in its place in the queue. p is what robots.txt said
+	// about the host since the lease began, or nil.
 	Return(l *Lease, p *Pace) error
-	// Offer queues addresses, or notes that they are not visited. It returns how many were queued
-	// newly.
+	// Offer queues addresses, or records that they are not visited. It returns how many were newly
+	// queued.
 	Offer(...Offer) (added int, err error)
-	// Requeue queues again what matches a filter, at its depth, and returns the number of
-	// addresses.
+	// Requeue queues known addresses that match a filter again, at their depth. It returns how many
+	// it queued.
 	Requeue(Filter) (int, error)
-	// Get returns what is known of an address in normal form.
+	// Get returns the record of an address in normal form. found is false if it is unknown.
 	Get(address string) (r Record, found bool, err error)
 	// SeedNumbers returns the seeds of this run and earlier ones, and the number that the queue
 	// gave each.
 	SeedNumbers() (map[string]uint64, error)
-	// Barred returns, in order, addresses after the address after that begin with prefix and are
-	// taken down, if other addresses were not visited for that. It returns some of them, and none
-	// at the end.
+	// Barred returns taken-down addresses because of which addresses are not visited. They begin
+	// with prefix and come, in order, after the address called after. It returns some of them, and
+	// none if there are no more.
 	Barred(prefix, after string) ([]string, error)
-	// Extent returns what SetExtent stored last; found is false before that.
+	// Extent returns the extent that SetExtent stored last. found is false if there is none.
 	Extent() (e Extent, found bool, err error)
 	SetExtent(Extent) error
 	// Counts returns how many addresses are in each state. It is cheap.
 	Counts() Counts
 	// Others returns how many queued addresses the selection leaves out.
 	Others() (int, error)
-	// Flush returns when everything handed in before is durable, and visible to Get.
+	// Flush returns when all changes before it are durable and visible to Get.
 	Flush() error
 	// Close makes everything durable and closes the queue.
 	Close() error
@@ -67,102 +68,102 @@ type Queue interface {
 // ErrIdle is returned by Next when nothing is left that is due within the patience of the queue.
 var ErrIdle = errors.New("nothing is due")
 
-// ErrLost is returned for a lease that the queue does not own any more. The visit has no effect; a
-// new owner repeats it.
+// ErrLost is returned for a lease that the queue no longer owns. The visit has no effect; the new
+// owner of the lease repeats it.
 var ErrLost = errors.New("the lease has ended")
 
 // Selection says which of the queued addresses a run visits.
 type Selection struct {
-	Seeds    []string     // in normal form; only what was found from them. Empty: everything
-	Promoted bool         // only what re-crawl requests ask for
-	Exact    bool         // hold an address back while a visit could still find it at a smaller depth
-	Skipped  func(Record) // called once for each link of a visit that is newly noted as not visited; may be nil
+	Seeds    []string     // visit only addresses found from these, in normal form; empty: visit all
+	Promoted bool         // visit only addresses that re-crawl requests name
+	Exact    bool         // do not lease an address while a visit could still find it at a smaller depth
+	Skipped  func(Record) // called once for each link of a page that is newly recorded as not visited; may be nil
 }
 
-// Every record has the number of the seed from which its address was found, so that a run that
-// names seeds visits only what was found from these.
+// Every record has the number of the seed from which its address was found. A run that names seeds
+// visits only addresses found from these seeds.
 const (
-	NoSeed          = iota // found from no seed: runs that name seeds do not visit it
-	RequiredByPages        // archived pages require it: every run visits it
-	FirstSeed              // the number of the first seed
+	NoSeed          = iota // the address was found from no seed; runs that name seeds do not visit it
+	RequiredByPages        // archived pages require the resource; every run visits it
+	FirstSeed              // the number of the first seed; the others follow
 )
 
 // Lease is the right to visit one address. It ends with Done or Return, once.
 type Lease struct {
-	URL     string // in normal form
-	Host    string // of URL, with its port if not the default
+	URL     string // address to visit, in normal form
+	Host    string // host of URL, with its port if that is not the default
 	Depth   int
-	Tries   int           // visits that failed before
+	Tries   int           // number of failed visits before this one
 	Met     bool          // the delay that the host asks for is known
-	Pause   time.Duration // that delay
-	Recrawl bool          // a re-crawl request asks for the address
-	From    uint64        // the number of the seed from which it was found
-	Expires time.Time     // no request may be made from then on; zero: the lease lasts until it is given back
+	Pause   time.Duration // the delay that the host asks for
+	Recrawl bool          // a re-crawl request names the address
+	From    uint64        // number of the seed from which the address was found
+	Expires time.Time     // from this time on no request may be made; zero: the lease has no time limit
 
 	host          *host
 	failures      int
-	before, after time.Time // when the host was due before and after this lease was given
-	deferred      []Offer   // of the resource that it visits, made since; guarded by Frontier.mu
+	before, after time.Time // due times of the host before and after this lease was given
+	deferred      []Offer   // offers of the leased resource made during its visit; guarded by Frontier.mu
 }
 
-// Pace is what was learned of a host without a visit.
+// Pace is what the crawler learned about a host without a visit.
 type Pace struct {
-	Asked time.Time     // when it was requested, for robots.txt
-	Delay time.Duration // that it asks for between two requests
+	Asked time.Time     // when robots.txt was requested
+	Delay time.Duration // delay between two requests that the host asks for
 }
 
 // End is how a visit ended.
 type End struct {
-	State  State     // Queued: to be tried again, not before Retry
-	Status int       // HTTP status of the last answer, 0 without one
-	Why    string    // the sentence that decided, for all but Fetched
+	State  State     // Queued means: retry, not before Retry
+	Status int       // HTTP status of the last response, 0 if there was none
+	Why    string    // reason for the outcome, as a sentence; empty if Fetched
 	Final  string    // target of the redirects, in normal form; "" for the address itself
 	Led    string    // the redirect hop that was refused, in normal form; "" for the address itself
-	Retry  time.Time // for Queued; the queue adds its own pause for repeated failures
+	Retry  time.Time // when to retry if Queued; the queue adds a pause after repeated failures
 
-	Asked   time.Time     // start of the last request to the host of the lease, zero: none was made
-	Delay   time.Duration // that the host asks for between two requests
-	Trouble bool          // the host does not answer, or asks to be left alone
-	Rest    time.Time     // until when, if it says so
-	Took    time.Duration // of the last request to the host of the lease
+	Asked   time.Time     // start of the last request to the host of the lease; zero: no request was made
+	Delay   time.Duration // delay between two requests that the host asks for
+	Trouble bool          // the host does not answer, or asks the client to retry later
+	Rest    time.Time     // time before which the host asks not to be requested; zero: none
+	Took    time.Duration // duration of the last request to the host of the lease
 
-	Again     time.Time     // when the address is due to be visited again; zero: never
-	Interval  time.Duration // between this visit and that
-	TakenDown bool          // the address, or Led, is taken down: the visit was refused, or nothing is archived
-	Offers    []Offer       // links of the page
+	Again     time.Time     // when the address is due to be revisited; zero: never
+	Interval  time.Duration // time between this visit and Again
+	TakenDown bool          // the address, or Led, is taken down, so the visit was refused or nothing was archived
+	Offers    []Offer       // links of the page and resources that it requires
 }
 
-// Offer is an address that may be new.
+// Offer is an address to queue or to record as not visited.
 type Offer struct {
-	URL    string // in normal form; of a required resource it begins with "part:"
+	URL    string // address in normal form; that of a required resource begins with "part:"
 	Depth  int
-	Seed   bool   // the operator named it: it is queued ahead of all links, and again unless it was fetched
-	From   uint64 // the number of the seed from which it was found; ignored for a seed
-	Listed bool   // by a sitemap: it is queued before links of the same depth
-	// Queued, or Outside, Deep or Trapped: noted, not visited. Fetched for a required resource that
-	// was read
+	Seed   bool   // named by the operator: queued ahead of all links, and queued again unless it was fetched
+	From   uint64 // number of the seed from which the address was found; ignored for a seed
+	Listed bool   // listed in a sitemap: queued before links of the same depth
+	// Queued: visit it. Outside, Deep or Trapped: record it, do not visit it. Fetched: a required
+	// resource that was received
 	State State
-	Why   string // the sentence that decided, for the others
-	Again bool   // queue it if it was visited, at its depth
+	Why   string // reason for a State other than Queued, as a sentence
+	Again bool   // queue the address again, at its depth, if it was visited
 
-	Revisit  time.Time     // of a required resource that was read: when it is due again
-	Interval time.Duration // of it
+	Revisit  time.Time     // when a received required resource is due to be revisited
+	Interval time.Duration // time until Revisit
 }
 
-// Filter selects addresses that are not queued. The zero value selects all of them; every field
-// that is set restricts that. A filter is a plain value.
+// Filter selects addresses that are not queued. The zero value selects all of them; each field that
+// is set excludes some. A filter is a plain value.
 type Filter struct {
-	Prefix   string    // of the address
-	States   []State   // any of these
-	Within   *Extent   // a crawl of this extent visits them
-	Selected bool      // Begin selected them
-	DueBy    time.Time // they are due to be visited again by then; the longest due first
-	Barred   []string  // they were not visited since one of these addresses is taken down
+	Prefix   string    // addresses that begin with it
+	States   []State   // addresses in one of these states
+	Within   *Extent   // addresses that a crawl of this extent visits
+	Selected bool      // addresses that the Selection of Begin includes
+	DueBy    time.Time // addresses due to be revisited by this time, the one due longest first
+	Barred   []string  // addresses that were not visited because one of these is taken down
 
-	From uint64 // does not restrict: what is selected counts as found from this seed; NoSeed: as before
+	From uint64 // does not exclude anything: the selected addresses count as found from this seed; NoSeed: no change
 }
 
-// matcher is a filter that is ready for use.
+// matcher is a Filter prepared for matching.
 type matcher struct {
 	Filter
 	reach    *reach
@@ -179,7 +180,8 @@ func (f Filter) matcher(selected func(from uint64) bool) (*matcher, error) {
 	return m, err
 }
 
-// matches reports whether r, of which prefix, due time and take-down match, matches.
+// matches reports whether r matches the filter. The caller has checked prefix, due time and
+// take-down.
 func (m *matcher) matches(r *Record) bool {
 	switch {
 	case r.State == Queued, len(m.States) > 0 && !slices.Contains(m.States, r.State):
@@ -190,15 +192,15 @@ func (m *matcher) matches(r *Record) bool {
 	return m.reach == nil || m.reach.visits(r)
 }
 
-// Counts is what a queue holds, over all runs: addresses of pages, and of what pages require.
+// Counts says how many addresses of pages and required resources a queue holds, over all runs.
 type Counts struct {
 	Queued, Fetched, Refused, Unreachable, Failed, Outside, Deep, Trapped int
 
-	Waiting   int       // to be visited again at some time; counted above by their outcome
-	NextAgain time.Time // when the first of them is; zero: none
-	Beyond    int       // links to addresses that were not noted, because their hosts have too many
+	Waiting   int       // addresses to be revisited; each is also counted above by its state
+	NextAgain time.Time // when the first of the Waiting addresses is due; zero: there is none
+	Beyond    int       // links to addresses that were not recorded, because their hosts have too many
 
-	Hosts   int       // with something queued
-	Leased  int       // of those queued
-	NextDue time.Time // when the next host is due; zero: none
+	Hosts   int       // hosts with queued addresses
+	Leased  int       // queued addresses that are leased
+	NextDue time.Time // when the next host is due; zero: no host is
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// memoryQueue is a Queue without a disk: the rules of a Frontier on plain maps, with one lock. It
-// shows that the seam needs nothing of bbolt.
+// memoryQueue is a Queue in memory: it follows the rules of a Frontier with maps and one lock. It
+// shows that a Queue does not need bbolt.
 type memoryQueue struct {
 	o FrontierOptions
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and made again at each change
+	changed chan struct{} // closed and replaced at each change
 	known   map[string]*Record
 	hosts   map[string]*memoryHost
 	seeds   map[string]uint64
-	asked   map[string]bool // addresses that re-crawls ask for
+	asked   map[string]bool // addresses that re-crawl requests name
 	extent  *Extent
 	s       Selection
-	from    map[uint64]bool // of which seeds the selection takes what was found; nil: of all
+	from    map[uint64]bool // seeds of the selection; nil: all
 	seq     uint64
 	beyond  int
 	closed  bool
@@ -37,7 +37,7 @@ type memoryHost struct {
 	delay          time.Duration
 	met            bool
 	failures, size int
-	told           bool
+	reported       bool
 	leased         map[string]*Lease
 }
 
@@ -70,7 +70,7 @@ func (q *memoryQueue) host(normal string) *memoryHost {
 
 func (q *memoryQueue) selected(from uint64) bool { return q.from == nil || q.from[from] }
 
-// due reports whether the selection takes r, which is queued.
+// due reports whether the selection includes the queued record r.
 func (q *memoryQueue) due(r *Record) bool {
 	return q.asked[r.URL] || !q.s.Promoted && q.selected(r.from)
 }
@@ -138,8 +138,8 @@ func (q *memoryQueue) leased() (n int) {
 	return n
 }
 
-// pick leases the first address of the host that is due first, or returns how long that takes; 0 if
-// nothing is queued.
+// pick leases the first address of the host that is due first. If no host is due, it returns how
+// long to wait, or 0 if nothing is queued.
 func (q *memoryQueue) pick(now time.Time) (*Lease, time.Duration) {
 	var first *Record
 	var at time.Time
@@ -187,7 +187,7 @@ func (q *memoryQueue) early(h *memoryHost, r *Record) bool {
 	return false
 }
 
-// giveBack ends a lease. A host that was not requested meanwhile is due as before.
+// giveBack ends a lease. If the host was not requested since, its due time is as before the lease.
 func (q *memoryQueue) giveBack(l *Lease) *memoryHost {
 	h := q.host(l.URL)
 	delete(h.leased, l.URL)
@@ -240,7 +240,7 @@ func (q *memoryQueue) end(l *Lease, e *End, now time.Time) {
 		return
 	}
 	since := r.place.class == promoted && !l.Recrawl
-	r.ended(e, now)
+	r.setOutcome(e, now)
 	if e.State == Queued {
 		q.enqueue(r, retried, uint64(nanos(later(e.Retry, now.Add(q.o.Backoff<<l.Tries)))))
 		return
@@ -333,10 +333,10 @@ func (q *memoryQueue) offer(o *Offer) (Record, effect) {
 		}
 	}
 	if !found && !o.Seed && q.o.MaxHost > 0 && h.size >= q.o.MaxHost {
-		if q.beyond++; h.told {
+		if q.beyond++; h.reported {
 			return Record{}, nothingNew
 		}
-		h.told = true
+		h.reported = true
 		return Record{URL: o.URL, State: Trapped, Why: "too many"}, newlySkipped
 	}
 	if !found {

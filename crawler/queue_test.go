@@ -12,7 +12,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
-// promoter is a Queue as its owner sees it.
+// promoter is a Queue with the methods that the tests need in addition.
 type promoter interface {
 	Queue
 	Promote(address string) error
@@ -68,7 +68,7 @@ func testQueue(t *testing.T, open func(*testing.T, FrontierOptions) promoter) {
 	})
 }
 
-// leases takes n leases, in any order, by their addresses.
+// leases returns n leases by their addresses, in any order.
 func (q *queueTest) leases(n int) map[string]*Lease {
 	all := map[string]*Lease{}
 	for range n {
@@ -82,10 +82,10 @@ func (q *queueTest) leases(n int) map[string]*Lease {
 	return all
 }
 
-// patience ends a test that hangs.
+// patience is the time limit of a call that hangs.
 const patience = time.Minute
 
-// next returns a lease, nil if nothing is due now.
+// next returns a lease, or nil if nothing is due now.
 func (q *queueTest) next() *Lease {
 	q.Helper()
 	ctx, cancel := context.WithTimeout(q.Context(), 20*time.Millisecond)
@@ -97,8 +97,8 @@ func (q *queueTest) next() *Lease {
 	return l
 }
 
-// take leases an address, which must be the next that is due.
-func (q *queueTest) take(want string) *Lease {
+// leaseURL leases the next address that is due, which must be want.
+func (q *queueTest) leaseURL(want string) *Lease {
 	q.Helper()
 	ctx, cancel := context.WithTimeout(q.Context(), patience)
 	defer cancel()
@@ -121,7 +121,7 @@ func (q *queueTest) offer(offers ...Offer) int {
 	return n
 }
 
-// rest visits everything that is due, in order.
+// rest visits every address that is due and returns the addresses in order.
 func (q *queueTest) rest() (urls []string) {
 	q.Helper()
 	for l := q.next(); l != nil; l = q.next() {
@@ -150,7 +150,7 @@ func testQueueOrder(q *queueTest) {
 		link1("http://h/", 1)); n != 3 {
 		q.Errorf("%d added", n)
 	}
-	l := q.take("http://h/")
+	l := q.leaseURL("http://h/")
 	if l.Depth != 0 || l.Host != "h" || l.From != FirstSeed || l.Recrawl {
 		q.Errorf("%+v", l)
 	}
@@ -179,7 +179,7 @@ func testQueueLeases(q *queueTest) {
 		q.Errorf("%+v", c)
 	}
 	must(q, q.Return(l, nil))
-	l = q.take("http://h/1")
+	l = q.leaseURL("http://h/1")
 	q.finish(l, End{State: Refused, Why: "no", Status: 0})
 	q.finish(other, End{State: Fetched, Status: 200})
 	if r, _, err := q.Get("http://h/1"); err != nil || r.State != Refused || r.Why != "no" {
@@ -193,7 +193,7 @@ func testQueueLeases(q *queueTest) {
 
 func testQueuePace(q *queueTest) {
 	must(q, q.Begin(Selection{Seeds: []string{"http://h/1", "http://h/2", "http://h/3", "http://h/4", "http://h/5"}}))
-	l := q.take("http://h/1")
+	l := q.leaseURL("http://h/1")
 	if l.Met {
 		q.Error("the delay of an unknown host is known")
 	}
@@ -202,7 +202,7 @@ func testQueuePace(q *queueTest) {
 		q.Fatal("leased right after robots.txt was requested")
 	}
 	q.add(2 * time.Minute)
-	first := q.take("http://h/1")
+	first := q.leaseURL("http://h/1")
 	if !first.Met || first.Pause != 2*time.Minute {
 		q.Errorf("%+v", first)
 	}
@@ -210,34 +210,34 @@ func testQueuePace(q *queueTest) {
 		q.Fatal("leased within the delay")
 	}
 	q.add(2 * time.Minute)
-	second := q.take("http://h/2")
-	q.finish(first, End{State: Fetched, Asked: q.now()}) // the host asks for no delay any more
+	second := q.leaseURL("http://h/2")
+	q.finish(first, End{State: Fetched, Asked: q.now()}) // End.Delay is zero: the host no longer asks for a delay
 	q.finish(second, End{State: Fetched, Asked: q.now()})
 	q.add(time.Minute)
-	third := q.take("http://h/3")
+	third := q.leaseURL("http://h/3")
 	q.finish(third, End{State: Fetched, Asked: q.now()})
 	q.add(59 * time.Second)
 	if q.next() != nil {
 		q.Fatal("leased within the delay of the crawl")
 	}
 	q.add(time.Second)
-	third = q.take("http://h/4")
+	third = q.leaseURL("http://h/4")
 	q.finish(third, End{State: Fetched, Asked: q.now(), Trouble: true, Rest: q.now().Add(time.Hour)})
 	q.add(59 * time.Minute)
 	if q.next() != nil {
 		q.Fatal("leased although the host asked for a rest")
 	}
 	q.add(time.Minute)
-	q.finish(q.take("http://h/5"), End{State: Fetched})
+	q.finish(q.leaseURL("http://h/5"), End{State: Fetched})
 }
 
 func testQueueRetries(q *queueTest) {
 	must(q, q.Begin(Selection{Seeds: []string{"http://h/1"}}))
 	q.offer(link1("http://h/2", 1))
-	q.finish(q.take("http://h/1"), End{State: Queued, Status: 500})
+	q.finish(q.leaseURL("http://h/1"), End{State: Queued, Status: 500})
 	q.want("http://h/2")
 	q.add(time.Second)
-	l := q.take("http://h/1")
+	l := q.leaseURL("http://h/1")
 	if l.Tries != 1 {
 		q.Errorf("%d tries", l.Tries)
 	}
@@ -247,8 +247,8 @@ func testQueueRetries(q *queueTest) {
 		q.Fatal("tried again too soon")
 	}
 	q.add(time.Second)
-	q.finish(q.take("http://h/1"), End{State: Failed, Status: 500, Why: "no"})
-	must(q, q.Begin(Selection{Seeds: []string{"http://h/1"}})) // the operator names it again
+	q.finish(q.leaseURL("http://h/1"), End{State: Failed, Status: 500, Why: "no"})
+	must(q, q.Begin(Selection{Seeds: []string{"http://h/1"}})) // the operator names the seed again
 	q.want("http://h/1")
 }
 
@@ -266,7 +266,7 @@ func testQueueSelection(q *queueTest) {
 	if n, err := q.Others(); n != 3 || err != nil {
 		q.Errorf("%d others, %v", n, err)
 	}
-	q.offer(from("http://a/", "http://a/2")) // found from a selected seed too
+	q.offer(from("http://a/", "http://a/2")) // the address is now found from a selected seed too
 	q.want("http://a/2")
 	must(q, q.Begin(Selection{}))
 	if got := q.rest(); len(got) != 2 {
@@ -320,7 +320,7 @@ func testQueueRequeue(q *queueTest) {
 
 func testQueueTakeDowns(q *queueTest) {
 	must(q, q.Begin(Selection{Seeds: []string{"http://h/1", "http://h/2", "http://h/3"}}))
-	q.finish(q.take("http://h/1"), End{State: Refused, Why: "taken down", TakenDown: true})
+	q.finish(q.leaseURL("http://h/1"), End{State: Refused, Why: "taken down", TakenDown: true})
 	q.finish(q.next(), End{State: Refused, Why: "taken down", TakenDown: true, Led: "http://h/9"})
 	q.rest()
 	for after, want := range map[string]string{"": "http://h/1 http://h/9", "http://h/1": "http://h/9",
@@ -345,7 +345,7 @@ func testQueueTakeDowns(q *queueTest) {
 func testQueueRedirects(q *queueTest) {
 	must(q, q.Begin(Selection{Seeds: []string{"http://h/"}}))
 	q.offer(link1("http://h/target", 1), link1("http://h/other", 1))
-	q.finish(q.take("http://h/"), End{State: Fetched, Status: 200, Final: "http://h/target"})
+	q.finish(q.leaseURL("http://h/"), End{State: Fetched, Status: 200, Final: "http://h/target"})
 	for _, url := range []string{"http://h/", "http://h/target"} {
 		if r, _, err := q.Get(url); err != nil || r.State != Fetched || r.Status != 200 {
 			q.Errorf("%+v, %v", r, err)
@@ -357,15 +357,16 @@ func testQueueRedirects(q *queueTest) {
 func testQueueParts(q *queueTest) {
 	must(q, q.Begin(Selection{Seeds: []string{"http://h/"}}))
 	again := q.now().Add(time.Hour)
-	q.finish(q.take("http://h/"), End{State: Fetched, Offers: []Offer{
+	q.finish(q.leaseURL("http://h/"), End{State: Fetched, Offers: []Offer{
 		{URL: required + "http://h/read", State: Fetched, Revisit: again, Interval: time.Hour},
 		{URL: required + "http://h/missing", State: Queued}}})
 	if q.next() != nil {
 		q.Error("a missing resource is requested at once")
 	}
 	q.add(time.Second)
-	l := q.take(required + "http://h/missing")
-	q.offer(Offer{URL: required + "http://h/missing", State: Queued}) // needed again during the visit
+	l := q.leaseURL(required + "http://h/missing")
+	// a page requires the resource again during its visit
+	q.offer(Offer{URL: required + "http://h/missing", State: Queued})
 	q.finish(l, End{State: Fetched})
 	q.add(time.Second)
 	q.want(required + "http://h/missing")
@@ -380,7 +381,7 @@ func testQueueSkipped(q *queueTest) {
 	must(q, q.Begin(Selection{Seeds: []string{"http://h/"},
 		Skipped: func(r Record) { skipped = append(skipped, fmt.Sprint(r.URL, " ", r.State)) }}))
 	far := Offer{URL: "http://x/", Depth: 1, State: Outside, Why: "other"}
-	q.finish(q.take("http://h/"),
+	q.finish(q.leaseURL("http://h/"),
 		End{State: Fetched, Offers: []Offer{far, far, link1("http://h/1", 1), link1("http://h/2", 1),
 			link1("http://h/3", 1), link1("http://h/4", 1)}})
 	if want := []string{"http://x/ out-of-scope", "http://h/3 trap"}; !slices.Equal(skipped, want) {
@@ -412,7 +413,7 @@ func testQueuePromoted(q *queueTest) {
 	q.offer(link1("http://h/1", 1))
 	must(q, q.Promote("http://h/2"))
 	must(q, q.Begin(Selection{Promoted: true}))
-	if l := q.take("http://h/2"); !l.Recrawl || l.Depth != 1 {
+	if l := q.leaseURL("http://h/2"); !l.Recrawl || l.Depth != 1 {
 		q.Errorf("%+v", l)
 	} else {
 		q.finish(l, End{State: Queued, Status: 500})
@@ -421,10 +422,10 @@ func testQueuePromoted(q *queueTest) {
 	q.add(time.Second)
 	q.want("http://h/2")
 	must(q, q.Begin(Selection{}))
-	l := q.take("http://h/")
-	must(q, q.Promote("http://h/")) // during its visit, which does not count for that
+	l := q.leaseURL("http://h/")
+	must(q, q.Promote("http://h/")) // promoted during its visit, so it must be visited again
 	q.finish(l, End{State: Fetched})
-	if l = q.take("http://h/"); !l.Recrawl {
+	if l = q.leaseURL("http://h/"); !l.Recrawl {
 		q.Errorf("%+v", l)
 	}
 	q.finish(l, End{State: Fetched})
@@ -434,7 +435,7 @@ func testQueuePromoted(q *queueTest) {
 // losing is a queue that loses its first lease.
 type losing struct {
 	*memoryQueue
-	late bool // only once it is given back
+	late bool // the lease is lost when it is given back, not before
 	lost *Lease
 }
 
@@ -456,7 +457,8 @@ func (q *losing) Done(l *Lease, e End) error {
 	return q.memoryQueue.Done(l, e)
 }
 
-// A visit whose lease has ended makes no request, or has no effect. The next owner repeats it.
+// A visit whose lease has expired makes no request. If the lease is lost later, the visit has no
+// effect. The next owner of the lease repeats the visit.
 func TestLostLease(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		s := newSite(t)

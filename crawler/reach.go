@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// Extent is how far a crawl goes. It is a plain value.
+// Extent says which addresses a crawl visits. It is a plain value.
 type Extent struct {
 	Scope            Scope
-	Depth            int // links followed from a seed; a negative number has no limit
+	Depth            int // largest number of links from a seed; negative: no limit
 	Include, Exclude []string
-	Seeds            []string // of this and earlier runs, in normal form
+	Seeds            []string // seeds of this and earlier runs, in normal form
 }
 
-// equal reports whether a crawl of e and one of other visit the same addresses.
+// equal reports whether crawls with the extents e and other visit the same addresses.
 func (e Extent) equal(other Extent) bool {
 	return e.Scope == other.Scope && e.Depth == other.Depth && slices.Equal(e.Include, other.Include) &&
 		slices.Equal(e.Exclude, other.Exclude) && slices.Equal(e.Seeds, other.Seeds)
@@ -24,8 +24,8 @@ func (e Extent) equal(other Extent) bool {
 type reach struct {
 	area      *area
 	depth     int
-	wanted    *filter // of addresses
-	forbidden *filter // of seeds, which need not be included
+	wanted    *filter // patterns for addresses other than seeds
+	forbidden *filter // patterns for seeds: only exclusions
 	named     map[string]bool
 }
 
@@ -42,10 +42,10 @@ func newReach(e Extent) (*reach, error) {
 	return r, nil
 }
 
-// notAskedFor reports whether an address was found and is not visited.
+// notAskedFor reports whether s is the state of an address that was found and is not visited.
 func notAskedFor(s State) bool { return s == Outside || s == Deep || s == Trapped }
 
-// visits reports whether a crawl visits what r is a record of.
+// visits reports whether a crawl visits the address of rec.
 func (r *reach) visits(rec *Record) bool {
 	if _, _, part := partOf(rec.URL); part {
 		return !notAskedFor(rec.State)
@@ -58,8 +58,8 @@ func (r *reach) visits(rec *Record) bool {
 	return state == Queued
 }
 
-// within returns Queued for an address that the crawl visits, otherwise its state and the sentence
-// that decides. address is u in normal form.
+// within returns Queued for an address that the crawl visits. Otherwise it returns the state of the
+// address and the reason as a sentence. address is u in normal form.
 func (r *reach) within(u *url.URL, address string, depth int) (State, string) {
 	if state, why := r.holds(u, depth); state != Queued {
 		return state, why
@@ -67,7 +67,8 @@ func (r *reach) within(u *url.URL, address string, depth int) (State, string) {
 	return r.admits(u, address)
 }
 
-// holds returns Queued for an address that is in scope and not too deep.
+// holds returns Queued for an address that is in scope and not too deep. Otherwise it returns the
+// state and the reason as a sentence.
 func (r *reach) holds(u *url.URL, depth int) (State, string) {
 	switch {
 	case !r.area.holds(u):
@@ -78,8 +79,8 @@ func (r *reach) holds(u *url.URL, depth int) (State, string) {
 	return Queued, ""
 }
 
-// admits returns Queued for an address that no pattern excludes and that is no crawler trap. Seeds
-// need not be included, and are never traps.
+// admits returns Queued for an address that the patterns admit and that is no crawler trap. Seeds
+// need not match an include pattern and are never traps.
 func (r *reach) admits(u *url.URL, address string) (State, string) {
 	seed, filter := r.named[address], r.wanted
 	if seed {

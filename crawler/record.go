@@ -11,22 +11,23 @@ import (
 	"time"
 )
 
-// State is where an address stands in the frontier.
+// State is the state of an address in the queue.
 type State string
 
-// The states: queued, or one of the outcomes.
+// The states of an address: queued, or an outcome.
 const (
-	Queued      State = "queued"
-	Fetched     State = "fetched"      // a response was received and kept on its terms, whatever its status
-	Refused     State = "refused"      // policy, the address rule or the page itself said no
-	Unreachable State = "unreachable"  // robots.txt or a reference could not be read, so everything is refused
-	Failed      State = "failed"       // no answer, or an answer of 429 or 5xx, as often as it was tried
-	Outside     State = "out-of-scope" // found, not asked for
-	Deep        State = "too-deep"     // found below the depth of the crawl, not asked for
-	Trapped     State = "trap"         // found where pages seem to have no end, not asked for
+	Queued  State = "queued"
+	Fetched State = "fetched" // a response with any status was received, and what may be kept of it was stored
+	Refused State = "refused" // policy, the rules for addresses or the page itself prohibited it
+	// robots.txt or a file that it refers to could not be read, so everything is refused
+	Unreachable State = "unreachable"
+	Failed      State = "failed"       // no response, or only responses with status 408, 429 or 5xx, after all retries
+	Outside     State = "out-of-scope" // found out of scope, so not requested
+	Deep        State = "too-deep"     // found deeper than the crawl goes, so not requested
+	Trapped     State = "trap"         // found and taken for a crawler trap, so not requested
 )
 
-// states gives each state its number on disk; only append.
+// states gives each state its number on disk. Only append to it.
 var states = [...]State{Queued, Fetched, Refused, Unreachable, Failed, Outside, Deep, Trapped}
 
 func (s State) number() (byte, error) {
@@ -38,53 +39,53 @@ func (s State) number() (byte, error) {
 	return 0, fmt.Errorf("%q is not a state of an address", s)
 }
 
-// Record is what the frontier knows of one address.
+// Record is what the frontier stores about one address.
 type Record struct {
-	URL      string // in normal form; that of a resource that pages require begins with "part:"
+	URL      string // address in normal form; that of a required resource begins with "part:"
 	State    State
-	Seed     bool // named by the operator in some run
-	Depth    int  // links followed from the nearest seed
-	Tries    int  // requests that failed so far
-	Status   int  // HTTP status of the last answer, 0 without one
+	Seed     bool // the operator named the address in some run
+	Depth    int  // number of links followed from the nearest seed
+	Tries    int  // number of failed visits, reset when the address is requeued
+	Status   int  // HTTP status of the last response, 0 if there was none
 	When     time.Time
-	Why      string        // the sentence that decided, empty for fetched and queued
-	Again    time.Time     // when it is due to be visited again; zero: never
-	Interval time.Duration // between the last visit and that
-	// the redirect hop that was refused or is taken down, in normal form, where that is not the
-	// address itself
+	Why      string        // reason for the state, as a sentence; empty if Fetched or Queued
+	Again    time.Time     // when the address is due to be revisited; zero: never
+	Interval time.Duration // time between the last visit and Again
+	// the redirect hop that was refused or is taken down, in normal form; "" if that is the address
+	// itself
 	Led string
 
-	TakenDown string    // what is taken down: Led or the address itself; "" for nothing
-	marked    string    // barred as on disk
-	listed    bool      // a sitemap names it
-	from      uint64    // the number of the seed from which it was found
-	place     place     // its queue entry while queued
-	noted     time.Time // Again as on disk
+	TakenDown string    // the address that is taken down, Led or this one; "" if neither is
+	marked    string    // TakenDown as stored in the bucket of barred addresses
+	listed    bool      // a sitemap lists the address
+	from      uint64    // number of the seed from which the address was found
+	place     place     // place in the queue of the host, if Queued
+	noted     time.Time // Again as stored in the index of revisits
 
-	filed     bool   // it is counted by seed and host on disk
-	filedFrom uint64 // under this seed
+	filed     bool   // the address is counted in the bucket bFound
+	filedFrom uint64 // number of the seed under which it is counted
 }
 
-// class orders the queue of a host.
+// class is the first criterion of the order in a host's queue.
 type class byte
 
 const (
-	promoted class = iota // asked for by a re-crawl request
-	ordinary              // by depth, then what a sitemap lists, then order
-	retried               // by time; behind everything else
+	promoted class = iota // named by a re-crawl request; first in the queue
+	ordinary              // ordered by depth, then those that sitemaps list, then order of arrival
+	retried               // failed and to be retried; ordered by time, behind the other classes
 )
 
-// place is the place of an address in the queue of its host.
+// place is the position of an address in the queue of its host.
 type place struct {
 	class class
-	rank  uint64 // for ordinary by depth and list, for retried the time in nanoseconds
+	rank  uint64 // for ordinary the rank of the record, for retried the time of the retry in nanoseconds
 	seq   uint64
 }
 
 const placeSize = 17
 
-// rank is the rank of r in the class ordinary: seeds and what sitemaps list come before the links
-// of their depth.
+// rank returns the rank of r in the class ordinary. Seeds and addresses that sitemaps list come
+// before other links of the same depth.
 func (r *Record) rank() uint64 {
 	n := 2 * uint64(r.Depth)
 	if r.Depth > 0 && !r.listed {
@@ -108,18 +109,18 @@ func readPlace(b []byte) place {
 	return place{class(b[0]), binary.BigEndian.Uint64(b[1:]), binary.BigEndian.Uint64(b[9:])}
 }
 
-// queueKey is host, NUL, place; hosts hold no NUL.
+// queueKey returns a key of the bucket of queues: host, NUL, place. A host contains no NUL.
 func queueKey(host string, p place) []byte {
 	return p.append(append(make([]byte, 0, len(host)+1+placeSize), host+"\x00"...))
 }
 
 var errRecord = fmt.Errorf("a record of the frontier has a wrong form; check the disk, or move frontier.db away " +
-	"and crawl anew")
+	"and crawl again")
 
-// maxDepth is the greatest depth noted; deeper is as deep.
+// maxDepth is the greatest depth that is stored. A deeper address is stored with this depth.
 const maxDepth = math.MaxUint16
 
-// The flags of a record. Those of fields say that the field is there.
+// The flags of a stored record. Some say that an optional field is present.
 const (
 	flagSeed = 1 << iota
 	flagListed
@@ -130,9 +131,9 @@ const (
 	flagFound
 )
 
-// encode writes state and flags, a byte each, then depth, tries, status and time; where the flags
-// say so place, next visit with interval, led, and the seed from which it was found; and why to the
-// end. Numbers are unsigned varints.
+// encode writes state and flags, one byte each, then depth, tries, status and time. Then follow the
+// optional fields that the flags announce: place, next visit with interval, Led, and the number of
+// the seed. Why fills the rest. Numbers are unsigned varints.
 func (r *Record) encode() ([]byte, error) {
 	n, err := r.State.number()
 	if err != nil {
@@ -162,7 +163,7 @@ func (r *Record) encode() ([]byte, error) {
 	return append(b, r.Why...), nil
 }
 
-// at is the address that decided how r ended: Led, or its own.
+// at returns the address of the hop that determined the outcome of r: Led, or the address of r.
 func (r *Record) at() string {
 	if r.Led != "" {
 		return r.Led
@@ -215,7 +216,7 @@ func decodeRecord(url string, b []byte) (Record, error) {
 		r.noted = r.Again
 	}
 	if flags&flagLed != 0 {
-		r.Led = string(n.take(n.next()))
+		r.Led = string(n.nextBytes(n.next()))
 	}
 	if flags&flagFound != 0 {
 		r.from = n.next()
@@ -232,7 +233,7 @@ func decodeRecord(url string, b []byte) (Record, error) {
 	return r, nil
 }
 
-// glance reads of a record what tells whether a link says something new of it.
+// glance decodes only the fields of a record that decide whether a link changes it.
 func glance(b []byte) (r Record, err error) {
 	if len(b) < 2 || int(b[0]) >= len(states) {
 		return r, errRecord
@@ -245,10 +246,10 @@ func glance(b []byte) (r Record, err error) {
 	return r, nil
 }
 
-// numbers reads unsigned varints one after the other.
+// numbers reads successive unsigned varints.
 type numbers struct {
 	b   []byte
-	bad bool // something was missing
+	bad bool // the input ended too early
 }
 
 func (n *numbers) next() uint64 {
@@ -261,7 +262,7 @@ func (n *numbers) next() uint64 {
 	return v
 }
 
-func (n *numbers) take(size uint64) []byte {
+func (n *numbers) nextBytes(size uint64) []byte {
 	if size > uint64(len(n.b)) {
 		n.bad = true
 		return nil
@@ -271,24 +272,25 @@ func (n *numbers) take(size uint64) []byte {
 	return head
 }
 
-// item is a queue entry as a lease needs it.
+// item is an entry of a queue with the data that a lease needs.
 type item struct {
 	url   string
 	depth int
 	tries int
 	place place
-	from  uint64 // the number of the seed from which it was found
-	asked bool   // for by a re-crawl
+	from  uint64 // number of the seed from which the address was found
+	asked bool   // a re-crawl request names the address
 }
 
-// schemes are what an address of the queue begins with, by its number on disk; only append.
+// schemes are the prefixes of queued addresses. The index is the number of the prefix on disk. Only
+// append to it.
 var schemes = [...]string{"http", "https", required + "http", required + "https"}
 
-// withSeed is added to the number of a scheme where that of a seed follows.
+// withSeed is added to the number of a scheme if the number of a seed follows.
 const withSeed = 16
 
-// encodeItem writes depth and tries, the number of the scheme, that of the seed from which the
-// address was found, and the path: the key holds the host.
+// encodeItem writes depth, tries, the number of the scheme, the number of the seed from which the
+// address was found, and the path. The host is part of the key.
 func encodeItem(r *Record, host string) []byte {
 	scheme, rest, _ := strings.Cut(r.URL, "://")
 	b := make([]byte, 0, 8+len(rest)-len(host))
@@ -318,34 +320,36 @@ func decodeItem(k, v []byte) (it item, err error) {
 	return it, nil
 }
 
-// hostRecord is what is kept of a host.
+// hostRecord is what the frontier stores about a host.
 type hostRecord struct {
 	due      time.Time
-	held     time.Time     // due, without what is added for not answering
-	delay    time.Duration // the pause that the host asks for
-	met      bool          // delay is known
-	pace     time.Duration // the pause that its answers suggest
-	failures int           // in a row
-	known    int           // addresses noted of it
-	queued   int           // of these
-	beyond   int           // links to addresses that were not noted because too many are
-	told     bool          // that there are such
-	ready    int64         // its entry in the index of hosts that have something queued, 0: none
+	held     time.Time     // due without the pause added after failures
+	delay    time.Duration // delay that the host asks for
+	met      bool          // the delay that the host asks for is known
+	pace     time.Duration // adaptive delay, derived from response times
+	failures int           // number of failures in a row
+	known    int           // number of recorded addresses of the host
+	queued   int           // number of queued addresses of the host
+	beyond   int           // number of links to addresses that were not recorded, because the host has too many
+	reported bool          // the first such link was reported
+	// due time in the index of hosts that have queued addresses, in nanoseconds; 0: not in the
+	// index
+	ready int64
 }
 
 const (
 	flagMet = 1 << iota
-	flagTold
+	flagReported
 )
 
-// encode writes a byte of flags, and the numbers as unsigned varints.
+// encode writes one byte of flags, then the numbers as unsigned varints.
 func (h *hostRecord) encode() []byte {
 	flags := byte(0)
 	if h.met {
 		flags |= flagMet
 	}
-	if h.told {
-		flags |= flagTold
+	if h.reported {
+		flags |= flagReported
 	}
 	b := append(make([]byte, 0, 48), flags)
 	for _, n := range []int64{nanos(h.due), nanos(h.held), int64(h.delay), int64(h.pace), int64(h.failures),
@@ -362,7 +366,7 @@ func decodeHost(b []byte) (hostRecord, error) {
 	}
 	n := numbers{b: b[1:]}
 	h := hostRecord{
-		met: b[0]&flagMet != 0, told: b[0]&flagTold != 0,
+		met: b[0]&flagMet != 0, reported: b[0]&flagReported != 0,
 		due: instant(int64(n.next())), held: instant(int64(n.next())), delay: time.Duration(n.next()),
 		pace:     time.Duration(n.next()),
 		failures: int(n.next()), known: int(n.next()), queued: int(n.next()), beyond: int(n.next()),
@@ -374,8 +378,7 @@ func decodeHost(b []byte) (hostRecord, error) {
 	return h, nil
 }
 
-// timeKey is the key of an index by time: of hosts that have something queued, or of addresses to
-// be visited again.
+// timeKey returns a key of an index by time: the time in nanoseconds, then a host or an address.
 func timeKey(at int64, name string) []byte {
 	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(name)), uint64(at)), name...)
 }
@@ -384,7 +387,7 @@ func splitTime(k []byte) (at int64, name string) {
 	return int64(binary.BigEndian.Uint64(k)), string(k[8:])
 }
 
-// hostOf is the host of a queue key.
+// hostOf returns the host of a key of the bucket of queues.
 func hostOf(key []byte) (string, bool) {
 	i := bytes.IndexByte(key, 0)
 	if i < 0 || len(key) != i+1+placeSize {

@@ -7,49 +7,49 @@ import (
 	"github.com/acapcrawl/acapcrawl/defect"
 )
 
-// Summary is what a run did. Its JSON is that of `crawl --json`.
+// Summary is the report of a run. `crawl --json` prints it as JSON.
 type Summary struct {
-	Fetched     int     `json:"fetched"` // pages that gave a response, each counted once
+	Fetched     int     `json:"fetched"` // pages with a response, each counted once
 	Stored      int     `json:"stored"`
 	Indexed     int     `json:"indexed"`
 	Refused     Refusal `json:"refused"`
 	Unreachable int     `json:"unreachable"` // addresses refused because their policy could not be read
-	Errors      int     `json:"errors"`      // addresses that failed as often as they were tried
-	Bytes       int64   `json:"bytes"`       // of bodies, as sent
+	Errors      int     `json:"errors"`      // addresses that failed after all retries
+	Bytes       int64   `json:"bytes"`       // bytes of bodies, as sent
 	Duration    float64 `json:"duration_s"`
 	Rate        float64 `json:"pages_per_s"`
 
-	Requests int `json:"requests"` // for pages, and in visits of what pages require; redirect hops included
-	Hosts    int `json:"hosts"`    // that were sent any of them
-	// fetched, of which some was not kept, read or indexed, because they are too large
+	Requests int `json:"requests"` // requests for pages and required resources, including redirect hops
+	Hosts    int `json:"hosts"`    // hosts that received a request
+	// fetched pages of which some was not kept, read or indexed, because they are too large
 	Cut        int     `json:"cut"`
-	Unchanged  int     `json:"unchanged"`  // fetched, and the same as when last received
-	Redirected int     `json:"redirected"` // addresses that lead to a page at another address, which is counted there
+	Unchanged  int     `json:"unchanged"`  // fetched pages that have not changed since they were last received
+	Redirected int     `json:"redirected"` // addresses that redirect to a page, which is counted at its own address
 	Skipped    Skipped `json:"skipped"`
-	TakenDown  int     `json:"taken_down"` // addresses not asked for, since their publisher has them taken down
+	TakenDown  int     `json:"taken_down"` // addresses that were not requested, because they are taken down
 
-	// Addresses of pages, and of what pages require, which is visited by itself.
-	Queued int `json:"queued"` // left for another run
-	// of those, found from seeds that this run did not name: a run without seeds visits them
+	// Queue lengths include addresses of pages and of required resources.
+	Queued int `json:"queued"` // addresses left for another run
+	// queued addresses found from seeds that this run did not name; a run without seeds visits them
 	OtherSeeds  int `json:"queued_other_seeds"`
 	QueuedHosts int `json:"queued_hosts"`
-	// when the next of them can be visited, as far as it is known; it may have passed
+	// when the next queued address can be visited, if known; may be in the past
 	NextDue   time.Time `json:"next_due,omitzero"`
-	Waiting   int       `json:"waiting"`             // visited, and to be visited again
-	NextAgain time.Time `json:"next_again,omitzero"` // when the first of them is due
-	// links not noted in this or earlier runs, because their hosts have too many addresses
+	Waiting   int       `json:"waiting"`             // addresses to be revisited
+	NextAgain time.Time `json:"next_again,omitzero"` // when the first of the Waiting addresses is due
+	// links not recorded in this or earlier runs, because their hosts have too many addresses
 	Beyond      int  `json:"beyond"`
-	Interrupted bool `json:"interrupted"` // stopped by its context or by a limit
+	Interrupted bool `json:"interrupted"` // the end of its context or a limit stopped the run
 
-	Stopped error `json:"-"` // what Options.Room said
+	Stopped error `json:"-"` // the error of Options.Room that stopped the run, or nil
 
-	SeedsRefused     bool   `json:"-"` // there were seeds, and policy refused every one
-	RefusedWhy       string `json:"-"` // the sentence that refused the first of them
-	SeedsUnreachable bool   `json:"-"` // there were seeds, and none could be reached
-	UnreachableWhy   string `json:"-"` // the sentence that says why the first of them could not
+	SeedsRefused     bool   `json:"-"` // the run named seeds, and policy refused all of them
+	RefusedWhy       string `json:"-"` // why the first of these seeds was refused, as a sentence
+	SeedsUnreachable bool   `json:"-"` // the run named seeds, and none of them could be reached
+	UnreachableWhy   string `json:"-"` // why the first of these seeds could not be reached, as a sentence
 }
 
-// Refusal counts pages refused per usage.
+// Refusal counts refused pages by usage.
 type Refusal struct {
 	Crawl    int `json:"crawl"`
 	Follow   int `json:"follow"`
@@ -57,49 +57,51 @@ type Refusal struct {
 	Preserve int `json:"preserve"`
 }
 
-// Skipped counts addresses found and not asked for.
+// Skipped counts addresses that were found and not requested, by reason.
 type Skipped struct {
 	Outside int `json:"out-of-scope"`
 	Deep    int `json:"too-deep"`
 	Trapped int `json:"trap"`
 }
 
-// Progress is the state of a run at a moment.
+// Progress is a snapshot of a run.
 type Progress struct {
-	Done     int // pages settled in this run, whatever the outcome
+	Done     int // pages with an outcome in this run, whatever it is
 	Fetched  int
-	Refused  int // those taken down and unreachable ones included
+	Refused  int // refused pages, including taken-down and unreachable ones
 	Errors   int
-	UnderWay int // visits
+	UnderWay int // number of visits under way
 	Queued   int
-	Hosts    int       // with something queued
-	Rate     float64   // pages per second in the last ten seconds
-	NextDue  time.Time // when the next host is due; in the past while there is more to do than workers
+	Hosts    int       // hosts with queued addresses
+	Rate     float64   // pages per second over the last ten seconds
+	NextDue  time.Time // when the next host is due; in the past if all workers are busy
 	SoFar    Summary
 }
 
-// Skip is an address that was not fetched, and why. State is Refused, Unreachable, Failed, Outside,
-// Deep or Trapped.
+// Skip is an address that was not fetched, with the reason. State is Refused, Unreachable, Failed,
+// Outside, Deep or Trapped.
 type Skip struct {
 	URL      string        `json:"url"`
 	State    State         `json:"reason"`
-	Why      string        `json:"why"` // the sentence that decided
-	Final    string        `json:"-"`   // where its redirects led; "" for the address itself
+	Why      string        `json:"why"` // the reason, as a sentence
+	Final    string        `json:"-"`   // target of the redirects; "" if there was none
 	When     time.Time     `json:"-"`
-	Decision acap.Decision `json:"-"` // where policy or the page decided; otherwise zero
-	TakeDown *acap.Field   `json:"-"` // the request of its publisher that bars it
-	Defect   *defect.Error `json:"-"` // the panic that ended the visit, nil where none did
+	Decision acap.Decision `json:"-"` // decision of the policy or the page that refused; zero if another rule decided
+	// take-down request of the publisher because of which the address is skipped, or nil
+	TakeDown *acap.Field   `json:"-"`
+	Defect   *defect.Error `json:"-"` // the panic that ended the visit, or nil
 }
 
-// left fills what a run leaves for another, from the counts of the frontier, which it returns.
-func (r *run) left(s *Summary) Counts {
+// countLeft sets the fields of s that say what the run leaves for another. It returns the counts of
+// the queue.
+func (r *run) countLeft(s *Summary) Counts {
 	c := r.queue.Counts()
 	s.Queued, s.QueuedHosts, s.NextDue = c.Queued, c.Hosts, c.NextDue
 	s.Waiting, s.NextAgain, s.Beyond = c.Waiting, c.NextAgain, c.Beyond
 	return c
 }
 
-// progress tells the state at once and then every interval, until stop is closed.
+// progress calls Options.Progress at once and then at each interval, until stop is closed.
 func (r *run) progress(stop <-chan struct{}) {
 	ticker := time.NewTicker(r.o.Every)
 	defer ticker.Stop()
@@ -115,13 +117,13 @@ func (r *run) progress(stop <-chan struct{}) {
 	}
 }
 
-// now is the state of the run.
+// now returns a snapshot of the run.
 func (r *run) now(m *meter) Progress {
 	s, settled := r.tally.now()
 	at := time.Now()
 	s.Duration = at.Sub(r.start).Seconds()
 	s.Rate = float64(s.Fetched) / max(s.Duration, 1e-3)
-	c := r.left(&s)
+	c := r.countLeft(&s)
 	return Progress{Done: settled, Fetched: s.Fetched, Refused: s.Refused.Crawl + s.TakenDown + s.Unreachable,
 		Errors:   s.Errors,
 		UnderWay: c.Leased, Queued: s.Queued, Hosts: s.QueuedHosts, Rate: m.rate(at, s.Fetched), NextDue: s.NextDue,

@@ -8,22 +8,24 @@ import (
 	"time"
 )
 
-// Recrawl says when a page is visited again: not before Min, and after Max at the latest. Where Min
-// is zero it never is.
+// Recrawl says when a page is revisited: Min is the shortest and Max the longest interval. If Min
+// is zero, pages are never revisited.
 type Recrawl struct{ Min, Max time.Duration }
 
-// How the interval follows a page, as Nutch's AdaptiveFetchSchedule has it.
+// The factors by which the interval changes after a visit, as in AdaptiveFetchSchedule of Apache
+// Nutch.
 const (
-	slower = 1.4 // when it has not changed
-	sooner = 0.8 // when it has
+	slower = 1.4 // factor if the page has not changed
+	sooner = 0.8 // factor if the page has changed
 )
 
-const longestAge = 1 << 31 // seconds; a cache takes more for this (RFC 9111 1.2.2)
+const longestAge = 1 << 31 // longest max-age in seconds; a cache treats a greater value as this one (RFC 9111 1.2.2)
 
-// next says when a page that was visited now is visited again, and how long that is from now. last
-// is what it said at the visit before, zero at the first one, when the page is taken to go on as it
-// has since its Last-Modified (RFC 9111 4.2.2). h is the header of the answer: as long as that is
-// fresh, the page is left alone, Max aside.
+// next returns when a page that was visited now is due to be revisited, and the interval until
+// then. last is the interval that the visit before returned. It is zero at the first visit; then
+// the interval is a tenth of the time since Last-Modified (RFC 9111 4.2.2). h is the header of the
+// response. The page is not revisited while the response is fresh, except that r.Max limits the
+// interval.
 func (r Recrawl) next(last time.Duration, unchanged bool, h http.Header, now time.Time) (interval time.Duration,
 	again time.Time) {
 	if r.Min <= 0 {
@@ -42,7 +44,8 @@ func (r Recrawl) next(last time.Duration, unchanged bool, h http.Header, now tim
 	return interval, now.Add(interval)
 }
 
-// age is for how long a page has not been changed, by its own word.
+// age returns the time since the Last-Modified of a page, or zero if the field is missing or
+// invalid.
 func age(h http.Header, now time.Time) time.Duration {
 	modified, err := http.ParseTime(h.Get("Last-Modified"))
 	if err != nil {
@@ -51,9 +54,9 @@ func age(h http.Header, now time.Time) time.Duration {
 	return now.Sub(modified)
 }
 
-// fresh is how long an answer that came now stays fresh (RFC 9111 4.2.1): by the max-age of its
-// Cache-Control, else by its Expires, less the Age that it had. What a shared cache may do
-// (s-maxage) is not asked: a crawler is none.
+// fresh returns how long a response that arrived now stays fresh (RFC 9111 4.2.1): max-age of
+// Cache-Control or else Expires, minus Age. It ignores s-maxage, which is for shared caches; a
+// crawler is not one.
 func fresh(h http.Header, now time.Time) time.Duration {
 	var d time.Duration
 	if seconds, said := maxAge(h); said {
@@ -71,8 +74,9 @@ func fresh(h http.Header, now time.Time) time.Duration {
 	return d
 }
 
-// maxAge reads Cache-Control; of several directives the one that asks for the earliest visit
-// counts. One that cannot be read, and no-cache and no-store, mean that nothing is fresh.
+// maxAge returns the smallest max-age of Cache-Control. It returns zero, which means that the
+// response is not fresh, for no-cache, for no-store and for an invalid max-age. said is false if
+// there is no such directive.
 func maxAge(h http.Header) (d time.Duration, said bool) {
 	for _, part := range strings.Split(strings.Join(h.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")

@@ -16,7 +16,7 @@ func TestRecrawl(t *testing.T) {
 		r         Recrawl
 		last      time.Duration
 		unchanged bool
-		header    []string // name, value, …
+		header    []string // header fields: name, value, name, value …
 		want      time.Duration
 	}{
 		{"never", Recrawl{Max: day}, day, true, nil, 0},

@@ -11,7 +11,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// prepare queues the seeds and whatever this run visits again.
+// prepare queues the seeds and the addresses that this run revisits.
 func (r *run) prepare(seeds []string) error {
 	for _, seed := range seeds {
 		u, err := address.Normal(seed)
@@ -33,7 +33,7 @@ func (r *run) prepare(seeds []string) error {
 		}}); err != nil {
 		return err
 	}
-	if err := r.measure(); err != nil {
+	if err := r.setExtent(); err != nil {
 		return err
 	}
 	if err := r.lift(); err != nil || r.o.Promoted {
@@ -59,7 +59,8 @@ func (r *run) prepare(seeds []string) error {
 	return r.retry()
 }
 
-// widen queues what an earlier run left out of scope or too deep and this one does not.
+// widen queues addresses that an earlier run skipped as out of scope, too deep or a crawler trap
+// and that this run visits.
 func (r *run) widen(extended bool) error {
 	if extended {
 		if _, err := r.queue.Requeue(Filter{States: []State{Outside, Deep, Trapped}, Within: &r.extent}); err != nil {
@@ -69,10 +70,10 @@ func (r *run) widen(extended bool) error {
 	return r.queue.SetExtent(r.extent)
 }
 
-// retry queues what could not be had from the origins of the seeds of this run, and what pages
-// require.
+// retry requeues addresses that could not be fetched, if they have the origin of a seed of this run
+// or are required resources.
 func (r *run) retry() error {
-	origins := map[string]uint64{required: RequiredByPages} // prefix of addresses → the number of a seed
+	origins := map[string]uint64{required: RequiredByPages} // prefix of addresses → number of a seed
 	if len(r.seeds) == 0 {
 		return nil
 	}
@@ -92,7 +93,7 @@ func (r *run) retry() error {
 	return nil
 }
 
-// lift queues again what was not visited for a take-down that is no longer in force.
+// lift requeues addresses that were not visited because of a take-down that is no longer in force.
 func (r *run) lift() error {
 	if r.o.Stands == nil {
 		return nil
@@ -101,8 +102,8 @@ func (r *run) lift() error {
 	return err
 }
 
-// measure finds out how far this run goes.
-func (r *run) measure() error {
+// setExtent determines the extent and scope of this run.
+func (r *run) setExtent() error {
 	seeds, err := r.queue.SeedNumbers()
 	if err != nil {
 		return err
@@ -128,12 +129,12 @@ func (r *run) measure() error {
 	return err
 }
 
-// tending is how often a run looks for addresses that are due to be visited again.
-const tending = 30 * time.Second
+// requeueInterval is the interval at which a run queues addresses that are due to be revisited.
+const requeueInterval = 30 * time.Second
 
-// tend queues addresses that become due while the run goes on, until ended is closed.
-func (r *run) tend(ended <-chan struct{}) {
-	ticker := time.NewTicker(tending)
+// requeueDue queues addresses that become due during the run, until ended is closed.
+func (r *run) requeueDue(ended <-chan struct{}) {
+	ticker := time.NewTicker(requeueInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -153,13 +154,13 @@ func (r *run) tend(ended <-chan struct{}) {
 	}
 }
 
-// finish makes everything durable and sums up.
+// finish makes everything durable and returns the summary of the run.
 func (r *run) finish(leasing context.Context) (Summary, error) {
 	err := r.queue.Flush()
 	s, _ := r.tally.now()
 	s.Duration = time.Since(r.start).Seconds()
 	s.Rate = float64(s.Fetched) / max(s.Duration, 1e-9)
-	r.left(&s)
+	r.countLeft(&s)
 	s.Interrupted, s.Stopped = leasing.Err() != nil, r.stopped
 	others, countErr := r.queue.Others()
 	err = errors.Join(err, countErr)
@@ -189,7 +190,7 @@ func (r *run) finish(leasing context.Context) (Summary, error) {
 	return s, nil
 }
 
-// graceful is a context that ends only a while after its parent.
+// graceful returns a context that ends when grace has passed after the end of parent.
 func graceful(parent context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
 	done := make(chan struct{})

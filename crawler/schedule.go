@@ -9,43 +9,43 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Bounds of how many addresses of a host are read ahead of their lease. It begins with few, since
-// the host may leave the working set after one.
+// The largest and the first number of addresses of a host that are read ahead. The first is small,
+// since the host may leave the working set after one lease.
 const (
 	buffered    = 32
 	bufferedNew = 2
 )
 
-// host is a host of the working set. Guarded by Frontier.mu.
+// host is a host of the working set. It is guarded by Frontier.mu.
 type host struct {
 	name     string
 	due      time.Time
-	held     time.Time     // due, without what is added for not answering
-	leased   time.Time     // when the pause after the request of the lease given last is over
-	asks     time.Duration // the pause that the host asks for
-	met      bool          // asks is known
-	pace     time.Duration // the pause that its answers suggest
+	held     time.Time     // due without the pause added after failures
+	leased   time.Time     // when the delay after the last leased request ends
+	asks     time.Duration // delay that the host asks for
+	met      bool          // the delay that the host asks for is known
+	pace     time.Duration // adaptive delay, derived from response times
 	failures int
-	ready    time.Time         // when it is due by its index on disk
-	unsaved  int               // touches handed to the writer and not committed
-	busy     int               // leases not given back
-	taken    map[string]*Lease // of addresses leased, or given back and not committed
-	items    []item            // read ahead, in queue order
-	ahead    int               // how many were to be read
-	dry      bool              // nothing more on disk, as far as is known
-	index    int               // in the heap, -1 outside
+	ready    time.Time         // due time in the index on disk
+	unsaved  int               // number of touches sent to the writer and not committed
+	busy     int               // number of leases that have not ended
+	taken    map[string]*Lease // address → its lease, until the end of the lease is committed
+	items    []item            // addresses read ahead, in the order of the queue
+	ahead    int               // how many addresses were last to be read ahead
+	dry      bool              // the queue on disk has no more addresses to lease, as far as known
+	index    int               // index in the heap of due hosts, -1 if not in it
 }
 
-// touch is what the writer is told of h, which stays in the working set until that is committed.
+// touch returns the data of h for the writer. h stays in the working set until they are committed.
 func (h *host) touch() *touch {
 	h.unsaved++
 	return &touch{host: h, due: h.due, held: h.held, delay: h.asks, pace: h.pace, failures: h.failures}
 }
 
-// idle reports whether h can leave the working set: what is on disk says all.
+// idle reports whether h can leave the working set, because the disk has all its data.
 func (h *host) idle() bool { return h.busy == 0 && h.unsaved == 0 && len(h.taken) == 0 }
 
-// dueHeap orders hosts by when they are due.
+// dueHeap is a heap of hosts, ordered by the time when they are due.
 type dueHeap []*host
 
 func (d dueHeap) Len() int           { return len(d) }
@@ -68,9 +68,9 @@ func (d *dueHeap) Pop() any {
 	return h
 }
 
-// offerHost puts h in its place among the due hosts, or out of it while its slots are full or its
-// queue is empty; with nothing under way either, h leaves the working set. A host gets one slot
-// until its pause is known.
+// offerHost puts h into the heap of due hosts, or moves it there. It removes h from the heap if all
+// its slots are leased or its queue is empty. If the queue is empty and no visit is under way, h
+// leaves the working set. A host has only one slot until its delay is known.
 func (f *Frontier) offerHost(h *host) {
 	empty := h.dry && len(h.items) == 0
 	if empty && h.idle() {
@@ -87,7 +87,7 @@ func (f *Frontier) offerHost(h *host) {
 	}
 }
 
-// pick leases an address, or tells how long to wait for one. f.mu is held.
+// pick leases an address, or returns how long to wait for one. The caller holds f.mu.
 func (f *Frontier) pick(now time.Time) (*Lease, time.Duration, error) {
 	if f.closed {
 		return nil, 0, errClosed
@@ -115,9 +115,9 @@ func (f *Frontier) pick(now time.Time) (*Lease, time.Duration, error) {
 	return nil, f.o.Patience, nil
 }
 
-// nextDue is when a host is due next, zero if none is as far as is known. Hosts on disk that are
-// due and for which there is no room do not count: they come when one of the working set is given
-// back.
+// nextDue returns when the next host is due, or zero if none is known to be. It ignores hosts on
+// disk that are due but have no room in the working set; they are loaded when a lease of a host in
+// the working set ends.
 func (f *Frontier) nextDue() (due time.Time) {
 	if len(f.due) > 0 {
 		due = f.due[0].due
@@ -128,8 +128,8 @@ func (f *Frontier) nextDue() (due time.Time) {
 	return due
 }
 
-// lease takes the first address of h, which is due and out of the heap. It returns nil, and leaves
-// h where it belongs, if there is none to be had now.
+// lease leases the first address of h, which is due and was removed from the heap. If no address
+// can be leased now, it returns nil; then h returns to the heap only if it is due at a known time.
 func (f *Frontier) lease(h *host, now time.Time) *Lease {
 	if len(h.items) == 0 && !h.dry {
 		again, err := f.read(h, now)
@@ -150,7 +150,7 @@ func (f *Frontier) lease(h *host, now time.Time) *Lease {
 	}
 	it := h.items[0]
 	if f.exact && h.early(it.depth) {
-		return nil // looked at again when a lease of this host has been committed
+		return nil // tried again when a lease of this host is committed
 	}
 	h.items = h.items[1:]
 	l := &Lease{URL: it.url, Host: h.name, Depth: it.depth, Tries: it.tries, Met: h.met, Pause: h.asks, host: h,
@@ -159,7 +159,7 @@ func (f *Frontier) lease(h *host, now time.Time) *Lease {
 	h.due = now.Add(f.gap(h))
 	l.after, h.leased = h.due, h.due
 	h.busy++
-	if _, _, part := partOf(it.url); part { // it leads to nothing
+	if _, _, part := partOf(it.url); part { // a required resource has no links, so no address waits for its visit
 		l.Depth = maxDepth
 	}
 	h.taken[it.url] = l
@@ -168,7 +168,7 @@ func (f *Frontier) lease(h *host, now time.Time) *Lease {
 	return l
 }
 
-// early reports whether a page under way could still show that an address at depth is nearer to a
+// early reports whether a visit under way could still find an address, now at depth, nearer to a
 // seed.
 func (h *host) early(depth int) bool {
 	for _, l := range h.taken {
@@ -179,8 +179,8 @@ func (h *host) early(depth int) bool {
 	return false
 }
 
-// read fills h.items from its queue on disk. If the queue holds nothing but addresses to be tried
-// later, it tells when the first of them may be.
+// read fills h.items from the queue on disk. If the queue holds only addresses to be retried later,
+// it returns the time of the first retry.
 func (f *Frontier) read(h *host, now time.Time) (again time.Time, err error) {
 	prefix := append([]byte(h.name), 0)
 	h.ahead = min(max(2*h.ahead, bufferedNew), buffered)
@@ -210,8 +210,8 @@ func (f *Frontier) read(h *host, now time.Time) (again time.Time, err error) {
 	return again, err
 }
 
-// load takes hosts from disk into the working set, those due first, as long as there is room, and
-// reports whether it took any. For a host that is due it makes room.
+// load moves hosts from disk into the working set while there is room, those due first. It reports
+// whether it loaded any. For a host that is due now, it makes room.
 func (f *Frontier) load(now time.Time) bool {
 	f.crowded = false
 	if f.outside.IsZero() {
@@ -221,7 +221,7 @@ func (f *Frontier) load(now time.Time) bool {
 		if f.outside.After(now) {
 			return false
 		}
-		if f.crowded = !f.rest(now); f.crowded {
+		if f.crowded = !f.unloadIdle(now); f.crowded {
 			return false
 		}
 	}
@@ -243,7 +243,8 @@ func (f *Frontier) load(now time.Time) bool {
 			h := &host{name: name, due: later(v.due, instant(at)), held: v.held, asks: v.delay, met: v.met,
 				pace:     v.pace,
 				failures: v.failures, ready: instant(at), taken: map[string]*Lease{}, index: -1}
-			// it may have been asked just before, by a visit that was not recorded or a redirect
+			// a visit that was not recorded, or a redirect, may have requested the host just before
+			// the restart
 			if !f.resumed.IsZero() {
 				f.holdUntil(h, f.resumed.Add(f.gap(h)))
 			}
@@ -260,10 +261,10 @@ func (f *Frontier) load(now time.Time) bool {
 	return n > 0
 }
 
-// rest drops hosts that are not due from the working set, the last due first and at most an eighth
-// of it, and reports whether it dropped any. One that is due by the index on disk stays, or it
-// would be loaded again at once.
-func (f *Frontier) rest(now time.Time) bool {
+// unloadIdle removes idle hosts that are not due from the working set, those due last first, at
+// most an eighth of the working set. It reports whether it removed any. A host that is due by the
+// index on disk stays, since load would read it again at once.
+func (f *Frontier) unloadIdle(now time.Time) bool {
 	var resting []*host
 	for _, h := range f.hosts {
 		if h.idle() && h.due.After(now) && h.ready.After(now) {

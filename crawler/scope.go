@@ -10,25 +10,25 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// Scope says how far from its seeds a crawl goes.
+// Scope says which addresses a crawl visits, relative to its seeds.
 type Scope string
 
-// The scopes. Ports and schemes are not compared.
+// The scopes. Ports and schemes do not matter.
 const (
-	ScopeHost   Scope = "host"   // the hosts of the seeds, as written
-	ScopeDomain Scope = "domain" // their registrable domains (public suffix list)
-	ScopePrefix Scope = "prefix" // their hosts, below the folder of the seed
+	ScopeHost   Scope = "host"   // the hosts of the seeds, exactly
+	ScopeDomain Scope = "domain" // the registrable domains of the seeds (public suffix list)
+	ScopePrefix Scope = "prefix" // the hosts of the seeds, below the folder of the seed
 	ScopeAny    Scope = "any"
 )
 
-// area is a scope with its seeds, immutable once made.
+// area is a scope together with its seeds. It is immutable.
 type area struct {
 	scope   Scope
-	names   map[string]bool     // hosts or registrable domains
-	folders map[string][]string // host → folders
+	names   map[string]bool     // hosts and registrable domains of the seeds
+	folders map[string][]string // host → folders of its seeds
 }
 
-// newArea takes seeds in normal form.
+// newArea returns the area of a scope. The seeds must be in normal form.
 func newArea(s Scope, seeds []string) (*area, error) {
 	a := &area{scope: s, names: map[string]bool{}, folders: map[string][]string{}}
 	switch s {
@@ -53,7 +53,7 @@ func newArea(s Scope, seeds []string) (*area, error) {
 	return a, nil
 }
 
-// holds reports whether an address in normal form lies in the area.
+// holds reports whether an address in normal form is in the area.
 func (a *area) holds(u *url.URL) bool {
 	host := u.Hostname()
 	switch a.scope {
@@ -72,17 +72,17 @@ func (a *area) holds(u *url.URL) bool {
 	return a.scope == ScopeAny
 }
 
-// filter is the patterns of the addresses that a crawl includes and excludes, immutable once made.
-// In a pattern * stands for any characters and a final $ for the end of the address. One that
-// begins with / or * is compared with path and query, any other with the whole address; all from
-// the start.
+// filter holds the patterns of the addresses that a crawl includes and excludes. It is immutable.
+// In a pattern, * matches any characters and a final $ matches the end of the address. A pattern
+// that begins with / or * is compared with path and query, any other with the whole address, both
+// from the start.
 type filter struct {
 	include, exclude []pattern
 }
 
 type pattern struct {
 	raw   string
-	whole bool // compared with the whole address
+	whole bool // compare with the whole address
 	glob  acap.Glob
 }
 
@@ -99,7 +99,8 @@ func patterns(raw []string) []pattern {
 	return out
 }
 
-// globText is what addresses in normal form are compared with, and whether they are as a whole.
+// globText returns the text of a pattern in normal form, and whether it is compared with whole
+// addresses.
 func globText(raw string) (text string, whole bool) {
 	if whole = raw != "" && raw[0] != '/' && raw[0] != '*'; whole {
 		raw = normalStart(raw)
@@ -107,8 +108,7 @@ func globText(raw string) (text string, whole bool) {
 	return address.Escape(raw), whole
 }
 
-// normalStart writes scheme and host of a pattern as addresses have them, where both are written
-// out.
+// normalStart puts scheme and host of a pattern into normal form if they contain no *.
 func normalStart(s string) string {
 	end := address.HostEnd(s)
 	if end == len(s) || strings.Contains(s[:end], "*") {
@@ -121,8 +121,9 @@ func normalStart(s string) string {
 	return u.Scheme + "://" + u.Host + s[end:]
 }
 
-// admits reports whether an address in normal form is to be visited, else the sentence that says
-// which pattern decides. An address that is excluded is so whatever includes it.
+// admits reports whether the patterns admit an address in normal form. If not, it returns the
+// reason as a sentence that names the pattern. An exclude pattern has priority over an include
+// pattern.
 func (f *filter) admits(u *url.URL) (ok bool, why string) {
 	if len(f.include)+len(f.exclude) == 0 {
 		return true, ""
@@ -157,7 +158,7 @@ func (p pattern) matches(local, whole string) bool {
 	return p.glob.Matches(local)
 }
 
-// folder returns the path of u up to and with its last slash.
+// folder returns the path of u including its last slash.
 func folder(u *url.URL) string {
 	dir, _ := path.Split(u.EscapedPath())
 	return dir

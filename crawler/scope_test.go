@@ -73,7 +73,7 @@ func TestFilterOfBoth(t *testing.T) {
 	}
 }
 
-// FuzzFilter compares the matcher with the plainest one there is.
+// FuzzFilter compares the pattern matcher with a simple implementation.
 func FuzzFilter(f *testing.F) {
 	f.Add("/a*b*$", "/aXbYb")
 	f.Add("*.iso$", "/x.iso")
@@ -106,7 +106,7 @@ func FuzzFilter(f *testing.F) {
 }
 
 func glob(pattern, s string) bool {
-	fits := make([]bool, len(s)+1) // the pattern read so far fits s[:i]
+	fits := make([]bool, len(s)+1) // fits[i]: the part of the pattern read so far matches s[:i]
 	fits[0] = true
 	for _, c := range []byte(pattern) {
 		next := make([]bool, len(s)+1)
@@ -126,7 +126,7 @@ func TestScope(t *testing.T) {
 	seeds := []string{"http://www.example.co.uk:8080/docs/index.html", "http://127.0.0.1:99/x"}
 	for _, c := range []struct {
 		address string
-		in      string // scopes that hold it
+		in      string // scopes that include the address
 	}{
 		{"https://www.example.co.uk/docs/a", "host domain prefix any"},
 		{"http://www.example.co.uk/other", "host domain any"},

@@ -20,7 +20,7 @@ type site struct{ *testweb.Pages }
 
 func newSite(t testing.TB) *site { return &site{testweb.NewPages(t)} }
 
-// requests returns the addresses that were requested, without scheme and host, as sent.
+// requests returns the paths and queries that were requested, as sent.
 func (s *site) requests() (list []string) {
 	for _, r := range s.Requests() {
 		list = append(list, r.URI)
@@ -28,8 +28,8 @@ func (s *site) requests() (list []string) {
 	return list
 }
 
-// rules are the policies of the test's sites: one robots.txt for all, and hosts whose robots.txt
-// cannot be read.
+// rules are the policies of the test sites: one robots.txt for all hosts, and a host whose
+// robots.txt cannot be read.
 type rules struct {
 	text string
 	down string
@@ -50,14 +50,14 @@ func (r rules) pause(ctx context.Context, u *url.URL) (time.Duration, error) {
 	return p.CrawlDelay(), err
 }
 
-// shelf is a Handler that keeps what it receives.
+// shelf is a Handler that stores in memory what it receives.
 type shelf struct {
 	mu      sync.Mutex
 	pages   map[string]*page.Page
 	times   map[string]int
-	receive func(*page.Page) (Receipt, error) // nil: store, and follow all links
-	ask     map[string]http.Header            // by address, what is asked for instead of a page
-	led     map[string]string                 // addresses that led to pages received before
+	receive func(*page.Page) (Receipt, error) // receives a page; nil: store it and follow all links
+	ask     map[string]http.Header            // address → conditional header fields of its request
+	led     map[string]string                 // address → the page, received before, to which it redirects
 }
 
 func (s *shelf) Condition(address string) http.Header { return s.ask[address] }
@@ -88,7 +88,7 @@ func (s *shelf) Receive(_ context.Context, p *page.Page) (Receipt, error) {
 	return Receipt{Links: p.Links(page.Cut{}), Stored: true, Indexed: p.HTML()}, nil
 }
 
-// crawl is a run as the test wants it.
+// crawl holds the configuration and the results of crawls in a test.
 type crawl struct {
 	frontier *Frontier
 	rules    rules
@@ -137,7 +137,7 @@ func (c *crawl) state(t testing.TB, address string) State {
 	return r.State
 }
 
-// AddLinks queues addresses as a page that leads to them would.
+// AddLinks queues addresses as links of a page would be queued.
 func (f *Frontier) AddLinks(depth int, links ...string) (int, error) {
 	return f.add(FirstSeed, depth, links, false)
 }

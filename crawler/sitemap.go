@@ -16,18 +16,18 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Bounds of one sitemap (sitemaps.org: 50,000 addresses and 50 MB).
+// The limits of one sitemap (sitemaps.org: 50,000 addresses and 50 MB).
 const (
 	maxSitemapLinks = 50_000
-	maxSitemapBytes = 50 << 20 // decompressed
-	maxListedBytes  = 16 << 20 // of the addresses
+	maxSitemapBytes = 50 << 20 // bytes of the decompressed file
+	maxListedBytes  = 16 << 20 // total bytes of the listed addresses
 )
 
-// Sitemap reads a sitemap, an index of sitemaps, a feed (RSS, Atom) or a plain list of addresses,
-// gzipped or not, in UTF-8 or UTF-16. It gives the pages, alternates in other languages among them,
-// and the further sitemaps that are listed, in order and as written, up to the bounds or the first
-// thing that cannot be read; the error says what that is. Beside what it gives it holds little in
-// memory.
+// Sitemap reads a sitemap, a sitemap index, a feed (RSS, Atom) or a plain list of addresses, in
+// UTF-8 or UTF-16, with or without gzip. It returns the pages, including alternates in other
+// languages, and the further sitemaps, in order and as written. It stops at the limits or at the
+// first error, and returns what it has read and the error. It needs little memory apart from the
+// results.
 func Sitemap(body []byte) (pages, sitemaps []string, err error) {
 	var r io.Reader = bytes.NewReader(body)
 	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
@@ -37,7 +37,7 @@ func Sitemap(body []byte) (pages, sitemaps []string, err error) {
 	}
 	limited := &io.LimitedReader{R: r, N: maxSitemapBytes}
 	l := listing{seen: map[string]bool{}}
-	// no line of more is an address
+	// a longer line is not an address
 	text := bufio.NewReaderSize(utf8Reader(bufio.NewReader(limited)), address.MaxLength)
 	start, _ := text.Peek(512)
 	if start = bytes.TrimLeft(start, " \t\r\n"); bytes.HasPrefix(start, []byte("<")) {
@@ -51,11 +51,11 @@ func Sitemap(body []byte) (pages, sitemaps []string, err error) {
 	return l.pages, l.sitemaps, err
 }
 
-// listing is what was listed so far.
+// listing holds the addresses read so far.
 type listing struct {
 	pages, sitemaps []string
 	seen            map[string]bool
-	bytes           int // of all of them
+	bytes           int // total bytes of the addresses
 }
 
 func (l *listing) add(to *[]string, link string) error {
@@ -73,8 +73,8 @@ func (l *listing) add(to *[]string, link string) error {
 	return nil
 }
 
-// utf8Reader reads UTF-16 as UTF-8, known by its byte order mark or the first character of markup,
-// and drops a byte order mark.
+// utf8Reader converts UTF-16 to UTF-8 and removes a byte order mark. It recognises UTF-16 by its
+// byte order mark or by "<" as the first character.
 func utf8Reader(r *bufio.Reader) io.Reader {
 	start, _ := r.Peek(2)
 	switch string(start) {
@@ -86,9 +86,9 @@ func utf8Reader(r *bufio.Reader) io.Reader {
 	return transform.NewReader(r, unicode.BOMOverride(transform.Nop))
 }
 
-// readLines reads one address per line and passes over lines that are none.
+// readLines reads one address per line and skips lines that are not addresses.
 func (l *listing) readLines(r *bufio.Reader) error {
-	long := false // the line at hand is longer than what is read at once, and no address
+	long := false // the buffer holds the rest of a line that is too long for an address
 	for {
 		line, more, err := r.ReadLine()
 		if errors.Is(err, io.EOF) {
@@ -137,8 +137,8 @@ func (l *listing) readXML(r io.Reader) error {
 	}
 }
 
-// listed is the address of a page that e, which stands in the element of that name, gives; "" for
-// none.
+// listed returns the address of a page that the element e contains; in is the name of its parent
+// element. It returns "" if there is none.
 func listed(e *page.Element, in string) string {
 	href, rel := e.Attr("href"), strings.ToLower(e.Attr("rel"))
 	switch {

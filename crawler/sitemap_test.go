@@ -34,7 +34,7 @@ func zipped(text string) []byte {
 	return b.Bytes()
 }
 
-// wide is text in UTF-16, the low byte of each unit at low.
+// wide returns text in UTF-16; low is the index of the low byte in each unit.
 func wide(text string, low int) []byte {
 	var out []byte
 	for _, unit := range utf16.Encode([]rune(text)) {
@@ -103,7 +103,7 @@ func TestSitemap(t *testing.T) {
 	}
 }
 
-// What comes before the fault of a broken stream counts.
+// Addresses before an error in a gzip stream are returned.
 func TestBrokenGzip(t *testing.T) {
 	body := zipped(large(20_000))
 	pages, _, err := Sitemap(body[:len(body)/2])

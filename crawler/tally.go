@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// tally counts what a run does, for all its workers.
+// tally counts what all workers of a run do. It is safe for concurrent use.
 type tally struct {
 	mu    sync.Mutex
 	s     Summary
-	n     int // settled
-	pages int // page requests
+	n     int // number of addresses with an outcome
+	pages int // number of page requests
 	hosts map[string]struct{}
 }
 
-// sent counts the requests of one visit to host. Those of a resource that pages require, which is
-// no page, do not count as page requests.
+// sent counts the requests of one visit to host. page is false for a required resource, whose
+// requests do not count as page requests.
 func (t *tally) sent(host string, page bool, requests int, bytes int64) {
 	if requests == 0 {
 		return
@@ -34,21 +34,23 @@ func (t *tally) sent(host string, page bool, requests int, bytes int64) {
 	t.s.Hosts = len(t.hosts)
 }
 
-// reached reports whether there were as many page requests, or as many bytes; 0 is no limit.
+// reached reports whether the number of page requests has reached pages, or the number of bytes has
+// reached bytes. Zero means no limit.
 func (t *tally) reached(pages int, bytes int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return pages > 0 && t.pages >= pages || bytes > 0 && t.s.Bytes >= bytes
 }
 
-// mean returns the mean number of bytes of an answer.
+// mean returns the mean number of bytes of a response.
 func (t *tally) mean() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.s.Bytes / int64(max(t.s.Requests, 1))
 }
 
-// end counts how the visit of a page ended. With again, another visit of the run counts the page.
+// end counts the outcome of the visit of a page. If again is true, another visit of the run counts
+// the page as fetched.
 func (t *tally) end(e outcome, r Receipt, again bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,7 +96,7 @@ func (t *tally) end(e outcome, r Receipt, again bool) {
 	}
 }
 
-// skip counts an address that was found and not asked for.
+// skip counts an address that was found and not requested.
 func (t *tally) skip(s State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,10 +124,10 @@ type sample struct {
 	n  int
 }
 
-// window is how far back a meter looks.
+// window is the period over which a meter measures.
 const window = 10 * time.Second
 
-// rate takes the count of now and returns by how much a second it grew within the window.
+// rate adds the count n at the time now, and returns its growth per second within the window.
 func (m *meter) rate(now time.Time, n int) float64 {
 	m.samples = append(m.samples, sample{now, n})
 	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= window {

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// Bounds of what is taken for an address that somebody meant to publish. They are wide: what they
-// let pass is bounded by how many addresses of a host are noted.
+// The limits beyond which an address is taken for a crawler trap. They are generous, because
+// FrontierOptions.MaxHost limits the addresses that still pass.
 const (
-	maxSegments = 30 // of a path
-	maxInRow    = 2  // times a run of segments follows itself
-	maxTimes    = 4  // one segment in a path
-	// the same of numbers and of segments of one or two characters, as map tiles and stores of
-	// files have them
+	maxSegments = 30 // segments in a path
+	maxInRow    = 2  // successive repetitions of a group of segments
+	maxTimes    = 4  // occurrences of one segment in a path
+	// The limits for numbers and segments of one or two characters, which paths of map tiles and
+	// file stores repeat.
 	maxWeakInRow  = 5
 	maxWeakTimes  = 12
-	maxQuery      = 2000 // octets
-	maxSameName   = 25   // parameters of one name
-	maxSamePair   = 2    // of one name and value
+	maxQuery      = 2000 // octets of a query
+	maxSameName   = 25   // parameters with the same name
+	maxSamePair   = 2    // parameters with the same name and value
 	maxParameters = 100
 )
 
-// trap says in a sentence why an address in normal form is taken for one of endlessly many that a
-// program makes up from each other: relative links that lengthen the path, parameters that are
-// appended again and again, addresses within addresses. It is "" for all others.
+// trap returns the reason, as a sentence, why an address in normal form is taken for a crawler
+// trap, or "" if it is not. A program can generate such addresses without end: relative links that
+// lengthen the path, parameters that are added again and again, addresses within addresses.
 func trap(u *url.URL) (why string) {
 	path := u.EscapedPath()
 	if strings.Count(path, "/") > 2 {
@@ -55,7 +55,7 @@ func trapPath(path string) string {
 			}
 		}
 		if times > maxTimes && (!weak(s) || times > maxWeakTimes) {
-			return fmt.Sprintf("a trap: %.40q stands %d times in the path", s, times)
+			return fmt.Sprintf("a trap: %.40q occurs %d times in the path", s, times)
 		}
 	}
 	for period := 1; period <= len(segments)/(maxInRow+1); period++ {
@@ -66,10 +66,10 @@ func trapPath(path string) string {
 	return ""
 }
 
-// repeated is a run of that many segments which follows itself more often than pages have reason
-// to, nil for none.
+// repeated returns a group of period segments that is repeated more often than the limit, or nil if
+// there is none.
 func repeated(segments []string, period int) []string {
-	same := 0 // segments that equal those one period before
+	same := 0 // number of successive segments that equal the segment one period before
 	for i := period; i < len(segments); i++ {
 		if segments[i] != segments[i-period] {
 			same = 0
@@ -97,7 +97,8 @@ func allWeak(segments []string) bool {
 	return true
 }
 
-// weak segments are short or numbers: that they repeat says little.
+// weak reports whether a segment is short or a number. Paths that are no traps repeat such
+// segments.
 func weak(segment string) bool {
 	return len(segment) <= 2 || strings.Trim(segment, "0123456789") == ""
 }
@@ -106,9 +107,9 @@ func trapQuery(query string) string {
 	if len(query) > maxQuery {
 		return fmt.Sprintf("a trap: the query is longer than %d octets", maxQuery)
 	}
-	// Each address in a parameter of another is encoded once more than that.
+	// each level of an address inside a parameter adds one level of percent encoding
 	if strings.Contains(query, "%252525") {
-		return "a trap: the query holds an address within an address within an address"
+		return "a trap: the query contains an address within an address within an address"
 	}
 	if strings.Count(query, "&") < maxSamePair {
 		return ""
@@ -121,7 +122,7 @@ func trapQuery(query string) string {
 		name, value, _ := strings.Cut(pair, "=")
 		all++
 		names[name]++
-		if value != "" { // forms send every field that is left empty
+		if value != "" { // forms also send empty fields, often several of the same name
 			pairs[pair]++
 		}
 		switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// Addresses as sites have them, in testdata/addresses.txt, are no traps.
+// Real addresses, in testdata/addresses.txt, are not taken for traps.
 func TestNoTrap(t *testing.T) {
 	file, err := os.Open("testdata/addresses.txt")
 	if err != nil {
@@ -68,7 +68,8 @@ func numbered(name string, n int, separator string) string {
 	return strings.Join(parts, separator)
 }
 
-// A relative link that lengthens the path ends soon, whatever it is made of.
+// A relative link that lengthens the path again and again is soon taken for a trap, whatever its
+// text.
 func FuzzTrap(f *testing.F) {
 	f.Add("en/help/")
 	f.Add("1/")

@@ -18,38 +18,39 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// pageVisit is one visit of a page, from its request to its outcome.
+// pageVisit is the state of one visit of a page, from its request to its outcome.
 type pageVisit struct {
 	ctx         context.Context
 	lease       *Lease
-	url         *url.URL      // of the lease
-	pause       time.Duration // that the host asks for
-	conditional bool          // ask whether archived pages have changed
+	url         *url.URL      // URL of the lease
+	pause       time.Duration // delay that the host asks for
+	conditional bool          // send conditional requests for archived pages
 	memory      *memory.Lease
 	trace       gate.Trace
 
-	announced bool     // OnRequest was called for it
-	asked     bool     // the last request was conditional
-	next      *url.URL // what follow returned
+	announced bool     // OnRequest was called for this visit
+	asked     bool     // the last request of the visit was conditional
+	next      *url.URL // redirect target that follow returned
 	nextErr   error
-	outside   string // target of a redirect out of scope; not requested
-	canonical string // that the page names, unless it was fetched
-	known     string // target of a redirect, or canonical address, that was received before; not requested
+	outside   string // redirect target out of scope, which is not requested
+	canonical string // canonical address that the page names, if it was not fetched before
+	known     string // redirect target or canonical address that was received before and is not requested
 
-	left     bool // its requests are counted, and another visit may send
+	left     bool // the requests of the visit are counted and its request slot is free
 	stored   func()
-	answered bool // the last hop was received; end says what came of it
+	answered bool // the last response was received, and end is its outcome
 	end      outcome
-	page     *page.Page // what the handler received; nil: nothing
-	risky    bool       // parsed alone
+	page     *page.Page // the page that the handler received, or nil
+	risky    bool       // parsed while no other page is parsed
 	receipt  Receipt
-	links    []string // that callbacks requested
-	full     bool     // the page was not received, since the run ends
-	err      error    // of the collector
-	failed   error    // the handler cannot receive: it ends the run
+	links    []string // links that callbacks requested
+	full     bool     // the page was not received, because the run ends
+	err      error    // error of the collector
+	failed   error    // error of the handler or the queue, which ends the run
 }
 
-// work is a worker: it visits one address after the other.
+// work is a worker: it visits leased addresses one after the other. leasing ends when no more
+// visits may start; work ends the visits.
 func (r *run) work(leasing, work context.Context) {
 	v, err := newVisitor(r)
 	for err == nil {
@@ -63,7 +64,7 @@ func (r *run) work(leasing, work context.Context) {
 				v, err = newVisitor(r)
 			}
 		}
-		if errors.Is(err, ErrLost) { // another owner visits it
+		if errors.Is(err, ErrLost) { // another owner of the lease visits the address
 			err = nil
 		}
 	}
@@ -72,7 +73,7 @@ func (r *run) work(leasing, work context.Context) {
 	}
 }
 
-// visitLeased visits a page while its lease lasts.
+// visitLeased visits an address until its lease expires.
 func (r *run) visitLeased(ctx context.Context, v *visitor, l *Lease) error {
 	if !l.Expires.IsZero() {
 		var cancel context.CancelFunc
@@ -90,7 +91,7 @@ func (r *run) visitLeased(ctx context.Context, v *visitor, l *Lease) error {
 	return r.visit(ctx, v, l)
 }
 
-// fail ends the run for a reason that is none of the pages'.
+// fail ends the run with an error that is not the fault of a page.
 func (r *run) fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,42 +101,45 @@ func (r *run) fail(err error) {
 	r.stop()
 }
 
-// visit is a page's life, from the lease of its address to the links that it leads to. Whatever
-// stops it on the way, the address is either still queued on disk or has its outcome there.
+// visit visits a leased page, from the check of its scope to the queueing of its links. If anything
+// stops the visit, the address is still queued on disk or has its outcome there.
 func (r *run) visit(ctx context.Context, v *visitor, l *Lease) (err error) {
 	defer defect.Catch(&err, l.URL, nil)
 	if address, named, is := partOf(l.URL); is {
-		return r.part(ctx, l, address, named)
+		return r.visitPart(ctx, l, address, named)
 	}
 	u, err := address.Parse(l.URL)
 	if err != nil {
 		return r.done(l, outcome{End: End{State: Refused, Why: err.Error()}}, Receipt{})
 	}
-	// It may have been queued by a run of wider scope, or asked for by anybody.
-	switch state, why, err := r.open(l, u); {
+	// A run of wider scope or a re-crawl request may have queued the address.
+	switch state, why, err := r.checkExtent(l, u); {
 	case err != nil:
-		return r.lose(l, err)
+		return r.stopOnError(l, err)
 	case state != Queued:
 		return r.done(l, outcome{End: End{State: state, Why: why}}, Receipt{})
 	}
-	// The policy of its origin is read before the first page, and tells the pause of the host.
+	// The policy of the origin is read before the first page; it says the delay of the host.
 	pause, err := r.pause(ctx, u)
 	switch {
 	case err != nil:
-		pause = l.Pause // the gate will say why
+		pause = l.Pause // the gate refuses the request with the same error
 	case !l.Met:
 		return r.queue.Return(l, &Pace{time.Now(), pause})
 	}
-	return r.take(ctx, v, l, u, pause, true)
+	return r.requestPage(ctx, v, l, u, pause, true)
 }
 
-// take requests the page at u and records what came of it.
-func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause time.Duration, conditional bool) error {
+// requestPage requests the page at u and records the outcome.
+func (r *run) requestPage(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause time.Duration,
+	conditional bool) error {
 	if !r.enter(ctx) {
-		return r.release(l)
+		return r.returnLease(l)
 	}
 	p := &pageVisit{lease: l, url: u, pause: pause, conditional: conditional, stored: func() {}}
-	if l.Recrawl { // a re-crawl confirms a take-down, so it is requested also while it is taken down (P11)
+	// P1 2.2.1 (P11): a re-crawl request confirms a take-down, so the page is requested although it
+	// is taken down
+	if l.Recrawl {
 		p.trace.Confirms = u.String()
 	}
 	p.ctx, p.memory = r.o.Budget.Lease(ctx)
@@ -148,30 +152,30 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	case broken(err):
 		return err
 	case p.failed != nil:
-		return r.lose(l, p.failed)
+		return r.stopOnError(l, p.failed)
 	case p.full:
-		return r.release(l)
-	case p.receipt.Absent && p.asked: // the copy was erased while the host was asked whether it is still good
+		return r.returnLease(l)
+	case p.receipt.Absent && p.asked: // the copy was erased while the conditional request was under way
 		p.memory.Release()
-		return r.take(ctx, v, l, u, pause, false)
+		return r.requestPage(ctx, v, l, u, pause, false)
 	case p.page != nil:
 		return r.queueLinks(p)
 	case p.answered && p.end.State == Fetched:
-		return r.lead(p)
+		return r.endRedirected(p)
 	case p.answered:
-		return r.miss(p)
+		return r.endWithoutPage(p)
 	case ctx.Err() != nil || spent(err):
-		return r.release(l)
+		return r.returnLease(l)
 	}
 	p.end = outcomeOf(l, l.URL, p.trace.Hops, err, time.Now())
 	if why := declined(p, err); why != "" {
 		p.end.State, p.end.Why, p.end.Again = Outside, why, time.Time{}
 	}
 	p.end.Delay, p.end.down = pause, cmp.Or(p.end.down, p.trace.TakeDown)
-	return r.miss(p)
+	return r.endWithoutPage(p)
 }
 
-// leaveOnce counts the requests of a visit and lets another visit send.
+// leaveOnce counts the requests of a visit and frees its request slot.
 func (r *run) leaveOnce(p *pageVisit) {
 	if !p.left {
 		p.left = true
@@ -179,13 +183,13 @@ func (r *run) leaveOnce(p *pageVisit) {
 	}
 }
 
-// receive takes in the last answer of a visit: it hands a page to the handler, which stores what
-// its publisher permits. It returns an error if callbacks must not see the page.
+// receive processes the last response of a visit: it passes the page to the handler, which stores
+// what the publisher permits. It returns an error if callbacks must not see the page.
 func (r *run) receive(p *pageVisit) error {
 	hops, ctx := p.trace.Hops, p.ctx
 	p.stored = r.awaitStored(hops)
 	r.leaveOnce(p)
-	runtime.Gosched() // the next request is sent before this page is parsed
+	runtime.Gosched() // let another worker send its request before this page is parsed
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -196,7 +200,7 @@ func (r *run) receive(p *pageVisit) error {
 		return nil
 	}
 	pg := page.New(slices.Clone(hops))
-	if err := r.hold(p, pg); err != nil {
+	if err := r.reserveMemory(p, pg); err != nil {
 		p.full = true
 		return err
 	}
@@ -215,9 +219,9 @@ func (r *run) receive(p *pageVisit) error {
 	return r.handOver(p, pg)
 }
 
-// handOver hands a page to the handler. It returns why callbacks must not see the page: a
-// *gate.Refusal for one that says itself that it may not be crawled (X01), and for one that is
-// taken down.
+// handOver passes a page to the handler. It returns an error if callbacks must not see the page: a
+// *gate.Refusal if the page is taken down, or if its own META or header fields prohibit crawl (P2
+// 2.2.9.1, X01).
 func (r *run) handOver(p *pageVisit, pg *page.Page) error {
 	receipt, err := r.handler.Receive(context.WithoutCancel(p.ctx), pg)
 	if err != nil {
@@ -228,7 +232,7 @@ func (r *run) handOver(p *pageVisit, pg *page.Page) error {
 	p.end.down = cmp.Or(p.end.down, receipt.TakenDown)
 	switch {
 	case receipt.Absent && !p.asked:
-		p.end.State, p.end.Why = Failed, fmt.Sprintf("%s answers 304 (not modified) although nothing of it is held",
+		p.end.State, p.end.Why = Failed, fmt.Sprintf("%s answers 304 (not modified) although no copy of it is archived",
 			pg.URL())
 		return errors.New(p.end.Why)
 	case receipt.RefusedCrawl:
@@ -240,14 +244,15 @@ func (r *run) handOver(p *pageVisit, pg *page.Page) error {
 	return nil
 }
 
-// miss ends a visit that received no page.
-func (r *run) miss(p *pageVisit) error {
-	err := r.plan(p.lease, &p.end, p.trace.Hops, false)
-	if p.end.down != nil && len(p.trace.Hops) > 0 { // its redirects lead nowhere now
-		err = errors.Join(err, r.led(p.ctx, p.trace.Hops, p.end.Led))
+// endWithoutPage ends a visit in which the handler received no page.
+func (r *run) endWithoutPage(p *pageVisit) error {
+	err := r.scheduleRevisit(p.lease, &p.end, p.trace.Hops, false)
+	// record that these redirects now point to a page that is taken down
+	if p.end.down != nil && len(p.trace.Hops) > 0 {
+		err = errors.Join(err, r.reportRedirects(p.ctx, p.trace.Hops, p.end.Led))
 	}
 	if err != nil {
-		return r.lose(p.lease, err)
+		return r.stopOnError(p.lease, err)
 	}
 	return r.done(p.lease, p.end, Receipt{})
 }
@@ -257,14 +262,14 @@ func (r *run) miss(p *pageVisit) error {
 func (r *run) queueLinks(p *pageVisit) error {
 	l, end, receipt := p.lease, &p.end, p.receipt
 	receipt.Unchanged = receipt.Unchanged && receipt.Since.Before(r.start)
-	if err := r.plan(l, end, p.trace.Hops, receipt.Unchanged); err != nil {
-		return r.lose(l, err)
+	if err := r.scheduleRevisit(l, end, p.trace.Hops, receipt.Unchanged); err != nil {
+		return r.stopOnError(l, err)
 	}
-	if receipt.RefusedCrawl { // P2 2.2.1 (M06): the page itself prohibits crawl
+	if receipt.RefusedCrawl { // P2 2.2.9.1 (M06): the page itself prohibits crawl
 		end.decision = receipt.Decision
 		end.State, end.Why = Refused, fmt.Sprintf("crawl of %s is not permitted by the page itself", l.URL)
 	}
-	if end.down != nil { // it leads nowhere
+	if end.down != nil { // links of a page that is taken down are not followed
 		return r.done(l, *end, receipt)
 	}
 	links := receipt.Links
@@ -284,10 +289,11 @@ func (r *run) queueLinks(p *pageVisit) error {
 	return r.done(l, *end, receipt)
 }
 
-// hold waits until there is room for pg in memory, and parses pg while no other page is parsed if
-// its markup requires that. Callbacks may have Colly parse HTML a second time, which takes as much
-// again. For a 304 it does nothing: the handler reads the archived copy.
-func (r *run) hold(p *pageVisit, pg *page.Page) error {
+// reserveMemory waits until there is room for pg in memory. If the markup needs much memory, it
+// parses pg while no other page is parsed. If callbacks are registered, it reserves twice the
+// memory, since Colly may parse HTML a second time. For a 304 it does nothing, because the handler
+// reads the archived copy.
+func (r *run) reserveMemory(p *pageVisit, pg *page.Page) error {
 	if p.memory == nil && r.o.Collect == nil || pg.Last().Status == http.StatusNotModified {
 		return nil
 	}
@@ -302,7 +308,8 @@ func (r *run) hold(p *pageVisit, pg *page.Page) error {
 	return err
 }
 
-// condition asks those who keep the page what to ask for instead.
+// condition returns the conditional header fields for an address from the handler, or nil if the
+// handler has none.
 func (r *run) condition(address string) http.Header {
 	if c, ok := r.handler.(Conditioner); ok {
 		return c.Condition(address)
@@ -310,8 +317,8 @@ func (r *run) condition(address string) http.Header {
 	return nil
 }
 
-// canonical gives the address that pg names as its canonical one, if that is another of its host,
-// and reports whether it was fetched before.
+// canonical returns the canonical address that pg names, if it is another one of the same host.
+// known reports whether that was fetched before.
 func (r *run) canonical(pg *page.Page) (to string, known bool, err error) {
 	if !r.o.Canonical || pg.Last().Status != http.StatusOK {
 		return "", false, nil
@@ -324,9 +331,9 @@ func (r *run) canonical(pg *page.Page) (to string, known bool, err error) {
 	return u.String(), found && rec.State == Fetched && rec.Status == http.StatusOK && rec.TakenDown == "", err
 }
 
-// plan says when an address is visited again.
-func (r *run) plan(l *Lease, e *outcome, hops []gate.Hop, unchanged bool) error {
-	_, _, part := partOf(l.URL) // that of one refused may change, and its pages wait
+// scheduleRevisit sets in e when an address is revisited.
+func (r *run) scheduleRevisit(l *Lease, e *outcome, hops []gate.Hop, unchanged bool) error {
+	_, _, part := partOf(l.URL) // a refused resource is revisited, since its policy may change and pages wait for it
 	if r.o.Recrawl.Min <= 0 || e.State == Queued || !part && e.State != Fetched && e.State != Failed {
 		return nil
 	}
@@ -338,7 +345,7 @@ func (r *run) plan(l *Lease, e *outcome, hops []gate.Hop, unchanged bool) error 
 	page := e.Status/100 == 2 || e.Status == http.StatusNotModified
 	gone := e.Status == http.StatusNotFound || e.Status == http.StatusGone
 	switch {
-	case e.State != Fetched || !page && !gone: // says nothing about how often the page changes
+	case e.State != Fetched || !page && !gone: // this outcome says nothing about how often the page changes
 		e.Interval = max(rec.Interval, r.o.Recrawl.Min)
 		e.Again = now.Add(e.Interval)
 	case gone && !part:
@@ -349,19 +356,21 @@ func (r *run) plan(l *Lease, e *outcome, hops []gate.Hop, unchanged bool) error 
 	return nil
 }
 
-// lead ends the visit of an address that redirects to a page which was received before, or names it
-// as its canonical address.
-func (r *run) lead(p *pageVisit) error {
+// endRedirected ends the visit of an address that redirects to a page which was received before, or
+// names such a page as its canonical address.
+func (r *run) endRedirected(p *pageVisit) error {
 	p.end.Final = p.known
-	err := errors.Join(r.led(p.ctx, p.trace.Hops, p.known), r.plan(p.lease, &p.end, p.trace.Hops, true))
+	err := errors.Join(r.reportRedirects(p.ctx, p.trace.Hops, p.known),
+		r.scheduleRevisit(p.lease, &p.end, p.trace.Hops, true))
 	if err != nil {
-		return r.lose(p.lease, err)
+		return r.stopOnError(p.lease, err)
 	}
 	return r.done(p.lease, p.end, Receipt{})
 }
 
-// led tells those who want to know where hops led.
-func (r *run) led(ctx context.Context, hops []gate.Hop, to string) error {
+// reportRedirects calls the handler, if it is a Leader, with the hops and the address that they
+// redirect to.
+func (r *run) reportRedirects(ctx context.Context, hops []gate.Hop, to string) error {
 	leader, ok := r.handler.(Leader)
 	if !ok {
 		return nil
@@ -369,44 +378,44 @@ func (r *run) led(ctx context.Context, hops []gate.Hop, to string) error {
 	return leader.Lead(context.WithoutCancel(ctx), hops, to)
 }
 
-// received reports whether the page at address, in normal form, was received in this run. What was
-// handed to the frontier just now is waited for: a redirect is rare, and a page more to fetch costs
+// received reports whether the page at address, in normal form, was received in this run. It first
+// waits for the queue to commit all outcomes: redirects are rare, and fetching a page twice costs
 // more.
 func (r *run) received(address string) bool {
 	err := r.queue.Flush()
 	if err != nil {
-		return false // the visit will meet the error
+		return false // the visit gets the same error and reports it
 	}
 	rec, found, err := r.queue.Get(address)
 	return err == nil && found && rec.State == Fetched && rec.TakenDown == "" && !rec.When.Before(r.start)
 }
 
-// release leaves an address for the next run, because this one is over.
-func (r *run) release(l *Lease) error {
+// returnLease leaves an address queued for the next run. It ends this run, unless the lease has
+// expired.
+func (r *run) returnLease(l *Lease) error {
 	if l.Expires.IsZero() || time.Now().Before(l.Expires) {
-		r.stop() // before it is given back, or another worker would take it again
+		r.stop() // must come before Return, or another worker would lease the address again
 	}
 	return r.queue.Return(l, nil)
 }
 
-// lose leaves an address for the next run, because its page could not be taken in, and ends this
-// one.
-func (r *run) lose(l *Lease, err error) error {
-	if broken(err) { // it is a fault of this page alone
+// stopOnError leaves an address queued for the next run, because its page could not be stored, and
+// ends this run.
+func (r *run) stopOnError(l *Lease, err error) error {
+	if broken(err) { // a panic concerns only this page
 		return err
 	}
-	r.stop() // as for release
-	return errors.Join(fmt.Errorf("%s could not be taken in: %w", l.URL, err), r.queue.Return(l, nil))
+	r.stop() // must come before Return, or another worker would lease the address again
+	return errors.Join(fmt.Errorf("%s could not be stored: %w", l.URL, err), r.queue.Return(l, nil))
 }
 
-// broken reports whether err is a panic.
+// broken reports whether err is a panic that was caught.
 func broken(err error) bool {
 	_, is := errors.AsType[*defect.Error](err)
 	return is
 }
 
-// abandon ends the visit of an address on which the program failed. Other addresses are still
-// visited.
+// abandon ends the visit of an address after a panic. The run continues with other addresses.
 func (r *run) abandon(l *Lease, because *defect.Error) error {
 	o := outcome{End: End{State: Failed, Why: because.Error()}, broken: because}
 	if _, _, part := partOf(l.URL); part {
@@ -416,7 +425,7 @@ func (r *run) abandon(l *Lease, because *defect.Error) error {
 	return r.done(l, o, Receipt{})
 }
 
-// done ends the lease of a page with its outcome, and counts and reports it.
+// done ends the lease of a page with its outcome, counts the outcome and reports it.
 func (r *run) done(l *Lease, o outcome, receipt Receipt) error {
 	again := o.State == Fetched && r.again(l, &o.End)
 	o.TakenDown = o.down != nil
@@ -431,9 +440,8 @@ func (r *run) done(l *Lease, o outcome, receipt Receipt) error {
 	return nil
 }
 
-// again reports whether another visit of this run counts the page that a visit received or was
-// redirected to. If a page is reached by a redirect and at its own address at the same time, one
-// visit counts it.
+// again reports whether another visit of this run counts the same page. A page can be reached by a
+// redirect and at its own address at the same time; only one visit counts it.
 func (r *run) again(l *Lease, e *End) bool {
 	page := cmp.Or(e.Final, l.URL)
 	direct := page == l.URL
@@ -443,7 +451,8 @@ func (r *run) again(l *Lease, e *End) bool {
 	case counted || direct:
 		r.mu.Unlock()
 		return counted
-	// under r.mu, so that the visit of the page itself, which looks here before it ends, counts it
+	// checked while r.mu is held: the visit of the page itself calls this method later and counts
+	// the page
 	case r.visiting[page]:
 		r.mu.Unlock()
 		return true
@@ -453,10 +462,10 @@ func (r *run) again(l *Lease, e *End) bool {
 	}
 	r.reached[page] = struct{}{}
 	r.mu.Unlock()
-	return r.received(page) // not under r.mu: the queue may call skip
+	return r.received(page) // called without r.mu, because the queue may call skip, which locks it
 }
 
-// size is the number of bytes of bodies, as sent.
+// size returns the number of bytes of all bodies, as sent.
 func size(hops []gate.Hop) (n int64) {
 	for _, h := range hops {
 		n += int64(len(h.Wire))
@@ -464,18 +473,18 @@ func size(hops []gate.Hop) (n int64) {
 	return n
 }
 
-// offers adds links of a page that was found from a seed: links in scope are queued, others are
-// recorded. A link that is only in the scope of other seeds stays queued until a run names those
-// seeds, or none.
+// offers appends the links of a page to offers. from is the number of the seed from which the page
+// was found. Links in scope are queued, others are recorded as not visited. A link that is only in
+// the scope of other seeds stays queued until a run names those seeds, or no seeds.
 func (r *run) offers(offers []Offer, links []string, from uint64, depth int) []Offer {
 	for _, raw := range links {
 		u, err := link(raw, r.o.Drop)
 		if err != nil {
-			continue // not an address of the web
+			continue // not an http or https address
 		}
 		o := Offer{URL: u.String(), Depth: depth}
 		if r.own.holds(u) {
-			o.From = cmp.Or(from, r.numbers[u.Host]) // a page that a re-crawl names may be found from no seed
+			o.From = cmp.Or(from, r.numbers[u.Host]) // a page that a re-crawl request names may be found from no seed
 		}
 		o.State, o.Why = r.reach.within(u, o.URL, depth)
 		offers = append(offers, o)
@@ -483,9 +492,9 @@ func (r *run) offers(offers []Offer, links []string, from uint64, depth int) []O
 	return offers
 }
 
-// open decides again on an address that is leased. An archived page is visited wherever it is if a
-// re-crawl requests it.
-func (r *run) open(l *Lease, u *url.URL) (state State, why string, err error) {
+// checkExtent decides again whether a leased address is visited. If a re-crawl request names an
+// archived page, scope and depth do not matter.
+func (r *run) checkExtent(l *Lease, u *url.URL) (state State, why string, err error) {
 	state, why = r.reach.holds(u, l.Depth)
 	if state != Queued && l.Recrawl && r.o.Held != nil {
 		var held bool
@@ -499,7 +508,8 @@ func (r *run) open(l *Lease, u *url.URL) (state State, why string, err error) {
 	return state, why, err
 }
 
-// holds reports whether a redirect to u is followed at once.
+// holds reports whether a redirect to u is followed at once: whether u is in the scope of this
+// run's seeds and the patterns admit it.
 func (r *run) holds(u *url.URL) bool {
 	if !r.own.holds(u) {
 		return false
@@ -516,7 +526,7 @@ func (r *run) pause(ctx context.Context, u *url.URL) (time.Duration, error) {
 	return min(max(d, 0), gate.MaxCrawlDelay), err
 }
 
-// skip counts and tells an address that was not fetched.
+// skip counts an address that was not fetched and calls Options.Skipped.
 func (r *run) skip(s Skip) {
 	r.tally.skip(s.State)
 	if r.o.Skipped == nil {

@@ -31,7 +31,7 @@ func TestIncludeAndExclude(t *testing.T) {
 			t.Errorf("%s: %+v", path, skip)
 		}
 	}
-	c.o.Exclude = nil // what is no longer excluded is visited by the next run
+	c.o.Exclude = nil // an address that is no longer excluded is visited by the next run
 	c.run(t, context.Background())
 	if s.Asked("/news/old/b") != 1 || s.Asked("/shop/c") != 0 {
 		t.Errorf("after the exclusion went: %v", s.requests())
@@ -137,7 +137,7 @@ func TestRequisitesAreAsDeepAsTheirPage(t *testing.T) {
 	}
 }
 
-// canonical answers path with a page that names another as its canonical one.
+// canonical serves at path a page that names to as its canonical address.
 func (s *site) canonical(path, to string) {
 	s.Handle(path, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -155,7 +155,7 @@ func TestCanonicalPages(t *testing.T) {
 	s.canonical("/article", "/article")
 	c := newCrawl(t)
 	c.o.Canonical = true
-	c.run(t, context.Background(), s.URL+"/article") // it is received before any other names it
+	c.run(t, context.Background(), s.URL+"/article") // the page is received before another page names it
 	c.run(t, context.Background(), s.URL)
 	for path, received := range map[string]int{"/a": 0, "/b": 0, "/c": 1, "/d": 1, "/article": 1} {
 		if n := c.handler.times[s.URL+path]; n != received || s.Asked(path) != 1 {
@@ -167,7 +167,7 @@ func TestCanonicalPages(t *testing.T) {
 	}
 	c.o.Refetch = true
 	c.run(t, context.Background())
-	if n := c.handler.times[s.URL+"/d"]; n != 2 { // its canonical address gave no page
+	if n := c.handler.times[s.URL+"/d"]; n != 2 { // its canonical address returned no page, so /d was stored again
 		t.Errorf("/d was received %d times", n)
 	}
 }

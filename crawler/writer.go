@@ -10,13 +10,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// Bounds of one write transaction: changes, and addresses offered in them.
+// The limits of one write transaction: the number of changes and of addresses offered in them.
 const (
 	maxChanges = 512
 	maxOffers  = 20000
 )
 
-// touch is what a visit taught about a host.
+// touch is what a visit changes in the record of a host.
 type touch struct {
 	host     *host
 	due      time.Time
@@ -26,31 +26,33 @@ type touch struct {
 	failures int
 }
 
-// change is what one visit, or one call from outside, asks the writer to make durable at once.
+// change is what one visit, or one call of a method, asks the writer to make durable in one
+// transaction.
 type change struct {
-	lease   *Lease // given back by this change, or nil
+	lease   *Lease // the lease that this change ends, or nil
 	end     End
 	touch   *touch
 	offers  []Offer
-	bars    []bar    // addresses that are taken down, or lead there
-	promote string   // an address that a re-crawl asks for, or ""
-	requeue *matcher // queue what it matches, nil: nothing
-	from    string   // where requeue goes on, "" at the beginning
-	extent  []byte   // to be stored, or nil
+	bars    []bar    // take-downs to record
+	promote string   // address that a re-crawl request names, or ""
+	requeue *matcher // filter of the addresses to requeue, or nil
+	from    string   // address at which requeue continues, "" for the first
+	extent  []byte   // JSON of the Extent to store, or nil
 
-	done chan error // receives once, after the commit; nil: nobody waits
+	done chan error // receives one value after the commit; nil if nobody waits
 
-	added int      // out: addresses queued
-	full  error    // out: why nothing is noted of promote
-	skips []Record // out: links newly noted as not visited
-	next  string   // out: where requeue has to go on, "" at the end
+	added int      // result: number of addresses queued
+	full  error    // result: why the address promote was not recorded, or nil
+	skips []Record // result: links newly recorded as not visited
+	next  string   // result: address at which requeue must continue, "" if it is complete
 }
 
-// company is how long a change waits for others to be written with, where nobody waits for it and
-// there is enough to lease.
-const company = 20 * time.Millisecond
+// commitDelay is how long the writer waits for further changes to write in the same transaction, if
+// nobody waits for the commit and enough addresses can be leased.
+const commitDelay = 20 * time.Millisecond
 
-// write is the writer goroutine: it groups what comes in into transactions.
+// write is the writer goroutine. It commits the changes that it receives, several in one
+// transaction.
 func (f *Frontier) write() {
 	defer close(f.stopped)
 	for first := range f.changes {
@@ -58,18 +60,18 @@ func (f *Frontier) write() {
 	}
 }
 
-// gather collects what has come in since the last commit, and what comes soon.
+// gather returns first and the changes that have arrived since the last commit or arrive soon.
 func (f *Frontier) gather(first *change) []*change {
 	group, size := []*change{first}, len(first.offers)
-	hurry := first.done != nil
-	timer := time.NewTimer(company)
+	awaited := first.done != nil
+	timer := time.NewTimer(commitDelay)
 	defer timer.Stop()
 	for len(group) < maxChanges && size < maxOffers {
 		var c *change
 		select {
 		case c = <-f.changes:
 		default:
-			if hurry || f.wanting() {
+			if awaited || f.commitAwaited() {
 				return group
 			}
 			select {
@@ -78,23 +80,25 @@ func (f *Frontier) gather(first *change) []*change {
 				return group
 			}
 		}
-		if c == nil { // closed
+		if c == nil { // the channel is closed
 			return group
 		}
-		group, size, hurry = append(group, c), size+len(c.offers), hurry || c.done != nil
+		group, size, awaited = append(group, c), size+len(c.offers), awaited || c.done != nil
 	}
 	return group
 }
 
-// wanting reports whether somebody may wait for an address that the next commit could bring.
-func (f *Frontier) wanting() bool {
+// commitAwaited reports whether a goroutine may be waiting for an address that the next commit
+// could queue.
+func (f *Frontier) commitAwaited() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.closed || len(f.due) == 0
 }
 
-// commit makes a group durable and tells the schedule and those who wait. After an error nothing is
-// written any more: what was not committed is still queued on disk, so the next run repeats it.
+// commit makes a group of changes durable, updates the schedule and wakes the callers that wait.
+// After an error it writes nothing more. Addresses whose outcome is not committed are still queued
+// on disk, so the next run visits them again.
 func (f *Frontier) commit(group []*change) {
 	err := f.fault()
 	var b *batch
@@ -141,7 +145,7 @@ func (f *Frontier) update(fn func(*bbolt.Tx) error) error {
 
 func (b *batch) apply(c *change) error {
 	if c.lease != nil {
-		if err := errors.Join(b.end(c.lease, c.end), b.offerDeferred(c.lease)); err != nil {
+		if err := errors.Join(b.recordEnd(c.lease, c.end), b.offerDeferred(c.lease)); err != nil {
 			return err
 		}
 	}
@@ -152,15 +156,15 @@ func (b *batch) apply(c *change) error {
 		}
 		h.due, h.held, h.delay, h.pace, h.failures, h.met = t.due, t.held, t.delay, t.pace, t.failures, true
 	}
-	tell := c.lease != nil // of links that others offer nobody is told
+	report := c.lease != nil // only links that a visit found are reported as not visited
 	for i := range c.offers {
-		r, change, err := b.take(&c.offers[i], tell)
+		r, change, err := b.applyOffer(&c.offers[i], report)
 		switch {
 		case err != nil:
 			return err
 		case change == newlyQueued:
 			c.added++
-		case change == newlySkipped && tell:
+		case change == newlySkipped && report:
 			c.skips = append(c.skips, r)
 		}
 	}
@@ -177,37 +181,37 @@ func (b *batch) apply(c *change) error {
 	return nil
 }
 
-// end records how a visit ended. The address may have been fetched meanwhile as the target of
-// another redirect.
-func (b *batch) end(l *Lease, e End) error {
+// recordEnd records the outcome of a visit. A visit of another address may already have recorded
+// this address as fetched, as the target of a redirect.
+func (b *batch) recordEnd(l *Lease, e End) error {
 	r, found, err := b.get(l.URL)
 	if err != nil {
 		return err
 	}
 	if !found {
-		return fmt.Errorf("%s was visited but is not known", l.URL)
+		return fmt.Errorf("%s was visited but has no record", l.URL)
 	}
-	old, since := r.State, r.place.class == promoted && !l.Recrawl // a re-crawl was requested during the visit
+	old, since := r.State, r.place.class == promoted && !l.Recrawl // since: a re-crawl was requested during the visit
 	if old != Queued && e.State != Fetched {
 		return nil
 	}
-	r.ended(&e, b.f.now().UTC())
+	r.setOutcome(&e, b.f.now().UTC())
 	if e.State == Queued {
 		return b.enqueue(&r, old, true, retried, uint64(nanos(e.Retry)))
 	}
-	if err := b.settle(&r, old, true, e.State); err != nil {
+	if err := b.writeOutcome(&r, old, true, e.State); err != nil {
 		return err
 	}
 	if since {
-		if err := b.first(&r, r.State, true); err != nil {
+		if err := b.enqueueFirst(&r, r.State, true); err != nil {
 			return err
 		}
 	}
 	return b.endTarget(&r, &e)
 }
 
-// ended takes the outcome of a visit into r, but for its state.
-func (r *Record) ended(e *End, now time.Time) {
+// setOutcome sets the fields of r to the outcome of a visit, except the state.
+func (r *Record) setOutcome(e *End, now time.Time) {
 	r.Status, r.Why, r.Led, r.When = e.Status, e.Why, e.Led, now
 	if e.State == Queued {
 		r.Tries++
@@ -219,8 +223,8 @@ func (r *Record) ended(e *End, now time.Time) {
 	}
 }
 
-// endTarget records the page that redirects of r led to as fetched, so that it is not fetched again
-// under its own address, unless another worker does so at this moment.
+// endTarget records the target of the redirects of r as fetched, so that it is not fetched again at
+// its own address. It does nothing if the target is leased.
 func (b *batch) endTarget(r *Record, e *End) error {
 	if e.Final == "" || e.Final == r.URL || e.State != Fetched {
 		return nil
@@ -236,12 +240,13 @@ func (b *batch) endTarget(r *Record, e *End) error {
 		if err != nil {
 			return err
 		}
-		b.moved[host] = place{} // it may have been read ahead
+		b.moved[host] = place{} // the address may have been read ahead
 	}
-	return b.settle(&target, old, found, Fetched)
+	return b.writeOutcome(&target, old, found, Fetched)
 }
 
-// reachedFrom takes into r, the target of the redirects of from, what its visit brought.
+// reachedFrom sets the fields of r, the redirect target of from, to the outcome e of the visit of
+// from.
 func (r *Record) reachedFrom(from *Record, e *End, found bool) {
 	if !found {
 		r.Depth, r.from = from.Depth, from.from
@@ -249,19 +254,19 @@ func (r *Record) reachedFrom(from *Record, e *End, found bool) {
 	r.Status, r.Why, r.Led, r.TakenDown, r.When = e.Status, "", "", "", from.When
 }
 
-// effect is what an offer changes.
+// effect is what an offer changes in the record of its address.
 type effect int
 
 const (
 	nothingNew   effect = iota
-	recorded            // the record, not its place
-	moved               // to another place in the queue
-	newlyQueued         // also if it was visited before
-	newlySkipped        // noted for the first time, and not queued
+	recorded            // the record changes, its place in the queue does not
+	moved               // the address moves to another place in the queue
+	newlyQueued         // the address is queued; it was not queued before
+	newlySkipped        // the address is recorded for the first time, as not visited
 )
 
-// take does what is to be done with an offer of any kind.
-func (b *batch) take(o *Offer, tell bool) (r Record, e effect, err error) {
+// applyOffer executes an offer of any kind.
+func (b *batch) applyOffer(o *Offer, report bool) (r Record, e effect, err error) {
 	queued := false
 	switch _, _, part := partOf(o.URL); {
 	case part:
@@ -269,7 +274,7 @@ func (b *batch) take(o *Offer, tell bool) (r Record, e effect, err error) {
 	case o.Again:
 		queued, err = b.queueAgain(o)
 	default:
-		return b.offer(o, tell)
+		return b.offer(o, report)
 	}
 	if queued {
 		e = newlyQueued
@@ -277,12 +282,12 @@ func (b *batch) take(o *Offer, tell bool) (r Record, e effect, err error) {
 	return r, e, err
 }
 
-// offer queues or notes an address that a page, a sitemap or the operator named. tell says that the
-// first one beyond the limit of its host is reported.
-func (b *batch) offer(o *Offer, tell bool) (r Record, e effect, err error) {
+// offer queues or records an address that a page, a sitemap or the operator named. If report is
+// true, the first address beyond the limit of its host is reported.
+func (b *batch) offer(o *Offer, report bool) (r Record, e effect, err error) {
 	from := o.From
 	if o.Seed {
-		if from, err = b.name(o.URL); err != nil {
+		if from, err = b.addSeed(o.URL); err != nil {
 			return r, nothingNew, err
 		}
 	}
@@ -291,7 +296,7 @@ func (b *batch) offer(o *Offer, tell bool) (r Record, e effect, err error) {
 		return r, nothingNew, err
 	}
 	if !found && !o.Seed && b.f.o.MaxHost > 0 {
-		if full, err := b.full(&r, tell); full || err != nil {
+		if full, err := b.hostFull(&r, report); full || err != nil {
 			if r.Why != "" {
 				e = newlySkipped
 			}
@@ -316,14 +321,14 @@ func (b *batch) offer(o *Offer, tell bool) (r Record, e effect, err error) {
 	return r, e, err
 }
 
-// offerState is what matters for an offer beside the record of its address.
+// offerState holds the data for an offer that are not in the record of its address.
 type offerState struct {
-	adopts bool // the record counts as found from a seed that this run does not visit, the offer from one that it does
+	adopts bool // this run visits the seed of the offer, and not the seed of the record
 	leased bool
 	now    time.Time
 }
 
-// offered takes an offer into r, but for its place in the queue. from is the number of the seed.
+// offered applies an offer to r, except its place in the queue. from is the number of the seed.
 func (r *Record) offered(o *Offer, found bool, from uint64, s offerState) effect {
 	was := *r
 	r.Seed, r.listed = r.Seed || o.Seed, r.listed || o.Listed
@@ -352,7 +357,7 @@ func (r *Record) offered(o *Offer, found bool, from uint64, s offerState) effect
 	return newlySkipped
 }
 
-// offeredQueued is offered for an address that is queued, as was says.
+// offeredQueued is offered for a queued address. was is the record before the change.
 func (r *Record) offeredQueued(o *Offer, was *Record, from uint64, s offerState) effect {
 	switch {
 	case (o.Seed && r.from != from || s.adopts) && !s.leased:
@@ -370,27 +375,29 @@ func (r *Record) offeredQueued(o *Offer, was *Record, from uint64, s offerState)
 	return nothingNew
 }
 
-// full reports whether as many addresses of the host of r are noted as may be. Then r, which is
-// new, is not, but counted; the first time that somebody wants to hear of it, r says why.
-func (b *batch) full(r *Record, tell bool) (bool, error) {
+// hostFull reports whether the limit of addresses for the host of r is reached. If so, the new
+// address r is counted and not recorded. The first time that report is true, hostFull sets the
+// reason in r.
+func (b *batch) hostFull(r *Record, report bool) (bool, error) {
 	name, h, err := b.hostFor(r.URL)
 	if err != nil || h.known < b.f.o.MaxHost {
 		return false, err
 	}
 	h.beyond++
 	b.counts[beyondCount]++
-	if tell && !h.told {
-		h.told = true
+	if report && !h.reported {
+		h.reported = true
 		r.State, r.When = Trapped, b.f.now().UTC()
-		r.Why = fmt.Sprintf("%d addresses of %s are noted, which is the limit: neither this one nor further ones are",
+		r.Why = fmt.Sprintf(
+			"%d addresses of %s are recorded, which is the limit; this and further addresses are not recorded",
 			h.known, name)
 	}
 	return true, nil
 }
 
-// name stores a seed and returns its number. A host that did not answer in an earlier run is due as
-// soon as its delay permits if it is named again.
-func (b *batch) name(seed string) (uint64, error) {
+// addSeed stores a seed and returns its number. If the host failed in an earlier run, it is due as
+// soon as its delay permits.
+func (b *batch) addSeed(seed string) (uint64, error) {
 	_, h, err := b.hostFor(seed)
 	if err != nil {
 		return 0, err
@@ -405,11 +412,11 @@ func (b *batch) name(seed string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n += FirstSeed - 1 // the first number of a bucket is 1
+	n += FirstSeed - 1 // the sequence of a bucket begins with 1
 	return n, b.seeds.Put([]byte(seed), number(n))
 }
 
-// news reports whether a link says something new of an address known as r.
+// news reports whether the link o changes the record r of its address.
 func news(r *Record, o *Offer) bool {
 	if _, _, part := partOf(o.URL); part {
 		return newsOfPart(r, o)
@@ -425,8 +432,8 @@ func news(r *Record, o *Offer) bool {
 
 var errEnough = errors.New("enough")
 
-// each calls fn for the records whose address begins with prefix, in order of address, from the
-// address from on.
+// each calls fn for the records whose address begins with prefix, in order of address. It starts at
+// the address from.
 func each(known *bbolt.Bucket, prefix, from string, fn func(Record) error) error {
 	cursor := known.Cursor()
 	for k, v := cursor.Seek([]byte(max(prefix, from))); k != nil && hasPrefix(k, prefix); k, v = cursor.Next() {
