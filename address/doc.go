@@ -1,7 +1,7 @@
-// Package address has the forms in which this module writes addresses of the web, and classifies
+// Package address converts web addresses into the forms that this module uses, and classifies
 // hosts. It makes no request and resolves no name.
 //
-// There are four forms, which differ because they answer different questions:
+// There are four forms, because they answer different questions:
 //
 //	Normal     is it the same page? The form of the queue, of the archive and of action requests
 //	Origin     which robots.txt governs it? Scheme, host and port; the key of policies
@@ -10,8 +10,7 @@
 //
 // Domain is the registrable domain of a host, for the scope of a crawl.
 //
-// Two other packages write addresses with purposes of their own. Package page resolves links as
-// their author wrote them: it keeps the spelling of paths, which a publisher's patterns are
-// compared with. Package index writes the host of a site: clause, in which a host stands for those
-// below it.
+// Two other packages have forms of their own. Package page resolves links and keeps the spelling of
+// their paths, because the patterns of publishers are compared with it. Package index writes the
+// host of a site: clause, which also matches the subdomains of the host.
 package address

@@ -46,8 +46,8 @@ func Endpoint(u *url.URL) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(port)), nil
 }
 
-// hostPort returns the host of u in lower case and punycode, without brackets, and its port, which
-// may be the default.
+// hostPort returns the host of u in lower case and punycode, without brackets, and its port or the
+// default port.
 func hostPort(u *url.URL) (host string, port int, err error) {
 	host = strings.ToLower(u.Hostname())
 	if !ascii(host) {
@@ -65,8 +65,8 @@ func hostPort(u *url.URL) (host string, port int, err error) {
 	return host, int(n), nil
 }
 
-// hostProfile maps names in other scripts to what is looked up, without refusing names that only
-// look odd.
+// hostProfile returns a profile that maps names in other scripts to the form that the DNS looks up.
+// It does not refuse names that only look odd.
 func hostProfile() *idna.Profile {
 	return idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.Transitional(false))
 }

@@ -35,13 +35,13 @@ var embedding = []struct {
 	prefix netip.Prefix
 	at     int
 }{
-	{netip.MustParsePrefix("64:ff9b::/96"), 12}, // NAT64
-	{netip.MustParsePrefix("2002::/16"), 2},     // 6to4
+	{netip.MustParsePrefix("64:ff9b::/96"), 12}, // the prefix of NAT64
+	{netip.MustParsePrefix("2002::/16"), 2},     // the prefix of 6to4
 }
 
-// Special returns the kind of a, such as "a loopback", if a crawl requests it only when its host is
-// named (X84): loopback, private, link-local and other special-purpose addresses, and those that
-// embed one. It returns "" for a public address.
+// Special returns the kind of a, such as "a loopback", if a crawl requests it only if its host is
+// named (P1 2.3.2, X84): loopback, private, link-local and other special-purpose addresses, and
+// those that embed one. It returns "" for a public address.
 func Special(a netip.Addr) string {
 	a = a.Unmap().WithZone("")
 	switch {
@@ -77,7 +77,8 @@ func Inner(host string) string {
 	switch a, err := netip.ParseAddr(host); {
 	case err == nil:
 		return Special(a)
-	case host == "localhost" || strings.HasSuffix(host, ".localhost"): // RFC 6761 6.3
+	case host == "localhost" || strings.HasSuffix(host, ".localhost"):
+		// RFC 6761 6.3: these names are loopback addresses
 		return "a loopback"
 	case Odd(host):
 		return "an unusually spelt"

@@ -68,8 +68,8 @@ func rewritten(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// already parses an address that is in normal form and has only common characters, as most links
-// are. It returns nil for any other address.
+// already parses an address that is in normal form and contains only common characters, like most
+// links. It returns nil for any other address.
 func already(raw string) *url.URL {
 	scheme, rest, found := strings.Cut(raw, "://")
 	if !found || scheme != "http" && scheme != "https" || len(raw) > MaxLength {
@@ -91,7 +91,7 @@ func already(raw string) *url.URL {
 	return &url.URL{Scheme: scheme, Host: host, Path: path, RawPath: path, RawQuery: query}
 }
 
-// all reports whether is holds for all bytes of s.
+// all reports whether is returns true for every byte of s.
 func all(s string, is func(byte) bool) bool {
 	for i := range len(s) {
 		if !is(s[i]) {
@@ -201,8 +201,8 @@ func HostEnd(s string) int {
 	return len(s)
 }
 
-// legal characters stand in a path or query as they are; brackets are left as written, as every
-// browser does.
+// legal reports whether c is written without encoding in a path or query. Brackets are left as
+// written, as in every browser.
 func legal(c byte) bool {
 	return unreserved(c) || strings.IndexByte("%:/?#[]@!$&'()*+,;=", c) >= 0
 }

@@ -29,7 +29,7 @@ type Config struct {
 	Depth          int           // maximal number of links from a seed; Unlimited for no limit
 	MaxPages       int           // page requests in a run; Unlimited for no limit
 	MaxBytes       int64         // bytes of bodies in a run; Unlimited for no limit
-	MaxTime        time.Duration // of a run; 0 for no limit
+	MaxTime        time.Duration // time limit of a run; 0 for no limit
 	MinFree        int64         // a crawl stops if fewer bytes are free on the disk; or AutoFree
 	MaxHostURLs    int           // addresses queued of one host; Unlimited for no limit
 	Include        []string      // patterns of addresses; empty: all
@@ -47,12 +47,12 @@ type Config struct {
 	SignatureKey   string        // file of an Ed25519 key, "" for none
 	SignatureAgent string
 	Metrics        string        // address:port, "" for none
-	Delay          time.Duration // between the starts of two requests to a host
+	Delay          time.Duration // shortest time between the starts of two requests to a host
 	Concurrency    int           // concurrent requests
 	PerHost        int           // concurrent requests to one host; see Load for its default
 	Sitemaps       bool          // follow the sitemaps that robots.txt names
 	AllowPrivate   bool          // allow loopback, private and link-local addresses everywhere
-	Timeout        time.Duration // for one request including its body
+	Timeout        time.Duration // time limit for one request including its body
 	MaxBody        int64         // longest body in bytes after decoding; the rest is cut off
 	Memory         int64         // memory limit of the process in bytes; 0: derived from the machine
 
@@ -68,7 +68,7 @@ type Config struct {
 	LogLevel        slog.Level // messages below it are not logged
 
 	File    string  // the file that was read, "" for none
-	own     *Config // see Sender; nil: c itself
+	own     *Config // the configuration for sending requests (see Sender); nil: this one
 	origins map[string]Origin
 }
 
@@ -84,9 +84,9 @@ func (c *Config) Sender() *Config {
 	return c
 }
 
-// Policy holds the choices that the readings leave to the operator.
+// Policy holds settings for cases that the documents of ACAP leave open.
 type Policy struct {
-	Strict            bool   // the strict variants of the readings
+	Strict            bool   // interpret ACAP more strictly
 	Dialect           string // Dialect11 or DialectPilot
 	NoarchivePreserve bool   // P2 3 (N24): noarchive and nocache only prohibit showing copies, unless this is set
 }
@@ -119,8 +119,8 @@ type Check struct {
 type Serve struct {
 	Hosts       []string // accepted Host headers in addition to Listen
 	AdminListen string   // address:port of /healthz and /metrics; empty: disabled
-	Certificate string   // file, "" for none
-	Key         string   // file
+	Certificate string   // file of the TLS certificate, "" for none
+	Key         string   // file of the private key of the certificate
 	BehindProxy bool
 }
 

@@ -45,7 +45,7 @@ var questions = []struct{ ask, rule, file, function string }{
 	{"What must be shown with a page?", "P1 2.5.5.6", "terms/content.go", "Terms.included"},
 	{"How are pages taken down and crawled again?", "P1 2.6", "actions/execute.go", "Executor.executeOrigin"},
 	{"What happens to statements on elements that are not supported?", "P2 2.2.6", "acap/part.go", "narrowing.mark"},
-	{"What if robots.txt answers with 5xx?", "RFC 9309 2.3.1.4", "policy/settle.go", "Authority.unreachable"},
+	{"What if robots.txt answers with 5xx?", "RFC 9309 2.3.1.4", "policy/origin.go", "Authority.unreachable"},
 }
 
 // writeQuestions writes the table of questions. It is an error if the function does not cite the

@@ -14,12 +14,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// named is the set of hosts (host:port) that the operator named. A name is closed again to inner
-// addresses once it has been reached at a public one, so that a later DNS answer cannot turn it
-// inwards.
+// named is the set of hosts (host:port) that the operator named. A named host may have a private or
+// loopback address, but no longer after it was reached at a public one: so a later DNS answer
+// cannot redirect the crawler to an internal network.
 type named struct {
 	mu sync.RWMutex
-	m  map[string]*atomic.Bool // true: reached at a public address
+	m  map[string]*atomic.Bool // true: the host was reached at a public address
 }
 
 func (n *named) add(key string) {
@@ -39,15 +39,16 @@ func (n *named) get(key string) *atomic.Bool {
 	return n.m[key]
 }
 
-// Name opens the host and port of u, and them alone, for addresses that are closed otherwise.
+// Name allows requests to the host and port of u even if their address is private, loopback or
+// otherwise special.
 func (g *Gate) Name(u *url.URL) {
 	if key, err := address.Endpoint(u); err == nil {
 		g.named.add(key)
 	}
 }
 
-// address judges a dialled or literally written address of the host key.
-func (g *Gate) address(key string, a netip.Addr) error {
+// checkAddress returns a Refusal if a, an address of the host key, must not be requested.
+func (g *Gate) checkAddress(key string, a netip.Addr) error {
 	what, public := address.Special(a), g.named.get(key)
 	switch {
 	case what == "":
@@ -62,14 +63,15 @@ func (g *Gate) address(key string, a netip.Addr) error {
 		" address; name " + key + " as a seed or allow private addresses"}
 }
 
-// literal applies the address rule to a host written as an address, before anything is asked of it.
-func (g *Gate) literal(key string) error {
+// checkLiteral applies the address rule to a host that is written as an IP address, before any
+// request to it.
+func (g *Gate) checkLiteral(key string) error {
 	host, _, err := net.SplitHostPort(key)
 	if err != nil {
 		return &Refusal{URL: key, Rule: RuleAddress, Why: err.Error()}
 	}
 	if a, err := netip.ParseAddr(host); err == nil {
-		return g.address(key, a)
+		return g.checkAddress(key, a)
 	}
 	if address.Odd(host) {
 		return &Refusal{URL: key, Rule: RuleAddress, Why: host + " is not the usual spelling of an address"}
@@ -79,13 +81,14 @@ func (g *Gate) literal(key string) error {
 
 type pinKey struct{}
 
-// pin makes dial connect to the address a under the context, whatever the name stands for by then.
+// pin returns a context under which dial connects to the address a, even if the host name has
+// another address by then.
 func pin(ctx context.Context, a netip.Addr) context.Context {
 	return context.WithValue(ctx, pinKey{}, a)
 }
 
-// dial connects to addr. The rule is applied to each address that is really dialled, after name
-// resolution.
+// dial connects to addr. It applies the address rule to each address that it actually dials, after
+// the name was resolved.
 func (g *Gate) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	key := strings.ToLower(addr)
 	if a, ok := ctx.Value(pinKey{}).(netip.Addr); ok {
@@ -98,15 +101,16 @@ func (g *Gate) dial(ctx context.Context, network, addr string) (net.Conn, error)
 			if err != nil {
 				return &Refusal{URL: key, Rule: RuleAddress, Why: real + " is not an internet address"}
 			}
-			return g.address(key, ap.Addr())
+			return g.checkAddress(key, ap.Addr())
 		},
 	}
 	c, err := d.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
-	return &line{Conn: c}, nil
+	return &countedConn{Conn: c}, nil
 }
 
-// dialTime is how long resolving a name or dialling may take, of the time for the whole exchange.
+// dialTime returns the time limit for resolving a name or dialling. whole is the time limit for the
+// whole exchange.
 func dialTime(whole time.Duration) time.Duration { return min(whole, 15*time.Second) }

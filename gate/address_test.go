@@ -32,8 +32,8 @@ func TestLoopbackOnlyWhenNamed(t *testing.T) {
 	}
 }
 
-// A name is judged by the address that is dialled, and naming an address does not open its other
-// spellings.
+// The address rule is applied to the address that is dialled. Naming a host does not allow other
+// spellings of its address.
 func TestOtherSpellings(t *testing.T) {
 	s := newSite(t, hello)
 	g := newGate(t, Options{}, rule(open), s)
@@ -62,21 +62,21 @@ func TestAllowPrivate(t *testing.T) {
 	}
 }
 
-// DNS cannot turn a named public host inwards.
+// After a named host was reached at a public address, DNS cannot redirect it to an internal one.
 func TestNamedHostSeenPublic(t *testing.T) {
 	g := newGate(t, Options{}, rule(open))
 	g.Name(parse(t, "http://news.example/"))
 	inside, outside := netip.MustParseAddr("10.1.1.1"), netip.MustParseAddr("8.8.8.8")
-	if err := g.address("news.example:80", inside); err != nil {
+	if err := g.checkAddress("news.example:80", inside); err != nil {
 		t.Errorf("named: %v", err)
 	}
-	if err := g.address("news.example:80", outside); err != nil {
+	if err := g.checkAddress("news.example:80", outside); err != nil {
 		t.Error(err)
 	}
-	if refusal(t, g.address("news.example:80", inside)).Rule != RuleAddress {
+	if refusal(t, g.checkAddress("news.example:80", inside)).Rule != RuleAddress {
 		t.Error("rebound inwards")
 	}
-	if g.address("news.example:8080", inside) == nil {
+	if g.checkAddress("news.example:8080", inside) == nil {
 		t.Error("another port is open")
 	}
 }

@@ -8,16 +8,17 @@ import (
 	"github.com/acapcrawl/acapcrawl/memory"
 )
 
-// capture is a body as it was sent and as it is meant.
+// capture is a body as sent and decoded.
 type capture struct {
 	wire      []byte
 	undone    coding.Undone
-	truncated bool // something of it is missing: capped, cut off, or a broken stream
+	truncated bool // the body is incomplete: too long, cut off, or invalidly encoded
 }
 
-// take reads the body of resp, at most raw bytes as sent and most bytes decoded. A body that breaks
-// off is truncated, not an error; a coding that cannot be undone is one.
-func take(d *coding.Decoders, resp *http.Response, raw, most int64, x *memory.Exchange) (capture, error) {
+// readBody reads the body of resp, at most raw bytes as sent and most bytes decoded. If the body
+// ends early, the result is marked as truncated. A content coding that is not supported is an
+// error.
+func readBody(d *coding.Decoders, resp *http.Response, raw, most int64, x *memory.Exchange) (capture, error) {
 	codings := coding.Of(resp.Header)
 	if err := coding.Check(codings); err != nil {
 		return capture{}, fmt.Errorf("the body is %w", err)
@@ -33,7 +34,7 @@ func take(d *coding.Decoders, resp *http.Response, raw, most int64, x *memory.Ex
 	}
 	err := x.Decode(most, func(limit int64) bool {
 		undone = d.Undo(wire, codings, limit)
-		// a broken stream does not become longer
+		// If the coding is invalid, a higher limit does not make the body longer.
 		return !undone.Short || len(codings) == 1 && int64(len(undone.Body)) < limit
 	})
 	return capture{wire, undone, short || undone.Short}, err

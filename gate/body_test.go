@@ -219,7 +219,7 @@ func FuzzTake(f *testing.F) {
 		most &= 0xffff
 		resp := &http.Response{Header: http.Header{"Content-Encoding": {coding}},
 			Body: io.NopCloser(bytes.NewReader(wire)), ContentLength: -1}
-		c, err := take(ds, resp, most, most, (*memory.Lease)(nil).Begin(t.Context()))
+		c, err := readBody(ds, resp, most, most, (*memory.Lease)(nil).Begin(t.Context()))
 		if err == nil && (int64(len(c.undone.Body)) > most || int64(len(c.wire)) > most || int64(len(wire)) > most &&
 			!c.truncated) {
 			t.Errorf("wire %d, body %d of at most %d", len(c.wire), len(c.undone.Body), most)

@@ -10,42 +10,42 @@ import (
 	"sync"
 )
 
-// errShared is the failure of an exchange on a connection that other exchanges used, too: one of
-// those may have broken it.
+// errShared is the error of an exchange on a connection that other exchanges used too. One of them
+// may have broken the connection.
 var errShared = errors.New("the connection broke while other requests used it")
 
-// line is a connection that counts its exchanges.
-type line struct {
+// countedConn is a connection that counts its exchanges.
+type countedConn struct {
 	net.Conn
 	mu    sync.Mutex
-	begun int
-	open  int
+	begun int // exchanges since the connection was opened
+	open  int // exchanges that have not ended
 }
 
-// ride is the place of one exchange on a line. A nil ride shares its connection with no other
-// exchange.
-type ride struct {
-	line   *line
+// connUse is the use of a connection by one exchange. If it is nil, no other exchange uses the
+// connection.
+type connUse struct {
+	conn   *countedConn
 	number int // 1 for the first exchange of the connection
-	beside int // number of exchanges that had not ended when this one began
+	others int // exchanges in progress on the connection when this one began
 }
 
-// lineOf returns the line that c wraps, nil if there is none.
-func lineOf(c net.Conn) *line {
+// countedConnOf returns the countedConn that c wraps, or nil if there is none.
+func countedConnOf(c net.Conn) *countedConn {
 	switch c := c.(type) {
-	case *line:
+	case *countedConn:
 		return c
-	case *recorded:
-		return lineOf(c.Conn)
+	case *recordedConn:
+		return countedConnOf(c.Conn)
 	case *tls.Conn:
-		return lineOf(c.NetConn())
+		return countedConnOf(c.NetConn())
 	}
 	return nil
 }
 
-// board counts an exchange that begins on c, until leave is called.
-func board(c net.Conn) *ride {
-	l := lineOf(c)
+// beginUse counts an exchange that begins on c. It ends when leave is called.
+func beginUse(c net.Conn) *connUse {
+	l := countedConnOf(c)
 	if l == nil {
 		return nil
 	}
@@ -53,32 +53,32 @@ func board(c net.Conn) *ride {
 	defer l.mu.Unlock()
 	l.begun++
 	l.open++
-	return &ride{line: l, number: l.begun, beside: l.open - 1}
+	return &connUse{conn: l, number: l.begun, others: l.open - 1}
 }
 
-func (r *ride) leave() {
+func (r *connUse) leave() {
 	if r != nil {
-		r.line.mu.Lock()
-		defer r.line.mu.Unlock()
-		r.line.open--
+		r.conn.mu.Lock()
+		defer r.conn.mu.Unlock()
+		r.conn.open--
 	}
 }
 
-// blameless reports whether another exchange on the connection may have caused err. answered says
-// that a head was received: then an earlier exchange can no longer be the cause. An error of the
-// stream of this exchange has no other cause.
-func (r *ride) blameless(err error, answered bool) bool {
+// mayBeBrokenByOther reports whether another exchange on the connection may have caused err.
+// answered means that the head of an answer was received: then an earlier exchange can no longer be
+// the cause. The error of an HTTP/2 stream is always caused by its own exchange.
+func (r *connUse) mayBeBrokenByOther(err error, answered bool) bool {
 	var own streamError
 	if r == nil || err == nil || errors.As(err, &own) {
 		return false
 	}
-	r.line.mu.Lock()
-	defer r.line.mu.Unlock()
-	return r.beside > 0 || r.line.begun > r.number || !answered && r.number > 1
+	r.conn.mu.Lock()
+	defer r.conn.mu.Unlock()
+	return r.others > 0 || r.conn.begun > r.number || !answered && r.number > 1
 }
 
-// streamError is the form of net/http's error of one stream of HTTP/2, which errors.As fills
-// (golang.org/issue/53896).
+// streamError has the same fields as the error that net/http returns for one HTTP/2 stream, so that
+// errors.As can copy that error (golang.org/issue/53896).
 type streamError struct {
 	StreamID uint32
 	Code     uint32
@@ -87,42 +87,42 @@ type streamError struct {
 
 func (e streamError) Error() string { return fmt.Sprintf("stream %d: error %d", e.StreamID, e.Code) }
 
-// Codes of stream errors that net/http reports for an answer that it cannot read (RFC 9113 7). The
-// host sent all others.
+// Codes of stream errors that net/http itself reports for an answer that it cannot read (RFC 9113
+// 7). All other codes were sent by the host.
 const (
 	codeProtocol    = 1
 	codeFlowControl = 3
 )
 
-// hungUp is the net.Error of an exchange that its host ended without an answer, by RST_STREAM or
-// GOAWAY.
-type hungUp struct{ error }
+// endedByHost is the net.Error of an exchange that the host ended without an answer, by RST_STREAM
+// or GOAWAY.
+type endedByHost struct{ error }
 
-func (h hungUp) Unwrap() error { return h.error }
-func (hungUp) Timeout() bool   { return false }
+func (h endedByHost) Unwrap() error { return h.error }
+func (endedByHost) Timeout() bool   { return false }
 
 // Temporary is there because net.Error still requires it.
-func (hungUp) Temporary() bool { return true }
+func (endedByHost) Temporary() bool { return true }
 
-// diagnosed returns err as a hungUp if the host ended the exchange. net/http does not export its
-// error for GOAWAY.
-func diagnosed(err error) error {
+// asEndedByHost returns err as an endedByHost if the host ended the exchange. It recognises GOAWAY
+// by the text, because net/http does not export that error.
+func asEndedByHost(err error) error {
 	var reset streamError
 	switch {
 	case errors.As(err, &reset) && reset.Code != codeProtocol && reset.Code != codeFlowControl,
 		strings.HasPrefix(err.Error(), "http2: server sent GOAWAY"):
-		return hungUp{err}
+		return endedByHost{err}
 	}
 	return err
 }
 
-// noting keeps the error that ended the reading of a body.
-type noting struct {
+// errorKeeper stores the error that ended the reading of a body.
+type errorKeeper struct {
 	io.ReadCloser
 	err error
 }
 
-func (n *noting) Read(p []byte) (int, error) {
+func (n *errorKeeper) Read(p []byte) (int, error) {
 	k, err := n.ReadCloser.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		n.err = err

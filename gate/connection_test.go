@@ -14,8 +14,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/faults"
 )
 
-// An answer that breaks a connection loses no other page: what was under way there is requested
-// once more, on a connection of its own. So is the culprit, which fails there.
+// If an answer breaks a shared connection, no other page is lost: each request in progress is sent
+// once more, on its own connection. The request that broke the connection is sent again too, and
+// then fails.
 func TestSharedConnectionBreaks(t *testing.T) {
 	for _, c := range []struct {
 		path string
@@ -30,7 +31,8 @@ func TestSharedConnectionBreaks(t *testing.T) {
 			t.Cleanup(func() { _ = s.Close() })
 			g := newGate(t, Options{AllowPrivate: true, PerHost: 4, Timeout: time.Minute}, rule(open))
 			g.transport.TLSClientConfig = &tls.Config{RootCAs: s.Roots}
-			if _, err := g.Get(t.Context(), PageRequest, s.URL+"/ok"); err != nil { // so that all use one connection
+			// The first request opens the connection that all others use.
+			if _, err := g.Get(t.Context(), PageRequest, s.URL+"/ok"); err != nil {
 				t.Fatal(err)
 			}
 			var wg sync.WaitGroup
@@ -62,8 +64,7 @@ func TestSharedConnectionBreaks(t *testing.T) {
 	}
 }
 
-// A stream that its host resets is the fault of no other: it is not requested again at once, and
-// the others go on.
+// An HTTP/2 stream that the host resets affects no other stream, and its request is not sent again.
 func TestStreamReset(t *testing.T) {
 	s, err := faults.StartH2()
 	if err != nil {
@@ -83,7 +84,8 @@ func TestStreamReset(t *testing.T) {
 	}
 }
 
-// What an answer leaves on a connection of HTTP/1 is not taken for the answer to the next request.
+// Bytes that follow an answer on an HTTP/1 connection are not taken for the answer to the next
+// request.
 func TestLeftOnKeptConnection(t *testing.T) {
 	for name, left := range map[string]string{"text": "and more\r\n\r\n", "head": "HTTP/1.1 2", "nothing": ""} {
 		t.Run(name, func(t *testing.T) { keepAlive(t, left) })
@@ -119,8 +121,8 @@ func keepAlive(t *testing.T, left string) {
 	wg.Wait()
 }
 
-// answerOnce answers the first request of a connection, and the second with what was left, if
-// anything.
+// answerOnce answers the first request on a connection. To the second it answers with left, if that
+// is not empty.
 func answerOnce(c net.Conn, left string) {
 	defer c.Close()
 	in := bufio.NewReader(c)
@@ -135,7 +137,7 @@ func answerOnce(c net.Conn, left string) {
 	}
 }
 
-// A request that is sent once more waits for the pause, and spends budget.
+// A request that is sent again waits for the pause and counts against the budget.
 func TestRetryIsPolite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Options{Delay: 3 * time.Second, AllowPrivate: true, MaxPages: 3})

@@ -13,16 +13,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/faults"
 )
 
-// maxFault is the limit of a body in these tests, in bytes.
+// maxFault is the limit for a body in these tests, in bytes.
 const maxFault = 1 << 20
 
-// patient are the options for faults that end by themselves: the time limit only ends a test that
+// patient returns options for faults that end without a time limit. The limit only ends a test that
 // hangs.
 func patient() Options {
 	return Options{AllowPrivate: true, PerHost: 8, MaxBody: maxFault, MaxPages: 5, Timeout: 2 * time.Minute}
 }
 
-// Each fault gives one hop or one error, within the limits.
+// Each faulty answer leads to one hop or one error, within the limits.
 func TestFaults(t *testing.T) {
 	s, err := faults.Start()
 	if err != nil {
@@ -37,7 +37,8 @@ func TestFaults(t *testing.T) {
 			}
 			t.Parallel()
 			end := f.End
-			if f.Redirect || end == faults.Later { // one answer, for this package
+			// The gate follows no redirect and does not try again later, so it receives one answer.
+			if f.Redirect || end == faults.Later {
 				end = faults.Whole
 			}
 			trace, err := ask(t, newGate(t, patient(), rule(open)), s.URL+f.Path)
@@ -49,7 +50,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// slowFault asks for a fault that lasts until the time limit of the request, by the clock of a
+// slowFault requests a page whose answer lasts until the time limit. The time passes in a synctest
 // bubble.
 func slowFault(t *testing.T, path string, end faults.End) {
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +70,7 @@ func slowFault(t *testing.T, path string, end faults.End) {
 	})
 }
 
-// hasty is a gate with a short time limit whose connections lead to w.
+// hasty returns a gate with a short time limit whose connections lead to w.
 func hasty(w *web) *Gate {
 	o := patient()
 	o.Timeout = 2 * time.Second
@@ -85,7 +86,7 @@ func ask(t *testing.T, g *Gate, address string) (trace Trace, err error) {
 	return trace, err
 }
 
-// checkFault fails the test unless a request ended as a fault does.
+// checkFault fails the test unless the request had the result that end describes.
 func checkFault(t *testing.T, end faults.End, trace Trace, err error) {
 	t.Helper()
 	if end == faults.Broken || end == faults.Silent {
@@ -103,8 +104,8 @@ func checkFault(t *testing.T, end faults.End, trace Trace, err error) {
 	}
 }
 
-// The same over HTTP/2, where the transport repeats a request by itself if the server did nothing:
-// never without the gate.
+// TestH2Faults is TestFaults over HTTP/2. There net/http would repeat a request by itself if the
+// server did nothing; it must never do so without the gate.
 func TestH2Faults(t *testing.T) {
 	s, err := faults.StartH2()
 	if err != nil {
@@ -133,7 +134,7 @@ func slowH2Fault(t *testing.T, f faults.H2Fault) {
 			t.Fatal(err)
 		}
 		g := hasty(w)
-		// TLS by the transport, over w
+		// The transport dials through w and does the TLS handshake itself.
 		g.transport.DialTLSContext, g.transport.TLSClientConfig = nil, &tls.Config{RootCAs: s.Roots}
 		checkH2(t, g, s, f)
 		g.Close()
@@ -158,8 +159,8 @@ func checkH2(t *testing.T, g *Gate, s *faults.H2, f faults.H2Fault) {
 	}
 }
 
-// buffered is a listener whose connections take what the server writes without waiting for the
-// client to read it, as a network does: both ends of HTTP/2 write when they please.
+// buffered is a listener whose connections accept what the server writes before the client reads
+// it, like a network. With HTTP/2, both ends write at any time.
 type buffered struct{ net.Listener }
 
 func (l buffered) Accept() (net.Conn, error) {
@@ -175,7 +176,7 @@ func (l buffered) Accept() (net.Conn, error) {
 type bufferedConn struct {
 	net.Conn
 	out  chan []byte
-	over chan struct{} // closed when the client is gone
+	over chan struct{} // closed when the client has closed the connection
 }
 
 func (c bufferedConn) write() {
@@ -187,7 +188,7 @@ func (c bufferedConn) write() {
 	}
 }
 
-// Write queues b.
+// Write queues b for the client.
 func (c bufferedConn) Write(b []byte) (int, error) {
 	select {
 	case c.out <- bytes.Clone(b):
@@ -197,12 +198,12 @@ func (c bufferedConn) Write(b []byte) (int, error) {
 	}
 }
 
-// Close ends the connection.
+// Close closes the connection and waits until write has ended.
 func (c bufferedConn) Close() error {
 	err := c.Conn.Close()
 	select {
 	case <-c.over:
-	case c.out <- nil: // wakes write, which finds the connection closed
+	case c.out <- nil: // wakes write, which then fails because the connection is closed
 		<-c.over
 	}
 	return err

@@ -14,34 +14,38 @@ import (
 	"github.com/acapcrawl/acapcrawl/coding"
 )
 
-// policyCap bounds a policy file in bytes, as sent and decoded: more than the 500 KiB that are read
-// of it (A19), so that its reader sees that there was more.
+// policyCap is the limit for a policy file in bytes, as sent and decoded. P1 4 (A19): only 500 KiB
+// of a policy file are read. The limit is higher, so that the parser notices that the file is
+// longer.
 const policyCap = 1 << 20
 
-// attempts is how often a request is begun at most where the transport may begin it again.
+// attempts is the maximal number of times that a request is begun, if its connection turns out to
+// be closed.
 const attempts = 3
 
 // Policies returns the policy in force for the origin of a URL.
 type Policies interface {
-	// Policy reads what it needs, which may take requests.
+	// Policy requests robots.txt and the files that it refers to, unless they are stored and fresh.
 	Policy(ctx context.Context, u *url.URL) (*acap.Policy, error)
-	// Current makes no request: it returns what was read last, with the take-downs in force at this
-	// moment.
+	// Current makes no request. It returns the policy that was read last, with the take-downs in
+	// force at this moment.
 	Current(u *url.URL) (*acap.Policy, error)
 }
 
-// Options configure a Gate. Zero values take the default named.
+// Options configure a Gate. Zero values mean the defaults in the comments.
 type Options struct {
-	UserAgent    string        // sent with every request; "acapcrawl"
-	Delay        time.Duration // between the starts of two requests to a host; 0: only what the host asks for
-	PerHost      int           // requests to a host under way at once; 1
-	Timeout      time.Duration // one exchange, from dialling to the end of the body; 60 s
-	MaxBody      int64         // bytes of a decoded body; 32 MiB
-	MaxRaw       int64         // bytes of a body as sent; as MaxBody
-	AllowPrivate bool          // open every address
-	ByAddress    bool          // hosts at one network address share pauses and slots; who waits for them holds a worker
-	Sign         *Signer       // signs every request; nil: none does
-	MaxPages     int           // page requests in all; 0: no limit
+	UserAgent    string        // sent with every request; default: acapcrawl
+	Delay        time.Duration // shortest time between the starts of two requests to a host; 0: only Crawl-delay counts
+	PerHost      int           // concurrent requests to a host; default: 1
+	Timeout      time.Duration // time limit from dialling to the end of the body; default: 60 s
+	MaxBody      int64         // limit for a decoded body in bytes; default: 32 MiB
+	MaxRaw       int64         // limit for a body as sent in bytes; default: MaxBody
+	AllowPrivate bool          // allow private and loopback addresses for all hosts
+	// ByAddress makes hosts at one network address share pauses and slots. A request that waits for
+	// them blocks its worker.
+	ByAddress bool
+	Sign      *Signer // signs every request; nil: requests are not signed
+	MaxPages  int     // limit for page requests; 0: no limit
 }
 
 // Gate is safe for concurrent use. Close it when done.
@@ -51,14 +55,14 @@ type Gate struct {
 	transport *http.Transport
 	named     named
 	hosts     *hosts
-	places    *places
+	addresses *addressCache
 	decoders  *coding.Decoders
 
 	mu    sync.Mutex
-	pages int // page requests begun
+	pages int // number of page requests that were begun
 }
 
-// New makes a gate that admits policy files alone until Use is called.
+// New returns a gate that admits only policy files until Use is called.
 func New(o Options) *Gate {
 	if o.UserAgent == "" {
 		o.UserAgent = "acapcrawl"
@@ -75,46 +79,48 @@ func New(o Options) *Gate {
 	if o.MaxRaw <= 0 {
 		o.MaxRaw = o.MaxBody
 	}
-	g := &Gate{o: o, hosts: newHosts(o.PerHost, max(o.Delay, 0)), places: newPlaces(), decoders: coding.NewDecoders()}
-	g.transport = &http.Transport{ // no proxy, no decoding of its own
+	g := &Gate{o: o, hosts: newHosts(o.PerHost, max(o.Delay, 0)), addresses: newAddressCache(),
+		decoders: coding.NewDecoders()}
+	g.transport = &http.Transport{ // uses no proxy and does not decode bodies
 		DialContext:            g.dialPlain,
 		DialTLSContext:         g.dialTLS,
 		DisableCompression:     true,
 		ResponseHeaderTimeout:  min(o.Timeout, 30*time.Second),
 		MaxResponseHeaderBytes: maxHead,
-		MaxIdleConns:           1024, // so that a thousand hosts a second apart keep theirs
+		MaxIdleConns:           1024, // enough to keep one connection to each of a thousand hosts
 		MaxIdleConnsPerHost:    o.PerHost,
 		IdleConnTimeout:        30 * time.Second,
-		ForceAttemptHTTP2:      true, // over TLS; a dialler of our own would turn it off
+		ForceAttemptHTTP2:      true, // without it, DialTLSContext disables HTTP/2
 		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 1 << 20,
 			MaxReceiveBufferPerConnection: 2 << 20, WriteByteTimeout: 15 * time.Second},
 	}
 	return g
 }
 
-// Use sets who tells the policies. It is called once, before the first page is requested.
+// Use sets the source of the policies. It must be called once, before the first page is requested.
 func (g *Gate) Use(p Policies) { g.policies = p }
 
-// Pace tells the Crawl-delay of u's host, for requests made before its policy is asked for. At most
-// MaxCrawlDelay counts.
+// Pace sets the Crawl-delay of the host of u before its first page is requested, for example for
+// the files that its robots.txt refers to. A delay above MaxCrawlDelay counts as MaxCrawlDelay.
 func (g *Gate) Pace(u *url.URL, d time.Duration) {
 	if key, err := address.Endpoint(u); err == nil {
 		g.hosts.pace(key, d)
 	}
 }
 
-// Close closes the connections kept.
+// Close closes the idle connections.
 func (g *Gate) Close() { g.transport.CloseIdleConnections() }
 
-// RoundTrip judges and sends one hop, as the Kind of its context (With), and adds it to the Trace
-// there. The body of the response is decoded and complete within the caps; its header is as sent
-// but for the content coding. A request that is not sent gives a *Refusal.
+// RoundTrip checks and sends one request. Its kind and its Trace come from the context (see With);
+// the exchange is added to the trace. The body of the response is decoded and complete within the
+// limits. Its header is as sent, except for the content coding. If a rule of the gate or the policy
+// forbids the request, the error is a *Refusal.
 func (g *Gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
-		_ = req.Body.Close() // GET and HEAD carry none
+		_ = req.Body.Close() // a GET or HEAD request has no body
 	}
 	p := purposeOf(req.Context())
-	hop, resp, err := g.visit(req, p)
+	hop, resp, err := g.checkAndSend(req, p)
 	if err != nil {
 		p.refused(err)
 		return nil, err
@@ -123,14 +129,15 @@ func (g *Gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// visit admits and sends one hop.
-func (g *Gate) visit(req *http.Request, p purpose) (Hop, *http.Response, error) {
+// checkAndSend checks and sends one request. It sends the request again if its connection was
+// closed, or was broken by another request.
+func (g *Gate) checkAndSend(req *http.Request, p purpose) (Hop, *http.Response, error) {
 	u, key, err := target(req)
 	if err != nil {
 		return Hop{}, nil, err
 	}
 	if err := g.admit(req.Context(), u, key, p); err != nil {
-		return Hop{}, nil, about(u, err)
+		return Hop{}, nil, withURL(u, err)
 	}
 	alone := false
 	for n := 1; ; n++ {
@@ -138,14 +145,14 @@ func (g *Gate) visit(req *http.Request, p purpose) (Hop, *http.Response, error) 
 		hop, resp, err := a.send()
 		stale, shared := errors.Is(err, errStale) && n < attempts, errors.Is(err, errShared)
 		if !stale && !shared || req.Context().Err() != nil {
-			return hop, resp, about(u, err)
+			return hop, resp, withURL(u, err)
 		}
-		alone = alone || shared // so that this is the last attempt of its kind
+		alone = alone || shared // errShared cannot occur on a connection that is not shared
 	}
 }
 
-// about names the URL in a refusal made where only the host was known.
-func about(u *url.URL, err error) error {
+// withURL sets the URL in a refusal that names only the host. It returns any other error unchanged.
+func withURL(u *url.URL, err error) error {
 	var r *Refusal
 	if !errors.As(err, &r) {
 		return err
@@ -155,23 +162,25 @@ func about(u *url.URL, err error) error {
 	return &named
 }
 
-// admit applies address rule, policy and what is taken down.
+// admit applies the address rule, the policy and the take-downs of the publisher to a request for
+// u.
 func (g *Gate) admit(ctx context.Context, u *url.URL, key string, why purpose) error {
-	if err := g.literal(key); err != nil {
+	if err := g.checkLiteral(key); err != nil {
 		return err
 	}
-	if why.kind == PolicyFile { // may always be fetched (F23), and would wait for itself
+	// REP 1 (F23): policy files may always be fetched. Also, Policy would wait for itself.
+	if why.kind == PolicyFile {
 		return nil
 	}
-	if why.kind == PageRequest && g.spent() {
-		return g.overspent() // before policy is fetched in vain
+	if why.kind == PageRequest && g.pagesSpent() {
+		return g.budgetRefusal() // checked before the policy is fetched for nothing
 	}
 	if g.policies == nil {
 		return &Refusal{Decision: acap.Decision{Usage: acap.Crawl, Reason: acap.Unavailable}}
 	}
 	p, err := g.policies.Policy(ctx, u)
 	if err != nil {
-		return fmt.Errorf("the policy for %s could not be had: %w", u, err)
+		return fmt.Errorf("the policy for %s could not be read: %w", u, err)
 	}
 	if err := why.permits(p, u); err != nil {
 		return err
@@ -180,20 +189,20 @@ func (g *Gate) admit(ctx context.Context, u *url.URL, key string, why purpose) e
 	return nil
 }
 
-// readmit decides again at the moment of sending: policy and take-downs may have changed while the
-// request waited for its host.
-func (g *Gate) readmit(u *url.URL, why purpose) error {
+// admitAgain decides again immediately before the request is sent: the policy and the take-downs
+// may have changed while the request waited for its host.
+func (g *Gate) admitAgain(u *url.URL, why purpose) error {
 	if why.kind == PolicyFile {
 		return nil
 	}
 	p, err := g.policies.Current(u)
 	if err != nil {
-		return fmt.Errorf("the policy for %s could not be had: %w", u, err)
+		return fmt.Errorf("the policy for %s could not be read: %w", u, err)
 	}
 	return why.permits(p, u)
 }
 
-func (g *Gate) spend() bool {
+func (g *Gate) spendPage() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.o.MaxPages > 0 && g.pages >= g.o.MaxPages {
@@ -203,13 +212,13 @@ func (g *Gate) spend() bool {
 	return true
 }
 
-func (g *Gate) spent() bool {
+func (g *Gate) pagesSpent() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.o.MaxPages > 0 && g.pages >= g.o.MaxPages
 }
 
-func (g *Gate) refund(kind Kind) {
+func (g *Gate) refundPage(kind Kind) {
 	if kind != PageRequest {
 		return
 	}
@@ -218,6 +227,6 @@ func (g *Gate) refund(kind Kind) {
 	g.pages--
 }
 
-func (g *Gate) overspent() error {
+func (g *Gate) budgetRefusal() error {
 	return &Refusal{Rule: RuleBudget, Why: fmt.Sprintf("the budget of %d page requests is spent", g.o.MaxPages)}
 }

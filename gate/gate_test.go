@@ -21,18 +21,18 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
-// quiet is the log of a server that is spoken to wrongly.
+// quiet discards the log of a test server, because the tests send invalid requests to it.
 var quiet = log.New(io.Discard, "", 0)
 
 func TestMain(m *testing.M) {
-	log.SetOutput(io.Discard) // net/http logs what is wrong with the protocol, as the program does not (main)
+	log.SetOutput(io.Discard) // net/http logs errors of the protocol
 	goleak.VerifyTestMain(m)
 }
 
-// site is a web site on loopback.
+// site is a web site on a loopback address.
 type site struct{ *testweb.Pages }
 
-// newSite starts a site on which h answers all requests.
+// newSite starts a site whose requests are all answered by h.
 func newSite(t *testing.T, h http.HandlerFunc) *site {
 	t.Helper()
 	s := &site{testweb.NewPages(t)}
@@ -40,7 +40,7 @@ func newSite(t *testing.T, h http.HandlerFunc) *site {
 	return s
 }
 
-// requests returns the method and the address of each request, as sent.
+// requests returns method and address of each request, as sent.
 func (s *site) requests() (list []string) {
 	for _, r := range s.Requests() {
 		list = append(list, r.Method+" "+r.URI)
@@ -61,7 +61,8 @@ func parse(t *testing.T, raw string) *url.URL {
 
 func hello(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) }
 
-// rule is a policy by function: nil policies refuse everything.
+// rule is a source of policies: a policy permits everything if the function returns true. Otherwise
+// the policy is nil, which prohibits everything.
 type rule func(u *url.URL) bool
 
 func (r rule) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
@@ -75,7 +76,7 @@ func (r rule) Current(u *url.URL) (*acap.Policy, error) { return r.Policy(contex
 
 func open(*url.URL) bool { return true }
 
-// robots is a policy by the text of a robots.txt.
+// robots is a source of policies that is the text of a robots.txt.
 type robots string
 
 func (r robots) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
@@ -174,7 +175,8 @@ func TestPolicyByKind(t *testing.T) {
 	if _, err := do(t, g, t.Context(), "GET", s.URL+"/x"); err == nil {
 		t.Error("a request without a kind passed")
 	}
-	if _, err := g.Fetch(t.Context(), s.URL+"/robots.txt"); err != nil { // F23
+	// REP 1 (F23): robots.txt may always be fetched.
+	if _, err := g.Fetch(t.Context(), s.URL+"/robots.txt"); err != nil {
 		t.Error(err)
 	}
 	if got := s.requests(); !slices.Equal(got, []string{"GET /robots.txt"}) {
@@ -240,8 +242,8 @@ func TestRobotsTextDecides(t *testing.T) {
 	}
 }
 
-// While a take-down stands nothing is requested under its URL, for whatever purpose and however it
-// is spelt, but robots.txt and its references, and what is to be confirmed.
+// While a take-down is in force, its URL is not requested, for any kind of request and in any
+// spelling. Exceptions are policy files, and a request to confirm that the page is gone.
 func TestTakenDown(t *testing.T) {
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		if to := r.URL.Query().Get("to"); to != "" {
@@ -278,7 +280,8 @@ func TestTakenDown(t *testing.T) {
 			}
 		}
 	}
-	if _, err := g.Fetch(context.Background(), s.URL+"/gone"); err != nil { // as a policy file
+	// Fetch requests the URL as a policy file.
+	if _, err := g.Fetch(context.Background(), s.URL+"/gone"); err != nil {
 		t.Error(err)
 	}
 
@@ -299,7 +302,8 @@ func TestTakenDown(t *testing.T) {
 	closed := newGate(t, Options{},
 		robots("User-agent: *\nDisallow: /gone\n\nACAP-crawler: *\nACAP-disallow-crawl: "+
 			"/gone\nACAP-request-take-down: /gone\n"), s)
-	if _, err := closed.get(ctx, s.URL+"/gone", nil); refusal(t, err).Rule != "" { // P08
+	// P1 2.6 (P08): a request of the publisher does not permit a crawl that the policy prohibits.
+	if _, err := closed.get(ctx, s.URL+"/gone", nil); refusal(t, err).Rule != "" {
 		t.Error(err)
 	}
 }
@@ -329,7 +333,7 @@ func TestRequestIsOurs(t *testing.T) {
 	}
 }
 
-func TestConditionIsOfTheAddressItself(t *testing.T) {
+func TestConditionIsSentOnlyToTheURLItself(t *testing.T) {
 	asked := map[string]string{}
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		asked[r.URL.Path] = r.Header.Get("If-None-Match")
@@ -402,13 +406,13 @@ func TestBudgetIsGivenBack(t *testing.T) {
 	if _, err := g.Get(ctx, PageRequest, s.URL); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("waiting ended with %v", err)
 	}
-	if g.spent() {
+	if g.pagesSpent() {
 		t.Error("a request that was never sent was counted")
 	}
 }
 
-// A server that drops kept connections must not make the transport send again behind the gate's
-// back.
+// If a server closes a kept connection, the transport must not send the request again without the
+// gate.
 func TestNoHiddenRepeats(t *testing.T) {
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/drop" {
@@ -436,7 +440,7 @@ func TestClosedIdleConnectionIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	go func() { // every connection answers one request and dies at the second
+	go func() { // each connection answers one request and is closed at the second
 		for {
 			c, err := l.Accept()
 			if err != nil {

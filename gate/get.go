@@ -12,31 +12,32 @@ import (
 	"github.com/acapcrawl/acapcrawl/hop"
 )
 
-// MaxRedirects is how many redirects Get follows.
+// MaxRedirects is the maximal number of redirects that Get follows.
 const MaxRedirects = 5
 
-// Kind is what a request is for.
+// Kind is the purpose of a request.
 type Kind int
 
 // The kinds of request. The zero value is the strictest.
 const (
-	PageRequest Kind = iota // a page: counts against the page budget
+	PageRequest Kind = iota // a page; it counts against the page budget
 	Part                    // a substitute or required resource of a page
-	Sitemap                 // a sitemap
-	PolicyFile              // robots.txt or a reference: policy is not asked (F23)
+	Sitemap                 // a sitemap of an origin
+	PolicyFile              // robots.txt or a file that it refers to; always permitted (REP 1, F23)
 )
 
 // Hop is one request and its response.
 type Hop = hop.Hop
 
-// Trace collects what the requests made under one context led to. It belongs to one sequence of
-// requests and is not safe for concurrent use.
+// Trace collects the exchanges of the requests that are made under one context. It belongs to one
+// sequence of requests and is not safe for concurrent use.
 type Trace struct {
 	Hops    []Hop
-	Refused *Refusal // the hop that was not sent, if any
+	Refused *Refusal // why the last request was refused; nil: none was
 
-	// Confirms is the URL of which a re-crawl is asked for: it is requested also while a take-down
-	// of it stands, to confirm that it is gone (P11). TakeDown is the request that stood then.
+	// Confirms is a URL for which the publisher requests a re-crawl. It is requested even while a
+	// take-down of it is in force, to confirm that the page is gone (P1 2.2.1, P11). TakeDown is
+	// then set to that request of the publisher.
 	Confirms string
 	TakeDown *acap.Field
 }
@@ -48,7 +49,8 @@ type purpose struct {
 
 type purposeKey struct{}
 
-// With says what the requests made under the context are for; t, which may be nil, collects them.
+// With returns a context for requests of this kind. Their exchanges are added to t, which may be
+// nil.
 func With(ctx context.Context, kind Kind, t *Trace) context.Context {
 	return context.WithValue(ctx, purposeKey{}, purpose{kind, t})
 }
@@ -58,22 +60,23 @@ func purposeOf(ctx context.Context) purpose {
 	return p
 }
 
-// permits returns the refusal of u by the policy or a take-down, nil where the request may be sent
-// now.
+// permits returns the refusal of u by the policy or by a take-down. It returns nil if the request
+// may be sent now.
 func (p purpose) permits(policy *acap.Policy, u *url.URL) error {
 	r := acap.NewResource(u)
 	if d := policy.Decide(acap.Crawl, r).At(acap.Facts{Now: time.Now()}); !d.Allowed {
 		return &Refusal{Decision: d}
 	}
 	if down := policy.TakeDown(r); down != nil {
-		return p.barred(u, down)
+		return p.checkTakeDown(u, down)
 	}
 	return nil
 }
 
-// barred is the refusal of u while a take-down of it stands (P05, X64), unless that is to be
-// confirmed.
-func (p purpose) barred(u *url.URL, down *acap.Field) error {
+// checkTakeDown returns the refusal of u because of the take-down in force: a resource is not
+// fetched again until the publisher withdraws the request (P1 2.6.1, P05, X64). It returns nil if
+// the request is sent to confirm that the page is gone.
+func (p purpose) checkTakeDown(u *url.URL, down *acap.Field) error {
 	address := u.String()
 	if p.trace != nil && p.trace.Confirms == address {
 		p.trace.TakeDown = down
@@ -96,13 +99,15 @@ func (p purpose) refused(err error) {
 	}
 }
 
-// Get fetches rawurl and follows up to MaxRedirects redirects, each hop through the gate. The trace
-// holds what was fetched also where there is an error; a redirect without Location ends it.
+// Get fetches rawurl and follows up to MaxRedirects redirects. Each hop passes through the gate. If
+// Get fails, the trace contains the hops before the error. A redirect without Location ends the
+// chain.
 func (g *Gate) Get(ctx context.Context, kind Kind, rawurl string) (*Trace, error) {
 	return g.GetIf(ctx, kind, rawurl, nil)
 }
 
-// GetIf is Get with a condition for rawurl itself, nil for none.
+// GetIf is Get with header fields that make the request for rawurl conditional; nil for none.
+// Requests after a redirect do not contain them.
 func (g *Gate) GetIf(ctx context.Context, kind Kind, rawurl string, condition http.Header) (*Trace, error) {
 	t := &Trace{}
 	ctx = With(ctx, kind, t)
@@ -121,12 +126,12 @@ func (g *Gate) GetIf(ctx context.Context, kind Kind, rawurl string, condition ht
 	}
 }
 
-// Fetch fetches one hop of a policy file. Redirects are left to the caller.
+// Fetch fetches a policy file. It does not follow redirects.
 func (g *Gate) Fetch(ctx context.Context, rawurl string) (Hop, error) {
 	return g.FetchIf(ctx, rawurl, nil)
 }
 
-// FetchIf is Fetch with a condition, nil for none.
+// FetchIf is Fetch with header fields that make the request conditional; nil for none.
 func (g *Gate) FetchIf(ctx context.Context, rawurl string, condition http.Header) (Hop, error) {
 	return g.get(With(ctx, PolicyFile, nil), rawurl, condition)
 }
@@ -140,7 +145,7 @@ func (g *Gate) get(ctx context.Context, rawurl string, condition http.Header) (H
 		req.Header[name] = values
 	}
 	p := purposeOf(ctx)
-	hop, _, err := g.visit(req, p)
+	hop, _, err := g.checkAndSend(req, p)
 	if err != nil {
 		p.refused(err)
 		return Hop{}, err
@@ -149,7 +154,8 @@ func (g *Gate) get(ctx context.Context, rawurl string, condition http.Header) (H
 	return hop, nil
 }
 
-// location is where a redirect leads, "" for other answers.
+// location returns the target of a redirect, or "" if the answer is not a redirect or has no
+// Location.
 func location(h Hop) (string, error) {
 	switch h.Status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,

@@ -12,17 +12,18 @@ import (
 )
 
 const (
-	maxHead       = 256 << 10 // bytes of the header of an answer
+	maxHead       = 256 << 10 // limit for the header of an answer in bytes
 	handshakeTime = 15 * time.Second
 )
 
-// exchange records the heads of one request and its answer as they pass a connection of HTTP/1.
+// exchange records the heads of one request and its answer as they pass through an HTTP/1
+// connection.
 type exchange struct {
-	mu         sync.Mutex // the transport reads, writes and answers in goroutines of its own
+	mu         sync.Mutex // protects the fields, because the transport reads and writes in its own goroutines
 	sent, head head
 }
 
-// heads are those recorded; nil for one that did not pass.
+// heads returns the recorded heads. A head that is incomplete is nil.
 func (x *exchange) heads() (sent, answer []byte) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -35,7 +36,8 @@ func (x *exchange) write(p []byte) {
 	x.sent.add(p)
 }
 
-// read takes an answer, of which heads of status 1xx come first and are not it (RFC 9110 15.2).
+// read records the next bytes of an answer. It drops the heads of interim answers (status 1xx),
+// which come first (RFC 9110 15.2).
 func (x *exchange) read(p []byte) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -48,20 +50,20 @@ func (x *exchange) read(p []byte) {
 	}
 }
 
-// interim reports whether the head of an answer is of status 1xx.
+// interim reports whether b is the head of an answer with a status 1xx.
 func interim(b []byte) bool {
 	_, status, _ := bytes.Cut(b, []byte{' '})
 	return bytes.HasPrefix(bytes.TrimLeft(status, " "), []byte{'1'})
 }
 
-// head gathers bytes up to the blank line. It ends lines as net/http does, also without CR.
+// head collects bytes up to the blank line. Like net/http, it accepts line ends without CR.
 type head struct {
 	b    []byte
-	line int // where the line under way begins
+	line int // start of the last line in b
 	done bool
 }
 
-// add takes what belongs to the head and returns the rest.
+// add collects the bytes of p that belong to the head and returns the rest.
 func (h *head) add(p []byte) []byte {
 	for !h.done && len(p) > 0 {
 		n := bytes.IndexByte(p, '\n') + 1
@@ -75,7 +77,7 @@ func (h *head) add(p []byte) []byte {
 			h.line = len(h.b)
 			h.done = len(line) == 1 || string(line) == "\r\n"
 		}
-		if len(h.b) > maxHead+4096 { // the transport has given up by then
+		if len(h.b) > maxHead+4096 { // the transport has rejected the answer by then
 			h.b, h.done = nil, true
 		}
 	}
@@ -89,23 +91,23 @@ func (h *head) whole() []byte {
 	return h.b
 }
 
-// recorded is a connection of HTTP/1 whose exchanges are recorded, one after the other.
-type recorded struct {
+// recordedConn is an HTTP/1 connection whose exchanges are recorded, one after the other.
+type recordedConn struct {
 	net.Conn
 	mu  sync.Mutex
 	now *exchange
 }
 
-// begin makes x the exchange that what passes from now on belongs to. The connection is idle.
-func (c *recorded) begin(x *exchange) {
+// begin makes c record the following bytes in x. The connection must be idle.
+func (c *recordedConn) begin(x *exchange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = x
 }
 
-// end makes the connection drop x if that was its last exchange, so that an idle connection keeps
-// neither a page nor its heads in memory. c may be nil.
-func (c *recorded) end(x *exchange) {
+// end makes c forget x if that was its last exchange, so that an idle connection keeps neither a
+// page nor its heads in memory. c may be nil.
+func (c *recordedConn) end(x *exchange) {
 	if c == nil {
 		return
 	}
@@ -116,14 +118,14 @@ func (c *recorded) end(x *exchange) {
 	}
 }
 
-func (c *recorded) current() *exchange {
+func (c *recordedConn) current() *exchange {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Read reads from the connection.
-func (c *recorded) Read(p []byte) (int, error) {
+// Read reads from the connection and records the bytes.
+func (c *recordedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if x := c.current(); x != nil && n > 0 {
 		x.read(p[:n])
@@ -131,25 +133,26 @@ func (c *recorded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes to the connection; what is written is recorded before it can be answered.
-func (c *recorded) Write(p []byte) (int, error) {
+// Write records p and then writes it to the connection. In this order, p is recorded before the
+// answer arrives.
+func (c *recordedConn) Write(p []byte) (int, error) {
 	if x := c.current(); x != nil {
 		x.write(p)
 	}
 	return c.Conn.Write(p)
 }
 
-// dialPlain is dial for connections without TLS, which speak HTTP/1.
+// dialPlain dials a connection without TLS, which uses HTTP/1.
 func (g *Gate) dialPlain(ctx context.Context, network, addr string) (net.Conn, error) {
 	c, err := g.dial(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
-	return &recorded{Conn: c}, nil
+	return &recordedConn{Conn: c}, nil
 }
 
-// dialTLS is dial with TLS. A connection that speaks HTTP/2 stays a *tls.Conn, by which the
-// transport knows it.
+// dialTLS dials a connection with TLS. If it uses HTTP/2, the result is a *tls.Conn, because the
+// transport recognises HTTP/2 by this type.
 func (g *Gate) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -166,7 +169,7 @@ func (g *Gate) dialTLS(ctx context.Context, network, addr string) (net.Conn, err
 	config.ServerName, config.NextProtos = host, []string{"h2", "http/1.1"}
 	c := tls.Client(plain, config)
 	limit := min(g.o.Timeout, handshakeTime)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooSlow(limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, timeoutError(limit))
 	defer cancel()
 	if err := c.HandshakeContext(ctx); err != nil {
 		_ = plain.Close()
@@ -178,13 +181,14 @@ func (g *Gate) dialTLS(ctx context.Context, network, addr string) (net.Conn, err
 	if c.ConnectionState().NegotiatedProtocol == "h2" {
 		return c, nil
 	}
-	return &recorded{Conn: c}, nil
+	return &recordedConn{Conn: c}, nil
 }
 
-// written gives the heads of an exchange over HTTP/2 in the form of HTTP/1.1.
-func written(req *http.Request, resp *http.Response) (sent, answer []byte) {
+// headsAsHTTP1 returns the heads of an HTTP/2 exchange in the form of HTTP/1.1.
+func headsAsHTTP1(req *http.Request, resp *http.Response) (sent, answer []byte) {
 	var b bytes.Buffer
-	if req.WithContext(context.Background()).Write(&b) == nil { // without the trace of the request
+	// a new context, so that the httptrace of req is not called
+	if req.WithContext(context.Background()).Write(&b) == nil {
 		sent = bytes.Clone(b.Bytes())
 	}
 	b.Reset()

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// wire serves each answer as it stands, one for each request in order, and gives the heads of the
-// requests as they came. A connection carries as many as are asked of it.
+// wire starts a server that sends the answers unchanged, one for each request in order. asked
+// returns the heads of the requests as received. A connection can carry several requests.
 func wire(t *testing.T, answers ...string) (address string, asked func() []string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -39,7 +39,7 @@ func wire(t *testing.T, answers ...string) (address string, asked func() []strin
 			answer := answers[min(len(heads), len(answers))-1]
 			mu.Unlock()
 			b = nil
-			for len(answer) > 0 { // in pieces that split lines
+			for len(answer) > 0 { // writes pieces that split lines
 				n := min(len(answer), 7)
 				if _, err := c.Write([]byte(answer[:n])); err != nil {
 					return
@@ -65,8 +65,8 @@ func wire(t *testing.T, answers ...string) (address string, asked func() []strin
 	}
 }
 
-// Heads are kept byte for byte, on a connection that is used again too, and without those of
-// interim answers.
+// Heads are recorded byte for byte, on a reused connection too, and without the heads of interim
+// answers.
 func TestHeads(t *testing.T) {
 	const (
 		plain   = "HTTP/1.1 200 Fine Thing\r\nserver:  one \r\nX-Odd: caf\xe9\r\ncontent-LENGTH: 5\r\nx-odd: 2\r\n\r\n"
@@ -96,7 +96,7 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// What is sent over TLS is recorded too, and what HTTP/2 sends is written as HTTP/1.1 would.
+// Heads over TLS are recorded too. Heads of HTTP/2 are recorded in the form of HTTP/1.1.
 func TestHeadsOverTLS(t *testing.T) {
 	for _, h2 := range []bool{true, false} {
 		s, trust := secure(t, h2, func(w http.ResponseWriter, _ *http.Request) {
@@ -132,7 +132,7 @@ func TestHeadsOverTLS(t *testing.T) {
 	}
 }
 
-// A head that never ends takes bounded memory.
+// A head that never ends uses a bounded amount of memory.
 func TestEndlessHead(t *testing.T) {
 	var h head
 	for range 1000 {

@@ -6,38 +6,39 @@ import (
 	"time"
 )
 
-// MaxCrawlDelay is the longest pause that a Crawl-delay can ask for; longer ones count as this.
+// MaxCrawlDelay is the longest pause that a Crawl-delay can demand. A longer Crawl-delay counts as
+// MaxCrawlDelay.
 const MaxCrawlDelay = time.Minute
 
-// manyHosts is the number of hosts from which idle ones are forgotten.
+// manyHosts is the number of stored hosts above which idle hosts are deleted.
 const manyHosts = 4096
 
-// hosts keeps the pauses and slots of each host (host:port), or of each network address. Memory is
-// bounded by the hosts in use or in their pause.
+// hosts stores the pauses and slots of each host (host:port), or of each network address. Its
+// memory is bounded by the number of hosts that are in use or in their pause.
 type hosts struct {
-	slots int           // requests under way at once
-	delay time.Duration // between the starts of two requests
+	slots int           // concurrent requests to a host
+	delay time.Duration // time between the starts of two requests to a host
 
 	mu    sync.Mutex
 	m     map[string]*host
-	sweep int // size of m at which to look for idle hosts next
+	sweep int // size of m at which idle hosts are deleted next
 }
 
 type host struct {
-	slots chan struct{} // one element per request under way
-	turn  chan struct{} // full while one request waits for its start
-	users int           // guarded by hosts.mu
+	slots chan struct{} // contains an element for each request in progress
+	turn  chan struct{} // full while a request waits for the pause
+	users int           // number of requests that use the host; protected by hosts.mu
 
-	mu    sync.Mutex
-	asked time.Duration // the host's own Crawl-delay
-	last  time.Time     // start of the last request
+	mu         sync.Mutex
+	crawlDelay time.Duration // the Crawl-delay of the host
+	last       time.Time     // start of the last request
 }
 
 func newHosts(slots int, delay time.Duration) *hosts {
 	return &hosts{slots: slots, delay: delay, m: map[string]*host{}, sweep: manyHosts}
 }
 
-// use gives the host of key; done must be called when it is no longer used.
+// use returns the host of key. The caller must call done when it no longer uses the host.
 func (hs *hosts) use(key string) *host {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -59,8 +60,8 @@ func (hs *hosts) done(h *host) {
 	hs.mu.Unlock()
 }
 
-// forget drops hosts that nobody uses and whose pause is over. Their Crawl-delay is told again with
-// their next page.
+// forget deletes hosts that no request uses and whose pause is over. Their Crawl-delay is set again
+// with their next page.
 func (hs *hosts) forget() {
 	for key, h := range hs.m {
 		if h.users == 0 && h.wait(h.gap(hs.delay)) <= 0 {
@@ -70,23 +71,24 @@ func (hs *hosts) forget() {
 	hs.sweep = max(manyHosts, 2*len(hs.m))
 }
 
-// pace sets the Crawl-delay that the host of key asks for.
+// pace sets the Crawl-delay of the host key.
 func (hs *hosts) pace(key string, d time.Duration) {
 	h := hs.use(key)
 	defer hs.done(h)
 	h.mu.Lock()
-	h.asked = min(max(d, 0), MaxCrawlDelay)
+	h.crawlDelay = min(max(d, 0), MaxCrawlDelay)
 	h.mu.Unlock()
 }
 
-// gap is the pause between two starts, where delay is the crawl's own.
+// gap returns the time between the starts of two requests: delay or the Crawl-delay of the host,
+// whichever is longer.
 func (h *host) gap(delay time.Duration) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return max(delay, h.asked)
+	return max(delay, h.crawlDelay)
 }
 
-// wait is how long the next start has to wait for gap to pass.
+// wait returns how long the next request must wait until gap has passed since the last start.
 func (h *host) wait(gap time.Duration) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,32 +104,34 @@ func (h *host) mark() {
 	h.mu.Unlock()
 }
 
-// visit is one request's stay at a host.
+// visit is the use of a host by one request, from waiting to the end of the answer.
 type visit struct {
 	hs      *hosts
-	h       *host // whose slots are taken
-	name    *host // whose Crawl-delay holds; often the same
+	h       *host // the host or network address whose slot is used
+	name    *host // the host whose Crawl-delay applies; often the same as h
 	started sync.Once
 
 	mu   sync.Mutex
 	sent time.Time
 }
 
-// way is how much of the time until an answer may have been the way of the request to its host: the
-// pause begins with its end, so that the host never sees two requests closer than asked.
-const way = 50 * time.Millisecond
+// maxTravel is the longest time that a request is assumed to travel to its host. If the answer
+// comes sooner, the pause begins with the answer, so that the host never receives two requests at a
+// shorter interval.
+const maxTravel = 50 * time.Millisecond
 
-// enter waits for a slot at the place, which is the host of key or stands for several, and for the
-// pause of both. The caller calls start when the request is on the wire and leave when it is over.
-// The pause runs from start to start, whatever kind of request; the larger of the crawl's and the
-// host's holds.
+// enter waits for a slot at place, and for the pauses of place and of the host key. place is key
+// itself or a network address that several hosts share. The caller calls start when the request is
+// written, and leave when the exchange has ended. A pause lasts from start to start, for requests
+// of all kinds; its length is the delay of the crawl or the Crawl-delay of the host, whichever is
+// longer.
 func (hs *hosts) enter(ctx context.Context, key, place string) (*visit, error) {
 	v := &visit{hs: hs, h: hs.use(place), name: hs.use(key)}
 	h := v.h
 	select {
 	case h.slots <- struct{}{}:
 	case <-ctx.Done():
-		v.forgo()
+		v.releaseHosts()
 		return nil, context.Cause(ctx)
 	}
 	select {
@@ -156,7 +160,7 @@ func (hs *hosts) enter(ctx context.Context, key, place string) (*visit, error) {
 	return v, nil
 }
 
-// wait is how long the start has to wait.
+// wait returns how long the request must wait before it starts.
 func (v *visit) wait() time.Duration {
 	gap := v.name.gap(v.hs.delay)
 	return max(v.h.wait(gap), v.name.wait(gap))
@@ -169,7 +173,7 @@ func (v *visit) mark() {
 	}
 }
 
-// start notes that the request has been written, and lets the next one begin its pause.
+// start records that the request was written. The next request then waits for the pause.
 func (v *visit) start() {
 	v.started.Do(func() {
 		v.mark()
@@ -180,12 +184,13 @@ func (v *visit) start() {
 	})
 }
 
-// answered notes that the request has arrived.
+// answered records that the first byte of the answer has arrived. If it came soon, the pause begins
+// again (see maxTravel).
 func (v *visit) answered() {
 	v.mu.Lock()
 	took := time.Since(v.sent)
 	v.mu.Unlock()
-	if took < way {
+	if took < maxTravel {
 		v.mark()
 	}
 }
@@ -197,10 +202,10 @@ func (v *visit) leave() {
 
 func (v *visit) release() {
 	<-v.h.slots
-	v.forgo()
+	v.releaseHosts()
 }
 
-func (v *visit) forgo() {
+func (v *visit) releaseHosts() {
 	v.hs.done(v.h)
 	v.hs.done(v.name)
 }

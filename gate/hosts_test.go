@@ -26,7 +26,7 @@ func TestPaceOfHost(t *testing.T) {
 			}
 		}
 		start := time.Now()
-		// of the clock in the bubble
+		// Time passes on the clock of the synctest bubble, so it is exact.
 		if _, err := g.Fetch(t.Context(), "http://free.example"); err != nil || time.Since(start) > time.Millisecond {
 			t.Errorf("another host waited too: %s, %v", time.Since(start), err)
 		}

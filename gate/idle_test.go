@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// A page that was received is not kept in memory by the idle connection on which it came.
+// An idle connection does not keep the last page that it received in memory.
 func TestIdleConnectionKeepsNoPage(t *testing.T) {
 	const size = 1 << 20
 	s := newSite(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, size)) })

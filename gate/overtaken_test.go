@@ -13,20 +13,20 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// turning is a robots.txt that a later one replaces, which Current knows and Policy, asked before,
-// does not.
-type turning struct {
+// changingPolicy is a robots.txt that changes while a request waits. Policy always returns the old
+// policy, Current returns the new one after the change.
+type changingPolicy struct {
 	before, after robots
-	failed        error // of Current, afterwards
-	turned        atomic.Bool
+	failed        error // error of Current after the change
+	changed       atomic.Bool
 }
 
-func (p *turning) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
+func (p *changingPolicy) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
 	return p.before.Policy(ctx, u)
 }
 
-func (p *turning) Current(u *url.URL) (*acap.Policy, error) {
-	if !p.turned.Load() {
+func (p *changingPolicy) Current(u *url.URL) (*acap.Policy, error) {
+	if !p.changed.Load() {
 		return p.before.Current(u)
 	}
 	if p.failed != nil {
@@ -35,8 +35,8 @@ func (p *turning) Current(u *url.URL) (*acap.Policy, error) {
 	return p.after.Current(u)
 }
 
-// What changes while a request waits for its host, or for its connection, is obeyed; a policy file
-// may always be requested (F23).
+// A change of the policy is obeyed even while a request waits for its host or its connection. REP 1
+// (F23): a policy file may always be requested.
 func TestDecidedAgainWhenSent(t *testing.T) {
 	const slow = "User-agent: *\nCrawl-delay: 6\nACAP-crawler: *\n"
 	broken := errors.New("the store is broken")
@@ -53,7 +53,8 @@ func TestDecidedAgainWhenSent(t *testing.T) {
 			for _, dial := range []bool{false, true} {
 				t.Run(name, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						overtake(t, kind, sent, dial, c.rule, &turning{before: slow, after: c.after, failed: c.failed})
+						requestDuringChange(t, kind, sent, dial, c.rule, &changingPolicy{before: slow, after: c.after,
+							failed: c.failed})
 					})
 				})
 			}
@@ -61,9 +62,9 @@ func TestDecidedAgainWhenSent(t *testing.T) {
 	}
 }
 
-// overtake requests /b as that kind and lets p turn meanwhile: while the request waits for the
-// pause, or with dial for its connection.
-func overtake(t *testing.T, kind Kind, sent, dial bool, rule string, p *turning) {
+// requestDuringChange requests /b with this kind and changes p while the request waits: for the
+// pause, or, if dial is set, for its connection.
+func requestDuringChange(t *testing.T, kind Kind, sent, dial bool, rule string, p *changingPolicy) {
 	g := New(Options{AllowPrivate: true, MaxPages: 9})
 	g.Use(p)
 	w := newWeb(t, g, hello)
@@ -77,8 +78,8 @@ func overtake(t *testing.T, kind Kind, sent, dial bool, rule string, p *turning)
 		_, err := g.Get(t.Context(), kind, "http://a.example/b")
 		ended <- err
 	}()
-	synctest.Wait() // the request waits
-	p.turned.Store(true)
+	synctest.Wait() // returns when the request waits
+	p.changed.Store(true)
 	err := <-ended
 	last := w.log[len(w.log):]
 	if len(w.log) > 0 {
@@ -102,9 +103,10 @@ func overtake(t *testing.T, kind Kind, sent, dial bool, rule string, p *turning)
 	}
 }
 
-// The same over HTTP/2, where a connection that other requests use must stay.
+// The policy is checked again over HTTP/2 too. There, a refusal must not close the connection that
+// other requests use.
 func TestDecidedAgainOnSharedConnection(t *testing.T) {
-	p := &turning{before: "", after: "ACAP-crawler: *\nACAP-request-take-down: /b\n"}
+	p := &changingPolicy{before: "", after: "ACAP-crawler: *\nACAP-request-take-down: /b\n"}
 	arrived, release := make(chan string, 9), make(chan struct{})
 	s, trust := secure(t, true, func(w http.ResponseWriter, r *http.Request) {
 		arrived <- r.URL.Path
@@ -120,7 +122,7 @@ func TestDecidedAgainOnSharedConnection(t *testing.T) {
 		slow <- err
 	}()
 	<-arrived
-	p.turned.Store(true)
+	p.changed.Store(true)
 	_, err := g.Get(t.Context(), PageRequest, s.URL+"/b")
 	if r := refusal(t, err); r.Rule != RuleTakeDown {
 		t.Errorf("%+v", r)
@@ -134,7 +136,7 @@ func TestDecidedAgainOnSharedConnection(t *testing.T) {
 	}
 }
 
-// No request has a Referer: it would take the query of one host to another.
+// No request has a Referer header, which would send the query of one host to another.
 func TestNoReferer(t *testing.T) {
 	var referers []string
 	other := newSite(t, func(_ http.ResponseWriter, r *http.Request) { referers = append(referers, r.Referer()) })

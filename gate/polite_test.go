@@ -17,19 +17,19 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// web is a network in memory, for bubbles: every host is answered by one handler, and the clock is
-// the bubble's, so that pauses are exact.
+// web is a network in memory for synctest bubbles: one handler answers for every host. The clock is
+// that of the bubble, so pauses are exact.
 type web struct {
 	server *http.Server
 	dialed chan net.Conn
-	dial   time.Duration      // how long dialling takes
-	way    chan time.Duration // how long each request is on its way; nil: no time
+	dial   time.Duration      // duration of dialling
+	way    chan time.Duration // how long each request travels; nil: no time
 
 	mu    sync.Mutex
 	log   []arrival
-	now   map[string]int // requests being answered, by network address or host
+	now   map[string]int // number of requests in progress by network address or host
 	most  map[string]int
-	names map[string]netip.Addr // for ByAddress
+	names map[string]netip.Addr // network address of each host name, for tests of ByAddress
 }
 
 type arrival struct {
@@ -37,7 +37,7 @@ type arrival struct {
 	at         time.Time
 }
 
-// newWeb serves h in the bubble of t; the gate's connections lead there.
+// newWeb starts a web that answers with h, and makes the connections of g lead to it.
 func newWeb(t *testing.T, g *Gate, h http.HandlerFunc) *web {
 	w := &web{dialed: make(chan net.Conn), now: map[string]int{}, most: map[string]int{},
 		names: map[string]netip.Addr{}}
@@ -75,13 +75,13 @@ func (w *web) connect(g *Gate) {
 		}
 		return near, nil
 	}
-	g.places.lookup = func(_ context.Context, _, name string) ([]netip.Addr,
+	g.addresses.lookup = func(_ context.Context, _, name string) ([]netip.Addr,
 		error) {
 		return []netip.Addr{w.names[name]}, nil
 	}
 }
 
-// late is a connection on which what is written arrives later.
+// late is a connection on which written bytes arrive later.
 type late struct {
 	net.Conn
 	way chan time.Duration
@@ -96,7 +96,7 @@ func (l late) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// pipe is a connection with an address.
+// pipe is a connection with a remote address.
 type pipe struct {
 	net.Conn
 	remote net.Addr
@@ -130,7 +130,8 @@ func (w *web) note(r *http.Request, n int) {
 	w.most[place] = max(w.most[place], w.now[place])
 }
 
-// gaps gives the shortest time between two arrivals at each place, from the server's log.
+// gaps returns the shortest time between two arrivals at each host or network address, from the log
+// of the server.
 func (w *web) gaps() map[string]time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,7 +147,7 @@ func (w *web) gaps() map[string]time.Duration {
 	return least
 }
 
-// follow is a page request by http.Client, as Colly makes it.
+// follow sends a page request with http.Client, as Colly does.
 func follow(t *testing.T, g *Gate, address string) {
 	req, err := http.NewRequestWithContext(With(t.Context(), PageRequest, nil), "GET", address, nil)
 	if err != nil {
@@ -161,8 +162,9 @@ func follow(t *testing.T, g *Gate, address string) {
 	resp.Body.Close()
 }
 
-// Requests of all kinds to two hosts, with slow answers, and redirects within and across hosts: no
-// two come to a host with less than the pause between them, and yet several are under way at once.
+// Requests of all kinds go to two hosts that answer slowly and redirect to themselves and to each
+// other. Requests to a host never start at a shorter interval than the pause, but several are in
+// progress at a time.
 func TestSpacing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = time.Second
@@ -199,12 +201,13 @@ func TestSpacing(t *testing.T) {
 			}
 		}
 		wg.Wait()
-		// 2 hosts × 4 × (1 page, 2 within, 3 of policy, sitemap and part), and 4 × (3 + 2) across
+		// 2 hosts × 4 × (1 page, 2 with a redirect within the host, 3 for policy, sitemap and
+		// part), and 4 × (3 + 2) with redirects to the other host
 		if n := len(w.log); n != 68 {
 			t.Errorf("%d requests", n)
 		}
 		for host, gap := range w.gaps() {
-			if gap != delay { // not less, and not more where there is a queue
+			if gap != delay { // the pause is never shorter, and not longer because requests are waiting
 				t.Errorf("%s: %s between two requests", host, gap)
 			}
 			if w.most[host] != 3 {
@@ -214,7 +217,7 @@ func TestSpacing(t *testing.T) {
 	})
 }
 
-// The pause begins when the request is on its way, not when its connection is begun.
+// The pause begins when the request is written, not when its connection is dialled.
 func TestSpacingAfterSlowDial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Options{Delay: time.Second, PerHost: 2, AllowPrivate: true})
@@ -232,8 +235,8 @@ func TestSpacingAfterSlowDial(t *testing.T) {
 	})
 }
 
-// The host sees the pause even where one request is longer on its way than the next, within bounds:
-// an answer that takes long says nothing about the way.
+// The host receives requests at the interval of the pause even if one request travels longer than
+// the next. An answer that comes late does not restart the pause.
 func TestSpacingOverUnevenWays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Options{Delay: time.Second, PerHost: 2, AllowPrivate: true})
@@ -252,7 +255,7 @@ func TestSpacingOverUnevenWays(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { follow(t, g, "http://a.example/slow") })
 		synctest.Wait()
-		follow(t, g, "http://a.example/beside")
+		follow(t, g, "http://a.example/other")
 		wg.Wait()
 		if gap := w.gaps()["a.example"]; gap != time.Second || w.log[3].at.Sub(w.log[2].at) != time.Second {
 			t.Errorf("%s between two requests: %v", gap, w.log)
@@ -260,7 +263,7 @@ func TestSpacingOverUnevenWays(t *testing.T) {
 	})
 }
 
-// The larger of delay and Crawl-delay holds.
+// The pause is the delay or the Crawl-delay, whichever is longer.
 func TestSpacingByCrawlDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Options{Delay: 2 * time.Second, PerHost: 2, AllowPrivate: true})
@@ -280,7 +283,7 @@ func TestSpacingByCrawlDelay(t *testing.T) {
 	})
 }
 
-// byHost is a robots.txt for each host.
+// byHost is a source of policies with a robots.txt for each host.
 type byHost map[string]robots
 
 func (b byHost) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
@@ -289,7 +292,7 @@ func (b byHost) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
 
 func (b byHost) Current(u *url.URL) (*acap.Policy, error) { return b[u.Host].Current(u) }
 
-// Hosts at one address are one host to the pause, each with its own Crawl-delay.
+// Hosts at one network address share the pause, but each has its own Crawl-delay.
 func TestByAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = time.Second
@@ -309,7 +312,7 @@ func TestByAddress(t *testing.T) {
 		if gap := w.gaps()[shared.String()]; gap < delay {
 			t.Errorf("%s between two requests to %s", gap, shared)
 		}
-		var slow []time.Duration // from the start to those to b.example
+		var slow []time.Duration // times of the requests to b.example since the start
 		for _, a := range w.log {
 			if strings.HasPrefix(a.path, "/b.example") {
 				slow = append(slow, a.at.Sub(start))

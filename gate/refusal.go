@@ -6,26 +6,26 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// The rules of the gate itself, beside the publisher's policy.
+// The rules of the gate, in addition to the policy of the publisher.
 const (
-	RuleMethod   = "method"    // neither GET nor HEAD
-	RuleScheme   = "scheme"    // not an absolute http or https URL
-	RuleAddress  = "address"   // an address that is not open to this crawl
+	RuleMethod   = "method"    // the method is neither GET nor HEAD
+	RuleScheme   = "scheme"    // the URL is not an absolute http or https URL
+	RuleAddress  = "address"   // the address is private, loopback or otherwise special
 	RuleBudget   = "budget"    // the page budget is spent
-	RuleTakeDown = "take-down" // its publisher asks that it be taken down (X64)
+	RuleTakeDown = "take-down" // the publisher requests that the resource is taken down
 )
 
-// Refusal is the error of a request that was not sent. It survives errors.As through http.Client
-// and url.Error.
+// Refusal is the error of a request that was not sent. errors.As finds it in the errors of
+// http.Client and in url.Error.
 type Refusal struct {
 	URL      string
-	Rule     string        // the gate's own rule that refused; "" where policy did
-	Why      string        // one clause for Rule
-	Decision acap.Decision // the decision on crawl, where policy refused
-	TakeDown *acap.Field   // the request that stands, with RuleTakeDown
+	Rule     string        // the rule of the gate that refused; "" if the policy refused
+	Why      string        // a clause that explains Rule
+	Decision acap.Decision // the decision on crawl if the policy refused
+	TakeDown *acap.Field   // the take-down request in force if Rule is RuleTakeDown
 }
 
-// Error is one sentence: what, by which rule or which line of which file.
+// Error returns one sentence: the URL, and the rule or the line of the policy file that refused it.
 func (r *Refusal) Error() string {
 	if err := r.Unwrap(); err != nil {
 		return err.Error()
@@ -33,7 +33,7 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s is not fetched: %s", r.URL, r.Why)
 }
 
-// Unwrap gives the *acap.Refused where policy refused, else nil.
+// Unwrap returns an *acap.Refused if the policy refused, otherwise nil.
 func (r *Refusal) Unwrap() error {
 	if r.Rule != "" {
 		return nil

@@ -13,30 +13,31 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// resolvedFor is how long an answer of the DNS is used for pauses and slots.
+// resolvedFor is how long an address from the DNS is used for pauses and slots.
 const resolvedFor = 5 * time.Minute
 
-// places knows the network address that each host name stands for. It is safe for concurrent use.
-type places struct {
+// addressCache caches the network address of each host name. It is safe for concurrent use.
+type addressCache struct {
 	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
 	mu    sync.Mutex
-	m     map[string]place // by name
-	sweep int              // size of m at which to look for old ones next
+	m     map[string]cachedAddress // by host name
+	sweep int                      // size of m at which expired addresses are deleted next
 }
 
-type place struct {
+type cachedAddress struct {
 	addr  netip.Addr
 	until time.Time
 }
 
-func newPlaces() *places {
-	return &places{lookup: net.DefaultResolver.LookupNetIP, m: map[string]place{}, sweep: manyHosts}
+func newAddressCache() *addressCache {
+	return &addressCache{lookup: net.DefaultResolver.LookupNetIP, m: map[string]cachedAddress{}, sweep: manyHosts}
 }
 
-// of gives the address of the host key: of several always the same, of the family that the system
-// prefers, and one that is open to a crawl before others.
-func (ps *places) of(ctx context.Context, key string) (netip.Addr, error) {
+// addressOf returns the address of the host key. Of several addresses of a name it always returns
+// the same one: it prefers those that a crawl may request, then the family that the system prefers,
+// then the lowest.
+func (ac *addressCache) addressOf(ctx context.Context, key string) (netip.Addr, error) {
 	name, _, err := net.SplitHostPort(key)
 	if err != nil {
 		return netip.Addr{}, err
@@ -44,10 +45,10 @@ func (ps *places) of(ctx context.Context, key string) (netip.Addr, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
 		return a.Unmap(), nil
 	}
-	if a, ok := ps.known(name); ok {
+	if a, ok := ac.known(name); ok {
 		return a, nil
 	}
-	found, err := ps.lookup(ctx, "ip", name)
+	found, err := ac.lookup(ctx, "ip", name)
 	if err != nil {
 		return netip.Addr{}, fmt.Errorf("%s could not be resolved: %w", name, err)
 	}
@@ -59,15 +60,15 @@ func (ps *places) of(ctx context.Context, key string) (netip.Addr, error) {
 	}
 	preferred := found[0].Is4()
 	a := slices.MinFunc(found, func(a, b netip.Addr) int {
-		return cmp.Or(later(address.Special(a) != "", address.Special(b) != ""), later(a.Is4() != preferred,
+		return cmp.Or(compareBool(address.Special(a) != "", address.Special(b) != ""), compareBool(a.Is4() != preferred,
 			b.Is4() != preferred), a.Compare(b))
 	})
-	ps.learn(name, a)
+	ac.learn(name, a)
 	return a, nil
 }
 
-// later compares what is true with what is false.
-func later(a, b bool) int {
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -77,24 +78,24 @@ func later(a, b bool) int {
 	return -1
 }
 
-func (ps *places) known(name string) (netip.Addr, bool) {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	p, ok := ps.m[name]
+func (ac *addressCache) known(name string) (netip.Addr, bool) {
+	ac.mu.Lock()
+	defer ac.mu.Unlock()
+	p, ok := ac.m[name]
 	return p.addr, ok && time.Now().Before(p.until)
 }
 
-func (ps *places) learn(name string, a netip.Addr) {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
+func (ac *addressCache) learn(name string, a netip.Addr) {
+	ac.mu.Lock()
+	defer ac.mu.Unlock()
 	now := time.Now()
-	if len(ps.m) >= ps.sweep {
-		for name, p := range ps.m {
+	if len(ac.m) >= ac.sweep {
+		for name, p := range ac.m {
 			if now.After(p.until) {
-				delete(ps.m, name)
+				delete(ac.m, name)
 			}
 		}
-		ps.sweep = max(manyHosts, 2*len(ps.m))
+		ac.sweep = max(manyHosts, 2*len(ac.m))
 	}
-	ps.m[name] = place{a, now.Add(resolvedFor)}
+	ac.m[name] = cachedAddress{a, now.Add(resolvedFor)}
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// lookups is a resolver of fixed answers.
+// lookups is a DNS resolver with fixed answers.
 type lookups map[string][]string
 
 func (l lookups) lookup(_ context.Context, _, name string) ([]netip.Addr, error) {
@@ -27,9 +27,9 @@ func (l lookups) lookup(_ context.Context, _, name string) ([]netip.Addr, error)
 	return found, nil
 }
 
-func TestPlaceOfAName(t *testing.T) {
-	ps := newPlaces()
-	ps.lookup = lookups{
+func TestAddressOfAName(t *testing.T) {
+	ac := newAddressCache()
+	ac.lookup = lookups{
 		"rotates":  {"93.184.215.15", "93.184.215.14", "2606:4700::1"},
 		"six":      {"2606:4700::2", "93.184.215.14", "2606:4700::1"},
 		"mixed":    {"10.0.0.1", "93.184.215.14"},
@@ -40,40 +40,40 @@ func TestPlaceOfAName(t *testing.T) {
 		"embedded:80":  "93.184.215.14",
 		"127.0.0.1:80": "127.0.0.1", "[::ffff:10.0.0.1]:80": "10.0.0.1", "[::1]:80": "::1",
 	} {
-		if a, err := ps.of(t.Context(), key); err != nil || a.String() != want {
+		if a, err := ac.addressOf(t.Context(), key); err != nil || a.String() != want {
 			t.Errorf("%s is at %s, %v, want %s", key, a, err, want)
 		}
 	}
 	var dns *net.DNSError
-	if _, err := ps.of(t.Context(), "nowhere.invalid:80"); !errors.As(err, &dns) || !dns.IsNotFound {
+	if _, err := ac.addressOf(t.Context(), "nowhere.invalid:80"); !errors.As(err, &dns) || !dns.IsNotFound {
 		t.Errorf("nowhere: %v", err)
 	}
 }
 
 func TestOldAnswersAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ps := newPlaces()
+		ac := newAddressCache()
 		asked := 0
-		ps.lookup = func(context.Context, string, string) ([]netip.Addr, error) {
+		ac.lookup = func(context.Context, string, string) ([]netip.Addr, error) {
 			asked++
 			return []netip.Addr{netip.MustParseAddr("93.184.215.14")}, nil
 		}
 		for i := range 3 * manyHosts {
 			for range 2 {
-				if _, err := ps.of(t.Context(), fmt.Sprintf("h%d:80", i)); err != nil {
+				if _, err := ac.addressOf(t.Context(), fmt.Sprintf("h%d:80", i)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			time.Sleep(time.Second)
 		}
-		if len(ps.m) > manyHosts || asked != 3*manyHosts {
-			t.Errorf("%d names kept, %d lookups", len(ps.m), asked)
+		if len(ac.m) > manyHosts || asked != 3*manyHosts {
+			t.Errorf("%d names kept, %d lookups", len(ac.m), asked)
 		}
 	})
 }
 
-// The address that was waited for is the one that is reached, also when the name leads elsewhere by
-// then.
+// The request goes to the address whose pause it waited for, even if the name has another address
+// by then.
 func TestDialledAsResolved(t *testing.T) {
 	serve := func(address string) *httptest.Server {
 		l, err := net.Listen("tcp", address)
@@ -92,7 +92,7 @@ func TestDialledAsResolved(t *testing.T) {
 	second := serve(fmt.Sprintf("127.0.0.2:%d", first.Port)).Listener.Addr()
 	g := newGate(t, Options{ByAddress: true, AllowPrivate: true}, rule(open))
 	names := lookups{"moving.example": {"127.0.0.1"}}
-	g.places.lookup = names.lookup
+	g.addresses.lookup = names.lookup
 	address := fmt.Sprintf("http://moving.example:%d/", first.Port)
 	get := func(want net.Addr) {
 		t.Helper()
@@ -103,14 +103,14 @@ func TestDialledAsResolved(t *testing.T) {
 	}
 	get(first)
 	names["moving.example"] = []string{"127.0.0.2"}
-	get(first) // the first answer still holds
-	clear(g.places.m)
-	get(second) // not over the connection that was kept
+	get(first) // the first answer of the DNS is still cached
+	clear(g.addresses.m)
+	get(second) // must not use the connection to the first address
 }
 
 func TestClosedAddressIsNotWaitedFor(t *testing.T) {
 	g := newGate(t, Options{ByAddress: true, Delay: time.Hour}, rule(open))
-	g.places.lookup = lookups{"inner.example": {"10.0.0.1"}}.lookup
+	g.addresses.lookup = lookups{"inner.example": {"10.0.0.1"}}.lookup
 	for range 2 {
 		if _, err := g.Get(t.Context(), PageRequest, "http://inner.example/"); refusal(t, err).Rule != RuleAddress {
 			t.Error(err)

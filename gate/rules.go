@@ -9,8 +9,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// target checks method and scheme, and returns the URL as it will be asked for and sent (no user,
-// no fragment; path and query untouched) with the host that it goes to.
+// target checks the method and the scheme. It returns the URL that is checked against the policy
+// and sent, without user and fragment and with path and query unchanged, and its host key
+// (host:port).
 func target(req *http.Request) (*url.URL, string, error) {
 	u := *req.URL
 	refuse := func(rule, why string) (*url.URL, string, error) {
@@ -23,14 +24,14 @@ func target(req *http.Request) (*url.URL, string, error) {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return refuse(RuleScheme, fmt.Sprintf("only http and https are fetched, not %q", u.Scheme))
 	}
-	if u.Opaque != "" { // would be sent instead of the path that policy is asked about
+	if u.Opaque != "" { // net/http would send it instead of the path that the policy permits
 		return refuse(RuleScheme, "it is not a hierarchical URL")
 	}
 	key, err := address.Endpoint(&u)
 	if err != nil {
 		return refuse(RuleScheme, err.Error())
 	}
-	if strings.HasPrefix(u.Port(), "0") { // 080 is 80, for the pause as well
+	if strings.HasPrefix(u.Port(), "0") { // port 080 is port 80 and must share its pause
 		u.Host = key
 	}
 	u.User, u.Fragment, u.RawFragment = nil, "", ""

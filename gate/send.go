@@ -20,45 +20,46 @@ import (
 	"github.com/acapcrawl/acapcrawl/memory"
 )
 
-// errStale is the end of a request that the transport would begin again by itself: its connection
-// was closed, or the host refused it, before anything was done. Nothing is sent again without
-// budget and pause.
+// errStale is the error of a request whose connection was closed, or that its host refused, before
+// the host did anything. net/http would send such a request again by itself. The gate prevents
+// that: no request is sent again without budget and pause.
 var errStale = fmt.Errorf("the connection ended before an answer: %w", io.ErrUnexpectedEOF)
 
-// attempt is one sending of a request.
+// attempt is one attempt to send a request.
 type attempt struct {
 	*Gate
 	req   *http.Request
 	url   *url.URL
 	key   string
 	why   purpose
-	alone bool // on a connection that no other request uses
+	alone bool // use a connection that no other request uses
 
-	at          netip.Addr // to dial; zero: what the name resolves to
+	at          netip.Addr // address to dial; zero: resolve the name when dialling
 	visit       *visit
 	heads       exchange
-	wire        *recorded // that records them; nil with HTTP/2
-	ride        *ride
+	wire        *recordedConn // connection that records the heads; nil with HTTP/2
+	use         *connUse
 	connections int
-	peer        netip.Addr // of the connection
-	refused     error      // why it was not sent after the wait
+	peer        netip.Addr // address at the other end of the connection
+	refused     error      // why the request was refused after it waited for its host
 }
 
-// send takes a request from the budget, waits for the host, sends and captures. If nothing is sent,
-// the budget gets the request back.
+// send counts a page request against the budget, waits for the host, sends the request and reads
+// the answer. If nothing is sent, it restores the budget.
 func (a *attempt) send() (Hop, *http.Response, error) {
-	if a.why.kind == PageRequest && !a.spend() {
-		return Hop{}, nil, a.overspent()
+	if a.why.kind == PageRequest && !a.spendPage() {
+		return Hop{}, nil, a.budgetRefusal()
 	}
-	hop, resp, sent, err := a.enter()
+	hop, resp, sent, err := a.waitAndSend()
 	if !sent {
-		a.refund(a.why.kind)
+		a.refundPage(a.why.kind)
 	}
 	return hop, resp, err
 }
 
-// enter waits for the host and sends.
-func (a *attempt) enter() (_ Hop, _ *http.Response, sent bool, err error) {
+// waitAndSend waits for the host and sends the request. sent is false if certainly nothing was
+// sent.
+func (a *attempt) waitAndSend() (_ Hop, _ *http.Response, sent bool, err error) {
 	place, parent := a.key, a.req.Context()
 	if a.o.ByAddress {
 		if a.at, err = a.resolve(parent, a.key); err != nil {
@@ -72,13 +73,13 @@ func (a *attempt) enter() (_ Hop, _ *http.Response, sent bool, err error) {
 	defer a.visit.leave()
 	ctx, giveUp := context.WithCancelCause(parent)
 	defer giveUp(nil)
-	ctx, cancel := context.WithTimeoutCause(ctx, a.o.Timeout, tooSlow(a.o.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, a.o.Timeout, timeoutError(a.o.Timeout))
 	defer cancel()
 	if a.at.IsValid() {
 		ctx = pin(ctx, a.at)
 	}
 	defer func() {
-		a.ride.leave()
+		a.use.leave()
 		a.wire.end(&a.heads)
 	}()
 	out := a.outgoing(a.req, a.url, a.key, httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -92,43 +93,44 @@ func (a *attempt) enter() (_ Hop, _ *http.Response, sent bool, err error) {
 	switch {
 	case a.refused != nil:
 		return Hop{}, nil, false, a.refused
-	case errors.As(err, &r): // at dialling: nothing was sent
+	case errors.As(err, &r): // the request was refused while dialling, so nothing was sent
 		return Hop{}, nil, false, r
 	case err != nil:
-		return Hop{}, nil, true, a.failure(ctx, err, false)
+		return Hop{}, nil, true, a.explainFailure(ctx, err, false)
 	}
 	defer resp.Body.Close()
 	hop, err := a.receive(ctx, out, resp, start)
 	if err != nil {
 		return Hop{}, nil, true, err
 	}
-	return hop, decoded(resp, a.req, hop.Body), true, nil
+	return hop, decodedResponse(resp, a.req, hop.Body), true, nil
 }
 
-// connected is called with the connection that is going to carry the request. It is the last
-// moment to give the request up.
+// connected is called with the connection that will carry the request. This is the last moment at
+// which the request can be cancelled.
 func (a *attempt) connected(c net.Conn, giveUp context.CancelCauseFunc) {
 	a.connections++
 	a.peer = remote(c)
-	elsewhere := a.at.IsValid() && a.peer != a.at // the connection is older than the last resolution of the name
-	if a.connections > 1 || elsewhere {
+	otherAddress := a.at.IsValid() && a.peer != a.at // an older connection, to another address of the host
+	if a.connections > 1 || otherAddress {
 		giveUp(errStale)
-		unused(c, elsewhere)
+		abandon(c, otherAddress)
 		return
 	}
-	if a.refused = a.readmit(a.url, a.why); a.refused != nil {
+	if a.refused = a.admitAgain(a.url, a.why); a.refused != nil {
 		giveUp(a.refused)
-		unused(c, false)
+		abandon(c, false)
 		return
 	}
-	a.ride = board(c)
-	if c, ok := c.(*recorded); ok {
+	a.use = beginUse(c)
+	if c, ok := c.(*recordedConn); ok {
 		a.wire = c
 		c.begin(&a.heads)
 	}
 }
 
-// transmit sends out through the shared transport, or through one for this request alone.
+// transmit sends out through the shared transport, or, if alone is set, through a transport for
+// this request only.
 func (a *attempt) transmit(out *http.Request) (*http.Response, error) {
 	if !a.alone {
 		return a.transport.RoundTrip(out)
@@ -138,38 +140,40 @@ func (a *attempt) transmit(out *http.Request) (*http.Response, error) {
 	return own.RoundTrip(out)
 }
 
-// failure says what err, which ended the exchange, means. answered says that a head was received.
-func (a *attempt) failure(ctx context.Context, err error, answered bool) error {
+// explainFailure returns the error of an exchange that ended with err. answered means that the head
+// of an answer was received.
+func (a *attempt) explainFailure(ctx context.Context, err error, answered bool) error {
 	switch {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
-	case !a.alone && a.ride.blameless(err, answered):
+	case !a.alone && a.use.mayBeBrokenByOther(err, answered):
 		err = fmt.Errorf("%w: %w", errShared, err)
 	default:
-		err = diagnosed(err)
+		err = asEndedByHost(err)
 	}
 	return fmt.Errorf("%s %s: %w", cmp.Or(a.req.Method, http.MethodGet), a.url, err)
 }
 
-// receive captures the answer to out.
+// receive reads the answer to the request out.
 func (a *attempt) receive(ctx context.Context, out *http.Request, resp *http.Response, start time.Time) (Hop, error) {
 	asked, head := a.heads.heads()
 	if resp.ProtoMajor != 1 {
-		asked, head = written(out, resp)
+		asked, head = headsAsHTTP1(out, resp)
 	}
-	body := &noting{ReadCloser: resp.Body}
+	body := &errorKeeper{ReadCloser: resp.Body}
 	resp.Body = body
 	parent := a.req.Context()
-	c, err := a.capture(parent, resp, out.Method, a.why.kind)
+	c, err := a.captureBody(parent, resp, out.Method, a.why.kind)
 	if parent.Err() != nil {
 		err = context.Cause(parent)
 	}
 	if err != nil {
 		return Hop{}, fmt.Errorf("%s %s: %w", out.Method, a.url, err)
 	}
-	if c.truncated && ctx.Err() == nil && !a.alone && a.ride.blameless(body.err, true) {
-		memory.Of(parent).Discard() // it is requested again, which may take a while
-		return Hop{}, a.failure(ctx, body.err, true)
+	if c.truncated && ctx.Err() == nil && !a.alone && a.use.mayBeBrokenByOther(body.err, true) {
+		// The request is sent again later. Until then this answer must not occupy memory.
+		memory.Of(parent).Discard()
+		return Hop{}, a.explainFailure(ctx, body.err, true)
 	}
 	return Hop{URL: a.url.String(), Method: out.Method, Status: resp.StatusCode, Proto: resp.Proto, Address: a.peer,
 		Header: resp.Header,
@@ -177,16 +181,17 @@ func (a *attempt) receive(ctx context.Context, out *http.Request, resp *http.Res
 		Start: start, Took: time.Since(start)}, nil
 }
 
-// resolve gives the address of the host key, for pauses and slots; it is the one that is dialled.
-// It is judged here already, so that nobody waits for what will be refused.
+// resolve returns the address of the host key, which determines its pauses and slots and is then
+// dialled. It applies the address rule already, so that no request waits for a host only to be
+// refused.
 func (g *Gate) resolve(ctx context.Context, key string) (netip.Addr, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, dialTime(g.o.Timeout), tooSlow(dialTime(g.o.Timeout)))
+	ctx, cancel := context.WithTimeoutCause(ctx, dialTime(g.o.Timeout), timeoutError(dialTime(g.o.Timeout)))
 	defer cancel()
-	a, err := g.places.of(ctx, key)
+	a, err := g.addresses.addressOf(ctx, key)
 	if err != nil {
 		return a, err
 	}
-	return a, g.address(key, a)
+	return a, g.checkAddress(key, a)
 }
 
 // remote returns the address at the other end of c.
@@ -195,51 +200,54 @@ func remote(c net.Conn) netip.Addr {
 	return ap.Addr().Unmap()
 }
 
-// unused keeps a connection from carrying a request that was given up. With HTTP/2 the end of its
-// context does, and the connection, which others share, is closed only if it leads elsewhere.
-func unused(c net.Conn, elsewhere bool) {
-	if t, ok := c.(*tls.Conn); ok && t.ConnectionState().NegotiatedProtocol == "h2" && !elsewhere {
+// abandon keeps the connection c from carrying a request that was cancelled: it closes c. An HTTP/2
+// connection is shared, and cancelling the context of the request is enough; abandon closes it only
+// if it leads to another address of the host.
+func abandon(c net.Conn, otherAddress bool) {
+	if t, ok := c.(*tls.Conn); ok && t.ConnectionState().NegotiatedProtocol == "h2" && !otherAddress {
 		return
 	}
 	_ = c.Close()
 }
 
-// capture takes the body of resp in, if it has one.
-func (g *Gate) capture(ctx context.Context, resp *http.Response, method string, kind Kind) (capture, error) {
+// captureBody reads the body of resp, if it has one.
+func (g *Gate) captureBody(ctx context.Context, resp *http.Response, method string, kind Kind) (capture, error) {
 	x := memory.Of(ctx).Begin(ctx)
 	defer x.End()
 	switch {
-	case resp.StatusCode < 200: // 101; the others do not end an exchange
+	case resp.StatusCode < 200: // 101; net/http skips all other interim answers
 		return capture{}, fmt.Errorf("an answer of status %d was not asked for", resp.StatusCode)
 	case method == http.MethodHead, resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
 		return capture{}, nil
 	case kind == PolicyFile:
-		return take(g.decoders, resp, policyCap, policyCap, x)
+		return readBody(g.decoders, resp, policyCap, policyCap, x)
 	case redirects(resp):
-		return take(g.decoders, resp, min(g.o.MaxRaw, redirectCap), min(g.o.MaxBody, redirectCap), x)
+		return readBody(g.decoders, resp, min(g.o.MaxRaw, redirectCap), min(g.o.MaxBody, redirectCap), x)
 	}
-	return take(g.decoders, resp, g.o.MaxRaw, g.o.MaxBody, x)
+	return readBody(g.decoders, resp, g.o.MaxRaw, g.o.MaxBody, x)
 }
 
-// redirectCap bounds the body of a redirect, in bytes: those of a whole chain are in memory while
-// its last page is waited for.
+// redirectCap is the limit for the body of a redirect in bytes. It is low because the bodies of a
+// whole redirect chain are in memory until the last page has arrived.
 const redirectCap = 1 << 20
 
 func redirects(resp *http.Response) bool {
 	return resp.StatusCode/100 == 3 && resp.Header.Get("Location") != ""
 }
 
-// tooSlow is the net.Error of an exchange that took longer than it may.
-type tooSlow time.Duration
+// timeoutError is the net.Error of an exchange that took longer than this time limit.
+type timeoutError time.Duration
 
-func (d tooSlow) Error() string { return fmt.Sprintf("no full answer within %s", time.Duration(d)) }
-func (d tooSlow) Timeout() bool { return true }
+func (d timeoutError) Error() string {
+	return fmt.Sprintf("no full answer within %s", time.Duration(d))
+}
+func (d timeoutError) Timeout() bool { return true }
 
-// Temporary is what net.Error still asks for.
-func (d tooSlow) Temporary() bool { return true }
+// Temporary is there because net.Error still requires it.
+func (d timeoutError) Temporary() bool { return true }
 
-// outgoing is the request as it is sent: to the host of the URL that was judged, under our name,
-// and without a body.
+// outgoing returns the request as it is sent: to the host of the checked URL, with the User-Agent
+// of the gate, and without a body.
 func (g *Gate) outgoing(req *http.Request, u *url.URL, key string, ctx context.Context) *http.Request {
 	out := req.Clone(ctx)
 	out.URL, out.Host = u, ""
@@ -253,8 +261,10 @@ func (g *Gate) outgoing(req *http.Request, u *url.URL, key string, ctx context.C
 	h.Del("Host")
 	h.Del("Connection")
 	h.Del("Upgrade")
-	h.Del("Referer")                         // http.Client adds it to redirects, with the query of the address before
-	if before := first(req); before != req { // http.Client repeats at each redirect what was asked of the first address
+	// http.Client adds it after redirects, with the query of the previous address
+	h.Del("Referer")
+	// http.Client copies the conditions of the first request to the requests after redirects.
+	if before := first(req); before != req {
 		for _, name := range []string{"If-None-Match", "If-Modified-Since"} {
 			if slices.Equal(h.Values(name), before.Header.Values(name)) {
 				h.Del(name)
@@ -270,7 +280,8 @@ func (g *Gate) outgoing(req *http.Request, u *url.URL, key string, ctx context.C
 	return out
 }
 
-// first is the request that http.Client began with, where req follows a redirect.
+// first returns the request with which http.Client began, if req follows a redirect. Otherwise it
+// returns req.
 func first(req *http.Request) *http.Request {
 	for req.Response != nil && req.Response.Request != nil {
 		req = req.Response.Request
@@ -278,11 +289,12 @@ func first(req *http.Request) *http.Request {
 	return req
 }
 
-// decoded turns resp into what the caller gets: the body without content coding.
-func decoded(resp *http.Response, req *http.Request, body []byte) *http.Response {
+// decodedResponse returns resp as the caller gets it: with the decoded body.
+func decodedResponse(resp *http.Response, req *http.Request, body []byte) *http.Response {
 	resp.Request = req
 	resp.Header = resp.Header.Clone()
-	// its header is that of another answer
+	// The answer has no body: its header describes the answer to another request and stays as it
+	// is.
 	if req.Method == http.MethodHead || resp.StatusCode == http.StatusNotModified {
 		resp.Body = http.NoBody
 		return resp

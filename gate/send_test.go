@@ -15,8 +15,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/squeeze"
 )
 
-// What is asked of one address is not asked of those that it redirects to; who follows may ask
-// something else of them.
+// Conditional header fields are not sent again after a redirect, unless the client sets new ones.
 func TestConditionsGoOnce(t *testing.T) {
 	var mu sync.Mutex
 	conditions := map[string]string{}
@@ -68,7 +67,7 @@ func TestConditionsGoOnce(t *testing.T) {
 func TestNotModified(t *testing.T) {
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"v1"`)
-		w.Header().Set("Content-Encoding", "compress") // of the page that is not sent
+		w.Header().Set("Content-Encoding", "compress") // describes the page, which is not sent
 		w.Header().Set("Content-Length", "5000")
 		w.WriteHeader(http.StatusNotModified)
 	})
@@ -88,7 +87,7 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-// secure serves over TLS, with HTTP/2 where h2 says so, and gives the roots to trust.
+// secure starts a TLS server, with HTTP/2 if h2 is set, and returns a configuration that trusts it.
 func secure(t *testing.T, h2 bool, h http.HandlerFunc) (*httptest.Server, *tls.Config) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
@@ -132,7 +131,7 @@ func TestTLSErrors(t *testing.T) {
 	_, err := g.Get(t.Context(), PageRequest, s.URL)
 	var certificate *tls.CertificateVerificationError
 	if !errors.As(err, &certificate) {
-		t.Errorf("a certificate of nobody's: %v", err)
+		t.Errorf("a certificate that nobody signed: %v", err)
 	}
 	if _, err := g.Get(t.Context(), PageRequest, "https"+plain.URL[len("http"):]); err == nil {
 		t.Error("a server without TLS was taken for one")
@@ -171,8 +170,8 @@ func TestIPv6(t *testing.T) {
 	}
 }
 
-// Whoever closes every connection without a word is asked again as often as a closed connection may
-// be, and each time counts.
+// If a host closes every connection without an answer, the request is sent again at most attempts
+// times, and each time counts against the budget.
 func TestStaleConnections(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -181,7 +180,7 @@ func TestStaleConnections(t *testing.T) {
 	defer l.Close()
 	var mu sync.Mutex
 	var log []string
-	go func() { // the first answer of all is the only one; the connection stays open until the next request
+	go func() { // answers only the first request; its connection stays open until the next request
 		for n := 0; ; n++ {
 			c, err := l.Accept()
 			if err != nil {
@@ -213,7 +212,7 @@ func TestStaleConnections(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	// 1 was given up unused
+	// Connection 1 was closed before a request was written to it.
 	want := []string{"connection 0, request 0", "connection 0, request 1", "connection 2, request 0"}
 	if !slices.Equal(log, want) || g.pages != 3 {
 		t.Errorf("%d pages, requests %q", g.pages, log)

@@ -20,7 +20,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// testKey is that of RFC 9421 B.1.4.
+// testKey is the Ed25519 key of RFC 9421 B.1.4.
 const testKey = `-----BEGIN PRIVATE KEY-----
 MC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF
 -----END PRIVATE KEY-----
@@ -35,7 +35,8 @@ func newSigner(t *testing.T, agent string, now func() time.Time) *Signer {
 	return s
 }
 
-// RFC 9421 B.2.6, and the name of that key in the drafts of Web Bot Auth.
+// TestSignatureVector compares a signature with RFC 9421 B.2.6, and the ID of the key with the
+// drafts of Web Bot Auth.
 func TestSignatureVector(t *testing.T) {
 	s := newSigner(t, "", time.Now)
 	covered := []component{
@@ -46,7 +47,7 @@ func TestSignatureVector(t *testing.T) {
 		{`"content-type"`, "application/json"},
 		{`"content-length"`, "18"},
 	}
-	base := signatureBase(covered, list(covered)+`;created=1618884473;keyid="test-key-ed25519"`)
+	base := signatureBase(covered, identifierList(covered)+`;created=1618884473;keyid="test-key-ed25519"`)
 	const want = "wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw=="
 	if got := base64.StdEncoding.EncodeToString(ed25519.Sign(s.key, base)); got != want {
 		t.Errorf("signature %s of\n%s", got, base)
@@ -56,7 +57,7 @@ func TestSignatureVector(t *testing.T) {
 	}
 }
 
-// verify checks the signature of a request as its receiver would, from nothing but what was sent.
+// verify checks the signature of a request as a host would, only from the request itself.
 func verify(r *http.Request, key ed25519.PublicKey) error {
 	input, ok := strings.CutPrefix(r.Header.Get("Signature-Input"), "sig1=")
 	signature, ok2 := strings.CutPrefix(r.Header.Get("Signature"), "sig1=:")
@@ -126,7 +127,7 @@ func TestEachHopIsSigned(t *testing.T) {
 	if _, err := g.Fetch(t.Context(), s.URL+"/robots.txt"); err != nil {
 		t.Fatal(err)
 	}
-	if len(inputs) != 3 { // no two of them the same
+	if len(inputs) != 3 { // all signatures differ
 		t.Errorf("%d signatures of 3 requests", len(inputs))
 	}
 	if req.Header.Get("Signature") != "" {
@@ -144,7 +145,7 @@ func TestSignWithoutAgent(t *testing.T) {
 }
 
 func TestAuthority(t *testing.T) {
-	for raw, want := range map[string]string{ // RFC 9421 2.2.3
+	for raw, want := range map[string]string{ // RFC 9421 2.2.3: the host without its default port
 		"http://EXAMPLE.com/":       "example.com",
 		"http://example.com:80/":    "example.com",
 		"https://example.com:443/x": "example.com",

@@ -1,4 +1,5 @@
-// Package hop is one request with its response, as the gate makes it and a page consists of it.
+// Package hop contains the type of one request with its response. Package gate makes them; a page
+// consists of one or, after redirects, several of them.
 package hop
 
 import (
@@ -15,16 +16,16 @@ type Hop struct {
 	Method  string
 	Status  int
 	Proto   string
-	Address netip.Addr  // that answered; zero if it is not known
-	Header  http.Header // of the response as sent, Content-Encoding included
-	// head of the request as sent, from its first line to the blank line; of HTTP/2 in the form of
-	// HTTP/1.1
+	Address netip.Addr  // network address of the server; zero if unknown
+	Header  http.Header // header of the response as sent, with Content-Encoding
+	// Sent is the head of the request as sent, from its first line to the blank line. For HTTP/2 it
+	// has the form of HTTP/1.1.
 	Sent      []byte
-	Head      []byte        // head of the response, likewise
-	Wire      []byte        // body as sent, still content-encoded, up to the limit
-	Body      []byte        // body after Content-Encoding is undone; the same slice as Wire if there was none
-	Undone    coding.Undone // how Wire became Body, if that is known
-	Truncated bool          // something of the body is missing: it was too long, cut off, or a broken stream
+	Head      []byte        // head of the response in the same form
+	Wire      []byte        // body as sent, before content codings are undone, up to the limit
+	Body      []byte        // body after content codings are undone; the same slice as Wire if there were none
+	Undone    coding.Undone // how Body was decoded from Wire, if known
+	Truncated bool          // the body is incomplete: too long, cut off, or invalidly encoded
 	Start     time.Time
-	Took      time.Duration // from Start to the end of the body
+	Took      time.Duration // time from Start to the end of the body
 }

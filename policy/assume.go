@@ -6,9 +6,10 @@ import (
 	"net/url"
 )
 
-// Assume keeps text as the robots.txt of the origin of u, on the word of the operator; nil: that
-// there is none. It counts for what is held until the real one is read, and permits no request: it
-// has expired already. False where one was ever read; what was assumed before is replaced.
+// Assume stores text as the robots.txt of the origin of u, if none was ever read: the operator
+// vouches for it. If text is nil, the origin is assumed to have no robots.txt. It applies to
+// archived pages until the real robots.txt is read. It permits no request, because it has already
+// expired. It replaces an earlier assumption. assumed is false if a robots.txt was read before.
 func (a *Authority) Assume(u *url.URL, text []byte) (assumed bool, err error) {
 	key, err := Key(u)
 	if err != nil {
@@ -30,10 +31,10 @@ func (a *Authority) Assume(u *url.URL, text []byte) (assumed bool, err error) {
 	}
 	next := Record{Last: rec.Last, Held: &Version{Since: now, Robots: d}}
 	switch held := rec.Held; {
-	case held != nil && agree(next.Held, held):
+	case held != nil && sameContent(next.Held, held):
 		return true, nil
 	case held != nil && !now.After(held.Since):
-		next.Held.Since = later(now, held.Since)
+		next.Held.Since = timeAfter(now, held.Since)
 	}
 	if !known || rec.Last.Assumed {
 		next.Last = d

@@ -11,8 +11,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// What is assumed counts for what is held until the real robots.txt is read, and never in its
-// place.
+// An assumed robots.txt applies to stored pages until the real one is read, and never after that.
 func TestAssume(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "policy.db")
 	kept, err := Open(file)
@@ -42,23 +41,23 @@ func TestAssume(t *testing.T) {
 	assume([]byte("ACAP-crawler: *\nACAP-disallow-preserve: /\n"), true)
 	first, _ := a.Held(u)
 	if may(acap.Preserve) || !may(acap.Index) || first.Since.IsZero() {
-		t.Error("what is assumed does not count")
+		t.Error("the assumed robots.txt does not apply")
 	}
 	assume([]byte("ACAP-crawler: *\nACAP-disallow-preserve: /\n"), true)
 	if again, _ := a.Held(u); !again.Since.Equal(first.Since) {
-		t.Error("the same, assumed again, is another version")
+		t.Error("assuming the same text again makes another version")
 	}
 	assume(nil, true)
 	if again, _ := a.Held(u); !may(acap.Preserve) || !again.Since.After(first.Since) {
-		t.Error("that there is none does not count")
+		t.Error("the assumption that there is no robots.txt does not apply")
 	}
-	// Nothing may be requested on the word of the operator.
+	// An assumed robots.txt permits no request.
 	if o, err := a.Origin(t.Context(), u); err != nil || o.Status != Unreachable ||
 		o.Policy.Decide(acap.Crawl, acap.NewResource(u)).Allowed {
 		t.Errorf("it answers 503: %+v, %v", o, err)
 	}
 	if !may(acap.Preserve) {
-		t.Error("what is assumed ends where the site cannot be reached (X63)")
+		t.Error("the assumption no longer applies after the site could not be reached")
 	}
 	assume([]byte("ACAP-crawler: *\nACAP-disallow-index: /\n"), true)
 	if may(acap.Index) {
@@ -71,7 +70,7 @@ func TestAssume(t *testing.T) {
 	}
 	assume(nil, false)
 	if may(acap.Present) || !may(acap.Index) {
-		t.Error("the real one does not count")
+		t.Error("the real robots.txt does not apply")
 	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
@@ -86,7 +85,7 @@ func TestAssume(t *testing.T) {
 	}
 }
 
-// answering is a Fetcher made of a function.
+// answering is a Fetcher that is a function.
 type answering func(address string) (Response, error)
 
 func (f answering) Fetch(_ context.Context, address string, _ http.Header) (Response, error) {

@@ -11,35 +11,37 @@ import (
 	"github.com/acapcrawl/acapcrawl/defect"
 )
 
-// ErrClosed is the error of an authority after Close.
+// ErrClosed is returned by an Authority after Close.
 var ErrClosed = errors.New("the policy authority is closed")
 
-// Options configure an Authority. Zero values take the default named.
+// Options configure an Authority. Zero values mean the defaults in the comments.
 type Options struct {
-	Now    func() time.Time // time.Now
-	MaxAge time.Duration    // how long a policy file serves at most; MaxAge, and never more
-	Anew   time.Time        // what was read before is read again
-	// is told an origin's Crawl-delay before more is fetched from it; may be nil
+	Now    func() time.Time // default: time.Now
+	MaxAge time.Duration    // longest time that a policy file is fresh; default and maximum: MaxAge
+	Reread time.Time        // policy files that were read before this time are read again
+	// Pace is called with an origin's Crawl-delay before more is fetched from the origin. It may be
+	// nil.
 	Pace func(host *url.URL, d time.Duration)
-	// is called for each panic, which makes an origin unreachable; may be nil
+	// Defect is called for each panic. The origin then counts as unreachable. It may be nil.
 	Defect func(*defect.Error)
 }
 
-// Authority says what is in force for an origin, for one crawler. It is safe for concurrent use.
+// Authority returns the policy in force for an origin, for one crawler. It is safe for concurrent
+// use.
 type Authority struct {
 	*shared
 	crawler acap.Crawler
-	id      string // of the crawler
-	derived bool   // made by For
+	id      string // Crawler.Key of the crawler
+	derived bool   // returned by For
 }
 
-// shared is what the authorities for several crawlers have in common.
+// shared is the state that the authorities for several crawlers share.
 type shared struct {
 	fetch Fetcher
 	store Store
 	o     Options
 
-	ctx    context.Context // ends with Close
+	ctx    context.Context // cancelled by Close
 	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup
 
@@ -49,11 +51,11 @@ type shared struct {
 	cache   cache
 }
 
-// flight is the one settling of an origin that is under way. All fields but done are guarded by
-// shared.mu until it is closed.
+// flight is the reading of an origin that is in progress; an origin has at most one. Until done is
+// closed, shared.mu protects all other fields.
 type flight struct {
-	id      string // for which crawler
-	anew    bool
+	id      string // Crawler.Key of the crawler for which the origin is read
+	reread  bool
 	waiters int
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -61,7 +63,7 @@ type flight struct {
 	err     error
 }
 
-// New makes the authority for c. It owns s from now on.
+// New returns an Authority for the crawler c. Close closes s.
 func New(f Fetcher, c acap.Crawler, s Store, o Options) *Authority {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -75,13 +77,13 @@ func New(f Fetcher, c acap.Crawler, s Store, o Options) *Authority {
 	return &Authority{shared: sh, crawler: c, id: c.Key()}
 }
 
-// For gives the authority for another crawler, on the same store and fetcher. It ends with a;
-// closing it does nothing.
+// For returns an Authority for another crawler with the same store and fetcher. It can be used
+// until a is closed. Its own Close does nothing.
 func (a *Authority) For(c acap.Crawler) *Authority {
 	return &Authority{shared: a.shared, crawler: c, id: c.Key(), derived: true}
 }
 
-// Close ends what is under way and closes the store.
+// Close cancels all reading in progress and closes the store.
 func (a *Authority) Close() error {
 	if a.derived {
 		return nil
@@ -98,19 +100,20 @@ func (a *Authority) Close() error {
 	return a.store.Close()
 }
 
-// Origin tells what is in force for the origin of u, and reads what is not fresh: robots.txt once,
-// however many ask. An origin that cannot be read is not an error but an Origin that permits
-// nothing. Errors are those of ctx, of the store and of a URL without origin.
+// Origin returns the state of the origin of u with the policy in force. It reads files that are not
+// fresh; concurrent callers share one request. If robots.txt cannot be read, the result is an
+// Origin that permits nothing, not an error. Errors come from ctx, from the store, or from a URL
+// without origin.
 func (a *Authority) Origin(ctx context.Context, u *url.URL) (*Origin, error) {
-	return a.resolve(ctx, u, false)
+	return a.waitForOrigin(ctx, u, false)
 }
 
-// Refresh reads robots.txt and its references again, whatever is held.
+// Refresh is Origin, but reads robots.txt and its references again even if they are fresh.
 func (a *Authority) Refresh(ctx context.Context, u *url.URL) (*Origin, error) {
-	return a.resolve(ctx, u, true)
+	return a.waitForOrigin(ctx, u, true)
 }
 
-// Policy is the policy of Origin.
+// Policy returns the policy of Origin.
 func (a *Authority) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
 	o, err := a.Origin(ctx, u)
 	if err != nil {
@@ -120,7 +123,7 @@ func (a *Authority) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error
 }
 
 // Current returns the policy in force for the origin of u by the last attempt to read it, without a
-// request. An origin that was never read, or could not be read last, permits nothing.
+// request. If robots.txt was never read, or the last attempt failed, it permits nothing.
 func (a *Authority) Current(u *url.URL) (*acap.Policy, error) {
 	o, err := a.CurrentOrigin(u)
 	if err != nil {
@@ -129,7 +132,7 @@ func (a *Authority) Current(u *url.URL) (*acap.Policy, error) {
 	return o.Policy, nil
 }
 
-// CurrentOrigin is Current with all that is known of the origin.
+// CurrentOrigin is Current, but returns the whole Origin.
 func (a *Authority) CurrentOrigin(u *url.URL) (*Origin, error) {
 	key, err := Key(u)
 	if err != nil {
@@ -145,13 +148,15 @@ func (a *Authority) CurrentOrigin(u *url.URL) (*Origin, error) {
 	switch {
 	case !known:
 		return a.unreachable(key, Document{Err: "it was never read"}), nil
-	case o.Status == Unreachable: // RFC 9309 2.3.1.4, whatever an earlier version says
+	case o.Status == Unreachable: // RFC 9309 2.3.1.4: everything is prohibited, even if an earlier version was read
 		return a.unreachable(key, Document{Err: o.Why, HTTP: o.HTTP}), nil
 	}
 	return o, nil
 }
 
-func (a *Authority) resolve(ctx context.Context, u *url.URL, anew bool) (*Origin, error) {
+// waitForOrigin returns the origin of u from the cache or from a flight, which it starts if there
+// is none. With reread, it accepts only a flight that reads everything again.
+func (a *Authority) waitForOrigin(ctx context.Context, u *url.URL, reread bool) (*Origin, error) {
 	key, err := Key(u)
 	if err != nil {
 		return nil, err
@@ -162,16 +167,16 @@ func (a *Authority) resolve(ctx context.Context, u *url.URL, anew bool) (*Origin
 			a.mu.Unlock()
 			return nil, ErrClosed
 		}
-		if o := a.cache.view(key, a.id).now; !anew && o != nil && o.Expires.After(a.o.Now()) {
+		if o := a.cache.view(key, a.id).now; !reread && o != nil && o.Expires.After(a.o.Now()) {
 			a.mu.Unlock()
 			return o, nil
 		}
 		f := a.flights[key]
 		if f == nil {
-			f = a.start(key, anew)
+			f = a.start(key, reread)
 		}
 		f.waiters++
-		ours := f.id == a.id && (f.anew || !anew)
+		ours := f.id == a.id && (f.reread || !reread)
 		a.mu.Unlock()
 		if err := a.wait(ctx, key, f); err != nil {
 			return nil, err
@@ -182,17 +187,18 @@ func (a *Authority) resolve(ctx context.Context, u *url.URL, anew bool) (*Origin
 	}
 }
 
-// start begins a flight; mu is held.
-func (a *Authority) start(key string, anew bool) *flight {
+// start begins to read an origin. The caller must hold mu.
+func (a *Authority) start(key string, reread bool) *flight {
 	ctx, cancel := context.WithCancel(a.ctx)
-	f := &flight{id: a.id, anew: anew, cancel: cancel, done: make(chan struct{})}
+	f := &flight{id: a.id, reread: reread, cancel: cancel, done: make(chan struct{})}
 	a.flights[key] = f
 	a.wg.Go(func() {
 		defer cancel()
-		o, err := a.settleSafely(ctx, key, anew)
+		o, err := a.readOriginSafely(ctx, key, reread)
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if f.origin, f.err = o, err; err == nil && a.flights[key] == f { // one that nobody waits for may be overtaken
+		// If no caller waits any more, another flight may have replaced f.
+		if f.origin, f.err = o, err; err == nil && a.flights[key] == f {
 			a.cache.add(key, a.id, o, func(v *view) { v.now = o })
 		}
 		if a.flights[key] == f {
@@ -203,20 +209,19 @@ func (a *Authority) start(key string, anew bool) *flight {
 	return f
 }
 
-// settleSafely is settle; an origin on which the program fails counts as one that could not be
-// read.
-func (a *Authority) settleSafely(ctx context.Context, key string, anew bool) (o *Origin, err error) {
+// readOriginSafely is readOrigin, except that an origin counts as unreachable if reading it causes
+// a panic.
+func (a *Authority) readOriginSafely(ctx context.Context, key string, reread bool) (o *Origin, err error) {
 	defer func() {
 		if e, is := errors.AsType[*defect.Error](err); is {
 			o, err = a.unreachable(key, Document{Err: e.Error()}), nil
 		}
 	}()
 	defer defect.Catch(&err, key+"/robots.txt", a.o.Defect)
-	return a.settle(ctx, key, anew)
+	return a.readOrigin(ctx, key, reread)
 }
 
-// wait waits for f. Who gives up leaves the others their result; when nobody waits any more the
-// flight is ended.
+// wait waits until f is done or ctx ends. If no caller waits for f any more, it cancels f.
 func (a *Authority) wait(ctx context.Context, key string, f *flight) error {
 	var err error
 	select {
@@ -235,7 +240,7 @@ func (a *Authority) wait(ctx context.Context, key string, f *flight) error {
 	return err
 }
 
-// save keeps a record and forgets what was built from the one before.
+// save stores a record and removes the origin from the cache.
 func (a *Authority) save(key string, r Record) error {
 	err := a.store.Save(key, r)
 	a.mu.Lock()
@@ -244,10 +249,10 @@ func (a *Authority) save(key string, r Record) error {
 	return err
 }
 
-// Held tells, without a request, what the last version read of the origin of u says; false: it was
-// never asked for. Status and Why are those of the last attempt: where that is Unreachable, crawl
-// and follow are prohibited whatever Policy says (X63). An origin that was never read, and one that
-// the store cannot give, permits nothing.
+// Held returns the origin of u with the policy of the last version that was read, without a
+// request. It returns false if the origin was never requested. Status and Why describe the last
+// attempt. RFC 9309 2.3.1.4 (X63): if Status is Unreachable, crawl and follow are prohibited
+// whatever Policy says. If no version was ever read, or the store fails, nothing is permitted.
 func (a *Authority) Held(u *url.URL) (*Origin, bool) {
 	key, err := Key(u)
 	if err != nil {
@@ -256,7 +261,7 @@ func (a *Authority) Held(u *url.URL) (*Origin, bool) {
 	return a.HeldOf(key)
 }
 
-// HeldOf is Held for the origin of a key.
+// HeldOf is Held for the key of an origin.
 func (a *Authority) HeldOf(key string) (*Origin, bool) {
 	a.mu.Lock()
 	o, saved := a.cache.view(key, a.id).held, a.cache.dropped
@@ -283,7 +288,7 @@ func (a *Authority) HeldOf(key string) (*Origin, bool) {
 	return o, true
 }
 
-// History gives the versions of u's origin, oldest first.
+// History returns the stored versions of the origin of u, oldest first.
 func (a *Authority) History(u *url.URL) ([]Version, error) {
 	key, err := Key(u)
 	if err != nil {
@@ -292,7 +297,7 @@ func (a *Authority) History(u *url.URL) ([]Version, error) {
 	return a.store.History(key)
 }
 
-// Origins lists the keys of all origins asked for.
+// Origins returns the keys of all origins that were requested.
 func (a *Authority) Origins() (keys []string, err error) {
 	err = a.store.Each(func(at Attempt) error {
 		keys = append(keys, at.Origin)
@@ -301,5 +306,5 @@ func (a *Authority) Origins() (keys []string, err error) {
 	return keys, err
 }
 
-// Attempts tells of all origins asked for what came of it last. fn must not use the authority.
+// Attempts calls fn with the last attempt at each origin. fn must not use the authority.
 func (a *Authority) Attempts(fn func(Attempt) error) error { return a.store.Each(fn) }

@@ -18,7 +18,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/defect"
 )
 
-func TestOriginIsSchemeHostPort(t *testing.T) { // O12
+// RFC 9309 2.3 (O12): an origin is scheme, host and port, so another port has its own robots.txt.
+func TestOriginIsSchemeHostPort(t *testing.T) {
 	one, two := newSite(t), newSite(t)
 	one.Text("/robots.txt", "User-agent: *", "Disallow: /")
 	two.Text("/robots.txt", "User-agent: *", "Disallow:")
@@ -90,7 +91,7 @@ func TestGivingUp(t *testing.T) {
 	for waiters(a, s.URL) < 2 {
 		runtime.Gosched()
 	}
-	cancel() // one gives up, the other gets its answer
+	cancel() // one caller gives up; the other must still get the answer
 	if err := <-errs; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
@@ -119,7 +120,7 @@ func TestAllGivingUpIsNoFailure(t *testing.T) {
 	if err := <-errs; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	<-gone // the request was ended
+	<-gone // waits until the request is cancelled
 	if _, known, _ := store.Load(s.URL); known {
 		t.Error("an attempt that was broken off is kept")
 	}
@@ -171,7 +172,9 @@ func TestHeldMakesNoRequest(t *testing.T) {
 	s.asked("/robots.txt", 1)
 }
 
-func TestUnreachableLater(t *testing.T) { // X63
+// RFC 9309 2.3.1.4 (X63): if robots.txt becomes unreachable, nothing may be crawled, but the last
+// version still decides about stored pages.
+func TestUnreachableLater(t *testing.T) {
 	s := newSite(t)
 	s.Text("/robots.txt", "ACAP-crawler: *", "ACAP-disallow-index: /private/")
 	c := newClock()
@@ -204,7 +207,9 @@ func TestUnreachableLater(t *testing.T) { // X63
 	s.asked("/robots.txt", 3)
 }
 
-func TestNeverReadHoldsNothing(t *testing.T) { // X63
+// RFC 9309 2.3.1.4 (X63): if robots.txt was never read and is unreachable, everything is
+// prohibited.
+func TestNeverReadHoldsNothing(t *testing.T) {
 	s := newSite(t)
 	s.Status("/robots.txt", 500)
 	a := authority(t, NewMemory(), Options{})
@@ -245,12 +250,13 @@ func TestForAnotherCrawler(t *testing.T) {
 	a := authority(t, NewMemory(), Options{})
 	other := a.For(acap.Crawler{Names: []string{"otherbot"}})
 	expect(t, origin(t, a, s.at("/")), acap.Crawl, s.at("/a"), false)
-	s.asked("/theirs.txt", 0) // it does not reach this crawler
+	s.asked("/theirs.txt", 0) // the reference is only for the other crawler
 	held, known := other.Held(s.at("/"))
 	if !known {
 		t.Fatal("not held")
 	}
-	expect(t, held, acap.Crawl, s.at("/a"), false) // its reference was not read (D07)
+	// P1 2.3.2 (D07): its reference was not read yet, so everything is prohibited.
+	expect(t, held, acap.Crawl, s.at("/a"), false)
 
 	expect(t, origin(t, other, s.at("/")), acap.Crawl, s.at("/b"), false)
 	expect(t, origin(t, other, s.at("/")), acap.Crawl, s.at("/a"), true)
@@ -271,7 +277,7 @@ func TestForAnotherCrawler(t *testing.T) {
 	}
 }
 
-// broken is a store whose disk is full, or whose file is damaged.
+// broken is a store that cannot be read or written: load and save are the errors.
 type broken struct {
 	Store
 	load, save error
@@ -321,7 +327,7 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 	c.add("http://big", "x", &Origin{size: maxBytes}, func(v *view) { v.now = &Origin{} })
 	if len(c.cells) != 1 || c.view("http://big", "x").now == nil {
-		t.Errorf("%d cells beside a big one", len(c.cells))
+		t.Errorf("%d cells, want only the large one", len(c.cells))
 	}
 	for i := range 3 * maxViews {
 		c.add("http://big", fmt.Sprint(i), &Origin{}, func(*view) {})
@@ -335,15 +341,15 @@ type panicking struct{}
 
 func (panicking) Fetch(context.Context, string, http.Header) (Response, error) { panic("sixteen bits") }
 
-// An origin on which the program fails is one that could not be read: nothing of it is permitted.
+// If reading an origin causes a panic, the origin is unreachable and nothing is permitted.
 func TestDefectFailsClosed(t *testing.T) {
-	var told *defect.Error
+	var reported *defect.Error
 	a := New(panicking{}, acap.Crawler{Names: []string{"searchbot"}}, NewMemory(),
-		Options{Defect: func(e *defect.Error) { told = e }})
+		Options{Defect: func(e *defect.Error) { reported = e }})
 	t.Cleanup(func() { a.Close() })
 	u, _ := url.Parse("http://example.com/a.html")
 	o := origin(t, a, u)
-	if o.Status != Unreachable || !strings.Contains(o.Why, "sixteen bits") || told == nil {
+	if o.Status != Unreachable || !strings.Contains(o.Why, "sixteen bits") || reported == nil {
 		t.Errorf("%+v", o)
 	}
 	expect(t, o, acap.Crawl, u, false)

@@ -7,8 +7,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-// Backup hands out the file of the store as it is now, while others read and write: create is told
-// its size, and what it gives takes the content, as slowly as it likes.
+// Backup copies the file of the store in its present state, while others use the store. It calls
+// create with the size of the file and writes the content to the returned writer, which may be
+// slow.
 func (a *Authority) Backup(create func(size int64) (io.Writer, error)) error {
 	d, ok := a.store.(*disk)
 	if !ok {

@@ -14,22 +14,22 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-// The buckets of the file. Keys start with the origin and a zero byte where there are several of an
-// origin.
+// The buckets of the file. If an origin has several entries in a bucket, their keys begin with the
+// origin and a zero byte.
 var (
 	lastBucket     = []byte("last")     // origin → Document of the last attempt, JSON
 	versionsBucket = []byte("versions") // origin 0 time → Version, JSON
 	textsBucket    = []byte("texts")    // origin 0 digest → text
 )
 
-// disk is the store in a bbolt file.
+// disk is a Store in a bbolt file.
 type disk struct {
 	db   *bolt.DB
 	path string
 }
 
-// Open opens or makes the store in the file at path. A file in use by another process or damaged is
-// an error.
+// Open opens the store in the file at path. It creates the file if it does not exist. It fails if
+// another process uses the file or if the file is damaged.
 func Open(path string) (Store, error) {
 	d := &disk{path: path}
 	err := d.guard(func() (err error) {
@@ -38,8 +38,8 @@ func Open(path string) (Store, error) {
 			return fmt.Errorf("the policy store %s is in use by another process", path)
 		}
 		if err != nil {
-			return fmt.Errorf("the policy store %s cannot be opened (delete it and it is read anew from the "+
-				"sites): %w", path, err)
+			return fmt.Errorf("the policy store %s cannot be opened (delete it: the policies are read again from "+
+				"the sites): %w", path, err)
 		}
 		return d.db.Update(func(tx *bolt.Tx) error {
 			for _, b := range [][]byte{lastBucket, versionsBucket, textsBucket} {
@@ -59,10 +59,12 @@ func Open(path string) (Store, error) {
 	return d, nil
 }
 
-// guard calls f, which uses the database.
+// guard calls f, which uses the database. If the file turns out to be damaged, it returns an error
+// instead of a panic.
 func (d *disk) guard(f func() error) error {
 	return spool.Guard(f, func(cause any) error {
-		return fmt.Errorf("the policy store %s is damaged (delete it and it is read again from the sites): %v", d.path,
+		return fmt.Errorf("the policy store %s is damaged (delete it: the policies are read again from the sites): %v",
+			d.path,
 			cause)
 	})
 }
@@ -94,11 +96,12 @@ func (d *disk) Load(origin string) (r Record, ok bool, err error) {
 }
 
 func (d *disk) unreadable(origin string, err error) error {
-	return fmt.Errorf("the policy store %s holds an unreadable record of %s (delete the file and it is read again): "+
+	return fmt.Errorf("the policy store %s contains an invalid record of %s (delete the file: the policies are read "+
+		"again from the sites): "+
 		"%w", d.path, origin, err)
 }
 
-// newest gives the last version of an origin.
+// newest returns key and value of the last version of an origin, or nil if there is none.
 func newest(tx *bolt.Tx, origin string) (key, value []byte) {
 	c := tx.Bucket(versionsBucket).Cursor()
 	prefix := prefixOf(origin)
@@ -121,7 +124,7 @@ func versionKey(origin string, since time.Time) []byte {
 
 func textKey(origin, digest string) []byte { return append(prefixOf(origin), digest...) }
 
-// version reads a Version and the texts it names.
+// version decodes a Version and reads the texts of its documents.
 func (d *disk) version(tx *bolt.Tx, origin string, src []byte) (*Version, error) {
 	v := &Version{}
 	if err := json.Unmarshal(src, v); err != nil {
@@ -133,7 +136,7 @@ func (d *disk) version(tx *bolt.Tx, origin string, src []byte) (*Version, error)
 		}
 		doc.Text = bytes.Clone(tx.Bucket(textsBucket).Get(textKey(origin, doc.Digest)))
 		if digest(doc.Text) != doc.Digest {
-			return nil, d.unreadable(origin, fmt.Errorf("the text of %s is not what was read", doc.URL))
+			return nil, d.unreadable(origin, fmt.Errorf("the stored text of %s does not match its digest", doc.URL))
 		}
 	}
 	return v, nil
@@ -185,7 +188,8 @@ func save(tx *bolt.Tx, origin string, r Record) error {
 	return prune(tx, origin)
 }
 
-// prune cuts the history of an origin to maxVersions, and the texts to those that a version names.
+// prune deletes all versions of an origin except the last maxVersions, and all texts that no
+// version names.
 func prune(tx *bolt.Tx, origin string) error {
 	prefix := prefixOf(origin)
 	versions := tx.Bucket(versionsBucket)

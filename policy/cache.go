@@ -3,29 +3,29 @@ package policy
 import "container/list"
 
 const (
-	maxCells = 2048     // origins kept built
-	maxBytes = 64 << 20 // bytes of text behind them
-	maxViews = 8        // crawlers for which one origin is
+	maxCells = 2048     // origins in the cache
+	maxBytes = 64 << 20 // bytes of the texts of their policy files
+	maxViews = 8        // crawlers for which one origin is cached
 )
 
-// cache keeps the origins used last, built. It is guarded by its owner.
+// cache holds the most recently used origins. It is not safe for concurrent use.
 type cache struct {
 	cells   map[string]*list.Element // by origin key
-	order   *list.List               // of *cell, the one used last in front
+	order   *list.List               // contains *cell, the most recently used first
 	bytes   int
-	dropped int // how often drop was called
+	dropped int // number of calls of drop
 }
 
 type cell struct {
 	key   string
-	views map[string]view // by crawler
+	views map[string]view // by Crawler.Key of the crawler
 	bytes int
 }
 
-// view is an origin as one crawler sees it.
+// view holds an origin for one crawler; nil if it is not cached.
 type view struct {
-	now  *Origin // in force
-	held *Origin // as read last
+	now  *Origin // with the policy in force
+	held *Origin // with the policy of the last version that was read
 }
 
 func newCache() cache { return cache{cells: map[string]*list.Element{}, order: list.New()} }
@@ -39,7 +39,8 @@ func (c *cache) view(key, id string) view {
 	return e.Value.(*cell).views[id]
 }
 
-// add changes a view by o, which it holds from now on; the cells used least give way.
+// add changes the view of an origin for a crawler by change, which stores o there. If the cache
+// then is too large, it removes the least recently used origins.
 func (c *cache) add(key, id string, o *Origin, change func(*view)) {
 	e := c.cells[key]
 	if e == nil {
@@ -60,7 +61,7 @@ func (c *cache) add(key, id string, o *Origin, change func(*view)) {
 	}
 }
 
-// drop forgets all views of an origin.
+// drop removes all views of an origin.
 func (c *cache) drop(key string) {
 	c.dropped++
 	if e := c.cells[key]; e != nil {

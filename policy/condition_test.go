@@ -12,9 +12,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// What is held is asked for by its validators, and what has not changed serves again, references
-// included.
-func TestAskedForAChange(t *testing.T) {
+// Stored files are revalidated by ETag or Last-Modified. Files that have not changed are fresh
+// again, references too.
+func TestRevalidated(t *testing.T) {
 	for _, by := range []string{"ETag", "Last-Modified"} {
 		t.Run(by, func(t *testing.T) {
 			s := newSite(t)
@@ -38,7 +38,7 @@ func TestAskedForAChange(t *testing.T) {
 			s.Handle("/robots.txt", serve("ACAP-permissions-reference: /more.txt"))
 			s.Handle("/more.txt", serve(""))
 			c, path := newClock(), filepath.Join(t.TempDir(), "policy.db")
-			// each in a run of its own
+			// Each step is a run with its own Authority on the same store.
 			for i, step := range []struct{ version, whole int64 }{{0, 2}, {0, 2}, {1, 4}, {1, 4}} {
 				version.Store(step.version)
 				store, err := Open(path)
@@ -72,9 +72,10 @@ func TestAskedForAChange(t *testing.T) {
 	}
 }
 
-// Only the URL that answered itself is asked for a change: what a redirect leads to may be another
-// file, and a file that was written within the last minute may change again under the same date.
-func TestNotAskedForAChange(t *testing.T) {
+// A file is revalidated only if its own URL answered without a redirect, because the target of a
+// redirect may change. It is not revalidated by a date within the last minute, because the file may
+// change again under the same date.
+func TestNotRevalidated(t *testing.T) {
 	asked := func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Modified-Since") != "" {
 			w.WriteHeader(http.StatusNotModified)
@@ -118,8 +119,8 @@ func TestNotAskedForAChange(t *testing.T) {
 	}
 }
 
-// A 304 that names another version than the one held is no word about it: the file is asked for
-// once more, as it is.
+// If a 304 names another version than the stored one, the file is requested again without
+// condition.
 func TestNotModifiedOfAnother(t *testing.T) {
 	s := newSite(t)
 	var changed atomic.Bool
@@ -146,8 +147,8 @@ func TestNotModifiedOfAnother(t *testing.T) {
 	s.asked("/robots.txt", 3)
 }
 
-// A 304 is no word about what was assumed, about what another URL answered, or about a file that
-// could not be read.
+// A 304 does not confirm an assumed robots.txt, a file from another URL, or a file that could not
+// be read: robots.txt is then unreachable.
 func TestNotModifiedOfNothing(t *testing.T) {
 	for name, before := range map[string]func(s *site, a *Authority){
 		"assumed": func(s *site, a *Authority) {
@@ -178,7 +179,8 @@ func TestNotModifiedOfNothing(t *testing.T) {
 	}
 }
 
-// An origin that fails is told with the times of its last attempt and of its last reading.
+// Attempts reports an origin that fails with the times of its last attempt and of its last
+// successful reading.
 func TestAttempts(t *testing.T) {
 	s, c := newSite(t), newClock()
 	a := authority(t, NewMemory(), Options{Now: c.now})

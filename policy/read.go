@@ -13,48 +13,51 @@ import (
 )
 
 const (
-	// MaxRedirects is how many redirects lead to a policy file (RFC 9309 2.3.1.2, X51).
+	// MaxRedirects is the maximal number of redirects to a policy file. RFC 9309 2.3.1.2 (X51): a
+	// robots.txt with more redirects is unreachable.
 	MaxRedirects = 5
-	// MinAge is the least time that a policy file serves, whatever Cache-Control says; what could
-	// not be read is tried again after it.
+	// MinAge is the shortest time that a policy file is fresh, whatever Cache-Control says. It is
+	// also the shortest time until a file that could not be read is tried again.
 	MinAge = 5 * time.Minute
-	// MaxAge is the longest time that a policy file serves (RFC 9309 2.4).
+	// MaxAge is the longest time that a policy file is fresh (RFC 9309 2.4).
 	MaxAge = 24 * time.Hour
 )
 
-// Response is one hop.
+// Response is the answer to one request.
 type Response struct {
 	URL       string
 	Status    int
 	Header    http.Header
-	Body      []byte // without content coding
-	Truncated bool   // something of the body is missing
+	Body      []byte // after content codings are undone
+	Truncated bool   // the body is incomplete
 }
 
-// Fetcher gets one policy file without following redirects. The condition, nil for none, are fields
-// of the request (RFC 9110 13.1). An error means that there was no answer.
+// Fetcher fetches one policy file without following redirects. condition holds header fields that
+// make the request conditional (RFC 9110 13.1); nil for none. An error means that there was no
+// answer.
 type Fetcher interface {
 	Fetch(ctx context.Context, rawurl string, condition http.Header) (Response, error)
 }
 
-// robots reads a robots.txt by the status table (RFC 9309 2.3.1, O11). 4xx means that there is none,
-// so nothing is restricted (RFC 9309 2.3.1.3). 429, 5xx and no answer mean that it is unreachable,
-// so everything is prohibited (RFC 9309 2.3.1.4).
-func (a *Authority) robots(ctx context.Context, rawurl string, held *Version) (Document, error) {
+// readRobots reads a robots.txt. RFC 9309 2.3.1 (O11): 4xx means that there is none, so nothing is
+// restricted (RFC 9309 2.3.1.3). 429, 5xx and no answer mean that it is unreachable, so everything
+// is prohibited (RFC 9309 2.3.1.4).
+func (a *Authority) readRobots(ctx context.Context, rawurl string, held *Version) (Document, error) {
 	var before Document
 	if held != nil {
 		before = held.Robots
 	}
 	d, header, err := a.read(ctx, rawurl, before)
 	if d.HTTP/100 == 4 && d.HTTP != http.StatusTooManyRequests {
-		d.Err, d.Digest, d.Expires = "", digest(nil), d.Fetched.Add(a.age(header))
+		d.Err, d.Digest, d.Expires = "", digest(nil), d.Fetched.Add(a.freshFor(header))
 	}
 	return d, err
 }
 
-// read gets a policy file, and the header of the last answer. The answer that nothing has changed
-// since held was read, zero where nothing is held, renews that (X51). The error is that of ctx;
-// every other failure is in the document.
+// read fetches a policy file, follows its redirects, and returns it with the header of the last
+// answer. held is the stored file; it is zero if there is none. RFC 9309 2.3.1 (X51): an answer 304
+// makes held fresh again, and without held the file is unreachable. The error comes from ctx; every
+// other failure is in the document.
 func (a *Authority) read(ctx context.Context, rawurl string, held Document) (Document, http.Header, error) {
 	d := Document{URL: rawurl, Fetched: a.o.Now().UTC()}
 	var header http.Header
@@ -72,7 +75,7 @@ func (a *Authority) read(ctx context.Context, rawurl string, held Document) (Doc
 		seen[next] = true
 		resp, err := a.fetch.Fetch(ctx, next, condition)
 		conditional := condition != nil
-		condition = nil // which is about rawurl alone, and asked once
+		condition = nil // a condition is sent once, and only to rawurl
 		if ctx.Err() != nil {
 			return Document{}, nil, context.Cause(ctx)
 		}
@@ -84,31 +87,32 @@ func (a *Authority) read(ctx context.Context, rawurl string, held Document) (Doc
 			break
 		}
 		d.HTTP, header = resp.Status, resp.Header
-		// it is not about what is held (RFC 9111 4.3.4)
+		// RFC 9111 4.3.4: the 304 confirms another version than held, so the file is requested
+		// without condition.
 		if resp.Status == http.StatusNotModified && conditional && held.differs(header) {
 			delete(seen, next)
 			continue
 		}
 		if resp.Status == http.StatusNotModified && held.URL == rawurl && held.Err == "" && !held.Assumed &&
 			held.Final == d.Final {
-			held.Fetched, held.Expires = d.Fetched, d.Fetched.Add(a.age(header))
+			held.Fetched, held.Expires = d.Fetched, d.Fetched.Add(a.freshFor(header))
 			return held, header, nil
 		}
-		next, d.Text, d.Err = judge(resp, next)
+		next, d.Text, d.Err = interpret(resp, next)
 	}
 	if d.Err != "" {
-		d.Expires = d.Fetched.Add(a.retry(header))
+		d.Expires = d.Fetched.Add(a.retryIn(header))
 		return d, header, nil
 	}
-	d.Digest, d.Expires = digest(d.Text), d.Fetched.Add(a.age(header))
+	d.Digest, d.Expires = digest(d.Text), d.Fetched.Add(a.freshFor(header))
 	if d.Final == "" {
 		d.ETag, d.Modified = header.Get("ETag"), modified(header)
 	}
 	return d, header, nil
 }
 
-// condition asks whether d has changed since it was read, where it can be asked: nil where it
-// cannot.
+// condition returns the header fields that ask whether d has changed since it was read. It returns
+// nil if d has no validator.
 func (d Document) condition() http.Header {
 	switch {
 	case d.ETag != "":
@@ -119,15 +123,16 @@ func (d Document) condition() http.Header {
 	return nil
 }
 
-// differs reports whether the answer with header h is about another version than d, by weak
-// comparison (RFC 9110 8.8.3.2).
+// differs reports whether an answer with the header h is about another version than d. ETags are
+// compared weakly (RFC 9110 8.8.3.2).
 func (d Document) differs(h http.Header) bool {
 	tag := h.Get("ETag")
 	return tag != "" && d.ETag != "" && strings.TrimPrefix(tag, "W/") != strings.TrimPrefix(d.ETag, "W/")
 }
 
-// modified is the Last-Modified of an answer that no later change of the file can share: one that
-// is a minute older than the answer (RFC 9110 8.8.2.2).
+// modified returns the Last-Modified of an answer if it can be used to revalidate. It returns ""
+// for a date within the last minute before the answer, because the file may change again under the
+// same date (RFC 9110 8.8.2.2).
 func modified(h http.Header) string {
 	value := h.Get("Last-Modified")
 	at, err := http.ParseTime(value)
@@ -138,14 +143,18 @@ func modified(h http.Header) string {
 	return value
 }
 
-// judge says what one answer means: where to go on, the text, or why there is none.
-func judge(resp Response, at string) (next string, text []byte, why string) {
+// interpret returns the meaning of one answer from the address at: the target of a redirect, the
+// text, or why there is no text.
+func interpret(resp Response, at string) (next string, text []byte, why string) {
 	switch {
 	case resp.Status/100 == 2:
-		if resp.Truncated && len(resp.Body) <= acap.MaxSize { // not cut by size: the rest is unknown
-			return "", nil, fmt.Sprintf("it broke off after %d bytes", len(resp.Body))
+		// A body that was not cut because of its size is unknown after its end.
+		if resp.Truncated && len(resp.Body) <= acap.MaxSize {
+			return "", nil, fmt.Sprintf("the answer broke off after %d bytes", len(resp.Body))
 		}
-		return "", resp.Body[:min(len(resp.Body), acap.MaxSize+1)], "" // A19: one byte more tells that there was more
+		// P1 4 (A19): only acap.MaxSize bytes are read. One byte more shows that the file is
+		// longer.
+		return "", resp.Body[:min(len(resp.Body), acap.MaxSize+1)], ""
 	case resp.Status == http.StatusNotModified, resp.Status/100 != 3:
 		return "", nil, fmt.Sprintf("HTTP status %d", resp.Status)
 	}
@@ -165,8 +174,8 @@ func judge(resp Response, at string) (next string, text []byte, why string) {
 	return u.String(), nil, ""
 }
 
-// age is how long an answer serves, from its Cache-Control.
-func (a *Authority) age(h http.Header) time.Duration {
+// freshFor returns how long an answer is fresh, by its Cache-Control.
+func (a *Authority) freshFor(h http.Header) time.Duration {
 	age := a.o.MaxAge
 	for _, part := range strings.Split(strings.Join(h.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(part)), "=")
@@ -182,8 +191,9 @@ func (a *Authority) age(h http.Header) time.Duration {
 	return min(max(age, MinAge), a.o.MaxAge)
 }
 
-// retry is how long to wait after a failure: as Retry-After asks, within bounds.
-func (a *Authority) retry(h http.Header) time.Duration {
+// retryIn returns how long to wait after a failure: as long as Retry-After demands, between MinAge
+// and MaxAge.
+func (a *Authority) retryIn(h http.Header) time.Duration {
 	wait := MinAge
 	value := h.Get("Retry-After")
 	if n, err := strconv.ParseUint(value, 10, 31); err == nil {

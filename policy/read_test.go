@@ -24,7 +24,10 @@ func short(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "User-agent: *\nAllow: /\n")
 }
 
-func TestStatusTable(t *testing.T) { // O11, RFC 9309 2.3.1
+// RFC 9309 2.3.1 (O11): 4xx restricts nothing; 429, 5xx and no answer prohibit everything.
+// RFC 9309 2.3.1.2 (X51): so do too many redirects, redirects without target, and 304 without a
+// stored file.
+func TestStatusTable(t *testing.T) {
 	cases := []struct {
 		name  string
 		serve func(s *site)
@@ -33,8 +36,8 @@ func TestStatusTable(t *testing.T) { // O11, RFC 9309 2.3.1
 	}{
 		{"200", func(s *site) { s.Text("/robots.txt", "User-agent: *", "Disallow:") }, Read, 200},
 		{"204", func(s *site) { s.Status("/robots.txt", 204) }, Read, 204},
-		{"304 with nothing held", func(s *site) { s.Status("/robots.txt", 304) }, Unreachable, 304}, // X51
-		{"302 without Location", func(s *site) { s.Status("/robots.txt", 302) }, Unreachable, 302},  // X51
+		{"304 with nothing held", func(s *site) { s.Status("/robots.txt", 304) }, Unreachable, 304},
+		{"302 without Location", func(s *site) { s.Status("/robots.txt", 302) }, Unreachable, 302},
 		{"400", func(s *site) { s.Status("/robots.txt", 400) }, None, 400},
 		{"401", func(s *site) { s.Status("/robots.txt", 401) }, None, 401},
 		{"403", func(s *site) { s.Status("/robots.txt", 403) }, None, 403},
@@ -64,7 +67,7 @@ func TestStatusTable(t *testing.T) { // O11, RFC 9309 2.3.1
 			Unreachable, 302},
 		{"redirect to no URL", func(s *site) { s.Redirect("/robots.txt", "http://%zz/") }, Unreachable, 302},
 		{"five redirects", func(s *site) { chain(s, 5) }, Read, 200},
-		{"six redirects", func(s *site) { chain(s, 6) }, Unreachable, 302}, // X51
+		{"six redirects", func(s *site) { chain(s, 6) }, Unreachable, 302},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -89,7 +92,7 @@ func TestStatusTable(t *testing.T) { // O11, RFC 9309 2.3.1
 	}
 }
 
-// chain makes n redirects from robots.txt to a text.
+// chain makes /robots.txt lead to a text by n redirects.
 func chain(s *site, n int) {
 	at := "/robots.txt"
 	for range n {
@@ -99,7 +102,7 @@ func chain(s *site, n int) {
 	s.Text(at, "User-agent: *", "Disallow:")
 }
 
-// The rules of a redirected robots.txt are those of the origin that was asked, and of it alone.
+// The rules of a redirected robots.txt apply only to the origin that was asked.
 func TestRedirectToAnotherHost(t *testing.T) {
 	one, two := newSite(t), newSite(t)
 	one.Redirect("/robots.txt", two.URL+"/shared.txt")
@@ -183,7 +186,8 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-func TestNotModifiedRenews(t *testing.T) { // X51
+// RFC 9309 2.3.1 (X51): a 304 makes the stored robots.txt fresh again.
+func TestNotModifiedRenews(t *testing.T) {
 	s := newSite(t)
 	s.Text("/robots.txt", "User-agent: *", "Disallow: /closed")
 	c := newClock()
@@ -199,7 +203,7 @@ func TestNotModifiedRenews(t *testing.T) { // X51
 	expect(t, o, acap.Crawl, s.at("/open"), true)
 }
 
-// one answers every request alike.
+// one is a Fetcher that gives the same answer to every request.
 type one struct {
 	resp Response
 	err  error
@@ -207,7 +211,8 @@ type one struct {
 
 func (o one) Fetch(context.Context, string, http.Header) (Response, error) { return o.resp, o.err }
 
-func TestLongFile(t *testing.T) { // A19
+// P1 4 (A19): only the beginning of a long file is read; then its permissions do not count.
+func TestLongFile(t *testing.T) {
 	u := &url.URL{Scheme: "http", Host: "example.com", Path: "/x"}
 	text := "ACAP-crawler: *\nACAP-disallow-crawl: /\nACAP-crawler: testbot\nACAP-allow-crawl: /\n"
 	long := []byte(text + strings.Repeat("# filler\n", acap.MaxSize/9))
@@ -246,12 +251,12 @@ func TestNoAnswerSaysWhy(t *testing.T) {
 	}
 }
 
-func FuzzJudge(f *testing.F) {
+func FuzzInterpret(f *testing.F) {
 	f.Add(200, "", []byte("User-agent: *"), true)
 	f.Add(301, "//elsewhere.example/r", []byte(nil), false)
 	f.Add(307, "\x00", []byte(nil), false)
 	f.Fuzz(func(t *testing.T, status int, to string, body []byte, truncated bool) {
-		next, text, why := judge(Response{Status: status, Header: http.Header{"Location": {to}}, Body: body,
+		next, text, why := interpret(Response{Status: status, Header: http.Header{"Location": {to}}, Body: body,
 			Truncated: truncated}, "http://example.com/robots.txt")
 		switch {
 		case why != "" && (next != "" || text != nil):

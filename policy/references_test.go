@@ -12,18 +12,21 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-func TestReferenceIsRead(t *testing.T) { // P1 2.3.2, D05, F23
+// P1 2.3.2 (D05): a file that robots.txt refers to is read, from another host too. REP 1 (F23): it
+// may be fetched even if robots.txt prohibits crawling it.
+func TestReferenceIsRead(t *testing.T) {
 	s, foreign := newSite(t), newSite(t)
 	s.Text("/robots.txt", "User-agent: *", "Disallow: /rules/",
 		"ACAP-crawler: testbot", "ACAP-permissions-reference: /rules/s.txt",
 		"ACAP-crawler: *", "ACAP-permissions-reference: "+foreign.URL+"/f.txt")
 	s.Text("/rules/s.txt", "ACAP-crawler: *", "ACAP-disallow-index: /a/")
 	foreign.Text("/f.txt", "ACAP-crawler: *", "ACAP-disallow-index: /b/")
-	foreign.Text("/robots.txt", "User-agent: *", "Disallow: /") // X62
+	// P1 2.3.2 (X62): the robots.txt of the other host does not prohibit fetching the policy file.
+	foreign.Text("/robots.txt", "User-agent: *", "Disallow: /")
 	a := authority(t, NewMemory(), Options{})
 	o := origin(t, a, s.at("/"))
 	expect(t, o, acap.Index, s.at("/a/x"), false)
-	expect(t, o, acap.Index, s.at("/b/x"), false) // relative to the site that refers
+	expect(t, o, acap.Index, s.at("/b/x"), false) // its paths apply to the site that refers to it
 	expect(t, o, acap.Index, s.at("/c/x"), true)
 	if len(o.References) != 2 || o.References[0].File == nil || o.References[1].File == nil {
 		t.Errorf("%+v", o.References)
@@ -48,7 +51,9 @@ func TestSameReferenceOnce(t *testing.T) {
 	s.asked("/s.txt", 1)
 }
 
-func TestNestedAndSelfReferences(t *testing.T) { // D01, X65
+// P1 2.3.2 (D01, X65): references in a referenced file, and references to robots.txt itself, are
+// not followed.
+func TestNestedAndSelfReferences(t *testing.T) {
 	s := newSite(t)
 	s.Text("/robots.txt", "ACAP-crawler: *", "ACAP-permissions-reference: /robots.txt",
 		"ACAP-crawler: *", "ACAP-permissions-reference: /s.txt")
@@ -63,7 +68,8 @@ func TestNestedAndSelfReferences(t *testing.T) { // D01, X65
 	s.asked("/t.txt", 0)
 }
 
-func TestReferenceUnavailable(t *testing.T) { // D07: every failure
+// P1 2.3.2 (D07): if a reference cannot be read, for any reason, everything is prohibited.
+func TestReferenceUnavailable(t *testing.T) {
 	for name, serve := range map[string]func(s *site){
 		"404":      func(s *site) {},
 		"429":      func(s *site) { s.Status("/s.txt", 429) },
@@ -96,12 +102,13 @@ func TestReferenceUnavailable(t *testing.T) { // D07: every failure
 			o = origin(t, a, s.at("/"))
 			expect(t, o, acap.Index, s.at("/a/x"), false)
 			expect(t, o, acap.Index, s.at("/x"), true)
-			s.asked("/robots.txt", 1) // it was fresh
+			s.asked("/robots.txt", 1) // robots.txt was still fresh
 		})
 	}
 }
 
-func TestUnresolvableReference(t *testing.T) { // D07
+// P1 2.3.2 (D07): a reference that is not an http URL cannot be read, so everything is prohibited.
+func TestUnresolvableReference(t *testing.T) {
 	s := newSite(t)
 	s.Text("/robots.txt", "ACAP-crawler: *", "ACAP-permissions-reference: ftp://example.com/s.txt")
 	a := authority(t, NewMemory(), Options{})
@@ -144,7 +151,7 @@ func TestTooManyReferences(t *testing.T) {
 	expect(t, o, acap.Index, s.at("/x"), true)
 }
 
-// The pause that robots.txt asks for binds the references already.
+// The Crawl-delay of robots.txt applies to the requests for its references too.
 func TestPaceBeforeReferences(t *testing.T) {
 	s := newSite(t)
 	var mu sync.Mutex

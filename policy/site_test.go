@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// site is a web site on loopback.
+// site is a web site on a loopback address.
 type site struct {
 	*testweb.Pages
 	t *testing.T
@@ -25,7 +25,7 @@ type site struct {
 
 func newSite(t *testing.T) *site { return &site{testweb.NewPages(t), t} }
 
-// asked fails unless path was requested want times, with any query.
+// asked fails the test unless path was requested want times, with any query.
 func (s *site) asked(path string, want int) {
 	s.t.Helper()
 	n := 0
@@ -47,7 +47,7 @@ func (s *site) at(path string) *url.URL {
 	return u
 }
 
-// plain fetches one hop.
+// plain is a Fetcher without a gate.
 type plain struct{ transport *http.Transport }
 
 func (p plain) Fetch(ctx context.Context, rawurl string, condition http.Header) (Response, error) {
@@ -73,7 +73,7 @@ func fetcher(t *testing.T) Fetcher {
 	return plain{tr}
 }
 
-// clock is a time that tests set.
+// clock is a clock that tests set.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -119,7 +119,8 @@ func allows(o *Origin, usage acap.Usage, u *url.URL) bool {
 	return o.Policy.Decide(usage, acap.NewResource(u)).Allowed
 }
 
-// expect fails unless the origin's verdict on usage of u is want.
+// expect fails the test unless the policy of the origin permits usage of u, or prohibits it if want
+// is false.
 func expect(t *testing.T, o *Origin, usage acap.Usage, u *url.URL, want bool) {
 	t.Helper()
 	if d := o.Policy.Decide(usage, acap.NewResource(u)); d.Allowed != want {

@@ -9,34 +9,35 @@ import (
 	"time"
 )
 
-// Status is what came of reading an origin's robots.txt.
+// Status is the result of reading the robots.txt of an origin.
 type Status string
 
-// The three outcomes (RFC 9309 2.3.1).
+// The three results (RFC 9309 2.3.1).
 const (
 	Read        Status = "read"
-	None        Status = "none"        // it does not exist: no restrictions
-	Unreachable Status = "unreachable" // nothing is permitted until it can be read
+	None        Status = "none"        // robots.txt does not exist: no restrictions
+	Unreachable Status = "unreachable" // robots.txt could not be read: nothing is permitted
 )
 
-// Document is one policy file as it was received, or why it was not.
+// Document is one policy file as it was received, or the reason why it could not be read.
 type Document struct {
-	URL     string    // as named
-	Final   string    `json:",omitempty"` // where redirects led, if elsewhere
-	HTTP    int       // status of the last answer; 0: there was none
+	URL     string    // before redirects
+	Final   string    `json:",omitempty"` // address after redirects; "" without redirects
+	HTTP    int       // status of the last answer; 0: no answer
 	Err     string    `json:",omitempty"` // why it could not be read; empty for a robots.txt that does not exist
-	Digest  string    // of Text: SHA-256, hexadecimal
-	Text    []byte    `json:"-"` // as received, at most one byte more than acap.MaxSize
-	Fetched time.Time // start of the request
-	Expires time.Time // when it is to be read again
-	Assumed bool      `json:",omitempty"` // by the operator, for want of what was never read
+	Digest  string    // SHA-256 of Text, hexadecimal
+	Text    []byte    `json:"-"` // as received, up to acap.MaxSize + 1 bytes
+	Fetched time.Time // when the request was sent
+	Expires time.Time // when the file must be read again
+	Assumed bool      `json:",omitempty"` // set by Assume: the operator vouches for it, because none was ever read
 
-	// Of the answer, to ask whether anything has changed; empty where it cannot be asked.
+	// ETag and Modified are the validators of the answer. They are empty if the file cannot be
+	// revalidated.
 	ETag     string `json:",omitempty"`
 	Modified string `json:",omitempty"` // Last-Modified
 }
 
-// Status returns the outcome for a robots.txt (RFC 9309 2.3.1.3, 2.3.1.4).
+// Status returns the result of reading a robots.txt (RFC 9309 2.3.1.3, 2.3.1.4).
 func (d Document) Status() Status {
 	switch {
 	case d.Err != "":
@@ -47,7 +48,8 @@ func (d Document) Status() Status {
 	return None
 }
 
-// same reports whether two documents say the same, whenever they were read.
+// same reports whether two documents have the same address, text and result. It ignores the times
+// of reading.
 func (d Document) same(e Document) bool {
 	return d.URL == e.URL && d.Final == e.Final && d.Err == e.Err && d.Digest == e.Digest && d.Status() == e.Status()
 }
@@ -57,15 +59,15 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Version is what an origin said from Since on: a robots.txt that was read or does not exist, and
-// the files it refers to.
+// Version is the content of the policy files of an origin from Since on: of a robots.txt that was
+// read or does not exist, and of the files that it refers to.
 type Version struct {
 	Since      time.Time // unique among the versions of an origin
 	Robots     Document
 	References []Document
 }
 
-// reference finds a referred file by its URL.
+// reference returns the file with this URL to which robots.txt refers. v may be nil.
 func (v *Version) reference(url string) (Document, bool) {
 	if v == nil {
 		return Document{}, false
@@ -77,19 +79,19 @@ func (v *Version) reference(url string) (Document, bool) {
 	return v.References[i], true
 }
 
-// Record is the state of an origin.
+// Record is the stored state of an origin.
 type Record struct {
-	Last Document // the last attempt at robots.txt, without its text
-	Held *Version // the last version read; nil: none ever was
+	Last Document // the last attempt to read robots.txt, without its text
+	Held *Version // the last version that was read; nil: none was
 }
 
-// Attempt is what came of reading the robots.txt of an origin last.
+// Attempt is the result of the last attempt to read the robots.txt of an origin.
 type Attempt struct {
 	Origin  string
 	Status  Status
 	At      time.Time
-	Expires time.Time // when it is to be read again, or tried
-	Read    time.Time // when it was last read; zero: it never was
+	Expires time.Time // when robots.txt must be read or tried again
+	Read    time.Time // when robots.txt was last read; zero: never
 	Since   time.Time // when the version in force was first read; zero: there is none
 }
 
@@ -105,21 +107,21 @@ func attempt(origin string, last Document, held *Version) Attempt {
 	return a
 }
 
-// Store keeps the records of origins and the history of their versions. It is safe for concurrent
-// use. Values given and returned are not changed afterwards.
+// Store stores the records of origins and the history of their versions. It is safe for concurrent
+// use. Arguments and results must not be changed afterwards.
 type Store interface {
 	Load(origin string) (Record, bool, error)
-	// Save replaces the record. A Held whose Since is new is added to the history, else it takes
-	// the place of that version.
+	// Save replaces the record. If Held has a new Since, it is added to the history. Otherwise it
+	// replaces the version with that Since.
 	Save(origin string, r Record) error
-	History(origin string) ([]Version, error) // oldest first
-	// Each tells the last attempt at each origin, and when its robots.txt was read last, in the
-	// order of their keys. fn must not use the store.
+	History(origin string) ([]Version, error) // History returns the versions of an origin, oldest first
+	// Each calls fn with the last attempt at each origin, in the order of their keys. fn must not
+	// use the store.
 	Each(fn func(Attempt) error) error
 	Close() error
 }
 
-// maxVersions is the length of history that is kept of an origin.
+// maxVersions is the maximal number of versions that are stored of an origin.
 const maxVersions = 100
 
 type memory struct {
@@ -128,7 +130,7 @@ type memory struct {
 	versions map[string][]Version
 }
 
-// NewMemory makes a store that forgets.
+// NewMemory returns a Store in memory.
 func NewMemory() Store {
 	return &memory{records: map[string]Record{}, versions: map[string][]Version{}}
 }

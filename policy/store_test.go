@@ -134,7 +134,7 @@ func TestRestart(t *testing.T) {
 		o.Now = c.now
 		return New(fetcher(t), tester, openStore(t, path), o)
 	}
-	judge := func(a *Authority) {
+	check := func(a *Authority) {
 		t.Helper()
 		held, known := a.Held(up.at("/"))
 		if !known {
@@ -152,18 +152,18 @@ func TestRestart(t *testing.T) {
 	}
 	a := run(Options{})
 	origin(t, a, up.at("/"))
-	judge(a)
+	check(a)
 	down.asked("/robots.txt", 1)
 	c.pass(time.Minute)
-	judge(run(Options{}))
+	check(run(Options{}))
 	up.asked("/robots.txt", 1)
 	up.asked("/s.txt", 1)
-	down.asked("/robots.txt", 2) // what could not be read is tried again in every run
-	judge(run(Options{Anew: c.now()}))
+	down.asked("/robots.txt", 2) // a file that could not be read is tried again in every run
+	check(run(Options{Reread: c.now()}))
 	up.asked("/robots.txt", 2)
 	up.asked("/s.txt", 2)
 	c.pass(MaxAge)
-	judge(run(Options{}))
+	check(run(Options{}))
 	up.asked("/robots.txt", 3)
 	up.asked("/s.txt", 3)
 }
@@ -174,14 +174,14 @@ func TestHistory(t *testing.T) {
 	robots := []string{"ACAP-crawler: *", "ACAP-permissions-reference: /s.txt"}
 	steps := []func(){
 		func() { s.Text("/robots.txt", robots...); s.Text("/s.txt", "ACAP-crawler: *") },
-		func() {}, // nothing changed: no version
+		func() {}, // nothing has changed: no new version
 		func() { s.Text("/s.txt", "ACAP-crawler: *", "ACAP-disallow-index: /") },
 		func() { s.Status("/s.txt", 503) },
-		func() { s.Status("/robots.txt", 503) }, // not read: no version
+		func() { s.Status("/robots.txt", 503) }, // robots.txt was not read: no new version
 		func() { s.Status("/robots.txt", 404) },
 		func() { s.Text("/robots.txt", "# nothing") },
 	}
-	since := []int{0, 0, 2, 3, 3, 5, 6} // by step, of the version that holds
+	since := []int{0, 0, 2, 3, 3, 5, 6} // for each step, the step that made the version in force
 	for i, step := range steps {
 		step()
 		now, err := a.Refresh(t.Context(), s.at("/"))

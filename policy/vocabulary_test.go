@@ -7,7 +7,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// banner is a vocabulary for tests: a file /banner.txt that holds a name of a usage prohibits it.
+// banner is a vocabulary for tests: if /banner.txt contains the name of a usage, that usage is
+// prohibited.
 type banner struct{}
 
 type banned struct {
@@ -46,8 +47,8 @@ func (b banned) Opinion(u acap.Usage, _ acap.Resource) acap.Opinion {
 	return acap.Opinion{Verdict: acap.Prohibits, Reason: "banner", Because: b.field}
 }
 
-// The files that a vocabulary asks for are read with robots.txt, and are stored with it. Without
-// them the origin is complete.
+// The files that a vocabulary asks for are read and stored together with robots.txt. If they cannot
+// be read, the origin is still complete.
 func TestFilesOfAVocabulary(t *testing.T) {
 	who := tester
 	who.Vocabularies = []acap.Vocabulary{banner{}}
@@ -65,7 +66,7 @@ func TestFilesOfAVocabulary(t *testing.T) {
 			s.Text("/robots.txt", "User-agent: *", "Disallow: /x")
 			s.Handle("/banner.txt", c.serve)
 			store := NewMemory()
-			for range 2 { // the second authority reads it from the store
+			for range 2 { // the second Authority uses the stored file
 				a := New(fetcher(t), who, store, Options{})
 				o := origin(t, a, s.at("/"))
 				expect(t, o, acap.Index, s.at("/a"), c.allowed)

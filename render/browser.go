@@ -46,7 +46,7 @@ var (
 	// ErrGone means that the browser has ended too often or is closed.
 	ErrGone = errors.New("there is no browser any more")
 	// ErrRoot means that root may not start Chromium, because its sandbox does not work for root.
-	ErrRoot = errors.New("pages cannot be shut in (Chromium's sandbox) when root starts it")
+	ErrRoot = errors.New("Chromium's sandbox does not work if root starts it")
 )
 
 const (

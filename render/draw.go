@@ -23,7 +23,7 @@ type Page struct {
 	Body        []byte
 }
 
-// Part is a style sheet or an image of a page. Its URL is the end of the redirects.
+// Part is a style sheet or an image of a page. Its URL is the address after redirects.
 type Part Page
 
 // Fetch returns a part of a page. It is called concurrently. If it fails, the part is missing in

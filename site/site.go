@@ -185,7 +185,7 @@ func (s *Site) open(rules actions.Options) (err error) {
 		return err
 	}
 	s.policy = policy.New(policyFiles{s.gate}, s.who, policies,
-		policy.Options{Anew: s.o.Reread, Defect: s.defect, Pace: s.gate.Pace})
+		policy.Options{Reread: s.o.Reread, Defect: s.defect, Pace: s.gate.Pace})
 	return nil
 }
 

@@ -44,13 +44,13 @@ const (
 	usualSide = 320
 	maxPixels = 25_000_000
 	maxSide   = 32_768
-	maxScans  = 64 // of a JPEG; the decoder passes over all pixels for each scan
+	maxScans  = 64 // limit for a JPEG image: the decoder passes over all pixels for each scan
 	quality   = 80
 )
 
 // format is one format of images.
 type format struct {
-	magic  string // its first bytes; "?" matches any byte
+	magic  string // first bytes of such an image; "?" matches any byte
 	size   func([]byte) (image.Point, error)
 	decode func(io.Reader) (image.Image, error)
 	exif   func([]byte) []byte // returns the EXIF data; nil if the format has none
@@ -60,7 +60,7 @@ func formats() []format {
 	return []format{
 		{"\xff\xd8\xff", sizeOfJPEG, jpeg.Decode, exifOfJPEG},
 		{"\x89PNG\r\n\x1a\n", sizeBy(png.DecodeConfig), png.Decode, exifOfPNG},
-		{"GIF8?a", sizeBy(gif.DecodeConfig), gif.Decode, nil}, // of an animation: the first frame
+		{"GIF8?a", sizeBy(gif.DecodeConfig), gif.Decode, nil}, // decodes the first frame of an animation
 		{"RIFF????WEBPVP8", sizeOfWebP, webp.Decode, exifOfWebP},
 	}
 }

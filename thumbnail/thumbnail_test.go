@@ -72,8 +72,8 @@ func lossless(w, h int, c color.NRGBA) []byte {
 	}
 	put(w-1, 14)
 	put(h-1, 14)
-	put(1, 1)                                               // alpha
-	put(0, 3)                                               // version
+	put(1, 1)                                               // the image uses alpha
+	put(0, 3)                                               // the version of the format
 	put(0, 3)                                               // no transform, no colour cache, one set of codes
 	for _, symbol := range []uint8{c.G, c.R, c.B, c.A, 0} { // each code has one symbol
 		put(0b101, 3)

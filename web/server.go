@@ -43,7 +43,7 @@ const (
 	maxConnections = 256
 	maxOfClient    = 32       // connections of one client if there is no proxy
 	maxStreams     = 16       // concurrent requests on one HTTP/2 connection
-	maxHead        = 16 << 10 // bytes
+	maxHead        = 16 << 10 // limit for the header of a request in bytes
 	maxBody        = 16 << 10
 	headTimeout    = 5 * time.Second
 	readTimeout    = 10 * time.Second

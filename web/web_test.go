@@ -487,7 +487,7 @@ func TestShare(t *testing.T) {
 		t.Error("another gets no answer")
 	}
 	first.Close()
-	for !answered(dial("127.0.0.1")) { // until the server has noticed that
+	for !answered(dial("127.0.0.1")) { // until the server has noticed that the first connection was closed
 	}
 }
 

@@ -11,29 +11,30 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// MaxReferences is how many files an origin's robots.txt can refer to; more are unavailable (D07).
+// MaxReferences is the maximal number of files that an origin's robots.txt can refer to. P1 2.3.2
+// (D07): further files count as unavailable, so everything is prohibited.
 const MaxReferences = 32
 
-// Origin is what is known of one origin for one crawler. It is immutable.
+// Origin is the state of one origin, and its policy for one crawler. It is immutable.
 type Origin struct {
-	Key        string            // scheme://host, and :port unless it is the scheme's own
-	Status     Status            // of the last attempt
+	Key        string            // scheme://host, with :port if that is not the default
+	Status     Status            // result of the last attempt to read robots.txt
 	HTTP       int               // status code of the last attempt; 0: no answer
-	Why        string            // why it could not be read; "" unless Status is Unreachable
-	Robots     *acap.File        // nil when none was read
-	References []acap.Reference  // with File or Err
+	Why        string            // why robots.txt could not be read; "" unless Status is Unreachable
+	Robots     *acap.File        // nil if none was read
+	References []acap.Reference  // the files that Robots refers to, each with File or Err
 	Policy     *acap.Policy      // never nil
-	Since      time.Time         // when the version in force was first read, unique for each; zero where none is
-	Fetched    time.Time         // when Robots was asked for
-	Expires    time.Time         // when it is to be read again
-	Digests    map[string]string // of the files that were read, by URL: SHA-256, hexadecimal
-	Incomplete bool              // a file that it refers to could not be read
+	Since      time.Time         // when the version in force was first read, unique for each version; zero: none
+	Fetched    time.Time         // when Robots was requested
+	Expires    time.Time         // when a file must be read again
+	Digests    map[string]string // SHA-256 in hexadecimal of each file that was read, by URL
+	Incomplete bool              // a file that Robots refers to could not be read
 
-	size int // bytes of text behind it
+	size int // bytes of the texts of its files
 }
 
-// Key names the origin of u: scheme, host and port (O12), lower case, punycode, without the port
-// that the scheme implies.
+// Key returns the key of the origin of u (RFC 9309 2.3, O12: scheme, host and port), in lower case,
+// the host in punycode, without the default port.
 func Key(u *url.URL) (string, error) {
 	origin, err := address.Origin(u)
 	if err != nil {
@@ -44,26 +45,27 @@ func Key(u *url.URL) (string, error) {
 
 func robotsURL(key string) string { return key + "/robots.txt" }
 
-// parse reads the robots.txt of the origin of key.
+// parse parses the robots.txt of the origin key.
 func parse(key string, d Document) *acap.File {
 	f := acap.Parse(robotsURL(key), d.Text)
 	f.Final = d.Final
 	return f
 }
 
-// settle finds what is in force for the origin of key: from the store where it is fresh, else from
-// the network. anew reads everything again. The error is that of ctx or of the store.
-func (a *Authority) settle(ctx context.Context, key string, anew bool) (*Origin, error) {
+// readOrigin returns the origin of key with the policy in force. It uses stored files that are
+// fresh and fetches the others. With reread, it fetches all files. The error comes from ctx or from
+// the store.
+func (a *Authority) readOrigin(ctx context.Context, key string, reread bool) (*Origin, error) {
 	rec, _, err := a.store.Load(key)
 	if err != nil {
 		return nil, err
 	}
 	held := rec.Held
 	v := &Version{}
-	if !anew && held != nil && rec.Last.Status() != Unreachable && a.fresh(held.Robots) {
+	if !reread && held != nil && rec.Last.Status() != Unreachable && a.fresh(held.Robots) {
 		v.Robots = held.Robots
 	} else {
-		if v.Robots, err = a.robots(ctx, robotsURL(key), held); err != nil {
+		if v.Robots, err = a.readRobots(ctx, robotsURL(key), held); err != nil {
 			return nil, err
 		}
 		if v.Robots.Status() == Unreachable {
@@ -72,13 +74,13 @@ func (a *Authority) settle(ctx context.Context, key string, anew bool) (*Origin,
 	}
 	file := parse(key, v.Robots)
 	a.pace(key, file)
-	read, err := a.references(ctx, file, v, held, anew)
+	read, err := a.readReferences(ctx, file, v, held, reread)
 	if err != nil {
 		return nil, err
 	}
 	next := held
 	if read || held == nil || !v.Robots.Fetched.Equal(held.Robots.Fetched) {
-		next = a.dated(v, held)
+		next = a.nextVersion(v, held)
 		if err := a.save(key, Record{Last: v.Robots, Held: next}); err != nil {
 			return nil, err
 		}
@@ -87,13 +89,14 @@ func (a *Authority) settle(ctx context.Context, key string, anew bool) (*Origin,
 	return a.build(key, file, v), nil
 }
 
-// fresh reports whether a document still serves.
+// fresh reports whether a stored document may be used without a request.
 func (a *Authority) fresh(d Document) bool {
 	now := a.o.Now()
-	return d.Err == "" && !d.Fetched.After(now) && !d.Fetched.Before(a.o.Anew) && d.Expires.After(now)
+	return d.Err == "" && !d.Fetched.After(now) && !d.Fetched.Before(a.o.Reread) && d.Expires.After(now)
 }
 
-// pace tells the Crawl-delay before the next request to the origin, which may be for a reference.
+// pace calls Options.Pace with the Crawl-delay of the origin, before a reference may be requested
+// from it.
 func (a *Authority) pace(key string, file *acap.File) {
 	if a.o.Pace == nil {
 		return
@@ -103,16 +106,16 @@ func (a *Authority) pace(key string, file *acap.File) {
 	}
 }
 
-// references adds the files with permissions that file refers the crawler to (P1 2.3.2), each once.
-// It uses a stored file while that is fresh, and reports whether a file was read.
-func (a *Authority) references(ctx context.Context, file *acap.File, v, held *Version, anew bool) (read bool,
+// readReferences adds to v the files to which file refers the crawler (P1 2.3.2), each once. It
+// uses the stored file while that is fresh, and reports whether it fetched any file.
+func (a *Authority) readReferences(ctx context.Context, file *acap.File, v, held *Version, reread bool) (read bool,
 	err error) {
 	for _, r := range file.References(a.crawler) {
 		if _, known := v.reference(r.URL); known || r.URL == "" || len(v.References) == MaxReferences {
 			continue
 		}
 		d, known := held.reference(r.URL)
-		if anew || !known || !a.fresh(d) {
+		if reread || !known || !a.fresh(d) {
 			if d, _, err = a.read(ctx, r.URL, d); err != nil {
 				return read, err
 			}
@@ -123,9 +126,9 @@ func (a *Authority) references(ctx context.Context, file *acap.File, v, held *Ve
 	return read, nil
 }
 
-// dated is the version to hold after held: with the references that other crawlers were led to by
-// the same robots.txt, and the date of held where nothing changed.
-func (a *Authority) dated(v, held *Version) *Version {
+// nextVersion returns v as the version to store after held. It adds the references that the same
+// robots.txt has for other crawlers, and keeps the date of held if nothing has changed.
+func (a *Authority) nextVersion(v, held *Version) *Version {
 	next := *v
 	next.References = append([]Document(nil), v.References...)
 	next.Since = v.Robots.Fetched
@@ -140,16 +143,17 @@ func (a *Authority) dated(v, held *Version) *Version {
 		}
 	}
 	switch {
-	case agree(&next, held):
+	case sameContent(&next, held):
 		next.Since = held.Since
 	case !next.Since.After(held.Since):
-		next.Since = later(a.o.Now().UTC(), held.Since)
+		next.Since = timeAfter(a.o.Now().UTC(), held.Since)
 	}
 	return &next
 }
 
-// agree reports whether next says what held says; what only one of them has read does not count.
-func agree(next, held *Version) bool {
+// sameContent reports whether next has the same content as held. A file that only one of them
+// contains does not count.
+func sameContent(next, held *Version) bool {
 	if !next.Robots.same(held.Robots) {
 		return false
 	}
@@ -161,14 +165,15 @@ func agree(next, held *Version) bool {
 	return true
 }
 
-func later(t, than time.Time) time.Time {
+// timeAfter returns t if it is after than, otherwise the next time after than.
+func timeAfter(t, than time.Time) time.Time {
 	if t.After(than) {
 		return t
 	}
 	return than.Add(time.Nanosecond)
 }
 
-// build makes the origin of a version that was read.
+// build returns the origin of a version that was read.
 func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
 	o := &Origin{Key: key, Status: v.Robots.Status(), HTTP: v.Robots.HTTP, Robots: file, Since: v.Since,
 		Fetched: v.Robots.Fetched,
@@ -181,9 +186,9 @@ func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
 		case !known:
 			r.Err = errors.New("it was not read for this crawler")
 			if len(v.References) >= MaxReferences {
-				r.Err = fmt.Errorf("more than %d files are referred to", MaxReferences)
+				r.Err = fmt.Errorf("robots.txt refers to more than %d files", MaxReferences)
 			}
-		case d.Err != "": // D07
+		case d.Err != "": // P1 2.3.2 (D07): a file that cannot be read prohibits everything
 			r.Err = errors.New(d.Err)
 		case r.Vocabulary != "":
 			r.Text = d.Text
@@ -197,7 +202,8 @@ func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
 		if known && d.Expires.Before(o.Expires) {
 			o.Expires = d.Expires
 		}
-		if r.Final = d.Final; r.Vocabulary == "" { // a vocabulary decides itself what the loss of its file means
+		// The vocabulary itself decides what it means if its file cannot be read.
+		if r.Final = d.Final; r.Vocabulary == "" {
 			r.File = files[r.URL]
 			o.Incomplete = o.Incomplete || r.File == nil
 		}
@@ -207,8 +213,8 @@ func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
 	return o
 }
 
-// unreachable is the origin whose robots.txt could not be read: everything is prohibited (RFC 9309
-// 2.3.1.4).
+// unreachable returns the origin of a robots.txt that could not be read: everything is prohibited
+// (RFC 9309 2.3.1.4).
 func (a *Authority) unreachable(key string, d Document) *Origin {
 	return &Origin{Key: key, Status: Unreachable, HTTP: d.HTTP, Why: d.Err, Policy: acap.Unreachable(robotsURL(key),
 		d.Err),
