@@ -98,38 +98,39 @@ func pictureCases() []struct {
 		file, says string
 		cases      []pictureCase
 	}{
-		{"PLUS-end", "the end date of an embedded licence\n\ntime-limit=plus-terms leaves the limit to " +
-			"plus:LicenseEndDate in the image. The end date itself is within the\nlicence, as with until-yyyy-mm-dd; " +
-			"without a zone it is UTC.", []pictureCase{
+		{"PLUS-end", "the end date of an embedded licence\n\n" +
+			"time-limit=plus-terms refers to plus:LicenseEndDate in the image for the limit. The end date itself\n" +
+			"is within the licence, as with until-yyyy-mm-dd; without a zone it is UTC.", []pictureCase{
 			{name: "date", reason: "the licence ends with the last day of March", robots: byEnd, picture: march,
 				want: first},
 			{name: "last-second", reason: "the end date is within the licence", robots: byEnd, picture: march,
 				now: "2026-03-31T23:59:59Z", want: first},
 			{name: "over", reason: "the licence has ended, and a permission that has ended is a prohibition",
 				robots: byEnd, picture: march, now: "2026-04-01T00:00:00Z", want: refused("index", "expired")},
-			{name: "none", reason: "there are terms, but no end date among them", robots: byEnd,
+			{name: "none", reason: "the image has terms, but without an end date", robots: byEnd,
 				picture: licence(creditLine("CR-NRQ")), want: fallback},
-			{name: "no-terms", reason: "the image says nothing of a licence", robots: byEnd, picture: licence(marsh),
+			{name: "no-terms", reason: "the image holds no licence terms", robots: byEnd, picture: licence(marsh),
 				want: fallback},
 			{name: "no-metadata", reason: "the image holds no metadata", robots: byEnd, picture: pictures.JPEG(),
 				want: fallback},
-			{name: "time", reason: "a time of day with its zone is the instant from which on it is over", robots: byEnd,
+			{name: "time", reason: "a time of day with a zone is the exact end of the licence", robots: byEnd,
 				picture: licence(endDate("2026-03-31T18:30:00+02:00")), want: until("index", "2026-03-31T16:30:00Z")},
-			{name: "time-over", reason: "at that instant it is over", robots: byEnd,
+			{name: "time-over", reason: "at that instant the licence is over", robots: byEnd,
 				picture: licence(endDate("2026-03-31T18:30:00+02:00")), now: "2026-03-31T16:30:00Z", want: refused(
 					"index", "expired")},
-			{name: "no-zone", reason: "a time without a zone is UTC, as dates are", robots: byEnd,
+			{name: "no-zone", reason: "a time without a zone is UTC", robots: byEnd,
 				picture: licence(endDate("2026-03-31T18:30")), want: until("index", "2026-03-31T18:30:00Z")},
 			{name: "minutes", reason: "seconds may be left out", robots: byEnd,
 				picture: licence(endDate("2026-03-31T18:30+02:00")), want: until("index", "2026-03-31T16:30:00Z")},
-			{name: "no-zone-seconds", reason: "a time without a zone is UTC, as dates are", robots: byEnd,
+			{name: "no-zone-seconds", reason: "a time without a zone is UTC", robots: byEnd,
 				picture: licence(endDate("2026-03-31T18:30:15")), want: until("index", "2026-03-31T18:30:15Z")},
 			{name: "month", reason: "a month does not say on which day the licence ends", robots: byEnd,
 				picture: licence(endDate("2026-03")), want: fallback},
-			{name: "no-date", reason: "that is no date of XMP", robots: byEnd,
+			{name: "no-date", reason: "the value is not an XMP date", robots: byEnd,
 				picture: licence(endDate("31 March 2026")), want: fallback},
-			{name: "impossible", reason: "there is no such day", robots: byEnd, picture: licence(endDate("2026-02-30")),
-				want: fallback},
+			{name: "impossible", reason: "the day does not exist", robots: byEnd,
+				picture: licence(endDate("2026-02-30")),
+				want:    fallback},
 			{name: "two", reason: "two end dates contradict each other", robots: byEnd,
 				picture: licence(endDate("2026-03-31"), "<plus:LicenseEndDate>2026-12-31</plus:LicenseEndDate>"),
 				want:    fallback},
@@ -139,24 +140,25 @@ func pictureCases() []struct {
 			{name: "preserve", reason: "a copy may be kept as long as the licence lasts",
 				robots: "ACAP-allow-preserve: / time-limit=plus-terms", picture: march, usages: "preserve", want: until(
 					"preserve", "2026-04-01T00:00:00Z")},
-			{name: "present", reason: "a limit of present binds the forms based on it",
+			{name: "present", reason: "a limit on present applies to the forms derived from it",
 				robots: "ACAP-allow-present: / time-limit=plus-terms", picture: march,
 				usages: "present-original present-thumbnail",
 				want: until("present-original", "2026-04-01T00:00:00Z") + ", " + until("present-thumbnail",
 					"2026-04-01T00:00:00Z")},
-			{name: "other-usage", reason: "nothing is said about preserve", robots: byEnd, picture: march,
+			{name: "other-usage", reason: "no field applies to preserve", robots: byEnd, picture: march,
 				usages: "preserve", want: `"preserve": {"allowed": true, "reason": "default"}`},
-			{name: "beside", reason: "beside another limit plus-terms is ignored, whatever the image says",
+			{name: "beside", reason: "plus-terms next to another limit is ignored, whatever the image holds",
 				robots: byEnd + " time-limit=until-2026-01-31", picture: march, want: until("index",
 					"2026-02-01T00:00:00Z")},
-			{name: "beside-nothing", reason: "beside another limit plus-terms is ignored, also where the image says " +
-				"nothing", robots: byEnd + " time-limit=until-2026-01-31", picture: pictures.JPEG(), want: until(
-				"index", "2026-02-01T00:00:00Z")},
-			{name: "repeated", reason: "plus-terms and nothing else is plus-terms", robots: byEnd +
+			{name: "beside-nothing", reason: "plus-terms next to another limit is ignored, " +
+				"even if the image holds no terms", robots: byEnd + " time-limit=until-2026-01-31",
+				picture: pictures.JPEG(), want: until(
+					"index", "2026-02-01T00:00:00Z")},
+			{name: "repeated", reason: "plus-terms twice is the same as once", robots: byEnd +
 				" time-limit=plus-terms", picture: march, want: first},
-			{name: "malformed", reason: "another value beside it that cannot be read prohibits", robots: byEnd +
+			{name: "malformed", reason: "an invalid value next to plus-terms prohibits", robots: byEnd +
 				" time-limit=soon", picture: march, want: fallback},
-			{name: "beside-old", reason: "a second time-limit is a feature of 1.1 too, whatever it is",
+			{name: "beside-old", reason: "every second time-limit is a 1.1 feature, whatever its value",
 				robots: "ACAP-version: 1.0;ACAP-crawler: *;" + byEnd + " time-limit=until-2026-01-31", picture: march,
 				want: `"index": {"allowed": true, "reason": "default"}`},
 			{name: "cannot", reason: "the crawler cannot interpret time limits at all", robots: byEnd, picture: march,
@@ -165,19 +167,20 @@ func pictureCases() []struct {
 				"ignored, and nothing else is said", robots: "ACAP-version: 1.0;ACAP-crawler: *;" +
 				byEnd, picture: march, want: `"index": {"allowed": true, "reason": "default"}`},
 		}},
-		{"PLUS-place", "embedded terms and the other rules\n\nOnce its terms are found, a permission with plus-terms " +
-			"counts as any other; before that it is a prohibition.", []pictureCase{
+		{"PLUS-place", "embedded terms and the other rules\n\n" +
+			"If the image has the terms, a permission with plus-terms counts like any other; otherwise it is a\n" +
+			"prohibition.", []pictureCase{
 			{name: "narrower", reason: "the permission is narrower than the prohibition",
 				robots: "ACAP-disallow-index: /;ACAP-allow-index: /pictures/ time-limit=plus-terms", picture: march,
 				want: first},
 			{name: "broader", reason: "the prohibition is narrower than the permission", robots: byEnd +
 				";ACAP-disallow-index: /pictures/", picture: march, want: refused("index", "prohibition")},
-			{name: "same-scope", reason: "of the same scope the prohibition stands", robots: byEnd +
+			{name: "same-scope", reason: "with the same scope the prohibition wins", robots: byEnd +
 				";ACAP-disallow-index: /", picture: march, want: refused("index", "conflict")},
-			{name: "both", reason: "the limits of two permissions of one scope both bind", robots: byEnd +
+			{name: "both", reason: "with the same scope the limits of both permissions apply", robots: byEnd +
 				";ACAP-allow-index: / time-limit=until-2026-02-28", picture: march, want: until("index",
 				"2026-03-01T00:00:00Z")},
-			{name: "both-nothing", reason: "without terms the one is a prohibition and stands beside the other",
+			{name: "both-nothing", reason: "without terms one permission is a prohibition and counts next to the other",
 				robots: byEnd + ";ACAP-allow-index: / time-limit=until-2026-02-28", picture: pictures.JPEG(),
 				want: refused("index", "conflict")},
 			{name: "elsewhere", reason: "the permission does not reach the image",
@@ -188,9 +191,10 @@ func pictureCases() []struct {
 			{name: "unnamed", reason: "the prohibition for this crawler by name overrides the permission for all",
 				robots: byEnd + ";ACAP-crawler: searchbot;ACAP-disallow-index: /", picture: march, want: refused(
 					"index", "prohibition")},
-			{name: "general", reason: "a prohibition of present, and an embedded licence for the copy: the specific " +
-				"permission stands", robots: "ACAP-disallow-present: /;ACAP-allow-present-currentcopy: / " +
-				"time-limit=plus-terms", picture: march, usages: "present-currentcopy present-link",
+			{name: "general", reason: "present is prohibited, and the licence " +
+				"permits the copy: the specific permission wins",
+				robots: "ACAP-disallow-present: /;ACAP-allow-present-currentcopy: / " +
+					"time-limit=plus-terms", picture: march, usages: "present-currentcopy present-link",
 				want: until("present-currentcopy", "2026-04-01T00:00:00Z") + ", " + refused("present-link",
 					"prohibition")},
 			{name: "purpose", reason: "the sub-record is for this purpose",
@@ -199,31 +203,32 @@ func pictureCases() []struct {
 			{name: "other-purpose", reason: "the sub-record is for another purpose",
 				robots: "ACAP-disallow-index: /;ACAP-usage-purpose: sport;" +
 					byEnd, picture: march, more: `"purposes": ["news"]`, want: refused("index", "prohibition")},
-			{name: "no-purpose", reason: "where no purpose is declared a permission in a sub-record does not count, " +
-				"but what stands in for it prohibits", robots: "ACAP-usage-purpose: news;" +
-				byEnd, picture: march, want: fallback},
-			{name: "purposes", reason: "the licence permits for both purposes, and both limits bind",
+			{name: "no-purpose", reason: "if no purpose is declared, a permission in a " +
+				"sub-record does not count, but a prohibition that replaces it does",
+				robots: "ACAP-usage-purpose: news;" +
+					byEnd, picture: march, want: fallback},
+			{name: "purposes", reason: "the licence permits for both purposes, and both limits apply",
 				robots: "ACAP-usage-purpose: news;" + byEnd +
 					";ACAP-usage-purpose: sport;ACAP-allow-index: / time-limit=until-2026-02-28", picture: march,
 				more: `"purposes": ["news", "sport"]`, want: until("index", "2026-03-01T00:00:00Z")},
-			{name: "qualified-usage", reason: "a qualified usage is read as if it were spelt out",
+			{name: "qualified-usage", reason: "a qualified usage is read as if it were written out",
 				robots: "ACAP-version: 1.1;ACAP-qualified-usage: licensed index time-limit=plus-terms;ACAP-crawler: " +
 					"*;ACAP-allow-(licensed): /", picture: march, want: first},
-			{name: "qualified-usage-nothing", reason: "a qualified usage is read as if it were spelt out",
+			{name: "qualified-usage-nothing", reason: "a qualified usage is read as if it were written out",
 				robots: "ACAP-version: 1.1;ACAP-qualified-usage: licensed index time-limit=plus-terms;ACAP-crawler: " +
 					"*;ACAP-allow-(licensed): /", picture: pictures.JPEG(), want: fallback},
 			{name: "set", reason: "the resource set covers the image",
 				robots: "ACAP-version: 1.1;ACAP-resource-set: shots /shots/ /pictures/;ACAP-crawler: " +
 					"*;ACAP-disallow-index: /;ACAP-allow-index: the-acap:resource-set:shots time-limit=plus-terms",
 				picture: march, want: first},
-			{name: "undefined-set", reason: "nobody knows what the permission covers",
+			{name: "undefined-set", reason: "the resources that the permission covers are unknown",
 				robots: "ACAP-allow-index: the-acap:resource-set:shots time-limit=plus-terms", picture: march,
 				want: fallback},
 			{name: "reference", reason: "a permission in a referred file that declares 1.1 counts",
 				robots: "ACAP-permissions-reference: /second.txt", other: "ACAP-version: 1.1\nACAP-crawler: *\n" +
 					byEnd + "\n", picture: march, want: first},
-			{name: "beside-reference", reason: "a permission next to a reference does not count, but what stands in " +
-				"for it prohibits", robots: "ACAP-permissions-reference: /second.txt;" +
+			{name: "beside-reference", reason: "a permission next to a reference does not " +
+				"count, but a prohibition that replaces it does", robots: "ACAP-permissions-reference: /second.txt;" +
 				byEnd, other: "ACAP-version: 1.1\nACAP-crawler: *\n" + byEnd + "\n", picture: march, want: refused(
 				"index", "conflict")},
 			{name: "all-three", reason: "the image has all three terms",
@@ -238,26 +243,29 @@ func pictureCases() []struct {
 					"prohibited-modification=plus-terms",
 				picture: licence(endDate("2026-03-31") + " " + creditLine("CR-NRQ")), usages: "present-currentcopy",
 				want: refused("present-currentcopy", "fallback")},
-			{name: "other-qualifiers", reason: "what else the permission says stays as it is",
+			{name: "other-qualifiers", reason: "the other limits of the permission remain",
 				robots: "ACAP-allow-present: / time-limit=plus-terms prohibited-modification=format", picture: march,
 				usages: "present-currentcopy",
 				want: allowed("present-currentcopy",
 					`{"until": "2026-04-01T00:00:00Z", "prohibited_modification": ["format"]}`)},
-			{name: "header", reason: "a conventional restriction is added last, and nothing lifts it", robots: byEnd,
+			{name: "header", reason: "a conventional restriction is applied last, and nothing lifts it", robots: byEnd,
 				picture: march, more: `"header": "noindex"`, want: refused("index", "header")},
 		}},
-		{"PLUS-credit", "the credit line of an embedded licence\n\nmust-include-resource=plus-terms leaves to " +
-			"plus:CreditLineRequired in the image whether a credit must be shown. Its text is\nthe credit line of " +
-			"IPTC Photo Metadata (photoshop:Credit), else the copyright owners, else the licensors.", []pictureCase{
+		{"PLUS-credit", "the credit line of an embedded licence\n\n" +
+			"must-include-resource=plus-terms refers to plus:CreditLineRequired in the image, which says whether\n" +
+			"a credit must be shown. The credit's text is the credit line of IPTC Photo Metadata\n" +
+			"(photoshop:Credit), otherwise the copyright owners, otherwise the licensors.", []pictureCase{
 			{name: "adjacent", reason: "the credit line is required", robots: byCredit,
 				picture: licence(marsh + " " + creditLine("CR-CAI")), usages: "present-currentcopy present-thumbnail " +
 					"present-link",
 				want: credited("present-currentcopy", "Ida%20Marsh") + ", " + credited("present-thumbnail",
 					"Ida%20Marsh") + ", " + credited("present-link", "Ida%20Marsh")},
-			{name: "on-image", reason: "the credit line is required, wherever it stands", robots: byCredit,
+			{name: "on-image", reason: "the credit line is required, wherever its property is in the file",
+				robots:  byCredit,
 				picture: licence(marsh + " " + creditLine("CR-COI")), usages: "present-currentcopy", want: credited(
 					"present-currentcopy", "Ida%20Marsh")},
-			{name: "credits-area", reason: "the credit line is required, wherever it stands", robots: byCredit,
+			{name: "credits-area", reason: "the credit line is required, wherever its property is in the file",
+				robots:  byCredit,
 				picture: licence(marsh + " " + creditLine("CR-CCA")), usages: "present-currentcopy", want: credited(
 					"present-currentcopy", "Ida%20Marsh")},
 			{name: "not-required", reason: "the image says that no credit is required", robots: byCredit,
@@ -266,7 +274,7 @@ func pictureCases() []struct {
 			{name: "unsaid", reason: "the image does not say whether its credit line is required", robots: byCredit,
 				picture: licence(marsh + " " + endDate("2026-03-31")), usages: "present-currentcopy", want: refused(
 					"present-currentcopy", "fallback")},
-			{name: "no-text", reason: "a credit is required and nobody knows which", robots: byCredit,
+			{name: "no-text", reason: "a credit is required, but the image holds none", robots: byCredit,
 				picture: licence(creditLine("CR-CAI")), usages: "present-currentcopy", want: refused(
 					"present-currentcopy", "fallback")},
 			{name: "owners", reason: "without a credit line the copyright owners are named", robots: byCredit,
@@ -277,11 +285,11 @@ func pictureCases() []struct {
 				picture: licence(creditLine("CR-CAI"), names("Licensor", "Quay Pictures")),
 				usages:  "present-currentcopy",
 				want:    credited("present-currentcopy", "Quay%20Pictures")},
-			{name: "line-before-names", reason: "the credit line goes before all names", robots: byCredit,
+			{name: "line-before-names", reason: "the credit line takes precedence over all names", robots: byCredit,
 				picture: licence(marsh+" "+creditLine("CR-CAI"), names("CopyrightOwner", "The Tidewick Lantern")),
 				usages:  "present-currentcopy",
 				want:    credited("present-currentcopy", "Ida%20Marsh")},
-			{name: "characters", reason: "a value holds no quotation mark and no blank: they are encoded",
+			{name: "characters", reason: "a value cannot contain a quotation mark or a blank: they are encoded",
 				robots: byCredit, picture: licence(`photoshop:Credit=" Ida  &quot;Marsh&quot; d&apos;Or/Ålesund " ` +
 					creditLine("CR-CAI")), usages: "present-currentcopy",
 				want: credited("present-currentcopy", "Ida%20%22Marsh%22%20d%27Or%2F%C3%85lesund")},
@@ -297,56 +305,56 @@ func pictureCases() []struct {
 			{name: "https", reason: "the vocabulary is the same under https", robots: byCredit,
 				picture: licence(marsh + ` plus:CreditLineRequired="https://ns.useplus.org/LDF/vocab/CR-CAI"`),
 				usages:  "present-currentcopy", want: credited("present-currentcopy", "Ida%20Marsh")},
-			{name: "elsewhere", reason: "a value of another vocabulary says nothing", robots: byCredit,
+			{name: "elsewhere", reason: "a value of another vocabulary has no effect", robots: byCredit,
 				picture: licence(marsh + ` plus:CreditLineRequired="http://example.com/vocab/CR-CAI"`),
 				usages:  "present-currentcopy", want: refused("present-currentcopy", "fallback")},
 			{name: "unversioned", reason: "where 1.1 is not declared the permission is a prohibition, not ignored, " +
 				"whatever the image says", robots: "ACAP-version: 1.0;ACAP-crawler: *;" +
 				byCredit, picture: licence(creditLine("CR-NRQ")), usages: "present-currentcopy", want: refused(
 				"present-currentcopy", "fallback")},
-			{name: "first", reason: "the first of several counts alone", robots: byCredit +
+			{name: "first", reason: "only the first of several counts", robots: byCredit +
 				" must-include-resource=the-acap:credit:text:Lantern", picture: licence(marsh + " " +
 				creditLine("CR-CAI")), usages: "present-currentcopy", want: credited("present-currentcopy",
 				"Ida%20Marsh")},
-			{name: "second", reason: "the first of several counts alone, and it is none of the image's",
+			{name: "second", reason: "only the first of several counts, and it does not refer to the image",
 				robots: "ACAP-allow-present: / must-include-resource=the-acap:credit:text:Lantern " +
 					"must-include-resource=plus-terms", picture: licence(marsh), usages: "present-currentcopy",
 				want: credited("present-currentcopy", "Lantern")},
-			{name: "snippet", reason: "a snippet of an image needs its credit too",
+			{name: "snippet", reason: "a snippet of an image must show its credit too",
 				robots: "ACAP-allow-present-snippet: / must-include-resource=plus-terms", picture: licence(marsh + " " +
 					creditLine("CR-CAI")), usages: "present-snippet", want: credited("present-snippet", "Ida%20Marsh")},
-			{name: "strict", reason: "strictly, all of several must be shown", robots: byCredit +
+			{name: "strict", reason: "strict: all of several must be shown", robots: byCredit +
 				" must-include-resource=the-acap:credit:text:Lantern", picture: licence(marsh + " " +
 				creditLine("CR-CAI")), usages: "present-currentcopy", more: `"strict": true`,
 				want: allowed("present-currentcopy",
 					`{"must_include": ["the-acap:credit:text:Ida%20Marsh", "the-acap:credit:text:Lantern"]}`)},
 		}},
-		{"PLUS-alterations", "the alteration constraints of an embedded " +
-			"licence\n\nprohibited-modification=plus-terms leaves to plus:ImageAlterationConstraints in the image " +
-			"what must not be done to it; constraints\nof the file bind beside them. Each is read as the kinds of " +
-			"modification that cover it.", []pictureCase{
-			{name: "cropping", reason: "a picture that is cut looks different and shows less; so does a thumbnail",
+		{"PLUS-alterations", "the alteration constraints of an embedded licence\n\n" +
+			"prohibited-modification=plus-terms refers to plus:ImageAlterationConstraints in the image for the\n" +
+			"prohibited modifications; constraints of the file apply in addition. Each constraint is read as the\n" +
+			"kinds of modification that cover it.", []pictureCase{
+			{name: "cropping", reason: "a cropped picture changes appearance and content; so does a thumbnail",
 				robots: byChanges, picture: licence("", alterations("AL-CRP")), usages: "present-currentcopy " +
 					"present-thumbnail present-link",
 				want: unmodified("present-currentcopy", "appearance", "content") + ", " + refused("present-thumbnail",
 					"prohibition") + ", " + allowed("present-link", `{"prohibited_modification": "<absent>"}`)},
-			{name: "flipping", reason: "a picture that is mirrored looks different and shows something else",
+			{name: "flipping", reason: "a mirrored picture changes appearance and content",
 				robots: byChanges, picture: licence("", alterations("AL-FLP")), usages: "present-currentcopy",
 				want: unmodified("present-currentcopy", "appearance", "content")},
-			{name: "retouching", reason: "a picture that is retouched looks different and shows something else",
+			{name: "retouching", reason: "a retouched picture changes appearance and content",
 				robots: byChanges, picture: licence("", alterations("AL-RET")), usages: "present-currentcopy",
 				want: unmodified("present-currentcopy", "appearance", "content")},
-			{name: "colour", reason: "colours are a matter of appearance", robots: byChanges,
+			{name: "colour", reason: "colours are part of the appearance", robots: byChanges,
 				picture: licence("", alterations("AL-CLR")), usages: "present-currentcopy", want: unmodified(
 					"present-currentcopy", "appearance")},
-			{name: "grey", reason: "colours are a matter of appearance", robots: byChanges,
+			{name: "grey", reason: "colours are part of the appearance", robots: byChanges,
 				picture: licence("", alterations("AL-DCL")), usages: "present-currentcopy", want: unmodified(
 					"present-currentcopy", "appearance")},
-			{name: "merging", reason: "a picture that is merged into another one is part of something else",
+			{name: "merging", reason: "a picture that is merged into another one becomes part of a different content",
 				robots: byChanges, picture: licence("", alterations("AL-MRG")), usages: "present-currentcopy",
 				want: unmodified("present-currentcopy", "appearance", "content", "structure")},
 			{name: "several",
-				reason: "all constraints bind, those of the file too; its name is no part of the resource",
+				reason: "all constraints apply, those of the file too; the file's name is not part of the resource",
 				robots: byChanges, picture: licence("", alterations("AL-CLR", "AL-CRP"), fileConstraints("IF-MMD",
 					"IF-MFT", "IF-MFN", "IF-MID")), usages: "present-currentcopy",
 				want: unmodified("present-currentcopy", "appearance", "content", "metadata", "format")},
@@ -356,16 +364,16 @@ func pictureCases() []struct {
 			{name: "none", reason: "the image has terms, but no constraints among them", robots: byChanges,
 				picture: licence(endDate("2026-03-31")), usages: "present-currentcopy", want: refused(
 					"present-currentcopy", "fallback")},
-			{name: "empty", reason: "a list without a value says nothing", robots: byChanges,
+			{name: "empty", reason: "a list without a value has no effect", robots: byChanges,
 				picture: licence("", "<plus:ImageAlterationConstraints><rdf:Bag/></plus:ImageAlterationConstraints>"),
 				usages:  "present-currentcopy", want: refused("present-currentcopy", "fallback")},
-			{name: "unknown", reason: "one of the constraints is not known", robots: byChanges,
+			{name: "unknown", reason: "one of the constraints is unknown", robots: byChanges,
 				picture: licence("", alterations("AL-CLR", "AL-XXX")), usages: "present-currentcopy", want: refused(
 					"present-currentcopy", "fallback")},
-			{name: "unknown-file", reason: "one of the constraints is not known", robots: byChanges,
+			{name: "unknown-file", reason: "one of the constraints is unknown", robots: byChanges,
 				picture: licence("", alterations("AL-CLR"), fileConstraints("IF-XXX")), usages: "present-currentcopy",
 				want: refused("present-currentcopy", "fallback")},
-			{name: "in-words", reason: "a label is no value of the vocabulary", robots: byChanges,
+			{name: "in-words", reason: "a label is not a value of the vocabulary", robots: byChanges,
 				picture: licence(`plus:ImageAlterationConstraints="No Cropping"`), usages: "present-currentcopy",
 				want: refused("present-currentcopy", "fallback")},
 			{name: "plain", reason: "one value needs no list", robots: byChanges,
@@ -375,18 +383,19 @@ func pictureCases() []struct {
 				"ignored, and nothing else is said", robots: "ACAP-version: 1.0;ACAP-crawler: *;" +
 				byChanges, picture: licence("", alterations("AL-CLR")), usages: "present-currentcopy",
 				want: `"present-currentcopy": {"allowed": true, "reason": "default"}`},
-			{name: "any", reason: "any holds at least", robots: byChanges + " prohibited-modification=any",
+			{name: "any", reason: "any applies in any case", robots: byChanges + " prohibited-modification=any",
 				picture: licence("", alterations("AL-CLR")), usages: "present-currentcopy", want: unmodified(
 					"present-currentcopy", "any")},
 			{name: "any-without", reason: "one of the two cannot be interpreted", robots: byChanges +
 				" prohibited-modification=any", picture: licence(endDate("2026-03-31")), usages: "present-currentcopy",
 				want: refused("present-currentcopy", "fallback")},
-			{name: "beside", reason: "beside plus-terms all other values are ignored", robots: byChanges +
+			{name: "beside", reason: "next to plus-terms all other values are ignored", robots: byChanges +
 				" prohibited-modification=style", picture: licence("", alterations("AL-CLR")),
 				usages: "present-currentcopy", want: unmodified("present-currentcopy", "appearance")},
 		}},
-		{"PLUS-formats", "where an image keeps its licence\n\nThe terms stand in the XMP of a JPEG, PNG, WebP or " +
-			"TIFF. The bytes tell what it is. Metadata that is broken, or that there is\ntwice, holds no terms.",
+		{"PLUS-formats", "where an image contains its licence\n\n" +
+			"The terms are in the XMP of a JPEG, PNG, WebP or TIFF. The type is taken from the bytes. Malformed\n" +
+			"or duplicate metadata holds no terms.",
 			[]pictureCase{
 				{name: "jpeg", reason: "XMP in a segment of a JPEG", robots: byEnd, picture: march, want: first},
 				{name: "png", reason: "XMP in a chunk of a PNG", robots: byEnd,
@@ -402,24 +411,24 @@ func pictureCases() []struct {
 				{name: "tiff-big-endian", reason: "XMP in a field of a TIFF", robots: byEnd,
 					picture: pictures.TIFF(binary.BigEndian, pictures.XMP(endDate("2026-03-31"), "")),
 					mime:    "image/tiff", want: first},
-				{name: "mistyped", reason: "the bytes tell what it is", robots: byEnd, picture: march,
+				{name: "mistyped", reason: "the type is taken from the bytes", robots: byEnd, picture: march,
 					mime: "application/octet-stream", want: first},
-				{name: "element", reason: "a property may stand as an element", robots: byEnd,
+				{name: "element", reason: "a property may be written as an element", robots: byEnd,
 					picture: licence("", "<plus:LicenseEndDate>2026-03-31</plus:LicenseEndDate>"), want: first},
-				{name: "not-an-image", reason: "a text about a licence is no image with one", robots: byEnd,
+				{name: "not-an-image", reason: "a text about a licence is not an image with one", robots: byEnd,
 					picture: []byte(pictures.XMP(endDate("2026-03-31"), "")), mime: "application/rdf+xml",
 					want: fallback},
-				{name: "two-packets", reason: "nobody knows which of two packets is meant", robots: byEnd,
+				{name: "two-packets", reason: "with two packets it is unclear which one counts", robots: byEnd,
 					picture: pictures.JPEG(pictures.XMP(endDate("2026-03-31"), ""), pictures.XMP(endDate("2026-03-31"),
 						"")), want: fallback},
 				{name: "broken", reason: "the metadata is not well-formed", robots: byEnd,
 					picture: licence(endDate("2026-03-31"), "<a></b>"), want: fallback},
-				{name: "namespace", reason: "that is another property of the same name", robots: byEnd,
+				{name: "namespace", reason: "the property has the same name in another namespace", robots: byEnd,
 					picture: licence(`xmlns:p="http://example.com/" p:LicenseEndDate="2026-03-31"`), want: fallback},
-				{name: "ingredient", reason: "that is the licence of a picture within the picture", robots: byEnd,
+				{name: "ingredient", reason: "the licence belongs to a picture inside the picture", robots: byEnd,
 					picture: licence("", `<photoshop:DocumentAncestors><rdf:Description `+endDate("2026-03-31")+
 						`/></photoshop:DocumentAncestors>`), want: fallback},
-				{name: "elsewhere", reason: "the metadata goes on in segments that are not read", robots: byEnd,
+				{name: "elsewhere", reason: "the metadata continues in segments that are not read", robots: byEnd,
 					picture: licence(endDate("2026-03-31") +
 						` xmlns:n="http://ns.adobe.com/xmp/note/" n:HasExtendedXMP="0123456789ABCDEF0123456789ABCDEF"`),
 					want: fallback},
