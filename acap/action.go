@@ -81,7 +81,7 @@ func notSingle(path string) string {
 	return ""
 }
 
-const policyFile = "it names robots.txt, which is read whatever is asked"
+const policyFile = "it names robots.txt, which is always read"
 
 func isPolicyFile(u *url.URL) bool { return NewResource(u).rep == "/robots.txt" }
 

@@ -318,9 +318,9 @@ func (d *Decision) form(k kind) {
 		// P1 2.5.5.5 (K02, X28): a prohibited modification of present prohibits the forms that
 		// always make it, such as thumbnails and snippets
 		if l.prevents&changes[k] != 0 {
-			note = "a thumbnail changes what may not be changed"
+			note = "a thumbnail changes content that may not be changed"
 			if snippets.has(k) {
-				note = "a snippet changes what may not be changed"
+				note = "a snippet changes content that may not be changed"
 			}
 		}
 		if k == kOriginal || k == kCurrentCopy || k == kOldCopy {

@@ -124,7 +124,7 @@ func (p *parser) resolveParts() {
 					"a composite usage takes no qualifiers: (%s) counts as a prohibition", d.name)
 			case local && inner == nil:
 				p.report(d.field.at(t), "undefined-usage", Error, p.nearDefined(name, p.f.usageNames),
-					"the usage (%s) is not defined: all it could mean is prohibited", name)
+					"the usage (%s) is not defined: every usage that it could mean is prohibited", name)
 			// P1 2.7.2 (E07): a composite usage inside a composite usage is invalid, and its parts
 			// are prohibited
 			case local && inner.composite:

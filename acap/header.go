@@ -72,7 +72,7 @@ func (n *narrowing) member(field *Field, rules *httpsfv.Params, tokens ...httpsf
 		// RTAG 3.1.1 (X22): a quoted token is read without its quotation marks
 		if _, quoted := t.Value.(string); quoted {
 			n.report(field.at(token), "quoted-token", Notice, "leave the quotation marks out",
-				"the product token %q stands in quotation marks; it is read without", token)
+				"the product token %q is in quotation marks; it is read without them", token)
 		}
 		if knownRule(token) { // RTAG 3.1.1 (N20): a rule without a product token is a rule for all crawlers
 			n.report(field.at(token), "bare-rule", Notice, "write *; "+token,

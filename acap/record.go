@@ -26,7 +26,7 @@ func (p *parser) crawler(field *Field, value string) {
 		r.any = true
 	default:
 		if strings.Contains(value, "*") { // P1 2.3.1 (C18): an asterisk inside a crawler name is an ordinary character
-			p.report(field.at(value), "wildcard-in-name", Notice, "write the whole name, or * alone for any crawler",
+			p.report(field.at(value), "wildcard-in-name", Notice, "write the whole name, or only * for any crawler",
 				"the asterisk in the crawler name %q is an ordinary character", value)
 		}
 		// P1 2.3.1 (C05): a name is compared as a whole with the crawler's tokens, in any letter
@@ -41,7 +41,7 @@ func (p *parser) crawler(field *Field, value string) {
 	// P1 2.3.1 (C06): an asterisk among names addresses all crawlers; a crawler that is also named
 	// counts as named
 	if r.any && len(r.names) > 0 {
-		p.report(field, "any-and-named", Warning, "use * alone",
+		p.report(field, "any-and-named", Warning, "use only *",
 			"the record addresses any crawler: other names in it say nothing more")
 	}
 }
@@ -125,7 +125,8 @@ func (r *reporter) pattern(field *Field, value string) *purpose {
 	// makes a permission ineffective
 	if pattern.cut {
 		r.report(field.at(value), "dollar-in-purpose", Error, "put $ at the end, or leave it out",
-			"$ may only end a purpose: %q prohibits all that starts as it does before the $, and permits nothing",
+			"$ may only end a purpose: %q prohibits everything that begins with the text before the $, and permits "+
+				"nothing",
 			value)
 	}
 	return pattern

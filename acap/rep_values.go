@@ -10,7 +10,7 @@ import (
 // words after the token are ignored, as most authors expect, so they are a notice. A name that no
 // crawler has, or a list of names, is a warning.
 func (p *parser) lookAtAgent(field *Field, value string) {
-	const hint = "write a User-agent line for each crawler, with its product token alone"
+	const hint = "write a User-agent line for each crawler, with only its product token"
 	token := agentToken(value)
 	rest := value[len(token):]
 	switch {
@@ -23,13 +23,13 @@ func (p *parser) lookAtAgent(field *Field, value string) {
 		p.report(field.at(value), "agent-name", Warning, hint,
 			"only %q counts, which many programs send and no crawler answers to", token)
 	case token == "*":
-		p.report(field.at(value), "agent-name", Warning, "write * alone for any crawler",
+		p.report(field.at(value), "agent-name", Warning, "write only * for any crawler",
 			"this counts as * here; many crawlers read it as the name of one crawler, or do not read %q", rest)
 	case severalNames(rest):
 		p.report(field.at(value), "agent-name", Warning, hint, "a crawler's name ends before %q: only %q counts",
 			rest, token)
 	default:
-		p.report(field.at(value), "agent-name", Notice, "write the product token alone",
+		p.report(field.at(value), "agent-name", Notice, "write only the product token",
 			"a crawler's name ends before %q: only %q counts", rest, token)
 	}
 }

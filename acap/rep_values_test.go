@@ -91,7 +91,7 @@ func TestRelativeSitemap(t *testing.T) {
 // one finding.
 func TestPatternHint(t *testing.T) {
 	for value, want := range map[string]string{
-		"http://host.example/private/": "write the path alone: /private/",
+		"http://host.example/private/": "write only the path: /private/",
 		"www.host.example/private/":    "write /private/",
 		"private/":                     "write /private/",
 	} {

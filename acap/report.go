@@ -44,10 +44,10 @@ func (r *reporter) report(f *Field, code string, sev Severity, hint, format stri
 	switch {
 	case r.muted, sev == Notice && r.notices > maxFindings, sev != Notice && len(r.findings)-r.notices > maxFindings:
 	case sev == Notice && r.notices == maxFindings:
-		r.addFinding(f, "too-many-findings", Notice, "mend those before it",
+		r.addFinding(f, "too-many-findings", Notice, "correct the findings before it",
 			"there are more notices from here on than are listed")
 	case sev != Notice && r.full():
-		r.addFinding(f, "too-many-findings", Error, "mend those before it",
+		r.addFinding(f, "too-many-findings", Error, "correct the findings before it",
 			"there are more errors and warnings from here on than are listed")
 	default:
 		r.addFinding(f, code, sev, hint, format, args...)

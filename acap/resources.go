@@ -112,7 +112,8 @@ func (r *reporter) path(field *Field, token string) specification {
 	// makes a permission ineffective; %24 stands for the character
 	case i >= 0 && i < len(token)-1:
 		r.report(field.at(token), "dollar-in-pattern", Error, "write %24 for the character",
-			"$ may only end a pattern: %q prohibits all that starts as it does before the $, and permits nothing",
+			"$ may only end a pattern: %q prohibits everything that begins with the text before the $, and permits "+
+				"nothing",
 			token)
 	}
 	switch {
@@ -128,7 +129,7 @@ func (r *reporter) path(field *Field, token string) specification {
 		return specification{permit: p, deny: p}
 	}
 	if u, ok := absoluteURL(token); ok {
-		r.report(field.at(token), "absolute-pattern", Error, "write the path alone: "+path,
+		r.report(field.at(token), "absolute-pattern", Error, "write only the path: "+path,
 			"%q is a URI, a pattern is a path: a permission grants nothing, a prohibition covers its path here", token)
 		return specification{permit: p, deny: append(p[:1:1], newPattern(u.EscapedPath()))}
 	}

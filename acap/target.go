@@ -34,7 +34,7 @@ func readTarget(r *restrictions, values []string, _ bool) string {
 		r.targets = append(r.targets, condition{text: kind + ":" + text, met: met})
 	}
 	if len(r.targets) == 0 {
-		return "the rules that rulesref leads to cannot be judged"
+		return "the rules at rulesref cannot be evaluated"
 	}
 	for _, v := range dropped {
 		r.notes = append(r.notes, note{code: "ignored-condition", severity: Notice, token: "target-condition=" + v,

@@ -227,7 +227,7 @@ func (t *trace) weighOthers() {
 		case d.Reason == ByOther || t.kind == kOther && !d.Allowed:
 			t.add(s.field, s.kind, false, Agrees, "it prohibits too", "", d.Because)
 		default:
-			t.lose(s, d.Because, "it reaches only usages of which nothing else is said", "P1 2.5.6, F19")
+			t.lose(s, d.Because, "it covers only usages of which nothing else is said", "P1 2.5.6, F19")
 		}
 	}
 }
@@ -294,7 +294,7 @@ func (t *trace) elements() {
 	}
 	slices.SortFunc(list, bySeq)
 	for _, s := range list {
-		t.add(s.field, s.kind, s.allow, Within, "it is only about its element", "P2 2.2.5, N05", nil)
+		t.add(s.field, s.kind, s.allow, Within, "it applies only to its element", "P2 2.2.5, N05", nil)
 	}
 }
 
@@ -376,7 +376,7 @@ func (p *Policy) traceCommon(u Usage, r Resource, f Facts, refs []Reference) []R
 				v.Outcome, v.Why, v.Rule, v.Over = Binds, "it binds for "+purpose, "X78", d.Because
 			case joint:
 				v.Outcome, v.Why, v.Rule, v.Over = Loses,
-					"it permits for "+purpose+", but what the other demands is not met", "X78, F16", d.Because
+					"it permits for "+purpose+", but a condition of the other is not met", "X78, F16", d.Because
 			case allowed:
 				v.Outcome, v.Why, v.Rule, v.Over = Loses,
 					"it permits for "+purpose+", and every purpose must be permitted", "X11", d.Because

@@ -129,9 +129,9 @@ func (e *elsewhere) rules(refs []Reference) {
 	}
 	e.files(refs, func(f, _ *File, _ bool) {
 		for _, g := range f.groups {
-			why := "its group speaks to " + someOf(g.agents)
+			why := "its group addresses " + someOf(g.agents)
 			if slices.Contains(g.agents, "*") {
-				why = "a group that names this crawler governs in its place"
+				why = "a group that names this crawler applies instead"
 			}
 			for _, l := range g.rules {
 				r := l.read()
@@ -154,7 +154,7 @@ func (e *entry) unheard() (why, rule string) {
 	if e.stray {
 		return "ACAP fields within a conventional record are ignored", "P1 2.10.2, C10"
 	}
-	return "its record speaks to " + someOf(e.record.names), "P1 2.3.1, C05"
+	return "its record addresses " + someOf(e.record.names), "P1 2.3.1, C05"
 }
 
 // unserved returns why a sub-record is not for the purposes of the crawler c, and the rule for
@@ -163,7 +163,7 @@ func (s *subRecord) unserved(c *Crawler) (why, rule string) {
 	if c.Purposes == nil {
 		return "a permission for one purpose does not count while no purpose is declared", "P1 2.3.3, C15"
 	}
-	return "it stands under " + clip(s.field.Text), "P1 2.3.3, C14"
+	return "it is under " + clip(s.field.Text), "P1 2.3.3, C14"
 }
 
 // ungranting returns why a permission that addresses the crawler does not count, and the rule for

@@ -26,7 +26,7 @@ func (t *trace) beyondFields(s *statement) (why, rule string) {
 	case ByMeta, ByHeader:
 		return "no permission of ACAP lifts a conventional restriction", "N12, N19"
 	}
-	return "it permits, but what the other demands is not met", "F16"
+	return "it permits, but a condition of the other is not met", "F16"
 }
 
 // uncancelling returns why a permission of crawl does not cancel the conventional rule that
@@ -43,7 +43,7 @@ func (t *trace) uncancelling(s *statement) (why, rule string) {
 		return "it does not cancel the rule of its pattern, since another ACAP field prohibits the pattern",
 			"P1 2.10.2, X72, X85"
 	}
-	return "said to any crawler, it does not cancel the rule of its pattern in a group that names this crawler",
+	return "it is for any crawler, and does not cancel the rule of its pattern in a group that names this crawler",
 		"P1 2.10.2, O07"
 }
 
@@ -53,11 +53,11 @@ func (t *trace) conflict(yes, no *statement) (why, rule string) {
 	raw, rooted := t.compare(yes, no, false), t.compare(yes, no, true)
 	switch {
 	case no.all:
-		return "the prohibition covers everything, and yields to no pattern", "X35"
+		return "the prohibition covers everything, and no narrower pattern wins against it", "X35"
 	case yes.page && no.page:
-		return "where a page says both it prohibits", "P2 2.2.8"
+		return "if a page permits and prohibits the same, the prohibition wins", "P2 2.2.8"
 	case yes.page != no.page:
-		return "the prohibition is addressed more closely than what the page permits", "P2 2.2.8, N02"
+		return "the prohibition has a more specific address than the permission of the page", "P2 2.2.8, N02"
 	case raw == identical:
 		return "with the same pattern the prohibition wins", "P1 2.4.6, F05"
 	case raw != rooted:
@@ -71,12 +71,12 @@ func (t *trace) conflict(yes, no *statement) (why, rule string) {
 func (t *trace) unlifted(yes, no *statement) (why, rule string) {
 	switch raw := t.compare(yes, no, false); {
 	case no.all:
-		return "the prohibition of present covers everything, and yields to no pattern", "X35"
+		return "the prohibition of present covers everything, and no narrower pattern wins against it", "X35"
 	case no.instead:
 		return "a permission of present that cannot be interpreted prohibits, " +
-			"and yields to no permission of a type based on it", "P1 2.4.3, X81"
+			"and no permission of a type based on it wins against it", "P1 2.4.3, X81"
 	case yes.page && !no.page:
-		return "the prohibition of present is addressed more closely than what the page permits", "P2 2.2.8, N02"
+		return "the prohibition of present has a more specific address than the permission of the page", "P2 2.2.8, N02"
 	case raw == broader:
 		return "the prohibition of present has the narrower pattern", "P1 2.4.6, F17"
 	case raw != t.compare(yes, no, true):

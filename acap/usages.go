@@ -258,7 +258,7 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 	switch {
 	case d == nil: // P1 2.4.1.3 (E01): an undefined local usage prohibits every usage that it could mean
 		x.report(e.place(), "undefined-usage", Error, x.nearDefined(e.usage, x.localNames),
-			"the usage (%s) is not defined: all it could mean is prohibited", e.usage)
+			"the usage (%s) is not defined: every usage that it could mean is prohibited", e.usage)
 		return undefinedUsage()
 	// P1 2.4.1.3 (E05): a permission of a local usage with a qualifier is a prohibition of its base
 	// usages
@@ -364,7 +364,7 @@ func (x *expander) prohibitLocal(e *entry, name string, fell bool) []flat {
 	d := x.lookup(name)
 	if d == nil {
 		x.report(e.place(), "undefined-usage", Error, x.nearDefined(name, x.localNames),
-			"the usage (%s) is not defined: all it could mean is prohibited", name)
+			"the usage (%s) is not defined: every usage that it could mean is prohibited", name)
 		return undefinedUsage()
 	}
 	return x.usagesBehind(e, d, fell)

@@ -75,7 +75,7 @@ func (h *heard) allowRecrawl(l Limits, pending int) (why string) {
 	case l.Pending > 0 && pending >= l.Pending:
 		return fmt.Sprintf("%d re-crawls of this site are pending", pending)
 	case l.Day > 0 && h.Crawled >= l.Day:
-		return fmt.Sprintf("%d re-crawls of this site were asked for within 24 hours", h.Crawled)
+		return fmt.Sprintf("%d re-crawls of this site were requested within 24 hours", h.Crawled)
 	}
 	h.Crawled++
 	return ""

@@ -347,7 +347,7 @@ func (o *observation) write() error {
 		o.steps = append(o.steps, func(t *txn) error {
 			return t.remark("limit", map[string]any{"origin": o.Origin, "requests": o.more,
 				"digest": o.digest(o.Origin + "/robots.txt"),
-				"why":    "requests that were refused or erased nothing; too many, or too long, to be listed"})
+				"why":    "requests that were refused or erased nothing; they are too many or too long to be listed"})
 		})
 	}
 	for {

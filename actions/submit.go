@@ -165,7 +165,7 @@ func (t *txn) ask(r *Request, by grant, o Options) error {
 	if by.id == "" {
 		r.From = operatorOf(r.Action)
 	} else {
-		r.From = Source{Kind: Channel, Credential: by.Name, Text: fmt.Sprintf("%s, asked for with the credential %q",
+		r.From = Source{Kind: Channel, Credential: by.Name, Text: fmt.Sprintf("%s, requested with the credential %q",
 			r.Action, by.Name)}
 	}
 	if by.id != "" && o.ConfirmWithin > 0 { // P1 2.6 (P07): a line must confirm it
@@ -214,7 +214,7 @@ func (t *txn) countRecrawl(origin string, o Options) error {
 
 // operatorOf returns the source of a request of the operator.
 func operatorOf(action string) Source {
-	return Source{Kind: Operator, Text: action + ", asked for by the operator"}
+	return Source{Kind: Operator, Text: action + ", requested by the operator"}
 }
 
 // field returns the field that decisions name as their reason if they follow from r. r has or will

@@ -234,7 +234,7 @@ func (v *verifier) entry(t *txn, seq uint64, val []byte, before link, linked boo
 		v.broken(seq, "it is cut short")
 	case linked && linkHash(before.hash, val[len(before.hash):]) != [len(before.hash)]byte(val):
 		good = false
-		v.broken(seq, "it, or the hash of the one before it, is not what was written")
+		v.broken(seq, "it, or the hash of the entry before it, was changed")
 	case err != nil || e.Seq != seq:
 		good = false
 		v.broken(seq, "it is not an entry with that number")
@@ -272,7 +272,8 @@ func (v *verifier) named(t *txn, seq, id uint64, m marks) error {
 	case len(at) == 8 && binary.BigEndian.Uint64(at) == id:
 		m.names.add(id)
 	case len(at) != 8 || !m.names.has(binary.BigEndian.Uint64(at)) && !v.marks.names.has(binary.BigEndian.Uint64(at)):
-		v.found(fmt.Sprintf("request %d", id), "it should be found by its address, as entry %d says", seq)
+		v.found(fmt.Sprintf("request %d", id),
+			"it is missing from the list by address, but entry %d says that it belongs there", seq)
 	}
 	return nil
 }

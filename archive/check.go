@@ -32,7 +32,7 @@ func (v *verifier) digest(sum, value []byte) {
 	sealed, err := v.a.sealedBody(v.tx, rec.ID, nil)
 	switch {
 	case err != nil:
-		v.report(where, "cannot be had: "+err.Error(), "try again when the store of bodies answers")
+		v.report(where, "cannot be read: "+err.Error(), "try again when the store of bodies answers")
 		return
 	case len(sealed) == 0:
 		seen.state = lost
@@ -242,9 +242,9 @@ func (v *verifier) alias(k, value []byte) {
 	switch end := way[len(way)-1]; {
 	case err != nil: // the alias with the damage is reported separately, or it is no damage (errWay)
 	case circle:
-		v.find(where, "leads in a circle", drop)
+		v.find(where, "redirects in a circle", drop)
 	case v.tx.Bucket(bResources).Get([]byte(end)) == nil:
-		v.find(where, "leads to "+end+", which is not known", func(t *txn) (string, error) {
+		v.find(where, "redirects to "+end+", which is not known", func(t *txn) (string, error) {
 			if t.tx.Bucket(bResources).Get([]byte(end)) != nil {
 				return "", nil
 			}
@@ -260,7 +260,7 @@ func (v *verifier) aliased(k, _ []byte) {
 		return
 	}
 	k = bytes.Clone(k)
-	v.find(fmt.Sprintf("alias %q", alias), fmt.Sprintf("is listed at %q and does not lead there", url),
+	v.find(fmt.Sprintf("alias %q", alias), fmt.Sprintf("is listed at %q and does not redirect there", url),
 		func(t *txn) (string, error) {
 			url, alias, ok := bytes.Cut(k, []byte{0})
 			if to, err := unframe(alias, t.tx.Bucket(bAliases).Get(alias)); ok && err == nil && bytes.Equal(to, url) {
@@ -291,7 +291,7 @@ func (v *verifier) judged(k, value []byte) {
 	unreadable := func(value []byte) bool { return unpack(k, value, &time.Time{}) != nil }
 	if unreadable(value) {
 		k = bytes.Clone(k)
-		v.find(fmt.Sprintf("the record of when %q was judged", k), errRecord.Error(), forget(bJudged, k,
+		v.find(fmt.Sprintf("the record of when %q was last checked", k), errRecord.Error(), forget(bJudged, k,
 			func(value []byte) bool { return !unreadable(value) }))
 	}
 }

@@ -32,7 +32,7 @@ type Erasure struct {
 func (e Erasure) String() string {
 	what := fmt.Sprintf("Erased %s of %s", plural(e.Copies, "copy", "copies"), plural(e.Pages, "page", "pages"))
 	if e.Copies == 0 {
-		what = "Erased what was indexed or known of " + plural(e.Pages, "page", "pages")
+		what = "Erased the index entries or records of " + plural(e.Pages, "page", "pages")
 	}
 	why := cmp.Or(map[string]string{
 		"prohibition": "prohibited", "conventional": "prohibited", "other": "prohibited",

@@ -17,7 +17,7 @@ func (a *Archive) Judged(origin string) (since time.Time, err error) {
 			return nil
 		}
 		if err := unpack(k, value, &since); err != nil {
-			return a.damaged("when the holdings of "+origin+" were judged", err)
+			return a.damaged("the time when the pages of "+origin+" were last checked", err)
 		}
 		return nil
 	})

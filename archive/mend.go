@@ -241,9 +241,9 @@ func (v *verifier) clearCurrent(url string, id uint64) fixer {
 			return "", e
 		}
 		if err == nil { // the capture exists, but belongs to another URL
-			return "without a current version now", nil
+			return "now without a current version", nil
 		}
-		return "without a current version now, with a tombstone",
+		return "now without a current version, with a tombstone",
 			t.putTombstone(Tombstone{URL: url, Version: version, Captures: 1, Reason: ReasonDamaged, Why: damagedWhy})
 	}
 }

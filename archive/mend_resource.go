@@ -74,7 +74,7 @@ func (v *verifier) rebuildRecord(url string, ids []uint64) fixer {
 					return "", err
 				}
 			}
-			return "its copies erased, with tombstones: since when they were kept is lost", t.intend(url)
+			return "its copies erased, with tombstones: the date since which they were kept is lost", t.intend(url)
 		}
 		for id, rec := range held {
 			at := versionKey(url, rec.Version)

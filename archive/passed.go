@@ -103,7 +103,7 @@ func (v *verifier) led(where string, id uint64, hops []Via) {
 		if checkURL(hop.URL) != nil || v.tx.Bucket(bPassed).Get(passedKey(hop.URL, id)) != nil {
 			continue
 		}
-		v.find(where, "is not listed at "+hop.URL+", which led to it", func(t *txn) (string, error) {
+		v.find(where, "is not listed at "+hop.URL+", which redirected to it", func(t *txn) (string, error) {
 			if led, err := v.leads(t.tx, hop.URL, id); err != nil || !led {
 				return "", nil
 			}
@@ -120,7 +120,7 @@ func (v *verifier) passed(k, _ []byte) {
 		return
 	}
 	k = bytes.Clone(k)
-	v.find(fmt.Sprintf("capture %d", id), fmt.Sprintf("is listed at %q, which did not lead to it", url),
+	v.find(fmt.Sprintf("capture %d", id), fmt.Sprintf("is listed at %q, which did not redirect to it", url),
 		func(t *txn) (string, error) {
 			if led, err := v.leads(t.tx, url, id); ok && (led || err != nil) {
 				return "", nil

@@ -204,7 +204,7 @@ func (v *verifier) picture(k, value []byte) {
 		v.unreadable(second, where, err, bPictures, k, value, drop)
 	}
 	if !pictured(v.tx, string(url), versionOfKey(k)) {
-		v.findAt(third, where, "belongs to nothing that is held", func(t *txn) (string, error) {
+		v.findAt(third, where, "belongs to no stored page", func(t *txn) (string, error) {
 			if pictured(t.tx, string(url), versionOfKey(k)) || t.tx.Bucket(bPictures).Get(k) == nil {
 				return "", nil
 			}

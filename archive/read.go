@@ -58,7 +58,7 @@ func (a *Archive) Way(url string) (way []string, err error) {
 		case err != nil:
 			return a.damaged("the alias "+way[len(way)-1], err)
 		case circle:
-			return a.corrupt("the alias " + url + " leads in a circle")
+			return a.corrupt("the alias " + url + " redirects in a circle")
 		}
 		return nil
 	})
@@ -69,7 +69,7 @@ func (a *Archive) Way(url string) (way []string, err error) {
 // chains grow when pages move again.
 const longestWay = 1000
 
-var errWay = fmt.Errorf("it leads on through more than %d others; "+
+var errWay = fmt.Errorf("it redirects through more than %d others; "+
 	"name the address at which the page is now, or crawl this one again", longestWay)
 
 // wayFrom follows the aliases from url and stops at an alias that cannot be read. way begins with

@@ -134,29 +134,29 @@ func (r *Receipt) records(a *Archive, tx *bolt.Tx, gone map[int]bool) error {
 		case err != nil:
 			return err
 		case gone[c.Version]:
-			r.left(fmt.Sprintf("version %d", c.Version), "is held although it was erased")
+			r.left(fmt.Sprintf("version %d", c.Version), "is stored although it was erased")
 		default:
-			r.left(fmt.Sprintf("version %d", c.Version), "is held, fetched "+c.Fetched.Format(time.RFC3339))
+			r.left(fmt.Sprintf("version %d", c.Version), "is stored, fetched "+c.Fetched.Format(time.RFC3339))
 		}
 	}
 	err := eachPicture(tx, r.URL, func(k, _ []byte) error {
-		r.left(fmt.Sprintf("the thumbnail of version %d", versionOfKey(k)), "is held")
+		r.left(fmt.Sprintf("the thumbnail of version %d", versionOfKey(k)), "is stored")
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	if rec.Key != 0 {
-		r.left("what the page says of itself", "is known, crawled "+rec.LastCrawled.Format(time.RFC3339))
+		r.left("the record of the statements of the page", "is stored, crawled "+rec.LastCrawled.Format(time.RFC3339))
 	}
 	if rec.Indexed {
-		r.left("the index", "has an entry of it")
+		r.left("the index", "has an entry for it")
 	}
 	if tx.Bucket(bAliases).Get([]byte(r.URL)) != nil {
-		r.left("the address", "leads to another one")
+		r.left("the address", "redirects to another one")
 	}
 	for _, from := range aliasesOf(tx, r.URL) {
-		r.left("the address "+from, "leads to it")
+		r.left("the address "+from, "redirects to it")
 	}
 	for _, id := range passedAt(tx, r.URL) {
 		c, _, err := a.captureRecord(tx, id)
@@ -166,7 +166,7 @@ func (r *Receipt) records(a *Archive, tx *bolt.Tx, gone map[int]bool) error {
 		case err != nil:
 			return err
 		}
-		r.left(fmt.Sprintf("version %d of %s", c.Version, c.URL), "is kept with an answer of it, which led there")
+		r.left(fmt.Sprintf("version %d of %s", c.Version, c.URL), "is stored with a redirect response of this address")
 	}
 	for _, page := range others(tx.Bucket(bSources), r.URL) {
 		r.left(page, "has data that was made from it")
@@ -174,7 +174,7 @@ func (r *Receipt) records(a *Archive, tx *bolt.Tx, gone map[int]bool) error {
 	if p, err := a.partOf(tx, r.URL); err != nil {
 		return err
 	} else if p.Digest != "" {
-		r.left("the digest of what it gave", "is known")
+		r.left("the digest of its last response", "is stored")
 	}
 	return nil
 }

@@ -228,7 +228,7 @@ func (v *verifier) all(tx *bolt.Tx) error {
 		return err
 	}
 	for _, url := range slices.Sorted(maps.Keys(v.homeless)) {
-		v.find(url, "has no record, although copies of it are held", v.rebuildRecord(url, v.homeless[url]))
+		v.find(url, "has no record, although copies with it are stored", v.rebuildRecord(url, v.homeless[url]))
 	}
 	v.upkeep()
 	v.sequences()
@@ -283,7 +283,7 @@ func (v *verifier) sequences() {
 			v.find("archive.db", fmt.Sprintf("would give a number of its part %q again", part.name),
 				func(t *txn) (string, error) {
 					bucket := t.tx.Bucket(part.name)
-					return "counts on from the highest number", bucket.SetSequence(max(highest, bucket.Sequence()))
+					return "continues from the highest number", bucket.SetSequence(max(highest, bucket.Sequence()))
 				})
 		}
 	}

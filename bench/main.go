@@ -45,15 +45,16 @@ func main() {
 	flag.IntVar(&o.pages, "pages", 5000, "pages of the site")
 	flag.IntVar(&o.runs, "runs", 3, "runs of each; the median counts")
 	flag.IntVar(&o.connections, "connections", 16, "requests under way at once")
-	flag.IntVar(&o.hosts, "hosts", 4, "hosts that the pages stand on")
+	flag.IntVar(&o.hosts, "hosts", 4, "hosts of the pages")
 	flag.DurationVar(&o.latency, "latency", 0, "time that the server takes before it answers")
-	flag.StringVar(&o.only, "only", "", "run these alone, comma between: floor, colly, policy, archive, index, bleve")
+	flag.StringVar(&o.only, "only", "",
+		"run only these, separated by commas: floor, colly, policy, archive, index, bleve")
 	politely := flag.Int("polite", 0, "instead, crawl this many hosts at once with a second of delay each")
 	lasting := flag.Duration("lasting", time.Minute, "how long, with -polite")
 	hostile := flag.Int("hostile", 0,
 		"instead, crawl and import this many copies of each kind of hostile page at once, and print the memory that "+
 			"takes")
-	kinds := flag.String("kinds", "", "with -hostile, these kinds alone, comma between")
+	kinds := flag.String("kinds", "", "with -hostile, only these kinds, separated by commas")
 	role := flag.String("role", "", "what a process of the benchmark is: serve, floor, colly or bleve")
 	hosts := flag.String("site", "", "the hosts of the site, blanks between, for a process of the benchmark")
 	dir := flag.String("dir", "", "where a process of the benchmark may write")

@@ -260,8 +260,8 @@ func (t *toACAP) remarkOnCase(r *record, s *settling) {
 		}
 		severity, what := acap.Warning, "prohibitions cover %s too, in any letter case"
 		if allow {
-			severity, what = acap.Notice, "permissions cover %s too, in any letter case: beside them the "+
-				"conventional records tell spellings apart"
+			severity, what = acap.Notice, "permissions cover %s too, in any letter case: the "+
+				"conventional records next to them distinguish spellings"
 		}
 		t.remarks = append(t.remarks, Remark{Code: "letter-case", Severity: severity, Line: lines[0],
 			Also:     slices.Compact(slices.Sorted(slices.Values(lines[1:]))),
@@ -276,7 +276,7 @@ func (t *toACAP) lookAtLines() {
 		switch f.Code {
 		case "rule-without-slash", "orphan-field":
 			t.remarks = append(t.remarks, Remark{Code: "no-effect", Severity: acap.Notice, Line: f.Line,
-				Message: "nothing is made of the line, since " + f.Message})
+				Message: "the line is not converted, because " + f.Message})
 		}
 	}
 	for i, line := range t.file.Lines() {

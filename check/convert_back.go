@@ -406,14 +406,15 @@ func (c *toConventional) remarkOnCase() {
 	}
 	delete(lines, first.line)
 	r.Also = slices.Sorted(maps.Keys(lines))
-	r.Message = fmt.Sprintf("conventional rules know letter case, ACAP does not: %s is not %s any more, if the site "+
-		"has it", first.example,
+	r.Message = fmt.Sprintf(
+		"conventional rules distinguish letter case, ACAP does not: %s is no longer %s, if the site "+
+			"has it", first.example,
 		map[bool]string{true: "permitted", false: "prohibited"}[first.allow])
 	switch n := len(r.Paths) - 1; {
 	case n == 1:
-		r.Message += "; the same goes for other spellings of 1 more pattern"
+		r.Message += "; the same applies to other spellings of 1 more pattern"
 	case n > 1:
-		r.Message += fmt.Sprintf("; the same goes for other spellings of %d more patterns", n)
+		r.Message += fmt.Sprintf("; the same applies to other spellings of %d more patterns", n)
 	}
 	c.remarks = append(c.remarks, r)
 }

@@ -97,7 +97,7 @@ func (c *toConventional) remarkOnLines() {
 		case f.Code == "rule-without-slash", f.Code == "within-conventional",
 			f.Code == "orphan-field" && f.Line <= len(lines) && !speaksACAP(lines[f.Line-1]):
 			c.remarks = append(c.remarks, Remark{Code: "no-effect", Severity: acap.Notice, Line: f.Line,
-				Message: "nothing is made of the line, since " + f.Message})
+				Message: "the line is not converted, because " + f.Message})
 		case f.Code == "foreign-field" || f.Code == "unknown-line":
 			if foreign.Line == 0 {
 				foreign.Line, foreign.Message = f.Line, "the line is left out: "+f.Message

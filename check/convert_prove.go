@@ -172,7 +172,7 @@ func (t *toACAP) prove(out *Conversion) []Remark {
 			for _, u := range o.Usages {
 				is := after(u, at.resource)
 				if is != was && !t.changesByCase(is, wasFolded) && (is || !known(out.Remarks, who, at.path)) {
-					p.differs(name, u, at.path, is, "ACAP alone")
+					p.differs(name, u, at.path, is, "only ACAP")
 				}
 			}
 			if !was && whole(acap.Crawl, at.resource) && !(t.options.Ignore && t.options.AnyCase && wasFolded) {

@@ -43,8 +43,8 @@ func (a Ask) Bounded() Ask {
 		if n <= most {
 			return n
 		}
-		a.Left = append(slices.Clip(a.Left), fmt.Sprintf("%d of %d %s were left out, since it would be too much to "+
-			"ask about all of them", n-most, n, what))
+		a.Left = append(slices.Clip(a.Left), fmt.Sprintf("%d of %d %s were left out, because there are too many to "+
+			"compare all of them", n-most, n, what))
 		return most
 	}
 	a.Crawlers = a.Crawlers[:leave(len(a.Crawlers), maxNamed, "crawlers")]
@@ -141,16 +141,16 @@ func witnesses(patterns []string) (out, left []string) {
 	for i := 0; i < len(starred) && met <= maxMeetings && all; i++ {
 		for _, q := range patterns {
 			if met++; met > maxMeetings {
-				left = append(left, "not all that patterns with an asterisk have in common with others was asked "+
-					"about, since it would be too much")
+				left = append(left, "not all intersections of patterns with an asterisk were "+
+					"compared, because there are too many")
 				break
 			}
 			all = add(maxWitnesses, meetings(starred[i], q)...) && all
 		}
 	}
 	if !all {
-		left = append(left, fmt.Sprintf("not all addresses that the %d patterns cover were asked about, since it "+
-			"would be too much", len(patterns)))
+		left = append(left, fmt.Sprintf("not all addresses that the %d patterns cover were compared, because there "+
+			"are too many", len(patterns)))
 	}
 	return out, left
 }

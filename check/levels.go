@@ -72,7 +72,7 @@ func commentLevels(t Text) (out map[string]lowered, wrong []acap.Finding) {
 		}
 		fault := func(word, hint, format string, args ...any) {
 			if len(wrong) == maxTold {
-				hint, format, args = "mend those before it",
+				hint, format, args = "correct the findings before it",
 					"there may be more that check does not understand, from here on", nil
 			}
 			wrong = append(wrong, t.commentFault(i, word, hint, fmt.Sprintf(format, args...)))

@@ -33,7 +33,7 @@ func lint(f *acap.File, o Options) *linter {
 	if l.cut {
 		top := &acap.Field{Source: l.source, URL: f.URL, Line: 1, Column: 1}
 		l.put(top, "", "lints-cut", acap.Notice, "shorten the file",
-			"there is too much to look at: not all is told about fields that have no effect or contradict each other")
+			"the file is too complex: some fields that have no effect or contradict each other may not be reported")
 	}
 	return l
 }

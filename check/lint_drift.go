@@ -194,7 +194,7 @@ func (d *drifter) tell() {
 		}
 		n, more := kinds[k][0], ""
 		if rest := kinds[k][1:]; len(rest) > 0 {
-			more = fmt.Sprintf("; so it is with %d more of this kind, the last in line %d", len(rest),
+			more = fmt.Sprintf("; and %d more like this, the last in line %d", len(rest),
 				rest[len(rest)-1].field.Line)
 		}
 		says, by := "the conventional records", ""

@@ -55,7 +55,7 @@ func (l *linter) limited(a *audience, s *acap.Statement) {
 			if b.Field == s.Field && (none(b.Limits.MaxChars) || none(b.Limits.MaxWords)) {
 				l.tell(s.Field, qualifier(s, "max-length"), "nothing-permitted", acap.Warning, "prohibit "+string(u)+
 					", or permit some text",
-					"a length of nothing is permitted: no %s can be shown", u)
+					"the permitted length is zero: no %s can be shown", u)
 				return
 			}
 		}
@@ -105,7 +105,7 @@ func (l *linter) unfetched(a *audience, s *acap.Statement) {
 	if by != nil {
 		l.tell(s.Field, firstWord(s.Field), "unfetched-permission", acap.Warning,
 			"permit crawling too, or leave the permission out",
-			"nothing that this permits can happen: line %v prohibits crawling all of it", by)
+			"this permission has no effect: line %v prohibits crawling all of it", by)
 	}
 }
 

@@ -56,7 +56,7 @@ func (l *linter) rule(in *ruled, r *acap.Rule) {
 			allow, disallow = other, r
 		}
 		l.tell(disallow.Field, firstWord(disallow.Field), "contradictory-field", acap.Error, "keep one of the two",
-			"line %v allows the same to the same crawlers: of two rules with the same pattern Allow goes first, and "+
+			"line %v allows the same to the same crawlers: of two rules with the same pattern Allow wins, and "+
 				"this has no effect (RFC 9309 2.2.2)", allow.Field)
 		return
 	}

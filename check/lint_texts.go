@@ -30,8 +30,8 @@ func (l *linter) texts() {
 	}
 	if claim > 0 && len(l.statements) == 0 && len(l.records) == 0 && l.file.Version() == "" {
 		l.tell(l.place(claim, l.lines[claim-1]), "", "claim-without-fields", acap.Notice,
-			"write ACAP records, or leave the comment out", "a comment speaks of ACAP, and the file holds no field "+
-				"of it")
+			"write ACAP records, or leave the comment out", "a comment mentions ACAP, but the file has no ACAP "+
+				"field")
 	}
 	for i := range l.statements {
 		l.backslash(l.statements[i].Field)

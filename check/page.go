@@ -187,8 +187,9 @@ func partsOf(t Text, p *page.Page, o Options, robots *acap.File, refs []acap.Ref
 					continue
 				}
 				f := acap.Finding{Code: "part-not-found", Severity: acap.Error, Source: acap.Meta, URL: t.Name,
-					Message: fmt.Sprintf("the page has no %s, so what demands it is prohibited", inWords(q.Locator)),
-					Hint:    "mark that part, or name one that the page has"}
+					Message: fmt.Sprintf("the page has no %s, so each usage that requires it is prohibited",
+						inWords(q.Locator)),
+					Hint: "mark that part, or name one that the page has"}
 				field := *q.Field
 				field.URL = t.Name
 				_, f.Line, f.Column, f.Length = placed.place(&field, q.Value)

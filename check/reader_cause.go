@@ -17,19 +17,19 @@ type causes struct {
 // The known reasons why temoto/robotstxt decides differently.
 const (
 	readsNoACAP = "it reads no ACAP"
-	withinACAP  = "it takes a word within an ACAP line for a rule"
-	withinLine  = "it takes the line for a rule, which RFC 9309 does not"
-	byVersion   = "it compares the first word of a User-agent value as it stands, version and all, with the " +
+	withinACAP  = "it reads a word within an ACAP line as a rule"
+	withinLine  = "it reads the line as a rule, which RFC 9309 does not"
+	byVersion   = "it compares the first word of a User-agent value, including the version, with the " +
 		"beginning of the crawler's name"
-	passesOver   = "it passes over a group without rules"
-	byPrefix     = "it takes a group to be for every crawler whose name begins like that of the group"
-	voidRule     = "a rule of nothing but * says nothing to it"
+	passesOver   = "it ignores a group without rules"
+	byPrefix     = "it applies a group to every crawler whose name begins with the name of the group"
+	voidRule     = "it ignores a rule that consists only of *"
 	unanchored   = "it looks for a rule with * or $ anywhere in the address, not at its beginning"
 	byEncoding   = "it compares percent-encoding as it is written"
-	byExpression = "it takes the length of a rule with * or $ to be that of a regular expression, where a dot or a " +
+	byExpression = "it measures a rule with * or $ as a regular expression, in which a dot or a " +
 		"question mark counts twice"
-	firstOfLength = "of rules of one length it takes the first, where RFC 9309 takes Allow"
-	ownWay        = "it reads the line in a way of its own"
+	firstOfLength = "of rules of the same length it applies the first, but RFC 9309 applies Allow"
+	ownWay        = "it reads the line in its own way"
 )
 
 // of returns the reason why temoto/robotstxt gives the answer a, and RFC 9309 the answer rfc.

@@ -48,8 +48,8 @@ func (d *Document) Temoto() (r Reading, left func() []string, err error) {
 			// deciding line
 			if len(t.kept) > 0 || t.cut {
 				if f := rfc(u, at).Because; f != nil && (t.kept[f.Line] || t.cut && f.Line >= len(t.lines)) {
-					return t.unknown("temoto/robotstxt was not given all lines that decide, and what is told of it " +
-						"may not hold for the whole file")
+					return t.unknown("temoto/robotstxt did not receive all lines that decide, and what is reported " +
+						"of it may not be true of the whole file")
 				}
 			}
 			a := own(at)
@@ -69,7 +69,7 @@ func (d *Document) Temoto() (r Reading, left func() []string, err error) {
 // the library too long.
 func (t *temoto) split(src []byte) {
 	if len(src) > maxTemotoText {
-		t.left = append(t.left, fmt.Sprintf("temoto/robotstxt was given the first %d of %d bytes", maxTemotoText,
+		t.left = append(t.left, fmt.Sprintf("temoto/robotstxt received the first %d of %d bytes", maxTemotoText,
 			len(src)))
 		src, t.cut = src[:maxTemotoText], true
 	}
@@ -92,8 +92,8 @@ func (t *temoto) split(src []byte) {
 		}
 	}
 	if n := len(t.kept); n > 0 {
-		t.left = append(t.left, fmt.Sprintf("temoto/robotstxt was not given %d of %d lines, the last of them line "+
-			"%d: they would keep it too long", n, len(t.lines), last))
+		t.left = append(t.left, fmt.Sprintf("temoto/robotstxt did not receive %d of %d lines, the last of them line "+
+			"%d: it would need too long for them", n, len(t.lines), last))
 	}
 }
 
@@ -211,10 +211,10 @@ func (t *temoto) judge(name string) func(Address) Answer {
 		cost := 100 + 4*t.tests + t.wild*len(path)
 		switch {
 		case len(path) > maxTemotoPath:
-			return t.unknown(fmt.Sprintf("temoto/robotstxt was not asked about addresses of more than %d bytes",
+			return t.unknown(fmt.Sprintf("temoto/robotstxt was not compared on addresses of more than %d bytes",
 				maxTemotoPath))
 		case t.spent > maxTemotoWork:
-			return t.unknown("temoto/robotstxt was not asked about all addresses: it would take too long")
+			return t.unknown("temoto/robotstxt was not compared on all addresses: it would take too long")
 		}
 		t.spent += cost
 		return Answer{Allowed: group.Test(path), Reason: acap.ByDefault, more: func(a *Answer) {

@@ -171,7 +171,7 @@ func (f Fix) sarif(t Text) sarifFix {
 
 func ruleOf(code string) sarifRule {
 	return sarifRule{ID: code, Short: sarifText(strings.ReplaceAll(code, "-", " ")),
-		Full: sarifText("Rests on " + strings.Join(Behind(code), ", ") + "."), HelpURI: Help(code),
+		Full: sarifText("Based on " + strings.Join(Behind(code), ", ") + "."), HelpURI: Help(code),
 		Help: sarifText("See " + Help(code))}
 }
 

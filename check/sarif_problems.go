@@ -35,7 +35,7 @@ func (p *Problems) WriteSARIF(w io.Writer, version string) error {
 	for i, r := range p.Rules {
 		rules[r.ID] = i
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules,
-			sarifRule{ID: r.ID, Short: sarifText(r.Says), Full: sarifText("Rests on " + r.Rests + "."),
+			sarifRule{ID: r.ID, Short: sarifText(r.Says), Full: sarifText("Based on " + r.Rests + "."),
 				HelpURI: r.Help, Help: sarifText("See " + r.Help)})
 	}
 	for _, one := range p.List {

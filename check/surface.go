@@ -109,7 +109,7 @@ func (r *Report) Surface(ctx context.Context, u *url.URL, site Site, o Options) 
 			"robots.txt cannot be read: %s: everything is prohibited until it can be", s.Origin.Why)
 		return s, nil
 	case policy.None:
-		s.tell(top, "", "no-robots", acap.Notice, "", "there is no robots.txt, the answer has status %d: nothing is "+
+		s.tell(top, "", "no-robots", acap.Notice, "", "there is no robots.txt, the response has status %d: nothing is "+
 			"restricted by it", s.Origin.HTTP)
 		s.views = []view{{site.Who, site.Policies}}
 		return s, nil
@@ -204,7 +204,7 @@ func (s *Surface) moved(f *acap.Field, token, named, final string) {
 	a, err := url.Parse(named)
 	b, err2 := url.Parse(final)
 	if err == nil && err2 == nil && !strings.EqualFold(a.Host, b.Host) {
-		severity, why = acap.Warning, "another host says what it holds"
+		severity, why = acap.Warning, "another host decides about its contents"
 	}
 	hint := "name the address where it is"
 	if f.Text == "" { // a field without text stands for robots.txt, to which no field refers

@@ -20,7 +20,7 @@ func (s *Surface) Page(ctx context.Context, u *url.URL) (*page.Page, error) {
 	defer s.report.arrange()
 	if down := terms.TakeDown(s.Origin.Policy, u); down != nil {
 		s.tell(down, "", "page-not-requested", acap.Notice, "", "%s is to be taken down: it was not requested, and "+
-			"what it says of itself was not checked", u)
+			"its own statements were not checked", u)
 		return nil, errors.New("its publisher asks that it be taken down")
 	}
 	pg, err := s.site.Fetcher.Page(ctx, u.String())
@@ -55,7 +55,7 @@ func (s *Surface) refused(top *acap.Field, why *acap.Refused) {
 		at = top
 	}
 	s.tell(at, "", "page-not-requested", acap.Notice, "", "%s may not be crawled by %s: it was not requested, and "+
-		"what it says of itself was not checked",
+		"its own statements were not checked",
 		why.URL, strings.Join(s.site.Sender.Names, ", "))
 }
 
@@ -173,7 +173,8 @@ func (s *Surface) usageRefs(t *terms.Reached) {
 			continue
 		}
 		if _, _, found := t.Page().Link(r.Locator); !found {
-			s.tell(r.Field, r.Value, "part-not-found", acap.Error, "", "%s has no %s: nobody learns there where to ask",
+			s.tell(r.Field, r.Value, "part-not-found", acap.Error, "",
+				"%s has no %s: readers cannot learn there where to ask for permission",
 				t.Page().URL(), inWords(r.Locator))
 		}
 	}

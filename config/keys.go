@@ -76,7 +76,7 @@ Whether noarchive and nocache prohibit archiving a page too. They always prohibi
 	setting("scope", "host", "", func(c *Config) *string { return &c.Scope }, oneOf(Scopes()...), plain, `
 The links that are followed: to the host of a seed (host), to its domain (domain), below its path (prefix), or any.`),
 
-	setting("depth", Unlimited, "0 takes the seeds alone, -1 sets no limit",
+	setting("depth", Unlimited, "0 visits only the seeds, -1 sets no limit",
 		func(c *Config) *int { return &c.Depth }, integer(0, Unlimited), plain, `
 The maximal number of links from a seed to a page. 0 visits only the seeds; -1 sets no limit.`),
 

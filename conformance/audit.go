@@ -135,7 +135,7 @@ func (a *auditor) run(ctx context.Context, start []*url.URL) (err error) {
 		}
 	}
 	if n := a.sample.passed(); n > 0 {
-		a.note("%s that were named were not looked at: no more pages are requested", count(n, "address"))
+		a.note("%s that were named were not checked: no more pages are requested", count(n, "address"))
 	}
 	return nil
 }
@@ -296,7 +296,7 @@ func (a *auditor) visit(ctx context.Context, u *url.URL) error {
 	if err == nil {
 		one.Status = pg.Last().Status
 		if a.busy = wantsRest(pg.Last()); a.busy {
-			a.note("%s asks to be left in peace for a while: no more pages were requested", a.Site)
+			a.note("%s asks crawlers to wait: no more pages were requested", a.Site)
 		}
 		if one.Status < 200 || one.Status > 299 {
 			err = fmt.Errorf("it answers with status %d", one.Status)

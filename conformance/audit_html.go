@@ -64,24 +64,24 @@ func (v auditPageView) Verdict() string {
 	n := v.Counts()
 	switch {
 	case v.Status == "unreachable":
-		return "robots.txt could not be read: no crawler that keeps to the rules takes anything from this site."
+		return "robots.txt could not be read: no crawler that obeys the rules fetches anything from this site."
 	case n[acap.Error] > 0:
-		return "Some of what is written here does not do what it says."
+		return "Some statements do not have the effect that they state."
 	case len(v.Contradictions) > 0:
 		return "Some pages contradict their site."
 	case n[acap.Warning] > 0:
-		return "Some of what is written here is read otherwise than it may be meant."
+		return "Some statements may be read differently from what was meant."
 	case !v.Fetched():
-		return "No page was looked at."
+		return "No page was checked."
 	}
-	return "All that was looked at does what it says."
+	return "Everything that was checked has the effect that it states."
 }
 
 var htmlMarks = map[State]string{Unsaid: "○", Permitted: "✓", Limited: "◐", Ask: "?", Refused: "✕"}
 
 func stateWords(s State) string {
 	return map[State]string{Unsaid: "nothing is said", Permitted: "permitted", Limited: "limited",
-		Ask: "to be asked for", Refused: "refused"}[s]
+		Ask: "permission needed", Refused: "refused"}[s]
 }
 
 // heads returns the column headings of the table of effects.

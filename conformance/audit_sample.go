@@ -186,7 +186,7 @@ func (s *sample) unasked(ctx context.Context) (list []*url.URL) {
 		}
 	}
 	if len(w.tried) == w.most {
-		s.a.note("there are more statements than addresses were looked for to show them on")
+		s.a.note("some statements apply to no checked address, because the number of addresses is limited")
 	}
 	return w.list
 }

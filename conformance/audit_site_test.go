@@ -184,7 +184,7 @@ func TestAuditRests(t *testing.T) {
 			}
 			site.ServeHTTP(w, r)
 		}), 10)
-		if asked != want || strings.Contains(strings.Join(a.Notes, " "), "left in peace") != (want == 2) {
+		if asked != want || strings.Contains(strings.Join(a.Notes, " "), "asks crawlers to wait") != (want == 2) {
 			t.Errorf("%q: %d requests, %q", head, asked, a.Notes)
 		}
 	}
@@ -349,7 +349,7 @@ func TestAuditVerdict(t *testing.T) {
 		if err := conformance.WriteAuditHTML(&page, []*conformance.Audit{a}); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(page.String(), "No page was looked at.") != want || len(a.Notes) > 0 ||
+		if strings.Contains(page.String(), "No page was checked.") != want || len(a.Notes) > 0 ||
 			len(a.Sitemaps) != 10 {
 			t.Errorf("%q: %q, %d sitemaps", status, a.Notes, len(a.Sitemaps))
 		}

@@ -31,7 +31,7 @@ func (a *Audit) WriteText(w io.Writer) error {
 	a.writeContradictions(&b)
 	a.writeEffects(&b)
 	if len(a.Drifts) > 0 {
-		b.WriteString("\nA crawler that knows robots.txt without ACAP reads otherwise:\n")
+		b.WriteString("\nA crawler that reads robots.txt without ACAP decides differently:\n")
 	}
 	for _, d := range a.Drifts {
 		fmt.Fprintf(&b, "  %s\n", d)
@@ -93,14 +93,14 @@ func (a *Audit) Looked() (out []string) {
 			left++
 		}
 	}
-	add("%s read; %s judged without a request, since they may not be crawled; %s not be had.", isAre(read, "page"),
+	add("%s read; %s checked without a request, because they may not be crawled; %s not be read.", isAre(read, "page"),
 		isAre(refused, "address"), could(failed))
 	if left > 0 {
-		add("%s judged without a request, to show what statements cover or since no more are made.",
+		add("%s checked without a request, to show what statements cover or because no more requests are made.",
 			isAre(left, "more address"))
 	}
 	if a.Silent > 0 {
-		add("Of %s ACAP limits or refuses uses that a crawler without ACAP takes to be free.",
+		add("Of %s ACAP limits or refuses uses that a crawler without ACAP considers free.",
 			count(a.Silent, "address"))
 	}
 	return out
@@ -309,7 +309,7 @@ var brief = []string{"crawl", "follow", "index", "keep", "present", "orig", "cop
 func (a *Audit) writeEffects(b *strings.Builder) {
 	lines := a.Lines()
 	for _, e := range a.Effects {
-		fmt.Fprintf(b, "\nEffects for %s (+ permitted, . nothing said, ~ limited, ? to be asked for, - refused; by "+
+		fmt.Fprintf(b, "\nEffects for %s (+ permitted, . nothing said, ~ limited, ? permission needed, - refused; by "+
 			"line):\n", e.Who())
 		t := tabwriter.NewWriter(b, 0, 8, 1, ' ', 0)
 		fmt.Fprintf(t, "  %s\t\n", strings.Join(brief, "\t"))

@@ -99,7 +99,7 @@ func readSample(parts map[string][]byte) (Sample, error) {
 	}
 	delete(s.Want, "#reason")
 	if len(s.Want) == 0 {
-		return s, errors.New("nothing is wanted: say in want.json what the answer must hold")
+		return s, errors.New("no answer is expected: write in want.json what the answer must hold")
 	}
 	web, err := sampleWeb(parts)
 	if err != nil {

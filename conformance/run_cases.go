@@ -69,7 +69,7 @@ func readCase(line []byte) (Sample, error) {
 		return Sample{}, errors.New(`the line has no "case"`)
 	}
 	if len(l.Want) == 0 {
-		return Sample{}, errors.New(`nothing is wanted: say in "want" what the answer must hold`)
+		return Sample{}, errors.New(`no answer is expected: write in "want" what the answer must hold`)
 	}
 	c, err := ParseCase(l.Case)
 	if err != nil {

@@ -73,7 +73,7 @@ func (r *Result) test() check.TestCase {
 	c := check.TestCase{Name: r.Name, Class: r.File, Took: r.Took}
 	switch r.Outcome {
 	case Failed:
-		c.Failure = fmt.Sprintf("%d of what is wanted is otherwise", len(r.Differences))
+		c.Failure = fmt.Sprintf("%d expected values are different", len(r.Differences))
 		c.Detail = r.Detail()
 	case Errored:
 		c.Failure, c.Detail = r.Why, r.Detail()

@@ -43,7 +43,7 @@ func (h *Holdings) draw(t *terms.Terms) (p *archive.Picture, of *terms.Scene, wh
 	}
 	img, err := h.drawing.make(png)
 	if err != nil {
-		return nil, nil, errors.New("the drawn image cannot be decoded")
+		return nil, nil, errors.New("the rendered image cannot be decoded")
 	}
 	return &archive.Picture{MIME: img.MIME, Width: img.Width, Height: img.Height, Body: img.Body, Other: true},
 		scene, nil

@@ -184,7 +184,7 @@ func (m *importer) flush() error {
 	wg.Wait()
 	for i, x := range m.batch {
 		if errs[i] != nil {
-			return fmt.Errorf("the record of %s at offset %d could not be taken in: %w", x.url, x.result.Offset,
+			return fmt.Errorf("the record of %s at offset %d could not be imported: %w", x.url, x.result.Offset,
 				errs[i])
 		}
 		m.count(x)

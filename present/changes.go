@@ -18,7 +18,7 @@ func Forgone(d acap.Decision) (lines []string) {
 	switch d.Usage {
 	case acap.PresentCurrentCopy, acap.PresentOldCopy:
 		if d.Allowed && !d.Changing(less, "").Allowed {
-			lines = append(lines, "a copy of which something is missing is not shown")
+			lines = append(lines, "an incomplete copy is not shown")
 		}
 	case acap.PresentSnippet, acap.PresentOldSnippet:
 		if d.Allowed && !marked(d) {

@@ -15,8 +15,8 @@ func TestForgone(t *testing.T) {
 		value string // the value of the qualifier prohibited-modification
 		want  string
 	}{
-		{acap.PresentCurrentCopy, "any", "a copy of which something is missing is not shown"},
-		{acap.PresentOldCopy, "structure", "a copy of which something is missing is not shown"},
+		{acap.PresentCurrentCopy, "any", "an incomplete copy is not shown"},
+		{acap.PresentOldCopy, "structure", "an incomplete copy is not shown"},
 		{acap.PresentCurrentCopy, "style", ""},
 		{acap.PresentSnippet, "annotation", "words searched for are not marked"},
 		{acap.PresentOldSnippet, "appearance", "words searched for are not marked"},

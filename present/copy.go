@@ -58,7 +58,7 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 		d = d.Changing(less, "parts of the page may not be kept")
 	}
 	if c.Truncated {
-		d = d.Changing(less, "the end of the page is not held")
+		d = d.Changing(less, "the end of the page is not archived")
 	}
 	d = d.Within(v.context(who, !cut && !c.Cut && !c.Truncated))
 	if !d.Allowed {

@@ -25,14 +25,14 @@ func OpenCountries(file string) (*Countries, error) {
 	}
 	db, err := maxminddb.OpenBytes(data)
 	if err != nil {
-		return nil, fmt.Errorf("it is no database in MaxMind's format: %w", err)
+		return nil, fmt.Errorf("it is not a database in MaxMind's format: %w", err)
 	}
 	for _, kind := range []string{"Country", "City", "Enterprise"} {
 		if strings.Contains(db.Metadata.DatabaseType, kind) {
 			return &Countries{db}, nil
 		}
 	}
-	return nil, fmt.Errorf("a database of type %q does not tell countries", db.Metadata.DatabaseType)
+	return nil, fmt.Errorf("a database of type %q does not contain countries", db.Metadata.DatabaseType)
 }
 
 // Country returns the ISO 3166 code of the country where ip is used, not where it is registered; ""
@@ -47,7 +47,7 @@ func (c *Countries) Country(ip netip.Addr) (string, error) {
 		return "", err
 	}
 	if !countryCode.MatchString(*code) {
-		return "", fmt.Errorf("%q, which it says of %s, is not a country code", *code, ip)
+		return "", fmt.Errorf("its value %q for %s is not a country code", *code, ip)
 	}
 	return *code, nil
 }

@@ -79,7 +79,7 @@ func (n *Names) ask(ctx context.Context, ip netip.Addr) ([]string, error) {
 	claimed, err := n.resolver.LookupAddr(ctx, ip.String())
 	switch {
 	case notFound(err):
-		return nil, fmt.Errorf("%s has no name", ip)
+		return nil, fmt.Errorf("%s has no host name", ip)
 	case err != nil:
 		return nil, fmt.Errorf("the names of %s cannot be found: %w", ip, err)
 	case len(claimed) > maxNames:
@@ -96,7 +96,7 @@ func (n *Names) ask(ctx context.Context, ip netip.Addr) ([]string, error) {
 		}
 	}
 	if verified == nil {
-		return nil, fmt.Errorf("no name of %s leads back to it", ip)
+		return nil, fmt.Errorf("no host name of %s resolves back to it", ip)
 	}
 	return verified, nil
 }

@@ -68,7 +68,7 @@ func TestNames(t *testing.T) {
 			"h.quay.example.": "::ffff:192.0.2.7"}, want: []string{"h.quay.example"}},
 		{name: "IPv6 with a zone", ip: "2001:db8::1%eth0", records: map[string]string{"2001:db8::1": "h.quay.example.",
 			"h.quay.example.": "2001:db8::1"}, want: []string{"h.quay.example"}},
-		{name: "no name", why: "192.0.2.7 has no name"},
+		{name: "no name", why: "192.0.2.7 has no host name"},
 		{name: "the name of somebody else", records: map[string]string{ip: "www.bank.example.",
 			"www.bank.example.": "203.0.113.1"}, why: "leads back"},
 		{name: "a name without an address", records: map[string]string{ip: "h.quay.example."}, why: "leads back"},

@@ -36,7 +36,7 @@ type Reader struct {
 }
 
 // ErrNotHeld means that nothing is stored for a URL.
-var ErrNotHeld = errors.New("nothing is held of it")
+var ErrNotHeld = errors.New("nothing of it is archived")
 
 // facts returns the facts by which the presentation of r to who is decided; old means that r is not
 // the current version.

@@ -257,7 +257,7 @@ func (p *Presenter) candidate(ctx context.Context, address, query string, who Re
 	case !t.Findable():
 		d := t.Decide(acap.Index)
 		if d.Allowed {
-			d = d.Refuse(acap.Unfulfillable, "its index entry was made of what may no longer be used")
+			d = d.Refuse(acap.Unfulfillable, "its index entry was made from data that may no longer be used")
 		}
 		c.refuse(d)
 	}

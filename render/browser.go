@@ -42,9 +42,9 @@ type Options struct {
 
 var (
 	// ErrBusy means that too many pages are waiting to be drawn.
-	ErrBusy = errors.New("too many pages wait to be drawn")
+	ErrBusy = errors.New("too many pages wait to be rendered")
 	// ErrGone means that the browser has ended too often or is closed.
-	ErrGone = errors.New("there is no browser any more")
+	ErrGone = errors.New("the browser has ended")
 	// ErrRoot means that root may not start Chromium, because its sandbox does not work for root.
 	ErrRoot = errors.New("Chromium's sandbox does not work if root starts it")
 )

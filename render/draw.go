@@ -52,7 +52,7 @@ const guard = "sandbox; default-src 'none'; style-src http: https: data: 'unsafe
 	"data:; " +
 	"base-uri http: https:; form-action 'none'; frame-ancestors 'none'; webrtc 'block'"
 
-var errLarge = errors.New("it is too large to be drawn")
+var errLarge = errors.New("it is too large to be rendered")
 
 // drawing is the state of one page.
 type drawing struct {
@@ -136,7 +136,7 @@ func (p *process) draw(ctx context.Context, doc Page, get Fetch, late *sync.Wait
 	case err != nil:
 		return nil, err
 	case !given:
-		return nil, errors.New("the browser did not ask for it")
+		return nil, errors.New("the browser did not request it")
 	}
 	picture, err := cdp.Call(within, d.target, page.CaptureScreenshot,
 		page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
@@ -171,7 +171,7 @@ func (d *drawing) load(ctx context.Context) error {
 	case err != nil:
 		return err
 	case opened.ErrorText != "" || opened.IsDownload:
-		return fmt.Errorf("the browser does not take it for a page: %s", opened.ErrorText)
+		return fmt.Errorf("the browser does not treat it as a page: %s", opened.ErrorText)
 	}
 	for {
 		select {

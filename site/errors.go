@@ -19,14 +19,14 @@ var (
 	// can restore a backup.
 	ErrDamaged = errors.New("the data directory is damaged")
 	// ErrNothing means that there is nothing to export.
-	ErrNothing = errors.New("nothing is held that could be exported")
+	ErrNothing = errors.New("nothing is archived that could be exported")
 )
 
 // EmptyError means that no crawl or import has stored anything in the directory.
 type EmptyError struct{ Dir string }
 
 func (e *EmptyError) Error() string {
-	return fmt.Sprintf("Nothing is held in %s yet: acapcrawl crawl fills it.", e.Dir)
+	return fmt.Sprintf("Nothing is archived in %s yet: run acapcrawl crawl first.", e.Dir)
 }
 
 // UsageError means that a setting or an argument cannot be used. Try says what the user can do; it
@@ -67,7 +67,7 @@ type NotExecutedError struct {
 }
 
 func (e *NotExecutedError) Error() string {
-	return fmt.Sprintf("request %d is noted; the next crawl, or actions run, does what is left: %v", e.ID, e.Err)
+	return fmt.Sprintf("request %d is recorded; the next crawl or actions run completes it: %v", e.ID, e.Err)
 }
 func (e *NotExecutedError) Unwrap() error { return e.Err }
 

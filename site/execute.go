@@ -187,7 +187,7 @@ func (s *Site) compactBeforeEnd(ctx context.Context, x *actions.Executor, next t
 	_, _, err := s.holdings.Settle(ctx, s.compactWithin(), next)
 	if disk.Full(err) { // no harm: the keys that decrypt the erased data are destroyed
 		s.o.Notice(fmt.Sprintf(
-			"nothing that was erased can be read, but sealed remains of it stay in unused parts of the files, "+
+			"nothing that was erased can be read, but encrypted remains of it stay in unused parts of the files, "+
 				"since the disk has no room to rewrite them. Free space on the disk of %s, then run acapcrawl archive "+
 				"compact.", s.cfg.Data))
 		return nil

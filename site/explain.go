@@ -207,7 +207,7 @@ func (x *explainer) checkRedirect(ctx context.Context, address string) error {
 		return err
 	}
 	if d := o.Policy.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
-		d.Note = "it leads to " + address
+		d.Note = "it redirects to " + address
 		x.led = &refusedRedirect{u, o, d}
 	}
 	return nil

@@ -82,7 +82,7 @@ func (x *export) write(ctx context.Context, w io.Writer) (err error) {
 	x.counts, err = x.holdings.Export(ctx, out, x.o, x.note)
 	switch {
 	case errors.Is(err, holdings.ErrErased):
-		return &FailedError{fmt.Errorf("what was written cannot stay: %w", err), "the same again"}
+		return &FailedError{fmt.Errorf("the written file was not kept: %w", err), "the same command again"}
 	case err != nil:
 		return err
 	case x.counts.Captures+x.counts.Redirects == 0 && x.counts.Withheld > 0:

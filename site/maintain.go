@@ -90,7 +90,7 @@ func ClearDamagedIndex(ctx context.Context, cfg *config.Config, repaired func(ar
 		return err
 	}
 	repaired(archive.Repaired{Problem: archive.Problem{Where: "index", What: what, Repairable: true},
-		Done: "removed, and made anew from the copies that may be indexed; other pages are found again when they " +
+		Done: "removed, and rebuilt from the copies that may be indexed; other pages are found again when they " +
 			"are crawled"})
 	return nil
 }

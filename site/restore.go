@@ -71,7 +71,7 @@ func Restore(ctx context.Context, cfg *config.Config, in io.Reader, name string)
 	}
 	problems, err := prepareRestored(ctx, cfg, temporary, about.Made)
 	if err != nil {
-		return out, fmt.Errorf("what %s holds cannot be used; nothing was restored: %w", name, err)
+		return out, fmt.Errorf("the contents of %s cannot be used; nothing was restored: %w", name, err)
 	}
 	if err := moveRestored(temporary, cfg.Data, exists); err != nil {
 		return out, fmt.Errorf("%s cannot be made: %w", cfg.Data, err)

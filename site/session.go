@@ -131,12 +131,14 @@ func (s *session) keepCompacting(ctx context.Context, within holdings.Within) (e
 	wg.Go(func() {
 		s.holdings.Upkeep(ctx, within, func(n holdings.CompactStats, err error) {
 			if err != nil {
-				s.log.Error("what was erased could not be compacted away; it is tried again", "error", err)
+				s.log.Error("erased data could not be removed from the files by a compaction; this is tried again",
+					"error", err)
 				return
 			}
 			s.log.Info("compacted", "before", n.Before, "after", n.After)
 			if err := s.executor.Compacted(ctx, n.Began); err != nil && ctx.Err() == nil {
-				s.log.Error("the ledger could not note what is gone from every file; the next run does it", "error",
+				s.log.Error("the ledger could not record what is removed from every file; the next run records it",
+					"error",
 					err)
 			}
 		})
@@ -175,7 +177,7 @@ func (s *session) Current(u *url.URL) (*acap.Policy, error) {
 func (s *session) noteSwept(item holdings.Swept) {
 	if item.TakenDown {
 		if err := noteTakenDown(s.executor, item.URL, item.Line); err != nil {
-			s.log.Error("the ledger could not note what a take-down erased", "url", item.URL, "error", err)
+			s.log.Error("the ledger could not record what a take-down erased", "url", item.URL, "error", err)
 		}
 	}
 	s.log.Info("swept", "url", item.URL, "what", item.What, "version", item.Version, "anew", item.Anew, "why", item.Why,
@@ -223,7 +225,7 @@ func (s *session) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, 
 		return crawler.Receipt{Absent: true}, nil
 	}
 	if r.Undrawn != nil {
-		s.log.Info("not drawn", "url", pg.URL().String(), "why", r.Undrawn)
+		s.log.Info("not rendered", "url", pg.URL().String(), "why", r.Undrawn)
 	}
 	if s.received != nil {
 		s.received(pg, r)

@@ -173,7 +173,7 @@ func (s *Site) open(rules actions.Options) (err error) {
 	if version, err := s.index.MadeBy(); err != nil {
 		return err
 	} else if version != index.Version {
-		s.o.Notice("an earlier version of this program made the index. It is rebuilt from the copies held. " +
+		s.o.Notice("an earlier version of this program made the index. It is rebuilt from the archived copies. " +
 			"A page without a copy may not be found by a phrase, or by words of Chinese, Japanese or Persian, until " +
 			"it is crawled again.")
 	}

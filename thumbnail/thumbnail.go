@@ -138,7 +138,7 @@ func sizeBy(config func(io.Reader) (image.Config, error)) func([]byte) (image.Po
 // data, so counting markers is exact or too high.
 func sizeOfJPEG(src []byte) (image.Point, error) {
 	if bytes.Count(src, []byte("\xff\xda")) > maxScans {
-		return image.Point{}, errors.New("it is drawn in too many scans")
+		return image.Point{}, errors.New("it consists of too many scans")
 	}
 	return sizeBy(jpeg.DecodeConfig)(src)
 }

@@ -272,7 +272,7 @@ func TestNone(t *testing.T) {
 		"no pixels":                 {shapedPNG(small, 0, 7), "broken"},
 		"a canvas that is too wide": {asWebP(canvas(1<<24, 1, 0), lossless(1, 1, red)), "too large"},
 		"a frame larger than told":  {asWebP(canvas(1, 1, 0), lossless(16384, 16384, red)), "too large: 16384"},
-		"WebP that moves":           {asWebP(canvas(1, 1, 2), lossless(1, 1, red)), "moves"},
+		"WebP that moves":           {asWebP(canvas(1, 1, 2), lossless(1, 1, red)), "animated"},
 		"WebP without pixels":       {asWebP(canvas(1, 1, 0)), "broken"},
 	} {
 		t.Run(name, func(t *testing.T) {

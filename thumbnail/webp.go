@@ -22,7 +22,7 @@ func sizeOfWebP(src []byte) (size image.Point, err error) {
 				return false, err
 			}
 			if b[0]&2 != 0 {
-				return false, errors.New("it moves")
+				return false, errors.New("it is animated")
 			}
 			size = image.Pt(1+int(b[4])|int(b[5])<<8|int(b[6])<<16, 1+int(b[7])|int(b[8])<<8|int(b[9])<<16)
 			return true, nil

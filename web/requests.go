@@ -67,7 +67,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case !wellFormedKey(key):
 		return malformed("an Idempotency-Key of up to 200 printable characters of ASCII without blanks is needed, " +
-			"chosen anew for each request and sent again with a repetition")
+			"a new one for each request, and the same one again if a request is repeated")
 	case said["action"] == "" || said["url"] == "":
 		return malformed("action and url are needed")
 	}

@@ -46,7 +46,7 @@ func (c *Command) readCall() (call actions.Call, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if len(text) > maxCall || d.Decode(&call) != nil || d.More() {
-		return call, misuse("", "standard input holds no call")
+		return call, misuse("", "standard input contains no call")
 	}
 	return call, nil
 }

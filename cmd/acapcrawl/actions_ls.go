@@ -118,7 +118,7 @@ func stateInWords(a actions.Request) string {
 		words += " " + a.Done.Format(time.RFC3339)
 	}
 	if lifted(a) {
-		words += ", no longer asked for"
+		words += ", no longer in force"
 	}
 	return words
 }

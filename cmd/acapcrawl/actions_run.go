@@ -149,10 +149,10 @@ func actionInWords(r actions.Request) string {
 	case r.Why != "":
 		fmt.Fprintf(&b, ", %s", r.Why)
 	case lifted(r):
-		b.WriteString(", no longer asked for")
+		b.WriteString(", no longer in force")
 	case r.State != actions.Done:
 	case r.Action == acap.TakeDown && r.Erased == 0:
-		b.WriteString(", no copy was held")
+		b.WriteString(", nothing was archived")
 	case r.Action == acap.TakeDown:
 		fmt.Fprintf(&b, ", %s erased", copies(r.Erased))
 	case r.Status != 0:

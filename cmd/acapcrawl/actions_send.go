@@ -64,8 +64,8 @@ func (c *Command) sendRequest(ctx context.Context, r submitRequest) error {
 		if e, is := errors.AsType[*url.Error](err); is {
 			err = e.Err
 		}
-		return failure("the same again with --key, so that it is done once", fmt.Errorf("%s does not answer: %w", base,
-			err))
+		return failure("the same command again with --key, so that it is executed only once",
+			fmt.Errorf("%s does not answer: %w", base, err))
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
@@ -81,7 +81,7 @@ func (c *Command) sendRequest(ctx context.Context, r submitRequest) error {
 	}
 	var became actions.Request
 	if err := json.Unmarshal(text, &became); err != nil {
-		return fmt.Errorf("the answer of %s is not one of acapcrawl serve: %w", base, err)
+		return fmt.Errorf("the answer of %s does not come from acapcrawl serve: %w", base, err)
 	}
 	return requestInWords(c.Stdout, became)
 }
@@ -107,7 +107,8 @@ func (c *Command) token(name string) (string, error) {
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", misuse("a file with what actions credentials add printed", "--token-file: %s holds no token", name)
+		return "", misuse("a file with the token that actions credentials add printed",
+			"--token-file: %s holds no token", name)
 	}
 	return token, nil
 }
@@ -116,7 +117,7 @@ func (c *Command) token(name string) (string, error) {
 func problemOf(base *url.URL, response *http.Response, text []byte) error {
 	var p struct{ Detail string }
 	if json.Unmarshal(text, &p) != nil || p.Detail == "" {
-		p.Detail = "it says nothing that can be read"
+		p.Detail = "the answer has no readable text"
 	}
 	err := errors.New(display.Line(fmt.Sprintf("%s answers %s: %s", base, response.Status, p.Detail)))
 	switch n := response.StatusCode; {
@@ -125,5 +126,5 @@ func problemOf(base *url.URL, response *http.Response, text []byte) error {
 	case n >= 400 && n < 500:
 		return refusal(err)
 	}
-	return failure("the same again with --key, so that it is done once", err)
+	return failure("the same command again with --key, so that it is executed only once", err)
 }

@@ -140,15 +140,15 @@ func printHistory(out io.Writer, a actions.Request, history []actions.Entry, rec
 		standing = "yes"
 	}
 	line("request", fmt.Sprintf("%d: %s of %s", a.ID, a.Action, a.URL))
-	line("asked by", a.Source)
+	line("requested by", a.Source)
 	line("file", strings.Join(strings.Fields(a.From.File+" "+a.From.Digest), ", "))
 	line("credential", a.From.Credential)
-	line("still asked for", standing)
+	line("in force", standing)
 	line("state", state)
-	line("asked", when(a.Asked))
+	line("requested", when(a.Asked))
 	line("confirmed", when(a.Confirmed))
 	line("done", when(a.Done))
-	line("gone", when(a.Gone))
+	line("gone from files", when(a.Gone))
 	if a.Erased > 0 {
 		line("erased", several(a.Erased, "capture"))
 	}

@@ -28,7 +28,7 @@ Somebody who can write both files, and has the key, can replace the chain or res
 keep reveals that: answers of the channel and receipts name the head of the chain. --head and --receipt
 compare the chain with such a head.
 
-With --public-key, receipts are checked by the operator's public key alone; no ledger is needed.`,
+With --public-key, receipts are checked with only the operator's public key; no ledger is needed.`,
 		Example: `  acapcrawl actions verify --head 412:9f2c…
   acapcrawl actions verify --receipt receipt.json --public-key operator.pem`,
 		Args: noArgs,
@@ -122,9 +122,9 @@ func broken(n int) error {
 	case 0:
 		return nil
 	case 1:
-		return nothing("The ledger is not what was written: 1 break was found.")
+		return nothing("The ledger was changed or is damaged: 1 break was found.")
 	}
-	return nothing(fmt.Sprintf("The ledger is not what was written: %s breaks were found.", number(n)))
+	return nothing(fmt.Sprintf("The ledger was changed or is damaged: %s breaks were found.", number(n)))
 }
 
 func printVerification(w io.Writer, v actions.Verification) error {
@@ -138,7 +138,8 @@ func printVerification(w io.Writer, v actions.Verification) error {
 		fmt.Fprintln(w, display.Line(b.String()))
 	}
 	if len(v.Breaks) == 0 {
-		fmt.Fprintln(w, "Every entry is linked to the one before it, and all else follows from them.")
+		fmt.Fprintln(w, "Every entry is linked to the entry before it, and the rest of the ledger agrees with the "+
+			"entries.")
 	}
 	signed := "Its end is not signed.\n"
 	if v.Signed != nil {
@@ -176,7 +177,7 @@ func (c *Command) verifyReceipts(r actionsRequest) error {
 		case err != nil:
 			return err
 		case !r.JSON:
-			fmt.Fprintf(c.Stdout, "%s is what was signed: %s of %s, done at %s.\n", name, receipt.Action,
+			fmt.Fprintf(c.Stdout, "%s has a valid signature: %s of %s, done at %s.\n", name, receipt.Action,
 				display.Line(receipt.URL), receipt.Done.Format(time.RFC3339))
 		}
 	}
@@ -192,7 +193,7 @@ func (c *Command) verifyReceipts(r actionsRequest) error {
 	if err != nil || len(wrong) == 0 {
 		return err
 	}
-	return nothing("A receipt is not what the operator signed.")
+	return nothing("A receipt was changed, or the operator did not sign it.")
 }
 
 // badReceipt is the reason why a receipt is not valid.

@@ -107,14 +107,15 @@ func (c *Command) runBackup(ctx context.Context, cfg *config.Config, r backupReq
 	case errors.As(err, &exists):
 		return faultOf(err)
 	case errors.Is(err, syscall.ENOSPC):
-		return failure("the same again with more space, or another file", fmt.Errorf("the backup cannot be made: %w",
-			err))
+		return failure("the same command again after freeing disk space, or another file",
+			fmt.Errorf("the backup cannot be made: %w", err))
 	case err != nil:
 		return fmt.Errorf("the backup cannot be made: %w", err)
 	case r.JSON:
 		return c.printJSON(backedUp{File: r.File, Made: sum.Made, Captures: sum.Captures, Bytes: sum.Bytes})
 	}
-	_, err = fmt.Fprintf(c.Stdout, "%s holds what was held at %s: %s, %s.\n", r.File, sum.Made.Format(time.RFC3339),
+	_, err = fmt.Fprintf(c.Stdout, "%s contains the data directory as of %s: %s, %s.\n", r.File,
+		sum.Made.Format(time.RFC3339),
 		several(sum.Captures, "capture"), size(sum.Bytes))
 	return err
 }
@@ -152,7 +153,8 @@ func (c *Command) printRestored(out site.Restored, asJSON bool) error {
 		for _, p := range out.Problems {
 			fmt.Fprintln(c.Stdout, p)
 		}
-		_, err = fmt.Fprintf(c.Stdout, "%s holds what was held at %s.\n", out.Data, out.Made.Format(time.RFC3339))
+		_, err = fmt.Fprintf(c.Stdout, "%s contains the data directory as of %s.\n", out.Data,
+			out.Made.Format(time.RFC3339))
 	}
 	if err != nil {
 		return err
@@ -161,7 +163,7 @@ func (c *Command) printRestored(out site.Restored, asJSON bool) error {
 		return findings(out.Problems, false)
 	}
 	if out.Due > 0 {
-		fmt.Fprintf(c.Stderr, "Notice: %s may no longer be held.\n", several(out.Due, "thing"))
+		fmt.Fprintf(c.Stderr, "Notice: %s may no longer be kept.\n", several(out.Due, "item"))
 	}
 	fmt.Fprintln(c.Stderr, "Notice: requests of publishers since then are not known yet.\nTry: acapcrawl "+
 		"sweep --refresh")

@@ -112,7 +112,7 @@ func (c *Command) runArchiveErased(ctx context.Context, cfg *config.Config, r ar
 		case len(out.Erasures) == 0:
 			return nothing(fmt.Sprintf("Nothing was ever erased of %s%s.", address, stillHeld(found.Left)))
 		case len(out.Left) > 0:
-			return nothing(fmt.Sprintf("Of %s %s left.", address, isOrAre(len(out.Left))))
+			return nothing(fmt.Sprintf("Of %s %s still stored.", address, isOrAre(len(out.Left))))
 		}
 		return nil
 	})
@@ -122,16 +122,16 @@ func (c *Command) runArchiveErased(ctx context.Context, cfg *config.Config, r ar
 // stillHeld returns the end of a sentence if left contains an archived copy, otherwise "".
 func stillHeld(left []archive.Problem) string {
 	if slices.ContainsFunc(left, func(p archive.Problem) bool { return strings.HasPrefix(p.Where, "version ") }) {
-		return "; a copy is held"
+		return "; a copy is archived"
 	}
 	return ""
 }
 
 func isOrAre(n int) string {
 	if n == 1 {
-		return "1 thing is"
+		return "1 item is"
 	}
-	return number(n) + " things are"
+	return number(n) + " items are"
 }
 
 func erasureOf(s archive.Tombstone) erasure {
@@ -166,10 +166,10 @@ func (e erasure) what() string {
 		parts = append(parts, several(e.Hops, "redirect")+" to other pages")
 	}
 	if e.Derived > 0 {
-		parts = append(parts, "what was made of it for "+several(e.Derived, "page"))
+		parts = append(parts, "data derived from it for "+several(e.Derived, "page"))
 	}
 	if len(parts) == 0 {
-		parts = append(parts, "what was known of the page")
+		parts = append(parts, "the record of the page")
 	}
 	return strings.Join(parts, " and ")
 }
@@ -186,13 +186,13 @@ func (c *Command) printReceipt(r receipt) error {
 	if !r.Verified {
 		return nil
 	}
-	_, err := fmt.Fprintf(c.Stdout, "Nothing of what was erased can be read or found: %s destroyed.\n",
+	_, err := fmt.Fprintf(c.Stdout, "Nothing that was erased can be read or found: %s destroyed.\n",
 		several(keys, "key"))
 	if err == nil && r.Settled {
 		_, err = fmt.Fprintf(c.Stdout, "The files have been rewritten since, at %s.\n",
 			r.Compacted.Format(time.RFC3339))
 	} else if err == nil {
-		_, err = fmt.Fprintln(c.Stdout, "What it was sealed as, and its words, stay in unused parts of the files "+
+		_, err = fmt.Fprintln(c.Stdout, "Its encrypted data and its words remain in unused parts of the files "+
 			"until archive compact.")
 	}
 	return err

@@ -129,7 +129,7 @@ func (c *Command) runExport(ctx context.Context, cfg *config.Config, r exportReq
 func printExported(w io.Writer, file string, n holdings.ExportCounts) error {
 	text := fmt.Sprintf("%s: %s, %s, %s\n", file, several(n.Captures, "capture"), several(n.Records, "record"),
 		size(n.Bytes))
-	text += block("Of them", row{n.Duplicates, "with a body that another has too"})
+	text += block("Of them", row{n.Duplicates, "with the same body as another capture"})
 	text += block("In addition", row{n.Redirects, "redirects"})
 	text += block("Not exported", row{n.Withheld, "refused by policy"})
 	_, err := io.WriteString(w, text)

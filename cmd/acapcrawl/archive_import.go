@@ -183,15 +183,15 @@ func (m *intake) count(file string, i holdings.Imported) {
 
 func (m *intake) summary(w io.Writer) error {
 	n := m.sum
-	text := fmt.Sprintf("%s taken in from %s: %s, %s\n", several(n.Imported, "page"), several(n.Files, "file"),
+	text := fmt.Sprintf("%s imported from %s: %s, %s\n", several(n.Imported, "page"), several(n.Files, "file"),
 		several(n.Records, "record"), size(n.Bytes))
-	text += block("Not taken in",
-		row{n.Held, "held already"},
+	text += block("Not imported",
+		row{n.Held, "archived already"},
 		row{n.Refused, "refused by policy"},
-		row{n.Skipped, "records that hold no page to keep"},
+		row{n.Skipped, "records without a page"},
 		row{n.Damaged, "damaged records"})
-	text += block("Taken in, but", row{n.Cut, "cut, because they are too large"})
-	text += block("Beside them", row{n.Redirects, "redirects"})
+	text += block("Imported, but", row{n.Cut, "cut, because they are too large"})
+	text += block("In addition", row{n.Redirects, "redirects"})
 	_, err := io.WriteString(w, text)
 	return err
 }

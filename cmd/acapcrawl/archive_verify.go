@@ -32,7 +32,7 @@ each change, and check everything again.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		switch given := flags.Changed("erased"); {
 		case given && *repair:
-			return misuse("--erased alone", "--repair and --erased cannot be combined")
+			return misuse("--erased without --repair", "--repair and --erased cannot be combined")
 		case given && *erased == "":
 			return misuse("acapcrawl archive verify --erased https://example.com/page.html", "--erased needs a URL")
 		}
@@ -64,8 +64,8 @@ func (c *Command) runArchiveStats(_ context.Context, cfg *config.Config, r archi
 		return err
 	}
 	_, err = fmt.Fprintf(c.Stdout, "%8d captures of %d resources, %s\n%8d bodies, %s as sent, %s stored\n%8d "+
-		"thumbnails that no copy gives\n"+
-		"%8d addresses that lead elsewhere\n%8d copies of %d pages erased\n",
+		"thumbnails that cannot be made from a copy\n"+
+		"%8d addresses that redirect to another\n%8d copies of %d pages erased\n",
 		st.Captures, st.Resources, size(st.Bytes), st.Bodies, size(st.Raw), size(st.Stored), st.Pictures, st.Aliases,
 		erased, pages)
 	return err
@@ -118,7 +118,7 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 			fmt.Fprintln(c.Stdout, p)
 		}
 		if len(problems) == 0 {
-			fmt.Fprintln(c.Stdout, "Every digest and reference is right.")
+			fmt.Fprintln(c.Stdout, "Every digest and reference is correct.")
 		}
 	}
 	if err != nil || len(problems) == 0 {
@@ -154,7 +154,7 @@ func remedy(problems []archive.Problem, repaired bool) string {
 		case p.Repairable && repaired, p.Remedy != "" && strings.HasPrefix(p.Remedy, "restore ") && try != repairVerb:
 			try = restoreVerb
 		case p.Repairable && strings.HasPrefix(p.Where, "capture "):
-			return repairVerb + ", which gives up what was lost; or restore a backup"
+			return repairVerb + ", which erases what was lost; or restore a backup"
 		case p.Repairable:
 			try = repairVerb
 		case try == "" && p.Remedy == holdings.SweepRemedy:

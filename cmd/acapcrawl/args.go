@@ -98,7 +98,8 @@ func (c *Command) readable(name string) error {
 	file := filepath.Clean(c.path(name))
 	own := strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/")
 	if info, err := os.Stat(file); own || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return misuse("", "%s cannot be read by the process that has the data directory: use - or a regular file", name)
+		return misuse("", "%s cannot be read by the process that uses the data directory: use - or a regular file",
+			name)
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func (c *Command) runAudit(ctx context.Context, cfg *config.Config, r auditReque
 	audits := []*conformance.Audit{}
 	for i, start := range starts {
 		if ctx.Err() != nil {
-			fmt.Fprintf(c.Stderr, "%s not looked at.\n", several(len(starts)-i, "site"))
+			fmt.Fprintf(c.Stderr, "%s not checked.\n", several(len(starts)-i, "site"))
 			break
 		}
 		a, err := c.audit(ctx, cfg, r, o, start)

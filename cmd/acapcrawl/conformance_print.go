@@ -67,7 +67,7 @@ func conformanceInWords(report *conformance.Report, r conformanceRunRequest) (st
 	fmt.Fprintf(&b, " (%v %%)\n", report.Percent)
 	if hidden, tests := unseen(report.Tree); !r.All && whole {
 		fmt.Fprintf(&b,
-			"No case can show %s, and %d more are shown by tests of this program alone; --all lists them.\n", several(
+			"No case can show %s, and %d more are shown only by tests of this program; --all lists them.\n", several(
 				hidden, "requirement"), tests)
 	}
 	if n := report.Trouble.Ended; n > 0 {

@@ -183,7 +183,7 @@ func (c *Command) corpora(names []string) ([]conformance.Sample, error) {
 			return nil, misuse("", "the corpus cannot be read: %w", err)
 		}
 		if len(samples) == 0 {
-			return nil, misuse("", "%s holds no case", name)
+			return nil, misuse("", "%s contains no case", name)
 		}
 		out = append(out, samples...)
 	}
@@ -263,7 +263,7 @@ func shownBy(docs []conformance.Document, samples []conformance.Sample, require 
 	tree := conformance.Tree(docs, asked)
 	for _, name := range require {
 		if !slices.ContainsFunc(conformance.Find(tree, name), func(n conformance.Node) bool { return n.Cases > 0 }) {
-			return misuse("--require P1,F07", "--require: no case that is to be asked shows %q", name)
+			return misuse("--require P1,F07", "--require: no selected case shows %q", name)
 		}
 	}
 	return nil
@@ -272,14 +272,14 @@ func shownBy(docs []conformance.Document, samples []conformance.Sample, require 
 // shortfall returns the criteria that are not met, or "" if all are.
 func shortfall(report *conformance.Report, r conformanceRunRequest) string {
 	if report.Cases == 0 {
-		return "nothing was compared: no case that is to be asked wants a decision"
+		return "nothing was compared: no selected case expects a decision"
 	}
 	var out []string
 	if n := report.Trouble.Stray; n > 0 {
 		out = append(out, fmt.Sprintf("the engine printed %s that answer no case", several(n, "line")))
 	}
 	if report.Stopped() && (r.HasMin || len(r.Require) > 0) {
-		out = append(out, "not all cases were asked, since one did not pass")
+		out = append(out, "not all cases were asked, because one did not pass")
 	}
 	if r.HasMin && 100*float64(report.Passed)/float64(report.Cases) < r.Min {
 		out = append(out, fmt.Sprintf("%v %% of the cases passed, and --min demands %v", report.Percent, r.Min))

@@ -144,7 +144,7 @@ func (c *Command) crawlDemo(ctx context.Context, cfg *config.Config, r demoReque
 // request pages of the newspaper at base; otherwise they use only stored data.
 func demoSuggestions(program, data, base string, serving bool) string {
 	text := `
-Go on with what was crawled:
+Continue with the crawled pages:
   PROGRAM search --data DATA lighthouse
   PROGRAM show --data DATA BASE/
   PROGRAM archive ls --data DATA
@@ -158,7 +158,7 @@ The newspaper stays at BASE until Ctrl-C. Meanwhile, in another terminal:
 `
 	} else {
 		text += `
-Keep the newspaper running to ask about its pages, or crawl a site of your own:
+Keep the newspaper running to query its pages, or crawl a site of your own:
   PROGRAM demo --serve
   PROGRAM explain https://example.com/
   PROGRAM crawl --max-pages 50 https://example.com/

@@ -73,7 +73,7 @@ func (d *differ) text() string {
 	for _, names := range who {
 		differ += len(names)
 	}
-	fmt.Fprintf(&b, "\n%s for %d of %s, of %s asked about\n", several(len(d.found)+len(d.changes), "difference"),
+	fmt.Fprintf(&b, "\n%s for %d of %s, of %s compared\n", several(len(d.found)+len(d.changes), "difference"),
 		differ,
 		several(len(d.ask.Crawlers), "crawler"), addressCount(len(d.ask.Addresses)))
 	return b.String()

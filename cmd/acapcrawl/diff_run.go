@@ -199,7 +199,7 @@ func (c *Command) versions(ctx context.Context, cfg *config.Config, d *differ) (
 	first := list[0].Since.Format(time.RFC3339)
 	switch {
 	case to < 0 || from < 0 && !d.request.From.IsZero():
-		return misuse("--from "+first, "no version of %s is known from before %s", key, first)
+		return misuse("--from "+first, "no version of %s from before %s is known", key, first)
 	case from < 0:
 		fmt.Fprintf(c.Stderr, "Notice: one version of %s/robots.txt is known up to then, since %s.\n", key, first)
 		return nil
@@ -217,7 +217,7 @@ func (c *Command) versions(ctx context.Context, cfg *config.Config, d *differ) (
 func (c *Command) openKnown(cfg *config.Config, origin string) (*directory, error) {
 	d, err := c.open(cfg, site.Options{})
 	if none, is := errors.AsType[*site.EmptyError](err); is {
-		return nil, failure("acapcrawl crawl "+origin+"/", fmt.Errorf("nothing is held in %s yet", none.Dir))
+		return nil, failure("acapcrawl crawl "+origin+"/", fmt.Errorf("nothing is archived in %s yet", none.Dir))
 	}
 	return d, err
 }
@@ -250,8 +250,8 @@ func (d *differ) narrow() {
 		}
 	}
 	if len(seen) > 0 && d.request.Purposes == nil {
-		d.notes = append(d.notes, "the crawlers declare no purpose, and so what is permitted for one alone does not "+
-			"count: --purpose declares it")
+		d.notes = append(d.notes, "the crawlers declare no purpose, so permissions for a single purpose do not "+
+			"count: declare purposes with --purpose")
 	}
 }
 
@@ -345,7 +345,7 @@ func (c *Command) heldAddresses(ctx context.Context, cfg *config.Config, base *u
 		return ctx.Err()
 	})
 	if err == nil && len(out) == 0 {
-		return nil, failure("acapcrawl crawl "+site+"/", fmt.Errorf("nothing of %s is held in %s", site, cfg.Data))
+		return nil, failure("acapcrawl crawl "+site+"/", fmt.Errorf("nothing of %s is archived in %s", site, cfg.Data))
 	}
 	return out, err
 }
@@ -366,7 +366,7 @@ func (d *differ) compare(ctx context.Context) (err error) {
 	d.ask.Crawled = true
 	acapReading := first.ACAP(d.now)
 	if d.request.Alone {
-		d.docs[0].reader = "ACAP alone"
+		d.docs[0].reader = "only ACAP"
 		acapReading = first.Alone(d.now)
 	}
 	if d.request.Against == againstTemoto {

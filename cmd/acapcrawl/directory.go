@@ -51,8 +51,8 @@ func (c *Command) openOwn(cfg *config.Config, o site.Options) (d *directory, err
 	if slices.Contains(hosting, c.verb) {
 		o.Owned = func() {
 			if d.host, err = listen(cfg.Data, c.verb, c.Stderr); err != nil {
-				o.Notice(fmt.Sprintf("other verbs have to wait until this one ends, since they cannot be listened "+
-					"to: %v", err))
+				o.Notice(fmt.Sprintf("other verbs have to wait until this one ends, because their calls cannot be "+
+					"received: %v", err))
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func (d *directory) Close() error {
 		if err := d.host.close(); err != nil {
 			open, failed := d.Abandon(d.host.patient)
 			return failure("acapcrawl archive verify", fmt.Errorf("%w: %s of %s could not be closed; nothing that "+
-				"was kept is lost",
+				"was stored is lost",
 				errors.Join(err, failed), open, d.Dir()))
 		}
 	}
@@ -204,7 +204,7 @@ func faultOf(err error) error {
 	case errors.As(err, &refused):
 		return refusal(err)
 	case errors.Is(err, site.ErrNothing):
-		return nothing("Nothing is held that could be exported.")
+		return nothing("Nothing is archived that could be exported.")
 	case errors.Is(err, site.ErrDamagedIndex):
 		return failure(repairVerb+", which rebuilds the index from the copies", err)
 	case errors.Is(err, site.ErrDamaged):

@@ -105,7 +105,7 @@ func (e *explanation) policyRead() string {
 		version = "it declares no version of ACAP"
 	}
 	if o.Robots.IgnoreConventional() {
-		version += ", and that conventional records are ignored"
+		version += "; conventional records are ignored"
 	}
 	return where + ": " + version
 }
@@ -121,15 +121,15 @@ func (e *explanation) pageRead() string {
 	switch {
 	// P1 2.5.1 (X02): statements of a page that may not be crawled are not read
 	case e.Page != nil && !e.Origin.Policy.Decide(acap.Crawl, acap.NewResource(e.request.URL)).Allowed:
-		return "the page may not be crawled, so what it says of itself is not read"
+		return "the page may not be crawled, so its own statements are not read"
 	case e.request.PageFile != "":
 		return "the page: " + named(e.request.PageFile)
 	case e.Page != nil:
 		return "the page: fetched now from " + e.Page.URL().String()
 	case e.Past.URL != "" && !e.request.Page:
-		return "the page: as it was crawled last, " + e.Past.LastCrawled.UTC().Format(time.RFC3339)
+		return "the page: as last crawled, " + e.Past.LastCrawled.UTC().Format(time.RFC3339)
 	}
-	return "the page itself was not looked at"
+	return "the page itself was not read"
 }
 
 // group is a result that is the same for one or more usages.
@@ -210,8 +210,8 @@ func (e *explanation) block(a site.Explained) string {
 	if a.More > 0 {
 		elsewhere = append(elsewhere, fmt.Sprintf("and %d more", a.More))
 	}
-	section(&b, "beside it", beside)
-	section(&b, "against it", against)
+	section(&b, "in addition", beside)
+	section(&b, "lost against it", against)
 	section(&b, "within the page", within)
 	section(&b, "elsewhere", elsewhere)
 	return b.String()
@@ -259,8 +259,8 @@ func reason(d acap.Decision) string {
 		acap.ByPermission:  "this permission decides",
 		acap.ByProhibition: "this prohibition decides",
 		acap.ByDefault:     "nothing is said about it",
-		acap.ByOther:       "this prohibition reaches what nothing else is said about",
-		acap.ByConflict:    "permissions and this prohibition meet, and no pattern is narrower than all others",
+		acap.ByOther:       "this prohibition covers usages of which nothing else is said",
+		acap.ByConflict:    "permissions and this prohibition both match, and no pattern is narrower than all others",
 		acap.ByFallback:    "this field cannot be interpreted fully, and counts as a prohibition",
 		acap.ByExpiry:      "the time limit of this permission has passed",
 		acap.ByLocation:    "the page is not where this permission says",
@@ -277,7 +277,7 @@ func reason(d acap.Decision) string {
 	case d.Reason == acap.Conventional:
 		words = "this conventional rule prohibits it"
 	case d.Reason == acap.ByProhibition && d.Note != "":
-		words = "this permission cannot be kept to"
+		words = "this permission cannot be complied with"
 	}
 	if d.Note != "" {
 		words += " (" + d.Note + ")"
@@ -314,7 +314,7 @@ func (e *explanation) rival(v acap.Rival) string {
 	case v.Outcome == acap.Loses:
 		b.WriteString("loses: ")
 	case v.Outcome == acap.Binds:
-		b.WriteString("binds too: ")
+		b.WriteString("applies too: ")
 	}
 	b.WriteString(v.Why)
 	if v.Rule != "" {

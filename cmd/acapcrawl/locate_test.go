@@ -63,7 +63,7 @@ func TestReaderDNS(t *testing.T) {
 			"permitteddomainlist:quay.example"},
 		{"asked", asks, []string{"--reader-ip", "192.0.2.7"}, statusDone, 2, ""},
 		{"no name", asks, []string{"--reader-ip", "192.0.2.8"}, statusRefused, 1,
-			"Notice: the reader's domain is not known: 192.0.2.8 has no name"},
+			"Notice: the reader's domain is not known: 192.0.2.8 has no host name"},
 		{"the domain is said", asks, []string{"--reader-ip", "192.0.2.7", "--reader-domain", "shed.example"},
 			statusRefused, 0, "permitteddomainlist:quay.example"},
 		{"no address", asks, nil, statusRefused, 0, "permitteddomainlist:quay.example"},

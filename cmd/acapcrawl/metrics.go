@@ -77,29 +77,29 @@ func (c crawlCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	send(prometheus.GaugeValue, 1, "build_info", "The program that crawls; always 1.",
 		prometheus.Labels{"version": site.Version, "go": runtime.Version()})
-	counters("pages_total", "Addresses settled.", "outcome", map[string]int{
+	counters("pages_total", "Addresses processed.", "outcome", map[string]int{
 		string(crawler.Fetched): s.Fetched, string(crawler.Refused): s.Refused.Crawl, reasonTakenDown: s.TakenDown,
 		string(crawler.Unreachable): s.Unreachable, string(crawler.Failed): s.Errors})
 	counters("refusals_total", "Pages that policy refused.", "usage", map[string]int{
 		string(acap.Crawl): s.Refused.Crawl, string(acap.Follow): s.Refused.Follow, string(acap.Index): s.Refused.Index,
 		string(acap.Preserve): s.Refused.Preserve})
-	counters("held_total", "Pages fetched and held.", "usage", map[string]int{string(acap.Preserve): s.Stored,
+	counters("held_total", "Pages fetched and stored.", "usage", map[string]int{string(acap.Preserve): s.Stored,
 		string(acap.Index): s.Indexed})
-	counters("skipped_total", "Addresses found and not asked for.", "reason", map[string]int{
+	counters("skipped_total", "Addresses found and not requested.", "reason", map[string]int{
 		string(crawler.Outside): s.Skipped.Outside, string(crawler.Deep): s.Skipped.Deep, string(
 			crawler.Trapped): s.Skipped.Trapped})
 	counter(int64(s.Requests), "requests_total",
-		"Requests for pages and for what they require, redirect hops included.")
+		"Requests for pages and the resources that they require, redirect hops included.")
 	counter(s.Bytes, "body_bytes_total", "Bytes of bodies, as sent.")
 	gauge(float64(p.UnderWay), "visits_under_way", "Visits under way.")
-	gauge(float64(s.Queued), "queue_addresses", "Addresses to be visited, of pages and of what they require.")
+	gauge(float64(s.Queued), "queue_addresses", "Addresses to be visited, of pages and required resources.")
 	gauge(float64(s.QueuedHosts), "queue_hosts", "Hosts with an address to be visited.")
-	gauge(float64(s.Waiting), "waiting_addresses", "Addresses visited that will be visited again, of pages and of "+
-		"what they require.")
+	gauge(float64(s.Waiting), "waiting_addresses", "Addresses visited that will be visited again, of pages and "+
+		"required resources.")
 	gauge(p.Rate, "pages_per_second", "Pages a second, in the last ten seconds.")
 	if !s.NextDue.IsZero() {
 		gauge(float64(s.NextDue.UnixMilli())/1000, "next_due_timestamp_seconds",
-			"When the next host is due; absent where none is known.")
+			"Time when the next host is due; absent if no time is known.")
 	}
 }
 
@@ -132,19 +132,20 @@ func (c ledgerCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	st, ok := c.status()
 	if !ok {
-		gauge(0, "ledger_up", "Whether the ledger of action requests could be asked.")
+		gauge(0, "ledger_up", "Whether the ledger of action requests could be read.")
 		return
 	}
-	gauge(1, "ledger_up", "Whether the ledger of action requests could be asked.")
-	gauge(float64(st.Open), "action_requests_open", "Action requests about which something is to be done.")
-	gauge(float64(st.Waiting), "action_requests_waiting", "Of those, to be confirmed.")
-	gauge(float64(st.Failed), "action_requests_failed", "Of those, failed; they are tried again.")
+	gauge(1, "ledger_up", "Whether the ledger of action requests could be read.")
+	gauge(float64(st.Open), "action_requests_open", "Action requests that are not completed.")
+	gauge(float64(st.Waiting), "action_requests_waiting",
+		"Action requests that are not completed and wait for a confirmation.")
+	gauge(float64(st.Failed), "action_requests_failed", "Action requests that failed and are tried again.")
 	if !st.TakeDown.IsZero() {
 		gauge(float64(st.TakeDown.Unix()), "take_down_due_timestamp_seconds",
-			"Since when the oldest take-down that is not executed is due; absent where none is.")
+			"Time since which the oldest take-down that is not executed is due; absent if there is none.")
 	}
 	if !st.Erased.IsZero() {
 		gauge(float64(st.Erased.Unix()), "erased_timestamp_seconds",
-			"When the oldest take-down was executed of which a file may hold a trace; absent where none may.")
+			"Time of the oldest executed take-down of which a file may still contain a trace; absent if there is none.")
 	}
 }

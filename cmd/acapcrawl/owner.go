@@ -285,7 +285,7 @@ func (h *host) runGuest(conn *net.UnixConn, s *site.Site) {
 	w.send(message{}) // an empty message accepts the guest
 	status := req.run(ctx, s, w, &distant{ctx: ctx, wire: w, heard: heard})
 	if h.ctx.Err() != nil && status != statusDone {
-		fmt.Fprintln(w.stderr(), "Try: the same command again; the process that had the data directory ended")
+		fmt.Fprintln(w.stderr(), "Try: the same command again; the process that used the data directory ended")
 	}
 	w.send(message{Status: &status})
 }

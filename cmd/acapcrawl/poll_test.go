@@ -137,7 +137,7 @@ func TestWatchSeesALine(t *testing.T) {
 		t.Errorf("%s was found", found)
 	}
 	p.put("robots.txt", "ACAP-crawler: *\n")
-	if line := nextLine(t, lines); !strings.Contains(line, "no longer asked for") {
+	if line := nextLine(t, lines); !strings.Contains(line, "no longer in force") {
 		t.Errorf("%q was told", line)
 	}
 	stop()

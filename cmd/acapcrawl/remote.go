@@ -42,7 +42,7 @@ type busy struct {
 }
 
 func (b *busy) Error() string {
-	return fmt.Sprintf("the data directory %s is in use: %s has it since %s", b.dir, b.owner,
+	return fmt.Sprintf("the data directory %s is in use: %s uses it since %s", b.dir, b.owner,
 		b.owner.Since.Format(time.RFC3339))
 }
 
@@ -92,14 +92,14 @@ func (c *Command) through(dir string, o owner) error {
 	case slices.Contains(alone, c.verb) || c.waitsFor(o):
 		return failure(endOrElsewhere, errors.New(b.Error()))
 	case o.User != os.Getuid():
-		return failure("run it as that user", fmt.Errorf("%s, for user %d, and only the same user goes through it", b,
+		return failure("run it as that user", fmt.Errorf("%s, for user %d, and serves only verbs of the same user", b,
 			o.User))
 	case o.Protocol != protocol:
 		return failure("run that program, or wait for it to end", fmt.Errorf("%s; it is another build, version %s, "+
-			"and this one cannot go through it", b, o.Version))
+			"and this one cannot pass the verb on to it", b, o.Version))
 	case o.Version != ours:
 		return failure("run that program, or wait for it to end", fmt.Errorf("%s; it is version %s, and this, "+
-			"version %s, cannot go through it", b, o.Version, ours))
+			"version %s, cannot pass the verb on to it", b, o.Version, ours))
 	}
 	return b
 }
@@ -154,8 +154,9 @@ func (c *Command) handOver(ctx context.Context, b *busy) (status int, err error)
 			if !said && ctx.Err() == nil {
 				return statusFailed, errAgain
 			}
-			return statusFailed, failure("the same again", fmt.Errorf("%s, which had the data directory %s, ended "+
-				"before this was done", b.owner, b.dir))
+			return statusFailed,
+				failure("the same command again", fmt.Errorf("%s, which used the data directory %s, ended "+
+					"before this was done", b.owner, b.dir))
 		}
 		said = said || m.preventsRestart()
 		if m.Ask {
@@ -194,7 +195,7 @@ func (c *Command) introduce(conn *net.UnixConn, out *json.Encoder, in *bufio.Rea
 	conn.SetReadDeadline(time.Now().Add(notice))
 	_, err = in.Peek(1)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		fmt.Fprintf(c.Stderr, "Waiting for %s, which has the data directory %s.\n", b.owner, b.dir)
+		fmt.Fprintf(c.Stderr, "Waiting for %s, which uses the data directory %s.\n", b.owner, b.dir)
 		conn.SetReadDeadline(time.Time{})
 		_, err = in.Peek(1)
 	}

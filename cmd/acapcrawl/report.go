@@ -132,7 +132,7 @@ func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 	}
 	if got.Undrawn != nil {
 		e := entry
-		e.Use, e.Reason, e.Why = acap.PresentThumbnail, reasonUndrawn, fmt.Sprintf("%s is not drawn: %v", pg.URL(),
+		e.Use, e.Reason, e.Why = acap.PresentThumbnail, reasonUndrawn, fmt.Sprintf("%s is not rendered: %v", pg.URL(),
 			got.Undrawn)
 		r.add(e)
 	}
@@ -148,7 +148,8 @@ func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 		switch {
 		case got.TakenDown != nil:
 			e.Reason, e.Line = reasonTakenDown, lineOf(got.TakenDown)
-			e.Why = fmt.Sprintf("%s is not held: its publisher asks that it be taken down: %s", pg.URL(), got.TakenDown)
+			e.Why = fmt.Sprintf("%s is not archived: its publisher asks that it be taken down: %s", pg.URL(),
+				got.TakenDown)
 		case status < 200 || status > 299 && status != 304:
 			e.Reason, e.Why = reasonStatus, fmt.Sprintf("%s answered with status %d", pg.URL(), status)
 		case use == acap.Index && got.Textless:

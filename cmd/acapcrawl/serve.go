@@ -280,7 +280,7 @@ func (ch *channel) answer(ctx context.Context, call actions.Call, text []byte) (
 		err = errors.New(strings.TrimSpace(said))
 	}
 	if err != nil {
-		return a, fmt.Errorf("the ledger could not be asked: %w", err)
+		return a, fmt.Errorf("the ledger could not be read: %w", err)
 	}
 	return a, nil
 }

@@ -169,7 +169,7 @@ func (d *directory) addErasure(address string, version int, f *fault) error {
 		if t.Line != "" && !strings.Contains(why, t.Line) {
 			why += " (" + t.Line + ")"
 		}
-		return nothing(fmt.Sprintf("%s What was held was erased on %s: %s.", f,
+		return nothing(fmt.Sprintf("%s It was erased on %s: %s.", f,
 			t.When.UTC().Format("2 January 2006 at 15:04 UTC"), why))
 	}
 	return f
@@ -224,7 +224,7 @@ func (c *Command) showCopy(ctx context.Context, p *present.Presenter, address st
 		fmt.Fprintln(c.Stderr, "Parts of the page that may not be kept or shown are cut out.")
 	}
 	if cp.Truncated {
-		fmt.Fprintln(c.Stderr, "The end is missing: the page was longer than what was kept of it.")
+		fmt.Fprintln(c.Stderr, "The end is missing: the page was longer than the archived copy.")
 	}
 	for _, why := range cp.Cuts {
 		fmt.Fprintf(c.Stderr, "The page is too large: %s.\n", why)
@@ -248,9 +248,9 @@ func (c *Command) showCopy(ctx context.Context, p *present.Presenter, address st
 
 func notHeld(what, address string, which present.Which) error {
 	if which != (present.Which{}) {
-		return nothing(fmt.Sprintf("No such version of %s is held.", address))
+		return nothing(fmt.Sprintf("No such version of %s is archived.", address))
 	}
-	return nothing(fmt.Sprintf("No %s of %s is held.", what, address))
+	return nothing(fmt.Sprintf("No %s of %s is archived.", what, address))
 }
 
 // printRequired prints the texts that publishers require next to the result.
@@ -305,7 +305,8 @@ func (c *Command) showOriginal(ctx context.Context, p *present.Presenter, addres
 	lead, err := p.Original(ctx, address, who)
 	switch {
 	case errors.Is(err, present.ErrNotHeld):
-		return nothing(fmt.Sprintf("The statements of %s about itself are not known: it is not held.", address))
+		return nothing(fmt.Sprintf("The statements of %s about itself are not known: the page is not archived.",
+			address))
 	case err != nil:
 		return err
 	case asJSON:

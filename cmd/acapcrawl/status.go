@@ -131,7 +131,7 @@ func statusBlock(p crawler.Progress, now time.Time, stopping bool) string {
 	line("under way", number(p.UnderWay), "")
 	line("queued", number(p.Queued), "on "+several(p.Hosts, "host")+due(", the next due ", p.NextDue, now))
 	if s.Waiting > 0 {
-		line("waiting", number(s.Waiting), "to be visited again, pages and what they require"+due(", the first ",
+		line("waiting", number(s.Waiting), "to be visited again, pages and required resources"+due(", the first ",
 			s.NextAgain, now))
 	}
 	line("kept", number(s.Stored), fmt.Sprintf("and %s indexed", number(s.Indexed)))

@@ -43,7 +43,7 @@ func TestStatusBlock(t *testing.T) {
   done          1,234  1,200 fetched, 30 refused, 4 failed
   under way        16
   queued       56,789  on 120 hosts, the next due now
-  waiting           2  to be visited again, pages and what they require, the first in 60 min
+  waiting           2  to be visited again, pages and required resources, the first in 60 min
   kept          1,100  and 900 indexed
   speed            26  pages/s, 2.0 MB in all
 `

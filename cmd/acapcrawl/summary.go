@@ -56,8 +56,8 @@ func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 		row{s.Errors, "failed"},
 		row{s.Skipped.Outside, "out of scope"},
 		row{s.Skipped.Deep, "too many links away from a seed"},
-		row{s.Skipped.Trapped, "where pages seem to have no end"},
-		row{s.Beyond, "links not noted, because their hosts have too many addresses (in all runs)"}))
+		row{s.Skipped.Trapped, "in crawler traps"},
+		row{s.Beyond, "links not recorded, because their hosts have too many addresses (in all runs)"}))
 	b.WriteString(block("Fetched, but by policy",
 		row{s.Refused.Follow, "not followed"},
 		row{s.Refused.Index, "not indexed"},
@@ -70,7 +70,7 @@ func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 		row{s.Queued - s.OtherSeeds, "queued on " + several(s.QueuedHosts, "host") + due(", the next due ", s.NextDue,
 			now)},
 		row{s.OtherSeeds, "queued by earlier crawls of other seeds: visit them with acapcrawl crawl, without a URL"},
-		row{s.Waiting, "to be visited again, pages and what they require" + due(", the first ", s.NextAgain, now)})
+		row{s.Waiting, "to be visited again, pages and required resources" + due(", the first ", s.NextAgain, now)})
 	if left == "" {
 		left = "\nNothing is left for another run.\n"
 	}

@@ -42,8 +42,8 @@ Not fetched
        5  failed
    1,000  out of scope
        6  too many links away from a seed
-       8  where pages seem to have no end
-      10  links not noted, because their hosts have too many addresses (in all runs)
+       8  in crawler traps
+      10  links not recorded, because their hosts have too many addresses (in all runs)
 
 Fetched, but by policy
        1  not followed
@@ -52,7 +52,7 @@ Fetched, but by policy
 
 Left for another run
    1,234  queued on 20 hosts, the next due now
-       9  to be visited again, pages and what they require, the first in 5 h
+       9  to be visited again, pages and required resources, the first in 5 h
 Everything is stored in data
 `},
 	} {

@@ -97,14 +97,14 @@ func sweptInWords(s holdings.Swept, dry bool) string {
 	if s.Version != 0 {
 		what = fmt.Sprintf("%s %d", what, s.Version)
 	}
-	became := "is gone"
+	became := "is erased"
 	switch {
 	case s.Anew && dry:
-		became = "would be made again"
+		became = "would be rebuilt"
 	case s.Anew:
-		became = "is made again"
+		became = "is rebuilt"
 	case dry:
-		became = "would go"
+		became = "would be erased"
 	}
 	why := s.Why
 	if s.Line != "" && !strings.Contains(why, s.Line) {
@@ -115,12 +115,12 @@ func sweptInWords(s holdings.Swept, dry bool) string {
 
 // printSwept prints the counts of a sweep.
 func printSwept(w io.Writer, n holdings.SweepCounts, dry bool) error {
-	heading := "Gone"
+	heading := "Erased"
 	if dry {
-		heading = "Would go"
+		heading = "Would be erased"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s judged\n", several(n.Pages, "page"))
+	fmt.Fprintf(&b, "%s checked\n", several(n.Pages, "page"))
 	if n == (holdings.SweepCounts{Pages: n.Pages, Unjudged: n.Unjudged}) {
 		b.WriteString("Everything that is archived may be kept.\n")
 	}
@@ -128,11 +128,11 @@ func printSwept(w io.Writer, n holdings.SweepCounts, dry bool) error {
 		row{n.Copies, "copies"},
 		row{n.Entries, "index entries"},
 		row{n.Excerpts, "excerpts, or what else is kept to present a page"},
-		row{n.Pictures, "thumbnails that are held in addition to a page"},
+		row{n.Pictures, "thumbnails that are stored in addition to a page"},
 		row{n.Records, "records of pages without anything else"}))
-	b.WriteString(block("Otherwise",
-		row{n.Renewed, "index entries made again"},
-		row{n.Unjudged, "pages left as they are, since the policy of their site could not be read"}))
+	b.WriteString(block("Not erased",
+		row{n.Renewed, "index entries rebuilt"},
+		row{n.Unjudged, "pages left unchanged, because the policy of their site could not be read"}))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

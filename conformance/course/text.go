@@ -13,7 +13,7 @@ import (
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	if len(r.Visitors) == 0 {
-		b.WriteString("Nobody came.\n")
+		b.WriteString("No crawler visited the site.\n")
 	}
 	for i, v := range r.Visitors {
 		if i > 0 {
@@ -25,7 +25,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "\n%d visits are left out: there were more visits than are kept, or more than %d visitors.\n",
 			r.Left, maxVisitors)
 	}
-	b.WriteString("\nWhat no server can see, and nobody is judged by:\n")
+	b.WriteString("\nRules that requests cannot show, and that no visitor is judged by:\n")
 	for _, u := range r.Unobservable {
 		fmt.Fprintf(&b, "  %s: %s\n", u[0], u[1])
 	}
