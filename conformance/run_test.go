@@ -192,7 +192,7 @@ func TestReadCases(t *testing.T) {
 		`{"case": {"web": {}, "url": "http://a/"}, "want": {"text": "x"}} {}`: "something follows",
 		`{"want": {"text": "x"}}`:                                  `has no "case"`,
 		`{"case": {"web": {}, "url": "a"}, "want": {"text": "x"}}`: "not an absolute",
-		`{"case": {"web": {}, "url": "http://a/"}, "want": {}}`:    "nothing is wanted",
+		`{"case": {"web": {}, "url": "http://a/"}, "want": {}}`:    "no answer is expected",
 		`{"case": {"web": {}, "url": "http://a/"}, "wants": {}}`:   "unknown field",
 		`[]`:                         "no line of a corpus",
 		strings.Repeat(" ", 17<<20):  "longer than 16 MiB",
