@@ -2,9 +2,9 @@ package acap
 
 import "strings"
 
-// mark reads one class token (P2 2.2.5) and stores its statements about the element for Policy.Part.
-// A statement that cannot apply to only one element applies to the page (P2 2.2.5, N28). All
-// statements do if the crawler does not support statements on elements (P2 2.2.6, N07).
+// mark reads one class token (P2 2.2.5) and stores its statements about the element for
+// Policy.Part. A statement that cannot apply to only one element applies to the page (P2 2.2.5,
+// N28). All statements do if the crawler does not support statements on elements (P2 2.2.6, N07).
 func (n *narrowing) mark(m *Mark) {
 	if strings.HasPrefix(m.Token, idMark) {
 		n.fragment(m)

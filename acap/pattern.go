@@ -314,9 +314,9 @@ const (
 	broader
 )
 
-// compareScope compares two patterns character by character (P1 2.4.6). The first difference decides
-// (F08), so an early wildcard makes a pattern broad. It returns how the scope of a relates to that
-// of b.
+// compareScope compares two patterns character by character (P1 2.4.6). The first difference
+// decides (F08), so an early wildcard makes a pattern broad. It returns how the scope of a relates
+// to that of b.
 func compareScope(a, b string, strict bool) scope {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {

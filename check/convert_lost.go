@@ -39,7 +39,8 @@ func conventionalLimit(u acap.Usage, qualifier string) string {
 	return ""
 }
 
-// remarkOnLosses adds remarks, field by field, about things that conventional records cannot express.
+// remarkOnLosses adds remarks, field by field, about things that conventional records cannot
+// express.
 func (c *toConventional) remarkOnLosses() {
 	for _, s := range c.statements {
 		if slices.Contains(c.strayed, s.Field.Line) || len(s.Usages) == 0 {

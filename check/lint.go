@@ -41,8 +41,8 @@ func lint(f *acap.File, o Options) *linter {
 // wholeFile holds the codes of errors that concern a file as a whole and point at its first line.
 var wholeFile = []string{"not-text", "too-complex", "too-long", "too-many-findings", "wrong-encoding"}
 
-// independentOf returns the findings of the linter that do not depend on a mistake in found. If one of the
-// compared fields is not read as it is written, it may be enough to correct that field.
+// independentOf returns the findings of the linter that do not depend on a mistake in found. If one
+// of the compared fields is not read as it is written, it may be enough to correct that field.
 func (l *linter) independentOf(found []acap.Finding) []acap.Finding {
 	misread, nobody := map[int]bool{}, map[int]bool{}
 	for _, f := range found {

@@ -126,12 +126,14 @@ type Options struct {
 	// panicked, one call at a time. The callbacks of different workers run concurrently.
 	//
 	//	OnRequest   before the request of a visit; Request.Abort skips the address, as Exclude does
-	//	OnResponse  a page that may be crawled, after the Handler has stored what may be kept; the body is UTF-8 and
-	//	            must not be changed. PageOf returns the page, its links and what its publisher permits
-	//	OnHTML      the same; if it is registered, a page is parsed a second time. Markup beyond the limits of package page is
-	//	            left out
-	//	OnError     all other outcomes: errors, *gate.Refusal of the gate or of the page's own META or header fields, and
-	//	            answers with a status other than 2xx, such as 304 or a redirect that is not followed
+	//	OnResponse  a page that may be crawled, after the Handler has stored what may be kept; the
+	//	            body is UTF-8 and must not be changed. PageOf returns the page, its links and
+	//	            what its publisher permits
+	//	OnHTML      the same; if it is registered, a page is parsed a second time. Markup beyond the
+	//	            limits of package page is left out
+	//	OnError     all other outcomes: errors, *gate.Refusal of the gate or of the page's own META
+	//	            or header fields, and answers with a status other than 2xx, such as 304 or a
+	//	            redirect that is not followed
 	//
 	// OnRequest is not called for redirects, as usual with Colly; Page.Hops lists them.
 	// Request.Visit queues a link of the page. The settings of the collector that a crawl replaces

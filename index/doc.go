@@ -2,13 +2,13 @@
 //
 // A Document is the searchable content of one page. A Hit names a page by its URL. The index stores
 // terms, but no text and no title: package present makes titles and snippets from the stored copy,
-// as policy permits. If a page may not be preserved, its terms are stored without positions, so that
-// the text cannot be restored from them.
+// as policy permits. If a page may not be preserved, its terms are stored without positions, so
+// that the text cannot be restored from them.
 //
 // Every language has separate fields for titles, headings and text, and its own analyser. Pages in
-// other languages, or in an unknown language, use the plain analyser. A query searches all fields in
-// use. With positions, the form of each word is stored too, so that a phrase is found only as it is
-// written, not in other forms of its words.
+// other languages, or in an unknown language, use the plain analyser. A query searches all fields
+// in use. With positions, the form of each word is stored too, so that a phrase is found only as it
+// is written, not in other forms of its words.
 //
 // Text in scripts without blanks (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) is divided
 // into characters and the breaks between them, in every field. A run of characters in a query

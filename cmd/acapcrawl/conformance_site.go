@@ -47,7 +47,7 @@ status, only for a crawler that shows a sign of reading ACAP. With --protocol on
 protocols count; --protocol acap judges every crawler by ACAP.`,
 		Example: `  acapcrawl conformance site
   acapcrawl conformance site --run 'wget -q -r -l 6 --tries=1 -H -P "$(mktemp -d)" {URLS}' --format html -o wget.html
-  acapcrawl conformance site --run 'acapcrawl crawl --data "$(mktemp -d)" --delay 0 --allow-private --sitemaps --requisites --canonical {URLS}'
+  acapcrawl conformance site --run 'acapcrawl crawl --data "$(mktemp -d)" --delay 0 --allow-private {URLS}'
   acapcrawl conformance site --judge --protocol rep visits.jsonl`,
 	}
 	flags := cmd.Flags()

@@ -113,8 +113,8 @@ func listen(dir, verb string, stderr io.Writer) (*host, error) {
 	return h, nil
 }
 
-// makeSocket makes the socket. Some systems ignore the mode of a socket, so the token keeps other users
-// out too.
+// makeSocket makes the socket. Some systems ignore the mode of a socket, so the token keeps other
+// users out too.
 func (h *host) makeSocket() (err error) {
 	unshared(func() { h.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: h.socket, Net: "unix"}) })
 	if err != nil {
