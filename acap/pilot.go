@@ -134,7 +134,7 @@ func (n *narrowing) define(tags []Tag) {
 		}
 		field := n.field(&tags[i])
 		value := words(tags[i].Content)
-		if ours(value) { // the formal syntax of the pilot has ACAP here, but its explanation does not
+		if ours(value) { // the pilot's grammar begins a definition with the word ACAP, its examples do not
 			value = value[1:]
 		}
 		definition := strings.Join(value, " ")

@@ -28,7 +28,7 @@ func (a *restraint) with(b *restraint) *restraint {
 	return &c
 }
 
-// limitsUsage reports whether a contains a limit for the usage k.
+// limitsUsage reports whether the restraint contains a limit for the usage k.
 func (a *restraint) limitsUsage(k kind) bool {
 	return a.snippet != nil && snippets.has(k) || a.untilField != nil && endsByTag(k)
 }

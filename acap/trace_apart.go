@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Elsewhere returns fields of robots.txt and its references about the usage u that do not apply to
-// this crawler and the resource r. Such a field addresses another crawler or purpose, does not
-// count at its place, or has a pattern that does not cover r. nearest holds at most n fields, those
-// that cover r first; more is how many further ones there are. refs is the same as for Trace.
+// Elsewhere returns the fields about the usage u, in robots.txt and in referenced files, that do
+// not apply to this crawler and the resource r. Such a field addresses another crawler or purpose,
+// is at a place where it has no effect, or has a pattern that does not cover r. nearest holds at
+// most n of them, first those that cover r; more is the number of the others. refs is the same as
+// for Trace.
 func (p *Policy) Elsewhere(u Usage, r Resource, n int, refs ...Reference) (nearest []Rival, more int) {
 	k := u.kind()
 	if p == nil || k == noKind {

@@ -17,8 +17,8 @@ func (t *trace) decider() (found *statement) {
 	return found
 }
 
-// beyondFields returns why a permission that is in force does not decide although no ACAP field
-// refuses, and the rule for that.
+// beyondFields returns why a usage is refused although an ACAP permission covers it and no ACAP
+// field prohibits it, for example by a conventional record. rule is the paragraph that says so.
 func (t *trace) beyondFields(s *statement) (why, rule string) {
 	switch t.decision.Reason {
 	case Conventional:

@@ -134,7 +134,8 @@ func (t *txn) ids(origins []string, after uint64, n int) (ids []uint64) {
 	return ids[:min(n, len(ids))]
 }
 
-// keysAfter returns up to n numbers larger than after whose keys are prefix and the number.
+// keysAfter returns up to n numbers of the bucket, larger than after, in order. The key of a number
+// is prefix followed by the number.
 func keysAfter(b *bbolt.Bucket, prefix []byte, after uint64, n int) (ids []uint64) {
 	if after+1 == 0 {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Noted returns the current state of the requests with entries after the entry number after, the
-// oldest first. The list is never nil.
+// Noted returns the current state of each request that has a chain entry with a number greater than
+// after, the oldest request first. The list is never nil.
 func (l *Ledger) Noted(after uint64) (list []Request, err error) {
 	list = []Request{}
 	err = l.view(func(t *txn) error {

@@ -86,7 +86,7 @@ func (r *Request) listed() bool {
 	return r.announced() && r.Standing && !(r.State == Done && r.Action == acap.ReCrawl)
 }
 
-// names checks that every name refers to a request with that name, as the chain says.
+// names checks that every stored name refers to the request that has this name in the chain.
 func (v *verifier) names() error {
 	return v.each(bNames, func(t *txn, k, val []byte) error {
 		r, ok := v.leads(t, k, val)

@@ -86,11 +86,11 @@ type embedded struct {
 	tx *bolt.Tx
 }
 
-// Put stores a body in parts that fill pages. bbolt puts at least two values on a page, and the
-// last page of a larger value stays partly empty: with typical bodies a quarter of the file.
-// Therefore no part is longer than half a page, and parts end at page ends. After opening the file
-// and after a failed transaction, the position in the page is only an estimate. It becomes correct
-// after a few parts.
+// Put stores a body in parts that fill the pages of bbolt. bbolt puts at least two values on a
+// page, and the last page of a larger value stays partly empty; with typical bodies a quarter of
+// the file would be empty. Therefore no part is longer than half a page, and parts end at page
+// ends. To do that, Put counts how full the current page is. After the file was opened, or a
+// transaction failed, this count is only an estimate, which becomes correct after a few parts.
 func (e embedded) Put(_ context.Context, id uint64, sealed []byte) error {
 	bucket := e.tx.Bucket(bBodies)
 	page := e.a.db.Info().PageSize

@@ -296,8 +296,8 @@ func (v *verifier) judged(k, value []byte) {
 	}
 }
 
-// upkeep checks the record of erasures that the files may still contain. If that record is lost,
-// the files may contain something.
+// upkeep checks the record that says whether erased data may still be in the files. If the record
+// is lost, the repair assumes that there is such data.
 func (v *verifier) upkeep() {
 	if _, err := v.a.readUpkeep(v.tx); err != nil {
 		v.find("archive.db", "does not say whether it is to be compacted", func(t *txn) (string, error) {

@@ -189,8 +189,8 @@ func (a *Archive) enter() (*bolt.DB, error) {
 	return a.db, nil
 }
 
-// leave ends the use of db. It closes a database that was replaced once its last reader has left.
-// Closing it earlier would block its readers.
+// leave ends the use of db by one reader. If db has been replaced and this was its last reader,
+// leave closes db. Closing it earlier would wait for the other readers.
 func (a *Archive) leave(db *bolt.DB) {
 	a.mu.Lock()
 	a.reading[db]--

@@ -116,7 +116,8 @@ func courseBody(i int) []byte {
 	return noise(fmt.Sprint(i), 3000*i)
 }
 
-// holds opens the archive that the course has left, and checks that it agrees with h.
+// holds opens the archive in dir, as the interrupted writer left it, and checks that its content
+// agrees with h.
 func (h *history) holds(t *testing.T, dir string) {
 	t.Helper()
 	a := open(t, dir, Options{})

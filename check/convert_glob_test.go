@@ -15,8 +15,8 @@ func TestSwapCase(t *testing.T) {
 	}
 }
 
-// TestWidensCase tests that a letter after an asterisk counts as widening, because it may be
-// anywhere in a path, in either case.
+// TestWidensCase tests when a permission covers more prohibited paths if letter case is ignored. A
+// letter after an asterisk always counts, because it may match anywhere in a path.
 func TestWidensCase(t *testing.T) {
 	for _, c := range []struct {
 		allow, deny string

@@ -14,7 +14,7 @@ type term struct {
 	pattern string // "" covers everything
 	line    int
 	field   string // the line without its pattern, for a test file that shows which of two terms wins
-	head    string // the lines above the field in such a test file
+	head    string // the lines above the field in that test file
 	layer   int
 	cased   bool // the term distinguishes letter case
 }

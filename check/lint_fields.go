@@ -363,8 +363,8 @@ func (l *linter) redundant() {
 	}
 }
 
-// underBroader reports each prohibition of a list that another prohibition of the list, with a
-// pattern without wildcards, covers.
+// underBroader reports each prohibition of the list that has no effect because a broader
+// prohibition of the list covers it. Only patterns without wildcards count as broader.
 func (l *linter) underBroader(list []covered) {
 	if !l.looks(4 * len(list)) {
 		return

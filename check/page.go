@@ -93,9 +93,9 @@ func numbered(tags []acap.Tag) (out []acap.Tag, lines []string) {
 	return out, lines
 }
 
-// ofOwn returns the findings about the statements of a resource, for all crawlers that it or its
-// site addresses. If the statements use a name that the unknown robots.txt may define, ofOwn adds a
-// note instead of a finding.
+// ofOwn returns the findings about a resource's own statements, for all crawlers that the resource
+// or its robots.txt names. If robots is nil, robots.txt is not known. Then a name that robots.txt
+// may define is not a finding: ofOwn adds a note.
 func (r *Report) ofOwn(name string, own acap.Own, o Options, robots *acap.File, refs []acap.Reference) (
 	found []acap.Finding) {
 	alone := robots == nil

@@ -207,7 +207,7 @@ func (c *Case) check() error {
 	return c.checkWeb()
 }
 
-// checkWeb returns an error that says what is wrong in the web of the case.
+// checkWeb returns an error if the pages and files that the case defines are not valid.
 func (c *Case) checkWeb() error {
 	for key, r := range c.Web {
 		switch {

@@ -135,8 +135,8 @@ func makeBuckets(db *bbolt.DB) error {
 	})
 }
 
-// guard calls fn, which uses the database file name. It turns a panic of the database into an
-// error.
+// guard calls fn, which uses the database in the file called name. If the database panics, guard
+// returns an error.
 func guard(name string, fn func() error) error {
 	return spool.Guard(fn, func(cause any) error {
 		return fmt.Errorf("%s is damaged (%v); move it away and crawl again", name, cause)

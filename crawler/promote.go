@@ -89,7 +89,7 @@ func (f *Frontier) Begin(s Selection) error {
 	f.mu.Lock()
 	f.only, f.exact, f.skipped = s.Promoted, s.Exact, s.Skipped
 	f.selected.Store(&selected)
-	for _, h := range f.hosts { // addresses read ahead may not be selected
+	for _, h := range f.hosts { // forget the addresses in memory: they may belong to another selection
 		h.items, h.dry = nil, false
 		f.offerHost(h)
 	}

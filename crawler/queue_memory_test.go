@@ -70,7 +70,7 @@ func (q *memoryQueue) host(normal string) *memoryHost {
 
 func (q *memoryQueue) selected(from uint64) bool { return q.from == nil || q.from[from] }
 
-// due reports whether the selection includes the queued record r.
+// due reports whether the current run may visit the queued record r.
 func (q *memoryQueue) due(r *Record) bool {
 	return q.asked[r.URL] || !q.s.Promoted && q.selected(r.from)
 }

@@ -21,7 +21,7 @@ type Summary struct {
 
 	Requests int `json:"requests"` // requests for pages and required resources, including redirect hops
 	Hosts    int `json:"hosts"`    // hosts that received a request
-	// fetched pages of which some was not kept, read or indexed, because they are too large
+	// number of fetched pages that were too large, so a part of each was not kept, read or indexed
 	Cut        int     `json:"cut"`
 	Unchanged  int     `json:"unchanged"`  // fetched pages that have not changed since they were last received
 	Redirected int     `json:"redirected"` // addresses that redirect to a page, which is counted at its own address

@@ -323,7 +323,7 @@ func (b *batch) offer(o *Offer, report bool) (r Record, e effect, err error) {
 
 // offerState holds the data for an offer that are not in the record of its address.
 type offerState struct {
-	adopts bool // this run visits the seed of the offer, and not the seed of the record
+	adopts bool // the record gets the seed of the offer, because this run does not visit its own seed
 	leased bool
 	now    time.Time
 }

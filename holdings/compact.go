@@ -62,8 +62,8 @@ func lockOnce(mu *sync.Mutex) {
 // Within says how soon erased data must leave all files. Upkeep begins a compaction after half of
 // that time.
 type Within struct {
-	Asked time.Duration // for erasures that a publisher requested (P1 2.6.1: take-down); 0 means at once
-	Other time.Duration // for all other erasures; 0 means that they start no compaction
+	Asked time.Duration // limit for erasures that a publisher requested (P1 2.6.1: take-down); 0 means at once
+	Other time.Duration // limit for all other erasures; 0 means that they start no compaction
 }
 
 // due returns when to compact. since and asked are the times of the oldest erasure and of the

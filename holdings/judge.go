@@ -241,8 +241,8 @@ func (g *assessment) confirmCopy(c copied) bool {
 	return true
 }
 
-// entryUnchanged reports whether the index entry of an unchanged page equals what g would make of
-// it: its sources are the same, and no part of the page has rules of its own.
+// entryUnchanged reports whether g would make the same index entry again for an unchanged page: the
+// sources of the entry are the same, and no part of the page has its own rules.
 func (g *assessment) entryUnchanged(known archive.Resource) bool {
 	return known.Indexed && !g.wait && known.Kept.Digest() == g.deposit.Resource.Kept.Digest() &&
 		len(g.deposit.Resource.Own.Marks) == 0

@@ -80,7 +80,8 @@ func TestReceivePicture(t *testing.T) {
 		{name: "of an image of the page",
 			robots: "ACAP-allow-present-thumbnail: / must-use-resource=the-acap:extract:id:i",
 			body:   `<img id=i src="/cover.png">`, want: "1:16 other"},
-		// two different substitutes
+		// the permissions for / and for /a require two different resources, so there is no
+		// thumbnail
 		{name: "of itself", robots: cover +
 			"ACAP-disallow-preserve: /\nACAP-allow-present-thumbnail: /a must-use-resource=/a", body: imageOf(8)},
 		{name: "taken down", robots: cover + "ACAP-request-take-down: /a", body: article},

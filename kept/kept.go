@@ -201,7 +201,7 @@ func (k *Page) SetPicture(value string, addresses []string) {
 }
 
 // Pictured returns the address of the other resource that the thumbnail was made from. made is
-// false if value does not name that resource.
+// false if the thumbnail was not made from the resource in the qualifier value.
 func (k Page) Pictured(value string) (address string, made bool) {
 	if of := k.Of[Thumbnail]; k.Picture == value && len(of) > 0 {
 		return of[0], true

@@ -11,7 +11,7 @@ import (
 const (
 	allRate, allBurst     = 100, 200      // requests per second of all clients
 	oneRate, oneBurst     = 10.0, 60      // requests per second of one client
-	tokenRate, tokenBurst = 1.0, 20       // requests per second with one token
+	tokenRate, tokenBurst = 1.0, 20       // requests per second with one access token
 	failRate, failBurst   = 10.0 / 60, 10 // failed authentications per second of one client
 	remembered            = 10_000        // maximal number of clients, and of tokens, in memory
 )

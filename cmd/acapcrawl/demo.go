@@ -277,8 +277,8 @@ func (d *demo) row(ctx context.Context, p *present.Presenter, rec crawler.Record
 	return row, nil
 }
 
-// whySkipped returns why an address was not fetched without repeating the address: the reason of
-// the decision or the request of the publisher, otherwise the sentence why.
+// whySkipped returns the reason why an address was not fetched. The text does not repeat the
+// address. It is the reason of the decision or the request of the publisher, otherwise why.
 func whySkipped(why string, s crawler.Skip) string {
 	switch {
 	case s.TakeDown != nil:

@@ -94,7 +94,8 @@ func (d *directory) serve() {
 	}
 }
 
-// Close waits for the verbs of other processes, and closes the directory.
+// Close waits until the verbs that this process executes for others have ended, and closes the
+// directory.
 func (d *directory) Close() error {
 	if d.Lent() {
 		return nil

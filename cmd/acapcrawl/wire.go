@@ -88,7 +88,8 @@ func (send stream) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// distant reads the standard input of a guest by asking the guest for one part after another.
+// distant is the standard input of a verb that this process executes for another process. It asks
+// the other process for one part after another.
 type distant struct {
 	ctx   context.Context
 	wire  *wire

@@ -50,7 +50,8 @@ func TestStandardInput(t *testing.T) {
 		t.Errorf("said %v", got)
 	}
 
-	// If the verb began again after it had read standard input, that part would be missing.
+	// If the command started again after it had read standard input, the part that was read would
+	// be missing.
 	file := filepath.Join(t.TempDir(), "a.warc.gz")
 	if err := os.WriteFile(file, []byte(exported.stdout), 0o600); err != nil {
 		t.Fatal(err)

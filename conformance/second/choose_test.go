@@ -119,7 +119,7 @@ func described(list []statement) []statement {
 	return keep(list, func(s statement, _ []statement) bool { return !s.allow && !s.replaced })
 }
 
-// choice is the result of steps 6 to 9 for a usage.
+// choice is the decision about a usage, with the statements that decided it.
 type choice struct {
 	allowed bool
 	reason  string

@@ -138,8 +138,9 @@ func chosen(x *finder, only *regexp.Regexp, judge bool) (named, wide []*Mutant) 
 	return named, wide
 }
 
-// readEquivalent reads a file of mutants that no case can notice. Each line has the key of a mutant
-// and the reason, separated by " | ". In the key, "*" as the source or as the change matches any.
+// readEquivalent reads a file of mutants that no case can notice. Each line has five columns,
+// separated by " | ": file, function or table, source and change are the key of a mutant, and the
+// last column is the reason. A source or change of "*" matches any.
 func readEquivalent(path string) (map[string]string, error) {
 	src, err := os.ReadFile(path)
 	if err != nil {
