@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -361,28 +362,40 @@ func TestHugeMarkupIsNotParsedAgain(t *testing.T) {
 	}
 }
 
+// TestErrorsReachCallbacks has a site for each error: after five failures in a row a host is left
+// alone for an hour.
 func TestErrorsReachCallbacks(t *testing.T) {
-	s, c, _ := newCollect(t)
-	s.Page("/", "/broken", "/busy", "/circle")
-	s.Redirect("/circle", "/circle")
-	s.Handle("/broken", func(w http.ResponseWriter, _ *http.Request) {
-		conn, _, err := http.NewResponseController(w).Hijack()
-		must(t, err)
-		_ = conn.Close()
-	})
-	s.Handle("/busy", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
-	var mu sync.Mutex
-	failed := map[string]int{}
-	c.o.Collect = func(o *colly.Collector) {
-		o.OnError(func(r *colly.Response, _ error) {
-			mu.Lock()
-			defer mu.Unlock()
-			failed[fmt.Sprint(r.Request.URL.Path, " ", r.StatusCode)]++
+	for path, c := range map[string]struct {
+		handler http.HandlerFunc
+		want    map[int]int // number of calls by status
+	}{
+		"/broken": {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, map[int]int{0: maxTries}},
+		"/busy": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+			map[int]int{http.StatusServiceUnavailable: maxTries}},
+		"/circle": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "/circle")
+			w.WriteHeader(http.StatusFound)
+		}, map[int]int{0: 1}},
+	} {
+		t.Run(path, func(t *testing.T) {
+			s, crawl, _ := newCollect(t)
+			s.Page("/", path)
+			s.Handle(path, c.handler)
+			var mu sync.Mutex
+			failed := map[int]int{}
+			crawl.o.Collect = func(o *colly.Collector) {
+				o.OnError(func(r *colly.Response, _ error) {
+					mu.Lock()
+					defer mu.Unlock()
+					if r.Request.URL.Path == path {
+						failed[r.StatusCode]++
+					}
+				})
+			}
+			sum := crawl.run(t, context.Background(), s.URL)
+			if !maps.Equal(failed, c.want) || sum.Errors != 1 {
+				t.Errorf("called by status: %v, want %v; %+v", failed, c.want, sum)
+			}
 		})
-	}
-	sum := c.run(t, context.Background(), s.URL)
-	if failed["/broken 0"] != maxTries || failed["/busy 503"] != maxTries || failed["/circle 0"] != 1 ||
-		sum.Errors != 3 {
-		t.Errorf("%v %+v", failed, sum)
 	}
 }
