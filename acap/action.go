@@ -10,9 +10,9 @@ import (
 // Action is an action request that addresses the crawler (P1 2.6).
 type Action struct {
 	Action  string // the requested action: "take-down" or "re-crawl"
-	URL     string // absolute and normalised; it belongs to the origin of the file
+	URL     string // the URL of the resource, absolute and normalised; it has the origin of the file
 	Field   *Field
-	Execute bool   // false if the request is refused; Why says the reason
+	Execute bool   // false if the request is refused for the reason in Why
 	Why     string // the reason for the refusal, as a clause of a sentence
 }
 
@@ -28,8 +28,8 @@ const maxReCrawls = 1000
 
 // NewAction reads an action request that did not come from a file. The rules are those for a
 // request in the robots.txt of the same origin (P1 2.6; P01 and P02: a request names one resource,
-// without wildcards; P10: paths are exact). rawurl is absolute. by is the field that decisions will
-// name. The error is a clause of a sentence.
+// without wildcards; P10: paths are exact). rawurl is absolute. by is the field that decisions name
+// if they follow from this request. The error is a clause of a sentence.
 func NewAction(action, rawurl string, by *Field) (Action, error) {
 	if action != TakeDown && action != ReCrawl {
 		return Action{}, fmt.Errorf("%q is no action; they are %s and %s", action, TakeDown, ReCrawl)
@@ -85,9 +85,9 @@ const policyFile = "it names robots.txt, which is always read"
 
 func isPolicyFile(u *url.URL) bool { return NewResource(u).rep == "/robots.txt" }
 
-// requests returns the action requests to the crawler c in a file and in the files that it refers
-// to. Take-downs come first, so that a re-crawl of the same resource confirms its absence (P1
-// 2.2.1, P11; P1 2.6, X31). A repeated request is listed once.
+// requests returns the action requests to the crawler c, both those in the file f and those in the
+// files that f refers to. Take-downs come first, so that a re-crawl of the same resource confirms
+// its absence (P1 2.2.1, P11; P1 2.6, X31). A repeated request is listed once.
 func (f *File) requests(c *Crawler, refs []Reference, tell *reporter) []Action {
 	if f.base == nil { // a file without an origin cannot name a resource
 		return nil
@@ -110,9 +110,9 @@ func (f *File) requests(c *Crawler, refs []Reference, tell *reporter) []Action {
 		// host
 		case !near(l.root, want.URL) || !near(l.root, ref.Final):
 			l.add(ref.File, "it is in a file of another host")
-		// P1 2.3.2 (D08): only the prohibitions in the file of a second reference count; P1 3
-		// (A15): a record with only empty crawler names prohibits for all crawlers and permits
-		// nothing
+		// P1 2.3.2 (D08): in the file that a second reference names, only the prohibitions have
+		// effect; P1 3 (A15): a record with only empty crawler names prohibits for all crawlers and
+		// permits nothing
 		case void:
 			l.add(ref.File, "only prohibitions count in the file of a second reference, "+
 				"and in that of a record that names no crawler")
@@ -214,8 +214,9 @@ func near(root url.URL, address string) bool {
 	return strings.EqualFold(u.Hostname(), root.Hostname()) && usual(u) && usual(&root)
 }
 
-// WithActions returns p with list in place of the action requests in its file. list holds requests
-// that an operator has confirmed, or that came by another channel.
+// WithActions returns a copy of p that has the action requests in list, instead of those in
+// robots.txt. The requests in list were confirmed by an operator, or arrived through another
+// channel.
 func (p *Policy) WithActions(list []Action) *Policy {
 	if p == nil {
 		return nil
@@ -225,7 +226,7 @@ func (p *Policy) WithActions(list []Action) *Policy {
 	return &q
 }
 
-// barred returns the fields of the take-downs in list that are executed, by URL.
+// barred returns a map from the URL of each take-down in list that is executed to its field.
 func barred(list []Action) map[string]*Field {
 	var out map[string]*Field
 	for _, a := range list {
@@ -242,8 +243,8 @@ func barred(list []Action) map[string]*Field {
 }
 
 // TakeDown returns the take-down request for r that is in force, nil if there is none. While it is
-// in force, r is not fetched for keeping, kept, indexed or shown (P1 2.6, P04; P1 2.6.1, P05). It
-// changes no decision (P1 2.6.1, X64).
+// in force, r is not fetched for keeping, kept, indexed or shown (P1 2.6, P04; P1 2.6.1, P05). A
+// take-down does not change what Decide returns (P1 2.6.1, X64).
 func (p *Policy) TakeDown(r Resource) *Field {
 	if p == nil {
 		return nil

@@ -5,7 +5,7 @@ import "slices"
 // admit adds the statements of all records of the file f that address the crawler, by name or by
 // "*", to those of earlier files: records are merged field by field (P1 2.2.1, C01). If f is a
 // referred file, parent is the file that refers to it. second is true if the reference is not the
-// first one of its record (P1 2.3.2, D08: then only prohibitions count).
+// first one of its record (P1 2.3.2, D08: then only prohibitions have effect).
 func (p *Policy) admit(f, parent *File, second bool) {
 	x := p.expander(f, parent)
 	x.seq = p.statements
@@ -16,12 +16,13 @@ func (p *Policy) admit(f, parent *File, second bool) {
 	x.walk(second, func(e *entry, h hearing, statements []*statement) {
 		for _, s := range statements {
 			if !h.reaches || s.allow && !h.permits || !h.serves(s.allow) {
-				// P1 2.4.3 (X39): a permission that does not count still prohibits if it cannot be
+				// P1 2.4.3 (X39): a permission without effect still prohibits if it cannot be
 				// interpreted
 				continue
 			}
 			s.named, s.purpose = h.named, e.sub != nil
-			// P1 2.5.3.1 (X32): the permission counts once the licence terms in the image are known
+			// P1 2.5.3.1 (X32): the permission takes effect once the licence terms in the image are
+			// known
 			s.counts = h.permits && h.serves(true)
 			if s.beyond {
 				p.beyond = append(p.beyond, s)
@@ -46,24 +47,24 @@ func (p *Policy) expander(f, parent *File) *expander {
 	return &expander{crawler: &p.crawler, file: f, parent: parent, version: f.gating(&p.crawler), base: p.origin}
 }
 
-// hearing says how one field counts for the crawler.
+// hearing describes the effect of one field on the crawler.
 type hearing struct {
 	*audience
 	reaches bool // the record of the field addresses the crawler
 	named   bool // the record addresses the crawler by name
-	permits bool // the field counts if it is a permission
+	permits bool // if the field is a permission, it has effect
 }
 
-// walk calls visit for each field of a file in order, with the way in which the field counts, and
-// with its statements. It stops if the file makes too many statements.
+// walk calls visit for each field of a file in order, with the effect of the field on the crawler,
+// and with the statements of the field. It stops if the file makes too many statements.
 func (x *expander) walk(second bool, visit func(*entry, hearing, []*statement)) {
 	var to audience
 	for _, e := range x.file.entries {
 		to.turn(e, x.crawler)
 		h := hearing{audience: &to}
 		h.reaches, h.named, h.permits = e.reach(x.crawler, &to, x.parent == nil)
-		// P1 4 (A19): a file that was cut permits nothing; P1 2.3.2 (D08): only the prohibitions in
-		// the file of a second reference count
+		// P1 4 (A19): a file that was cut permits nothing; P1 2.3.2 (D08): in the file that a
+		// second reference names, only the prohibitions have effect
 		h.permits = h.permits && !x.file.cut && !second
 		statements := x.expand(e)
 		if x.full {
@@ -74,7 +75,7 @@ func (x *expander) walk(second bool, visit func(*entry, hearing, []*statement)) 
 }
 
 // lookAtReferred reports references in a referred file (P1 2.3.2, D01) and definitions that hide
-// those of the referring file (P1 2.7, D03).
+// definitions of the same name in the referring file (P1 2.7, D03).
 func (x *expander) lookAtReferred() {
 	for _, r := range x.file.records {
 		for _, field := range r.references {
@@ -98,8 +99,8 @@ func (x *expander) lookAtReferred() {
 	}
 }
 
-// audience stores whom the record and the sub-record of the last field address. The fields of a
-// record follow each other, so each record is looked at once.
+// audience stores whether the record and the sub-record of the last field address the crawler. The
+// fields of a record follow each other, so each record is evaluated only once.
 type audience struct {
 	record         *record
 	reaches, named bool
@@ -161,7 +162,7 @@ func index(list []*statement) *lookup {
 }
 
 // covering calls visit for each statement of the usage type k that covers r, in the order that
-// arrange sets.
+// Policy.arrange creates.
 func (p *Policy) covering(k kind, r *Resource, rooted bool, visit func(*statement)) {
 	list, l := p.by[k], p.found[k]
 	if rooted {
@@ -206,7 +207,7 @@ func inOrder(a, b *statement, rooted bool) int {
 }
 
 // reach reports whether a field addresses the crawler c, whether it does so by name, and whether
-// the field counts if it is a permission.
+// the field has effect if it is a permission.
 func (e *entry) reach(c *Crawler, to *audience, top bool) (reaches, named, permits bool) {
 	switch {
 	// P1 2.10.2 (C10): ACAP fields within a conventional record are ignored
@@ -221,8 +222,8 @@ func (e *entry) reach(c *Crawler, to *audience, top bool) (reaches, named, permi
 	// P1 3 (A15): a record with only empty crawler names prohibits for all crawlers
 	case e.record.nobody:
 		return true, false, false
-	// P1 2.3 (D02): in a record with a reference, permissions do not count; P1 2.3.2 (X50): this
-	// does not hold for a record in a referred file
+	// P1 2.3 (D02): in a record with a reference, permissions have no effect; P1 2.3.2 (X50): in a
+	// referred file, they have effect even in a record with a reference
 	case top && len(e.record.references) > 0:
 		return reaches, named, false
 	}
@@ -230,10 +231,10 @@ func (e *entry) reach(c *Crawler, to *audience, top bool) (reaches, named, permi
 }
 
 // uncancelled returns the conventional rules that no ACAP field cancels. A field cancels a rule
-// with the same pattern that says the opposite (P1 2.10.2, O04). The addressee of the ACAP field
-// must be at least as specific as that of the group (P1 2.10.2, O07). If a permission and a
-// prohibition have the pattern, they cancel nothing, whichever of them overrides the other (P1
-// 2.10.2, X72, X85).
+// with the same pattern and the opposite effect (P1 2.10.2, O04). The addressee of the ACAP field
+// must be at least as specific as that of the group (P1 2.10.2, O07). If both a permission and a
+// prohibition have the pattern of the rule, the rule is not cancelled, whether or not one of the
+// fields overrides the other (P1 2.10.2, X72, X85).
 func (p *Policy) uncancelled(lines []ruleLine, named bool) []*rule {
 	type speech struct{ allows, denies, cancels bool }
 	spoken := make(map[string]speech, len(p.by[kCrawl]))

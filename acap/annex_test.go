@@ -45,8 +45,8 @@ func TestAnnex(t *testing.T) {
 		t.Errorf("got\n%s", got.String())
 	}
 
-	// Each pair of a usage and a qualifier that is not in the table makes a field that cannot be
-	// interpreted.
+	// A field cannot be interpreted if the table does not contain the pair of its usage and its
+	// qualifier.
 	for q, v := range samples {
 		for k := range kinds {
 			read := readQualifiers([]string{q + "=" + v}, k, Meta, &Crawler{})

@@ -20,7 +20,7 @@ func repeated(head, format string, size int) string {
 
 const anyone = "ACAP-crawler: *\n"
 
-// hostile lists files and pages that are made to be expensive.
+// hostile lists files and pages whose author wants to make the crawler do much work.
 var hostile = []struct {
 	name, robots string
 	own          Own
@@ -83,7 +83,7 @@ func nestedUsages() string {
 	return repeated(b.String()+anyone, "ACAP-allow-(c%d): /\n", MaxSize)
 }
 
-// incomparable returns fields whose patterns all match the path crowded, and of which none is
+// incomparable returns fields whose patterns all match the path that crowded returns. No pattern is
 // narrower than another.
 func incomparable(format string) string {
 	var b strings.Builder
@@ -97,7 +97,7 @@ func incomparable(format string) string {
 
 const crowd = 4000
 
-// crowded is a path that contains all four-digit numbers below crowd.
+// crowded returns a path that contains all four-digit numbers below crowd.
 var crowded = func() string {
 	var b strings.Builder
 	for i := range crowd {
@@ -114,11 +114,12 @@ func manyTags() []Tag {
 	return tags
 }
 
-// hang is a thousand times the time that the worst of these files needs, so that the test does not
-// fail on a busy machine.
+// hang is the time limit of the tests with hostile files. The most expensive file needs a
+// thousandth of it, so the tests do not fail on a busy machine.
 const hang = 3 * time.Minute
 
-// TestWorkIsBounded reads the most expensive files of the greatest size, and decides on them.
+// TestWorkIsBounded tests that a policy is made and decides within the time limit, even for the
+// most expensive files of the greatest size.
 func TestWorkIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("times are told without the race detector")

@@ -2,7 +2,7 @@ package acap
 
 import "time"
 
-// Bound is a field with the limits that it sets to a permitted usage.
+// Bound is a field with the limits that it sets for a permitted usage.
 type Bound struct {
 	Field  *Field
 	Limits Limits
@@ -48,8 +48,8 @@ func ifEqual(a, b *int) *int {
 	return a
 }
 
-// Holder returns the first field with a limit in force for which is returns true. If there is none,
-// it returns d.Because.
+// Holder returns the first field with a limit in force for which the function is returns true. If
+// there is none, it returns d.Because.
 func (d Decision) Holder(f Facts, is func(Limits) bool) *Field {
 	for _, b := range d.Bounds(f) {
 		if is(b.Limits) {

@@ -89,7 +89,8 @@ func TestWithin(t *testing.T) {
 		{"required-context=within-original-frame prohibited-context=within-user-frame", PresentOriginal, "home"},
 		// P1 2.5.5.8 (K03): a context both required and prohibited can never be met
 		{"required-context=within-user-frame prohibited-context=within-user-frame", PresentOriginal, ""},
-		// P1 2.5.5.7 (K04): a context on present limits only the original and copies
+		// P1 2.5.5.7 (K04): a context in a permission of "present" limits only the original and
+		// copies
 		{"required-context=within-user-frame", PresentSnippet, "bare framed home"},
 		{"required-context=within-user-frame", PresentLink, "bare framed home"},
 	} {
@@ -113,7 +114,7 @@ func TestWithin(t *testing.T) {
 
 // Bounds returns each limit with the field that sets it.
 func TestBounds(t *testing.T) {
-	p := policyOf(searchbot, lines("ACAP-version: 1.1", "ACAP-crawler: *", // 2
+	p := policyOf(searchbot, lines("ACAP-version: 1.1", "ACAP-crawler: *", // lines 1 and 2 of the file
 		"ACAP-allow-present-snippet: / max-length=9-words",
 		"ACAP-allow-present-snippet: / max-length=9-words time-limit=until-recrawled",
 		"ACAP-allow-present-snippet: / max-length=30-words",

@@ -64,7 +64,8 @@ func (p *Policy) common(decide func(*Policy) Decision, k kind) Decision {
 }
 
 // decideByFields decides by the ACAP fields of the origin and of the page. It fills d, which must
-// be zero: copying a Decision would take half of the time.
+// be zero. A function that returned a Decision would have to copy it, which would take half of the
+// time.
 func (p *Policy) decideByFields(k kind, r *Resource, d *Decision) {
 	starred := p.decideCompared(k, r, false, d)
 	// Trace needs the result of both comparisons, even if the first one refuses
@@ -72,7 +73,8 @@ func (p *Policy) decideByFields(k kind, r *Resource, d *Decision) {
 		return
 	}
 	var rooted Decision
-	// P1 2.4.6 (F03, X34): permit only if both comparisons permit; the limits of both are in force
+	// P1 2.4.6 (F03, X34): the usage is permitted only if both comparisons permit it; the limits of
+	// both are in force
 	p.decideCompared(k, r, true, &rooted)
 	if !d.Allowed {
 		return
@@ -111,7 +113,7 @@ func (p *Policy) decideCompared(k kind, r *Resource, rooted bool, d *Decision) (
 		d.fields = general
 		d.conclude(k)
 	case d.fields.prohibition() != nil:
-		d.conclude(k) // P1 2.5.5 (F17): a prohibition of the type itself is always in force
+		d.conclude(k) // P1 2.5.5 (F17): a prohibition of a type based on "present" is always in force
 	default:
 		p.comparePresent(k, r, general, rooted, d)
 	}
@@ -119,16 +121,18 @@ func (p *Policy) decideCompared(k kind, r *Resource, rooted bool, d *Decision) (
 	return starred
 }
 
-// maxCompared is how many comparisons are made for a hostile file. If more are needed, the
-// narrowest scope counts as undetermined (P1 2.4.6).
+// maxCompared is the maximum number of comparisons between permissions of a type and statements
+// about "present". If a hostile file needs more, the narrowest scope is treated as undetermined (P1
+// 2.4.6).
 const maxCompared = 250_000
 
-// comparePresent compares the permissions in d, of a type based on present, with general, the
-// statements about present itself (P1 2.5.5, F17, F18). A prohibition of present is in force if no
-// permission of the type has a pattern that is at least as narrow (P1 2.5.5, X43), or if the
-// prohibition covers everything (P1 2.4.6, X35). It is also in force if it replaces a permission
-// that cannot be interpreted, because the limits of that permission would be in force, too (P1
-// 2.4.3, X81). This holds even if a prohibition that lost had displaced it (P1 2.5.5, X83).
+// comparePresent compares the permissions in d, of a type based on "present", with general, the
+// statements about "present" itself (P1 2.5.5, F17, F18). A prohibition of "present" is in force if
+// no permission of the type has a pattern that is at least as narrow (P1 2.5.5, X43), or if the
+// prohibition covers everything (P1 2.4.6, X35). A prohibition is also in force if it replaces a
+// permission of "present" that cannot be interpreted, because the limits of that permission would
+// be in force, too (P1 2.4.3, X81). Even if another prohibition displaced the replacement and then
+// lost, the replacement is in force (P1 2.5.5, X83).
 func (p *Policy) comparePresent(k kind, r *Resource, general statementSet, rooted bool, d *Decision) {
 	for i := range general.n {
 		g := general.at(i)
@@ -145,20 +149,21 @@ func (p *Policy) comparePresent(k kind, r *Resource, general statementSet, roote
 		return
 	}
 	permitted := general
-	// P1 2.5.5 (F18, X83): permissions of present that a losing prohibition displaced still limit
-	// any presentation
+	// P1 2.5.5 (F18, X83): if a prohibition displaced permissions of "present" and then lost
+	// itself, the limits of those permissions still apply to any presentation
 	if general.prohibition() != nil {
 		permitted = p.permissions(kPresent, r, rooted)
 		p.recorder.keep(&permitted)
 	}
-	// P1 2.4.3 (X81): a prohibition that replaces a permission of present loses against no
-	// permission of a type
+	// P1 2.4.3 (X81): no permission of a type based on "present" wins against a prohibition that
+	// replaces a permission of "present"
 	if no := permitted.prohibition(); no != nil {
 		*d = refusal(k, no)
 		return
 	}
 	for i := range permitted.n {
-		d.fields.add(permitted.at(i)) // P1 2.5.5 (F18): the limits of present limit its types, too
+		// P1 2.5.5 (F18): the limits of permissions of "present" also limit the types based on it
+		d.fields.add(permitted.at(i))
 	}
 	d.conclude(k)
 }
@@ -181,8 +186,8 @@ func (p *Policy) permissions(k kind, r *Resource, rooted bool) (v statementSet) 
 // written reports whether the publisher wrote the statement as a permission.
 func (s *statement) written() bool { return s.allow || s.instead }
 
-// beater returns a permission in specific against which g, a prohibition of present, loses. It
-// returns nil if there is none.
+// beater returns a permission, from the set specific, that wins against g, a prohibition of
+// "present". It returns nil if no permission wins.
 func (p *Policy) beater(g *statement, specific *statementSet, rooted bool) *statement {
 	// P1 2.4.6 (X35): no narrower scope wins against a prohibition that covers everything; only a
 	// more specific addressee or purpose does
@@ -315,8 +320,8 @@ func (d *Decision) form(k kind) {
 		}
 		l := s.limits
 		note := ""
-		// P1 2.5.5.5 (K02, X28): a prohibited modification of present prohibits the forms that
-		// always make it, such as thumbnails and snippets
+		// P1 2.5.5.5 (K02, X28): if a permission of "present" prohibits a modification, forms that
+		// always make this modification, such as thumbnails and snippets, are prohibited
 		if l.prevents&changes[k] != 0 {
 			note = "a thumbnail changes content that may not be changed"
 			if snippets.has(k) {
@@ -324,8 +329,8 @@ func (d *Decision) form(k kind) {
 			}
 		}
 		if k == kOriginal || k == kCurrentCopy || k == kOldCopy {
-			// P1 2.5.5.3 (I09): a substitute resource may replace forms derived from a text, but
-			// not the original or copies
+			// P1 2.5.5.3 (I09): forms derived from a text, such as snippets, may be made from a
+			// substitute resource; the original and copies may not
 			if l.mustUse != nil {
 				note = "this form cannot be made from a substitute"
 			}
@@ -340,7 +345,7 @@ func (d *Decision) form(k kind) {
 			return
 		}
 	}
-	if k == kOther { // P1 2.5.6.1 (X38): a field never permits other without an agreement
+	if k == kOther { // P1 2.5.6.1 (X38): a field never permits "other" without an agreement
 		d.Allowed, d.Reason, d.Note = false, Unfulfillable,
 			"no field alone permits other usages; ask where it refers to"
 	}

@@ -81,8 +81,9 @@ func TestNothingKnownRefuses(t *testing.T) {
 	}
 }
 
-// maximal implements reading F07 word by word. It returns the statements that cover the resource,
-// that no other overrides, and that are not broader than another.
+// maximal implements reading F07 (the narrowest pattern wins) literally. It returns the statements
+// that cover the resource, without those that another statement overrides and those that are
+// broader than another one.
 func maximal(p *Policy, k kind, r *Resource, rooted bool) map[*statement]bool {
 	var present ranks
 	var all []*statement
@@ -181,10 +182,11 @@ func TestPrevailingAsTheReference(t *testing.T) {
 }
 
 // TestMoreProhibitionsPermitNoMore adds a prohibition that addresses the crawler to random files:
-// usages that were refused are still refused. A prohibition for any crawler overrides nothing. One
-// for a named crawler overrides less specific ones (P1 2.2.1, C02). So it may replace a prohibition
-// of present that no specific permission wins against by one that loses (P1 2.5.5, F17). Therefore
-// the test leaves out types based on present.
+// usages that were refused are still refused. A prohibition for any crawler overrides nothing. A
+// prohibition for a named crawler overrides less specific prohibitions (P1 2.2.1, C02). If it is
+// about "present", a permission of a type based on "present" may win against it, although no such
+// permission wins against the overridden prohibition (P1 2.5.5, F17). Therefore the test leaves out
+// types based on "present".
 func TestMoreProhibitionsPermitNoMore(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range rounds() {

@@ -18,7 +18,7 @@ type setDefinition struct {
 func (p *parser) resourceSet(field *Field, value string) {
 	p.late(field)
 	tokens := strings.Fields(value)
-	if len(tokens) < 2 { // P1 2.7.3 (X48): an empty set is an undefined one
+	if len(tokens) < 2 { // P1 2.7.3 (X48): an empty resource set is treated as undefined
 		p.report(field, "empty-definition", Error, "name the set and its patterns",
 			"the resource set %q has no patterns and is not defined", value)
 		return
@@ -39,8 +39,8 @@ func (p *parser) resolveSets() {
 			set, again = &resourceSet{}, false
 			p.f.sets[d.name] = set
 		} else {
-			// P1 3 (E03): two different definitions of one usage make both invalid; those of one
-			// resource set are joined in prohibitions
+			// P1 3 (E03): two different definitions of one usage are both invalid; in prohibitions,
+			// different definitions of one resource set are joined
 			p.report(d.field.at(d.name), "duplicate-definition", Error, "give every set its own name",
 				"the resource set %q is defined twice: prohibitions use both, permissions the first", d.name)
 		}
@@ -119,7 +119,8 @@ func (p *parser) resolveParts() {
 			inner := p.f.usages[name]
 			d.parts = append(d.parts, part{t, name, local, inner})
 			switch {
-			case strings.Contains(t, "="): // P1 2.4.1.3 (as E05): a part with an equals sign is meant as a limit
+			// P1 2.4.1.3 (as E05): a part with an equals sign is treated as a limit
+			case strings.Contains(t, "="):
 				p.report(d.field.at(t), "qualified-local-usage", Error, "define a qualified usage and name it here",
 					"a composite usage takes no qualifiers: (%s) counts as a prohibition", d.name)
 			case local && inner == nil:
@@ -139,7 +140,7 @@ func (p *parser) resolveParts() {
 	}
 }
 
-// usageNames returns the names of the local usages, from which a hint may choose.
+// usageNames returns the names of the local usages, for hints.
 func (f *File) usageNames() []string {
 	if f == nil || len(f.usages) > maxNames {
 		return nil
@@ -147,7 +148,7 @@ func (f *File) usageNames() []string {
 	return slices.Sorted(maps.Keys(f.usages))
 }
 
-// setNames returns the names of the resource sets, from which a hint may choose.
+// setNames returns the names of the resource sets, for hints.
 func (f *File) setNames() []string {
 	if f == nil || len(f.sets) > maxNames {
 		return nil
@@ -158,7 +159,7 @@ func (f *File) setNames() []string {
 const nameHint = "start it with a letter and use only letters, digits, - _ ."
 
 // late reports a finding and returns true if a definition comes after a record. The definition is
-// accepted, since its meaning is plain (P1 2.2.1, E04).
+// accepted, since its meaning is clear (P1 2.2.1, E04).
 func (p *parser) late(field *Field) bool {
 	if len(p.f.records) > 0 {
 		p.report(field, "late-definition", Error, "put definitions before all records",
@@ -184,12 +185,12 @@ func (p *parser) definition(field *Field, composite bool, value string) {
 	case len(tokens) > 0:
 		d.base, d.tokens = strings.ToLower(tokens[0]), tokens[1:]
 	}
-	if len(d.tokens) == 0 { // P1 2.7.3 (as X48): a local usage defined by nothing counts as undefined
+	if len(d.tokens) == 0 { // P1 2.7.3 (as X48): a local usage with an empty definition is treated as undefined
 		p.report(field, "empty-definition", Error,
 			"name a usage type and qualifiers, or the parts of a composite usage",
 			"the usage %q is not defined by anything: a permission of it counts as a prohibition", d.name)
 	}
-	// P1 2.7.1; P1 2.7.3 (as X48): a definition without a standard usage counts as undefined
+	// P1 2.7.1; P1 2.7.3 (as X48): a definition without a standard usage is treated as undefined
 	if strings.HasPrefix(d.base, "(") {
 		p.report(field.at(tokens[0]), "nested-usage", Error, p.near(strings.Trim(d.base, "()"), usageWords),
 			"the qualified usage (%s) qualifies the local usage %s and counts as a prohibition", d.name, d.base)
@@ -205,8 +206,8 @@ func (p *parser) definition(field *Field, composite bool, value string) {
 	case d.late && !have.late: // P1 2.2.1 (E04): a definition before the records wins against a later one
 		p.report(field.at(d.name), "duplicate-definition", Error, "give every usage its own name",
 			"the usage %q is defined already: the earlier definition counts", d.name)
-	// P1 3 (E03): two different definitions of one usage make both invalid; those of one resource
-	// set are joined in prohibitions
+	// P1 3 (E03): two different definitions of one usage are both invalid; in prohibitions,
+	// different definitions of one resource set are joined
 	default:
 		p.report(field.at(d.name), "duplicate-definition", Error, "give every usage its own name",
 			"the usage %q is defined twice: its uses count as prohibitions", d.name)

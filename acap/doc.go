@@ -18,30 +18,32 @@
 //	<meta name="robots" content="ACAP allow-present-snippet max-length=30-words">
 //	<p class="the-acap:disallow-index">
 //
-// The usages are crawl, follow, index, preserve, present with eight types based on it, and other. A
-// usage of which nothing is said is permitted. What is said but cannot be understood is prohibited.
+// The usages are crawl, follow, index, preserve, "present" with eight types based on it, and
+// "other". A usage that no statement mentions is permitted. A usage whose statement cannot be
+// understood is prohibited.
 //
 // Every field, tag and class token becomes statements. A statement has a polarity, a usage, a
 // pattern of paths, qualifiers, an addressee, a purpose, and the field it comes from. They are
 // evaluated in this order:
 //
-//  1. Parse reads a file into fields with positions, records and definitions. Findings say what
-//     is wrong with it.
+//  1. Parse reads a file into fields with positions, records and definitions. Findings say what is
+//     wrong with it.
 //  2. File.Policy checks each field against the version that its file declares, replaces what the
 //     crawler cannot interpret, expands local usages and resource sets, and keeps the statements
 //     that address the crawler and its purposes.
 //  3. Policy.Decide takes the statements of one usage whose pattern matches the resource. It drops
-//     those that others override: a field for a named crawler goes before one for any, a field for
-//     a purpose before a general one. It keeps the narrowest patterns, and compares types based on
-//     present with present itself. It permits the usage only if all that is left permits it.
+//     those that others override: a field for a named crawler overrides a field for any crawler,
+//     and a field for a purpose overrides a general field. It keeps the narrowest patterns, and
+//     compares types based on "present" with "present" itself. It permits the usage only if all
+//     remaining statements permit it.
 //  4. Policy.Narrow adds the statements of a page. Policy.Part answers for one element of it.
 //  5. Vocabularies can restrict the result: RFC 9309 records, conventional tags and headers, and
 //     those of Crawler.Vocabularies.
-//  6. Decision.Limits returns what still binds a permitted usage. Decision.At refuses a usage if
-//     the clock, the history or the reader do not meet a limit.
+//  6. Decision.Limits returns the limits of a permitted usage. Decision.At refuses a usage if the
+//     clock, the history or the reader do not meet a limit.
 //
-// The size of the input bounds the work. Beyond maxStatements, maxQualifiers, maxOwn and similar
-// limits nothing is permitted.
+// The work grows only with the size of the input. If an input exceeds maxStatements, maxQualifiers,
+// maxOwn or a similar limit, nothing is permitted.
 //
 // To read the source, begin with usage.go and field.go (usages and fields). Then:
 //
@@ -52,10 +54,10 @@
 //   - policy.go, admit.go: the statements that address a crawler
 //   - decide.go, statement_set.go: the decision
 //   - vocabulary.go, site.go, rep.go, tags.go: the other vocabularies
-//   - recorder.go, trace.go and its neighbours: which fields lost, and why
+//   - recorder.go, trace.go and the other trace files: which fields lost, and why
 //   - narrow.go, header.go, part.go, pilot.go: pages and their elements
 //   - facts.go, bounds.go, changes.go, context.go: limits
-//   - action.go: requests; statements.go: what a file says to anyone; report.go, findings.go
+//   - action.go: requests; statements.go: statements for any crawler; report.go, findings.go: findings
 //
 // Comments name paragraphs: P1 and P2 are the parts of the specification, PILOT the draft before
 // Part 2, REP the Robots Exclusion Protocol, RTAG the Robots-Tag draft. A letter with two digits

@@ -8,23 +8,24 @@ type statement struct {
 	field *Field
 	kind  kind
 	allow bool
-	fell  bool // it replaces a field that cannot be interpreted (P1 2.4.3, F24)
-	// instead means a prohibition that replaces a permission. If it prohibits present, no
-	// permission of a type wins against it (P1 2.4.3, X81).
+	fell  bool // the statement replaces a field that cannot be interpreted (P1 2.4.3, F24)
+	// instead means that the statement is a prohibition that replaces a permission. If such a
+	// prohibition is about "present", no permission of a type based on "present" wins against it
+	// (P1 2.4.3, X81).
 	instead bool
-	// it replaces an allow-other that cannot be interpreted, and prohibits no usage that ACAP lists
-	// (P1 2.4.3, L05, X70)
+	// the statement replaces an allow-other that cannot be interpreted, and prohibits no usage that
+	// ACAP lists (P1 2.4.3, L05, X70)
 	beyond bool
-	page   bool // it is written in a page, and about that page
-	pilot  bool // it is about a fragment of a page, written in a form of the pilot of 2007
-	// it prohibits everything: a permission with a narrower scope does not win against it (P1
+	page   bool // the statement is in a page, and about that page
+	pilot  bool // the statement is about a fragment of a page, written in a form of the pilot of 2007
+	// the statement prohibits everything: no permission with a narrower scope wins against it (P1
 	// 2.4.6, X35)
 	all       bool
-	named     bool     // it addresses the crawler by name
-	purpose   bool     // it comes from a sub-record for a purpose of the crawler
-	elsewhere bool     // it is a permission for another location than that of the page (P2 2.2.9.1, M03)
-	counts    bool     // the permissions in embedded would count if they replaced this statement
-	seq       int      // its position in the order of appearance, the same for every purpose
+	named     bool     // the statement addresses the crawler by name
+	purpose   bool     // the statement comes from a sub-record for a purpose of the crawler
+	elsewhere bool     // the statement is a permission for another location than that of the page (P2 2.2.9.1, M03)
+	counts    bool     // the permissions in embedded would have effect if they replaced this statement
+	seq       int      // the position of the statement in the order of appearance, the same for every purpose
 	pattern   *pattern // nil if all or page is set
 	limits    *restrictions
 	// embedded holds the permissions that this prohibition replaces as long as the licence terms in
@@ -74,7 +75,7 @@ type expander struct {
 	located string   // the URL of the page in normal form
 	words   slab[string]
 	seq     int  // number of statements so far, including those of earlier files
-	full    bool // there are more than maxStatements, so nothing is permitted
+	full    bool // the file makes more than maxStatements statements, so nothing is permitted
 
 	read   map[*definition]qualified // qualifiers of local usages, stored so that each is read once
 	behind map[reached]usagesBehind  // usages that local usages stand for, stored so that each is looked up once
@@ -91,7 +92,7 @@ func (x *expander) expand(e *entry) []*statement {
 	spec := specification{permit: []*pattern{nil}, deny: []*pattern{nil}}
 	if !x.page {
 		spec, tokens = x.specification(e, all)
-		if len(tokens) > 0 && len(tokens) == len(all) { // P1 2.4.4 (X57): a field with qualifiers but without resources
+		if len(tokens) > 0 && len(tokens) == len(all) { // P1 2.4.4 (X57): the field has qualifiers but no resources
 			c := *e
 			c.bare = true
 			e = &c

@@ -11,9 +11,9 @@ import (
 // 2.5.5.4, X26).
 var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// binds reports whether the qualifier of s with this name limits the usage type k. A qualifier of
-// present limits a type based on present only if the qualifier can apply to that type (P1 2.5.5,
-// F18, X44; P1 2.5.5.3, I09; P1 2.5.5.6, J07; P1 2.5.5.7, K04).
+// binds reports whether the qualifier of s with this name limits the usage type k. A qualifier in a
+// permission of "present" limits a type based on "present" only if the qualifier can apply to that
+// type (P1 2.5.5, F18, X44; P1 2.5.5.3, I09; P1 2.5.5.6, J07; P1 2.5.5.7, K04).
 func (s *statement) binds(name string, k kind) bool {
 	switch name {
 	case "max-length":
@@ -219,8 +219,8 @@ func (r *Required) demandedOf(k kind) bool {
 	return presents.has(k) && (r.Role != "extract" || snippets.has(k) || wholes.has(k))
 }
 
-// MustUse returns the resources or parts that the usage must be made from. Several fields may each
-// demand one (P1 2.5.3.2).
+// MustUse returns the resources, or parts of the page, from which the forms of this usage must be
+// made. Several fields may each require one (P1 2.5.3.2).
 func (d Decision) MustUse() []*Required {
 	var out []*Required
 	k := d.Usage.kind()
@@ -232,7 +232,8 @@ func (d Decision) MustUse() []*Required {
 	return out
 }
 
-// MustInclude returns the resources or parts that must be shown with the usage (P1 2.5.5.6).
+// MustInclude returns the resources, or parts of the page, that must be shown with the usage (P1
+// 2.5.5.6).
 func (d Decision) MustInclude() []*Required {
 	var out []*Required
 	k := d.Usage.kind()
@@ -246,8 +247,8 @@ func (d Decision) MustInclude() []*Required {
 	return out
 }
 
-// appendRequired appends r to list, unless the same field already demands it for another purpose
-// (P1 2.3.3, X78). The resources that one field demands are neighbours in list.
+// appendRequired appends r to list, unless list already contains r for the same field and another
+// purpose (P1 2.3.3, X78). The resources that one field requires follow each other in list.
 func appendRequired(list []*Required, r *Required) []*Required {
 	for i := len(list) - 1; i >= 0 && list[i].Field == r.Field; i-- {
 		if list[i].Value == r.Value {
@@ -257,8 +258,8 @@ func appendRequired(list []*Required, r *Required) []*Required {
 	return append(list, r)
 }
 
-// UsageRefs returns the references in permissions of other: they say where to ask for other usages
-// (P1 2.5.6.1). The crawler never fetches them (P1 2.5.6.1, L02).
+// UsageRefs returns the references in permissions of "other": they say where to ask for other
+// usages (P1 2.5.6.1). The crawler never fetches them (P1 2.5.6.1, L02).
 func (d Decision) UsageRefs() []*Required {
 	var out []*Required
 	for _, s := range d.bound() {

@@ -93,7 +93,7 @@ func TestUnreadableTimeLimits(t *testing.T) {
 	}
 }
 
-// P1 2.5.3.1 (H04, X04): days count from the first use of the resource; for present from the
+// P1 2.5.3.1 (H04, X04): days are counted from the first use of the resource; for present from the
 // earliest known date; if there was no use yet, from now
 func TestFirstUse(t *testing.T) {
 	f := Facts{Now: noon, FirstCrawled: noon.Add(-4 * time.Hour), FirstIndexed: noon.Add(-3 * time.Hour),
@@ -157,7 +157,8 @@ func TestTargets(t *testing.T) { // P1 2.5.5.9 (K06-K13, X29, X59): conditions o
 	} {
 		p := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present: / target-condition="+
 			c.condition)
-		// P1 2.5.5 (X44): the limits of present limit a derived type if they can apply to that type
+		// P1 2.5.5 (X44): the limits of "present" limit a derived type if they can apply to that
+		// type
 		for _, u := range []Usage{Present, PresentLink} {
 			if got := p.Decide(u, resource(t, "/")).At(Facts{Now: noon, Target: c.to}); got.Allowed != c.want {
 				t.Errorf("%s for %+v: %v %s", c.condition, c.to, got.Allowed, got.Why())
@@ -166,7 +167,7 @@ func TestTargets(t *testing.T) { // P1 2.5.5.9 (K06-K13, X29, X59): conditions o
 	}
 }
 
-// P1 2.5.5 (F18, X44): the limits of present limit the types based on present
+// P1 2.5.5 (F18, X44): the limits of "present" limit the types based on "present"
 func TestLimitsOfGeneralPermissions(t *testing.T) {
 	p := policyOf(searchbot, lines("ACAP-version: 1.1", "ACAP-crawler: *", "ACAP-allow-present: /m "+
 		"must-use-resource=/i.html",
@@ -201,7 +202,7 @@ func TestLimitsOfGeneralPermissions(t *testing.T) {
 	}
 }
 
-// P1 2.5.6.1 (X38): a field never permits other without an agreement; P1 2.4.3 (L05): an
+// P1 2.5.6.1 (X38): a field never permits "other" without an agreement; P1 2.4.3 (L05): an
 // allow-other that cannot be interpreted prohibits only usages that ACAP does not list
 func TestOther(t *testing.T) {
 	p := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-other: /a "+

@@ -25,9 +25,11 @@ type File struct {
 	base    *url.URL // the parsed URL; nil if URL is not an absolute URL
 	text    string   // the decoded text of the file
 	version version
-	claimed version // the version in a ##ACAP comment, otherwise version; only the strict variant uses it (P1 2.1, B09)
-	ignore  bool    // ACAP-ignore-conventional-records is in effect (P1 2.10.1)
-	cut     bool    // the file is longer than MaxSize, so no permission counts (P1 4, A19)
+	// the version that a ##ACAP comment claims; without such a comment, the same as version; only
+	// the strict variant uses it (P1 2.1, B09)
+	claimed version
+	ignore  bool // ACAP-ignore-conventional-records is in effect (P1 2.10.1)
+	cut     bool // the file is longer than MaxSize, so no permission has effect (P1 4, A19)
 	entries []*entry
 	loose   []*entry // the entries that belong to no record
 	records []*record
@@ -46,14 +48,14 @@ type File struct {
 // crawler.
 type entry struct {
 	field   *Field
-	usage   string  // in lower case, without parentheses
+	usage   string  // the name of the usage in lower case, without parentheses
 	value   string  // resource specification and qualifiers; in META only qualifiers
 	record  *record // nil if the field is outside any ACAP record (P1 2.3, A13)
 	sub     *subRecord
 	allow   bool
 	local   bool // the usage is written "(usage)", which names a local definition
 	stray   bool // the field is within a conventional record (P1 2.10.2, C10)
-	suspect bool // a qualifier stands on the next line, where it does not belong to the field (P1 2.7, A07)
+	suspect bool // a qualifier is on the next line, where it does not belong to the field (P1 2.7, A07)
 	broken  bool // in META: the words after the field cannot be interpreted (P2 3, N15; PILOT 1.3.1, N18)
 	bare    bool // the field has qualifiers but no resources (P1 2.4.4, X57)
 }
@@ -72,19 +74,19 @@ func (e *entry) words(tokens *slab[string]) []string {
 type record struct {
 	heads      []*Field // the ACAP-crawler fields of the record
 	field      *Field   // the last of heads
-	used       bool     // the record has fields besides its head
+	used       bool     // the record has fields in addition to its head
 	names      []string
 	any        bool // "*" is one of the crawler names
 	nobody     bool // all crawler names are empty (P1 3, A15)
 	references []*Field
-	locators   []string // the locators in references, in the same order
+	locators   []string // the locators of the fields in references, in the same order
 	entries    []*entry // the permissions and prohibitions of the record, which follow each other in the file
 }
 
 // subRecord is the head of a sub-record (P1 2.3.3).
 type subRecord struct {
 	field    *Field // the first ACAP-usage-purpose field; nil in a page
-	used     bool   // the sub-record has fields besides its head
+	used     bool   // the sub-record has fields in addition to its head
 	purposes []*purpose
 }
 
@@ -107,7 +109,7 @@ type group struct {
 	delays []delay
 }
 
-// otherLine is a line, with its place, that neither ACAP nor RFC 9309 defines.
+// otherLine is a line that neither ACAP nor RFC 9309 defines, with its place in the file.
 type otherLine struct {
 	field  *Field
 	group  *group // the group that contains the line; nil before any group
@@ -121,8 +123,8 @@ type delay struct {
 	pause  time.Duration
 }
 
-// resourceSet holds the patterns of a resource set (P1 2.7.3). In prohibitions the patterns of all
-// its definitions count; in permissions those of the first definition (P1 3, E03).
+// resourceSet holds the patterns of a resource set (P1 2.7.3). Prohibitions use the patterns of all
+// its definitions; permissions use those of the first definition (P1 3, E03).
 type resourceSet = specification
 
 // definition is a qualified or composite usage (P1 2.7.1, 2.7.2).
@@ -141,7 +143,7 @@ type definition struct {
 // part is one part of a composite usage.
 type part struct {
 	token string
-	name  string      // in lower case, without parentheses
+	name  string      // the name of the usage in lower case, without parentheses
 	local bool        // the name is written in parentheses
 	inner *definition // the definition of the name in the same file; nil if there is none (P1 2.7, D03)
 }
@@ -230,8 +232,8 @@ func (f *File) Lines() []string {
 // Version returns the ACAP version in effect, or "" if the file declares none (P1 2.8).
 func (f *File) Version() string { return f.version.String() }
 
-// gating returns the version that decides which fields count. In the strict variant, a comment that
-// names another version makes the version unclear (P1 2.1, B09).
+// gating returns the version that decides which fields have effect. In the strict variant, a
+// comment that names another version makes the version unclear (P1 2.1, B09).
 func (f *File) gating(c *Crawler) version {
 	v := f.version
 	if c.Strict && v.state != unsupported && f.claimed.String() != v.String() {

@@ -30,15 +30,17 @@ type section struct {
 	checked    bool // only package check reports the code, and its tests run the examples
 }
 
-// checkedMark follows the severities of a section about a code of package check.
+// checkedMark is the text that follows the severities in a section about a code that only package
+// check reports.
 const checkedMark = ", reported by `check`"
 
-// example is a text, and the findings about it with the code of its section.
+// example is an example in docs/findings.md: texts, and the findings about them that have the code
+// of the section.
 type example struct {
-	line    int // line of the page on which the example begins
+	line    int // line of docs/findings.md on which the example begins
 	texts   map[string]string
 	want    string
-	at, end int // the lines of the page that contain want
+	at, end int // the lines of docs/findings.md that contain want
 }
 
 var sectionText = regexp.MustCompile("^## ([a-z]+(?:-[a-z]+)*)$")
@@ -84,9 +86,8 @@ var repetition = regexp.MustCompile(`\{(\d+) × ([^}]*)\}`)
 
 var byteEscape = regexp.MustCompile(`\\x[0-9a-f]{2}`)
 
-// writtenOut replaces "{3 × text}" by three copies of the text, in which
-//
-//	and \x00 stand for bytes.
+// writtenOut replaces "{3 × text}" by three copies of the text. In the text, "\n" stands for a line
+// feed, and "\x00" for the byte with that hexadecimal number.
 func writtenOut(t testing.TB, text string) string {
 	return repetition.ReplaceAllStringFunc(text, func(s string) string {
 		m := repetition.FindStringSubmatch(s)
@@ -168,7 +169,8 @@ var (
 	idText    = regexp.MustCompile(`id="([^"]*)"`)
 )
 
-// read finds META tags, classes and ids in a line of HTML that is simple enough.
+// read adds the META tags, classes and ids in one line of HTML to o. It understands only simple
+// HTML.
 func (o *Own) read(n int, line string) {
 	column := func(offset int) int { return utf8.RuneCountInString(line[:offset]) + 1 }
 	for _, m := range metaText.FindAllStringSubmatchIndex(line, -1) {
@@ -279,8 +281,8 @@ func TestFindingsPageIsComplete(t *testing.T) {
 }
 
 // toldCodes reads from the source the codes of findings with their severities: in calls of report
-// and tell, and in notes and faults. If a function passes a code on, the variable must be called
-// code.
+// and tell, and in notes and faults. If a function passes a code to one of these, the variable must
+// have the name code.
 func toldCodes(t *testing.T) map[string]map[Severity]bool {
 	t.Helper()
 	severity := map[string]Severity{"Error": Error, "Warning": Warning, "Notice": Notice}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzNewAction tests that a request by the operator's channel is read like a line of robots.txt:
-// both accept the same requests, under the same URL (P1 2.6, P01, P02, P10).
+// FuzzNewAction tests that NewAction reads a request like a line of robots.txt: both accept the
+// same paths, and return the same URL (P1 2.6, P01, P02, P10).
 func FuzzNewAction(f *testing.F) {
 	for _, path := range []string{"/x", "/x?a=1", "/%2a", "/*", "/x$", "//h/x", "http://h/x", "/a b", "/%zz",
 		"/%7e/../b", "/\u00fc", "/x#y", "", "/robots.txt", "/?", "/.", "/a;b", "/a:b"} {

@@ -13,14 +13,14 @@ func policiesOf(robots string, crawlers ...Crawler) (all []*Policy) {
 	return all
 }
 
-// unable returns c as a crawler that cannot interpret element-level statements.
+// unable returns a copy of c that cannot interpret element-level statements.
 func unable(c Crawler) Crawler {
 	c.Cannot = []string{"element-level"}
 	return c
 }
 
-// FuzzClass tests that each part of a page has a decision, whatever its marks are, and that a
-// prohibition on an outer element prohibits the part.
+// FuzzClass tests that Part decides on each part of a page, whatever class tokens its elements
+// have, and that a prohibition on an outer element prohibits the part.
 func FuzzClass(f *testing.F) {
 	f.Add("the-acap:disallow-index", "the-acap:allow-index", "ACAP disallow-index", uint8(0))
 	f.Add("the-acap:allow-(brief)", "the-acap:disallow-other", "ACAP allow-present max-length=3-words", uint8(33))
@@ -53,8 +53,8 @@ func FuzzClass(f *testing.F) {
 	})
 }
 
-// FuzzPilot tests that the forms of the pilot are either understood or refused, and never
-// contradict each other.
+// FuzzPilot tests that statements in the forms of the pilot of 2007 are either understood or
+// refused, and that the decisions never contradict each other.
 func FuzzPilot(f *testing.F) {
 	f.Add("robots", "ACAP allow-index id-list= a b", "acap:allow-index", "q index time-limit=1-days")
 	f.Add("ACAP-composite-usage", "c index (q)", "acap:allow-c", "q present-snippet max-length=3-words")

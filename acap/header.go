@@ -13,7 +13,7 @@ import (
 const maxHeader = 16 * 1024
 
 // header reads one line of X-Robots-Tag or Robots-Tag. It obeys every restriction that it
-// recognises, in both syntaxes (RTAG 3.1.1; N20, N22 and X22: a rule counts in either syntax).
+// recognises, in both syntaxes (RTAG 3.1.1; N20, N22 and X22: a rule is valid in either syntax).
 func (n *narrowing) header(t *Tag) {
 	name, value, field := strings.ToLower(t.Name), t.Content, n.field(t)
 	if left := maxHeader - n.spent[name]; len(value) > left {
@@ -39,7 +39,7 @@ func (n *narrowing) header(t *Tag) {
 
 // structured reads a header value as a List of product tokens with rules as parameters (RTAG
 // 3.1.1). It reports whether the list is well formed. It reads a malformed list word by word,
-// because each restriction counts.
+// because every restriction must be obeyed.
 func (n *narrowing) structured(field *Field, value string) bool {
 	list, err := httpsfv.UnmarshalList([]string{strings.ToLower(value)})
 	if err == nil {
@@ -115,7 +115,8 @@ func wellFormed(list httpsfv.List) error {
 
 // rules reads conventional rules in every syntax that is in use. Rules are separated by commas,
 // blanks or semicolons (P2 2.1, N13: blanks separate, too), with ":" or "=" before a value. In a
-// header, "token:" addresses all rules up to the next token, and "token;" only its own list member.
+// header, "token:" limits all rules up to the next token to the crawler with this token; "token;"
+// does so only for the rules in the same list member.
 func (n *narrowing) rules(field *Field, s string, header bool) {
 	r := &ruleReader{narrowing: n, field: field, s: s, header: header, start: true, reached: true, behind: -1}
 	for r.i < len(s) {
@@ -181,7 +182,7 @@ func (r *ruleReader) word() {
 	r.start = false
 }
 
-// takesPart reports whether a word is a rule, or begins like max-snippet.
+// takesPart reports whether a word is a rule, or begins with "max-" like the rule max-snippet.
 func takesPart(name string) bool { return knownRule(name) || strings.HasPrefix(name, "max-") }
 
 // names reports whether a word is the name of this crawler, or addresses all crawlers.
@@ -189,8 +190,8 @@ func (r *ruleReader) names(word string) bool {
 	return word == "*" || word == "robots" || r.crawler.addresses(word)
 }
 
-// rule reads a rule with its value. The rule's name ends at the offset end; mark is the character
-// after it, and the rest begins at the offset after.
+// rule reads a rule with its value. The name of the rule ends at the offset end; mark is the
+// character after the name; the rest of the text begins at the offset after.
 func (r *ruleReader) rule(word string, mark byte, end, after int) {
 	name, value, next := strings.ToLower(word), "", end
 	switch {

@@ -2,8 +2,8 @@ package acap
 
 import "testing"
 
-// TestRulesKeepWhatFollows tests that a ":" or "=" after a rule that takes no value hides no other
-// rule.
+// TestRulesKeepWhatFollows tests that a ":" or "=" after a rule that takes no value does not hide
+// the rules after it.
 func TestRulesKeepWhatFollows(t *testing.T) {
 	for _, c := range []struct {
 		header, value string

@@ -30,14 +30,14 @@ type Facts struct {
 	FirstIndexed   time.Time
 	FirstPreserved time.Time
 	FirstPresented time.Time
-	// Recrawled reports whether the resource was crawled successfully after this version of it was
-	// obtained (P1 2.5.3.1, H05).
+	// Recrawled reports whether the resource was crawled successfully after this version of the
+	// resource was obtained (P1 2.5.3.1, H05).
 	Recrawled bool
 	Target    Target
 }
 
-// Target is the device of the reader (P1 2.5.5.9). A zero field means unknown, and a condition on
-// it is not met (P1 2.5.5.9, K15).
+// Target is the device of the reader (P1 2.5.5.9). A zero field means that the value is unknown; a
+// condition on an unknown value is not met (P1 2.5.5.9, K15).
 type Target struct {
 	IP      netip.Addr
 	Domains []string // all verified reverse DNS names of the device (P1 2.5.5.9, K10)

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// few is up to how many patterns are compared one by one. With more patterns, a lookup is made.
+// few is the maximum number of patterns that are compared one by one. For more patterns, a lookup
+// is built.
 const few = 12
 
-// maxHits is how many matching patterns are stored without allocating. If more match a path, all
-// patterns are compared.
+// maxHits is the maximum number of matching patterns that are stored, without an allocation. If
+// more patterns match a path, all patterns are compared one by one.
 const maxHits = 32
 
 // hits holds the indexes of the patterns that match a path, in ascending order, at most maxHits.
@@ -34,12 +35,13 @@ func (h *hits) full() bool { return h.n > maxHits }
 type lookup struct {
 	shapes []shape
 	nodes  []node
-	firsts []byte  // the first byte of each label, in the order of nodes
+	firsts []byte  // the first byte of the label of each node, in the order of nodes
 	ids    []int32 // the indexes of patterns, grouped by node
 	tables []table
 }
 
-// node holds the patterns that start with the labels on the way from the root to the node.
+// node is a node in the tree of texts. It holds the patterns that start with the labels of the
+// nodes on the way from the root to this node.
 type node struct {
 	label        string
 	child, after int32 // the children of the node are nodes[child:after]
@@ -69,7 +71,8 @@ func newLookup(n int, shapeOf func(i int) shape) *lookup {
 
 func (l *lookup) literal(id int32) string { return l.shapes[id].pieces[0] }
 
-// grow fills the node at index at with the patterns of order, whose first depth bytes are the same.
+// grow fills the node with the index at. The patterns of this node are in order; their first depth
+// bytes are the same.
 func (l *lookup) grow(at int32, order []int32, depth int) {
 	if len(order) == 0 {
 		return
@@ -135,7 +138,7 @@ func (l *lookup) find(path string, h *hits) {
 }
 
 // scan looks up every second run of bytes of path in the tables. Each pattern has entries for two
-// neighbouring runs, so one of them is found.
+// neighbouring runs, so scan finds one of the two.
 func (l *lookup) scan(path string, h *hits) {
 	for j := range l.tables {
 		t := &l.tables[j]
@@ -176,13 +179,15 @@ func (h *hits) sort() {
 	h.n = len(slices.Compact(list))
 }
 
-// table finds patterns by a run of bytes that each of them contains.
+// table finds patterns by a run of consecutive bytes that each pattern contains.
 type table struct {
-	width int      // number of bytes of a run, at most 8
-	mask  uint64   // bit mask for the low width bytes of a run
-	seen  []uint64 // a bit set of the high bits of each run's hash, because most runs of a path are in no pattern
-	drop  int      // how many low bits of a hash seen ignores
-	slots []slot   // one slot for each run, at the index of its hash or after that
+	width int    // number of bytes of a run, at most 8
+	mask  uint64 // bit mask for the low width bytes of a run
+	// a bit set of the high bits of each run's hash; it excludes most runs of a path that are in no
+	// pattern
+	seen  []uint64
+	drop  int    // how many low bits of a hash the bit set seen ignores
+	slots []slot // one slot for each run, at the index of its hash or after that
 	ids   []int32
 }
 
@@ -202,8 +207,8 @@ func (t *table) find(run uint64) []int32 {
 	}
 }
 
-// slot returns where the search for a run starts. It uses the middle bits of the hash, which vary
-// more than the low ones.
+// slot returns the index in slots at which the search for a run starts. It uses the middle bits of
+// the hash, which vary more than the low ones.
 func (t *table) slot(run uint64) int { return int(hashOf(run)>>24) & (len(t.slots) - 1) }
 
 func hashOf(run uint64) uint64 { return run * 0x9e3779b97f4a7c15 }
@@ -261,7 +266,7 @@ const (
 )
 
 // pairs calls visit for each two neighbouring runs of bytes after the first asterisk of a pattern.
-// The runs have the greatest width for which the pattern has any.
+// The runs have the greatest width for which the pattern contains two neighbouring runs.
 func (s *shape) pairs(visit func(width int, first, second uint64)) {
 	pieces := s.pieces[1:min(len(s.pieces), 1+maxPieces)]
 	longest := 0
@@ -287,7 +292,7 @@ func (s *shape) pairs(visit func(width int, first, second uint64)) {
 }
 
 // estimate estimates how many patterns contain a run. The estimate may be too high: it is the lower
-// count of two hashes.
+// of two counts, which belong to two different hashes of the run.
 type estimate struct {
 	size   int // number of bits of a hash
 	counts [2][]int32

@@ -32,7 +32,9 @@ func compareLookup(t *testing.T, patterns []string, path string) (found int) {
 	var h hits
 	l.find(path, &h)
 	switch {
-	case h.full() && len(want) <= maxHits/8: // a path may contain the same bytes several times, but not this often
+	// h may be full because a path contains the same bytes several times, but not if so few
+	// patterns match
+	case h.full() && len(want) <= maxHits/8:
 		t.Fatalf("%q: %d patterns match, too many were found", path, len(want))
 	case !h.full() && !slices.Equal(h.list[:h.n], want):
 		t.Fatalf("%q among %q: found %v, want %v", path, patterns, h.list[:h.n], want)
@@ -40,7 +42,7 @@ func compareLookup(t *testing.T, patterns []string, path string) (found int) {
 	return len(want)
 }
 
-// TestLookup tests that a lookup of any patterns finds those that match, in order.
+// TestLookup tests that a lookup finds the patterns that match a path, in order.
 func TestLookup(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	word := func(letters string, most int) string {

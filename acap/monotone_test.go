@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// choices makes a file and pages from bytes, so that a fuzzer can vary them. Each byte is one
-// choice; a missing byte counts as 0.
+// choices takes the choices for a file and its pages from bytes, so that a fuzzer can vary the
+// choices. Each byte is one choice; if no bytes are left, the choice is 0.
 type choices struct{ bytes []byte }
 
 func (c *choices) next(n int) int {
@@ -233,14 +233,15 @@ func monotone(t *testing.T, bytes []byte) {
 		q := changed.Narrow(own)
 		for _, usage := range usageNames {
 			if k := usage.kind(); k.derived() && named && added.usage == Present {
-				// P1 2.2.1 (C02) with P1 2.5.5 (F17): a prohibition of present for a named crawler
-				// replaces those for any crawler, even if their patterns are narrower
+				// P1 2.2.1 (C02) with P1 2.5.5 (F17): a prohibition of "present" for a named
+				// crawler replaces prohibitions for any crawler, even if the patterns of those are
+				// narrower
 				continue
 			}
 			if named && len(after.records) > len(before.records) && before.pagePermits(usage) {
 				// P1 2.2.1 (C02) with P2 2.2.8 (N02): a prohibition for a named crawler also
-				// replaces a prohibition for any crawler and a purpose, against which the page's
-				// permission for the named crawler might lose
+				// replaces a prohibition for any crawler with a purpose; the page's permission for
+				// the named crawler might lose against the replaced prohibition
 				continue
 			}
 			was, is := p.Decide(usage, r).At(facts), q.Decide(usage, r).At(facts)

@@ -10,9 +10,9 @@ import (
 // own holds the statements of a page that address the crawler.
 type own struct {
 	by         [kinds][]*statement
-	beyond     []*statement // prohibitions that replace permissions of other (P1 2.4.3, L05)
+	beyond     []*statement // prohibitions that replace permissions of "other" (P1 2.4.3, L05)
 	statements int          // total number of statements
-	// prohibitions by elements that apply to the whole page (P2 2.2.5, N27, N28; P2 2.2.6, N07)
+	// prohibitions on elements that apply to the whole page (P2 2.2.5, N27, N28; P2 2.2.6, N07)
 	bars    [kinds]*Decision
 	discard *Decision // set if the page's own statements prohibit crawl (P2 2.2.9.1, X01: the page is not used at all)
 	marks   map[string][]*statement
@@ -92,7 +92,7 @@ func (p *Policy) selfDiscarding(r Resource) *Decision {
 const pageSeq = 1 << 30
 
 // maxOwn limits the work on a hostile page. A page with more statements, or with more words in the
-// META tags that address the crawler, counts as a page that may not be crawled.
+// META tags that address the crawler, is treated as a page that may not be crawled.
 const maxOwn = 10_000
 
 // narrowing reads the raw statements of one page.
@@ -102,8 +102,9 @@ type narrowing struct {
 	url string
 	// how many bytes of each robots header have been read (RTAG 3.1.1, X25)
 	spent map[string]int
-	said  map[string][]*statement // statements in META tags about the element with an id (PILOT 1.3.1)
-	// a mark prohibits other for the whole page; one such statement is enough (P1 2.5.6, F19)
+	said  map[string][]*statement // statements in META tags about elements, by the id of the element (PILOT 1.3.1)
+	// a statement on an element prohibits "other" for the whole page; the first of these statements
+	// is enough (P1 2.5.6, F19)
 	other bool
 	words int // number of words so far in META tags that address the crawler
 
@@ -237,7 +238,7 @@ func (n *narrowing) meta(t *Tag) {
 	if ours(tokens) {
 		if _, rest, ok := versionTag(tokens); !ok {
 			n.statement(field, tokens[1:], named, list)
-		} else if len(rest) > 0 { // P2 3 (N15): in a statement after a version, only prohibitions count
+		} else if len(rest) > 0 { // P2 3 (N15): in a statement after a version, only prohibitions have effect
 			n.report(field, "mixed-dialects", Error, "write a META tag for each",
 				"other words follow the version: only prohibitions in them count")
 			n.statement(field, rest, named, true)
@@ -313,7 +314,7 @@ func (n *narrowing) purposes(field *Field, words []string) *subRecord {
 	for _, w := range words {
 		w = strings.TrimSuffix(w, ",")
 		sub.purposes = append(sub.purposes, n.pattern(field, w))
-		// P2 2.2.1 (X19): a conventional prohibition counts at any place in a META tag
+		// P2 2.2.1 (X19): a conventional prohibition is obeyed at any place in a META tag
 		if conventionalRules[strings.ToLower(w)] != 0 {
 			n.rules(field, w, false)
 		}
@@ -325,8 +326,8 @@ func (n *narrowing) purposes(field *Field, words []string) *subRecord {
 	return sub
 }
 
-// tagEntry reads the statement at the beginning of tokens. It returns nil for a permission that
-// does not count. If prohibitionsOnly is true, no permission counts.
+// tagEntry reads the statement at the beginning of tokens. It returns nil for a permission that has
+// no effect. If prohibitionsOnly is true, no permission has effect.
 func (n *narrowing) tagEntry(field *Field, tokens []string, prohibitionsOnly bool) *entry {
 	token, rest := strings.ToLower(strings.TrimSuffix(tokens[0], ",")), tokens[1:]
 	e := &entry{field: field}
@@ -339,7 +340,7 @@ func (n *narrowing) tagEntry(field *Field, tokens []string, prohibitionsOnly boo
 		}
 		return e
 	// P2 3 (N15), P2 2.2.1 (X20): a permission after another statement, or for a list of crawlers,
-	// does not count
+	// has no effect
 	case prohibitionsOnly:
 		n.report(field.at(token), "stray-permission", Error, "write a META tag for each statement",
 			"the permission %q does not count", token)
@@ -390,8 +391,9 @@ func (n *narrowing) strayRules(field *Field, tokens []string) {
 	n.rules(field, strings.Join(stray, " "), false)
 }
 
-// addStatements adds the statements of the entry e that address the crawler and its purposes. They
-// are about the whole page, or about the elements whose ids are in of.
+// addStatements adds the statements of the entry e that address the crawler and its purposes. If
+// the list of is nil, the statements are about the whole page, otherwise about the elements whose
+// ids are in the list.
 func (n *narrowing) addStatements(e *entry, named bool, to *audience, of []string) {
 	for _, s := range n.expand(e) {
 		if !to.serves(s.allow) {
@@ -443,7 +445,7 @@ func (n *narrowing) add(s *statement) {
 // prohibition of the origin that covers everything is replaced only by a statement with a more
 // specific addressee or purpose (P1 2.4.6, X35). A prohibition of the page replaces only
 // permissions. The prohibitions of robots.txt remain in force, because a permission of a type based
-// on present may win against one of them and not against the other (P1 2.5.5, F17, X82).
+// on "present" may win against one prohibition and not against another (P1 2.5.5, F17, X82).
 func (o *own) combine(k kind, origin statementSet, rec *recorder) statementSet {
 	var present ranks
 	for _, s := range o.by[k] {

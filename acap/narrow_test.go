@@ -237,8 +237,9 @@ func TestPageProhibitionHidesNone(t *testing.T) {
 	}
 }
 
-// A page with too many words in META tags, or with too many marks around an element, counts as a
-// page that may not be crawled. Words count even if they are for purposes of other crawlers.
+// A page with too many words in META tags, or with too many class tokens on the elements around an
+// element, is treated as a page that may not be crawled. Words are counted even if they are in
+// statements for the purposes of other crawlers.
 func TestTooMuchToJudge(t *testing.T) {
 	many := func(n int, content string) (tags []Tag) {
 		for range n {
@@ -328,8 +329,8 @@ func host(u string) string {
 	return h
 }
 
-// If the statements of a page are not known, nothing of it is used, whatever robots.txt permits. A
-// finding gives the reason.
+// If the statements of a page are not known, the page is not used at all, whatever robots.txt
+// permits. A finding gives the reason.
 func TestUnreadPage(t *testing.T) {
 	own := page(tag("robots", "ACAP allow-index"))
 	own.Unread = "the page has too many tags"

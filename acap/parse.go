@@ -49,12 +49,12 @@ type parser struct {
 	reporter
 	f     *File
 	n     int // the number of the current line
-	lines int // the number of lines of the file, or a greater number
+	lines int // the number of lines of the file, or a greater number as an estimate
 
 	record   *record // the ACAP record to which the current line belongs
 	headOpen bool    // further ACAP-crawler lines still belong to record (P1 2.3, C08)
 	sub      *subRecord
-	subOpen  bool // further purpose lines still belong to the head of sub
+	subOpen  bool // further purpose lines still belong to the head of the sub-record
 
 	group     *group // the conventional group to which the current line belongs
 	agentOpen bool   // further User-agent lines still belong to group
@@ -380,7 +380,7 @@ func (p *parser) acap(field *Field, lower, value string) {
 
 func (p *parser) versionField(field *Field, value string) {
 	switch {
-	case p.seenACAP: // P1 2.8 (B03): a version counts even if it does not come first
+	case p.seenACAP: // P1 2.8 (B03): a version has effect even if it does not come first
 		p.report(field, "late-version", Error, "make it the first ACAP field of the file",
 			"ACAP-version comes after other ACAP fields")
 	case p.directed: // P1 2.8 (O02): the version and the directive may come in either order

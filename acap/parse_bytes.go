@@ -181,8 +181,8 @@ func (p *parser) lookAtValue(w rawLine) {
 		fmt.Sprintf("%U", r))
 }
 
-// lookAtName reports a line whose name would be a known field without its invisible characters, and
-// returns whether there is one.
+// lookAtName reports a line whose name would be a known field without its invisible characters. It
+// returns true if it reports the line.
 func (p *parser) lookAtName(w rawLine) bool {
 	name, _, colon := strings.Cut(w.line[:w.cut], ":")
 	at, size := firstInvisible(name)

@@ -69,8 +69,8 @@ func TestColumnsCountCharacters(t *testing.T) {
 	}
 }
 
-// TestVersionGating tests how a permission with a feature of ACAP 1.1 counts under each declaration
-// of a version (P1 2.8, B01-B09, X56).
+// TestVersionGating tests how a permission with a feature of ACAP 1.1 is treated under each
+// declaration of a version (P1 2.8, B01-B09, X56).
 func TestVersionGating(t *testing.T) {
 	const (
 		read, ignored, prohibited = "read", "ignored", "prohibited"
@@ -155,14 +155,14 @@ func TestFurtherResourcesOfAProhibition(t *testing.T) {
 }
 
 // P1 4 (A19): only the first MaxSize bytes of a file are read; if the file is longer, its
-// permissions do not count
+// permissions have no effect
 func TestCutAtAWholeLine(t *testing.T) {
 	head := "ACAP-crawler: *\nACAP-allow-index: /\nACAP-disallow-follow: /\n"
 	last := "ACAP-disallow-crawl: /"
 	fill := strings.Repeat("#", MaxSize-len(head)-len(last)-1) + "\n"
 	for _, c := range []struct {
 		name, src             string
-		crawl, follow, counts bool // counts: the permission of index counts
+		crawl, follow, counts bool // counts means that the permission of index has effect
 	}{
 		{"at the limit", head + fill + last, false, false, true},
 		{"last line ends at the limit", head + fill + last + "\n", false, false, false},

@@ -4,7 +4,8 @@ import "strings"
 
 // mark reads one class token (P2 2.2.5) and stores its statements about the element for
 // Policy.Part. A statement that cannot apply to only one element applies to the page (P2 2.2.5,
-// N28). All statements do if the crawler does not support statements on elements (P2 2.2.6, N07).
+// N28). If the crawler does not support statements on elements, all statements about elements apply
+// to the page (P2 2.2.6, N07).
 func (n *narrowing) mark(m *Mark) {
 	if strings.HasPrefix(m.Token, idMark) {
 		n.fragment(m)
@@ -99,8 +100,8 @@ func (n *narrowing) pageEffect(s *statement, place Place) {
 		n.prohibitPage(s, reason)
 	case s.kind.whole():
 		n.own.bar(s.kind, s.field, reason)
-	// P2 2.2.5 (X13): a prohibition of present for an element also prohibits original and link for
-	// the page
+	// P2 2.2.5 (X13): a prohibition of "present" for an element also prohibits original and link
+	// for the page
 	case s.kind == kPresent:
 		n.own.bar(kOriginal, s.field, reason)
 		n.own.bar(kLink, s.field, reason)
@@ -110,9 +111,9 @@ func (n *narrowing) pageEffect(s *statement, place Place) {
 // whole reports whether a usage can only concern a page as a whole (P2 2.2.5, N28).
 func (k kind) whole() bool { return k == kCrawl || k == kOriginal || k == kLink }
 
-// prohibitPage prohibits the usage of s for the whole page. A prohibition of present applies to all
-// types that are based on it. A prohibition of other applies to all usages that no field permits
-// (P1 2.5.6, F19).
+// prohibitPage prohibits the usage of s for the whole page. A prohibition of "present" applies to
+// all types that are based on it. A prohibition of "other" applies to all usages that no field
+// permits (P1 2.5.6, F19).
 func (n *narrowing) prohibitPage(s *statement, reason Reason) {
 	n.own.bar(s.kind, s.field, reason)
 	switch {
@@ -156,10 +157,10 @@ func (p *Policy) Marked() bool {
 //
 // A prohibition on any element prohibits the part (P2 2.2.5, N06). Otherwise a permission on an
 // element wins against a prohibition in the page whose addressee is not more specific (P2 2.2.5,
-// N05). It never wins against a prohibition of crawl, one that covers everything, or one of a
-// conventional rule (P2 2.1, N12). Permissions of present-link do not change the decision on the
-// page's link; but if the text of a link comes from an element, the limits that its marks set to
-// present and present-link are in force, too (P2 2.2.5, N28).
+// N05). It never wins against a prohibition of crawl, against a prohibition that covers everything,
+// or against a conventional rule (P2 2.1, N12). Permissions of present-link do not change the
+// decision on the page's link; but if the text of a link comes from an element, the limits that the
+// marks of this element set for "present" and present-link are in force, too (P2 2.2.5, N28).
 func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 	k := u.kind()
 	if p != nil && p.byPurpose != nil {
@@ -194,7 +195,8 @@ func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 // the page prohibits its own crawling.
 func (p *Policy) discarded() bool { return p.refusal != nil || p.own.discard != nil }
 
-// addPermissions adds yes, the permissions of elements, to a decision that permits the usage k.
+// addPermissions adds the permissions of elements, which yes holds, to d, a decision that permits
+// the usage k.
 func (d *Decision) addPermissions(k kind, yes *statementSet) {
 	left, changed := d.fields.yield(yes)
 	d.fields = left
@@ -227,7 +229,7 @@ func (p *Policy) Saying(chain []Mark) string {
 }
 
 // elements reads the statements of a chain of marks about the usage k, element by element. It
-// returns the first prohibition. If there is none, it returns the innermost prohibition of other,
+// returns the first prohibition. If there is none, it returns the innermost prohibition of "other",
 // and all permissions.
 func (o *own) elements(k kind, chain []Mark) (no, other *statement, yes statementSet) {
 	for len(chain) > 0 {
@@ -252,10 +254,10 @@ func (o *own) elements(k kind, chain []Mark) (no, other *statement, yes statemen
 // elementSaying holds the statements of the marks on one element that matter for one usage.
 type elementSaying struct {
 	specific *statement   // prohibition of the usage itself
-	general  *statement   // prohibition of present, on which the usage is based
+	general  *statement   // prohibition of "present", on which the usage is based
 	other    *statement   // prohibition of other usages (P1 2.5.6, F19)
 	exact    statementSet // permissions of the usage itself
-	limits   statementSet // permissions of present, whose limits are in force for the usage too (P1 2.5.5, F18)
+	limits   statementSet // permissions of "present", whose limits are in force for the usage too (P1 2.5.5, F18)
 }
 
 // element reads the statements of the marks on one element about the usage k. settled holds the
@@ -292,9 +294,9 @@ func (said *elementSaying) add(s *statement, k kind) {
 }
 
 // prohibition returns the statement that prohibits the usage, or nil if none does. A statement
-// about the usage itself wins against one about present (P1 2.5.5, F17 and X13). The exception is a
-// prohibition of present that replaces a permission: it is in force even if the usage itself is
-// permitted (P1 2.4.3, X81).
+// about the usage itself wins against a statement about "present" (P1 2.5.5, F17 and X13). The
+// exception is a prohibition of "present" that replaces a permission: it is in force even if the
+// usage itself is permitted (P1 2.4.3, X81).
 func (said *elementSaying) prohibition() *statement {
 	switch {
 	case said.specific != nil:
@@ -329,8 +331,8 @@ func (o *own) marked(m *Mark) []*statement {
 // liftable reports whether the permissions on an element win against d, the refusal for the whole
 // page (P2 2.2.5, N05). A class token addresses any crawler, but statements about fragments in META
 // may be as specific as those about the page. A refusal because of limits remains. Permissions of
-// present in the page limit its types together with the element's permissions, so liftable adds
-// them to yes (P1 2.5.5, F18).
+// "present" in the page limit the types based on it, together with the element's permissions, so
+// liftable adds them to yes (P1 2.5.5, F18).
 func (p *Policy) liftable(k kind, r Resource, d Decision, yes *statementSet) bool {
 	switch d.Reason {
 	case ByProhibition, ByConflict, ByFallback, ByOther:
@@ -347,8 +349,8 @@ func (p *Policy) liftable(k kind, r Resource, d Decision, yes *statementSet) boo
 		for _, rooted := range [...]bool{false, true} {
 			var v statementSet
 			p.prevailing(want, &r, rooted, &v)
-			// P1 2.5.5 (X83): permissions of present that a losing prohibition displaced still
-			// limit any presentation
+			// P1 2.5.5 (X83): if a prohibition displaced permissions of "present" and then lost
+			// itself, the limits of those permissions still apply to any presentation
 			written := p.permissions(want, &r, rooted)
 			v.merge(&written)
 			for i := range v.n {
@@ -372,7 +374,7 @@ func (p *Policy) liftable(k kind, r Resource, d Decision, yes *statementSet) boo
 type lifting struct {
 	kind        kind
 	exact, wide ranks // ranks of the permissions of the usage itself, and of all permissions
-	specific    bool  // no permission is of present itself
+	specific    bool  // no permission is a permission of "present" itself
 }
 
 func newLifting(k kind, yes *statementSet) *lifting {
@@ -389,18 +391,19 @@ func newLifting(k kind, yes *statementSet) *lifting {
 }
 
 // lifts reports whether the permissions win against s, a prohibition in the page of the usage
-// itself or of present.
+// itself or of "present".
 func (l *lifting) lifts(s *statement, of kind) bool {
 	reach := &l.wide
 	if of == l.kind {
 		reach = &l.exact
 	}
 	switch {
-	// P1 2.5.5 (F17): a permission of present does not win against a prohibition of a type
+	// P1 2.5.5 (F17): a permission of "present" does not win against a prohibition of a type based
+	// on it
 	case of == l.kind && l.kind.derived() && l.exact == (ranks{}):
 		return false
-	// P1 2.4.3 (X81): no permission of a type wins against a prohibition of present that replaces a
-	// permission
+	// P1 2.4.3 (X81): no permission of a type based on "present" wins against a prohibition of
+	// "present" that replaces a permission
 	case of != l.kind && l.specific && s.instead:
 		return false
 	}

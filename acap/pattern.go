@@ -308,7 +308,7 @@ func weight(s string, i int) int {
 type scope int8
 
 const (
-	undetermined scope = iota // the patterns differ in two ordinary characters (P1 2.4.6, F02)
+	undetermined scope = iota // at their first difference, both patterns have ordinary characters (P1 2.4.6, F02)
 	identical
 	narrower
 	broader
@@ -330,7 +330,7 @@ func compareScope(a, b string, strict bool) scope {
 	case i == len(b):
 		return narrower
 	case strict && (a[i] == '$' && b[i] == '*' || a[i] == '*' && b[i] == '$'):
-		return undetermined // P1 2.4.6 (F01): in the strict variant neither is narrower
+		return undetermined // P1 2.4.6 (F01): in the strict variant neither pattern is narrower
 	case a[i] == '$':
 		return broader // P1 2.4.6 (F01): a final "$" is broader than any other character, even than "*"
 	case b[i] == '$':

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// naive implements the matching of P1 2.9 word by word, by trying all possibilities.
+// naive implements the matching of P1 2.9 literally, by trying all possibilities.
 func naive(pattern, path string) bool {
 	switch {
 	case pattern == "":
@@ -175,7 +175,7 @@ func TestPercentNormal(t *testing.T) {
 	}
 }
 
-// dotless implements RFC 3986 5.2.4 word by word.
+// dotless implements RFC 3986 5.2.4 literally.
 func dotless(in string) (out string) {
 	for in != "" {
 		switch {

@@ -33,8 +33,8 @@ func Fragments(content string) []string {
 }
 
 // cutFragments removes every id-list= with its ids from the tokens of a statement. There may be no
-// blank between the usage and id-list= (PILOT 1.3.5). A word that is a conventional rule counts as
-// a rule, not as an id (P2 2.2.1, X19).
+// blank between the usage and id-list= (PILOT 1.3.5). A word that is a conventional rule is treated
+// as a rule, not as an id (P2 2.2.1, X19).
 func cutFragments(tokens []string) (rest, ids []string, listed bool) {
 	within := false
 	for i := 0; i < len(tokens); i++ {
@@ -122,7 +122,7 @@ func definitionTag(t *Tag) (composite, ok bool) {
 }
 
 // define reads the definitions of a page. They hide definitions in robots.txt with the same name
-// (P1 2.7, as D03). They have the version of the page (P2 3, X18).
+// (P1 2.7, as D03). The ACAP version that the page declares applies to them (P2 3, X18).
 func (n *narrowing) define(tags []Tag) {
 	f := &File{URL: n.url, source: Meta, version: n.version, claimed: n.version, usages: map[string]*definition{}}
 	p := &parser{f: f}
@@ -259,9 +259,9 @@ func (v *statementSet) settled() (set kindSet) {
 	return set
 }
 
-// yield returns v without the page's permissions of usages that a fragment permits itself, in yes:
-// within the fragment those replace the page's (PILOT 1.3.3). changed reports whether there were
-// any.
+// yield returns v without those permissions of the page whose usages a fragment also permits. yes
+// holds the permissions of the fragment. Within the fragment, they replace those of the page (PILOT
+// 1.3.3). changed reports whether yield removed a permission.
 func (v *statementSet) yield(yes *statementSet) (left statementSet, changed bool) {
 	var said [kinds]ranks
 	for i := range yes.n {

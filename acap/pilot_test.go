@@ -23,7 +23,7 @@ func TestFragments(t *testing.T) { // PILOT 1.3.1, 1.3.5: the ids of elements in
 		"ACAP allow-index id-list= a id-list= b":        "a b",
 		"ACAP allow-index id-list= a disallow-follow":   "a",
 		// P2 2.2.1 (X19): if a value mixes ACAP and conventional rules, the restrictions of both
-		// count
+		// are obeyed
 		"ACAP allow-index id-list= a noindex":          "a",
 		"ACAP allow-index id-list=":                    "",
 		"ACAP allow-index id-list a":                   "",

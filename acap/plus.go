@@ -29,9 +29,9 @@ const (
 	plusAlterations                       // the qualifier prohibited-modification
 )
 
-// licensed returns a policy in which permissions with plus-terms are in force again, instead of the
-// prohibitions that replaced them, if t holds all terms that they need. It returns p itself if
-// there are no such permissions (P1 2.5.3.1, X32).
+// licensed returns a copy of p in which permissions with plus-terms are in force if t holds all
+// terms that they need. In p, prohibitions replace these permissions. It returns p itself if p
+// contains no permission with plus-terms that t completes (P1 2.5.3.1, X32).
 func (p *Policy) licensed(t *Plus) *Policy {
 	if t == nil {
 		return p
@@ -49,13 +49,14 @@ func (p *Policy) licensed(t *Plus) *Policy {
 	return &q
 }
 
-// permit returns the statements of one usage, with permissions instead of the prohibitions that
-// replaced them, if t holds their terms. ok is false if there are none.
+// permit returns the statements of one usage. Where a prohibition in list replaces permissions with
+// plus-terms, and t holds all terms that they need, the result contains the permissions instead. ok
+// is false if no prohibition was replaced by permissions.
 func (t *Plus) permit(list []*statement) (out []*statement, ok bool) {
 	if !slices.ContainsFunc(list, (*statement).waits) {
 		return list, false
 	}
-	met := map[*statement]bool{} // whether t holds the terms of a field, by the first permission of the field
+	met := map[*statement]bool{} // whether t holds all terms that a field needs, by the first permission of the field
 	for _, s := range list {
 		if !s.waits() {
 			out = append(out, s)

@@ -23,7 +23,7 @@ func TestPlusFillsIn(t *testing.T) {
 	for _, c := range []struct {
 		reading, qualifiers string
 		terms               Plus
-		want                *Limits // nil if the permission counts as a prohibition
+		want                *Limits // nil if the permission is treated as a prohibition
 	}{
 		{"X03", "time-limit=plus-terms", Plus{EndDate: one("2026-03-31")}, &Limits{Until: day("2026-04-01T00:00:00Z")}},
 		{"X03", "time-limit=PLUS-Terms", Plus{EndDate: one(" 2026-03-31 ", "2026-03-31")},

@@ -48,16 +48,17 @@ type Policy struct {
 	// come before narrower ones; statements that cover everything come last.
 	by       [kinds][]*statement
 	rooted   [kinds][]*statement // the statements of by, sorted by their rooted patterns (P1 2.4.6, F03)
-	found    [kinds]*lookup      // lookups for the patterns of by; nil if a usage has few
-	foundToo [kinds]*lookup      // lookups for the patterns of rooted; nil if a usage has few
-	// prohibitions that replace permissions of other; they prohibit no listed usage (P1 2.4.3, L05)
+	found    [kinds]*lookup      // lookups for the patterns of by; nil for a usage with few patterns
+	foundToo [kinds]*lookup      // lookups for the patterns of rooted; nil for a usage with few patterns
+	// prohibitions that replace permissions of "other"; they prohibit no listed usage (P1 2.4.3,
+	// L05)
 	beyond      []*statement
 	delay       time.Duration
 	sitemaps    []string
 	actions     []Action
 	barred      map[string]*Field // the fields of the take-downs to execute, by URL
 	findings    []Finding
-	preferences []Preferences   // what each vocabulary says; nil if none says anything
+	preferences []Preferences   // the preferences in each vocabulary; nil if there are none in any vocabulary
 	preferred   kindSet         // the usages about which preferences say something
 	own         *own            // the statements of the page; nil before Narrow
 	spoken      map[string]bool // the tokens of marks that make a statement for any purpose
@@ -90,8 +91,8 @@ func (f *File) References(c Crawler) []Reference {
 }
 
 // references calls visit for each permissions reference that addresses the crawler c. If void is
-// true, no permission in the referred file counts, because the reference is not the first of its
-// record (P1 2.3.2, D08), or because all crawler names of the record are empty (P1 3, A15).
+// true, no permission in the referred file has effect, because the reference is not the first of
+// its record (P1 2.3.2, D08), or because all crawler names of the record are empty (P1 3, A15).
 func (f *File) references(c *Crawler, visit func(ref Reference, void bool)) {
 	for _, r := range f.records {
 		if reaches, _ := r.reaches(c); !reaches {
@@ -200,8 +201,8 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 		}
 		p.admit(got.File, f, void)
 		polite = append(polite[:len(polite):len(polite)], got.File.groups...)
-		// P1 2.3.2 (D06): the conventional groups of a referred file count; its directive to ignore
-		// them applies only to the file itself
+		// P1 2.3.2 (D06): the conventional groups of a referred file are obeyed; its directive to
+		// ignore conventional groups applies only to the file itself
 		if !f.ignore && !got.File.ignore {
 			groups = append(groups[:len(groups):len(groups)], got.File.groups...)
 		}

@@ -3,7 +3,7 @@ package acap
 import "strings"
 
 // purpose is a pattern of usage purposes (P1 2.3.3). It is a prefix unless it ends in "$"; "*"
-// stands for any text, and letter case does not count (P1 2.9, C14).
+// stands for any text, and letter case is ignored (P1 2.9, C14).
 type purpose struct {
 	shape
 	empty bool // the pattern is empty: in a prohibition it covers every purpose, in a permission none (P1 3, A10)
@@ -25,7 +25,7 @@ func (p *purpose) matches(name string) bool {
 }
 
 // reaches reports whether a sub-record is for a purpose of the crawler c. If c declares no
-// purposes, prohibitions of sub-records count and permissions do not (P1 2.3.3, C15).
+// purposes, prohibitions in sub-records have effect and permissions do not (P1 2.3.3, C15).
 func (s *subRecord) reaches(allow bool, c *Crawler) bool {
 	if s == nil {
 		return true
@@ -57,8 +57,8 @@ func (c *Crawler) addresses(name string) bool {
 	return false
 }
 
-// unable reports whether the crawler declares that it cannot interpret what: a usage, a qualifier
-// type or "element-level" (P1 2.4.3, G03).
+// unable reports whether the crawler declares that it cannot interpret the word what, which is a
+// usage, a qualifier type or "element-level" (P1 2.4.3, G03).
 func (c *Crawler) unable(what string) bool {
 	for _, w := range c.Cannot {
 		if strings.EqualFold(w, what) {

@@ -18,7 +18,7 @@ type restrictions struct {
 	mustUse     *Required
 	mustInclude []*Required
 	mods        []string
-	prevents    Changes  // the modifications that mods prohibits
+	prevents    Changes  // the modifications that the values in mods prohibit
 	prohibited  []string // contexts in which the resource may not be shown
 	required    []string // contexts in which the resource must be shown
 	targets     []condition
@@ -37,13 +37,14 @@ type location struct{ text, normal string }
 type qualifierType struct {
 	name  string
 	newer bool    // all values are a feature of version 1.1
-	usage kindSet // usage types that it may qualify
+	usage kindSet // usage types that the qualifier may limit
 	hint  string  // describes valid values, for findings
 	meta  bool    // valid only in META tags (P2 2.2.9)
-	first bool    // only the first occurrence counts
+	first bool    // only the first value is used
 	// newValue reports whether a value is a feature of version 1.1. If it is nil, no value is.
 	newValue func(v string) bool
-	// read adds the values that count to r. It returns why they cannot be interpreted, or "".
+	// read adds to r the values that are not ignored. It returns the reason why a value cannot be
+	// interpreted, or "" if all can.
 	read func(r *restrictions, values []string, strict bool) string
 }
 
@@ -164,7 +165,7 @@ func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
 	}
 	for i := range order {
 		// P1 2.8 (X86): if a permission with a feature of version 1.1 would be a prohibition
-		// without that feature, it counts as that prohibition even if no version is declared
+		// without that feature, it is treated as that prohibition even if no version is declared
 		if out.newer {
 			out.readOlder(&order[i], c.Strict)
 		}
@@ -252,7 +253,7 @@ func (q *qualified) read(w *written, k kind, src Source, c *Crawler) {
 				"until-recrawl is read as until-recrawled", "write until-recrawled"})
 		}
 	}
-	// P1 2.5.3.1 (H07), P1 2.5.5.6 (J08): if a qualifier has several values, some do not count
+	// P1 2.5.3.1 (H07), P1 2.5.5.6 (J08): if a qualifier has several values, some are ignored
 	if len(values) < len(w.values) {
 		q.notes = append(q.notes, ignored(w.tokens[firstLeftOut(w.values, values)], row.name))
 	}
@@ -317,8 +318,8 @@ func ignored(token, name string) note {
 		"leave it out"}
 }
 
-// firstLeftOut returns the index of the first value that does not count. Both lists have the same
-// order.
+// firstLeftOut returns the index of the first value in all that is not in counted. Both lists have
+// the same order.
 func firstLeftOut(all, counted []string) int {
 	for i, v := range counted {
 		if all[i] != v {
@@ -339,11 +340,11 @@ func (s kindSet) String() string {
 	return strings.Join(names, ", ")
 }
 
-// counted returns the values that count if a qualifier is repeated. The other values are not
-// checked (P1 2.4.3, G07).
+// counted returns the values that are used if a qualifier is repeated. The other values are ignored
+// without a check (P1 2.4.3, G07).
 func counted(row *qualifierType, values []string, strict bool) []string {
 	switch {
-	// P1 2.5.5.6 (J08): in the strict variant all values of must-include-resource count
+	// P1 2.5.5.6 (J08): in the strict variant all values of must-include-resource are used
 	case row.first && strict && row.name == "must-include-resource":
 		return values
 	case row.first:
@@ -364,7 +365,7 @@ func isNewer(row *qualifierType, all, counted []string) bool {
 	if row.newValue == nil {
 		return false
 	}
-	for _, v := range counted { // P1 2.8 (X47): a value that does not count is not a feature of version 1.1
+	for _, v := range counted { // P1 2.8 (X47): a value that is ignored is not a feature of version 1.1
 		if row.newValue(v) {
 			return true
 		}

@@ -39,15 +39,16 @@ func (p *parser) crawler(field *Field, value string) {
 	}
 	r.nobody = false
 	// P1 2.3.1 (C06): an asterisk among names addresses all crawlers; a crawler that is also named
-	// counts as named
+	// is treated as named
 	if r.any && len(r.names) > 0 {
 		p.report(field, "any-and-named", Warning, "use only *",
 			"the record addresses any crawler: other names in it say nothing more")
 	}
 }
 
-// inside reports whether a field that belongs into records counts at its place: in an ACAP record,
-// or before all records (P1 2.3, A13). Within a conventional record it is ignored (P1 2.10.2, C10).
+// inside reports whether a field that belongs into records has effect at its place, which is in an
+// ACAP record or before all records (P1 2.3, A13). Within a conventional record it is ignored (P1
+// 2.10.2, C10).
 func (p *parser) inside(field *Field) bool {
 	if p.within {
 		p.report(field, "within-conventional", Error,
@@ -70,7 +71,7 @@ func (p *parser) reference(field *Field, value string) {
 		return
 	case value == "":
 		p.report(field, "empty-reference", Error, "name a path or a URI", "the reference names no file")
-	// P1 2.3.2 (D08): only the prohibitions in the file of a second reference count
+	// P1 2.3.2 (D08): in the file that a second reference names, only the prohibitions have effect
 	case len(p.record.references) > 0:
 		p.report(field.at(value), "second-reference", Error, "keep one reference in a record",
 			"the record refers to a file already: of %q only the prohibitions count", value)

@@ -6,7 +6,7 @@ package acap
 type recorder struct {
 	left     map[*statement]bool
 	lost     map[*statement]loss
-	opinions map[int]Opinion // by the index of the vocabulary
+	opinions map[int]Opinion // the opinions of vocabularies, by the index of the vocabulary
 }
 
 // loss says why a statement lost, and against which statement.
@@ -16,12 +16,12 @@ type loss struct {
 }
 
 // cause is the rule by which a statement loses. A statement may lose twice, because patterns are
-// compared both as written and rooted (P1 2.4.6, F03). Then the lower cause counts, because it
-// explains more.
+// compared both as written and rooted (P1 2.4.6, F03). Then the recorder stores the lower cause,
+// because it explains more.
 type cause uint8
 
 const (
-	// P1 2.5.5 (F17): the winner permits a usage type that is based on present, such as
+	// P1 2.5.5 (F17): the winner permits a usage type that is based on "present", such as
 	// present-snippet, and its pattern is not broader than the pattern of the loser
 	beaten      cause = iota + 1
 	outranked         // P1 2.2.1 (C02-C04): the winner has a more specific addressee or purpose
@@ -51,7 +51,8 @@ func (rec *recorder) opinion(at int, o Opinion) {
 	}
 }
 
-// lose stores that the statement s lost against to, unless a loss of s with a lower cause is known.
+// lose stores that the statement s lost against the statement to, unless a loss of s with a lower
+// cause is known.
 func (rec *recorder) lose(s, to *statement, why cause) {
 	if rec == nil {
 		return
@@ -61,8 +62,8 @@ func (rec *recorder) lose(s, to *statement, why cause) {
 	}
 }
 
-// beat stores that no, a prohibition of present that was in force, lost against yes, a permission
-// of a type based on present.
+// beat stores that the statement no, a prohibition of "present" that was in force, lost against the
+// statement yes, a permission of a type based on "present".
 func (rec *recorder) beat(no, yes *statement) {
 	if rec != nil {
 		rec.lost[no] = loss{yes, beaten}
@@ -83,8 +84,8 @@ func (rec *recorder) outrank(s *statement, v *statementSet) {
 	}
 }
 
-// outrankRest stores, for each statement of list that is not in v, that it lost against a statement
-// of v.
+// outrankRest stores, for each statement of list that is not in v, that this statement lost against
+// a statement of v.
 func (rec *recorder) outrankRest(list []*statement, v *statementSet) {
 	if rec == nil || len(list) == v.n {
 		return
@@ -119,8 +120,8 @@ func (rec *recorder) conflict(v *statementSet, no *statement) {
 	}
 }
 
-// loss returns why s lost, and against which statement that is in force. If the statement against
-// which s lost has lost itself, loss follows it.
+// loss returns why s lost, and against which statement that is in force. If that statement also
+// lost, loss follows the chain of lost statements to its end.
 func (rec *recorder) loss(s *statement) (l loss, ok bool) {
 	l, ok = rec.lost[s]
 	for ok && !rec.left[l.to] {

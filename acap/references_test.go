@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// withReferences returns the policy of robots, with references to the given files. An empty file
-// stands for one that cannot be read.
+// withReferences returns the policy of robots, with references to the given files. An empty text
+// means that the file cannot be read.
 func withReferences(who Crawler, robots string, files map[string]string) *Policy {
 	f := Parse(home, []byte(robots))
 	refs := f.References(who)
@@ -58,8 +58,8 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// P1 2.3.2 (D08): a reference may be relative; only the prohibitions in the file of a second
-// reference count
+// P1 2.3.2 (D08): a reference may be relative; in the file that a second reference names, only the
+// prohibitions have effect
 func TestSecondReference(t *testing.T) {
 	files := map[string]string{"http://example.com/s": "ACAP-crawler: *\nACAP-allow-index: /",
 		"http://example.com/t": "ACAP-crawler: *\nACAP-allow-follow: /\nACAP-disallow-preserve: " +
@@ -124,7 +124,8 @@ func TestRequired(t *testing.T) {
 		"max-length=250-CHARS":                                  true,
 		"max-length=250chars":                                   false,
 		"max-length=-1-words":                                   false,
-		"prohibited-context=within-user-frame":                  false, // a context on present does not limit a snippet
+		// a context in a permission of "present" does not limit a snippet
+		"prohibited-context=within-user-frame": false,
 	} {
 		d := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present-snippet: / "+value).Decide(
 			PresentSnippet, resource(t, "/"))
@@ -134,7 +135,7 @@ func TestRequired(t *testing.T) {
 	}
 	for value, want := range map[string]bool{"any": true, "style": true, "plus-terms": false,
 		"plus-terms prohibited-modification=any": false, "colour": false,
-		// P1 2.5.5.5 (K01): next to "any", other values do not count, but plus-terms without
+		// P1 2.5.5.5 (K01): next to "any", other values are ignored, but plus-terms without
 		// licence terms make the permission a prohibition
 		"colour prohibited-modification=any": true} {
 		d := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present-currentcopy: / "+
@@ -145,7 +146,8 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// P1 2.4.3 (G01-G03, X40, X41, X71): what counts for usages that the crawler cannot interpret
+// P1 2.4.3 (G01-G03, X40, X41, X71): the effect of fields about usages that the crawler cannot
+// interpret
 func TestCannot(t *testing.T) {
 	for _, c := range []struct {
 		cannot, field string

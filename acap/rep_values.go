@@ -7,8 +7,8 @@ import (
 )
 
 // lookAtAgent reports a User-agent value that is more than a product token. A version or further
-// words after the token are ignored, as most authors expect, so they are a notice. A name that no
-// crawler has, or a list of names, is a warning.
+// words after the token are ignored, as most authors expect, so lookAtAgent reports them as a
+// notice. A name that no crawler has, or a list of names, is a warning.
 func (p *parser) lookAtAgent(field *Field, value string) {
 	const hint = "write a User-agent line for each crawler, with only its product token"
 	token := agentToken(value)

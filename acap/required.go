@@ -11,7 +11,7 @@ import (
 // (P1 2.5.3.2) or included (P1 2.5.5.6), or it says where to ask for permission (P1 2.5.6.1).
 // Exactly one of Locator, Text and URL is set.
 type Required struct {
-	Field *Field // the permission that demands it
+	Field *Field // the permission that refers to the resource or part
 	Value string // the qualifier's value as written, with keywords in lower case
 	// extract, credit, link, or a role that ends in -link; empty for must-use-resource and for a
 	// usage-ref without a role
@@ -73,7 +73,7 @@ func newMustUse(v string) bool {
 	return false
 }
 
-// readMustUse reads the first value of must-use-resource; further values do not count (P1 2.5.3.2).
+// readMustUse reads the first value of must-use-resource; further values are ignored (P1 2.5.3.2).
 func readMustUse(r *restrictions, values []string, _ bool) string {
 	v := values[0]
 	rest, ours := cutScheme(v)
@@ -147,8 +147,8 @@ func newMustInclude(v string) bool {
 	role, locator, _ := strings.Cut(rest, ":")
 	_, text := cutFold(locator, "text:")
 	// P1 2.8 (B02): plus-terms is a feature of version 1.1, too. If that version is not declared, a
-	// permission with plus-terms is a prohibition and is not ignored, so plus-terms does not count
-	// as new here.
+	// permission with plus-terms is a prohibition and is not ignored, so plus-terms is not treated
+	// as a new feature here.
 	newer, known := includeRoles[strings.ToLower(role)]
 	// P1 2.8 (X86): a role that no version defines is not a feature of version 1.1
 	return ours && known && (newer || text)

@@ -25,11 +25,12 @@ type Line struct {
 	Value string
 }
 
-// Lines returns the lines with one of the given names, which must be in lower case. ours are those
-// that address the crawler; before are those before any User-agent line. A line addresses the
-// crawlers of its group. It ends a run of User-agent lines: those below it begin another group. A
-// crawler belongs to the groups that name it, otherwise to those for "*". If the lines of two
-// vocabularies end each other's groups, both must pass all names.
+// Lines returns the lines with one of the given names, which must be in lower case. ours are the
+// lines that address the crawler; before are the lines before any User-agent line. A line with one
+// of the names addresses the crawlers of its group. It ends a run of User-agent lines: User-agent
+// lines below it begin another group. A crawler belongs to the groups that name it, otherwise to
+// those for "*". If the lines of two vocabularies end each other's groups, each vocabulary must
+// pass the names of both.
 func (s *Site) Lines(names ...string) (ours, before []Line) {
 	byGroup := map[*group]*groupLines{}
 	for _, g := range s.file.groups {
@@ -71,8 +72,8 @@ func (s *groupLines) add(l Line, agents int) {
 	s.lines, s.agents = append(s.lines, l), append(s.agents, agents)
 }
 
-// of returns the lines that address an agent for which want is true. met reports whether there is
-// such an agent in the group.
+// of returns the lines that address an agent for which the function want returns true. met reports
+// whether there is such an agent in the group.
 func (s *groupLines) of(agents []string, want func(string) bool) (lines []Line, met bool) {
 	from, to := 0, 0 // the range of agents that the line addresses
 	for i, l := range s.lines {

@@ -59,8 +59,8 @@ func (v *statementSet) merge(w *statementSet) {
 	}
 }
 
-// prohibition returns the first prohibition, nil if there is none. Those of the page come before
-// those of the origin.
+// prohibition returns the first prohibition, nil if there is none. Prohibitions in the page come
+// before prohibitions of the origin.
 func (v *statementSet) prohibition() (found *statement) {
 	for i := range v.n {
 		s := v.at(i)
@@ -105,8 +105,8 @@ func (present *ranks) reach(rank uint8) bool { return present[rank] || present.o
 // matched collects the statements about one usage that are in force. Its input are the statements
 // that cover a resource, broader ones before narrower ones. It keeps those that no more specific
 // addressee or purpose overrides (P1 2.2.1, C02-C04) and that are not broader than another one (P1
-// 2.4.6, F07). It keeps two statements with undetermined or equal scope. All statements that are
-// broader than a new one are at the end of the set, so the work is linear.
+// 2.4.6, F07). If the scopes of two statements are equal or undetermined, it keeps both. All
+// statements that are broader than a new one are at the end of the set, so the work is linear.
 type matched struct {
 	*statementSet
 	present ranks

@@ -11,19 +11,21 @@ import (
 type Statement struct {
 	Field   *Field
 	Written bool // the publisher wrote a permission; if it cannot be interpreted, Allow is false (P1 2.4.3)
-	Allow   bool // the statement counts as a permission
-	// Beyond means that the statement replaces a permission of other that cannot be interpreted. It
-	// prohibits only usages that ACAP does not list (P1 2.4.3, L05).
+	Allow   bool // the statement is treated as a permission
+	// Beyond means that the statement replaces a permission of "other" that cannot be interpreted.
+	// It prohibits only usages that ACAP does not list (P1 2.4.3, L05).
 	Beyond bool
 	// the usages that the statement is about, with local usages expanded (P1 2.7.1, 2.7.2); none if
-	// it has no effect
+	// the statement has no effect
 	Usages []Usage
 	// patterns of resources, including those of resource sets (P1 2.7.3), in the form in which they
 	// are compared; "" covers everything
 	Patterns   []string
 	Qualifiers []string // the qualifiers as written
-	Crawlers   []string // the crawler names of its record, "*" for any crawler; none outside records
-	Purposes   []string // the purposes of its sub-record (P1 2.3.3)
+	// the crawler names of the record that contains the field, "*" for any crawler; none outside
+	// records
+	Crawlers []string
+	Purposes []string // the purposes of the sub-record that contains the field (P1 2.3.3)
 }
 
 // Statements returns the permissions and prohibitions of the file, in the order of lines. In a file
@@ -127,8 +129,8 @@ func (r *record) addressees() []string {
 
 // Record is an ACAP record (P1 2.3).
 type Record struct {
-	Heads  []*Field // its ACAP-crawler fields
-	Fields []*Field // its permission and prohibition fields
+	Heads  []*Field // the ACAP-crawler fields of the record
+	Fields []*Field // the permission and prohibition fields of the record
 }
 
 // Records returns the ACAP records of the file. Do not change the slices: they are shared.

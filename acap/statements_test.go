@@ -33,7 +33,7 @@ func TestStatements(t *testing.T) {
 	any := []string{"*", "A"}
 	want := []acap.Statement{
 		// P1 2.10.2 (C10): within a conventional record, only permissions and prohibitions are
-		// ignored; definitions and the version count
+		// ignored; definitions and the version have effect
 		{Usages: []acap.Usage{"follow"}, Patterns: []string{"/stray"}},
 		{Written: true, Allow: true, Usages: []acap.Usage{"present-snippet", "index"}, Patterns: []string{"/*.GIF$",
 			"/p/"}, Crawlers: any},

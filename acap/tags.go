@@ -77,7 +77,7 @@ func (n *narrowing) rule(field *Field, name, value string) {
 				"%q is not a number of characters: no snippet is shown", value)
 		}
 	case name == unavailableAfter:
-		if _, err := readDate(value); err != nil { // REP 2 (X24): a date that cannot be parsed counts as passed
+		if _, err := readDate(value); err != nil { // REP 2 (X24): a date that cannot be parsed is treated as passed
 			n.report(field.at(value), "malformed-rule", Error, "write a date such as 2027-01-31",
 				"%q is not a date that can be read: it counts as passed", value)
 		}
@@ -140,7 +140,7 @@ func (t *tags) add(r *TagRule) {
 		}
 	case unavailableAfter:
 		end, err := readDate(r.Value)
-		if err != nil { // REP 2 (X24): a date that cannot be parsed counts as passed
+		if err != nil { // REP 2 (X24): a date that cannot be parsed is treated as passed
 			end = time.Unix(0, 0).UTC()
 		}
 		t.limits.end(end, r.Field)

@@ -117,7 +117,7 @@ func TestMetaRules(t *testing.T) {
 	}
 }
 
-func TestDates(t *testing.T) { // REP 2 (X24): a date that cannot be parsed counts as passed
+func TestDates(t *testing.T) { // REP 2 (X24): a date that cannot be parsed is treated as passed
 	want := time.Date(2027, 1, 31, 15, 0, 0, 0, time.UTC)
 	for _, in := range []string{"2027-01-31T15:00:00Z", "2027-01-31t15:00:00z", "2027-01-31T16:00:00+01:00",
 		"Sun, 31 Jan 2027 15:00:00 GMT",
@@ -154,7 +154,7 @@ func TestHeaderLimitIsJoined(t *testing.T) {
 	}
 }
 
-func TestCaps(t *testing.T) { // If several tags contain max-snippet, the smallest number counts.
+func TestCaps(t *testing.T) { // If several tags contain max-snippet, the smallest number is the limit.
 	p := policyOf(searchbot, "ACAP-crawler: *\nACAP-allow-present-snippet: / max-length=30-chars").Narrow(
 		page(tag("robots", "max-snippet:50"), tag("X-Robots-Tag", "max-snippet: 20"),
 			tag("Robots-Tag", "*;max-snippet=40")))

@@ -49,8 +49,9 @@ func conditionTypes() []string {
 		"permittedcountrylist", "prohibitedcountrylist"}
 }
 
-// readCondition returns one condition. It calls tell for a part that has no effect, or another
-// effect than its words suggest. why is not empty if the condition cannot be interpreted.
+// readCondition returns one condition. It calls tell for a part of the condition that has no
+// effect, or that has another effect than its words suggest. why is not empty if the condition
+// cannot be interpreted.
 func readCondition(kind, list string, tell func(note)) (met func(Target) bool, text, why string) {
 	text = strings.ToLower(list)
 	items := strings.Split(text, ",")
@@ -97,7 +98,7 @@ func pointless(format string, args ...any) note {
 }
 
 // readRanges reads ranges of IP addresses. A range whose first address is higher than its last is
-// empty; the other ranges count (P1 2.5.5.9, K06).
+// empty; the other ranges remain in force (P1 2.5.5.9, K06).
 func readRanges(items []string, tell func(note)) (func(Target) bool, string) {
 	type span struct{ from, to netip.Addr }
 	var spans []span
@@ -123,8 +124,8 @@ func readRanges(items []string, tell func(note)) (func(Target) bool, string) {
 		spans = append(spans, span{from, to})
 	}
 	return func(t Target) bool {
-		// P1 2.5.5.9 (K09): ranges may contain IPv6 addresses; IPv4-mapped IPv6 addresses count as
-		// IPv4
+		// P1 2.5.5.9 (K09): ranges may contain IPv6 addresses; IPv4-mapped IPv6 addresses are
+		// treated as IPv4
 		ip := t.IP.Unmap()
 		for _, s := range spans {
 			if ip.BitLen() == s.from.BitLen() && ip.Compare(s.from) >= 0 && ip.Compare(s.to) <= 0 {

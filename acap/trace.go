@@ -8,11 +8,13 @@ type Outcome string
 // The outcomes of fields, in the order in which Trace lists them.
 const (
 	Decides Outcome = "decides"
-	Binds   Outcome = "binds"  // the field permits too, so that its limits are also in force (P1 2.4.6, F15)
-	Agrees  Outcome = "agrees" // the field refuses too
-	Loses   Outcome = "loses"
-	Within  Outcome = "within" // the field is only about an element of the page (P2 2.2.5)
-	Apart   Outcome = "apart"  // the field is for another crawler, another purpose or other resources
+	// the field also permits the usage, so the limits of the field are in force, too (P1 2.4.6,
+	// F15)
+	Binds  Outcome = "binds"
+	Agrees Outcome = "agrees" // the field also refuses the usage
+	Loses  Outcome = "loses"
+	Within Outcome = "within" // the field is only about an element of the page (P2 2.2.5)
+	Apart  Outcome = "apart"  // the field is for another crawler, another purpose or other resources
 )
 
 // Rival is one field about a usage of a resource, with its effect on the decision.
@@ -20,12 +22,14 @@ type Rival struct {
 	Field *Field
 	// the usage in question; present if the usage is based on it (P1 2.5.5, F17); or other (P1
 	// 2.5.6, F19)
-	Usage   Usage
-	Allow   bool // the field counts as a permission; one that cannot be interpreted counts as a prohibition (P1 2.4.3)
+	Usage Usage
+	// the field is treated as a permission; one that cannot be interpreted is treated as a
+	// prohibition (P1 2.4.3)
+	Allow   bool
 	Outcome Outcome
 	Why     string // the reason for Outcome as a clause; empty for the field that decides
 	Rule    string // paragraphs and readings that support Why
-	Over    *Field // the field against which it lost, or with which it agrees; may be nil
+	Over    *Field // the field against which Field lost, or with which Field agrees; may be nil
 
 	order int
 }
@@ -33,10 +37,10 @@ type Rival struct {
 // Trace returns the fields about the usage u of the resource r that address this crawler, with the
 // effect of each under the facts f. The field that decides comes first: it is the Because of Decide
 // and At. Then come fields that set further limits or agree, fields that lost, and fields about
-// elements of the page. Within these groups, fields about the usage itself come before those about
-// present, and those before fields about other, each in the order of appearance. If no field is
-// about the usage, or if the policy could not be read, the list may contain no field that decides.
-// refs must be the references that File.Policy received; without them Trace does not list cancelled
+// elements of the page. Within these groups, fields about the usage itself come first, then fields
+// about "present", then fields about "other", each in the order of appearance. If no field is about
+// the usage, or if the policy could not be read, the list may contain no field that decides. refs
+// must be the references that File.Policy received; without them Trace does not list cancelled
 // rules of referred files.
 //
 // For a crawler with one purpose, removing a field that lost does not change the decision, with two
@@ -154,7 +158,7 @@ func (t *trace) some(list []*statement) []*statement {
 }
 
 // weigh lists a statement that did not lose against another statement of its usage type. general
-// holds the statements about present.
+// holds the statements about "present".
 func (t *trace) weigh(s *statement, general []*statement) {
 	d := &t.decision
 	if s.field == d.Because {
@@ -359,7 +363,9 @@ func (t *trace) lose(s *statement, over *Field, why, rule string) {
 // traceCommon does the work of Trace for a crawler with several purposes (P1 2.3.3, X11, X78).
 func (p *Policy) traceCommon(u Usage, r Resource, f Facts, refs []Reference) []Rival {
 	d := p.Decide(u, r).At(f)
-	joint := !d.Allowed // each purpose permits, so only their limits together refuse
+	// the usage is refused although each purpose permits it: only the limits of all purposes
+	// together refuse
+	joint := !d.Allowed
 	for _, q := range p.byPurpose {
 		joint = joint && q.Decide(u, r).At(f).Allowed
 	}

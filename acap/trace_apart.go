@@ -8,8 +8,8 @@ import (
 // Elsewhere returns the fields about the usage u, in robots.txt and in referenced files, that do
 // not apply to this crawler and the resource r. Such a field addresses another crawler or purpose,
 // is at a place where it has no effect, or has a pattern that does not cover r. nearest holds at
-// most n of them, first those that cover r; more is the number of the others. refs is the same as
-// for Trace.
+// most n of these fields, beginning with fields that cover r; more is the number of the other
+// fields. refs is the same as for Trace.
 func (p *Policy) Elsewhere(u Usage, r Resource, n int, refs ...Reference) (nearest []Rival, more int) {
 	k := u.kind()
 	if p == nil || k == noKind {
@@ -44,8 +44,8 @@ type elsewhere struct {
 	found    []distant
 }
 
-// distant is a field with a measure of how nearly it applies: step, and the length of the path that
-// its pattern has in common with the resource.
+// distant is a field that does not apply. step and common measure how nearly it applies; common is
+// the length of the prefix that its pattern and the path of the resource have in common.
 type distant struct {
 	Rival
 	step, common int
@@ -53,10 +53,10 @@ type distant struct {
 
 // The values of distant.step: how nearly a field applies, nearest first.
 const (
-	uncounted = iota // the field does not count at its place
-	others           // the field covers the resource, but addresses others
+	uncounted = iota // the field has no effect at its place
+	others           // the field covers the resource, but addresses other crawlers or purposes
 	aside            // the field addresses the crawler, but covers other resources
-	foreign          // the field addresses others and covers other resources
+	foreign          // the field addresses other crawlers or purposes, and covers other resources
 )
 
 func (e *elsewhere) put(f *Field, k kind, allow bool, step, common int, why, rule string) {
@@ -88,7 +88,7 @@ func (e *elsewhere) fields(f, parent *File, second bool) {
 	})
 }
 
-// statement adds the statement s if it does not count.
+// statement adds the statement s if it does not apply.
 func (e *elsewhere) statement(en *entry, h hearing, s *statement, f *File, second bool) {
 	step, common := others, 0
 	if !s.covers(&e.resource) {
@@ -115,7 +115,7 @@ func (e *elsewhere) statement(en *entry, h hearing, s *statement, f *File, secon
 }
 
 // speaksOf reports whether a statement could affect the usage: it is about the usage itself, it is
-// about present on which the usage is based, or it prohibits other.
+// about "present" on which the usage is based, or it prohibits "other".
 func (e *elsewhere) speaksOf(s *statement) bool {
 	return s.kind == e.kind || s.kind == e.kind.basic() || s.kind == kOther && !s.allow
 }
@@ -167,7 +167,7 @@ func (s *subRecord) unserved(c *Crawler) (why, rule string) {
 	return "it is under " + clip(s.field.Text), "P1 2.3.3, C14"
 }
 
-// ungranting returns why a permission that addresses the crawler does not count, and the rule for
+// ungranting returns why a permission that addresses the crawler has no effect, and the rule for
 // that.
 func (e *entry) ungranting(f *File, second bool) (why, rule string) {
 	switch {

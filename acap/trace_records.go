@@ -48,8 +48,8 @@ func ruleOf(f *Field, list []*rule) *rule {
 	return nil
 }
 
-// overruledRecords lists the Allow and Disallow lines that match as losers against a decision that
-// was made without comparing statements.
+// overruledRecords lists the Allow and Disallow lines that match the resource. They lost against a
+// decision that was made without comparing statements.
 func (t *trace) overruledRecords(because *Field, why, rule string) {
 	counted, _ := t.conventionalLines()
 	for _, r := range counted {

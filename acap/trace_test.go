@@ -173,8 +173,8 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// told reports whether the entries of got are those of want. The rule of an entry only needs to
-// contain the wanted one.
+// told reports whether got and want have the same entries. The rule of an entry in got only needs
+// to contain the rule in want.
 func told(got []string, want string) bool {
 	wanted := strings.FieldsFunc(want, func(r rune) bool { return r == ';' })
 	if len(got) != len(wanted) {
@@ -334,7 +334,7 @@ func (s speech) policy(c Crawler) *Policy {
 	return Parse(home, []byte(strings.Join(s.lines, "\n"))).Policy(c).Narrow(s.page)
 }
 
-// without removes a field in such a way that all other fields keep their positions and their
+// without returns a copy of s without the field f. All other fields keep their positions and their
 // records.
 func (s speech) without(f *Field, u Usage) speech {
 	switch f.Source {

@@ -66,8 +66,8 @@ func (t *trace) conflict(yes, no *statement) (why, rule string) {
 	return "neither pattern is narrower, so the prohibition wins", "P1 2.4.6, F02"
 }
 
-// unlifted returns why yes, a permission of a type, loses against no, a prohibition of present, and
-// the rule for that (P1 2.5.5, F17).
+// unlifted returns why yes, a permission of a type, loses against no, a prohibition of "present",
+// and the rule for that (P1 2.5.5, F17).
 func (t *trace) unlifted(yes, no *statement) (why, rule string) {
 	switch raw := t.compare(yes, no, false); {
 	case no.all:

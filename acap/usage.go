@@ -116,5 +116,5 @@ func (k kind) basic() kind {
 	return k
 }
 
-// derived reports whether k is one of the eight types based on present.
+// derived reports whether k is one of the eight types based on "present".
 func (k kind) derived() bool { return k > kPresent && k < kOther }

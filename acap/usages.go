@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// maxParts is how many parts a composite usage may have. A longer one prohibits every usage that it
-// could mean.
+// maxParts is how many parts a composite usage may have. A composite usage with more parts
+// prohibits every usage that it could mean.
 const maxParts = 64
 
 // flats returns the permissions and prohibitions of one field, without their patterns.
@@ -77,13 +77,13 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 		x.refuse(from, q.fault)
 		return fall()
 	// P1 2.8 (B05): under an unsupported major version, prohibitions are in force and permissions
-	// do not count
+	// have no effect
 	case v.state == unsupported && !q.any:
 		return nil
 	case v.state == unsupported:
 		return fall()
-	// P1 2.4.3 (X41): a qualified permission of an unknown usage type counts as a prohibition of
-	// its basic type
+	// P1 2.4.3 (X41): a qualified permission of an unknown usage type is treated as a prohibition
+	// of its basic type
 	case k == noKind && q.any:
 		return fall()
 	// P1 2.4.3 (G02): a permission of an unknown usage without qualifiers has no effect
@@ -104,17 +104,18 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 		if !v.newer() {
 			return fall()
 		}
-		// P1 2.5.3.1 (X32): licence terms in an image may make the permission count; otherwise it
-		// prohibits
+		// P1 2.5.3.1 (X32): the permission has effect only if the image contains licence terms;
+		// otherwise it prohibits
 		return []flat{{usage: k, fell: true, embedded: q.restrictions}}
 	}
 	return []flat{{usage: k, allow: true, limits: q.restrictions}}
 }
 
-// uninterpretable returns what counts instead of a permission of a usage that the crawler cannot
-// interpret. P1 2.4.3 (L05): a permission of other counts as a prohibition, since no field permits
-// other without an agreement (P1 2.5.6.1, X38). P2 2.2.6 (N07, X87): for a crawler without element
-// level, a class token prohibits the usage for the page. Any other permission has no effect.
+// uninterpretable returns the prohibitions that replace a permission of a usage that the crawler
+// cannot interpret. P1 2.4.3 (L05): a permission of "other" is treated as a prohibition, since no
+// field permits "other" without an agreement (P1 2.5.6.1, X38). P2 2.2.6 (N07, X87): for a crawler
+// without element level, a class token prohibits the usage for the page. Any other permission has
+// no effect.
 func (x *expander) uninterpretable(e *entry, from *Field, usage string) []flat {
 	k := Usage(usage).kind()
 	element := e.field.Source == Class && x.crawler.unable(ElementLevel) && k != kCrawl
@@ -125,7 +126,7 @@ func (x *expander) uninterpretable(e *entry, from *Field, usage string) []flat {
 	x.report(e.spelt(from, usage), "cannot-interpret", Notice, "",
 		"this crawler cannot interpret %s: the permission %s", usage, effect)
 	switch {
-	case element: // P1 2.4.3 (L05): a permission of other that cannot be interpreted prohibits no listed usage
+	case element: // P1 2.4.3 (L05): a permission of "other" that cannot be interpreted prohibits no listed usage
 		return []flat{{usage: k, fell: true, beyond: k == kOther && !x.crawler.Strict}}
 	case k == kOther:
 		return x.replace(e, from, usage)
@@ -134,7 +135,7 @@ func (x *expander) uninterpretable(e *entry, from *Field, usage string) []flat {
 }
 
 // replace returns the prohibitions that replace a permission that cannot be interpreted (P1 2.4.3).
-// A permission of other becomes a prohibition of usages that ACAP does not list (P1 2.4.3, L05,
+// A permission of "other" becomes a prohibition of usages that ACAP does not list (P1 2.4.3, L05,
 // X70).
 func (x *expander) replace(e *entry, from *Field, usage string) []flat {
 	if Usage(usage).kind() == kOther && !x.crawler.Strict {
@@ -143,8 +144,8 @@ func (x *expander) replace(e *entry, from *Field, usage string) []flat {
 	return x.prohibit(e, from, usage, true)
 }
 
-// gate returns how a permission counts under the declared version, and reports a permission that is
-// not interpreted because of the version.
+// gate returns how a permission is treated under the declared version, and reports a permission
+// that is not interpreted because of the version.
 func (x *expander) gate(e *entry, from *Field, usage string, q *qualified, v version) gating {
 	k := Usage(usage).kind()
 	newer := e.spelt(from, usage)
@@ -154,7 +155,7 @@ func (x *expander) gate(e *entry, from *Field, usage string, q *qualified, v ver
 	gate := v.gate(q.newer || k == kOther, x.crawler.Strict)
 	switch {
 	// P1 2.8 (X86): if the permission would be a prohibition even without its feature of version
-	// 1.1, it counts as that prohibition
+	// 1.1, it is treated as that prohibition
 	case gate == ignoreIt && k != kOther && q.older.found():
 		x.refuse(from, q.older)
 		return prohibitIt
@@ -210,7 +211,7 @@ func (x *expander) prohibit(e *entry, from *Field, usage string, fell bool) []fl
 			k = kPresent
 		} else {
 			// P1 2.4.3 (G01): if the crawler cannot interpret a basic usage, a prohibition of it
-			// prohibits crawl; P1 2.5.6 (F20): other counts as a basic usage
+			// prohibits crawl; P1 2.5.6 (F20): other is treated as a basic usage
 			k = kCrawl
 		}
 		x.report(e.spelt(from, usage), "cannot-interpret", Error, "",
@@ -266,20 +267,20 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 		x.report(e.field.at(qualifiers[0]), "qualified-local-usage", Error, "put the qualifiers into the definition",
 			"a permission of a local usage takes no qualifiers and counts as a prohibition")
 		return x.prohibitLocal(e, e.usage, true)
-	// P1 3 (E03): two different definitions of one usage make both invalid; P1 2.7 (A07): a
+	// P1 3 (E03): two different definitions of one usage are both invalid; P1 2.7 (A07): a
 	// qualifier is on the next line; P2 3 (N15): other words follow in the META tag
 	case d.void != nil, e.suspect, e.broken:
 		return x.prohibitLocal(e, e.usage, true)
 	case d.composite && len(d.tokens) == 0: // P1 2.4.1.3 (as E01): a composite usage without parts is undefined
 		return undefinedUsage()
-	// P1 2.7.1; P1 2.7.3 (as X48): a definition without a standard usage counts as undefined
+	// P1 2.7.1; P1 2.7.3 (as X48): a definition without a standard usage is treated as undefined
 	case strings.HasPrefix(d.base, "("):
 		return x.prohibitLocal(e, e.usage, true)
 	case !d.composite:
 		return x.permitQualified(e, d)
 	case len(d.tokens) > maxParts:
 		return undefinedUsage()
-	case d.limited(): // P1 2.4.1.3 (as E05): a part with an equals sign is meant as a limit
+	case d.limited(): // P1 2.4.1.3 (as E05): a part with an equals sign is treated as a limit
 		return x.prohibitLocal(e, e.usage, true)
 	// P1 2.7.2 (E07): a composite usage inside a composite usage is invalid, and its parts are
 	// prohibited
@@ -287,7 +288,7 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 		return x.prohibitLocal(e, e.usage, true)
 	}
 	var out []flat
-	for i := range d.parts { // P1 2.7.2 (E08): each part counts as a separate field
+	for i := range d.parts { // P1 2.7.2 (E08): each part is treated as a separate field
 		switch p := &d.parts[i]; {
 		// P1 2.7.2 (E07): the parentheses around a local usage are missing
 		case !p.local && Usage(p.name).kind() == noKind && p.inner != nil:
@@ -309,7 +310,7 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 // field. The version is that of the file with the definition (P1 2.7, B15; P1 2.8, X76).
 func (x *expander) permitQualified(e *entry, d *definition) []flat {
 	// P1 2.7.1 (E11): a definition without valid qualifiers makes a permission a prohibition of the
-	// base usage; P1 2.7.3 (X48): a definition without members counts as undefined
+	// base usage; P1 2.7.3 (X48): a definition without members is treated as undefined
 	if len(d.tokens) == 0 {
 		return x.usagesBehind(e, d, true)
 	}

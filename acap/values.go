@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// countedTimeLimits returns the time limits that count. Next to other limits, plus-terms does not
-// count (P1 2.5.3.1, H08); of the other limits, only the first two count (P1 2.5.3.1, H12).
+// countedTimeLimits returns the time limits that are used. Next to other limits, plus-terms is
+// ignored (P1 2.5.3.1, H08); of the other limits, only the first two are used (P1 2.5.3.1, H12).
 func countedTimeLimits(values []string) []string {
 	var rest []string
 	for _, v := range values {
@@ -17,7 +17,7 @@ func countedTimeLimits(values []string) []string {
 		}
 	}
 	if len(rest) == 0 {
-		// P1 2.5.3.1 (X46): plus-terms counts if it is the only limit, even if it is repeated; a
+		// P1 2.5.3.1 (X46): plus-terms is used if it is the only limit, even if it is repeated; a
 		// malformed second limit makes the permission a prohibition
 		return values[:1]
 	}
@@ -44,7 +44,7 @@ func readTimeLimit(r *restrictions, values []string, _ bool) string {
 			if err != nil { // P1 2.5.3.1 (H10): a date that does not exist or has another form cannot be interpreted
 				return fmt.Sprintf("%q is not a date yyyy-mm-dd", date)
 			}
-			if r.hasUntil { // P1 2.5.3.1 (H07): of two dates, the first counts
+			if r.hasUntil { // P1 2.5.3.1 (H07): of two dates, the first is used
 				r.notes = append(r.notes, ignored("time-limit="+v, "time-limit"))
 				continue
 			}
@@ -58,7 +58,7 @@ func readTimeLimit(r *restrictions, values []string, _ bool) string {
 			if !ok {
 				return fmt.Sprintf("%q is not a number of days", v)
 			}
-			if r.hasDays { // P1 2.5.3.1 (H07): of two limits of the same kind, the first counts
+			if r.hasDays { // P1 2.5.3.1 (H07): of two limits of the same kind, the first is used
 				r.notes = append(r.notes, ignored("time-limit="+v, "time-limit"))
 				continue
 			}
@@ -121,8 +121,8 @@ func newModification(v string) bool {
 	return m.newer || isPlus(v)
 }
 
-// countedModifications returns the values of prohibited-modification that count. Next to "any" or
-// plus-terms, no other value counts (P1 2.5.5.5, K01).
+// countedModifications returns the values of prohibited-modification that are used. Next to "any"
+// or plus-terms, all other values are ignored (P1 2.5.5.5, K01).
 func countedModifications(values []string) []string {
 	var rule []string
 	for _, v := range values {
@@ -140,7 +140,7 @@ func readModification(r *restrictions, values []string, _ bool) string {
 	for _, v := range values {
 		v = strings.ToLower(v)
 		// P1 2.5.3.1 (X32): only images can contain licence terms; P1 2.5.5.5 (K01): next to "any",
-		// other values do not count, but plus-terms that cannot be read make the permission a
+		// other values are ignored, but plus-terms that cannot be read make the permission a
 		// prohibition
 		if v == plusValue {
 			r.plus |= plusAlterations

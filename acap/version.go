@@ -16,7 +16,7 @@ type version struct {
 type versionState uint8
 
 const (
-	undeclared  versionState = iota // no version is declared, so features of version 1.1 do not count
+	undeclared  versionState = iota // no version is declared, so features of version 1.1 have no effect
 	understood                      // the version is 1.0 or a later 1.n
 	unsupported                     // the major version is not 1 (P1 2.8, B05)
 	// malformed or contradictory, so permissions with features of version 1.1 become prohibitions
@@ -29,8 +29,9 @@ type gating uint8
 
 const (
 	interpret gating = iota
-	// P1 2.8 (B01): without a version, a field with a feature of version 1.1 is ignored; strict
-	// mode prohibits; P2 2.2.7 (B10): the whole field is ignored, not only its new qualifier
+	// P1 2.8 (B01): without a version, a field with a feature of version 1.1 is ignored; in the
+	// strict variant it prohibits; P2 2.2.7 (B10): the whole field is ignored, not only its new
+	// qualifier
 	ignoreIt
 	prohibitIt // P1 2.8 (B07): the version is malformed, so a permission with a feature of version 1.1 is a prohibition
 )
@@ -61,9 +62,9 @@ func readVersion(s string) version {
 	return v
 }
 
-// with combines v with a further declaration w in the same document. The first declaration counts,
-// with two exceptions: features of version 1.1 become prohibitions if v and w treat them
-// differently, and an unsupported major version always counts (P1 2.8, B04, X56).
+// with combines v with a further declaration w in the same document. The first declaration is in
+// force, with two exceptions: features of version 1.1 become prohibitions if v and w treat them
+// differently, and an unsupported major version is always in force (P1 2.8, B04, X56).
 func (v version) with(w version) version {
 	switch {
 	case v.state == undeclared:

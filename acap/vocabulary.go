@@ -116,8 +116,8 @@ func (p *Policy) preference(at int) Preferences {
 }
 
 // consult lets the vocabularies restrict the decision d. The strictest opinion decides; of equally
-// strict ones, the first. If no ACAP field is about the usage, an opinion that permits becomes the
-// reason.
+// strict opinions, the first decides. If no ACAP field is about the usage, an opinion that permits
+// becomes the reason.
 func (p *Policy) consult(k kind, r *Resource, d *Decision) {
 	if !p.preferred.has(k) || !d.Allowed && p.recorder == nil {
 		return

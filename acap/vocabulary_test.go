@@ -23,7 +23,7 @@ type vocabularyExample struct {
 type ask struct {
 	path   string
 	usage  Usage
-	onPage bool // ask the policy that Narrow returns for the page
+	onPage bool // the question is for the policy that Narrow returns for the page
 	want   Verdict
 	line   int
 }
@@ -242,8 +242,8 @@ func (m memoPreferences) Usages() (list []Usage) {
 
 func (m memoPreferences) Opinion(u Usage, _ Resource) Opinion { return m[u] }
 
-// If several vocabularies have an opinion, the strictest decides; of equally strict ones, the
-// first.
+// If several vocabularies have an opinion, the strictest decides; of equally strict opinions, the
+// first decides.
 func TestStrictestVocabulary(t *testing.T) {
 	said := func(verdict string, line int) Preferences {
 		m := memoPreferences{}

@@ -33,7 +33,8 @@ func (s *slab[T]) many(n int) []T {
 // lineName holds the name of a line in lower case, and the conventional field that it means.
 type lineName struct{ lower, conventional string }
 
-// lineNames maps known names of lines to their lower-case forms, so that these need no allocation.
+// lineNames maps known names of lines to their lower-case forms, so that known names need no
+// allocation.
 var lineNames = func() map[string]lineName {
 	names := map[string]lineName{}
 	for name, meant := range conventionalNames {

@@ -14,8 +14,8 @@ import (
 )
 
 // Origin returns the origin of u: scheme, host and port, in lower case, the host in punycode, the
-// port only if it is not the default of the scheme. The error is a clause that begins with "it" or
-// names what is wrong.
+// port only if it is not the default of the scheme. The text of an error is a clause. Its subject
+// is the word "it", which stands for the address, or the part of the address that is wrong.
 func Origin(u *url.URL) (string, error) {
 	scheme := strings.ToLower(u.Scheme)
 	if scheme != "http" && scheme != "https" || u.Hostname() == "" {

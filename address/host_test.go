@@ -6,7 +6,8 @@ import (
 )
 
 func TestForms(t *testing.T) {
-	// the results of Origin, Endpoint, and Host of the normal form; "" for an error
+	// each value holds the results of Origin, of Endpoint, and of Host for the normal form of the
+	// address; "" means an error
 	for raw, want := range map[string][3]string{
 		"http://Example.com/a?b":        {"http://example.com", "example.com:80", "example.com"},
 		"https://example.com:443/":      {"https://example.com", "example.com:443", "example.com"},

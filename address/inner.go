@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// inner lists special-purpose addresses (IANA registries) that netip does not classify itself.
+// inner lists the ranges of special-purpose addresses (IANA registries) that package netip does not
+// classify.
 var inner = []struct {
 	prefix netip.Prefix
 	what   string
@@ -29,8 +30,8 @@ var inner = []struct {
 	{netip.MustParsePrefix("fec0::/10"), "a site-local"},
 }
 
-// embedding lists the prefixes of addresses that contain an IPv4 address, and the byte at which it
-// begins.
+// embedding lists the prefixes of addresses that contain an IPv4 address, and the index of the byte
+// at which the IPv4 address begins.
 var embedding = []struct {
 	prefix netip.Prefix
 	at     int
@@ -39,9 +40,10 @@ var embedding = []struct {
 	{netip.MustParsePrefix("2002::/16"), 2},     // the prefix of 6to4
 }
 
-// Special returns the kind of a, such as "a loopback", if a crawl requests it only if its host is
-// named (P1 2.3.2, X84): loopback, private, link-local and other special-purpose addresses, and
-// those that embed one. It returns "" for a public address.
+// Special returns the kind of a special-purpose address, such as "a loopback", "a private" or "a
+// link-local", and "" for a public address. An IPv6 address that contains an IPv4 address has the
+// kind of the IPv4 address. A crawl requests a special-purpose address only if the host is named
+// (P1 2.3.2, X84).
 func Special(a netip.Addr) string {
 	a = a.Unmap().WithZone("")
 	switch {
@@ -70,8 +72,8 @@ func Special(a netip.Addr) string {
 	return ""
 }
 
-// Inner is Special for a host as it is written in an address. It returns "" for a name that only
-// the DNS can resolve.
+// Inner is like Special, for a host as it is written in a URL. For a spelling that Odd reports, it
+// returns "an unusually spelt". For a name that only the DNS can resolve, it returns "".
 func Inner(host string) string {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	switch a, err := netip.ParseAddr(host); {

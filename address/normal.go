@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// MaxLength is the length in octets that RFC 9110 4.1 asks every recipient to support. Longer
-// addresses have no normal form.
+// MaxLength is the greatest length of an address, in octets. RFC 9110 4.1 asks every recipient to
+// support this length. Longer addresses have no normal form.
 const MaxLength = 8000
 
 // Normal returns the normal form of an absolute http or https address (RFC 3986 6.2.2, 6.2.3):
 // scheme and host in lower case, host in punycode, no default port and no fragment, no dot
 // segments, percent-encoding in upper case with unreserved characters decoded. Reserved characters
 // are never decoded and the query keeps its order. Credentials are dropped: a link must not make
-// the crawler send them. Other spellings of an IP address (decimal, hexadecimal, IPv4-mapped) stay
-// other hosts.
+// the crawler send them. An IP address in another spelling (decimal, hexadecimal, IPv4-mapped)
+// remains a different host.
 func Normal(raw string) (string, error) {
 	u, err := Parse(raw)
 	if err != nil {
@@ -26,7 +26,8 @@ func Normal(raw string) (string, error) {
 	return u.String(), nil
 }
 
-// Parse is Normal for a caller that needs the parts. Its String is what Normal returns.
+// Parse is like Normal, for a caller that needs the parts of the address. The String method of the
+// result returns the normal form.
 func Parse(raw string) (*url.URL, error) {
 	if u := already(raw); u != nil {
 		return u, nil
@@ -34,7 +35,7 @@ func Parse(raw string) (*url.URL, error) {
 	return rewritten(raw)
 }
 
-// rewritten brings an address into normal form.
+// rewritten returns the normal form of an address.
 func rewritten(raw string) (*url.URL, error) {
 	raw = strings.Trim(raw, "\t\n\f\r ")
 	if len(raw) > MaxLength {
@@ -91,7 +92,7 @@ func already(raw string) *url.URL {
 	return &url.URL{Scheme: scheme, Host: host, Path: path, RawPath: path, RawQuery: query}
 }
 
-// all reports whether is returns true for every byte of s.
+// all reports whether the function is returns true for every byte of s.
 func all(s string, is func(byte) bool) bool {
 	for i := range len(s) {
 		if !is(s[i]) {
@@ -189,7 +190,8 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// HostEnd returns where the path of an absolute address begins, or the query if it has no path.
+// HostEnd returns the index at which the path of an absolute address begins. If the address has no
+// path, it returns the index of the query.
 func HostEnd(s string) int {
 	i := strings.Index(s, "://")
 	if i < 0 {
@@ -201,8 +203,8 @@ func HostEnd(s string) int {
 	return len(s)
 }
 
-// legal reports whether c is written without encoding in a path or query. Brackets are left as
-// written, as in every browser.
+// legal reports whether the byte c is written without percent-encoding in a path or query. Brackets
+// are left as written, as in every browser.
 func legal(c byte) bool {
 	return unreserved(c) || strings.IndexByte("%:/?#[]@!$&'()*+,;=", c) >= 0
 }

@@ -82,7 +82,7 @@ func FuzzNormal(f *testing.F) {
 	})
 }
 
-// already accepts addresses in normal form, and no addresses that only look similar.
+// The function already accepts addresses in normal form, but no addresses that only look similar.
 func TestAlready(t *testing.T) {
 	for _, raw := range []string{"http://example.com/", "https://example.com:8443/a/b.html?x=1&y=~",
 		"http://127.0.0.1:8080/p//7.html", "http://a/.b"} {

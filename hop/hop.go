@@ -1,5 +1,6 @@
-// Package hop contains the type of one request with its response. Package gate makes them; a page
-// consists of one or, after redirects, several of them.
+// Package hop contains the type Hop, which holds one HTTP request with its response. Package gate
+// makes the requests. To get a page, the crawler makes one request, or several if the server
+// redirects.
 package hop
 
 import (
@@ -12,7 +13,7 @@ import (
 
 // Hop is one request with its response.
 type Hop struct {
-	URL     string // as sent, without fragment
+	URL     string // the URL as sent, without fragment
 	Method  string
 	Status  int
 	Proto   string
@@ -21,7 +22,7 @@ type Hop struct {
 	// Sent is the head of the request as sent, from its first line to the blank line. For HTTP/2 it
 	// has the form of HTTP/1.1.
 	Sent      []byte
-	Head      []byte        // head of the response in the same form
+	Head      []byte        // head of the response, in the same form as Sent
 	Wire      []byte        // body as sent, before content codings are undone, up to the limit
 	Body      []byte        // body after content codings are undone; the same slice as Wire if there were none
 	Undone    coding.Undone // how Body was decoded from Wire, if known
