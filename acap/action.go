@@ -85,9 +85,9 @@ const policyFile = "it names robots.txt, which is always read"
 
 func isPolicyFile(u *url.URL) bool { return NewResource(u).rep == "/robots.txt" }
 
-// requests returns the action requests to the crawler c, both those in the file f and those in the
-// files that f refers to. Take-downs come first, so that a re-crawl of the same resource confirms
-// its absence (P1 2.2.1, P11; P1 2.6, X31). A repeated request is listed once.
+// requests returns the action requests to the crawler c, from the file f and from the files that f
+// refers to. Take-downs come first, so that a re-crawl of the same resource confirms its absence
+// (P1 2.2.1, P11; P1 2.6, X31). A repeated request is listed once.
 func (f *File) requests(c *Crawler, refs []Reference, tell *reporter) []Action {
 	if f.base == nil { // a file without an origin cannot name a resource
 		return nil

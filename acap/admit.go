@@ -126,8 +126,8 @@ func (a *audience) serves(allow bool) bool {
 	return a.deny
 }
 
-// arrange sorts the statements of each usage, so that Policy.prevailing finds the narrowest ones in
-// one pass.
+// arrange sorts the statements of each usage, so that Policy.prevailing finds the narrowest
+// statements in one pass.
 func (p *Policy) arrange() {
 	for k := range kinds {
 		p.arrangeUsage(k)

@@ -9,7 +9,7 @@ type Bound struct {
 }
 
 // Bounds returns the fields that set the limits of d, in the order of appearance. It leaves out a
-// time or a length if another field sets a stricter one.
+// time or a length if another field sets a stricter time or length.
 func (d Decision) Bounds(f Facts) (list []Bound) {
 	all := d.Limits(f)
 	add := func(by *Field, l Limits) {

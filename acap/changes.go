@@ -75,7 +75,7 @@ func (c Changes) String() string {
 }
 
 // changes holds, for each usage, the modifications that this form of presentation always makes (P1
-// 2.5.5.5; K02 and X28: a snippet and a thumbnail change what they show).
+// 2.5.5.5; K02 and X28: a snippet and a thumbnail change the resource).
 var changes = [kinds]Changes{
 	kSnippet:      ContentChange | StructureChange,
 	kOldSnippet:   ContentChange | StructureChange,

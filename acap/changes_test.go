@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// P1 2.5.5.5 (K16): each value prohibits the modification that it names, and those that are
-// implied.
+// P1 2.5.5.5 (K16): each value prohibits the modification that it names, and the modifications that
+// this one implies.
 func TestChanging(t *testing.T) {
 	kinds := []Changes{FormatChange, StyleChange, AppearanceChange, TranslationChange, ContentChange, AnnotationChange,
 		MetadataChange, StructureChange}

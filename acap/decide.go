@@ -68,7 +68,7 @@ func (p *Policy) common(decide func(*Policy) Decision, k kind) Decision {
 // time.
 func (p *Policy) decideByFields(k kind, r *Resource, d *Decision) {
 	starred := p.decideCompared(k, r, false, d)
-	// Trace needs the result of both comparisons, even if the first one refuses
+	// Trace needs the result of both comparisons, even if the first comparison refuses
 	if !starred || !d.Allowed && p.recorder == nil {
 		return
 	}
@@ -208,8 +208,8 @@ func (p *Policy) beater(g *statement, specific *statementSet, rooted bool) *stat
 	return nil
 }
 
-// compare returns how the scope of a relates to that of b. A statement in a page covers only that
-// page, which is the narrowest scope (P2 2.2.8, note).
+// compare returns how the scope of the statement a relates to the scope of the statement b. A
+// statement in a page covers only that page, which is the narrowest scope (P2 2.2.8, note).
 func (p *Policy) compare(a, b *statement, rooted bool) scope {
 	switch {
 	case a.page && b.page:
@@ -243,8 +243,9 @@ func (p *Policy) prevailing(k kind, r *Resource, rooted bool, v *statementSet) (
 	return starred
 }
 
-// unsaid decides on a usage that no field names. P1 2.5.6 (F19): disallow-other prohibits such a
-// usage. Otherwise it is permitted (P1 2.4.3, F21). allow-other changes neither (P1 2.5.6.1, X38).
+// unsaid decides on a usage that no field names. P1 2.5.6 (F19): disallow-other prohibits the
+// usage. Otherwise the usage is permitted (P1 2.4.3, F21). allow-other changes nothing (P1 2.5.6.1,
+// X38).
 func (p *Policy) unsaid(k kind, r *Resource, d *Decision) {
 	d.Usage, d.Allowed, d.Reason = k.usage(), true, ByDefault
 	if k == kOther {

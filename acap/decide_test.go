@@ -82,7 +82,7 @@ func TestNothingKnownRefuses(t *testing.T) {
 }
 
 // maximal implements reading F07 (the narrowest pattern wins) literally. It returns the statements
-// that cover the resource, without those that another statement overrides and those that are
+// that cover the resource, except statements that another one overrides, and statements that are
 // broader than another one.
 func maximal(p *Policy, k kind, r *Resource, rooted bool) map[*statement]bool {
 	var present ranks

@@ -20,10 +20,12 @@ type statement struct {
 	pilot  bool // the statement is about a fragment of a page, written in a form of the pilot of 2007
 	// the statement prohibits everything: no permission with a narrower scope wins against it (P1
 	// 2.4.6, X35)
-	all       bool
-	named     bool     // the statement addresses the crawler by name
-	purpose   bool     // the statement comes from a sub-record for a purpose of the crawler
-	elsewhere bool     // the statement is a permission for another location than that of the page (P2 2.2.9.1, M03)
+	all     bool
+	named   bool // the statement addresses the crawler by name
+	purpose bool // the statement comes from a sub-record for a purpose of the crawler
+	// the statement is a permission for a location that is not the location of the page (P2
+	// 2.2.9.1, M03)
+	elsewhere bool
 	counts    bool     // the permissions in embedded would have effect if they replaced this statement
 	seq       int      // the position of the statement in the order of appearance, the same for every purpose
 	pattern   *pattern // nil if all or page is set
@@ -134,7 +136,8 @@ func (x *expander) expand(e *entry) []*statement {
 }
 
 // resolveLimits returns r with the URLs of required resources resolved against the base. elsewhere
-// reports whether the permission is for another location than that of the page (P2 2.2.9.1).
+// reports whether the permission is for a location that is not the location of the page (P2
+// 2.2.9.1).
 func (x *expander) resolveLimits(field *Field, r *restrictions) (l *restrictions, elsewhere bool) {
 	if r == nil {
 		return nil, false

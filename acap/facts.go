@@ -171,8 +171,8 @@ func (f Facts) first(k kind) time.Time {
 	return t
 }
 
-// At returns d, or a refusal if the facts f do not meet one of its limits: the clock, the history
-// of crawls, or the reader (P1 2.4.6, F16; P1 2.5.3.1, H09).
+// At returns d, or a refusal if the facts f do not meet one of the limits of d: the clock, the
+// history of crawls, or the reader (P1 2.4.6, F16; P1 2.5.3.1, H09).
 func (d Decision) At(f Facts) Decision {
 	if !d.Allowed {
 		return d
@@ -220,7 +220,7 @@ func (r *Required) demandedOf(k kind) bool {
 }
 
 // MustUse returns the resources, or parts of the page, from which the forms of this usage must be
-// made. Several fields may each require one (P1 2.5.3.2).
+// made. Several fields may each require a different one (P1 2.5.3.2).
 func (d Decision) MustUse() []*Required {
 	var out []*Required
 	k := d.Usage.kind()
@@ -258,8 +258,8 @@ func appendRequired(list []*Required, r *Required) []*Required {
 	return append(list, r)
 }
 
-// UsageRefs returns the references in permissions of "other": they say where to ask for other
-// usages (P1 2.5.6.1). The crawler never fetches them (P1 2.5.6.1, L02).
+// UsageRefs returns the references in permissions of "other". The references say where to ask for
+// other usages (P1 2.5.6.1). The crawler never fetches them (P1 2.5.6.1, L02).
 func (d Decision) UsageRefs() []*Required {
 	var out []*Required
 	for _, s := range d.bound() {

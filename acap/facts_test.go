@@ -157,8 +157,8 @@ func TestTargets(t *testing.T) { // P1 2.5.5.9 (K06-K13, X29, X59): conditions o
 	} {
 		p := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present: / target-condition="+
 			c.condition)
-		// P1 2.5.5 (X44): the limits of "present" limit a derived type if they can apply to that
-		// type
+		// P1 2.5.5 (X44): the limits of "present" limit a type based on "present" if the limits can
+		// apply to that type
 		for _, u := range []Usage{Present, PresentLink} {
 			if got := p.Decide(u, resource(t, "/")).At(Facts{Now: noon, Target: c.to}); got.Allowed != c.want {
 				t.Errorf("%s for %+v: %v %s", c.condition, c.to, got.Allowed, got.Why())

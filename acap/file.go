@@ -19,7 +19,7 @@ type File struct {
 	URL      string    // the name given to Parse
 	Final    string    // the URL after redirects if it differs from URL; the caller of Parse sets it
 	Findings []Finding // problems that the author should know, in the order of lines; a Policy may find more
-	Sitemaps []string  // the values of Sitemap lines as written; they belong to no record (P1 2.10.1, O09)
+	Sitemaps []string  // the values of Sitemap lines as written; Sitemap lines belong to no record (P1 2.10.1, O09)
 
 	source  Source
 	base    *url.URL // the parsed URL; nil if URL is not an absolute URL
@@ -104,7 +104,7 @@ type request struct {
 type group struct {
 	agents []string
 	heads  []*Field // the User-agent lines, in the order of agents
-	ruled  bool     // the group has Allow or Disallow lines, even if they are empty
+	ruled  bool     // the group has Allow or Disallow lines, even if the lines are empty
 	rules  []ruleLine
 	delays []delay
 }

@@ -34,7 +34,7 @@ type section struct {
 // check reports.
 const checkedMark = ", reported by `check`"
 
-// example is an example in docs/findings.md: texts, and the findings about them that have the code
+// example is one example in docs/findings.md: texts, and the findings about them that have the code
 // of the section.
 type example struct {
 	line    int // line of docs/findings.md on which the example begins
@@ -45,8 +45,8 @@ type example struct {
 
 var sectionText = regexp.MustCompile("^## ([a-z]+(?:-[a-z]+)*)$")
 
-// readPage reads the sections of docs/findings.md. An example consists of the fenced blocks up to
-// one with the label "finding".
+// readPage reads the sections of docs/findings.md. An example consists of the fenced blocks up to a
+// block with the label "finding".
 func readPage(t testing.TB) (page []string, sections []*section) {
 	t.Helper()
 	src, err := os.ReadFile(findingsPage)
@@ -281,8 +281,8 @@ func TestFindingsPageIsComplete(t *testing.T) {
 }
 
 // toldCodes reads from the source the codes of findings with their severities: in calls of report
-// and tell, and in notes and faults. If a function passes a code to one of these, the variable must
-// have the name code.
+// and tell, and in notes and faults. If a function passes a code to one of these functions, the
+// variable must have the name code.
 func toldCodes(t *testing.T) map[string]map[Severity]bool {
 	t.Helper()
 	severity := map[string]Severity{"Error": Error, "Warning": Warning, "Notice": Notice}

@@ -47,7 +47,7 @@ func checkPolicy(t *testing.T, p *Policy, r Resource) {
 }
 
 // checkBounds tests that the fields that Bounds and Holder return set all limits and nothing else,
-// and that they include the field that refuses.
+// and that these fields include the field that refuses.
 func checkBounds(t *testing.T, d Decision) {
 	t.Helper()
 	f := Facts{Now: noon}
@@ -181,7 +181,7 @@ func FuzzHeader(f *testing.F) {
 		res := NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: "/a.html"})
 		checkFindings(t, p.Findings())
 		checkPolicy(t, p, res)
-		// an additional restriction never lifts another one
+		// an additional restriction never removes another restriction
 		more := policyOf(searchbot, "").Narrow(page(append(alone.Tags, tag("robots", "noarchive"))...))
 		for _, u := range Usages() {
 			if !p.Decide(u, res).Allowed && more.Decide(u, res).Allowed {

@@ -64,7 +64,8 @@ func (n *narrowing) structured(field *Field, value string) bool {
 	return true
 }
 
-// member reads the rules of one member of a list, if one of its product tokens names the crawler.
+// member reads the rules of one member of a list, if one of the product tokens of the member names
+// the crawler.
 func (n *narrowing) member(field *Field, rules *httpsfv.Params, tokens ...httpsfv.Item) {
 	reached := false
 	for _, t := range tokens {

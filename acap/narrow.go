@@ -18,9 +18,10 @@ type own struct {
 	marks   map[string][]*statement
 }
 
-// Narrow returns the policy for one page of the origin. It combines the statements of the page with
-// those of the origin. It returns p itself if the page makes no statements. Do not call it if the
-// origin prohibits crawl: then the page was not lawfully fetched (P1 2.5.1, X02).
+// Narrow returns the policy for one page of the origin. Narrow combines the statements of the page
+// with the statements of the origin. It returns p itself if the page makes no statements. Do not
+// call it if the origin prohibits the usage crawl: then the page was not lawfully fetched (P1
+// 2.5.1, X02).
 func (p *Policy) Narrow(page Own) *Policy { return p.narrow(page, false) }
 
 // narrow does the work of Narrow. If muted is true, it reports no findings.
@@ -66,7 +67,7 @@ func (p *Policy) narrowEach(page Own) *Policy {
 	q.byPurpose = nil
 	q.spoken = map[string]bool{}
 	for i, one := range p.byPurpose {
-		// only the first policy reports findings, because they are the same for all purposes
+		// only the first policy reports findings, because findings are the same for all purposes
 		narrowed := one.narrow(page, i > 0)
 		q.byPurpose = append(q.byPurpose, narrowed)
 		maps.Copy(q.spoken, narrowed.spoken)
@@ -350,8 +351,8 @@ func (n *narrowing) tagEntry(field *Field, tokens []string, prohibitionsOnly boo
 			"a comma follows %q: the permission counts as a prohibition", token)
 		e.broken = true
 	}
-	// P2 2.2.2 (N16): the words after an unknown usage are its qualifiers, unless they contain
-	// another statement
+	// P2 2.2.2 (N16): the words after an unknown usage are the qualifiers of the usage, unless the
+	// words contain another statement
 	if Usage(e.usage).kind() != noKind || e.local || !slices.ContainsFunc(rest, isStatement) {
 		e.value = strings.Join(rest, " ")
 	}
@@ -454,7 +455,7 @@ func (o *own) combine(k kind, origin statementSet, rec *recorder) statementSet {
 	var out statementSet
 	for _, s := range o.by[k] {
 		// P2 2.2.1 (N01, N17): an ACAP tag for a named crawler or for the crawler's purpose
-		// overrides a general one; conventional tags are all obeyed
+		// overrides a general ACAP tag; conventional tags are all obeyed
 		if !present.override(s.rank()) {
 			out.add(s)
 		}

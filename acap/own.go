@@ -14,8 +14,8 @@ type Own struct {
 	// none. A page with such a mark may not be crawled.
 	Tangled *Mark `json:",omitempty"`
 
-	// Unread is the reason why the statements of the page are unknown. It is "" if they are known.
-	// A page with unknown statements is not used for anything.
+	// Unread is the reason why the statements of the page are unknown. It is "" if the statements
+	// are known. A page with unknown statements is not used for anything.
 	Unread string `json:",omitempty"`
 }
 

@@ -285,7 +285,7 @@ func (q *qualified) readOlder(w *written, strict bool) {
 	}
 }
 
-// faults reads values into r. It returns the reasons why some of them cannot be interpreted.
+// faults reads values into r. It returns the reasons why some values cannot be interpreted.
 func (w *written) faults(r *restrictions, values []string, strict bool) (list []fault) {
 	for _, v := range values {
 		// P1 3 (A04): a quotation mark or apostrophe that is not percent-encoded makes a value

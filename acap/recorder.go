@@ -1,8 +1,8 @@
 package acap
 
 // recorder stores information for Trace while a decision is made: which statements of each usage
-// type are in force, and against which statement each other one lost. A nil recorder stores
-// nothing, so a decision without a trace costs only comparisons with nil.
+// type are in force, and against which statement each of the other statements lost. A nil recorder
+// stores nothing, so a decision without a trace costs only comparisons with nil.
 type recorder struct {
 	left     map[*statement]bool
 	lost     map[*statement]loss

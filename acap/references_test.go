@@ -78,8 +78,8 @@ func TestSecondReference(t *testing.T) {
 }
 
 // P1 2.3.3 (X11): the joint decision for several purposes permits crawl if one purpose permits it,
-// and other usages if all do; P2 2.2.1 (N17): a tag for the crawler's purpose overrides the general
-// one; P1 2.3.3 (X78): the limits of all purposes are in force
+// and permits other usages if all purposes permit them; P2 2.2.1 (N17): a tag for the crawler's
+// purpose overrides the general tag; P1 2.3.3 (X78): the limits of all purposes are in force
 func TestSeveralPurposesOnAPage(t *testing.T) {
 	p := policyOf(Crawler{Names: []string{"searchbot"}, Purposes: []string{"web", "news"}},
 		"").Narrow(Own{URL: "http://example.com/a.html",

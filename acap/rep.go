@@ -72,7 +72,7 @@ func (p *parser) conventional(field *Field, name, value string) {
 }
 
 // agent parses a User-agent line. Such a line ends an ACAP record (P1 2.3, C09). It ends the
-// conventional group above it only if a rule is between them (RFC 9309, X53).
+// conventional group above it only if a rule is between the group and this line (RFC 9309, X53).
 func (p *parser) agent(field *Field, value string) {
 	if value == "" {
 		p.report(field, "empty-value", Warning, "name a crawler, or * for any", "the line names no crawler")
@@ -83,7 +83,7 @@ func (p *parser) agent(field *Field, value string) {
 		p.f.groups = append(p.f.groups, p.group)
 		p.agentOpen = true
 	// P1 2.10.2 (C19), RFC 9309 (X79): an ACAP record does not end a conventional group, because
-	// conventional records are those of the file without its ACAP lines
+	// conventional records are read as if the file had no ACAP lines
 	case p.record != nil:
 		p.report(field, "within-acap", Warning, "put the ACAP record below all conventional ones",
 			"the User-agent line continues the group that begins in line %d: an ACAP record does not end a group",
@@ -179,8 +179,8 @@ func nameChar(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '-' || b == '_' || b == '.'
 }
 
-// governing returns the merged groups that name the crawler. If there are none, it returns those
-// for "*" (RFC 9309 2.2.1, X67).
+// governing returns the merged groups that name the crawler. If no group does, it returns the
+// groups for "*" (RFC 9309 2.2.1, X67).
 func governing(groups []*group, c *Crawler) (lines []ruleLine, delay time.Duration, named bool) {
 	for _, want := range []bool{true, false} {
 		found := false
@@ -229,8 +229,8 @@ func (rfc9309) Name() string { return "rfc9309" }
 
 func (rfc9309) Files(*Site) []string { return nil }
 
-// Site returns the rules of the groups that apply to the crawler, without those that ACAP fields
-// cancel (P1 2.10.2, O04).
+// Site returns the rules of the groups that apply to the crawler, without the rules that ACAP
+// fields cancel (P1 2.10.2, O04).
 func (rfc9309) Site(s *Site) Preferences {
 	lines, _, named := governing(s.groups, s.crawler)
 	if list := s.policy.uncancelled(lines, named); len(list) > 0 {

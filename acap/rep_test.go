@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The conventional groups are those of the file without its ACAP lines (RFC 9309 2.2.4, X79).
+// The conventional groups are the same as in the file without its ACAP lines (RFC 9309 2.2.4, X79).
 func TestConventionalLayerIgnoresACAP(t *testing.T) {
 	conventional := []string{"User-agent: *", "User-agent: searchbot", "User-agent: newsbot", "Disallow: /a/",
 		"Allow: /a/b", "Disallow:",

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits on findings about one text, so that a hostile text does not cost more than others.
+// Limits on findings about one text, so that a hostile text does not cost more than other texts.
 // maxFindings limits errors and warnings together; maxQuote is the number of bytes of a quoted
 // word.
 const (

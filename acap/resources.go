@@ -2,8 +2,9 @@ package acap
 
 import "strings"
 
-// specification holds the resources of one field: patterns to use if the field permits, and
-// patterns to use if it prohibits. A nil pattern in deny covers everything.
+// specification holds the resources of one field: the patterns that apply if the field is a
+// permission, and the patterns that apply if it is a prohibition. A nil pattern in deny covers
+// everything.
 type specification struct{ permit, deny []*pattern }
 
 // everything is the specification of a field whose resources are unknown. It prohibits everything

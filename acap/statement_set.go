@@ -85,7 +85,7 @@ func (v *statementSet) permission() (found *statement) {
 type ranks [4]bool
 
 // outranks reports whether rank a is at least as specific as rank b in addressee and purpose, and
-// more specific in one of them (P1 2.2.1, C03).
+// more specific in one of the two (P1 2.2.1, C03).
 func outranks(a, b uint8) bool { return a != b && a&b == b }
 
 // override reports whether a rank in the set outranks the given one.

@@ -6,8 +6,8 @@ import (
 )
 
 // Statement holds the permissions or prohibitions that one field of a file makes for a crawler that
-// can interpret all of it, and the crawlers that it addresses. A permission of a composite usage
-// makes two statements if only some of its parts can be interpreted (P1 2.7.2, E08).
+// can interpret all of it, and the crawlers that the field addresses. A permission of a composite
+// usage makes two statements if only some of its parts can be interpreted (P1 2.7.2, E08).
 type Statement struct {
 	Field   *Field
 	Written bool // the publisher wrote a permission; if it cannot be interpreted, Allow is false (P1 2.4.3)
@@ -18,8 +18,8 @@ type Statement struct {
 	// the usages that the statement is about, with local usages expanded (P1 2.7.1, 2.7.2); none if
 	// the statement has no effect
 	Usages []Usage
-	// patterns of resources, including those of resource sets (P1 2.7.3), in the form in which they
-	// are compared; "" covers everything
+	// patterns of resources, including those of resource sets (P1 2.7.3), in the form in which
+	// patterns are compared; "" covers everything
 	Patterns   []string
 	Qualifiers []string // the qualifiers as written
 	// the crawler names of the record that contains the field, "*" for any crawler; none outside
@@ -76,7 +76,7 @@ func (s *Statement) speak(st *statement) {
 		s.Usages = append(s.Usages, u)
 	}
 	switch {
-	case u != s.Usages[0]: // all usages of a field have the same patterns, so they are added once
+	case u != s.Usages[0]: // all usages of a field have the same patterns, so the patterns are added only once
 	case st.pattern == nil:
 		s.Patterns = append(s.Patterns, "")
 	default:
@@ -149,7 +149,7 @@ func (f *File) Records() []Record {
 type Group struct {
 	Agents []string // product tokens, or "*"
 	Heads  []*Field // the User-agent lines, in the order of Agents
-	Ruled  bool     // the group has Allow or Disallow lines, even if they are empty
+	Ruled  bool     // the group has Allow or Disallow lines, even if the lines are empty
 	Paced  bool     // the group has a Crawl-delay
 	Rules  []Rule
 }

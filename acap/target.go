@@ -136,9 +136,9 @@ func readRanges(items []string, tell func(note)) (func(Target) bool, string) {
 	}, ""
 }
 
-// readMasks reads wildcard masks, in which a one bit may have any value (P1 2.5.5.9, K08). A mask
-// that begins with one bits may be meant as a netmask, so it cannot be interpreted (P1 2.5.5.9,
-// X59).
+// readMasks reads wildcard masks, in which a bit with the value 1 stands for any value (P1 2.5.5.9,
+// K08). A mask whose first bits are 1 may be meant as a netmask, so it cannot be interpreted (P1
+// 2.5.5.9, X59).
 func readMasks(items []string) (func(Target) bool, string) {
 	type template struct{ addr, free [4]byte }
 	var templates []template
@@ -175,8 +175,9 @@ func readMasks(items []string) (func(Target) bool, string) {
 }
 
 // readDomains returns a condition on the verified names of the device, compared label by label. For
-// permitted domains, all names must belong to them; for prohibited domains, no name may. A device
-// without a name does not meet the condition (P1 2.5.5.9, K10).
+// permitted domains, all names of the device must belong to these domains; for prohibited domains,
+// no name may belong to them. A device without a name does not meet the condition (P1 2.5.5.9,
+// K10).
 func readDomains(items []string, permitted bool) (func(Target) bool, string) {
 	for i, it := range items {
 		items[i] = strings.Trim(it, ".")

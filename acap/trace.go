@@ -23,7 +23,7 @@ type Rival struct {
 	// the usage in question; present if the usage is based on it (P1 2.5.5, F17); or other (P1
 	// 2.5.6, F19)
 	Usage Usage
-	// the field is treated as a permission; one that cannot be interpreted is treated as a
+	// the field is treated as a permission; a permission that cannot be interpreted is treated as a
 	// prohibition (P1 2.4.3)
 	Allow   bool
 	Outcome Outcome
@@ -126,8 +126,8 @@ func (t *trace) listForeclosed(early *Decision, all []*statement) {
 	}
 }
 
-// maxTraced is how many statements of one usage type are listed, in addition to those of the field
-// that decides.
+// maxTraced is how many statements of one usage type are listed, in addition to the statements of
+// the field that decides.
 const maxTraced = 500
 
 // speaking returns the statements about exactly the usage type k that cover the resource, in the
@@ -309,8 +309,8 @@ type rivals struct {
 	at   map[spoken]int
 }
 
-// spoken is a field and the usage that it is about. Fields are compared by value, because those of
-// a page are read again for each purpose.
+// spoken is a field and the usage that it is about. Fields are compared by value, because the
+// fields of a page are read once for each purpose.
 type spoken struct {
 	field Field
 	usage Usage

@@ -10,7 +10,8 @@ import (
 )
 
 // TestTrace tests the outcome of each field. "loses 3>4 F07" means that line 3 lost against line 4
-// because of reading F07. Lines from 100 on are those of the page; headers have line 200.
+// because of reading F07. Line numbers from 100 on are in the page; headers have the line number
+// 200.
 func TestTrace(t *testing.T) {
 	news := Crawler{Names: []string{"searchbot"}, Purposes: []string{"news"}}
 	two := Crawler{Names: []string{"searchbot"}, Purposes: []string{"news", "archive"}}

@@ -85,8 +85,8 @@ func (t *trace) unlifted(yes, no *statement) (why, rule string) {
 	return "the prohibition of present has a pattern that is not broader", "P1 2.4.6, F17"
 }
 
-// whyLost returns why a statement lost against another one of its usage type, and the rule for
-// that.
+// whyLost returns why a statement lost against another statement of the same usage type, and the
+// rule for that.
 func (t *trace) whyLost(s *statement, l loss) (why, rule string) {
 	switch {
 	case l.cause == outranked && l.to.named && !s.named:

@@ -192,7 +192,7 @@ func (x *expander) refuse(from *Field, f fault) {
 // the usage.
 func (x *expander) prohibit(e *entry, from *Field, usage string, fell bool) []flat {
 	k := Usage(usage).kind()
-	// P1 2.4.3 (G02, X58): a prohibition of an unknown usage prohibits the nearest known one: the
+	// P1 2.4.3 (G02, X58): a prohibition of an unknown usage prohibits the nearest known usage: the
 	// part before the hyphen, otherwise crawl
 	if k == noKind {
 		basic, _, _ := strings.Cut(usage, "-")
@@ -307,7 +307,7 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 }
 
 // permitQualified reads a permission of a qualified usage as if its qualifiers were written in the
-// field. The version is that of the file with the definition (P1 2.7, B15; P1 2.8, X76).
+// field. The declared version is that of the file with the definition (P1 2.7, B15; P1 2.8, X76).
 func (x *expander) permitQualified(e *entry, d *definition) []flat {
 	// P1 2.7.1 (E11): a definition without valid qualifiers makes a permission a prohibition of the
 	// base usage; P1 2.7.3 (X48): a definition without members is treated as undefined
@@ -325,9 +325,9 @@ func (x *expander) permitQualified(e *entry, d *definition) []flat {
 	return x.permit(e, d.field, d.base, q, x.gating(d))
 }
 
-// gating returns the version that decides on a use of a definition. It is that of the file with the
-// definition (P1 2.7, B15; P1 2.8, X76), unless the version of the file with the use is unsupported
-// (P1 2.8, B05, X88).
+// gating returns the version that decides on a use of a definition. It is the version of the file
+// with the definition (P1 2.7, B15; P1 2.8, X76), unless the version of the file with the use is
+// unsupported (P1 2.8, B05, X88).
 func (x *expander) gating(d *definition) version {
 	if x.version.state == unsupported {
 		return x.version
@@ -378,8 +378,8 @@ type reached struct {
 	fell  bool
 }
 
-// usagesBehind holds the usages that a definition involves: those that it names, and those that
-// replace what cannot be interpreted.
+// usagesBehind holds the usages that a definition involves: named holds the usages that the
+// definition names, and fell the usages that replace what cannot be interpreted.
 type usagesBehind struct{ named, fell kindSet }
 
 func (b *usagesBehind) add(flats []flat) {
@@ -411,8 +411,8 @@ func (x *expander) usagesBehind(e *entry, d *definition, fell bool) []flat {
 	return out
 }
 
-// behindOne returns the prohibitions for one usage in a definition. fell means that they replace a
-// permission that cannot be interpreted.
+// behindOne returns the prohibitions for one usage in a definition. fell means that these
+// prohibitions replace a permission that cannot be interpreted.
 func (x *expander) behindOne(e *entry, d *definition, usage string, fell bool) []flat {
 	if fell {
 		return x.replace(e, d.field, usage)

@@ -24,8 +24,8 @@ type Vocabulary interface {
 	Page(p *Page, site Preferences) Preferences
 }
 
-// Preferences holds what a site, or a page, says in one vocabulary. It is immutable and safe for
-// concurrent use.
+// Preferences holds the statements of a site, or of a page, in one vocabulary. It is immutable and
+// safe for concurrent use.
 type Preferences interface {
 	// Usages returns the usages about which the preferences say something, for any resource.
 	Usages() []Usage
@@ -57,8 +57,8 @@ type Opinion struct {
 	limits *restraint // limits of an allowed usage; may be nil
 }
 
-// vocabularies returns the vocabularies that the crawler c obeys. They always include those of RFC
-// 9309 and of conventional tags.
+// vocabularies returns the vocabularies that the crawler c obeys. The result always includes the
+// vocabularies of RFC 9309 and of conventional tags.
 func (c *Crawler) vocabularies() []Vocabulary {
 	return append([]Vocabulary{rfc9309{}, tagVocabulary{}}, c.Vocabularies...)
 }
