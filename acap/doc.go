@@ -57,7 +57,7 @@
 //   - recorder.go, trace.go and the other trace files: which fields lost, and why
 //   - narrow.go, header.go, part.go, pilot.go: pages and their elements
 //   - facts.go, bounds.go, changes.go, context.go: limits
-//   - action.go: requests; statements.go: statements for any crawler; report.go, findings.go: findings
+//   - action.go: requests; statements.go: statements for any crawler; report.go, findings.go
 //
 // Comments name paragraphs: P1 and P2 are the parts of the specification, PILOT the draft before
 // Part 2, REP the Robots Exclusion Protocol, RTAG the Robots-Tag draft. A letter with two digits

@@ -57,7 +57,8 @@ func ExamplePolicy_Trace() {
 	//   to line 4: the other pattern is narrower
 }
 
-// The caller fetches the files that robots.txt refers to. If one of these files cannot be read, nothing is permitted.
+// The caller fetches the files that robots.txt refers to. If one of these files cannot be read,
+// nothing is permitted.
 func ExampleFile_References() {
 	searchbot := acap.Crawler{Names: []string{"searchbot"}}
 	file := acap.Parse("http://example.com/robots.txt",

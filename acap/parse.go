@@ -9,12 +9,12 @@ import (
 )
 
 // Parse reads a robots.txt, or a file in the same format, with ACAP fields and conventional records
-// (P1 3, RFC 9309 2.2). It never fails: the Findings report what it cannot read. name is the URL of
-// the file.
+// (P1 3, RFC 9309 2.2). Parse never fails: the Findings of the file report what Parse cannot read.
+// name is the URL of the file.
 func Parse(name string, src []byte) *File { return parse(name, src, Robots) }
 
 // ParseReferred is like Parse, for a file that a permissions reference names (P1 2.3.2). The Source
-// of its fields is Referred.
+// of the fields is Referred.
 func ParseReferred(name string, src []byte) *File { return parse(name, src, Referred) }
 
 func parse(name string, src []byte, source Source) *File {
@@ -195,7 +195,8 @@ func (p *parser) unread(field *Field, name string, w rawLine, colon bool) {
 	}
 }
 
-// other stores a line for the other vocabularies, which may define it.
+// other stores a line that ACAP and RFC 9309 do not define, because another vocabulary may define
+// it.
 func (p *parser) other(field *Field) {
 	o := otherLine{field: field, group: p.group}
 	if p.group != nil {
@@ -241,7 +242,7 @@ func trimRight(s string) string {
 }
 
 // split splits a line into name and value. It is fast if the name is the same as on the line
-// before, as it usually is.
+// before, which is usual.
 func (p *parser) split(s string) (name, value string, colon bool) {
 	if n := len(p.name); n > 0 && n < len(s) && s[n] == ':' && s[:n] == p.name {
 		return s[:n], trimLeft(s[n+1:]), true

@@ -32,7 +32,8 @@ const (
 	zeroForm            // the file is a text that contains a zero byte
 )
 
-// formOf returns the kind of bytes in a file. It decides by the first bytes whether they are text.
+// formOf returns the kind of bytes in a file. It decides by the first bytes whether the file is
+// text.
 func formOf(src []byte) form {
 	start := src[:min(len(src), 4096)]
 	zeros := bytes.Count(start, []byte{0})
@@ -51,8 +52,8 @@ func formOf(src []byte) form {
 	return textForm
 }
 
-// lookAtBytes reports a file that is not UTF-8 text, as RFC 9309 (2.3) requires, and says how
-// crawlers read it.
+// lookAtBytes reports a file that is not UTF-8 text, as RFC 9309 (2.3) requires, and describes how
+// crawlers read the file.
 func (p *parser) lookAtBytes(src []byte) {
 	top := &Field{Source: p.f.source, URL: p.f.URL, Line: 1, Column: 1}
 	seen := "crawlers read its bytes as lines all the same"
@@ -182,7 +183,7 @@ func (p *parser) lookAtValue(w rawLine) {
 }
 
 // lookAtName reports a line whose name would be a known field without its invisible characters. It
-// returns true if it reports the line.
+// returns true if it reports one.
 func (p *parser) lookAtName(w rawLine) bool {
 	name, _, colon := strings.Cut(w.line[:w.cut], ":")
 	at, size := firstInvisible(name)
@@ -205,9 +206,9 @@ func (p *parser) lookAtName(w rawLine) bool {
 	return true
 }
 
-// cutByHash reports whether a hash seems to belong to the value although it begins a comment. A
-// hash is meant as a comment if there is a blank before it, if the value cannot contain a hash, or
-// if several words follow it.
+// cutByHash reports whether a hash seems to belong to the value although the hash begins a comment.
+// A hash is meant as a comment if there is a blank before the hash, if the value cannot contain a
+// hash, or if several words follow the hash.
 func (w rawLine) cutByHash() bool {
 	if w.cut == len(w.line) || w.at+len(w.value) != w.cut {
 		return false

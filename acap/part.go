@@ -73,7 +73,7 @@ func (n *narrowing) readToken(m *Mark, lower string) (e *entry, pilot bool) {
 	return e, true
 }
 
-// name reads the polarity and the usage of e from a word such as "disallow-index".
+// name sets the polarity and the usage of e from a word such as "disallow-index".
 func (e *entry) name(word string) {
 	e.usage, e.allow = strings.CutPrefix(word, "allow-")
 	if !e.allow {
@@ -130,7 +130,7 @@ func (n *narrowing) prohibitPage(s *statement, reason Reason) {
 	}
 }
 
-// bar prohibits a usage for the whole page, even if other statements permit it. If it is called
+// bar prohibits a usage for the whole page, even if other statements permit it. If bar is called
 // several times for a usage, the first field is the reason.
 func (o *own) bar(k kind, field *Field, reason Reason) {
 	if o.bars[k] == nil {
@@ -138,7 +138,8 @@ func (o *own) bar(k kind, field *Field, reason Reason) {
 	}
 }
 
-// Marked reports whether decisions on elements of the page may differ from those on the page.
+// Marked reports whether decisions on elements of the page may differ from decisions on the whole
+// page.
 func (p *Policy) Marked() bool {
 	if p == nil {
 		return false
@@ -153,14 +154,15 @@ func (p *Policy) Marked() bool {
 
 // Part decides on a usage of a part of the page. chain holds the marks of the elements around the
 // part, outermost first. Without marks, and for a usage that concerns the page as a whole (P2
-// 2.2.5, X12), it returns the same as Decide.
+// 2.2.5, X12), Part returns the same as Decide.
 //
 // A prohibition on any element prohibits the part (P2 2.2.5, N06). Otherwise a permission on an
 // element wins against a prohibition in the page whose addressee is not more specific (P2 2.2.5,
-// N05). It never wins against a prohibition of crawl, against a prohibition that covers everything,
-// or against a conventional rule (P2 2.1, N12). Permissions of present-link do not change the
-// decision on the page's link; but if the text of a link comes from an element, the limits that the
-// marks of this element set for "present" and present-link are in force, too (P2 2.2.5, N28).
+// N05). The permission never wins against a prohibition of crawl, against a prohibition that covers
+// everything, or against a conventional rule (P2 2.1, N12). Permissions of present-link do not
+// change the decision on the page's link; but if the text of a link comes from an element, the
+// limits that the marks of this element set for "present" and present-link are in force, too (P2
+// 2.2.5, N28).
 func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 	k := u.kind()
 	if p != nil && p.byPurpose != nil {
@@ -261,8 +263,8 @@ type elementSaying struct {
 }
 
 // element reads the statements of the marks on one element about the usage k. settled holds the
-// usages that fragments around the element permit; statements of the pilot about them are ignored
-// (PILOT 1.3.3: the outermost fragment wins).
+// usages that fragments around the element permit; statements of the pilot about these usages are
+// ignored (PILOT 1.3.3: the outermost fragment wins).
 func (o *own) element(k kind, marks []Mark, settled kindSet) (said elementSaying) {
 	for i := range marks {
 		if marks[i].Place == OnHead {
@@ -330,8 +332,8 @@ func (o *own) marked(m *Mark) []*statement {
 
 // liftable reports whether the permissions on an element win against d, the refusal for the whole
 // page (P2 2.2.5, N05). A class token addresses any crawler, but statements about fragments in META
-// may be as specific as those about the page. A refusal because of limits remains. Permissions of
-// "present" in the page limit the types based on it, together with the element's permissions, so
+// may be as specific as statements about the page. A refusal because of limits remains. Permissions
+// of "present" in the page limit the types based on it, together with the element's permissions, so
 // liftable adds them to yes (P1 2.5.5, F18).
 func (p *Policy) liftable(k kind, r Resource, d Decision, yes *statementSet) bool {
 	switch d.Reason {

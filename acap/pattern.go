@@ -43,10 +43,10 @@ func NewResource(u *url.URL) Resource {
 
 // percentNormal returns the normal form of a path, so that two spellings of one path are equal (RFC
 // 3986 6.2.2, RFC 9309 2.2.2, F11). It decodes escapes that are not needed, writes the hexadecimal
-// digits of the others in upper case, and encodes characters that a URI cannot contain. The result
-// is ASCII. Paths are compared byte by byte in this form, so a letter of a pattern may match a
-// digit of an escape (RFC 9309 2.2.2). If literal is true, "*" and "$" become %2A and %24: in a URL
-// they are never wildcards (P1 2.9, X33).
+// digits of the other escapes in upper case, and encodes characters that a URI cannot contain. The
+// result is ASCII. Paths are compared byte by byte in this form, so a letter of a pattern may match
+// a digit of an escape (RFC 9309 2.2.2). If literal is true, "*" and "$" become %2A and %24: in a
+// URL these characters are never wildcards (P1 2.9, X33).
 func percentNormal(s string, literal bool) string {
 	i := 0
 	for i < len(s) && plain(s[i], literal) {
@@ -281,9 +281,9 @@ func (s *shape) endsIn(path string) bool {
 	return strings.Contains(path, pieces[last])
 }
 
-// compareBreadth compares two patterns for sorting: each pattern comes after all broader ones. At
-// the first difference, the end of a pattern comes before "$", "$" before "*", and "*" before any
-// other character.
+// compareBreadth compares two patterns for sorting: each pattern comes after all broader patterns.
+// At the first difference, the end of a pattern comes before "$", "$" before "*", and "*" before
+// any other character.
 func compareBreadth(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -315,8 +315,8 @@ const (
 )
 
 // compareScope compares two patterns character by character (P1 2.4.6). The first difference
-// decides (F08), so an early wildcard makes a pattern broad. It returns how the scope of a relates
-// to that of b.
+// decides (F08), so an early wildcard makes a pattern broad. It returns how the scope of the
+// pattern a relates to the scope of the pattern b.
 func compareScope(a, b string, strict bool) scope {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {

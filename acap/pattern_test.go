@@ -305,7 +305,7 @@ func TestMatchersAgree(t *testing.T) {
 	}
 }
 
-// flipCase returns s with the case of all ASCII letters changed, including those in escapes.
+// flipCase returns s with the case of all ASCII letters changed, including letters in escapes.
 func flipCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -8,8 +8,9 @@ import (
 
 // The pilot of ACAP in October 2007 (PILOT in comments) had forms of statements in pages that
 // version 1.0 dropped: class tokens that start with acap:, permissions of fragments by id-list=,
-// and definitions in META tags. They are reported and have no effect (P2 2.2.5, N10; PILOT 1.3.1,
-// N18). If Crawler.Pilot is set, the code in this file translates them into ordinary statements.
+// and definitions in META tags. These forms are reported and have no effect (P2 2.2.5, N10; PILOT
+// 1.3.1, N18). If Crawler.Pilot is set, the code in this file translates these forms into ordinary
+// statements.
 
 const (
 	pilotPrefix = "acap:" // prefix of class tokens (PILOT 2.1)
@@ -17,8 +18,8 @@ const (
 	idMark      = "#" // first character of Mark.Token if the rest is an id
 )
 
-// maxOfFragment is how many statements about one fragment are allowed. A page with more may not be
-// crawled.
+// maxOfFragment is how many statements about one fragment are allowed. A page with more statements
+// about one fragment may not be crawled.
 const maxOfFragment = 256
 
 // Fragments returns the ids of elements that a META tag in a form of the pilot names, for example
@@ -71,7 +72,7 @@ func cutFragments(tokens []string) (rest, ids []string, listed bool) {
 // nil if the statement is about the page.
 func (n *narrowing) fragments(e *entry, ids []string) []string {
 	switch {
-	case !e.allow: // PILOT 1.3.2: a prohibition takes no id-list=, so it is about the page
+	case !e.allow: // PILOT 1.3.2: a prohibition has no id-list=, so the prohibition is about the page
 		n.report(e.field, "pilot-form", Error, "write class="+e.token(scheme)+" on the elements",
 			"a prohibition takes no id-list= and holds for the whole page")
 		return nil
@@ -121,8 +122,8 @@ func definitionTag(t *Tag) (composite, ok bool) {
 	return composite, t.Source == Meta && (composite || strings.EqualFold(name, "ACAP-qualified-usage"))
 }
 
-// define reads the definitions of a page. They hide definitions in robots.txt with the same name
-// (P1 2.7, as D03). The ACAP version that the page declares applies to them (P2 3, X18).
+// define reads the definitions of a page. These definitions hide definitions in robots.txt with the
+// same name (P1 2.7, as D03). The ACAP version that the page declares applies to them (P2 3, X18).
 func (n *narrowing) define(tags []Tag) {
 	f := &File{URL: n.url, source: Meta, version: n.version, claimed: n.version, usages: map[string]*definition{}}
 	p := &parser{f: f}
@@ -249,7 +250,7 @@ func markKey(token string) string {
 }
 
 // settled returns the usages that the permissions v of outer fragments decide for everything
-// inside. Inner fragments cannot change them (PILOT 1.3.3).
+// inside. Inner fragments cannot change the decisions on these usages (PILOT 1.3.3).
 func (v *statementSet) settled() (set kindSet) {
 	for i := range v.n {
 		if s := v.at(i); s.pilot {
@@ -260,8 +261,8 @@ func (v *statementSet) settled() (set kindSet) {
 }
 
 // yield returns v without those permissions of the page whose usages a fragment also permits. yes
-// holds the permissions of the fragment. Within the fragment, they replace those of the page (PILOT
-// 1.3.3). changed reports whether yield removed a permission.
+// holds the permissions of the fragment. Within the fragment, these permissions replace the
+// permissions of the page (PILOT 1.3.3). changed reports whether yield removed a permission.
 func (v *statementSet) yield(yes *statementSet) (left statementSet, changed bool) {
 	var said [kinds]ranks
 	for i := range yes.n {

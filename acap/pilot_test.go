@@ -131,8 +131,8 @@ func TestPilotHints(t *testing.T) {
 	}
 }
 
-// A crawler that does not support the pilot permits nothing because of its forms. A crawler that
-// supports it never permits the page because of a statement about a fragment.
+// A crawler that does not support the pilot permits nothing because of the forms of the pilot. A
+// crawler that supports the pilot never permits the page because of a statement about a fragment.
 func TestPilotNeverWidens(t *testing.T) {
 	const seed, cases = 20071015, 3000
 	rnd := rand.New(rand.NewPCG(seed, 0))

@@ -30,8 +30,8 @@ const (
 )
 
 // licensed returns a copy of p in which permissions with plus-terms are in force if t holds all
-// terms that they need. In p, prohibitions replace these permissions. It returns p itself if p
-// contains no permission with plus-terms that t completes (P1 2.5.3.1, X32).
+// terms that they need. In p, prohibitions replace these permissions. licensed returns p itself if
+// p contains no permission with plus-terms that t completes (P1 2.5.3.1, X32).
 func (p *Policy) licensed(t *Plus) *Policy {
 	if t == nil {
 		return p
@@ -50,8 +50,8 @@ func (p *Policy) licensed(t *Plus) *Policy {
 }
 
 // permit returns the statements of one usage. Where a prohibition in list replaces permissions with
-// plus-terms, and t holds all terms that they need, the result contains the permissions instead. ok
-// is false if no prohibition was replaced by permissions.
+// plus-terms, and t holds all terms that these permissions need, the result contains the
+// permissions instead. ok is false if no prohibition was replaced by permissions.
 func (t *Plus) permit(list []*statement) (out []*statement, ok bool) {
 	if !slices.ContainsFunc(list, (*statement).waits) {
 		return list, false
@@ -141,9 +141,9 @@ func (t *Plus) end() (end time.Time, ok bool) {
 const maxCredit = 2000
 
 // credit returns the text that must be shown with the image, or "" if none is required. The text is
-// the credit line, otherwise the names of the copyright owners, otherwise those of the licensors.
-// The presenting service may choose the place of the text, because the qualifier only requires that
-// the text is included (P1 2.5.5.6).
+// the credit line, otherwise the names of the copyright owners, otherwise the names of the
+// licensors. The presenting service may choose the place of the text, because the qualifier only
+// requires that the text is included (P1 2.5.5.6).
 func (t *Plus) credit() (text string, ok bool) {
 	v, ok := single(t.CreditLine)
 	if !ok {

@@ -125,8 +125,8 @@ func TestPlusLeavesTheOriginAlone(t *testing.T) {
 	}
 }
 
-// The licence terms of an image do not complete statements in META tags, because those are about an
-// HTML page.
+// The licence terms of an image do not complete statements in META tags, because META tags are
+// about an HTML page.
 func TestPlusIsNotForPages(t *testing.T) {
 	own := page(tag("robots", "ACAP version 1.1"), tag("robots", "ACAP allow-index time-limit=plus-terms"))
 	own.Plus = &Plus{EndDate: []string{"2026-03-31"}}

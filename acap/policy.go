@@ -10,8 +10,10 @@ import (
 // Crawler describes a crawler: its user-agent tokens, the purposes for which it collects, and what
 // it cannot interpret.
 type Crawler struct {
-	Names    []string // user-agent tokens (P1 2.3.1, C05); the first is sent as User-Agent (RFC 9309, X67)
-	Purposes []string // nil: the crawler declares no purposes; empty: it declares that it has none (P1 2.3.3, C15)
+	Names []string // user-agent tokens (P1 2.3.1, C05); the first is sent as User-Agent (RFC 9309, X67)
+	// nil: the crawler declares no purposes; empty: the crawler declares that it has no purpose (P1
+	// 2.3.3, C15)
+	Purposes []string
 	// usages, qualifier types or "element-level" that the crawler cannot interpret (P1 2.4.3, P2
 	// 2.2.6)
 	Cannot []string
@@ -30,15 +32,16 @@ type Reference struct {
 	Field *Field // the permissions reference; nil for a file that a vocabulary needs
 	URL   string // the absolute URL of the file
 	Final string // the URL after redirects, if it differs from URL
-	File  *File  // the parsed target of a permissions reference; nil if it could not be read
+	File  *File  // the parsed target of a permissions reference; nil if the file could not be read
 	Err   error  // the reason why the file could not be read; nil if it was read
 
 	Vocabulary string // the name of the vocabulary that needs the file; "" for a permissions reference
 	Text       []byte // the content of a file that a vocabulary needs
 }
 
-// Policy holds the statements of an origin that address one crawler, and after Narrow also those of
-// one page. It is immutable and safe for concurrent use. A nil Policy refuses everything.
+// Policy holds the statements of an origin that address one crawler. A Policy that Narrow returns
+// also holds the statements of one page. It is immutable and safe for concurrent use. A nil Policy
+// refuses everything.
 type Policy struct {
 	crawler Crawler
 	file    *File     // source of definitions for page statements (P2 3, X18); nil if robots.txt could not be read

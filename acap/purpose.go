@@ -6,7 +6,9 @@ import "strings"
 // stands for any text, and letter case is ignored (P1 2.9, C14).
 type purpose struct {
 	shape
-	empty bool // the pattern is empty: in a prohibition it covers every purpose, in a permission none (P1 3, A10)
+	// the pattern is empty: in a prohibition the empty pattern covers every purpose, in a
+	// permission no purpose (P1 3, A10)
+	empty bool
 	cut   bool // the pattern was cut at a "$" that is not its last character, so it permits nothing (P1 2.9, as F13)
 }
 
@@ -46,8 +48,8 @@ func (s *subRecord) reaches(allow bool, c *Crawler) bool {
 	return false
 }
 
-// addresses reports whether a name in a file means this crawler. It does if it is a token of the
-// crawler, or such a token followed by "/" and any text, in any letter case (P1 2.3.1, C05).
+// addresses reports whether a name in a file means this crawler. A name does if it is a token of
+// the crawler, or such a token followed by "/" and any text, in any letter case (P1 2.3.1, C05).
 func (c *Crawler) addresses(name string) bool {
 	for _, token := range c.Names {
 		if rest, ok := cutFold(name, token); ok && token != "" && (rest == "" || rest[0] == '/') {

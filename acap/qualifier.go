@@ -29,7 +29,7 @@ type restrictions struct {
 	notes       []note
 }
 
-// location is one value of the location qualifier, both as written and in normal form (P2 2.2.9.1,
+// location is one value of the location qualifier, as written and in normal form (P2 2.2.9.1,
 // M01).
 type location struct{ text, normal string }
 
@@ -41,7 +41,8 @@ type qualifierType struct {
 	hint  string  // describes valid values, for findings
 	meta  bool    // valid only in META tags (P2 2.2.9)
 	first bool    // only the first value is used
-	// newValue reports whether a value is a feature of version 1.1. If it is nil, no value is.
+	// newValue reports whether a value is a feature of version 1.1. If newValue is nil, no value is
+	// such a feature.
 	newValue func(v string) bool
 	// read adds to r the values that are not ignored. It returns the reason why a value cannot be
 	// interpreted, or "" if all can.
