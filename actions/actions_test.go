@@ -49,8 +49,8 @@ type crew struct {
 	held   map[string]int // number of copies by URL
 	stones map[string][]stone
 	fail   map[string]error
-	visits map[string]Visit // results of visits by URL; a URL without one is answered at once
-	absent bool             // no URL is visited
+	visits map[string]Visit // results of visits by URL; a visit of any other URL ends with status 200 at once
+	absent bool             // URLs that are not in visits are never visited
 	looks  int              // number of calls of Holds
 	began  time.Time        // when the last compaction began
 }

@@ -14,13 +14,15 @@ import (
 // announced reports whether r was requested through the channel or by the operator.
 func (r *Request) announced() bool { return r.From.Credential != "" || r.From.Kind == Operator }
 
-// blocks reports whether r is a take-down in force that did not come from a line.
+// blocks reports whether r is a take-down in force that was submitted by a credential or by the
+// operator, and that no line of robots.txt requests.
 func (r *Request) blocks() bool {
 	return r.Action == acap.TakeDown && r.Standing && r.State != Seen && r.From.File == ""
 }
 
-// updateStanding updates the list of announced requests in force. A re-crawl without a line leaves
-// it when it is done, because it is requested only once.
+// updateStanding adds r to the list of announced requests in force, or removes r from that list. A
+// re-crawl that no line of robots.txt requests is removed when it has been executed, because the
+// caller requested only one execution.
 func (t *txn) updateStanding(r *Request) error {
 	if !r.announced() {
 		return nil
@@ -48,8 +50,8 @@ func (t *txn) standing(origin, action, url string) (r Request, stands bool, err 
 	return t.request(binary.BigEndian.Uint64(id))
 }
 
-// blockingTakeDown returns the take-down that blocks a URL: an announced one in force, or else the
-// last one that a line requested.
+// blockingTakeDown returns the take-down that blocks a URL: an announced take-down in force, or
+// else the last take-down that a line of robots.txt requested.
 func (t *txn) blockingTakeDown(origin, url string) (r Request, known bool, err error) {
 	r, stands, err := t.standing(origin, acap.TakeDown, url)
 	if err != nil || stands && r.blocks() {
@@ -77,7 +79,7 @@ type bound struct {
 // bindings caches the results of Bind by origin. It is safe for concurrent use.
 type bindings struct {
 	mu   sync.Mutex
-	turn uint64 // incremented by each invalidation
+	turn uint64 // number of invalidations
 	of   map[string]bound
 }
 
@@ -97,7 +99,8 @@ func (b *bindings) forget(origins ...string) {
 	}
 }
 
-// get returns the cached result for from, or nil, and the turn to pass to remember.
+// get returns the cached result for the policy from, or nil if there is none. The caller must pass
+// turn to remember.
 func (b *bindings) get(origin string, from *acap.Policy, now time.Time) (to *acap.Policy, turn uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,7 +110,7 @@ func (b *bindings) get(origin string, from *acap.Policy, now time.Time) (to *aca
 	return to, b.turn
 }
 
-// remember caches e, unless something was invalidated since turn.
+// remember caches e, unless a result was invalidated after the call of get that returned turn.
 func (b *bindings) remember(origin string, e bound, turn uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,9 +124,9 @@ func (b *bindings) remember(origin string, e bound, turn uint64) {
 }
 
 // Bind returns p, the policy in the files of an origin, with the requests that are in force now. It
-// adds take-downs that do not come from a line. P1 2.6 (P07): if the requests of the origin must be
-// confirmed, lines that no credential announced are not executed. If nothing changes, Bind returns
-// p itself.
+// adds take-downs that were submitted by a credential or by the operator. P1 2.6 (P07): if the
+// requests of the origin must be confirmed, take-downs in robots.txt are not executed unless a
+// credential announced them. If nothing changes, Bind returns p itself.
 func (l *Ledger) Bind(origin string, p *acap.Policy) (*acap.Policy, error) {
 	if p == nil {
 		return nil, nil
@@ -171,7 +174,8 @@ func (l *Ledger) Bind(origin string, p *acap.Policy) (*acap.Policy, error) {
 const unannounced = "no credential submitted the same request, and requests of this publisher need a line and a " +
 	"submission"
 
-// announcedTakeDowns returns the take-downs in force of an origin that do not come from a line.
+// announcedTakeDowns returns the take-downs in force of an origin that no line of robots.txt
+// requests.
 func (t *txn) announcedTakeDowns(origin string) (list []acap.Action, err error) {
 	prefix := string(named(origin, acap.TakeDown, ""))
 	c := t.tx.Bucket(bStanding).Cursor()
@@ -187,9 +191,10 @@ func (t *txn) announcedTakeDowns(origin string) (list []acap.Action, err error) 
 	return list, nil
 }
 
-// confirms reports whether the lines of an origin must be confirmed. They must if its publisher has
-// a valid credential (P1 2.6: "has notified"). The result is valid until the time until; zero means
-// until something changes for the origin.
+// confirms reports whether requests in the robots.txt of an origin must be confirmed. They must be
+// confirmed if the publisher of the origin has a valid credential (P1 2.6: "has notified"). The
+// result is valid up to the time until. If until is zero, the result is valid until something
+// changes for the origin.
 func (t *txn) confirms(origin string, o Options) (confirms bool, until time.Time, err error) {
 	if o.ConfirmWithin <= 0 {
 		return false, until, nil
@@ -211,9 +216,9 @@ func (t *txn) confirms(origin string, o Options) (confirms bool, until time.Time
 	return confirms, until, err
 }
 
-// confirmByLine handles r, the request of a line that must be confirmed (P1 2.6, P07: a request is
-// confirmed by another channel). If a credential announced the same, r becomes that request and is
-// confirmed. Otherwise it waits.
+// confirmByLine handles r, a request in robots.txt that must be confirmed (P1 2.6, P07: a request
+// is confirmed by another channel). If a credential submitted the same request, confirmByLine sets
+// r to the submitted request and confirms it. Otherwise r waits for confirmation.
 func (t *txn) confirmByLine(r *Request) error {
 	asked, stands, err := t.standing(r.Origin, r.Action, r.URL)
 	if err != nil {
@@ -224,7 +229,7 @@ func (t *txn) confirmByLine(r *Request) error {
 		return nil
 	}
 	line := *r
-	if line.ID != 0 { // the request of the credential replaces it
+	if line.ID != 0 { // the ledger already has a request of the line: the submitted request replaces it
 		past := line
 		past.Standing, past.State, past.Why = false, Refused, fmt.Sprintf("request %d asks for the same", asked.ID)
 		if err := t.note("lapsed", &past); err != nil {
@@ -240,8 +245,8 @@ func (t *txn) confirmByLine(r *Request) error {
 	return t.confirm(r)
 }
 
-// Expire refuses requests that no line has confirmed within ConfirmWithin. If requests need no
-// confirmation any more, they become due.
+// Expire refuses submitted requests that no line of robots.txt has confirmed within ConfirmWithin.
+// If requests need no confirmation any more, the waiting requests become due.
 func (l *Ledger) Expire() error {
 	over := func(t *txn) (list []Request, err error) {
 		err = t.open(func(r Request) error {

@@ -16,7 +16,7 @@ type Entry struct {
 	Time  time.Time `json:"time"`
 	Event string    `json:"event"`           // a state, or one of the events below
 	About uint64    `json:"about,omitempty"` // ID of a request
-	// the request About is now the last with its origin, action and URL
+	// the request About is now the last request with its origin, action and URL
 	Named   bool              `json:"named,omitempty"`
 	Request json.RawMessage   `json:"request,omitempty"` // the request About after the event
 	Data    json.RawMessage   `json:"data,omitempty"`    // only if the entry changes no request
@@ -30,8 +30,8 @@ const (
 	eventRead       = "read"         // the requests in an origin's policy have changed
 	eventReceipt    = "receipt"      // the digest of a request's receipt
 	eventKey        = "key"          // the key that signs heads from now on, "" for none
-	eventDiffers    = "differs"      // when the ledger was opened, the chain did not match a stored head
-	eventKnown      = "acknowledged" // the operator has acknowledged an eventDiffers
+	eventDiffers    = "differs"      // when the ledger was opened, the end of the chain differed from a stored head
+	eventKnown      = "acknowledged" // the operator has acknowledged the difference in an eventDiffers
 	eventRestored   = "restored"     // the ledger was restored from a backup; later entries are lost
 )
 
@@ -41,7 +41,7 @@ type observed struct {
 	Sum    string `json:"sum"` // digest of the requests, see Reading.sum
 }
 
-// link is the end of a chain: the number and the hash of an entry.
+// link is the number and the hash of the last entry of a chain.
 type link struct {
 	seq  uint64
 	hash [sha256.Size]byte
@@ -61,7 +61,7 @@ func linkHash(before [sha256.Size]byte, entry []byte) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// lastLink returns the end of the chain; zero if the chain is empty.
+// lastLink returns the number and the hash of the last entry; both are zero if the chain is empty.
 func (t *txn) lastLink() (l link, err error) {
 	if t.end != nil {
 		return *t.end, nil
@@ -89,7 +89,7 @@ func (t *txn) append(e Entry) error {
 	}
 	sum := linkHash(last.hash, data)
 	chain := t.tx.Bucket(bChain)
-	chain.FillPercent = 1 // entries are only added at the end
+	chain.FillPercent = 1 // new keys are always larger than all others, so pages can be filled completely
 	if err := chain.Put(number(e.Seq), append(sum[:], data...)); err != nil {
 		return err
 	}
@@ -103,7 +103,8 @@ func (t *txn) append(e Entry) error {
 // remark adds an entry that changes no request.
 func (t *txn) remark(event string, data any) error { return t.remarkAbout(0, event, data) }
 
-// remarkAbout adds an entry about the request with an ID that does not change it.
+// remarkAbout adds an entry about the request with the given ID. The entry does not change the
+// request.
 func (t *txn) remarkAbout(id uint64, event string, data any) error {
 	text, err := json.Marshal(data)
 	if err != nil {

@@ -19,7 +19,7 @@ type Call struct {
 	Action string `json:"action,omitempty"`
 	URL    string `json:"url,omitempty"`
 	ID     uint64 `json:"id,omitempty"`
-	Filter Filter `json:"filter,omitzero"` // DoList; Origins are set to those of the credential
+	Filter Filter `json:"filter,omitzero"` // used by DoList; Origins are replaced by the origins of the credential
 }
 
 // The values of Call.Do.
@@ -50,16 +50,18 @@ type Answer struct {
 
 // Status describes the open requests of the ledger, for the operator and for monitoring.
 type Status struct {
-	Open     int       `json:"open"`               // requests that are not finished
+	Open     int       `json:"open"`               // number of requests that are not finished
 	Due      int       `json:"due"`                // number of open requests that wait for execution
 	Waiting  int       `json:"waiting"`            // number of open requests that wait for confirmation
 	Failed   int       `json:"failed"`             // number of open requests that failed in the last attempt
 	TakeDown time.Time `json:"take_down,omitzero"` // when the oldest unexecuted take-down became due
-	// when the oldest take-down was executed of which files may contain traces
+	// when the oldest of these take-downs was executed: those whose data may still leave traces in
+	// the files
 	Erased time.Time `json:"erased,omitzero"`
 }
 
-// Answer executes c with the rights of its credential. Every rejection is noted in the chain.
+// Answer executes c with the rights of the credential whose token is in c. Every rejection is noted
+// in the chain.
 func (l *Ledger) Answer(c Call) Answer {
 	a, err := l.answer(c)
 	if err == nil {
@@ -107,8 +109,8 @@ func (l *Ledger) answer(c Call) (a Answer, err error) {
 	return a, err
 }
 
-// answerAbout sets a to a request or its receipt. Requests of origins that the credential by is not
-// for are reported as unknown.
+// answerAbout sets a to a request or its receipt. If the request belongs to an origin for which the
+// credential by is not valid, answerAbout reports the request as unknown.
 func (l *Ledger) answerAbout(c Call, by *Credential, a *Answer) error {
 	r, known, err := l.Get(c.ID)
 	switch {
@@ -190,7 +192,8 @@ func (s *Status) add(o brief) {
 	}
 }
 
-// brief is the summary of an open request in the list bOpen, so that many are counted quickly.
+// brief is the summary of an open request, stored in the bucket bOpen. Counting open requests needs
+// only the summaries.
 type brief struct {
 	is    byte
 	since time.Time

@@ -63,8 +63,8 @@ func resume(t *testing.T, x *Executor) {
 	}
 }
 
-// If a take-down is executed after the clock was set back, its receipt lists what it erased. It
-// counts as gone only after a compaction that came later.
+// If a take-down is executed after the clock was set back, its receipt lists what the take-down
+// erased. The request gets a Gone date only after a compaction that came after the erasure.
 func TestClockBackTakeDown(t *testing.T) {
 	d := newDesk(t, Options{})
 	s, x := d.shelf(true)
@@ -92,8 +92,8 @@ func TestClockBackTakeDown(t *testing.T) {
 	}
 }
 
-// Requests that failed or were running when the clock was set back are executed at once. They do
-// not wait until the clock reaches the old time again.
+// Requests that failed or were running when the clock was set back are executed at once. The
+// Executor does not wait until the clock reaches the old time again.
 func TestClockBackAgain(t *testing.T) {
 	d := newDesk(t, Options{})
 	s, x := d.shelf(true)
@@ -116,8 +116,8 @@ func TestClockBackAgain(t *testing.T) {
 	}
 }
 
-// If a page was erased before its take-down was requested, it is not gone while files may contain
-// traces. The receipt claims only what was done.
+// If a page was erased before its take-down was requested, the request gets no Gone date while the
+// files may contain traces. The receipt claims only what the take-down did.
 func TestErasedBefore(t *testing.T) {
 	d := newDesk(t, Options{})
 	s, x := d.shelf(false)
@@ -149,8 +149,8 @@ func TestErasedBefore(t *testing.T) {
 	}
 }
 
-// A take-down that erased something and then failed is not reported as withdrawn before it was
-// executed.
+// If a take-down erased something and then failed, and its line is removed, the take-down is
+// reported as executed, not as withdrawn before it was executed.
 func TestLapsedAfterErasing(t *testing.T) {
 	d := newDesk(t, Options{})
 	s, x := d.shelf(true)

@@ -69,8 +69,8 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// A request is not executed if the line has another action, path or origin, or if nothing confirms
-// it in time.
+// A request in robots.txt is not executed if the announced request has another action, path or
+// origin, or if no announcement confirms it in time.
 func TestUnconfirmed(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")

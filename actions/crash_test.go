@@ -18,8 +18,8 @@ const (
 	childStep = "ACTIONS_TEST_STEP"
 )
 
-// store is an Eraser that holds copies in files. A take-down replaces them by tombstones, and
-// reports the step half between the two.
+// store is an Eraser that stores copies in files. Erase writes a tombstone file, calls fault with
+// stepHalf, and removes the copy.
 type store struct {
 	dir   string
 	fault func(step)
@@ -74,8 +74,8 @@ func childReading() Reading {
 	return Reading{Origin: origin, Actions: asks(down+"/a", down+"/b", down+"/c")}
 }
 
-// child executes three take-downs. It kills itself when it has reached the given step a given
-// number of times.
+// child executes three take-downs. The argument at is the name of a step and a number n. When child
+// reaches the step for the nth time, it kills its own process.
 func child(dir, at string) int {
 	var name step
 	var times int
@@ -106,8 +106,8 @@ func child(dir, at string) int {
 	return 1
 }
 
-// If the process is killed during a take-down, the next process completes the take-down, unless its
-// line is gone. The ledger contains what happened.
+// If the process is killed during a take-down, the next process completes the take-down, unless the
+// line was removed from robots.txt. The ledger contains what happened.
 func TestKilled(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")

@@ -140,8 +140,8 @@ func (l *Ledger) RotateCredential(name string, grace time.Duration, expires time
 	return token, c, err
 }
 
-// RevokeCredential ends a credential at once and for good. Requests that were submitted with it
-// stay in force. Those that wait for their line are refused.
+// RevokeCredential ends a credential at once and for good. Requests that were submitted with the
+// credential stay in force, but those that wait for confirmation by robots.txt are refused.
 func (l *Ledger) RevokeCredential(name string) (c Credential, err error) {
 	err = l.update(func(t *txn) error {
 		g, err := t.granted(name)
@@ -186,8 +186,8 @@ func (l *Ledger) Credentials() (list []Credential, err error) {
 	return list, err
 }
 
-// Authenticate returns the credential of a token. The error is the same *Rejection for every
-// invalid token.
+// Authenticate returns the credential to which a token belongs. The error is the same *Rejection
+// for every invalid token.
 func (l *Ledger) Authenticate(token string) (c Credential, err error) {
 	err = l.view(func(t *txn) error {
 		g := grant{Hash: make([]byte, sha256.Size)}
@@ -263,7 +263,7 @@ func (t *txn) grant(what string, g grant) error {
 	return t.remark(eventCredential, struct {
 		What string `json:"what"`
 		Credential
-		Digest string `json:"digest"` // digest of the stored data, so that a replaced token is detected
+		Digest string `json:"digest"` // digest of the stored data, which reveals if the token was replaced
 	}{what, g.Credential, g.digest(data)})
 }
 

@@ -31,7 +31,7 @@ func TestDamagedFile(t *testing.T) {
 	want := vouched(content(t, l))
 	l.Close()
 	whole, head := read(t, path), read(t, headPath(path))
-	stride := 211 // a prime, so that the changes reach all positions of a page
+	stride := 211 // a prime number, so that the changed bytes are at all positions within pages
 	if testing.Short() {
 		stride = 2111
 	}
@@ -63,15 +63,16 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// vouched returns the content of a ledger that Verify protects.
+// vouched removes from the content of a ledger everything that Verify does not protect, and returns
+// the rest.
 func vouched(all map[string]map[string]string) map[string]map[string]string {
 	delete(all, "keys")
 	delete(all, "rejected")
-	delete(all, "heard") // not protected by Verify, see TestDamagedReading
+	delete(all, "heard") // Verify does not protect the readings, see TestDamagedReading
 	return all
 }
 
-// If a page refers back to itself, the check ends with an error.
+// If a page of the file refers to itself as its child, the check ends with an error.
 func TestPageInCircle(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "actions.db")
 	l := open(t, path)
@@ -110,8 +111,8 @@ func TestPageInCircle(t *testing.T) {
 	}
 }
 
-// If the stored reading of an origin is changed, Verify reports it. If it cannot be read, nothing
-// else is affected.
+// If the stored digest of an origin's requests is changed, Verify reports the change. If the record
+// cannot be read, nothing else is affected.
 func TestDamagedReading(t *testing.T) {
 	for name, text := range map[string]string{"unreadable": "{", "another": `{"sum":"1"}`} {
 		l := open(t, filepath.Join(t.TempDir(), "actions.db"))

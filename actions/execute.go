@@ -28,9 +28,9 @@ type Eraser interface {
 // Evidence is the result of a take-down.
 type Evidence struct {
 	Erased    Erasure
-	Compacted time.Time // begin of the last compaction: no file contains traces of earlier erasures
+	Compacted time.Time // when the last compaction began: no file contains traces of earlier erasures
 	Settled   bool      // the last compaction began after the last erasure
-	Pending   bool      // no compaction since an erasure for any reason: files may contain traces
+	Pending   bool      // no compaction followed an erasure, for whatever reason: files may contain traces
 	Left      []string  // what is still stored, in words
 }
 
@@ -38,25 +38,27 @@ type Evidence struct {
 type Erasure struct {
 	Captures int  `json:"captures"`
 	Pictures int  `json:"thumbnails"`
-	Aliases  int  `json:"aliases"` // addresses that redirected to it
+	Aliases  int  `json:"aliases"` // number of addresses that redirected to the URL
 	Hops     int  `json:"hops"`    // number of redirects through the URL in copies of other pages
-	Derived  int  `json:"derived"` // pages that lost data derived from it
+	Derived  int  `json:"derived"` // number of pages that lost data derived from the resource
 	Keys     int  `json:"keys"`    // number of destroyed keys
 	Index    bool `json:"index"`
-	Excerpt  bool `json:"excerpt"` // a snippet or other data was erased
+	Excerpt  bool `json:"excerpt"` // a snippet or other data made from the page was erased
 }
 
 // TakenDown is the reason that a take-down passes to Erase.
 const TakenDown = "taken down at the publisher's request"
 
-// Failure is the error of a take-down that failed, or whose result is unknown. It is tried again.
+// Failure is the error of a take-down that failed, or whose result is unknown. The Executor tries
+// the take-down again.
 type Failure struct{ err error }
 
 func (f *Failure) Error() string { return f.err.Error() }
 func (f *Failure) Unwrap() error { return f.err }
 
-// Executor executes requests and notes the results. It is safe for concurrent use, and several may
-// use one ledger. Requests of one origin are executed one at a time.
+// Executor executes requests and notes the results in a ledger. It is safe for concurrent use, and
+// several Executors may use one ledger. At any time, only one goroutine executes requests of an
+// origin.
 type Executor struct {
 	ledger    *Ledger
 	eraser    Eraser
@@ -68,7 +70,7 @@ type Executor struct {
 // step is a point in the execution of a request at which tests can interrupt it.
 type step string
 
-// The steps of a take-down. Each follows a change of the ledger or the archive.
+// The steps of a take-down. After each step the ledger or the archive has changed.
 const (
 	stepNoted     step = "noted"
 	stepRunning   step = "running"
@@ -83,8 +85,8 @@ func NewExecutor(l *Ledger, e Eraser, r Recrawler, limits Limits) *Executor {
 }
 
 // ExecuteReading notes and executes the requests in the policy of an origin. If nothing changed
-// since the last call, it costs only a lookup. The error joins the errors of take-downs, because
-// the pages may still be stored. Failures of re-crawls are only noted.
+// since the last call, ExecuteReading only reads the stored digest. The error joins the errors of
+// take-downs, because the pages may still be stored. Failures of re-crawls are only noted.
 func (x *Executor) ExecuteReading(ctx context.Context, reading Reading) error {
 	end, ok := x.ledger.turns.acquire(ctx.Done(), reading.Origin)
 	if !ok {
@@ -99,8 +101,8 @@ func (x *Executor) ExecuteReading(ctx context.Context, reading Reading) error {
 	return x.executeOrigin(ctx, reading.Origin, nil, true)
 }
 
-// Resume executes all open requests of all origins: those that a process left due or unfinished,
-// those that failed, and the re-crawls that are due again.
+// Resume executes all requests of all origins that are due: requests that an earlier process did
+// not begin or did not finish, requests that failed, and re-crawls that must be repeated now.
 func (x *Executor) Resume(ctx context.Context) error {
 	if err := x.Settle(ctx); err != nil {
 		return err
@@ -125,8 +127,8 @@ func (x *Executor) Resume(ctx context.Context) error {
 	return errors.Join(x.execute(ctx, due, again...), x.settleCompacted(ctx))
 }
 
-// execute executes the requests in due and what else is due of the origins in more, one origin
-// after the other.
+// execute executes the requests in due, one origin after another. For the origins of these requests
+// and for the origins in more, it also repeats the re-crawls whose time has come.
 func (x *Executor) execute(ctx context.Context, due []Request, more ...string) error {
 	by := map[string][]Request{}
 	for _, origin := range more {
@@ -147,8 +149,9 @@ func (x *Executor) execute(ctx context.Context, due []Request, more ...string) e
 	return errors.Join(failed...)
 }
 
-// executeOrigin executes the requests in due and the re-crawls that are due again; with all,
-// everything that is due of the origin. The caller must have acquired the origin's turn.
+// executeOrigin executes the requests in due and repeats the re-crawls of the origin whose time has
+// come. If all is true, it also executes every other due request of the origin. The caller must
+// have acquired the origin's turn.
 //
 // P1 2.6, 2.2.1 (P11, X31): all requests are executed, take-downs first.
 func (x *Executor) executeOrigin(ctx context.Context, origin string, due []Request, all bool) error {
@@ -190,7 +193,7 @@ func (x *Executor) executeOrigin(ctx context.Context, origin string, due []Reque
 	}
 	return errors.Join(err, x.ledger.update(func(t *txn) error {
 		is := t.heard(origin)
-		if is.Revive != before.Revive { // a re-crawl was done meanwhile
+		if is.Revive != before.Revive { // another goroutine changed Revive meanwhile, because a re-crawl was done
 			h.Revive = earlier(h.Revive, is.Revive)
 		}
 		is.Owed, is.Revive, is.Day, is.Crawled, is.Listed = h.Owed, h.Revive, h.Day, h.Crawled, h.Listed
@@ -247,8 +250,8 @@ func (x *Executor) takeDown(ctx context.Context, list []Request) error {
 	return errors.Join(failed...)
 }
 
-// startRequests notes that requests are running and returns them. It leaves out those that may not
-// be executed any more: one may have been withdrawn meanwhile.
+// startRequests sets requests to running and returns them. It leaves out requests that may not be
+// executed any more, for example because they were withdrawn meanwhile.
 func (x *Executor) startRequests(list []Request) (begun []Request, err error) {
 	err = x.note(list, func(t *txn, r *Request) string {
 		if !r.executable() && !x.repeated(r) {
@@ -267,8 +270,8 @@ func (x *Executor) startRequests(list []Request) (begun []Request, err error) {
 	return begun, err
 }
 
-// erase erases the page of a take-down and verifies that nothing is left. It tries three times,
-// because the page may be stored again meanwhile.
+// erase erases the page of a take-down and verifies that nothing of the page is still stored. It
+// tries three times, because a crawler may store the page again meanwhile.
 func (x *Executor) erase(ctx context.Context, r *Request) (found Evidence, err error) {
 	for range 3 {
 		if _, err = x.eraser.Erase(ctx, r.URL, TakenDown, r.Source); err != nil {
@@ -281,7 +284,8 @@ func (x *Executor) erase(ctx context.Context, r *Request) (found Evidence, err e
 	return found, fmt.Errorf("data of it is still stored: %s", found.Left[0])
 }
 
-// done sets r to executed. If nothing was erased, there is nothing to wait for and r is finished.
+// done sets r to executed. If no compaction is needed, because nothing was erased and the files
+// contain no traces, r is finished.
 func (r *Request) done(found Evidence, now time.Time) {
 	r.State, r.Failures, r.Done, r.Gone, r.Erased = Done, 0, now, time.Time{}, found.Erased.Captures
 	if found.Erased == (Erasure{}) && !found.Pending {
@@ -294,7 +298,7 @@ func (r *Request) takenDown(found Evidence) Receipt {
 	out := newReceipt(*r)
 	out.Erased = &found.Erased
 	how := []string{}
-	if len(found.Left) == 0 { // else its line was removed and the page was fetched again
+	if len(found.Left) == 0 { // otherwise the line was removed and the page was fetched again
 		how = append(how, "nothing of it is held", "the index has no entry of it")
 	}
 	if found.Erased.Keys > 0 {

@@ -84,7 +84,7 @@ func TestCoolDown(t *testing.T) {
 		heed(reading, "promote /n")
 		time.Sleep(24 * time.Hour)
 		resume("promote /n")
-		for range 5 { // the line is removed and restored repeatedly
+		for range 5 { // remove the line and restore it, several times
 			time.Sleep(time.Minute)
 			heed(Reading{Origin: origin}, "")
 			resume("")
@@ -199,8 +199,8 @@ func TestDay(t *testing.T) {
 	})
 }
 
-// Of ten thousand requests without effect, only a few are listed and the others are counted. Each
-// request that erases something is listed.
+// Of ten thousand requests without effect, the ledger lists only a few and counts the others. It
+// lists each request that erases something.
 func TestFlood(t *testing.T) {
 	l, c := fresh(t), holding()
 	const lines = 20_000
@@ -237,8 +237,8 @@ func TestDied(t *testing.T) {
 	}
 }
 
-// If a line is removed during its execution, the request is not in force. When the line comes back,
-// only what is stored then is erased.
+// If the line of a take-down is removed while the take-down is executed, the request is not in
+// force afterwards. When the line is restored, the new request erases only what is stored then.
 func TestGoesMeanwhile(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	slow := &slowCrew{crew: c, at: make(chan bool), on: make(chan bool)}
@@ -297,7 +297,8 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// If one page cannot be checked, the other requests are executed, and the error is a Failure.
+// If one page cannot be checked, the requests for other pages are executed, and the error is a
+// Failure.
 func TestBlind(t *testing.T) {
 	l, c := fresh(t), holding("/x", "/y")
 	damaged := errors.New("the record is damaged")
@@ -315,7 +316,7 @@ func TestBlind(t *testing.T) {
 	}
 }
 
-// blind is a crew that cannot read the pages that it fails to erase.
+// blind is a crew that cannot check whether a page is stored if erasing the page fails.
 type blind struct {
 	*crew
 	err error
@@ -340,8 +341,8 @@ type keeper struct{ *crew }
 
 func (keeper) Erase(context.Context, string, string, string) (int, error) { return 0, nil }
 
-// After a compaction, requests that were executed before it began are gone. Later ones wait for the
-// next compaction.
+// After a compaction, requests that were executed before the compaction began get a Gone date.
+// Requests that were executed later wait for the next compaction.
 func TestCompacted(t *testing.T) {
 	l, c := fresh(t), holding("/x", "/y")
 	x := c.executor(l)
@@ -363,8 +364,8 @@ func TestCompacted(t *testing.T) {
 	}
 }
 
-// An erasure by others than the Executor that follows from a line is noted with the request of the
-// line.
+// If something other than the Executor erases data because of a line, the erasure is noted with the
+// request of that line.
 func TestNoteErased(t *testing.T) {
 	l, c := fresh(t), holding()
 	x := c.executor(l)
@@ -379,7 +380,7 @@ func TestNoteErased(t *testing.T) {
 	}
 	before := entries(t, l)
 	tell("/x")
-	tell("/more") // a URL whose request was not listed
+	tell("/more") // the request for this URL is not listed
 	if all := rows(t, l); len(all) != 2 || all[0].Erased != 1 || all[1].Erased != 1 || all[1].State != Done ||
 		!all[1].Gone.IsZero() || entries(t, l) != before+2 {
 		t.Errorf("%+v", all)

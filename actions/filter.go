@@ -12,13 +12,13 @@ import (
 
 // Filter selects the requests that match all fields that are not zero.
 type Filter struct {
-	Origins  []string  `json:"origins,omitempty"` // the origin is one of these, in the form of policy.Key
+	Origins  []string  `json:"origins,omitempty"` // the origin must be in this list; form of policy.Key
 	Action   string    `json:"action,omitempty"`  // acap.TakeDown or acap.ReCrawl
 	State    State     `json:"state,omitempty"`
 	URL      string    `json:"url,omitempty"`      // in the form of requests, see Address
-	Since    time.Time `json:"since,omitzero"`     // first seen at this time or later
-	Standing bool      `json:"standing,omitempty"` // the request must be in force
-	After    uint64    `json:"after,omitempty"`    // the ID must be larger
+	Since    time.Time `json:"since,omitzero"`     // the request was first seen at this time or later
+	Standing bool      `json:"standing,omitempty"` // only requests in force are selected
+	After    uint64    `json:"after,omitempty"`    // only requests with a larger ID are selected
 	Limit    int       `json:"limit,omitempty"`    // maximal number of requests
 }
 
@@ -34,7 +34,7 @@ func (f *Filter) fits(r *Request) bool {
 		!r.Asked.Before(f.Since) && (!f.Standing || r.Standing)
 }
 
-// scanned is the number of requests that are read in one transaction.
+// scanned is the maximal number of requests that one transaction reads.
 const scanned = 500
 
 // Each calls fn with the requests that f selects, by ascending ID. No transaction is open during a
@@ -101,8 +101,8 @@ func (l *Ledger) Asking(fn func(origin string)) error {
 	return nil
 }
 
-// asks reports whether a request of an origin is in force. It begins with the newest, which are
-// most likely to be.
+// asks reports whether a request of an origin is in force. It reads the newest request first,
+// because new requests are in force most often.
 func (t *txn) asks(origin string) (stands bool, err error) {
 	c := t.tx.Bucket(bOrigins).Cursor()
 	prefix := []byte(origin + "\x00")
@@ -121,7 +121,8 @@ func (t *txn) asks(origin string) (stands bool, err error) {
 	return false, nil
 }
 
-// ids returns up to n IDs after the ID after, of some origins or, if origins is empty, of all.
+// ids returns up to n request IDs that are larger than after: IDs of the given origins or, if
+// origins is empty, of all origins.
 func (t *txn) ids(origins []string, after uint64, n int) (ids []uint64) {
 	if len(origins) == 0 {
 		return keysAfter(t.tx.Bucket(bRequests), nil, after, n)

@@ -12,12 +12,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/disk"
 )
 
-// Head is the end of a chain. It is part of each receipt and of each answer of the channel. Whoever
-// keeps one can later check that the chain still contains that entry.
+// Head is the end of a chain. Each receipt and each answer of the channel contains the current
+// head. A publisher who stores a head can later check that the chain still contains its entry.
 type Head struct {
 	Seq  uint64 `json:"seq"`
 	Hash string `json:"hash"`          // hash of the entry with number Seq, in hexadecimal
-	Key  string `json:"key,omitempty"` // thumbprint (RFC 7638) of the key that it is signed with
+	Key  string `json:"key,omitempty"` // thumbprint (RFC 7638) of the key that signed the head
 	// Ed25519 over "acapcrawl head 1\n", the number (8 bytes, big-endian) and the hash (32);
 	// base64url
 	Signature string `json:"signature,omitempty"`
@@ -34,8 +34,8 @@ func (l *Ledger) Head() (h Head, err error) {
 
 var keyHead = []byte("head")
 
-// putHead stores the head in the transaction that extends the chain. A program without the key can
-// extend the chain but cannot sign the head.
+// putHead stores the head in the same transaction as the new entries of the chain. A program
+// without the key can extend the chain but cannot sign the head.
 func (t *txn) putHead(h Head) error {
 	data, err := json.Marshal(h)
 	if err != nil {
@@ -44,7 +44,7 @@ func (t *txn) putHead(h Head) error {
 	return t.tx.Bucket(bMeta).Put(keyHead, data)
 }
 
-// head returns the stored head; zero if there is none.
+// head returns the stored head, or a zero Head if none is stored.
 func (t *txn) head() (h Head, err error) {
 	data := t.tx.Bucket(bMeta).Get(keyHead)
 	if data == nil {
@@ -56,18 +56,19 @@ func (t *txn) head() (h Head, err error) {
 	return h, nil
 }
 
-// headFile is actions.head. It is written after each transaction. After a crash it may be older
-// than the chain, but never newer. If the chain ends before the head, entries were lost or removed.
+// headFile is the file actions.head. It is written after each transaction. After a crash, its head
+// may be older than the end of the chain, but never newer. If the chain ends before the head,
+// entries were lost or removed.
 type headFile struct {
 	path   string
-	kept   uint64 // number of the entry in the file
+	kept   uint64 // number of the last entry that the file describes
 	behind error  // error of the last write
 }
 
 func headPath(ledger string) string { return strings.TrimSuffix(ledger, ".db") + ".head" }
 
-// createIfNew makes the file if there is no ledger yet. If it is missing later, that is reported as
-// a difference.
+// createIfNew makes the file if there is no ledger yet. If the file is missing later, Open notes
+// that as a difference.
 func (f *headFile) createIfNew(ledger string) error {
 	made, err := exists(ledger)
 	if err != nil || made {
@@ -112,7 +113,7 @@ func (f *headFile) write(h Head) (err error) {
 func (l *Ledger) writeHead(h Head) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if h.Seq <= l.head.kept { // a later transaction was faster
+	if h.Seq <= l.head.kept { // another goroutine has already written the head of a later transaction
 		return
 	}
 	if l.head.behind = l.head.write(h); l.head.behind == nil {
@@ -180,8 +181,8 @@ func Restore(path string, o Options, made time.Time) error {
 	return l.Close()
 }
 
-// reconcileHeads compares the end of the chain with the stored heads, notes in the chain the
-// differences, a restoration and a new key, and then replaces the heads.
+// reconcileHeads compares the end of the chain with both stored heads. It notes differences, a
+// restoration and a new key in the chain, and then replaces the heads.
 func (l *Ledger) reconcileHeads(outer keptHead, restored *restoration) error {
 	var found []difference
 	var inner Head
@@ -191,7 +192,7 @@ func (l *Ledger) reconcileHeads(outer keptHead, restored *restoration) error {
 		}
 		return err
 	})
-	if errors.Is(err, ErrDamaged) { // Verify reports it
+	if errors.Is(err, ErrDamaged) { // do not change a damaged ledger; Verify reports the damage
 		return nil
 	}
 	if err != nil {

@@ -47,7 +47,8 @@ func (l *Ledger) jws(payload []byte) *jws {
 func (s *jws) text() []byte { return []byte(s.Protected + "." + s.Payload) }
 
 // ReadReceipt parses a receipt, which other programs may have indented. If key is not nil, the
-// receipt must be signed with its private key. The error is a clause about the text.
+// receipt must be signed with the private key that belongs to key. The error is a clause about the
+// text.
 func ReadReceipt(text []byte, key ed25519.PublicKey) (r Receipt, err error) {
 	_, r, err = readDocument(text, key)
 	return r, err
@@ -80,14 +81,15 @@ func readDocument(text []byte, key ed25519.PublicKey) (written []byte, r Receipt
 			return nil, r, err
 		}
 	}
-	// something that another parser may read as the receipt
+	// the text has additional content, which another parser may read as the receipt
 	if written, err = plain(d); err == nil && !sameJSON(text, written) {
 		err = errors.New("it contains something in addition to a receipt")
 	}
 	return written, r, err
 }
 
-// open returns the signed text. If key is not nil, it must be signed with its private key.
+// open returns the signed text. If key is not nil, the text must be signed with the private key
+// that belongs to key.
 func (s *jws) open(key ed25519.PublicKey) (payload []byte, err error) {
 	var header map[string]any
 	text, err := base64.RawURLEncoding.DecodeString(s.Protected)

@@ -18,17 +18,18 @@ func (t *txn) requestOfKey(key []byte) uint64 {
 	return binary.BigEndian.Uint64(kept)
 }
 
-// expired reports whether a stored key is older than keysFor.
+// expired reports whether a stored idempotency key is older than keysFor. The argument is the value
+// stored under the key.
 func (t *txn) expired(kept []byte) bool {
 	return len(kept) == 16 && t.now.Sub(time.Unix(int64(binary.BigEndian.Uint64(kept[8:])), 0)) >= keysFor
 }
 
-// looked is the number of stored keys that are checked when a key is added. Keys begin with a
-// digest, so the keys after a new one are a random sample. With 4, about a fourth of all stored
-// keys have expired, and hardly ever more.
+// looked is the number of stored keys that are checked for expiry when a key is added. Stored keys
+// begin with a digest, so the keys that follow the new key are a random sample. With 4 checked
+// keys, about a fourth of all stored keys have expired, and hardly ever more.
 const looked = 4
 
-// rememberKey stores a key and deletes some expired ones.
+// rememberKey stores an idempotency key and deletes some expired keys.
 func (t *txn) rememberKey(key []byte, id uint64) error {
 	keys := t.tx.Bucket(bKeys)
 	var over [][]byte

@@ -8,8 +8,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Idempotency keys are deleted after their time, so that not many more are stored than were used
-// within it.
+// Expired idempotency keys are deleted. Therefore the number of stored keys is not much larger than
+// the number of keys used within keysFor.
 func TestKeysAreForgotten(t *testing.T) {
 	d := newDesk(t, Options{})
 	d.submit(t, d.ours, acap.TakeDown, site+"/x", "first")
@@ -61,8 +61,8 @@ func authenticated(t *testing.T, d *desk) (*Credential, string) {
 	return &c, token
 }
 
-// If a credential is revoked, its requests that wait for their line are refused. Executed requests
-// do not change.
+// If a credential is revoked, requests of that credential that wait for confirmation are refused.
+// Executed requests do not change.
 func TestRevokeWhatWaits(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	_, other, err := d.AddCredential("second", []string{site}, time.Time{})

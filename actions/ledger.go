@@ -25,12 +25,15 @@ type Options struct {
 	Key    ed25519.PrivateKey // signs heads and receipts; nil: no signatures
 	Issuer Issuer             // the operator named in receipts
 
-	// ConfirmWithin is how long a request of the channel waits for its line in robots.txt, for
-	// origins with a valid credential. With 0, a request or a line is enough. P1 2.6 (P07):
-	// confirmation by another channel is off unless it is configured.
+	// ConfirmWithin is how long a request that was submitted through the channel waits for its line
+	// in robots.txt, if the origin has a valid credential. If ConfirmWithin is 0, a submitted
+	// request or a line is executed without the other. P1 2.6 (P07): confirmation by another
+	// channel is off unless it is configured.
 	ConfirmWithin time.Duration
-	Pending       int // maximal number of pending re-crawls of an origin through the channel; 0: no limit
-	Day           int // maximal number of re-crawls of an origin within 24 hours; 0: no limit
+	// maximal number of unfinished re-crawls of an origin that were submitted through the channel;
+	// 0: no limit
+	Pending int
+	Day     int // maximal number of re-crawls of an origin within 24 hours; 0: no limit
 
 	Check bool // check the structure of the file before use even if it is large
 }
@@ -58,7 +61,7 @@ var (
 	bOpen     = []byte("open")        // ID of an unfinished request → brief
 	bReceipts = []byte("receipts")    // ID → receipt
 	bChain    = []byte("chain")       // number → entry
-	bAbout    = []byte("by-request")  // ID and number of each entry about a request
+	bAbout    = []byte("by-request")  // ID and number of each entry about the request
 	bGrants   = []byte("credentials") // ID → grant
 	bStanding = []byte("standing")    // origin, action and URL → ID of an announced request in force
 	bKeys     = []byte("keys")        // digest of an idempotency key, credential ID → request ID, time
@@ -79,8 +82,8 @@ var ErrLocked = errors.New("in use by another process")
 // ErrDamaged means that the file was changed or is corrupt.
 var ErrDamaged = errors.New("the ledger of action requests is damaged")
 
-// Open opens or makes the ledger in the file at path. If the chain does not end as actions.head
-// says, it notes that in the chain, and Verify reports it.
+// Open opens or makes the ledger in the file at path. If the end of the chain differs from the head
+// in actions.head, Open notes the difference in the chain, and Verify reports it.
 func Open(path string, o Options) (*Ledger, error) {
 	l, err := openFile(path, o)
 	if err == nil {
@@ -96,7 +99,7 @@ func Open(path string, o Options) (*Ledger, error) {
 // hundredths of a second.
 const soonChecked = 16 << 20
 
-// openFile opens the ledger without comparing its end with the stored heads.
+// openFile opens the ledger without comparing the end of its chain with the stored heads.
 func openFile(path string, o Options) (*Ledger, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -146,10 +149,10 @@ func openFile(path string, o Options) (*Ledger, error) {
 }
 
 // pages returns the defects of the file's pages. A defective file must not be read, because a page
-// may refer to nothing or to itself.
+// may refer to a missing page or to itself.
 func (l *Ledger) pages(ctx context.Context) (wrong []string, err error) {
 	err = spool.ErrMoved
-	for errors.Is(err, spool.ErrMoved) { // another goroutine writes at the same time
+	for errors.Is(err, spool.ErrMoved) { // the check failed because another goroutine wrote at the same time
 		err = l.read(func(tx *bbolt.Tx) (err error) {
 			wrong, err = spool.CheckPages(ctx, l.file, tx.DB().Info().PageSize, uint64(tx.ID()))
 			return err
@@ -173,7 +176,8 @@ func (l *Ledger) closed(path string, err error) error {
 	return fmt.Errorf("the ledger of action requests %s cannot be opened: %w", path, err)
 }
 
-// guard calls fn and returns the panics and faults that a damaged file causes as an error.
+// guard calls fn. If fn panics or causes a memory fault because the file is damaged, guard returns
+// an error.
 func (l *Ledger) guard(fn func() error) error {
 	return spool.Guard(fn, func(cause any) error { return fmt.Errorf("%w: %v", ErrDamaged, cause) })
 }
@@ -203,7 +207,7 @@ func (l *Ledger) update(fn func(*txn) error) error {
 	return nil
 }
 
-// view calls fn with a read transaction. A long one delays writers.
+// view calls fn with a read transaction. A long read transaction delays writers.
 func (l *Ledger) view(fn func(*txn) error) error {
 	return l.read(func(tx *bbolt.Tx) error { return fn(&txn{tx: tx}) })
 }
@@ -219,13 +223,13 @@ func (l *Ledger) Close() error { return errors.Join(l.flushHead(), l.guard(l.db.
 type txn struct {
 	tx      *bbolt.Tx
 	now     time.Time
-	end     *link    // end of the chain after the last append; nil before
+	end     *link    // end of the chain after the last append; nil before the first append
 	touched []string // origins whose cached results of Bind are now invalid
 }
 
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// numbers returns a key of two parts.
+// numbers returns a key that consists of the numbers a and b.
 func numbers(a, b uint64) []byte { return binary.BigEndian.AppendUint64(number(a), b) }
 
 // named returns the key of a request in bNames and bStanding.
@@ -257,7 +261,8 @@ func (t *txn) last(origin, action, url string) (r Request, known bool, err error
 	return t.request(binary.BigEndian.Uint64(id))
 }
 
-// of calls fn with the last request of each action and URL of an origin. fn must not write.
+// of calls fn with the requests of an origin: for each action and URL, the last request. fn must
+// not write.
 func (t *txn) of(origin string, fn func(Request) error) error {
 	prefix := origin + "\x00"
 	c := t.tx.Bucket(bNames).Cursor()
@@ -276,8 +281,9 @@ func (t *txn) of(origin string, fn func(Request) error) error {
 	return nil
 }
 
-// note stores r and adds an entry with that event to the chain. A request without an ID gets one.
-// If it comes from a line, it becomes the last of its origin, action and URL.
+// note stores r and adds an entry with the given event to the chain. A request without an ID gets a
+// new ID. If r comes from a line of robots.txt, it becomes the last request of its origin, action
+// and URL.
 func (t *txn) note(event string, r *Request) error {
 	e := Entry{Event: event}
 	if r.ID == 0 {
@@ -298,7 +304,7 @@ func (t *txn) note(event string, r *Request) error {
 	return t.put(e, r)
 }
 
-// put stores a request and its entry.
+// put stores r and the chain entry e about r.
 func (t *txn) put(e Entry, r *Request) (err error) {
 	if err := t.updateStanding(r); err != nil {
 		return err

@@ -10,13 +10,15 @@ import (
 )
 
 // Limits limit the cost of requests; 0 means no limit. P1 2.6 (P09): re-crawls are limited,
-// take-downs are not. Only Listed applies to take-downs, and only to those that erase nothing.
+// take-downs are not. Only Listed applies to take-downs, and only to take-downs that erase nothing.
 type Limits struct {
 	Again      time.Duration // shortest time between two re-crawls of one resource
 	Pending    int           // concurrent re-crawls of an origin
 	PendingAll int           // concurrent re-crawls of all origins
 	Day        int           // re-crawls of an origin that become due within 24 hours
-	Listed     int           // requests of an origin without effect that are listed within 24 hours; more are counted
+	// how many requests of an origin without effect are listed within 24 hours; further requests
+	// are only counted
+	Listed int
 }
 
 // batch is the maximal number of requests that one transaction writes.
@@ -41,12 +43,13 @@ const reconsider = 10 * time.Minute
 
 // heard is the stored state of an origin after its last reading.
 type heard struct {
-	Sum     string    `json:"sum"`              // digest of its requests, see Reading.sum
-	Again   time.Time `json:"again,omitzero"`   // when an unchanged reading is compared again; zero: never
-	Revive  time.Time `json:"revive,omitzero"`  // when the first re-crawl in force is due again; zero: never
+	Sum string `json:"sum"` // digest of the origin's requests, see Reading.sum
+	// when to compare the reading again even if it has not changed; zero: never
+	Again   time.Time `json:"again,omitzero"`
+	Revive  time.Time `json:"revive,omitzero"`  // when the first re-crawl in force must be repeated; zero: never
 	Owed    bool      `json:"owed,omitempty"`   // a take-down is not executed yet
-	Day     time.Time `json:"day,omitzero"`     // begin of the 24 hours of these counters:
-	Listed  int       `json:"listed,omitempty"` // requests without effect
+	Day     time.Time `json:"day,omitzero"`     // begin of the 24 hours in which Listed and Crawled count
+	Listed  int       `json:"listed,omitempty"` // number of listed requests without effect
 	Crawled int       `json:"crawled,omitempty"`
 }
 
@@ -57,7 +60,7 @@ func (h *heard) roll(now time.Time) {
 	}
 }
 
-// reached reports whether t is set and has been reached.
+// reached reports whether t is set and is not later than now.
 func reached(t, now time.Time) bool { return !t.IsZero() && !t.After(now) }
 
 // earlier returns the earlier of two times; zero times are ignored.
@@ -68,7 +71,8 @@ func earlier(t, u time.Time) time.Time {
 	return t
 }
 
-// allowRecrawl counts one re-crawl if l permits it for an origin with so many pending. Otherwise it
+// allowRecrawl checks whether l permits another re-crawl of an origin that has the given number of
+// pending re-crawls. If l permits it, allowRecrawl counts the re-crawl and returns "". Otherwise it
 // returns the reason.
 func (h *heard) allowRecrawl(l Limits, pending int) (why string) {
 	switch {
@@ -81,7 +85,8 @@ func (h *heard) allowRecrawl(l Limits, pending int) (why string) {
 	return ""
 }
 
-// allowListing counts one listed request without effect and reports whether l permits it.
+// allowListing reports whether l permits to list another request without effect. If so, it counts
+// the request.
 func (h *heard) allowListing(l Limits) bool {
 	if l.Listed > 0 && h.Listed >= l.Listed {
 		return false
@@ -108,7 +113,7 @@ func (t *txn) putHeard(origin string, h heard) error {
 	return t.tx.Bucket(bHeard).Put([]byte(origin), data)
 }
 
-// revive schedules the next check of an origin's re-crawls at the time at, or earlier.
+// revive makes sure that the re-crawls of an origin are checked at the time at or earlier.
 func (t *txn) revive(origin string, at time.Time) error {
 	h := t.heard(origin)
 	h.Revive = earlier(h.Revive, at)
@@ -174,8 +179,8 @@ type turns struct {
 	last map[string]time.Time // origin → Since of the last observed reading
 }
 
-// overtaken reports whether a newer version than r was already observed. If not, it records r as
-// the last one.
+// overtaken reports whether a version newer than r was already observed. If not, overtaken records
+// r as the last observed version.
 func (ts *turns) overtaken(r *Reading) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -191,11 +196,11 @@ func (ts *turns) overtaken(r *Reading) bool {
 
 type turn struct {
 	taken chan struct{} // contains one element while the turn is taken
-	users int           // number of goroutines that have it or wait for it
+	users int           // number of goroutines that have the turn or wait for it
 }
 
-// acquire waits for the turn of an origin, or until done is closed. The caller must call end to
-// give it back.
+// acquire waits until no other goroutine works on the origin, or until done is closed. If ok is
+// true, the caller must call end after its work.
 func (ts *turns) acquire(done <-chan struct{}, origin string) (end func(), ok bool) {
 	ts.mu.Lock()
 	if ts.of == nil {

@@ -24,7 +24,7 @@ type Reading struct {
 	Stale      func() bool       // reports whether a newer version has been read; nil: no
 }
 
-// source returns the source of an action of the reading.
+// source returns where the action a comes from: the file, the line and the version of the policy.
 func (r *Reading) source(a *acap.Action) Source {
 	f := a.Field
 	return Source{Kind: Robots, File: f.URL, Line: f.Line, Text: f.Text, Version: r.Since.UTC(),
@@ -39,8 +39,8 @@ func (r *Reading) digest(file string) string {
 	return ""
 }
 
-// asked returns when the requests of the reading were first seen: the time of the reading, even if
-// it is noted later.
+// asked returns when the requests of the reading were first seen. This is the time of the reading,
+// even if the requests are noted later.
 func (r *Reading) asked(now time.Time) time.Time {
 	if r.Since.IsZero() || r.Since.After(now) {
 		return now
@@ -48,8 +48,8 @@ func (r *Reading) asked(now time.Time) time.Time {
 	return r.Since.UTC()
 }
 
-// sum returns a digest of the requests in the reading. It does not depend on other lines of the
-// files.
+// sum returns a digest of the requests in the reading. The digest does not change if other lines of
+// the files change.
 func (r *Reading) sum(confirms bool) string {
 	h := sha256.New()
 	e := json.NewEncoder(h)
@@ -67,8 +67,8 @@ func (r *Reading) sum(confirms bool) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// missing reports whether the file of a line could not be read. Then the absence of the line means
-// nothing.
+// missing reports whether the file that contained the line s could not be read. Then it is unknown
+// whether the line was removed.
 func (r *Reading) missing(s Source) bool {
 	_, read := r.Digests[s.File]
 	return r.Incomplete && !read
@@ -77,14 +77,16 @@ func (r *Reading) missing(s Source) bool {
 // line is the request for one action and URL in the policy of an origin.
 type line struct {
 	*acap.Action
-	held      bool     // something is stored of the resource; set for take-downs only
-	announced bool     // a credential requested the same and waits for the line
+	// set for take-downs only: something of the resource is stored, or was erased since the line
+	// was read
+	held      bool
+	announced bool     // a credential requested the same action for the same URL and waits for this line
 	known     *Request // the last request with that action and URL
 }
 
-// lines returns each request of the reading once. Of duplicates it prefers one that may be
-// executed. long is the number of requests whose URL is longer than any that can be stored. They
-// are not listed.
+// lines returns each request of the reading once. If a request occurs several times, lines prefers
+// an occurrence that may be executed. long is the number of requests that are left out because
+// their URL is too long to be stored.
 func (r *Reading) lines() (list []*line, by map[string]*line, long int) {
 	by = make(map[string]*line, len(r.Actions))
 	for i := range r.Actions {
@@ -113,12 +115,12 @@ type observation struct {
 	heard    heard
 	confirms bool // P1 2.6 (P07): lines must be confirmed by a credential
 	pending  int  // re-crawls of the origin that are not done
-	more     int  // lines that are only counted
+	more     int  // number of lines that are counted but not listed
 	steps    []func(*txn) error
 }
 
-// observe notes the requests in the policy of an origin. A request whose line is gone is no longer
-// in force. P1 2.6 (P04): a line that comes back is a new request. Requests that were already noted
+// observe notes the requests in the policy of an origin. A request whose line was removed is no
+// longer in force. P1 2.6 (P04): a restored line is a new request. Requests that are already noted
 // are not noted again. observe reports whether anything is due.
 func (x *Executor) observe(reading Reading) (due bool, err error) {
 	o := &observation{Reading: &reading, x: x, now: x.ledger.o.Now().UTC()}
@@ -149,7 +151,8 @@ func (x *Executor) observe(reading Reading) (due bool, err error) {
 	}
 	for _, l := range lines {
 		if l.executes(acap.TakeDown) && (l.known == nil || !l.known.Standing || l.known.State == Done) {
-			if err := o.checkStored(l); err != nil { // the execution will report the error without stopping others
+			// continue with the other lines; the execution will report the error
+			if err := o.checkStored(l); err != nil {
 				l.held = true
 			}
 		}
@@ -161,8 +164,8 @@ func (x *Executor) observe(reading Reading) (due bool, err error) {
 // executes reports whether the line asks for action in a form that is executed.
 func (l *line) executes(action string) bool { return l.Action.Action == action && l.Execute }
 
-// findKnown finds the requests of the origin in the ledger and the announcements of its publisher.
-// It notes the requests whose line is gone.
+// findKnown finds the requests of the origin in the ledger, and the requests that its publisher has
+// submitted. It notes which requests have lost their line.
 func (o *observation) findKnown(t *txn, lines []*line, by map[string]*line) error {
 	if err := t.of(o.Origin, func(r Request) error { return o.matchKnown(r, by) }); err != nil || !o.confirms {
 		return err
@@ -177,8 +180,9 @@ func (o *observation) findKnown(t *txn, lines []*line, by map[string]*line) erro
 	return nil
 }
 
-// checkStored sets l.held if a take-down has something to erase, or if something was erased since
-// the line was read, because a sweep may have been faster.
+// checkStored sets l.held if there is something to erase for a take-down. It also sets l.held if
+// something was erased since the line was read, because a sweep may have erased it before the
+// Executor.
 func (o *observation) checkStored(l *line) (err error) {
 	if l.held, err = o.x.eraser.Holds(l.URL); err != nil || l.held || l.known != nil && l.known.Standing {
 		return err
@@ -188,7 +192,8 @@ func (o *observation) checkStored(l *line) (err error) {
 	return err
 }
 
-// matchKnown assigns r, a request in the ledger, to its line, or notes that its line is gone.
+// matchKnown assigns r, a request in the ledger, to its line. If the line was removed, matchKnown
+// notes that.
 func (o *observation) matchKnown(r Request, by map[string]*line) error {
 	if r.Action == acap.ReCrawl && r.executable() {
 		o.pending++
@@ -206,8 +211,8 @@ func (o *observation) matchKnown(r Request, by map[string]*line) error {
 	return nil
 }
 
-// noteLineGone notes that the line of a request is gone. If the request was not executed before, it
-// is refused.
+// noteLineGone notes that the line of the request r was removed. If r has not been executed, r is
+// refused.
 func (o *observation) noteLineGone(r Request) error {
 	var found Evidence
 	// an execution may have been interrupted, or a sweep may have erased first
@@ -221,12 +226,12 @@ func (o *observation) noteLineGone(r Request) error {
 		r.Standing = false
 		switch {
 		case !r.executable() && r.State != Seen, r.Action == acap.ReCrawl && r.State == Running:
-			// the visit of the page is already queued
+			// the URL is already queued for the re-crawl, so the state stays Running
 		case found.Erased != Erasure{}:
 			r.Why, r.NotBefore = "", time.Time{}
 			r.done(found, o.now)
 		default:
-			// NotBefore is kept in case the line comes back
+			// NotBefore does not change, so that it is still valid if the line is restored
 			r.State, r.Why = Refused, "withdrawn before it was executed"
 		}
 		return "lapsed"
@@ -234,7 +239,8 @@ func (o *observation) noteLineGone(r Request) error {
 	return nil
 }
 
-// noteLine notes the request of a line, if the ledger does not have it in force.
+// noteLine notes the request of a line. If the request is already in force, noteLine only notes
+// what has changed.
 func (o *observation) noteLine(l *line) {
 	if l.known != nil && l.known.Standing {
 		o.updateRequest(l)
@@ -253,11 +259,13 @@ func (o *observation) noteLine(l *line) {
 		o.heard.Again = o.now.Add(reconsider)
 	case r.Action == acap.TakeDown && l.held:
 		r.State, o.heard.Owed = Due, true
-	case r.Action == acap.TakeDown: // the line blocks the resource; nothing is stored
+	case r.Action == acap.TakeDown: // nothing is stored: the take-down is complete, and the line blocks the resource
 		r.State, r.Done, r.Gone = Done, o.now, o.now
 	default:
 		r.State = Due
-		if l.known != nil { // P1 2.6 (P04): a removed and restored line does not shorten the pause
+		// P1 2.6 (P04): removing and restoring a line does not shorten the time between two
+		// re-crawls
+		if l.known != nil {
 			r.NotBefore = l.known.again(o.x.limits.Again)
 		}
 		if r.Why = o.allowRecrawl(); r.Why != "" {
@@ -277,7 +285,8 @@ func (o *observation) confirmLater(r Request) {
 	o.steps = append(o.steps, func(t *txn) error { return t.confirmByLine(&r) })
 }
 
-// allowRecrawl counts another re-crawl if the limits permit it. Otherwise it returns the reason.
+// allowRecrawl checks the limits for another re-crawl of the origin. If the limits permit the
+// re-crawl, allowRecrawl counts it and returns "". Otherwise it returns the reason.
 func (o *observation) allowRecrawl() (why string) {
 	if why = o.heard.allowRecrawl(o.x.limits, o.pending); why == "" {
 		o.pending++
@@ -297,7 +306,8 @@ func (o *observation) updateRequest(l *line) {
 	}
 	switch {
 	case l.Execute && (r.State == Seen || r.State == Refused) && o.confirms:
-		// P1 2.6 (P07): a line alone is not enough; it confirms an announced request
+		// P1 2.6 (P07): without a submitted request, a line is not executed; the line confirms the
+		// submitted request
 		if l.announced {
 			o.confirmLater(r)
 			return
@@ -326,8 +336,8 @@ func (o *observation) updateRequest(l *line) {
 	})
 }
 
-// askTakeDownAgain makes a take-down in force due, unless it is done and nothing is stored. P1 2.6
-// (P04): a take-down is repeated.
+// askTakeDownAgain makes a take-down in force due again, unless the take-down is done and nothing
+// is stored. P1 2.6 (P04): a take-down is repeated.
 func (o *observation) askTakeDownAgain(l *line, r *Request) {
 	if r.State == Seen || r.State == Refused || r.State == Done && l.held {
 		r.State, r.Why = Due, ""
@@ -335,13 +345,14 @@ func (o *observation) askTakeDownAgain(l *line, r *Request) {
 	o.heard.Owed = o.heard.Owed || r.executable()
 }
 
-// alter adds a step that changes a request by fn, which returns the event.
+// alter adds a step that changes the request with the given ID. fn changes the request and returns
+// the name of the event.
 func (o *observation) alter(id uint64, fn func(*Request) string) {
 	o.steps = append(o.steps, func(t *txn) error { return t.alter(id, fn) })
 }
 
-// write executes all steps in transactions of limited size. The last one notes that the reading was
-// observed.
+// write executes all steps in transactions of limited size. The last transaction notes that the
+// reading was observed.
 func (o *observation) write() error {
 	if o.more > 0 {
 		o.steps = append(o.steps, func(t *txn) error {
@@ -376,7 +387,8 @@ func (o *observation) write() error {
 	}
 }
 
-// alter changes a request by fn, which returns the event; "" means no change.
+// alter changes the request with the given ID. fn changes the request and returns the name of the
+// event, or "" if nothing changed.
 func (t *txn) alter(id uint64, fn func(*Request) string) error {
 	r, known, err := t.request(id)
 	if err != nil {

@@ -26,9 +26,9 @@ func TestExecuteReading(t *testing.T) {
 		{asks(recrawl+"/n", down+"/x"), "erase /x, promote /n", "take-down /x done, re-crawl /n done"},
 		// P1 2.6 (P04): an unchanged line is not executed again
 		{asks(recrawl+"/n", down+"/x"), "", "take-down /x done, re-crawl /n done"},
-		// the re-crawl was done before it was prohibited
+		// the request for the re-crawl is now prohibited, but the re-crawl was already done
 		{asks("ACAP-disallow-crawl: /n", recrawl+"/n", down+"/x"), "", "take-down /x done, re-crawl /n done"},
-		// the line of the re-crawl was there all the time
+		// the prohibition is removed; the line that requests the re-crawl was never removed
 		{asks(recrawl+"/n", down+"/x"), "", "take-down /x done, re-crawl /n done"},
 		// P1 2.6.1 (P05): without its line a request is no longer in force
 		{nil, "", "take-down /x done past, re-crawl /n done past"},
@@ -52,8 +52,8 @@ func TestExecuteReading(t *testing.T) {
 	}
 }
 
-// P1 2.6 (P04): a take-down is repeated whenever something is stored again. Its row counts
-// everything that it erased.
+// P1 2.6 (P04): a take-down is repeated whenever something is stored again. The request counts
+// everything that the take-down erased.
 func TestRepeated(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	run(t, l, c, asks(down+"/x"))
@@ -64,7 +64,7 @@ func TestRepeated(t *testing.T) {
 	if r := rows(t, l)[0]; r.State != Done || r.Erased != 3 || !r.Gone.IsZero() {
 		t.Errorf("%+v", r)
 	}
-	// nothing was stored, so nothing must be compacted
+	// nothing was stored, so Gone is set without a compaction
 	if r := rows(t, l)[1]; r.State != Done || r.Erased != 0 || r.Gone.IsZero() {
 		t.Errorf("%+v", r)
 	}
@@ -85,8 +85,8 @@ func TestRefusedByPolicy(t *testing.T) {
 	}
 }
 
-// If a request occurs once in a permitted and once in a prohibited form, it is executed, in any
-// order of the lines.
+// If a request occurs both in a permitted and in a prohibited form, the request is executed. The
+// order of the two lines has no effect.
 func TestTwice(t *testing.T) {
 	yes := acap.Action{Action: acap.TakeDown, URL: site + "/x", Field: &acap.Field{URL: site + "/robots.txt", Line: 3},
 		Execute: true}
@@ -113,8 +113,8 @@ func TestOriginsApart(t *testing.T) {
 	}
 }
 
-// If a file could not be read, its lines stay in force. Missing lines of files that were read
-// are no longer in force.
+// If a file could not be read, the requests of its lines stay in force. If a line is missing in a
+// file that was read, its request is no longer in force.
 func TestIncomplete(t *testing.T) {
 	l, c := fresh(t), holding("/x", "/y")
 	robots, more := site+"/robots.txt", site+"/more.txt"
@@ -160,7 +160,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// An unchanged reading costs only a lookup. The same is true if only other lines have changed.
+// For an unchanged reading, the Executor only reads the stored digest. The same is true if only
+// lines without requests have changed.
 func TestSecondReading(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	run(t, l, c, asks(down+"/x", down+"/n*", recrawl+"/n"))
@@ -174,7 +175,7 @@ func TestSecondReading(t *testing.T) {
 	}
 }
 
-// If a line has moved, its request has the new position.
+// If a line has moved within the file, the request gets the new line number.
 func TestMoved(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	run(t, l, c, asks(down+"/x"))
@@ -187,8 +188,8 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// A request was first seen at the time of the reading. Everything erased since then counts for it,
-// whoever erased it.
+// The time at which a request was first seen is the time of the reading. The request counts
+// everything that was erased after that time, even if the Executor did not erase it.
 func TestAsked(t *testing.T) {
 	l, c := fresh(t), holding()
 	read := time.Now().Add(-time.Minute).UTC()

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// pass records that the readings of all origins were observed.
+// pass records that all requests in the policies of all origins, as read up to a time, have been
+// noted.
 type pass struct {
 	At time.Time `json:"at"`
 	By string    `json:"by"`
@@ -13,13 +14,14 @@ type pass struct {
 
 var keyPass = []byte("passed")
 
-// Passed returns the time up to which the requests in all policies have been noted, for readers
-// with the name by. Zero means unknown. Policies that were read later may contain requests that are
-// not noted.
+// Passed returns the time up to which the requests in all policies have been noted. by is the name
+// that the caller gave to Pass. Zero means that the time is unknown. Policies that were read after
+// that time may contain requests that are not noted.
 func (l *Ledger) Passed(by string) (at time.Time, err error) {
 	err = l.view(func(t *txn) error {
 		var p pass
-		// otherwise the clock was set back
+		// a time later than the current time shows that the clock was set back, so the time is not
+		// used
 		if json.Unmarshal(t.tx.Bucket(bMeta).Get(keyPass), &p) == nil && p.By == by && !p.At.After(l.o.Now()) {
 			at = p.At
 		}
@@ -28,7 +30,7 @@ func (l *Ledger) Passed(by string) (at time.Time, err error) {
 	return at, err
 }
 
-// Pass sets the result of Passed.
+// Pass stores the time that Passed returns for the name by.
 func (l *Ledger) Pass(by string, at time.Time) error {
 	return l.update(func(t *txn) error {
 		data, err := json.Marshal(pass{at.UTC(), by})

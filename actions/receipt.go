@@ -19,7 +19,7 @@ type Issuer struct {
 
 // Receipt is the result of a request (P1 2.6). It contains no content of the resource.
 type Receipt struct {
-	Format    string    `json:"format"` // set by putReceipt, like Ledger and Issuer
+	Format    string    `json:"format"` // Format, Ledger and Issuer are set by putReceipt
 	ID        uint64    `json:"id"`
 	Action    string    `json:"action"`
 	URL       string    `json:"url"`
@@ -28,13 +28,14 @@ type Receipt struct {
 	Asked     time.Time `json:"asked"`
 	Confirmed time.Time `json:"confirmed,omitzero"`
 	Done      time.Time `json:"done"`
-	Gone      time.Time `json:"gone,omitzero"`      // when no file contained traces of a taken-down resource any more
-	Erased    *Erasure  `json:"erased,omitempty"`   // what a take-down erased
-	Verified  *Verified `json:"verified,omitempty"` // the check of a take-down
-	Visited   *Visited  `json:"visited,omitempty"`  // the visit of a re-crawl
-	Standing  bool      `json:"standing"`
-	Ledger    Head      `json:"ledger"` // end of the chain when the receipt was written
-	Issuer    Issuer    `json:"operator"`
+	// since when no file has contained traces of the taken-down resource
+	Gone     time.Time `json:"gone,omitzero"`
+	Erased   *Erasure  `json:"erased,omitempty"`   // what a take-down erased
+	Verified *Verified `json:"verified,omitempty"` // the check of a take-down
+	Visited  *Visited  `json:"visited,omitempty"`  // the visit of a re-crawl
+	Standing bool      `json:"standing"`
+	Ledger   Head      `json:"ledger"` // end of the chain when the receipt was written
+	Issuer   Issuer    `json:"operator"`
 }
 
 // newReceipt returns the receipt of a request without Erased, Verified and Visited.
@@ -48,7 +49,7 @@ func newReceipt(r Request) Receipt {
 type Verified struct {
 	At   time.Time `json:"at"`
 	How  []string  `json:"how"`
-	Left []string  `json:"left"` // empty: nothing is left
+	Left []string  `json:"left"` // what is still stored, in words; empty if nothing is
 }
 
 // Visited is the result of a re-crawl.
@@ -59,8 +60,8 @@ type Visited struct {
 
 const receiptFormat = "acapcrawl-receipt/1"
 
-// putReceipt stores the receipt of a request, signed if there is a key, and notes its digest in the
-// chain. It replaces an earlier receipt.
+// putReceipt stores the receipt of a request and replaces an earlier receipt. It signs the receipt
+// if there is a key, and notes the digest in the chain.
 func (l *Ledger) putReceipt(t *txn, r Receipt) error {
 	end, err := t.lastLink()
 	if err != nil {

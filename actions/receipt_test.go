@@ -13,8 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// receipted returns a ledger and a receipt. Other programs write the address in the receipt with
-// other escapes.
+// receipted returns a ledger and a receipt. The URL in the receipt contains characters that JSON
+// encoders escape in different ways.
 func receipted(t *testing.T, o Options) (l *Ledger, doc []byte) {
 	t.Helper()
 	l = openWith(t, filepath.Join(t.TempDir(), "actions.db"), o)
@@ -82,7 +82,8 @@ func TestReceipt(t *testing.T) {
 	}
 }
 
-// No byte of a receipt can be changed so that it has another meaning.
+// A receipt is rejected if any byte was changed, if its signature is missing, or if its content was
+// replaced.
 func TestReceiptChanged(t *testing.T) {
 	l, doc := receipted(t, Options{Key: operatorKey(1)})
 	for i := range doc {

@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// Recrawler visits URLs before other URLs of their hosts. P1 2.6.2 (P08): a request does not permit
-// a crawl that policy prohibits, so the policy is checked when the URL's turn comes.
+// Recrawler can visit a URL earlier than the other URLs of its host. P1 2.6.2 (P08): a request does
+// not permit a crawl that the policy prohibits, so the policy is checked immediately before the
+// visit.
 type Recrawler interface {
 	Promote(url string) error
-	// Visited returns the result of a visit of url since a time; false means that there was none
-	// yet.
+	// Visited returns the result of a visit of url since the given time. It returns false if there
+	// was no visit since then.
 	Visited(url string, since time.Time) (Visit, bool, error)
 }
 
@@ -24,8 +25,8 @@ type Visit struct {
 	Why     string // reason of Refused or Failed
 }
 
-// repeated reports whether r, which is done, is executed again later. P1 2.6 (P04): a re-crawl in
-// force is repeated after Limits.Again.
+// repeated reports whether r, which is done, must be executed again at some time. P1 2.6 (P04): a
+// re-crawl in force is repeated after Limits.Again.
 func (x *Executor) repeated(r *Request) bool {
 	return r.State == Done && r.Standing && x.limits.Again > 0
 }
@@ -73,7 +74,7 @@ func (x *Executor) promote(ctx context.Context, origin string, list []Request) e
 	}
 	var begun []Request
 	for _, r := range list {
-		if r.State == Running { // the process may have ended before it was queued
+		if r.State == Running { // the earlier process may have ended before the URL was queued
 			begun = append(begun, r)
 		} else if room > 0 {
 			room--

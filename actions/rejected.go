@@ -7,33 +7,34 @@ import (
 	"time"
 )
 
-// rejected is the data of an entry about a rejected call. It contains only what was understood of
-// the call.
+// rejected is the data of an entry about a rejected call. It contains only the parts of the call
+// that could be read.
 type rejected struct {
-	Code       string    `json:"code"`
-	Credential string    `json:"credential,omitempty"` // name of the credential
-	Action     string    `json:"action,omitempty"`
-	URL        string    `json:"url,omitempty"`
-	Number     int       `json:"number,omitempty"` // number of further rejections since Since, which have no entries
-	Since      time.Time `json:"since,omitzero"`
+	Code       string `json:"code"`
+	Credential string `json:"credential,omitempty"` // name of the credential
+	Action     string `json:"action,omitempty"`
+	URL        string `json:"url,omitempty"`
+	// number of further rejections after Since that have no entries of their own
+	Number int       `json:"number,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
 }
 
-// For each code and credential, the first maxRejected rejections within rejectedIn have entries;
-// the others are counted.
+// Limits of the entries about rejections. For each code and credential, the first maxRejected
+// rejections within rejectedIn have entries; the others are counted.
 const (
 	maxRejected = 10
 	rejectedIn  = time.Minute
 )
 
-// tally counts the rejections of one code and credential since Began.
+// tally counts the rejections with one code and one credential since Began.
 type tally struct {
 	Began time.Time `json:"began"`
 	Noted int       `json:"noted"`
 	More  int       `json:"more"`
 }
 
-// noteRejection calls fn. If fn returns a *Rejection, it notes that in the chain with the data that
-// fn has set.
+// noteRejection calls fn. If fn returns a *Rejection, noteRejection passes the data that fn has set
+// to countRejection.
 func (l *Ledger) noteRejection(by *Credential, fn func(*rejected) error) error {
 	var what rejected
 	err := fn(&what)
@@ -79,7 +80,7 @@ func (t *txn) countRejection(what rejected) error {
 	return bucket.Put(kind, data)
 }
 
-// closeTallies notes and deletes the tallies whose time is over.
+// closeTallies notes the counts of tallies whose time is over, and deletes these tallies.
 func (t *txn) closeTallies() error {
 	var over []rejected
 	bucket := t.tx.Bucket(bRejected)

@@ -20,7 +20,7 @@ const (
 	Failed    State = "failed" // will be tried again
 )
 
-// Kind is the way in which a request came.
+// Kind says who made a request and how.
 type Kind string
 
 // The kinds of sources.
@@ -51,13 +51,13 @@ type Request struct {
 	From      Source    `json:"from"`
 	State     State     `json:"state"`
 	Why       string    `json:"why,omitempty"`       // why it was refused or failed
-	Asked     time.Time `json:"asked"`               // when it was first seen
-	Confirmed time.Time `json:"confirmed,omitzero"`  // when it was requested in the second way too
+	Asked     time.Time `json:"asked"`               // when the request was first seen
+	Confirmed time.Time `json:"confirmed,omitzero"`  // when the second of line and channel requested the same
 	Began     time.Time `json:"began,omitzero"`      // when its execution last began
 	NotBefore time.Time `json:"not_before,omitzero"` // when it may be executed again
 	Failures  int       `json:"failures,omitempty"`  // number of failures in a row
 	Done      time.Time `json:"done,omitzero"`       // when it was last executed
-	// when no file contained traces of a taken-down resource any more
+	// since when no file has contained traces of the taken-down resource
 	Gone   time.Time `json:"gone,omitzero"`
 	Erased int       `json:"erased,omitempty"` // number of erased copies
 	Status int       `json:"status,omitempty"` // HTTP status of the answer to a re-crawl
@@ -85,7 +85,7 @@ func (r *Request) executable() bool {
 	return false
 }
 
-// since returns the earliest time at which something may have been erased for r. That is before
+// since returns the earliest time at which something may have been erased for r. It is earlier than
 // Asked if the clock was set back.
 func (r *Request) since() time.Time {
 	if !r.Began.IsZero() && r.Began.Before(r.Asked) {
@@ -94,8 +94,8 @@ func (r *Request) since() time.Time {
 	return r.Asked
 }
 
-// waits reports whether r must not be executed yet. It ignores NotBefore if the clock was set back
-// after r began.
+// waits reports whether r must not be executed yet, because NotBefore is in the future. If the
+// clock was set back after r began, NotBefore is ignored.
 func (r *Request) waits(now time.Time) bool {
 	return r.NotBefore.After(now) && !r.Began.After(now)
 }

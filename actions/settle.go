@@ -82,8 +82,8 @@ func (x *Executor) opened(pick func(*Request) bool) (list []Request, err error) 
 	return list, err
 }
 
-// Compacted notes the end of a compaction that began at the time began: data that was erased before
-// is gone from all files.
+// Compacted notes the end of a compaction that began at the time began: no file contains traces of
+// data that was erased before that time.
 func (x *Executor) Compacted(ctx context.Context, began time.Time) error {
 	gone, err := x.opened(func(r *Request) bool { return r.State == Done })
 	if err != nil {
@@ -101,7 +101,8 @@ func (x *Executor) Compacted(ctx context.Context, began time.Time) error {
 		}
 		x.fault(stepCompacted)
 		err := x.note(some, func(t *txn, r *Request) string {
-			over := r.Done.Before(began) || found[r.ID].Settled // a compaction may begin before the erasure is noted
+			// Settled is needed because an erasure may be noted after the next compaction has begun
+			over := r.Done.Before(began) || found[r.ID].Settled
 			if r.State != Done || !r.Gone.IsZero() || !over || found[r.ID].Pending {
 				return ""
 			}
@@ -138,9 +139,9 @@ func (x *Executor) settleCompacted(ctx context.Context) error {
 	return x.Compacted(ctx, found.Compacted)
 }
 
-// NoteErased notes data of a URL that was erased by others than the Executor because a take-down is
-// in force: by a sweep, or because a page came while the policy changed. It does not wait for the
-// origin's turn.
+// NoteErased notes that data of a URL was erased because a take-down is in force, but not by the
+// Executor. For example a sweep erased it, or the page was stored while the policy changed.
+// NoteErased does not wait for other goroutines that work on the origin.
 func (x *Executor) NoteErased(origin, rawurl, source string) error {
 	u, err := url.Parse(rawurl)
 	if err != nil {
@@ -151,7 +152,7 @@ func (x *Executor) NoteErased(origin, rawurl, source string) error {
 	if err != nil {
 		return err
 	}
-	if known && r.Standing && r.State != Done { // the Executor will note this when it executes the request
+	if known && r.Standing && r.State != Done { // the Executor will note the erasure when it executes the request
 		return nil
 	}
 	found, err := x.eraser.Verify(name, r.Done)

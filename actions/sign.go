@@ -24,8 +24,8 @@ func JWK(key ed25519.PublicKey) []byte {
 	return []byte(`{"crv":"Ed25519","kty":"OKP","x":"` + base64.RawURLEncoding.EncodeToString(key) + `"}`)
 }
 
-// PrivateKey parses the key of Options (PEM, PKCS 8, Ed25519). The error is a clause about the
-// text.
+// PrivateKey parses the text of a private key for Options.Key (PEM, PKCS 8, Ed25519). The error is
+// a clause about the text.
 func PrivateKey(text []byte) (ed25519.PrivateKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "PRIVATE KEY" {
@@ -42,8 +42,8 @@ func PrivateKey(text []byte) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// PublicKey parses the public key of such a key: PEM as written by openssl pkey -pubout, or JWK
-// (RFC 8037). The error is a clause about the text.
+// PublicKey parses an Ed25519 public key: PEM as written by openssl pkey -pubout, or JWK (RFC
+// 8037). The error is a clause about the text.
 func PublicKey(text []byte) (ed25519.PublicKey, error) {
 	if block, _ := pem.Decode(text); block != nil {
 		parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
@@ -79,7 +79,7 @@ func (l *Ledger) keyName() string {
 	return thumbprint(l.PublicKey())
 }
 
-// sign returns the head of a chain, signed if there is a key.
+// sign returns the head for the end of a chain. The head is signed if the ledger has a key.
 func (l *Ledger) sign(end link) Head {
 	h := end.head()
 	if l.o.Key != nil {
@@ -89,12 +89,13 @@ func (l *Ledger) sign(end link) Head {
 	return h
 }
 
-// headText returns the signed text of a head.
+// headText returns the text that is signed for a head.
 func headText(end link) []byte {
 	return append(binary.BigEndian.AppendUint64([]byte("acapcrawl head 1\n"), end.seq), end.hash[:]...)
 }
 
-// signed checks the signature of a head, if it was made with the ledger's key.
+// signed checks the signature of a head if the head names the ledger's key. Heads with other keys
+// are not checked.
 func (l *Ledger) signed(h Head) error {
 	if l.o.Key == nil || h.Key != l.keyName() {
 		return nil
@@ -102,7 +103,7 @@ func (l *Ledger) signed(h Head) error {
 	return h.signedBy(l.PublicKey())
 }
 
-// signedBy checks that a head was signed with the private key of key.
+// signedBy checks that a head was signed with the private key that belongs to key.
 func (h Head) signedBy(key ed25519.PublicKey) error {
 	hash, err := hex.DecodeString(h.Hash)
 	if err != nil || len(hash) != sha256.Size {

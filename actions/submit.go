@@ -17,7 +17,7 @@ type Submission struct {
 	By     *Credential // a credential from Authenticate; nil: the operator
 	Action string      // acap.TakeDown or acap.ReCrawl
 	URL    string      // absolute
-	Key    string      // idempotency key: repeated calls with it have no effect; optional for the operator
+	Key    string      // idempotency key: a repeated call with the same key has no effect; optional for the operator
 }
 
 // Rejection is the error of a call that was refused.
@@ -28,15 +28,16 @@ type Rejection struct {
 
 // The codes of a Rejection.
 const (
-	Malformed      = "malformed"   // the call cannot be read
-	BadCredential  = "credential"  // missing, unknown, wrong, expired or revoked: the caller does not learn which
+	Malformed = "malformed" // the call cannot be read
+	// the token is missing, unknown, wrong, expired or revoked; the caller does not learn which
+	BadCredential  = "credential"
 	WrongOrigin    = "origin"      // the credential is not for the origin of the URL
 	BadURL         = "url"         // the URL does not name a single resource
 	KeyReused      = "key-reused"  // the key was used for another request
-	NotFound       = "not-found"   // the request does not exist or is of another origin
-	LineStands     = "line"        // a request in robots.txt must be withdrawn there
+	NotFound       = "not-found"   // the request does not exist or belongs to another origin
+	LineStands     = "line"        // the request comes from robots.txt: the publisher must withdraw it there
 	OperatorStands = "operator"    // a request of the operator can only be withdrawn by the operator
-	TooMany        = "limit"       // too many are pending
+	TooMany        = "limit"       // too many re-crawls are pending, or were requested within 24 hours
 	Unavailable    = "unavailable" // the ledger cannot be used now
 )
 
@@ -53,8 +54,9 @@ const (
 )
 
 // Submit notes a request. If the key was already used for the same request, Submit returns that
-// request as it is now, and replayed is true. If the request is already in force, no second one is
-// made. If it is refused, the error is a *Rejection, and that is noted.
+// request in its current state, and replayed is true. If the request is already in force, Submit
+// makes no second request. If Submit refuses the request, the error is a *Rejection, and the
+// rejection is noted in the chain.
 func (l *Ledger) Submit(s Submission) (r Request, replayed bool, err error) {
 	err = l.noteRejection(s.By, func(what *rejected) error {
 		what.Action = s.Action
@@ -95,8 +97,8 @@ func (s *Submission) check() error {
 	return nil
 }
 
-// resource parses a URL like a line in the robots.txt of its origin, and returns the form of such a
-// line and the origin. The error is a *Rejection.
+// resource parses a URL as if it were in the robots.txt of its origin. It returns the normalised
+// URL and the origin. The error is a *Rejection.
 func resource(action, rawurl string) (address, origin string, err error) {
 	switch {
 	case len(rawurl) > maxURL:
@@ -121,8 +123,8 @@ func Address(rawurl string) (string, error) {
 	return address, err
 }
 
-// submit sets r to the request of s: the one with the same key, one that is already in force, the
-// line that it confirms, or a new one.
+// submit sets r to the result of s: the request with the same key, the same request already in
+// force, the request of a line that s confirms, or a new request.
 func (t *txn) submit(r *Request, s Submission, o Options) (replayed bool, err error) {
 	by, err := t.checkGrant(s.By, r.Origin)
 	if err != nil {
@@ -147,7 +149,7 @@ func (t *txn) submit(r *Request, s Submission, o Options) (replayed bool, err er
 	return false, t.rememberKey(key, r.ID)
 }
 
-// ask notes r, which the credential by requests; by has no ID if it is the operator.
+// ask notes the request r of the credential in by. If by has no ID, the operator requests r.
 func (t *txn) ask(r *Request, by grant, o Options) error {
 	asked, stands, err := t.standing(r.Origin, r.Action, r.URL)
 	if err != nil {
@@ -168,7 +170,7 @@ func (t *txn) ask(r *Request, by grant, o Options) error {
 		r.From = Source{Kind: Channel, Credential: by.Name, Text: fmt.Sprintf("%s, requested with the credential %q",
 			r.Action, by.Name)}
 	}
-	if by.id != "" && o.ConfirmWithin > 0 { // P1 2.6 (P07): a line must confirm it
+	if by.id != "" && o.ConfirmWithin > 0 { // P1 2.6 (P07): a line must confirm the request
 		if line, known, err := t.last(r.Origin, r.Action, r.URL); err != nil {
 			return err
 		} else if known && line.Standing && line.State != Refused {
@@ -201,8 +203,8 @@ func (t *txn) askAgain(r *Request, by grant) error {
 	return t.note("submitted", r)
 }
 
-// countRecrawl counts a re-crawl that a publisher submits. P1 2.6 (P09): it rejects the re-crawl if
-// the origin has had too many within 24 hours.
+// countRecrawl counts a re-crawl that a publisher submits. P1 2.6 (P09): countRecrawl rejects the
+// re-crawl if the origin has had too many re-crawls within 24 hours.
 func (t *txn) countRecrawl(origin string, o Options) error {
 	h := t.heard(origin)
 	h.roll(t.now)
@@ -217,13 +219,13 @@ func operatorOf(action string) Source {
 	return Source{Kind: Operator, Text: action + ", requested by the operator"}
 }
 
-// field returns the field that decisions name as their reason if they follow from r. r has or will
-// get that ID.
+// field returns the field that decisions name as their reason if they follow from r. id is the ID
+// that r has or will get.
 func (r *Request) field(id uint64) *acap.Field {
 	return &acap.Field{Source: acap.Request, URL: r.Origin, Line: int(id), Text: r.From.Text}
 }
 
-// confirm notes that a line and the channel have both requested r, and makes it due.
+// confirm notes that r was requested both by a line and through the channel, and makes r due.
 func (t *txn) confirm(r *Request) error {
 	r.State, r.Why, r.Confirmed = Confirmed, "", t.now
 	if err := t.note(string(Confirmed), r); err != nil {
@@ -233,9 +235,10 @@ func (t *txn) confirm(r *Request) error {
 	return t.note(string(Due), r)
 }
 
-// Withdraw withdraws a submitted request of an origin of the credential by, or any if by is nil,
-// which means the operator. A withdrawn take-down no longer blocks its resource; erased data is not
-// restored. A request that is not in force is returned unchanged. The error is a *Rejection.
+// Withdraw withdraws the submitted request with the given ID. The request must belong to an origin
+// of the credential by; if by is nil, the operator withdraws the request, which may belong to any
+// origin. A withdrawn take-down no longer blocks its resource, but erased data is not restored. A
+// request that is not in force is returned unchanged. The error is a *Rejection.
 func (l *Ledger) Withdraw(id uint64, by *Credential) (r Request, err error) {
 	err = l.noteRejection(by, func(*rejected) error {
 		return l.update(func(t *txn) (err error) {
@@ -262,7 +265,9 @@ func (l *Ledger) Withdraw(id uint64, by *Credential) (r Request, err error) {
 			if r.open() && r.State != Running && r.State != Done {
 				r.State, r.Why = Refused, "it was withdrawn before it was executed"
 			}
-			if r.From.File != "" { // the line may still be there: forget the reading, so that the line is noted again
+			// delete the stored digest of the reading: if the line is still there, it is noted
+			// again
+			if r.From.File != "" {
 				h := t.heard(r.Origin)
 				h.Sum = ""
 				if err := t.putHeard(r.Origin, h); err != nil {
@@ -278,7 +283,7 @@ func (l *Ledger) Withdraw(id uint64, by *Credential) (r Request, err error) {
 	return r, err
 }
 
-// unknown returns the error for an ID that does not exist or is of another origin.
+// unknown returns the error for a request that does not exist or belongs to another origin.
 func unknown(id uint64) error { return reject(NotFound, "there is no request %d", id) }
 
 // originOf returns the origin of a URL in the form of policy.Key: scheme and host in lower case,
@@ -294,8 +299,8 @@ func originOf(rawurl string) (string, error) {
 	return address.Origin(u)
 }
 
-// Execute executes those of the requests with the given IDs that are due, and returns all of them
-// in their new state.
+// Execute executes the requests with the given IDs that are due. It returns all requests with these
+// IDs, in their new state.
 func (x *Executor) Execute(ctx context.Context, ids ...uint64) ([]Request, error) {
 	all, err := x.ledger.these(ids)
 	if err != nil {

@@ -337,8 +337,8 @@ func TestWithdrawRefused(t *testing.T) {
 	}
 }
 
-// A request of the operator needs no line, even if a publisher's request for the same waits for
-// one. A publisher cannot withdraw it.
+// A request of the operator needs no line, even if a publisher has submitted the same request and
+// it waits for a line. A publisher cannot withdraw the operator's request.
 func TestSubmitOperator(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})
 	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")
@@ -368,7 +368,7 @@ func TestSubmitOperator(t *testing.T) {
 	}
 }
 
-// Many rejections make few entries. The others are counted.
+// If there are many rejections, only a few get an entry in the chain. The others are counted.
 func TestRejectedFlood(t *testing.T) {
 	d := newDesk(t, Options{})
 	flood := func(n int) {
@@ -389,7 +389,7 @@ func TestRejectedFlood(t *testing.T) {
 	}
 }
 
-// An erasure that follows from a take-down of the channel is noted with that take-down.
+// An erasure that follows from a submitted take-down is noted with that take-down.
 func TestToldOfTheChannel(t *testing.T) {
 	d := newDesk(t, Options{})
 	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")

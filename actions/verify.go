@@ -22,18 +22,18 @@ func (b Break) String() string { return b.Where + ": " + b.What }
 // Verification is the result of Verify.
 type Verification struct {
 	Entries uint64   `json:"entries"`                // number of entries in the chain
-	Breaks  []Break  `json:"breaks"`                 // empty: no change was found
+	Breaks  []Break  `json:"breaks"`                 // changes that were found; empty if there are none
 	More    int      `json:"more,omitempty"`         // number of breaks that are not listed
 	Known   []Break  `json:"acknowledged,omitempty"` // differences that the operator has acknowledged
 	Head    Head     `json:"head"`                   // head of the checked chain
-	Signed  *Signing `json:"signed,omitempty"`       // nil: heads are not signed
+	Signed  *Signing `json:"signed,omitempty"`       // since when heads are signed; nil: they are not signed
 }
 
 // Signing names the first entry of the ledger's chain that is protected by a signature with the
 // current key. Entries before it are not protected by that key.
 type Signing struct {
 	Key   string    `json:"key"`   // thumbprint
-	Since uint64    `json:"since"` // number of the first entry with this key
+	Since uint64    `json:"since"` // number of the entry since which heads are signed with this key
 	Time  time.Time `json:"time"`
 }
 
@@ -58,8 +58,8 @@ func (l *Ledger) Verify(ctx context.Context, known ...Head) (Verification, error
 	return v.out, err
 }
 
-// verifier reads the chain from its end to its beginning. The first entry that it finds about
-// something describes its current state.
+// verifier reads the chain from its end to its beginning. Therefore the first entry that it reads
+// about a request, credential or origin describes the current state.
 type verifier struct {
 	ledger *Ledger
 	ctx    context.Context
@@ -68,8 +68,8 @@ type verifier struct {
 	top      uint64 // the last entry that was checked
 	marks    marks
 	about    int                 // number of entries about requests
-	grants   map[string]granting // last entry about each credential, by its name
-	readings map[string]reading  // last entry about the readings of each origin
+	grants   map[string]granting // by name of a credential: the last entry about that credential
+	readings map[string]reading  // by origin: the last entry about the readings of that origin
 	restored uint64              // the first eventRestored; 0: none
 	known    map[uint64]Entry    // acknowledgements by number of the acknowledged entry
 }
@@ -80,23 +80,24 @@ type granting struct {
 	digest string // digest of the stored credential
 }
 
-// reading is what the last entry about the readings of an origin says.
+// reading is the last entry about the readings of an origin.
 type reading struct {
 	seq uint64
 	sum string
 }
 
-// marks are the IDs of requests about which an entry was seen.
+// marks are the IDs of requests for which the verifier has read an entry with a state, a receipt or
+// a name.
 type marks struct{ states, receipts, names bits }
 
 func newMarks() marks { return marks{bits{}, bits{}, bits{}} }
 
-// bits is a set of numbers. It is small if most of them are close to each other.
+// bits is a set of numbers. It needs little memory if most numbers are close to each other.
 type bits map[uint64]uint64
 
 func (b bits) has(n uint64) bool { return b[n/64]&(1<<(n%64)) != 0 }
 
-// add adds n and reports whether it is new.
+// add adds n and reports whether n is new.
 func (b bits) add(n uint64) bool {
 	was := b.has(n)
 	b[n/64] |= 1 << (n % 64)
@@ -109,7 +110,7 @@ func (b bits) join(other bits) {
 	}
 }
 
-// found adds a break.
+// found adds a break at the place where.
 func (v *verifier) found(where, format string, args ...any) {
 	if len(v.out.Breaks) >= maxBreaks {
 		v.out.More++
@@ -153,8 +154,8 @@ func (v *verifier) verify(known []Head) error {
 	return v.heads(known)
 }
 
-// step calls fn in a transaction. Before that it checks the entries that were added since the last
-// one.
+// step calls fn in a transaction. Before that, it checks the entries that were added to the chain
+// since the last step.
 func (v *verifier) step(fn func(*txn) error) error {
 	return v.ledger.view(func(t *txn) error {
 		if err := v.ctx.Err(); err != nil {
@@ -178,8 +179,8 @@ func (v *verifier) step(fn func(*txn) error) error {
 	})
 }
 
-// down checks at most most entries from number from down to number to, which is excluded. It
-// returns the number to continue with.
+// down checks entries in descending order, from the number from to the number after to. It checks
+// no more than most entries, and returns the number to continue with.
 func (v *verifier) down(t *txn, from, to uint64, most int, m marks) (next uint64, err error) {
 	c := t.tx.Bucket(bChain).Cursor()
 	k, val := c.Seek(number(from))
@@ -213,7 +214,8 @@ func (v *verifier) down(t *txn, from, to uint64, most int, m marks) (next uint64
 	return next, nil
 }
 
-// missing adds a break for the missing entries after number after up to number last.
+// missing adds a break if entries are missing: the entries with numbers greater than after, up to
+// the number last.
 func (v *verifier) missing(after, last uint64) {
 	switch {
 	case last == after+1:
@@ -223,8 +225,8 @@ func (v *verifier) missing(after, last uint64) {
 	}
 }
 
-// entry checks one entry. If linked is false, the previous entry is missing or damaged, and the
-// link cannot be checked.
+// entry checks one entry. If linked is false, the previous entry is missing or damaged, so the link
+// to it cannot be checked.
 func (v *verifier) entry(t *txn, seq uint64, val []byte, before link, linked bool, m marks) error {
 	e, err := readEntry(val)
 	good := true
@@ -261,7 +263,8 @@ func (v *verifier) entry(t *txn, seq uint64, val []byte, before link, linked boo
 	return nil
 }
 
-// named checks that a request is found by its name, if this is the last entry that says so.
+// named checks that a request is found by its name. It reports no break if the name now belongs to
+// a later request.
 func (v *verifier) named(t *txn, seq, id uint64, m marks) error {
 	r, known, err := t.request(id)
 	if err != nil || !known {
@@ -306,13 +309,14 @@ func (v *verifier) event(t *txn, e Entry, good bool, m marks) {
 	}
 }
 
-// dataOf returns the data of an entry; ok is false if it has another form.
+// dataOf returns the data of an entry. ok is false if the data cannot be decoded as a T.
 func dataOf[T any](e Entry) (data T, ok bool) {
 	err := json.Unmarshal(e.Data, &data)
 	return data, err == nil
 }
 
-// receipt compares the stored receipt of a request with its last entry.
+// receipt compares the stored receipt of a request with the digest in the last entry about that
+// receipt.
 func (v *verifier) receipt(t *txn, e Entry, good bool, m marks) {
 	of, ok := dataOf[struct{ Digest string }](e)
 	if !ok || !m.receipts.add(e.About) || !good {
@@ -323,7 +327,7 @@ func (v *verifier) receipt(t *txn, e Entry, good bool, m marks) {
 	}
 }
 
-// key records since when the end of the chain is signed.
+// key records from which entry on heads are signed with the current key.
 func (v *verifier) key(e Entry) {
 	of, ok := dataOf[struct{ Key string }](e)
 	if ok && of.Key != "" && (v.out.Signed == nil || e.Seq > v.out.Signed.Since) {

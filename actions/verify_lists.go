@@ -81,7 +81,7 @@ func (v *verifier) requests() error {
 	})
 }
 
-// listed reports whether r belongs to the list of announced requests in force.
+// listed reports whether r must be in the list of announced requests in force.
 func (r *Request) listed() bool {
 	return r.announced() && r.Standing && !(r.State == Done && r.Action == acap.ReCrawl)
 }
@@ -97,7 +97,8 @@ func (v *verifier) names() error {
 	})
 }
 
-// leads returns the request that a name refers to. ok is false if the request has another name.
+// leads returns the request to which a name refers. ok is false if the request does not exist or
+// has another name.
 func (v *verifier) leads(t *txn, name, id []byte) (r Request, ok bool) {
 	if len(id) != 8 {
 		return r, false
@@ -106,10 +107,10 @@ func (v *verifier) leads(t *txn, name, id []byte) (r Request, ok bool) {
 	return r, err == nil && known && bytes.Equal(named(r.Origin, r.Action, r.URL), name)
 }
 
-// words returns a name in readable form.
+// words returns the key of a request in bNames as readable text.
 func words(name []byte) string { return string(bytes.ReplaceAll(name, []byte{0}, []byte(" "))) }
 
-// lists checks that no list of requests contains anything else.
+// lists checks that the lists of requests contain no wrong entries.
 func (v *verifier) lists() error {
 	err := v.each(bStanding, func(t *txn, k, val []byte) error {
 		if r, ok := v.leads(t, k, val); !ok || !r.listed() {

@@ -14,7 +14,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// operatorKey returns a key for tests; equal n give equal keys.
+// operatorKey returns a key for tests. The same n always gives the same key.
 func operatorKey(n byte) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{n}, ed25519.SeedSize))
 }
@@ -214,7 +214,7 @@ func content(t *testing.T, l *Ledger) map[string]map[string]string {
 	all := map[string]map[string]string{}
 	err := l.read(func(tx *bbolt.Tx) error {
 		return tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
-			if b == nil { // the name is not that of a bucket
+			if b == nil { // name is a key and not the name of a bucket
 				return nil
 			}
 			pairs := map[string]string{}
@@ -247,7 +247,8 @@ func write(t *testing.T, name string, data []byte) {
 	}
 }
 
-// Verify finds that a ledger is an older copy, also after new entries were added.
+// Verify finds that a ledger file was replaced by an older copy, even after new entries were added
+// to the copy.
 func TestOlderCopy(t *testing.T) {
 	for name, key := range map[string]ed25519.PrivateKey{"unsigned": nil, "signed": operatorKey(1)} {
 		for _, missing := range []bool{false, true} {
@@ -322,7 +323,8 @@ func TestHeadBehind(t *testing.T) {
 	}
 }
 
-// If actions.head cannot be written, transactions are valid, and the file is written later.
+// If actions.head cannot be written, transactions are still valid, and a later transaction writes
+// the file.
 func TestHeadUnwritable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "actions.db")
 	l := openWith(t, path, Options{})
@@ -376,7 +378,7 @@ func TestForged(t *testing.T) {
 					t.Fatal(err)
 				}
 				note(t, l, forge)
-				if named { // the forged head has the name of the key and a copied signature
+				if named { // name the operator's key in the forged head and copy an existing signature
 					note(t, l, func(x *txn) error {
 						h, err := x.head()
 						if err != nil {
@@ -410,8 +412,8 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// A ledger that was completely rewritten is consistent. Only a head that somebody kept shows the
-// change.
+// If the whole ledger was rewritten, the ledger is consistent. Only a head that was stored
+// elsewhere shows the change.
 func TestRewritten(t *testing.T) {
 	dir := t.TempDir()
 	l := lived(t, filepath.Join(dir, "actions.db"), Options{})
@@ -428,8 +430,8 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
-// A new, changed or removed key is noted in the chain. A signature of one key is not accepted as
-// that of another.
+// If the key that signs heads is new, changed or removed, the chain gets an entry about the key. A
+// signature made with another key is not accepted.
 func TestKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "actions.db")
 	lived(t, path, Options{}).Close()

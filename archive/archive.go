@@ -25,14 +25,14 @@ var (
 	ErrFormat  = errors.New("written by a newer version of this program")
 	ErrClosed  = errors.New("the archive is closed")
 	ErrBodies  = errors.New("the store of bodies does not answer")
-	ErrNotHeld = errors.New("not held") // the capture does not exist, or it has been erased
+	ErrNotHeld = errors.New("not held") // the capture does not exist or was erased
 )
 
 const (
 	format   = 1
 	lockWait = 150 * time.Millisecond // long enough for a process that is just ending to release its lock
-	// how far beyond its end the file is mapped, so that growing does not wait for readers: 16 GB,
-	// 1 GB on 32-bit systems
+	// how many bytes beyond its end the file is mapped, so that the file can grow without waiting
+	// for readers: 16 GB, 1 GB on 32-bit systems
 	ahead       = 1 << (30 + 4*(^uint(0)>>63))
 	leastGrowth = 1 << 20 // minimal growth of the file in bytes
 	mostGrowth  = 16 << 20
@@ -46,7 +46,7 @@ type Step string
 // Destroy, the records are deleted, and the next write or the next Open destroys their keys.
 const (
 	ReserveKeys Step = "reserve keys"
-	SyncKeys    Step = "sync keys" // sync keys.db after reserving or destroying keys
+	SyncKeys    Step = "sync keys" // sync keys.db after new keys were written or keys were destroyed
 	Commit      Step = "commit"
 	Committed   Step = "committed" // the pages were written; an error means that they may not be on disk
 	Destroy     Step = "destroy keys"
@@ -82,12 +82,12 @@ type Archive struct {
 	pack    *packer
 	now     func() time.Time
 	fault   func(Step) error
-	noted   func(Tombstone) // Options.Erased
+	noted   func(Tombstone) // function in Options.Erased
 	ahead   int64           // how many bytes beyond the end of the file are mapped
 	life    context.Context // canceled by Close
 	endLife context.CancelFunc
 
-	outside Bodies // Options.Bodies; nil: bodies are in db
+	outside Bodies // store in Options.Bodies; nil: bodies are in db
 
 	stale atomic.Bool // one of the two root records was damaged when the file was opened
 
@@ -103,23 +103,23 @@ type Archive struct {
 
 	compacting chan struct{}  // contains a value while Compact or Repair runs, and after Close
 	retiring   sync.WaitGroup // waits until no reader uses files that Compact has replaced
-	erased     chan struct{}  // contains a value if something was erased since the last receive
+	erased     chan struct{}  // contains a value if something was erased since the last value was received
 
 	mu          sync.Mutex            // protects the following fields, and db and file, which Compact replaces
 	reading     map[*bolt.DB]int      // number of readers of each database
 	retired     map[*bolt.DB]*os.File // files that Compact has replaced
-	broken      error                 // the first fatal error; after it nothing is written
-	outstanding map[string]int        // by URL: how many intents were logged since Open and are not done
+	broken      error                 // the first fatal error; after a fatal error nothing is written
+	outstanding map[string]int        // by URL: number of intents logged since Open for which Done was not called
 	done        []string              // URLs of intents that the next transaction clears
 
 	// Only the writer goroutine uses the following fields.
 	mapped    int64       // number of bytes that were mapped when the file was opened
-	underway  *compaction // the compaction that reads the file, or the last one that did
+	underway  *compaction // the compaction that is reading the file, or the last one that has read it
 	crowd     int         // number of callers that waited when the last transaction ended
-	condemned []uint64    // keys to destroy; their records are deleted
-	unnamed   []uint64    // bodies outside db to delete; no record refers to them
-	destroyed []uint64    // keys that are destroyed, but still listed in bDoomed
-	tail      int         // estimate of the bytes used on the page where the last body ends
+	condemned []uint64    // keys to destroy; the records that used these keys are already deleted
+	unnamed   []uint64    // bodies to delete from the store outside db; no record refers to them
+	destroyed []uint64    // keys that are destroyed, but still listed in the bucket bDoomed
+	tail      int         // estimate of how many bytes are used on the page where the last body ends
 }
 
 // Open opens the archive in dir, and creates missing files. It first finishes interrupted
@@ -256,7 +256,7 @@ func (a *Archive) create(h header) error {
 	return disk.Sync(a.dir)
 }
 
-// guard calls fn, which uses the database, and turns a panic of fn into an error.
+// guard calls fn, which uses the database. If fn panics, guard returns an error.
 func (a *Archive) guard(fn func() error) error {
 	return spool.Guard(fn, func(cause any) error { return a.corrupt(fmt.Sprint(cause)) })
 }
@@ -265,8 +265,8 @@ func (a *Archive) corrupt(what string) error {
 	return fmt.Errorf("%s is %w: %s", filepath.Join(a.dir, "archive.db"), ErrCorrupt, what)
 }
 
-// damaged returns an ErrCorrupt that names the damaged record what. The text of err continues the
-// sentence that begins with what.
+// damaged returns an ErrCorrupt. what names the damaged record, and the text of err continues the
+// sentence that begins with this name.
 func (a *Archive) damaged(what string, err error) error {
 	if errors.Is(err, ErrClosed) || errors.Is(err, ErrBodies) {
 		return err
@@ -274,16 +274,16 @@ func (a *Archive) damaged(what string, err error) error {
 	return fmt.Errorf("%s is %w: %s %w", filepath.Join(a.dir, "archive.db"), ErrCorrupt, what, err)
 }
 
-// view runs fn in a read transaction. Keys that records of this transaction name are not
-// overwritten while fn runs.
+// view runs fn in a read transaction. While fn runs, no key is overwritten that records of this
+// transaction use.
 func (a *Archive) view(fn func(*bolt.Tx) error) error {
 	a.readers.RLock()
 	defer a.readers.RUnlock()
 	return a.snapshot(fn)
 }
 
-// snapshot is like view, for long work: erasing does not wait for fn, so keys that fn needs may be
-// destroyed.
+// snapshot is like view, but for long work. Erasures do not wait for fn, so keys that records of
+// this transaction use may be destroyed while fn runs.
 func (a *Archive) snapshot(fn func(*bolt.Tx) error) error {
 	db, err := a.enter()
 	if err != nil {
@@ -322,7 +322,7 @@ func (a *Archive) fail(err error) {
 
 func noFault(Step) error { return nil }
 
-// header identifies an archive; keys.db carries the same ID.
+// header identifies an archive. The header of keys.db contains the same ID.
 type header struct {
 	Format int
 	ID     []byte

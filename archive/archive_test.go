@@ -238,8 +238,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// The first dates are set once; later deposits do not change them (H11: time limits keep their
-// start).
+// Dates such as the first crawl are set once. Later deposits do not change them (H11: time limits
+// keep their start).
 func TestFirstDates(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	ctx := context.Background()
@@ -383,7 +383,7 @@ func TestIntents(t *testing.T) {
 	a.Done(e.Resource.URL, "http://example.com/never")
 	want()
 	put(t, a, e)
-	want(e.Resource.URL) // a later deposit logs a new intent
+	want(e.Resource.URL) // a new deposit logs a new intent
 	a.Done(e.Resource.URL)
 	if _, err := a.Erase(context.Background(), Tombstone{URL: d.Resource.URL, Why: "asked"}); err != nil {
 		t.Fatal(err)
@@ -562,8 +562,8 @@ func TestLead(t *testing.T) {
 	clean(t, a)
 }
 
-// The number of aliases that are followed is limited. A longer chain is never resolved to a wrong
-// URL.
+// The number of aliases that are followed is limited. If the chain from a URL is longer, Resolve
+// returns an error and not a wrong URL.
 func TestLongestWay(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	at := func(i int) string { return fmt.Sprint("http://example.com/", i) }
@@ -592,8 +592,8 @@ func TestLongestWay(t *testing.T) {
 	}
 }
 
-// Each of several redirects leads to the next one. If one of them stops redirecting, the URLs that
-// redirected to it lose their target too (X66).
+// If several redirects follow each other, each URL redirects to the next one. If one of these URLs
+// is erased, the URLs that redirect to it lose their target too (X66).
 func TestWay(t *testing.T) {
 	ctx, at := context.Background(), func(s string) (list []string) {
 		for path := range strings.FieldsSeq(s) {
@@ -625,7 +625,7 @@ func TestWay(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	check("2 is erased", "1 back 3", "2", "x", "self 3")
-	for i := range 100 { // a page can move any number of times
+	for i := range 100 { // a page can move to a new URL any number of times
 		from, to := fmt.Sprint("http://example.com/", 3+i), fmt.Sprint("http://example.com/", 4+i)
 		d := Deposit{Resource: Resource{URL: to}, Fetched: time.Date(2026, 3, 2, 0, i, 0, 0, time.UTC),
 			Body: []byte(to), Aliases: []string{from}}

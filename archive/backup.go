@@ -14,10 +14,10 @@ import (
 type Create func(name string, size int64) (io.Writer, error)
 
 // Backup copies archive.db and keys.db as they are at one instant, while other goroutines read and
-// write. It calls begun, which may be nil, after that instant and before the first call of create;
-// if the start fails, begun is not called. held counts the content of the backup. The backup
-// contains no key of data that was erased before the instant. Until they are written, the keys are
-// kept in memory: 32 bytes for each page and each copy.
+// write. It calls begun, which may be nil, after that instant and before the first call of create.
+// If the start fails, Backup does not call begun. held counts the content of the backup. The backup
+// contains no key of data that was erased before that instant. Backup keeps the keys in memory
+// until they are written: 32 bytes for each page and each copy.
 func (a *Archive) Backup(ctx context.Context, begun func(), create Create) (held Stats, err error) {
 	a.readers.RLock() // keep the keys that the snapshot needs until they are copied
 	release := sync.OnceFunc(a.readers.RUnlock)
@@ -47,7 +47,8 @@ func (a *Archive) Backup(ctx context.Context, begun func(), create Create) (held
 			return err
 		}
 		to := &stoppable{ctx: ctx, w: w}
-		if _, err = tx.WriteTo(to); to.err != nil { // bbolt wraps some write errors only as text
+		// some write errors that bbolt returns contain the original error only as text
+		if _, err = tx.WriteTo(to); to.err != nil {
 			return to.err
 		}
 		return err
@@ -55,8 +56,8 @@ func (a *Archive) Backup(ctx context.Context, begun func(), create Create) (held
 	return held, err
 }
 
-// keysOf returns a copy of the key file that matches the transaction tx. used is the last slot in
-// use in tx. Keys that are to be destroyed are replaced by zeros.
+// keysOf returns a copy of the key file that matches the transaction tx. used is the number of the
+// last slot in use in tx. In the copy, zeros replace keys that are to be destroyed.
 func (a *Archive) keysOf(tx *bolt.Tx, used uint64) ([]byte, error) {
 	all := make([]byte, (used+1)*slot)
 	if _, err := a.keys.f.ReadAt(all, 0); err != nil {
@@ -71,7 +72,7 @@ func (a *Archive) keysOf(tx *bolt.Tx, used uint64) ([]byte, error) {
 	return all, err
 }
 
-// stoppable is a writer that fails when ctx ends. It stores the error of a failed write.
+// stoppable is a writer that fails after ctx has ended. It stores the error of a failed write.
 type stoppable struct {
 	ctx context.Context
 	w   io.Writer

@@ -33,8 +33,8 @@ func (c copies) restore(t testing.TB) (dir string) {
 	return dir
 }
 
-// A backup has the content of one instant and the announced file sizes, even if the archive changes
-// during the backup.
+// A backup has the content of one instant, even if the archive changes during the backup. Its files
+// have the announced sizes.
 func TestBackup(t *testing.T) {
 	dir := t.TempDir()
 	quays, _ := harbour(t, dir)
@@ -47,7 +47,8 @@ func TestBackup(t *testing.T) {
 		if !begun {
 			t.Error("something is handed out before it has begun")
 		}
-		if name == "keys.db" { // an erasure does not wait for the backup, and the backup does not contain it
+		// an erasure does not wait for the backup, and the backup still contains the erased page
+		if name == "keys.db" {
 			if _, err := a.Erase(t.Context(), Tombstone{URL: quay, Why: "asked"}); err != nil {
 				t.Error(err)
 			}
@@ -108,8 +109,8 @@ func TestBackupWithoutKeys(t *testing.T) {
 	open(t, files.restore(t), Options{})
 }
 
-// Backups that run while others write and erase are intact. They contain everything that was
-// acknowledged before, and nothing that was erased.
+// Backups that run while others write and erase are intact. They contain everything whose storing
+// was acknowledged before, and nothing whose erasure was acknowledged before.
 func TestBackupMeanwhile(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	ctx, stop := context.WithCancel(t.Context())

@@ -20,7 +20,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/coding"
 )
 
-// sample returns a page of about 20 KB that compresses like a real one: a third is markup, and the
+// sample returns a page of about 20 KB that compresses like a real page: a third is markup, and the
 // frequencies of its words follow Zipf's law.
 func sample(rnd *rand.Rand) []byte {
 	zipf := rand.NewZipf(rnd, 1.1, 8, uint64(len(vocabulary)-1))
@@ -81,7 +81,8 @@ func fill(b *testing.B, a *Archive, n int, page func(i int) Deposit) {
 	wg.Wait()
 }
 
-// fetched returns a deposit like one of a crawl: with heads, deciding lines and links.
+// fetched returns a deposit with the data that a crawl also stores: heads, deciding lines and
+// links.
 func fetched(i int, body []byte) Deposit {
 	d := deposit(fmt.Sprintf("http://h%d.example/articles/%d.html", i%50, i), "x")
 	d.Body, d.Index = body, true
@@ -104,8 +105,9 @@ func fetched(i int, body []byte) Deposit {
 	return d
 }
 
-// numbered returns a function that makes distinct pages of 20 KB by number. With kind "gzip" they
-// look like pages whose gzip coding the gate has undone.
+// numbered returns a function that makes the page of 20 KB with a given number. All pages differ.
+// If kind is "gzip", each page looks like a page that the server sent with gzip and that the
+// crawler decoded.
 func numbered(b *testing.B, kind string) func(i int) Deposit {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	plain, packed := make([][]byte, 200), make([][]byte, 200)
@@ -135,7 +137,8 @@ func numbered(b *testing.B, kind string) func(i int) Deposit {
 	}
 }
 
-// inPortions makes b.N pages in portions, with the timer stopped, and calls fn for each portion.
+// inPortions makes b.N pages, one portion after another, and calls fn for each portion. The timer
+// does not run while the pages are made.
 func inPortions(b *testing.B, kind string, fn func(list []Deposit)) {
 	const portion = 5000
 	page := numbered(b, kind)

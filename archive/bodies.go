@@ -16,18 +16,18 @@ import (
 
 const (
 	partKey   = 12 // bytes in the key of a part: body ID, part number
-	leastPart = 64 // in bytes; less room at the end of a page stays unused
+	leastPart = 64 // in bytes; if less room is left at the end of a page, the room stays unused
 
-	between = 1 << 20 // additional bytes that a partly decoded body may have, beyond twice its own size
+	between = 1 << 20 // how much larger than twice the decoded body a partly decoded body may be, in bytes
 )
 
-// Bodies stores sealed bodies by number. A number is never used for another body. The keys are
-// stored elsewhere, so someone who reads the store learns only sizes. Bodies must be safe for
-// concurrent use.
+// Bodies stores sealed bodies by number. A number is never used for a second body. The keys are
+// stored elsewhere, so a reader of the store learns only the sizes of bodies. Bodies must be safe
+// for concurrent use.
 type Bodies interface {
-	// Put stores a body. The body must be durable at the latest when the transaction that refers to
-	// it commits. A store outside archive.db must make it durable before Put returns. Put replaces
-	// a body with the same number that a failed transaction left behind.
+	// Put stores a body. The body must be durable when the transaction that refers to it commits. A
+	// store outside archive.db must make the body durable before Put returns. If a failed
+	// transaction has left a body with the same number, Put replaces that body.
 	Put(ctx context.Context, id uint64, sealed []byte) error
 
 	// Get appends a body to out. If there is no such body, it returns out unchanged.
@@ -178,8 +178,8 @@ func (a *Archive) decoded(rec captureRecord, wire []byte) ([]byte, error) {
 }
 
 // undo decodes wire, which was sent with codings, and returns at most the first limit bytes. short
-// reports that the body is longer or the stream is broken. A partly decoded body may be larger than
-// the encoded one only up to a limit.
+// reports that the body is longer or the stream is broken. With several codings, the size of the
+// data between two decoding steps is limited too.
 func (p *packer) undo(wire []byte, codings []string, limit int64) (body []byte, short bool) {
 	if last := len(codings) - 1; last > 0 {
 		u := p.coding.Undo(wire, codings[last:], 2*limit+between)

@@ -19,7 +19,7 @@ import (
 type memoryBodies struct {
 	mu   sync.Mutex
 	held map[uint64][]byte
-	down error // the error that every call returns; nil: calls succeed
+	down error // error that every call returns; nil: calls succeed
 }
 
 func (m *memoryBodies) Put(_ context.Context, id uint64, sealed []byte) error {
@@ -64,7 +64,8 @@ func (m *memoryBodies) ids() []uint64 {
 
 func newMemoryBodies() *memoryBodies { return &memoryBodies{held: map[uint64][]byte{}} }
 
-// Every store of bodies returns what Put stored last, and no deleted body.
+// Every store of bodies returns the body that the last Put stored under a number, and no deleted
+// body.
 func TestBodyStores(t *testing.T) {
 	for name, outside := range map[string]Bodies{"in archive.db": nil, "in memory": newMemoryBodies()} {
 		t.Run(name, func(t *testing.T) {

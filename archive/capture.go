@@ -23,16 +23,18 @@ type Capture struct {
 	Encoding  string // content codings of the body as sent, in the order applied; "" for none
 	Truncated bool   // the stored body is only the beginning of a longer one
 	Cut       bool   // parts of the page that may not be kept were cut out of the body (N28)
-	Current   bool   // the last crawl of the URL returned this version
+	Current   bool   // the last crawl of the URL found this version
 	Header    http.Header
 	Address   netip.Addr // address of the server; zero if it was not recorded
 	Sent      []byte     // head of the request, from the first line to the blank line; nil if it was not recorded
-	Head      []byte     // head of the response as sent; nil if it was not recorded; a 304 changes only Header
-	Hops      []Via      // requests of the redirect chain, the first one first
-	Policy    PolicyVersion
-	Own       acap.Own              // statements that the page made about itself at the last decision
-	Decided   map[acap.Usage]string // by usage: the line that decided
-	// each a clause that says what was too large to be kept, read or indexed
+	// head of the response as sent; nil if it was not recorded; a later 304 response changes only
+	// Header
+	Head    []byte
+	Hops    []Via // requests of the redirect chain, the first one first
+	Policy  PolicyVersion
+	Own     acap.Own              // statements that the page made about itself at the last decision
+	Decided map[acap.Usage]string // by usage: the line that decided
+	// each element is a clause that names a part that was too large to be kept, read or indexed
 	Cuts []string
 }
 
@@ -42,11 +44,12 @@ func (c Capture) Redirect() bool { return redirects(c.Status) }
 
 func redirects(status int) bool { return status/100 == 3 }
 
-// PolicyVersion identifies the version of an origin's policy that decided. The zero value means
-// that the version is unknown.
+// PolicyVersion identifies the version of an origin's policy under which a decision was made. The
+// zero value means that the version is unknown.
 type PolicyVersion struct {
-	Origin string    `json:",omitempty"`
-	Since  time.Time `json:",omitzero"` // when this version was first read; unique for each origin
+	Origin string `json:",omitempty"`
+	// when this version was first read; no other version of the origin has the same time
+	Since time.Time `json:",omitzero"`
 }
 
 func (v PolicyVersion) utc() PolicyVersion {
@@ -68,9 +71,9 @@ type Via struct {
 	Head   []byte      `json:"-"`
 }
 
-// Resource is what the archive knows about a URL, even if no copy is held. The first dates are set
-// once. They survive expiry and erasure, and neither Receive nor Update changes them. Only a
-// Deposit with Past can move them to an earlier time.
+// Resource is what the archive knows about a URL, even if no copy is held. The first dates (first
+// crawl, first copy and so on) are set once. They remain after expiry and erasure, and neither
+// Receive nor Update changes them. Only a Deposit with Past can move them to an earlier time.
 type Resource struct {
 	URL            string
 	FirstCrawled   time.Time
@@ -81,7 +84,7 @@ type Resource struct {
 	Status         int
 	Indexed        bool   // the page should be in the index
 	Versions       int    // number of captures ever made; set by the archive
-	Current        uint64 // ID of the capture of the last crawl, 0 if none is held; set by the archive
+	Current        uint64 // ID of the capture of the last crawl, or 0 if that capture is not held; set by the archive
 
 	// The following fields derive from the page. They are stored sealed, and Erase removes them.
 	Own                acap.Own
@@ -94,8 +97,8 @@ type Resource struct {
 // archives, all counts except Captures are 0.
 type Tombstone struct {
 	URL string
-	// number of the erased version; 0: the whole page was erased, or a lost version of unknown
-	// number
+	// number of the erased version; 0: the whole page was erased, or the version is lost and its
+	// number is unknown
 	Version  int  `json:",omitempty"`
 	Captures int  // number of erased captures
 	Pictures int  `json:",omitempty"` // number of erased thumbnails
@@ -105,10 +108,10 @@ type Tombstone struct {
 	Entry    bool `json:",omitempty"` // the URL was in the index
 	Known    bool `json:",omitempty"` // the title, excerpt and statements of the page were erased
 	When     time.Time
-	// reason of the decision, or one of the Reason constants; empty in old archives
+	// reason of the decision to erase, or one of the Reason constants; empty in old archives
 	Reason string `json:",omitempty"`
 	Why    string
-	Line   string   `json:",omitempty"` // the line that decided; empty if none did
+	Line   string   `json:",omitempty"` // the line that led to the decision; empty if no line did
 	Asked  bool     `json:",omitempty"` // the publisher requested the erasure (P1 2.6.1)
 	Keys   []uint64 `json:",omitempty"` // slots of the keys that were destroyed
 }

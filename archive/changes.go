@@ -15,7 +15,7 @@ type span struct {
 	lo, hi []byte
 }
 
-// has reports whether k is in the span. k must not be below lo.
+// has reports whether k is in the span. The caller must make sure that k is not below lo.
 func (s span) has(k []byte) bool { return k != nil && (s.hi == nil || bytes.Compare(k, s.hi) < 0) }
 
 // trees reads the pages of a bbolt file directly. It finds what changed between two transactions
@@ -25,11 +25,12 @@ type trees struct {
 	size int // page size in bytes
 }
 
-// changed compares the bucket of an earlier and a later transaction, which must both be open. was
-// and is are the numbers of the root pages; 0 is a bucket without a page of its own. gone contains
-// the ranges of leaf pages found only in the earlier transaction, fresh those found only in the
-// later one. Every changed key is in one of these ranges: bbolt never overwrites a page that an
-// open transaction can read, so equal page numbers mean equal content.
+// changed compares a bucket in an earlier and a later transaction. Both transactions must be open.
+// was and is are the numbers of the bucket's root pages in them; 0 means that the bucket has no
+// page of its own. gone contains the key ranges of leaf pages that only the earlier transaction
+// uses, and fresh the key ranges of leaf pages that only the later transaction uses. Every changed
+// key is in one of these ranges. bbolt never overwrites a page that an open transaction can read,
+// so equal page numbers mean equal content.
 func (t trees) changed(was, is uint64) (gone, fresh []span, err error) {
 	gone, fresh = []span{{page: was}}, []span{{page: is}}
 	if was == 0 || is == 0 {
@@ -83,8 +84,8 @@ func (t trees) height(id uint64) (int, error) {
 	return 0, fmt.Errorf("page %d %w: it is nested too deeply", id, errRecord)
 }
 
-// below returns the children of the pages in list. The range of a first child begins where the
-// range of its parent begins.
+// below returns the children of the pages in list. The key range of the first child of a page
+// begins where the range of the page begins.
 func (t trees) below(list []span) ([]span, error) {
 	var out []span
 	for _, s := range list {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// This file contains the checks for each record of each bucket of archive.db. No check counts a
-// record that cannot be read.
+// This file contains the checks for each record of each bucket of archive.db. A record that cannot
+// be read is not included in the numbers that the checks compare.
 
 func (v *verifier) digest(sum, value []byte) {
 	where := "body " + digestText(sum)
@@ -72,8 +72,8 @@ func (v *verifier) body(k, _ []byte) {
 	}
 }
 
-// outside reports bodies outside archive.db that no record refers to. It ignores numbers higher
-// than this snapshot has assigned, because those bodies are just being written.
+// outside reports bodies outside archive.db that no record refers to. It ignores bodies with
+// numbers that were assigned after this snapshot, because these bodies are just being written.
 func (v *verifier) outside() error {
 	if v.a.outside == nil {
 		return nil
@@ -136,7 +136,7 @@ func (v *verifier) listed(where string, id uint64, rec captureRecord) {
 	}
 }
 
-// content checks that the body of a capture exists.
+// content checks that the body of a capture exists and that it matches the capture's record.
 func (v *verifier) content(where string, k, value []byte, rec captureRecord, erase fixer) {
 	sum, err := digestBytes(rec.payload())
 	if err != nil {
@@ -240,7 +240,7 @@ func (v *verifier) alias(k, value []byte) {
 	}
 	way, circle, err := wayFrom(v.tx, alias)
 	switch end := way[len(way)-1]; {
-	case err != nil: // the alias with the damage is reported separately, or it is no damage (errWay)
+	case err != nil: // an unreadable alias is reported separately, and a chain that is too long (errWay) is no damage
 	case circle:
 		v.find(where, "redirects in a circle", drop)
 	case v.tx.Bucket(bResources).Get([]byte(end)) == nil:

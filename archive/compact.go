@@ -21,23 +21,26 @@ type CompactStats struct {
 	Began time.Time `json:"-"` // the files contain no trace of anything erased before this time
 }
 
-// upkeep is the record under kUpkeep in archive.db. It says of which erasures the files may still
-// contain traces.
+// upkeep is the record under kUpkeep in archive.db. It contains the dates of the erasures whose
+// data may still leave traces in the files.
 type upkeep struct {
 	Erased time.Time `json:",omitzero"` // time of the first erasure after the last compaction began
 	Asked  time.Time `json:",omitzero"` // time of the first such erasure that a publisher requested
-	// time of the first erasure that the unfinished compaction is for; zero if none is unfinished
+	// time of the first erasure whose traces the unfinished compaction will remove; zero if no
+	// compaction is unfinished
 	Compacting time.Time `json:",omitzero"`
-	Answering  time.Time `json:",omitzero"` // time of the first such erasure that a publisher requested
-	Begun      time.Time `json:",omitzero"` // when the unfinished compaction began
-	Compacted  time.Time `json:",omitzero"` // when the last completed compaction began
+	// time of the first erasure requested by a publisher whose traces the unfinished compaction
+	// will remove
+	Answering time.Time `json:",omitzero"`
+	Begun     time.Time `json:",omitzero"` // when the unfinished compaction began
+	Compacted time.Time `json:",omitzero"` // when the last completed compaction began
 }
 
 var kUpkeep = []byte("upkeep")
 
-// Uncompacted returns the time of the oldest erasure that no completed compaction followed, and of
-// the oldest such erasure that a publisher requested. The zero time means that there is none. The
-// times are stored in the archive.
+// Uncompacted returns times of erasures whose traces no completed compaction has removed. since is
+// the time of the oldest such erasure, and asked is the time of the oldest one that a publisher
+// requested. The zero time means that there is none. The times are stored in the archive.
 func (a *Archive) Uncompacted() (since, asked time.Time, err error) {
 	u, err := a.upkeep()
 	if asked = u.Answering; asked.IsZero() {
@@ -46,8 +49,8 @@ func (a *Archive) Uncompacted() (since, asked time.Time, err error) {
 	return u.uncompacted(), asked, err
 }
 
-// uncompacted returns the time of the oldest erasure that no completed compaction followed, or
-// zero.
+// uncompacted returns the time of the oldest erasure whose traces no completed compaction has
+// removed. The zero time means that there is none.
 func (u *upkeep) uncompacted() time.Time {
 	// Erased is earlier if the clock was set back
 	if u.Compacting.IsZero() || !u.Erased.IsZero() && u.Erased.Before(u.Compacting) {
@@ -63,18 +66,18 @@ func (a *Archive) Compacted() (began time.Time, err error) {
 	return u.Compacted, err
 }
 
-// Erased returns a channel that receives a value after an erasure. Several erasures may give one
-// value. It serves only one receiver.
+// Erased returns a channel that receives a value after an erasure. After several erasures the
+// channel may contain only one value. Only one goroutine may receive from the channel.
 func (a *Archive) Erased() <-chan struct{} { return a.erased }
 
 // Compact rewrites archive.db without erased and replaced data, and replaces the old file. The
 // archive can be used during the compaction; readers and the writer wait only for its last step. If
-// Compact fails, the archive is unchanged, unless the error says that it must be reopened. After
-// success, Compact calls also, which does the same for data that belongs to the archive, and then
-// the compaction is complete (see Uncompacted); also may be nil. It reports the copied and the
-// total bytes to progress, which may be nil. Concurrent calls run one after another; a waiting call
-// ends with ctx. A compaction that blocks the writer, or cannot keep up with it, fails and can be
-// tried again.
+// Compact fails, the archive is unchanged, unless the error says that the archive must be reopened.
+// When the files are replaced, Compact calls also, which must compact other data that belongs to
+// the archive, for example the index. The compaction is complete when also has returned nil (see
+// Uncompacted). also may be nil. Compact passes the number of copied bytes and of all bytes to
+// progress, which may be nil. Concurrent calls run one after another; a waiting call ends with ctx.
+// A compaction that blocks the writer, or cannot keep up with it, fails and can be tried again.
 func (a *Archive) Compact(ctx context.Context, progress func(done, total int64),
 	also func(context.Context) error) (s CompactStats, err error) {
 	select {
@@ -122,8 +125,8 @@ func (a *Archive) uncompacted(ctx context.Context, err error) error {
 	return fmt.Errorf("the archive in %s could not be compacted and is unchanged: %w", a.dir, err)
 }
 
-// rewrite makes the new file. It first copies a snapshot of the old file, then repeatedly what has
-// changed since. The writer waits only for the last round.
+// rewrite makes the new file. It copies a snapshot of the old file, and then, in several rounds,
+// the changes made since the last round. The writer waits only for the last round.
 func (a *Archive) rewrite(ctx context.Context, progress func(done, total int64)) (records int64, err error) {
 	c, err := a.startCopy(ctx)
 	if err == nil {
@@ -154,7 +157,7 @@ const (
 
 var errBusy = errors.New("more is being written than can be copied at the same time; try again")
 
-// pursue copies changes until few are left.
+// pursue copies changes in rounds until a round has copied only a few records.
 func (c *copier) pursue() error {
 	for range rounds {
 		if err := c.follow(); err != nil || c.changes <= few {
@@ -203,7 +206,7 @@ func (a *Archive) leave(db *bolt.DB) {
 	if !over {
 		return
 	}
-	if a.guard(db.Close) != nil { // an error concerns only a file that was already removed
+	if a.guard(db.Close) != nil { // the old file was already removed, so an error has no effect
 		unlock(file)
 	}
 	a.retiring.Done()
@@ -286,7 +289,7 @@ func (a *Archive) readUpkeep(tx *bolt.Tx) (u upkeep, err error) {
 	return u, nil
 }
 
-// changeUpkeep changes the record of erasures and stores it if fn returns true.
+// changeUpkeep calls fn with the upkeep record, and stores the record if fn returns true.
 func (t *txn) changeUpkeep(fn func(*upkeep) bool) error {
 	u, err := t.a.readUpkeep(t.tx)
 	if err != nil || !fn(&u) {
@@ -295,7 +298,7 @@ func (t *txn) changeUpkeep(fn func(*upkeep) bool) error {
 	return t.tx.Bucket(bMeta).Put(kUpkeep, mustPack(kUpkeep, u))
 }
 
-// erased records the time of an erasure.
+// erased records that something was erased now.
 func (t *txn) erased() error {
 	t.erases = true
 	return t.changeUpkeep(func(u *upkeep) bool {
@@ -304,8 +307,8 @@ func (t *txn) erased() error {
 	})
 }
 
-// setEarlier sets date to now if now is earlier, because the clock may have been set back. It
-// reports whether it changed date.
+// setEarlier sets date to now if now is earlier than date, which is possible if the clock was set
+// back. It reports whether it changed date.
 func setEarlier(date *time.Time, now time.Time) bool {
 	if now = utc(now); !now.Before(*date) {
 		return false
@@ -314,7 +317,7 @@ func setEarlier(date *time.Time, now time.Time) bool {
 	return true
 }
 
-// setNow sets date to now if date is unset, and reports whether it did.
+// setNow sets date to now if date is zero, and reports whether it changed date.
 func setNow(date *time.Time, now time.Time) bool {
 	if !date.IsZero() {
 		return false

@@ -82,7 +82,7 @@ func TestCompact(t *testing.T) {
 		d.Body, d.Aliases = noise(fmt.Sprint(i), 20_000), []string{fmt.Sprint("http://example.com/to/", i)}
 		last = put(t, a, d)
 	}
-	for i := 100; i < 200; i++ { // erase the newest pages too: their numbers must not be reused
+	for i := 100; i < 200; i++ { // also erase the pages with the highest numbers: these numbers must not be reused
 		if _, err := a.Erase(context.Background(), Tombstone{URL: fmt.Sprint("http://example.com/", i),
 			Why: "take-down"}); err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestCompact(t *testing.T) {
 	want := dump(t, a.db)
 	s := compact(t, a)
 	delete(want, "doomed")
-	for k := range want { // the next transaction removes destroyed keys from the list
+	for k := range want { // the keys are destroyed, but only the next transaction removes them from the list
 		if strings.HasPrefix(k, "doomed ") {
 			delete(want, k)
 		}
@@ -154,7 +154,9 @@ func TestCompactFollows(t *testing.T) {
 			copying := true
 			a = open(t, t.TempDir(), Options{Fault: func(s Step) error {
 				switch {
-				case s == Rewrite && copying: // nothing is in the new file yet, and the snapshot of the old one is open
+				// the copy has begun to read its snapshot of the old file and has not written
+				// anything yet
+				case s == Rewrite && copying:
 					copying = false
 					change(rnd.IntN(2000))
 				case s == Swap:
@@ -167,7 +169,7 @@ func TestCompactFollows(t *testing.T) {
 				copying = true
 				compact(t, a)
 				got := dump(t, a.db)
-				// the end of a compaction is a separate transaction
+				// ignore records that change when the compaction ends, in a separate transaction
 				for _, m := range []map[string]string{got, want} {
 					for k := range m {
 						if strings.HasPrefix(k, "doomed ") || strings.HasPrefix(k, "intents ") {
@@ -301,7 +303,8 @@ func TestCompactBrokenOff(t *testing.T) {
 	full := errors.New("no space left")
 	for _, step := range []Step{Rewrite, Swap} {
 		for _, how := range []string{"error", "cancelled", "closed"} {
-			if step == Swap && how != "error" { // the writer does this step, so it is not aborted
+			// the writer performs this step to its end, so Compact is not aborted
+			if step == Swap && how != "error" {
 				continue
 			}
 			t.Run(fmt.Sprint(step, " ", how), func(t *testing.T) {
@@ -364,7 +367,8 @@ func TestUnfinishedFile(t *testing.T) {
 	}
 }
 
-// A compaction fails if a damaged file has lost records, so that they are not lost for good.
+// A compaction fails if damage to the file has made records unreachable. Otherwise the compaction
+// would remove these records for good.
 func TestCompactDamaged(t *testing.T) {
 	dir := t.TempDir()
 	a, err := Open(dir, Options{})
@@ -443,7 +447,7 @@ func TestUncompacted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	due(now) // the compaction does not cover erasures that came after its begin
+	due(now) // erasures that came after the begin of a compaction need another compaction
 	if r, err := a.Receipt("http://example.com/2"); err != nil || !r.Settled() || !r.Compacted.Equal(second) {
 		t.Errorf("%+v, %v", r, err)
 	}

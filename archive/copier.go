@@ -21,8 +21,8 @@ const (
 	copyBytes  = 16 << 20 // maximal bytes in one transaction of the copy
 )
 
-// copier copies archive.db to a new file, in the order of keys and with full pages, and then copies
-// later changes.
+// copier copies archive.db to a new file and then repeatedly copies later changes. The first copy
+// is written in the order of keys and fills the pages.
 type copier struct {
 	a    *Archive
 	ctx  context.Context
@@ -34,7 +34,7 @@ type copier struct {
 	mapped  int64       // number of bytes of the new file that were mapped when it was opened
 	reading *compaction // nil until the copier begins to read
 
-	was     *bolt.Tx // transaction on the old file; its state has been copied
+	was     *bolt.Tx // read transaction on the old file; its content has been copied
 	tx      *bolt.Tx // write transaction on the new file; nil if none is open
 	pending int      // number of bytes written in tx
 	records int64    // number of records in the first snapshot
@@ -68,8 +68,8 @@ func (a *Archive) startCopy(ctx context.Context) (c *copier, err error) {
 	return c, nil
 }
 
-// all copies the first snapshot. It also counts the records, to notice records that a damaged page
-// has lost.
+// all copies the first snapshot. It also counts the records, to detect that damage has made records
+// unreachable.
 func (c *copier) all(progress func(done, total int64)) error {
 	counts, err := readCounts(c.was)
 	if err != nil {
@@ -115,8 +115,9 @@ func (c *copier) all(progress func(done, total int64)) error {
 	return c.flush()
 }
 
-// follow copies the changes since the state that has been copied. The writer opens the read
-// transaction, so that no commit waits for the previous one, which is still open.
+// follow copies the changes since the last copied transaction. The writer opens the new read
+// transaction, because a commit at the same time could wait for the earlier read transaction, which
+// is still open.
 func (c *copier) follow() error {
 	ctx, stop := context.WithTimeoutCause(c.ctx, beginWait, errBusy)
 	defer stop()
@@ -131,9 +132,9 @@ func (c *copier) follow() error {
 	return c.advance(is, math.MaxInt)
 }
 
-// advance copies the differences between the copied state and the transaction is. It fails if there
-// are more than most records. On success, is becomes the copied state and the previous transaction
-// is closed. On failure, is is closed.
+// advance copies the differences between c.was, which is already copied, and the newer read
+// transaction is. It fails if more than most records differ. On success, advance closes the
+// transaction c.was and sets c.was to the newer one. On failure, it closes the newer one.
 func (c *copier) advance(is *bolt.Tx, most int) error {
 	if err := c.catchUp(is, most); err != nil {
 		return errors.Join(err, c.a.end(is))
@@ -182,7 +183,8 @@ func (c *copier) catchUp(is *bolt.Tx, most int) error {
 	return c.flush()
 }
 
-// copied reports whether the earlier state had the value v under k.
+// copied reports whether the old bucket has the value v under k, so that this record is already
+// copied.
 func copied(old *bolt.Bucket, k, v []byte) bool {
 	if old == nil || v == nil {
 		return false
@@ -191,7 +193,8 @@ func copied(old *bolt.Bucket, k, v []byte) bool {
 	return was != nil && bytes.Equal(was, v)
 }
 
-// forget deletes the keys in gone that the later state no longer has.
+// forget deletes records from the new file: those with keys in the ranges gone that the newer
+// transaction no longer has.
 func (c *copier) forget(name []byte, was, is *bolt.Bucket, gone []span) error {
 	cursor := was.Cursor()
 	for _, s := range gone {
@@ -229,7 +232,7 @@ func (c *copier) put(name, k, v []byte) error {
 	return c.spend(len(k) + len(v))
 }
 
-// number copies the sequence number of b to the bucket of that name in the new file.
+// number copies the sequence number of the bucket b to the bucket called name in the new file.
 func (c *copier) number(name []byte, b *bolt.Bucket) error {
 	to, err := c.bucket(name)
 	if err != nil || to.Sequence() == b.Sequence() {

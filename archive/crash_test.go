@@ -90,7 +90,8 @@ func child(mode string) int {
 	return 0
 }
 
-// limitFiles makes every write beyond a file size fail, after part of it was written.
+// limitFiles limits the size of files. A write beyond that size writes a part of its data and then
+// fails.
 func limitFiles(size uint64) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: size, Max: size})
@@ -192,7 +193,8 @@ func (got told) holds(t *testing.T, dir string) {
 func TestKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	// all children use one directory: each continues with what the last one left
+	// all children use one directory: each child continues with the archive that the previous child
+	// left
 	for _, lines := range []int{1, 50, 300, 1000} {
 		got := runChild(t, dir, "work", "", lines)
 		if len(got.kept) == 0 || got.verified != "" {

@@ -78,8 +78,8 @@ func TestNewerFormat(t *testing.T) {
 	}
 }
 
-// If bytes of the archive were changed, Open fails, or Verify reports it, or everything that can be
-// read is unchanged.
+// If bytes of the archive were changed, at least one of the following is true: Open fails, Verify
+// reports the damage, or everything that can be read is unchanged.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	whole := specimen(t)
@@ -192,7 +192,8 @@ func damaged(t testing.TB, files map[string][]byte) (text string, found bool) {
 	return out.String(), false
 }
 
-// If bytes change while the archive is open, only the data in those bytes becomes unreadable.
+// If bytes of the file change while the archive is open, only the data in the changed bytes becomes
+// unreadable.
 func TestDamageWhileOpen(t *testing.T) {
 	dir := t.TempDir()
 	a, err := Open(dir, Options{})

@@ -14,10 +14,10 @@ import (
 // copies and all that was made of them): all captures, bodies that no other capture uses, the data
 // derived from the page, thumbnails, aliases of the page (X66), and answers of the URL in captures
 // of pages to which it redirected. It destroys the keys before it returns. The dates of the
-// resource remain. Erase writes s as the tombstone and sets all its counts except Derived. An
-// intent tells the index to remove the page. The result is the number of erased captures. P1 2.6
-// (P04): Erase can be repeated: if nothing is held and s counts no derived data, it at most makes
-// the next compaction due earlier.
+// resource remain. Erase stores s as the tombstone, after setting all counts in s except Derived.
+// It logs an intent, so that the index removes the page. erased is the number of erased captures.
+// P1 2.6 (P04): Erase can be repeated. If nothing is held and s counts no derived data, Erase only
+// makes the next compaction due earlier if that is necessary.
 func (a *Archive) Erase(ctx context.Context, s Tombstone) (erased int, err error) {
 	if err := checkURL(s.URL); err != nil {
 		return 0, err
@@ -29,9 +29,9 @@ func (a *Archive) Erase(ctx context.Context, s Tombstone) (erased int, err error
 	return erased, err
 }
 
-// EraseCapture removes one version, and its body if no other capture uses it. It destroys their
-// keys and writes s as the tombstone. The data about the URL remains. The error is ErrNotHeld if
-// there is no such capture.
+// EraseCapture removes one version. It also removes the body of the version if no other capture
+// uses the body. It destroys the keys and stores s as the tombstone. The data about the URL
+// remains. The error is ErrNotHeld if there is no such capture.
 func (a *Archive) EraseCapture(ctx context.Context, id uint64, s Tombstone) error {
 	return a.do(ctx, 0, func(t *txn) error {
 		was, keys := t.counts, len(t.doomed)
@@ -66,7 +66,7 @@ func (t *txn) erase(s Tombstone) (int, error) {
 		if err != nil {
 			return 0, t.a.damaged("the record of "+url, err)
 		}
-		var text resourceText // remove unreadable data too; verify --repair finds what it leaves behind
+		var text resourceText // ignore errors: unreadable data is erased too, and verify --repair finds what remains
 		_, _ = t.a.text(ofResource([]byte(url)), rec.Key, sealed, &text)
 		if err := t.putSources(url, text.Kept.Sources(), nil); err != nil {
 			return 0, err
@@ -101,8 +101,9 @@ func (t *txn) erase(s Tombstone) (int, error) {
 	return s.Captures, errors.Join(t.intend(url), t.erased(), t.putTombstone(s))
 }
 
-// advanceCompaction makes the compaction due as if s were erased now. It is called if a publisher
-// requests the erasure of data that is already erased, but of which files may contain a trace.
+// advanceCompaction makes a compaction due as if the data were erased now. It is used if a
+// publisher requests the erasure of data that is already erased, but that may have left traces in
+// the files.
 func (t *txn) advanceCompaction(s Tombstone) error {
 	if !s.Asked {
 		return nil
@@ -118,8 +119,9 @@ func (t *txn) advanceCompaction(s Tombstone) error {
 	})
 }
 
-// counted returns s with the counts of everything that was erased since the counts were was. keys
-// is the number of keys to destroy before that.
+// counted returns s with the numbers of everything that was erased by this transaction after an
+// earlier point. was is the value of the counts and keys the number of keys to destroy at that
+// point.
 func (t *txn) counted(s Tombstone, was counts, keys int) Tombstone {
 	s.Captures = int(was.Captures - t.counts.Captures)
 	s.Pictures = int(was.Pictures - t.counts.Pictures)
@@ -190,8 +192,8 @@ func (t *txn) dropReference(digest string) error {
 	return digests.Delete(sum)
 }
 
-// eraseAliases removes url from the aliases, and all aliases that lead to url directly or through
-// others.
+// eraseAliases removes url from the aliases. It also removes all aliases that redirect to url
+// directly or through other aliases.
 func (t *txn) eraseAliases(url string) error {
 	if err := t.dropAlias(url); err != nil {
 		return err
@@ -233,8 +235,8 @@ func (t *txn) putTombstone(s Tombstone) error {
 	return bucket.Put(k, mustPack(k, s))
 }
 
-// versionsOf returns the IDs of all captures of url. current is the last one; 0 means that there is
-// no current capture.
+// versionsOf returns the IDs of all captures of url. current is the ID of the current capture, or 0
+// if there is none.
 func versionsOf(tx *bolt.Tx, url string, current uint64) []uint64 {
 	var ids []uint64
 	prefix := under(url)

@@ -56,8 +56,9 @@ func BenchmarkErase(b *testing.B) {
 	b.ReportMetric(float64(longest.Microseconds())/1000, "ms-longest")
 }
 
-// BenchmarkCompact compacts an archive of 20,000 captures of 20 KB, of which every fifth was
-// erased, while pages are deposited. It reports the longest time that a deposit waited.
+// BenchmarkCompact compacts an archive while pages are deposited. The archive has 20,000 captures
+// of 20 KB, of which every fifth was erased. BenchmarkCompact reports the longest time that a
+// deposit waited.
 func BenchmarkCompact(b *testing.B) {
 	a := filled(b, 20_000, 20_000)
 	for i := 5; i <= 20_000; i += 5 {

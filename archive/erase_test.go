@@ -110,8 +110,8 @@ func TestEraseCapture(t *testing.T) {
 	}
 }
 
-// The stored content cannot be read from the files without the keys, nor with the keys after it was
-// erased.
+// Without the keys, nobody can read the content from the files. After the erasure of the content,
+// nobody can read it with the remaining keys either.
 func TestSealed(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, Options{})
@@ -169,8 +169,8 @@ func TestSealed(t *testing.T) {
 	}
 }
 
-// If the text of a page is replaced, the key of the old text is destroyed, whichever call replaced
-// it.
+// If the text of a page is replaced, the key of the old text is destroyed. This is true for every
+// method of Archive that replaces the text.
 func TestReplacedTextIsGone(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	const url = "http://example.com/x"

@@ -10,7 +10,8 @@ import (
 	"sync"
 )
 
-// Reasons of erasures that no decision of acap made. Other reasons are those of acap.Decision.
+// Reasons of erasures that are not decisions of package acap. Other reasons are those of
+// acap.Decision.
 const (
 	ReasonTakenDown = "taken-down" // the publisher requested the erasure (P1 2.6.1)
 	// P1 2.5.3.1: with time-limit=until-recrawled, a newer copy replaces the older one
@@ -22,13 +23,13 @@ const (
 // Erasure counts what was erased for one reason and by one line. Copies is 0 if pages lost only
 // their index entry or their record.
 type Erasure struct {
-	Reason string `json:"reason"` // of a decision, or one of the reasons above
-	Line   string `json:"line"`   // the line that decided; empty if none did
+	Reason string `json:"reason"` // reason of a decision, or one of the constants above
+	Line   string `json:"line"`   // the line that led to the decision; empty if no line did
 	Copies int    `json:"copies"`
 	Pages  int    `json:"pages"`
 }
 
-// String returns the sentence that reports the erasure.
+// String returns a sentence that reports the erasure.
 func (e Erasure) String() string {
 	what := fmt.Sprintf("Erased %s of %s", plural(e.Copies, "copy", "copies"), plural(e.Pages, "page", "pages"))
 	if e.Copies == 0 {
@@ -61,8 +62,8 @@ func plural(n int, one, more string) string {
 	return strconv.Itoa(n) + " " + more
 }
 
-// maxErasures limits how many lines Erasures names. Erasures by further lines are counted by reason
-// only.
+// maxErasures is the maximal number of groups that Erasures lists by reason and line. Further
+// erasures are counted by reason only.
 const maxErasures = 1000
 
 // Erasures groups erasures by reason and line. The zero value is empty. It is safe for concurrent
@@ -71,7 +72,7 @@ type Erasures struct {
 	mu     sync.Mutex
 	groups []*Erasure
 	at     map[erasureKey]int
-	pages  map[uint64]bool // hashes of a group and the URL of a page that it counts
+	pages  map[uint64]bool // hashes of group and URL: the pages that each group has counted
 	seed   maphash.Seed
 }
 
@@ -81,8 +82,8 @@ type erasureKey struct {
 	copies       bool // whether copies were erased; false if only an index entry or a record was
 }
 
-// Add counts an erasure. A page of which several things are erased for the same reason is counted
-// once.
+// Add counts an erasure. If several versions of a page are erased for the same reason and by the
+// same line, the page is counted once.
 func (e *Erasures) Add(s Tombstone) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -107,7 +108,7 @@ func (e *Erasures) Add(s Tombstone) {
 	}
 }
 
-// List returns the groups, those that erased most copies first. It is never nil.
+// List returns the groups. Groups with most erased copies come first. The list is never nil.
 func (e *Erasures) List() []Erasure {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -16,18 +16,18 @@ import (
 // steps are all steps at which a write can fail.
 var steps = []Step{ReserveKeys, SyncKeys, Commit, Committed, Destroy, Rewrite, Swap, Swapped}
 
-// history records which calls of a course returned without an error.
+// history records which calls of the function course returned without an error.
 type history struct {
-	kept map[uint64]int // acknowledged deposits: capture ID and which body
-	// captures whose erasure was started; 0 is the URL that redirected to the captures of even
-	// numbers
+	kept map[uint64]int // acknowledged deposits: number of the body by capture ID
+	// captures whose erasure was started. The key 0 is the erasure of the URL that redirected to
+	// the captures with even numbers.
 	erasing map[uint64]bool
 	erased  map[uint64]bool // captures whose erasure was acknowledged
 	errs    []error
 }
 
-// course deposits, erases and compacts, and continues after every error. Some of its bodies are
-// shared, and some can be compressed.
+// course deposits, erases and compacts, and continues after every error. Some of its captures share
+// a body, and some bodies can be compressed.
 func course(a *Archive, say func(format string, args ...any)) *history {
 	h := &history{kept: map[uint64]int{}, erasing: map[uint64]bool{}, erased: map[uint64]bool{}}
 	ctx := context.Background()
@@ -92,7 +92,7 @@ func course(a *Archive, say func(format string, args ...any)) *history {
 		receive(i, i, false)
 	}
 	erase(3)
-	erase(4) // captures 9 and 0 share its body
+	erase(4) // page 4 has the same body as pages 9 and 0
 	receive(5, 20, true)
 	compact()
 	receive(3, 3, false)
@@ -148,7 +148,7 @@ func (h *history) holds(t *testing.T, dir string) {
 	if left, _ := filepath.Glob(filepath.Join(dir, "*"+unfinished)); left != nil {
 		t.Error(left, "is left")
 	}
-	shut(t, a) // Verify checks: no body without a record, no record without a body, and no unneeded key
+	shut(t, a) // shut calls Verify, which finds bodies without a record, records without a body, and unneeded keys
 }
 
 // Writes fail at every step, once or permanently. No acknowledged data is lost, no erased data can
@@ -183,7 +183,8 @@ func TestFaultEverywhere(t *testing.T) {
 				break
 			}
 			seen[failed]++
-			if told := len(h.errs) > 0; !told && !late { // a fault during Close may be reported to no call
+			// a fault during Close may occur after the last call, so no call reports it
+			if told := len(h.errs) > 0; !told && !late {
 				t.Errorf("%s failed at call %d, and nobody was told", failed, n)
 			}
 			for _, err := range h.errs {
@@ -204,8 +205,8 @@ func TestFaultEverywhere(t *testing.T) {
 	}
 }
 
-// courseChild runs the course in a child process that kills itself at a step, or that cannot write
-// files beyond a size.
+// courseChild calls course in a child process. The child kills itself at a given step, or cannot
+// write files beyond a given size.
 func courseChild(mode string) int {
 	_, arg, _ := strings.Cut(mode, " ")
 	n, err := strconv.Atoi(arg)
@@ -244,8 +245,8 @@ func courseChild(mode string) int {
 	return 0
 }
 
-// runCourse runs the course in a child process. It returns the history that the child printed,
-// whether the child ended by itself, and the failed checks.
+// runCourse calls course in a child process. h is the history that the child printed. whole reports
+// whether the child ended by itself, and failed contains the failed checks.
 func runCourse(t *testing.T, dir, mode string) (h *history, whole bool, failed []string) {
 	t.Helper()
 	h = &history{kept: map[uint64]int{}, erasing: map[uint64]bool{}, erased: map[uint64]bool{}}
@@ -272,7 +273,8 @@ func runCourse(t *testing.T, dir, mode string) (h *history, whole bool, failed [
 	return h, whole, failed
 }
 
-// If a process is killed at any write, the archive still contains what was acknowledged.
+// If a process is killed during any write, the archive still contains everything that was
+// acknowledged.
 func TestKillEverywhere(t *testing.T) {
 	t.Parallel()
 	every := 1
@@ -295,13 +297,13 @@ func TestKillEverywhere(t *testing.T) {
 	}
 }
 
-// If the disk becomes full during a write, at any file size, the archive still contains what was
-// acknowledged.
+// If the disk becomes full during a write, at any file size, the archive still contains everything
+// that was acknowledged.
 func TestFullDiskEverywhere(t *testing.T) {
 	t.Parallel()
 	for limit := 100_000; limit < 400_000; limit += 23_456 {
 		dir := t.TempDir()
-		shut(t, open(t, dir, Options{})) // the file already exists
+		shut(t, open(t, dir, Options{})) // make the files before their size is limited
 		h, whole, failed := runCourse(t, dir, fmt.Sprint("course-limit ", limit))
 		if !whole {
 			t.Error("the child did not end by itself", failed)

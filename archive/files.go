@@ -39,9 +39,9 @@ func (a *Archive) openFiles() error {
 	return a.guard(a.load)
 }
 
-// openLasting opens the database at path. While it waits for the lock, the process that has the
-// archive open may replace the file. The opened file is then obsolete and must not be used with the
-// keys, so openLasting opens the new one.
+// openLasting opens the database at path. While openLasting waits for the lock, the process that
+// has the archive open may replace the file. The file that openLasting has opened is then obsolete
+// and does not match the keys, so openLasting opens the new file.
 func (a *Archive) openLasting(path string) (err error) {
 	if info, err := os.Stat(path); err == nil {
 		a.mapped = info.Size()
@@ -92,13 +92,14 @@ func (a *Archive) checkSize() error {
 	})
 }
 
-// closeFiles closes both files and the decompressor. With abandon set, it does not wait for
-// transactions that will never end, and keeps the decompressor, because they may still use it.
+// closeFiles closes archive.db, keys.db and the decompressor. If abandon is true, closeFiles does
+// not wait for transactions that will never end. It then does not close the decompressor, because
+// these transactions may still use it.
 func (a *Archive) closeFiles(abandon bool) error {
 	var errs []error
 	a.retiring.Wait()
 	errs = append(errs, a.closeBolt(a.db, a.file, abandon))
-	if a.pack != nil && !abandon { // close it last: readers decompress until their transactions end
+	if a.pack != nil && !abandon { // close the decompressor last: readers use it until their transactions end
 		a.pack.close()
 	}
 	if a.keys != nil {
@@ -120,6 +121,6 @@ func (a *Archive) closeBolt(db *bolt.DB, file *os.File, abandon bool) error {
 	return nil
 }
 
-// growth returns by how many bytes a file of that size grows at a time: an eighth of its size,
-// within limits.
+// growth returns the number of bytes by which a file with the given size grows at a time: an eighth
+// of the size, within limits.
 func growth(size int64) int { return int(min(max(size/8, leastGrowth), mostGrowth)) }

@@ -8,7 +8,8 @@ import (
 )
 
 // Judged returns the version of the policy under which all data held of an origin was last decided.
-// The result is PolicyVersion.Since of that version, or zero if this was never done.
+// The result is PolicyVersion.Since of that version, or zero if SetJudged was never called for the
+// origin.
 func (a *Archive) Judged(origin string) (since time.Time, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		k := []byte(origin)
@@ -24,8 +25,8 @@ func (a *Archive) Judged(origin string) (since time.Time, err error) {
 	return since, err
 }
 
-// SetJudged stores that all data held of an origin has been decided under the version of its policy
-// with that PolicyVersion.Since.
+// SetJudged stores that all data held of an origin has been decided under one version of its
+// policy. since is PolicyVersion.Since of that version.
 func (a *Archive) SetJudged(ctx context.Context, origin string, since time.Time) error {
 	if err := checkURL(origin); err != nil {
 		return err

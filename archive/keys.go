@@ -14,22 +14,23 @@ import (
 	"github.com/acapcrawl/acapcrawl/disk"
 )
 
-// keys is the file of keys. It consists of slots of 32 bytes: the first is a header, each other one
-// is the key of one sealed text. A slot of zeros is a destroyed key. Slots are used once and in
-// order. Keys are written to disk in advance, so that sealing needs no write for the key. Only the
-// writer goroutine calls take, reset and overwrite; read is safe for concurrent use.
+// keys is the file keys.db. It consists of slots of 32 bytes: the first slot is a header, and each
+// other slot contains the key of one sealed text. A slot of zeros is a destroyed key. Slots are
+// used once and in order. Keys are written to disk in advance, so that sealing a text needs no
+// write for its key. Only the writer goroutine calls take, reset and overwrite; read is safe for
+// concurrent use.
 type keys struct {
 	path  string
 	f     *os.File
 	next  uint64 // the next slot to use
-	spare []byte // unused keys that are already in the file, beginning with slot next
+	spare []byte // keys for the next slots: already written to the file and not used yet
 
 	closing sync.Once
 }
 
 const (
 	slot     = 32
-	reserve  = 4096 // number of keys written in advance at a time
+	reserve  = 4096 // number of keys that are written in advance at a time
 	keyMagic = "acapcrawl keys 1"
 )
 
@@ -37,7 +38,8 @@ type key [slot]byte
 
 func (k key) zero() bool { return k == key{} }
 
-// openKeys opens the key file of the archive with that id. If fresh, it makes a new key file.
+// openKeys opens the key file of the archive with the given ID. If fresh is true, openKeys makes a
+// new key file.
 func openKeys(path string, id []byte, fresh bool) (*keys, error) {
 	want := append([]byte(keyMagic), id...)
 	flag := os.O_RDWR
@@ -96,8 +98,8 @@ func (k *keys) check(want []byte) error {
 	return nil
 }
 
-// reset makes the slot after used the next one, and drops the keys after it, because an uncommitted
-// transaction may have used one of them.
+// reset sets the next slot to the slot after used. It drops the keys in later slots, because a
+// transaction that did not commit may have used one of them.
 func (k *keys) reset(used uint64) error {
 	k.next, k.spare = used+1, nil
 	info, err := k.f.Stat()
@@ -110,7 +112,7 @@ func (k *keys) reset(used uint64) error {
 	return nil
 }
 
-// take returns an unused key that is on disk, and its slot.
+// take returns an unused key that is on disk, and the number of its slot.
 func (k *keys) take(fault func(Step) error) (id uint64, out key, err error) {
 	if len(k.spare) == 0 {
 		if err := k.refill(fault); err != nil {

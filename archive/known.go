@@ -9,10 +9,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Update changes the resource of url, which need not exist before. fn may run more than once, must
-// not panic and must not call the archive. Update does not change first dates that are set, or
-// fields that the archive sets. A caller that changes Indexed must call Done after updating the
-// index, because Update logs an intent.
+// Update calls fn to change the resource of url. If the resource does not exist, Update creates it.
+// fn may run more than once, must not panic and must not call the archive. Update changes neither
+// first dates that are set nor fields that the archive sets. If fn changes Indexed, Update logs an
+// intent, and the caller must call Done after updating the index.
 func (a *Archive) Update(ctx context.Context, url string, fn func(*Resource)) error {
 	return a.UpdateAll(ctx, []string{url}, fn)
 }
@@ -54,9 +54,9 @@ func (t *txn) update(url string, fn func(*Resource)) error {
 	return t.putResource(h, r, text)
 }
 
-// Lead stores a redirect chain: each URL in from redirects to the next one, and the last one to url
-// (X66). It does nothing if url is neither a page that is known nor an alias of one, or if url
-// leads back to from.
+// Lead stores a redirect chain: each URL in from redirects to the next URL, and the last URL
+// redirects to url (X66). It does nothing if url is neither a known page nor an alias of a known
+// page, or if url itself redirects to one of the URLs in from.
 func (a *Archive) Lead(ctx context.Context, from []string, url string) error {
 	for _, alias := range append([]string{url}, from...) {
 		if err := checkURL(alias); err != nil {
@@ -110,9 +110,9 @@ func (a *Archive) Aliases(url string) (all []string, err error) {
 	return all, err
 }
 
-// putAliases stores that each alias redirects to the next one, and the last one to url. It removes
-// url itself from aliases. If an alias occurs twice, its last occurrence counts, so there are no
-// circles.
+// putAliases stores a redirect chain: each alias redirects to the next alias, and the last alias
+// redirects to url. It removes url itself from aliases. If an alias occurs twice, putAliases
+// ignores all occurrences except the last, so that no circle is made.
 func (t *txn) putAliases(url string, aliases []string) error {
 	for i, alias := range aliases {
 		to := url
@@ -153,12 +153,12 @@ func (t *txn) dropAlias(alias string) error {
 	return aliases.Delete([]byte(alias))
 }
 
-// held is a resource as stored before the transaction changes it.
+// held is a resource as it was stored before the transaction changes it.
 type held struct {
 	Resource
 	known  bool
 	rec    resourceRecord
-	plain  []byte // its encoded text before sealing
+	plain  []byte // encoded text of the resource before sealing
 	sealed []byte
 }
 
@@ -182,10 +182,10 @@ func (t *txn) resource(url string) (held, error) {
 	return h, nil
 }
 
-// putResource replaces the resource h with r. plain is the encoded text of r. If the text changed,
-// it gets a new key, and the old key is destroyed.
+// putResource replaces the resource h with r. plain is the encoded text of r. If the text has
+// changed, putResource seals it with a new key, and the old key is destroyed.
 func (t *txn) putResource(h held, r Resource, plain []byte) error {
-	if h.Indexed && !r.Indexed { // the index files contain the words of the page until the index is compacted
+	if h.Indexed && !r.Indexed { // the index files still contain words of the page until the index is compacted
 		if err := t.erased(); err != nil {
 			return err
 		}

@@ -13,8 +13,8 @@ import (
 // damagedWhy is the explanation in the tombstone of lost data.
 const damagedWhy = "damaged"
 
-// forget removes a record that cannot be read. Other checks find the data that the record referred
-// to.
+// forget returns a repair that removes a record that cannot be read. Other checks find the data to
+// which the record referred.
 func forget(bucket, k []byte, readable func(value []byte) bool) fixer {
 	return func(t *txn) (string, error) {
 		if value := t.tx.Bucket(bucket).Get(k); value == nil || readable(value) {
@@ -24,8 +24,8 @@ func forget(bucket, k []byte, readable func(value []byte) bool) fixer {
 	}
 }
 
-// condemnKey marks a key for destruction, unless another record also uses it or the key was never
-// made.
+// condemnKey marks a key for destruction, unless another record also uses the key or the key does
+// not exist.
 func (v *verifier) condemnKey(t *txn, slot uint64) error {
 	if v.shared[slot] || slot >= t.a.keys.next {
 		return nil
@@ -33,10 +33,10 @@ func (v *verifier) condemnKey(t *txn, slot uint64) error {
 	return t.condemnKey(slot)
 }
 
-// dropBody removes a body that cannot be read, so that it is stored again when it is received
-// again. The captures that refer to it have been erased before, and with the last one the body was
-// deleted. If the body still has references, it has been received again, and the next repair round
-// checks it.
+// dropBody returns a repair that removes a body that cannot be read, so that a later deposit stores
+// the body again. The captures that refer to the body are erased before, and the last of these
+// erasures also deletes the body. If the body still has references, it was deposited again
+// meanwhile, and the next repair round checks it.
 func (v *verifier) dropBody(sum []byte, id uint64) fixer {
 	return func(t *txn) (string, error) {
 		value := t.tx.Bucket(bDigests).Get(sum)
@@ -58,8 +58,9 @@ func (v *verifier) remove(t *txn, sum []byte, rec bodyRecord) error {
 	return errors.Join(v.condemnKey(t, rec.Key), t.deleteBody(rec.ID), t.tx.Bucket(bDigests).Delete(sum))
 }
 
-// recount corrects the number of references of a body from said.Refs to found. Other writes may
-// have changed the number, so it is corrected by the difference.
+// recount returns a repair that corrects the number of references of a body. said.Refs is the
+// stored number and found the correct one. Other writes may have changed the number meanwhile, so
+// the repair adds the difference.
 func (v *verifier) recount(sum []byte, said bodyRecord, found uint64) fixer {
 	return func(t *txn) (string, error) {
 		rec, err := unpackBody(sum, t.tx.Bucket(bDigests).Get(sum))
@@ -73,7 +74,7 @@ func (v *verifier) recount(sum []byte, said bodyRecord, found uint64) fixer {
 	}
 }
 
-// eraseLostCapture erases a capture that is partly lost.
+// eraseLostCapture returns a repair that erases a capture of which a part is lost.
 func (v *verifier) eraseLostCapture(id uint64) fixer {
 	return func(t *txn) (string, error) {
 		rec, _, err := t.a.captureRecord(t.tx, id)
@@ -84,8 +85,8 @@ func (v *verifier) eraseLostCapture(id uint64) fixer {
 	}
 }
 
-// eraseBodiless is like eraseLostCapture for a capture without a body. It does nothing if the body
-// has been received in the meantime.
+// eraseBodiless is like eraseLostCapture for a capture whose body is lost. The repair does nothing
+// if the body was deposited again meanwhile.
 func (v *verifier) eraseBodiless(id uint64) fixer {
 	erase := v.eraseLostCapture(id)
 	return func(t *txn) (string, error) {
@@ -102,8 +103,8 @@ func (v *verifier) eraseBodiless(id uint64) fixer {
 	}
 }
 
-// eraseLost erases a capture. If its reference to a body was not counted, the body keeps its
-// references.
+// eraseLost erases a capture. It also removes the capture's reference to its body, if the check has
+// counted this reference.
 func (v *verifier) eraseLost(t *txn, id uint64, rec captureRecord) error {
 	before := len(t.doomed)
 	if err := errors.Join(v.condemnKey(t, rec.Key), t.erased()); err != nil {
@@ -139,8 +140,8 @@ func (v *verifier) eraseLost(t *txn, id uint64, rec captureRecord) error {
 		Keys: slices.Clone(t.doomed[before:])})
 }
 
-// noteCaptureLost updates the resource of url after a capture is removed. After the last capture,
-// it also removes the data derived from the page, unless the page is indexed. The dates remain.
+// noteCaptureLost updates the resource of url after a capture was removed. If no capture is left
+// and the page is not indexed, it also removes the data derived from the page. The dates remain.
 func (v *verifier) noteCaptureLost(t *txn, url string, id uint64) error {
 	k := []byte(url)
 	var rec resourceRecord
@@ -164,9 +165,9 @@ func (v *verifier) noteCaptureLost(t *txn, url string, id uint64) error {
 	return t.tx.Bucket(bResources).Put(k, value)
 }
 
-// listCapture adds a capture to the list of earlier versions of its URL, with a new version number
-// if its own is taken. If the capture is the current version, listCapture removes it from that
-// list.
+// listCapture returns a repair that adds a capture to the list of earlier versions of its URL. If
+// another capture has the same version number, the capture gets a new number. If the capture is the
+// current version, the repair removes it from that list instead.
 func (v *verifier) listCapture(id uint64) fixer {
 	return func(t *txn) (string, error) {
 		rec, sealed, err := t.a.captureRecord(t.tx, id)
@@ -175,7 +176,7 @@ func (v *verifier) listCapture(id uint64) fixer {
 		}
 		var res resourceRecord
 		if _, err := unpackSealed([]byte(rec.URL), t.tx.Bucket(bResources).Get([]byte(rec.URL)), &res); err != nil {
-			return "", nil // the next repair round handles it
+			return "", nil // the resource record cannot be read: the next repair round checks the capture again
 		}
 		k, at := idKey(id), versionKey(rec.URL, rec.Version)
 		earlier := t.tx.Bucket(bEarlier)
@@ -207,7 +208,7 @@ func (t *txn) versionOf(id uint64) int {
 	return rec.Version
 }
 
-// correctLength corrects the body length in a capture record.
+// correctLength returns a repair that sets the body length in a capture record to is.
 func (v *verifier) correctLength(id uint64, is int64) fixer {
 	return func(t *txn) (string, error) {
 		rec, sealed, err := t.a.captureRecord(t.tx, id)
@@ -224,8 +225,8 @@ func (v *verifier) correctLength(id uint64, is int64) fixer {
 	}
 }
 
-// clearCurrent clears the current version of url if it is capture id, because that capture is lost
-// or belongs to another URL.
+// clearCurrent returns a repair for a current version that is lost or belongs to another URL. If
+// capture id is the current version of url, url has no current version afterwards.
 func (v *verifier) clearCurrent(url string, id uint64) fixer {
 	return func(t *txn) (string, error) {
 		c, _, err := t.a.captureRecord(t.tx, id)
@@ -248,8 +249,8 @@ func (v *verifier) clearCurrent(url string, id uint64) fixer {
 	}
 }
 
-// missingVersion returns the only version from 1 to versions that is not in the list of earlier
-// versions. It returns 0 if there are several.
+// missingVersion returns the version number between 1 and versions that is missing in the list of
+// earlier versions. If several numbers are missing, missingVersion returns 0.
 func missingVersion(tx *bolt.Tx, url string, versions int) (version int) {
 	for n := 1; n <= versions; n++ {
 		if tx.Bucket(bEarlier).Get(versionKey(url, n)) != nil {
@@ -263,8 +264,8 @@ func missingVersion(tx *bolt.Tx, url string, versions int) (version int) {
 	return version
 }
 
-// removeEarlier removes a wrong entry from the list of earlier versions. If the capture of the
-// entry is lost, removeEarlier writes a tombstone.
+// removeEarlier returns a repair that removes a wrong entry from the list of earlier versions. If
+// the capture of the entry is lost, the repair writes a tombstone.
 func (v *verifier) removeEarlier(k []byte) fixer {
 	return func(t *txn) (string, error) {
 		earlier := t.tx.Bucket(bEarlier)
@@ -288,7 +289,7 @@ func (v *verifier) removeEarlier(k []byte) fixer {
 	}
 }
 
-// cutAlias removes an alias, even if its record cannot be read.
+// cutAlias removes an alias, even if the alias record cannot be read.
 func (t *txn) cutAlias(alias string) error {
 	aliases := t.tx.Bucket(bAliases)
 	value := aliases.Get([]byte(alias))
@@ -302,7 +303,8 @@ func (t *txn) cutAlias(alias string) error {
 	return aliases.Delete([]byte(alias))
 }
 
-// rewriteTombstone rewrites a damaged tombstone, of which only the URL is known.
+// rewriteTombstone returns a repair that replaces a damaged tombstone. Only the URL of that
+// tombstone is known.
 func (v *verifier) rewriteTombstone(k []byte) fixer {
 	return func(t *txn) (string, error) {
 		bucket := t.tx.Bucket(bTombstones)
@@ -320,7 +322,8 @@ func (v *verifier) rewriteTombstone(k []byte) fixer {
 	}
 }
 
-// keepKey removes a needed key from the list of keys to destroy.
+// keepKey returns a repair that removes a key from the list of keys to destroy, because a record
+// uses the key.
 func keepKey(slot uint64) fixer {
 	return func(t *txn) (string, error) {
 		t.a.condemned = slices.DeleteFunc(t.a.condemned, func(n uint64) bool { return n == slot })

@@ -9,9 +9,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// rebuildText rebuilds the lost text of a resource. The statements of the page come from its newest
-// copy. Without a current copy the terms under which the page was indexed are unknown, so the page
-// is removed from the index.
+// rebuildText returns a repair that rebuilds the lost text of a resource. The repair reads the
+// statements of the page from the newest copy. Without a current copy it is unknown under which
+// statements the page was indexed, so the repair removes the page from the index.
 func (v *verifier) rebuildText(url string) fixer {
 	return func(t *txn) (string, error) {
 		k := []byte(url)
@@ -32,21 +32,21 @@ func (v *verifier) rebuildText(url string) fixer {
 			}
 		}
 		rec.Indexed = rec.Indexed && rec.Current != 0
-		if err := t.erasePictures(url); err != nil { // the thumbnails were made under unknown terms from lost data
+		if err := t.erasePictures(url); err != nil { // the statements under which the thumbnails were made are lost
 			return "", err
 		}
 		return "rebuilt from its copies", v.putText(t, url, rec, versionsOf(t.tx, url, rec.Current))
 	}
 }
 
-// rebuildRecord rebuilds the lost record of a URL from its copies. If the first copy still exists,
-// its date says how long the page has been kept. Otherwise no time limit could be counted, so
-// rebuildRecord erases the copies.
+// rebuildRecord returns a repair that rebuilds the lost record of a URL from its copies. If the
+// first copy still exists, its date says since when the page has been kept. Otherwise no time limit
+// could be computed, so the repair erases the copies.
 func (v *verifier) rebuildRecord(url string, ids []uint64) fixer {
 	return func(t *txn) (string, error) {
 		k := []byte(url)
 		if _, err := unpackSealed(k, t.tx.Bucket(bResources).Get(k), &resourceRecord{}); err == nil {
-			return "", nil // the next repair round handles it
+			return "", nil // the record can be read again: the next repair round checks it
 		}
 		var res resourceRecord
 		held, whole := map[uint64]captureRecord{}, false
@@ -92,8 +92,8 @@ func (v *verifier) rebuildRecord(url string, ids []uint64) fixer {
 	}
 }
 
-// putText stores the record of a resource with a new text: the statements of the page in its newest
-// capture.
+// putText stores the record of a resource with a new text. The text contains the statements of the
+// page in its newest capture.
 func (v *verifier) putText(t *txn, url string, rec resourceRecord, ids []uint64) error {
 	var text resourceText
 	if own, ok := v.own(t.tx, rec.Current, ids); ok {
@@ -118,8 +118,9 @@ func (v *verifier) putText(t *txn, url string, rec resourceRecord, ids []uint64)
 	return t.tx.Bucket(bResources).Put(k, value)
 }
 
-// own returns the statements of the page in its newest capture: the current one, or else the one
-// that was fetched last. If the capture record has no statements, own reads them from the copy.
+// own returns the statements of the page in its newest capture. The newest capture is the current
+// one, or if there is none, the last one that was fetched. If the capture record contains no
+// statements, own reads them from the copy.
 func (v *verifier) own(tx *bolt.Tx, current uint64, ids []uint64) (own acap.Own, ok bool) {
 	var newest time.Time
 	for _, id := range ids {

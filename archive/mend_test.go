@@ -16,8 +16,8 @@ const (
 	right = "http://example.com/right"
 )
 
-// mendAfter finds the problems, calls fn to change the archive, repairs the problems found before
-// the change, and then all others.
+// mendAfter finds the problems of the archive and calls fn, which changes the archive. Then it
+// repairs the problems found before the change, and finally all other problems.
 func mendAfter(t *testing.T, a *Archive, fn func()) {
 	t.Helper()
 	found, err := a.inspect(t.Context())
@@ -33,8 +33,8 @@ func mendAfter(t *testing.T, a *Archive, fn func()) {
 	}
 }
 
-// If a lost body is received again while the loss is repaired, the body is kept and the damaged
-// captures have it again.
+// If a lost body is received again while the loss is repaired, the body is kept. A capture that had
+// lost only this body can be read again.
 func TestRepairOfReceivedAgain(t *testing.T) {
 	for _, buried := range []bool{false, true} {
 		dir := t.TempDir()
@@ -60,8 +60,8 @@ func TestRepairOfReceivedAgain(t *testing.T) {
 	}
 }
 
-// If the reference count of a body is too low, the body still remains when one of its captures is
-// erased.
+// If the stored reference count of a body is too low and one of its captures is erased, the body
+// remains.
 func TestRepairRecountsFirst(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, Options{})
@@ -81,7 +81,7 @@ func TestRepairRecountsFirst(t *testing.T) {
 	shut(t, a)
 }
 
-// own returns statements that tell copies apart.
+// own returns statements with the given text, so that the test can distinguish copies.
 func own(text string) acap.Own {
 	return acap.Own{URL: left, Tags: []acap.Tag{{Source: acap.Meta, Name: "robots", Content: text}}}
 }
@@ -124,7 +124,7 @@ func TestRepairPast(t *testing.T) {
 	}
 }
 
-// The current copy counts as the newest one, whatever its date is.
+// Repair treats the current copy as the newest copy, whatever its date is.
 func TestRepairCurrent(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, Options{})
@@ -149,13 +149,13 @@ func TestRepairCurrent(t *testing.T) {
 	shut(t, a)
 }
 
-// The tombstone of a lost current copy contains its version number if the number is certain.
+// The tombstone of a lost current copy contains its version number if only one number is possible.
 func TestRepairNamesTheVersion(t *testing.T) {
 	for _, certain := range []bool{true, false} {
 		dir, current := pastAndPresent(t)
 		spoil(t, dir, func(tx *bolt.Tx) error {
 			err := tx.Bucket(bCaptures).Delete(idKey(current.ID))
-			if !certain { // a further version was made and is erased
+			if !certain { // make another version and erase it, so that two numbers are possible
 				err = errors.Join(err, amend(tx, bResources, []byte(left), func(r *resourceRecord) { r.Versions++ }))
 			}
 			return err

@@ -23,15 +23,16 @@ const (
 )
 
 // dictionary is used to compress small bodies. It was written by hand from common markup, never
-// from content. Data that was compressed with it can only be decompressed with it, so the file must
-// never change. A better dictionary would need a new codec.
+// from stored pages. Data that was compressed with the dictionary can only be decompressed with it,
+// so the file must never change. A better dictionary would need a new codec.
 //
 //go:embed dictionary.txt
 var dictionary string
 
 const (
 	dictionaryID = 0x41434150 // "ACAP"; every zstd frame made with the dictionary contains it
-	// maximal size in bytes of what is compressed with the dictionary; for more it saves little
+	// maximal size in bytes of data that is compressed with the dictionary; the dictionary saves
+	// little for larger data
 	small      = 16 << 10
 	sealRoom   = 16      // bytes that sealing adds
 	decodeRoom = 16      // free bytes that zstd needs after the decoded data to avoid slow copying
@@ -65,8 +66,8 @@ func newPacker() (*packer, error) {
 	return p, err
 }
 
-// pack compresses the body b into a new buffer, which has room for sealing in place. With encoded,
-// b is stored unchanged, because it is already compressed.
+// pack compresses the body b into a new buffer, which has room for sealing in place. If encoded is
+// true, b is already compressed, and pack stores b unchanged.
 func (p *packer) pack(b []byte, encoded bool) ([]byte, codec) {
 	switch {
 	case encoded:
@@ -77,8 +78,8 @@ func (p *packer) pack(b []byte, encoded bool) ([]byte, codec) {
 	return p.with(p.enc, b, zstd1)
 }
 
-// packText compresses the text of a capture. It uses no dictionary, which would save a fifth of the
-// size but take twice as long.
+// packText compresses the text of a capture. A dictionary would save a fifth of the size, but
+// compression would take twice as long, so packText uses none.
 func (p *packer) packText(b []byte) ([]byte, codec) { return p.with(p.enc, b, zstd1) }
 
 // with compresses b with enc if that makes b smaller. If enc is nil, b is stored unchanged.
@@ -99,7 +100,8 @@ func (p *packer) buffer() []byte {
 	return nil
 }
 
-// reuse makes a buffer from pack or buffer available again. Nothing may refer to it any more.
+// reuse makes a buffer from pack or buffer available again. The caller must not use the buffer any
+// more.
 func (p *packer) reuse(b []byte) {
 	if cap(b) > 0 && cap(b) <= bigBuffer {
 		p.buffers.Put(&b)

@@ -10,25 +10,29 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Part describes a subresource that pages require. It belongs to the URL under which pages refer to
-// it. It contains no content of the subresource.
+// Part describes a subresource that pages require. The URL of the record is the one under which the
+// pages refer to the subresource. A Part contains no content of the subresource.
 type Part struct {
 	Fetched time.Time `json:",omitzero"` // time of the last request with a usable answer
 	// digest of the content from which the pages were last made; "" if there was no content
 	Digest             string `json:",omitempty"`
 	ETag, LastModified string `json:",omitempty"`
 
-	Pending   Pending `json:",omitempty"` // which of the pages must be decided again
-	Why, Line string  `json:",omitempty"` // why pages may not use it, and the line that decided; "" if they may
+	Pending Pending `json:",omitempty"` // which of the pages must be decided again
+	// why pages may not use the subresource, and the line that led to this decision; "" if pages
+	// may use it
+	Why, Line string `json:",omitempty"`
 }
 
 // Pending says which pages that require a subresource must be decided again.
 type Pending uint8
 
 const (
-	Nobody    Pending = iota
-	Waiting           // the pages that wait for the subresource
-	Everybody         // all its pages: the subresource may no longer be used, but data made from it is still stored
+	Nobody  Pending = iota
+	Waiting         // the pages that wait for the subresource
+	// all pages that use it: the subresource may no longer be used, but data made from it is still
+	// stored
+	Everybody
 )
 
 // Part returns what is known about a subresource, or the zero Part.
@@ -53,8 +57,8 @@ func (a *Archive) partOf(tx *bolt.Tx, address string) (p Part, err error) {
 }
 
 // SetPart stores what is known about a subresource; a zero Part deletes the record. The same
-// transaction stores that the pages in waiting wait for its answer. SetPart ignores an address that
-// is not a valid URL, because it is never requested.
+// transaction stores that the pages in waiting wait for the answer of the subresource. SetPart does
+// nothing if address is not a valid URL, because an invalid URL is never requested.
 func (a *Archive) SetPart(ctx context.Context, address string, p Part, waiting ...string) error {
 	if checkURL(address) != nil {
 		return nil
@@ -100,8 +104,9 @@ func (a *Archive) PendingParts() (list []string, err error) {
 type Wait byte
 
 const (
-	ForAnswer Wait = 1 + iota // after the next answer: the subresource could not be fetched
-	ForChange                 // after a different answer: the page makes no use of the current one
+	ForAnswer Wait = 1 + iota // after the next answer, because the subresource could not be fetched
+	// after an answer with different content, because the page cannot use the current content
+	ForChange
 )
 
 // waitOf decodes a value of bAwaited.
@@ -120,8 +125,8 @@ func waits(tx *bolt.Tx, part, page string) Wait {
 	return 0
 }
 
-// Await stores that pages must be decided again when the subresource part gives the answer
-// described by wait. The pages need not be known.
+// Await stores that pages wait for the subresource at the URL part: after the answer that wait
+// describes, the pages must be decided again. The archive need not know the pages.
 func (a *Archive) Await(ctx context.Context, part string, wait Wait, pages ...string) error {
 	return a.await(ctx, part, wait, pages)
 }
@@ -131,8 +136,8 @@ func (a *Archive) Awaited(ctx context.Context, part string, pages ...string) err
 	return a.await(ctx, part, 0, pages)
 }
 
-// await stores that pages wait for part, or with wait 0 that they no longer do. It writes nothing
-// if that is already stored.
+// await stores that pages wait for the subresource at the URL part. If wait is 0, it stores that
+// the pages no longer wait. If this is already stored, await writes nothing.
 func (a *Archive) await(ctx context.Context, part string, wait Wait, pages []string) error {
 	if checkURL(part) != nil {
 		return nil
@@ -167,9 +172,10 @@ func (t *txn) await(part, page string, wait Wait) error {
 	return errors.Join(awaited.Put(pair(part, page), []byte{byte(wait)}), awaits.Put(pair(page, part), nil))
 }
 
-// AwaitAfter stores that a page waits for a subresource, or with wait 0 that it does not. The
-// decision about the page used the answer in by. If a later answer has different content, the page
-// waits for the next answer instead, and late is true.
+// AwaitAfter stores the result of a decision about a page: the page waits for a subresource as wait
+// says, or does not wait if wait is 0. by describes the answer of the subresource that the decision
+// used. If a later answer has different content, the page waits for the next answer instead, and
+// late is true.
 func (a *Archive) AwaitAfter(ctx context.Context, part string, by Part, wait Wait, page string) (late bool, err error) {
 	if checkURL(part) != nil {
 		return false, nil
@@ -195,8 +201,8 @@ func (a *Archive) AwaitAfter(ctx context.Context, part string, by Part, wait Wai
 	return late, err
 }
 
-// Awaiting returns the pages that wait for any answer of a subresource, and the pages that wait for
-// a different answer.
+// Awaiting returns the pages that wait for a subresource: answer contains the pages that wait for
+// any answer, and change those that wait for an answer with different content.
 func (a *Archive) Awaiting(part string) (answer, change []string, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		prefix := under(part)
@@ -223,7 +229,7 @@ func (a *Archive) Awaits(page string) (list []string, err error) {
 	return list, err
 }
 
-// others returns the second URL of each key in b whose first URL is url.
+// others returns the second URL of each key in b that consists of url and a second URL.
 func others(b *bolt.Bucket, url string) (list []string) {
 	prefix := under(url)
 	c := b.Cursor()
@@ -242,7 +248,8 @@ func (v *verifier) part(k, value []byte) {
 	}
 }
 
-// awaited checks that a page in the list of waiting pages also lists the subresource.
+// awaited checks an entry of the list of pages that wait for a subresource: the page must have an
+// entry for the subresource in the other list.
 func (v *verifier) awaited(k, _ []byte) {
 	k = bytes.Clone(k)
 	part, page, _ := bytes.Cut(k, []byte{0})
@@ -263,7 +270,8 @@ func (v *verifier) awaited(k, _ []byte) {
 	}
 }
 
-// awaits checks that a page that lists a subresource is in its list of waiting pages.
+// awaits checks an entry of the list of subresources for which a page waits: the subresource must
+// have an entry for the page in the other list.
 func (v *verifier) awaits(k, _ []byte) {
 	k = bytes.Clone(k)
 	page, part, _ := bytes.Cut(k, []byte{0})

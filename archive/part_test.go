@@ -8,8 +8,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// The record of a subresource survives reopening, and erasing the subresource removes it. The list
-// of waiting pages is emptied when they are decided.
+// The record of a subresource is still stored after reopening. Erasing the subresource removes the
+// record. When the waiting pages are decided, the list of waiting pages becomes empty.
 func TestRequiredParts(t *testing.T) {
 	dir, ctx := t.TempDir(), context.Background()
 	a := open(t, dir, Options{})
@@ -77,13 +77,13 @@ func TestRequiredParts(t *testing.T) {
 	}
 	ok(a.SetPart(ctx, other, Part{}))
 	known(other, Part{})
-	ok(a.SetPart(ctx, "", had)) // an invalid URL cannot be requested
+	ok(a.SetPart(ctx, "", had)) // an invalid URL is ignored, because it is never requested
 	ok(a.Await(ctx, "\xff", ForAnswer, page))
 	known("", Part{})
 }
 
-// A page that was decided with an outdated answer of a subresource waits for the next answer, even
-// if it also waits for other subresources.
+// If a page was decided with an outdated answer of a subresource, the page waits for the next
+// answer, even if the page also waits for other subresources.
 func TestAwaitAfter(t *testing.T) {
 	a, ctx := open(t, t.TempDir(), Options{}), context.Background()
 	const credit, page = "http://a.example/credit", "http://a.example/1"

@@ -9,8 +9,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// passedKey returns the key that lists capture id under url. The capture contains an answer of url
-// that redirected to the captured page.
+// passedKey returns the key that lists the capture with the given ID under url. The capture
+// contains an answer of url, which redirected to the captured page.
 func passedKey(url string, id uint64) []byte { return pair(url, string(idKey(id))) }
 
 // splitPassed decodes a key made by passedKey.
@@ -19,8 +19,8 @@ func splitPassed(k []byte) (url string, id uint64, ok bool) {
 	return string(at), number(rest), ok && len(rest) == 8
 }
 
-// putPassed lists a capture under the URLs that redirected to it. It skips URLs that cannot be
-// keys, because they are never requested.
+// putPassed lists a capture under the URLs that redirected to it. It skips invalid URLs, which are
+// never requested.
 func putPassed(tx *bolt.Tx, id uint64, hops []Via) error {
 	for _, hop := range hops {
 		if checkURL(hop.URL) != nil {
@@ -33,8 +33,8 @@ func putPassed(tx *bolt.Tx, id uint64, hops []Via) error {
 	return nil
 }
 
-// dropPassed removes a capture from the lists of putPassed. If the capture cannot be read, entries
-// remain, and Verify finds them.
+// dropPassed removes a capture from the lists to which putPassed has added it. If the capture
+// cannot be read, entries remain, and Verify finds them.
 func (t *txn) dropPassed(id uint64) error {
 	_, text, err := t.a.openCapture(t.tx, id)
 	if err != nil {
@@ -60,7 +60,7 @@ func passedAt(tx *bolt.Tx, url string) (ids []uint64) {
 
 // eraseHops removes the answers of url from captures of the pages to which it redirected, and gives
 // these captures new keys. n is the number of removed answers. A capture that cannot be read is not
-// changed and stays listed.
+// changed, and url keeps its list entry for that capture.
 func (t *txn) eraseHops(url string) (n int, err error) {
 	for _, id := range passedAt(t.tx, url) {
 		rec, text, err := t.a.openCapture(t.tx, id)
@@ -82,7 +82,7 @@ func (t *txn) eraseHops(url string) (n int, err error) {
 	return n, nil
 }
 
-// forget removes the answers of url and returns how many there were.
+// forget removes the answers of url from the hops and returns the number of removed answers.
 func (t *captureText) forget(url string) (n int) {
 	for i := len(t.Hops) - 1; i >= 0; i-- {
 		if t.Hops[i].URL != url {

@@ -11,8 +11,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// ledTo returns a deposit of url after a redirect chain. The header of each redirect contains a
-// word of its own.
+// ledTo returns a deposit of url after a redirect chain through the URLs in from. The header of
+// each redirect contains a word that occurs nowhere else.
 func ledTo(url string, from ...string) Deposit {
 	d := deposit(url, url)
 	d.Head = []byte("HTTP/1.1 200 OK\r\nX-Own: kept\r\n\r\n")
@@ -38,8 +38,9 @@ func sealedText(t *testing.T, a *Archive, id uint64) (sealed []byte, slot uint64
 	return sealed, slot
 }
 
-// Erasing a URL also erases its answers in captures of other pages: their keys at once, the sealed
-// bytes with the next compaction. The rest of those captures remains.
+// Erasing a URL also erases the answers of that URL in captures of other pages. Their keys are
+// destroyed at once; the next compaction removes the sealed bytes. Everything else in those
+// captures remains.
 func TestEraseHops(t *testing.T) {
 	const url, other, old, mid = "http://example.com/new", "http://example.com/newer", "http://example.com/old",
 		"http://example.com/mid"
@@ -89,7 +90,8 @@ func TestEraseHops(t *testing.T) {
 	if list := receipt(t, a, mid).Left; len(list) != 2 {
 		t.Errorf("of another address is left %v", list)
 	}
-	if _, err := a.Erase(ctx, Tombstone{URL: url}); err != nil { // a capture that is erased is in no list
+	// when a capture is erased, it is removed from the lists of the URLs that redirected to it
+	if _, err := a.Erase(ctx, Tombstone{URL: url}); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.EraseCapture(ctx, apart.ID, Tombstone{}); err != nil {
@@ -100,7 +102,8 @@ func TestEraseHops(t *testing.T) {
 	}
 }
 
-// A capture that cannot be read is not changed and stays listed. The receipt and Verify report it.
+// If a capture cannot be read, erasing a URL that redirected to the capture does not change the
+// capture or its list entry. The receipt and Verify report the capture.
 func TestEraseHopsUnreadable(t *testing.T) {
 	const url, old = "http://example.com/new", "http://example.com/old"
 	ctx := context.Background()
@@ -139,7 +142,8 @@ func TestEraseHopsUnreadable(t *testing.T) {
 	}
 }
 
-// If the list of answers lacks entries or has wrong ones, Verify finds it and Repair corrects it.
+// If the list of captures by redirecting URL lacks entries or has wrong entries, Verify finds that
+// and Repair corrects the list.
 func TestRepairPassed(t *testing.T) {
 	const url, old = "http://example.com/new", "http://example.com/old"
 	for name, spoil := range map[string]func(b *bolt.Bucket, id uint64) error{

@@ -19,7 +19,7 @@ func (t *txn) receivePast(d *Deposit, b *body, h held) (c Capture, err error) {
 	return c, t.putResource(h, r, h.plain)
 }
 
-// receiveRedirect stores a redirect as an earlier version.
+// receiveRedirect stores a redirect as an earlier version, never as the current version.
 func (t *txn) receiveRedirect(d *Deposit, b *body, h held) (Capture, error) {
 	if d.Replace && !d.Past {
 		if err := t.eraseVersions(h.URL, h.Current); err != nil {
@@ -30,8 +30,8 @@ func (t *txn) receiveRedirect(d *Deposit, b *body, h held) (Capture, error) {
 	return t.receivePast(d, b, h)
 }
 
-// since moves the first dates of r back to those of an imported capture. The date of discovery is
-// the time of the import, not of the fetch.
+// since moves the first dates of r back to the dates of an imported capture. The date of discovery
+// is the time of the import, not of the fetch.
 func (r *Resource) since(d *Deposit, now time.Time) {
 	back := func(date *time.Time, to ...time.Time) {
 		for _, t := range to {

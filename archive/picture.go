@@ -12,8 +12,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Picture is a stored thumbnail. It is stored if no copy of the page is held, or if it was made
-// from another resource.
+// Picture is a stored thumbnail. A thumbnail is stored if no copy of the page is held, or if it was
+// made from another resource.
 type Picture struct {
 	MIME          string
 	Width, Height int
@@ -58,8 +58,8 @@ func (a *Archive) Picture(url string, version int) (p Picture, held bool, err er
 	return p, held, err
 }
 
-// Pictured returns the versions of url that have a stored thumbnail. The value is true if the
-// thumbnail was made from another resource.
+// Pictured returns the versions of url that have a stored thumbnail. The value in the map is true
+// if the thumbnail was made from another resource.
 func (a *Archive) Pictured(url string) (versions map[int]bool, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		versions = map[int]bool{}
@@ -145,8 +145,8 @@ func (t *txn) erasePictures(url string) error {
 	return err
 }
 
-// passPicture removes the thumbnail of a version that is no longer current, if the thumbnail was
-// made from another resource.
+// passPicture is called for a version that is no longer current. It removes the thumbnail of that
+// version if the thumbnail was made from another resource or belongs to no copy.
 func (t *txn) passPicture(url string, version int) error {
 	k := versionKey(url, version)
 	var rec pictureRecord
@@ -213,8 +213,8 @@ func (v *verifier) picture(k, value []byte) {
 	}
 }
 
-// pictured reports whether a version of url is held. With version 0 it reports whether url is
-// known.
+// pictured reports whether a version of url is held. For version 0 it reports whether the archive
+// knows url.
 func pictured(tx *bolt.Tx, url string, version int) bool {
 	value := tx.Bucket(bResources).Get([]byte(url))
 	var res resourceRecord

@@ -33,8 +33,8 @@ func pictures(t *testing.T, a *Archive, url string) map[int]string {
 	return list
 }
 
-// Erasing a version erases its thumbnail. The next version erases a thumbnail that was made from
-// another resource, or that belongs to no copy.
+// Erasing a version erases its thumbnail. Storing the next version erases the thumbnail of the
+// previous version if it was made from another resource, and a thumbnail that belongs to no copy.
 func TestPictures(t *testing.T) {
 	const url = "http://example.com/a"
 	ctx := context.Background()
@@ -224,7 +224,7 @@ func TestRepairPictures(t *testing.T) {
 			if found, err := a.Verify(context.Background()); err != nil || len(found) == 0 {
 				t.Errorf("found %v, %v", found, err)
 			}
-			for range 3 { // the next repair finds problems that a repair has exposed
+			for range 3 { // a repair can expose further problems, which the next repair finds
 				if left, err := a.Repair(context.Background(), nil); err != nil {
 					t.Fatal(err)
 				} else if left == nil {
@@ -258,7 +258,7 @@ func TestRepairPictures(t *testing.T) {
 	})
 }
 
-// coursePicture returns the thumbnail of a capture in the fault tests.
+// coursePicture returns the thumbnail of a capture with the given body number in the fault tests.
 func coursePicture(body int) *Picture {
 	return littlePicture(fmt.Sprint("picture ", body, noise("p", 600)), body%2 == 0)
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/coding"
 )
 
-// body is a body prepared for storing, with the texts of its capture and resource.
+// body is a body that is ready to be stored, with the encoded texts of its capture and its
+// resource.
 type body struct {
 	wire     []byte // the bytes as sent
 	sum      []byte // SHA-256 of wire
-	encoding string // content codings of wire, if they lead back to the deposit's body
+	encoding string // content codings of wire; "" if wire is the decoded body
 	digest   string // digest of the deposit's decoded body
 	packed   []byte // compressed wire; unset if codec is noCodec
 	codec    codec
@@ -52,8 +53,8 @@ func (a *Archive) prepare(d *Deposit) (*body, error) {
 	return b, err
 }
 
-// chooseWire determines and names the bytes to store for the body of d. It keeps the bytes as sent
-// if decoding them gives the body.
+// chooseWire decides which bytes to store for the body of d, and computes their digest. It chooses
+// the bytes as sent if decoding them gives the body, and otherwise the decoded body.
 func (a *Archive) chooseWire(d *Deposit, b *body) error {
 	sum := sha256.Sum256(d.Body)
 	b.wire, b.sum, b.digest = d.Body, sum[:], digestText(sum[:])
@@ -68,7 +69,8 @@ func (a *Archive) chooseWire(d *Deposit, b *body) error {
 	}
 	if len(codings) > 1 || !d.Undone.Leads(d.Wire, d.Body, codings) {
 		again, short := a.pack.undo(d.Wire, codings, int64(len(d.Body)))
-		// what a broken stream decodes to depends on the limits of the decoder
+		// decode again, because the result of decoding a broken stream depends on the limits of the
+		// decoder
 		if !bytes.Equal(again, d.Body) || short && !d.Truncated {
 			return nil
 		}

@@ -21,13 +21,13 @@ type Stats struct {
 	Bodies     int   `json:"bodies"`
 	Aliases    int   `json:"aliases"`
 	Tombstones int   `json:"tombstones"`
-	Pictures   int   `json:"thumbnails"` // stored in addition to copies, or instead of them
+	Pictures   int   `json:"thumbnails"` // number of stored thumbnails, of pages with and without a copy
 	Bytes      int64 `json:"bytes"`      // decoded size of the bodies of all captures
 	Raw        int64 `json:"raw"`        // size of the bodies as sent, identical bodies counted once
 	Stored     int64 `json:"stored"`     // size of the bodies in the file
 }
 
-// Resource returns what is known about url. known is false if nothing is.
+// Resource returns what is known about url. known is false if nothing is known.
 func (a *Archive) Resource(url string) (r Resource, known bool, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		value := tx.Bucket(bResources).Get([]byte(url))
@@ -40,13 +40,14 @@ func (a *Archive) Resource(url string) (r Resource, known bool, err error) {
 }
 
 // Resolve follows the aliases from url and returns the URL of the page (X66). If url is not an
-// alias, it returns url.
+// alias, Resolve returns url itself.
 func (a *Archive) Resolve(url string) (string, error) {
 	way, err := a.Way(url)
 	return way[len(way)-1], err
 }
 
-// Way returns the chain of aliases from url to the URL of the page, including both.
+// Way returns the chain of aliases from url to the URL of the page. The first element is url, and
+// the last is the URL of the page.
 func (a *Archive) Way(url string) (way []string, err error) {
 	way = []string{url}
 	err = a.view(func(tx *bolt.Tx) error {
@@ -212,8 +213,8 @@ func (c counts) stats() Stats {
 		Stored: int64(c.Stored)}
 }
 
-// each reads the records under prefix in batches, and calls the function of the caller outside of
-// any transaction.
+// each reads the records whose keys begin with prefix, in batches. It calls the function of the
+// caller outside of any transaction.
 func each[T any](a *Archive, bucket, prefix []byte, read func(tx *bolt.Tx, k, v []byte) (T, error),
 	fn func(T) error) error {
 	for from := append([]byte{}, prefix...); from != nil; {
@@ -324,7 +325,7 @@ func (a *Archive) readBody(tx *bolt.Tx, sum []byte, b bodyRecord) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	if b.Codec == stored { // the buffer is returned to the caller, so it is not reused
+	if b.Codec == stored { // use a new buffer, because the caller gets it
 		sealed, err := a.sealedBody(tx, b.ID, make([]byte, 0, min(b.Stored, bigBuffer)))
 		if err != nil {
 			return nil, err

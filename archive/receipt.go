@@ -14,10 +14,10 @@ import (
 type Receipt struct {
 	URL       string
 	Erasures  []Tombstone // tombstones, the oldest first
-	Compacted time.Time   // begin of the last compaction; files contain no trace of anything erased before
-	// files may contain a trace, because no compaction followed an erasure, whatever the dates say
+	Compacted time.Time   // when the last compaction began; files contain no trace of anything that was erased before
+	// no compaction followed an erasure, so files may contain a trace; does not depend on the dates
 	Pending bool
-	Left    []Problem // data that is stored or should not exist
+	Left    []Problem // data of the URL that is still stored, and other problems such as a key that is not destroyed
 }
 
 // Verified reports whether something was erased and nothing of the URL is stored any more.
@@ -28,9 +28,10 @@ func (r Receipt) Settled() bool {
 	return len(r.Erasures) > 0 && !r.Pending && r.Compacted.After(r.Erasures[len(r.Erasures)-1].When)
 }
 
-// Receipt returns what was erased of url, and searches for everything that may still be stored:
-// versions, data about the page, its index entry, thumbnails, aliases from and to it, and keys that
-// should be destroyed. Data that was received after an erasure is also listed in Left.
+// Receipt returns what was erased of url. It searches for everything that may still be stored:
+// versions, data about the page, its index entry, thumbnails, aliases that redirect to url, url as
+// an alias, and keys that should be destroyed. Data that was received after an erasure is also
+// listed in Left.
 func (a *Archive) Receipt(url string) (Receipt, error) {
 	r := Receipt{URL: url}
 	err := a.view(func(tx *bolt.Tx) error {
@@ -68,9 +69,9 @@ func (a *Archive) erasures(tx *bolt.Tx, url string) (list []Tombstone, err error
 	return list, nil
 }
 
-// pending reports whether the files may still contain erased data of url, which has the given
-// tombstones. If a crawled page has no tombstone, its index entry may have been removed at an
-// unknown time.
+// pending reports whether the files may still contain erased data of url. erasures are the
+// tombstones of url. A known page may have no tombstone although its index entry was removed; then
+// pending assumes that the entry was removed after the last compaction.
 func (u *upkeep) pending(tx *bolt.Tx, url string, erasures []Tombstone) bool {
 	since := u.uncompacted()
 	if since.IsZero() {
@@ -82,7 +83,7 @@ func (u *upkeep) pending(tx *bolt.Tx, url string, erasures []Tombstone) bool {
 	return slices.ContainsFunc(erasures, func(s Tombstone) bool { return !s.When.Before(since) })
 }
 
-// Holds reports whether anything of url is stored that Receipt would list in Left.
+// Holds reports whether the archive stores anything of url that Receipt would list in Left.
 func (a *Archive) Holds(url string) (held bool, err error) {
 	err = a.snapshot(func(tx *bolt.Tx) error {
 		r := Receipt{URL: url}
@@ -105,7 +106,8 @@ func (a *Archive) Begins(prefix string) (some bool, err error) {
 	return some, err
 }
 
-// keys checks that the keys named in s are destroyed, and reports other keys in r.Left.
+// keys checks that the keys named in the tombstone s are destroyed, and adds keys that are not
+// destroyed to r.Left.
 func (r *Receipt) keys(a *Archive, s Tombstone) error {
 	for _, slot := range s.Keys {
 		k, err := a.keys.read(slot)
@@ -119,8 +121,8 @@ func (r *Receipt) keys(a *Archive, s Tombstone) error {
 	return nil
 }
 
-// records searches the archive for stored data of the URL and adds it to r.Left. gone contains the
-// version numbers that were erased one by one.
+// records searches the archive for stored data of the URL and adds that data to r.Left. gone
+// contains the numbers of versions that were erased one by one.
 func (r *Receipt) records(a *Archive, tx *bolt.Tx, gone map[int]bool) error {
 	var rec resourceRecord
 	if value := tx.Bucket(bResources).Get([]byte(r.URL)); value != nil {

@@ -48,7 +48,8 @@ func TestReceipt(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = receipt(t, a, url)
-	// the keys of capture and record; another URL still uses the body
+	// the keys of the capture and of the page's record are destroyed; another URL still uses the
+	// body
 	if !r.Verified() || len(r.Erasures) != 2 || len(r.Erasures[1].Keys) != 2 {
 		t.Errorf("%+v", r)
 	}
@@ -60,12 +61,13 @@ func TestReceipt(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	put(t, a, d)
-	if r := receipt(t, a, shared); r.Verified() || len(r.Left) != 3 { // capture, record and index entry
+	// the capture, the page's record and the index entry
+	if r := receipt(t, a, shared); r.Verified() || len(r.Left) != 3 {
 		t.Errorf("it was received again: %+v", r)
 	}
 }
 
-// A receipt checks the stored data and does not trust the tombstone.
+// A receipt searches the stored data and does not trust the tombstone.
 func TestReceiptLooks(t *testing.T) {
 	a, err := Open(t.TempDir(), Options{})
 	if err != nil {
@@ -99,8 +101,8 @@ func TestReceiptLooks(t *testing.T) {
 	}
 }
 
-// Erased data counts as pending until the files are rewritten, whatever the clock says. If a
-// publisher then requests the erasure, it is due at once.
+// The receipt of erased data has Pending set until the files are rewritten, whatever the clock
+// says. If a publisher requests the erasure again in that time, the compaction is due at once.
 func TestReceiptPending(t *testing.T) {
 	now := noon
 	a := open(t, t.TempDir(), Options{Now: func() time.Time { return now }})

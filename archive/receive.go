@@ -20,8 +20,8 @@ const longestURL = 16 << 10
 
 // Deposit is the result of one fetch.
 type Deposit struct {
-	// Resource has the URL, the status and the statements of the page. Only its first dates are
-	// used, and only if the archive has none.
+	// Resource contains the URL, the status and the statements of the page. Each of its first dates
+	// is used only if the archive does not have that date yet.
 	Resource  Resource
 	Fetched   time.Time     // time of the fetch; must be set
 	Body      []byte        // decoded body to store; nil: no body, and no capture is made
@@ -40,11 +40,12 @@ type Deposit struct {
 	Hops    []Via // earlier requests of the redirect chain
 	Policy  PolicyVersion
 	Decided map[acap.Usage]string // by usage: the line that decided
-	Cuts    []string              // each a clause that says what was too large to be kept, read or indexed
-	Aliases []string              // URLs that now redirect to this one, each to the next (X66)
-	Index   bool                  // the page should be in the index: an intent is logged
-	Stays   bool                  // the index entry stays unchanged, and no intent is logged
-	Picture *Picture              // a thumbnail that cannot be made from a copy; nil: none
+	// each element is a clause that names a part that was too large to be kept, read or indexed
+	Cuts    []string
+	Aliases []string // redirect chain to this URL: each alias now redirects to the next (X66)
+	Index   bool     // the page should be in the index: Receive logs an intent
+	Stays   bool     // the index entry stays unchanged: Receive logs no intent
+	Picture *Picture // thumbnail that cannot be made from a copy; nil: none
 	// Replace erases the earlier versions in the same transaction, without a tombstone
 	// (until-recrawled, P1 2.5.3.1).
 	Replace bool
@@ -53,10 +54,10 @@ type Deposit struct {
 // Receive stores a deposit. It returns nil after everything is on disk; after an error nothing is
 // stored. First dates that are neither stored nor given are set to Fetched: Crawled always,
 // Preserved if there is a body, Indexed if Index is set. The Capture is zero if there was no body.
-// An intent is logged if the page should be or was in the index. The caller must not change slices
-// and maps of d before Receive returns. A redirect (status 3xx) never becomes the current version,
-// and changes only dates in the resource. If decoding Wire does not give Body, for example because
-// the server broke the connection, only Body is stored.
+// If the page should be or was in the index, Receive logs an intent. The caller must not change
+// slices and maps of d before Receive returns. A redirect (status 3xx) never becomes the current
+// version, and changes only dates in the resource. If decoding Wire does not give Body, for example
+// because the server broke the connection, only Body is stored.
 func (a *Archive) Receive(ctx context.Context, d Deposit) (Capture, error) {
 	if err := checkURL(d.Resource.URL); err != nil {
 		return Capture{}, err
@@ -147,8 +148,8 @@ func (t *txn) replace(d *Deposit, current uint64) error {
 	return nil
 }
 
-// crawled returns the resource after the deposit d. before is the stored resource. preserved
-// reports whether a capture was made.
+// crawled returns the resource as it must be stored after the deposit d. before is the stored
+// resource. preserved reports whether a capture was made.
 func (d *Deposit) crawled(before Resource, preserved bool) Resource {
 	r := d.Resource
 	r.LastCrawled, r.Indexed = d.Fetched, d.Index
@@ -159,14 +160,15 @@ func (d *Deposit) crawled(before Resource, preserved bool) Resource {
 	return r
 }
 
-// putPage stores the resource r. It logs an intent if the index must update its entry.
+// putPage stores the resource r. If entry is true, putPage logs an intent, because the index must
+// update its entry.
 func (t *txn) putPage(h held, r Resource, aliases []string, entry bool, text []byte) error {
 	if entry {
 		if err := t.intend(r.URL); err != nil {
 			return err
 		}
 	}
-	// a URL with an answer of its own is no longer an alias
+	// the URL has answered itself, so it is no longer an alias
 	if err := errors.Join(t.dropAlias(r.URL), t.putAliases(r.URL, aliases)); err != nil {
 		return err
 	}
@@ -247,8 +249,8 @@ func (t *txn) refer(b *body) error {
 		rec.Refs++
 		return digests.Put(b.sum, rec.pack(b.sum))
 	}
-	// the body was stored when the caller checked, but has been erased since, or this job runs
-	// again
+	// compress the body now: it was erased after the caller had found it in the archive, or this
+	// job runs a second time
 	if b.codec == noCodec {
 		b.packed, b.codec = t.a.pack.pack(b.wire, b.encoding != "")
 	}

@@ -23,7 +23,7 @@ var (
 	bBodies     = []byte("bodies")     // body ID, part number → part of a sealed compressed body
 	bDigests    = []byte("digests")    // SHA-256 → bodyRecord
 	bResources  = []byte("resources")  // URL → resourceRecord, sealed resourceText
-	bEarlier    = []byte("earlier")    // URL, 0, version → capture ID; all captures except the current one
+	bEarlier    = []byte("earlier")    // URL, 0, version → capture ID; contains all captures except the current ones
 	bAliases    = []byte("aliases")    // URL → URL to which it redirects (X66)
 	bAliased    = []byte("aliased")    // URL, 0, URL that redirects to it → nothing
 	bTombstones = []byte("tombstones") // URL, 0, number → Tombstone
@@ -33,7 +33,7 @@ var (
 	bJudged  = []byte("judged")  // origin → PolicyVersion.Since of the policy under which its data was last decided
 	bSources = []byte("sources") // URL, 0, URL of a page with data made from it → nothing
 
-	bPassed   = []byte("passed")   // URL, 0, ID of a capture that the URL redirected to → nothing
+	bPassed   = []byte("passed")   // URL, 0, ID of a capture made after a redirect from that URL → nothing
 	bPictures = []byte("pictures") // URL, 0, version (0: no copy) → pictureRecord, sealed pictureText
 
 	bParts   = []byte("parts")   // URL of a subresource that pages require → Part
@@ -51,7 +51,8 @@ var (
 	kCounts = []byte("counts")
 )
 
-// counts are updated in every transaction. Keys is the last key slot in use.
+// counts are stored again by every transaction that changes them. Keys is the number of the last
+// key slot in use.
 type counts struct {
 	Captures, Resources, Bodies, Aliases, Tombstones uint64
 	Pictures                                         uint64 `json:",omitempty"`
@@ -67,7 +68,7 @@ type captureRecord struct {
 	Digest    string
 	Bytes     int64
 	Payload   string `json:",omitempty"` // digest of the body as sent, if it differs from Digest
-	Encoding  string `json:",omitempty"` // set with Payload
+	Encoding  string `json:",omitempty"` // content codings of the body as sent; set only if Payload is set
 	Truncated bool   `json:",omitempty"`
 	Cut       bool   `json:",omitempty"`
 	Key       uint64
@@ -120,7 +121,7 @@ func (t resourceText) encode() ([]byte, error) {
 // bodyRecord contains the ID of a body, its codec and the number of captures that refer to it.
 type bodyRecord struct {
 	ID, Key, Refs uint64
-	Raw, Stored   uint64 // bytes before compression; bytes in the file
+	Raw, Stored   uint64 // size of the body before compression, and size of the sealed body in the file
 	Codec         codec
 }
 
@@ -128,7 +129,7 @@ var errRecord = errors.New("is not readable")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// frame prepends to payload a checksum of key and payload.
+// frame returns payload with a checksum of key and payload before it.
 func frame(key, payload []byte) []byte {
 	out := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(payload)), checksum(key, payload))
 	return append(out, payload...)
@@ -220,8 +221,8 @@ func readCounts(tx *bolt.Tx) (c counts, err error) {
 	return c, nil
 }
 
-// The following functions name the owner of a sealed text. A text can only be opened with the name
-// with which it was sealed.
+// The following functions return the name of the owner of a sealed text. A sealed text can only be
+// opened with the same name.
 func ofBody(digest []byte) string  { return "body " + string(digest) }
 func ofCapture(key []byte) string  { return "capture " + string(key) }
 func ofResource(url []byte) string { return "resource " + string(url) }

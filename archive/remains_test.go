@@ -15,11 +15,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// remains contains the byte strings that could be left of stored data: plain text, sealed text,
-// keys and digests.
+// remains contains byte strings by name: plain text, sealed text, keys and digests of which a trace
+// could remain in the files.
 type remains map[string][]byte
 
-// of adds the byte strings that the files contain of a capture and of its resource.
+// of adds the byte strings that are stored of a capture and of its resource.
 func (r remains) of(t *testing.T, a *Archive, c Capture) {
 	t.Helper()
 	sealed, slots := sealedThings(t, a, c)
@@ -66,7 +66,8 @@ func (r remains) in(t *testing.T, dir string) (found []string) {
 	return found
 }
 
-// whole removes the few strings that cross a page boundary, because a search cannot find them.
+// whole removes the few strings that are not found in the files of dir because they cross a page
+// boundary.
 func (r remains) whole(t *testing.T, dir string) {
 	t.Helper()
 	there := map[string]bool{}
@@ -88,9 +89,9 @@ func (r remains) whole(t *testing.T, dir string) {
 	}
 }
 
-// After compaction, no file contains any trace of erased data, not even sealed, whether the archive
-// is open or closed. Before compaction, no file contains its keys. Data that was not erased is
-// always there.
+// After compaction, no file contains any trace of erased data, not even sealed data, whether the
+// archive is open or closed. Before compaction, no file contains the keys of erased data. Data that
+// was not erased is found in every search.
 func TestNothingRemains(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -129,7 +130,7 @@ func TestNothingRemains(t *testing.T) {
 	shared := noise("shared", 9000)
 	receive("http://example.com/shared/1", shared, nil)
 	two := receive("http://example.com/shared/2", shared, nil)
-	delete(plain, "words of http://example.com/expired") // the data about this page remains, sealed
+	delete(plain, "words of http://example.com/expired") // EraseCapture keeps the data about this page, sealed
 
 	if found := plain.in(t, dir); found != nil {
 		t.Error("held, and not sealed:", found)
@@ -145,12 +146,13 @@ func TestNothingRemains(t *testing.T) {
 	if err := a.EraseCapture(ctx, expired.ID, Tombstone{Why: "expired"}); err != nil {
 		t.Fatal(err)
 	}
-	hasBody(t, a, two.ID, string(shared)) // a capture still refers to this body
+	hasBody(t, a, two.ID, string(shared)) // another capture still refers to the shared body
 	sealed.of(t, a, two)
 	if _, err := a.Erase(ctx, Tombstone{URL: two.URL, Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
-	delete(sealed, "key 2 of http://example.com/expired") // the key of the data about this page, which remains
+	// this is the key of the data about the page, which EraseCapture keeps
+	delete(sealed, "key 2 of http://example.com/expired")
 	for _, what := range sealed.in(t, dir) {
 		if strings.HasPrefix(what, "key ") {
 			t.Error("erased, and still there:", what)
@@ -176,7 +178,7 @@ func TestNothingRemains(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if r := receipt(t, a, expired.URL); len(r.Left) != 2 { // its resource and its index entry
+	if r := receipt(t, a, expired.URL); len(r.Left) != 2 { // the data about the page and its index entry
 		t.Errorf("%+v", r)
 	}
 }

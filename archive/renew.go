@@ -7,11 +7,11 @@ import (
 )
 
 // Renew records that a crawl found the current capture of a URL unchanged (RFC 9110 15.4.5). It
-// makes no new capture. The capture keeps its dates, heads and body, but gets from d the new
-// header, page statements, policy version, deciding lines and thumbnail. The resource is updated as
-// by Receive. Renew ignores the other fields of d. With entry, an intent is logged, because the
-// index must update its entry. With d.Replace, earlier versions are erased. The error is ErrNotHeld
-// if the capture is not the current one of the URL.
+// makes no new capture. The capture keeps its dates, heads and body. It gets a new header, page
+// statements, policy version, deciding lines and thumbnail from d. Renew updates the resource in
+// the same way as Receive, and ignores the other fields of d. If entry is true, Renew logs an
+// intent, because the index must update its entry. If d.Replace is set, Renew erases earlier
+// versions. The error is ErrNotHeld if the capture is not the current one of the URL.
 func (a *Archive) Renew(ctx context.Context, id uint64, d Deposit, entry bool) error {
 	if err := checkURL(d.Resource.URL); err != nil {
 		return err
@@ -46,7 +46,8 @@ func (t *txn) renew(id uint64, d *Deposit, entry bool, text []byte) error {
 	return t.putPage(h, d.crawled(h.Resource, true), d.Aliases, entry || d.Index != h.Indexed, text)
 }
 
-// renewCapture updates a capture from d. If its text changed, it gets a new key.
+// renewCapture updates a capture from d. If the text of the capture changes, renewCapture seals the
+// text with a new key.
 func (t *txn) renewCapture(id uint64, d *Deposit) error {
 	rec, text, err := t.a.openCapture(t.tx, id)
 	if err != nil {

@@ -70,7 +70,7 @@ func TestRenew(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 
-	// An intent is logged if the index must change something.
+	// Renew logs an intent if the index must add, change or remove its entry.
 	for _, c := range []struct{ indexed, entry, logged bool }{{true, false, true}, {true, false, false},
 		{true, true, true}, {false, false, true}, {false, false, false}} {
 		d.Index = c.indexed
@@ -81,7 +81,8 @@ func TestRenew(t *testing.T) {
 			t.Errorf("%+v: intents %q, %v", c, intents, err)
 		}
 		a.Done(url)
-		if err := a.Update(ctx, url, func(*Resource) {}); err != nil { // this write clears the intents that are done
+		// the next write clears the intents for which Done was called
+		if err := a.Update(ctx, url, func(*Resource) {}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,8 +90,7 @@ func TestRenew(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 
-	// A capture that is not current, or that belongs to another URL, is not renewed, and nothing
-	// changes.
+	// Renew changes nothing if the capture is not current or belongs to another URL.
 	other := deposit(6, "4")
 	other.Resource.URL = alias
 	for id, d := range map[uint64]Deposit{0: d, current.ID - 1: d, current.ID + 1: d, current.ID: other} {

@@ -11,7 +11,7 @@ import (
 // Repaired is a problem that Repair has handled.
 type Repaired struct {
 	Problem
-	Done string `json:"done"` // what was done, as a clause that begins with a participle: "removed"
+	Done string `json:"done"` // what was done, as a clause that begins with a participle, for example "removed"
 }
 
 // String returns a sentence without its full stop.
@@ -21,14 +21,14 @@ func (r Repaired) String() string { return r.Problem.String() + ": " + r.Done }
 // problems for the next round.
 const repairRounds = 4
 
-// Repair searches for the problems that Verify finds, and repairs what it can. Each round is one
-// transaction, so a crash leaves it either done or not done. Lost data is erased: if the record,
-// key or body of a capture cannot be read, the capture and everything that only it uses are
-// removed, and a tombstone is written. Unneeded keys are destroyed. Dates are never invented: if
-// the date since when a page has been kept is lost, its copies are erased. Pages whose index entry
-// may now be wrong are in Intents. Repair calls told after each repair is on disk; told may be nil.
-// Calls of Repair and Compact run one after another. Repair returns the problems that remain.
-// Others may write during the repair.
+// Repair searches for the problems that Verify finds, and repairs as many as it can. Each round is
+// one transaction, so after a crash a round is either done or not done. Lost data is erased: if the
+// record, key or body of a capture cannot be read, Repair removes the capture and everything that
+// only this capture uses, and writes a tombstone. Unneeded keys are destroyed. Dates are never
+// invented: if the date since when a page has been kept is lost, the copies of the page are erased.
+// Pages whose index entry may now be wrong are in Intents. Repair calls told after each repair is
+// on disk; told may be nil. Calls of Repair and Compact run one after another. Repair returns the
+// problems that remain. Other goroutines may write during the repair.
 func (a *Archive) Repair(ctx context.Context, told func(Repaired)) (left []Problem, err error) {
 	select {
 	case a.compacting <- struct{}{}:
@@ -87,7 +87,7 @@ func (a *Archive) repairRound(ctx context.Context, found []finding) (done []Repa
 	return done, err
 }
 
-// inTurn returns the repairable problems in the order of repair.
+// inTurn returns the repairable problems of found in the order in which they must be repaired.
 func inTurn(found []finding) (list []finding) {
 	for at := range turns {
 		for _, f := range found {
@@ -99,7 +99,8 @@ func inTurn(found []finding) (list []finding) {
 	return list
 }
 
-// renewRoots writes the root record that the last transaction did not write.
+// renewRoots runs a transaction without changes. Transactions write the two root records in turn,
+// so this transaction writes the root record that the last one did not write.
 func (a *Archive) renewRoots(ctx context.Context) error {
 	if err := a.do(ctx, 0, func(*txn) error { return nil }); err != nil {
 		return err

@@ -478,8 +478,8 @@ func afterRepair(t *testing.T, a *Archive, quays []string, current int, piers bo
 	}
 }
 
-// goesWithItsLast checks that the body shared by quay and pier is deleted when both pages are
-// erased, and not earlier.
+// goesWithItsLast erases quay and pier, which share a body. It checks that the body is deleted with
+// the second page and not with the first.
 func goesWithItsLast(t *testing.T, a *Archive) {
 	t.Helper()
 	if _, err := a.Erase(t.Context(), Tombstone{URL: quay, Why: "asked"}); err != nil {
@@ -493,7 +493,7 @@ func goesWithItsLast(t *testing.T, a *Archive) {
 	if _, err := a.Erase(t.Context(), Tombstone{URL: pier, Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
-	if s := stats(t, a); s.Bodies != 1 { // the body of crane
+	if s := stats(t, a); s.Bodies != 1 { // only the body of crane is left
 		t.Errorf("%+v", s)
 	}
 }
@@ -519,7 +519,7 @@ func destroyedKey(t testing.TB, dir string) uint64 {
 	return 0
 }
 
-// If random records are changed, Repair makes the archive valid again, and the remaining content is
+// If random records are changed, Repair makes the archive valid again. All content that remains is
 // unchanged.
 func TestRepairAtRandom(t *testing.T) {
 	t.Parallel()
@@ -624,7 +624,7 @@ func TestRepairLeavesPages(t *testing.T) {
 	}
 }
 
-// Repair gives up nothing because of read errors of the disk.
+// If the disk returns read errors, Repair erases nothing because of them.
 func TestRepairFailingDisk(t *testing.T) {
 	dir := t.TempDir()
 	quays, piers := harbour(t, dir)
@@ -655,7 +655,7 @@ func TestRepairFailingDisk(t *testing.T) {
 	shut(t, a)
 }
 
-// A repair that cannot be written changes nothing, and the next Repair does it.
+// A repair that cannot be written changes nothing. The next Repair makes the same repair.
 func TestRepairFails(t *testing.T) {
 	dir := t.TempDir()
 	quays, _ := harbour(t, dir)
@@ -689,8 +689,8 @@ func TestRepairFails(t *testing.T) {
 	shut(t, a)
 }
 
-// Repair does not damage data that is written during the repair, and those writes do not disturb
-// the repair.
+// Repair does not damage data that other goroutines write during the repair, and their writes do
+// not disturb the repair.
 func TestRepairMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	unpackFiles(t, dir, specimen(t))
@@ -743,8 +743,8 @@ func TestRepairMeanwhile(t *testing.T) {
 	shut(t, a)
 }
 
-// If any bytes were changed, Repair either reports what it cannot repair, or leaves an archive in
-// which all remaining content is unchanged.
+// After any bytes were changed, either Repair reports a problem that it cannot repair, or all
+// content that remains in the archive is unchanged.
 func TestRepairDamage(t *testing.T) {
 	t.Parallel()
 	whole := specimen(t)

@@ -7,23 +7,25 @@ import (
 	"time"
 )
 
-// If the file outgrows its mapping, bbolt maps it again, and first waits until all read
+// If the file outgrows its mapping, bbolt maps the file again, and before that waits until all read
 // transactions have ended. A compaction reads for a long time, and opens its next read transaction
-// before it closes the last one. If the writer waited for it, both would wait for ever.
+// before it closes the last one. If the writer waited for the compaction, the two would wait for
+// each other for ever.
 
 // mapStep is the largest power of two that bbolt maps. Above it, bbolt maps multiples of mapStep.
 const mapStep = 1 << 30
 
-// Estimates of how much a transaction may add to the file: a multiple of the size of its jobs, and
-// a list of free pages.
+// Estimates of how much a transaction may add to the file: a fixed number of bytes, a multiple of
+// the size of its jobs, and a list of free pages.
 const (
 	leastRoom = 64 << 20
 	roomTimes = 4
 	freeShare = 256 // the list of free pages is at most this fraction of the file
 )
 
-// beginWait is how long a compaction waits until the writer lets it read. A write that needs more
-// room than estimated waits for the compaction, which then gives up.
+// beginWait is how long a compaction waits until the writer opens its read transaction. If a write
+// needs more room than estimated, the write waits for the compaction, and the compaction fails
+// after beginWait.
 const beginWait = time.Minute
 
 // errRoom ends a compaction that blocks the writer.
@@ -32,11 +34,11 @@ var errRoom = errors.New("the file had to grow more than expected, try again")
 // compaction is a running compaction that reads the file.
 type compaction struct {
 	stop context.CancelCauseFunc
-	over chan struct{} // closed when the compaction has stopped reading
+	over chan struct{} // closed when the compaction no longer reads the file
 }
 
-// mapAhead returns how many bytes to map for a file of that size. It returns 0, which maps only the
-// file, if the address space is too small for more.
+// mapAhead returns how many bytes to map for a file with the given size. If the address space is
+// too small for a larger mapping, it returns 0, and then only the file itself is mapped.
 func (a *Archive) mapAhead(size int64) int64 {
 	if size > math.MaxInt-a.ahead {
 		return 0
@@ -62,7 +64,7 @@ func (a *Archive) makeRoom(size int64, group []*job) {
 	a.underway = nil
 }
 
-// leastMapped returns how many bytes bbolt maps at least for a file of that size.
+// leastMapped returns how many bytes bbolt maps at least for a file with the given size.
 func leastMapped(size int64) int64 {
 	if size > mapStep {
 		return (size + mapStep - 1) / mapStep * mapStep
@@ -88,8 +90,8 @@ func (a *Archive) whileOpen(ctx context.Context) (_ context.Context, release fun
 	return ctx, func() { stop(nil) }
 }
 
-// ended returns ErrClosed if work failed because its ctx, made by whileOpen, ended with the
-// archive; otherwise it returns err.
+// ended returns ErrClosed if work failed because the archive was closed. ctx must be the context
+// that whileOpen has returned for the work. For other errors, ended returns err.
 func ended(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), ErrClosed) {
 		return ErrClosed

@@ -12,7 +12,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Readers that have begun can read bodies to the end while the archive is being closed.
+// Readers that began before Close can read bodies to the end while the archive is being closed.
 func TestCloseUnderReader(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	d := deposit("http://example.com/", "")
@@ -44,8 +44,7 @@ func TestCloseUnderReader(t *testing.T) {
 	}
 }
 
-// If the file outgrows its mapping, the writer does not wait for the compaction, nor the compaction
-// for the writer.
+// If the file outgrows its mapping, neither the writer nor the compaction waits for the other.
 func TestCompactMakesRoom(t *testing.T) {
 	var a *Archive
 	var writing sync.WaitGroup
@@ -120,7 +119,7 @@ func TestFollowCopiesChanges(t *testing.T) {
 	if err := a.Update(t.Context(), url(7), func(r *Resource) { r.Status = 404 }); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.follow(); err != nil || c.changes != 1 { // only the counts record has changed
+	if err := c.follow(); err != nil || c.changes != 1 { // only the record with the counts has changed
 		t.Errorf("%d changes, %v", c.changes, err)
 	}
 	for i := range 3 {
@@ -140,7 +139,7 @@ func TestFollowCopiesChanges(t *testing.T) {
 	}
 }
 
-// Close aborts the work that Compact does in the callback also.
+// Close aborts the work of the function also that Compact calls.
 func TestCloseEndsCompaction(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	begun, ended := make(chan struct{}), make(chan error)

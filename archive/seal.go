@@ -17,7 +17,7 @@ var (
 var nonce [12]byte
 
 // seal encrypts plain with AES-256-GCM and appends the result to out, which may be plain[:0].
-// belongs names the owner; it is authenticated, and unseal needs the same name.
+// belongs is the name of the owner. The name is authenticated: unseal fails with another name.
 func seal(k key, belongs string, plain, out []byte) ([]byte, error) {
 	g, err := sealer(k)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// MadeOf returns the URLs of pages with stored data that was made from source (kept.Page.Sources),
-// apart from their copies.
+// MadeOf returns the URLs of pages for which the archive stores data that was made from source
+// (kept.Page.Sources). Copies of pages do not count as such data.
 func (a *Archive) MadeOf(source string) (list []string, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		list = others(tx.Bucket(bSources), source)
@@ -18,8 +18,8 @@ func (a *Archive) MadeOf(source string) (list []string, err error) {
 	return list, err
 }
 
-// putSources lists url under each source in now, and removes it from the sources that are only in
-// before.
+// putSources lists url under each source in now. It removes url from the lists of sources that are
+// in before but not in now.
 func (t *txn) putSources(url string, before, now []string) error {
 	bucket := t.tx.Bucket(bSources)
 	for _, source := range before {
@@ -31,7 +31,7 @@ func (t *txn) putSources(url string, before, now []string) error {
 		}
 	}
 	for _, source := range now {
-		if slices.Contains(before, source) || checkURL(source) != nil { // a URL that cannot be a key is never requested
+		if slices.Contains(before, source) || checkURL(source) != nil { // skip invalid URLs, which are never requested
 			continue
 		}
 		if err := bucket.Put(pair(source, url), nil); err != nil {
@@ -59,7 +59,7 @@ func (v *verifier) sources(url string, sources []string) {
 	}
 }
 
-// source checks that a page listed under a source names it as a source.
+// source checks a page listed under a source: the record of the page must contain that source.
 func (v *verifier) source(k, _ []byte) {
 	k = bytes.Clone(k)
 	source, url, _ := bytes.Cut(k, []byte{0})

@@ -17,7 +17,7 @@ func madeOf(t *testing.T, a *Archive, source string) []string {
 	return list
 }
 
-// MadeOf returns a page as long as its record names the source.
+// MadeOf returns a page as long as the record of the page contains the source.
 func TestMadeOf(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	const credit, lead = "http://a.example/credit", "http://b.example/lead"
@@ -58,7 +58,8 @@ func TestMadeOf(t *testing.T) {
 	check("erased", nil, []string{one})
 }
 
-// If the list of sources lacks entries or has wrong ones, Verify finds it and Repair corrects it.
+// If the list of pages by source lacks entries or has wrong entries, Verify finds that and Repair
+// corrects the list.
 func TestRepairSources(t *testing.T) {
 	const source, page = "http://a.example/credit", "http://a.example/1"
 	for name, spoil := range map[string]func(b *bolt.Bucket) error{

@@ -20,16 +20,16 @@ type captureText struct {
 	Decided map[acap.Usage]string `json:",omitempty"`
 	Cuts    []string              `json:",omitempty"`
 
-	exchanges []exchange // one for each hop, then one for the capture itself
+	exchanges []exchange // an exchange for each hop, and then one for the capture itself
 }
 
 // exchange contains the heads of a request and its answer, byte for byte.
 type exchange struct {
 	sent, head []byte // the heads as sent
-	header     []byte // encoded by packHeader
+	header     []byte // header of the answer, encoded by packHeader
 }
 
-// textOf returns the sealed part of the deposit d.
+// textOf returns the part of the deposit d that must be sealed.
 func textOf(d *Deposit) captureText {
 	t := captureText{MIME: d.Resource.MIME, Address: d.Address, Hops: d.Hops, Policy: d.Policy.utc(),
 		Own: d.Resource.Own, Decided: d.Decided, Cuts: d.Cuts}
@@ -61,7 +61,7 @@ func (t captureText) plain() ([]byte, error) {
 	return out, nil
 }
 
-// packText compresses the result of plain.
+// packText compresses an encoded text, which is a result of the method plain.
 func packText(p *packer, plain []byte) []byte {
 	packed, how := p.packText(plain)
 	defer p.reuse(packed)
@@ -98,7 +98,7 @@ func (t *captureText) decode(p *packer, sealed []byte) error {
 	return nil
 }
 
-// appendField appends the length of b, and b.
+// appendField appends the length of b and then b itself.
 func appendField(out, b []byte) []byte {
 	return append(binary.AppendUvarint(out, uint64(len(b))), b...)
 }

@@ -16,10 +16,12 @@ import (
 
 // Problem is a defect of the archive.
 type Problem struct {
-	Where      string `json:"where"`            // the defective thing, such as "capture 7 (http://example.com/)"
-	What       string `json:"what"`             // a clause that continues the sentence begun by Where
-	Repairable bool   `json:"repairable"`       // Repair can handle it
-	Remedy     string `json:"remedy,omitempty"` // what the operator can do instead, as an order: "restore a backup"
+	// the defective record or file, for example "capture 7 (http://example.com/)"
+	Where      string `json:"where"`
+	What       string `json:"what"`       // clause that continues the sentence that begins with Where
+	Repairable bool   `json:"repairable"` // Repair can repair the problem
+	// what the operator can do if Repair cannot repair the problem, as an order: "restore a backup"
+	Remedy string `json:"remedy,omitempty"`
 }
 
 // String returns a sentence without its full stop.
@@ -34,8 +36,8 @@ func (a *Archive) Verify(ctx context.Context) ([]Problem, error) {
 	return problems(found), err
 }
 
-// Unsettled reports whether the index may disagree with Resource(url).Indexed, because an intent is
-// logged.
+// Unsettled reports whether an intent is logged for url, so that the index may disagree with
+// Resource(url).Indexed.
 func (a *Archive) Unsettled(url string) (stands bool, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		stands = tx.Bucket(bIntents).Get([]byte(url)) != nil && !slices.Contains(a.finished(), url)
@@ -48,11 +50,11 @@ func (a *Archive) Unsettled(url string) (stands bool, err error) {
 type finding struct {
 	Problem
 	fix  fixer // nil: cannot be repaired
-	turn turn  // when it is repaired within the transaction
+	turn turn  // in which order the problem is repaired within the transaction
 }
 
-// turn orders the repairs of a transaction. References are recounted before captures that refer to
-// bodies are erased. Bodies are dropped last.
+// turn is the position of a repair within the transaction. First, references to bodies are counted
+// again; then captures are erased, which removes references; finally bodies are dropped.
 type turn uint8
 
 const (
@@ -62,9 +64,9 @@ const (
 	turns
 )
 
-// fixer repairs a problem if it still exists, because others write in the meantime. It returns what
-// it did as a clause without subject, or "" if there was nothing to do. It runs in the writer and
-// may run more than once.
+// fixer repairs a problem if the problem still exists; other goroutines may have changed the data
+// since the check. did is a clause without subject that says what was done, or "" if there was
+// nothing to do. A fixer runs in the writer goroutine and may run more than once.
 type fixer func(*txn) (did string, err error)
 
 func problems(found []finding) (list []Problem) {
@@ -76,8 +78,8 @@ func problems(found []finding) (list []Problem) {
 
 const (
 	fromBackup = "restore a backup into another directory"
-	// maximal number of attempts to open a read transaction whose root record was not overwritten
-	// before it was read
+	// maximal number of attempts to open a read transaction. An attempt fails if its root record is
+	// overwritten before it is read.
 	snapshots = 100
 )
 
@@ -110,15 +112,15 @@ type verifier struct {
 	shared   map[uint64]bool     // key slots that several records use
 	bodies   map[uint64]bodySeen // what was found about each body, by body ID
 	bodiless map[uint64]bool     // captures whose body has no digest record
-	homeless map[string][]uint64 // by URL: captures whose resource record is lost
-	orphan   uint64              // the last reported body that has no digest record
+	homeless map[string][]uint64 // by URL: captures of a URL whose resource record is lost
+	orphan   uint64              // ID of the last reported body that has no digest record
 	count    counts
 	steps    int
 }
 
 // bodySeen is what the check has found about a body.
 type bodySeen struct {
-	refs  uint64 // number of captures that refer to it
+	refs  uint64 // number of captures that refer to the body
 	state bodyState
 }
 
@@ -130,8 +132,8 @@ const (
 	unsure           // the key of the body is destroyed
 )
 
-// suspect is a record whose key is destroyed. It may have been erased after the snapshot; if it
-// still exists, it is a problem.
+// suspect is a record whose key is destroyed. The record may have been erased after the snapshot.
+// If the record still exists, there is a problem.
 type suspect struct {
 	bucket, key, value []byte
 	finding            finding
@@ -150,14 +152,14 @@ func (v *verifier) findAt(at turn, where, what string, fix fixer) {
 	v.found = append(v.found, finding{Problem{Where: where, What: what, Repairable: true}, fix, at})
 }
 
-// doubt adds a possible problem. It is no problem if the record was erased after the snapshot.
+// doubt adds a suspect. It becomes a problem only if the record was not erased after the snapshot.
 func (v *verifier) doubt(at turn, where, what string, bucket, k, value []byte, fix fixer) {
 	v.suspects = append(v.suspects, suspect{bucket, bytes.Clone(k), bytes.Clone(value),
 		finding{Problem{Where: where, What: what, Repairable: true}, fix, at}})
 }
 
-// unreadable adds a problem for a sealed text that could not be read. After a read error of the
-// disk the problem is not repairable, because the text may still exist.
+// unreadable adds a problem for a sealed text that could not be read. If the disk returned a read
+// error, the problem is not repairable, because the text may still exist.
 func (v *verifier) unreadable(at turn, where string, err error, bucket, k, value []byte, fix fixer) {
 	switch {
 	case failed(err):
@@ -169,7 +171,8 @@ func (v *verifier) unreadable(at turn, where string, err error, bucket, k, value
 	}
 }
 
-// failed reports whether err is an error of reading the disk, not of the data read.
+// failed reports whether err is a read error of the disk. An error in the data that was read is no
+// such error.
 func failed(err error) bool {
 	_, disk := errors.AsType[*fs.PathError](err)
 	return disk || errors.Is(err, ErrClosed) || errors.Is(err, ErrBodies)
@@ -192,7 +195,8 @@ func (v *verifier) all(tx *bolt.Tx) error {
 		}
 		return nil
 	case v.a.stale.Load():
-		// a transaction writes one of the two root records
+		// transactions write the two root records in turn, so another transaction rewrites the
+		// damaged one
 		v.find("archive.db", stale, func(*txn) (string, error) { return "rewritten", nil })
 	}
 	c, err := readCounts(tx)
@@ -236,7 +240,7 @@ func (v *verifier) all(tx *bolt.Tx) error {
 	return v.keys(c.Keys)
 }
 
-// again checks the suspects in a newer transaction.
+// again checks in a newer transaction whether the suspects still exist.
 func (v *verifier) again(tx *bolt.Tx) error {
 	for _, s := range v.suspects {
 		if bytes.Equal(tx.Bucket(s.bucket).Get(s.key), s.value) {
@@ -253,8 +257,8 @@ func (v *verifier) pause() error {
 	return nil
 }
 
-// noted is the repair of a problem that disappears when its cause is repaired: each text has a key
-// of its own.
+// noted is a repair that does nothing. Its problem disappears when the cause is repaired, because
+// each sealed text has its own key.
 func noted(*txn) (string, error) { return "", nil }
 
 func (v *verifier) use(where string, slot uint64) {
@@ -272,7 +276,7 @@ func (v *verifier) use(where string, slot uint64) {
 	}
 }
 
-// sequences checks that no number would be used twice.
+// sequences checks that the next numbers for captures and bodies were never used before.
 func (v *verifier) sequences() {
 	for _, part := range []struct {
 		name []byte
@@ -289,7 +293,7 @@ func (v *verifier) sequences() {
 	}
 }
 
-// total checks the stored counts.
+// total compares the stored counts with the counts that the check has found.
 func (v *verifier) total(said counts) {
 	v.count.Keys = said.Keys
 	if v.count == said {
@@ -313,7 +317,8 @@ func (v *verifier) total(said counts) {
 		})
 }
 
-// keys checks that every key that no record uses is destroyed or listed for destruction.
+// keys checks that every key that no record uses is destroyed or listed for destruction, and that
+// no used key is listed.
 func (v *verifier) keys(used uint64) error {
 	doomed := v.tx.Bucket(bDoomed)
 	for slot := uint64(1); slot <= used; slot++ {

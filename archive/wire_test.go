@@ -45,13 +45,15 @@ func TestWire(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	half := a.pack.coding.Undo(short, []string{"gzip"}, 1<<20).Body
 	twice := zipped(t, string(wire))
-	dense := string(noise("dense", 3000)) // data that is larger after undoing one of its two codings than after both
+	// data that becomes larger when the first of its two codings is decoded, and smaller again when
+	// the second is
+	dense := string(noise("dense", 3000))
 	for i, c := range []struct {
 		name, body     string
 		wire           []byte
 		encoding       string
 		truncated, cut bool
-		want           []byte // the expected body as sent; nil: wire
+		want           []byte // the expected body as sent; nil: the same as wire
 		as             string
 	}{
 		{"none", text, nil, "", false, false, []byte(text), ""},
@@ -88,7 +90,8 @@ func TestWire(t *testing.T) {
 	if s := stats(t, a); s.Bodies != 12 || s.Captures != 15 {
 		t.Errorf("%+v", s)
 	}
-	// The body is deleted with its last capture, but a differently encoded form of it remains.
+	// Erasing the last capture of a body deletes the body. A form of the body in another encoding
+	// remains.
 	for _, id := range []uint64{3, 4, 8} {
 		if err := a.EraseCapture(context.Background(), id, Tombstone{}); err != nil {
 			t.Fatal(err)
@@ -108,12 +111,14 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// If the stored bytes as sent no longer decode to the body, reading is an error and never returns a
+// If the stored bytes as sent no longer decode to the body, reading returns an error and never a
 // different body.
 func TestWireThatDiffers(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	rec := captureRecord{Encoding: "gzip", Digest: Digest([]byte("low water")), Bytes: 9}
-	for text, ok := range map[string]bool{ // the value says whether reading succeeds; a longer body was truncated
+	// the value reports whether reading the body succeeds; a longer body was truncated when it was
+	// stored
+	for text, ok := range map[string]bool{
 		"low water": true, "low wader": false, "low": false, "low water!": true,
 	} {
 		body, err := a.decoded(rec, zipped(t, text))
@@ -124,7 +129,7 @@ func TestWireThatDiffers(t *testing.T) {
 }
 
 // Bodies of all sizes are stored in parts and read back. Deleting a body deletes all its parts. The
-// pages of the file are full, except for the gaps that single-body transactions cause.
+// pages of the file are full, except for gaps after transactions that store a single body.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	a := open(t, t.TempDir(), Options{})
@@ -181,7 +186,7 @@ func TestParts(t *testing.T) {
 	})
 }
 
-// Existing archives were compressed with this dictionary, so it must never change.
+// The dictionary must never change, because existing archives were compressed with it.
 func TestDictionary(t *testing.T) {
 	const want = "sha256:399b751f40eb13b03ece3f460716c865b31ee37222864aa55f4cfc6c41288aa4"
 	if got := Digest([]byte(dictionary)); got != want {
@@ -189,7 +194,7 @@ func TestDictionary(t *testing.T) {
 	}
 }
 
-// Each codec is chosen for the right bodies and can be read.
+// For each kind of body, pack chooses the right codec, and unpack returns the body.
 func TestPack(t *testing.T) {
 	p, err := newPacker()
 	if err != nil {
@@ -235,7 +240,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// A truncated or changed text gives an error or another text, never a panic.
+// If a text was truncated or changed, decoding gives an error or another text, and never panics.
 func TestBrokenText(t *testing.T) {
 	p, err := newPacker()
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// Limits of a transaction, which combines waiting jobs. The writer waits briefly for as many
-// callers as there were last time, because larger groups cost less for each page.
+// Limits of a transaction, which executes several waiting jobs. The writer waits briefly until as
+// many callers wait as waited last time, because larger groups cost less for each page.
 const (
 	groupJobs  = 512
 	groupBytes = 32 << 20
 	groupWait  = time.Millisecond
 )
 
-// job is one change. fn may run more than once, each time in a new transaction. An error of fn
-// undoes only the changes of this job.
+// job is a change that the writer executes. fn may run more than once, each time in a new
+// transaction. If fn returns an error, only the changes of this job are undone.
 type job struct {
 	fn     func(*txn) error
 	size   int  // size in bytes of the data to write
-	dooms  bool // the job marked keys for destruction
+	dooms  bool // the job has marked keys for destruction
 	err    error
 	answer chan struct{}
 }
@@ -38,18 +38,19 @@ type txn struct {
 	unnamed []uint64    // bodies outside archive.db to which no record refers any more
 	logged  []string    // URLs of logged intents
 	erases  bool        // the transaction erases something
-	buried  []Tombstone // the tombstones written
+	buried  []Tombstone // tombstones that the transaction has written
 }
 
-// halt is work that the writer does between two transactions.
+// halt is work that the writer does between two transactions, when no other write runs.
 type halt struct {
 	fn   func() error
 	err  error
 	done chan struct{}
 }
 
-// do passes fn to the writer and waits until its transaction is on disk. Canceling ctx ends the
-// wait for the writer to accept fn, but not a write that has begun.
+// do passes fn to the writer and waits until the transaction with the changes of fn is on disk. If
+// ctx is canceled, do stops waiting for the writer to accept fn. It does not stop a write that has
+// begun.
 func (a *Archive) do(ctx context.Context, size int, fn func(*txn) error) error {
 	a.callers.Add(1)
 	defer a.callers.Add(-1)
@@ -110,8 +111,8 @@ func (a *Archive) gather(first *job) []*job {
 	return group
 }
 
-// run writes a group of jobs. If a job fails, its caller gets the error, and the other jobs run
-// again without it.
+// run writes a group of jobs. If a job fails, its caller gets the error, and run executes the other
+// jobs again without the failed job.
 func (a *Archive) run(group []*job) {
 	for {
 		failed, err := a.attempt(group)
@@ -142,7 +143,8 @@ func (a *Archive) run(group []*job) {
 // errUndestroyed means that the records are deleted but the keys are not yet destroyed.
 var errUndestroyed = errors.New("its key will be destroyed with the next write or when the archive is opened again")
 
-// attempt runs a group in one transaction. If the error is of a single job, it returns that job.
+// attempt runs a group of jobs in one transaction. If a single job caused the error, attempt
+// returns that job.
 func (a *Archive) attempt(group []*job) (failed *job, err error) {
 	if err := a.failure(); err != nil {
 		return nil, err
@@ -203,7 +205,8 @@ func (a *Archive) unwritten(err error) error {
 	return fmt.Errorf("the archive in %s could not be written, and nothing of this was stored: %w", a.dir, err)
 }
 
-// fill runs the jobs and cleans up after earlier transactions.
+// fill runs the jobs. It also removes intents that are done and the list entries of destroyed keys,
+// which earlier transactions left.
 func (t *txn) fill(group []*job, finished []string, destroyed []uint64) (failed *job, err error) {
 	if t.counts, err = readCounts(t.tx); err != nil {
 		return nil, err
@@ -261,14 +264,16 @@ func (a *Archive) undo(t *txn, id int, failed *job, cause error) {
 	}
 }
 
-// destroy destroys the keys whose records are deleted.
+// destroy destroys the keys in a.condemned, whose records are already deleted.
 func (a *Archive) destroy() error {
 	if len(a.condemned) == 0 {
 		return nil
 	}
 	err := a.fault(Destroy)
 	if err == nil {
-		a.readers.Lock() // wait for readers that began before the records were deleted, because they may need the keys
+		// readers that began before the records were deleted may need the keys: wait for these
+		// readers
+		a.readers.Lock()
 		err = a.keys.overwrite(a.condemned)
 		a.readers.Unlock()
 	}
@@ -296,14 +301,15 @@ func (t *txn) condemnKey(id uint64) error {
 	return t.tx.Bucket(bDoomed).Put(idKey(id), nil)
 }
 
-// intend logs that the index may disagree with the resource from now on.
+// intend logs an intent for url: from now on the index may disagree with the resource.
 func (t *txn) intend(url string) error {
 	t.logged = append(t.logged, url)
 	return t.tx.Bucket(bIntents).Put([]byte(url), nil)
 }
 
-// log counts the intents of a committed transaction, and removes the ones that it cleared. An
-// intent must remain if it was logged again while Done was called for the previous one.
+// log counts the intents that a committed transaction has logged, and removes the intents that the
+// transaction has cleared. If an intent was logged again while Done was called for the previous
+// one, the intent remains.
 func (a *Archive) log(logged []string, cleared int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -337,9 +343,9 @@ func (a *Archive) Done(urls ...string) {
 	}
 }
 
-// Intents returns the URLs for which the index may disagree with Resource(url).Indexed: an intent
-// was logged and Done has not been called. After Open, these are the intents that a crash left
-// behind.
+// Intents returns the URLs for which the index may disagree with Resource(url).Indexed, because an
+// intent was logged and Done was not called. After Open, these are intents that remained after a
+// crash.
 func (a *Archive) Intents() ([]string, error) {
 	var list []string
 	err := a.view(func(tx *bolt.Tx) error {
