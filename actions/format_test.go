@@ -20,8 +20,8 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// If a ledger was restored from a backup, its chain has an entry about the restore. Verify gives the
-// restore as the reason why entries are missing before a later head.
+// If a ledger was restored from a backup, its chain has an entry about the restore. Verify gives
+// the restore as the reason why entries are missing before a later head.
 func TestRestore(t *testing.T) {
 	dir := t.TempDir()
 	path, copied := filepath.Join(dir, "actions.db"), filepath.Join(dir, "copy.db")
