@@ -55,8 +55,7 @@ type Status struct {
 	Waiting  int       `json:"waiting"`            // number of open requests that wait for confirmation
 	Failed   int       `json:"failed"`             // number of open requests that failed in the last attempt
 	TakeDown time.Time `json:"take_down,omitzero"` // when the oldest unexecuted take-down became due
-	// when the oldest of these take-downs was executed: those whose data may still leave traces in
-	// the files
+	// when the oldest executed take-down that may still have left traces in the files was executed
 	Erased time.Time `json:"erased,omitzero"`
 }
 

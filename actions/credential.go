@@ -250,7 +250,8 @@ func readGrant(id, data []byte) (g grant, err error) {
 	return g, nil
 }
 
-// grant stores g and notes in the chain what was done with it.
+// grant stores g and adds an entry to the chain. what says what was done with the credential, for
+// example "revoked".
 func (t *txn) grant(what string, g grant) error {
 	data, err := json.Marshal(g)
 	if err != nil {

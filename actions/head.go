@@ -253,7 +253,8 @@ func (l *Ledger) compare(t *txn, outer keptHead) (found []difference, err error)
 	return found, nil
 }
 
-// mismatch describes how the chain contradicts a head; it returns "" if it does not.
+// mismatch describes how the chain contradicts the head h. It returns "" if the chain agrees with
+// h.
 func (l *Ledger) mismatch(t *txn, h Head) string {
 	if h.Seq == 0 {
 		return ""

@@ -35,7 +35,7 @@ func (l *Ledger) jws(payload []byte) *jws {
 	if l.o.Key == nil {
 		return nil
 	}
-	// three strings can always be encoded
+	// encoding three strings cannot fail
 	header, _ := json.Marshal(jwsHeader{Alg: "EdDSA", Kid: l.keyName(), Typ: "acapcrawl-receipt+json"})
 	s := &jws{Protected: base64.RawURLEncoding.EncodeToString(header),
 		Payload: base64.RawURLEncoding.EncodeToString(payload)}

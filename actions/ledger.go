@@ -20,7 +20,7 @@ import (
 
 // Options configure a Ledger. Zero values mean the defaults in the comments.
 type Options struct {
-	Now    func() time.Time   // time.Now
+	Now    func() time.Time   // clock; nil: time.Now
 	Room   func()             // called before each write, to make room on a full disk; may be nil
 	Key    ed25519.PrivateKey // signs heads and receipts; nil: no signatures
 	Issuer Issuer             // the operator named in receipts

@@ -13,9 +13,9 @@ import (
 // take-downs are not. Only Listed applies to take-downs, and only to take-downs that erase nothing.
 type Limits struct {
 	Again      time.Duration // shortest time between two re-crawls of one resource
-	Pending    int           // concurrent re-crawls of an origin
-	PendingAll int           // concurrent re-crawls of all origins
-	Day        int           // re-crawls of an origin that become due within 24 hours
+	Pending    int           // maximal number of concurrent re-crawls of an origin
+	PendingAll int           // maximal number of concurrent re-crawls of all origins
+	Day        int           // maximal number of re-crawls of an origin that become due within 24 hours
 	// how many requests of an origin without effect are listed within 24 hours; further requests
 	// are only counted
 	Listed int

@@ -33,7 +33,7 @@ const (
 // Source is where a request comes from.
 type Source struct {
 	Kind       Kind      `json:"kind"`
-	File       string    `json:"file,omitempty"` // URL
+	File       string    `json:"file,omitempty"` // URL of the file
 	Line       int       `json:"line,omitempty"`
 	Text       string    `json:"text,omitempty"`       // the line as written
 	Version    time.Time `json:"version,omitzero"`     // since when this version of the policy is in force

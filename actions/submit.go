@@ -16,7 +16,7 @@ import (
 type Submission struct {
 	By     *Credential // a credential from Authenticate; nil: the operator
 	Action string      // acap.TakeDown or acap.ReCrawl
-	URL    string      // absolute
+	URL    string      // absolute URL of the resource
 	Key    string      // idempotency key: a repeated call with the same key has no effect; optional for the operator
 }
 

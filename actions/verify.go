@@ -32,7 +32,7 @@ type Verification struct {
 // Signing names the first entry of the ledger's chain that is protected by a signature with the
 // current key. Entries before it are not protected by that key.
 type Signing struct {
-	Key   string    `json:"key"`   // thumbprint
+	Key   string    `json:"key"`   // thumbprint of the key (RFC 7638)
 	Since uint64    `json:"since"` // number of the entry since which heads are signed with this key
 	Time  time.Time `json:"time"`
 }
@@ -42,7 +42,7 @@ const maxBreaks = 100
 
 // Verify checks that each entry of the chain is linked to the previous one, that all other data
 // matches the chain, and that the chain contains the heads in the ledger, in actions.head and in
-// known. Others may write meanwhile.
+// known. Other goroutines may write meanwhile.
 //
 // If the whole chain and both heads were rewritten, only a head that somebody else kept shows it,
 // or a signature if heads are signed. If older copies of both files were restored, only a head that

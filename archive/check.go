@@ -297,7 +297,7 @@ func (v *verifier) judged(k, value []byte) {
 }
 
 // upkeep checks the record that says whether erased data may still be in the files. If the record
-// is lost, the repair assumes that there is such data.
+// is lost, the repair assumes that the files may contain erased data.
 func (v *verifier) upkeep() {
 	if _, err := v.a.readUpkeep(v.tx); err != nil {
 		v.find("archive.db", "does not say whether it is to be compacted", func(t *txn) (string, error) {

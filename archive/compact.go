@@ -25,7 +25,8 @@ type CompactStats struct {
 // data may still leave traces in the files.
 type upkeep struct {
 	Erased time.Time `json:",omitzero"` // time of the first erasure after the last compaction began
-	Asked  time.Time `json:",omitzero"` // time of the first such erasure that a publisher requested
+	// time of the first erasure requested by a publisher after the last compaction began
+	Asked time.Time `json:",omitzero"`
 	// time of the first erasure whose traces the unfinished compaction will remove; zero if no
 	// compaction is unfinished
 	Compacting time.Time `json:",omitzero"`

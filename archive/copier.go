@@ -193,7 +193,7 @@ func copied(old *bolt.Bucket, k, v []byte) bool {
 	return was != nil && bytes.Equal(was, v)
 }
 
-// forget deletes records from the new file: those with keys in the ranges gone that the newer
+// forget checks the keys in the ranges gone. It deletes from the new file the keys that the newer
 // transaction no longer has.
 func (c *copier) forget(name []byte, was, is *bolt.Bucket, gone []span) error {
 	cursor := was.Cursor()

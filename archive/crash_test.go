@@ -128,8 +128,8 @@ type told struct {
 	verified        string
 }
 
-// runChild runs a child and reads its output. It kills the child after kill lines; with 0 the child
-// runs to its end.
+// runChild runs a child and reads its output. It kills the child after kill lines. If kill is 0,
+// the child runs to its end.
 func runChild(t *testing.T, dir, mode, step string, kill int) told {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

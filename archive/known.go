@@ -97,7 +97,7 @@ func (a *Archive) Mislead(ctx context.Context, from []string) error {
 	})
 }
 
-// Aliases returns the URLs that redirect to url, directly or through others (X66).
+// Aliases returns the URLs that redirect to url, directly or through other URLs (X66).
 func (a *Archive) Aliases(url string) (all []string, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		all = nil

@@ -108,8 +108,8 @@ func (p *packer) reuse(b []byte) {
 	}
 }
 
-// unpack returns the decompressed data, which has size bytes. If c is stored, it returns packed
-// itself. The text of an error is a clause.
+// unpack returns the decompressed data, which has size bytes. If c is the codec stored, unpack
+// returns packed itself. The text of an error is a clause.
 func (p *packer) unpack(packed []byte, c codec, size uint64) ([]byte, error) {
 	out := packed
 	switch c {

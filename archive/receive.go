@@ -135,8 +135,8 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 	return c, t.putPage(h, r, d.Aliases, (d.Index || h.Indexed) && !d.Stays, b.resource)
 }
 
-// replace erases the earlier versions of a page. It writes no tombstone, because every crawl of
-// such a page replaces the previous version.
+// replace erases the earlier versions of a page. It writes no tombstone, because each crawl
+// replaces the previous version of a page that is kept only until the next crawl.
 func (t *txn) replace(d *Deposit, current uint64) error {
 	url, before := d.Resource.URL, t.counts.Captures
 	if err := t.eraseVersions(url, current); err != nil || t.counts.Captures == before {
@@ -249,8 +249,8 @@ func (t *txn) refer(b *body) error {
 		rec.Refs++
 		return digests.Put(b.sum, rec.pack(b.sum))
 	}
-	// compress the body now: it was erased after the caller had found it in the archive, or this
-	// job runs a second time
+	// compress the body now, because it was erased after prepare had found it in the archive, or
+	// because this job runs a second time
 	if b.codec == noCodec {
 		b.packed, b.codec = t.a.pack.pack(b.wire, b.encoding != "")
 	}

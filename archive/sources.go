@@ -9,7 +9,7 @@ import (
 )
 
 // MadeOf returns the URLs of pages for which the archive stores data that was made from source
-// (kept.Page.Sources). Copies of pages do not count as such data.
+// (kept.Page.Sources). It does not look at copies of pages.
 func (a *Archive) MadeOf(source string) (list []string, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		list = others(tx.Bucket(bSources), source)

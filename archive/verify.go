@@ -171,8 +171,8 @@ func (v *verifier) unreadable(at turn, where string, err error, bucket, k, value
 	}
 }
 
-// failed reports whether err is a read error of the disk. An error in the data that was read is no
-// such error.
+// failed reports whether err is a read error of the disk, and not an error in the data that was
+// read.
 func failed(err error) bool {
 	_, disk := errors.AsType[*fs.PathError](err)
 	return disk || errors.Is(err, ErrClosed) || errors.Is(err, ErrBodies)
