@@ -13,7 +13,7 @@ import (
 // Issuer is the operator that executes requests, as named in receipts.
 type Issuer struct {
 	Crawler string `json:"crawler"`           // the user-agent token for which policies are evaluated
-	Contact string `json:"contact,omitempty"` // URL of a page with contact data
+	Contact string `json:"contact,omitempty"` // URL under which the operator can be contacted
 	Version string `json:"version,omitempty"` // version of the program
 }
 
