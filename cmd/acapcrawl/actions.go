@@ -10,15 +10,19 @@ import (
 // actionsRequest holds the arguments of the verbs of actions that are not settings.
 type actionsRequest struct {
 	actions.Filter
-	ID        uint64 // the request that show prints
-	Receipt   bool   // show prints only the receipt
-	File      string // the file to which show writes the receipt, as typed; "": standard output
-	Force     bool
-	Heads     []actions.Head // chain heads that verify must find in the chain
-	Receipts  []string       // names of the receipt files that verify checks, as typed
-	PublicKey string         // file with the key by which verify checks receipts, as typed; "": the configured key
-	Known     []uint64       // numbers of changed entries that the operator acknowledges to verify
-	JSON      bool
+	ID       uint64 // the request that show prints
+	Receipt  bool   // show prints only the receipt
+	File     string // the file to which show writes the receipt, as typed; "": standard output
+	Force    bool
+	Heads    []actions.Head // chain heads that verify must find in the chain
+	Receipts []string       // names of the receipt files that verify checks, as typed
+	// name, as typed, of the file with the public key that verify uses to check receipts; "": use
+	// the configured key
+	PublicKey string
+	// numbers of chain entries that the operator knows to be changed; verify does not fail because
+	// of them
+	Known []uint64
+	JSON  bool
 }
 
 func (c *Command) actionsVerb() *cobra.Command {
@@ -28,7 +32,7 @@ func (c *Command) actionsVerb() *cobra.Command {
 		c.actionsAnswerVerb(), c.actionsExecuteVerb())
 }
 
-// originKeys returns the origins of URLs given with --origin.
+// originKeys returns the origin of each URL that was given with --origin.
 func originKeys(urls []string) (keys []string, err error) {
 	for _, text := range urls {
 		u, err := webURL(text)

@@ -15,12 +15,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// maxCall is the largest size of a call, in bytes.
+// maxCall is the maximum size in bytes of an actions.Call, which is the JSON form of one request of
+// a publisher.
 const maxCall = 64 << 10
 
-// runAnswer answers one call of a publisher, which it reads from standard input. serve runs this
-// verb in the process that has the data directory open. runAnswer opens the ledger before it reads:
-// a verb that has read standard input cannot begin again in another process.
+// runAnswer reads one actions.Call of a publisher from standard input and prints the answer. The
+// verb serve runs this hidden verb in the process that has the data directory open. runAnswer opens
+// the ledger before it reads standard input, because a verb that has read standard input cannot be
+// started again in another process.
 func (c *Command) runAnswer(ctx context.Context, cfg *config.Config) error {
 	ledger, done, err := c.makeLedger(cfg)
 	if err != nil {
@@ -37,7 +39,7 @@ func (c *Command) runAnswer(ctx context.Context, cfg *config.Config) error {
 	return c.printJSON(answer)
 }
 
-// readCall reads a call from standard input.
+// readCall reads an actions.Call from standard input.
 func (c *Command) readCall() (call actions.Call, err error) {
 	text, err := io.ReadAll(io.LimitReader(c.Stdin, maxCall+1))
 	if err != nil {
@@ -51,8 +53,9 @@ func (c *Command) readCall() (call actions.Call, err error) {
 	return call, nil
 }
 
-// answerCall answers a call from a ledger, and closes the ledger. If the call makes a take-down
-// due, answerCall executes it before it returns.
+// answerCall answers call with the data of the ledger, and closes the ledger with done. If a
+// take-down must be executed because of the call, answerCall executes the take-down before it
+// returns.
 func (c *Command) answerCall(ctx context.Context, cfg *config.Config, call actions.Call, ledger *actions.Ledger,
 	done func() error) (answer actions.Answer, err error) {
 	if answer = ledger.Answer(call); answer.Err != nil {
@@ -62,7 +65,8 @@ func (c *Command) answerCall(ctx context.Context, cfg *config.Config, call actio
 		return answer, err
 	}
 	r, err := c.executeOne(ctx, cfg, answer.Request.ID)
-	if err != nil { // the request is in the ledger: the next crawl or actions run executes it
+	// the next crawl or actions run executes the request, because the request is in the ledger
+	if err != nil {
 		report(c.Stderr, fmt.Errorf("request %d is not executed yet: %w", answer.Request.ID, err))
 		return answer, nil
 	}

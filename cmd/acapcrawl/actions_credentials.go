@@ -18,7 +18,9 @@ import (
 type credentialsRequest struct {
 	Name    string
 	Origins []string
-	Expires time.Duration // until the credential expires; 0: never for a new one, unchanged for an existing one
+	// time until the credential expires; 0: a new credential never expires, an existing credential
+	// keeps its expiry
+	Expires time.Duration
 	Grace   time.Duration
 	JSON    bool
 }
@@ -140,7 +142,8 @@ func credentialArg(cmd *cobra.Command, args []string) (string, error) {
 	return args[0], nil
 }
 
-// originArg reads an argument that names an origin: a URL without a path.
+// originArg parses an argument that names an origin, such as https://example.com: a URL without a
+// path.
 func originArg(arg string) (string, error) {
 	u, err := webURL(arg)
 	if err != nil {
@@ -239,7 +242,8 @@ func (c *Command) runCredentialsList(cfg *config.Config, asJSON bool) (err error
 	return w.Flush()
 }
 
-// noCredential returns err as wrong usage if the ledger rejected it.
+// noCredential returns err as an error of wrong usage if err says that the ledger rejected the
+// credential.
 func noCredential(err error) error {
 	if r, is := errors.AsType[*actions.Rejection](err); is {
 		return misuse("acapcrawl actions credentials ls", "%w", r)
@@ -260,7 +264,7 @@ func validity(c actions.Credential, now time.Time) string {
 	return "valid until " + c.Expires.Format(time.RFC3339)
 }
 
-// fromNow returns the time that long from now; the zero time for 0.
+// fromNow returns the current time plus d, or the zero time if d is 0.
 func fromNow(d time.Duration) time.Time {
 	if d == 0 {
 		return time.Time{}

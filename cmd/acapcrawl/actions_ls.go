@@ -108,7 +108,8 @@ func printAction(w io.Writer, a actions.Request) {
 		display.Line(stateInWords(a)), display.Line(a.Source))
 }
 
-// stateInWords returns the state of a request, with the reason or the time.
+// stateInWords returns in words the state of a request and, if known, why or when the request got
+// into this state.
 func stateInWords(a actions.Request) string {
 	words := string(a.State)
 	switch {

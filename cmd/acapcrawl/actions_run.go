@@ -21,16 +21,17 @@ import (
 
 // actionsRunRequest holds the arguments of actions run that are not settings.
 type actionsRunRequest struct {
-	Origins   []string      // origins whose policies are read again; none: every origin with archived pages or requests
-	NoRefresh bool          // read no policy again
-	OlderThan time.Duration // read only policies that are older than this, so that requests are seen within it; 0: all
+	Origins   []string // origins whose policies are read again; none: every origin with archived pages or requests
+	NoRefresh bool     // read no policy again
+	// read again only policies that were read longer ago than OlderThan; 0: read all policies again
+	OlderThan time.Duration
 	Soon      []string      // origins whose policies are read again even if they are newer than OlderThan
 	Only      bool          // read only the policies of the origins in Soon
-	AtMost    time.Duration // start no origin and no visit after this time; 0: no limit
+	AtMost    time.Duration // after this time, begin to read no further origin and visit no further page; 0: no limit
 	JSON      bool
 }
 
-// The hidden flags that watch uses.
+// The hidden flags with which the verb watch calls the verb actions run.
 const (
 	olderThanFlag = "older-than"
 	atMostFlag    = "at-most"
@@ -87,8 +88,9 @@ case.`,
 	return cmd
 }
 
-// runActionsRun reads and executes what publishers request. If a crawl has the data directory open,
-// this runs in its process, and the crawl makes the visits.
+// runActionsRun reads the requests of publishers and executes them. If a crawl has the data
+// directory open, runActionsRun runs in the process of the crawl, and the crawl visits the pages
+// that must be crawled again.
 func (c *Command) runActionsRun(ctx context.Context, cfg *config.Config, r actionsRunRequest) (err error) {
 	screen := newProgress(c.Stderr)
 	d, err := c.open(cfg, site.Options{Log: logger(screen, cfg)})
@@ -113,8 +115,8 @@ func (c *Command) runActionsRun(ctx context.Context, cfg *config.Config, r actio
 	return err
 }
 
-// runRequests reads the policies and executes the requests that o names, and shows its progress. If
-// ctx ends, it returns what was done until then.
+// runRequests reads the policies and executes the requests that o selects, and shows the progress
+// on screen. If ctx ends, runRequests returns what was done until then.
 func (d *directory) runRequests(ctx context.Context, o site.RunOptions, screen *progress) (site.RequestsRun, error) {
 	defer screen.Done()
 	o.Ready, o.Every = d.serve, redraw

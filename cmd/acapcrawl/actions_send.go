@@ -20,9 +20,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// The limits of a request to the serve of another operator.
+// The limits of an HTTP request to the server (acapcrawl serve) of another operator.
 const (
-	sendTimeout = 3 * time.Minute // long, because a take-down is executed before it is answered
+	sendTimeout = 3 * time.Minute // so long because the server executes a take-down before it answers
 	maxAnswer   = 1 << 20         // maximum size of an answer in bytes
 )
 
@@ -86,8 +86,8 @@ func (c *Command) sendRequest(ctx context.Context, r submitRequest) error {
 	return requestInWords(c.Stdout, became)
 }
 
-// token reads a token from a file. It is not an argument, because other users of the machine see
-// arguments.
+// token reads an access token from the named file. The token itself is never a command-line
+// argument, because other users of the machine can see arguments.
 func (c *Command) token(name string) (string, error) {
 	if err := c.readable(name); err != nil {
 		return "", err

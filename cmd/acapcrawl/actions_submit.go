@@ -24,8 +24,10 @@ type submitRequest struct {
 	Key    string // idempotency key; "": none
 	JSON   bool
 
-	To    string // base URL of the acapcrawl serve to send it to; "": the data directory
-	Token string // file with the token; "-" is standard input
+	// base URL of the acapcrawl serve to which the request is sent; "": write the request to the
+	// data directory
+	To    string
+	Token string // name of the file with the access token; "-" is standard input
 }
 
 func (c *Command) actionsSubmitVerb() *cobra.Command {
@@ -96,8 +98,8 @@ removing its line there.`,
 	return cmd
 }
 
-// actionsAnswerVerb returns the hidden verb by which serve answers a call of a publisher: it reads
-// a Call as JSON from standard input and prints an Answer.
+// actionsAnswerVerb returns the hidden verb that serve runs to answer a publisher. The verb reads
+// an actions.Call as JSON from standard input and prints an actions.Answer.
 func (c *Command) actionsAnswerVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "answer", Hidden: true, Args: noArgs}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -170,7 +172,8 @@ func (c *Command) runWithdraw(ctx context.Context, cfg *config.Config, id uint64
 	return c.printRequest(request, asJSON)
 }
 
-// rejected returns err with the status for a request that the ledger rejected.
+// rejected returns err with the matching exit status if err says that the ledger rejected the
+// request.
 func rejected(err error) error {
 	r, is := errors.AsType[*actions.Rejection](err)
 	switch {
@@ -192,7 +195,7 @@ func (c *Command) printRequest(r actions.Request, asJSON bool) error {
 	return requestInWords(c.Stdout, r)
 }
 
-// requestInWords prints what a request asks for, and its state.
+// requestInWords prints number, action, URL and state of a request on one line.
 func requestInWords(w io.Writer, r actions.Request) error {
 	_, err := fmt.Fprintln(w, display.Line(fmt.Sprintf("Request %d: %s of %s: %s", r.ID, r.Action, r.URL,
 		stateInWords(r))))

@@ -10,11 +10,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// plain replaces the qualifier in a marker if a usage type is permitted or prohibited without a
-// qualifier.
+// plain is written instead of a qualifier type in the marker of a case whose permission or
+// prohibition has no qualifier.
 const plain = "plain"
 
-// never are the pairs of usage and qualifier that are always refused, and why.
+// never maps the pairs of usage and qualifier that are always refused to the reason.
 var never = map[acap.Pair]string{
 	{Usage: acap.Other, Qualifier: "usage-ref"}: "no field alone permits other usages (X38)",
 	{Usage: acap.Other, Qualifier: "location"}:  "no field alone permits other usages (X38)",
@@ -29,10 +29,10 @@ var (
 )
 
 // Each usage type, without qualifier and with every qualifier type that the annex lists for it, has
-// two cases in the scripts: one permitted and one refused. A case starts at the site and ends at
-// what a reader sees; it checks the exit status and the line that decided. The script annex_NAME
-// has the cases of one qualifier type. The line "# annex: USAGE QUALIFIER permitted" or "refused"
-// begins a case.
+// two cases in the scripts: one permitted and one refused. A case serves a site and checks what a
+// reader finally sees; a refused case checks the exit status and the policy line that decided. The
+// script annex_NAME contains the cases of one qualifier type. Each case begins with its marker: the
+// line "# annex: USAGE QUALIFIER permitted", or the same line with "refused".
 func TestAnnexScripts(t *testing.T) {
 	want := map[string]bool{}
 	expect := func(p acap.Pair) {
@@ -80,7 +80,7 @@ func TestAnnexScripts(t *testing.T) {
 	}
 }
 
-// annexCases returns the cases of a script; the first line of each is its marker.
+// annexCases returns the lines of each case in a script; the first line of a case is its marker.
 func annexCases(script string) (cases [][]string) {
 	for line := range strings.Lines(script) {
 		line = strings.TrimSuffix(line, "\n")
@@ -93,7 +93,8 @@ func annexCases(script string) (cases [][]string) {
 	return cases
 }
 
-// inconclusive returns what a case fails to check, "" if nothing.
+// inconclusive returns in words what the lines of a case should check but do not, or "" if nothing
+// is missing.
 func inconclusive(lines []string, refused bool) string {
 	var runs, status, line bool
 	for _, l := range lines {

@@ -12,7 +12,7 @@ import (
 type archiveRequest struct {
 	judging
 	JSON   bool
-	Repair bool   // verify repairs what it can
+	Repair bool   // verify also repairs what can be repaired
 	Erased string // URL, as typed, whose erasure verify checks
 }
 
@@ -26,8 +26,9 @@ func (c *Command) archiveVerb() *cobra.Command {
 		c.archiveExport(), c.archiveImport(), c.archiveBackup(), c.archiveRestore())
 }
 
-// archivePart returns a verb of archive. With judges it takes the flags that choose time, reader
-// and policies of decisions.
+// archivePart returns a verb of the command archive. If judges is true, the verb gets the flags
+// that say for which crawler, purposes and reader it decides, and whether it reads the policies
+// again.
 func (c *Command) archivePart(use, short string, run func(context.Context, *config.Config, archiveRequest) error,
 	judges bool) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: noArgs}

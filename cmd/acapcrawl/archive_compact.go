@@ -33,7 +33,7 @@ func (c *Command) runArchiveCompact(ctx context.Context, cfg *config.Config, r a
 	return c.orNothing(r.JSON, holdings.CompactStats{}, err)
 }
 
-// withHeld calls fn with the open data directory. It makes no request.
+// withHeld opens the data directory and calls fn with it. withHeld sends no HTTP request.
 func (c *Command) withHeld(ctx context.Context, cfg *config.Config, fn func(*directory) error) (err error) {
 	d, err := c.openHeld(ctx, cfg, false)
 	if err != nil {
@@ -45,33 +45,37 @@ func (c *Command) withHeld(ctx context.Context, cfg *config.Config, fn func(*dir
 
 // receipt is an archive.Receipt as archive verify --erased --json prints it.
 type receipt struct {
-	URL       string     `json:"url"`
-	Verified  bool       `json:"verified"` // something was erased, and no part of it is left
-	Erasures  []erasure  `json:"erasures"`
-	Left      []remnant  `json:"left"`
-	Compacted *time.Time `json:"compacted"` // when the last compaction began; null: none has been completed
-	Settled   bool       `json:"settled"`   // the last compaction began after the last erasure: the files hold no trace
+	URL      string    `json:"url"`
+	Verified bool      `json:"verified"` // something was erased, and no part of it is left
+	Erasures []erasure `json:"erasures"`
+	Left     []remnant `json:"left"`
+	// when the last completed compaction began; null: no compaction has been completed
+	Compacted *time.Time `json:"compacted"`
+	// the last compaction began after the last erasure, so the files contain no erased data
+	Settled bool `json:"settled"`
 }
 
-// remnant is something that should have been erased.
+// remnant is stored data that should have been erased.
 type remnant struct {
 	Where string `json:"where"`
-	What  string `json:"what"` // what is left, as a clause that follows Where
+	What  string `json:"what"` // what is left there, as text to print after Where
 }
 
 type erasure struct {
-	When     time.Time `json:"when"`
-	Reason   string    `json:"reason"`
-	Why      string    `json:"why"`
-	Line     string    `json:"line,omitempty"`
-	Version  int       `json:"version,omitempty"` // the only version that was erased; 0: all versions
-	Captures int       `json:"captures"`
-	Pictures int       `json:"thumbnails"` // number of thumbnails erased
-	Aliases  int       `json:"aliases"`    // number of addresses that redirected to the page
-	Hops     int       `json:"hops"`       // number of redirects from the page, stored with their target pages
-	Derived  int       `json:"derived"`    // number of pages that lost something derived from this page
-	Entry    bool      `json:"index"`      // the page had an index entry
-	Keys     []uint64  `json:"keys"`       // slots of the keys that were destroyed
+	When   time.Time `json:"when"`
+	Reason string    `json:"reason"`
+	Why    string    `json:"why"`
+	Line   string    `json:"line,omitempty"`
+	// number of the version if only one version was erased; 0: all versions were erased
+	Version  int `json:"version,omitempty"`
+	Captures int `json:"captures"`
+	Pictures int `json:"thumbnails"` // number of thumbnails erased
+	Aliases  int `json:"aliases"`    // number of addresses that redirected to the page
+	Hops     int `json:"hops"`       // number of redirects from the page, stored with their target pages
+	// number of other pages whose stored data lost something derived from this page
+	Derived int      `json:"derived"`
+	Entry   bool     `json:"index"` // the page had an index entry
+	Keys    []uint64 `json:"keys"`  // numbers of the slots whose encryption keys were destroyed
 }
 
 func receiptOf(r archive.Receipt) receipt {
@@ -88,8 +92,8 @@ func receiptOf(r archive.Receipt) receipt {
 	return out
 }
 
-// runArchiveErased prints the receipt of an erasure. The status is 1 if nothing was erased or
-// something is left.
+// runArchiveErased prints the receipt for the erasures of one URL. The exit status is 1 if nothing
+// was ever erased or if erased data is still stored.
 func (c *Command) runArchiveErased(ctx context.Context, cfg *config.Config, r archiveRequest) error {
 	address, err := address.Normal(r.Erased)
 	if err != nil {
@@ -119,7 +123,8 @@ func (c *Command) runArchiveErased(ctx context.Context, cfg *config.Config, r ar
 	return c.orNothing(r.JSON, receiptOf(archive.Receipt{URL: address}), err)
 }
 
-// stillHeld returns the end of a sentence if left contains an archived copy, otherwise "".
+// stillHeld returns text to add to a sentence, which says that a copy is archived, or "" if the
+// problems in left contain no archived copy.
 func stillHeld(left []archive.Problem) string {
 	if slices.ContainsFunc(left, func(p archive.Problem) bool { return strings.HasPrefix(p.Where, "version ") }) {
 		return "; a copy is archived"

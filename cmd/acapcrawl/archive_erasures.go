@@ -57,7 +57,8 @@ func (c *Command) runArchiveErasures(ctx context.Context, cfg *config.Config, r 
 	return err
 }
 
-// erasedInAll counts all recorded erasures: erased copies, and pages that lost something.
+// erasedInAll counts over all recorded erasures the erased copies, and the pages of which something
+// was erased.
 func erasedInAll(a *archive.Archive) (copies, pages int, err error) {
 	last := ""
 	err = a.EachTombstone(func(s archive.Tombstone) error {
@@ -69,10 +70,11 @@ func erasedInAll(a *archive.Archive) (copies, pages int, err error) {
 	return copies, pages, err
 }
 
-// shownErasures is the number of erasures that a verb prints one by one.
+// shownErasures is the maximum number of erasures that a verb prints separately.
 const shownErasures = 20
 
-// printErased prints a sentence for each combination of reason and policy line.
+// printErased prints one sentence for all erasures in list that have the same reason and the same
+// policy line.
 func printErased(w io.Writer, list []archive.Erasure) error {
 	rest := archive.Erasure{}
 	for i, e := range list {

@@ -134,7 +134,7 @@ type intake struct {
 	importer *site.Importer
 	screen   *progress
 	sum      site.ImportSummary
-	refused  holdings.Imported // the first page that was refused
+	refused  holdings.Imported // the first page that policy did not permit to import
 }
 
 // read imports one file.

@@ -23,11 +23,11 @@ type listed struct {
 	MIME      string     `json:"mime"`
 	Digest    string     `json:"digest"`
 	Bytes     int64      `json:"bytes"`
-	Until     *time.Time `json:"until"` // the time from which it may no longer be kept; null: no limit
+	Until     *time.Time `json:"until"` // the time after which the capture may no longer be kept; null: no limit
 	Recrawled bool       `json:"until_recrawled,omitempty"`
 	Truncated bool       `json:"truncated"`      // the end of the page is missing
-	Cuts      []string   `json:"cuts,omitempty"` // parts that were too large to be kept, read or indexed
-	Permitted bool       `json:"permitted"`      // policy permits keeping it today
+	Cuts      []string   `json:"cuts,omitempty"` // names of the parts that were too large to be kept, read or indexed
+	Permitted bool       `json:"permitted"`      // the policy of today permits to keep the capture
 }
 
 func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// filled returns a data directory with n captures in random order.
+// filled makes a data directory with n captures, written in random order, and returns its name.
 func filled(t testing.TB, n int) (data string) {
 	t.Helper()
 	data = t.TempDir()
@@ -46,8 +46,8 @@ func filled(t testing.TB, n int) (data string) {
 	return data
 }
 
-// archive ls prints each capture once even if the list is longer than what fits in memory, in its
-// own process and in the process of another verb.
+// archive ls prints each capture once even if the list is longer than the part that it keeps in
+// memory. This holds in its own process and in the process of another verb.
 func TestLongList(t *testing.T) {
 	joined(t)
 	n := aligned + 234
@@ -82,7 +82,8 @@ func TestLongList(t *testing.T) {
 	}
 }
 
-// full is a disk or a pipe with space for room bytes.
+// full is a writer that fails after it has taken the number of bytes in room, like a full disk or a
+// closed pipe.
 type full struct {
 	room int
 	err  error
@@ -96,8 +97,8 @@ func (f *full) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// If the reader closes the pipe, the verb ends without a message. If the disk is full, it prints
-// one message. Both hold in whichever process the verb runs.
+// If the reader closes the pipe, the verb ends without a message. If the disk is full, the verb
+// prints one message. This holds in its own process and in the process of another verb.
 func TestResultsNotTaken(t *testing.T) {
 	joined(t)
 	data := filled(t, aligned*2)

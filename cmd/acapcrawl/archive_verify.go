@@ -127,7 +127,8 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 	return findings(problems, r.Repair)
 }
 
-// printVerified prints the problems as JSON; with repair, also what was repaired.
+// printVerified prints as JSON the problems that were found and, if repair is true, what was
+// repaired.
 func (c *Command) printVerified(out verified, repair bool) error {
 	if repair {
 		return c.printJSON(out)
@@ -135,8 +136,8 @@ func (c *Command) printVerified(out verified, repair bool) error {
 	return c.printJSON(out.Problems)
 }
 
-// findings returns the error of a verb that found problems. repaired means that these problems are
-// left after a repair.
+// findings returns the error for a verb that found problems. repaired says that a repair was made
+// and that these problems remained.
 func findings(problems []archive.Problem, repaired bool) error {
 	sentence := "1 problem was found."
 	if n := len(problems); n != 1 {
@@ -145,8 +146,8 @@ func findings(problems []archive.Problem, repaired bool) error {
 	return &fault{status: statusNothing, err: errors.New(sentence), try: remedy(problems, repaired)}
 }
 
-// remedy returns what the user should do about problems. If several remedies apply, it returns the
-// strongest.
+// remedy returns what the user should do about the problems. If several remedies are possible,
+// remedy returns only the strongest one.
 func remedy(problems []archive.Problem, repaired bool) string {
 	try := ""
 	for _, p := range problems {
@@ -166,8 +167,8 @@ func remedy(problems []archive.Problem, repaired bool) string {
 	return try
 }
 
-// verify verifies the data directory. With repair it repairs the directory first, and calls told
-// for each repair that it made.
+// verify verifies the data directory. If repair is true, verify repairs the directory first, and
+// calls told for each repair that was made.
 func (c *Command) verify(ctx context.Context, cfg *config.Config, repair bool, told func(archive.Repaired)) (
 	problems []archive.Problem, err error) {
 	if !repair {

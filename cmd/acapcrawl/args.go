@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// webURL parses an argument that names a resource: an absolute http or https URL. It drops the
-// fragment and keeps the rest as written.
+// webURL parses an argument that must be an absolute http or https URL. The result has no fragment
+// and is otherwise as the user wrote the URL.
 func webURL(arg string) (*url.URL, error) {
 	u, err := url.Parse(arg)
 	if err == nil && u.Scheme == "" || err != nil || u.Opaque != "" {
@@ -42,7 +42,7 @@ func webURL(arg string) (*url.URL, error) {
 	return u, nil
 }
 
-// oneURL returns the only argument of a verb.
+// oneURL parses the only argument of a verb as a URL.
 func oneURL(cmd *cobra.Command, args []string) (*url.URL, error) {
 	if len(args) != 1 {
 		return nil, misuse(cmd.CommandPath()+" https://example.com/", "%s takes one URL", cmd.CommandPath())
@@ -71,8 +71,9 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// path returns the path of a file named on the command line or in the environment. A relative name
-// is relative to the directory in which the verb was called; "" and "-" stay unchanged.
+// path returns the path of a file that the user named on the command line or in the environment. A
+// relative name is resolved against the directory in which the user called the verb; "" and "-" are
+// returned unchanged.
 func (c *Command) path(name string) string {
 	if c.dir == "" || name == "" || name == "-" || filepath.IsAbs(name) {
 		return name
@@ -80,7 +81,8 @@ func (c *Command) path(name string) string {
 	return filepath.Join(c.dir, name)
 }
 
-// bare returns err without the name of its file, for sentences that contain the name as typed.
+// bare returns err without the file name that err contains, for messages that already contain the
+// name as the user typed it.
 func bare(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err

@@ -18,7 +18,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 )
 
-// publisher is a site that distinguishes its pages by each byte of path and query.
+// publisher is a site on which addresses with any difference in path or query are different pages.
 type publisher struct {
 	*httptest.Server
 	origin string
@@ -59,7 +59,7 @@ func newPublisher(t *testing.T, pages ...string) *publisher {
 
 func (p *publisher) setRobots(robots string) { p.robots.Store(&robots) }
 
-// holds returns the archived pages of p.
+// holds returns the pages of p that are archived in the data directory.
 func (p *publisher) holds(t *testing.T, data string) (pages []string) {
 	t.Helper()
 	said := call(t.Context(), data, "archive", "ls", "--json")
@@ -188,7 +188,7 @@ func TestAttacksThroughServe(t *testing.T) {
 		t.Errorf("of one publisher are held: %q", got)
 	}
 
-	// These are other spellings of the addresses of archived pages.
+	// The next requests use other spellings of the addresses of archived pages.
 	s.token = token()
 	gone := []string{}
 	for i, c := range []struct{ url, page string }{
@@ -245,7 +245,8 @@ func TestAttacksThroughServe(t *testing.T) {
 	}
 }
 
-// ended tries credentials that are no longer valid, and returns one that is.
+// ended tries credentials that are no longer valid, and returns the token of a credential that is
+// valid.
 func ended(t *testing.T, s *serving, data, origin string, secrets *[]string) (good string) {
 	t.Helper()
 	add := func(name string, args ...string) string {
@@ -369,7 +370,7 @@ func TestAttacksThroughRobots(t *testing.T) {
 	}
 }
 
-// lines returns a robots.txt that requests take-downs of the targets.
+// lines returns the text of a robots.txt that requests a take-down of each target.
 func lines(targets ...string) string {
 	return "ACAP-crawler: *\nACAP-request-take-down: " + strings.Join(targets, "\nACAP-request-take-down: ") + "\n"
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// hangingUp is the context of a client that disconnects as soon as its call is being answered.
+// hangingUp is the context of a client that disconnects as soon as the server begins to answer the
+// request of the client.
 type hangingUp struct {
 	context.Context
 	hangUp func()
@@ -27,7 +28,8 @@ func (h hangingUp) Deadline() (time.Time, bool) {
 	return h.Context.Deadline()
 }
 
-// A take-down is executed completely even if its client disconnects, and watch is woken.
+// If a client requests a take-down and disconnects, the take-down is executed completely
+// nevertheless, and the loop of watch is started early.
 func TestChannelHungUp(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html")

@@ -122,7 +122,8 @@ const maxChecked = 16 << 20
 // stdinName is the name of standard input in findings.
 const stdinName = "stdin"
 
-// runCheck checks every file and URL, and reports on all of them, even if some cannot be read.
+// runCheck checks the named files and URLs. It reports the findings even if some files or URLs
+// cannot be read.
 func (c *Command) runCheck(ctx context.Context, cfg *config.Config, r checkRequest) error {
 	report := &check.Report{}
 	levels, err := checkLevels(cfg)
@@ -190,8 +191,8 @@ func checkLevels(cfg *config.Config) (check.Levels, error) {
 	return levels, nil
 }
 
-// checked returns the result of check: the faults, if there are any; otherwise the exit status for
-// findings of level warning or higher.
+// checked returns the error with which the verb check ends: the faults, if there are any, otherwise
+// an error that sets the exit status if there are findings of level warning or higher.
 func checked(report *check.Report, faults []error) error {
 	if w := report.Worst(); len(faults) == 0 && (w == acap.Error || w == acap.Warning) {
 		return nothing("")
@@ -254,7 +255,7 @@ func (c *Command) readChecked(name string) ([]byte, error) {
 	return src, nil
 }
 
-// called returns the name of a file in findings.
+// called returns the name under which findings mention a file.
 func called(name string) string {
 	if name == "-" {
 		return stdinName
@@ -284,15 +285,15 @@ func (c *Command) checkFile(report *check.Report, o check.Options, as check.Kind
 	return nil
 }
 
-// checkedSite is the site of the last robots.txt among the checked files. The files after it are
-// checked as files of that site.
+// checkedSite is the content of the last robots.txt among the files checked so far. Files that come
+// later on the command line are checked as files of the same site.
 type checkedSite struct {
 	robots *acap.File
 	refs   []acap.Reference
 }
 
-// beside reads the files to which a robots.txt refers from the directory that contains it, as in a
-// copy of a site.
+// beside reads the files to which a robots.txt refers. It looks for them in the directory that
+// contains the robots.txt, as in a local copy of a site.
 func (c *Command) beside(name string, refs []acap.Reference) []acap.Reference {
 	if filepath.Base(name) != "robots.txt" {
 		return nil

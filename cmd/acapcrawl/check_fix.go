@@ -16,8 +16,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/disk"
 )
 
-// runFix corrects every file in place, or none with DryRun, and prints the changes. Corrected
-// standard input is written to standard output, and the remaining findings to standard error.
+// runFix corrects every file in place and prints the changes. With DryRun it only prints the
+// changes. The correction of standard input is written to standard output, and the remaining
+// findings to standard error.
 func (c *Command) runFix(ctx context.Context, o check.Options, levels check.Levels, r checkRequest) error {
 	report := &check.Report{}
 	var faults []error
@@ -77,7 +78,8 @@ func (c *Command) fixFile(report *check.Report, o check.Options, levels check.Le
 	return nil
 }
 
-// showChange writes a unified diff to standard output, or to standard error.
+// showChange writes a unified diff of old and new to standard output or, if aside is true, to
+// standard error.
 func (c *Command) showChange(name string, old, new []byte, aside bool) error {
 	text := diff.Diff(filepath.ToSlash(name), old, filepath.ToSlash(name), new)
 	_, text, _ = bytes.Cut(text, []byte("\n")) // drop the line "diff old new"
@@ -106,7 +108,7 @@ func rewrite(name string, data []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(part.Name()) // does nothing after the rename
+	defer os.Remove(part.Name()) // fails after the rename, because the temporary file no longer exists
 	_, err = part.Write(data)
 	err = errors.Join(err, part.Chmod(info.Mode().Perm()), part.Sync(), part.Close())
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// checkURLs checks robots.txt, the files to which it refers, the pages, and their required
-// resources, for the sites of the named pages.
+// checkURLs checks, for each site of the named pages, robots.txt, the files to which robots.txt
+// refers, the pages, and the resources that the pages require.
 func (c *Command) checkURLs(ctx context.Context, cfg *config.Config, report *check.Report, o check.Options,
 	urls []*url.URL) error {
 	if len(urls) == 0 {
@@ -47,13 +47,14 @@ func (c *Command) checkURLs(ctx context.Context, cfg *config.Config, report *che
 	return nil
 }
 
-// liveSite reads the sites of publishers through one gate.
+// liveSite requests files and pages of publishers over the network; all requests pass one
+// gate.Gate.
 type liveSite struct {
 	check.Site
 	gate *gate.Gate
 }
 
-// openLiveSite returns the gate, which admits the hosts of the named addresses.
+// openLiveSite returns a liveSite whose gate permits requests to the hosts of the named addresses.
 func (c *Command) openLiveSite(cfg *config.Config, named []*url.URL) (*liveSite, error) {
 	if err := c.readable(cfg.SignatureKey); err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func (s *liveSite) Close() {
 	s.gate.Close()
 }
 
-// sitePages fetches pages and their required resources through the gate.
+// sitePages fetches pages and the resources that the pages require; all requests pass the gate.
 type sitePages struct {
 	terms.Fetcher
 	gate *gate.Gate

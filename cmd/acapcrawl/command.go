@@ -18,11 +18,11 @@ import (
 // Command is the program with its streams and its environment. Its methods must not be called
 // concurrently.
 type Command struct {
-	Name   string // how a shell starts this program, for suggested commands; "": acapcrawl
+	Name   string // words with which a shell starts this program, used in suggested commands; "": acapcrawl
 	Stdin  io.Reader
-	Stdout io.Writer // receives results, and nothing else
+	Stdout io.Writer // only results are written to Stdout
 	Bold   bool      // Stdout is a terminal that shows styles
-	Stderr io.Writer // receives progress, log and errors
+	Stderr io.Writer // progress, log and errors are written to Stderr
 	Env    []string  // environment variables, in the form of os.Environ
 
 	Resolver present.Resolver // resolves the host names of a reader's address; nil: the system's resolver
@@ -40,8 +40,8 @@ type Command struct {
 	wrong error           // the error for --help after a verb that does not exist
 }
 
-// Main runs the verb that args name, without the name of the program, and returns the exit status.
-// When ctx ends, the verb stops cleanly.
+// Main runs the verb that args name, and returns the exit status. args do not contain the name of
+// the program. When ctx ends, the verb stops cleanly.
 func (c *Command) Main(ctx context.Context, args []string) int {
 	out := newResults(c.Stdout, c.Bold)
 	c.in = &stdin{r: c.Stdin}
@@ -63,8 +63,8 @@ func (c *Command) Main(ctx context.Context, args []string) int {
 	return status
 }
 
-// run runs the verb here, or in the process that owns the data directory. It returns the exit
-// status if err is nil.
+// run runs the verb in this process, or in the process that has the data directory open. status is
+// valid only if err is nil.
 func (c *Command) run(ctx context.Context) (status int, err error) {
 	defer defect.Catch(&err, "acapcrawl "+strings.Join(c.args, " "), nil)
 	for range maxTries {
@@ -112,7 +112,7 @@ line and the field that decided.`,
 			c.wrong = c.noVerb(cmd, words)
 			return
 		}
-		_ = printHelp(cmd.OutOrStdout(), cmd) // c.results remembers the error
+		_ = printHelp(cmd.OutOrStdout(), cmd) // the error can be ignored: c.results stores it
 	})
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
 		_, err := io.WriteString(cmd.OutOrStderr(), usageText(cmd))
@@ -134,7 +134,7 @@ line and the field that decided.`,
 	return root
 }
 
-// group returns a verb that only contains other verbs.
+// group returns a verb that does nothing itself and only groups other verbs.
 func (c *Command) group(use, short string, verbs ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: c.noVerb}
 	g.AddCommand(verbs...)

@@ -19,7 +19,7 @@ func TestReport(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    error
 		status int
-		lines  []string // the start of every line
+		lines  []string // the expected beginning of each line of the message
 	}{
 		"done":        {nil, statusDone, nil},
 		"failure":     {errors.New("disk full"), statusFailed, []string{"Error: disk full"}},
@@ -89,7 +89,7 @@ func TestNotBefore(t *testing.T) {
 	for asOf, ok := range map[time.Time]bool{
 		{}:                         true,
 		now.Add(time.Hour):         true,
-		now.Truncate(time.Second):  true, // the current time, in the form that scripts use
+		now.Truncate(time.Second):  true, // the current time in whole seconds, as scripts write it
 		now.Add(-time.Second):      false,
 		now.AddDate(-1, 0, 0):      false,
 		now.Add(time.Nanosecond):   true,
@@ -147,7 +147,7 @@ func TestProgressMakesRoom(t *testing.T) {
 	var b bytes.Buffer
 	p := &progress{w: &b, columns: func() int { return 0 }}
 	p.Set("1 page")
-	p.Set("2 pages") // not drawn, because it follows the first too soon
+	p.Set("2 pages") // this text is not drawn, because too little time has passed since the previous one
 	fmt.Fprint(p, "a line\n")
 	p.Done()
 	p.Done()

@@ -45,7 +45,7 @@ func (c *Command) configInitVerb() *cobra.Command {
 	return cmd
 }
 
-// writeNew writes a file. Without force it fails if the file exists.
+// writeNew writes text to the file path. If force is false and the file exists, writeNew fails.
 func writeNew(path string, text []byte, force bool) error {
 	mode := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if force {

@@ -87,8 +87,8 @@ be read.`,
 	return cmd
 }
 
-// runAudit audits the sites of the URLs one after another. When ctx ends it reports what it has
-// found.
+// runAudit audits the sites of the given URLs one after another. When ctx ends, runAudit reports
+// what was found until then.
 func (c *Command) runAudit(ctx context.Context, cfg *config.Config, r auditRequest) error {
 	o := check.Options{Now: r.Now, Pilot: cfg.Policy.Dialect == config.DialectPilot}
 	if o.Now.IsZero() {
@@ -116,7 +116,7 @@ func (c *Command) runAudit(ctx context.Context, cfg *config.Config, r auditReque
 	return verdictOf(audits)
 }
 
-// byOrigin groups the URLs by origin.
+// byOrigin returns a list of URLs for each origin in urls.
 func byOrigin(urls []*url.URL) (out [][]*url.URL, err error) {
 	at := map[string]int{}
 	for _, u := range urls {
@@ -138,7 +138,7 @@ func byOrigin(urls []*url.URL) (out [][]*url.URL, err error) {
 func (c *Command) audit(ctx context.Context, cfg *config.Config, r auditRequest, o check.Options,
 	start []*url.URL) (*conformance.Audit, error) {
 	limited := *cfg
-	limited.MaxPages = r.Pages // redirects count as pages
+	limited.MaxPages = r.Pages // the limit also counts requests that follow redirects
 	s, err := c.openLiveSite(&limited, start)
 	if err != nil {
 		return nil, err
@@ -152,8 +152,9 @@ func (c *Command) audit(ctx context.Context, cfg *config.Config, r auditRequest,
 		conformance.AuditOptions{Pages: r.Pages, Check: o, Tell: tell})
 }
 
-// budgeted reports when the gate admits no more pages. If the gate does not admit a redirect of a
-// page, the page counts as unavailable.
+// budgeted returns conformance.ErrSpent if the gate permits no more page requests because the limit
+// is reached. If the limit is reached only at a redirect of the page, the page is reported as
+// unavailable.
 type budgeted struct{ check.Fetcher }
 
 func (b budgeted) Page(ctx context.Context, rawurl string) (*page.Page, error) {
@@ -164,7 +165,7 @@ func (b budgeted) Page(ctx context.Context, rawurl string) (*page.Page, error) {
 	return pg, err
 }
 
-// sitemap reads a sitemap like the crawler.
+// sitemap fetches and reads a sitemap in the same way as a crawl.
 func (s *liveSite) sitemap(ctx context.Context, address string) (pages, more []string, err error) {
 	t, err := s.gate.Get(ctx, gate.Sitemap, address)
 	if err != nil {
@@ -199,8 +200,8 @@ func printAudits(w io.Writer, as form, audits []*conformance.Audit) error {
 	return nil
 }
 
-// verdictOf returns the exit status of the audits: it reports sites that cannot be read before
-// sites that permit nothing.
+// verdictOf returns the error that sets the exit status of conformance audit. Sites that cannot be
+// read take precedence over sites that permit nothing.
 func verdictOf(audits []*conformance.Audit) error {
 	var weighs, refused bool
 	for _, a := range audits {

@@ -25,7 +25,8 @@ func printConformance(w io.Writer, report *conformance.Report, r conformanceRunR
 	return err
 }
 
-// conformanceInWords returns the tree, with passed parts collapsed, and then the failed cases.
+// conformanceInWords returns as text the tree of requirements, with one line for each part that
+// passed, and then the failed cases.
 func conformanceInWords(report *conformance.Report, r conformanceRunRequest) (string, error) {
 	var tree, b strings.Builder
 	w := tabwriter.NewWriter(&tree, 0, 8, 2, ' ', 0)
@@ -38,7 +39,7 @@ func conformanceInWords(report *conformance.Report, r conformanceRunRequest) (st
 		return "", err
 	}
 	for line := range strings.Lines(tree.String()) {
-		b.WriteString(strings.TrimRight(line, " \n") + "\n") // a line without a title ends with blanks
+		b.WriteString(strings.TrimRight(line, " \n") + "\n") // a line without a title would end with blanks
 	}
 	told := 0
 	for i := range report.Results {
@@ -82,7 +83,8 @@ func conformanceInWords(report *conformance.Report, r conformanceRunRequest) (st
 	return b.String(), nil
 }
 
-// Limits of a line of the tree, in text: characters of a title, and named cases.
+// Limits of one line of the printed tree: maximum number of characters of the title, and of cases
+// named in the line.
 const (
 	maxTitle = 72
 	maxNamed = 4
@@ -122,7 +124,8 @@ func times(n int) string {
 	return number(n) + " times"
 }
 
-// unseen counts the requirements that no case can test, and those that only a Go test tests.
+// unseen counts the requirements that no case can test (hidden), and the requirements that only a
+// Go test checks (tests).
 func unseen(nodes []conformance.Node) (hidden, tests int) {
 	for _, n := range nodes {
 		switch {

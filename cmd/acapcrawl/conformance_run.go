@@ -29,7 +29,7 @@ type conformanceRunRequest struct {
 	Timeout   time.Duration
 	Decisions bool
 	FailFast  bool
-	Only      []string // globs that select cases
+	Only      []string // patterns (path.Match) that select cases by name
 	List      bool
 	Min       float64
 	HasMin    bool
@@ -216,8 +216,9 @@ func (c *Command) corpus(name string) ([]conformance.Sample, error) {
 	return conformance.ReadCases(filepath.ToSlash(name), f)
 }
 
-// chosen returns the samples that one of the globs matches by name, by file, by both, or by the
-// requirements that they test. Without globs it returns all.
+// chosen returns the samples that match at least one of the globs. A glob can match the name of a
+// sample, its file, FILE/NAME, or the requirements that the sample tests. Without globs chosen
+// returns all samples.
 func chosen(samples []conformance.Sample, globs []string) []conformance.Sample {
 	if len(globs) == 0 {
 		return samples
@@ -235,7 +236,8 @@ func chosen(samples []conformance.Sample, globs []string) []conformance.Sample {
 	})
 }
 
-// listCases prints the cases as a corpus in JSON Lines, or by name and reason.
+// listCases prints the cases as a corpus in JSON Lines or, if asJSON is false, a line with file,
+// name and reason for each case.
 func listCases(w io.Writer, samples []conformance.Sample, asJSON bool) error {
 	out := bufio.NewWriter(w)
 	for _, s := range samples {
@@ -250,7 +252,7 @@ func listCases(w io.Writer, samples []conformance.Sample, asJSON bool) error {
 	return out.Flush()
 }
 
-// shownBy returns an error for requirements named by --require that no selected case tests.
+// shownBy returns an error if no selected case tests one of the requirements named with --require.
 func shownBy(docs []conformance.Document, samples []conformance.Sample, require []string) error {
 	if len(require) == 0 {
 		return nil
@@ -269,7 +271,8 @@ func shownBy(docs []conformance.Document, samples []conformance.Sample, require 
 	return nil
 }
 
-// shortfall returns the criteria that are not met, or "" if all are.
+// shortfall returns in words the criteria of the command line that report does not meet, or "" if
+// all criteria are met.
 func shortfall(report *conformance.Report, r conformanceRunRequest) string {
 	if report.Cases == 0 {
 		return "nothing was compared: no selected case expects a decision"

@@ -9,8 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The commands of docs/conformance-run.md work with an engine that permits everything, and the
-// document's example is a case that passes.
+// The commands in docs/conformance-run.md work with an engine that permits everything. The example
+// in that document is a valid case, which passes.
 func TestConformanceRunDocument(t *testing.T) {
 	document := read(t, "docs/conformance-run.md")
 	var script strings.Builder

@@ -22,13 +22,15 @@ import (
 // conformanceSiteRequest holds the arguments of conformance site.
 type conformanceSiteRequest struct {
 	Listen string
-	Log    string        // name of a file to which visits are appended; may be empty
+	Log    string        // name of a file to which the recorded requests are appended; may be empty
 	For    time.Duration // how long to serve; 0: until Ctrl-C
 	Run    string        // command that starts a crawler; may be empty
-	Logs   []string      // files with recorded visits; if given, they are judged and nothing is served
-	Judge  bool
-	Told   course.Told
-	Out    *output
+	// names of files with recorded requests; if given, these requests are judged and no server is
+	// started
+	Logs  []string
+	Judge bool
+	Told  course.Told
+	Out   *output
 }
 
 func (c *Command) conformanceSite() *cobra.Command {
@@ -93,8 +95,8 @@ func (r *conformanceSiteRequest) check(cmd *cobra.Command, args, protocols []str
 	return r.checkVisitor(protocols)
 }
 
-// checkVisitor returns an error if a name, a purpose or a protocol is wrong. It fills
-// r.Told.Protocols.
+// checkVisitor returns an error if the user gave a wrong crawler name, purpose or protocol.
+// checkVisitor stores the protocols in r.Told.Protocols.
 func (r *conformanceSiteRequest) checkVisitor(protocols []string) error {
 	for _, name := range r.Told.Crawler {
 		if !course.Name(name) {
@@ -118,8 +120,8 @@ func (r *conformanceSiteRequest) checkVisitor(protocols []string) error {
 	return nil
 }
 
-// runConformanceSite serves the course while the crawler visits it, and reports what the visits
-// show.
+// runConformanceSite serves the test site while the crawler under test visits it. Then it reports
+// what the recorded requests show about the crawler.
 func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteRequest) error {
 	left := 0
 	visits, err := c.recordedVisits(r)
@@ -129,7 +131,7 @@ func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteReque
 	if err != nil && len(visits) == 0 {
 		return err
 	}
-	incomplete := err // for example, the log could not be written; the visits are judged nevertheless
+	incomplete := err // for example, the log could not be written; the recorded requests are judged nevertheless
 	report, err := course.Judge(context.WithoutCancel(ctx), visits, r.Told)
 	if err != nil {
 		return err
@@ -174,7 +176,7 @@ func printVisitors(w io.Writer, as form, report *course.Report) error {
 	return report.WriteText(w)
 }
 
-// recordedVisits reads the named logs, or standard input.
+// recordedVisits reads the requests of a crawler from the named logs, or from standard input.
 func (c *Command) recordedVisits(r conformanceSiteRequest) ([]course.Visit, error) {
 	if !r.Judge {
 		return nil, nil
@@ -202,8 +204,8 @@ func (c *Command) recordedVisits(r conformanceSiteRequest) ([]course.Visit, erro
 	return visits, nil
 }
 
-// serveCourse serves until the crawler of --run ends, the time is over, or ctx ends. It returns the
-// visits, and how many were dropped.
+// serveCourse serves the test site until the crawler of --run ends, the time is over, or ctx ends.
+// It returns the recorded requests, and in left the number of requests that were not recorded.
 func (c *Command) serveCourse(ctx context.Context, r conformanceSiteRequest) (visits []course.Visit, left int,
 	err error) {
 	o := course.Options{Listen: r.Listen, Crawler: r.Told.Crawler, Purposes: r.Told.Purposes}
@@ -242,8 +244,8 @@ func (c *Command) serveCourse(ctx context.Context, r conformanceSiteRequest) (vi
 	return s.Visits(), s.Left(), err
 }
 
-// runCrawler runs the user's crawler until it or ctx ends. Its exit status does not matter, only
-// its requests.
+// runCrawler runs the crawler that the user named with --run, until the crawler or ctx ends. The
+// exit status of the crawler does not matter; only its requests are judged.
 func (c *Command) runCrawler(ctx context.Context, command string, s *course.Server) error {
 	var seeds []string
 	for _, o := range course.Seeds() {

@@ -11,15 +11,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/conformance/course"
 )
 
-// acapcrawl violates nothing on the course, with any name, purposes and speed, and every station
-// tests it.
+// acapcrawl violates no rule on the test site of conformance site, whatever its name, purposes and
+// speed are. Every test of the site has a result.
 func TestCourse(t *testing.T) {
 	for name, tc := range map[string]struct {
 		flags  string
 		env    []string
-		again  []string // flags of further crawls into the same directory
+		again  []string // flags of further crawls into the same data directory
 		told   course.Told
-		served bool // the server of the course knows the purposes that the judge knows
+		served bool // the server of the test site gets the same names and purposes as the function that judges
 	}{
 		"plain":         {flags: "--delay 0"},
 		"another name":  {flags: "--delay 0 --crawler Gazette.Bot-2"},
@@ -99,7 +99,7 @@ func TestCourse(t *testing.T) {
 	}
 }
 
-// If a log breaks off, the complete part is judged and the error is reported.
+// If a log of requests breaks off, the complete lines are judged and the error is reported.
 func TestJudgeUnfinished(t *testing.T) {
 	visit := func(second, target string) string {
 		return `{"time":"2026-06-01T12:00:` + second + `Z","open":1,"origin":"rules","method":"GET","target":"` +
@@ -114,7 +114,7 @@ func TestJudgeUnfinished(t *testing.T) {
 	}
 }
 
-// rotate is a crawler that uses a different User-Agent for each address, and does not request
+// rotate is a crawler that sends a different User-Agent with each request, and never requests
 // robots.txt.
 func rotate() {
 	for i, at := range os.Args[1:] {

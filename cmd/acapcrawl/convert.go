@@ -18,7 +18,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// convertRequest holds the arguments of convert.
+// convertRequest holds the arguments of the verb convert.
 type convertRequest struct {
 	check.Convert
 	Name string // name of the file to convert; "-" is standard input
@@ -94,15 +94,15 @@ one notice that rules apply only in the letter case of the file.`,
 	return cmd
 }
 
-// isSitePath reports whether p is the path of a file on a site, other than robots.txt, that can be
-// written below a directory.
+// isSitePath reports whether p is a path on a site under which a file can be stored in a local
+// directory. /robots.txt is not such a path.
 func isSitePath(p string) bool {
 	top, _, _ := strings.Cut(strings.TrimPrefix(p, "/"), "/")
 	return strings.HasPrefix(p, "/") && path.Clean(p) == p && localFile(p[1:]) && !strings.EqualFold(top, "robots.txt")
 }
 
-// runConvert converts a file. It prints what changes for crawlers to standard error, even if it
-// cannot write the result.
+// runConvert converts a file. It prints to standard error what changes for crawlers, even if the
+// result cannot be written.
 func (c *Command) runConvert(r convertRequest) error {
 	src, err := c.readChecked(r.Name)
 	if err != nil {
@@ -146,8 +146,8 @@ func (c *Command) runConvert(r convertRequest) error {
 	return nothing("")
 }
 
-// writeConverted writes the files to a directory, which it makes if necessary. It never overwrites
-// a file. It writes robots.txt last, after the file to which robots.txt refers.
+// writeConverted writes the resulting files to a directory, and makes the directory if necessary.
+// It never overwrites a file. It writes robots.txt last, after the file to which robots.txt refers.
 func (c *Command) writeConverted(r convertRequest, out *check.Conversion) error {
 	dir := c.path(r.Dir)
 	type file struct{ name, text string }
@@ -172,7 +172,8 @@ func (c *Command) writeConverted(r convertRequest, out *check.Conversion) error 
 	return nil
 }
 
-// localFile reports whether a slash-separated path stays below any directory that it is joined to.
+// localFile reports whether a slash-separated path, joined to the name of a directory, always names
+// a file below that directory.
 func localFile(path string) bool {
 	return path != "" && !strings.HasSuffix(path, "/") && !strings.ContainsAny(path, "\\%?#* \t\r\n") &&
 		filepath.IsLocal(filepath.FromSlash(path))

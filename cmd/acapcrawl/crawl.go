@@ -146,12 +146,13 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	return errors.Join(err, outcome(sum.Summary))
 }
 
-// gcPercent is the value of GOGC, in percent, for a crawl that does not index. Such a crawl keeps
-// little in memory, so collections can be rare.
+// gcPercent is the value of GOGC, in percent, for a crawl that does not index. A crawl without an
+// index keeps little in memory, so garbage collections can be rare.
 const gcPercent = 300
 
-// collectLess sets the garbage collector to gcPercent, unless the crawl indexes, which keeps more
-// in memory, or GOGC is set. undo restores the previous value.
+// collectLess sets the garbage collector to gcPercent. It does nothing if the crawl indexes,
+// because indexing keeps more in memory, or if the user has set GOGC. undo restores the previous
+// value.
 func (c *Command) collectLess(cfg *config.Config) (undo func()) {
 	if cfg.Index || slices.ContainsFunc(c.Env, func(pair string) bool { return strings.HasPrefix(pair, "GOGC=") }) {
 		return func() {}

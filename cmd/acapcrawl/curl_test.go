@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The curl examples of docs/actions.md run in order against a serve. Each answer is the one that
-// the text documents. Together they use every route of the channel.
+// The curl examples of docs/actions.md are run in order against a server (acapcrawl serve). Each
+// answer is as the text documents. Together the examples use every HTTP route for publishers.
 func TestCurl(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")

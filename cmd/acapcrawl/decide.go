@@ -61,8 +61,8 @@ question.`,
 	return cmd
 }
 
-// inputs opens the named files; "-" or no name at all means standard input. It opens all files
-// before any is read, so that a wrong name does not cause half an answer.
+// inputs opens the named files; "-" or no name at all means standard input. All files are opened
+// before the first is read, so that a wrong name is reported before any answer is printed.
 func (c *Command) inputs(names []string) (ins []io.Reader, closeAll func(), err error) {
 	var files []*os.File
 	closeAll = func() {
@@ -88,15 +88,15 @@ func (c *Command) inputs(names []string) (ins []io.Reader, closeAll func(), err 
 	return ins, closeAll, nil
 }
 
-// maxCase is the maximum length of a line of cases in bytes.
+// maxCase is the maximum length in bytes of an input line, which contains one case.
 const maxCase = 16 << 20
 
 // decided counts the lines without an answer: malformed cases, and cases on which this program
 // panics.
 type decided struct{ malformed, broken int }
 
-// runDecide prints an answer or an error for every line of in. It reads cases without a dialect in
-// the given dialect.
+// runDecide prints an answer or an error for every line of in. dialect is used for the cases that
+// name no dialect.
 func (c *Command) runDecide(ctx context.Context, in io.Reader, dialect string) (tally decided, err error) {
 	lines := bufio.NewReaderSize(in, 1<<16)
 	out := bufio.NewWriter(c.Stdout)
@@ -177,7 +177,7 @@ func (c *Command) decideLine(ctx context.Context, line []byte, dialect string, r
 	return conformance.Decide(ctx, cs)
 }
 
-// caseID returns the id of a malformed case if it can be read.
+// caseID returns the id in a malformed case, or "" if the id cannot be read.
 func caseID(line []byte) string {
 	var c struct {
 		ID string `json:"id"`

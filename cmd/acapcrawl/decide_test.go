@@ -13,7 +13,8 @@ type brittle struct{ context.Context }
 
 func (brittle) Done() <-chan struct{} { panic("sixteen bits") }
 
-// If the decision of a line panics, its answer is an error, and the other lines are answered.
+// If the program panics while it decides a line, the answer to this line is an error, and the other
+// lines are answered.
 func TestDecideDefect(t *testing.T) {
 	var out, said bytes.Buffer
 	c := Command{Stdout: &out, Stderr: &said}

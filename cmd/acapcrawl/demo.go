@@ -27,11 +27,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// demoRequest holds the arguments of demo.
+// demoRequest holds the arguments of the verb demo.
 type demoRequest struct {
 	Data  string // the data directory to fill; "": a new temporary one
-	All   bool   // list uneventful rows too
-	Serve bool   // keep serving the newspaper until Ctrl-C
+	All   bool   // also list the pages for which nothing was refused
+	Serve bool   // after the crawl, keep serving the example site (a newspaper) until Ctrl-C
 	JSON  bool
 }
 
@@ -55,10 +55,10 @@ func (c *Command) demoVerb() *cobra.Command {
 	return cmd
 }
 
-// demoQuery is what demo searches for at the end.
+// demoQuery is the search query that demo runs at the end.
 const demoQuery = "ferry"
 
-// demoRow is the outcome of one address.
+// demoRow is what the demo did with one address.
 type demoRow struct {
 	Path    string   `json:"path"`
 	State   string   `json:"state"` // "fetched", or why the page was not fetched
@@ -66,9 +66,9 @@ type demoRow struct {
 	Indexed bool     `json:"indexed"`
 	Follow  bool     `json:"followed"`
 	Shown   []string `json:"shown,omitempty"`   // the forms in which the page may be shown today: link, snippet, copy
-	Because []string `json:"because,omitempty"` // one line for each refusal
+	Because []string `json:"because,omitempty"` // for each refusal, one line of text with the reason
 
-	refusals []demoRefusal // the refusals in the form of the table
+	refusals []demoRefusal // the refusals as the printed table shows them
 }
 
 // demoRefusal is one action that policy refused for a page.
@@ -77,7 +77,8 @@ type demoRefusal struct {
 	why  string // the reason, with the policy line that decided
 }
 
-// runDemo serves the reference publisher site on loopback and crawls it with the code of crawl.
+// runDemo serves the reference publisher site, a newspaper, on loopback, and crawls the site with
+// the same code as the verb crawl.
 func (c *Command) runDemo(ctx context.Context, r demoRequest) error {
 	base, stop, err := serveSite(ctx, conformance.NewSite())
 	if err != nil {
@@ -277,8 +278,9 @@ func (d *demo) row(ctx context.Context, p *present.Presenter, rec crawler.Record
 	return row, nil
 }
 
-// whySkipped returns the reason why an address was not fetched. The text does not repeat the
-// address. It is the reason of the decision or the request of the publisher, otherwise why.
+// whySkipped returns the reason why an address was not fetched, without the address. If a policy
+// decision or a request of the publisher is the cause, the reason names it; otherwise the reason is
+// why.
 func whySkipped(why string, s crawler.Skip) string {
 	switch {
 	case s.TakeDown != nil:
@@ -302,8 +304,8 @@ func (d *demo) addRefusals(row *demoRow, got holdings.Receipt) {
 	}
 }
 
-// addForms adds the forms in which a page may be shown, and the policy lines that prohibit the
-// other forms.
+// addForms adds to row the forms (link, snippet, copy) in which a page may be shown, and the policy
+// lines that prohibit the other forms.
 func (d *demo) addForms(ctx context.Context, p *present.Presenter, address string, row *demoRow) error {
 	forms := []string{"link", "snippet", "copy"}
 	decisions, err := p.Decide(ctx, address, present.Reader{}, acap.PresentLink, acap.PresentSnippet,
@@ -330,7 +332,7 @@ func (d *demo) refuse(row *demoRow, what, why string) {
 
 var notDone = map[acap.Usage]string{acap.Follow: "not followed", acap.Index: "not indexed", acap.Preserve: "not kept"}
 
-// short removes the address of the newspaper from s.
+// short removes the base URL of the newspaper from s.
 func (d *demo) short(s string) string {
 	u, err := url.Parse(d.base)
 	if err != nil {

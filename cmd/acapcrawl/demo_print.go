@@ -58,7 +58,7 @@ func printDemoRows(w io.Writer, rows []demoRow, all, styled bool) error {
 	return err
 }
 
-// uneventful reports whether everything was permitted.
+// uneventful reports whether nothing was refused for the page of the row.
 func (r demoRow) uneventful() bool {
 	return len(r.refusals) == 0 && r.Stored && r.Indexed && len(r.Shown) == 3
 }
@@ -69,7 +69,7 @@ func (r demoRow) same(other demoRow) bool {
 		slices.Equal(r.Shown, other.Shown) && slices.Equal(r.refusals, other.refusals)
 }
 
-// line returns the columns of a row.
+// line returns a row as one line of the table.
 func (r demoRow) line() string {
 	mark := map[bool]string{true: "yes", false: "-"}
 	return demoLine(r.Path, r.State, mark[r.Stored], mark[r.Indexed], strings.Join(r.Shown, " "))
@@ -83,7 +83,8 @@ func demoLine(address string, columns ...any) string {
 	return strings.TrimRight(fmt.Sprintf("%-34s  ", address)+fmt.Sprintf("%-10s  %-4s  %-7s  %s", columns...), " ")
 }
 
-// reasons returns the refusals of a row, each reason once: "no link, no snippet".
+// reasons returns the refusals of a row. Refusals with the same reason are joined into one, for
+// example "no link, no snippet".
 func (r demoRow) reasons() []demoRefusal {
 	var list []demoRefusal
 	for _, refusal := range r.refusals {

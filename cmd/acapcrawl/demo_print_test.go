@@ -23,7 +23,8 @@ var demoRows = []demoRow{
 	{Path: "/moved", State: "redirected"},
 }
 
-// The table joins rows and reasons that are equal, and only counts rows without a refusal.
+// The table prints equal reasons once, also for several rows. It does not list rows without a
+// refusal, but prints their number.
 func TestDemoTable(t *testing.T) {
 	for name, c := range map[string]struct {
 		all  bool
@@ -129,7 +130,8 @@ func TestDemoServes(t *testing.T) {
 		c := Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr,
 			Env: []string{"HOME=" + t.TempDir()}}
 		want := statusDone
-		if strings.HasPrefix(command[1], "check ") { // check has findings in the robots.txt of the newspaper
+		// check must have findings, because the robots.txt of the newspaper contains mistakes
+		if strings.HasPrefix(command[1], "check ") {
 			want = statusNothing
 		}
 		if got := c.Main(t.Context(), strings.Fields(command[1])); got != want {

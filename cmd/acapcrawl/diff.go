@@ -13,14 +13,16 @@ import (
 
 // diffRequest holds the arguments of diff that are not settings.
 type diffRequest struct {
-	Args     []string // one or two names of files or URLs
-	Against  string   // the reading to compare with: conventional or temoto
-	Alone    bool     // ignore the conventional records when reading as ACAP
-	Site     *url.URL // the site to which the files belong; nil: not known
-	URLs     string   // name of a file with addresses; "-" is standard input
-	Held     bool     // compare on the archived addresses of the site
-	Case     bool     // compare also on addresses in the other letter case
-	Crawlers []string // names of crawlers; empty: those that the files name, and any other
+	Args    []string // one or two names of files or URLs
+	Against string   // the way of reading robots.txt with which the ACAP reading is compared: conventional or temoto
+	Alone   bool     // the ACAP reading ignores the conventional records
+	Site    *url.URL // the site to which the files belong; nil: not known
+	URLs    string   // name of a file with addresses; "-" is standard input
+	Held    bool     // compare the decisions for the archived addresses of the site
+	Case    bool     // also compare the decisions for the addresses with the other letter case
+	// names of the crawlers to compare for; empty: the crawlers that the files name, and any other
+	// crawler
+	Crawlers []string
 	Purposes []string // purposes of the crawlers; nil: undeclared
 	Usages   []acap.Usage
 	History  bool // compare two stored versions of a site's policy
@@ -29,7 +31,7 @@ type diffRequest struct {
 	Out      *output
 }
 
-// The readings of robots.txt that can be compared with the ACAP reading.
+// The ways of reading robots.txt that can be compared with the ACAP reading.
 const (
 	againstConventional = "conventional"
 	againstTemoto       = "temoto"

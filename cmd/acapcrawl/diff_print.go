@@ -94,7 +94,7 @@ func crawlerName(c acap.Crawler) string {
 	return c.Names[0]
 }
 
-// of returns the differences for one crawler as text.
+// of returns as text the differences that concern crawler c.
 func (d *differ) of(c acap.Crawler) string {
 	var b strings.Builder
 	var texts []string
@@ -167,7 +167,8 @@ func (d *differ) side(b *strings.Builder, i int, verdict, why string) {
 	b.WriteString(strings.TrimRight(fmt.Sprintf("    %-13s %-10s %s", d.docs[i].reader, verdict, why), " ") + "\n")
 }
 
-// why returns the policy line that decided on one side (0 or 1), or the rule if no line decided.
+// why returns the policy line that decided in document d.docs[side], or the rule in words if no
+// line decided.
 func (d *differ) why(side int, a check.Answer) string {
 	decision := acap.Decision{Allowed: a.Allowed, Reason: a.Reason, Note: a.Note}
 	if d.blind != nil && side == 1 {
@@ -183,7 +184,7 @@ func (d *differ) why(side int, a check.Answer) string {
 	return d.line(side, a.Because) + " (" + reason(decision) + ")"
 }
 
-// line returns a policy field with its file and line.
+// line returns the policy field f of d.docs[side] in the form FILE:LINE: TEXT.
 func (d *differ) line(side int, f *acap.Field) string {
 	if f == nil {
 		return ""
@@ -191,7 +192,7 @@ func (d *differ) line(side int, f *acap.Field) string {
 	return fmt.Sprintf("%s:%d: %s", d.file(side, f), f.Line, f.Text)
 }
 
-// file returns the name of a field's file on one side.
+// file returns the name of the file in d.docs[side] that contains the field f.
 func (d *differ) file(side int, f *acap.Field) string {
 	if f.URL == d.docs[side].File.URL {
 		return d.docs[side].name
@@ -218,18 +219,20 @@ type differenceJSON struct {
 	Before       *bool      `json:"before,omitempty"`
 	After        *bool      `json:"after,omitempty"`
 	Lines        []int      `json:"lines"`
-	// the reason of each side; the keys are the names of the fields above, for example "before"
+	// the reason of each of the two verdicts; the keys are the JSON names of the verdicts above,
+	// for example "before"
 	By     map[string]sideJSON `json:"by"`
 	Others int                 `json:"others,omitempty"` // number of further URLs with the same difference
 	URLs   []string            `json:"urls,omitempty"`   // all URLs with this difference; only with --all
-	Change string              `json:"change,omitempty"` // what changed, if the change concerns no usage
+	// what changed, if the difference is not a decision about a usage
+	Change string `json:"change,omitempty"`
 }
 
-// sideJSON is what one side decides, and why.
+// sideJSON is what one of the two compared documents or readings decides, and why.
 type sideJSON struct {
 	File    string       `json:"file"`
 	Reason  acap.Reason  `json:"reason,omitempty"`
-	Says    string       `json:"says,omitempty"` // what this side says about a change
+	Says    string       `json:"says,omitempty"` // for a change: the text of this document that was changed
 	Because *placeJSON   `json:"because,omitempty"`
 	Note    string       `json:"note,omitempty"`
 	Limits  *acap.Limits `json:"limits,omitempty"`

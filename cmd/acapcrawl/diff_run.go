@@ -18,7 +18,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// nowhere is the site of a file if none was given. It is not printed.
+// nowhere is used as the site of a file if the user named no site. It is never printed.
 const nowhere = "http://example.com"
 
 // compared is a robots.txt that diff compares, or one reading of it.
@@ -59,7 +59,7 @@ func (c *Command) runDiff(ctx context.Context, cfg *config.Config, r diffRequest
 	return c.printDiff(&d)
 }
 
-// differ compares two documents, or two readings of one.
+// differ compares two versions of a robots.txt, or two readings of one robots.txt.
 type differ struct {
 	request *diffRequest
 	now     time.Time
@@ -71,7 +71,7 @@ type differ struct {
 	found   []check.Difference
 	changes []check.Change
 	partial bool          // some addresses were not compared
-	blind   check.Reading // the reading of the conventional rules, if found compares with a third reader
+	blind   check.Reading // the conventional reading, if found contains differences from the reading of another library
 }
 
 // diffed reads the documents to compare.
@@ -148,7 +148,7 @@ func (c *Command) robotsOf(ctx context.Context, cfg *config.Config, arg string) 
 	return versionOf(o.Key, history[len(history)-1]), nil
 }
 
-// versionOf returns a version from the policy store.
+// versionOf converts a version from the policy store.
 func versionOf(key string, v policy.Version) compared {
 	one := compared{name: key + "/robots.txt", Document: check.NewDocument(key+"/robots.txt", v.Robots.Text)}
 	one.Referred = map[string]*acap.File{}
@@ -160,7 +160,8 @@ func versionOf(key string, v policy.Version) compared {
 	return one
 }
 
-// versions reads two stored versions of a site's policy. It reads none if only one is stored.
+// versions reads two stored versions of a site's policy. If only one version is stored, versions
+// reads none.
 func (c *Command) versions(ctx context.Context, cfg *config.Config, d *differ) (err error) {
 	u, err := webURL(d.request.Args[0])
 	if err != nil {
@@ -222,7 +223,8 @@ func (c *Command) openKnown(cfg *config.Config, origin string) (*directory, erro
 	return d, err
 }
 
-// narrow keeps only the requested crawlers and usages, and sets the purposes of the crawlers.
+// narrow removes from the comparison all crawlers and usages except the requested ones, and sets
+// the purposes of the crawlers.
 func (d *differ) narrow() {
 	if names := d.request.Crawlers; len(names) > 0 {
 		d.ask.Crawlers = nil
@@ -350,7 +352,7 @@ func (c *Command) heldAddresses(ctx context.Context, cfg *config.Config, base *u
 	return out, err
 }
 
-// compare compares, and collects the differences.
+// compare compares the documents or readings, and stores the differences in d.
 func (d *differ) compare(ctx context.Context) (err error) {
 	first := d.docs[0]
 	if len(d.docs) == 2 {
@@ -386,7 +388,8 @@ func (d *differ) compare(ctx context.Context) (err error) {
 	return d.besides(ctx, acapReading)
 }
 
-// besides notes how many more differences other flags would find.
+// besides adds a note for each of the flags --case and --alone that would find more differences,
+// with their number.
 func (d *differ) besides(ctx context.Context, reading check.Reading) error {
 	first := d.docs[0]
 	if !d.request.Case {

@@ -18,7 +18,9 @@ import (
 // directory is an open data directory, which verbs of other processes may use too.
 type directory struct {
 	*site.Site
-	host    *host  // runs the verbs of other processes; nil: other processes wait
+	// runs the verbs of other processes in this process; nil: other processes wait until the
+	// directory is closed
+	host    *host
 	unlimit func() // removes the memory limit of the process
 }
 
@@ -67,8 +69,8 @@ func (c *Command) openOwn(cfg *config.Config, o site.Options) (d *directory, err
 }
 
 // openHeld opens the data directory for a verb that decides about archived pages by the stored
-// policies. From then on it runs the verbs of other processes. With refresh, it reads the policies
-// again first.
+// policies. From then on this process also runs the verbs of other processes. If refresh is true,
+// openHeld reads the policies again before it returns.
 func (c *Command) openHeld(ctx context.Context, cfg *config.Config, refresh bool) (*directory, error) {
 	d, err := c.open(cfg, site.Options{})
 	if err != nil {
@@ -118,7 +120,7 @@ func (c *Command) limitMemory(cfg *config.Config) (*memory.Budget, func()) {
 	limit := cfg.Memory
 	if limit == 0 {
 		var err error
-		if limit, err = memory.Limit(); err != nil { // if the system does not report its memory, no limit is set
+		if limit, err = memory.Limit(); err != nil { // no limit is set if the system does not report its memory
 			return memory.NewBudget(0), func() {}
 		}
 	}
@@ -184,7 +186,8 @@ const (
 	restoreVerb = "acapcrawl archive restore of a backup, into another directory with --data"
 )
 
-// faultOf returns a fault if package site gives err an exit status or a hint, otherwise err.
+// faultOf returns err as a fault if package site provides an exit status or a hint for err,
+// otherwise err itself.
 func faultOf(err error) error {
 	var usage *site.UsageError
 	var failed *site.FailedError

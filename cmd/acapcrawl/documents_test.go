@@ -53,7 +53,7 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// documentScript returns the script that runs the commands of a page.
+// documentScript returns the script that runs the commands in a page of the documentation.
 func documentScript(t *testing.T, name, text string) string {
 	ci := read(t, ".ci/run") + read(t, ".ci/nightly")
 	var script strings.Builder

@@ -16,7 +16,7 @@ const oneRecord = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:1>\r\
 	"WARC-Target-URI: http://quay.example/1\r\nContent-Length: 51\r\n\r\n" +
 	"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nA gull\r\n\r\n"
 
-// An import that fails reports what it imported before.
+// An import that fails reports what was imported before the failure.
 func TestImportFails(t *testing.T) {
 	dir := t.TempDir()
 	first := filepath.Join(dir, "first.warc")
@@ -39,7 +39,7 @@ func TestSweepInterrupted(t *testing.T) {
 	for _, flag := range []string{"--json=false", "--json"} {
 		ctx, interrupt := context.WithCancel(t.Context())
 		var stdout bytes.Buffer
-		// interrupts after the first page
+		// drawing the progress of the first page interrupts the sweep
 		screen := &progress{w: io.Discard, columns: func() int { interrupt(); return 80 }}
 		c := Command{Stdout: &stdout, Stderr: screen}
 		if status := c.Main(ctx, []string{"sweep", flag, "--data", data}); status != statusFailed || stdout.Len() > 0 ||

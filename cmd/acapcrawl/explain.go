@@ -96,7 +96,7 @@ With --robots FILE, explain decides by a robots.txt that is not published yet: i
 	return cmd
 }
 
-// usagesNamed returns the usages that the values of --usage name.
+// usagesNamed returns the usages that are named in the values of --usage.
 func usagesNamed(names []string) (list []acap.Usage, err error) {
 	for _, name := range names {
 		u, err := usage(name)
@@ -125,7 +125,7 @@ func unknown(flag, word, what string, words []string) error {
 	return misuse("", "%s: %q is not one of %s", flag, word, strings.Join(words, ", "))
 }
 
-// explanation is an explanation together with the request for it.
+// explanation is a site.Explanation together with the arguments of the command that requested it.
 type explanation struct {
 	*site.Explanation
 	request *explainRequest
@@ -209,7 +209,8 @@ func (c *Command) readFile(flag, name string) ([]byte, error) {
 // maxRead is the maximum size of a file named by a flag, in bytes.
 const maxRead = 64 << 20
 
-// readPage returns the page in a file. The type is taken from the file name, otherwise it is HTML.
+// readPage returns the page in the file of --page-file. The media type is taken from the file name;
+// if the name has no known extension, the type is HTML.
 func (c *Command) readPage(r *explainRequest) (*page.Page, error) {
 	body, err := c.readFile("--page-file", r.PageFile)
 	if err != nil {
@@ -220,7 +221,7 @@ func (c *Command) readPage(r *explainRequest) (*page.Page, error) {
 		kind = "text/html"
 	}
 	if mediaType, _, err := mime.ParseMediaType(kind); err == nil {
-		kind = mediaType // the file declares its own charset
+		kind = mediaType // without the charset parameter, because the file itself declares its charset
 	}
 	return page.New([]page.Hop{{URL: r.URL.String(), Method: http.MethodGet, Status: http.StatusOK,
 		Header: http.Header{"Content-Type": {kind}}, Body: body}}), nil

@@ -30,7 +30,7 @@ type placeJSON struct {
 	Field  string      `json:"field"`
 }
 
-// boundJSON is a policy field and the limits that it sets.
+// boundJSON is a policy field, and the limits that this field sets.
 type boundJSON struct {
 	placeJSON
 	Limits acap.Limits `json:"limits"`

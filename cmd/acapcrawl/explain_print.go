@@ -44,7 +44,7 @@ func printExplained(w io.Writer, e *explanation) error {
 	return err
 }
 
-// gravity orders errors before warnings before notices.
+// gravity returns a number by which findings are sorted: errors first, then warnings, then notices.
 func gravity(f acap.Finding) int {
 	return slices.Index([]acap.Severity{acap.Error, acap.Warning, acap.Notice}, f.Severity)
 }
@@ -132,7 +132,7 @@ func (e *explanation) pageRead() string {
 	return "the page itself was not read"
 }
 
-// group is a result that is the same for one or more usages.
+// group is the text of a result, with all usages that have this result.
 type group struct {
 	usages []string
 	text   string
@@ -175,7 +175,7 @@ func wrapped(words []string) string {
 	return b.String()
 }
 
-// block returns the text about one group of usages, without their names.
+// block returns the text of the result a, without the names of usages.
 func (e *explanation) block(a site.Explained) string {
 	var b strings.Builder
 	d := a.Decision
@@ -195,7 +195,7 @@ func (e *explanation) block(a site.Explained) string {
 	for _, v := range a.Rivals {
 		switch {
 		case v.Usage == acap.Other && a.Usage != acap.Other && !d.Allowed && v.Outcome == acap.Loses && !e.request.All:
-			// does not change a usage that another field refuses
+			// not listed: a field about other usages does not change a usage that is refused anyway
 		case v.Outcome == acap.Loses:
 			against = append(against, e.rival(v))
 		case v.Outcome == acap.Within:
@@ -217,11 +217,11 @@ func (e *explanation) block(a site.Explained) string {
 	return b.String()
 }
 
-// limits returns a line for each limit, with the fields that set it if the deciding field does not,
-// and with what the limit prevents.
+// limits returns a line for each limit. If a limit is not set by the deciding field, the line names
+// the fields that set it. Further lines say what the limits prevent.
 func (e *explanation) limits(a site.Explained) []string {
 	var lines []string
-	holders := map[string][]string{} // the fields that set each limit; nil: the deciding field
+	holders := map[string][]string{} // limit in words → the fields that set the limit; nil: the deciding field sets it
 	for _, bound := range a.Bounds {
 		for _, line := range limitsInWords(bound.Limits) {
 			if _, told := holders[line]; !told {
@@ -285,7 +285,8 @@ func reason(d acap.Decision) string {
 	return words
 }
 
-// place returns where a field is: its URL, or only the path if the field other has the same origin.
+// place returns where the field f is: URL, line and column. Instead of the URL it returns only the
+// path if the field other is not nil and has the same origin.
 func place(f, other *acap.Field) string {
 	where := f.URL
 	if other != nil {
@@ -323,7 +324,7 @@ func (e *explanation) rival(v acap.Rival) string {
 	return b.String()
 }
 
-// written returns a field as its author wrote it.
+// written returns a field as the publisher wrote it.
 func written(f *acap.Field) string {
 	switch f.Source {
 	case acap.Meta:
@@ -334,7 +335,8 @@ func written(f *acap.Field) string {
 	return f.Text
 }
 
-// shortly returns the name of field f as a reader of field at needs it.
+// shortly returns a short name for the field f in a text about the field at: for example only the
+// line if both fields are in the same file.
 func shortly(f, at *acap.Field) string {
 	switch {
 	case f.Source == acap.Header:
@@ -347,8 +349,8 @@ func shortly(f, at *acap.Field) string {
 	return place(f, at)
 }
 
-// quoted returns the source line of a field with length carets below it. If the source line is not
-// available, it returns the parsed field.
+// quoted returns the source line of a field, and below it carets that mark length characters of the
+// field. If the source line is not available, quoted returns the parsed field.
 func (e *explanation) quoted(f *acap.Field, length int) string {
 	line := e.Line(f)
 	if line == "" {
@@ -357,8 +359,8 @@ func (e *explanation) quoted(f *acap.Field, length int) string {
 	return acap.Excerpt(line, f.Column, length)
 }
 
-// deciding returns the place that decided and how many characters to mark: the field, the tag, or
-// the part of the field that could not be interpreted.
+// deciding returns the field that decided, and how many characters of it to mark: the whole field
+// or tag, or the part that could not be interpreted.
 func (e *explanation) deciding(d acap.Decision) (at *acap.Field, length int) {
 	f := d.Because
 	if d.Reason == acap.ByFallback {

@@ -19,10 +19,12 @@ const (
 	statusUsage   = 2 // wrong usage or configuration
 	statusRefused = 3 // policy refuses the use
 	statusFailed  = 4
-	statusAtOnce  = 130 // a second interrupt ended the process; shells use the same status
+	// a second interrupt ended the process; shells report the same status for an interrupted
+	// program
+	statusAtOnce = 130
 )
 
-// fault is an error with an exit status and something to try instead.
+// fault is an error with an exit status and a suggestion of what the user can do.
 type fault struct {
 	status int
 	err    error
@@ -38,14 +40,15 @@ func misuse(try, format string, args ...any) error {
 	return &fault{status: statusUsage, err: fmt.Errorf(format, args...), try: try}
 }
 
-// refusal returns the fault of a use that policy prohibits, if err is not an *acap.Refused.
+// refusal returns a fault for a use that policy prohibits. It is for errors that are not an
+// *acap.Refused.
 func refusal(err error) error { return &fault{status: statusRefused, err: err} }
 
 // failure returns a fault with a suggestion for the user.
 func failure(try string, err error) error { return &fault{status: statusFailed, err: err, try: try} }
 
-// nothing returns the fault of a verb that found nothing, or that has findings. The sentence may be
-// empty.
+// nothing returns the fault with exit status 1, for a verb that found nothing or that has findings.
+// The sentence for the user may be empty.
 func nothing(sentence string) error {
 	return &fault{status: statusNothing, err: errors.New(sentence)}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 )
 
-// settingFlags are the flags that set a key of the configuration, with that key and their help.
-// Package config reads and checks them like the configuration file.
+// settingFlags maps the name of each flag that sets a key of the configuration to that key and to
+// the help of the flag. Package config reads and checks them like the configuration file.
 var settingFlags = map[string]struct{ key, usage string }{
 	"data":      {"data", "store crawls in the directory `DIR`"},
 	"log-level": {"log_level", "log from `LEVEL` up: debug, info, warn, error"},
@@ -79,14 +79,16 @@ func setting(flags *pflag.FlagSet, name string) {
 	flags.SetAnnotation(name, keyOfFlag, []string{s.key}) // cannot fail: the flag exists
 }
 
-// judgedCrawler adds --crawler to a verb that decides on behalf of another crawler.
+// judgedCrawler adds the flag --crawler to a verb that can decide for another crawler than the
+// configured one.
 func judgedCrawler(flags *pflag.FlagSet) {
 	setting(flags, "crawler")
 	flags.Lookup("crawler").Usage = "decide for the user agent `NAME` (repeatable); requests are still sent under " +
 		"the configured name"
 }
 
-// settings loads the configuration. The flags given to cmd take precedence.
+// settings loads the configuration. Flags on the command line of cmd override the configuration
+// file and the environment.
 func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 	in := config.Input{File: c.configFile(cmd), Env: c.Env, Flags: map[string]any{}, Judges: c.verb != "crawl"}
 	if err := c.readable(in.File); err != nil {
@@ -111,7 +113,8 @@ func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 		&cfg.Serve.Certificate, &cfg.Serve.Key} {
 		*file = c.path(*file)
 	}
-	if strings.ContainsRune(cfg.Chromium, filepath.Separator) { // a name without a separator is searched in PATH
+	// a name without a separator stays unchanged, because it is searched in PATH
+	if strings.ContainsRune(cfg.Chromium, filepath.Separator) {
 		cfg.Chromium = c.path(cfg.Chromium)
 	}
 	if c.owner != nil {
@@ -139,15 +142,17 @@ func (c *Command) configFile(cmd *cobra.Command) string {
 	return ""
 }
 
-// judging holds the time, the reader and the choice of policies for decisions about archived pages.
+// judging holds the arguments of decisions about archived pages: the time, the reader, and whether
+// to read the policies again.
 type judging struct {
 	AsOf    time.Time // the time of the decisions; zero: now
 	Reader  acap.Target
 	Refresh bool // read the policies again first
 }
 
-// judgingFlags adds the named flags to cmd: as-of, reader, refresh. The name from-now adds an
-// --as-of that refuses times before now. The function that it returns reads the flags.
+// judgingFlags adds flags to cmd. names are as-of, reader, refresh, and from-now, which adds a flag
+// --as-of that rejects times before now. judgingFlags returns a function that reads the values of
+// the flags.
 func judgingFlags(cmd *cobra.Command, names ...string) func() (judging, error) {
 	flags := cmd.Flags()
 	for _, name := range names {

@@ -16,10 +16,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// form is the form of a report, as --format names it.
+// form is the format of a report, for example json, as --format names it.
 type form string
 
-// The forms of reports. Each verb offers some of them.
+// The formats of reports. Each verb supports only some of them.
 const (
 	textForm   form = "text"
 	jsonForm   form = "json"
@@ -29,14 +29,14 @@ const (
 	htmlForm   form = "html"
 )
 
-// output is the form and the destination of a report.
+// output is the format of a report, and the file to which it is written.
 type output struct {
 	Form form
 	File string // name of the output file; "": standard output
 }
 
-// reportFlags adds --format, --json and -o to a verb that writes reports. The first form is the
-// default. The output is valid when the verb runs.
+// reportFlags adds --format, --json and -o to a verb that writes reports. forms are the supported
+// formats; the first is the default. The returned output gets its values when the verb runs.
 func (c *Command) reportFlags(cmd *cobra.Command, forms ...form) *output {
 	o := formatFlags(cmd, forms)
 	cmd.Flags().StringVarP(&o.File, "output", "o", "", "write the report to `FILE`")
@@ -79,11 +79,11 @@ func formatFlags(cmd *cobra.Command, forms []form) *output {
 	return o
 }
 
-// JSON reports whether the form is JSON.
+// JSON reports whether the format is JSON.
 func (o *output) JSON() bool { return o.Form == jsonForm }
 
-// checkOutput returns an error if the report could not be written to its file. It is called before
-// the work for the report is done.
+// checkOutput returns an error if the file of o cannot be written. It is called before the work for
+// the report begins, so that no work is lost.
 func (c *Command) checkOutput(o *output, given bool) error {
 	if o.File == "-" {
 		o.File = ""

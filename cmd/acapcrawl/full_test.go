@@ -18,7 +18,7 @@ func wordy(t *testing.T, words int, visits *atomic.Int64) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := 0
 		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); err != nil {
-			http.NotFound(w, r) // for robots.txt, too
+			http.NotFound(w, r) // also for /robots.txt
 			return
 		}
 		visits.Add(1)
@@ -76,8 +76,8 @@ func TestCrawlLeavesRoom(t *testing.T) {
 	}
 }
 
-// fullScript fills a small disk and tries verbs on it. It prints the number, status and output of
-// each step.
+// fullScript fills a small disk and tries verbs on a data directory there. For a step with an
+// unexpected status it prints the number, the status and the output.
 const fullScript = `step 1 4 acapcrawl crawl --data "$D/d" --delay 0 --concurrency 4 --depth -1 "$S/1"
 says 1 min_free
 cat /dev/zero >"$D/fill" 2>"$OUT/dd"
@@ -104,8 +104,8 @@ step 15 0 acapcrawl archive verify --data "$D/d"
 // executed.
 func TestReallyFullDisk(t *testing.T) { onSmallDisk(t, "24m", 2000, fullScript) }
 
-// behindScript crawls large pages, many at once, and then leaves too little space for the missing
-// index entries.
+// behindScript crawls large pages, many at once, and deletes the index. Then it fills the disk, so
+// that there is too little space to build the index again.
 const behindScript = `step 1 4 acapcrawl crawl --data "$D/d" --delay 0 --concurrency 16 --depth -1 "$S/1"
 says 1 min_free
 step 2 0 acapcrawl search --data "$D/d" wallaby
@@ -129,7 +129,8 @@ step 11 0 acapcrawl search --data "$D/d" wallaby
 // are executed, and the index is completed when there is space.
 func TestIndexWaitsForRoom(t *testing.T) { onSmallDisk(t, "14m", 20_000, behindScript) }
 
-// smallDisk is the beginning of both scripts: it mounts the small disk.
+// smallDisk is put before fullScript and behindScript: it mounts a small disk and defines the
+// functions step and says.
 const smallDisk = `mount -t tmpfs -o size="$SIZE" tmpfs "$D" || exit 90
 step() { n=$1 want=$2; shift 2; "$@" >"$OUT/said" 2>&1; got=$?
 	if [ $got != $want ]; then echo "$n: $* ended with $got, want $want:"; cat "$OUT/said"; fi; }
@@ -137,9 +138,9 @@ says() { grep -q "$2" "$OUT/said" || { echo "$1: it does not say $2"; cat "$OUT/
 `
 
 // onSmallDisk runs a script on a disk of the given size, and serves a site whose pages have the
-// given number of words. It mounts a file system, for which it needs a user namespace.
+// given number of words. Mounting the disk requires a user namespace.
 func onSmallDisk(t *testing.T, size string, words int, script string) {
-	t.Parallel() // both callers mostly wait for the disk or for a process
+	t.Parallel() // tests that call onSmallDisk mostly wait for the disk or for a process
 	if out, err := exec.Command("unshare", "-rm", "true").CombinedOutput(); err != nil {
 		t.Skipf("a small disk cannot be mounted here: unshare -rm: %v %s", err, out)
 	}
