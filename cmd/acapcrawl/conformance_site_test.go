@@ -12,7 +12,7 @@ import (
 )
 
 // acapcrawl violates no rule on the test site of conformance site, whatever its name, purposes and
-// speed are. Every test of the site has a result.
+// speed are. Each part of the site that tests a mandatory rule has a result.
 func TestCourse(t *testing.T) {
 	for name, tc := range map[string]struct {
 		flags  string

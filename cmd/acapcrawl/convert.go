@@ -95,7 +95,7 @@ one notice that rules apply only in the letter case of the file.`,
 }
 
 // isSitePath reports whether p is a path on a site under which a file can be stored in a local
-// directory. /robots.txt is not such a path.
+// directory. It is false for /robots.txt and everything below /robots.txt.
 func isSitePath(p string) bool {
 	top, _, _ := strings.Cut(strings.TrimPrefix(p, "/"), "/")
 	return strings.HasPrefix(p, "/") && path.Clean(p) == p && localFile(p[1:]) && !strings.EqualFold(top, "robots.txt")

@@ -232,7 +232,7 @@ type differenceJSON struct {
 type sideJSON struct {
 	File    string       `json:"file"`
 	Reason  acap.Reason  `json:"reason,omitempty"`
-	Says    string       `json:"says,omitempty"` // for a change: the text of this document that was changed
+	Says    string       `json:"says,omitempty"` // for a change: the value of the changed line in this version
 	Because *placeJSON   `json:"because,omitempty"`
 	Note    string       `json:"note,omitempty"`
 	Limits  *acap.Limits `json:"limits,omitempty"`

@@ -16,8 +16,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
-// heldCrawl starts a crawl of a site with two pages, which delays the answer for the second. It
-// returns when the second page was requested.
+// heldCrawl starts a crawl of a site with two pages. The site delays its answer for the second
+// page. heldCrawl returns when the crawl has requested the second page.
 func heldCrawl(t *testing.T, data string, flags ...string) (site *testweb.Site, cmd *exec.Cmd, stderr *bufio.Scanner) {
 	t.Helper()
 	dir := t.TempDir()
@@ -57,10 +57,11 @@ func send(t *testing.T, cmd *exec.Cmd, s os.Signal) {
 	}
 }
 
-// A crawl that gets the status signal prints its state and continues.
+// A crawl that receives the signal for its status prints the status and continues.
 func TestStatusSignal(t *testing.T) {
 	site, cmd, stderr := heldCrawl(t, t.TempDir())
-	for asking := true; asking; { // the first printed state may be slightly old
+	// signal again until the expected status is printed: the first status may be slightly old
+	for asking := true; asking; {
 		send(t, cmd, syscall.SIGUSR1)
 		if line := nextLine(t, stderr); strings.HasPrefix(line, "Crawling for ") {
 			for !strings.HasPrefix(line, "  speed ") {
@@ -79,8 +80,8 @@ func TestStatusSignal(t *testing.T) {
 	}
 }
 
-// The second interrupt ends a crawl at once. The pages fetched before are archived, and the next
-// crawl visits the others.
+// The second interrupt ends a crawl at once. The pages that were fetched before are archived, and
+// the next crawl fetches the other pages.
 func TestSecondInterruptOfACrawl(t *testing.T) {
 	data := t.TempDir()
 	site, cmd, stderr := heldCrawl(t, data)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// hang is a program that notices the first interrupt but does not end.
+// hang is the main function of a program that handles the first interrupt but does not end.
 func hang() {
 	ctx, _ := untilInterrupted(context.Background(), newProgress(os.Stderr))
 	fmt.Println("running")
@@ -21,7 +21,7 @@ func hang() {
 	select {}
 }
 
-// The first interrupt ends the context, the second ends the process.
+// The first interrupt cancels the context, and the second interrupt ends the process.
 func TestInterrupts(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")

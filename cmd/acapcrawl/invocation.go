@@ -25,8 +25,8 @@ func invocation(arg0 string) string {
 	return shellWord(arg0)
 }
 
-// temporary reports whether go run built the program: the file is in a directory go-build… or in
-// the cache of the go command.
+// temporary reports whether "go run" built the program: its file is then in a directory go-build…
+// or in the cache of the go command.
 func temporary(file string) bool {
 	if cache := os.Getenv("GOCACHE"); cache != "" && strings.HasPrefix(file, cache+string(filepath.Separator)) {
 		return true
@@ -39,7 +39,7 @@ func temporary(file string) bool {
 	return false
 }
 
-// called returns the name of the program for commands that it suggests.
+// called returns the name by which suggested commands call this program.
 func (c *Command) called() string {
 	if c.Name == "" {
 		return "acapcrawl"
@@ -47,7 +47,7 @@ func (c *Command) called() string {
 	return c.Name
 }
 
-// shellWord quotes a word for a POSIX shell if it needs that.
+// shellWord quotes word for a POSIX shell if the shell would not take it literally.
 func shellWord(word string) string {
 	safe := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||

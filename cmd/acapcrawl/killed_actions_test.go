@@ -19,12 +19,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 )
 
-// faultAt is the environment variable that tells faulty at which write of archive and ledger to
-// fail: "kill 7" kills the process at write 7; with "full 7 9" the disk is full for writes 7 to 9.
+// faultAt is the environment variable that says at which write to archive or ledger the function
+// faulty causes a fault: "kill 7" kills the process at write 7; with "full 7 9" the disk is full
+// for writes 7 to 9.
 const faultAt = "ACAPCRAWL_TEST_FAULT"
 
-// faulty runs the whole program with a fault. If the program ends before the fault, the exit status
-// is spared.
+// faulty runs the whole program with the fault that the variable faultAt describes. If the program
+// ends before the fault, faulty exits with the status of the constant spared.
 func faulty() {
 	var kind string
 	var from, to, n int64
@@ -52,7 +53,8 @@ func faulty() {
 
 const spared = 77
 
-// asker is a site whose robots.txt requests a take-down and a re-crawl while asks is set.
+// asker is a site whose robots.txt requests a take-down and a re-crawl as long as the field asks is
+// true.
 type asker struct {
 	*httptest.Server
 	asks atomic.Bool
@@ -133,7 +135,8 @@ func sound(t *testing.T, dir string) {
 	}
 }
 
-// noted returns the requests of a ledger by their action.
+// noted returns the requests in the ledger of a data directory. The keys are the actions, such as
+// "take-down".
 func noted(t *testing.T, dir string) map[string]actions.Request {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "acapcrawl", "actions", "ls", "--json", "--data", dir)
@@ -155,7 +158,8 @@ func noted(t *testing.T, dir string) map[string]actions.Request {
 	return by
 }
 
-// checkGone checks that every file lacks the page, and that the ledger records its erasure.
+// checkGone checks that no file contains the page that was taken down, and that the ledger records
+// its erasure.
 func (a *asker) checkGone(t *testing.T, dir string, down actions.Request, erased int) {
 	t.Helper()
 	if down.State != actions.Done || down.Erased != erased || down.Gone.IsZero() {
@@ -180,11 +184,13 @@ func (a *asker) checkGone(t *testing.T, dir string, down actions.Request, erased
 	}
 }
 
-// some is the distance between the writes that a test tries, unless it tries all writes.
+// some is the distance between the writes at which a test causes a fault. With the flag every, the
+// test uses all writes.
 const some = 5
 
-// actions run is killed at every possible write of archive, index and ledger. The ledger is intact
-// at once. The next verb completes the requests that are in force, and does not execute the others.
+// The verb actions run is killed at every possible write to archive, index and ledger. The ledger
+// is intact at once. The next verb completes the requests that are in force, and does not execute
+// the others.
 func TestKilledTakeDown(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -255,8 +261,8 @@ func TestKilledTakeDown(t *testing.T) {
 	})
 }
 
-// The disk gets full while a take-down is executed: the request is not reported as done too early.
-// When there is space, it is done or waits for another try.
+// If the disk becomes full while a take-down is executed, the request is not reported as done too
+// early. When there is space again, the take-down is done or is tried again later.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -277,7 +283,8 @@ func TestFullDisk(t *testing.T) {
 			switch down, known := noted(t, dir)["take-down"]; {
 			case known && down.State == actions.Done && !down.Gone.IsZero():
 				a.checkGone(t, dir, down, 1)
-			case known && down.State == actions.Done: // only the compaction failed for lack of space
+			case known && down.State == actions.Done:
+				// the take-down is done, and only the compaction failed for lack of space
 				if out, status := do(t, "acapcrawl", "", dir, "archive", "verify", "--erased",
 					a.URL+"/gone"); status != 0 {
 					t.Error(out)

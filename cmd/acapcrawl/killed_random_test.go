@@ -26,20 +26,21 @@ var (
 	killSeed = flag.Uint64("killseed", 0, "seed of TestKilledAtRandom; 0: another one each time")
 )
 
-// prey is a site whose pages have one unique word each, and a data directory. Processes that are
-// killed crawl the site into it. At any time the test knows what may be archived.
+// prey is a site whose pages have one unique word each, together with a data directory. The test
+// kills processes that crawl the site into this directory. prey records which pages must or must
+// not be archived.
 type prey struct {
 	*httptest.Server
 	dir    string
 	random *rand.Rand
-	took   map[string]time.Duration // how long each activity takes if it is not killed, by its name
+	took   map[string]time.Duration // name of an activity → how long the activity takes if it is not killed
 
 	mu      sync.Mutex
 	visits  int
-	bare    map[int]bool // pages that robots.txt prohibits to preserve
-	down    map[int]bool // pages whose take-down was recorded
-	refused []string     // requests that must not be made
-	held    map[int]bool // pages whose copy existed at the last check, and may exist
+	bare    map[int]bool // numbers of the pages that robots.txt prohibits to preserve
+	down    map[int]bool // numbers of the pages whose take-down was recorded
+	refused []string     // requests that the site received although they were prohibited
+	held    map[int]bool // numbers of the pages that were archived at the last check and may still be archived
 }
 
 const preyPages = 60
@@ -87,15 +88,15 @@ func (p *prey) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// activity is something that a process does and that may be killed. done is called if it was not
-// killed.
+// activity is a verb with arguments that the test starts and may kill. done is called if the
+// process was not killed.
 type activity struct {
 	name string
 	args []string
 	done func()
 }
 
-// choose returns a random activity, and changes the site as the activity requires.
+// choose returns a random activity, and changes the site if the activity requires that.
 func (p *prey) choose(n int) activity {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,7 +114,7 @@ func (p *prey) choose(n int) activity {
 	case 3:
 		if len(p.bare) < preyPages/3 {
 			p.bare[page] = true
-			delete(p.held, page) // from now on, the copy may be erased
+			delete(p.held, page) // from now on, the archived copy of the page may be missing
 		}
 		return activity{name: "sweep", args: []string{"sweep", "--refresh"}}
 	}
@@ -132,8 +133,8 @@ func (p *prey) note(page int) {
 	delete(p.held, page)
 }
 
-// kill runs a and kills it at a random moment of its usual duration. It returns false if a ended
-// before.
+// kill starts the process of activity a and kills the process at a random moment of its usual
+// duration. It returns false if the process ended before that.
 func (p *prey) kill(t *testing.T, a activity) bool {
 	t.Helper()
 	cmd := exec.Command("acapcrawl", append(slices.Clone(a.args), "--data", p.dir)...)
@@ -232,8 +233,9 @@ func (p *prey) after(t *testing.T, a activity, n int) {
 	}
 }
 
-// sound checks that the stores are intact. Items that the next sweep removes are no damage: the
-// process may have been killed between an erasure and the removal of the last record.
+// sound checks that the stores are intact. Items that the next sweep removes are not counted as
+// damage, because the process may have been killed between an erasure and the removal of the last
+// record.
 func (p *prey) sound(t *testing.T) {
 	t.Helper()
 	out, status := do(t, "acapcrawl", "", p.dir, "archive", "verify")
@@ -250,8 +252,8 @@ func (p *prey) sound(t *testing.T) {
 	p.must(t, 0, "archive", "verify")
 }
 
-// noticed finds take-downs that were recorded although their process was killed. They are in force
-// at once, and the next run executes them.
+// noticed finds the take-downs that were recorded although the process that submitted them was
+// killed. It checks that these take-downs are in force at once, and that actions run executes them.
 func (p *prey) noticed(t *testing.T) {
 	t.Helper()
 	var list []struct{ Action, URL, State string }
@@ -290,7 +292,7 @@ func (p *prey) unreadable(t *testing.T, page int) {
 	}
 }
 
-// look compares the archived pages with those at the previous check: none may be lost.
+// look checks that no page is lost that was archived at the previous check.
 func (p *prey) look(t *testing.T) {
 	t.Helper()
 	var list []struct{ URL string }
@@ -316,7 +318,7 @@ func (p *prey) look(t *testing.T) {
 	}
 }
 
-// restored checks that a backup, if the file exists, is complete.
+// restored checks that a backup can be restored and is complete, and deletes the backup.
 func (p *prey) restored(t *testing.T, backup string) {
 	t.Helper()
 	to := backup + ".restored"
@@ -331,8 +333,8 @@ func (p *prey) restored(t *testing.T, backup string) {
 	}
 }
 
-// last lets all work finish, and looks for each page in the copies, in the index, and after a
-// compaction in all files.
+// last lets all remaining work finish and compacts the archive. Then it looks for each page in the
+// archived copies, in the index and in all files.
 func (p *prey) last(t *testing.T) {
 	t.Helper()
 	for _, verb := range [][]string{{"actions", "run"}, {"sweep", "--refresh"}, {"crawl", "--refetch", "--delay", "0",

@@ -30,24 +30,27 @@ ACAP-disallow-preserve: /bare/
 ACAP-disallow-index: /mute/
 `
 
-// mortal is a site whose crawl is killed. The path of page i contains i. The pages link to others,
-// so that the site is a tree with shortcuts. Some pages may not be kept, some may not be indexed,
-// some can be reached only by a redirect, and each links to a page that may not be crawled.
+// mortal is a site that kills the process that crawls it. The path of page i contains i. The pages
+// link to others, so that the site is a tree with shortcuts. Some pages may not be kept, some may
+// not be indexed, some can be reached only by a redirect, and each links to a page that may not be
+// crawled.
 type mortal struct {
 	*httptest.Server
 	pages int
 	delay time.Duration // pause that the crawl must make between requests
 
-	mu     sync.Mutex
-	times  []time.Time    // times of all requests
-	log    map[string]int // number of requests in the whole test, by path with query
-	run    map[string]int // number of requests in the last run, by path with query
-	late   map[string]int // number of requests that arrived after their run was killed
-	runs   int            // number of runs; the contact in the User-Agent contains the number of its run
-	served int            // number of pages served in this run
-	killAt int            // number of the page at which the crawl is killed; 0: never
-	// when the crawl is killed: 0 when the request arrives, 1 in the middle of the answer, 2 after
-	// the answer
+	mu    sync.Mutex
+	times []time.Time    // times of all requests
+	log   map[string]int // number of requests in the whole test, by path with query
+	run   map[string]int // number of requests in the last run, by path with query
+	late  map[string]int // number of requests that arrived after their run was killed, by path with query
+	// number of runs so far; each request names the number of its run in the contact address of the
+	// User-Agent
+	runs   int
+	served int // number of pages requested in this run
+	killAt int // the crawl is killed when served reaches this number; 0: never
+	// moment of the kill: 0 when the request arrives, 1 in the middle of the answer, 2 after the
+	// answer
 	moment int
 	victim *os.Process
 }
@@ -110,11 +113,11 @@ func (m *mortal) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// contact returns the contact address of run n.
+// contact returns the contact address that the crawl of run n sends in its User-Agent.
 func contact(n int) string { return fmt.Sprintf("https://operator.example/%d/", n) }
 
-// arrived counts a request, and reports whether the crawl must be killed at this request, and at
-// which moment.
+// arrived counts a request. due reports whether the crawl must be killed at this request, and
+// moment says when, as mortal.moment does.
 func (m *mortal) arrived(path, agent string) (due bool, moment int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,7 +138,7 @@ func (m *mortal) arrived(path, agent string) (due bool, moment int) {
 func (m *mortal) kill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_ = m.victim.Kill() // fails if the crawl has ended, which the test notices
+	_ = m.victim.Kill() // Kill fails if the crawl has ended; the test notices that later
 }
 
 // crawl runs the whole program on the site. The site kills the program at the killAt-th page that
@@ -172,8 +175,8 @@ func (m *mortal) crawl(t *testing.T, dir string, killAt, moment int) (killed boo
 }
 
 // TestKilledFiftyTimes kills one crawl at random requests, and continues it each time. At the end
-// every permitted page is there, no prohibited request was made, and only addresses that were
-// leased during a kill were requested twice.
+// every permitted page is there, no prohibited request was made, and only addresses that had been
+// requested but had no outcome at a kill were requested twice.
 func TestKilledFiftyTimes(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -187,7 +190,7 @@ func TestKilledFiftyTimes(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, seed))
 	m := newMortal(t, pages)
 	dir := t.TempDir()
-	met := map[string]int{} // number of kills during which an address was leased
+	met := map[string]int{} // address → number of kills at which the address was requested and had no outcome yet
 	for k := range kills {
 		if !m.crawl(t, dir, 1+random.IntN(24), random.IntN(3)) {
 			t.Fatalf("the crawl ended before kill %d", k)
@@ -316,8 +319,7 @@ func (m *mortal) checkHeld(t *testing.T, dir string) {
 
 // TestSpacingAcrossKills checks that each run makes its n-th request at least n pauses after its
 // start, redirects and robots.txt included. A run after a kill waits one pause before its first
-// request. The times are measured from before a request is sent, so a slow machine cannot cause a
-// failure.
+// request. A slow machine cannot cause a failure, because requests that come late are no error.
 func TestSpacingAcrossKills(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -335,7 +337,7 @@ func TestSpacingAcrossKills(t *testing.T) {
 		if m.crawl(t, dir, killAt, run) != (killAt > 0) {
 			t.Fatalf("run %d was not killed, or the last run was", run)
 		}
-		pauses := min(run, 1) // the first run follows no earlier request
+		pauses := min(run, 1) // 0 for the first run, because no request was made before it
 		for i, at := range m.times[first:] {
 			if least := began.Add(time.Duration(i+pauses) * m.delay); at.Before(least) {
 				t.Errorf("run %d: request %d came %s too early", run, i, least.Sub(at))

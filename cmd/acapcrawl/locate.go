@@ -10,8 +10,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
-// locate looks up the country and the host names of a reader's address if they are not given and
-// the configuration permits the lookup.
+// locate completes who, the reader: it looks up the country and the host names of the reader's IP
+// address if the user has not given them and the configuration permits the lookup.
 func (c *Command) locate(ctx context.Context, cfg *config.Config, who *acap.Target) error {
 	if !who.IP.IsValid() {
 		return nil
@@ -37,8 +37,8 @@ func (c *Command) locate(ctx context.Context, cfg *config.Config, who *acap.Targ
 	return nil
 }
 
-// country looks up the address of the reader. It returns every error: a failed lookup must not
-// count as an unknown country.
+// country looks up the country of the IP address of a reader in a database file. It returns every
+// error, because a failed lookup must not be treated as an unknown country.
 func (c *Command) country(file string, who *acap.Target) (string, error) {
 	if err := c.readable(file); err != nil {
 		return "", err

@@ -13,7 +13,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
-// dns knows one reader, ferry.quay.example at 192.0.2.7, and counts the queries.
+// dns is a resolver that knows one host, ferry.quay.example at 192.0.2.7, and counts the queries.
 type dns struct{ asked int }
 
 func (d *dns) LookupAddr(_ context.Context, addr string) ([]string, error) {
@@ -28,8 +28,8 @@ func (d *dns) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, erro
 	return []netip.Addr{netip.MustParseAddr("192.0.2.7")}, nil
 }
 
-// The crawler asks DNS for the names of a reader only if the configuration permits it. Then the
-// answer decides.
+// The program looks up the host names of a reader in DNS only if the configuration permits that.
+// The result then decides what the reader may see.
 func TestReaderDNS(t *testing.T) {
 	site, err := testweb.Start(docroot(t, map[string]string{
 		"robots.txt": "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present: / " +

@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	log.SetOutput(io.Discard) // libraries log text from servers there
+	log.SetOutput(io.Discard) // some libraries write text from servers to the standard logger
 	stderr := newProgress(os.Stderr)
 	ctx, stop := untilInterrupted(context.Background(), stderr)
 	c := Command{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr, Env: os.Environ()}

@@ -23,8 +23,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// serveMetrics serves only /metrics, for Prometheus, until stop is called. It returns the address
-// on which it listens. state returns the state of the crawl, and may be called concurrently.
+// serveMetrics serves /metrics, and nothing else, for Prometheus until stop is called. at is the
+// address on which it listens. state must return the state of the crawl, and is called
+// concurrently.
 func serveMetrics(ctx context.Context, address string, state func() crawler.Progress) (at string, stop func(),
 	err error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
@@ -55,7 +56,7 @@ func serveMetrics(ctx context.Context, address string, state func() crawler.Prog
 	}, nil
 }
 
-// crawlCollector exports the state of a crawl as metrics. Counters start at 0 with each run.
+// crawlCollector exports the state of a crawl as metrics. All counters are 0 at the start of a run.
 type crawlCollector struct{ state func() crawler.Progress }
 
 // Describe sends nothing, because the metric next_due is not always present.
@@ -103,8 +104,8 @@ func (c crawlCollector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// newServeMetrics registers the metrics of serve, and returns the function that counts its answers.
-// status returns the state of the ledger; its second result is false if the ledger cannot be read.
+// newServeMetrics registers the metrics of the verb serve, and returns a function that counts an
+// HTTP answer. status must return the state of the ledger, and false if the ledger cannot be read.
 func newServeMetrics(r *prometheus.Registry, status func() (actions.Status, bool)) func(method string, status int) {
 	answers := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "acapcrawl_answers_total",
 		Help: "Requests answered."}, []string{"method", "status"})

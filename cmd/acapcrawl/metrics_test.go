@@ -19,7 +19,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
-// get returns the lines of an answer.
+// get requests url, and returns the status and the lines of the answer.
 func get(t *testing.T, url string) (int, []string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

@@ -15,8 +15,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// results is standard output. It makes text safe to print, and remembers the first error, so that a
-// failed write fails the verb even if the caller ignores it.
+// results writes to standard output. It makes text safe to print, and stores the first error, so
+// that the verb fails even if a caller of Write ignores the error.
 type results struct {
 	w    io.Writer
 	text *display.Writer
@@ -29,7 +29,7 @@ func newResults(w io.Writer, styled bool) *results {
 	return r
 }
 
-// Write writes text.
+// Write writes text after it was made safe to print.
 func (r *results) Write(p []byte) (int, error) { return r.text.Write(p) }
 
 // raw writes bytes unchanged.
@@ -42,7 +42,7 @@ func (r *results) raw(p []byte) (int, error) {
 }
 
 // raw returns standard output for bytes that must not be changed. If standard output is a terminal,
-// the text is made safe nevertheless.
+// text is made safe to print nevertheless.
 func (c *Command) raw() io.Writer {
 	if r, ok := c.Stdout.(*results); ok && !r.terminal() {
 		return writerFunc(r.raw)
@@ -70,8 +70,8 @@ func (c *Command) printJSON(v any) error {
 	return display.Encoder(c.Stdout).Encode(v)
 }
 
-// jsonArray prints a JSON array, each value on a line as soon as it is added. The output is valid
-// JSON only after end is called.
+// jsonArray prints a JSON array. Each value is printed on its own line as soon as it is added. The
+// output is valid JSON only after end is called.
 type jsonArray struct {
 	w    io.Writer
 	some bool
@@ -101,7 +101,8 @@ func (a *jsonArray) end() error {
 	return err
 }
 
-// orNothing prints none as JSON if err means that the data directory is empty. It returns err.
+// orNothing prints the value none as JSON if asJSON is true and err means that the data directory
+// is empty. It returns err.
 func (c *Command) orNothing(asJSON bool, none any, err error) error {
 	if _, is := errors.AsType[*site.EmptyError](err); is && asJSON {
 		return errors.Join(c.printJSON(none), err)

@@ -26,40 +26,41 @@ type owner struct {
 	PID     int    `json:"pid"`
 	Socket  string `json:"socket"`  // name of the socket file, relative to the data directory unless it is absolute
 	Version string `json:"version"` // version of the owner's program
-	// Protocol is the version of the messages between owner and guest. It distinguishes builds
-	// whose commit is not known.
+	// Protocol is the version of the messages between this process and the processes whose verbs it
+	// runs. It is needed because two builds without a known commit have the same Version.
 	Protocol int       `json:"protocol"`
 	Verb     string    `json:"verb"`
 	Since    time.Time `json:"since"`
 	User     int       `json:"user"`
-	Token    string    `json:"token"` // a guest that knows the token can read this file, so it belongs to the same user
+	// a process that sends this token has read this file, so it belongs to the same user
+	Token string `json:"token"`
 }
 
 const (
 	ownerFile  = "owner.json"
 	socketFile = "owner.sock"
-	private    = "acapcrawl-" // prefix of the name of a directory made for a socket
+	private    = "acapcrawl-" // prefix of the name of a temporary directory that is made for a socket
 )
 
-// hosting lists the verbs that run verbs of other processes in their own process. If another verb
-// has the data directory open, other processes wait, because it ends soon.
+// hosting lists the verbs whose process also runs the verbs of other processes. All other verbs end
+// soon, so other processes wait for their end.
 var hosting = []string{"crawl", "demo", "sweep", "archive ls", "archive verify", "archive compact", "archive export",
 	"archive import", "archive backup", actionsRunName}
 
-// protocol is the version of the messages between an owner and its guests: request, message and
-// input.
+// protocol is the version of the JSON messages (types request, message and input) between the owner
+// of a data directory and its guests, the processes whose verbs it runs.
 const protocol = 1
 
-// The limits of a host, the process that runs verbs of others.
+// The limits of a host, which is a process that runs the verbs of other processes, its guests.
 const (
-	maxGuests  = 32               // guests at the same time; further guests wait
+	maxGuests  = 32               // maximum number of guests at the same time; further guests wait
 	maxRequest = 1 << 20          // maximum size of a request in bytes
-	introduce  = 10 * time.Second // time for a guest to send its request
-	grace      = 5 * time.Second  // time for guests to get a result after their host begins to end
-	linger     = time.Minute      // further time to send guests the rest of their result
-	lastWords  = time.Second      // time for a guest to read its last output
-	patient    = 30 * time.Second // time for interrupted guests to end before the host ends without them
-	chunk      = 64 << 10         // bytes of output in one message
+	introduce  = 10 * time.Second // maximum time for a guest to send its request
+	grace      = 5 * time.Second  // after the host begins to end, time in which guests can still get a result
+	linger     = time.Minute      // after grace, time to send guests the rest of their result
+	lastWords  = time.Second      // maximum time for a guest to read its last output
+	patient    = 30 * time.Second // time after which the host no longer waits for interrupted guests
+	chunk      = 64 << 10         // maximum number of output bytes in one message
 )
 
 // host runs the verbs of other processes, the guests, in this process, and lends them its data
@@ -73,16 +74,17 @@ type host struct {
 
 	grace, linger, patient time.Duration
 
-	ctx    context.Context // the context of all guests
+	ctx    context.Context // context of the verbs of all guests
 	cancel context.CancelFunc
-	ending context.Context // the context of guests that have no result yet
+	ending context.Context // context of guests to which no output was sent yet
 	end    context.CancelFunc
 	guests sync.WaitGroup // counts the guests and the goroutine that accepts them
 }
 
-// listen lets other processes reach this process, which runs verb and owns the data directory dir.
-// It removes the socket that a killed process left. If the path is too long for a socket, or the
-// file system supports no sockets, it makes the socket in a temporary directory.
+// listen makes a socket on which other processes can connect to this process, which runs verb and
+// has the data directory dir open. listen first removes a socket that a killed process left. If the
+// path is too long for a socket, or the file system supports no sockets, listen makes the socket in
+// a temporary directory.
 func listen(dir, verb string, stderr io.Writer) (*host, error) {
 	clearOwner(dir)
 	where, err := filepath.Abs(dir)
@@ -113,8 +115,8 @@ func listen(dir, verb string, stderr io.Writer) (*host, error) {
 	return h, nil
 }
 
-// makeSocket makes the socket. Some systems ignore the mode of a socket, so the token keeps other
-// users out too.
+// makeSocket makes the socket. Only this user can connect; because some systems ignore the mode of
+// a socket, guests must also send the token.
 func (h *host) makeSocket() (err error) {
 	unshared(func() { h.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: h.socket, Net: "unix"}) })
 	if err != nil {
@@ -134,8 +136,9 @@ func (o owner) write(dir string) error {
 	return disk.Replace(filepath.Join(dir, ownerFile), append(text, '\n'), 0o600)
 }
 
-// readOwner reads owner.json in dir. ok is false if it cannot be read, or if another user may have
-// written it: in a directory that others can write to, it could name a socket of theirs.
+// readOwner reads owner.json in dir. ok is false if the file cannot be read, or if another user may
+// have written it. Otherwise another user who can write to dir could make this process connect to a
+// socket of that user.
 func readOwner(dir string) (o owner, ok bool) {
 	name := filepath.Join(dir, ownerFile)
 	text, err := os.ReadFile(name)
@@ -148,7 +151,7 @@ func readOwner(dir string) (o owner, ok bool) {
 	return o, onlyOurs(o.Socket)
 }
 
-// clearOwner removes the files of an owner that was killed.
+// clearOwner removes the socket and owner.json that a killed process left in dir.
 func clearOwner(dir string) {
 	if o, ok := readOwner(dir); ok {
 		removeSocket(o.Socket)
@@ -164,11 +167,12 @@ func removeSocket(name string) {
 	}
 	os.Remove(name)
 	if where := filepath.Dir(name); strings.HasPrefix(filepath.Base(where), private) {
-		os.Remove(where) // fails if the directory is not empty, which is no problem
+		os.Remove(where) // Remove fails if the directory is not empty, which is no problem
 	}
 }
 
-// serve runs guests with s until close is called. The parts of s must not be replaced until then.
+// serve runs the verbs of guests with s until close is called. The fields of s must not change
+// until then.
 func (h *host) serve(s *site.Site) {
 	slots := make(chan struct{}, maxGuests)
 	h.guests.Go(func() {
@@ -201,9 +205,10 @@ func (h *host) serve(s *site.Site) {
 // errGuests means that a guest did not end, and may still use the data directory.
 var errGuests = errors.New("a verb of another process does not end")
 
-// close accepts no more guests, and returns when all have ended. After a grace period, guests
-// without a result begin again in their own process. Later, close interrupts the other guests. If a
-// guest does not end even then, close returns errGuests.
+// close accepts no more guests, and returns when the verbs of all guests have ended. After the time
+// h.grace, guests that have no output yet run their verb again in their own process. After the
+// further time h.linger, close interrupts the other guests. If a verb does not end within
+// h.patient, close returns errGuests.
 func (h *host) close() error {
 	os.Remove(filepath.Join(h.dir, ownerFile))
 	h.listener.Close()
@@ -238,7 +243,8 @@ func (h *host) close() error {
 	}
 }
 
-// runGuest runs the verb of a guest. It ends early if the guest is interrupted or has disconnected.
+// runGuest runs the verb of a guest that has connected. The verb is interrupted if the guest is
+// interrupted or disconnects.
 func (h *host) runGuest(conn *net.UnixConn, s *site.Site) {
 	defer conn.Close()
 	conn.SetReadDeadline(time.Now().Add(introduce))
@@ -290,8 +296,8 @@ func (h *host) runGuest(conn *net.UnixConn, s *site.Site) {
 	w.send(message{Status: &status})
 }
 
-// run runs the verb that req names with s, and returns its exit status. A panic in the verb does
-// not end the owner.
+// run runs the verb that req names on the open data directory s, and returns the exit status of the
+// verb. A panic in the verb does not end this process.
 func (req request) run(ctx context.Context, s *site.Site, w *wire, in io.Reader) (status int) {
 	screen := &progress{w: w.stderr()}
 	if req.Columns != nil {

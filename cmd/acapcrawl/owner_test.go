@@ -35,7 +35,7 @@ var quay = map[string]string{
 	"held.html":       "<p>Here.",
 }
 
-// crawled crawls a site with the given pages into a new data directory.
+// crawled starts a site, crawls the given pages into a new data directory, and returns both.
 func crawled(t *testing.T, pages ...string) (site *testweb.Site, data string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -75,7 +75,8 @@ func call(ctx context.Context, data string, args ...string) answer {
 	return answer{status, stdout.String(), stderr.String()}
 }
 
-// own opens a data directory like a verb that runs verbs of other processes, until end is called.
+// own opens a data directory as verb does, so that this process can run the verbs of other
+// processes until end is called.
 func own(t *testing.T, data, verb string) (d *directory, end func() error) {
 	t.Helper()
 	c := Command{Stderr: io.Discard, verb: verb}
@@ -95,7 +96,7 @@ func own(t *testing.T, data, verb string) (d *directory, end func() error) {
 	return d, end
 }
 
-// joined checks at the end of the test that no goroutine is left.
+// joined checks at the end of the test that no goroutine is still running.
 func joined(t *testing.T) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
@@ -150,7 +151,8 @@ func TestTakenInAsAlone(t *testing.T) {
 	}
 }
 
-// asking starts a verb that waits for the delayed page of a site.
+// asking starts a verb that requests a page whose answer the site delays, and returns when the page
+// was requested.
 func asking(t *testing.T, ctx context.Context, site *testweb.Site, data string) (said chan answer) {
 	t.Helper()
 	said = make(chan answer, 1)
@@ -161,7 +163,8 @@ func asking(t *testing.T, ctx context.Context, site *testweb.Site, data string) 
 	return said
 }
 
-// An interrupted guest ends, and its host continues.
+// A verb that runs in another process ends when it is interrupted, and that other process (the
+// host) continues.
 func TestInterruptedGuest(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html")
@@ -178,7 +181,8 @@ func TestInterruptedGuest(t *testing.T) {
 	}
 }
 
-// A host that ends waits until its guests have finished.
+// A host, which is a process that runs verbs of other processes (guests), waits at its end until
+// its guests have finished.
 func TestEndWaits(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html")
@@ -190,7 +194,7 @@ func TestEndWaits(t *testing.T) {
 	go func() { ended <- end() }()
 	for _, err := os.Stat(filepath.Join(data, ownerFile)); err == nil; _, err = os.Stat(filepath.Join(data,
 		ownerFile)) {
-		runtime.Gosched() // wait until the host begins to end
+		runtime.Gosched() // wait until the host begins to end and has removed owner.json
 	}
 	site.Release()
 	if got := <-said; got.status != statusDone {
@@ -204,8 +208,8 @@ func TestEndWaits(t *testing.T) {
 	}
 }
 
-// A host that ends does not wait for ever, neither for a guest that works nor for one that does not
-// read its output.
+// At its end a host does not wait without limit: neither for a guest whose verb is still running
+// nor for a guest that does not read its output.
 func TestEndIsBounded(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html", "/big.html")
@@ -224,7 +228,8 @@ func TestEndIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var m message
-	for hears := json.NewDecoder(conn); len(m.Out) == 0; { // from now on the guest reads no output
+	// read until the first output; after that this guest reads nothing
+	for hears := json.NewDecoder(conn); len(m.Out) == 0; {
 		if err := hears.Decode(&m); err != nil || len(m.Err) > 0 {
 			t.Fatalf("%v, %s", err, m.Err)
 		}
@@ -239,8 +244,8 @@ func TestEndIsBounded(t *testing.T) {
 	}
 }
 
-// A verb that connects before the host is ready waits, prints that it waits, and then runs in the
-// host.
+// A verb that connects before the host is ready prints that it waits, and then runs in the process
+// of the host.
 func TestNotReady(t *testing.T) {
 	joined(t)
 	_, data := crawled(t, "/a.html")
@@ -261,8 +266,9 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// If a host ends before it was ready, waiting verbs run in their own processes. A crawl waits for a
-// host because it cannot run as a guest.
+// If a host ends before it was ready, the verbs that waited for the host run in their own
+// processes. A crawl waits for the end of a host, because a crawl cannot run in the process of a
+// host.
 func TestNeverReady(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html")
@@ -270,7 +276,8 @@ func TestNeverReady(t *testing.T) {
 		s, end := own(t, data, "archive export")
 		said := make(chan answer)
 		go func() { said <- call(t.Context(), data, verb...) }()
-		conn, err := s.host.listener.AcceptUnix() // the verb tests whether the owner listens; it is no guest yet
+		// the verb connects only to test whether the owner listens, and sends no request
+		conn, err := s.host.listener.AcceptUnix()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -329,14 +336,14 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
-// A guest that does not know the token is rejected, and other users cannot read the token.
+// A guest that sends a wrong token is rejected, and other users cannot read the token.
 func TestToken(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no modes")
 	}
 	joined(t)
 	_, data := crawled(t, "/a.html")
-	// the file that a killed process left
+	// a temporary file, readable by everybody, as a killed process could have left it
 	if err := os.WriteFile(filepath.Join(data, ownerFile+".new"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +382,8 @@ func TestGuestPanics(t *testing.T) {
 	}
 }
 
-// A host ends without a guest that does not end, and prints what stays open.
+// If the verb of a guest does not end, the host ends nevertheless, and prints which files could not
+// be closed.
 func TestEndWithoutGuest(t *testing.T) {
 	joined(t)
 	_, data := crawled(t, "/a.html")
@@ -398,7 +406,7 @@ func TestEndWithoutGuest(t *testing.T) {
 }
 
 // If another user may have written owner.json in the data directory, a verb does not connect to the
-// socket that it names.
+// socket that owner.json names.
 func TestPlantedOwner(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html")

@@ -43,7 +43,7 @@ func newPolled(t *testing.T, data string, files map[string]string) *polled {
 	return p
 }
 
-// put writes a file in one step, so that the site never serves a part of it.
+// put writes a file of the site in one step, so that the site never serves an incomplete file.
 func (p *polled) put(name, text string) {
 	p.t.Helper()
 	file := filepath.Join(p.dir, name)
@@ -96,7 +96,8 @@ func (p *polled) onlyRobots(n int) {
 	}
 }
 
-// noLeak fails the test if it leaves goroutines running, those of its sites included.
+// noLeak fails the test if goroutines are still running at the end, including the goroutines of the
+// sites.
 func noLeak(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
@@ -104,8 +105,8 @@ func noLeak(t *testing.T) {
 
 const takeDownAll = "ACAP-crawler: *\nACAP-request-take-down: /\n"
 
-// watch notices only from robots.txt that a take-down line appears and disappears, and prints what
-// it did.
+// The verb watch reads nothing but robots.txt to notice that a take-down line appears or
+// disappears, and prints what it did.
 func TestWatchSeesALine(t *testing.T) {
 	noLeak(t)
 	p := newPolled(t, t.TempDir(), nil)
@@ -123,7 +124,7 @@ func TestWatchSeesALine(t *testing.T) {
 		ended <- c.runWatch(ctx, cfg, watchRequest{Flags: []string{"--data=" + p.data, "--delay=0"}})
 		in.Close()
 	}()
-	p.await(3) // watch has read robots.txt again, and found no request
+	p.await(3) // wait until watch has read robots.txt again, in which there is no request yet
 	p.put("robots.txt", takeDownAll)
 	lines := bufio.NewScanner(out)
 	if line := nextLine(t, lines); !strings.Contains(line, "take-down of "+p.site.URL+"/: done, 1 copy erased (") {
@@ -151,7 +152,8 @@ func TestWatchSeesALine(t *testing.T) {
 	p.verb(statusDone, "archive", "verify")
 }
 
-// A long run shows its progress on a terminal, and removes the progress line at the end.
+// The verb actions run shows its progress on a terminal if it takes long, and removes the progress
+// line at the end.
 func TestActionsRunIsShown(t *testing.T) {
 	p := newPolled(t, t.TempDir(), nil)
 	p.verb(statusDone, "crawl", "--delay", "0", p.site.URL+"/")
@@ -167,7 +169,7 @@ func TestActionsRunIsShown(t *testing.T) {
 	}
 }
 
-// A crawl of another site notices the take-down line, too.
+// A crawl of another site also notices a take-down line in the robots.txt of this site.
 func TestCrawlSeesALine(t *testing.T) {
 	noLeak(t)
 	data := t.TempDir()
@@ -191,7 +193,9 @@ func TestCrawlSeesALine(t *testing.T) {
 			n++
 		}
 	}
-	p.await(n + 3) // the second reading finds the line; the third comes after its execution
+	// at the second of these requests the crawl reads the take-down line; the third comes after its
+	// execution
+	p.await(n + 3)
 	other.site.Release()
 	if err := <-ended; err != nil {
 		t.Fatal(err)

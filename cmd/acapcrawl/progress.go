@@ -12,9 +12,10 @@ import (
 	"golang.org/x/term"
 )
 
-// progress redraws one line on a terminal, with the elapsed time. If the output is not a terminal,
-// it prints a line at intervals. Other output to the same terminal must be written through it, so
-// that lines do not mix. Its methods may be called concurrently.
+// progress shows the progress of work: on a terminal as one line that is drawn again and again,
+// otherwise as a line at intervals. Each line begins with the elapsed time. Other output to the
+// same terminal must be written with Write, so that lines do not mix. Its methods may be called
+// concurrently.
 type progress struct {
 	w       io.Writer
 	columns func() int // returns the width of the terminal in columns; 0: not known. nil: w is not a terminal
@@ -27,14 +28,14 @@ type progress struct {
 	last  time.Time // when a line was last drawn
 }
 
-// redraw is the shortest time between two lines.
+// redraw is the shortest time between two lines on a terminal.
 const redraw = 100 * time.Millisecond
 
 // reprint is the shortest time between two lines if the output is not a terminal.
 const reprint = 30 * time.Second
 
-// newProgress returns a progress that draws on w. If w is a progress, because others write to the
-// same terminal, it returns w.
+// newProgress returns a progress that writes to w. If w already is a progress, newProgress returns
+// w, so that all text for a terminal is written by the same progress.
 func newProgress(w io.Writer) *progress {
 	if p, ok := w.(*progress); ok {
 		return p
@@ -61,7 +62,7 @@ func (p *progress) time() time.Time {
 }
 
 // Set shows a line, preceded by the time since the first call. It does nothing if the previous line
-// is very recent.
+// was shown less than redraw or reprint ago.
 func (p *progress) Set(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
