@@ -19,56 +19,60 @@ import (
 // Config holds the settings in force for one run. It must not be changed after Load.
 type Config struct {
 	Data     string   // the data directory
-	Crawler  []string // user-agent tokens that this crawler obeys; see crawlerNames
-	Purposes []string // nil: undeclared; empty: the crawler has no purpose
-	Cannot   []string // types treated as unsupported (P1 2.4.3, P2 2.2.6)
+	Crawler  []string // names of this crawler: it obeys rules for these user-agent tokens; see crawlerNames
+	Purposes []string // purposes for which the crawler works; nil: undeclared; empty: the crawler has no purpose
+	Cannot   []string // ACAP types that the crawler treats as unsupported (P1 2.4.3, P2 2.2.6)
 	Policy   Policy
-	Contact  string // URL sent in the User-Agent; "" sends none
+	Contact  string // URL of the operator, sent in the User-Agent; "": no URL is sent
 
-	Scope          string        // host, domain, prefix or any
-	Depth          int           // maximal number of links from a seed; Unlimited for no limit
-	MaxPages       int           // page requests in a run; Unlimited for no limit
-	MaxBytes       int64         // bytes of bodies in a run; Unlimited for no limit
-	MaxTime        time.Duration // time limit of a run; 0 for no limit
-	MinFree        int64         // a crawl stops if fewer bytes are free on the disk; or AutoFree
-	MaxHostURLs    int           // addresses queued of one host; Unlimited for no limit
-	Include        []string      // patterns of addresses; empty: all
+	// which addresses a crawl may visit, relative to the seeds: host, domain, prefix or any
+	Scope          string
+	Depth          int           // maximum number of links from a seed to a page; Unlimited: no limit
+	MaxPages       int           // maximum number of page requests in a run; Unlimited: no limit
+	MaxBytes       int64         // maximum number of body bytes received in a run; Unlimited: no limit
+	MaxTime        time.Duration // time limit of a run; 0: no limit
+	MinFree        int64         // a crawl stops if fewer bytes than this are free on the disk; may be AutoFree
+	MaxHostURLs    int           // maximum number of addresses of one host in the queue; Unlimited: no limit
+	Include        []string      // patterns of the addresses to visit; empty: all addresses
 	Exclude        []string
 	Requisites     bool          // fetch subresources of pages
 	Canonical      bool          // skip a page whose canonical address was fetched
 	DropParameters []string      // query parameters removed from links
-	RecrawlMin     time.Duration // shortest time until a page is visited again; 0: never
+	RecrawlMin     time.Duration // minimum time until a page is visited again; 0: pages are never visited again
 	RecrawlMax     time.Duration
 	Adaptive       bool // request less often if a host gets slower
-	PerAddress     bool // hosts at one network address share the delay
+	PerAddress     bool // the delay applies to all hosts with the same network address together
 	Preserve       bool // archive pages
 	Index          bool
-	CompactWithin  time.Duration // longest time from an erasure to a compaction during a crawl; 0: never
-	SignatureKey   string        // file of an Ed25519 key, "" for none
+	// during a crawl, maximum time from an erasure to the compaction that removes the data from the
+	// files; 0: a crawl never compacts
+	CompactWithin time.Duration
+	// name of the file with the Ed25519 key that signs requests; "": requests are not signed
+	SignatureKey   string
 	SignatureAgent string
-	Metrics        string        // address:port, "" for none
-	Delay          time.Duration // shortest time between the starts of two requests to a host
-	Concurrency    int           // concurrent requests
-	PerHost        int           // concurrent requests to one host; see Load for its default
+	Metrics        string        // address:port at which a crawl serves metrics; "": no metrics
+	Delay          time.Duration // minimum time between the starts of two requests to a host
+	Concurrency    int           // maximum number of concurrent requests
+	PerHost        int           // maximum number of concurrent requests to one host; see Load for the default
 	Sitemaps       bool          // follow the sitemaps that robots.txt names
-	AllowPrivate   bool          // allow loopback, private and link-local addresses everywhere
+	AllowPrivate   bool          // allow requests to loopback, private and link-local addresses for all hosts
 	Timeout        time.Duration // time limit for one request including its body
-	MaxBody        int64         // longest body in bytes after decoding; the rest is cut off
-	Memory         int64         // memory limit of the process in bytes; 0: derived from the machine
+	MaxBody        int64         // maximum size of a body in bytes after decoding; the rest is cut off
+	Memory         int64         // memory limit of the process in bytes; 0: computed from the memory of the machine
 
 	SnippetLength   int    // P1 2.5.5.4 (J01): a length counts code points
-	CountryDatabase string // a MaxMind database file, "" for none
-	Chromium        string // the program that renders pages, "" for none
+	CountryDatabase string // name of the MaxMind database with the country of each network address; "": none
+	Chromium        string // path of the Chromium program, which renders pages; "": pages are not rendered
 	ChromiumSandbox bool
-	ReaderDNS       bool // look up the host names of a reader's address
+	ReaderDNS       bool // permit DNS lookups of the host names of a reader's address
 	Check           Check
 	Actions         Actions
-	Listen          string // address:port of serve
+	Listen          string // address:port at which the verb serve listens
 	Serve           Serve
-	LogLevel        slog.Level // messages below it are not logged
+	LogLevel        slog.Level // messages with a lower level are not logged
 
-	File    string  // the file that was read, "" for none
-	own     *Config // the configuration for sending requests (see Sender); nil: this one
+	File    string  // name of the configuration file that was read; "": none
+	own     *Config // the configuration that Sender returns; nil: this Config itself
 	origins map[string]Origin
 }
 
@@ -86,7 +90,7 @@ func (c *Config) Sender() *Config {
 
 // Policy holds settings for cases that the documents of ACAP leave open.
 type Policy struct {
-	Strict            bool   // interpret ACAP more strictly
+	Strict            bool   // interpret ACAP more strictly where its documents are unclear
 	Dialect           string // Dialect11 or DialectPilot
 	NoarchivePreserve bool   // P2 3 (N24): noarchive and nocache only prohibit showing copies, unless this is set
 }
@@ -94,20 +98,26 @@ type Policy struct {
 // Actions holds the settings of action requests (P1 2.6).
 type Actions struct {
 	Mode          string        // ActionsDirect or ActionsConfirm
-	ConfirmWithin time.Duration // how long a request waits for its line in robots.txt
-	SeenWithin    time.Duration // interval of reading robots.txt, 5 minutes to 24 hours; 0: crawls read it
-	EraseWithin   time.Duration // longest time from a take-down to a compaction; 0: at once
-	RecrawlAgain  time.Duration // shortest time between two re-crawls of one resource
-	MaxPending    int           // pending re-crawls of an origin
-	MaxPendingAll int           // pending re-crawls of all origins
-	MaxADay       int           // executed re-crawls of an origin within 24 hours
-	MaxListed     int           // requests of an origin without effect that are listed within 24 hours
-	SubRecords    bool          // P1 2.3 (C13): execute take-downs in sub-records too
-	ReceiptKey    string        // file of an Ed25519 key, "" for none
+	ConfirmWithin time.Duration // in mode confirm, maximum time until robots.txt must contain the line for a request
+	// how often robots.txt is read to find requests, 5 minutes to 24 hours; 0: only crawls read
+	// robots.txt
+	SeenWithin time.Duration
+	// maximum time from a take-down to the compaction that removes the data from the files; 0:
+	// compact at once
+	EraseWithin   time.Duration
+	RecrawlAgain  time.Duration // minimum time between two re-crawls of one resource
+	MaxPending    int           // maximum number of pending re-crawls for one origin
+	MaxPendingAll int           // maximum number of pending re-crawls for all origins together
+	MaxADay       int           // maximum number of re-crawls executed for one origin within 24 hours
+	// maximum number of requests without effect that are listed for one origin within 24 hours
+	MaxListed  int
+	SubRecords bool // P1 2.3 (C13): execute take-downs in sub-records too
+	// name of the file with the Ed25519 key that signs receipts; "": receipts are not signed
+	ReceiptKey string
 }
 
-// Check lists codes of findings that the command check reports with another severity, or only
-// counts.
+// Check lists the codes of findings that the command check reports with another severity than
+// usual, or only counts (Ignore).
 type Check struct {
 	Ignore  []string
 	Notice  []string
@@ -115,12 +125,12 @@ type Check struct {
 	Error   []string
 }
 
-// Serve holds the settings of the HTTP server.
+// Serve holds the settings of the HTTP server that the verb serve starts.
 type Serve struct {
-	Hosts       []string // accepted Host headers in addition to Listen
-	AdminListen string   // address:port of /healthz and /metrics; empty: disabled
-	Certificate string   // file of the TLS certificate, "" for none
-	Key         string   // file of the private key of the certificate
+	Hosts       []string // accepted values of the Host header, in addition to the address Listen
+	AdminListen string   // address:port at which /healthz and /metrics are served; empty: they are not served
+	Certificate string   // name of the file with the TLS certificate; "": no TLS
+	Key         string   // name of the file with the private key of the TLS certificate
 	BehindProxy bool
 }
 
@@ -132,21 +142,25 @@ const Unlimited = -1
 
 // Input holds the sources of settings. The zero value yields the defaults.
 type Input struct {
-	File  string         // named by the user; "" means the default file, which need not exist
-	Env   []string       // as returned by os.Environ
-	Flags map[string]any // key → value of a flag that was given: a string, a []string or a bool
+	// name of the configuration file that the user named; "": the default file, which need not
+	// exist
+	File string
+	Env  []string // environment variables in the form of os.Environ
+	// key of a setting → value of the flag that sets it: a string, a []string or a bool. Only flags
+	// that the user gave
+	Flags map[string]any
 
-	// Judges says that the flags of crawler and purposes name the crawler whose permissions are
-	// evaluated, not the one that sends requests (see Sender).
+	// Judges says that the flags for crawler and purposes describe the crawler whose permissions
+	// are evaluated. Requests are then sent with the configured crawler name (see Sender).
 	Judges bool
 }
 
-// Error is a wrong setting, or an error of the whole file if Key is empty.
+// Error describes a wrong setting, or an error that concerns the whole file if Key is empty.
 type Error struct {
-	Where string // the file, "environment variable ACAPCRAWL_…" or "flag --…"
+	Where string // where the setting was made: the name of the file, "environment variable ACAPCRAWL_…" or "flag --…"
 	Key   string
 	What  string
-	Hint  string // what to write instead, or ""
+	Hint  string // text that says what to write instead; may be empty
 }
 
 // Error returns one sentence that names the place, the key and the mistake.
@@ -157,10 +171,11 @@ func (e *Error) Error() string {
 	return e.Where + ": " + e.Key + ": " + e.What
 }
 
-// Load reads all settings from in. Its error joins one *Error for each wrong setting.
+// Load reads all settings from the sources in the argument. Its error joins one *Error for each
+// wrong setting.
 //
-// If PerHost is not set, it is 1. With a delay of 0, which is meant for the operator's own hosts,
-// it is Concurrency.
+// The default of PerHost is 1. If Delay is 0, which is meant for the operator's own hosts, the
+// default of PerHost is Concurrency.
 func Load(in Input) (*Config, error) {
 	v := viper.New()
 	c := &Config{File: in.File, origins: map[string]Origin{}}
@@ -230,8 +245,8 @@ func Load(in Input) (*Config, error) {
 	return c, nil
 }
 
-// completeSettings expands ~ in Data with HOME from env and sets the values that depend on other
-// settings.
+// completeSettings replaces ~ in Data by the variable HOME of env, and sets the values that depend
+// on other settings.
 func (c *Config) completeSettings(env map[string]string) {
 	if rest, ok := strings.CutPrefix(c.Data, "~/"); ok && env["HOME"] != "" {
 		c.Data = filepath.Join(env["HOME"], rest)
@@ -245,8 +260,8 @@ func (c *Config) completeSettings(env map[string]string) {
 	}
 }
 
-// readFile reads the file that the user named into v. Without one it reads the default file if it
-// exists, and otherwise clears c.File.
+// readFile reads into v the file that the user named. If the user named none, it reads the default
+// file; if the default file does not exist, it sets c.File to "".
 func (c *Config) readFile(v *viper.Viper, in Input) error {
 	if c.File == "" {
 		if c.File = DefaultFile(in.Env); c.File == "" {
@@ -275,7 +290,8 @@ func (c *Config) readFile(v *viper.Viper, in Input) error {
 	return nil
 }
 
-// format returns the format of a file by the extension of its name: "json", "toml", or else "yaml".
+// format returns the format of a file: "json" or "toml" if its name has this extension, otherwise
+// "yaml".
 func format(file string) string {
 	switch ext := strings.ToLower(filepath.Ext(file)); ext {
 	case ".json", ".toml":
@@ -301,7 +317,8 @@ func unknownKey(file, name string) error {
 	return e
 }
 
-// wrong returns err, a mistake in the value of k, with the place where k was set.
+// wrong returns an *Error for err, which describes a mistake in the value of the setting k. It adds
+// the place where the setting was made.
 func (c *Config) wrong(k key, err error) *Error {
 	e := &Error{What: err.Error(), Hint: k.hint}
 	switch o := c.origins[k.name]; o.Kind {
@@ -315,7 +332,7 @@ func (c *Config) wrong(k key, err error) *Error {
 	return e
 }
 
-// nest sets m[section][rest] for a dotted name section.rest, to any depth.
+// nest stores value in nested maps: for the name "a.b.c" it sets m["a"]["b"]["c"].
 func nest(m map[string]any, name string, value any) {
 	section, rest, deeper := strings.Cut(name, ".")
 	if !deeper {
@@ -327,8 +344,8 @@ func nest(m map[string]any, name string, value any) {
 	m[section] = inner
 }
 
-// Nearest returns the word of words that name is most likely a misspelling of, or "" if no word is
-// similar.
+// Nearest returns the element of words that is most similar to the misspelled name, or "" if no
+// element is similar.
 func Nearest(name string, words []string) string {
 	best, least := "", len(name)/3+1
 	for _, w := range words {
@@ -339,7 +356,8 @@ func Nearest(name string, words []string) string {
 	return best
 }
 
-// distance returns the number of bytes to insert, delete or replace to turn a into b (Levenshtein).
+// distance returns how many bytes must be inserted, deleted or replaced to turn the first string
+// into the second (Levenshtein distance).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -386,8 +386,8 @@ func TestDefaultFile(t *testing.T) {
 	}
 }
 
-// The commented file contains every key once. It changes nothing, neither as it is nor with every
-// line uncommented.
+// The commented file contains every key once. Loading this file has the same result as loading no
+// file, both as it is and with every line uncommented.
 func TestTemplate(t *testing.T) {
 	text := string(config.Template())
 	env := home(t)
@@ -447,7 +447,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// all returns the single *config.Error values in err, which Load returned.
+// all returns each *config.Error that is joined in err. err was returned by Load.
 func all(err error) []*config.Error {
 	var es []*config.Error
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {

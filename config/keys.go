@@ -10,8 +10,9 @@ import (
 // undeclared is the default of purposes: the operator has not declared any.
 const undeclared = "undeclared"
 
-// key describes a setting: its name, its default in the form of the file, its description in the
-// commented file, a hint for wrong values, and functions that write it to and read it from Config.
+// key describes a setting: name, default value as written in a file, description in the commented
+// file, hint for wrong values, and functions that store the value in a Config and return it from a
+// Config.
 type key struct {
 	name     string
 	standard any
@@ -21,8 +22,9 @@ type key struct {
 	get      func(*Config) any
 }
 
-// setting returns a key whose value is stored at field. read converts a value from any source, and
-// show converts it back to the form of the file.
+// setting returns a key. field returns a pointer to the field of Config that stores the value, read
+// converts a value from any source, and show converts the value to the form in which a file
+// contains it.
 func setting[T any](name string, standard any, hint string,
 	field func(*Config) *T, read func(any) (T, error), show func(T) any, about string) key {
 	return key{
@@ -37,7 +39,7 @@ func setting[T any](name string, standard any, hint string,
 
 func plain[T any](v T) any { return v }
 
-// keys lists all settings in the order of the commented file.
+// keys lists all settings in the order in which the commented file contains them.
 var keys = []key{
 	setting("data", "~/.local/share/acapcrawl", "name a directory with --data",
 		func(c *Config) *string { return &c.Data }, directory, plain, `
@@ -376,12 +378,14 @@ func (k key) flag() string {
 	return "--" + strings.ReplaceAll(name, "_", "-")
 }
 
-// misshapen reports whether name, an unknown key, uses a prefix of k as a value, or k as a section.
+// misshapen reports whether the unknown key name treats the setting k as a section ("k.name"), or
+// the section that contains k as a setting.
 func (k key) misshapen(name string) bool {
 	return strings.HasPrefix(name, k.name+".") || strings.HasPrefix(k.name, name+".")
 }
 
-// fallback returns the default value for the environment env.
+// fallback returns the default value of the setting; the default of data depends on the environment
+// env.
 func (k key) fallback(env []string) any {
 	if k.name == "data" {
 		return DefaultData(env)
@@ -389,8 +393,8 @@ func (k key) fallback(env []string) any {
 	return k.standard
 }
 
-// directory accepts a path that is not empty. The default is empty if the environment names no home
-// directory.
+// directory reads a path, and returns an error if the path is empty. The default path is empty if
+// the environment names no home directory.
 func directory(v any) (string, error) {
 	s, err := text(v)
 	if err == nil && s == "" {
@@ -401,7 +405,8 @@ func directory(v any) (string, error) {
 
 func shown(d time.Duration) any { return d.String() }
 
-// declared returns nil for undeclared purposes, so that they are shown as null and not as a list.
+// declared returns the purposes as a value to print, or nil if they are undeclared, so that null is
+// printed instead of a list.
 func declared(p []string) any {
 	if p == nil {
 		return nil

@@ -1,9 +1,9 @@
 package config
 
-// Kind is the kind of source that a setting came from.
+// Kind is the kind of source from which a setting was read.
 type Kind string
 
-// The kinds, in ascending precedence.
+// The kinds of source. Each overrides the kinds before it.
 const (
 	Default     Kind = "default"
 	File        Kind = "file"
@@ -11,7 +11,8 @@ const (
 	Flag        Kind = "flag"
 )
 
-// Origin is the source of a setting. Name is the file, the variable or the flag.
+// Origin is the source of a setting. Name is the name of the file, of the environment variable or
+// of the flag.
 type Origin struct {
 	Kind Kind
 	Name string
@@ -34,7 +35,7 @@ func (c *Config) Origin(key string) Origin { return c.origins[key] }
 // Value is a setting in force, as config show prints it.
 type Value struct {
 	Key    string
-	Value  any // as written in a file; nil for undeclared purposes
+	Value  any // the value in the form in which a file contains it; nil for undeclared purposes
 	Origin Origin
 }
 

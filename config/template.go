@@ -39,7 +39,7 @@ func (k key) example() string {
 	}
 	text, err := json.Marshal(k.standard)
 	if err != nil {
-		panic(err) // the table contains only strings, numbers, booleans and lists of strings
+		panic(err) // cannot happen: all default values are strings, numbers, booleans and lists of strings
 	}
 	return string(text)
 }

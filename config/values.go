@@ -26,8 +26,8 @@ func variable(text string) any {
 	return text
 }
 
-// text accepts only a string: a number or a date in the file would lose the form in which it was
-// written.
+// text returns v if it is a string, otherwise an error. It does not convert a number or a date in
+// the file to a string, because the way in which it was written is not known.
 func text(v any) (string, error) {
 	s, ok := v.(string)
 	if !ok {
@@ -39,9 +39,8 @@ func text(v any) (string, error) {
 	return strings.TrimSpace(s), nil
 }
 
-// list returns a reader that accepts a list of strings, or one string that is split at commas.
-// check is called for each item. An empty string alone means the empty list. Duplicates are
-// dropped.
+// list returns a function that reads a list of strings, or one string that is split at commas. It
+// calls check for each item, and removes duplicates. One empty string means the empty list.
 func list(check func(string) error) func(any) ([]string, error) {
 	return func(v any) ([]string, error) {
 		var items []any
@@ -79,8 +78,8 @@ func list(check func(string) error) func(any) ([]string, error) {
 	}
 }
 
-// findingCode accepts any word in the form of a finding's code. The package check knows which codes
-// exist.
+// findingCode returns an error if s does not have the form of a finding's code. It does not test
+// whether the code exists; package check does that.
 func findingCode(s string) error {
 	if s == "" || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-") != "" {
 		return fmt.Errorf("%q is not the code of a finding", s)
@@ -103,7 +102,8 @@ func boolean(v any) (bool, error) {
 	return false, fmt.Errorf("%s is neither true nor false", written(v))
 }
 
-// integer returns a reader that accepts a whole number of at least lowest, or one of exception.
+// integer returns a function that reads a whole number. The number must be at least lowest, or one
+// of the numbers in exception.
 func integer(lowest int, exception ...int) func(any) (int, error) {
 	return func(v any) (int, error) {
 		n, err := whole(v)
@@ -117,8 +117,8 @@ func integer(lowest int, exception ...int) func(any) (int, error) {
 	}
 }
 
-// seenWithin accepts 0, or a duration between the shortest and the longest time for which a
-// robots.txt may be cached.
+// seenWithin reads a duration, which must be 0 or between the minimum and the maximum time for
+// which a robots.txt may be cached.
 func seenWithin(v any) (time.Duration, error) {
 	d, err := duration(0)(v)
 	if err == nil && d != 0 && (d < 5*time.Minute || d > 24*time.Hour) {
@@ -127,7 +127,7 @@ func seenWithin(v any) (time.Duration, error) {
 	return d, err
 }
 
-// hostName accepts a host name without scheme and port.
+// hostName returns an error if s is not a host name without scheme and port.
 func hostName(s string) error {
 	u, err := url.Parse("http://" + s)
 	if err != nil || s == "" || u.Host != s || u.Hostname() != s && u.Hostname() != strings.Trim(s, "[]") {
@@ -142,7 +142,7 @@ func whole(v any) (int64, error) {
 		return int64(v), nil
 	case int64:
 		return v, nil
-	case float64: // all numbers in JSON are of this type
+	case float64: // the JSON parser returns all numbers as float64
 		if n := int64(v); float64(n) == v {
 			return n, nil
 		}
@@ -154,8 +154,8 @@ func whole(v any) (int64, error) {
 	return 0, fmt.Errorf("%s is not a whole number", written(v))
 }
 
-// duration returns a reader that accepts a Go duration ("1s", "500ms") of at least lowest. It
-// accepts the number 0 if lowest allows it, and no other number without a unit.
+// duration returns a function that reads a Go duration ("1s", "500ms"), which must be at least
+// lowest. The number 0 needs no unit; every other number does.
 func duration(lowest time.Duration) func(any) (time.Duration, error) {
 	return func(v any) (time.Duration, error) {
 		s, ok := v.(string)
@@ -175,7 +175,7 @@ func duration(lowest time.Duration) func(any) (time.Duration, error) {
 
 var size = regexp.MustCompile(`^([0-9]{1,12})\s*(B|KB|KiB|MB|MiB|GB|GiB)?$`)
 
-// byteSize accepts a number of bytes with or without a unit: 1000000, 32MiB.
+// byteSize reads a number of bytes with or without a unit, for example 1000000 or 32MiB.
 func byteSize(v any) (int64, error) {
 	if n, err := whole(v); err == nil && n > 0 {
 		return n, nil
@@ -220,8 +220,8 @@ func writtenSizeOrUnlimited(n int64) any {
 	return writtenSize(n)
 }
 
-// autoSize is how a configuration writes a size that is derived from the machine. Its value is 0,
-// or AutoFree.
+// autoSize is written in a configuration if a size is to be computed from the machine. It is read
+// as 0 for a memory size, and as AutoFree for a disk size.
 const autoSize = "auto"
 
 func sizeOrAuto(v any) (int64, error) {
@@ -238,7 +238,7 @@ func writtenSizeOrAuto(n int64) any {
 	return writtenSize(n)
 }
 
-// freeSize accepts a size, 0, or auto: the number of bytes that must stay free on a disk.
+// freeSize reads the number of bytes that must stay free on a disk: a size, 0, or "auto".
 func freeSize(v any) (int64, error) {
 	if v == autoSize {
 		return AutoFree, nil
@@ -269,7 +269,8 @@ func oneOf(words ...string) func(any) (string, error) {
 	}
 }
 
-// dialect accepts the number 1.1 too, because YAML reads 1.1 without quotation marks as a number.
+// dialect reads the name of a dialect. It also accepts the number 1.1, because YAML reads 1.1
+// without quotation marks as a number.
 func dialect(v any) (string, error) {
 	if v == 1.1 {
 		v = Dialect11
@@ -279,8 +280,8 @@ func dialect(v any) (string, error) {
 
 var token = regexp.MustCompile("^[A-Za-z0-9!$%&'+.^_`|~-]+$")
 
-// crawlerName accepts a token that a User-Agent can contain (RFC 9110 5.6.2), except *, which means
-// every crawler.
+// crawlerName returns an error if s is not a token that a User-Agent can contain (RFC 9110 5.6.2),
+// or if s is "*", which means every crawler.
 func crawlerName(s string) error {
 	if !token.MatchString(s) {
 		return fmt.Errorf("%q is not a crawler's name", s)
@@ -288,7 +289,7 @@ func crawlerName(s string) error {
 	return nil
 }
 
-// crawlerNames accepts a list of at least one name.
+// crawlerNames reads a list of at least one crawler name.
 //
 // P1 2.3.1 (C05): a name in a record must equal one of these tokens as a whole, without regard to
 // case. RFC 9309 2.2.1 (X67): the groups of all of them apply together. The first is sent as
@@ -329,8 +330,8 @@ func uninterpreted(s string) error {
 	return nil
 }
 
-// contact accepts an http, https or mailto URL that can be part of a User-Agent's comment, or an
-// empty string.
+// contact reads an empty string, or an http, https or mailto URL that can be part of a comment in
+// the User-Agent.
 func contact(v any) (string, error) {
 	s, err := text(v)
 	if err != nil || s == "" {
@@ -356,7 +357,7 @@ func address(v any) (string, error) {
 	return s, nil
 }
 
-// optional returns a reader that accepts an empty string and whatever read accepts.
+// optional returns a function that accepts an empty string, and reads all other values with read.
 func optional(read func(any) (string, error)) func(any) (string, error) {
 	return func(v any) (string, error) {
 		if s, err := text(v); err != nil || s == "" {
@@ -366,8 +367,8 @@ func optional(read func(any) (string, error)) func(any) (string, error) {
 	}
 }
 
-// addressPattern accepts a pattern that an address can match: it begins with /, with * or with a
-// scheme.
+// addressPattern returns an error if no address can match the pattern s: a pattern must begin with
+// "/", with "*" or with a scheme.
 func addressPattern(s string) error {
 	if s == "" || s[0] != '/' && s[0] != '*' && !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") {
 		return fmt.Errorf("%q is not a pattern of addresses", s)
@@ -375,7 +376,7 @@ func addressPattern(s string) error {
 	return nil
 }
 
-// parameter accepts the name of a query parameter; * is allowed at its end.
+// parameter returns an error if s is not the name of a query parameter. The name may end with "*".
 func parameter(s string) error {
 	if name := strings.TrimSuffix(s, "*"); name == "" || strings.ContainsAny(name, "*=&?# ") {
 		return fmt.Errorf("%q is not the name of a query parameter", s)
@@ -392,7 +393,7 @@ func logLevel(v any) (slog.Level, error) {
 	return l, l.UnmarshalText([]byte(s))
 }
 
-// written returns v in about the form that it has in the file.
+// written returns v approximately as a configuration file contains it, for error messages.
 func written(v any) string {
 	if v == nil {
 		return "an empty value"

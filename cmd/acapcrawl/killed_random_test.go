@@ -333,8 +333,9 @@ func (p *prey) restored(t *testing.T, backup string) {
 	}
 }
 
-// last lets all remaining work finish and compacts the archive. Then it looks for each page in the
-// archived copies, in the index and in all files.
+// last lets all remaining work finish and compacts the archive. Then it checks that the export
+// contains exactly the pages that must be archived, and that nothing is left of the pages that were
+// taken down.
 func (p *prey) last(t *testing.T) {
 	t.Helper()
 	for _, verb := range [][]string{{"actions", "run"}, {"sweep", "--refresh"}, {"crawl", "--refetch", "--delay", "0",

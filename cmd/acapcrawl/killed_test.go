@@ -41,13 +41,13 @@ type mortal struct {
 
 	mu    sync.Mutex
 	times []time.Time    // times of all requests
-	log   map[string]int // number of requests in the whole test, by path with query
-	run   map[string]int // number of requests in the last run, by path with query
-	late  map[string]int // number of requests that arrived after their run was killed, by path with query
+	log   map[string]int // number of requests in the whole test, by path
+	run   map[string]int // number of requests in the last run, by path
+	late  map[string]int // number of requests that arrived after their run was killed, by path
 	// number of runs so far; each request names the number of its run in the contact address of the
 	// User-Agent
 	runs   int
-	served int // number of pages requested in this run
+	served int // number of requests in this run, without requests for robots.txt
 	killAt int // the crawl is killed when served reaches this number; 0: never
 	// moment of the kill: 0 when the request arrives, 1 in the middle of the answer, 2 after the
 	// answer
@@ -319,7 +319,8 @@ func (m *mortal) checkHeld(t *testing.T, dir string) {
 
 // TestSpacingAcrossKills checks that each run makes its n-th request at least n pauses after its
 // start, redirects and robots.txt included. A run after a kill waits one pause before its first
-// request. A slow machine cannot cause a failure, because requests that come late are no error.
+// request. The start is measured before the process begins, so a slow machine cannot cause a
+// failure.
 func TestSpacingAcrossKills(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

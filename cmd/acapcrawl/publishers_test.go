@@ -21,9 +21,9 @@ var updatePublishers = flag.Bool("update-publishers", false, "write what the con
 
 var fenced = regexp.MustCompile("(?ms)^```([a-z.]+)( [^\n]*)?\n(.*?)^```$")
 
-// An example of docs/publishers.md consists of a robots.txt, pages and headers. Each is valid until
-// the next heading or the next of its kind. After them the example shows decisions, or the output
-// of a command. A line of a block "decide" is one of
+// An example of docs/publishers.md consists of a robots.txt, pages and headers. Each of them is
+// valid until the next heading, or until the next robots.txt, page or header. After them the
+// example shows decisions, or the output of a command. A line of a block "decide" is one of
 //
 // USAGE PATH [as CRAWLER] [for PURPOSE] [from COUNTRY] [on DATE] -> yes|no [line N] [by SOURCE]
 // [because REASON] [LIMIT=VALUE];
@@ -32,8 +32,8 @@ var fenced = regexp.MustCompile("(?ms)^```([a-z.]+)( [^\n]*)?\n(.*?)^```$")
 //
 // take-down|re-crawl PATH -> yes|no|not asked.
 //
-// The test sends them to acapcrawl decide. All pages were first used on 2026-01-01, which is today
-// unless a line has another date.
+// The test sends these lines to acapcrawl decide. In all cases the page was first used on
+// 2026-01-01. This is also the current date unless a line has another date.
 func TestPublishersPage(t *testing.T) {
 	text := read(t, publishersPage)
 	for _, section := range regexp.MustCompile("(?m)^##+ .*$").Split(text, -1) {
@@ -219,8 +219,8 @@ func decides(t *testing.T, web map[string]map[string]any, line string) {
 	}
 }
 
-// consoled runs the commands of a block in a directory with the files of the example. It returns
-// the block with the output of the commands.
+// consoled runs the commands in a block of the document, in a directory with the files of the
+// example. It returns the block with the actual output of the commands.
 func consoled(t *testing.T, files map[string]string, block string) string {
 	t.Helper()
 	dir := t.TempDir()

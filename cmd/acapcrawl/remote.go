@@ -16,26 +16,29 @@ import (
 )
 
 const (
-	lockWait = 10 * time.Second // how long to wait for a process that has the data directory open and runs no guests
-	runWait  = time.Minute      // how long to wait for actions run
+	// how long to wait for a process that has the data directory open and cannot run this verb
+	lockWait = 10 * time.Second
+	runWait  = time.Minute // how long to wait for the end of a process that runs the verb actions run
 	pause    = 50 * time.Millisecond
 	notice   = 3 * time.Second // after this time, a waiting verb prints what it waits for
 	maxTries = 3
 )
 
-// alone lists the verbs that never run as guests: they always open a data directory themselves.
+// alone lists the verbs that never run in another process: they always open a data directory
+// themselves.
 var alone = []string{"crawl", "demo"}
 
-// actionsRunName is a verb that runs as a guest only of the verbs in alone, because these can visit
-// pages.
+// actionsRunName is a verb that runs in another process only if the other process runs a verb in
+// alone, because only these verbs can visit pages.
 const actionsRunName = "actions run"
 
-// waitsFor reports whether this verb waits until o has ended.
+// waitsFor reports whether this verb waits until the process o has ended.
 func (c *Command) waitsFor(o owner) bool {
 	return !slices.Contains(alone, o.Verb) && (slices.Contains(alone, c.verb) || c.verb == actionsRunName)
 }
 
-// busy is the error if another process has the data directory open and can run the verb as a guest.
+// busy is the error if another process has the data directory open and can run this verb on behalf
+// of this process.
 type busy struct {
 	dir   string
 	owner owner
@@ -48,9 +51,9 @@ func (b *busy) Error() string {
 
 func (o owner) String() string { return fmt.Sprintf("acapcrawl %s (process %d)", o.Verb, o.PID) }
 
-// unlocked calls open, which opens a file of the data directory dir, again and again until no other
-// process has the file open, or a time limit passes. If that other process runs guests, the error
-// is a *busy, and Main hands the verb over to that process.
+// unlocked calls open, which opens a file of the data directory dir. If another process has the
+// file open, unlocked calls open again and again until a time limit passes. If the other process
+// can run this verb, unlocked returns a *busy, and Main lets the other process run the verb.
 func (c *Command) unlocked(dir string, open func() error) error {
 	for began := time.Now(); ; {
 		o, reached := reachable(dir)
@@ -84,8 +87,8 @@ func inUse(dir string) error {
 	return failure(endOrElsewhere, fmt.Errorf("the data directory %s is in use by another process", dir))
 }
 
-// through returns the *busy that hands the verb over to an owner, or an error that says why that is
-// impossible.
+// through returns a *busy, which makes Main hand the verb over to the process o, or an error that
+// says why o cannot run the verb.
 func (c *Command) through(dir string, o owner) error {
 	b := &busy{dir, o}
 	switch ours := thisBuild().String(); {
@@ -104,7 +107,8 @@ func (c *Command) through(dir string, o owner) error {
 	return b
 }
 
-// reachable returns the owner of dir. ok is false if it does not listen.
+// reachable returns the process that has the data directory dir open. The result is false if that
+// process does not listen on its socket.
 func reachable(dir string) (owner, bool) {
 	o, ok := readOwner(dir)
 	if !ok {
@@ -118,11 +122,12 @@ func reachable(dir string) (owner, bool) {
 	return o, true
 }
 
-// errAgain means that an owner ended before it sent a result. The verb begins again.
+// errAgain means that the process that ran this verb ended before it sent any result. The verb is
+// then started again.
 var errAgain = errors.New("the owner has ended")
 
-// handOver lets the owner b run this command, and returns its exit status. When ctx ends, it
-// interrupts the verb.
+// handOver lets the process b.owner run this verb, and returns the exit status of the verb. When
+// ctx ends, handOver interrupts the verb.
 func (c *Command) handOver(ctx context.Context, b *busy) (status int, err error) {
 	if c.in.read {
 		return statusFailed, failure("name a file", fmt.Errorf("standard input was read before the data directory %s "+
@@ -178,7 +183,8 @@ func (c *Command) handOver(ctx context.Context, b *busy) (status int, err error)
 	}
 }
 
-// introduce sends the request, and waits until the owner accepts it.
+// introduce sends the request to run this verb, and waits until the other process accepts the
+// request.
 func (c *Command) introduce(conn *net.UnixConn, out *json.Encoder, in *bufio.Reader, b *busy) error {
 	dir, err := os.Getwd()
 	if err != nil {

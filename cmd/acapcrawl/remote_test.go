@@ -13,7 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// pretend answers like an owner of the data directory until the test ends.
+// pretend makes the test look like a process that has the data directory open, until the test ends.
+// change edits owner.json, and answer is called for each connection.
 func pretend(t *testing.T, data string, change func(*owner), answer func(*net.UnixConn)) {
 	t.Helper()
 	o := owner{PID: 1, Socket: filepath.Join(data, socketFile), Version: thisBuild().String(), Protocol: protocol,
@@ -45,7 +46,7 @@ func pretend(t *testing.T, data string, change func(*owner), answer func(*net.Un
 	})
 }
 
-// hello reads the request of a guest. ok is false if the guest sends none.
+// hello reads the request that a guest sends first. ok is false if the guest sends no request.
 func hello(conn *net.UnixConn) (r request, ok bool) {
 	return r, json.NewDecoder(conn).Decode(&r) == nil
 }
@@ -102,7 +103,8 @@ func TestKeptOut(t *testing.T) {
 	}
 }
 
-// The owner receives what the verb needs, and no other environment variables.
+// The process that runs a verb for another process receives what the verb needs, and no other
+// environment variables.
 func TestHandedOver(t *testing.T) {
 	joined(t)
 	data := t.TempDir()

@@ -16,14 +16,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// skipReport writes what was not done with each address, and why: a line of JSON for each address
-// and usage. The crawl calls flush often, so that few lines are lost if the process is killed. Its
-// methods may be called concurrently.
+// skipReport writes which usages were not possible for each address, and why: a line of JSON for
+// each address and usage. The crawl calls flush often, so that few lines are lost if the process is
+// killed. Its methods may be called concurrently.
 type skipReport struct {
 	name   string
 	w      io.Writer
 	file   *os.File // the report file; nil for standard output
-	failed func()   // called once, when a line cannot be written for the first time
+	failed func()   // called once, at the first failed write
 
 	mu      sync.Mutex
 	pending bytes.Buffer // complete lines that are not written yet
@@ -45,10 +45,10 @@ type reportEntry struct {
 // Reasons of the report that are neither an acap.Reason nor a crawler.State.
 const (
 	reasonTakenDown = "taken-down" // P1 2.6.1: a take-down requested by the publisher is in force
-	reasonStatus    = "status"     // the HTTP status means that there is no page
+	reasonStatus    = "status"     // the HTTP status, for example 404, means that there is no page
 	reasonNoText    = "no-text"    // the page has no text to index
 	reasonCut       = "cut"        // a part of the page was too large to be kept, read or indexed
-	reasonUndrawn   = "not-drawn"  // the page has no thumbnail until it is fetched again
+	reasonUndrawn   = "not-drawn"  // no thumbnail was made of the page; the next fetch of the page tries again
 )
 
 // reportLine is the policy line that decided.
@@ -81,7 +81,8 @@ func openReport(name string, stdout io.Writer, failed func()) (*skipReport, erro
 	return r, nil
 }
 
-// endsLine reports whether a file is empty, ends with a newline, or is not a regular file.
+// endsLine reports whether a line can be appended to a file: it is empty, ends with a newline, or
+// is not a regular file.
 func endsLine(name string) (bool, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -114,8 +115,8 @@ func (r *skipReport) skipped(s crawler.Skip) {
 	r.add(e)
 }
 
-// received reports what was not done with a page that was fetched. If the page was discarded, it
-// reports nothing, because the crawler reports that.
+// received reports the usages that were not possible for a page that was fetched. If the page was
+// discarded, received reports nothing, because the crawler reports that page.
 func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 	if got.Discarded {
 		return

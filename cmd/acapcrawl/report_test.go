@@ -44,7 +44,7 @@ func TestReportEntries(t *testing.T) {
 	line := &reportLine{acap.Robots, robots.URL, 3, robots.Text}
 	for name, c := range map[string]struct {
 		tell func(*skipReport)
-		want []reportEntry // the expected entries without Why
+		want []reportEntry // the expected entries; the field Why is not compared
 	}{
 		"refused by policy": {
 			func(r *skipReport) {
@@ -131,7 +131,7 @@ func TestReportEntries(t *testing.T) {
 	}
 }
 
-// fullDisk is a disk that is full until it has space for everything.
+// fullDisk is a writer that fails like a full disk until the test makes space.
 type fullDisk struct {
 	bytes.Buffer
 	room int
@@ -148,7 +148,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 }
 
 // A full disk is reported once and stops the crawl. The pending lines are written when there is
-// space; if there is none until the end, the report returns an error.
+// space again. If there is no space until the end, closing the report returns an error.
 func TestReportFullDisk(t *testing.T) {
 	for _, room := range []int{0, 1 << 20} {
 		told := 0

@@ -19,17 +19,18 @@ import (
 )
 
 // scaleVariable is the environment variable for the number of captures in the archive during the
-// take-down. The documentation promises the time limit for 100000.
+// take-down. The documentation promises the time limit atOnce for 100000 captures.
 const scaleVariable = "ACAPCRAWL_SCALE"
 
 const (
 	usualScale = 1500
-	// the time limit, on an idle machine, until a page that is taken down cannot be found and its
-	// keys are destroyed
+	// on an idle machine, the maximum time from the request of a take-down until the page cannot be
+	// found and its keys are destroyed
 	atOnce = 2 * time.Second
 )
 
-// strange returns the word that only page i contains, in its text, title and header.
+// strange returns a word that only page i contains; text, title and header of the page contain this
+// word.
 func strange(i int) string { return fmt.Sprintf("quux%dquux", i) }
 
 // captures writes a WARC file with n pages of 2 KB.
@@ -60,8 +61,8 @@ func captures(t *testing.T, n int, site string) string {
 	return file
 }
 
-// endless returns a site that never ends. The channel receives a value for each requested page if
-// the test is receiving.
+// endless returns a site on which each page links to further pages without end. For each requested
+// page, the site sends a value to asked if the test is receiving.
 func endless(t *testing.T) (site *httptest.Server, asked chan struct{}) {
 	asked = make(chan struct{})
 	site = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -192,7 +193,8 @@ func TestTakeDownAtScale(t *testing.T) {
 	}
 }
 
-// reverse returns s reversed, as the dictionaries of the index store words.
+// reverse returns s with its bytes in reverse order, because the dictionaries of the index also
+// store words in this form.
 func reverse(s string) string {
 	b := []byte(s)
 	for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {

@@ -29,8 +29,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
-// raceOptions prevent that a process with the race detector sleeps for a second before it ends. The
-// scripts start hundreds of processes.
+// raceOptions is the environment variable that configures the race detector. The value fastRace
+// prevents that each of the hundreds of processes sleeps for a second before it ends.
 const raceOptions, fastRace = "GORACE", "atexit_sleep_ms=50"
 
 func TestMain(m *testing.M) {
@@ -94,7 +94,8 @@ func setup(env *testscript.Env) error {
 	return nil
 }
 
-// chromium returns the program that draws pages, "" if it is not installed.
+// chromium returns the path of the program Chromium, which renders pages, or "" if Chromium is not
+// installed.
 func chromium() string {
 	if p := os.Getenv("ACAPCRAWL_CHROMIUM"); p != "" {
 		return p
@@ -142,7 +143,8 @@ func siteOf(ts *testscript.TestScript, name string) *testweb.Site {
 	return site
 }
 
-// patience is the time limit for expected events. It only ends tests that hang.
+// patience is how long tests wait for an expected event. The limit is only reached by a test that
+// hangs.
 const patience = 3 * time.Minute
 
 func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
@@ -265,7 +267,7 @@ func cmdExpand(ts *testscript.TestScript, neg bool, args []string) {
 			if value := ts.Getenv(name); value != "" {
 				return value
 			}
-			return fmt.Sprintf("$%s", name) // keep a dollar sign that does not begin a variable
+			return fmt.Sprintf("$%s", name) // unchanged, because no variable has this name
 		})
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o644))
 	}

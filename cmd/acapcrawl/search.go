@@ -123,9 +123,9 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 	return nothing("No archived page that may be shown matches.")
 }
 
-// openPresenter opens the data directory for the reader of j. It looks up the reader's country and
-// domain if they are not given. It decides by the stored policies; if j asks for it, it reads the
-// policies again first.
+// openPresenter opens the data directory and returns a Presenter. It looks up country and domain of
+// the reader j.Reader if the user has not given them. The Presenter decides by the stored policies;
+// if j.Refresh is true, openPresenter reads the policies again first.
 func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j *judging) (*directory, *present.Presenter,
 	error) {
 	d, err := c.openHeld(ctx, cfg, j.Refresh)
@@ -138,11 +138,11 @@ func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j *judg
 	return d, d.Presenter(), nil
 }
 
-// noLink marks an address that a reader must not be given as a link.
+// noLink is printed after an address that must not be shown as a link.
 const noLink = " (address only: its publisher does not permit a link)"
 
-// resultsInWords returns results as text. Nothing that a publisher wrote can end a line or control
-// a terminal.
+// resultsInWords returns search results as text. Texts of publishers cannot end a line or control a
+// terminal.
 func resultsInWords(found []present.Result, bold bool) string {
 	var b strings.Builder
 	for i, r := range found {
@@ -186,14 +186,14 @@ func resultsInWords(found []present.Result, bold bool) string {
 	return b.String()
 }
 
-// counted returns in words which of the results were shown.
+// counted returns a sentence that says which results were shown, and of how many.
 func counted(found present.Found, skipped, shown int) string {
 	if shown == found.Count && !found.More {
 		return several(shown, "result") + ".\n"
 	}
 	of := number(found.Count)
 	switch {
-	case found.More && skipped+shown == found.Count: // the index may have no further results
+	case found.More && skipped+shown == found.Count: // the number of all results is not known exactly
 		of += " or more"
 	case found.More:
 		of = "more than " + of

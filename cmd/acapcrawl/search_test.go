@@ -42,7 +42,7 @@ func TestResultsObeyNobody(t *testing.T) {
 				Include: []snippet.Include{{Role: "extract", Text: "x"}, {Role: "credit", Text: hostile()}}}
 			lines += 2
 		} else {
-			// an extract without a snippet
+			// an extract in a result without a snippet
 			res.Include = append(res.Include, snippet.Include{Role: "extract", Text: hostile()})
 			lines++
 		}

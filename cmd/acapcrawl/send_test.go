@@ -15,8 +15,8 @@ import (
 
 const sentToken = "acap_ABCDEFGH_secret"
 
-// sendTo runs actions submit against a server with the given answer. It returns the exit status and
-// the output.
+// sendTo runs actions submit --to against a server that answers with the given handler. It returns
+// the exit status and the output.
 func sendTo(t *testing.T, answer http.HandlerFunc, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	server := httptest.NewServer(answer)

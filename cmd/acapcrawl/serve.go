@@ -69,7 +69,7 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	if secure != nil {
 		scheme = "https"
 	}
-	var key json.RawMessage // the public key of receipts
+	var key json.RawMessage // the public key with which receipts can be checked
 	if o.Key != nil {
 		key = actions.JWK(o.Key.Public().(ed25519.PublicKey))
 	}
@@ -129,8 +129,8 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 // shutdownTime is how long serve waits for unfinished answers when it ends.
 const shutdownTime = 10 * time.Second
 
-// levelOf returns the log level for an answer with this HTTP status. Requests for something that
-// does not exist are logged at level info.
+// levelOf returns the level at which an answer with this HTTP status is logged. For example,
+// requests for a page that does not exist are logged at level info.
 func levelOf(status int) slog.Level {
 	switch {
 	case status >= 500:
@@ -142,8 +142,9 @@ func levelOf(status int) slog.Level {
 	return slog.LevelInfo
 }
 
-// listener listens at the configured address. If other machines can reach the address, it requires
-// TLS, here or in a proxy, because tokens must not be sent unencrypted.
+// listener listens at the configured address. If other machines can reach this address, listener
+// returns an error unless TLS is configured here or in a proxy, because tokens must not be sent
+// unencrypted.
 func (c *Command) listener(ctx context.Context, cfg *config.Config) (l net.Listener, secure *tls.Config, err error) {
 	certificate, key := cfg.Serve.Certificate, cfg.Serve.Key
 	if (certificate == "") != (key == "") {
@@ -171,7 +172,8 @@ func (c *Command) listener(ctx context.Context, cfg *config.Config) (l net.Liste
 	return l, secure, nil
 }
 
-// adminListener listens at the configured address for the operator; nil if there is none.
+// adminListener listens at the address that is configured for health and metrics. It returns nil if
+// no address is configured.
 func (c *Command) adminListener(ctx context.Context, cfg *config.Config) (net.Listener, error) {
 	if cfg.Serve.AdminListen == "" {
 		return nil, nil
@@ -185,7 +187,7 @@ func (c *Command) adminListener(ctx context.Context, cfg *config.Config) (net.Li
 	return l, nil
 }
 
-// loopback reports whether only this machine can reach an address to listen on.
+// loopback reports whether only this machine can reach a server that listens on address.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -195,20 +197,25 @@ func loopback(address string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// channel answers the calls of publishers. Between two calls it keeps no files open.
+// channel answers the requests of publishers to the server. Between two requests it keeps no file
+// of the data directory open.
 type channel struct {
 	command *Command
 	cfg     *config.Config
-	flags   []string // the flags that pass the settings to the process that has the data directory open
-	// wakes watch when there is something to execute. The value is the origin whose robots.txt is
-	// to be read, or "".
+	// command-line flags with the settings, for verbs that run in the process that has the data
+	// directory open
+	flags []string
+	// a value starts a turn of the loop of watch early, because there is something to execute. The
+	// value is the origin whose robots.txt must be read, or "".
 	wake chan string
-	turn chan struct{} // held while a call is answered: two calls at a time would wait for each other's files
+	// full while a call is answered, because two simultaneous calls would wait for each other's
+	// files
+	turn chan struct{}
 	ctx  context.Context
 	stop context.CancelFunc
 }
 
-// newChannel returns a channel that answers until close is called.
+// newChannel returns a channel that answers publishers until close is called.
 func newChannel(ctx context.Context, c *Command, cfg *config.Config) *channel {
 	ch := &channel{command: c, cfg: cfg, flags: []string{"--data=" + cfg.Data}, wake: make(chan string, 100),
 		turn: make(chan struct{}, 1)}
@@ -225,7 +232,7 @@ func (ch *channel) close() {
 	ch.turn <- struct{}{}
 }
 
-// Answer implements web.Backend. A call that changes anything is completed even if the client
+// Answer implements web.Backend. A call that changes the ledger is completed even if the client
 // disconnects.
 func (ch *channel) Answer(ctx context.Context, call actions.Call) (a actions.Answer, err error) {
 	text, err := json.Marshal(call)
@@ -251,13 +258,13 @@ func (ch *channel) Answer(ctx context.Context, call actions.Call) (a actions.Ans
 	}
 	a, err = ch.answer(ctx, call, text)
 	if changes && a.Code == "" && !a.Replayed {
-		origin := "" // a call that failed may nevertheless be in the ledger
+		origin := "" // wake also after an error, because the request may be in the ledger nevertheless
 		if a.Request != nil && a.Request.State == actions.Seen {
 			origin = a.Request.Origin
 		}
 		select {
 		case ch.wake <- origin:
-		default: // the queue is full, so watch will run anyway
+		default: // the queue of wake is full, so a turn of watch begins anyway
 		}
 	}
 	return a, err

@@ -15,7 +15,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 )
 
-// A page that a publisher takes down through the channel is soon in no file, even if no crawl runs
+// A page that a publisher takes down over HTTP is soon contained in no file, even if no crawl runs
 // and no robots.txt is read again.
 func TestServeForgets(t *testing.T) {
 	for _, within := range []string{"1h", "0s"} {
@@ -26,7 +26,8 @@ func TestServeForgets(t *testing.T) {
 			s, end := startServe(t, data, "--config", configured(t, "actions:\n  seen_within: "+within+"\n"))
 			s.token = credential(t, data, origin)
 			read := len(site.Requests())
-			// the first take-down may be executed by the turn with which serve begins
+			// take down two pages, because the first take-down may be executed by the initial work
+			// of serve
 			for _, path := range []string{"/a.html", "/big.html"} {
 				status, got := s.ask(t, "POST", "/v1/requests", path, fmt.Sprintf(`{"action":"take-down","url":%q}`,
 					origin+path))
@@ -82,7 +83,8 @@ func awaitRequest(t *testing.T, data, url string, wanted func(actions.Request) b
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	again := time.NewTicker(200 * time.Millisecond) // polls slowly, because reading keeps writers out of the ledger
+	// polls slowly, because nothing can be written to the ledger while it is read
+	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
 	for {
 		var list []actions.Request
@@ -98,7 +100,7 @@ func awaitRequest(t *testing.T, data, url string, wanted func(actions.Request) b
 	}
 }
 
-// A take-down by the operator does not wait for a crawl either.
+// A take-down that the operator submits is executed without a crawl, too.
 func TestSubmitForgets(t *testing.T) {
 	site, data := crawled(t, "/a.html")
 	page := strings.TrimSuffix(site.URL, "/") + "/a.html"

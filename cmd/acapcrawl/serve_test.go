@@ -25,14 +25,14 @@ import (
 
 // serving is a running serve on a data directory.
 type serving struct {
-	at     string // scheme, host and port of the publishers' listener
+	at     string // scheme, host and port for the requests of publishers
 	admin  string // address of health and metrics
 	token  string
 	client *http.Client
 	log    strings.Builder // what serve printed, complete after it has ended
 }
 
-// startServe runs serve with args until end is called, which returns the exit status.
+// startServe runs the verb serve with args until end is called. end returns the exit status.
 func startServe(t *testing.T, data string, args ...string) (s *serving, end func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -95,7 +95,7 @@ func (s *serving) ask(t *testing.T, method, path, key, body string) (int, map[st
 	return resp.StatusCode, out
 }
 
-// A publisher has a page taken down while crawls start and end, and then withdraws the take-down.
+// A publisher takes down a page while crawls start and end, and then withdraws the take-down.
 func TestServe(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html", "/big.html")

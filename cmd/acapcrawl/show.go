@@ -30,10 +30,10 @@ type showRequest struct {
 	Version int       // number of the version to show, from 1; 0: the current version
 	Headers bool
 	Framed  bool   // the caller embeds the output in another page
-	Query   string // words that a snippet should contain
+	Query   string // search query, whose words the snippet should contain
 	JSON    bool
 
-	// What to show instead of the archived copy. At most one is set.
+	// What to show instead of the archived copy. At most one of these fields is true.
 	Snippet, Picture, Original bool
 }
 
@@ -154,8 +154,8 @@ func (c *Command) show(ctx context.Context, cfg *config.Config, address string, 
 	return err
 }
 
-// addErasure adds to the error of a missing page when and why the page was erased, if that is
-// recorded.
+// addErasure extends f, the error for a missing page: it adds when and why the page was erased, if
+// an erasure is recorded.
 func (d *directory) addErasure(address string, version int, f *fault) error {
 	list, err := d.Archive().Tombstones(address)
 	if err != nil {
@@ -175,7 +175,7 @@ func (d *directory) addErasure(address string, version int, f *fault) error {
 	return f
 }
 
-// unshown is the JSON output if nothing is shown.
+// unshown is the JSON output of the verb show if nothing is shown.
 type unshown struct {
 	URL   string     `json:"url"`
 	Usage acap.Usage `json:"usage,omitempty"` // the usage that is not permitted
@@ -191,7 +191,8 @@ const (
 	reasonNoImage = "no-image" // no thumbnail can be made
 )
 
-// unshownOf returns the JSON for err. is is false if err does not mean that nothing may be shown.
+// unshownOf returns the JSON output for err. The result is is false if err is another error than
+// that nothing may be shown.
 func unshownOf(address string, err error) (u unshown, is bool) {
 	u = unshown{URL: address}
 	refused, barred := errors.AsType[*acap.Refused](err)

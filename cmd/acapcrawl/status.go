@@ -12,8 +12,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/crawler"
 )
 
-// watch shows the state of a crawl: on a terminal as a line that it redraws, at configured
-// intervals, and on a signal. Its methods may be called concurrently.
+// watch prints the state of a crawl at configured intervals and when a signal arrives. On a
+// terminal it also shows the state in one line that is drawn again and again. Its methods may be
+// called concurrently.
 type watch struct {
 	screen   *progress
 	asJSON   bool          // print the states at intervals and on signals as lines of JSON
@@ -25,7 +26,7 @@ type watch struct {
 	told time.Time         // when a state was last printed because of the interval
 }
 
-// progress records the state of the crawl, and shows it if it is time.
+// progress stores the state p of the crawl, and prints it if the interval has passed.
 func (w *watch) progress(p crawler.Progress) {
 	now := time.Now()
 	w.mu.Lock()
@@ -41,7 +42,7 @@ func (w *watch) progress(p crawler.Progress) {
 	}
 }
 
-// state returns the last state received; zero before the first.
+// state returns the last state received, or the zero value before the first one.
 func (w *watch) state() crawler.Progress {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -51,7 +52,8 @@ func (w *watch) state() crawler.Progress {
 	return *w.last
 }
 
-// listen prints the state on signals until stop is called. After that, these signals are ignored.
+// listen prints the state whenever a status signal arrives, until stop is called. After that, these
+// signals are ignored.
 func (w *watch) listen() (stop func()) {
 	if len(statusSignals) == 0 {
 		return func() {}
@@ -76,7 +78,7 @@ func (w *watch) listen() (stop func()) {
 	}
 }
 
-// status prints the state: one line of JSON, or a few lines.
+// status prints the state as one line of JSON or as a few lines of text.
 func (w *watch) status(now time.Time) {
 	w.mu.Lock()
 	last := w.last
@@ -111,7 +113,7 @@ func progressLine(p crawler.Progress, now time.Time, stopping bool) string {
 	return line
 }
 
-// idle reports whether no visit is due for a while.
+// idle reports whether the crawl only waits, because no visit is due for some time.
 func idle(p crawler.Progress, now time.Time) bool {
 	return p.UnderWay == 0 && p.NextDue.Sub(now) > time.Second
 }
@@ -145,7 +147,7 @@ type statusJSON struct {
 	Time     time.Time `json:"time"`
 	Done     int       `json:"done"`
 	UnderWay int       `json:"under_way"`
-	Recent   float64   `json:"recent_pages_per_s"` // in the last ten seconds
+	Recent   float64   `json:"recent_pages_per_s"` // pages per second in the last ten seconds
 	crawler.Summary
 }
 

@@ -52,14 +52,15 @@ func TestStatusBlock(t *testing.T) {
 	}
 }
 
-// With JSON, states at intervals are lines of JSON. The first is printed with the first state.
+// With --json, the states that are printed at intervals are lines of JSON. The first line is
+// printed as soon as the first state is known.
 func TestStatusAtIntervals(t *testing.T) {
 	var b bytes.Buffer
 	stopping := false
 	w := &watch{screen: newProgress(&b), asJSON: true, every: time.Hour, stopping: func() bool { return stopping }}
 	w.status(time.Now())
 	w.progress(crawler.Progress{Done: 2, SoFar: crawler.Summary{Fetched: 1, Queued: 7}})
-	w.progress(crawler.Progress{Done: 3}) // not printed: the interval is an hour
+	w.progress(crawler.Progress{Done: 3}) // this state is not printed, because the interval is an hour
 	stopping = true
 	w.status(time.Now())
 	type line struct {

@@ -30,8 +30,8 @@ var (
 )
 
 // The ledger stores the origin whose policy applies, and the address that the crawler fetches. For
-// every spelling of an address, the channel requests the same resource as a line in the robots.txt
-// of that origin.
+// every spelling of an address, a request over HTTP names the same resource as a line with this
+// address in the robots.txt of that origin.
 func TestSubmitSpellings(t *testing.T) {
 	ledger, err := actions.Open(filepath.Join(t.TempDir(), "actions.db"), actions.Options{})
 	if err != nil {

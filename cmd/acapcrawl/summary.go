@@ -9,7 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// row is one line of a block: a right-aligned number, and what it counts.
+// row is one line of the summary: a right-aligned number, and the name of what was counted.
 type row struct {
 	n    int
 	what string
@@ -30,7 +30,7 @@ func block(heading string, rows ...row) string {
 	return "\n" + heading + "\n" + b.String()
 }
 
-// printSummary prints the result of a crawl in blocks.
+// printSummary prints the result of a crawl as several blocks of rows.
 func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 	var b strings.Builder
 	from := ""
@@ -80,7 +80,7 @@ func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 	return err
 }
 
-// due returns lead and the time until t in words; "" if t is zero.
+// due returns the text lead, followed by the time until t in words, or "" if t is zero.
 func due(lead string, t, now time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -76,7 +76,7 @@ func (c *Command) runSweep(ctx context.Context, cfg *config.Config, r sweepReque
 	sum, err := d.Sweep(ctx, o)
 	screen.Done()
 	switch {
-	case err != nil: // erased items are already printed; items that were not examined are not counted
+	case err != nil: // print no counts: they would not include the items that were not examined
 		return err
 	case r.JSON:
 		return c.printJSON(sum)

@@ -7,16 +7,16 @@ import (
 	"syscall"
 )
 
-// unshared calls fn, which makes a file that must never be open to other users. It changes the
-// process's file mode mask, so files that other goroutines make at the same time are closed to
-// other users too.
+// unshared calls fn, which makes a file that other users must never be able to open. unshared
+// changes the file mode mask of the process during the call, so other users also cannot open files
+// that other goroutines make at the same time.
 func unshared(fn func()) {
 	defer syscall.Umask(syscall.Umask(0o077))
 	fn()
 }
 
-// onlyOurs reports whether a file or socket belongs to this user, and a file cannot be read or
-// written by others.
+// onlyOurs reports whether a file or socket belongs to this user. For a file it also checks that
+// other users cannot read or write it.
 func onlyOurs(name string) bool {
 	info, err := os.Lstat(name)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// build is what version prints.
+// build is what the verb version prints.
 type build struct {
 	Version        string   `json:"version"`
 	Commit         string   `json:"commit"`
@@ -47,7 +47,8 @@ func (b build) String() string {
 	return fmt.Sprintf("%s (commit %s%s, %s)", b.Version, b.Commit, changed, b.Go)
 }
 
-// thisBuild returns what the Go toolchain wrote into the binary; missing values are "unknown".
+// thisBuild returns the version data that the Go toolchain wrote into this program; missing values
+// are "unknown".
 func thisBuild() build {
 	b := build{Version: site.Version, Commit: "unknown", Go: "unknown", Specifications: site.Specifications()}
 	info, ok := debug.ReadBuildInfo()

@@ -20,11 +20,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// checkVariable is the environment variable for the path of Python's warcio, which has the verb
-// check; npm's warcio has not.
+// checkVariable is the environment variable for the path of Python's warcio. The test needs it
+// because only Python's warcio has the command check; npm's warcio does not.
 const checkVariable = "ACAPCRAWL_WARCIO_CHECK"
 
-// fleet returns a site whose answers use every framing and coding of bodies in HTTP/1.1.
+// fleet returns a site whose answers use every way in which HTTP/1.1 can delimit and encode a body.
 func fleet(t *testing.T) *httptest.Server {
 	t.Helper()
 	text := "<!DOCTYPE html><html lang=en><title>Pier</title><p>A gull sat on the pier. " +
@@ -41,7 +41,7 @@ func fleet(t *testing.T) *httptest.Server {
 			fmt.Fprintf(w, "<a href=\"%s\">%s</a>\n", strings.ReplaceAll(path, "&", "&amp;"), path)
 		}
 	})
-	// the first two have the same content
+	// /a.html and /copy.html have the same content
 	for _, path := range []string{"/a.html", "/copy.html", "/private/x", "/q", "/moved"} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			html(w)
@@ -85,8 +85,8 @@ func exported(t *testing.T, data, name string) string {
 	return file
 }
 
-// payloads returns the digests of the pages of a WARC file by address, without transfer coding. It
-// checks every digest that the file contains.
+// payloads returns a digest for each page in a WARC file, by address. The digests are computed
+// after the transfer coding was removed. payloads also checks every digest that the file contains.
 func payloads(t *testing.T, file string) map[string]string {
 	t.Helper()
 	f, err := os.Open(file)
@@ -148,7 +148,8 @@ func TestExportInterop(t *testing.T) {
 	}
 }
 
-// indexed compares our index of a file with that of npm's warcio.
+// indexed compares the index that this project makes of a WARC file with the index that npm's
+// warcio makes.
 func indexed(t *testing.T, file string) {
 	program, err := warcio.Find()
 	if err != nil {
@@ -183,8 +184,8 @@ func indexed(t *testing.T, file string) {
 	}
 }
 
-// withoutKeys sorts the lines of an index and removes their keys: our keys are those of pywb, which
-// differ from those of warcio.
+// withoutKeys sorts the lines of an index and removes the keys at their beginning, because this
+// project writes keys as pywb does, and warcio writes different ones.
 func withoutKeys(lines []string) (out []string) {
 	for _, line := range lines {
 		_, rest, _ := strings.Cut(line, " ")
@@ -245,7 +246,8 @@ func archived(t *testing.T, wget, dir, name, url string, flags ...string) {
 	}
 }
 
-// decoded checks that npm's warcio decodes both files to the same content.
+// decoded checks that npm's warcio decodes the original file was and the exported file is to the
+// same content.
 func decoded(t *testing.T, was, is string) {
 	program, err := warcio.Find()
 	if err != nil {

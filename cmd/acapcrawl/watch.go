@@ -25,7 +25,9 @@ type watchRequest struct {
 	JSON  bool
 	Flags []string // flags to pass to actions run
 
-	Wake <-chan string // receives an origin to read at once, or "" to execute only what is due; may be nil
+	// a received value begins a turn at once; the value is the origin whose robots.txt is read, or
+	// "" to only execute what is due. May be nil
+	Wake <-chan string
 }
 
 func (c *Command) watchVerb() *cobra.Command {
@@ -56,15 +58,15 @@ command prints a line for everything that it did.`,
 	return cmd
 }
 
-// visiting adds the flags for visits to pages that actions run crawls again.
+// visiting adds the flags for fetching the pages that actions run must crawl again.
 func visiting(flags *pflag.FlagSet) {
 	for _, name := range []string{"delay", "concurrency", "per-host", "timeout", "allow-private", "chromium"} {
 		setting(flags, name)
 	}
 }
 
-// given returns the flags of cmd that the user set and that set configuration keys, to pass them to
-// another verb.
+// given returns, as command-line arguments for another verb, the flags of cmd that the user gave
+// and that set configuration keys.
 func given(cmd *cobra.Command) (args []string) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if len(f.Annotations[keyOfFlag]) > 0 || f.Name == "config" {
@@ -75,17 +77,17 @@ func given(cmd *cobra.Command) (args []string) {
 }
 
 const (
-	// if a watch has more to do after this time, it lets other processes use the data directory
+	// maximum time of a turn: after it, watch lets other processes use the data directory even if
+	// there is more to do
 	turn    = 20 * time.Second
-	breathe = time.Second // how long watch leaves the data directory to other processes
+	breathe = time.Second // minimum time between turns, in which other processes can use the data directory
 )
 
-// leftOver is the time after which a watch that does not read policies regularly retries what
-// failed.
+// leftOver is the time after which failed work is tried again if policies are not read regularly.
 const leftOver = 10 * time.Minute
 
-// runWatch reads and executes what publishers request until ctx ends. Between turns it keeps no
-// files open.
+// runWatch reads and executes the requests of publishers in turns until ctx ends. Between turns it
+// keeps no file of the data directory open.
 func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchRequest) error {
 	within := cfg.Actions.SeenWithin
 	if within <= 0 && r.Wake == nil {
@@ -107,8 +109,8 @@ func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchReque
 				time.Now().Add(wait).Format(time.TimeOnly))
 		}
 		took := min(time.Since(began), wait)
-		sleep(ctx, took)          // limits how often wake-ups make it rewrite archive and index
-		if !ok && len(soon) > 0 { // a client waits for this turn, which failed
+		sleep(ctx, took)          // limits how often values in r.Wake cause archive and index to be rewritten
+		if !ok && len(soon) > 0 { // the turn failed, and a client waits for its result: try again
 			sleep(ctx, breathe)
 			continue
 		}
@@ -117,7 +119,7 @@ func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchReque
 	return nil
 }
 
-// await waits for d or until a wake-up arrives, and returns the origins of the wake-ups.
+// await waits for d, or until r.Wake has a value, and returns all values that r.Wake has then.
 func (r *watchRequest) await(ctx context.Context, d time.Duration) (origins []string) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -137,19 +139,21 @@ func (r *watchRequest) await(ctx context.Context, d time.Duration) (origins []st
 	}
 }
 
-// watcher prints what each turn did, and each problem once.
+// watcher runs the turns of watch. It prints what each turn did, and does not repeat a problem that
+// it has already printed.
 type watcher struct {
 	command *Command
 	cfg     *config.Config
 	request watchRequest
 	screen  *progress
-	// within is the maximum age of a policy before it is read again; 0: read only the origins of
-	// wake-ups.
+	// within is the maximum age of a policy until it is read again; 0: only the policies of origins
+	// received from Wake are read.
 	within time.Duration
 	said   string
 }
 
-// pause returns how long to wait for a wake-up after the turn did.
+// pause returns how long to wait for a value in Wake before the next turn. did is the result of the
+// last turn.
 func (w *watcher) pause(did site.RequestsRun) time.Duration {
 	switch {
 	case did.More:
@@ -164,9 +168,10 @@ func (w *watcher) pause(did site.RequestsRun) time.Duration {
 	return math.MaxInt64
 }
 
-// look executes what is due, and prints what it did. ok is false if that failed; look prints the
-// failure, and the next call tries again. With first, it reads all policies again. err is an error
-// of usage or of printing.
+// look runs one turn: it executes what is due, and prints what was done. ok is false if the turn
+// failed; look prints the failure, and the next call tries again. If first is true, look reads all
+// policies again. soon are origins whose policies are read at once. err is only an error of usage
+// or of printing.
 func (w *watcher) look(ctx context.Context, first bool, soon []string) (did site.RequestsRun, ok bool, err error) {
 	o := site.RunOptions{AtMost: turn, Only: w.within <= 0}
 	if !first {
@@ -226,9 +231,9 @@ func (w *watcher) printErased(list []archive.Erasure) error {
 	return err
 }
 
-// runDue reads the policies and executes the requests that o names, in this process or in the one
-// that has the data directory open. flags pass the settings to that process. problems says in words
-// what went wrong.
+// runDue reads the policies and executes the requests that o selects, in this process or in the
+// process that has the data directory open. flags are the command-line flags that pass the settings
+// to the other process. problems says in words what went wrong.
 func (c *Command) runDue(ctx context.Context, cfg *config.Config, o site.RunOptions,
 	flags []string) (did site.RequestsRun, problems string, status int) {
 	var stderr bytes.Buffer
@@ -253,8 +258,8 @@ func (c *Command) runDue(ctx context.Context, cfg *config.Config, o site.RunOpti
 	return did, problems, status
 }
 
-// openAndRun opens the data directory, and reads the policies and executes the requests that o
-// names.
+// openAndRun opens the data directory, reads the policies, and executes the requests that o
+// selects.
 func (c *Command) openAndRun(ctx context.Context, cfg *config.Config, o site.RunOptions) (did site.RequestsRun,
 	err error) {
 	defer defect.Catch(&err, "acapcrawl actions run", nil)
@@ -266,7 +271,7 @@ func (c *Command) openAndRun(ctx context.Context, cfg *config.Config, o site.Run
 	return d.runRequests(ctx, o, newProgress(c.Stderr))
 }
 
-// other returns a command that runs another verb in this process on behalf of this verb.
+// other returns a Command with which this verb can run another verb in this process.
 func (c *Command) other(ctx context.Context, stderr io.Writer, verb string) *Command {
 	return &Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Env: c.Env, Resolver: c.Resolver,
 		verb: verb,

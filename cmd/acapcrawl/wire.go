@@ -9,8 +9,9 @@ import (
 	"sync"
 )
 
-// request is the first JSON value that a guest sends. The guest interrupts its verb by closing its
-// half of the connection.
+// request is the first JSON value that a guest sends. A guest is a process that lets another
+// process, the owner of the data directory, run its verb. The guest interrupts the verb by closing
+// its half of the connection.
 type request struct {
 	Token   string   `json:"token"`
 	Args    []string `json:"args"`
@@ -20,31 +21,33 @@ type request struct {
 	Bold    bool     `json:"bold,omitempty"`    // the value of Command.Bold
 }
 
-// message is a JSON value that an owner sends: first an empty one that accepts the guest, then
-// output, and last the exit status.
+// message is a JSON value that the owner of the data directory sends to a guest. The first message
+// is empty and accepts the guest, the next ones contain output, and the last one contains the exit
+// status.
 type message struct {
 	Out    []byte `json:"out,omitempty"`
 	Err    []byte `json:"err,omitempty"`
-	Ask    bool   `json:"ask,omitempty"` // the owner asks for standard input
+	Ask    bool   `json:"ask,omitempty"` // the guest must send the next part of its standard input
 	Status *int   `json:"status,omitempty"`
 }
 
-// input is a part of the standard input of a guest. The guest sends it when the owner asks for it.
+// input is a part of the standard input of a guest. The guest sends a part each time the owner
+// sends a message with Ask.
 type input struct {
 	In  []byte `json:"in,omitempty"`
 	End bool   `json:"end,omitempty"`
 	Err string `json:"err,omitempty"`
 }
 
-// wire sends the output of a verb to the guest that called it. When the context over ends and the
-// guest has no output yet, wire sends nothing, and the guest begins again in its own process. It is
-// safe for concurrent use.
+// wire sends the output of a verb to the guest that requested the verb. If the context over ends
+// before any output was sent, wire sends nothing, and the guest starts the verb again in its own
+// process. wire is safe for concurrent use.
 type wire struct {
 	over context.Context
 
 	mu   sync.Mutex
 	to   *json.Encoder
-	said bool // output was sent, or standard input was read, so the guest cannot begin again
+	said bool // output was sent, or standard input was read, so the guest cannot start the verb again
 }
 
 func (w *wire) send(m message) error {
@@ -57,10 +60,11 @@ func (w *wire) send(m message) error {
 	return w.to.Encode(m)
 }
 
-// preventsRestart reports whether a guest that has received m cannot begin again.
+// preventsRestart reports whether a guest that has received m can no longer start its verb again in
+// its own process.
 func (m message) preventsRestart() bool { return len(m.Out) > 0 || m.Ask }
 
-// begun reports whether the guest cannot begin again.
+// begun reports whether the guest can no longer start its verb again in its own process.
 func (w *wire) begun() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,7 +79,8 @@ func (w *wire) stderr() io.Writer {
 	return stream(func(p []byte) error { return w.send(message{Err: p}) })
 }
 
-// stream is an io.Writer that sends what is written as messages.
+// stream is an io.Writer. It passes the written bytes in parts to its function, which sends them as
+// messages.
 type stream func([]byte) error
 
 func (send stream) Write(p []byte) (n int, err error) {
@@ -88,8 +93,8 @@ func (send stream) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// distant is the standard input of a verb that this process executes for another process. It asks
-// the other process for one part after another.
+// distant is the standard input of a verb that this process executes for another process. Read
+// requests one part after another from the other process.
 type distant struct {
 	ctx   context.Context
 	wire  *wire
@@ -124,8 +129,8 @@ func (d *distant) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// stdin is standard input. It remembers whether anything was read, because the verb cannot begin
-// again after that.
+// stdin reads standard input and stores whether Read was called, because after that the verb cannot
+// be started again.
 type stdin struct {
 	r    io.Reader
 	read bool
@@ -136,7 +141,7 @@ func (s *stdin) Read(p []byte) (int, error) {
 	return s.r.Read(p)
 }
 
-// some reads the next part of standard input for an owner.
+// some reads the next part of standard input, to send it to the process that runs the verb.
 func (s *stdin) some() input {
 	buf := make([]byte, chunk)
 	n, err := s.Read(buf)

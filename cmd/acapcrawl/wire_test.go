@@ -13,7 +13,7 @@ import (
 	"testing/iotest"
 )
 
-// noise returns a page that cannot be compressed.
+// noise returns the text of a page that cannot be compressed.
 func noise() string {
 	random := make([]byte, 4*chunk)
 	r := rand.NewChaCha8([32]byte{1})

@@ -20,7 +20,7 @@ func number[T int | int64](n T) string {
 	return digits
 }
 
-// several writes n with its noun.
+// several returns n with the noun, in the plural unless n is 1.
 func several(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -28,7 +28,7 @@ func several(n int, noun string) string {
 	return number(n) + " " + noun + "s"
 }
 
-// size writes a number of bytes for a reader.
+// size returns a number of bytes as text with a unit, for example "1.5 MB".
 func size(n int64) string {
 	unit, value := 0, float64(n)
 	for value >= 1000 && unit < 4 {
@@ -41,7 +41,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f %cB", value, " kMGT"[unit])
 }
 
-// speed writes pages per second for a reader.
+// speed returns a rate as text, for example "2.5 pages/s".
 func speed(perSecond float64) string {
 	if perSecond > 0 && perSecond < 9.95 {
 		return fmt.Sprintf("%.1f pages/s", perSecond)
@@ -49,7 +49,7 @@ func speed(perSecond float64) string {
 	return number(int(math.Round(perSecond))) + " pages/s"
 }
 
-// span writes how long something takes, in one or two units.
+// span returns a duration in words, with one or two units.
 func span(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%.1f s", d.Seconds())
@@ -64,7 +64,7 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%d days %d h", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
-// elapsed writes how long something takes, in whole seconds below a minute.
+// elapsed returns a duration in words, below a minute in whole seconds.
 func elapsed(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%d s", d/time.Second)
