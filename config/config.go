@@ -55,7 +55,7 @@ type Config struct {
 	Concurrency    int           // maximum number of concurrent requests
 	PerHost        int           // maximum number of concurrent requests to one host; see Load for the default
 	Sitemaps       bool          // follow the sitemaps that robots.txt names
-	AllowPrivate   bool          // allow requests to loopback, private and link-local addresses for all hosts
+	AllowPrivate   bool          // follow links and redirects to loopback, private and link-local addresses
 	Timeout        time.Duration // time limit for one request including its body
 	MaxBody        int64         // maximum size of a body in bytes after decoding; the rest is cut off
 	Memory         int64         // memory limit of the process in bytes; 0: computed from the memory of the machine
@@ -90,7 +90,7 @@ func (c *Config) Sender() *Config {
 
 // Policy holds settings for cases that the documents of ACAP leave open.
 type Policy struct {
-	Strict            bool   // interpret ACAP more strictly where its documents are unclear
+	Strict            bool   // use the stricter interpretation where a document of ACAP leaves a choice
 	Dialect           string // Dialect11 or DialectPilot
 	NoarchivePreserve bool   // P2 3 (N24): noarchive and nocache only prohibit showing copies, unless this is set
 }

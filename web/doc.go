@@ -1,10 +1,11 @@
 // Package web is the HTTP server through which publishers submit action requests (P1 2.6), and
 // through which the operator gets health and metrics.
 //
-// All requests are bounded. Before the body is read, these are checked in order: host, rate of the
-// client, path, method, rates of failed authentications and of the credential. A Backend answers
-// the request; only the Backend knows credentials. A refusal is a problem (RFC 9457) with a code
-// that does not change between versions.
+// All HTTP requests are limited in size and time. Before the body is read, the server checks in
+// this order: Host header, request rate of the client, path, method, rate of failed
+// authentications, and rate of the credential. A Backend answers the request; only the Backend
+// knows the credentials. A request is refused with a problem document (RFC 9457), whose code does
+// not change between versions.
 //
 //	server.go   Server, Options: routes, limits of a connection
 //	requests.go handlers of /v1

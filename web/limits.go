@@ -7,17 +7,18 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The rates. A bucket is full at first.
+// The rate limits of requests, each with the size of its token bucket. A new bucket is full.
 const (
 	allRate, allBurst     = 100, 200      // requests per second of all clients
 	oneRate, oneBurst     = 10.0, 60      // requests per second of one client
 	tokenRate, tokenBurst = 1.0, 20       // requests per second with one access token
 	failRate, failBurst   = 10.0 / 60, 10 // failed authentications per second of one client
-	remembered            = 10_000        // maximal number of clients, and of tokens, in memory
+	// maximum number of clients, and also of access tokens, for which rates are kept in memory
+	remembered = 10_000
 )
 
-// limits limits the rates of requests. It is safe for concurrent use and uses a bounded amount of
-// memory.
+// limits limits the rates of HTTP requests. It is safe for concurrent use, and its memory is
+// limited.
 type limits struct {
 	now     func() time.Time
 	all     *rate.Limiter
@@ -32,8 +33,8 @@ func newLimits(now func() time.Time) *limits {
 		fails: buckets{rate: failRate, burst: failBurst}}
 }
 
-// allowRequest counts a request of a client and reports whether it is allowed. Requests over the
-// client's rate do not count against the rate of all clients.
+// allowRequest counts a request of a client and reports whether it is allowed. A request that
+// exceeds the rate of its client is not counted in the rate of all clients.
 func (l *limits) allowRequest(client string) bool {
 	now := l.now()
 	if wait, _ := l.clients.waitTime(client, now); wait > 0 {
@@ -43,8 +44,9 @@ func (l *limits) allowRequest(client string) bool {
 	return l.all.AllowN(now, 1)
 }
 
-// waitTime returns how long a client with a token must wait. It must wait if it failed too often to
-// authenticate, unless the token was valid before, or if it sent too many requests with the token.
+// waitTime returns how long a client that sends an access token must wait, or 0. A client must wait
+// if it sent too many requests with this token, or if it sent wrong tokens too often and this token
+// is not known to be valid.
 func (l *limits) waitTime(client, token string) time.Duration {
 	wait, good := l.tokens.waitTime(token, l.now())
 	if good {
@@ -57,12 +59,12 @@ func (l *limits) waitTime(client, token string) time.Duration {
 	return wait
 }
 
-// countValid counts a request with a valid token, and countFailed a failed authentication of a
-// client.
+// countValid counts a request with a valid access token. countFailed counts a failed authentication
+// of a client.
 func (l *limits) countValid(token string)   { l.tokens.spend(token, l.now()) }
 func (l *limits) countFailed(client string) { l.fails.spend(client, l.now()) }
 
-// buckets is a set of token buckets by name.
+// buckets is a set of token buckets, which limit rates. The names are clients or access tokens.
 type buckets struct {
 	rate  rate.Limit
 	burst int
@@ -71,7 +73,8 @@ type buckets struct {
 	of map[string]*rate.Limiter
 }
 
-// spend removes a token from the bucket of name. The number of tokens may become negative.
+// spend takes one token from the bucket with the given name. The number of tokens may become
+// negative.
 func (b *buckets) spend(name string, now time.Time) {
 	if b.noRoom(now) {
 		return
@@ -89,8 +92,8 @@ func (b *buckets) spend(name string, now time.Time) {
 	l.ReserveN(now, 1)
 }
 
-// waitTime returns the time until the bucket of name has a token, and whether there is a bucket of
-// that name.
+// waitTime returns the time until the bucket with the given name has a token. known reports whether
+// such a bucket exists.
 func (b *buckets) waitTime(name string, now time.Time) (wait time.Duration, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,8 +104,8 @@ func (b *buckets) waitTime(name string, now time.Time) (wait time.Duration, know
 	return time.Duration((1 - l.TokensAt(now)) / float64(b.rate) * float64(time.Second)), true
 }
 
-// noRoom reports whether there is no room for a new name. If necessary, it deletes full buckets,
-// because they are equal to new ones.
+// noRoom reports whether no bucket can be added, because the maximum number is reached. If
+// necessary, noRoom first deletes full buckets, because a full bucket is equal to a new one.
 func (b *buckets) noRoom(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,21 +6,22 @@ import (
 	"sync"
 )
 
-// pool limits the number of open connections. If there is one too many, an idle connection is
-// closed: of the client with most idle connections, the one that has been idle longest. A new
-// connection is idle until its request arrives, so it is closed itself if all others are busy.
+// pool limits the number of open connections. If there are too many, pool closes an idle
+// connection: it chooses the client with the most idle connections, and of these the connection
+// that has been idle longest. A new connection is idle until its request arrives, so the new
+// connection itself is closed if all others are busy.
 type pool struct {
 	most int
 
 	mu   sync.Mutex
 	open int
-	idle map[net.Conn]uint64 // connections without a request under way → when they became so
+	idle map[net.Conn]uint64 // idle connection → value of tick when the connection became idle
 	tick uint64
 }
 
 func newPool(most int) *pool { return &pool{most: most, idle: map[net.Conn]uint64{}} }
 
-// state is called by net/http when the state of a connection changes.
+// state updates the pool; net/http calls it when the state of a connection changes.
 func (p *pool) state(conn net.Conn, now http.ConnState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,8 +47,8 @@ func (p *pool) next() uint64 {
 	return p.tick
 }
 
-// evict closes an idle connection; there must be one. net/http then reports the end of that
-// connection.
+// evict closes an idle connection; at least one must exist. net/http then calls state for the
+// closed connection.
 func (p *pool) evict() {
 	has := map[string]int{}
 	for conn := range p.idle {
@@ -62,17 +63,18 @@ func (p *pool) evict() {
 		}
 	}
 	delete(p.idle, worst)
-	go worst.Close() // TLS sends an alert first, which may take a while
+	go worst.Close() // in a goroutine, because TLS first sends an alert, which may take some time
 }
 
-// shared is a listener that limits the number of open connections of each client.
+// shared is a net.Listener that limits the number of open connections of each client.
 type shared struct {
 	net.Listener
 	mu sync.Mutex
 	of map[string]int // client → number of open connections
 }
 
-// Accept returns the next connection, and closes connections of clients that have too many.
+// Accept returns the next connection. It closes a connection at once if its client already has the
+// maximum number.
 func (l *shared) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()

@@ -11,10 +11,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 )
 
-// problem is a refusal (RFC 9457).
+// problem is the answer to a request that is refused, as a problem document (RFC 9457).
 type problem struct {
 	status int
-	code   string // does not change between versions
+	code   string // the code of the problem, which does not change between versions
 	detail string // a sentence without a full stop
 	retry  time.Duration
 }
@@ -58,10 +58,10 @@ func tooMany(retry time.Duration, why string) *problem {
 	return &problem{status: http.StatusTooManyRequests, code: "rate", detail: why, retry: retry}
 }
 
-// writeProblem writes err as a problem and returns its code.
+// writeProblem writes err as a problem document, and returns the code of the problem.
 func writeProblem(w http.ResponseWriter, err error) string {
 	p, is := errors.AsType[*problem](err)
-	if !is { // an internal error is not shown to publishers
+	if !is { // an internal error: its text is not sent to publishers
 		p = &problem{status: http.StatusServiceUnavailable, code: actions.Unavailable,
 			retry:  10 * time.Second,
 			detail: "the request could not be answered now; the same may be sent again, with the same key"}

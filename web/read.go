@@ -16,8 +16,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 )
 
-// hostName returns host in the form in which names are compared: lower case, without port, brackets
-// and final dot.
+// hostName returns host in the form in which host names are compared: in lower case, without port,
+// without brackets and without a final dot.
 func hostName(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -25,8 +25,8 @@ func hostName(host string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
 }
 
-// addAddress adds the address of the listener to names, and for a loopback address the other names
-// of loopback.
+// addAddress adds to names the address at, on which the server listens. For a loopback address it
+// also adds the other names of loopback.
 func addAddress(names map[string]bool, at net.Addr) {
 	host, port, err := net.SplitHostPort(at.String())
 	if err != nil {
@@ -40,14 +40,15 @@ func addAddress(names map[string]bool, at net.Addr) {
 	}
 }
 
-// namesServer reports whether the Host header of r names this server. This rejects web pages that
-// use DNS rebinding, and misconfigured proxies.
+// namesServer reports whether the Host header of r is in names, the names of this server. Other
+// requests come from misconfigured proxies, or from web pages that use DNS rebinding, and must be
+// rejected.
 func namesServer(names map[string]bool, r *http.Request) bool {
 	if names[hostName(r.Host)] {
 		return true
 	}
 	_, port, err := net.SplitHostPort(r.Host)
-	if err != nil { // the default port of the scheme
+	if err != nil { // without a port, the default port of the scheme is meant
 		port = "80"
 		if r.TLS != nil {
 			port = "443"
@@ -56,8 +57,8 @@ func namesServer(names map[string]bool, r *http.Request) bool {
 	return names[net.JoinHostPort(hostName(r.Host), port)]
 }
 
-// client returns the name under which the rates of a client are counted: its IPv4 address, or its
-// IPv6 network of 64 bits.
+// client returns the name under which requests of a client are counted: the IPv4 address, or the
+// first 64 bits of the IPv6 address.
 func (s *Server) client(r *http.Request) string {
 	at := r.RemoteAddr
 	if s.o.BehindProxy {
@@ -70,14 +71,14 @@ func (s *Server) client(r *http.Request) string {
 	return clientAt(at)
 }
 
-// clientAt returns the name of the client at an address with or without port.
+// clientAt returns the name, as client does, for a network address with or without a port.
 func clientAt(at string) string {
 	if host, _, err := net.SplitHostPort(at); err == nil {
 		at = host
 	}
 	ip, err := netip.ParseAddr(strings.Trim(at, "[]"))
 	if err != nil {
-		return "" // all clients without a valid address count as one
+		return "" // all clients without a valid address are counted as one client
 	}
 	ip = ip.Unmap().WithZone("")
 	if ip.Is6() {
@@ -88,11 +89,11 @@ func clientAt(at string) string {
 	return ip.String()
 }
 
-// maxToken is the maximal length of a token in bytes.
+// maxToken is the maximum length of an access token in bytes.
 const maxToken = 256
 
-// token returns the bearer token of a request (RFC 6750 2.1), or "" if there is none or it is
-// malformed.
+// token returns the bearer token of a request (RFC 6750 2.1), or "" if the request has no bearer
+// token or a malformed one.
 func token(r *http.Request) string {
 	all := r.Header.Values("Authorization")
 	if len(all) != 1 {
@@ -105,20 +106,21 @@ func token(r *http.Request) string {
 	return t
 }
 
-// hashToken returns a hash of token, so that the token itself is not stored.
+// hashToken returns a hash of an access token, so that the token itself is not stored.
 func hashToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return string(sum[:])
 }
 
-// maxKey is the maximal length of an idempotency key in bytes.
+// maxKey is the maximum length of an idempotency key in bytes.
 const maxKey = 200
 
 func wellFormedKey(key string) bool {
 	return key != "" && len(key) <= maxKey && printable(key)
 }
 
-// printable reports whether s consists of printable ASCII characters without blanks.
+// printable reports whether the string consists only of printable ASCII characters other than
+// blanks.
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c > '~' })
 }
@@ -127,8 +129,8 @@ func malformed(what string) *problem {
 	return &problem{status: http.StatusBadRequest, code: actions.Malformed, detail: what}
 }
 
-// submission reads the body of a submission. It must be an object with strings under known names,
-// each at most once.
+// submission reads the body of an HTTP request that submits an action request. The body must be a
+// JSON object whose values are strings, with known names that occur at most once.
 func submission(w http.ResponseWriter, r *http.Request) (map[string]string, error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset := params["charset"]
@@ -150,7 +152,7 @@ func submission(w http.ResponseWriter, r *http.Request) (map[string]string, erro
 	}
 	said, err := texts(body)
 	for _, text := range said {
-		// JSON decodes half of a surrogate pair to RuneError, which would change the URL.
+		// encoding/json decodes half of a surrogate pair to RuneError, which would change the URL.
 		if strings.ContainsRune(text, utf8.RuneError) {
 			return nil, malformed("the body has a character that is none")
 		}
@@ -158,8 +160,8 @@ func submission(w http.ResponseWriter, r *http.Request) (map[string]string, erro
 	return said, err
 }
 
-// texts reads an object of strings. It rejects duplicate names: encoding/json uses the last of
-// them, other parsers use the first.
+// texts reads a JSON object whose values are strings. It rejects duplicate names, because
+// encoding/json uses the last value and other parsers use the first.
 func texts(body []byte) (map[string]string, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

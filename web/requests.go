@@ -13,7 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 )
 
-// readToken returns the token of r. It returns an error if the client must wait or sends no token.
+// readToken returns the access token of the HTTP request r. It returns an error if the client must
+// wait or sends no token.
 func (s *Server) readToken(r *http.Request) (string, error) {
 	client, t := s.client(r), token(r)
 	if wait := s.limits.waitTime(client, hashToken(t)); wait > 0 {
@@ -26,7 +27,8 @@ func (s *Server) readToken(r *http.Request) (string, error) {
 	return t, nil
 }
 
-// callBackend lets the backend answer call with the token of r. It counts valid and invalid tokens.
+// callBackend sends call with the access token of r to the backend, and returns the answer. It
+// counts valid and invalid tokens for the rate limits.
 func (s *Server) callBackend(r *http.Request, call actions.Call) (a actions.Answer, err error) {
 	if call.Token, err = s.readToken(r); err != nil {
 		return a, err
@@ -48,9 +50,9 @@ func (s *Server) callBackend(r *http.Request, call actions.Call) (a actions.Answ
 	return a, nil
 }
 
-// submit handles a submission.
+// submit handles an HTTP request that submits an action request.
 func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
-	if _, err := s.readToken(r); err != nil { // checked before the body is read
+	if _, err := s.readToken(r); err != nil { // check token and rates before the body is read
 		return err
 	}
 	said, err := submission(w, r)
@@ -88,7 +90,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// requestAnswer returns the JSON value of an answer about one request.
+// requestAnswer returns the value to encode as JSON for an answer about one action request.
 func requestAnswer(a actions.Answer) any {
 	return struct {
 		*actions.Request
@@ -102,7 +104,8 @@ const (
 	maxPage   = 1000
 )
 
-// list writes one page of the requests of the credential's origins, the oldest first.
+// list writes one page of the list of requests for the origins of the credential, the oldest
+// request first.
 func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	f := actions.Filter{Limit: usualPage}
 	q, err := url.ParseQuery(r.URL.RawQuery)
@@ -145,12 +148,13 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	writeJSON(w, "application/json", http.StatusOK, struct {
 		Requests []actions.Request `json:"requests"`
-		Next     uint64            `json:"next,omitempty"` // the value of after for the next page
+		// the value of the query parameter after that returns the next page
+		Next uint64 `json:"next,omitempty"`
 	}{a.Requests, a.Next})
 	return nil
 }
 
-// requestID returns the request ID in the path.
+// requestID returns the ID of the action request that the path of r contains.
 func requestID(r *http.Request) (uint64, error) {
 	id, err := strconv.ParseUint(r.PathValue("id"), 10, 64)
 	if err != nil || strconv.FormatUint(id, 10) != r.PathValue("id") {
@@ -163,12 +167,13 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) error {
 	return s.answerAbout(w, r, actions.DoGet)
 }
 
-// withdraw withdraws a request: it no longer blocks a resource.
+// withdraw withdraws an action request. A withdrawn take-down no longer blocks the resource.
 func (s *Server) withdraw(w http.ResponseWriter, r *http.Request) error {
 	return s.answerAbout(w, r, actions.DoWithdraw)
 }
 
-// answerAbout lets the backend execute do for the request in the path, and writes the answer.
+// answerAbout lets the backend execute the operation do for the action request that the path names,
+// and writes the answer.
 func (s *Server) answerAbout(w http.ResponseWriter, r *http.Request, do string) error {
 	id, err := requestID(r)
 	if err != nil {
@@ -182,7 +187,7 @@ func (s *Server) answerAbout(w http.ResponseWriter, r *http.Request, do string) 
 	return nil
 }
 
-// receipt writes the receipt of a request, if there is one already.
+// receipt writes the receipt of an action request, or a problem if there is no receipt yet.
 func (s *Server) receipt(w http.ResponseWriter, r *http.Request) error {
 	id, err := requestID(r)
 	if err != nil {
@@ -205,7 +210,8 @@ func (s *Server) key(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// health caches the last answer about the backend, so that frequent health checks cost little.
+// health caches the last answer of the backend about its status, so that frequent health checks
+// cost little.
 type health struct {
 	mu     sync.Mutex
 	at     time.Time
@@ -213,7 +219,7 @@ type health struct {
 	err    error
 }
 
-// healthFor is how long an answer about the backend is cached.
+// healthFor is how long an answer of the backend about its status is cached.
 const healthFor = 5 * time.Second
 
 // Status returns the status of the backend, which may be up to healthFor old. ok is false if the
@@ -226,7 +232,8 @@ func (s *Server) Status(ctx context.Context) (st actions.Status, ok bool) {
 	return *a.Status, true
 }
 
-// status returns the cached answer about the backend, or asks the backend.
+// status returns the cached answer of the backend about its status. If the cached answer is too
+// old, it requests a new one.
 func (s *Server) status(ctx context.Context) (actions.Answer, error) {
 	s.health.mu.Lock()
 	defer s.health.mu.Unlock()
@@ -239,7 +246,8 @@ func (s *Server) status(ctx context.Context) (actions.Answer, error) {
 	return s.health.answer, s.health.err
 }
 
-// healthz reports whether requests can be accepted, and whether all requests were executed in time.
+// healthz answers whether action requests can be accepted, and whether all of them were executed in
+// time.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.status(r.Context())
 	answer := struct {
@@ -262,7 +270,7 @@ func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// overdue describes what should have been done by now; it returns "" if nothing is overdue.
+// overdue describes work that should have been done by now, or returns "" if nothing is overdue.
 func (s *Server) overdue(st *actions.Status) string {
 	before := s.o.Now().Add(-s.o.Late)
 	switch {

@@ -15,39 +15,43 @@ import (
 )
 
 // Backend answers the calls of publishers and checks their credentials. Answer is called
-// concurrently. It returns an error if the backend could not be reached; the same call may then be
-// repeated.
+// concurrently. If the backend could not be reached, Answer returns an error, and the caller may
+// repeat the same call.
 type Backend interface {
 	Answer(ctx context.Context, call actions.Call) (actions.Answer, error)
 }
 
-// Options configure a Server. Zero values mean the defaults in the comments.
+// Options configure a Server. The comments of the fields say what their zero values mean.
 type Options struct {
-	Backend     Backend
-	Hosts       []string        // accepted Host headers, with any port, in addition to the listener's address
-	TLS         *tls.Config     // nil: no TLS
-	BehindProxy bool            // the client is the last address in X-Forwarded-For
-	Metrics     http.Handler    // handles /metrics of ServeAdmin; nil: not found
-	Key         json.RawMessage // the public key of receipts as a JWK; nil: receipts are not signed
-	Late        time.Duration   // delay of a request after which /healthz reports a failure; 10 min
+	Backend Backend
+	// accepted host names in the Host header, with any port, in addition to the listener's address
+	Hosts       []string
+	TLS         *tls.Config  // nil: no TLS
+	BehindProxy bool         // take the address of the client from the end of X-Forwarded-For
+	Metrics     http.Handler // answers /metrics in ServeAdmin; nil: /metrics does not exist
+	// the public key, as a JWK, with which receipts can be checked; nil: receipts are not signed
+	Key json.RawMessage
+	// if an action request is late by more than this, /healthz reports a failure; 0: 10 minutes
+	Late time.Duration
 
-	// Answered is called concurrently after every answer. It may be nil.
+	// Answered is called after every answer, possibly concurrently. Answered may be nil.
 	Answered func(r *http.Request, status int, code string)
-	// Defect is called for each panic, which is answered with status 503. It may be nil.
+	// Defect is called for each panic in a handler; the answer is then status 503. Defect may be
+	// nil.
 	Defect func(*defect.Error)
-	Now    func() time.Time // default: time.Now
+	Now    func() time.Time // the clock; nil: time.Now
 }
 
 // The limits of a connection.
 const (
 	maxConnections = 256
-	maxOfClient    = 32       // connections of one client if there is no proxy
-	maxStreams     = 16       // concurrent requests on one HTTP/2 connection
-	maxHead        = 16 << 10 // limit for the header of a request in bytes
+	maxOfClient    = 32       // maximum number of connections of one client; not used behind a proxy
+	maxStreams     = 16       // maximum number of concurrent requests on one HTTP/2 connection
+	maxHead        = 16 << 10 // maximum size of the header of a request in bytes
 	maxBody        = 16 << 10
 	headTimeout    = 5 * time.Second
 	readTimeout    = 10 * time.Second
-	writeTimeout   = 2 * time.Minute // a request may have to wait for a compaction
+	writeTimeout   = 2 * time.Minute // so long because a request may have to wait for a compaction
 	idleTimeout    = time.Minute
 	answerTimeout  = 90 * time.Second
 )
@@ -65,7 +69,7 @@ type Server struct {
 // endpoint is the HTTP server of one listener.
 type endpoint struct {
 	*http.Server
-	names map[string]bool // accepted host names; with a port if only that port is accepted
+	names map[string]bool // accepted host names; a name that contains a port is accepted only with this port
 }
 
 // New returns a Server. Serve and ServeAdmin start it.
@@ -98,8 +102,8 @@ func New(o Options) *Server {
 	return s
 }
 
-// endpoint returns an endpoint that routes requests by mux. Every request passes the same checks
-// first, even those that net/http and mux would answer themselves.
+// endpoint returns an endpoint that passes requests to mux. All requests are checked first in the
+// same way, even the requests that net/http and mux would answer themselves.
 func (s *Server) endpoint(mux *http.ServeMux) endpoint {
 	out := endpoint{names: map[string]bool{}}
 	out.Server = &http.Server{ReadHeaderTimeout: headTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
@@ -143,7 +147,9 @@ func (s *Server) Serve(l net.Listener) error {
 	if !s.o.BehindProxy {
 		l = &shared{Listener: l, of: map[string]int{}}
 	}
-	if s.o.TLS != nil { // outermost, because net/http recognises HTTP/2 by the type of the connection
+	// the TLS listener wraps all others, because net/http recognises HTTP/2 by the type of the
+	// connection
+	if s.o.TLS != nil {
 		l = tls.NewListener(l, s.o.TLS)
 	}
 	return s.public.Server.Serve(l)
@@ -156,7 +162,8 @@ func (s *Server) ServeAdmin(l net.Listener) error {
 	return s.admin.Server.Serve(l)
 }
 
-// Shutdown ends Serve and ServeAdmin; answers under way are finished until ctx ends.
+// Shutdown makes Serve and ServeAdmin return. It waits until the requests that have arrived are
+// answered, or ctx ends.
 func (s *Server) Shutdown(ctx context.Context) error {
 	var errs []error
 	for _, at := range []endpoint{s.public, s.admin} {
@@ -167,8 +174,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// check refuses a request for another host, a request of a client that sends too many, and a path
-// in another form than the routes.
+// check returns an error for a request for another host, for a request of a client that sends too
+// many requests, and for a path that is not in normal form.
 func (s *Server) check(names map[string]bool, r *http.Request) error {
 	switch {
 	case !namesServer(names, r):
@@ -182,16 +189,18 @@ func (s *Server) check(names map[string]bool, r *http.Request) error {
 	return nil
 }
 
-// notFound is the answer for a path that does not exist.
+// notFound returns the problem for a path that does not exist.
 func notFound() error {
 	return &problem{status: http.StatusNotFound, code: actions.NotFound,
 		detail: "there is nothing here; requests go to /v1/requests"}
 }
 
-// handler answers a request that was checked. Its error is a *problem, or an error of the backend.
+// handler answers a request that Server.check has accepted. The error is a *problem, or an error of
+// the backend.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// route returns a handler that selects by method from do. If do is nil, the path does not exist.
+// route returns the handler for one path, which calls the function in do for the HTTP method. If do
+// is nil, the path does not exist. allow is the text of the Allow header.
 func route(allow string, do map[string]handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := answer(w, r, allow, do); err != nil {

@@ -31,7 +31,7 @@ type backend struct {
 	mu     sync.Mutex
 	calls  []actions.Call
 	keys   map[string]actions.Call
-	answer func(actions.Call) (actions.Answer, error) // nil: the default answers
+	answer func(actions.Call) (actions.Answer, error) // replaces the default answers if it is not nil
 }
 
 func (b *backend) Answer(_ context.Context, c actions.Call) (actions.Answer, error) {
@@ -72,7 +72,7 @@ func (b *backend) Answer(_ context.Context, c actions.Call) (actions.Answer, err
 	return actions.Answer{Code: "not-found", Why: "there is no such request of your origins"}, nil
 }
 
-// reached returns the calls since it was last called, without those for the status.
+// reached returns the calls that the backend got since the previous call of reached.
 func (b *backend) reached() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,10 +84,10 @@ func (b *backend) reached() []string {
 	return out
 }
 
-// site is a running server with its backend and a client.
+// site is a running Server with a test backend and an HTTP client.
 type site struct {
 	*backend
-	at     string // address for publishers
+	at     string // URL of the listener for publishers
 	admin  string
 	client *http.Client
 }
@@ -125,7 +125,8 @@ func serve(t *testing.T, o Options) *site {
 	return &site{backend: b, at: l.Addr().String(), admin: admin.Addr().String(), client: client}
 }
 
-// asked is a request. Header lines are "Name: value"; "-Name" removes a default header.
+// asked is an HTTP request of a test. Header lines have the form "Name: value"; "-Name" removes a
+// default header.
 type asked struct {
 	method, path, body string
 	header             []string
@@ -346,7 +347,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A request with a foreign Host is rejected, so that DNS rebinding has no effect.
+// A request whose Host header names another host is rejected, so that DNS rebinding has no effect.
 func TestHost(t *testing.T) {
 	s := serve(t, Options{Hosts: []string{"requests.example", "::2"}})
 	_, port, _ := net.SplitHostPort(s.at)
@@ -362,8 +363,8 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// A client that guesses tokens is blocked, and others are not. A client with a valid token is not
-// blocked by failures of others at its address.
+// A client that guesses access tokens is blocked, and other clients are not. A client with a valid
+// token is not blocked even if another client at the same address guesses tokens.
 func TestGuessing(t *testing.T) {
 	now := time.Now()
 	var mu sync.Mutex
@@ -399,7 +400,7 @@ func TestGuessing(t *testing.T) {
 	if status, _ := from("192.0.2.1", good); status != 200 {
 		t.Errorf("who is known: %d", status)
 	}
-	for i := range failBurst { // all addresses of an IPv6 network of 64 bits are one client
+	for i := range failBurst { // all IPv6 addresses with the same first 64 bits are counted as one client
 		from(fmt.Sprintf("2001:db8:0:7::%x", i+1), "guess")
 	}
 	if status, _ := from("2001:db8:0:7::ffff", "guess"); status != 429 {
@@ -487,7 +488,7 @@ func TestShare(t *testing.T) {
 		t.Error("another gets no answer")
 	}
 	first.Close()
-	for !answered(dial("127.0.0.1")) { // until the server has noticed that the first connection was closed
+	for !answered(dial("127.0.0.1")) { // try until the server has noticed that the first connection was closed
 	}
 }
 
@@ -546,8 +547,8 @@ func (c *namedConn) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.name))
 }
 
-// Requests that net/http or its mux would answer itself pass the same checks and are reported like
-// all others.
+// Requests that net/http or its mux would answer without a handler are checked and reported like
+// all other requests.
 func TestEveryAnswerIsChecked(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
@@ -585,7 +586,7 @@ func TestEveryAnswerIsChecked(t *testing.T) {
 	}
 }
 
-// The body is not read if the client must wait anyway.
+// The server does not read the body of a request if the client must wait because of its rate.
 func TestRateBeforeBody(t *testing.T) {
 	now := time.Now()
 	s := serve(t, Options{Now: func() time.Time { return now }})
@@ -597,8 +598,8 @@ func TestRateBeforeBody(t *testing.T) {
 	}
 }
 
-// Memory does not grow with the number of clients that fail. While there is no room for a new
-// client, it must wait even if it never failed before.
+// Memory does not grow without limit with the number of clients that fail to authenticate. While no
+// further client can be stored, a new client must wait even if it never failed before.
 func TestManyClients(t *testing.T) {
 	now := time.Now()
 	l := newLimits(func() time.Time { return now })
@@ -660,7 +661,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// Data that is not HTTP, too slow or too large closes its connection and does not affect others.
+// If a client sends data that is not HTTP, too slow or too large, its connection is closed, and
+// other clients are not affected.
 func TestRawConnections(t *testing.T) {
 	s := serve(t, Options{})
 	for name, text := range map[string]string{
@@ -704,7 +706,7 @@ func TestRawConnections(t *testing.T) {
 	}
 }
 
-// A request during which the program panics gets an answer, and the server continues.
+// If the program panics during a request, the request gets an answer, and the server continues.
 func TestDefect(t *testing.T) {
 	var mu sync.Mutex
 	var told []*defect.Error
