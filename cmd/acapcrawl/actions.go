@@ -10,7 +10,7 @@ import (
 // actionsRequest holds the arguments of the verbs of actions that are not settings.
 type actionsRequest struct {
 	actions.Filter
-	ID       uint64 // the request that show prints
+	ID       uint64 // number of the request that show prints
 	Receipt  bool   // show prints only the receipt
 	File     string // the file to which show writes the receipt, as typed; "": standard output
 	Force    bool

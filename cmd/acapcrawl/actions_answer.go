@@ -99,7 +99,8 @@ func (c *Command) executeOne(ctx context.Context, cfg *config.Config, id uint64)
 	return &r, nil
 }
 
-// executeRequests executes requests, and returns them with their outcomes.
+// executeRequests executes the requests with the given numbers, and returns these requests with
+// their outcomes.
 func (c *Command) executeRequests(ctx context.Context, cfg *config.Config, ids ...uint64) (list []actions.Request,
 	err error) {
 	d, err := c.openHeld(ctx, cfg, false)
@@ -110,7 +111,8 @@ func (c *Command) executeRequests(ctx context.Context, cfg *config.Config, ids .
 	return d.ExecuteRequests(ctx, ids...)
 }
 
-// runExecute executes requests and prints each with its outcome as a line of JSON.
+// runExecute executes the requests with the given numbers, and prints each request with the outcome
+// as a line of JSON.
 func (c *Command) runExecute(ctx context.Context, cfg *config.Config, ids []uint64) error {
 	list, err := c.executeRequests(ctx, cfg, ids...)
 	for _, r := range list {

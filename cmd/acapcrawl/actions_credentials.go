@@ -159,7 +159,7 @@ func originArg(arg string) (string, error) {
 	return key, nil
 }
 
-// issued is a credential with the token that was made for it.
+// issued is a credential together with its new access token.
 type issued struct {
 	actions.Credential
 	Token string `json:"token"`

@@ -27,7 +27,8 @@ func receiptConfig(t *testing.T, dir string) (name string) {
 	return name
 }
 
-// pemOf returns der in PEM. err is the result of the function that encoded der.
+// pemOf returns the DER data in PEM form. The argument err is the error of the function that made
+// the DER data.
 func pemOf(t *testing.T, kind string, der []byte, err error) []byte {
 	t.Helper()
 	if err != nil {
@@ -36,8 +37,8 @@ func pemOf(t *testing.T, kind string, der []byte, err error) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// With only a receipt and the operator's key, a publisher can verify what was done. The check fails
-// for a changed receipt and for another key.
+// A publisher who has only a receipt and the public key of the operator can verify the receipt. The
+// check fails for a changed receipt and for another key.
 func TestPublishersReceipt(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html", "/b.html")

@@ -143,7 +143,7 @@ func printActionsRun(w io.Writer, did site.RequestsRun) error {
 	return err
 }
 
-// actionInWords returns a request and its outcome, on one line.
+// actionInWords returns a request and its outcome as one line of text.
 func actionInWords(r actions.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s: %s", r.Action, r.URL, r.State)

@@ -58,7 +58,7 @@ type shownAction struct {
 	Receipt json.RawMessage `json:"receipt,omitempty"`
 }
 
-// shownEntry is an entry of the chain with its hash.
+// shownEntry is an entry of the ledger's hash chain, with the hash of the entry.
 type shownEntry struct {
 	actions.Entry
 	Hash string `json:"hash"`
@@ -117,7 +117,7 @@ func (c *Command) writeReceipt(text []byte, r actionsRequest) error {
 	return faultOf(site.WriteFile(c.path(r.File), r.File, r.Force, put))
 }
 
-// printHistory prints a request and its entries in the ledger.
+// printHistory prints a request and all ledger entries about this request.
 func printHistory(out io.Writer, a actions.Request, history []actions.Entry, receipt bool) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	line := func(name, value string) {

@@ -116,7 +116,7 @@ func (c *Command) runActionsVerify(ctx context.Context, cfg *config.Config, r ac
 	return broken(len(v.Breaks) + v.More)
 }
 
-// broken returns the error of a verb that found n breaks.
+// broken returns the error for a verb that found n breaks in the chain of the ledger.
 func broken(n int) error {
 	switch n {
 	case 0:
@@ -158,7 +158,8 @@ func chainLength(n uint64) string {
 	return number(int64(n)) + " entries"
 }
 
-// verifyReceipts checks receipts without a ledger, by the key of the operator who signed them.
+// verifyReceipts checks receipts without a ledger. It uses the public key of the operator who
+// signed the receipts.
 func (c *Command) verifyReceipts(r actionsRequest) error {
 	text, err := c.readFile("--public-key", r.PublicKey)
 	if err != nil {

@@ -43,10 +43,10 @@ func (c *Command) withHeld(ctx context.Context, cfg *config.Config, fn func(*dir
 	return fn(d)
 }
 
-// receipt is an archive.Receipt as archive verify --erased --json prints it.
+// receipt is the form in which archive verify --erased --json prints an archive.Receipt.
 type receipt struct {
 	URL      string    `json:"url"`
-	Verified bool      `json:"verified"` // something was erased, and no part of it is left
+	Verified bool      `json:"verified"` // something was erased, and nothing of the erased data is left
 	Erasures []erasure `json:"erasures"`
 	Left     []remnant `json:"left"`
 	// when the last completed compaction began; null: no compaction has been completed
@@ -145,7 +145,7 @@ func erasureOf(s archive.Tombstone) erasure {
 		Aliases:  s.Aliases, Hops: s.Hops, Derived: s.Derived, Entry: s.Entry, Keys: append([]uint64{}, s.Keys...)}
 }
 
-// why returns the reason of an erasure with the policy line that caused it.
+// why returns the reason of an erasure, with the policy line that caused the erasure.
 func (e erasure) why() string {
 	if e.Line == "" || strings.Contains(e.Why, e.Line) {
 		return e.Why

@@ -20,7 +20,7 @@ import (
 type exportRequest struct {
 	judging
 	File  string   // name of the WARC file, as typed; "-" is standard output
-	Under []string // export only addresses that begin with one of these; none: all addresses
+	Under []string // export only addresses that begin with one of these URLs; empty: all addresses
 	Force bool
 	JSON  bool
 }

@@ -137,7 +137,7 @@ type intake struct {
 	refused  holdings.Imported // the first page that policy did not permit to import
 }
 
-// read imports one file.
+// read imports the file with the given name.
 func (m *intake) read(ctx context.Context, c *Command, name string) error {
 	in, total := c.Stdin, int64(0)
 	if name != "-" {
@@ -196,7 +196,8 @@ func (m *intake) summary(w io.Writer) error {
 	return err
 }
 
-// outcome returns the error of an import that read all its files.
+// outcome returns the error with which an import ends after all files were read, nil if there is
+// none.
 func (m *intake) outcome() error {
 	switch n := m.sum; {
 	case n.Damaged > 0:

@@ -182,8 +182,9 @@ func (c *Command) verify(ctx context.Context, cfg *config.Config, repair bool, t
 	return d.Verify(ctx, told, d.serve)
 }
 
-// clearIndex removes a damaged index; the next opening rebuilds it from the archived copies. If
-// another process has the data directory open, clearIndex does nothing.
+// clearIndex removes a damaged index. When the data directory is opened the next time, the index is
+// rebuilt from the archived copies. If another process has the data directory open, clearIndex does
+// nothing.
 func (c *Command) clearIndex(ctx context.Context, cfg *config.Config, told func(archive.Repaired)) error {
 	if c.owner != nil {
 		return nil

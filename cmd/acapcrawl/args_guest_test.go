@@ -41,7 +41,7 @@ func TestGuestReads(t *testing.T) {
 			t.Error("the pipe is read")
 		}
 	}
-	if err := (&Command{}).readable(pipe); err != nil { // a verb in its own process may wait for a pipe
+	if err := (&Command{}).readable(pipe); err != nil { // a verb that runs in its own process may read a pipe
 		t.Error(err)
 	}
 }

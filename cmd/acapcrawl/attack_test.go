@@ -96,8 +96,8 @@ func without(all []string, some ...string) []string {
 	return left
 }
 
-// Whatever a client requests with a publisher's credential, only the named pages of the publisher's
-// own origin are erased, and all of them are.
+// Whatever a client requests with the credential of a publisher, exactly the pages that the
+// requests name on the publisher's own origin are erased.
 func TestAttacksThroughServe(t *testing.T) {
 	joined(t)
 	mine, other := newPublisher(t, attacked...), newPublisher(t, attacked...)
@@ -287,7 +287,8 @@ func ended(t *testing.T, s *serving, data, origin string, secrets *[]string) (go
 	return good
 }
 
-// Many simultaneous submissions with the same idempotency key make one request.
+// Many simultaneous submissions with the same idempotency key result in a single request in the
+// ledger.
 func TestServeSameKey(t *testing.T) {
 	joined(t)
 	mine := newPublisher(t, attacked...)

@@ -57,8 +57,9 @@ func TestChannelHungUp(t *testing.T) {
 	}
 }
 
-// A take-down line that a client waits for is read at once, and soon again if robots.txt was read
-// just before. No other policy is read.
+// The verb actions run, called with the flags only-soon and soon for an origin whose robots.txt was
+// read just before, does not read it at once, but reports that it must be read again soon. It reads
+// no other policy.
 func TestReadLater(t *testing.T) {
 	web, data := crawled(t, "/a.html")
 	origin := strings.TrimSuffix(web.URL, "/")

@@ -224,7 +224,8 @@ func (c *Command) printReport(w io.Writer, report *check.Report, r checkRequest)
 	return list.end()
 }
 
-// findingJSON is a finding with its paragraphs and the address of its documentation.
+// findingJSON is a finding with the paragraphs of the documents on which it is based, and the
+// address of the documentation about this kind of finding.
 type findingJSON struct {
 	acap.Finding
 	Behind []string `json:"behind,omitempty"`
@@ -328,7 +329,7 @@ type explainedCode struct {
 	Help          string   `json:"help"` // address of the documentation of the code
 }
 
-// runCheckExplain prints the documentation of a code. It makes no request.
+// runCheckExplain prints the documentation about a finding code. It sends no HTTP request.
 func (c *Command) runCheckExplain(code string, out *output) error {
 	code = strings.ToLower(strings.TrimSpace(code))
 	text := docs.Finding(code)

@@ -117,7 +117,8 @@ func rewrite(name string, data []byte) (err error) {
 	return disk.Rename(part.Name(), name)
 }
 
-// createFile writes a new file. If it cannot write the whole file, it removes it.
+// createFile writes a new file. If the whole file cannot be written, createFile removes the
+// incomplete file.
 func createFile(name string, data []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {

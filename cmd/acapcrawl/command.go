@@ -31,13 +31,15 @@ type Command struct {
 	free  func(dir string) (free, total int64, err error)
 	fault func() error // for tests: called before each write of archive and ledger
 
-	args  []string
-	in    *stdin
-	verb  string          // the verb with its parents, for example "archive ls"; "" until it is parsed
-	over  <-chan struct{} // closed when the context of Main ends
-	dir   string          // the directory in which the verb was called; "": the working directory of this process
-	owner *site.Site      // the open data directory to use; nil: the command opens its own
-	wrong error           // the error for --help after a verb that does not exist
+	args []string
+	in   *stdin
+	verb string          // the verb with its parents, for example "archive ls"; "" until it is parsed
+	over <-chan struct{} // closed when the context of Main ends
+	dir  string          // the directory in which the verb was called; "": the working directory of this process
+	// the open data directory of the process in which this verb runs as a guest; nil: the verb
+	// opens a data directory itself
+	owner *site.Site
+	wrong error // the error for --help after a verb that does not exist
 }
 
 // Main runs the verb that args name, and returns the exit status. args do not contain the name of

@@ -141,8 +141,8 @@ func TestProgressWithoutTerminal(t *testing.T) {
 	}
 }
 
-// On a terminal, the progress line is removed before other text is written, and drawn again after
-// it.
+// On a terminal, the progress line is removed before other text is written, and is drawn again
+// after that text.
 func TestProgressMakesRoom(t *testing.T) {
 	var b bytes.Buffer
 	p := &progress{w: &b, columns: func() int { return 0 }}

@@ -31,7 +31,8 @@ type crawlRequest struct {
 	JSON    bool
 }
 
-// crawlSettings are the settings that crawl takes as flags, in the order of its help.
+// crawlSettings are the settings that the verb crawl has as flags, in the order in which its help
+// lists them.
 const crawlSettings = "scope include exclude depth sitemaps requisites canonical drop-parameters allow-private " +
 	"max-pages max-bytes" +
 	" max-time max-host-urls max-body memory min-free delay adaptive concurrency per-host per-address timeout " +

@@ -172,8 +172,9 @@ Keep the newspaper running to query its pages, or crawl a site of your own:
 // because nobody waits for the newspaper to recover.
 const demoBackoff = 100 * time.Millisecond
 
-// demoConfig returns the settings of the demo. It allows one request at a time: with more, a
-// redirect's target page is fetched once or twice, and the counts differ between runs.
+// demoConfig returns the settings of the demo. They allow only one request at a time. With
+// concurrent requests, the target page of a redirect would be fetched once or twice, and the
+// printed counts would differ between runs.
 func demoConfig(data string) (*config.Config, error) {
 	return config.Load(config.Input{Flags: map[string]any{"data": data, "delay": "0", "concurrency": "1",
 		"sitemaps": "true"}})
@@ -194,7 +195,7 @@ func serveSite(ctx context.Context, site http.Handler) (base string, stop func()
 	return "http://" + l.Addr().String(), func() { srv.Close(); <-done }, nil
 }
 
-// demo collects the outcomes of a crawl. Its callbacks may be called concurrently.
+// demo collects what a crawl reports about each address. Its callbacks may be called concurrently.
 type demo struct {
 	base string
 
@@ -293,7 +294,7 @@ func whySkipped(why string, s crawler.Skip) string {
 
 // addRefusals adds the actions that policy refused for a page that was received.
 func (d *demo) addRefusals(row *demoRow, got holdings.Receipt) {
-	if got.Discarded && len(got.Refused) > 0 { // one policy line refused everything
+	if got.Discarded && len(got.Refused) > 0 { // the page was discarded because one policy line refused everything
 		why := d.short(got.Refused[0].Why())
 		row.Because = append(row.Because, why)
 		row.refusals = append(row.refusals, demoRefusal{why: why})

@@ -63,7 +63,7 @@ func (r demoRow) uneventful() bool {
 	return len(r.refusals) == 0 && r.Stored && r.Indexed && len(r.Shown) == 3
 }
 
-// same reports whether two rows differ only in their addresses.
+// same reports whether two rows are equal except for their addresses.
 func (r demoRow) same(other demoRow) bool {
 	return r.State == other.State && r.Stored == other.Stored && r.Indexed == other.Indexed &&
 		slices.Equal(r.Shown, other.Shown) && slices.Equal(r.refusals, other.refusals)
@@ -75,7 +75,8 @@ func (r demoRow) line() string {
 	return demoLine(r.Path, r.State, mark[r.Stored], mark[r.Indexed], strings.Join(r.Shown, " "))
 }
 
-// demoLine aligns columns. If an address is too long for its column, it gets a line of its own.
+// demoLine returns an address and further columns, aligned as a line of the table. An address that
+// is too long for its column gets a separate line.
 func demoLine(address string, columns ...any) string {
 	if len(address) > 34 {
 		address += "\n" + strings.Repeat(" ", 34)

@@ -134,7 +134,8 @@ func orNone(s string) string {
 	return s
 }
 
-// difference returns one difference as text: the addresses, and what each side decides.
+// difference returns one difference as text: the addresses, and what each of the two compared
+// documents or readings decides.
 func (d *differ) difference(f check.Difference) string {
 	var b strings.Builder
 	b.WriteString(d.shown(f.Addresses[0].URL.String()))
@@ -200,7 +201,8 @@ func (d *differ) file(side int, f *acap.Field) string {
 	return f.URL
 }
 
-// shown returns an address as it is printed. If the site is not known, it returns only the path.
+// shown returns an address in the form in which it is printed. If the site is not known, only the
+// path is printed.
 func (d *differ) shown(address string) string {
 	if path, ok := strings.CutPrefix(address, nowhere); ok && strings.HasPrefix(d.docs[0].File.URL, nowhere+"/") {
 		return path

@@ -21,10 +21,11 @@ import (
 // nowhere is used as the site of a file if the user named no site. It is never printed.
 const nowhere = "http://example.com"
 
-// compared is a robots.txt that diff compares, or one reading of it.
+// compared is one of the two robots.txt, or one of the two readings of a robots.txt, that the verb
+// diff compares.
 type compared struct {
 	*check.Document
-	name   string // name of the file, or its URL, printed before its lines
+	name   string // name or URL of the file, printed before each line of the file
 	reader string // name of this reading in the result
 }
 
@@ -213,8 +214,9 @@ func (c *Command) versions(ctx context.Context, cfg *config.Config, d *differ) (
 	return nil
 }
 
-// openKnown opens the data directory to read what it stores about a site. An empty directory is an
-// error with status 4, because status 1 means a difference.
+// openKnown opens the data directory to read the stored data about a site. If the directory is
+// empty, openKnown returns an error with exit status 4, because exit status 1 of the verb diff
+// means a difference.
 func (c *Command) openKnown(cfg *config.Config, origin string) (*directory, error) {
 	d, err := c.open(cfg, site.Options{})
 	if none, is := errors.AsType[*site.EmptyError](err); is {

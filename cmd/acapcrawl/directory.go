@@ -24,8 +24,9 @@ type directory struct {
 	unlimit func() // removes the memory limit of the process
 }
 
-// open opens the data directory of cfg, or borrows it if the verb runs in the process that owns it.
-// With o.Create it makes a missing directory.
+// open opens the data directory of cfg. If the verb runs in the process that already has this
+// directory open, the result uses the open directory. If o.Create is true, open makes a missing
+// directory.
 func (c *Command) open(cfg *config.Config, o site.Options) (d *directory, err error) {
 	if c.owner != nil {
 		who, err := site.RecordedCrawler(cfg)
@@ -130,7 +131,7 @@ func (c *Command) limitMemory(cfg *config.Config) (*memory.Budget, func()) {
 	return memory.NewBudget(limit), memory.SetLimit(limit)
 }
 
-// openArchive opens only the archive. The caller calls done to close it.
+// openArchive opens from the data directory only the archive. The caller must call done at the end.
 func (c *Command) openArchive(cfg *config.Config) (a *archive.Archive, done func() error, err error) {
 	if c.owner != nil {
 		return c.owner.Archive(), func() error { return nil }, nil
@@ -148,13 +149,14 @@ func (c *Command) openArchive(cfg *config.Config) (a *archive.Archive, done func
 	return a, a.Close, nil
 }
 
-// openLedger opens only the ledger of requests. The caller calls done to close it.
+// openLedger opens from the data directory only the ledger of requests. The caller must call done
+// at the end.
 func (c *Command) openLedger(cfg *config.Config) (l *actions.Ledger, done func() error, err error) {
 	return c.ledger(cfg, func() (*actions.Ledger, error) { return site.OpenLedger(cfg, c.verb == "actions verify") })
 }
 
-// makeLedger opens only the ledger, and makes it if it does not exist. The caller calls done to
-// close it.
+// makeLedger opens from the data directory only the ledger, and makes the ledger if it does not
+// exist. The caller must call done at the end.
 func (c *Command) makeLedger(cfg *config.Config) (l *actions.Ledger, done func() error, err error) {
 	return c.ledger(cfg, func() (*actions.Ledger, error) { return site.MakeLedger(cfg) })
 }

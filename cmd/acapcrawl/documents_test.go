@@ -130,8 +130,8 @@ func cmdRuns(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// cmdInterrupted runs a verb that works until Ctrl-C. It sends Ctrl-C when the verb has read the
-// robots.txt of SITE again. The verb must succeed.
+// cmdInterrupted runs a verb that works until Ctrl-C. The function sends an interrupt when the verb
+// has read the robots.txt of the site SITE again. The verb must succeed.
 func cmdInterrupted(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || args[0] != "acapcrawl" {
 		ts.Fatalf("usage: interrupted acapcrawl VERB…")

@@ -26,7 +26,7 @@ type explainRequest struct {
 	judging
 	URL      *url.URL
 	Usages   []acap.Usage // the usages to explain; empty: all fourteen
-	Page     bool         // fetch the page and read its statements
+	Page     bool         // fetch the page and also read the ACAP statements in the page
 	PageFile string       // file to read instead of the page; "-" is standard input
 	Robots   string       // file to read instead of robots.txt, so that nothing is requested; "-" is standard input
 	All      bool         // also list lines about other crawlers and resources

@@ -53,7 +53,8 @@ var flagGroups = []struct{ heading, flags string }{
 	{"Output", "explain why all failures receipt force status report metrics format json output"},
 }
 
-// helpHeading returns the heading of a flag in the help of a verb, "" if it has none.
+// helpHeading returns the heading below which the help of a verb lists a flag, or "" if the flag
+// has no heading.
 func helpHeading(cmd *cobra.Command, flag string) string {
 	verb := strings.Join(strings.Fields(cmd.CommandPath())[1:], "-")
 	found := ""
@@ -160,7 +161,7 @@ func groupedFlags(cmd *cobra.Command, heading, names string) *pflag.FlagSet {
 	return set
 }
 
-// flagsText returns a heading with the flags of set below it, "" if there are none.
+// flagsText returns a heading and below it the flags of set, or "" if set is empty.
 func flagsText(heading string, set *pflag.FlagSet) string {
 	if !set.HasFlags() {
 		return ""
