@@ -116,8 +116,8 @@ func usageNames() []string {
 	return names
 }
 
-// unknown returns the error for a word that is not one of words. It suggests the most similar word,
-// or lists all words if none is similar.
+// unknown returns the error for a word that words does not contain. The error suggests the most
+// similar word, or lists all words if none is similar.
 func unknown(flag, word, what string, words []string) error {
 	if near := config.Nearest(strings.ToLower(word), words); near != "" {
 		return misuse(flag+" "+near, "%s: %q is not %s", flag, word, what)
@@ -131,8 +131,9 @@ type explanation struct {
 	request *explainRequest
 }
 
-// runExplain prints what the crawler may do with a URL. It reads the policy of the URL's origin
-// now, or from a file. It takes the page from --page, from a file, or from the archive.
+// runExplain prints what the crawler may do with a URL. It requests the policy of the URL's origin
+// now, or reads the policy from a file. It fetches the page if --page was given, or reads the page
+// from a file or from the archive.
 func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainRequest) error {
 	if err := c.readable(cfg.SignatureKey); err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/conformance"
 )
 
-// explainedJSON is one usage in the output of --json: the decision, as decide prints it, with
-// further fields.
+// explainedJSON is one usage in the output of --json: the fields of a decision that the verb decide
+// prints, and further fields.
 type explainedJSON struct {
 	conformance.Decision
 	Because       *becauseJSON `json:"because,omitempty"`

@@ -17,7 +17,8 @@ import (
 )
 
 // settingFlags maps the name of each flag that sets a key of the configuration to that key and to
-// the help of the flag. Package config reads and checks them like the configuration file.
+// the help of the flag. Package config reads and checks the values of these flags like values in
+// the configuration file.
 var settingFlags = map[string]struct{ key, usage string }{
 	"data":      {"data", "store crawls in the directory `DIR`"},
 	"log-level": {"log_level", "log from `LEVEL` up: debug, info, warn, error"},

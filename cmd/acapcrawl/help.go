@@ -142,7 +142,7 @@ func newFlagSet() *pflag.FlagSet {
 	return set
 }
 
-// addFlag adds a flag to a set unless it is nil or hidden.
+// addFlag adds a flag to a set unless the flag is nil or hidden.
 func addFlag(set *pflag.FlagSet, f *pflag.Flag) {
 	if f != nil && !f.Hidden {
 		set.AddFlag(f)

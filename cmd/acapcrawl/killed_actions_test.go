@@ -86,8 +86,8 @@ func newAsker(t *testing.T) *asker {
 	return a
 }
 
-// do runs a verb of a program on a data directory, and returns its exit status, -1 if it was
-// killed.
+// do runs a verb of a program on a data directory. It returns the output and the exit status, which
+// is -1 if the process was killed.
 func do(t *testing.T, program, fault, dir string, verb ...string) (out string, status int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, append(verb, "--data", dir)...)
@@ -113,7 +113,8 @@ func (a *asker) crawled(t *testing.T) (dir string) {
 	return dir
 }
 
-// copied copies a data directory. A killed process may have left a socket in it.
+// copied removes from a data directory the socket that a killed process may have left, and copies
+// the directory.
 func copied(t *testing.T, from, to string) string {
 	t.Helper()
 	if err := os.Remove(filepath.Join(from, "owner.sock")); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -166,8 +166,8 @@ func (p *prey) kill(t *testing.T, a activity) bool {
 }
 
 // TestKilledAtRandom kills crawls, take-downs, compactions, backups and sweeps at random moments.
-// After each it checks that no page was lost, that no prohibited request was made, and that no
-// erased page can be read. With -kills 1000 it takes about half an hour.
+// After each kill it checks that no page was lost, that no prohibited request was made, and that no
+// erased page can be read. With -kills 1000 the test takes about half an hour.
 func TestKilledAtRandom(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")

@@ -141,8 +141,8 @@ func (m *mortal) kill() {
 	_ = m.victim.Kill() // Kill fails if the crawl has ended; the test notices that later
 }
 
-// crawl runs the whole program on the site. The site kills the program at the killAt-th page that
-// it requests.
+// crawl runs the whole program on the site. The site kills the program when the program requests
+// the page with the number killAt, counted from 1 in this run.
 func (m *mortal) crawl(t *testing.T, dir string, killAt, moment int) (killed bool) {
 	t.Helper()
 	m.mu.Lock()
@@ -174,9 +174,9 @@ func (m *mortal) crawl(t *testing.T, dir string, killAt, moment int) (killed boo
 	return false
 }
 
-// TestKilledFiftyTimes kills one crawl at random requests, and continues it each time. At the end
-// every permitted page is there, no prohibited request was made, and only addresses that had been
-// requested but had no outcome at a kill were requested twice.
+// TestKilledFiftyTimes kills a crawl at random requests, and each time starts the program again to
+// continue the crawl. At the end every permitted page is there, no prohibited request was made, and
+// only addresses that had been requested but had no outcome at a kill were requested twice.
 func TestKilledFiftyTimes(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

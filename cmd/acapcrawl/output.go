@@ -58,8 +58,8 @@ func (r *results) fault() error {
 	return fmt.Errorf("the results could not be written: %w", r.err)
 }
 
-// terminal reports whether results go to a terminal. It is false for a verb of another process,
-// because that process has already checked.
+// terminal reports whether results are written to a terminal. For a verb that runs for another
+// process the result is false; the other process checks its own terminal.
 func (r *results) terminal() bool {
 	f, ok := r.w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

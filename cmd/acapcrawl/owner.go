@@ -63,8 +63,8 @@ const (
 	chunk      = 64 << 10         // maximum number of output bytes in one message
 )
 
-// host runs the verbs of other processes, the guests, in this process, and lends them its data
-// directory. Guests that connect before serve is called wait.
+// host runs the verbs of other processes, called guests, in this process, on the data directory
+// that this process has open. Guests that connect before serve is called must wait.
 type host struct {
 	dir      string
 	listener *net.UnixListener
@@ -160,7 +160,7 @@ func clearOwner(dir string) {
 	removeSocket(filepath.Join(dir, socketFile))
 }
 
-// removeSocket removes a socket and the directory that was made for it.
+// removeSocket removes a socket, and the temporary directory if one was made for the socket.
 func removeSocket(name string) {
 	if filepath.Base(name) != socketFile {
 		return
@@ -202,7 +202,7 @@ func (h *host) serve(s *site.Site) {
 	})
 }
 
-// errGuests means that a guest did not end, and may still use the data directory.
+// errGuests means that the verb of a guest did not end, and may still use the data directory.
 var errGuests = errors.New("a verb of another process does not end")
 
 // close accepts no more guests, and returns when the verbs of all guests have ended. After the time

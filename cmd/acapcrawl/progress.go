@@ -118,7 +118,7 @@ func countLine(done, total int, noun string, took time.Duration) string {
 	return line
 }
 
-// Write makes the text safe to print, and writes it above the progress line.
+// Write makes the text b safe to print, and writes this text above the progress line.
 func (p *progress) Write(b []byte) (int, error) {
 	n := len(b)
 	b = []byte(display.Text(string(b)))

@@ -22,8 +22,8 @@ var updatePublishers = flag.Bool("update-publishers", false, "write what the con
 var fenced = regexp.MustCompile("(?ms)^```([a-z.]+)( [^\n]*)?\n(.*?)^```$")
 
 // An example of docs/publishers.md consists of a robots.txt, pages and headers. Each of them is
-// valid until the next heading, or until the next robots.txt, page or header. After them the
-// example shows decisions, or the output of a command. A line of a block "decide" is one of
+// valid until the next heading, or until the next robots.txt, page or header. After these blocks
+// the example shows decisions, or the output of a command. A line of a block "decide" is one of
 //
 // USAGE PATH [as CRAWLER] [for PURPOSE] [from COUNTRY] [on DATE] -> yes|no [line N] [by SOURCE]
 // [because REASON] [LIMIT=VALUE];

@@ -20,7 +20,7 @@ const (
 	lockWait = 10 * time.Second
 	runWait  = time.Minute // how long to wait for the end of a process that runs the verb actions run
 	pause    = 50 * time.Millisecond
-	notice   = 3 * time.Second // after this time, a waiting verb prints what it waits for
+	notice   = 3 * time.Second // time after which a waiting verb prints which process it waits for
 	maxTries = 3
 )
 

@@ -59,8 +59,8 @@ type reportLine struct {
 	Text   string      `json:"text"`
 }
 
-// openReport opens the report in the file name, and appends to it if it exists; "-" is stdout,
-// which the caller closes.
+// openReport opens the report file with the given name; if the file exists, lines are appended. "-"
+// means stdout, which the caller closes.
 func openReport(name string, stdout io.Writer, failed func()) (*skipReport, error) {
 	r := &skipReport{name: name, w: stdout, failed: failed}
 	if name == "-" {

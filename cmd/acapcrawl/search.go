@@ -172,7 +172,7 @@ func resultsInWords(found []present.Result, bold bool) string {
 		for _, address := range r.Also {
 			fmt.Fprintf(&b, "    also: %s\n", snippet.Plain(address))
 		}
-		for i, l := range r.LeftOut { // if one line refuses several usages, print them together
+		for i, l := range r.LeftOut { // if the same policy line refuses several usages, print these usages together
 			if i == 0 || l.Clause != r.LeftOut[i-1].Clause {
 				b.WriteString("    not shown: ")
 			}

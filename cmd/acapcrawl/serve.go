@@ -126,7 +126,7 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	return errors.Join(err, watched)
 }
 
-// shutdownTime is how long serve waits for unfinished answers when it ends.
+// shutdownTime is how long the verb serve waits at its end for unfinished answers.
 const shutdownTime = 10 * time.Second
 
 // levelOf returns the level at which an answer with this HTTP status is logged. For example,
@@ -226,7 +226,7 @@ func newChannel(ctx context.Context, c *Command, cfg *config.Config) *channel {
 	return ch
 }
 
-// close interrupts the call that is being answered, and waits until it ends.
+// close interrupts the call that is being answered, and waits for its end.
 func (ch *channel) close() {
 	ch.stop()
 	ch.turn <- struct{}{}

@@ -29,7 +29,7 @@ type serving struct {
 	admin  string // address of health and metrics
 	token  string
 	client *http.Client
-	log    strings.Builder // what serve printed, complete after it has ended
+	log    strings.Builder // what the verb serve printed; complete only after serve has ended
 }
 
 // startServe runs the verb serve with args until end is called. end returns the exit status.

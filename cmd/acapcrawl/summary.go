@@ -15,8 +15,8 @@ type row struct {
 	what string
 }
 
-// block returns a heading and its rows. It leaves out rows whose number is 0, and returns "" if no
-// row is left.
+// block returns as text a heading and the rows whose number is not 0, or "" if there are no such
+// rows.
 func block(heading string, rows ...row) string {
 	var b strings.Builder
 	for _, r := range rows {

@@ -50,8 +50,8 @@ func TestStandardInput(t *testing.T) {
 		t.Errorf("said %v", got)
 	}
 
-	// If the command started again after it had read standard input, the part that was read would
-	// be missing.
+	// If the verb were started again after standard input had been read, the input that was read
+	// before would be missing.
 	file := filepath.Join(t.TempDir(), "a.warc.gz")
 	if err := os.WriteFile(file, []byte(exported.stdout), 0o600); err != nil {
 		t.Fatal(err)
