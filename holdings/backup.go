@@ -9,7 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// Backup copies archive and index as they are at one instant, so that the two copies agree. It
+// Backup copies archive and index in the state of one instant, so that the two copies agree. It
 // copies archive.db, keys.db and the files below index/. held describes the contents of the copy.
 // Other goroutines may read and write during the copying; writes are blocked only while the
 // snapshot is taken. Later erasures, by time limit or at a publisher's request, do not change the

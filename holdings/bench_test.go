@@ -16,9 +16,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// BenchmarkJudge measures the decision about one page of 15 KB, parsing included. The policy says
-// little about the page, much about other pages, requires parts to be shown with it, or has rules
-// for half of its paragraphs.
+// BenchmarkJudge measures the decision about one page of 15 KB, including parsing. The cases are:
+// no policy, a few rules for the page, many rules for other pages, a part that must be shown with
+// the page, and rules for half of its paragraphs.
 func BenchmarkJudge(b *testing.B) {
 	many := ""
 	for i := range 1000 {
@@ -49,8 +49,8 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
-// BenchmarkSweep measures a sweep of 20,000 pages of which nothing must be erased, and a sweep of
-// 20,000 pages whose copies must all be erased.
+// BenchmarkSweep measures two sweeps of 20,000 pages. In the first sweep nothing must be erased, in
+// the second sweep all copies must be erased.
 func BenchmarkSweep(b *testing.B) {
 	const pages = 20_000
 	for name, later := range map[string]string{"kept": "", "gone": "ACAP-disallow-preserve: /"} {

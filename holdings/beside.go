@@ -28,7 +28,7 @@ func (h *Holdings) withdraw(ctx context.Context, address string) (derived int, e
 }
 
 // withdrawFrom removes what was made from the erased resource at address from the stored data of
-// one page. It calls told, which may be nil, for each item removed.
+// one page. It calls told, which may be nil, for each removed item.
 func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told func(Swept)) error {
 	var was, less terms.Kept
 	changed, entry := false, false
@@ -36,12 +36,14 @@ func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told 
 		func(known archive.Resource) (bool, error) {
 			was = known.Kept
 			if less, changed, entry = was.Without(address); !less.Shows(was) {
-				// first: the update below deletes the record of what the thumbnails were made from
+				// this comes first, because the update below deletes the record of the resources
+				// that the thumbnails were made from
 				if err := h.dropPictures(ctx, page); err != nil {
 					return false, err
 				}
 			}
-			for _, names := range was.Requires() { // also wait for resources that redirect to address
+			// the page must also wait for resources whose address redirects to address
+			for _, names := range was.Requires() {
 				if names[0] != address && slices.Contains(names, address) {
 					if err := h.archive.Await(ctx, names[0], archive.ForAnswer, page); err != nil {
 						return false, err

@@ -9,8 +9,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// withParts opens a store with a page a that shows a credit and is found by the words of a
-// substitute. Credit and substitute are two other resources.
+// withParts opens a store with one page. The policy requires a credit that must be shown with the
+// page, and a substitute whose words are indexed instead of those of the page. Credit and
+// substitute are two other resources.
 func withParts(t *testing.T, more string) *store {
 	t.Helper()
 	w := newWeb("ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n" +
@@ -36,8 +37,8 @@ func (s *store) parts(address string) (texts []string) {
 	return texts
 }
 
-// TestEraseSource checks that erasing a resource also erases what was made from it for other pages
-// (P04), even if the resource itself is not stored.
+// TestEraseSource checks that erasing a resource also erases data that other pages have from this
+// resource (P04), even if the resource itself is not stored.
 func TestEraseSource(t *testing.T) {
 	s := withParts(t, "")
 	for _, c := range []struct {
@@ -63,8 +64,8 @@ func TestEraseSource(t *testing.T) {
 	}
 }
 
-// TestSweepSource checks that a sweep removes what was made from a resource that is taken down, and
-// names the policy line. While that line is in force, a new crawl brings nothing back.
+// TestSweepSource checks that a sweep removes data made from a resource that is taken down, and
+// names the policy line. While that line is in force, a new crawl must not store the data again.
 func TestSweepSource(t *testing.T) {
 	s := withParts(t, "")
 	both := "ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n" +
@@ -94,8 +95,8 @@ func TestSweepSource(t *testing.T) {
 	}
 }
 
-// TestSweepExcerpt checks that an excerpt stays only while the snippet is permitted, and a title
-// only while a presentation that shows it is permitted.
+// TestSweepExcerpt checks that an excerpt stays only while a snippet is permitted, and a title only
+// while a presentation that shows the title is permitted.
 func TestSweepExcerpt(t *testing.T) {
 	const bare = "ACAP-disallow-preserve: /a\n"
 	for _, c := range []struct{ name, later, swept, title, text string }{
@@ -137,8 +138,8 @@ func TestSweepExcerpt(t *testing.T) {
 	}
 }
 
-// TestLanguageOfSubstitute checks that a page found by the words of another resource is indexed in
-// the language of that resource.
+// TestLanguageOfSubstitute checks a page that is indexed by the words of another resource: the
+// language of the index entry must be the language of that resource.
 func TestLanguageOfSubstitute(t *testing.T) {
 	w := newWeb("ACAP-allow-index: /a must-use-resource=" + site +
 		"/s\nACAP-allow-index: /b must-use-resource=the-acap:text:tables")
@@ -155,8 +156,8 @@ func TestLanguageOfSubstitute(t *testing.T) {
 	}
 }
 
-// TestSweepParts checks that, if no presentation of a page is permitted any more, the required
-// parts and the text of its link are erased too.
+// TestSweepParts checks that the required parts and the text of the link are also erased when no
+// presentation of the page is permitted any more.
 func TestSweepParts(t *testing.T) {
 	const bare = "ACAP-disallow-preserve: /a\n"
 	for _, c := range []struct{ name, then, later, swept, kept string }{

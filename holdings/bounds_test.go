@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestCuts checks that only the first words of a very long page are indexed. The cut is reported,
-// and recorded with the copy, also when the page is imported.
+// TestCuts checks that only the first words of a very long page are indexed. The receipt must
+// report this, and the archive must record it with the copy, also when the page is imported.
 func TestCuts(t *testing.T) {
 	var many strings.Builder
 	many.WriteString("<title>Words</title><p>")

@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// sentAs returns a page that was sent with gzip, in the form that the gate returns, and the bytes
-// sent.
+// sentAs returns a page with the given body as if the server had sent it with gzip, in the form in
+// which the gate returns pages. It also returns the bytes sent.
 func sentAs(t *testing.T, body string, urls ...string) (*page.Page, []byte) {
 	t.Helper()
 	var wire bytes.Buffer
@@ -84,7 +84,8 @@ func TestCapture(t *testing.T) {
 		!bytes.Equal(renewed.Sent, c.Sent) || renewed.Payload != c.Payload {
 		t.Errorf("%+v, %v", renewed, err)
 	}
-	// The same page with another coding counts as unchanged, and becomes a new capture.
+	// If only the content coding differs, the page is treated as unchanged, but a new capture is
+	// stored.
 	if r := s.receive(pageWith(fields(), 200, article, a)); !r.Unchanged {
 		t.Errorf("%+v", r)
 	}
@@ -93,8 +94,8 @@ func TestCapture(t *testing.T) {
 	}
 }
 
-// TestCutCapture checks that parts that were cut out are missing from the bytes as sent too (N28).
-// It also checks that a cut copy is not used for conditional requests.
+// TestCutCapture checks that parts cut out of a page are also missing from the stored bytes as sent
+// (N28). It also checks that no conditional request is made for a page with such a copy.
 func TestCutCapture(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	pg, _ := sentAs(t, `<p>Open <b class="the-acap:disallow-preserve">sealed</b> quay.`, a)

@@ -10,7 +10,7 @@ import (
 
 // CompactStats is the result of a compaction. Sizes are in bytes of files.
 type CompactStats struct {
-	Began   time.Time            `json:"-"` // data erased before this time is in no file any more
+	Began   time.Time            `json:"-"` // no file contains data that was erased before this time
 	Before  int64                `json:"before"`
 	After   int64                `json:"after"`
 	Archive archive.CompactStats `json:"archive"`
@@ -23,9 +23,9 @@ type IndexStats struct {
 	After  int64 `json:"after"`
 }
 
-// Compact rewrites archive and index. Afterwards no file contains a byte of what had been erased
-// before it began, or a word that occurred only there. Both can be used while it runs. progress,
-// which may be nil, receives byte counts of the archive.
+// Compact rewrites archive and index. Afterwards no file contains data erased before the compaction
+// began, or a word that occurred only in such data. Archive and index can be used while Compact
+// runs. It calls progress, which may be nil, with numbers of bytes of the archive.
 func (h *Holdings) Compact(ctx context.Context, progress func(done, total int64)) (s CompactStats, err error) {
 	s.Archive, err = h.archive.Compact(ctx, progress, func(ctx context.Context) (err error) {
 		if err := h.awaitIndexed(); err != nil {
@@ -48,7 +48,8 @@ func (h *Holdings) Compact(ctx context.Context, progress func(done, total int64)
 
 // awaitIndexed waits until the index contains all earlier changes of the archive.
 func (h *Holdings) awaitIndexed() error {
-	for i := range h.locks { // a goroutine between its writes to archive and index holds one of the locks
+	// a goroutine that has written to the archive and not yet to the index holds one of these locks
+	for i := range h.locks {
 		lockOnce(&h.locks[i])
 	}
 	return h.indexer.drain()
@@ -59,11 +60,11 @@ func lockOnce(mu *sync.Mutex) {
 	defer mu.Unlock()
 }
 
-// Within says how soon erased data must leave all files. Upkeep begins a compaction after half of
-// that time.
+// Within says how soon erased data must leave all files. Upkeep begins a compaction when half of
+// this time has passed.
 type Within struct {
-	Asked time.Duration // limit for erasures that a publisher requested (P1 2.6.1: take-down); 0 means at once
-	Other time.Duration // limit for all other erasures; 0 means that they start no compaction
+	Asked time.Duration // for erasures that a publisher requested (P1 2.6.1: take-down); 0 means at once
+	Other time.Duration // for all other erasures; 0 means that such erasures start no compaction
 }
 
 // due returns when to compact. since and asked are the times of the oldest erasure and of the
@@ -88,10 +89,10 @@ func (w Within) retryDelay() time.Duration {
 }
 
 // Upkeep compacts after erasures, in this process or an earlier one, until ctx ends. Data erased
-// during a compaction waits for the next one. Between two compactions lies at least the duration of
-// the last one. After an error Upkeep waits for half of w.Asked or a minute, whichever is longer,
-// but not longer than half of w.Other if that is set. It calls told after each compaction and each
-// error.
+// during a compaction waits for the next one. After a compaction, Upkeep waits at least as long as
+// the compaction took. After an error Upkeep waits for half of w.Asked or a minute, whichever is
+// longer, but at most half of w.Other if w.Other is set. Upkeep calls told after each compaction
+// and each error.
 func (h *Holdings) Upkeep(ctx context.Context, w Within, told func(CompactStats, error)) {
 	var rest time.Time // no compaction begins before this time
 	for {
@@ -121,8 +122,8 @@ func (h *Holdings) Upkeep(ctx context.Context, w Within, told func(CompactStats,
 	}
 }
 
-// await waits until due, but at least until rest; the zero due means never. It returns false if
-// something was erased while it waited, or if ctx has ended.
+// await waits until the later of the times due and rest. If due is zero, it waits without limit. It
+// returns false if something was erased meanwhile, or if ctx has ended.
 func (h *Holdings) await(ctx context.Context, due, rest time.Time) bool {
 	var come <-chan time.Time
 	if !due.IsZero() {
@@ -142,9 +143,9 @@ func (h *Holdings) await(ctx context.Context, due, rest time.Time) bool {
 	return false
 }
 
-// Settle compacts now if Upkeep would begin a compaction before next; the zero time means at any
-// time in the future. A process calls it before it ends; next is when the next process is expected.
-// done reports whether a compaction was completed.
+// Settle compacts now if Upkeep would begin a compaction before next, the expected start of the
+// next process. If next is zero, no other process is expected. A process calls Settle before it
+// ends. done reports whether a compaction was completed.
 func (h *Holdings) Settle(ctx context.Context, w Within, next time.Time) (s CompactStats, done bool, err error) {
 	since, asked, err := h.archive.Uncompacted()
 	due := w.due(since, asked)
@@ -155,6 +156,6 @@ func (h *Holdings) Settle(ctx context.Context, w Within, next time.Time) (s Comp
 	return s, err == nil, err
 }
 
-// Compacted returns when the last completed compaction began, by whichever process; zero if there
-// was none. Data erased before that time is in no file any more.
+// Compacted returns when the last completed compaction by any process began. The result is zero if
+// there was none. No file contains data that was erased before that time.
 func (h *Holdings) Compacted() (began time.Time, err error) { return h.archive.Compacted() }

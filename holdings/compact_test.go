@@ -25,7 +25,7 @@ func holding(t *testing.T, dir, s string) (where []string) {
 			return err
 		}
 		data, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) { // the index has merged this segment into another
+		if errors.Is(err, fs.ErrNotExist) { // the index has merged this segment into another segment
 			return nil
 		}
 		if strings.Contains(string(data), s) {
@@ -40,8 +40,8 @@ func holding(t *testing.T, dir, s string) (where []string) {
 }
 
 // TestNothingRemains checks that no file contains erased data after compaction: no text, title,
-// excerpt, statement or header, and in the index not even the address. A page that stays loses
-// nothing.
+// excerpt, statement or header, and in the index not even the address. The data of a page that was
+// not erased must be complete.
 func TestNothingRemains(t *testing.T) {
 	dir := t.TempDir()
 	w := newWeb("ACAP-disallow-preserve: /bare/\nACAP-allow-present-snippet: / max-length=20-words")
@@ -89,7 +89,8 @@ func TestNothingRemains(t *testing.T) {
 	}
 	look := func(when string) {
 		t.Helper()
-		// two words are written backwards, as they occur in the dictionaries of the index
+		// two of the words are spelled backwards, because the dictionaries of the index also
+		// contain words in this form
 		for _, word := range []string{"zanzibarquux", "barequux", "sharedquux", "xuuqrabiznaz", "xuuqerab"} {
 			if where := holding(t, dir, word); len(where) > 0 {
 				t.Errorf("%s, %s is in %s", when, word, where)
@@ -116,14 +117,15 @@ func TestNothingRemains(t *testing.T) {
 	look("closed")
 }
 
-// TestReceiptIndex checks that a receipt searches the index itself.
+// TestReceiptIndex checks that a receipt reports what is in the index itself, not what the archive
+// says about the index.
 func TestReceiptIndex(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	s.receive(pageOf(article, a))
 	if r, err := s.Holdings.Receipt(a); err != nil || r.Verified() || len(r.Erasures) > 0 {
 		t.Errorf("nothing was erased: %+v, %v", r, err)
 	}
-	// erases the page from the archive but not from the index
+	// this erases the page from the archive but not from the index
 	if _, err := s.archive.Erase(context.Background(), archive.Tombstone{URL: a, Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +240,7 @@ func TestUpkeep(t *testing.T) {
 		t.Error(err)
 	}
 	set(nil)
-	for err := range told { // another compaction may have begun before
+	for err := range told { // a compaction that began before the disk had room again may still fail
 		if err == nil {
 			break
 		}
@@ -260,14 +262,14 @@ func TestUpkeep(t *testing.T) {
 	if err := s.archive.EraseCapture(ctx, s.resource(a).Current, archive.Tombstone{Why: "expired"}); err != nil {
 		t.Fatal(err)
 	}
-	settle(Within{}, false) // no publisher requested the erasure, and Within.Other is zero
+	settle(Within{}, false) // no publisher requested this erasure, and Within.Other is zero
 	settle(Within{Other: time.Hour}, true)
 	settle(Within{Other: time.Hour}, false)
 	s.receive(pageOf(article, a))
 	if _, err := s.Erase(ctx, a, "asked", ""); err != nil {
 		t.Fatal(err)
 	}
-	// the next process starts before the compaction is due
+	// the next process starts before this compaction is due
 	if _, done, err := s.Settle(ctx, Within{Asked: time.Hour}, time.Now().Add(time.Minute)); done || err != nil {
 		t.Error(done, err)
 	}
@@ -314,7 +316,7 @@ func TestFaultEverywhere(t *testing.T) {
 		s.Holdings.Close()
 		s.index.Close()
 		s.archive.Close()
-		s.Holdings = nil // the store that is opened next is checked instead
+		s.Holdings = nil // this store is already closed; the store that is opened next is checked at the end
 		s = open(t, dir, newWeb(""), Options{})
 		if _, err := s.Compact(ctx, nil); err != nil {
 			t.Error(err)
@@ -340,8 +342,8 @@ func TestFaultEverywhere(t *testing.T) {
 	}
 }
 
-// TestGrounds checks that a tombstone contains no text of the page: a statement of the page is
-// named only by its place.
+// TestGrounds checks that a tombstone contains no text of the page. A statement in the page is
+// named only by its place in the page.
 func TestGrounds(t *testing.T) {
 	for _, c := range []struct {
 		name, robots, body string

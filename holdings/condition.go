@@ -12,10 +12,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Condition returns headers that request a page only if it has changed (RFC 9110 13.1.2, 13.1.3),
-// from the validators of the current copy. It makes no request. It returns nil if the page should
-// be requested unconditionally: no complete, undamaged copy is stored, address only redirects to a
-// page, or today's policy does not permit to preserve the whole page.
+// Condition returns headers that ask the server to send the page at address only if it has changed
+// since the current copy was stored (RFC 9110 13.1.2, 13.1.3). It makes no request. It returns nil
+// if the page should be requested without a condition. This is so if no complete, undamaged copy is
+// stored, if address only redirects to a page, or if today's policy does not permit to preserve the
+// whole page.
 func (h *Holdings) Condition(address string) http.Header {
 	c, ok := h.current(address)
 	if !ok {
@@ -59,7 +60,7 @@ type copied struct {
 	body  []byte
 }
 
-// page returns the page of the copy after a 304 response, the last of hops, has confirmed it.
+// page returns the copy as a page, after the last of hops, a 304 response, has confirmed the copy.
 func (c copied) page(hops []page.Hop) *page.Page {
 	last := hops[len(hops)-1]
 	last.Status, last.Header = c.Status, updated(c.Header, last.Header)
@@ -68,8 +69,8 @@ func (c copied) page(hops []page.Hop) *page.Page {
 }
 
 // current returns the current copy of the page at address, without its body. ok is false if no copy
-// is stored, if address redirects elsewhere now, or if the copy is incomplete: cut by the server or
-// because parts may not be kept.
+// is stored, if address redirects elsewhere now, or if the copy is incomplete. A copy is incomplete
+// if the transfer ended early, or if parts may not be kept.
 func (h *Holdings) current(address string) (c copied, ok bool) {
 	var err error
 	if c.known, _, err = h.archive.Resource(address); err != nil || c.known.Current == 0 {
@@ -103,8 +104,8 @@ func (h *Holdings) mayStay(c copied) bool {
 	return !copied.Cut && decide(&evidence{noPreserve: h.o.NoPreserve, received: &copied}).copy.held()
 }
 
-// confirms reports whether a 304 response is about the stored copy: a validator that both headers
-// contain must be equal, by weak comparison (RFC 9111 4.3.4).
+// confirms reports whether a 304 response is about the stored copy. Each validator that occurs in
+// both headers must be equal, by weak comparison (RFC 9111 4.3.4).
 func confirms(fresh, held http.Header) bool {
 	for _, name := range []string{"ETag", "Last-Modified"} {
 		is, was := fresh.Get(name), held.Get(name)
@@ -115,9 +116,10 @@ func confirms(fresh, held http.Header) bool {
 	return true
 }
 
-// updated returns the header of a copy after a 304 response (RFC 9111 3.2). Fields of the 304
-// replace stored fields. Fields missing from the 304 stay, including robots headers (N23), and so
-// do fields that describe the body.
+// updated returns the header of a copy after a 304 response (RFC 9111 3.2). held is the stored
+// header, and fresh is the header of the 304 response. Fields in fresh replace stored fields.
+// Stored fields missing from fresh stay, including robots headers (N23). Stored fields that
+// describe the body stay too.
 func updated(held, fresh http.Header) http.Header {
 	out := held.Clone()
 	if out == nil {
@@ -131,8 +133,8 @@ func updated(held, fresh http.Header) http.Header {
 	return out
 }
 
-// ofMessage reports whether a header field describes only its message or the body, so that it must
-// not replace a stored field (RFC 9111 3.1, 3.2).
+// ofMessage reports whether the header field called name describes only one message or its body.
+// Such a field must not replace a stored field (RFC 9111 3.1, 3.2).
 func ofMessage(name string, h http.Header) bool {
 	switch name {
 	case "Content-Length", "Content-Encoding", "Content-Type", "Content-Range", "Connection", "Keep-Alive", "Te",

@@ -11,7 +11,8 @@ import (
 
 const modified = "Mon, 05 Jan 2026 12:00:00 GMT"
 
-// fields returns a header from alternating names and values; the default Content-Type is HTML.
+// fields returns a header with the given pairs of name and value. If no Content-Type is given, it
+// is HTML.
 func fields(pairs ...string) http.Header {
 	h := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
 	for i := 0; i < len(pairs); i += 2 {
@@ -20,7 +21,7 @@ func fields(pairs ...string) http.Header {
 	return h
 }
 
-// unmodified returns a 304 response for the last of urls.
+// unmodified returns a 304 response for the last of urls; the other urls redirect to the next.
 func unmodified(h http.Header, urls ...string) *page.Page {
 	h.Del("Content-Type")
 	return pageWith(h, http.StatusNotModified, "", urls...)
@@ -38,7 +39,7 @@ func TestCondition(t *testing.T) {
 	tag := http.Header{"If-None-Match": {`"1"`}}
 	for _, c := range []struct {
 		name          string
-		robots, later string // policy until the page was received, and after that
+		robots, later string // robots is the policy until the page was received; later is the policy after that
 		pages         []*page.Page
 		o             Options
 		address       string
@@ -98,8 +99,8 @@ func TestCondition(t *testing.T) {
 	}
 }
 
-// TestConditionByOptions checks that no conditional request is made for a copy that the options of
-// this run would not permit to store.
+// TestConditionByOptions checks that no conditional request is made for a copy that could not be
+// stored under the options of this run.
 func TestConditionByOptions(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})
@@ -119,8 +120,8 @@ func TestConditionByOptions(t *testing.T) {
 }
 
 // TestNotModified checks that a page is checked after a 304 as after a 200. Today's policy applies,
-// and so do the statements in the stored body and the stored headers, which headers of the 304
-// replace (H05, N23).
+// and so do the statements in the stored body and the stored headers, updated with the headers of
+// the 304 (H05, N23).
 func TestNotModified(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -258,8 +259,8 @@ func TestNotModifiedHistory(t *testing.T) {
 	}
 }
 
-// TestNotModifiedDay checks that an entry made again after a 304 has the date when the copy was
-// fetched, like one made again from the copy.
+// TestNotModifiedDay checks the date of an index entry that is made again after a 304. It must be
+// the date when the copy was fetched, as for an entry made again from the copy.
 func TestNotModifiedDay(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-disallow-index: /"), Options{})
 	old := pageOf(article, a)
@@ -272,8 +273,8 @@ func TestNotModifiedDay(t *testing.T) {
 	}
 }
 
-// TestNotModifiedDays checks that a limit in days counts from the first date, even if the page has
-// not changed since (H04, H05).
+// TestNotModifiedDays checks that a limit in days counts from the first crawl, even if a later
+// crawl found the page unchanged (H04, H05).
 func TestNotModifiedDays(t *testing.T) {
 	now := time.Now()
 	s := open(t, t.TempDir(), newWeb("ACAP-allow-index: / time-limit=3-days\nACAP-allow-preserve: / time-limit=5-days"),
@@ -327,8 +328,8 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// TestNotModifiedAndLess checks that a page is requested again if less of it may be stored than its
-// copy contains: a stored copy is never cut.
+// TestNotModifiedAndLess checks that a page is requested again without a condition if less of the
+// page may be stored now than its copy contains. The reason is that a stored copy is never changed.
 func TestNotModifiedAndLess(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-composite-usage: hoard index"), Options{})
 	s.receive(pageWith(fields("ETag", `"1"`), 200, article+`<p class="the-acap:disallow-(hoard)">secret`, a))
@@ -373,8 +374,9 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// TestAgainInOneRun checks that identical answers within a minute count as one, because several
-// redirects can reach a page at the same time. Later answers in the same run are separate crawls.
+// TestAgainInOneRun checks that identical responses within a minute are treated as one response,
+// because several redirects can reach a page at the same time. Later responses in the same run are
+// treated as separate crawls.
 func TestAgainInOneRun(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	start := time.Now()
@@ -390,8 +392,8 @@ func TestAgainInOneRun(t *testing.T) {
 	}
 }
 
-// TestOptions checks that what the operator excludes by options is not stored and is not reported
-// as a refusal, and that prohibitions still apply.
+// TestOptions checks options that exclude copies or index entries: excluded data is not stored and
+// is not reported as refused. Prohibitions by the policy must still apply.
 func TestOptions(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})

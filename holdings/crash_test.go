@@ -51,9 +51,10 @@ func openChild(dir string, fault func(archive.Step) error) (*Holdings, *web, err
 	return h, w, err
 }
 
-// child receives pages, confirms each with a line of output, and dies at a step. "archive" is after
-// the archive has stored a page and before the index has it. "idle" is when all pages are
-// confirmed. Other steps are those of a compaction; the child dies some time after them.
+// child receives pages, prints a line for each page when it is stored, and dies at a step. At the
+// step "archive", the archive has stored a page and the index has not. At the step "idle", all
+// pages are confirmed. The other steps are steps of a compaction; the child dies some time after
+// such a step.
 func child(dir, step string) int {
 	fail := func(err error) int {
 		fmt.Println("error", err)
@@ -88,7 +89,7 @@ func child(dir, step string) int {
 		return fail(err)
 	}
 	fmt.Println("erased /whole/0")
-	if step == "archive" { // like Receive and Erase, but without the index
+	if step == "archive" { // do the same as Receive and Erase, but do not write to the index
 		for _, folder := range []string{"whole", "bare", "part"} {
 			d := archive.Deposit{Resource: archive.Resource{URL: site + "/" + folder + "/new", Status: 200},
 				Fetched: pageOf("", a).Last().Start, Index: true}
@@ -105,12 +106,12 @@ func child(dir, step string) int {
 		}
 		fmt.Println("erased /whole/1")
 	}
-	if step == "idle" { // no later change follows that would clear the intents
+	if step == "idle" { // no later change follows that would remove the intents of these pages
 		if err := errors.Join(receive("/bare/last", "<p>pilot"), receive("/part/last", "<p>pilot")); err != nil {
 			return fail(err)
 		}
 	}
-	// killed during the compaction of the archive or the index
+	// the child is killed while it compacts the archive or the index
 	if step == string(archive.Rewrite) || step == string(archive.Swapped) {
 		compacting = true
 		for {
@@ -143,7 +144,8 @@ func TestKill(t *testing.T) {
 				}
 			}
 			for _, path := range strings.Fields(found + parts) {
-				if !kept[path] && path != "/whole/new" { // the entry is made again from its complete copy
+				// an entry for /whole/new is made again, because the archive has a complete copy
+				if !kept[path] && path != "/whole/new" {
 					t.Errorf("%s is found and was never acknowledged", path)
 				}
 			}
@@ -155,7 +157,7 @@ func TestKill(t *testing.T) {
 }
 
 // sweepChild receives pages that may later not be preserved, sweeps, and waits to be killed before
-// a given write of the archive. step is "SWEEP n", for the n-th write of the sweep.
+// a certain write of the archive. If step is "SWEEP n", this is the n-th write of the sweep.
 func sweepChild(dir, step string) int {
 	fail := func(err error) int {
 		fmt.Println("error", err)
@@ -190,18 +192,18 @@ func sweepChild(dir, step string) int {
 		func(s Swept) { fmt.Println("erased", strings.TrimPrefix(s.URL, site)) }); err != nil {
 		return fail(err)
 	}
-	fmt.Println("ready") // the sweep ended before the write at which this process should be killed
+	fmt.Println("ready") // the sweep ended, because it has fewer writes than the number in step
 	select {}
 }
 
-const sweepPages = 90 // number of pages, small enough for one search to return all
+const sweepPages = 90 // number of pages; small enough for one search to return all of them
 
 // sweptRobots prohibits every second page of sweepChild.
 const sweptRobots = "ACAP-disallow-preserve: /*1$\nACAP-disallow-index: /*1$\nACAP-disallow-preserve: " +
 	"/*3$\nACAP-disallow-index: /*3$"
 
-// TestKillSweep kills a sweep at each of its writes. What it reported has happened, and the next
-// sweep completes it.
+// TestKillSweep kills a sweep at each of its writes. Erasures that the sweep reported must have
+// happened, and the next sweep must erase the rest.
 func TestKillSweep(t *testing.T) {
 	for n := 1; n <= 24; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -233,8 +235,9 @@ func TestKillSweep(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// version 1 is the copy, 0 the other items; if the child died between the two,
-				// opening has already erased the other items
+				// version 1 is the tombstone of the copy, version 0 that of the other items; if the
+				// child died between the two, opening the holdings has already erased the other
+				// items
 				var versions []int
 				for _, stone := range stones {
 					versions = append(versions, stone.Version)

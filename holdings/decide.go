@@ -11,8 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// evidence is everything that decide needs to know about one page. Receiving, importing, sweeping
-// and checking a page again each fill it in.
+// evidence is everything that decide needs to know about one page. Every caller of decide fills in
+// an evidence: for a page that is received, imported, swept or checked again.
 type evidence struct {
 	url        string
 	facts      acap.Facts
@@ -21,18 +21,22 @@ type evidence struct {
 	takenDown  *acap.Field // the take-down request in force for the page; nil if none
 	unread     bool        // the policy of the page's origin could not be read
 
-	received *terms.Holding // the terms of the received page, or of the stored copy checked instead; nil in a sweep
+	// what the terms permit for the received page, or for the stored copy that is checked instead;
+	// nil in a sweep
+	received *terms.Holding
 
 	record   bool // something is stored for the page besides dates and counts
 	recorded bool // the page has been indexed or preserved before
 	indexed  bool // an index entry is stored
 	current  uint64
 	copies   []copyEvidence
-	pictured map[int]bool // versions that have a stored thumbnail; true if it was made from another resource
-	kept     terms.Kept   // what is stored to present the page
+	// versions that have a stored thumbnail; the value is true if the thumbnail was made from
+	// another resource
+	pictured map[int]bool
+	kept     terms.Kept // the data stored to present the page
 	entry    terms.EntryState
 
-	// The caller fills these in when plan.need requests them; nil means not yet known.
+	// The caller of decide sets these fields if plan.need requests them; nil means not yet known.
 	remade *remadeEntry
 	saved  *savedPicture
 	rest   *restEvidence
@@ -44,28 +48,28 @@ type copyEvidence struct {
 	permit acap.Decision // whether the whole copy may be preserved
 }
 
-// remadeEntry is the index entry that the stored copy gives now.
+// remadeEntry is the index entry that would be made from the stored copy now.
 type remadeEntry struct {
 	document *index.Document // nil if no entry could be made
-	kept     *terms.Kept     // what to store to present the page with the new entry; nil means no change
+	kept     *terms.Kept     // the data to store to present the page with the new entry; nil means no change
 	other    bool            // the entry would have to be made from another resource
 	unread   bool            // the policy of that resource could not be read
-	part     *acap.Decision  // the decision that bars a part of the page from the index; nil if none
+	part     *acap.Decision  // the decision that excludes a part of the page from the index; nil if none
 }
 
-// savedPicture is the thumbnail of a copy that will be erased; nil inside if there is none and none
-// can be made.
+// savedPicture is the thumbnail that is saved from a copy that will be erased. The pointer inside
+// is nil if no thumbnail exists and none can be made.
 type savedPicture struct{ *archive.Picture }
 
 // restEvidence says what today's policy permits of the data stored to present the page.
 type restEvidence struct {
 	withdrawn []withdrawal
 	fits      terms.Kept      // the data that may stay
-	because   []acap.Decision // why the rest may not stay
+	because   []acap.Decision // why the rest of the data may not stay
 	pictures  []terms.PictureState
 }
 
-// withdrawal is a taken-down resource that something of the page was made from.
+// withdrawal is a resource that is taken down and that data of the page was made from.
 type withdrawal struct {
 	line  *acap.Field // the take-down request
 	entry bool        // the index entry was made from the resource
@@ -85,50 +89,50 @@ const (
 // verdict is the decision about one item.
 type verdict struct {
 	action action
-	ground ground // why the item is erased or made again; zero if policy is not the reason
+	ground ground // why the item is erased or made again; zero if the policy is not the reason
 
 	until     time.Time // when the item must be erased at the latest; zero means no date
 	recrawled bool      // the item must be erased at the next crawl of the page (P1 2.5.3.1: until-recrawl)
 }
 
-// held reports whether the item is stored afterwards.
+// held reports whether the item is stored after the decision is executed.
 func (v verdict) held() bool { return v.action != toDrop }
 
-// need names what decide must also know before its plan is complete.
+// need names the evidence that decide must also have before its plan is complete.
 type need int
 
 const (
 	nothing     need = iota
-	needEntry        // evidence.remade; plan.bare says whether the copy is erased
-	needPicture      // evidence.saved
-	needRest         // evidence.rest, computed for plan.stored
+	needEntry        // evidence.remade must be set; plan.bare says whether the copy will be erased
+	needPicture      // evidence.saved must be set
+	needRest         // evidence.rest must be set, for the data that plan.stored returns
 )
 
 // plan says what to do with everything stored for a page.
 type plan struct {
-	need need // if not nothing, the plan is incomplete
+	need need // the evidence that is missing; if there is any, the plan is incomplete
 
-	// Set if the page was received.
-	copy    verdict // about the received copy
-	earlier verdict // about the versions stored before
-	entry   verdict // about the index entry; also set in a sweep
+	// The next three fields are set if the page was received.
+	copy    verdict // decision about the received copy
+	earlier verdict // decision about the versions stored before
+	entry   verdict // decision about the index entry; also set in a sweep
 
-	// Set in a sweep.
+	// The next fields are set in a sweep.
 	held     bool             // something was stored that could be checked
 	unjudged bool             // something could not be checked, because no policy could be read
 	swept    []Swept          // items to erase or to make again
-	bare     bool             // the current copy is erased
-	whole    bool             // nothing is left, so the record of the page is deleted too
-	forget   bool             // the index entry is deleted
+	bare     bool             // the current copy must be erased
+	whole    bool             // nothing is left, so the record of the page must be deleted too
+	forget   bool             // the index entry must be deleted
 	document *index.Document  // the new index entry; nil if it is unchanged or deleted
-	kept     *terms.Kept      // what to store to present the page from now on; nil means no change
+	kept     *terms.Kept      // the data to store to present the page from now on; nil means no change
 	barred   bool             // the page itself is taken down
-	saved    *archive.Picture // the thumbnail that replaces the erased copy; nil if none
+	saved    *archive.Picture // the thumbnail to store when its copy is erased; nil if none
 }
 
 // decide returns what may be stored of a page: what to store, keep, make again or erase, why, by
-// which line of the policy, and until when. It does no I/O. If it must know more, plan.need says
-// what.
+// which line of the policy, and until when. It does no I/O. If e is not sufficient, p.need says
+// what is missing.
 func decide(e *evidence) (p plan) {
 	if e.received != nil {
 		p.copy = decideCopy(e, e.received.Preserve, false)
@@ -154,8 +158,8 @@ func decide(e *evidence) (p plan) {
 	return p
 }
 
-// decideCopy decides about one copy. permit is the decision about preserve for it; held means that
-// the copy is already stored.
+// decideCopy decides about one copy. permit is the decision about preserve for this copy; held
+// means that the copy is already stored.
 func decideCopy(e *evidence, permit acap.Decision, held bool) (v verdict) {
 	switch {
 	case e.takenDown != nil: // P1 2.6 (P04): nothing may be stored while a take-down request is in force
@@ -195,7 +199,7 @@ func decideEntry(e *evidence) (v verdict) {
 	return v
 }
 
-// decideHeld decides about everything stored for a page whose policy is known.
+// decideHeld decides about all data stored for a page. The policy of the page must be known.
 func (p *plan) decideHeld(e *evidence) {
 	gone, redirects := p.decideCopies(e)
 	if p.needsPicture(e) {
@@ -210,7 +214,8 @@ func (p *plan) decideHeld(e *evidence) {
 	}
 	bare, left := gone == len(e.copies)-redirects && (!e.indexed || p.forget), redirects > 0
 	pictured := p.pictured(e)
-	if _, instead := pictured[0]; instead && p.kept != nil { // the thumbnail was made again from other data
+	// p.kept does not describe the thumbnail, which was made from other data
+	if _, instead := pictured[0]; instead && p.kept != nil {
 		kept := p.kept.WithPicture(e.kept)
 		p.kept = &kept
 	}
@@ -247,15 +252,15 @@ func (p *plan) decideCopies(e *evidence) (gone, redirects int) {
 	return gone, redirects
 }
 
-// needsPicture reports whether a thumbnail must be saved: the current copy is erased, and no stored
-// thumbnail is independent of it. A thumbnail may still be shown when its copy may no longer be
+// needsPicture reports whether a thumbnail must be saved: the current copy is erased, and each
+// stored thumbnail belongs to a copy. A thumbnail may still be shown when its copy may no longer be
 // stored.
 func (p *plan) needsPicture(e *evidence) bool {
 	_, instead := e.pictured[0]
 	return p.bare && !instead && !e.noPreserve
 }
 
-// drops reports whether the copy of a version is erased.
+// drops reports whether the plan erases the copy of the given version.
 func (p *plan) drops(version int) bool {
 	return slices.ContainsFunc(p.swept, func(s Swept) bool { return s.What == SweptCopy && s.Version == version })
 }
@@ -273,9 +278,9 @@ func (p *plan) pictured(e *evidence) map[int]bool {
 	return all
 }
 
-// decideHeldEntry decides about the stored index entry. It is made again if today's policy would
-// give a different entry. It is also made again if its copy is erased, because then the order of
-// its words may not be stored.
+// decideHeldEntry decides about the stored index entry. The entry is made again if today's policy
+// would result in a different entry. It is also made again if its copy is erased, because then the
+// order of the words may not be stored.
 func (p *plan) decideHeldEntry(e *evidence) {
 	s := e.entry
 	switch {
@@ -298,7 +303,7 @@ func (p *plan) decideHeldEntry(e *evidence) {
 	}
 	p.kept = made.kept
 	switch {
-	// a required resource belongs to an origin whose policy cannot be read
+	// the entry needs another resource, and the policy of that resource's origin cannot be read
 	case made.document == nil && made.unread && !p.bare:
 		p.unjudged, p.kept, p.entry.action = true, nil, inDoubt
 	case made.document != nil:
@@ -324,7 +329,8 @@ func (p *plan) decideHeldEntry(e *evidence) {
 
 // decideStored decides about the data stored to present the page. Data that may be shown to no one
 // is erased. So is data made from a resource that is taken down, or that was reached through an
-// address that is taken down (P1 2.6, P04); the index entry made from it is deleted too.
+// address that is taken down (P1 2.6, P04); an index entry made from such a resource is deleted
+// too.
 func (p *plan) decideStored(e *evidence) {
 	add := func(s Swept) {
 		p.kept = &e.rest.fits
@@ -367,7 +373,8 @@ func (p *plan) decidePictures(e *evidence) (left bool) {
 	return left
 }
 
-// stored returns the data stored to present the page, as decided so far.
+// stored returns the data to present the page that will be stored after what has been decided so
+// far.
 func (p *plan) stored(e *evidence) terms.Kept {
 	if p.kept != nil {
 		return *p.kept
@@ -375,7 +382,7 @@ func (p *plan) stored(e *evidence) terms.Kept {
 	return e.kept
 }
 
-// strip removes title and excerpts, which may be shown only with a copy or an index entry. Only a
+// strip removes title and excerpts, which may be shown only with a copy or an index entry. The
 // thumbnail stays.
 func (p *plan) strip(e *evidence) {
 	kept := p.stored(e)
@@ -387,7 +394,7 @@ func (p *plan) strip(e *evidence) {
 	p.add(e.item(SweptExcerpt, ground{why: "neither a copy nor an index entry is left"}))
 }
 
-// dropAll erases everything of a page for one reason.
+// dropAll erases all data of a page, for the reason g.
 func (p *plan) dropAll(e *evidence, g ground) {
 	for _, c := range e.copies {
 		p.add(e.item(SweptCopy, g).version(c.Version, c.ID))
@@ -406,7 +413,8 @@ func (p *plan) dropAll(e *evidence, g ground) {
 
 func (p *plan) add(s Swept) { p.swept = append(p.swept, s) }
 
-// item returns the report of one erased item of the page, with the reason.
+// item returns the report that one item of the page is erased for the reason g. what is the kind of
+// the item.
 func (e *evidence) item(what string, g ground) Swept {
 	return Swept{URL: e.url, What: what, Reason: g.reason, Why: g.why, Line: g.line,
 		TakenDown: g.reason == archive.ReasonTakenDown}

@@ -13,8 +13,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// TestReceiveThenSweep checks that a sweep at the instant of receiving a page changes nothing. This
-// also holds if the page is received again under another policy, is gone, or redirects elsewhere.
+// TestReceiveThenSweep checks that a sweep at the instant of receiving a page changes nothing. The
+// test also covers the cases that the page is received again under another policy, is gone, or
+// redirects elsewhere.
 func TestReceiveThenSweep(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -41,7 +42,8 @@ func TestReceiveThenSweep(t *testing.T) {
 			unchanged("what was received")
 			now = now.Add(time.Hour)
 			s.web.says(policyOf(guesses, true))
-			s.sweep(SweepOptions{AsOf: now}) // like Rejudge: receiving a page does not check its earlier versions
+			// as Rejudge does, because receiving a page does not check its earlier versions
+			s.sweep(SweepOptions{AsOf: now})
 			receive()
 			unchanged("what was received again under another policy")
 			for i, g := range guesses {
@@ -57,8 +59,8 @@ func TestReceiveThenSweep(t *testing.T) {
 	}
 }
 
-// TestKeptUntil checks that decide returns until when a copy may be stored: a sweep one nanosecond
-// earlier leaves the copy, and a sweep at that time erases it.
+// TestKeptUntil checks the time until which a copy may be stored, as returned by decide. A sweep
+// one nanosecond earlier must leave the copy, and a sweep at that time must erase it.
 func TestKeptUntil(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 17))
 	now := time.Date(2031, 5, 4, 3, 2, 1, 0, time.UTC)
@@ -68,7 +70,7 @@ func TestKeptUntil(t *testing.T) {
 		guesses = append(guesses, newGuess(r, n))
 	}
 	s.web.says(policyOf(guesses, false))
-	ends := map[time.Time][]string{} // copies by the time when they must be erased
+	ends := map[time.Time][]string{} // paths of the pages by the time when their copies must be erased
 	for _, g := range guesses {
 		pg := dated(now, pageOf(g.body, site+g.old))
 		s.receive(pg)
@@ -112,7 +114,7 @@ func TestKeptUntil(t *testing.T) {
 	}
 }
 
-// dated returns pg with the given time of receipt.
+// dated returns a copy of pg with the given time of receipt.
 func dated(when time.Time, pg *page.Page) *page.Page {
 	for i := range pg.Hops() {
 		pg.Hops()[i].Start = when

@@ -8,9 +8,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// document returns the index entry of pg, made from content. whole reports that a copy with all of
-// content is stored, so that word positions may be indexed. cut says what was left out of a large
-// page; "" if nothing.
+// document returns the index entry of pg, made from content. whole reports that a copy is stored
+// that contains all of content, so that word positions may be indexed. cut says what was left out
+// because the page is too large; "" if nothing.
 func document(pg *page.Page, content terms.Content, language string, fetched time.Time,
 	whole bool) (d *index.Document, cut string) {
 	analysis := language

@@ -11,13 +11,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Drawer draws pages, like render.Browser.
+// Drawer draws pages as render.Browser does.
 type Drawer interface {
 	Draw(ctx context.Context, p render.Page, get render.Fetch) (png []byte, err error)
 }
 
 // draw draws the thumbnail of a page from the parts that may be shown. p is nil if no thumbnail is
-// made; why says why if the policy would permit one.
+// made; why is the reason if the policy would permit a thumbnail.
 func (h *Holdings) draw(t *terms.Terms) (p *archive.Picture, of *terms.Scene, why error) {
 	if h.o.Drawer == nil || h.o.NoPreserve {
 		return nil, nil, nil
@@ -49,21 +49,22 @@ func (h *Holdings) draw(t *terms.Terms) (p *archive.Picture, of *terms.Scene, wh
 		scene, nil
 }
 
-// partOf returns pg with the given body, in the form that a browser expects.
+// partOf returns a part of a drawing with the address and type of pg and with the given body.
 func partOf(pg *page.Page, body []byte) render.Part {
 	return render.Part{URL: pg.URL().String(), ContentType: cmp.Or(pg.Last().Header.Get("Content-Type"), pg.MIME()),
 		Body: body}
 }
 
-// eraseDrawing deletes the stored drawing of the page at address if it was made with the resource
-// at part, because that resource has changed.
+// eraseDrawing deletes the drawing of the page at address if it was made with the resource at part.
+// The caller calls eraseDrawing because that resource has changed.
 func (h *Holdings) eraseDrawing(ctx context.Context, address, part string) error {
 	ended := false
 	_, err := h.applyChange(ctx, address, change{}, func(known archive.Resource) (bool, error) {
 		if ended = known.Kept.DrawnWith(part); !ended {
 			return false, nil
 		}
-		// first: the update below deletes the record of what the thumbnail was made from
+		// this comes first, because the update below deletes the record of the resources that the
+		// thumbnail was made from
 		if err := h.dropPictures(ctx, address); err != nil {
 			return false, err
 		}

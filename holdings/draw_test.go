@@ -12,10 +12,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/render"
 )
 
-// artist is a fake browser. It requests the given resources and records what it receives.
+// artist is a fake browser. It requests the resources in asks and records what it receives.
 type artist struct {
 	asks  []string // paths to request, in this order, style sheets first
-	given []string // the document and the resources received
+	given []string // the document and the resources that the browser received
 	fails error
 }
 
@@ -68,7 +68,7 @@ func TestDrawPage(t *testing.T) {
 		body         string // the body that may be shown
 		o            Options
 		fails        error
-		given        string // resources received; "-" if the page was not drawn
+		given        string // paths of the resources that the browser must receive; "-" if the page must not be drawn
 		want         string
 	}{
 		{name: "a page", given: all, want: "1:64 other"},
@@ -147,7 +147,7 @@ func TestDrawPage(t *testing.T) {
 	}
 }
 
-// again receives a page that must not be drawn again.
+// again receives pg, which must not be drawn a second time.
 func (s *store) again(pg *page.Page, fails error) {
 	s.Helper()
 	artist := s.o.Drawer.(*artist)
@@ -158,7 +158,7 @@ func (s *store) again(pg *page.Page, fails error) {
 }
 
 // TestEndDrawn checks that a drawing is erased when it is no longer permitted, or when a resource
-// in it may no longer be used.
+// that it shows may no longer be used.
 func TestEndDrawn(t *testing.T) {
 	sweep := func(robots, swept string) func(*store) {
 		return func(s *store) {

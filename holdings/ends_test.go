@@ -13,8 +13,9 @@ import (
 
 const credited = "ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n"
 
-// TestPictureGoesWithItsImage checks that a thumbnail that cannot be made from a copy is erased
-// with its image, although the page has neither copy nor index entry.
+// TestPictureGoesWithItsImage checks a page with neither copy nor index entry, but with a thumbnail
+// that cannot be made from a copy. The thumbnail must be erased when the image is erased that it
+// was made from.
 func TestPictureGoesWithItsImage(t *testing.T) {
 	for name, end := range map[string]func(s *store){
 		"410":                func(s *store) { s.receive(answer(410, a)) },
@@ -36,8 +37,8 @@ func TestPictureGoesWithItsImage(t *testing.T) {
 	}
 }
 
-// TestSweepDuringErase checks that a sweep with an older decision does not bring back what was made
-// from a resource that is erased in the meantime.
+// TestSweepDuringErase checks a resource that is erased after a sweep has decided about a page. The
+// sweep must not store data made from that resource again.
 func TestSweepDuringErase(t *testing.T) {
 	s := withParts(t, "")
 	s.web.says(credited + "ACAP-allow-index: /a must-use-resource=" + site + "/lead\nACAP-request-take-down: /lead")
@@ -57,8 +58,8 @@ func TestSweepDuringErase(t *testing.T) {
 	}
 }
 
-// TestTakenDownInFlight checks that a page received while a required resource is taken down stores
-// nothing made from that resource.
+// TestTakenDownInFlight checks a required resource that is taken down while the page is received.
+// No data made from that resource may be stored.
 func TestTakenDownInFlight(t *testing.T) {
 	s := withParts(t, "")
 	both := credited + "ACAP-allow-index: /a must-use-resource=" + site + "/lead\n"
@@ -80,8 +81,9 @@ func TestTakenDownInFlight(t *testing.T) {
 	}
 }
 
-// TestEntryNotMistaken checks that an entry made from the page itself is not mistaken, when a
-// fetch fails, for one made from the resource used before.
+// TestEntryNotMistaken checks an index entry made from the page itself, after one made from another
+// resource. When a fetch of that resource fails, the new entry must not be treated as made from the
+// resource.
 func TestEntryNotMistaken(t *testing.T) {
 	robots := "ACAP-disallow-preserve: /a\n" + credited
 	w := newWeb(robots + "ACAP-allow-index: /a must-use-resource=" + site + "/lead\n")
@@ -101,8 +103,8 @@ func TestEntryNotMistaken(t *testing.T) {
 	}
 }
 
-// TestThumbnailAloneIsLeft checks that title and excerpt are erased if only a thumbnail of the page
-// is left.
+// TestThumbnailAloneIsLeft checks that title and excerpt are erased when only a thumbnail of the
+// page may stay.
 func TestThumbnailAloneIsLeft(t *testing.T) {
 	w := newWeb(cover + "ACAP-disallow-preserve: /a\n")
 	w.parts[site+"/cover.png"] = imageOf(16)
@@ -119,8 +121,8 @@ func TestThumbnailAloneIsLeft(t *testing.T) {
 	}
 }
 
-// TestTombstoneNamesItsOwnLine checks that a page erased by its own policy line is not reported as
-// taken down because a required credit is.
+// TestTombstoneNamesItsOwnLine checks a page that is erased by a rule for the page while a required
+// credit is taken down. The page must not be reported as taken down.
 func TestTombstoneNamesItsOwnLine(t *testing.T) {
 	w := newWeb("ACAP-disallow-index: /a\n" + credited)
 	w.parts[site+"/credit"] = "Photograph by Guillemot"
@@ -139,8 +141,8 @@ func TestTombstoneNamesItsOwnLine(t *testing.T) {
 	}
 }
 
-// TestReceiptNamesDerivedData checks that the receipt reports data made from an erased resource if
-// an interruption left it in place.
+// TestReceiptNamesDerivedData checks that the receipt for an erased resource reports data of other
+// pages made from that resource, if an interruption left this data in place.
 func TestReceiptNamesDerivedData(t *testing.T) {
 	s := withParts(t, "")
 	if _, err := s.archive.Erase(context.Background(),

@@ -12,7 +12,7 @@ import (
 
 // Erase removes everything stored for a URL at its publisher's request, in all spellings of the
 // URL, and the records of URLs that redirect to it. n is the number of copies erased. Erase may be
-// repeated (P04: the request stays in the file).
+// called again for the same request, because the request stays in robots.txt (P04).
 func (h *Holdings) Erase(ctx context.Context, rawurl, why, line string) (n int, err error) {
 	addresses, err := h.Spellings(rawurl)
 	for _, address := range addresses {
@@ -44,17 +44,18 @@ func (h *Holdings) Holds(rawurl string) (bool, error) {
 	return false, err
 }
 
-// doubtful marks each * and $ in a URL with a zero byte, however it is written. A policy writes
-// them as %2A and %24, but a URL may contain either form (X33).
+// doubtful inserts a zero byte before each * and $ in a URL, also if the character is written as
+// %2A or %24. A policy must use these escapes, but an address may contain the character in either
+// form (X33).
 var doubtful = strings.NewReplacer("*", "\x00*", "$", "\x00$", "%2A", "\x00*", "%24", "\x00$")
 
-// maxDoubtful is how many of these characters are tried in both forms each. Without a limit, a site
-// could force a search of exponentially many spellings.
+// maxDoubtful is the greatest number of such characters in a URL for which both forms are tried.
+// Without a limit, a site could force a search of exponentially many spellings.
 const maxDoubtful = 8
 
 // Spellings returns the addresses that a request for rawurl may mean: rawurl itself, and those
-// spellings for which something is stored. After maxDoubtful asterisks and dollar signs, all others
-// are written in the same form.
+// spellings for which something is stored. Of the first maxDoubtful asterisks and dollar signs, all
+// combinations are tried. All further ones are written in one form.
 func (h *Holdings) Spellings(rawurl string) ([]string, error) {
 	parts := strings.Split(doubtful.Replace(rawurl), "\x00")
 	list := parts[:1:1]
@@ -86,7 +87,8 @@ func (h *Holdings) Spellings(rawurl string) ([]string, error) {
 func raw(sign string) string     { return sign }
 func escaped(sign string) string { return url.QueryEscape(sign) }
 
-// joinSpelling joins parts, writing the first character of each in the given form.
+// joinSpelling joins parts, after replacing the first character of each part by the result of
+// written.
 func joinSpelling(parts []string, written func(sign string) string) string {
 	var b strings.Builder
 	for _, part := range parts {
@@ -96,7 +98,8 @@ func joinSpelling(parts []string, written func(sign string) string) string {
 }
 
 func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int, err error) {
-	// first: after an interruption, the remaining record causes the rest to be erased
+	// this comes first: if erase is interrupted afterwards, the record of the page still exists and
+	// causes the rest to be erased later
 	derived, err := h.withdraw(ctx, address)
 	if err = errors.Join(err, h.stopAwaiting(ctx, address, everyPart)); err != nil {
 		return 0, err
@@ -114,7 +117,7 @@ func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int,
 			n, failure = h.archive.Erase(ctx, archive.Tombstone{URL: address, Reason: archive.ReasonTakenDown, Why: why,
 				Line: line, Asked: true, Derived: derived})
 			after, _, err := h.archive.Resource(address)
-			return !after.Indexed, err // the records may be deleted although an error occurred
+			return !after.Indexed, err // even if Erase returned an error, it may have deleted the records of the page
 		})
 	if err == nil {
 		err = forgotten()
@@ -147,7 +150,7 @@ func (h *Holdings) receipt(address string) (archive.Receipt, error) {
 		return r, err
 	}
 	known, _, err := h.archive.Resource(address)
-	if err != nil || known.Indexed { // the archive's own receipt reports this
+	if err != nil || known.Indexed { // the receipt of the archive already reports this
 		return r, err
 	}
 	found, err := h.indexer.index.Has(address)

@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// TestHolds checks that Holds finds anything stored for a URL, in any spelling, before Erase and
-// nothing after it.
+// TestHolds checks that, before Erase, Holds reports true for a URL in any spelling if anything is
+// stored for the URL. After Erase it must report false.
 func TestHolds(t *testing.T) {
 	for _, c := range []struct {
 		name, robots, page, url string
@@ -51,8 +51,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestSpellings checks that all spellings of an address are found, and that the number of spellings
-// tried per line is limited (P09: protection against flooding).
+// TestSpellings checks that all spellings of an address are found. It also checks that the number
+// of spellings tried for one policy line is limited (P09: protection against flooding).
 func TestSpellings(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	var pages []string
@@ -82,8 +82,8 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// TestHoldsDerived checks that Holds finds what was made from a resource for other pages, even if
-// the resource itself is not stored.
+// TestHoldsDerived checks that Holds reports true if data of other pages was made from a resource,
+// even if the resource itself is not stored.
 func TestHoldsDerived(t *testing.T) {
 	s := withParts(t, "")
 	for _, source := range []string{site + "/credit", site + "/lead"} {

@@ -16,41 +16,44 @@ import (
 
 // ExportOptions selects what to export, and how.
 type ExportOptions struct {
-	Under    []string           // prefixes of the addresses to export; empty means all
+	Under    []string           // export only addresses that begin with one of these prefixes; empty means all
 	Policies terms.Policies     // policies to apply, without requests; nil means Options.Known
-	Name     string             // name of the file in its warcinfo record and in the CDXJ index; may be ""
+	Name     string             // name of the WARC file, for its warcinfo record and for the CDXJ index; may be ""
 	Plain    bool               // write without compression
-	Info     warc.Fields        // more fields for the warcinfo record
+	Info     warc.Fields        // additional fields of the warcinfo record
 	Line     func(string) error // receives the lines of the CDXJ index, in the order of the records; may be nil
 }
 
 // Exported is the result for one capture.
 type Exported struct {
-	URL       string `json:"url"`
-	Version   int    `json:"version"`
-	Duplicate bool   `json:"duplicate,omitempty"` // an earlier record of the file already has its body
-	Why       string `json:"why,omitempty"`       // why it was not exported, as a clause; "" if it was exported
-	Line      string `json:"line,omitempty"`      // the policy line that decided; "" if none did
+	URL     string `json:"url"`
+	Version int    `json:"version"`
+	// an earlier record of the file already contains the body of this capture
+	Duplicate bool   `json:"duplicate,omitempty"`
+	Why       string `json:"why,omitempty"`  // why the capture was not exported, as a clause; "" if it was exported
+	Line      string `json:"line,omitempty"` // the policy line that decided; "" if no line did
 }
 
 // ExportCounts counts what an export did.
 type ExportCounts struct {
-	Captures   int   `json:"captures"`   // exported captures of pages
-	Redirects  int   `json:"redirects"`  // exported redirects
-	Duplicates int   `json:"duplicates"` // exported captures whose body was already in the file
-	Withheld   int   `json:"withheld"`   // captures that may not be preserved now
+	Captures  int `json:"captures"`  // exported captures of pages
+	Redirects int `json:"redirects"` // exported redirects
+	// exported captures written without a body, because an earlier record contains the same body
+	Duplicates int   `json:"duplicates"`
+	Withheld   int   `json:"withheld"` // captures that may not be preserved now
 	Records    int   `json:"records"`
 	Bytes      int64 `json:"bytes"` // size of the file
 }
 
-// ErrErased means that something was erased during its export.
+// ErrErased means that exported data was erased before the export ended.
 var ErrErased = errors.New("erased while it was exported")
 
-// Export writes to w, as WARC 1.1, the captures that may be preserved now, in the order of their
-// arrival. For each it writes request, response, and the decisions as metadata. A response with the
-// same body as an earlier one becomes a revisit record. Export makes no request. It calls told,
-// which may be nil, for every capture. After an error the output must not be used: with ErrErased
-// it contains data that has since been erased. Export needs about 60 bytes of memory per body.
+// Export writes to w, as WARC 1.1, the captures that may be preserved now, in the order in which
+// they were stored. For each it writes request, response, and the decisions as metadata. A response
+// with the same body as an earlier one becomes a revisit record. Export makes no request. It calls
+// told, which may be nil, for every capture. After an error the output must not be used. If the
+// error is ErrErased, the output contains data that has been erased since. Export needs about 60
+// bytes of memory per body.
 func (h *Holdings) Export(ctx context.Context, w io.Writer, o ExportOptions, told func(Exported)) (ExportCounts,
 	error) {
 	if o.Policies == nil {
@@ -69,7 +72,7 @@ func (h *Holdings) Export(ctx context.Context, w io.Writer, o ExportOptions, tol
 			return ctx.Err()
 		}
 		out, err := e.capture(c)
-		if errors.Is(err, archive.ErrNotHeld) { // it was erased in the meantime
+		if errors.Is(err, archive.ErrNotHeld) { // the capture was erased after the export began
 			return ctx.Err()
 		}
 		if err == nil {
@@ -91,12 +94,13 @@ type exporter struct {
 	o      ExportOptions
 	w      *warc.Writer
 	space  string              // prefix of the record IDs
-	bodies map[[32]byte]uint64 // digest of the body as sent → the capture whose response record contains it
+	bodies map[[32]byte]uint64 // digest of a body as sent → the capture whose response record contains that body
 	out    []passage           // exported captures
 	counts ExportCounts
 }
 
-// passage is an exported capture, with the number of redirects exported before it.
+// passage is an exported capture. hops is the number of redirects in the capture that were exported
+// with it.
 type passage struct {
 	capture uint64
 	hops    int
@@ -157,8 +161,8 @@ func (e *exporter) whyWithheld(c archive.Capture) (why, line string, err error) 
 	return d.Why(), d.Because.String(), nil
 }
 
-// prepareCheck prepares the checks of the captures stored at address. If nothing may be stored at
-// all, why and line say so.
+// prepareCheck prepares the checks of the captures stored at address. If no capture of this address
+// may be stored, why and line give the reason and the policy line.
 func (e *exporter) prepareCheck(address string, known archive.Resource) (j gatherer, why, line string, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -176,7 +180,7 @@ func (e *exporter) prepareCheck(address string, known archive.Resource) (j gathe
 	return j, "", "", nil
 }
 
-// stillHeld returns an error if any exported capture has been erased in the meantime.
+// stillHeld returns an error if any exported capture has been erased since it was written.
 func (e *exporter) stillHeld() error {
 	for _, p := range e.out {
 		if err := e.ctx.Err(); err != nil {

@@ -18,12 +18,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// These are the field names of our metadata records, in addition to those of WARC 1.1, section 6.6.
-// No standard names exist for the policy that was followed.
+// These are the field names of the metadata records that this program writes, in addition to those
+// of WARC 1.1, section 6.6. No standard names exist for the policy that was followed.
 const (
 	metaPolicy     = "acap-policy"          // origin whose policy decided
 	metaSince      = "acap-policy-since"    // when that version of the policy was first read
-	metaDecided    = "acap-decided"         // a usage, and the policy line that decided about it
+	metaDecided    = "acap-decided"         // a usage, and the policy line that decided about this usage
 	metaStatements = "acap-page-statements" // the statements of the page, as acap.Own in JSON
 	metaCut        = "acap-cut"             // the body lacks parts that may not be preserved (N28)
 	metaTruncated  = "acap-truncated"       // the original body was longer
@@ -70,7 +70,7 @@ type exchange struct {
 	at      time.Time
 	sent    []byte
 	head    []byte
-	cut     bool // the response was longer than what is written
+	cut     bool // the original response was longer than the written response
 	address netip.Addr
 }
 
@@ -99,8 +99,8 @@ func (x exchange) begin(e *exporter) (warc.Entry, error) {
 	return answer, e.write(request)
 }
 
-// records writes the request, response and metadata of a capture. It reports whether the response
-// is a revisit record.
+// records writes the request, response and metadata records of a capture. duplicate reports whether
+// the response was written as a revisit record, without its body.
 func (e *exporter) records(c archive.Capture, wire []byte) (duplicate bool, err error) {
 	x := exchange{capture: c.ID, url: c.URL, at: c.Fetched, sent: c.Sent, head: headOf(c, len(wire)),
 		cut: c.Truncated, address: c.Address}
@@ -127,8 +127,9 @@ func (e *exporter) records(c archive.Capture, wire []byte) (duplicate bool, err 
 	return duplicate, e.write(metadata)
 }
 
-// duplicates changes answer into a revisit record if its payload is already in the file; otherwise
-// it records the payload. Redirects never become revisit records, because their bodies are short.
+// duplicates changes answer into a revisit record if the file already contains the payload of
+// answer; otherwise it notes that the file now contains the payload. Redirects never become revisit
+// records, because their bodies are short.
 func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, error) {
 	var sum [32]byte
 	_, digits, _ := strings.Cut(c.Payload, ":")
@@ -142,7 +143,7 @@ func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, erro
 		return false, nil
 	}
 	original, err := e.archive.Capture(first)
-	if err != nil { // its body is already in the file, but it has since been erased
+	if err != nil { // the capture whose record contains this body has been erased since
 		return false, fmt.Errorf("capture %d was %w", first, ErrErased)
 	}
 	answer.Type, answer.Digest, answer.Payload = warc.Revisit, c.Payload, nil
@@ -155,9 +156,9 @@ func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, erro
 	return true, nil
 }
 
-// hops writes the redirects before a capture, without their bodies. It writes only those whose head
-// is stored in the capture, as earlier versions of this program did. Newer redirects are captures
-// of their own.
+// hops writes records of the redirects before a capture, without their bodies. It writes only
+// redirects whose HTTP head is stored in the capture; earlier versions of this program stored
+// redirects in this way. Newer redirects are captures of their own addresses.
 func (e *exporter) hops(c archive.Capture) error {
 	for i, hop := range c.Hops {
 		if len(hop.Head) == 0 && len(hop.Header) == 0 {
@@ -195,14 +196,14 @@ func (e *exporter) hops(c archive.Capture) error {
 	return nil
 }
 
-// headOf returns the head of a capture as it was sent, except for fields that contradict the stored
-// body of the given length.
+// headOf returns the HTTP head of a capture as it was sent, except for fields that contradict the
+// stored body, which has the given length.
 func headOf(c archive.Capture, length int) []byte {
 	head := c.Head
 	if len(head) == 0 {
 		head = headFrom("HTTP/1.1", c.Status, c.Header)
 	}
-	m, _ := warc.ParseMessage(head) // a head that cannot be parsed names no content coding
+	m, _ := warc.ParseMessage(head) // if the head cannot be parsed, no content coding is assumed
 	return warc.Consistent(head, int64(length), c.Encoding != "" || len(coding.Of(m.Header)) == 0)
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// sent returns a hop as the gate records it.
+// sent returns a page.Hop with the response of a server, as the gate records it.
 func sent(address, status, fields, wire string, at time.Time) page.Hop {
 	head := "HTTP/1.1 " + status + "\r\n" + strings.ReplaceAll(fields, "\n", "\r\n") + "\r\n"
 	m, err := warc.ParseMessage([]byte(head))
@@ -50,7 +50,7 @@ func packed(text string) string {
 
 const html = "Content-Type: text/html; charset=utf-8\n"
 
-// harbour fills s with captures of every kind.
+// harbour receives responses of every kind into s.
 func harbour(s *store, at time.Time) {
 	s.Helper()
 	cut := sent(site+"/cut", "200 OK", html+"Content-Encoding: gzip\nContent-Length: 99\n",
@@ -61,7 +61,8 @@ func harbour(s *store, at time.Time) {
 	for _, hops := range [][]page.Hop{
 		{sent(a, "200 OK", html+"Transfer-Encoding: chunked\nServer: na\u00efve\n", article, at)},
 		{sent(b, "200 OK", html+"Content-Encoding: gzip\nETag: \"x\"\n", packed(article), at.Add(time.Second))},
-		{sent(c, "200 OK", html, article, at.Add(2*time.Second))}, // this capture has the same body as the capture of a
+		// this capture has the same body as the capture of the address a
+		{sent(c, "200 OK", html, article, at.Add(2*time.Second))},
 		{cut}, {short},
 		{moved, sent(site+"/new", "200 OK", html, "<p>Here now.", at.Add(time.Millisecond))},
 		{sent(site+"/data", "200 Fine", "Content-Type: application/octet-stream\nX-Robots-Tag: noindex\n",
@@ -89,7 +90,7 @@ func (s *store) export(o ExportOptions) (file []byte, counts ExportCounts, withh
 	return out.Bytes(), counts, withheld
 }
 
-// kept is a WARC record with its block.
+// kept is a WARC record together with its block.
 type kept struct {
 	*warc.Record
 	block []byte
@@ -199,8 +200,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestExportJudges checks that only what may be preserved now is exported, by today's policy and
-// the current time.
+// TestExportJudges checks that only captures that may be preserved now are exported, by today's
+// policy and the current time.
 func TestExportJudges(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	now := at
@@ -246,7 +247,8 @@ func TestExportJudges(t *testing.T) {
 			}
 		}
 	}
-	// A redirect that may not be preserved is not exported; its target is.
+	// A redirect that may not be preserved is not exported, but the page that it redirects to is
+	// exported.
 	w.says("ACAP-disallow-preserve: /old")
 	file, _, withheld := s.export(ExportOptions{})
 	if bytes.Contains(bytes.Join(blocks(records(t, file)), nil), []byte("Moved Permanently")) ||
@@ -269,8 +271,8 @@ func blocks(list []kept) (out [][]byte) {
 	return out
 }
 
-// TestExportDuplicates checks that the next capture is written with the body if the first of
-// several captures with the same body may not be exported.
+// TestExportDuplicates checks several captures with the same body, of which the first may not be
+// exported. The next capture must then be written with the body.
 func TestExportDuplicates(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
@@ -288,7 +290,8 @@ func TestExportDuplicates(t *testing.T) {
 			t.Errorf("there is a %s of %s", r.Type(), r.Target())
 		}
 	}
-	// The erased body disappears with its last capture, and no revisit record refers to it.
+	// When the last capture with the body is erased, the export no longer contains the body, and no
+	// revisit record refers to it.
 	w.says("")
 	if _, err := s.Erase(context.Background(), a, "asked for", ""); err != nil {
 		t.Fatal(err)
@@ -299,12 +302,12 @@ func TestExportDuplicates(t *testing.T) {
 	}
 }
 
-// TestExportErased checks that Export fails with ErrErased if an exported capture is erased while
-// it runs.
+// TestExportErased checks that Export fails with ErrErased if an exported capture is erased before
+// Export ends.
 func TestExportErased(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	harbour(s, time.Now().Add(-time.Hour))
-	for _, when := range []string{b, c} { // the capture of c has the same body as the capture of a
+	for _, when := range []string{b, c} { // the capture of c has the same body as the capture of the address a
 		_, err := s.Export(context.Background(), io.Discard, ExportOptions{}, func(e Exported) {
 			if e.URL == b && when == b {
 				s.Erase(context.Background(), b, "asked for", "")
@@ -342,8 +345,8 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// TestExportHeadless checks that a capture made before heads were recorded is exported with a head
-// made from its header fields.
+// TestExportHeadless checks captures stored by versions of this program that did not store HTTP
+// heads. They must be exported with a head made from the stored header fields.
 func TestExportHeadless(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	s.receive(pageWith(http.Header{"Content-Type": {"text/plain"}, "Content-Encoding": {"gzip"},

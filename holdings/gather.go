@@ -12,12 +12,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// sweepPlan is what a sweep must do to one page.
+// sweepPlan says what a sweep must do to one page.
 type sweepPlan struct {
 	plan
-	known archive.Resource // the archive record that the plan was made from
-	// required resources that the page may not be made from now; the page is crawled again when
-	// they return
+	known archive.Resource // the archive record of the page at the time of the plan
+	// required resources that may not be used for the page now; the page is crawled again when they
+	// may be used
 	awaits []string
 }
 
@@ -122,7 +122,7 @@ func (j *gatherer) terms(pg *page.Page) *terms.Terms {
 	return terms.Held(j.ctx, j.origin, j.url, j.resource.Own, pg, j.sources, j.facts)
 }
 
-// recordAwaited records in d which required resources the page may not be made from now (P05).
+// recordAwaited records in d those required resources that may not be used for the page now (P05).
 func (j *gatherer) recordAwaited(d *sweepPlan) {
 	if len(d.swept) == 0 || d.barred || d.swept[0].What == SweptRecord {
 		return
@@ -137,13 +137,13 @@ func (j *gatherer) recordAwaited(d *sweepPlan) {
 	}
 }
 
-// described reports whether the record of a page holds more than dates and counts.
+// described reports whether r, the record of a page, contains more than dates and counts.
 func described(r archive.Resource) bool {
 	return !r.Kept.Empty() || r.Language+r.MIME+r.ETag+r.LastModified+r.Own.URL != ""
 }
 
-// capture decides whether one stored copy may be kept. An older version counts as crawled again
-// (H05), and its prohibitions on its own elements still apply.
+// capture decides whether one stored copy may be kept. For time limits, an older version is treated
+// as crawled again (H05). Prohibitions in an older version on its elements still apply.
 func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
 	facts, own := j.facts, j.resource.Own
 	if facts.Recrawled = superseded(c, j.resource); !c.Current {
@@ -165,7 +165,7 @@ func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
 		_, cut, ok := terms.Held(j.ctx, j.origin, j.url, own, pg, j.sources, facts).Copy(acap.Preserve)
 		whole = ok && !cut
 	})
-	if err != nil || whole { // the part was cut out before the copy was stored
+	if err != nil || whole { // the prohibited part was already cut out when the copy was stored
 		return permit, err
 	}
 	// P2 2.2.5 (N28): a prohibited part that cannot be cut out makes the whole page prohibited
@@ -187,9 +187,10 @@ func (j *gatherer) read(c archive.Capture, fn func(*page.Page)) error {
 	return nil
 }
 
-// remakeEntry makes the index entry again from the current copy, and the data stored with it. bare
-// means that the copy will be erased. It makes no entry if the page may not be indexed, or if
-// another resource would be needed, because none is available here.
+// remakeEntry makes the index entry again from the current copy, and the data stored with the
+// entry. bare means that the copy will be erased. It makes no entry if the page may not be indexed.
+// It also makes none if the entry would need another resource, because no other resource can be
+// fetched here.
 func (j *gatherer) remakeEntry(e *evidence, bare bool) error {
 	c, err := j.archive.Capture(j.resource.Current)
 	if err != nil {
@@ -216,8 +217,9 @@ func (j *gatherer) remakeEntry(e *evidence, bare bool) error {
 	return err
 }
 
-// savePicture finds the thumbnail of the current copy, which will be erased. If none is stored, it
-// makes one from the copy if possible. decidePictures checks later whether it may stay.
+// savePicture finds the thumbnail of the current copy, which will be erased. If no thumbnail is
+// stored, savePicture makes one from the copy if possible. decidePictures checks later whether the
+// thumbnail may stay.
 func (j *gatherer) savePicture(e *evidence) error {
 	at := slices.IndexFunc(e.copies, func(c copyEvidence) bool { return c.ID == e.current })
 	c := e.copies[at].Capture
@@ -234,7 +236,8 @@ func (j *gatherer) savePicture(e *evidence) error {
 	return err
 }
 
-// checkRest collects what the terms permit of the data to present the page, as p leaves it.
+// checkRest finds out which data stored to present the page may stay, given the changes that p
+// makes.
 func (j *gatherer) checkRest(e *evidence, p *plan) {
 	rest := restEvidence{fits: p.stored(e)}
 	kept := rest.fits

@@ -25,7 +25,8 @@ func (g ground) tombstone() archive.Tombstone {
 }
 
 // grounds returns why something is erased, for its tombstone. A tombstone must not contain text of
-// the page. So, for a statement in the page itself, line names the place but not the text.
+// the page. Therefore, if a statement in the page itself decided, the line names the place of the
+// statement but not its text.
 func grounds(d acap.Decision) ground {
 	if d.Because == nil {
 		return ground{string(d.Reason), d.Why(), ""}

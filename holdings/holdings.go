@@ -24,31 +24,32 @@ import (
 // Options configures Holdings.
 type Options struct {
 	Now func() time.Time // nil means time.Now
-	// store no new copies; stored copies stay, as earlier versions, while the policy permits
+	// store no new copies; stored copies stay as earlier versions while the policy permits
 	NoPreserve bool
 	NoIndex    bool // index nothing; delete the entry of each page that is received
-	Requisites bool // report the images and style sheets that pages are shown with
+	Requisites bool // report the images and style sheets that browsers load to show the pages
 	NoArchive  bool // noarchive and nocache also prohibit preserve (N24)
 	// Known returns the policies last read, without requests. Recovery and sweeps use it. nil means
 	// the policies of the sources.
 	Known terms.Policies
 
-	Budget *memory.Budget // limits the memory of pages in progress; nil means a budget of its own
+	Budget *memory.Budget // limits the memory of pages that are being processed; nil means a separate budget
 
 	Drawer Drawer // draws thumbnails of received pages; nil means that none is drawn
 
 	Version func(u *url.URL) archive.PolicyVersion // returns the version of the policy in force for u; nil if unknown
-	Defect  func(*defect.Error)                    // called for each panic, which fails one page; may be nil
+	// called for each panic; a panic makes the processing of one page fail; may be nil
+	Defect func(*defect.Error)
 	// Swept is called for everything that Rejudge and ReceivePart erase, from several goroutines;
 	// may be nil.
 	Swept func(Swept)
 
-	// Scarce reports whether the disk is nearly full. Then Open does not bring the index up to
-	// date. nil means that there is room.
+	// Scarce reports whether the disk is nearly full. If it is, Open does not bring the index up to
+	// date. If Scarce is nil, Open assumes that there is enough space.
 	Scarce func() bool
 
 	// Erased receives a tombstone for each page that loses its index entry but keeps its copy,
-	// because the archive writes none in that case; may be nil.
+	// because the archive writes no tombstone in that case. Erased may be nil.
 	Erased func(archive.Tombstone)
 
 	// Hasten receives pages that should be crawled again soon. Parts receives the Parts and Missing
@@ -57,8 +58,8 @@ type Options struct {
 	Parts  func(ctx context.Context, parts, missing []string) error
 }
 
-// Holdings is the archive and the index, with the rules for what they may store. It is safe for
-// concurrent use.
+// Holdings contains the archive and the index, and applies the rules for what may be stored in
+// them. It is safe for concurrent use.
 type Holdings struct {
 	archive *archive.Archive
 	indexer *indexer
@@ -67,7 +68,9 @@ type Holdings struct {
 	opened  time.Time
 	behind  int // the result of Behind
 	seed    maphash.Seed
-	locks   [256]sync.Mutex // locks by URL, so that archive and index receive the changes of one URL in the same order
+	// locks selected by a hash of the URL: while one is held, no other goroutine changes archive or
+	// index for that URL
+	locks [256]sync.Mutex
 
 	background background
 	remaking   chan struct{} // limits concurrent remakes, including those that wait for requests
@@ -92,8 +95,8 @@ type Index interface {
 	Snapshot() (*index.Snapshot, error)
 }
 
-// Open joins archive and index and finishes what a crash left between them. The caller still owns
-// both, and must close Holdings before them.
+// Open returns Holdings that use the archive a and the index ix. It first repairs differences
+// between a and ix that a crash left. The caller must close the Holdings before closing a and ix.
 func Open(ctx context.Context, a *archive.Archive, ix Index, s terms.Sources, o Options) (*Holdings, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -117,7 +120,7 @@ func Open(ctx context.Context, a *archive.Archive, ix Index, s terms.Sources, o 
 		remaking: make(chan struct{}, remakeBodies)}
 	h.background.pending = map[task]bool{}
 	h.background.ctx, h.background.stop = context.WithCancel(context.Background())
-	// a full disk is no error: the intents stay until there is room
+	// a full disk is not an error: the intents stay in the archive until the disk has space
 	if err := h.recover(ctx, ix); err != nil && !disk.Full(err) {
 		h.background.stop()
 		return nil, fmt.Errorf("archive and index could not be made to agree: %w", err)
@@ -133,7 +136,8 @@ func Open(ctx context.Context, a *archive.Archive, ix Index, s terms.Sources, o 
 // Close stops the work started by Rejudge, and writes pending changes to the index.
 func (h *Holdings) Close() error { return errors.Join(h.background.stopAndWait(), h.indexer.close()) }
 
-// Flush returns when the index contains everything received before, so that searches find it.
+// Flush waits until the index contains everything received before the call, so that searches find
+// it.
 func (h *Holdings) Flush() error { return h.indexer.drain() }
 
 // Behind returns the number of pages whose last change was not yet in the index when h was opened,
@@ -155,21 +159,23 @@ type Receipt struct {
 	Stored, Indexed bool
 
 	Links []string // absolute URLs of the links that may be followed
-	// addresses that the page is shown with and that may be followed; nil unless Options.Requisites
-	// is set
+	// URLs of images, style sheets and other resources needed to show the page, if they may be
+	// followed; nil unless Options.Requisites is set
 	Requisites []string
 	Parts      []string // other resources that the page requires
-	Missing    []string // elements of Parts to request again soon: they failed, or only an older answer was used
-	Cuts       []string // what was too large to be stored, read or indexed, a clause each
+	// other required resources that should be requested again soon, because they failed or because
+	// a newer answer may exist
+	Missing []string
+	Cuts    []string // what was too large to be stored, read or indexed; each item is a clause
 
 	Textless  bool      // the page may be indexed, but has no text
-	Undrawn   error     // why no thumbnail was made of a page that may have one
-	Unchanged bool      // the copy equals the one stored before
-	Since     time.Time // if Unchanged, when that copy was received
+	Undrawn   error     // why no thumbnail was made although the policy permits one
+	Unchanged bool      // the copy equals the copy stored before
+	Since     time.Time // if Unchanged is set, when the earlier copy was received
 	Absent    bool      // a 304 response came for a page that is not stored: request it again without a condition
 
 	Refused   []acap.Decision // refused decisions about follow, index and preserve
-	Discarded bool            // X01: the page itself prohibits crawl, so nothing of it is used
+	Discarded bool            // X01: the page itself prohibits crawl, so nothing of the page is used
 	TakenDown *acap.Field     // the take-down request in force for the page (P1 2.6, P04); nil if none
 
 	// Decide returns the decision about any usage of the page, including its required resources;
@@ -179,9 +185,9 @@ type Receipt struct {
 
 // Receive stores what may be stored of a page. The result is durable when it returns. Only a 2xx
 // response is stored as a page; redirects are stored as captures of their own addresses. Only 404
-// and 410 erase the page: another failure does not mean that it is gone (H05). A 304 stands for the
-// archived copy, which is checked against today's policy and the fresh headers; no new capture is
-// made (see archive.Renew).
+// and 410 erase the page: another failure does not mean that it is gone (H05). A 304 response
+// confirms the archived copy. The copy is then checked against today's policy and the new headers,
+// and no new capture is made (see archive.Renew).
 func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) {
 	status, u := pg.Last().Status, pg.URL()
 	known, _, err := h.archive.Resource(u.String())
@@ -208,7 +214,8 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 		return g.Receipt, err
 	}
 	earlier := pg.Hops()[:len(pg.Hops())-1]
-	if err := h.endPages(ctx, earlier); err != nil { // erase what these addresses held before they redirected
+	// erase what is stored at these addresses from the time before they redirected
+	if err := h.endPages(ctx, earlier); err != nil {
 		return g.Receipt, err
 	}
 	if g.TakenDown == nil {
@@ -220,7 +227,7 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 		}
 	}
 	switch err := h.writePage(ctx, &g); {
-	case g.renews != 0 && errors.Is(err, archive.ErrNotHeld): // the copy was erased in the meantime
+	case g.renews != 0 && errors.Is(err, archive.ErrNotHeld): // the copy was erased after the decision
 		return Receipt{Absent: true}, nil
 	case err != nil:
 		return g.Receipt, err
@@ -246,9 +253,10 @@ func (h *Holdings) recheckReceived(ctx context.Context, judged *acap.Policy, u *
 	return r, err
 }
 
-// recheck checks what is stored at an address again if the policy of its origin is not the same
-// as judged, the one used before. A concurrent sweep by the new policy may have missed the page. It
-// returns what was erased, or the take-down request that erased everything.
+// recheck checks what is stored at an address again if the policy of its origin is no longer
+// judged, the policy used for the decision. A concurrent sweep by the new policy may have missed
+// the page. recheck returns what was erased, or the take-down request that caused everything to be
+// erased.
 func (h *Holdings) recheck(ctx context.Context, address string, u *url.URL, judged, origin *acap.Policy,
 	o SweepOptions) (d sweepPlan, down *acap.Field, err error) {
 	if origin == judged {
@@ -268,8 +276,8 @@ func (h *Holdings) recheck(ctx context.Context, address string, u *url.URL, judg
 
 const takenDown = "taken down at the publisher's request"
 
-// writePage writes the decision about a page to archive and index, and returns when that is
-// durable.
+// writePage writes to archive and index what was decided about a page. When it returns, the changes
+// are durable.
 func (h *Holdings) writePage(ctx context.Context, g *assessment) error {
 	address := g.deposit.Resource.URL
 	wait := g.wait || g.document != nil && len(g.document.Text) > largeText
@@ -314,8 +322,8 @@ func (h *Holdings) writeDeposit(ctx context.Context, g *assessment, known archiv
 	return g.document != nil || known.Indexed && !g.deposit.Stays, err
 }
 
-// dropStaleKept removes from the deposit what was copied from earlier stored data, if that data has
-// been erased or changed in the meantime.
+// dropStaleKept removes from the deposit data that was copied from data stored earlier, if the
+// earlier data has been erased or changed since it was copied.
 func (g *assessment) dropStaleKept(known archive.Resource) {
 	d := &g.deposit
 	if (g.before == "" || g.before == known.Kept.Digest()) && (!d.Stays || known.Indexed) {
@@ -328,8 +336,8 @@ func (g *assessment) dropStaleKept(known archive.Resource) {
 	}
 }
 
-// eraseTakenDownHops erases what is stored for redirecting addresses that have been taken down
-// since they were requested.
+// eraseTakenDownHops erases the data stored for those redirecting addresses in hops that have been
+// taken down since they were requested.
 func (h *Holdings) eraseTakenDownHops(ctx context.Context, policies terms.Policies, hops []archive.Via) error {
 	var failed []error
 	for _, hop := range hops {
@@ -341,8 +349,8 @@ func (h *Holdings) eraseTakenDownHops(ctx context.Context, policies terms.Polici
 	return errors.Join(failed...)
 }
 
-// withdrawTakenDown removes what was made from resources that have been taken down since they were
-// fetched.
+// withdrawTakenDown removes data made from those resources in sources that have been taken down
+// since they were fetched.
 func (h *Holdings) withdrawTakenDown(ctx context.Context, sources []string) error {
 	var failed []error
 	for _, source := range sources {
@@ -354,11 +362,11 @@ func (h *Holdings) withdrawTakenDown(ctx context.Context, sources []string) erro
 	return errors.Join(failed...)
 }
 
-// simultaneous is the time within which two identical answers count as one.
+// simultaneous is the time within which identical responses for a page are treated as one response.
 const simultaneous = time.Minute
 
-// justReceived reports whether this run has just received the same page: several redirects can
-// reach it at the same time.
+// justReceived reports whether this run has just received the same page. This happens because
+// several redirects can reach it at the same time.
 func (h *Holdings) justReceived(known archive.Resource, g *assessment) (bool, error) {
 	if known.LastCrawled.Before(h.opened) || g.deposit.Fetched.Sub(known.LastCrawled).Abs() > simultaneous ||
 		known.Indexed != g.Indexed {
@@ -369,7 +377,7 @@ func (h *Holdings) justReceived(known archive.Resource, g *assessment) (bool, er
 }
 
 // applyChange changes the archive by calling fn under the lock of address, and sends c to the index
-// if fn returns true. The returned function waits for the index if c requires that.
+// if fn returns true. The returned function waits until the index is written, if c requires that.
 func (h *Holdings) applyChange(ctx context.Context, address string, c change, fn func(known archive.Resource) (bool,
 	error)) (func() error, error) {
 	mu := h.lock(address)
@@ -399,9 +407,9 @@ func (h *Holdings) drop(ctx context.Context, address string, s archive.Tombstone
 	return nil
 }
 
-// endPages erases what must go when URLs no longer return their own page, because they are gone or
-// redirect elsewhere: the index entry, and copies that may be kept until the next crawl (H05).
-// Other copies stay as earlier versions.
+// endPages erases data of URLs that no longer return a page of their own, because the page is gone
+// or the URL redirects elsewhere. It erases the index entry, and copies that may be kept only until
+// the next crawl (H05). Other copies stay as earlier versions.
 func (h *Holdings) endPages(ctx context.Context, hops []page.Hop) error {
 	now := h.o.Now().UTC()
 	for _, hop := range hops {
@@ -437,8 +445,9 @@ func (h *Holdings) endPages(ctx context.Context, hops []page.Hop) error {
 	return nil
 }
 
-// aliases returns the redirect chain to a page, starting after the last hop that is taken down.
-// Nothing is shown at an address that is taken down, nor at addresses that redirect to it (X66).
+// aliases returns the redirect chain to a page, starting after the last address that is taken down.
+// Nothing may be shown at an address that is taken down, or at addresses that redirect to such an
+// address (X66).
 func (h *Holdings) aliases(ctx context.Context, hops []page.Hop) ([]string, error) {
 	var out, nowhere []string
 	for _, hop := range hops {
@@ -460,9 +469,9 @@ func (h *Holdings) aliases(ctx context.Context, hops []page.Hop) ([]string, erro
 	return out, h.archive.Mislead(ctx, nowhere)
 }
 
-// Lead records that hops redirect to a URL that was received before. Their redirects are stored,
-// and pages stored at their addresses lose their index entries and become earlier versions (X66).
-// If the URL is taken down, the redirects are recorded without a target.
+// Lead records that hops redirect to a URL that was received before. The redirects are stored, and
+// pages stored at the redirecting addresses lose their index entries and become earlier versions
+// (X66). If the URL is taken down, the redirects are recorded without a target.
 func (h *Holdings) Lead(ctx context.Context, hops []page.Hop, to string) error {
 	if err := h.endPages(ctx, hops); err != nil {
 		return err

@@ -38,9 +38,9 @@ func TestReceive(t *testing.T) {
 		o                  Options
 		links              int
 		refused            string
-		copies             []string // nil means no copies
+		copies             []string // expected bodies of the stored copies; nil means no copies
 		found              map[string]bool
-		excerpt            int // greatest length of the excerpt
+		excerpt            int // greatest permitted length of the excerpt
 	}{
 		{name: "everything", body: article, links: 1, copies: []string{article},
 			found: map[string]bool{"pilot": true, `"pilot waits"`: true}},
@@ -119,7 +119,8 @@ func TestReceive(t *testing.T) {
 	}
 }
 
-// TestNothingKept checks that no record contains a word of a page of which nothing may be stored.
+// TestNothingKept checks a page of which nothing may be stored: no record may contain a word of the
+// page.
 func TestNothingKept(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-disallow-index: /\nACAP-disallow-preserve: /"), Options{})
 	s.receive(pageOf(article, a))
@@ -129,8 +130,8 @@ func TestNothingKept(t *testing.T) {
 	}
 }
 
-// TestReceiveAgain checks that less is stored if less is permitted than before, and that the words
-// of a new version replace the old ones.
+// TestReceiveAgain checks that less is stored when less is permitted than at the first visit. It
+// also checks that the words of a new version replace the old words.
 func TestReceiveAgain(t *testing.T) {
 	for _, c := range []struct {
 		name, robots, body string
@@ -167,14 +168,14 @@ func TestAnswersThatAreNoPages(t *testing.T) {
 		copies int
 		found  bool
 	}{
-		// H05: 404 and 410 are crawls too
+		// H05: responses 404 and 410 are also crawls
 		{404, "", 1, false}, {410, "", 1, false}, {404, " time-limit=until-recrawled", 0, false},
 		{500, " time-limit=until-recrawled", 1, true}, {503, "", 1, true}, {403, "", 1, true}, {304, "", 1, true},
 		{302, "", 1, true},
 	} {
 		t.Run(fmt.Sprint(c.status, c.limit), func(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb("ACAP-allow-preserve: /"+c.limit), Options{})
-			s.receive(answer(c.status, a)) // an answer for a page that was never stored
+			s.receive(answer(c.status, a)) // the response is for a page that was never stored
 			s.receive(pageOf(article, a))
 			first := s.resource(a)
 			s.receive(answer(c.status, a))
@@ -188,7 +189,7 @@ func TestAnswersThatAreNoPages(t *testing.T) {
 			if (r.Current != 0) != c.found {
 				t.Errorf("current %d", r.Current)
 			}
-			// H04: first dates stay when the page is gone
+			// H04: the first dates stay when the page is gone
 			if r.FirstCrawled != first.FirstCrawled || r.FirstIndexed != first.FirstIndexed {
 				t.Errorf("dates moved: %+v", r)
 			}
@@ -197,7 +198,7 @@ func TestAnswersThatAreNoPages(t *testing.T) {
 }
 
 // TestDays checks that a limit in days counts from the first date, even if the page was crawled
-// again since (H04).
+// again later (H04).
 func TestDays(t *testing.T) {
 	now := time.Now()
 	s := open(t, t.TempDir(), newWeb("ACAP-allow-index: / time-limit=3-days\nACAP-allow-preserve: / time-limit=5-days"),
@@ -225,7 +226,7 @@ func TestDays(t *testing.T) {
 func TestRedirects(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	s.receive(pageOf("<p>An old pier.", a))
-	s.receive(pageOf(article, a, b, c)) // a now redirects
+	s.receive(pageOf(article, a, b, c)) // the address a now redirects
 	if got := s.found("pilot"); got != "/c" {
 		t.Errorf("found at %q", got)
 	}
@@ -240,11 +241,11 @@ func TestRedirects(t *testing.T) {
 	if r := s.resource(a); r.Current != 0 || len(s.copies(a)) != 1 {
 		t.Errorf("%+v", r)
 	}
-	s.receive(pageOf("<p>A new pier.", a)) // a is a page of its own again
+	s.receive(pageOf("<p>A new pier.", a)) // the address a now returns a page of its own again
 	if got, _ := s.archive.Resolve(a); got != a || s.found("pier") != "/a" {
 		t.Errorf("a leads to %q", got)
 	}
-	s.receive(answer(404, b, a)) // the page is gone, by both addresses
+	s.receive(answer(404, b, a)) // the page is gone, under both of its addresses
 	if got := s.found("pier"); got != "" {
 		t.Errorf("found at %q", got)
 	}
@@ -255,7 +256,8 @@ func TestTakeDown(t *testing.T) {
 	s.receive(pageOf("<p>The first pilot.", b))
 	s.receive(pageOf(article, a, b))
 	s.receive(pageOf("<p>A gull.", c))
-	// The take-down request appears: everything is erased, also when repeated (P04).
+	// The take-down request appears, and everything is erased. A repeated erasure does nothing
+	// (P04).
 	s.web.says("ACAP-request-take-down: /b")
 	for _, want := range []int{2, 0} {
 		if n, err := s.Erase(context.Background(), b, "asked", "line"); n != want || err != nil {
@@ -276,7 +278,7 @@ func TestTakeDown(t *testing.T) {
 		}
 	}
 	check()
-	// While the request is in force, nothing comes back, by any redirect (P05).
+	// While the request is in force, the page is not stored again, whatever redirects to it (P05).
 	for _, way := range [][]string{{b}, {a, b}} {
 		if r := s.receive(pageOf(article, way...)); r.Stored || r.Indexed || r.TakenDown == nil || len(r.Links) != 1 {
 			t.Errorf("%q: %+v", way, r)
@@ -295,19 +297,19 @@ func TestTakeDown(t *testing.T) {
 	if r := s.receive(pageOf(article, site+"/x", a, c, b)); !r.Stored || r.TakenDown != nil {
 		t.Errorf("%+v", r)
 	}
-	// nor under an address that redirected to it
+	// the same applies to an address that redirects to the address taken down
 	for from, to := range map[string]string{site + "/x": site + "/x", a: a, c: b} {
 		if final, _ := s.archive.Resolve(from); final != to {
 			t.Errorf("%s leads to %s", from, final)
 		}
 	}
-	// Other addresses that redirected to it have no target any more.
+	// The other redirecting addresses no longer redirect to the page.
 	s.receive(pageOf("<p>A gull.", site+"/x", c))
 	s.receive(pageOf(article, site+"/x", a, b))
 	if final, _ := s.archive.Resolve(site + "/x"); final != site+"/x" {
 		t.Errorf("it still leads to %s", final)
 	}
-	// Without the take-down request the page is like any other.
+	// Without the take-down request, the page is treated like any other.
 	s.web.says("")
 	if r := s.receive(pageOf(article, a, b)); !r.Stored || !r.Indexed || s.found("pilot") != "/b" {
 		t.Errorf("%+v", r)
@@ -317,8 +319,8 @@ func TestTakeDown(t *testing.T) {
 	}
 }
 
-// TestEraseOtherSpelling checks that Erase finds a URL although a policy spells * and $ differently
-// from a link (X33).
+// TestEraseOtherSpelling checks that Erase finds a URL although the policy writes * and $ in
+// another form than a link does (X33).
 func TestEraseOtherSpelling(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-request-take-down: /x%2Ay%24"), Options{})
 	for _, p := range []string{"/x*y$", "/x%2Ay$", "/x*y%24"} {
@@ -346,8 +348,8 @@ func TestTakeDownMeanwhile(t *testing.T) {
 	var once sync.Once
 	asked := 0
 	w.asked = func() {
-		// Receive already has its policy; the next reader finds the take-down request and executes
-		// it
+		// Receive already has the policy of the page; the next call for a policy finds the
+		// take-down request and executes it
 		if asked++; asked > 1 {
 			once.Do(func() {
 				w.says("ACAP-request-take-down: /a")
@@ -370,7 +372,7 @@ func TestCancelled(t *testing.T) {
 	s.receive(pageOf(article, a))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for range 20 { // the write may be faster than the cancellation of the context
+	for range 20 { // try several times, because the write may be faster than the cancellation of the context
 		_, err := s.Receive(ctx, pageOf("<p>A gull.", a))
 		switch {
 		case err == nil && s.found("gull") == "", err != nil && !errors.Is(err, context.Canceled):
@@ -455,14 +457,14 @@ func TestClose(t *testing.T) {
 	if _, err := h.Receive(context.Background(), pageOf(article, a)); !errors.Is(err, index.ErrClosed) {
 		t.Error("received after Close:", err)
 	}
-	// A stored page that could not be indexed is indexed when Holdings are opened again.
+	// A stored page that could not be indexed is indexed when the store is opened again.
 	s.Holdings, _ = Open(context.Background(), s.archive, s.index, terms.Sources{Policies: s.web}, Options{})
 	s.flushed()
 	s.agree()
 }
 
-// TestIndexFails checks a failing index: no caller waits forever, no page is confirmed any more,
-// and reopening repairs the index.
+// TestIndexFails checks a failing index: no caller waits forever, no further page is confirmed, and
+// opening the store again repairs the index.
 func TestIndexFails(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})
@@ -487,7 +489,8 @@ func TestIndexFails(t *testing.T) {
 	}
 }
 
-// TestLostIndex checks that a lost index is made again from the copies, by the last known policy.
+// TestLostIndex checks that a lost index is made again from the stored copies, under the last known
+// policy.
 func TestLostIndex(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})

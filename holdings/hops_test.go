@@ -13,8 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// ledPage returns a page reached by redirects. Each redirect has its own word in its header and in
-// its request.
+// ledPage returns a page reached by redirects. The header and the request of each redirect contain
+// a word that occurs nowhere else.
 func ledPage(at time.Time, urls ...string) *page.Page {
 	pg := pageOf(article, urls...)
 	hops := pg.Hops()
@@ -67,9 +67,9 @@ func (s *store) exported() string {
 	return w.String()
 }
 
-// TestTakeDownHop checks that a redirect at an address that is taken down is not stored with its
-// target page. The page may be received before or after the take-down request appears, and the
-// redirect does not come back when the request disappears.
+// TestTakeDownHop checks a redirect at an address that is taken down. It must not be stored with
+// the page that it redirects to, whether the page is received before or after the take-down request
+// appears. When the request disappears, the redirect must not be stored again from older data.
 func TestTakeDownHop(t *testing.T) {
 	const old, mid = site + "/old", site + "/mid"
 	ctx := context.Background()
@@ -129,8 +129,8 @@ func TestTakeDownHop(t *testing.T) {
 	}
 }
 
-// TestTakeDownHopMeanwhile checks that a take-down of a redirect, executed while the target page is
-// being received, erases the redirect.
+// TestTakeDownHopMeanwhile checks that a take-down of a redirecting address, executed while the
+// page is being received, erases the redirect.
 func TestTakeDownHopMeanwhile(t *testing.T) {
 	const old = site + "/old"
 	for n := 1; ; n++ {
@@ -166,8 +166,8 @@ func TestTakeDownHopMeanwhile(t *testing.T) {
 	}
 }
 
-// TestImportTakenDownHop checks that a redirect older than a take-down of its address is not
-// imported, and that redirects to that address get no target.
+// TestImportTakenDownHop checks a redirect that is older than a take-down of its address: it is not
+// imported. Redirects to that address are imported without a target.
 func TestImportTakenDownHop(t *testing.T) {
 	const first, old = site + "/first", site + "/old"
 	long := time.Now().Add(-24 * time.Hour)
@@ -209,7 +209,7 @@ func TestImportTakenDownHop(t *testing.T) {
 }
 
 // TestExportHopErasedMeanwhile checks that Export fails if a redirect that it has written is erased
-// before it ends.
+// before Export ends.
 func TestExportHopErasedMeanwhile(t *testing.T) {
 	const old = site + "/old"
 	s := open(t, t.TempDir(), newWeb(""), Options{})

@@ -15,7 +15,7 @@ import (
 // ImportOptions selects how records are imported.
 type ImportOptions struct {
 	Policies terms.Policies               // policies to apply, without requests; nil means Options.Known
-	Normal   func(string) (string, error) // returns the form in which addresses are stored; nil means unchanged
+	Normal   func(string) (string, error) // returns the form in which an address is stored; nil means unchanged
 	MaxBody  int64                        // greatest length of a body, in bytes
 }
 
@@ -38,10 +38,10 @@ type Imported struct {
 	URL     string  `json:"url,omitempty"`
 	Outcome Outcome `json:"outcome"`
 	Version int     `json:"version,omitempty"` // version of the new capture
-	Why     string  `json:"why,omitempty"`     // if no capture was made, why not, as a clause
-	Line    string  `json:"line,omitempty"`    // the policy line that decided; "" if none did
+	Why     string  `json:"why,omitempty"`     // why no capture was made, as a clause; "" if one was made
+	Line    string  `json:"line,omitempty"`    // the policy line that decided; "" if no line did
 
-	Cuts []string `json:"cuts,omitempty"` // what was too large, as in Receipt
+	Cuts []string `json:"cuts,omitempty"` // what was too large, as in Receipt.Cuts
 }
 
 // ImportCounts counts what an import did.
@@ -57,7 +57,8 @@ type ImportCounts struct {
 	Bytes     int64 `json:"bytes"` // bytes of the imported bodies, as sent
 }
 
-// These limits apply to the records that are imported at the same time, and to heads.
+// These limits apply to the records that are imported at the same time, and to the heads of HTTP
+// messages.
 const (
 	importBatch = 64
 	importBytes = 16 << 20
@@ -67,12 +68,12 @@ const (
 // Import stores the pages of a WARC file as past captures, under today's policies. It refuses pages
 // that these policies prohibit to crawl or to preserve, and pages whose policy is not known. It
 // makes no request. A capture later than the last crawl becomes the current one, and is indexed if
-// it may be. The first dates of a page move back to those in the file.
+// it may be. The first dates of a page are replaced by dates in the file if these are earlier.
 //
-// Import calls told for every record that could contain a page and for every damaged one, in the
+// Import calls told for every record that could contain a page and for every damaged record, in the
 // order of the file; told may be nil. A result is durable when told receives it. Import may be
-// repeated: captures already stored stay unchanged. It needs about 150 bytes of memory per body,
-// and less per request with a method other than GET.
+// repeated: captures already stored stay unchanged. Import needs about 150 bytes of memory per
+// body, and fewer bytes per request with a method other than GET.
 func (h *Holdings) Import(ctx context.Context, file io.Reader, o ImportOptions, told func(Imported)) (ImportCounts,
 	error) {
 	if o.Policies == nil {
@@ -88,7 +89,7 @@ func (h *Holdings) Import(ctx context.Context, file io.Reader, o ImportOptions, 
 		taken:   map[string]uint64{},
 		methods: methods{h.seed, map[uint64]string{}}}
 	err := m.read(warc.NewReader(file))
-	if m.counts.Imported > 0 { // the next search finds the new pages
+	if m.counts.Imported > 0 { // searches that begin after Import find the new pages
 		err = errors.Join(err, h.indexer.drain())
 	}
 	return m.counts, err
@@ -104,9 +105,9 @@ type importer struct {
 	counts   ImportCounts
 
 	asked   *question   // a request whose response has not been read yet
-	open    *incoming   // a response whose request or metadata may still follow
+	open    *incoming   // a response whose request or metadata may still follow in the file
 	chain   []*incoming // redirects that end at the next response
-	loose   [][2]string // redirects: the address and its target
+	loose   [][2]string // redirects of the file, each as its address and its target
 	methods methods
 
 	batch []*incoming
@@ -114,7 +115,7 @@ type importer struct {
 	bytes int64           // bytes in the batch
 
 	mu    sync.Mutex
-	taken map[string]uint64 // labelled payload digest → a capture with that payload
+	taken map[string]uint64 // payload digest as written in a record → a capture with that payload
 }
 
 // read imports the records of the file, skipping damaged ones.
@@ -163,7 +164,7 @@ func (m *importer) add(x *incoming) {
 	}
 }
 
-// size returns how many bytes of memory a response needs.
+// size returns how many bytes of memory x needs.
 func (x *incoming) size() int64 {
 	n := len(x.payload) + len(x.message.Head)
 	if x.request != nil {

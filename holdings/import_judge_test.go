@@ -20,8 +20,8 @@ const (
 	sealed   = "<meta name=robots content='ACAP disallow-preserve'>"
 )
 
-// said returns a metadata record about the preceding record. It looks like the one that Export
-// writes for a copy from which parts were cut.
+// said returns a metadata record about the record before it, with the given statements of the page.
+// It looks like a record that Export writes for a copy from which parts were cut.
 func said(statements string) foreign {
 	return foreign{kind: "metadata", block: "acap-cut: yes\r\nacap-page-statements: " + statements + "\r\n",
 		more: "Content-Type: application/warc-fields\r\nWARC-Refers-To: <urn:x>\r\n"}
@@ -38,14 +38,14 @@ func (s *store) imported(records ...foreign) []string {
 	return got
 }
 
-// TestImportSaid checks that statements in a metadata record are added to those in the page, and
-// remove none.
+// TestImportSaid checks that statements in a metadata record are added to the statements in the
+// page, and do not remove any of them.
 func TestImportSaid(t *testing.T) {
 	lost := `{"URL":"` + a + `","Marks":[{"Token":"the-acap:disallow-preserve"}]}`
 	for name, test := range map[string]struct {
 		records []foreign
 		want    string
-		marks   int // number of marks of the capture of /a
+		marks   int // number of marks stored with the capture of /a
 	}{
 		"the page prohibits": {[]foreign{{block: htmlHead + sealed}, said("{}")}, "[refused /a]", 0},
 		"and is allowed": {[]foreign{{block: htmlHead + sealed},
@@ -71,8 +71,8 @@ func TestImportSaid(t *testing.T) {
 	}
 }
 
-// TestImportRevisitOfCut checks that the own head of a revisit counts, if its payload is a copy
-// from which parts were cut.
+// TestImportRevisitOfCut checks a revisit record whose payload is a copy from which parts were cut.
+// The HTTP head in the revisit record must be applied.
 func TestImportRevisitOfCut(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{NoArchive: true})
 	s.imported(foreign{url: b, block: htmlHead + "<p>A gull."},
@@ -93,8 +93,8 @@ func TestImportRevisitOfCut(t *testing.T) {
 	}
 }
 
-// TestImportEarlier checks that an imported version older than the last crawl is also bound by the
-// page's later statements, like any earlier version (H11).
+// TestImportEarlier checks an imported version that is older than the last crawl. The page's later
+// statements must also apply to it, as to any earlier version (H11).
 func TestImportEarlier(t *testing.T) {
 	for name, test := range map[string]struct{ now, then, want string }{
 		"prohibits now":   {sealed, "<p>A gull.", "[refused /a]"},
@@ -118,13 +118,13 @@ func TestImportEarlier(t *testing.T) {
 	}
 }
 
-// policies makes a function a terms.Policies.
+// policies makes a function usable as terms.Policies.
 type policies func(u *url.URL) (*acap.Policy, error)
 
 func (p policies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) { return p(u) }
 
-// TestImportPolicyChanges checks that a capture is erased if the policy changes during its import
-// and no longer permits it.
+// TestImportPolicyChanges checks that a capture is erased if the policy changes during the import
+// of this capture and no longer permits it.
 func TestImportPolicyChanges(t *testing.T) {
 	for _, line := range []string{"ACAP-disallow-preserve: /", "ACAP-request-take-down: /a"} {
 		w := newWeb("")
@@ -144,7 +144,7 @@ func TestImportPolicyChanges(t *testing.T) {
 }
 
 // TestImportMeanwhile checks that an imported page is checked again if its address is crawled while
-// the import checks it.
+// the import decides about the page.
 func TestImportMeanwhile(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
@@ -153,7 +153,7 @@ func TestImportMeanwhile(t *testing.T) {
 		if u.String() == a {
 			judged.Store(true)
 		}
-		// the import asks for the policy of b, which may redirect to a
+		// the import requests the policy of b, because b may redirect to a
 		if judged.Load() && u.String() == b && crawled.CompareAndSwap(false, true) {
 			s.receive(pageOf(sealed, a))
 		}
@@ -161,15 +161,15 @@ func TestImportMeanwhile(t *testing.T) {
 	})}
 	file := foreign{url: c, block: answered}.String() +
 		foreign{url: b, block: "HTTP/1.1 302 Found\r\nLocation: /a\r\n\r\n"}.String() +
-		repeated(a, "<p>A gull.").String() // a revisit; preceding records are imported before it
+		repeated(a, "<p>A gull.").String() // a revisit record: the records before it are imported before it is read
 	if _, got := s.take([]byte(file), o); fmt.Sprint(got) != "[imported /c imported /b refused /a]" ||
 		!crawled.Load() || len(s.all()) != 2 {
 		t.Errorf("%v, %d held", got, len(s.all()))
 	}
 }
 
-// TestImportElsewhere checks that an address that redirects elsewhere continues to do so; an
-// imported page there becomes an earlier version.
+// TestImportElsewhere checks an address that now redirects to another page: it continues to do so,
+// and an imported page at this address becomes an earlier version.
 func TestImportElsewhere(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
@@ -191,8 +191,8 @@ func TestImportElsewhere(t *testing.T) {
 	}
 }
 
-// TestImportUnfit checks that records are skipped if they cannot be a page, or if their stated
-// address cannot be trusted.
+// TestImportUnfit checks that records are skipped if they cannot be a page, or if the address in
+// the record cannot be trusted.
 func TestImportUnfit(t *testing.T) {
 	unknown := "WARC-Payload-Digest: blake9:abc\r\n"
 	revisit := repeated(a, "")

@@ -18,7 +18,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// incoming is a response that is being imported, with what other records say about it.
+// incoming is a response that is being imported, with the information in other records about this
+// response.
 type incoming struct {
 	result     Imported
 	id         string // ID of its WARC record
@@ -28,20 +29,20 @@ type incoming struct {
 	at         time.Time
 	message    warc.Message // without the body
 	payload    []byte       // body as sent, after removing the transfer coding
-	digest     string       // payload digest as stated in the record
-	verified   bool         // the payload has the stated digest
+	digest     string       // payload digest as written in the record
+	verified   bool         // the digest of payload equals digest
 	truncated  bool
 	request    *question
 
 	redirect  bool // the response is a redirect
 	address   netip.Addr
-	revisit   bool   // the payload is stored in another record
+	revisit   bool   // the payload is contained in another record
 	refersURL string // address of that other record
 
 	cut  bool        // the payload lacks parts that may not be preserved
-	bare bool        // the payload has no content coding, whatever its head says
+	bare bool        // the payload has no content coding, even if the HTTP head names one
 	said []acap.Own  // statements of the page according to other records
-	hops []*incoming // redirects that end at this response
+	hops []*incoming // redirects that lead to this response
 }
 
 // question is a request record.
@@ -60,19 +61,20 @@ func (q *question) isRequestOf(x *incoming) bool {
 	return q.names(x) || len(q.concurrent) == 0 && len(x.concurrent) == 0 && q.target == x.target
 }
 
-// names reports whether q or x names the other in WARC-Concurrent-To.
+// names reports whether q or x names the other record in WARC-Concurrent-To.
 func (q *question) names(x *incoming) bool {
 	return slices.Contains(q.concurrent, x.id) || slices.Contains(x.concurrent, q.id)
 }
 
-// notGET returns why a response to q, whose method is not GET, is not a page.
+// notGET returns why a response to q is not a page. The method of q must not be GET.
 func (q *question) notGET() string { return "it answers " + q.method + ", not GET" }
 
-// longestMethod is how many bytes are read of a request that is too long to be stored.
+// longestMethod is how many bytes are read, to find the method, of a request that is too long to be
+// stored.
 const longestMethod = 32
 
-// methods holds the methods other than GET of all requests read so far, by hashes of the IDs of the
-// requests and of their responses.
+// methods holds the methods other than GET of all requests read so far, keyed by hashes of the
+// record IDs of the requests and of their responses.
 type methods struct {
 	seed maphash.Seed
 	by   map[uint64]string
@@ -105,8 +107,8 @@ func (m methods) of(x *incoming) string {
 	return ""
 }
 
-// readRecord reads one record. A request may come before or after its response; metadata comes
-// after it.
+// readRecord reads one record. A request record may come before or after the record of its
+// response; a metadata record comes after it.
 func (m *importer) readRecord(rec *warc.Record) error {
 	switch rec.Type() {
 	case warc.Request:
@@ -132,8 +134,8 @@ func (m *importer) readRecord(rec *warc.Record) error {
 	return nil
 }
 
-// readBlock reads the block of a record. It returns nil, and reports the record, if the record is
-// damaged.
+// readBlock reads the block of a record. If the record is damaged, it returns nil and reports the
+// record.
 func (m *importer) readBlock(rec *warc.Record) ([]byte, error) {
 	block, err := io.ReadAll(rec.Block)
 	var damage *warc.Damage
@@ -147,7 +149,7 @@ func (m *importer) readBlock(rec *warc.Record) ([]byte, error) {
 	return block, nil
 }
 
-// readRequest records a request for the response it belongs to.
+// readRequest reads a request record, and stores the request for the response to which it belongs.
 func (m *importer) readRequest(rec *warc.Record) error {
 	m.asked = nil
 	q := &question{id: rec.ID(), target: rec.Target(), concurrent: rec.Concurrent()}
@@ -183,7 +185,8 @@ func (m *importer) readRequest(rec *warc.Record) error {
 	return m.finishResponse()
 }
 
-// readResponse reads the response in a record, or records in x why it contains no page.
+// readResponse reads the response in rec into x. If the record contains no page, it stores the
+// reason in x.
 func (m *importer) readResponse(rec *warc.Record, x *incoming) error {
 	if why := m.readFields(rec, x); why != "" {
 		x.skip(why)
@@ -204,7 +207,8 @@ func (m *importer) readResponse(rec *warc.Record, x *incoming) error {
 	}
 	var parsed error
 	x.message, parsed = warc.ParseMessage(block)
-	// A revisit's block digest is not checked: wget writes the digest of an empty block.
+	// The block digest of a revisit record is not checked, because wget writes the digest of an
+	// empty block.
 	if rec.Type() == warc.Revisit {
 		x.setRevisit(rec, parsed == nil)
 		return nil
@@ -222,7 +226,7 @@ func (m *importer) readResponse(rec *warc.Record, x *incoming) error {
 	return nil
 }
 
-// shorten cuts the body of a redirect to the length that is stored.
+// shorten cuts the body of a redirect to the length that may be stored.
 func (x *incoming) shorten() {
 	if len(x.payload) > longestRedirect {
 		x.payload, x.truncated = x.payload[:longestRedirect], true
@@ -230,7 +234,7 @@ func (x *incoming) shorten() {
 	x.payload, x.message.Head = bytes.Clone(x.payload), bytes.Clone(x.message.Head)
 }
 
-// reported is the outcome of a response that has already been reported.
+// reported is the outcome of a response about which told has already been called.
 const reported Outcome = "told"
 
 // skip sets why a response is not imported, unless it already has an outcome.
@@ -240,7 +244,8 @@ func (x *incoming) skip(why string) {
 	}
 }
 
-// verify checks the digests of a record; payloads lists what the payload digest may be of.
+// verify checks the digests in the fields of rec. block is the block of the record. The payload
+// digest may be the digest of any of payloads.
 func (x *incoming) verify(rec *warc.Record, block []byte, payloads ...[]byte) {
 	if wrong := rec.Check(block, payloads...); wrong != "" {
 		x.result.Outcome, x.result.Why = Broken, wrong
@@ -249,11 +254,11 @@ func (x *incoming) verify(rec *warc.Record, block []byte, payloads ...[]byte) {
 	x.verified = known && x.result.Outcome == ""
 }
 
-// oldest is the earliest date that a record may have: there were no web pages before it.
+// oldest is the earliest date that a record may have. Before this date there were no web pages.
 var oldest = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// readFields sets x from the fields of a record. It returns why the record can contain no page; ""
-// if it can.
+// readFields sets x from the fields of a record. The result says why the record cannot contain a
+// page; it is "" if the record can.
 func (m *importer) readFields(rec *warc.Record, x *incoming) string {
 	var dated bool
 	x.at, dated = rec.Date()
@@ -280,8 +285,8 @@ func (m *importer) readFields(rec *warc.Record, x *incoming) string {
 	return ""
 }
 
-// setRevisit records which response a revisit repeats; headed means that the revisit has a head of
-// its own.
+// setRevisit records in x which response a revisit record repeats. headed means that the revisit
+// record contains an HTTP head.
 func (x *incoming) setRevisit(rec *warc.Record, headed bool) {
 	profile := strings.Trim(rec.Fields.Get(warc.Profile), "<>")
 	kind := strings.TrimRight(profile, "/")
@@ -295,7 +300,7 @@ func (x *incoming) setRevisit(rec *warc.Record, headed bool) {
 		x.skip("it is a revisit that names no digest")
 	}
 	x.revisit, x.refersURL = true, rec.Fields.Get(warc.RefersToTargetURI)
-	x.truncated = false // WARC-Truncated of a revisit only says that the payload is in another record
+	x.truncated = false // in a revisit record, WARC-Truncated only means that another record contains the payload
 	if x.refersURL == "" {
 		x.refersURL = x.target
 	}
@@ -306,7 +311,8 @@ func (x *incoming) setRevisit(rec *warc.Record, headed bool) {
 	x.redirect = isRedirect(x.hop())
 }
 
-// readMetadata reads from the metadata of our own exports what the response does not show.
+// readMetadata reads from the metadata records of our own exports those facts that the response
+// does not contain.
 func (m *importer) readMetadata(rec *warc.Record) error {
 	x := m.open
 	if x == nil || rec.ContentType() != warc.TypeFields || rec.Length > longestHead ||
@@ -337,8 +343,9 @@ func (m *importer) readMetadata(rec *warc.Record) error {
 // longestChain is the greatest number of redirects stored with a page.
 const longestChain = 20
 
-// finishResponse completes the open response and adds it to the batch. A page gets the redirects
-// that end at it. A response that depends on one in the batch waits until the batch is imported.
+// finishResponse completes the open response and adds it to the batch. If the response is a page,
+// the redirects that lead to it are added to it. If it depends on a response in the batch,
+// finishResponse first imports the batch.
 func (m *importer) finishResponse() error {
 	x := m.open
 	m.open = nil
@@ -391,7 +398,7 @@ func (x *incoming) redirectTarget(normal func(string) (string, error)) string {
 	return to
 }
 
-// unfit returns why a response is not the page at its address; "" if it is.
+// unfit returns why a response cannot be stored as the page at its address; "" if it can.
 func (x *incoming) unfit() string {
 	status := x.message.Status()
 	switch {

@@ -17,7 +17,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// importSafely calls importResponse, and turns a panic into the outcome Broken with the reason.
+// importSafely calls importResponse. If importResponse panics, importSafely sets the outcome Broken
+// and the reason.
 func (m *importer) importSafely(x *incoming) (err error) {
 	defer func() {
 		if isPanic(err) {
@@ -28,8 +29,8 @@ func (m *importer) importSafely(x *incoming) (err error) {
 	return m.importResponse(x)
 }
 
-// importResponse decides about one response and stores it if that is permitted. It sets the result
-// of x.
+// importResponse decides about one response and stores the response if the policies permit. It sets
+// the result of x.
 func (m *importer) importResponse(x *incoming) error {
 	u, err := url.Parse(x.url)
 	if err != nil {
@@ -40,7 +41,7 @@ func (m *importer) importResponse(x *incoming) error {
 		x.refuse(err.Error(), "")
 		return m.ctx.Err()
 	}
-	// X02: a page that may not be crawled counts as never lawfully fetched
+	// X02: a page that may not be crawled is treated as never lawfully fetched
 	if d := origin.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
 		x.refuse(d.Why(), d.Because.String())
 		return nil
@@ -61,7 +62,7 @@ func (m *importer) importResponse(x *incoming) error {
 		switch found, err := m.original(x); {
 		case err != nil:
 			return err
-		case !found && x.redirect: // a redirect is useful without its body
+		case !found && x.redirect: // a redirect is imported even without its body
 			x.truncated, x.bare = true, true
 		case !found:
 			x.skip("it is a revisit of a capture that is not stored: " + x.refersURL)
@@ -79,8 +80,9 @@ func (m *importer) importResponse(x *incoming) error {
 	return err
 }
 
-// importPage decides about a response, given the current record of its address, and stores it. It
-// returns errMoved if the record has changed in the meantime.
+// importPage decides about a response and stores it if permitted. The decision depends on the
+// current archive record of the response's address. If this record changes before the response is
+// stored, importPage returns errMoved.
 func (m *importer) importPage(x *incoming, u *url.URL, origin *acap.Policy) error {
 	known, _, err := m.archive.Resource(x.url)
 	if err != nil {
@@ -107,8 +109,8 @@ func (m *importer) importPage(x *incoming, u *url.URL, origin *acap.Policy) erro
 	return m.storePage(x, u, origin, known, pg)
 }
 
-// takenDownSince reports whether a past take-down covers a response: it was received before the
-// take-down, so it stays erased although the take-down request is no longer there.
+// takenDownSince reports whether the address of x was taken down after x was received. The response
+// then stays erased, although the take-down request is no longer in the policy.
 func (m *importer) takenDownSince(x *incoming) (stone archive.Tombstone, gone bool, err error) {
 	stones, err := m.archive.Tombstones(x.url)
 	for _, t := range stones {
@@ -123,8 +125,8 @@ func (x *incoming) refuse(why, line string) {
 	x.result.Outcome, x.result.Why, x.result.Line = Barred, why, line
 }
 
-// original finds the payload of a revisit, among the captures of this import or the stored captures
-// of the address it names.
+// original finds the payload of the revisit record x. It looks among the captures of this import,
+// and among the stored captures of the address that x names.
 func (m *importer) original(x *incoming) (bool, error) {
 	m.mu.Lock()
 	id := m.taken[x.digest]
@@ -164,7 +166,8 @@ func (m *importer) original(x *incoming) (bool, error) {
 	return true, err
 }
 
-// matches reports whether the payload of a capture has a labelled digest.
+// matches reports whether the payload of a capture has the given digest, which names its hash
+// function.
 func (m *importer) matches(c archive.Capture, digest string) (bool, error) {
 	if c.Payload == digest {
 		return true, nil
@@ -197,7 +200,8 @@ func (m *importer) alreadyStored(x *incoming, known archive.Resource) (bool, err
 	return false, nil
 }
 
-// rememberPayload records which capture has the payload of x, so that later revisits can find it.
+// rememberPayload records which capture has the payload of x, so that revisit records later in the
+// file can find the payload.
 func (m *importer) rememberPayload(x *incoming, id uint64) {
 	if !x.verified {
 		x.digest = warc.Digest(x.payload)
@@ -208,7 +212,7 @@ func (m *importer) rememberPayload(x *incoming, id uint64) {
 }
 
 // decodePayload removes the content codings of the payload, up to most bytes, after waiting for
-// enough memory. known is false if a coding is not known.
+// enough memory. known is false if this program does not know one of the codings.
 func (m *importer) decodePayload(ctx context.Context, x *incoming, most int64) (undone coding.Undone, known bool,
 	err error) {
 	codings := coding.Of(x.message.Header)
@@ -231,7 +235,8 @@ func (m *importer) decodePayload(ctx context.Context, x *incoming, most int64) (
 	return undone, true, err
 }
 
-// page builds the page from a response and the redirects before it; nil if its body cannot be read.
+// page builds the page from a response and the redirects before it; the result is nil if the body
+// of the response cannot be read.
 func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 	undone, known, err := m.decodePayload(ctx, x, m.o.MaxBody)
 	if err != nil || !known {
@@ -246,15 +251,15 @@ func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 	return page.New(append(hops, last)), nil
 }
 
-// lawfulHops returns the redirects to a page that may be crawled, starting after the last one that
-// is taken down (X66).
+// lawfulHops returns those redirects before x that may be crawled. If an address of the chain is
+// taken down, only the redirects after this address are returned (X66).
 func (m *importer) lawfulHops(x *incoming) (hops []page.Hop, err error) {
 	for _, hop := range x.hops {
 		lawful, down, err := m.mayCrawlHop(hop)
 		switch {
 		case err != nil:
 			return nil, err
-		case down: // an address that is taken down has no target
+		case down: // the chain starts again after an address that is taken down
 			hops = nil
 		case lawful:
 			hops = append(hops, hop.hop())
@@ -264,7 +269,7 @@ func (m *importer) lawfulHops(x *incoming) (hops []page.Hop, err error) {
 }
 
 // mayCrawlHop reports whether today's policy permits to crawl the address of a redirect, and
-// whether that address is, or was later, taken down.
+// whether that address is taken down now or was taken down after the redirect was received.
 func (m *importer) mayCrawlHop(hop *incoming) (lawful, down bool, err error) {
 	u, err := url.Parse(hop.url)
 	if err != nil {
@@ -291,9 +296,9 @@ func (x *incoming) hop() page.Hop {
 	return h
 }
 
-// storePage decides about a past page as if its first dates had always been known, and stores it if
-// permitted. If the address was crawled later or redirects elsewhere now, the page is treated as an
-// earlier version (H11).
+// storePage decides about a page of the past and stores it if permitted. It decides as if the first
+// dates of the page, including those in the file, had always been known. If the address was crawled
+// later or redirects elsewhere now, the page becomes an earlier version (H11).
 func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known archive.Resource,
 	pg *page.Page) error {
 	final, err := m.archive.Resolve(x.url)
@@ -346,7 +351,7 @@ func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known
 	return m.recheckCapture(x, u, origin, c.ID)
 }
 
-// earliest returns the earlier of two times, ignoring a zero time.
+// earliest returns the earlier of two times. A zero time means that the time is not known.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -354,9 +359,9 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// writeCapture writes a capture to archive and index. If the page was crawled later, that version
-// stays current and its index entry unchanged. final is where address redirected when the decision
-// was made, and was is the record of address at that time.
+// writeCapture writes a capture to archive and index. If the page was crawled later, the later
+// version stays current and its index entry stays unchanged. final is where address redirected when
+// the decision was made, and was is the record of address at that time.
 func (m *importer) writeCapture(address, final string, was archive.Resource, g assessment) (c archive.Capture,
 	err error) {
 	large := g.document != nil && len(g.document.Text) > largeText
@@ -368,7 +373,8 @@ func (m *importer) writeCapture(address, final string, was archive.Resource, g a
 				return false, err
 			case leads != final || moved(known, was):
 				return false, errMoved
-			// Update LastCrawled, so that the capture does not become the current version.
+			// Set LastCrawled to a later time, so that the capture does not become the current
+			// version.
 			case final != address && !known.LastCrawled.After(g.deposit.Fetched):
 				err = m.archive.Update(m.ctx, address,
 					func(r *archive.Resource) { r.LastCrawled = g.deposit.Fetched.Add(time.Nanosecond) })
@@ -385,8 +391,8 @@ func (m *importer) writeCapture(address, final string, was archive.Resource, g a
 	return c, err
 }
 
-// newAliases returns those redirects to address that may be recorded as its aliases: the part of
-// the chain after the last hop that was crawled as a page or redirects elsewhere.
+// newAliases returns those addresses in hops that may be recorded as aliases of address. These are
+// the addresses after the last one that was crawled as a page or that now redirects elsewhere.
 func (m *importer) newAliases(hops []archive.Via, address string) (aliases []string, err error) {
 	for _, hop := range hops {
 		known, _, err := m.archive.Resource(hop.URL)
@@ -404,8 +410,8 @@ func (m *importer) newAliases(hops []archive.Via, address string) (aliases []str
 	return aliases, nil
 }
 
-// recheckCapture erases the imported capture if the policy changed during the import and no longer
-// permits it.
+// recheckCapture erases the imported capture if the policy is no longer judged, the policy used for
+// the import, and does not permit the capture.
 func (m *importer) recheckCapture(x *incoming, u *url.URL, judged *acap.Policy, id uint64) error {
 	origin, err := m.o.Policies.Policy(m.ctx, u)
 	if err != nil {

@@ -22,10 +22,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// roomy is a limit for bodies that no test reaches.
+// roomy is a limit on the size of bodies that no test exceeds.
 const roomy = 1 << 20
 
-// take imports a file, and returns the result of each record as "outcome address".
+// take imports a file. For each record it returns a string with the outcome and the address.
 func (s *store) take(file []byte, o ImportOptions) (counts ImportCounts, outcomes []string) {
 	s.Helper()
 	if o.MaxBody == 0 {
@@ -55,8 +55,8 @@ func (s *store) all() (list []archive.Capture) {
 	return list
 }
 
-// TestExportImport checks that captures exported and imported into another store are unchanged, and
-// that exporting them there gives the same file.
+// TestExportImport checks that captures are unchanged after they are exported and imported into
+// another store. An export from the other store must give the same file.
 func TestExportImport(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC()
 	w := newWeb("ACAP-disallow-index: /b")
@@ -75,7 +75,7 @@ func TestExportImport(t *testing.T) {
 		i := slices.IndexFunc(is, func(c archive.Capture) bool { return c.URL == old.URL })
 		fresh := is[i]
 		fresh.ID = old.ID
-		// the fields of removed codings are renamed in these
+		// heads are not compared, because an import renames the fields of the codings it removes
 		old.Head, fresh.Head, old.Header, fresh.Header = nil, nil, nil, nil
 		old.Hops, fresh.Hops = plain(old.Hops), plain(fresh.Hops)
 		if !reflect.DeepEqual(old, fresh) {
@@ -126,8 +126,8 @@ func payloads(t *testing.T, file []byte) (list []string) {
 // foreign is a record as another tool writes it.
 type foreign struct {
 	kind, url, date, block string
-	more                   string // more header fields, each with its line end
-	id                     string // record ID; "x" means none
+	more                   string // additional header fields, each with its line end
+	id                     string // record ID; "x" means that the record has none
 }
 
 func (f foreign) String() string {
@@ -150,15 +150,15 @@ func (f foreign) String() string {
 
 const answered = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>A gull."
 
-// TestImportRecords checks each kind of record separately: a possible page is checked, anything
-// else is reported with the reason.
+// TestImportRecords checks each kind of record separately: a record that may contain a page is
+// checked by the policy; for any other record, the reason is reported why it was not imported.
 func TestImportRecords(t *testing.T) {
 	big := strings.Repeat("x", roomy+1)
 	for name, test := range map[string]struct {
 		robots string
 		file   []foreign
 		want   []string
-		bodies []string // stored bodies of a
+		bodies []string // expected bodies of the stored copies of a
 	}{
 		"a page": {"", []foreign{{block: answered}}, []string{"imported /a"}, []string{"<p>A gull."}},
 		"a resource": {"", []foreign{{kind: "resource", block: "<p>A gull.", more: "Content-Type: text/html\r\n"}},
@@ -299,7 +299,7 @@ func sha1Of(text string) []byte {
 	return sum[:]
 }
 
-// repeated returns a revisit record for a payload.
+// repeated returns a revisit record that repeats the given payload.
 func repeated(address, payload string) foreign {
 	return foreign{kind: "revisit", url: address, block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n",
 		more: "WARC-Profile: http://netpreserve.org/warc/1.0/revisit/identical-payload-digest\r\n" +
@@ -307,15 +307,16 @@ func repeated(address, payload string) foreign {
 			"\r\nWARC-Refers-To-Date: 2020-01-01T00:00:00Z\r\n"}
 }
 
-// profiled returns a revisit record with another profile, for the payload of answered.
+// profiled returns a revisit record with the given profile. It repeats the payload of the response
+// answered.
 func profiled(profile string) foreign {
 	f := repeated(a, "<p>A gull.")
 	f.more = strings.Replace(f.more, "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest", profile, 1)
 	return f
 }
 
-// TestImportPast checks that a later crawl stays the current version; only the first dates move
-// back.
+// TestImportPast checks the import of an old version: the version of a later crawl stays current,
+// and only the first dates of the page change.
 func TestImportPast(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
@@ -388,8 +389,8 @@ func TestImportLater(t *testing.T) {
 	}
 }
 
-// TestImportRedirects checks that an imported redirect points to the page that follows it, unless
-// its address is already known.
+// TestImportRedirects checks that an imported redirect is recorded as a redirect to the page after
+// it in the file, unless the address of the redirect is already known.
 func TestImportRedirects(t *testing.T) {
 	moved := func(from, to string) foreign {
 		return foreign{url: from, block: "HTTP/1.1 302 Found\r\nLocation: " + to + "\r\n\r\n"}
@@ -463,8 +464,8 @@ func TestImportUnknown(t *testing.T) {
 	}
 }
 
-// TestImportMany checks that many records, including several for one address, are imported in their
-// order.
+// TestImportMany checks that many records, including several for one address, are imported in the
+// order of the file.
 func TestImportMany(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	var file strings.Builder

@@ -12,8 +12,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// TestPartsThatFail checks that a temporary failure of a required resource erases nothing that was
-// made from it, and that the page is requested again (H05, I10).
+// TestPartsThatFail checks a temporary failure of a required resource: data made from the resource
+// stays, and the page is requested again (H05, I10).
 func TestPartsThatFail(t *testing.T) {
 	const both = "ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n" +
 		"ACAP-allow-index: /a must-use-resource=" + site + "/lead\n"
@@ -68,8 +68,8 @@ func TestPartsThatFail(t *testing.T) {
 	}
 }
 
-// TestPartsThatGoMeanwhile checks that data erased while a page is checked is not brought back from
-// the earlier record.
+// TestPartsThatGoMeanwhile checks data that is erased while a page is checked: it must not be
+// stored again from the earlier record of the page.
 func TestPartsThatGoMeanwhile(t *testing.T) {
 	s := withParts(t, "")
 	s.web.fails = func(rawurl string) (*page.Page, error) {
@@ -89,8 +89,8 @@ func TestPartsThatGoMeanwhile(t *testing.T) {
 	}
 }
 
-// TestPictureOfWhatFails checks that a thumbnail stays while fetching its source fails only
-// temporarily (H05).
+// TestPictureOfWhatFails checks a temporary failure to fetch the image that a thumbnail was made
+// from: the thumbnail must stay (H05).
 func TestPictureOfWhatFails(t *testing.T) {
 	const bare = "ACAP-disallow-preserve: /a\n"
 	for _, c := range []struct {
@@ -128,8 +128,8 @@ func TestPictureOfWhatFails(t *testing.T) {
 	}
 }
 
-// TestEntryThatStays checks that a crash between archive and index leaves an unchanged entry in
-// place.
+// TestEntryThatStays checks that a crash between the writes to archive and index leaves an
+// unchanged index entry in place.
 func TestEntryThatStays(t *testing.T) {
 	dir := t.TempDir()
 	k := newKitchen(t, dir)
@@ -149,7 +149,7 @@ func TestEntryThatStays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	k.shut() // shut checks that nothing is left to do
+	k.shut() // shut checks that no work for the index is left
 	k.open(t, dir)
 	if got := k.found("tables"); got != "/a /bare" {
 		t.Errorf("found %q", got)

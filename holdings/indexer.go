@@ -12,17 +12,21 @@ import (
 )
 
 const (
-	groupSize = 512             // documents written to the index at once: small segments cost more per document
-	groupWait = 5 * time.Second // how long a document waits for others if no caller waits for it
-	ahead     = 128             // documents that can be queued while a group is written
+	// greatest number of documents written to the index at once: an index of small segments costs
+	// more per document
+	groupSize = 512
+	groupWait = 5 * time.Second // how long a change waits for other changes, if no sender waits for its result
+	ahead     = 128             // greatest number of changes in the queue while a group is written
 )
 
 // change is a document to index, or a URL to delete from the index.
 type change struct {
-	doc  *index.Document // nil means delete url
-	url  string          // "" changes nothing; its sender learns when all earlier changes are written
-	wait bool            // the sender waits until the change is written
-	done chan error      // receives the result; set if wait is set
+	doc *index.Document // the document to index; nil means to delete url
+	// the URL to delete; "" deletes nothing, and the sender learns when all earlier changes are
+	// written
+	url  string
+	wait bool       // the sender waits until the change is written
+	done chan error // receives the result of the write; set if wait is set
 }
 
 // size returns how many bytes of disk the index may need for c: up to twice the length of the text,
@@ -41,10 +45,10 @@ type indexer struct {
 	changes chan change
 	stopped chan struct{}
 
-	unwritten atomic.Int64 // bytes of documents that are not yet in the index
+	unwritten atomic.Int64 // bytes of disk that the index will need for documents not yet in the index
 
 	mu      sync.Mutex
-	failed  error // the first failure; later changes are refused, and their intents remain
+	failed  error // the first failure; after it, changes are refused and their intents stay in the archive
 	closed  bool
 	senders sync.WaitGroup
 }
@@ -55,8 +59,9 @@ func startIndexer(ix Index, a *archive.Archive) *indexer {
 	return w
 }
 
-// send queues a change. The returned function waits for the index if c requires that. No context
-// can cancel it, because the archive already has the page; the queue is always emptied.
+// send queues a change. The returned function waits until c is written, if c.wait is set. No
+// context can cancel this wait, because the archive already has the page, and the queue is always
+// emptied.
 func (w *indexer) send(c change) (func() error, error) {
 	w.mu.Lock()
 	if w.failed != nil || w.closed {
@@ -81,7 +86,7 @@ func (w *indexer) send(c change) (func() error, error) {
 	return func() error { return <-c.done }, nil
 }
 
-// drain returns when the index has everything that was sent before.
+// drain waits until the index contains everything that was sent before.
 func (w *indexer) drain() error {
 	written, err := w.send(change{wait: true})
 	if err != nil {
@@ -129,8 +134,8 @@ func (w *indexer) run() {
 	}
 }
 
-// gather collects a group of changes. It returns when the group is full or no change has come for a
-// while; without delay if a sender waits.
+// gather collects a group of changes. It returns when the group is full, or when no change has
+// arrived for some time. If a sender waits for its change, gather returns without delay.
 func (w *indexer) gather(first change) []change {
 	group := []change{first}
 	waiting := first.wait
@@ -198,8 +203,9 @@ func (w *indexer) write(group []change) error {
 	return w.flush(group)
 }
 
-// flush makes durable that the index has documents that cannot be made again from a copy. Otherwise
-// a crash would leave their intents, and Open would delete them from the index.
+// flush makes the archive's record durable that the index has those documents of group that cannot
+// be made again from a copy. Otherwise a crash would leave their intents, and Open would delete
+// them from the index.
 func (w *indexer) flush(group []change) error {
 	for _, c := range group {
 		if c.wait && c.doc != nil {

@@ -19,31 +19,33 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// assessment is the decision about a page, ready to be written.
+// assessment is the decision about a page, with everything that will be written to archive and
+// index.
 type assessment struct {
 	Receipt
 	plan
 	deposit    archive.Deposit
-	document   *index.Document   // nil: the page may not be searchable
-	wait       bool              // the document cannot be made again from the archive
-	renews     uint64            // the capture that a 304 confirms; 0: a new deposit
-	before     string            // digest of the earlier stored data, if some of it was copied
-	depicted   bool              // the thumbnail was copied from the earlier stored data
-	withoutOld terms.Kept        // data to present the page, without what was copied
-	parts      []terms.Part      // other resources that were requested
-	emptied    bool              // the page was stored before, and nothing of it is stored now
-	from       *archive.Resource // the record of the page checked again from its copy; nil: the page was received
+	document   *index.Document // the new index entry; nil: the page may not be searchable
+	wait       bool            // the document cannot be made again from the archive
+	renews     uint64          // ID of the capture that a 304 response confirms; 0: a new capture is stored
+	before     string          // digest of the data stored earlier, if some of that data was copied; otherwise ""
+	depicted   bool            // the thumbnail was copied from the data stored earlier
+	withoutOld terms.Kept      // the data to present the page, without the data that was copied
+	parts      []terms.Part    // other resources that were requested for the decision
+	emptied    bool            // nothing of the page is stored any more, although something was stored before
+	// if the page is checked again from its copy, its archive record; nil: the page was received
+	from *archive.Resource
 }
 
-// assessReceived decides about a received page under origin, the policy of its origin; known is its
-// archive record. After a 304 it decides about the stored copy.
+// assessReceived decides about a received page. origin is the policy of the page's origin, and
+// known is the archive record of the page. After a 304 response it decides about the stored copy.
 func (h *Holdings) assessReceived(ctx context.Context, origin *acap.Policy, pg *page.Page,
 	known archive.Resource) (g assessment, err error) {
 	u, was := pg.URL(), copied{}
 	confirmed := pg.Last().Status == http.StatusNotModified
 	if confirmed {
 		var ok bool
-		if was, ok = h.current(u.String()); ok { // the lease of the visit returns this memory when it ends
+		if was, ok = h.current(u.String()); ok { // this memory is given back when the lease of the visit ends
 			err = memory.Of(ctx).Hold(ctx, page.WeightOf(was.Bytes, was.MIME))
 		}
 		if err != nil || !ok || !h.readBody(&was) || !confirms(pg.Last().Header, was.Header) {
@@ -64,7 +66,8 @@ func (h *Holdings) assessReceived(ctx context.Context, origin *acap.Policy, pg *
 	return g, err
 }
 
-// cuts lists what is missing from a page, and from its index entry.
+// cuts lists what is missing from the page pg because it was too large, and then the items of
+// entry, which say what is missing from its index entry.
 func cuts(pg *page.Page, entry []string) (list []string) {
 	if last := pg.Last(); last.Truncated {
 		list = append(list, fmt.Sprintf("only the first %d bytes of its body were received", len(last.Body)))
@@ -72,14 +75,14 @@ func cuts(pg *page.Page, entry []string) (list []string) {
 	return slices.Concat(list, pg.Cuts(), entry)
 }
 
-// sameCopy reports whether the copy of g equals the one already stored, and when that one was
-// received.
+// sameCopy reports whether the copy of g equals the copy already stored, and when the stored copy
+// was received.
 func (h *Holdings) sameCopy(known archive.Resource, g *assessment) (same bool, since time.Time, err error) {
 	if !g.Stored || known.Current == 0 {
 		return false, time.Time{}, nil
 	}
 	c, err := h.archive.Capture(known.Current)
-	if errors.Is(err, archive.ErrNotHeld) { // the copy was erased in the meantime
+	if errors.Is(err, archive.ErrNotHeld) { // the copy was erased after the page was requested
 		return false, time.Time{}, nil
 	}
 	return err == nil && c.Digest == archive.Digest(g.deposit.Body), c.Fetched, err
@@ -88,16 +91,16 @@ func (h *Holdings) sameCopy(known archive.Resource, g *assessment) (same bool, s
 // drawingUnchanged reports whether the stored drawing, described by old, shows the same copy that g
 // would store.
 func (h *Holdings) drawingUnchanged(known archive.Resource, old terms.Kept, g *assessment) bool {
-	if old.Drawing == nil || g.deposit.Cut { // the drawing may contain what was cut out
+	if old.Drawing == nil || g.deposit.Cut { // the drawing may show a part that would be cut out of the copy now
 		return false
 	}
 	same, _, err := h.sameCopy(known, g)
 	return err == nil && same
 }
 
-// assessPage returns the decision about a page by its terms. known is its archive record; down is
-// the take-down request in force for it, or nil. received is false if the page is checked again
-// from its copy: then no thumbnail is drawn.
+// assessPage returns the decision about a page by its terms. known is the archive record of the
+// page; down is the take-down request in force for the page, or nil. received is false if the page
+// is checked again from its copy: then no thumbnail is drawn.
 func (h *Holdings) assessPage(t *terms.Terms, pg *page.Page, down *acap.Field, known archive.Resource,
 	received bool) (g assessment) {
 	old := known.Kept
@@ -147,7 +150,7 @@ func (h *Holdings) assessPage(t *terms.Terms, pg *page.Page, down *acap.Field, k
 	return g
 }
 
-// fillReceipt fills in the receipt from the decision about a page.
+// fillReceipt fills in the receipt in g from the decision about a page.
 func (g *assessment) fillReceipt(holding *terms.Holding, down *acap.Field) {
 	g.Links, g.TakenDown = holding.Links, down
 	g.Discarded = !holding.Crawl.Allowed
@@ -165,8 +168,9 @@ func (g *assessment) fillReceipt(holding *terms.Holding, down *acap.Field) {
 }
 
 // makePicture sets the deposit's thumbnail if it must be stored because it cannot be made from a
-// copy. It uses a new one, else the stored one if that may stay, else a drawing of the page. The
-// returned function records what the thumbnail was made from; it may be nil.
+// copy. It uses a new thumbnail if one can be made, otherwise the stored thumbnail if it may stay,
+// otherwise a drawing of the page. The returned function records what the thumbnail was made from;
+// it may be nil.
 func (h *Holdings) makePicture(g *assessment, t *terms.Terms, known archive.Resource, old terms.Kept,
 	received bool) (note func(*terms.Kept)) {
 	var of terms.Picture
@@ -190,11 +194,12 @@ func (h *Holdings) makePicture(g *assessment, t *terms.Terms, known archive.Reso
 	return scene.Note
 }
 
-// setKept sets the deposit's data to present the page, including data from resources that cannot
-// be fetched now. note, which may be nil, records what the thumbnail was made from.
+// setKept sets in the deposit the data to present the page. This includes data stored earlier from
+// resources that cannot be fetched now. note, which may be nil, records what the thumbnail was made
+// from.
 func (g *assessment) setKept(t *terms.Terms, content terms.Content, known archive.Resource, old terms.Kept,
 	note func(*terms.Kept)) {
-	kept := t.Keep(g.Stored, content) // X09: a copy that may not be searched for may still be shown
+	kept := t.Keep(g.Stored, content) // X09: a copy may be shown even if the page may not be indexed
 	if note != nil {
 		note(&kept)
 	}
@@ -224,8 +229,8 @@ func (g *assessment) makeEntry(pg *page.Page, holding terms.Holding) {
 	}
 }
 
-// confirmCopy makes g confirm the copy that a 304 is about, if the copy may stay. It returns false
-// if the copy would have to be cut now, so that the page must be fetched again.
+// confirmCopy makes g confirm the copy c, which a 304 response is about, if c may stay unchanged.
+// It returns false if the copy would have to be cut now, so that the page must be fetched again.
 func (g *assessment) confirmCopy(c copied) bool {
 	g.Unchanged, g.Since = true, c.Fetched
 	if !g.Stored {
@@ -236,13 +241,13 @@ func (g *assessment) confirmCopy(c copied) bool {
 	}
 	g.renews = c.ID
 	if g.document != nil {
-		g.document.Fetched = c.Fetched // the same date as when the entry is made again from the copy
+		g.document.Fetched = c.Fetched // use the same date as for an entry that is made again from the copy
 	}
 	return true
 }
 
-// entryUnchanged reports whether g would make the same index entry again for an unchanged page: the
-// sources of the entry are the same, and no part of the page has its own rules.
+// entryUnchanged reports whether g would make the same index entry again for an unchanged page:
+// this is true if the sources of the entry are the same and no part of the page has its own rules.
 func (g *assessment) entryUnchanged(known archive.Resource) bool {
 	return known.Indexed && !g.wait && known.Kept.Digest() == g.deposit.Resource.Kept.Digest() &&
 		len(g.deposit.Resource.Own.Marks) == 0
@@ -262,7 +267,7 @@ func (g *assessment) describe(t *terms.Terms, pg *page.Page) {
 	d.Truncated, d.Address, d.Header, d.Sent, d.Head = last.Truncated, last.Address, last.Header, last.Sent, last.Head
 	d.Resource = archive.Resource{URL: d.Resource.URL, Status: last.Status, Own: pg.Own(), MIME: pg.MIME(),
 		ETag: last.Header.Get("ETag"), LastModified: last.Header.Get("Last-Modified")}
-	if g.Stored || g.Indexed { // guessing a language costs as much as parsing the page
+	if g.Stored || g.Indexed { // only then, because guessing a language takes as long as parsing the page
 		d.Resource.Language = pg.Language()
 	}
 	if g.Stored {
@@ -282,7 +287,7 @@ func hopsOf(t *terms.Terms, pg *page.Page) (kept []archive.Via) {
 	return kept
 }
 
-// decided returns, for each usage, the policy line that decides about u.
+// decided returns, for each usage of u, the policy line that decides about the usage.
 func decided(t *terms.Terms, u *url.URL) map[acap.Usage]string {
 	lines, r := map[acap.Usage]string{}, acap.NewResource(u)
 	for _, usage := range acap.Usages() {

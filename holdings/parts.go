@@ -17,8 +17,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Needed reports whether the resource at address is still needed: something stored was made from
-// it, or pages wait for it. If it is not needed, Needed deletes its record.
+// Needed reports whether the resource at address is still needed. It is needed if stored data was
+// made from the resource, or if pages wait for it. If the resource is not needed, Needed deletes
+// its record.
 func (h *Holdings) Needed(ctx context.Context, address string) (needed bool, err error) {
 	err = h.changePart(ctx, address, func(known *archive.Part) ([]string, error) {
 		made, answer, change, err := h.pagesOf(address)
@@ -31,7 +32,7 @@ func (h *Holdings) Needed(ctx context.Context, address string) (needed bool, err
 }
 
 // pagesOf lists three kinds of pages: pages with data made from the resource at address, pages that
-// wait for any answer from it, and pages that wait for a changed answer.
+// wait for any response from the resource, and pages that wait for a changed response.
 func (h *Holdings) pagesOf(address string) (made, answer, change []string, err error) {
 	if made, err = h.archive.MadeOf(address); err != nil {
 		return nil, nil, nil, err
@@ -41,7 +42,8 @@ func (h *Holdings) pagesOf(address string) (made, answer, change []string, err e
 }
 
 // PartCondition returns headers that request a required resource only if it has changed since pages
-// were made from it (RFC 9110 13.1.2, 13.1.3); nil if it should be requested unconditionally.
+// were made from it (RFC 9110 13.1.2, 13.1.3); nil if the resource should be requested
+// unconditionally.
 func (h *Holdings) PartCondition(address string) http.Header {
 	known, err := h.archive.Part(address)
 	if err != nil || known.Pending != archive.Nobody || known.Digest == "" {
@@ -53,11 +55,12 @@ func (h *Holdings) PartCondition(address string) http.Header {
 	return validators(known.ETag, known.LastModified)
 }
 
-// ReceivePart processes the answer for a required resource that was requested on its own: a page,
-// or failure. If the resource is gone or prohibited, everything made from it is erased at once
-// (I10). If it has changed, its pages are checked again in the background. A temporary failure
-// changes nothing (H05). unchanged reports that the answer equals the last one. The result is
-// durable when ReceivePart returns.
+// ReceivePart processes the response for a required resource that was requested on its own. The
+// response is in pg, or failure says why there is none. If the resource is gone or prohibited,
+// everything made from the resource is erased at once (I10). If it has changed, the pages that
+// require it are checked again in the background. A temporary failure changes nothing (H05).
+// unchanged reports that the response equals the last response. The result is durable when
+// ReceivePart returns.
 func (h *Holdings) ReceivePart(ctx context.Context, address string, pg *page.Page, failure error) (unchanged bool,
 	err error) {
 	if failure == nil && pg.Last().Status == http.StatusNotModified {
@@ -77,8 +80,9 @@ func (h *Holdings) ReceivePart(ctx context.Context, address string, pg *page.Pag
 	return unchanged, err
 }
 
-// renewPart records the current answer of a required resource, and which pages must be checked
-// again: all pages if the answer changed, otherwise those that wait for any answer.
+// renewPart records the current response of a required resource, and which pages must be checked
+// again. These are all its pages if the response has changed, otherwise the pages that wait for any
+// response.
 func (h *Holdings) renewPart(ctx context.Context, address string, pg *page.Page) (is archive.Part, unchanged bool,
 	err error) {
 	is = answerOf(pg)
@@ -97,7 +101,7 @@ func (h *Holdings) renewPart(ctx context.Context, address string, pg *page.Page)
 	return is, unchanged, err
 }
 
-// reply is a Fetcher that returns an answer already received.
+// reply is a Fetcher that returns a response already received.
 type reply struct {
 	page *page.Page
 	err  error
@@ -105,22 +109,24 @@ type reply struct {
 
 func (a reply) Fetch(context.Context, string) (*page.Page, error) { return a.page, a.err }
 
-// answerOf returns the record of a required resource with the answer pg. Its digest covers
-// everything that could change the pages that require it.
+// answerOf returns the record of a required resource whose response is pg. The digest in the record
+// covers everything that could change the pages that require the resource.
 func answerOf(pg *page.Page) archive.Part {
 	last := pg.Last()
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s\n%s\n%q\n", pg.URL(), last.Header.Get("Content-Type"), last.Header.Values("X-Robots-Tag"))
 	sum.Write(last.Body)
 	p := archive.Part{Fetched: last.Start, Digest: base64.RawURLEncoding.EncodeToString(sum.Sum(nil))}
-	if len(pg.Hops()) == 1 { // after a redirect, the validators would be sent to another address
+	// after a redirect, no validators are stored, because they would be sent to the address that
+	// redirects
+	if len(pg.Hops()) == 1 {
 		p.ETag, p.LastModified = last.Header.Get("ETag"), last.Header.Get("Last-Modified")
 	}
 	return p
 }
 
 // changePart changes the record of a required resource, under the lock of address. fn returns the
-// pages that wait for its next answer.
+// pages that must wait for the next response of the resource.
 func (h *Holdings) changePart(ctx context.Context, address string, fn func(*archive.Part) (wait []string,
 	err error)) error {
 	mu := h.lock(address)
@@ -138,8 +144,9 @@ func (h *Holdings) changePart(ctx context.Context, address string, fn func(*arch
 	return h.archive.SetPart(ctx, address, known, wait...)
 }
 
-// endPart removes everything made from a resource that may no longer be used, for the reason
-// because. Its pages then wait for it. knew reports that this was already recorded.
+// endPart removes everything made from the resource at address, which may no longer be used because
+// of the error because. The pages that lose data then wait for the resource. knew reports that the
+// end of the resource was already recorded.
 func (h *Holdings) endPart(ctx context.Context, address string, because error) (knew bool, err error) {
 	ended := archive.Part{Fetched: h.o.Now(), Why: address + ": " + because.Error(), Pending: archive.Everybody}
 	if refused, ok := errors.AsType[*acap.Refused](because); ok {
@@ -161,8 +168,8 @@ func (h *Holdings) endPart(ctx context.Context, address string, because error) (
 }
 
 // finishEnd removes from all pages what was made from a resource that is no longer available. It
-// skips pages whose records are damaged and returns them as damaged; the resource then stays
-// pending.
+// skips pages whose records are damaged, and returns the error damaged that names these pages. The
+// resource then stays pending.
 func (h *Holdings) finishEnd(ctx context.Context, address string, ended archive.Part) (damaged, err error) {
 	var mu sync.Mutex
 	passed := map[string]error{}
@@ -194,7 +201,7 @@ func (h *Holdings) finishEnd(ctx context.Context, address string, ended archive.
 		return nil, err
 	}
 	err = h.changePart(ctx, address, func(known *archive.Part) ([]string, error) {
-		more, err := left() // pages received in the meantime
+		more, err := left() // the next pages are those received while this loop was running
 		if known.Why != "" && len(more)+len(passed) == 0 && err == nil {
 			known.Pending = archive.Nobody
 		}
@@ -206,13 +213,13 @@ func (h *Holdings) finishEnd(ctx context.Context, address string, ended archive.
 // finishEnds completes removals that were interrupted.
 func (h *Holdings) finishEnds(ctx context.Context) error {
 	return h.unfinishedEnds(func(address string, ended archive.Part) error {
-		_, err := h.finishEnd(ctx, address, ended) // Verify reports damaged pages
+		_, err := h.finishEnd(ctx, address, ended) // damaged pages are ignored here, because Verify reports them
 		return err
 	})
 }
 
-// unfinishedEnds calls fn for each resource that is no longer available but from which something
-// may still be stored.
+// unfinishedEnds calls fn for each resource that is no longer available if data made from the
+// resource may still be stored.
 func (h *Holdings) unfinishedEnds(fn func(address string, ended archive.Part) error) error {
 	list, err := h.archive.PendingParts()
 	for _, address := range list {
@@ -233,7 +240,8 @@ func (h *Holdings) reportSwept(s Swept) {
 	}
 }
 
-// endParts calls endPart for each required resource among the addresses of pg, a page that is gone.
+// endParts calls endPart for each required resource whose address is one of the addresses of pg, a
+// page that is gone.
 func (h *Holdings) endParts(ctx context.Context, pg *page.Page) error {
 	for _, hop := range pg.Hops() {
 		known, err := h.archive.Part(hop.URL)
@@ -247,9 +255,9 @@ func (h *Holdings) endParts(ctx context.Context, pg *page.Page) error {
 	return nil
 }
 
-// noteParts brings the records of required resources up to date with the answers that g was made
-// from. It fills in g.Parts and g.Missing: missing ones should be requested soon. The page then
-// waits only for resources that nothing was made from.
+// noteParts brings the records of required resources up to date with the responses that g was made
+// from. It sets g.Missing to the resources that should be requested again soon, and g.Parts to the
+// others. The page then no longer waits for resources that were not requested for g.
 func (h *Holdings) noteParts(ctx context.Context, g *assessment) error {
 	for _, p := range g.parts {
 		missing, err := h.notePart(ctx, g, p)
@@ -262,7 +270,7 @@ func (h *Holdings) noteParts(ctx context.Context, g *assessment) error {
 			g.Parts = append(g.Parts, p.URL)
 		}
 	}
-	if h.storesLess() || h.sources.Fetcher == nil { // this run does not request every required resource
+	if h.storesLess() || h.sources.Fetcher == nil { // this run does not request all required resources
 		return nil
 	}
 	return h.stopAwaiting(ctx, g.deposit.Resource.URL, func(part string) bool {
@@ -270,8 +278,8 @@ func (h *Holdings) noteParts(ctx context.Context, g *assessment) error {
 	})
 }
 
-// notePart brings the record of one required resource up to date with the answer p that g was made
-// from. missing reports that the resource should be requested soon.
+// notePart brings the record of one required resource up to date with the response p that g was
+// made from. missing reports that the resource should be requested soon.
 func (h *Holdings) notePart(ctx context.Context, g *assessment, p terms.Part) (missing bool, err error) {
 	address := g.deposit.Resource.URL
 	if !p.Failed && p.Err != nil {
@@ -296,8 +304,8 @@ func (h *Holdings) notePart(ctx context.Context, g *assessment, p terms.Part) (m
 			switch {
 			case known.Fetched.IsZero():
 				*known = is
-			// pages are made from two different answers: forget the validators, so that the next
-			// answer checks all
+			// some pages are made from this response and others from another one: delete the
+			// validators, so that the next response causes all pages to be checked
 			case known.Digest != is.Digest && !known.Fetched.After(is.Fetched):
 				known.Digest, known.ETag, known.LastModified = "", "", ""
 			}
@@ -305,11 +313,11 @@ func (h *Holdings) notePart(ctx context.Context, g *assessment, p terms.Part) (m
 		})
 	}
 	if err == nil {
-		// another answer may have come while the page was checked
+		// another response may have arrived while the page was checked
 		missing, err = h.archive.AwaitAfter(ctx, p.URL, is, wait, address)
 	}
 	if err == nil && missing {
-		// a concurrent removal may have missed this page
+		// if the data of this resource was removed meanwhile, this page may have been missed
 		if known, err = h.archive.Part(p.URL); err == nil && known.Why != "" {
 			err = h.withdrawFrom(ctx, address, p.URL, nil)
 		}
@@ -317,7 +325,8 @@ func (h *Holdings) notePart(ctx context.Context, g *assessment, p terms.Part) (m
 	return missing, err
 }
 
-// stopAwaiting records that a page no longer waits for the resources that which selects.
+// stopAwaiting records that the page at address no longer waits for the resources for which which
+// returns true.
 func (h *Holdings) stopAwaiting(ctx context.Context, address string, which func(part string) bool) error {
 	parts, err := h.archive.Awaits(address)
 	for _, part := range parts {
@@ -330,6 +339,6 @@ func (h *Holdings) stopAwaiting(ctx context.Context, address string, which func(
 
 func everyPart(string) bool { return true }
 
-// storesLess reports whether this run stores less than others do. Checking pages again would then
-// erase copies or index entries.
+// storesLess reports whether the options of this run exclude copies or index entries. Checking
+// pages again would then erase copies or index entries.
 func (h *Holdings) storesLess() bool { return h.o.NoIndex || h.o.NoPreserve }

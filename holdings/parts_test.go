@@ -19,12 +19,12 @@ import (
 
 const lead = site + "/lead"
 
-// kitchen is a web on which two pages are found by the words of another resource: /a, which may be
-// preserved, and /bare, which may not.
+// kitchen is a web with two pages that are indexed by the words of another resource. The page /a
+// may be preserved, the page /bare may not.
 type kitchen struct {
 	*store
 	v        *versioned
-	mu       sync.Mutex // guards the following fields while pages are checked
+	mu       sync.Mutex // guards the following fields, which background goroutines change
 	hastened []string
 	parts    []string // resources required by pages checked in the background
 }
@@ -70,7 +70,7 @@ func (k *kitchen) stock() {
 	}
 }
 
-// visit requests the resource on its own, and waits for the resulting work.
+// visit requests the resource at address on its own, and waits for the resulting work.
 func (s *store) visit(address string) (unchanged bool) {
 	s.Helper()
 	pg, failure := s.web.Fetch(context.Background(), address)
@@ -91,8 +91,8 @@ func (s *store) known(address string) archive.Part {
 	return p
 }
 
-// TestPartThatChanges checks that a changed resource changes what was made from it. Pages with a
-// copy are checked again without a request; other pages are crawled again.
+// TestPartThatChanges checks that a change of a resource changes the data made from it. Pages with
+// a stored copy are checked again without a request for the page. Other pages are crawled again.
 func TestPartThatChanges(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -112,12 +112,12 @@ func TestPartThatChanges(t *testing.T) {
 	if !k.visit(lead) || len(k.hastened) != 1 {
 		t.Errorf("unchanged again: %q", k.hastened)
 	}
-	k.web.parts[lead] = " " // a page cannot be found by an empty text
+	k.web.parts[lead] = " " // an empty text is not enough to index a page
 	k.v.takeReports()
 	if k.visit(lead); k.found("chairs") != "" || k.resource(a).Indexed || k.v.takeReports() != "/a index entry" {
 		t.Errorf("empty: %q, %+v", k.found("chairs"), k.resource(a))
 	}
-	k.web.parts[lead] = "stools" // /a waits for the resource
+	k.web.parts[lead] = "stools" // the page /a waits for the resource
 	if k.visit(lead); k.found("stools") != "/a" {
 		t.Errorf("found %q", k.found("stools"))
 	}
@@ -126,9 +126,9 @@ func TestPartThatChanges(t *testing.T) {
 	}
 }
 
-// TestPartThatGoes checks a resource that may no longer be used. Everything made from it is erased
-// from all pages at once, and reported (I10, I02, X30). The data comes back with the resource. A
-// temporary failure erases nothing (H05).
+// TestPartThatGoes checks a resource that may no longer be used. All data made from the resource is
+// erased at once and reported (I10, I02, X30). When the resource is available again, the data is
+// stored again. A temporary failure erases nothing (H05).
 func TestPartThatGoes(t *testing.T) {
 	prohibited := func(w *web) { w.says(mustUse + "ACAP-disallow-crawl: /lead") }
 	status := func(code int) func(*web) {
@@ -169,7 +169,7 @@ func TestPartThatGoes(t *testing.T) {
 				told = append(told, s)
 			}
 			c.happens(k.web)
-			for range 2 { // the second time nothing is left to do
+			for range 2 { // the second repetition has nothing to do
 				k.visit(lead)
 			}
 			if found := k.found("tables"); c.ends != (found == "") || !c.ends && (found != "/a /bare" || told != nil) {
@@ -195,8 +195,8 @@ func TestPartThatGoes(t *testing.T) {
 	}
 }
 
-// TestPartThatIsGoneForOne checks that, if receiving one page shows that a required resource is
-// gone, data made from the resource is erased from other pages too.
+// TestPartThatIsGoneForOne checks a page that is received after a required resource has
+// disappeared. The data made from this resource must be erased from other pages too.
 func TestPartThatIsGoneForOne(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -210,8 +210,8 @@ func TestPartThatIsGoneForOne(t *testing.T) {
 	}
 }
 
-// TestPartThatIsAPageToo checks a required resource that is also crawled as a page. If that crawl
-// shows that it is gone, data made from it is erased from other pages.
+// TestPartThatIsAPageToo checks a required resource that is also crawled as a page. If the crawl
+// shows that this page is gone, data made from it must be erased from the pages that require it.
 func TestPartThatIsAPageToo(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -226,8 +226,8 @@ func TestPartThatIsAPageToo(t *testing.T) {
 	}
 }
 
-// TestPartThatIsWaitedFor checks that a page received while a resource was unavailable is checked
-// again when the resource answers, and not before.
+// TestPartThatIsWaitedFor checks a page received while a required resource was unavailable. The
+// page must be checked again when the resource is available, and not before.
 func TestPartThatIsWaitedFor(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -250,8 +250,8 @@ func TestPartThatIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestPartThatIsOfNoUse checks a page for which a resource was fetched but not used: it is checked
-// again only when the resource changes.
+// TestPartThatIsOfNoUse checks a page for which a resource was fetched but not used. The page is
+// checked again only when the resource changes.
 func TestPartThatIsOfNoUse(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	h := http.Header{"Etag": {`"1"`}, "Content-Type": {"text/plain"}}
@@ -270,8 +270,9 @@ func TestPartThatIsOfNoUse(t *testing.T) {
 	}
 }
 
-// TestPartOfTwoAnswers checks pages made from two different answers. If the resource then returns
-// the first answer again, the pages made from the second one are checked again.
+// TestPartOfTwoAnswers checks pages made from two different responses of a resource. If the
+// resource then returns the first response again, the pages made from the second response are
+// checked again.
 func TestPartOfTwoAnswers(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	h := http.Header{"Etag": {`"1"`}, "Content-Type": {"text/plain"}}
@@ -289,8 +290,8 @@ func TestPartOfTwoAnswers(t *testing.T) {
 	}
 }
 
-// TestPartInGuestRun checks that a run that does not index or preserve leaves pages to the next run
-// that does.
+// TestPartInGuestRun checks a run whose options exclude copies or index entries. The pages must be
+// left to the next run without these options.
 func TestPartInGuestRun(t *testing.T) {
 	for name, guest := range map[string]func(*Options){
 		"without an index": func(o *Options) { o.NoIndex = true },
@@ -320,8 +321,8 @@ func TestPartInGuestRun(t *testing.T) {
 	}
 }
 
-// TestPartThatChangesMeanwhile checks what happens if a resource changes while a page is being
-// checked with its old content.
+// TestPartThatChangesMeanwhile checks a resource that changes while a page is being checked with
+// the old content of the resource.
 func TestPartThatChangesMeanwhile(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -340,8 +341,8 @@ func TestPartThatChangesMeanwhile(t *testing.T) {
 	}
 }
 
-// TestPartCondition checks that a conditional request for a resource uses its validators, unless
-// its address redirected.
+// TestPartCondition checks that a conditional request for a resource uses the validators of the
+// stored response, unless the address of the resource redirected.
 func TestPartCondition(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	h := http.Header{"Etag": {`"1"`}, "Last-Modified": {time.Unix(0, 0).UTC().Format(http.TimeFormat)},
@@ -362,8 +363,8 @@ func TestPartCondition(t *testing.T) {
 	}
 }
 
-// TestPartThatIsNotNeeded checks that the record of a resource is deleted when nothing needs it,
-// and when it is taken down.
+// TestPartThatIsNotNeeded checks that the record of a resource is deleted when no page needs the
+// resource, and when the resource is taken down.
 func TestPartThatIsNotNeeded(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -387,8 +388,8 @@ func TestPartThatIsNotNeeded(t *testing.T) {
 	}
 }
 
-// TestPartThatIsLifted checks that pages get back what was made from a resource when its take-down
-// request or prohibition is lifted (P05).
+// TestPartThatIsLifted checks a take-down request or prohibition that is lifted: data made from the
+// resource is then stored for the pages again (P05).
 func TestPartThatIsLifted(t *testing.T) {
 	erased := func(address string) func(*kitchen) {
 		return func(k *kitchen) {
@@ -431,8 +432,8 @@ func TestPartThatIsLifted(t *testing.T) {
 	}
 }
 
-// TestPartThatNobodyWaitsFor checks that a page that is gone, or no longer requires a resource, no
-// longer waits for it.
+// TestPartThatNobodyWaitsFor checks that a page stops waiting for a resource when the page is gone,
+// or when it no longer requires the resource.
 func TestPartThatNobodyWaitsFor(t *testing.T) {
 	for name, ends := range map[string]func(*kitchen){
 		"it is required no more": func(k *kitchen) {
@@ -462,8 +463,8 @@ func TestPartThatNobodyWaitsFor(t *testing.T) {
 	}
 }
 
-// TestPartThatEndedBefore checks data made from a resource that is no longer available. Opening
-// after a crash erases it, and Verify reports what cannot be erased.
+// TestPartThatEndedBefore checks data made from a resource that is no longer available. Opening the
+// store after a crash erases this data. Verify reports data that cannot be erased.
 func TestPartThatEndedBefore(t *testing.T) {
 	dir := t.TempDir()
 	k := newKitchen(t, dir)
@@ -489,8 +490,8 @@ func TestPartThatEndedBefore(t *testing.T) {
 	}
 }
 
-// TestPartThatEndsMeanwhile checks what happens if a resource becomes unavailable while a page is
-// being checked with its old content.
+// TestPartThatEndsMeanwhile checks a resource that becomes unavailable while a page is being
+// checked with the old content of the resource.
 func TestPartThatEndsMeanwhile(t *testing.T) {
 	k := newKitchen(t, t.TempDir())
 	k.stock()
@@ -506,7 +507,7 @@ func TestPartThatEndsMeanwhile(t *testing.T) {
 	}
 }
 
-// TestPartIsPending checks that the next run does the work that Close interrupted.
+// TestPartIsPending checks that the next run completes the work that Close interrupted.
 func TestPartIsPending(t *testing.T) {
 	dir := t.TempDir()
 	k := newKitchen(t, dir)
@@ -547,7 +548,8 @@ func TestPartOfMany(t *testing.T) {
 	asked.Store(0)
 	text = "chairs"
 	s.visit(lead)
-	// one request by the visit and one for all pages, because they do not share answers here
+	// visit makes one request, and checking all pages makes another, because in this test the two
+	// do not share responses
 	if got := asked.Load(); got != 2 {
 		t.Errorf("asked %d times", got)
 	}
@@ -595,8 +597,8 @@ func TestPartOfManyInterrupted(t *testing.T) {
 const partPages = 30
 
 // partChild receives pages that are found by the words of another resource. It then visits the
-// changed or deleted resource, and waits to be killed before a given write of the archive. step is
-// "PART changed n" or "PART gone n", for the n-th write.
+// changed or deleted resource, and waits to be killed before the n-th write of the archive. step is
+// "PART changed n" or "PART gone n".
 func partChild(dir, step string) int {
 	fail := func(err error) int {
 		fmt.Println("error", err)
@@ -634,7 +636,7 @@ func partChild(dir, step string) int {
 	}
 	fmt.Println("erased visit") // the erased data is not made again
 	h.AwaitRejudged(context.Background())
-	fmt.Println("ready") // the visit had fewer writes
+	fmt.Println("ready") // the work had fewer writes than the number in step
 	select {}
 }
 
@@ -645,8 +647,8 @@ func becomes(w *web, how string) {
 	}
 }
 
-// TestKillPart checks that killing a process between a change of a resource and the update of its
-// pages loses nothing: the next run completes it.
+// TestKillPart checks that nothing is lost if a process is killed after a resource has changed and
+// before its pages are updated. The next run must complete the updates.
 func TestKillPart(t *testing.T) {
 	for _, how := range []string{"changed", "gone"} {
 		for n := 1; n <= 16; n++ {
@@ -677,8 +679,8 @@ func TestKillPart(t *testing.T) {
 	}
 }
 
-// TestPartOfDrawn checks that a page checked again from its copy keeps its drawing and is not drawn
-// again.
+// TestPartOfDrawn checks a page that is checked again from its copy: it must keep its drawing, and
+// must not be drawn again.
 func TestPartOfDrawn(t *testing.T) {
 	artist := &artist{asks: wanted}
 	w := gallery("ACAP-allow-index: /a must-use-resource=" + lead)

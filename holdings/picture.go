@@ -10,8 +10,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
-// drawing makes thumbnails, one at a time. It remembers the latest, because one image may serve all
-// pages of a site.
+// drawing makes thumbnails, one at a time. It caches the latest thumbnails, because one image may
+// be the thumbnail of all pages of a site.
 type drawing struct {
 	mu   sync.Mutex
 	made map[[sha256.Size]byte]drawn // results by digest of the source image
@@ -22,7 +22,7 @@ type drawn struct {
 	err error
 }
 
-const mostDrawn = 64 // number of thumbnails remembered
+const mostDrawn = 64 // greatest number of thumbnails in the cache
 
 func (d *drawing) make(src []byte) (thumbnail.Image, error) {
 	sum := sha256.Sum256(src)
@@ -39,9 +39,10 @@ func (d *drawing) make(src []byte) (thumbnail.Image, error) {
 	return is.Image, is.err
 }
 
-// picture makes the thumbnail that must be stored because it cannot be made from a copy. That is
+// picture makes the thumbnail that must be stored because it cannot be made from a copy. This is
 // the thumbnail of an image that is not stored, or of another resource that must be used instead of
-// the page (P1 2.5.5.3). p is nil if there is none; of says what it was made from.
+// the page (P1 2.5.5.3). p is nil if there is no such thumbnail; of is the source that it was made
+// from.
 func (h *Holdings) picture(t *terms.Terms, stored bool) (p *archive.Picture, of terms.Picture) {
 	of, ok := t.Drawn(stored)
 	if !ok || h.o.NoPreserve {

@@ -80,8 +80,8 @@ func TestReceivePicture(t *testing.T) {
 		{name: "of an image of the page",
 			robots: "ACAP-allow-present-thumbnail: / must-use-resource=the-acap:extract:id:i",
 			body:   `<img id=i src="/cover.png">`, want: "1:16 other"},
-		// the permissions for / and for /a require two different resources, so there is no
-		// thumbnail
+		// the permission for / and the permission for /a require two different resources, so no
+		// thumbnail can be made
 		{name: "of itself", robots: cover +
 			"ACAP-disallow-preserve: /\nACAP-allow-present-thumbnail: /a must-use-resource=/a", body: imageOf(8)},
 		{name: "taken down", robots: cover + "ACAP-request-take-down: /a", body: article},
@@ -104,8 +104,8 @@ func TestReceivePicture(t *testing.T) {
 	}
 }
 
-// TestEndPicture checks that a thumbnail is erased when it is no longer permitted, or when its
-// source may no longer be used.
+// TestEndPicture checks that a thumbnail is erased when it is no longer permitted, or when the
+// resource it was made from may no longer be used.
 func TestEndPicture(t *testing.T) {
 	const bare = "ACAP-disallow-preserve: /\n"
 	erase := func(path string) func(*store) {
@@ -192,8 +192,8 @@ func TestEndPicture(t *testing.T) {
 	}
 }
 
-// TestSavePicture checks that a thumbnail that may be shown stays when its copy may no longer be
-// stored (X09), and that it shows nothing prohibited.
+// TestSavePicture checks that a thumbnail that may be shown stays when the copy of the page may no
+// longer be stored (X09). It also checks that the thumbnail shows nothing prohibited.
 func TestSavePicture(t *testing.T) {
 	const bare = "ACAP-disallow-preserve: /\n"
 	for _, c := range []struct {
@@ -234,8 +234,8 @@ func TestSavePicture(t *testing.T) {
 	}
 }
 
-// TestSavePictureFails makes each write of a sweep fail in turn. The next sweep completes it, and
-// no thumbnail is lost.
+// TestSavePictureFails makes each write of a sweep fail in turn. The next sweep must complete the
+// work, and no thumbnail may be lost.
 func TestSavePictureFails(t *testing.T) {
 	for _, c := range []struct{ body, robots, want string }{
 		{imageOf(8), "ACAP-disallow-index: /\n", "0:8"},
@@ -273,8 +273,8 @@ func TestSavePictureFails(t *testing.T) {
 	}
 }
 
-// TestEraseSourceFails makes each write of an erasure fail in turn. Repeating the erasure completes
-// it, and leaves no data without a record.
+// TestEraseSourceFails makes each write of an erasure fail in turn. A repeated erasure must
+// complete the work, and must leave no data without a record.
 func TestEraseSourceFails(t *testing.T) {
 	for n := int32(1); ; n++ {
 		var left atomic.Int32

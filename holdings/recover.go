@@ -12,8 +12,8 @@ import (
 
 // recover makes the index agree with the archive for every URL whose change a crash interrupted,
 // and for all URLs if the index is new. A page whose copy can be read is indexed again under the
-// last known policy. Any other is deleted from the index: its reception was never confirmed, so it
-// will be fetched again.
+// last known policy. Any other page is deleted from the index. Receive never confirmed this page,
+// so it will be fetched again.
 func (h *Holdings) recover(ctx context.Context, ix Index) error {
 	urls, err := h.pendingURLs(ix)
 	if err != nil {
@@ -21,7 +21,7 @@ func (h *Holdings) recover(ctx context.Context, ix Index) error {
 	}
 	h.behind = len(urls)
 	if h.o.Scarce != nil && h.o.Scarce() {
-		return nil // the next process that opens the data with enough disk space does this
+		return nil // the next process that opens the store with enough disk space does this work
 	}
 	for group := range slices.Chunk(urls, groupSize/2) {
 		if err := h.updateIndex(ctx, ix, group); err != nil {
@@ -101,7 +101,7 @@ func (h *Holdings) updateIndex(ctx context.Context, ix Index, urls []string) err
 const rebuiltBytes = 16 << 20
 
 // rebuilt writes to the index the documents made from the stored copies of urls, and returns the
-// URLs for which none can be made.
+// URLs for which no document can be made.
 func (h *Holdings) rebuilt(ctx context.Context, ix Index, urls []string) (gone []string, err error) {
 	var docs []index.Document
 	bytes := 0
@@ -137,12 +137,12 @@ func (h *Holdings) rebuilt(ctx context.Context, ix Index, urls []string) (gone [
 	return gone, ix.Put(docs...)
 }
 
-// rebuild makes a document from the current copy, and records in r what it is made from. doc is nil
-// if there is no copy, if the copy lacks some of the indexed text, or if the page may not be
-// indexed.
+// rebuild makes an index document from the current copy of r, and records in r the source of the
+// document. doc is nil if there is no copy, if the copy lacks some of the indexed text, or if the
+// page may not be indexed.
 func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (doc *index.Document, err error) {
 	defer func() {
-		if isPanic(err) { // after a panic the page is removed from the index
+		if isPanic(err) { // if a panic occurred, the page is removed from the index
 			doc, err = nil, nil
 		}
 	}()

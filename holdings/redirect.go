@@ -14,7 +14,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// longestRedirect is how many bytes are stored of the body of a redirect.
+// longestRedirect is the greatest number of bytes stored of the body of a redirect.
 const longestRedirect = 256 << 10
 
 // keepRedirects stores the redirects among hops that may be preserved, each as a capture of its own
@@ -30,7 +30,7 @@ func (h *Holdings) keepRedirects(ctx context.Context, hops []page.Hop) error {
 			return err
 		}
 		origin, err := h.sources.Policies.Policy(ctx, u)
-		if err != nil { // without a policy nothing is permitted
+		if err != nil { // without a policy nothing may be stored
 			continue
 		}
 		d, may := h.decideRedirect(ctx, origin, u, hop, h.sources)
@@ -95,8 +95,8 @@ func (h *Holdings) decideRedirect(ctx context.Context, origin *acap.Policy, u *u
 	return d, may
 }
 
-// superseded reports whether a later crawl of the URL replaced a capture (H05); r is the record of
-// the URL.
+// superseded reports whether the capture c was replaced by a later crawl of its URL (H05). r is the
+// archive record of the URL.
 func superseded(c archive.Capture, r archive.Resource) bool {
 	return !c.Current && (!c.Redirect() || c.Version < r.Versions || r.LastCrawled.After(c.Fetched))
 }
@@ -131,10 +131,10 @@ func (m *importer) keepRedirect(x *incoming, u *url.URL, origin *acap.Policy) er
 	return m.eraseTakenDownHops(m.ctx, m.o.Policies, []archive.Via{{URL: x.url}})
 }
 
-// recordRedirects records where the redirects of the file point, if nothing else is known about
-// their addresses and their target is stored. It begins with the latest, because other redirects
-// may point to it. If an address now redirects elsewhere than in the file, redirects to that
-// address are not recorded.
+// recordRedirects records the targets of the redirects in the file. A redirect is recorded if
+// nothing else is known about its address and if its target is stored. The latest redirect comes
+// first, because other redirects may have its address as target. If an address now redirects to
+// another target than in the file, redirects to that address are not recorded.
 func (m *importer) recordRedirects() error {
 	elsewhere := map[string]bool{}
 	for _, each := range slices.Backward(m.loose) {

@@ -36,9 +36,9 @@ func movedTo(from, to, body string, at time.Time) page.Hop {
 		body, at)
 }
 
-// TestRedirectsAreKept checks that a redirect is stored and exported with its body, wherever it
-// points: to a page received with it, received before or unchanged, to an address out of scope, or
-// to no page.
+// TestRedirectsAreKept checks that a redirect is stored and exported with its body, whatever its
+// target is: a page received with the redirect, a page received before, an unchanged page, an
+// address that is not crawled, or no page.
 func TestRedirectsAreKept(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC()
 	ok := func(address string) page.Hop { return sent(address, "200 OK", html, article, at) }
@@ -98,8 +98,9 @@ func TestRedirectsAreKept(t *testing.T) {
 	}
 }
 
-// TestRedirectsEnd checks that the body of a redirect is erased like other copies: when its address
-// may no longer be preserved, or when a new crawl ends its time limit.
+// TestRedirectsEnd checks that the body of a redirect is erased like other copies. It is erased
+// when the address of the redirect may no longer be preserved, or when a time limit ends with a new
+// crawl.
 func TestRedirectsEnd(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC()
 	dir := t.TempDir()
@@ -132,8 +133,8 @@ func TestRedirectsEnd(t *testing.T) {
 	}
 }
 
-// TestExportOldHops checks redirects stored by older versions of the program, as heads in the
-// capture of the page: they are exported without a wrong Content-Length.
+// TestExportOldHops checks redirects that older versions of the program stored as heads in the
+// capture of the page. They must be exported without a wrong Content-Length.
 func TestExportOldHops(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	moved := sent(b, "302 Found",
@@ -164,7 +165,7 @@ func TestExportOldHops(t *testing.T) {
 }
 
 // TestImportRedirectsAlone checks that redirects in a file are stored whether their target follows,
-// is elsewhere in the file, or is missing. They point to the target if it is stored.
+// is elsewhere in the file, or is missing. If the target is stored, the redirect to it is recorded.
 func TestImportRedirectsAlone(t *testing.T) {
 	moved := func(from, to string) string {
 		return foreign{url: from, block: "HTTP/1.1 302 Found\r\nLocation: " + to + "\r\nContent-Length: 4\r\n\r\ngone",

@@ -10,12 +10,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/defect"
 )
 
-// maxPending is the greatest number of origins that wait to be checked again. If there are more,
-// everything is checked again.
+// maxPending is the greatest number of origins in the queue for a new check. If there are more,
+// everything stored is checked again.
 const maxPending = 1 << 14
 
-// task names what must be checked again: everything stored for an origin, or the pages that require
-// a resource.
+// task names what must be checked again. This is everything stored for the site origin, or all
+// pages that require the resource part.
 type task struct{ origin, part string }
 
 // background runs tasks in a background goroutine, one at a time. The goroutine ends when nothing
@@ -23,20 +23,20 @@ type task struct{ origin, part string }
 type background struct {
 	mu      sync.Mutex
 	pending map[task]bool
-	all     bool          // everything must be checked
+	all     bool          // everything stored must be checked again
 	running chan struct{} // closed when nothing is left to do; nil if nothing is running
 	failed  error         // the first error
 
-	ctx  context.Context // ends with Close
+	ctx  context.Context // context that ends when Holdings are closed
 	stop context.CancelFunc
 }
 
 // Rejudge starts a background check of everything stored for an origin, if its policy has changed
-// since the last check (H11: today's policy counts). With "" it checks everything stored, because
-// time limits pass too, and completes the work for required resources that have changed. It returns
-// at once. Options.Swept receives what is erased. A check that failed or was interrupted by Close
-// starts again when the origin is named again, even in another process. Close returns the first
-// error.
+// since the last check (H11: today's policy counts). If origin is "", the check covers everything
+// stored, because time limits may have passed. It then also completes the work for required
+// resources that have changed. Rejudge returns at once. Options.Swept receives what is erased. A
+// check that failed or was interrupted by Close starts again at the next call for the same origin,
+// even in another process. Close returns the first error.
 func (h *Holdings) Rejudge(origin string) { h.background.add(h, task{origin: origin}) }
 
 // add queues a task, and starts the goroutine if none is running.
@@ -49,7 +49,9 @@ func (b *background) add(h *Holdings, t task) {
 	case t == (task{}) || t.part == "" && len(b.pending) >= maxPending:
 		b.all = true
 		maps.DeleteFunc(b.pending, func(t task, _ bool) bool { return t.part == "" })
-	case t.part != "" && len(b.pending) >= maxPending: // not queued: its record stays pending for the next run
+	case t.part != "" && len(b.pending) >= maxPending:
+		// a task that is not queued is not lost: the record of the resource stays pending for the
+		// next run
 	default:
 		b.pending[t] = true
 	}
@@ -88,8 +90,8 @@ func (b *background) stopAndWait() error {
 	return b.failed
 }
 
-// nextTask returns the next task; the check of everything comes last. more is false if nothing is
-// left, and then the goroutine must end.
+// nextTask returns the next task; the check of everything comes last. more is false if no task is
+// left; the goroutine must then end.
 func (b *background) nextTask() (t task, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,7 +109,8 @@ func (b *background) nextTask() (t task, more bool) {
 	return task{}, false
 }
 
-// popPending removes and returns a waiting task. The caller holds mu.
+// popPending removes a task from the queue and returns it. waits is false if the queue is empty.
+// The caller must hold mu.
 func (b *background) popPending() (t task, waits bool) {
 	for t := range b.pending {
 		delete(b.pending, t)
@@ -157,7 +160,8 @@ func (h *Holdings) rejudgeEverything() {
 	}
 }
 
-// rejudgeWaiting runs the waiting tasks, between two batches of the check of everything.
+// rejudgeWaiting runs the waiting tasks. It is called between two batches of a check of everything
+// stored.
 func (h *Holdings) rejudgeWaiting() {
 	b := &h.background
 	for b.ctx.Err() == nil {
@@ -191,8 +195,8 @@ func (h *Holdings) rejudge(t task) {
 	}
 }
 
-// rejudgeOrigin checks what is stored for an origin, unless that was done under the current version
-// of its policy.
+// rejudgeOrigin checks what is stored for an origin. It does nothing if the check was already done
+// under the current version of the policy.
 func (h *Holdings) rejudgeOrigin(ctx context.Context, origin string) error {
 	u, err := url.Parse(origin + "/")
 	if err != nil || h.o.Version == nil {

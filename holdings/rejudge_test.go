@@ -14,7 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// versioned is a web whose policy has versions. It records what Rejudge erases.
+// versioned is a web whose policy changes. A version of the policy is named by the time since when
+// it is in force. versioned records what Rejudge erases.
 type versioned struct {
 	*web
 	mu    sync.Mutex
@@ -42,7 +43,7 @@ func (v *versioned) told(s Swept) {
 	v.swept = append(v.swept, fmt.Sprint(strings.TrimPrefix(s.URL, site), " ", s.What))
 }
 
-// takeReports returns what was reported since its last call.
+// takeReports returns the erasures reported since the last call of takeReports.
 func (v *versioned) takeReports() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -68,8 +69,8 @@ func (s *store) judged() time.Time {
 	return since
 }
 
-// TestRejudge checks that what is stored for an origin is checked again once when its policy has a
-// new version, also in the next run (H11).
+// TestRejudge checks that a new version of a policy causes one check of everything stored for the
+// origin, also in the next run (H11).
 func TestRejudge(t *testing.T) {
 	dir := t.TempDir()
 	v := &versioned{web: newWeb(""), since: firstUse}
@@ -83,7 +84,7 @@ func TestRejudge(t *testing.T) {
 	if got := v.takeReports(); got != "" || !s.judged().Equal(firstUse) {
 		t.Errorf("%q, judged under %v", got, s.judged())
 	}
-	v.says("ACAP-disallow-index: /") // the same version, so nothing is checked again
+	v.says("ACAP-disallow-index: /") // the version is the same, so nothing is checked again
 	s.rejudge(site)
 	if got := v.takeReports(); got != "" {
 		t.Errorf("%q", got)
@@ -101,7 +102,7 @@ func TestRejudge(t *testing.T) {
 	if got := v.takeReports(); got != "/a copy" || !s.judged().Equal(v.since) {
 		t.Errorf("%q", got)
 	}
-	// Without a readable policy and a known version, nothing is erased.
+	// If the version of the policy is not known, nothing is erased.
 	s.receive(pageOf(article, b))
 	v.mu.Lock()
 	v.since = time.Time{}
@@ -111,7 +112,7 @@ func TestRejudge(t *testing.T) {
 	if got := v.takeReports(); got != "" {
 		t.Errorf("%q", got)
 	}
-	s.rejudge("") // checks everything, whatever the version
+	s.rejudge("") // this checks everything, whatever the version
 	if got := v.takeReports(); got != "/b index entry" {
 		t.Errorf("%q", got)
 	}
@@ -140,7 +141,7 @@ func TestRejudgeCutShort(t *testing.T) {
 	closed := make(chan error)
 	go func() { closed <- h.Close() }()
 	<-h.background.ctx.Done()
-	h.Rejudge(site) // too late: the store is closed
+	h.Rejudge(site) // this call is too late, because the store is closed
 	close(release)
 	if err := <-closed; err != nil {
 		t.Error(err)
@@ -157,8 +158,8 @@ func TestRejudgeCutShort(t *testing.T) {
 	}
 }
 
-// TestRejudgeQueue checks that single origins are checked before everything is, and between its
-// batches; too many waiting origins are replaced by checking everything.
+// TestRejudgeQueue checks that single origins are checked before a check of everything, and between
+// its batches. If too many origins are waiting, everything is checked instead.
 func TestRejudgeQueue(t *testing.T) {
 	v := &versioned{web: newWeb(""), since: firstUse}
 	s := open(t, t.TempDir(), v.web, v.options())

@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// startRemaking starts checking the pages that are pending for a resource. Pages without a
-// sufficient copy are crawled again soon; the others are checked in the background.
+// startRemaking starts checking the pages that wait for a response of the resource at address.
+// Pages without a sufficient copy are crawled again soon; the others are checked in the background.
 func (h *Holdings) startRemaking(ctx context.Context, address string) error {
 	known, err := h.archive.Part(address)
 	if err != nil {
@@ -42,8 +42,10 @@ func (h *Holdings) startRemaking(ctx context.Context, address string) error {
 }
 
 const (
-	remakers     = 64 // pages made again at the same time: those that wait for the disk share a write
-	remakeBodies = 8  // of these, how many have a body in memory
+	// greatest number of pages made again at the same time: pages that wait for the disk share a
+	// write
+	remakers     = 64
+	remakeBodies = 8 // greatest number of these pages that have a body in memory
 )
 
 // forEachPage calls fn for each page, n at a time, and returns all errors joined.
@@ -62,8 +64,8 @@ func forEachPage(n int, pages []string, fn func(page string) error) error {
 	return errors.Join(failed...)
 }
 
-// remakeAll checks again the pages that require the resource at address, because its answer has
-// changed or because they wait for it.
+// remakeAll checks again the pages that require the resource at address, because the response of
+// the resource has changed or because the pages wait for a response.
 func (h *Holdings) remakeAll(ctx context.Context, address string) error {
 	known, err := h.archive.Part(address)
 	switch {
@@ -105,7 +107,7 @@ func (h *Holdings) remakeAll(ctx context.Context, address string) error {
 		return err
 	}
 	return h.changePart(ctx, address, func(now *archive.Part) ([]string, error) {
-		if now.Fetched.Equal(is.Fetched) { // otherwise a later answer has its own task
+		if now.Fetched.Equal(is.Fetched) { // if a later response has been recorded, it has a task of its own
 			now.Pending = archive.Nobody
 		}
 		return nil, nil
@@ -113,9 +115,9 @@ func (h *Holdings) remakeAll(ctx context.Context, address string) error {
 }
 
 // remake checks a page again from its copy, as if it had been received once more. part is the
-// changed resource that it requires; sources provide required resources. If the copy is not
-// sufficient, the page is crawled again soon. If no copy is stored, resume has already requested
-// that.
+// address of the changed resource that the page requires. sources supply required resources. If the
+// copy is not sufficient, the page is crawled again soon. If no copy is stored, the new crawl has
+// already been requested.
 func (h *Holdings) remake(ctx context.Context, address, part string, sources terms.Sources) (err error) {
 	defer defect.Catch(&err, address, h.o.Defect)
 	if err := h.eraseDrawing(ctx, address, part); err != nil {
@@ -157,8 +159,8 @@ func (h *Holdings) reportLostEntry(g *assessment) {
 	h.reportSwept(s)
 }
 
-// crawlSoon requests a new crawl of those pages for which anything is stored. None of the pages
-// waits for the resource at part any longer.
+// crawlSoon requests a new crawl of those pages for which anything is stored. Afterwards none of
+// the pages waits for the resource at part.
 func (h *Holdings) crawlSoon(ctx context.Context, part string, pages ...string) error {
 	var held []string
 	for _, page := range pages {
@@ -178,8 +180,8 @@ func (h *Holdings) crawlSoon(ctx context.Context, part string, pages ...string) 
 	return h.archive.Awaited(ctx, part, pages...)
 }
 
-// assessCopy checks a page again from its copy; ok is false if the page itself must be fetched for
-// that.
+// assessCopy decides about a page again from its stored copy. ok is false if the page must be
+// fetched for that.
 func (h *Holdings) assessCopy(ctx context.Context, address string, sources terms.Sources) (g assessment, ok bool,
 	err error) {
 	h.remaking <- struct{}{}

@@ -9,11 +9,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Repair repairs what it can of the problems that Verify finds, and returns the others. It repairs
-// the archive first (archive.Repair), then makes the index agree with it. An index entry is made
-// again from the stored copy if the last known policy permits, otherwise deleted. Items due for a
-// sweep are left to Sweep. Others may read and write at the same time. Repair calls told for each
-// completed repair.
+// Repair repairs what it can of the problems that Verify finds, and returns the other problems. It
+// repairs the archive first (archive.Repair), then makes the index agree with the archive. An index
+// entry is made again from the stored copy if the last known policy permits, otherwise deleted.
+// Items due for a sweep are left to Sweep. Others may read and write at the same time. Repair calls
+// told for each completed repair.
 func (h *Holdings) Repair(ctx context.Context, told func(archive.Repaired)) ([]archive.Problem, error) {
 	left, err := h.archive.Repair(ctx, told)
 	if err != nil {
@@ -30,7 +30,7 @@ func (h *Holdings) Repair(ctx context.Context, told func(archive.Repaired)) ([]a
 func (h *Holdings) reconcile(ctx context.Context, told func(archive.Repaired)) error {
 	differ, err := h.compare(ctx)
 	if err != nil {
-		return nil // verifyRest reports this error
+		return nil // this error is ignored here, because verifyRest reports it
 	}
 	said := map[string]string{}
 	for _, d := range differ {
@@ -63,8 +63,8 @@ func (h *Holdings) reconcile(ctx context.Context, told func(archive.Repaired)) e
 	return nil
 }
 
-// align makes the index agree with the archive about one URL. did says what it changed; "" if they
-// agreed.
+// align makes the index agree with the archive about one URL. did says what align changed; "" if
+// archive and index agreed.
 func (h *Holdings) align(ctx context.Context, address string) (did string, err error) {
 	mu := h.lock(address)
 	mu.Lock()
@@ -111,8 +111,8 @@ func (h *Holdings) align(ctx context.Context, address string) (did string, err e
 	return did, written()
 }
 
-// unmarkIndexed records that a page is no longer in the index. If no copy is stored either, its
-// record is cleared except for the dates.
+// unmarkIndexed records that a page is no longer in the index. If no copy of the page is stored
+// either, the record of the page is cleared except for the dates.
 func (h *Holdings) unmarkIndexed(ctx context.Context, address string) error {
 	copies, err := h.archive.Captures(address)
 	copies = slices.DeleteFunc(copies, archive.Capture.Redirect)

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	sweepBatch  = 256 // pages checked before their results are reported
-	sweepers    = 64  // pages processed at the same time: those that wait for the disk share a write
-	sweepTries  = 3   // how often to check a page that is received at the same time
-	sweepErrors = 20  // greatest number of reported pages that could not be checked
+	sweepBatch  = 256 // number of pages checked before their results are reported
+	sweepers    = 64  // greatest number of pages processed at the same time: pages that wait for the disk share a write
+	sweepTries  = 3   // how often a page is checked if it is received at the same time
+	sweepErrors = 20  // greatest number of pages named in the error because they could not be checked
 )
 
 // SweepOptions selects what to sweep, and at what time.
 type SweepOptions struct {
-	AsOf     time.Time       // time at which time limits are checked; zero means now
+	AsOf     time.Time       // the time used to check time limits; zero means now
 	DryRun   bool            // report what would be erased, and change nothing
 	Origin   string          // sweep only this origin, named as in archive.PolicyVersion; "" means everything
 	Policies terms.Policies  // policies to apply, without requests; nil means Options.Known
@@ -36,10 +36,10 @@ type Swept struct {
 	Version int    `json:"version,omitempty"` // version of the copy or thumbnail
 	// the index entry was not deleted but replaced by one that today's policy permits
 	Anew bool `json:"anew,omitempty"`
-	// as in archive.Erasure; empty if the reason is another item of the page
+	// as in archive.Erasure; empty if the item is erased because of another erased item of the page
 	Reason string `json:"reason,omitempty"`
 	Why    string `json:"why"`            // explanation, as a clause
-	Line   string `json:"line,omitempty"` // the policy line that decided; "" if none did
+	Line   string `json:"line,omitempty"` // the policy line that decided; "" if no line did
 
 	TakenDown bool `json:"taken_down,omitempty"` // erased at the publisher's request
 
@@ -95,16 +95,17 @@ func (c *SweepCounts) add(d sweepPlan) {
 }
 
 // Sweep checks everything stored against the last known policy and the clock, and erases what may
-// no longer be stored: copies and index entries. With the last of them it erases the record of the
-// page, except for its dates. A policy that could not be read erases nothing (X63).
+// no longer be stored: copies and index entries. When nothing else is left of a page, Sweep erases
+// its record, except for the dates. A policy that could not be read erases nothing (X63).
 //
-// Sweep calls told, which may be nil, for every item, in the order of URLs. It may run at the same
-// time as Receive and other sweeps. It skips pages whose record is damaged; the error names them.
+// Sweep calls told, which may be nil, for every item, in the order of URLs. Sweep may run at the
+// same time as Receive and other sweeps. It skips pages whose records are damaged; the error names
+// these pages.
 func (h *Holdings) Sweep(ctx context.Context, o SweepOptions, told func(Swept)) (SweepCounts, error) {
 	return h.sweep(ctx, o, told, func() {})
 }
 
-// sweep is Sweep, and calls between after each batch.
+// sweep does the same as Sweep, and calls between after each batch of pages.
 func (h *Holdings) sweep(ctx context.Context, o SweepOptions, told func(Swept), between func()) (counts SweepCounts,
 	err error) {
 	o = h.withDefaults(o)
@@ -208,7 +209,8 @@ func (h *Holdings) sweepPage(ctx context.Context, r archive.Resource, o SweepOpt
 		if r, _, err = h.archive.Resource(r.URL); err != nil {
 			return d, err
 		}
-		// the record is unchanged, so the missing capture was not erased by anyone else
+		// if the record of the page is unchanged, the missing capture was not erased by another
+		// goroutine
 		if err = errMoved; lost && !moved(r, was) {
 			err = fmt.Errorf("its record is %w: %w", archive.ErrCorrupt, missing)
 		}
@@ -216,7 +218,7 @@ func (h *Holdings) sweepPage(ctx context.Context, r archive.Resource, o SweepOpt
 	if !errors.Is(err, errMoved) {
 		return sweepPlan{known: r}, err
 	}
-	// the page is received again and again, and checked each time
+	// give up: the page is received again and again, and each time it is received, it is checked
 	return sweepPlan{known: r, plan: plan{held: d.held}}, nil
 }
 
@@ -227,7 +229,8 @@ func isPanic(err error) bool {
 	return is
 }
 
-// errMoved means that the page was received or swept after the decision about it.
+// errMoved means that the page was received or swept between the decision about the page and the
+// writing.
 var errMoved = errors.New("received at the same time")
 
 // moved reports whether a page was received or swept between two reads of its archive record: was
@@ -275,7 +278,7 @@ func (h *Holdings) executePlan(ctx context.Context, d sweepPlan) error {
 	return nil
 }
 
-// rewrite writes what is made again of a page, before anything is erased.
+// rewrite writes the items of a page that are made again. This comes before anything is erased.
 func (h *Holdings) rewrite(ctx context.Context, d sweepPlan) error {
 	address := d.known.URL
 	for _, part := range d.awaits {
@@ -316,7 +319,7 @@ func (h *Holdings) writeIndex(c change) error {
 	return wait()
 }
 
-// dropSome erases copies, or the index entry, of a page of which other items stay.
+// dropSome erases copies or the index entry of a page, if other items of the page stay.
 func (h *Holdings) dropSome(ctx context.Context, d sweepPlan) error {
 	for _, s := range d.swept {
 		err := h.dropCopy(ctx, s)
@@ -354,16 +357,17 @@ func (h *Holdings) dropCopy(ctx context.Context, s Swept) error {
 	return err
 }
 
-// dropAll erases everything stored for a page. An address that redirects elsewhere now continues to
-// do so. If the page had only a record, its dates and status stay, and no tombstone is written,
-// because otherwise every crawl would add one.
+// dropAll erases everything stored for a page. If the address of the page redirects elsewhere now,
+// it continues to redirect. If the page had only a record, its dates and status stay, and no
+// tombstone is written, because otherwise every crawl would add a tombstone.
 func (h *Holdings) dropAll(ctx context.Context, d sweepPlan) error {
 	final, err := h.archive.Resolve(d.known.URL)
 	if err != nil {
 		return err
 	}
 	last := d.swept[len(d.swept)-1]
-	// an excerpt may have the policy line of another resource as its reason, so it is not used here
+	// the reason of an excerpt is not used for the tombstone, because it may be a policy line about
+	// another resource
 	for _, s := range d.swept {
 		if s.What != SweptExcerpt {
 			last = s

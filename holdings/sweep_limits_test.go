@@ -52,11 +52,13 @@ func at(text string) time.Time {
 // limit is one value of time-limit, or a combination of values, with its expected effect (P1
 // 2.5.3.1; P1 2.5.4.1 says the same for preserve).
 type limit struct {
-	values    string    // values of time-limit, in the order written
-	end       time.Time // the first instant no longer permitted (X03); zero: the limit names no date
-	recrawled bool      // the next crawl erases what was stored before
-	never     bool      // prohibited from the start
-	image     string    // the page is an image with this embedded licence
+	values string // values of time-limit, in the order in which the policy has them
+	// the first instant at which the data may no longer be stored (X03); zero: the limit sets no
+	// date
+	end       time.Time
+	recrawled bool   // data stored before the next crawl is erased by that crawl
+	never     bool   // nothing may be stored at all
+	image     string // the page is an image that contains this licence
 }
 
 func limits() []limit {
@@ -70,8 +72,8 @@ func limits() []limit {
 		{values: "until-2026-03-12", end: day12},
 		{values: "3-days", end: days(3)},
 		{values: "1-days", end: days(1)},
-		{values: "99999999999999999999-days"}, // H03, X26: a huge number is clamped
-		{values: "0-days", never: true},       // P1 2.5.3.1 (H03): zero days prohibit
+		{values: "99999999999999999999-days"}, // H03, X26: a huge number is replaced by the greatest possible number
+		{values: "0-days", never: true},       // P1 2.5.3.1 (H03): a limit of zero days prohibits
 		// X32: plus-terms needs a licence embedded in an image, and an HTML page has none
 		{values: "plus-terms", never: true},
 		{values: "plus-terms plus-terms", never: true},
@@ -88,7 +90,7 @@ func limits() []limit {
 		{values: "until-recrawled 3-days 1-days", end: days(3), recrawled: true},
 		{values: "3-days until-2026-03-14 until-recrawled", end: days(3)},
 		{values: "until-2026-03-14 until-recrawled 1-days", end: day14, recrawled: true},
-		// P1 2.5.3.1 (H08): plus-terms next to other limits
+		// P1 2.5.3.1 (H08): plus-terms may be combined with other limits
 		{values: "plus-terms until-recrawled 1-days", end: days(1), recrawled: true},
 	}
 	// P1 2.5.3.1 (H03, H10, X46): malformed values prohibit
@@ -96,12 +98,12 @@ func limits() []limit {
 		"3.5-days", "days", "3-days soon", "soon 3-days"} {
 		rows = append(rows, limit{values: bad, never: true})
 	}
-	for _, pair := range []limit{ // P1 2.5.3.1 (H06): the earlier limit counts, in either order
+	for _, pair := range []limit{ // P1 2.5.3.1 (H06): the earlier of two limits applies, whatever their order
 		{values: "until-recrawled until-2026-03-12", end: day12, recrawled: true},
 		{values: "until-recrawled 3-days", end: days(3), recrawled: true},
 		{values: "until-2026-03-12 3-days", end: day12},
 		{values: "until-2026-03-14 3-days", end: days(3)},
-		{values: "plus-terms 3-days", end: days(3)}, // P1 2.5.3.1 (H08): plus-terms next to another limit
+		{values: "plus-terms 3-days", end: days(3)}, // P1 2.5.3.1 (H08): plus-terms may be combined with another limit
 		{values: "plus-terms until-2026-03-12", end: day12},
 		{values: "plus-terms until-recrawled", recrawled: true},
 	} {
@@ -113,11 +115,12 @@ func limits() []limit {
 	return rows
 }
 
-// answers lists the HTTP status codes that a new crawl may get (H05); 0 means that there is no new
+// answers lists the HTTP status codes of the second crawl (H05); 0 means that there is no second
 // crawl.
 var answers = []int{0, 200, 302, 304, 404, 410, 403, 500, 503}
 
-// trial is one page under one limit, for preserve or for index, and the answer to its new crawl.
+// trial is a test of one page under one time limit, for preserve or for index, with the status code
+// of its second crawl.
 type trial struct {
 	limit
 	index  bool
@@ -148,7 +151,7 @@ func (x trial) String() string {
 	return fmt.Sprintf("%s (time-limit %s, answer %d)", strings.TrimPrefix(x.url, site), x.values, x.answer)
 }
 
-// page returns the server's answer; again selects the answer to the new crawl.
+// page returns the server's response. If again is set, it is the response to the second crawl.
 func (x trial) page(again bool) *page.Page {
 	h, body := http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Etag": {`"1"`}}, "<p>The pilot waits at "+
 		x.url
@@ -171,7 +174,8 @@ func (x trial) page(again bool) *page.Page {
 	return answer(x.answer, x.url)
 }
 
-// want returns how many copies must be stored at a time, and whether the page must be indexed.
+// want returns how many copies must be stored at the time now, and whether the page must be
+// indexed.
 func (x trial) want(now time.Time) (copies int, indexed bool) {
 	permitted := !x.never && (x.end.IsZero() || now.Before(x.end))
 	gone := x.answer == 404 || x.answer == 410 || x.answer == 302
@@ -192,10 +196,10 @@ func (x trial) want(now time.Time) (copies int, indexed bool) {
 	return 1, false
 }
 
-// TestTimeLimits tests every row of P1 2.5.3.1 and 2.5.4.1 (time limits), for every answer to a new
-// crawl. It checks each page one second before the end of each limit, and at the end, which is the
-// first instant no longer permitted. Before each sweep, a dry run lists what will be erased and by
-// which policy line.
+// TestTimeLimits tests every row of P1 2.5.3.1 and 2.5.4.1 (time limits), for every status code of
+// a second crawl. It checks each page one second before the end of each limit, and at the end
+// itself, when the data may no longer be stored. Before each sweep, a dry run lists what will be
+// erased and by which policy line.
 func TestTimeLimits(t *testing.T) {
 	list, robots := trials()
 	instants := map[time.Time]bool{firstUse: true, recrawled.Add(-time.Second): true, recrawled: true}
@@ -277,8 +281,8 @@ func (s *store) sweep(o SweepOptions) []string {
 	return out
 }
 
-// TestLimitsChange checks that a shortened limit counts from the first use (H11), and that a
-// lengthened one does not bring back what was erased.
+// TestLimitsChange checks that a shortened limit is counted from the first use (H11). It also
+// checks that a lengthened limit does not restore data that was erased.
 func TestLimitsChange(t *testing.T) {
 	now := newClock(firstUse)
 	s := open(t, t.TempDir(),

@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// TestSweepLost checks that a page is named in the error if one of its copies is missing, and is
-// not counted as a page without changes.
+// TestSweepLost checks a page with a missing copy. The error must name the page, and the page must
+// not be counted as a page without changes.
 func TestSweepLost(t *testing.T) {
 	w := newWeb("ACAP-composite-usage: hoard follow")
 	s := open(t, t.TempDir(), w, Options{})
@@ -25,7 +25,7 @@ func TestSweepLost(t *testing.T) {
 	s.receive(pageOf(article, b))
 	w.says("ACAP-composite-usage: hoard preserve\nACAP-disallow-preserve: /b")
 	o := SweepOptions{Policies: policies(func(u *url.URL) (*acap.Policy, error) {
-		if u.String() == a { // the oldest copy is erased after it was listed
+		if u.String() == a { // the oldest copy is erased after the copies were listed
 			list, err := s.archive.Captures(a)
 			if err != nil {
 				return nil, err
@@ -48,7 +48,7 @@ func TestSweepLost(t *testing.T) {
 }
 
 // TestSweepOtherUnread checks that data made from a resource of another origin is not erased
-// because that origin's policy could not be read (X63).
+// because the policy of that origin could not be read (X63).
 func TestSweepOtherUnread(t *testing.T) {
 	const other = "http://other.example/s"
 	for name, answer := range map[string]func() (*acap.Policy, error){

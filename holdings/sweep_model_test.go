@@ -11,11 +11,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// guess is a page received under one policy and swept under another, and a twin page received under
-// the other policy.
+// guess is a pair of random pages with the same content. One page is received under one policy and
+// swept under another policy. Its twin is received under the second policy.
 type guess struct {
 	n         int
-	was, is   []string // policy lines before and after the change, with % for the path
+	was, is   []string // policy lines before and after the change; % stands for the path of the page
 	hoard     [2]string
 	body      string
 	old, twin string
@@ -40,7 +40,7 @@ func newGuess(r *rand.Rand, n int) guess {
 			}
 			out = append(out, l)
 		}
-		return append(out, "ACAP-allow-crawl: %") // otherwise nothing is received
+		return append(out, "ACAP-allow-crawl: %") // crawl must be permitted, otherwise nothing is received
 	}
 	usages := func() string {
 		return pick("follow", "index", "preserve", "index preserve", "present", "present-snippet")
@@ -92,11 +92,11 @@ func policyOf(guesses []guess, second bool) string {
 type state struct {
 	copies  []string
 	indexed bool
-	words   []string // words by which the page is found
+	words   []string // words of the page by which a search finds it
 	shown   []string // words in the data stored to present the page
 }
 
-// state returns what is stored of a page; call it after the index is flushed.
+// state returns what is stored of a page. The index must be flushed before.
 func (s *store) state(g guess, path string) (x state) {
 	s.Helper()
 	r := s.resource(site + path)
@@ -121,7 +121,8 @@ func (s *store) state(g guess, path string) (x state) {
 }
 
 // TestSweepModel checks that a swept page equals a page received under today's policy, except for
-// what was never stored and cannot be fetched without a request. A sweep never leaves more.
+// what was never stored and cannot be fetched without a request. After a sweep, no more may be
+// stored than for a page received today.
 func TestSweepModel(t *testing.T) {
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -151,7 +152,7 @@ func TestSweepModel(t *testing.T) {
 		for i, g := range guesses {
 			was, is, fresh := before[i], s.state(g, g.old), s.state(g, g.twin)
 			given := []string{}
-			// the text that the publisher requires may stay if no copy of the page is stored
+			// the text of the required resource may stay if no copy of the page is stored
 			if len(was.copies) == 0 {
 				given = append(given, "tables")
 			}

@@ -45,13 +45,13 @@ func TestSweepByPolicy(t *testing.T) {
 	marked := article + ` <b class="the-acap:disallow-(hoard)">gull</b>`
 	for _, c := range []struct {
 		name          string
-		robots, later string // policy until the page was received, and after that
+		robots, later string // robots is the policy until the page was received; later is the policy after that
 		bodies        []string
 		header        http.Header
 		o             Options
 		swept         string
 		copies        int
-		found         string // which of the words pilot, gull and tables are found
+		found         string // those of the words pilot, gull and tables that a search must find
 		phrase        bool   // whether a search for the phrase "pilot waits" finds the page
 	}{
 		{name: "nothing has changed", copies: 1, found: "pilot", phrase: true},
@@ -174,15 +174,15 @@ func TestSweepByPolicy(t *testing.T) {
 				!r.FirstPreserved.Equal(before.FirstPreserved) || r.Versions != before.Versions {
 				t.Errorf("dates moved: %+v", r)
 			}
-			if got := s.sweep(SweepOptions{}); len(got) > 0 { // a second sweep finds nothing
+			if got := s.sweep(SweepOptions{}); len(got) > 0 { // a second sweep must erase nothing
 				t.Errorf("swept again: %q", got)
 			}
 		})
 	}
 }
 
-// check verifies that what is left of a may be used under today's policy, for each usage of a
-// presenter.
+// check verifies that what is left of the page a may be used under the policy robots. It checks
+// each usage of a presenter.
 func (s *store) check(robots string) {
 	s.Helper()
 	r := s.resource(a)
@@ -227,7 +227,7 @@ func TestSweepUnread(t *testing.T) {
 				s.found("pilot") != "/a" {
 				t.Errorf("%+v, %v", counts, err)
 			}
-			// It is known that the page is gone, but not whether its copies may stay.
+			// The page is known to be gone, but not whether its copies may stay.
 			if err := s.endPages(context.Background(), answer(404, a).Hops()); policy != nil &&
 				(err != nil || len(s.copies(a)) != 2) {
 				t.Errorf("%q, %v", s.copies(a), err)
@@ -259,7 +259,7 @@ func TestSweepDry(t *testing.T) {
 		len(s.copies(a)) != 1 || s.found("gull") != "/c" || s.found(`"pilot waits"`) != "/a" {
 		t.Errorf("a dry run changed %+v to %+v", before, after)
 	}
-	other := newWeb("ACAP-disallow-index: /c") // the policy of another crawler, for example
+	other := newWeb("ACAP-disallow-index: /c") // this could be the policy for another crawler
 	if got := s.sweep(SweepOptions{DryRun: true, Policies: other}); brief(got) != "entry" {
 		t.Errorf("%q", got)
 	}
@@ -368,8 +368,8 @@ func TestSweepConcurrently(t *testing.T) {
 	}
 }
 
-// TestPolicyChangesMeanwhile checks that a policy that changes while a page is received under the
-// old one is applied to that page.
+// TestPolicyChangesMeanwhile checks a policy that changes while a page is received under the old
+// policy: the new policy must be applied to the page.
 func TestPolicyChangesMeanwhile(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
@@ -388,7 +388,8 @@ func TestPolicyChangesMeanwhile(t *testing.T) {
 	}
 }
 
-// TestSweepFails interrupts a sweep at each step of each write. The next sweep completes it.
+// TestSweepFails interrupts a sweep at each step of each write. The next sweep must complete the
+// work.
 func TestSweepFails(t *testing.T) {
 	failing := errors.New("no space left on device")
 	for left := 0; ; left++ {
@@ -437,8 +438,8 @@ func TestSweepFails(t *testing.T) {
 	}
 }
 
-// TestSweepDamaged checks that a page with a damaged record is named and skipped, and that its
-// origin does not count as checked.
+// TestSweepDamaged checks that a page with a damaged record is named in the error and skipped. Its
+// origin must not be recorded as checked.
 func TestSweepDamaged(t *testing.T) {
 	dir := t.TempDir()
 	v := &versioned{web: newWeb("ACAP-composite-usage: hoard follow"), since: firstUse}
@@ -450,7 +451,8 @@ func TestSweepDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := keys.WriteAt(make([]byte, 32), 32); err != nil { // overwrites the key of the first body
+	// this overwrites the encryption key of the first body
+	if _, err := keys.WriteAt(make([]byte, 32), 32); err != nil {
 		t.Fatal(err)
 	}
 	if err := keys.Close(); err != nil {
@@ -485,7 +487,7 @@ func (b brittle) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
 }
 
 // TestSweepDefect checks that a page that causes a panic is named and left unchanged, and that the
-// others are swept.
+// other pages are swept.
 func TestSweepDefect(t *testing.T) {
 	var told []*defect.Error
 	s := open(t, t.TempDir(), newWeb(""), Options{Defect: func(e *defect.Error) { told = append(told, e) }})

@@ -61,8 +61,8 @@ func runUpkeep(s *store, w Within) <-chan CompactStats {
 	return told
 }
 
-// TestUpkeepAsked checks that an erasure requested by a publisher starts a compaction early, which
-// includes the other erasures.
+// TestUpkeepAsked checks that an erasure requested by a publisher starts a compaction early. This
+// compaction also covers the other erasures.
 func TestUpkeepAsked(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	told := runUpkeep(s, Within{Other: 1000 * time.Hour})
@@ -89,8 +89,8 @@ func TestUpkeepAsked(t *testing.T) {
 	}
 }
 
-// TestUpkeepRests checks that, after a compaction that took an hour, the next one waits for an hour
-// and includes all requests of that time.
+// TestUpkeepRests checks a compaction that took an hour. The next compaction must begin an hour
+// later, and must cover all requests of that hour.
 func TestUpkeepRests(t *testing.T) {
 	start := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	c := newClock(start)
@@ -125,8 +125,8 @@ func TestUpkeepRests(t *testing.T) {
 	}
 }
 
-// TestAskedSurvives checks that a publisher's request to erase is remembered after an interrupted
-// compaction and in a new process.
+// TestAskedSurvives checks that the archive remembers a publisher's request to erase after an
+// interrupted compaction, and in a new process.
 func TestAskedSurvives(t *testing.T) {
 	dir := t.TempDir()
 	full := errors.New("no space left on device")

@@ -10,7 +10,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/index"
 )
 
-// SweepRemedy is the Remedy of problems that a sweep would remove.
+// SweepRemedy is the Remedy of problems that a sweep would solve.
 const SweepRemedy = "sweep"
 
 const endAndRepair = "stop all processes that use the data directory, then repair it: the index is rebuilt"
@@ -28,8 +28,8 @@ func (h *Holdings) Verify(ctx context.Context) ([]archive.Problem, error) {
 	return append(found, rest...), err
 }
 
-// verifyRest checks what archive.Verify does not. An archive that is too damaged to be read is
-// reported as a problem.
+// verifyRest does those checks of Verify that archive.Verify does not do. An archive that is too
+// damaged to be read is reported as a problem.
 func (h *Holdings) verifyRest(ctx context.Context) (found []archive.Problem, err error) {
 	if err := h.indexer.index.Verify(ctx); err != nil {
 		if !errors.Is(err, index.ErrCorrupt) {
@@ -66,7 +66,7 @@ func (h *Holdings) verifyRest(ctx context.Context) (found []archive.Problem, err
 // oneLine returns the text of an error in one line.
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-// overdue returns the problem that an item is stored which a sweep would erase.
+// overdue returns the problem that the item s is still stored although a sweep would erase it.
 func overdue(s Swept) archive.Problem {
 	p := archive.Problem{Where: s.URL, What: "is due for sweep: " + s.What, Remedy: SweepRemedy}
 	if s.Version > 0 {
@@ -84,8 +84,8 @@ func overdue(s Swept) archive.Problem {
 // discord is a URL about which archive and index disagree.
 type discord struct{ url, what string }
 
-// compare lists URLs that are in the index but not marked as indexed in the archive, and the
-// reverse. Changes still in progress do not count.
+// compare lists URLs that are in the index but not marked as indexed in the archive, and URLs that
+// are marked but not in the index. Changes still in progress are not listed.
 func (h *Holdings) compare(ctx context.Context) (list []discord, err error) {
 	var suspects []string
 	err = h.archive.Each(func(r archive.Resource) error {

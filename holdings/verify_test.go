@@ -17,7 +17,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/index"
 )
 
-// problems returns the problems that Verify finds, each cut after its first colon.
+// problems returns the texts of the problems that Verify finds, each up to its first colon.
 func (s *store) problems() (list []string) {
 	s.Helper()
 	found, err := s.Verify(context.Background())
@@ -53,7 +53,7 @@ func TestVerifyAgreement(t *testing.T) {
 		spoil  func(*store) error
 		found  []string
 		done   []string
-		pilot  string // where the word pilot is found afterwards
+		pilot  string // paths of the pages that a search for pilot must find after the repair
 	}{
 		{name: "nothing", spoil: func(*store) error { return nil }, pilot: "/a /b"},
 		{name: "an entry that is gone", spoil: func(s *store) error { return s.index.Delete(a) },
@@ -101,8 +101,8 @@ func TestVerifyAgreement(t *testing.T) {
 
 const c2 = site + "/z"
 
-// TestVerifyDue checks that Verify reports what may no longer be stored, with the policy line, and
-// that Repair leaves it to a sweep.
+// TestVerifyDue checks that Verify reports data that may no longer be stored, with the policy line.
+// Repair must leave this data to a sweep.
 func TestVerifyDue(t *testing.T) {
 	now := time.Now()
 	s := open(t, t.TempDir(), newWeb("ACAP-allow-preserve: / time-limit=2-days"),
@@ -167,8 +167,8 @@ func TestVerifyMeanwhile(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRepairLostKeys checks that, if encryption keys are lost, the data they encrypt is removed,
-// from the index too, and other data stays.
+// TestRepairLostKeys checks lost encryption keys. The data encrypted with these keys must be
+// removed, also from the index, and other data must stay.
 func TestRepairLostKeys(t *testing.T) {
 	for lost := 1; lost <= 7; lost++ {
 		t.Run(fmt.Sprint(lost), func(t *testing.T) {
@@ -216,7 +216,7 @@ func zero(t *testing.T, name string, n int) {
 	}
 }
 
-// files writes the files of a backup to a directory.
+// files has a method create that writes the files of a backup to a directory.
 type files struct {
 	dir  string
 	last *os.File
@@ -294,8 +294,8 @@ func TestBackupMeanwhile(t *testing.T) {
 	wg.Wait()
 }
 
-// TestPhrasesWithinBlocks checks that phrases are found within a block of the page, in the first
-// index entry and in one made again.
+// TestPhrasesWithinBlocks checks that a search finds phrases within one block of a page. It tests
+// the first index entry of a page, and an entry that is made again.
 func TestPhrasesWithinBlocks(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newWeb(""), Options{})
@@ -315,8 +315,8 @@ func TestPhrasesWithinBlocks(t *testing.T) {
 	}
 }
 
-// TestIndexOfAnotherVersion checks that the index of an earlier version is made again from the
-// stored copies.
+// TestIndexOfAnotherVersion checks that an index written by an earlier version of the program is
+// made again from the stored copies.
 func TestIndexOfAnotherVersion(t *testing.T) {
 	dir := t.TempDir()
 	w := newWeb("ACAP-disallow-preserve: /b")
@@ -324,7 +324,7 @@ func TestIndexOfAnotherVersion(t *testing.T) {
 	s.receive(pageOf(article, a))
 	s.receive(pageOf(article, b))
 	s.flushed()
-	for _, u := range []string{a, b} { // entries as the earlier version wrote them, without a type
+	for _, u := range []string{a, b} { // these entries lack a type, as written by the earlier version
 		if err := s.index.Put(index.Document{URL: u, Text: "pilot", Language: "en"}); err != nil {
 			t.Fatal(err)
 		}

@@ -38,14 +38,14 @@ func TestMain(m *testing.M) {
 
 const site = "http://quay.example"
 
-// web is a publisher: one policy for all hosts, and the resources that pages require. It is safe
-// for concurrent use.
+// web is a publisher for tests. It has one policy for all hosts, and contains the resources that
+// pages require. It is safe for concurrent use.
 type web struct {
 	mu     sync.Mutex
 	policy *acap.Policy
-	asked  func() // called before a policy is returned, without holding mu; may be nil
+	asked  func() // called before Policy returns, without holding mu; may be nil
 	parts  map[string]string
-	fails  func(rawurl string) (*page.Page, error) // answers requests instead of parts; may be nil
+	fails  func(rawurl string) (*page.Page, error) // if not nil, returns the responses to requests instead of parts
 }
 
 func newWeb(robots string) *web {
@@ -83,7 +83,8 @@ func (w *web) Fetch(_ context.Context, rawurl string) (*page.Page, error) {
 	return answer(404, rawurl), nil
 }
 
-// pageOf returns a page that is reached through urls in order; the last one is its own.
+// pageOf returns a page with the given body. It is reached through redirects at urls, in this
+// order; the last of urls is the address of the page.
 func pageOf(body string, urls ...string) *page.Page {
 	return pageWith(http.Header{"Content-Type": {"text/html; charset=utf-8"}}, 200, body, urls...)
 }
@@ -139,7 +140,7 @@ func openWith(t *testing.T, dir string, w *web, o Options, files archive.Options
 	return s
 }
 
-// shut closes everything and checks that nothing is left to do between archive and index.
+// shut closes everything, and checks that no change of the archive is left for the index.
 func (s *store) shut() {
 	s.Helper()
 	if s.Holdings == nil {
@@ -208,8 +209,8 @@ func (s *store) found(query string) string {
 	return strings.Join(urls, " ")
 }
 
-// flushed waits until the index has everything sent before: a change with wait set causes the
-// earlier ones to be written too.
+// flushed waits until the index contains everything sent to it before. For that, it sends a change
+// with wait set.
 func (s *store) flushed() {
 	s.Helper()
 	wait, err := s.indexer.send(change{url: site + "/nothing", wait: true})

@@ -16,13 +16,14 @@ import (
 // Page is what is stored for a page in addition to its copy, or instead of it if the page may not
 // be preserved: a title, excerpts no longer than a snippet, and the parts that must be shown with
 // them. It records which resources each item was made from. An item is shown only if today's policy
-// permits to make it from those resources (H11: today's policy decides about stored pages).
+// permits to make the item from these resources (H11: today's policy decides about stored pages).
 type Page struct {
 	Title string `json:"title,omitempty"` // set only if no copy is stored
-	// Texts holds, by usage, the excerpts that cannot be cut from a copy.
+	// Texts holds, by usage, the excerpts that cannot be made from a stored copy.
 	Texts map[acap.Usage]Text `json:"texts,omitempty"`
-	Index string              `json:"index,omitempty"` // source of the index entry, as terms.Content.From
-	// marks treated specially in the index entry, as listed by terms.Aside
+	Index string              `json:"index,omitempty"` // source of the index entry, as in terms.Content.From
+	// marks whose elements are treated differently from the page in the index entry, as listed by
+	// terms.Aside
 	Aside []string `json:"aside,omitempty"`
 	// Picture is the must-use-resource that the thumbnail was made from, if that is another
 	// resource.
@@ -31,7 +32,7 @@ type Page struct {
 	Drawing *Drawing `json:"drawing,omitempty"`
 	// digest: equal for index entries with the same title and text
 	Same string `json:"same,omitempty"`
-	// parts that must be shown, by the value of their must-include-resource
+	// parts that must be shown, keyed by the value of their must-include-resource
 	Parts map[string]snippet.Include `json:"included,omitempty"`
 	// Clear lists the keys of Parts whose text lies outside all marks of the page.
 	Clear []string `json:"clear,omitempty"`
@@ -44,18 +45,21 @@ type Page struct {
 
 // Text is an excerpt of a page, or of the resource that must be used in its place.
 type Text struct {
-	Text  string   `json:"text,omitempty"`
-	From  string   `json:"from,omitempty"`  // source, as terms.Content.From
-	Aside []string `json:"aside,omitempty"` // marks treated specially, as listed by terms.Aside
+	Text string `json:"text,omitempty"`
+	From string `json:"from,omitempty"` // source, as in terms.Content.From
+	// marks whose elements are treated differently from the page, as listed by terms.Aside
+	Aside []string `json:"aside,omitempty"`
 }
 
 // Drawing records how a thumbnail was drawn from the page itself.
 type Drawing struct {
-	Aside []string `json:"aside,omitempty"` // marks treated specially, as listed by terms.Aside
-	Part  bool     `json:"part,omitempty"`  // whether something of the page was left out
+	// marks whose elements are treated differently from the page, as listed by terms.Aside
+	Aside []string `json:"aside,omitempty"`
+	Part  bool     `json:"part,omitempty"` // whether a part of the page was left out
 }
 
-// These keys of Page.Of belong to the thumbnail. A policy cannot name a resource like this.
+// These keys of Page.Of are for the thumbnail. No policy can contain them as the name of a
+// resource.
 const (
 	Thumbnail   = "the-acap:thumbnail"
 	DrawnImages = "the-acap:drawn:images"
@@ -80,7 +84,7 @@ func (k Page) String() string {
 		return ""
 	}
 	data, err := json.Marshal(k)
-	if err != nil { // strings and maps and lists of strings can always be encoded
+	if err != nil { // impossible: k contains only strings, and maps and lists of strings
 		panic(err)
 	}
 	return string(data)
@@ -146,8 +150,9 @@ func (k Page) Requires() (list [][]string) {
 	return list
 }
 
-// Uses reports whether the excerpt or entry stored for u was made from the resource that value
-// names. For the usage present, any form of presentation counts.
+// Uses reports whether k contains data for u that was made from the resource that value names. For
+// the usage index, this is the index entry; for others, an excerpt. For the usage present, an
+// excerpt for any usage or the thumbnail is enough.
 func (k Page) Uses(value string, u acap.Usage) bool {
 	if u == acap.Index {
 		return k.Index == value
@@ -164,7 +169,7 @@ func (k Page) Uses(value string, u acap.Usage) bool {
 }
 
 // Without returns k without everything made from the resource at address. changed reports whether
-// this changes anything; entry reports whether the index entry was made from the resource.
+// less differs from k; entry reports whether the index entry was made from the resource.
 func (k Page) Without(address string) (less Page, changed, entry bool) {
 	less = k.Clone()
 	for value, addresses := range k.Of {
@@ -188,7 +193,7 @@ func (k Page) Without(address string) (less Page, changed, entry bool) {
 	return less, changed, entry
 }
 
-// Shows reports whether k and other were stored with the same thumbnail.
+// Shows reports whether k and other describe the same thumbnail.
 func (k Page) Shows(other Page) bool {
 	return k.Picture == other.Picture && (k.Drawing == nil) == (other.Drawing == nil)
 }
@@ -201,7 +206,7 @@ func (k *Page) SetPicture(value string, addresses []string) {
 }
 
 // Pictured returns the address of the other resource that the thumbnail was made from. made is
-// false if the thumbnail was not made from the resource in the qualifier value.
+// false if the thumbnail was not made from the resource that value names.
 func (k Page) Pictured(value string) (address string, made bool) {
 	if of := k.Of[Thumbnail]; k.Picture == value && len(of) > 0 {
 		return of[0], true

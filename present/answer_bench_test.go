@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// BenchmarkAnswer measures one page of ten search results, for archived pages of 4 KB. The results
-// are shown for the first time or were shown before, under a policy of one rule or of a thousand.
+// BenchmarkAnswer measures one page of ten search results, for archived pages of 4 KB. In one case
+// the results are shown for the first time. In the other cases they were shown before: without a
+// policy, with limits, and under a policy of a thousand rules.
 func BenchmarkAnswer(b *testing.B) {
 	var many strings.Builder
 	for i := range 1000 {

@@ -12,7 +12,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// asked are search queries by language. The test pages contain their words in other forms.
+// asked are search queries by language. The test pages contain the words of these queries in other
+// grammatical forms.
 var asked = []struct{ language, query string }{
 	{"en", "lanterns repairing quarries"},
 	{"de", "Häusern Brücken repariert"},
@@ -36,7 +37,8 @@ func report(language string, seed uint64) string {
 	return b.String()
 }
 
-// resultsOfPage is the number of results on one page of results. One matcher serves all of them.
+// resultsOfPage is the number of results on one page of results. All results of a page share one
+// matcher.
 const resultsOfPage = 10
 
 // perResult reports the benchmark's time per search result.
@@ -44,8 +46,8 @@ func perResult(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*resultsOfPage), "ns/result")
 }
 
-// BenchmarkSnippet makes the snippets of one page of results, from texts divided into blocks, with
-// the matcher of the index.
+// BenchmarkSnippet measures making the snippets of one page of results. The texts are divided into
+// blocks, and the matcher comes from the index.
 func BenchmarkSnippet(b *testing.B) {
 	s := open(b)
 	for _, c := range asked {
@@ -74,7 +76,8 @@ func BenchmarkSnippet(b *testing.B) {
 	}
 }
 
-// BenchmarkSearch makes one whole page of results from the index and the stored copies.
+// BenchmarkSearch measures a search that returns one page of results, from the index and the stored
+// copies.
 func BenchmarkSearch(b *testing.B) {
 	for _, c := range asked {
 		b.Run(c.language, func(b *testing.B) {
@@ -99,8 +102,8 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkCopy reads the pages of one page of results from the archive, and does the work that
-// precedes each snippet.
+// BenchmarkCopy measures the work before the snippets of one page of results can be made: reading
+// the copies from the archive, and finding title, blocks and statements in them.
 func BenchmarkCopy(b *testing.B) {
 	s := open(b)
 	for i := range resultsOfPage {

@@ -21,7 +21,7 @@ func TestForgone(t *testing.T) {
 		{acap.PresentSnippet, "annotation", "words searched for are not marked"},
 		{acap.PresentOldSnippet, "appearance", "words searched for are not marked"},
 		{acap.PresentSnippet, "translation", ""},
-		{acap.PresentSnippet, "any", ""}, // the presentation is refused
+		{acap.PresentSnippet, "any", ""}, // the whole presentation is refused
 		{acap.PresentLink, "any", ""},
 	} {
 		s := open(t)
@@ -37,8 +37,8 @@ func TestForgone(t *testing.T) {
 	}
 }
 
-// TestCopiesUnderLimits combines every value of prohibited-modification with every way in which a
-// copy can be incomplete, and with every required or prohibited context.
+// TestCopiesUnderLimits combines the values of prohibited-modification with all ways in which a
+// copy can be incomplete. It also tests required and prohibited contexts.
 func TestCopiesUnderLimits(t *testing.T) {
 	s := open(t)
 	hidden := acap.Own{Marks: []acap.Mark{{Token: "the-acap:disallow-present"}}}
@@ -74,7 +74,8 @@ func TestCopiesUnderLimits(t *testing.T) {
 		return shown
 	}
 	const all = "/whole/kept/now/long/text"
-	for qualifiers, want := range map[string][2]string{ // expected results: without a frame, then in a frame
+	// paths of the copies that must be shown: first without a frame, then in a frame
+	for qualifiers, want := range map[string][2]string{
 		"":                                       {all, all},
 		"prohibited-modification=any":            {"/whole/text", "/whole/text"},
 		"prohibited-modification=content":        {"/whole/text", "/whole/text"},
@@ -91,7 +92,7 @@ func TestCopiesUnderLimits(t *testing.T) {
 		"required-context=within-original-frame prohibited-context=within-user-frame": {"/whole", ""},
 		"required-context=within-user-frame prohibited-context=within-user-frame":     {"", ""},
 		"required-context=within-user-frame prohibited-modification=structure":        {"", "/whole/text"},
-		// the combination of fields cannot be understood
+		// a policy with this combination of fields cannot be interpreted
 		"prohibited-modification=style prohibited-modification=structure prohibited-context=any": {"", ""},
 	} {
 		if got := [2]string{ways(qualifiers, false), ways(qualifiers, true)}; got != want {

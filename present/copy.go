@@ -28,9 +28,9 @@ type Copy struct {
 
 var copies = form{current: acap.PresentCurrentCopy, old: acap.PresentOldCopy}
 
-// Copy returns a stored copy of rawurl: the version that which names; by default the current copy,
-// or the latest if there is no current one. The error is ErrNotHeld if no copy is stored, and an
-// *acap.Refused if it may not be shown.
+// Copy returns the stored copy of rawurl that which selects. By default this is the current copy,
+// or the latest copy if there is no current one. The error is ErrNotHeld if no copy is stored, and
+// an *acap.Refused if the copy may not be shown to who.
 func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Reader) (Copy, error) {
 	v, err := p.version(ctx, rawurl, which, who, copies)
 	if err != nil {
@@ -74,8 +74,8 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 	return out, p.shown(ctx, v.resource.URL)
 }
 
-// remade returns the header for a body that differs from the body that was received. It removes the
-// fields that describe the original bytes.
+// remade returns the header to show with a body that was changed after it was received. It removes
+// the fields that describe the original bytes.
 func remade(h http.Header) http.Header {
 	h = h.Clone()
 	for _, name := range []string{"Content-Encoding", "Content-Length", "Content-Digest", "Content-Md5", "Digest",

@@ -81,8 +81,8 @@ func TestOpenCountries(t *testing.T) {
 	}
 }
 
-// TestCountryBroken changes octets of a database. The lookup must return a country of the intact
-// database, no country or an error, and must never panic.
+// TestCountryBroken changes octets of a database. The lookup must return a country that the intact
+// database contains, no country or an error, and must never panic.
 func TestCountryBroken(t *testing.T) {
 	whole, err := os.ReadFile(countries(t, geo.Options{},
 		map[string]string{"192.0.2.0/24": "BE", "2001:db8::/32": "FR"}))

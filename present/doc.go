@@ -1,9 +1,9 @@
 // Package present shows stored pages to readers: search results, copies, snippets and thumbnails.
 // All stored content that is shown must pass through this package.
 //
-// It checks every presentation at the moment of showing: the current policy of the origin, and what
-// the page stated about itself when it was last fetched, at the current time and for this reader
-// (H11, K15). It makes no request; only Names sends DNS queries.
+// At the moment of showing, the package checks the current policy of the origin, the statements of
+// the page when it was last fetched, the current time, and the reader (H11, K15). The package makes
+// no HTTP request; only Names sends DNS queries.
 //
 //	present.go  Presenter: checks the terms of a stored page for a reader
 //	library.go  Library: the storage that a Presenter reads

@@ -30,8 +30,9 @@ func babel(r *rand.Rand, n int) string {
 	return b.String()
 }
 
-// TestNothingTooLongNothingWithoutItsCredit combines random pages and policies. A shown text must
-// never exceed its limit, must have its required credits and must be plain text.
+// TestNothingTooLongNothingWithoutItsCredit combines random pages and policies. Each text that is
+// shown must be plain text, must obey its length limit, and must be shown together with its
+// required credits.
 func TestNothingTooLongNothingWithoutItsCredit(t *testing.T) {
 	s := open(t)
 	r := rand.New(rand.NewPCG(2, 6))
@@ -39,7 +40,7 @@ func TestNothingTooLongNothingWithoutItsCredit(t *testing.T) {
 	s.setRobots("ACAP-disallow-preserve: /a")
 	credited := map[string]bool{}
 	for i := range pages {
-		path := fmt.Sprintf("/%c%02d", 'a'+i%3, i) // for every third page no copy is stored
+		path := fmt.Sprintf("/%c%02d", 'a'+i%3, i) // no copy is stored of every third page
 		body := "<title>" + html.EscapeString(babel(r, r.IntN(20))) + "</title><p>" +
 			html.EscapeString(babel(r, r.IntN(200))) + " pilot " + html.EscapeString(babel(r, r.IntN(200)))
 		if credited[path] = r.IntN(4) > 0; credited[path] {

@@ -11,10 +11,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/index"
 )
 
-// Library is the storage that a Presenter reads: stored pages, and the index of their words. A
-// caller must not show its results directly: the Presenter checks the policies first. Methods must
-// be safe for concurrent use. For something that is not stored they return archive.ErrNotHeld or
-// false.
+// Library is the storage that a Presenter reads: stored pages, and the index of their words.
+// Results of a Library must not be shown to readers directly, because only the Presenter checks the
+// policies. Methods must be safe for concurrent use. If the requested data is not stored, they
+// return archive.ErrNotHeld or false.
 type Library interface {
 	// Search returns the addresses of the indexed pages that match a query, best first.
 	Search(ctx context.Context, query string) iter.Seq2[string, error]
@@ -98,9 +98,9 @@ func (l stored) NotePresented(ctx context.Context, addresses []string, at time.T
 	})
 }
 
-// chooseVersion returns the copy of r that which selects, with its body: the given version number,
-// the latest copy at a given time, or by default the current copy, or the latest one if the last
-// crawl stored none.
+// chooseVersion returns the copy of r that which selects, and the body of the copy. which may
+// contain a version number, or a time: then the latest copy at that time is selected. By default
+// the current copy is selected, or the latest copy if the last crawl stored none.
 func (p *Presenter) chooseVersion(ctx context.Context, r archive.Resource, which Which) (c archive.Capture,
 	body []byte, found bool, err error) {
 	id := r.Current
@@ -127,13 +127,13 @@ func (p *Presenter) chooseVersion(ctx context.Context, r archive.Resource, which
 		if which == (Which{}) && id == r.Current {
 			return c, nil, false, nil
 		}
-		return c, nil, true, ErrNotHeld // the copy was erased since the list was read
+		return c, nil, true, ErrNotHeld // the copy was erased after the list of versions was read
 	}
 	return c, body, err == nil, err
 }
 
-// latest returns the ID of the capture with the latest fetch time. If several have that time, it
-// returns the last of them in the list.
+// latest returns the ID of the capture with the latest fetch time. If several captures have that
+// time, latest returns the ID of the last of them in list.
 func latest(list []archive.Capture) uint64 {
 	last := list[0]
 	for _, c := range list[1:] {

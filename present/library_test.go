@@ -26,7 +26,7 @@ type memory struct {
 	ways     map[string]string
 	versions map[string][]archive.Capture
 	bodies   map[uint64][]byte
-	pictures map[string]archive.Picture // keyed by address and version
+	pictures map[string]archive.Picture // keyed by the address, with the version appended
 	texts    map[string]string
 }
 
@@ -138,8 +138,8 @@ func (m *memory) receive(d archive.Deposit, text string) {
 	}
 }
 
-// deposits returns pages of every kind: with one copy, with two copies, without a copy, with a
-// thumbnail, and behind a redirect.
+// deposits returns pages with one copy, with two copies, without a copy, with a thumbnail, and with
+// a redirect to the page.
 func deposits() (list []archive.Deposit, texts []string) {
 	add := func(path, body string, day int, change func(*archive.Deposit)) {
 		h := http.Header{"Content-Type": {"text/html; charset=utf-8"}}

@@ -18,16 +18,16 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Limits of Names.
+// These are the limits of Names.
 const (
-	maxNames    = 8 // DNS names of one IP address
+	maxNames    = 8 // number of DNS names of one IP address
 	namesWithin = 2 * time.Second
-	namesFor    = 5 * time.Minute // how long an answer is cached
-	maxKnown    = 4096            // cached answers
+	namesFor    = 5 * time.Minute // how long the names of an address are cached
+	maxKnown    = 4096            // number of addresses whose names are cached
 )
 
-// Names finds the DNS names of IP addresses. It returns only names that resolve to the same address
-// again. It is safe for concurrent use.
+// Names finds the DNS names of IP addresses. It returns only names for which DNS in turn returns
+// the same address. It is safe for concurrent use.
 type Names struct {
 	resolver Resolver
 	within   time.Duration
@@ -48,9 +48,9 @@ func NewNames(r Resolver) *Names {
 	return &Names{resolver: r, within: namesWithin, now: time.Now, known: map[netip.Addr]names{}}
 }
 
-// Of returns all verified names of ip. If DNS does not answer for one of the names, or there are
-// more than maxNames, it returns none: a condition on a reader's domain must hold for all names
-// (K10). The error says why there is no name.
+// Of returns all verified names of ip. It returns no name if DNS does not answer for one of the
+// names, or if there are more than maxNames names. The reason is that a condition on a reader's
+// domain must hold for all names (K10). If there is no name, the error says why.
 func (n *Names) Of(ctx context.Context, ip netip.Addr) ([]string, error) {
 	ip = ip.Unmap().WithZone("")
 	now := n.now()

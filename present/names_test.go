@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// zone is a small DNS server for tests. It returns "not found" for unknown names and addresses,
-// never answers for the value "slow", and returns an error for "broken".
+// zone is a Resolver for tests. It returns "not found" for unknown names and addresses, never
+// answers if the stored value is "slow", and returns an error if the stored value is "broken".
 type zone struct {
-	records map[string]string // maps an address to names, and a name to addresses
+	records map[string]string // names by address, and addresses by name
 	asked   int
 }
 
@@ -92,7 +92,7 @@ func TestNames(t *testing.T) {
 			}
 			var got []string
 			var err error
-			// in this test, time advances only while a caller waits for an answer
+			// inside synctest.Test, time advances only while the test waits for an answer
 			synctest.Test(t, func(t *testing.T) {
 				got, err = NewNames(&zone{records: c.records}).Of(t.Context(), netip.MustParseAddr(c.ip))
 			})
@@ -118,7 +118,7 @@ func TestNamesAreKnownForAWhile(t *testing.T) {
 	ask("192.0.2.7", 2)
 	ask("::ffff:192.0.2.7", 2)
 	ask("192.0.2.8", 3)
-	ask("192.0.2.8", 3) // "no name" is cached too
+	ask("192.0.2.8", 3) // the answer that an address has no name is cached too
 	at = at.Add(namesFor)
 	ask("192.0.2.7", 5)
 
@@ -127,7 +127,7 @@ func TestNamesAreKnownForAWhile(t *testing.T) {
 	if _, err := n.Of(over, netip.MustParseAddr("192.0.2.9")); err != context.Canceled {
 		t.Errorf("a caller that went: %v", err)
 	}
-	ask("192.0.2.9", 7) // an answer that the caller did not wait for is not cached
+	ask("192.0.2.9", 7) // an answer is not cached if the caller stopped waiting
 
 	ip := netip.MustParseAddr("198.51.100.0")
 	for range maxKnown + 1 {

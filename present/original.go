@@ -10,15 +10,17 @@ import (
 // Lead tells the caller how to show an original page, which the reader's browser then fetches from
 // the publisher's site (P1 2.5.5.1.1).
 type Lead struct {
-	URL     string            `json:"url"`
-	Framed  bool              `json:"framed"` // show it in a frame of this service; false: link to it (X69)
+	URL string `json:"url"`
+	// show the page in a frame of this service; if false, link to the page (X69)
+	Framed  bool              `json:"framed"`
 	Include []snippet.Include `json:"include,omitempty"`
 	Limits  acap.Limits       `json:"limits"`
 }
 
-// Original returns how to show the original of rawurl to who: with a link, or in a frame if the
-// policy requires it or who.Framed is set. The error is ErrNotHeld if the page's own statements are
-// not stored, and an *acap.Refused if the original may not be shown.
+// Original returns how to show the original of rawurl to the reader who. The original is shown in a
+// frame if the policy requires a frame or who.Framed is set, otherwise with a link. The error is
+// ErrNotHeld if the statements in the page are not stored, and an *acap.Refused if the original may
+// not be shown.
 func (p *Presenter) Original(ctx context.Context, rawurl string, who Reader) (Lead, error) {
 	v, err := p.version(ctx, rawurl, Which{}, who, form{current: acap.PresentOriginal})
 	if err != nil {

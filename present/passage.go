@@ -27,9 +27,10 @@ func excerpted(_ context.Context, r archive.Resource) (bool, error) {
 	return r.Kept.Texts[acap.PresentSnippet].Text != "", nil
 }
 
-// Snippet returns a snippet of the version of rawurl that which names, and prefers passages with
-// words of query; by default the current version, or the latest if there is no current one. The
-// error is ErrNotHeld if no text is stored, and an *acap.Refused if no snippet may be shown.
+// Snippet returns a snippet of the version of rawurl that which selects. By default this is the
+// current version, or the latest version if there is no current one. Passages with words of query
+// are preferred. The error is ErrNotHeld if no text is stored, and an *acap.Refused if no snippet
+// may be shown to who.
 func (p *Presenter) Snippet(ctx context.Context, rawurl, query string, which Which, who Reader) (Passage, error) {
 	v, err := p.version(ctx, rawurl, which, who, passages)
 	if err != nil {
@@ -39,7 +40,7 @@ func (p *Presenter) Snippet(ctx context.Context, rawurl, query string, which Whi
 	if c := v.capture; c.ID != 0 {
 		out.Version, out.Fetched, out.Current = c.Version, c.Fetched, c.Current
 	}
-	if !out.Current { // only a preserved copy has the text of an old version
+	if !out.Current { // the text of an old version comes from its copy, which preserve must still permit
 		if d := v.Decide(acap.Preserve); !d.Allowed {
 			return Passage{}, v.refuse(d)
 		}
@@ -54,14 +55,14 @@ func (p *Presenter) Snippet(ctx context.Context, rawurl, query string, which Whi
 		}
 		return Passage{}, ErrNotHeld
 	}
-	// make JSON contain an empty list instead of null
+	// copy the list, so that an empty list is written to JSON as [] and not as null
 	out.Snippet.Include = append([]snippet.Include{}, out.Snippet.Include...)
 	out.Limits = d.Limits(v.facts)
 	return out, p.shown(ctx, v.resource.URL)
 }
 
 // snippetOf returns the snippet that usage u permits. The words of the query are highlighted only
-// if u permits that.
+// if the policy for u permits to highlight.
 func snippetOf(t *terms.Terms, u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok bool) {
 	if s, ok = t.Snippet(u, w); ok && !marked(t.Decide(u)) {
 		s.Marks = nil

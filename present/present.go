@@ -19,7 +19,7 @@ type Presenter struct {
 	library  Library
 	policies terms.Policies
 	now      func() time.Time
-	turns    chan struct{} // semaphore: only one image is decoded at a time
+	turns    chan struct{} // semaphore that permits to decode only one image at a time
 }
 
 // New returns a Presenter for library. policies must answer without a network request. If policies
@@ -32,14 +32,14 @@ func New(library Library, policies terms.Policies) *Presenter {
 type Reader struct {
 	Target acap.Target
 	Framed bool      // shown in a frame, page or screen of the caller (P1 2.5.5.7)
-	AsOf   time.Time // the time at which time limits are checked; zero: now
+	AsOf   time.Time // the time used to check time limits; zero: now
 }
 
-// ErrNotHeld means that nothing is stored for a URL.
+// ErrNotHeld means that nothing is stored for a URL, or not the data that the caller requested.
 var ErrNotHeld = errors.New("nothing of it is archived")
 
-// facts returns the facts by which the presentation of r to who is decided; old means that r is not
-// the current version.
+// facts returns the facts for the decision whether r may be presented to who. old is set if r is an
+// earlier version of the page.
 func (p *Presenter) facts(r archive.Resource, who Reader, old bool) acap.Facts {
 	now := who.AsOf
 	if now.IsZero() {
@@ -50,9 +50,9 @@ func (p *Presenter) facts(r archive.Resource, who Reader, old bool) acap.Facts {
 		FirstPresented: r.FirstPresented, Recrawled: old, Target: who.Target}
 }
 
-// terms returns the current terms of the stored page r, and in down the take-down request that is
-// in force against it, if any; pg may be nil. It makes no network request: resources that r
-// requires were stored with it.
+// terms returns the current terms of the stored page r for a reader. pg is the stored copy as a
+// page, or nil. down is the take-down request in force against r, or nil. terms makes no network
+// request, because the resources that r requires were stored with r.
 func (p *Presenter) terms(ctx context.Context, r archive.Resource, pg *page.Page, f acap.Facts) (t *terms.Terms,
 	down *acap.Field, err error) {
 	u, err := url.Parse(r.URL)
@@ -76,9 +76,9 @@ func (p *Presenter) page(ctx context.Context, id uint64) (*page.Page, int, error
 	return c.Page(body), c.Version, nil
 }
 
-// shown records the first presentation of pages. Time limits on present count from that time at the
-// latest (H04). One call records all addresses, because one disk write takes as long for one page
-// as for many.
+// shown records the time of the first presentation of each address. Time limits on present count
+// from that time at the latest (H04). All addresses are recorded in one call, because a disk write
+// takes as long for one address as for many.
 func (p *Presenter) shown(ctx context.Context, addresses ...string) error {
 	var first []string
 	for _, address := range addresses {

@@ -97,7 +97,7 @@ func open(t testing.TB) *store {
 	return s
 }
 
-// hold stores as much of a page as the current policy permits.
+// hold stores those parts of a page that the current policy permits to store.
 func (s *store) hold(path, body string) {
 	s.Helper()
 	u, _ := url.Parse(site + path)
@@ -291,8 +291,8 @@ func TestSearch(t *testing.T) {
 	})
 }
 
-// TestSearchPages checks that hidden pages do not leave gaps between pages of results, and that
-// only results that are shown are recorded as presented.
+// TestSearchPages checks that pages of results are full although hidden pages are skipped. It also
+// checks that only results that are shown are recorded as presented.
 func TestSearchPages(t *testing.T) {
 	s := open(t)
 	for i := range 150 {
@@ -340,8 +340,9 @@ func TestSearchPages(t *testing.T) {
 	}
 }
 
-// TestFirstPresented checks that the first presentation is recorded once, whichever method presents
-// the page, and with the time of the clock, not with Reader.AsOf (H04).
+// TestFirstPresented checks that the first presentation of a page is recorded once, by whichever
+// method the page is presented. The recorded time must be the time of the clock, not Reader.AsOf
+// (H04).
 func TestFirstPresented(t *testing.T) {
 	s := open(t)
 	s.hold("/a", article)
@@ -376,8 +377,9 @@ func TestFirstPresented(t *testing.T) {
 	}
 }
 
-// TestFirstPresentedTogether checks that one page of results causes one write, and none if all of
-// its results were presented before. A page erased in between is not recorded again.
+// TestFirstPresentedTogether checks that one page of results causes one write, or none if all its
+// results were presented before. If a page was erased during the search, no presentation of that
+// page is recorded.
 func TestFirstPresentedTogether(t *testing.T) {
 	s := open(t)
 	for i := range 10 {
@@ -407,11 +409,12 @@ func TestFirstPresentedTogether(t *testing.T) {
 
 func TestCopy(t *testing.T) {
 	for _, c := range []struct {
-		name, now, old, body string // old: body of an earlier version; "" for none
+		name, now, old, body string // old is the body of an earlier version; "" for none
 		which                Which
 		who                  Reader
-		want                 string // the body; "!" and the reason of the refusal; or "!" if nothing is stored
-		line                 int    // the line of robots.txt that decided; 0: any line
+		// the expected body; "!" and the reason of the refusal; or only "!" if nothing is stored
+		want string
+		line int // the line of robots.txt that decides; 0: any line
 	}{
 		{name: "the current one", old: "<p>old", want: article},
 		{name: "version 1", old: "<p>old", which: Which{Version: 1}, want: "<p>old"},
@@ -525,8 +528,8 @@ func TestCopyOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// TestCopyByAlias checks that a copy is shown under the requested URL, even if that URL redirects
-// elsewhere (X66).
+// TestCopyByAlias checks that a copy requested at a URL that redirects to another page is shown
+// under the requested URL (X66).
 func TestCopyByAlias(t *testing.T) {
 	s := open(t)
 	d := archive.Deposit{Resource: archive.Resource{URL: site + "/b", Status: 200}, Fetched: noon, Body: []byte("b"),
@@ -552,7 +555,7 @@ func TestDecide(t *testing.T) {
 	if err != nil || len(d) != 2 || d[0].Allowed || !d[1].Allowed {
 		t.Errorf("%+v, %v", d, err)
 	}
-	// policies for the redirecting address, tested one at a time
+	// the following policies contain rules for /old, which redirects to the page
 	s.setRobots("ACAP-disallow-present: /old\nACAP-allow-present-snippet: /old")
 	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a"}, Body: []byte("a"),
 		Aliases: []string{site + "/old"}})

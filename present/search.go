@@ -17,8 +17,8 @@ import (
 // Query is a reader's search query.
 type Query struct {
 	Text        string
-	Skip, Limit int  // numbers of results
-	Why         bool // also list what is left out, and why; for operators, not for readers
+	Skip, Limit int  // Skip is the number of results to skip, Limit the greatest number to return
+	Why         bool // also list the pages and parts left out, and why; for operators, not for readers
 }
 
 // Found is the answer to a query.
@@ -40,16 +40,16 @@ type Result struct {
 	// Include lists credits and links that must be shown next to the result and are not part of
 	// Snippet.Include.
 	Include []snippet.Include `json:"include,omitempty"`
-	// Also lists pages that would look the same as this result, if their addresses may be shown as
-	// links.
+	// Also lists the addresses of other pages that would look the same as this result. Only
+	// addresses that may be shown as links are listed.
 	Also      []string  `json:"also,omitempty"`
 	Thumbnail *Size     `json:"thumbnail,omitempty"` // size of the thumbnail; nil: none may be shown
 	Fetched   time.Time `json:"fetched,omitzero"`
 	LeftOut   []LeftOut `json:"left_out,omitempty"` // set only if Query.Why is set
 }
 
-// Shown reports whether anything of the page may be shown. Other results appear only if Query.Why
-// is set.
+// Shown reports whether anything of the page may be shown. Results of which nothing may be shown
+// are returned only if Query.Why is set.
 func (r Result) Shown() bool { return r.Link || r.Snippet != nil }
 
 // LeftOut explains why a page is not shown in one way.
@@ -61,13 +61,13 @@ type LeftOut struct {
 }
 
 const (
-	beyond = 1000 // hits examined after the last result, to count further results
-	costly = 20   // a hit whose copy must be read counts as this many hits
-	twins  = 8    // pages with the same text that are compared with one another
+	beyond = 1000 // greatest number of hits examined after the last result to return, only to count further results
+	costly = 20   // a hit whose copy must be read counts as this number of hits
+	twins  = 8    // greatest number of pages with the same text that are compared with one another
 
-	looks    = 200_000 // hits examined in one search
-	mostAlso = 10      // addresses in Result.Also
-	mostWhy  = 100     // pages left out that are listed; Query.Limit if that is greater
+	looks    = 200_000 // greatest number of hits examined in one search
+	mostAlso = 10      // greatest number of addresses in Result.Also
+	mostWhy  = 100     // greatest number of left-out pages listed, unless Query.Limit is greater
 )
 
 // Search returns the results of q, best first. It skips pages that may no longer be indexed or
@@ -102,14 +102,14 @@ func (p *Presenter) Search(ctx context.Context, q Query, who Reader) (Found, err
 	return s.found, nil
 }
 
-// wanted returns what a snippet should highlight for query, in a page in language.
+// wanted says what a snippet of a page in the given language should highlight for query.
 func (p *Presenter) wanted(query, language string) snippet.Wanted {
 	return snippet.Wanted{Query: query, Match: p.library.Matcher(query, language), Length: p.Length,
 		Room: new(snippet.Room)}
 }
 
-// languageOf returns the language whose rules the index applied to the words of r. Without a copy
-// (pg is nil) it returns the language only if that is certain.
+// languageOf returns the language whose rules the index used for the words of the page r. pg is the
+// stored copy of the page, or nil. If pg is nil, the result is "" unless the language is certain.
 func languageOf(r archive.Resource, pg *page.Page) string {
 	if r.Language == "" && pg != nil {
 		return pg.LikelyLanguage()
@@ -121,13 +121,15 @@ func languageOf(r archive.Resource, pg *page.Page) string {
 type search struct {
 	*Presenter
 	query  Query
-	wanted map[string]snippet.Wanted // keyed by language; a room caches words
+	wanted map[string]snippet.Wanted // keyed by language; each value caches the words it has already matched
 	who    Reader
 	found  Found
-	behind int                     // cost of the hits examined after the last result
-	looked int                     // cost of all examined hits
-	listed int                     // pages left out that were listed
-	alike  map[string][]*candidate // results by terms.Same, including those before Skip and those only counted
+	behind int // cost of the hits examined after the last result to return
+	looked int // cost of all examined hits
+	listed int // number of left-out pages that were listed
+	// candidates by the value of terms.Same: all results so far, including those skipped or only
+	// counted
+	alike map[string][]*candidate
 }
 
 // examine examines the next hit. It reports whether the search needs another hit.
@@ -169,7 +171,8 @@ func (s *search) examine(ctx context.Context, address string) (more bool, err er
 	return true, nil
 }
 
-// explain adds an entry that says why a page is left out, if Query.Why is set.
+// explain adds to the results an entry that says why a page is left out. It does so only if
+// Query.Why is set.
 func (s *search) explain(address string, c *candidate) {
 	if !s.query.Why || c.resource.URL == "" || s.listed >= max(mostWhy, s.query.Limit) {
 		return
@@ -181,8 +184,8 @@ func (s *search) explain(address string, c *candidate) {
 	s.found.Results = append(s.found.Results, Result{URL: address, LeftOut: c.result.LeftOut})
 }
 
-// foldIntoOther reports whether an earlier result looks the same as c. If none does, it stores c
-// for comparison with later hits.
+// foldIntoOther reports whether an earlier result looks the same as c. If there is no such result,
+// foldIntoOther stores c for comparison with later hits.
 func (s *search) foldIntoOther(ctx context.Context, c *candidate) (bool, error) {
 	if c.same == "" {
 		return false, nil
@@ -199,8 +202,8 @@ func (s *search) foldIntoOther(ctx context.Context, c *candidate) (bool, error) 
 	return false, nil
 }
 
-// fold reports whether the result other looks the same as c. If so, it adds the address of c to
-// Result.Also of other.
+// fold reports whether the result other looks the same as c. If the results look the same, fold
+// adds the address of c to Result.Also of other.
 func (s *search) fold(ctx context.Context, other, c *candidate) (bool, error) {
 	for _, one := range []*candidate{other, c} {
 		if ok, err := s.make(ctx, one); !ok || err != nil {
@@ -230,16 +233,17 @@ func sameShown(a, b Result) bool {
 type candidate struct {
 	resource archive.Resource
 	facts    acap.Facts
-	terms    *terms.Terms // terms without the copy; nil if there is no policy, and after the result was made
-	same     string       // the value of terms.Same; "": not comparable
-	refused  *LeftOut     // why nothing of the page may be shown, whatever the presentation
-	result   *Result      // the result; nil until it is made
-	at       int          // index in Found.Results; -1: not there
+	// terms without the copy; nil if no policy is available, and again nil once the result is made
+	terms   *terms.Terms
+	same    string   // the value of terms.Same; "" means that the page cannot be compared with others
+	refused *LeftOut // why nothing of the page may be shown in any presentation
+	result  *Result  // the result; nil until it is made
+	at      int      // index in Found.Results; -1: not there
 }
 
-// candidate returns what is known of a hit without reading its copy, because a search may have to
-// skip many hits. If the page was erased and the index still contains it, the candidate's resource
-// has no URL.
+// candidate returns what is known of the page at address, which the index found, without reading
+// the copy of the page, because a search may have to skip many hits. If the page was erased but is
+// still in the index, the resource of the candidate has no URL.
 func (p *Presenter) candidate(ctx context.Context, address, query string, who Reader) (*candidate, error) {
 	c := &candidate{at: -1}
 	r, known, err := p.library.Page(ctx, address)
@@ -249,7 +253,7 @@ func (p *Presenter) candidate(ctx context.Context, address, query string, who Re
 	c.resource, c.facts = r, p.facts(r, who, false)
 	t, down, err := p.terms(ctx, r, nil, c.facts)
 	switch {
-	case err != nil: // without a policy nothing is shown
+	case err != nil: // if there is no policy, nothing is shown
 		c.refuse(acap.Decision{Usage: acap.Present, Reason: acap.Unavailable, Note: err.Error()})
 		return c, ctx.Err()
 	case down != nil: // P05: a page under a take-down is hidden
@@ -272,14 +276,14 @@ func leftOut(d acap.Decision, address string) *LeftOut {
 		Clause: snippet.Plain(d.Why())}
 }
 
-// shows reports whether anything of the page may be shown, as far as the terms without its copy
-// tell.
+// shows reports whether anything of the page might be shown. It decides without the copy; the copy
+// may contain further restrictions.
 func (c *candidate) shows() bool {
 	return c.resource.URL != "" && c.refused == nil && (c.terms.May(acap.PresentLink) ||
 		c.terms.May(acap.PresentSnippet))
 }
 
-// surely reports whether the link may be shown whatever the page's copy contains.
+// surely reports whether the link to the page may be shown, whatever the copy of the page contains.
 func (c *candidate) surely() bool {
 	d := c.terms.Decide(acap.PresentLink)
 	return d.Allowed && len(d.MustUse()) == 0 && len(d.MustInclude()) == 0
@@ -324,7 +328,7 @@ func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
 	return ok, nil
 }
 
-// whyNot explains, for each part of the page that res does not show, why it may not be shown.
+// whyNot returns, for each part of the page that res does not show, why this part may not be shown.
 func (c *candidate) whyNot(res Result) (list []LeftOut) {
 	if c.refused != nil {
 		return []LeftOut{*c.refused}
@@ -344,15 +348,16 @@ func (c *candidate) whyNot(res Result) (list []LeftOut) {
 	return list
 }
 
-// resultOf returns the result for a found page with terms t. ok is false if nothing may be shown.
+// resultOf returns the result for a page with the terms t. ok is false if nothing may be shown.
 func resultOf(t *terms.Terms, wanted snippet.Wanted) (res Result, ok bool) {
 	link, ok := t.Link()
 	res.Link, res.Href = ok, link.Href
 	if s, ok := snippetOf(t, acap.PresentSnippet, wanted); ok {
-		s.Include = append([]snippet.Include{}, s.Include...) // make JSON contain an empty list instead of null
+		// copy the list, so that an empty list is written to JSON as [] and not as null
+		s.Include = append([]snippet.Include{}, s.Include...)
 		res.Snippet = &s
 	}
-	if !res.Link && res.Snippet == nil { // F25: without a link and a snippet the page is not shown
+	if !res.Link && res.Snippet == nil { // F25: if neither link nor snippet may be shown, the page is left out
 		return res, false
 	}
 	var by acap.Usage
@@ -363,7 +368,7 @@ func resultOf(t *terms.Terms, wanted snippet.Wanted) (res Result, ok bool) {
 	if by != "" && marked(t.Decide(by)) {
 		res.TitleMarks = wanted.Marks(res.Title)
 	}
-	var beside []snippet.Include // already included with the snippet
+	var beside []snippet.Include // parts that are already shown with the snippet
 	if res.Snippet != nil {
 		beside = res.Snippet.Include
 	}

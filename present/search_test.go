@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// TestSameIsShownOnce checks that of several pages that look the same only the first is shown, with
-// the addresses of the others if they may be shown as links.
+// TestSameIsShownOnce checks that only the first of several pages that look the same is shown. The
+// addresses of the others must be listed with it if they may be shown as links.
 func TestSameIsShownOnce(t *testing.T) {
 	const also = ` also`
 	for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestSameIsShownOnce(t *testing.T) {
 				s.hold(path, body)
 			}
 			s.setRobots(c.now)
-			for limit := 1; limit <= 3; limit += 2 { // pages after the last result are compared too
+			for limit := 1; limit <= 3; limit += 2 { // hits after the last result to return are compared too
 				found, err := s.Search(context.Background(), Query{Text: "pilot", Limit: limit}, Reader{})
 				if err != nil {
 					t.Fatal(err)
@@ -87,7 +87,7 @@ func TestSameIsShownOnce(t *testing.T) {
 	if err != nil || len(all.Results) != 4 || all.Count != 4 {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	for i, want := range all.Results { // skipped results are compared with later ones too
+	for i, want := range all.Results { // skipped results are also compared with later results
 		found, err := s.Search(context.Background(), Query{Text: "pilot", Skip: i, Limit: 1}, Reader{})
 		if err != nil || len(found.Results) != 1 || found.Results[0].URL != want.URL || found.Count != 4 {
 			t.Errorf("%d: %+v, %v", i, found, err)
@@ -96,7 +96,7 @@ func TestSameIsShownOnce(t *testing.T) {
 }
 
 // TestMarksAreOfTheIndex checks that snippet and title highlight exactly the words that the index
-// matched, in every form.
+// matched, in all grammatical forms.
 func TestMarksAreOfTheIndex(t *testing.T) {
 	for _, c := range []struct{ query, title, text string }{
 		{"city", "Of [cities]", "Two [cities] by the sea, citing nobody."},
@@ -139,7 +139,7 @@ func TestCounts(t *testing.T) {
 	}{
 		{"", 60, false},
 		{"ACAP-disallow-present: /00", 50, false},
-		// for each hit the copy must be read
+		// the copy of each hit must be read
 		{"ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada", 49, true},
 	} {
 		s.setRobots(c.now)
@@ -150,8 +150,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestWhy checks that Query.Why returns the line that hides a page or a part of it, and nothing of
-// the page except its address.
+// TestWhy checks that Query.Why returns the policy line that hides a page or a part of a page.
+// Nothing else of the page than its address may be returned.
 func TestWhy(t *testing.T) {
 	const robots = site + "/robots.txt:3"
 	for _, c := range []struct{ name, then, now, body, want string }{
@@ -212,8 +212,8 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestLikelyLanguage checks that words are highlighted by the same language rules as they were
-// indexed, even if the language of the page is only likely.
+// TestLikelyLanguage checks that words are highlighted by the same language rules that were used to
+// index them, even if the language of the page was only guessed.
 func TestLikelyLanguage(t *testing.T) {
 	s := open(t)
 	for path, body := range map[string]string{"/certain": `<html lang=da><p>Skibet ligger ved kajen.`,

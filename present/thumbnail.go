@@ -25,9 +25,9 @@ type Thumbnail struct {
 	Limits  acap.Limits       `json:"limits"`
 }
 
-// Thumbnail returns a thumbnail of the version of rawurl that which names, by the same rules as
-// Copy. The error is ErrNotHeld if nothing is stored, an *acap.Refused if no thumbnail may be
-// shown, and wraps thumbnail.ErrNone if none can be made.
+// Thumbnail returns a thumbnail of the version of rawurl that which selects, by the same rules as
+// Copy. The error is ErrNotHeld if nothing is stored, and an *acap.Refused if no thumbnail may be
+// shown to who. It wraps thumbnail.ErrNone if no thumbnail can be made.
 func (p *Presenter) Thumbnail(ctx context.Context, rawurl string, which Which, who Reader) (Thumbnail, error) {
 	v, err := p.version(ctx, rawurl, which, who, form{current: acap.PresentThumbnail, old: acap.PresentOldThumbnail,
 		instead: p.pictured})
@@ -60,9 +60,9 @@ type Size struct {
 	Height int `json:"height"`
 }
 
-// size returns the size of the thumbnail of the current version of r on the terms t; nil if none
-// exists or none may be shown. It does not decode the image, so it also returns a size for a
-// damaged image.
+// size returns the size of the thumbnail of the current version of r; nil if there is no thumbnail
+// or if the terms t do not permit to show one. size does not decode the image, so a damaged image
+// also has a size.
 func (p *Presenter) size(ctx context.Context, r archive.Resource, version int, t *terms.Terms) (*Size, error) {
 	held, found, err := p.library.Thumbnail(ctx, r.URL, version)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *Presenter) size(ctx context.Context, r archive.Resource, version int, t
 			return nil, nil
 		}
 		if size.Width, size.Height, err = thumbnail.Measure(t.Page().Last().Body, thumbnail.Options{}); err != nil {
-			return nil, nil // not an image, like most pages
+			return nil, nil // the page is not an image; most pages are not
 		}
 	}
 	of, d := t.Picture(acap.PresentThumbnail)
@@ -84,14 +84,14 @@ func (p *Presenter) size(ctx context.Context, r archive.Resource, version int, t
 	return &size, nil
 }
 
-// pictured reports whether a thumbnail of r is stored without a copy.
+// pictured reports whether a thumbnail of r is stored that does not belong to a copy.
 func (p *Presenter) pictured(ctx context.Context, r archive.Resource) (bool, error) {
 	_, held, err := p.library.Thumbnail(ctx, r.URL, 0)
 	return held, err
 }
 
-// picture returns the thumbnail of a version that d permits: the stored one, otherwise one made
-// from the copy.
+// picture returns a thumbnail of the version v that may be shown: the stored thumbnail if there is
+// one, otherwise a thumbnail made from the copy.
 func (p *Presenter) picture(ctx context.Context, v *version, of terms.Picture, d acap.Decision) (thumbnail.Image,
 	error) {
 	held, found, err := p.library.Thumbnail(ctx, v.resource.URL, v.capture.Version)

@@ -27,13 +27,13 @@ func picture(t *testing.T, w int) string {
 func TestThumbnail(t *testing.T) {
 	for _, c := range []struct {
 		name, now string
-		old       bool   // store an earlier version, 100 pixels wide
+		old       bool   // also store an earlier version, an image 100 pixels wide
 		body      string // body of the page; "": an image 640 pixels wide
 		which     Which
 		who       Reader
 		width     int
-		// "!" and the reason of the refusal; "!" if nothing is stored; "-" if no thumbnail can be
-		// made
+		// the expected failure: "!" and the reason of the refusal; "!" if nothing is stored; "-" if
+		// no thumbnail can be made
 		want string
 	}{
 		{name: "the current one", old: true, width: 320},
@@ -111,8 +111,9 @@ func TestThumbnail(t *testing.T) {
 	})
 }
 
-// TestKeptThumbnail checks that a stored thumbnail is shown if the current terms still permit its
-// source: an image whose copy is not stored, or another resource such as a cover.
+// TestKeptThumbnail checks that a stored thumbnail is shown only if the current terms still permit
+// its source. The source is an image of which no copy is stored, or another resource such as a
+// cover.
 func TestKeptThumbnail(t *testing.T) {
 	const use = "ACAP-allow-present-thumbnail: /a must-use-resource=/cover.png\n"
 	for _, c := range []struct {

@@ -16,32 +16,33 @@ type Which struct {
 	Version int
 }
 
-// form is a way to present a page: the usage for the current version and the usage for an earlier
-// one.
+// form is a way to present a page. It has one usage for the current version of the page and another
+// usage for earlier versions.
 type form struct {
 	current acap.Usage
-	old     acap.Usage // "": this presentation does not depend on versions
-	// reports whether something stored instead of a copy can be presented; nil: nothing can
+	old     acap.Usage // "": the presentation is the same for all versions
+	// reports whether data stored instead of a copy can be presented; nil: no such data can be
+	// presented
 	instead func(context.Context, archive.Resource) (bool, error)
 }
 
-// version is the version that a reader requested, with its current terms.
+// version is the version of a page that a reader requested, with its current terms.
 type version struct {
 	*terms.Terms
 	way      *terms.Reached // terms of the redirect chain to the page; nil if there is none
 	asked    string         // the requested address
 	usage    acap.Usage
 	resource archive.Resource
-	capture  archive.Capture // the copy; zero if none of that version is stored
+	capture  archive.Capture // the stored copy; zero if no copy of that version is stored
 	facts    acap.Facts
-	language string // the result of languageOf
+	language string // the language as returned by languageOf
 }
 
-// version returns the version of rawurl that which selects. By default the result may be a page of
-// which an excerpt or thumbnail is stored instead of a copy. The error is ErrNotHeld if nothing is
-// stored. It is an *acap.Refused in three cases: a take-down of the page or of a redirect to it is
-// in force (P05), a policy cannot be read, or an address of the redirect chain prohibits the usage
-// (X66).
+// version returns the version of rawurl that which selects. If which selects nothing, the result
+// may also be a page of which only an excerpt or thumbnail is stored. The error is ErrNotHeld if
+// nothing is stored. It is an *acap.Refused in three cases: a take-down of the page or of a
+// redirect to it is in force (P05), a policy cannot be read, or an address of the redirect chain
+// prohibits the usage (X66).
 func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who Reader, f form) (*version, error) {
 	v, err := p.find(ctx, rawurl, which, who, f)
 	if err == nil && v.way != nil && !v.way.Open(v.usage) {
@@ -50,7 +51,8 @@ func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who
 	return v, err
 }
 
-// find does what version does, without checking the usage for the addresses of the redirect chain.
+// find does the same as version, but does not check whether the addresses of the redirect chain
+// permit the usage.
 func (p *Presenter) find(ctx context.Context, rawurl string, which Which, who Reader, f form) (*version, error) {
 	way, err := p.library.Way(ctx, rawurl)
 	if err != nil {
@@ -96,8 +98,8 @@ func (p *Presenter) find(ctx context.Context, rawurl string, which Which, who Re
 
 func (v *version) refuse(d acap.Decision) error { return d.Err(v.asked) }
 
-// context returns the context in which the version is shown. Only a whole page (whole is true)
-// brings the frame of its own site.
+// context returns the context in which the version is shown to who. whole reports that the whole
+// page is shown. Only a whole HTML page is shown within the frame of its own site.
 func (v *version) context(who Reader, whole bool) acap.Context {
 	mime := v.resource.MIME
 	if v.capture.ID != 0 {
@@ -112,8 +114,8 @@ func (v *version) context(who Reader, whole bool) acap.Context {
 	return acap.NoFrame
 }
 
-// obtain returns the copy to show, and its page. Both are zero if an excerpt or thumbnail is shown
-// instead. The error is ErrNotHeld if nothing is stored.
+// obtain returns the copy to show, and the same copy as a page. Both results are zero if an excerpt
+// or thumbnail is shown instead. The error is ErrNotHeld if nothing is stored.
 func (p *Presenter) obtain(ctx context.Context, r archive.Resource, which Which, f form) (c archive.Capture,
 	pg *page.Page, err error) {
 	instead := f.old == ""

@@ -79,8 +79,8 @@ func TestTruncatedCopy(t *testing.T) {
 	}
 }
 
-// TestContextOfParts checks that the context required for one element of a page applies to that
-// element.
+// TestContextOfParts checks that a context that the policy requires only for one element of a page
+// is applied to that element.
 func TestContextOfParts(t *testing.T) {
 	s := open(t)
 	const framed, bare, fixed = `<i class="the-acap:allow-(framed)">a</i>`, `<i class="the-acap:allow-(bare)">b</i>`,
@@ -116,7 +116,7 @@ func TestHeaderOfCopy(t *testing.T) {
 		name, body string
 		cut        bool
 		encoding   string
-		want       int // number of header fields that remain
+		want       int // number of header fields that must remain
 	}{
 		{"whole", "<p>One", false, "", 5},
 		{"cut now", body, false, "", 1},
@@ -141,8 +141,8 @@ func TestHeaderOfCopy(t *testing.T) {
 	}
 }
 
-// TestTakenDownOnTheWay checks that a take-down of a redirecting address hides the page for
-// requests through that address, and only for those (P05, X66).
+// TestTakenDownOnTheWay checks a take-down of an address that redirects to a page. The page must be
+// hidden for requests for that address, but not for requests for its other addresses (P05, X66).
 func TestTakenDownOnTheWay(t *testing.T) {
 	s := open(t)
 	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/b"}, Body: []byte("<p>b"),
@@ -201,8 +201,8 @@ func TestRefusedOnTheWay(t *testing.T) {
 	}
 }
 
-// TestNotHeldIsNotRefused checks that a page that is not stored returns ErrNotHeld, not a refusal,
-// whatever the policy says.
+// TestNotHeldIsNotRefused checks that a request for a page that is not stored returns ErrNotHeld
+// and not a refusal, whatever the policy says.
 func TestNotHeldIsNotRefused(t *testing.T) {
 	s := open(t)
 	ctx := context.Background()
@@ -232,7 +232,7 @@ func TestPassage(t *testing.T) {
 		name, then, now, old, body, query string
 		which                             Which
 		who                               Reader
-		// shown text and required texts; "!" and the result of formatError for an error
+		// the expected text and the required texts; for an error, "!" and the result of formatError
 		want  string
 		marks int
 	}{
@@ -326,8 +326,8 @@ func TestPassage(t *testing.T) {
 	}
 }
 
-// TestExcerptBeforeOldCopy checks that a page whose last response left only an excerpt is shown by
-// that excerpt, not by an older copy.
+// TestExcerptBeforeOldCopy checks a page whose last response left only an excerpt in the archive.
+// The excerpt must be shown, not an older copy.
 func TestExcerptBeforeOldCopy(t *testing.T) {
 	s := open(t)
 	s.hold("/a", "<p>So it was.")

@@ -40,9 +40,9 @@ type BackupSummary struct {
 }
 
 // Backup writes a tar archive of the data directory to w, in its state at one instant; a crawl may
-// run at the same time. The files are ordered by dependency: a visit that the queue counts as done
-// is in the archive, an erasure that the ledger counts as done is done in the archive, and the
-// policies of all archived pages are in the backup.
+// run at the same time. The files are copied in an order that keeps them consistent: the archive
+// contains every visit that the queue records as done, every erasure that the ledger records as
+// done is done in the archive, and the backup contains the policies of all archived pages.
 func (s *Site) Backup(ctx context.Context, w io.Writer) (sum BackupSummary, err error) {
 	h, err := s.held(ctx)
 	if err != nil {
@@ -87,12 +87,12 @@ func (s *Site) Backup(ctx context.Context, w io.Writer) (sum BackupSummary, err 
 	return sum, nil
 }
 
-// tarball writes a tar archive with a digest of each file.
+// tarball writes a tar archive and computes a digest of each file in it.
 type tarball struct {
 	w       *tar.Writer
 	made    time.Time
 	written int64
-	name    string    // name of the file that is being written
+	name    string    // name in the archive of the file that is being written
 	sum     hash.Hash // hash of the content of that file
 	sums    bytes.Buffer
 }
@@ -138,8 +138,8 @@ func (t *tarball) add(name string, content []byte) error {
 	return err
 }
 
-// copy adds a file that no other goroutine or process writes to. It skips a file that does not
-// exist.
+// copy adds a file that no other goroutine or process writes to. copy does nothing for a file that
+// does not exist.
 func (t *tarball) copy(from, name string) error {
 	f, err := os.Open(from)
 	if errors.Is(err, fs.ErrNotExist) {

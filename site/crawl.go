@@ -19,40 +19,41 @@ type CrawlOptions struct {
 	// start addresses, crawled with the pages that they link to; none: crawl everything in the
 	// queue
 	Seeds   []string
-	Refetch bool          // visit pages again that were visited before
-	Backoff time.Duration // first pause for a host that does not answer; 0: the default
+	Refetch bool          // also visit pages that were visited before
+	Backoff time.Duration // length of the first pause after a host that does not answer; 0: the default
 
-	Ready    func()                             // called once other methods of the site may be used
-	Progress func(crawler.Progress)             // called regularly with the progress of the crawl
-	Every    time.Duration                      // interval between calls of Progress; 0: the default
-	Judging  func()                             // called if stored pages are still being checked after the last visit
+	Ready    func()                 // called once other methods of the site may be used
+	Progress func(crawler.Progress) // called at regular intervals with the progress of the crawl
+	Every    time.Duration          // interval between calls of Progress; 0: the default
+	// called if stored pages are still being checked when the last visit has ended
+	Judging  func()
 	Skipped  func(crawler.Skip)                 // called once for each address that is not fetched
 	Received func(*page.Page, holdings.Receipt) // called for each page that was received
 
 	// Collect registers Colly callbacks for the visits: OnRequest, OnResponse, OnHTML and OnError,
-	// as described at crawler.Options.Collect. They see only pages that the gate permits;
-	// crawler.PageOf returns the terms of such a page.
+	// as described at crawler.Options.Collect. Colly calls them only for pages that the gate
+	// permits; crawler.PageOf returns the terms of such a page.
 	Collect func(*colly.Collector)
 }
 
-// crawlOrder selects what a crawl visits: everything in the queue, or only what publishers'
-// requests ask for.
+// crawlOrder selects what a crawl visits: everything in the queue, or only the pages that
+// publishers request to be crawled again.
 type crawlOrder struct {
 	CrawlOptions
-	promoted bool // visit only pages that re-crawl requests name
+	promoted bool // visit only pages that publishers request to be crawled again
 	requests bool // continue if a publisher's request cannot be executed
 }
 
 // CrawlSummary is the result of a crawl.
 type CrawlSummary struct {
 	crawler.Summary
-	// erased during the crawl because of new policies, time limits and requests
+	// data erased during the crawl because of new policies, time limits and requests
 	Erased []archive.Erasure `json:"erased"`
 	Data   string            `json:"data"` // the data directory
 }
 
-// patience is how long the end of a crawl waits for pages that are still being checked before it
-// calls Judging.
+// patience is how long the end of a crawl waits for pages that are still being checked before the
+// crawl calls Judging.
 const patience = 200 * time.Millisecond
 
 // Crawl visits pages until no visit is due, a limit is reached or ctx ends; the last two are not
@@ -71,7 +72,7 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	order := crawlOrder{CrawlOptions: o}
 	c, end, err := s.begin(ctx, order)
 	switch {
-	// interrupted while it completed the work that a crash left unfinished
+	// the crawl was interrupted while it completed the work that a crash left unfinished
 	case err != nil && ctx.Err() != nil && s.frontier != nil:
 		sum.Interrupted, sum.Queued = true, s.frontier.Counts().Queued
 		return sum, nil
@@ -88,7 +89,7 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	if err == nil {
 		c.awaitJudged(ctx, o.Judging)
 	}
-	_ = c.holdings.Flush() // Close returns the same error
+	_ = c.holdings.Flush() // Close returns this error too
 	if end(); err == nil && ctx.Err() == nil {
 		err = s.compactBeforeEnd(ctx, c.executor, time.Time{})
 	}

@@ -29,8 +29,8 @@ func startDrawer(ctx context.Context, cfg *config.Config) (d holdings.Drawer, en
 	return untilEnded{ctx, b}, b.Close, nil
 }
 
-// untilEnded is a drawer that draws nothing after ctx has ended, so that a crawl that stops does
-// not wait for pictures.
+// untilEnded is a drawer that draws nothing after ctx has ended. Without it, a crawl that stops
+// would wait for the drawing to end.
 type untilEnded struct {
 	ctx context.Context
 	*render.Browser

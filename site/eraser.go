@@ -14,7 +14,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// blockRedirectsTo blocks all queued addresses that redirect to the page at down.
+// blockRedirectsTo blocks all addresses in the queue that redirect to the page at the address down.
 func blockRedirectsTo(h *holdings.Holdings, f *crawler.Frontier, down string) error {
 	from, err := h.Aliases(down)
 	return errors.Join(err, f.BarLed(down, from...))
@@ -58,7 +58,8 @@ func (e eraser) Holds(rawurl string) (bool, error) {
 	return e.holdings.Holds(address)
 }
 
-// Verify returns what was erased of a page since a time, and what is still stored of it.
+// Verify returns what was erased of the page at rawurl after the time since, and what is still
+// stored of the page.
 func (e eraser) Verify(rawurl string, since time.Time) (v actions.Evidence, err error) {
 	address, err := address.Normal(rawurl)
 	if err != nil {
@@ -87,11 +88,11 @@ func (e eraser) Verify(rawurl string, since time.Time) (v actions.Evidence, err 
 	return v, nil
 }
 
-// recrawler queues pages that publishers request to be crawled again.
+// recrawler queues pages again for publishers' re-crawl requests.
 type recrawler struct{ *crawler.Frontier }
 
 // Visited returns the result of the last visit to a page. visited is false if there was no visit
-// since that time.
+// since the time since.
 func (r recrawler) Visited(rawurl string, since time.Time) (v actions.Visit, visited bool, err error) {
 	address, err := address.Normal(rawurl)
 	if err != nil {
@@ -112,8 +113,9 @@ func (r recrawler) Visited(rawurl string, since time.Time) (v actions.Visit, vis
 	return v, true, nil
 }
 
-// noteTakenDown records in the ledger that a page was erased for a take-down that was not executed
-// as a request: a sweep found it, or the policy changed while the page was being fetched.
+// noteTakenDown records in the ledger that the page at address was erased because of a take-down
+// request. It is called if the request was not executed in the usual way: a sweep found the
+// request, or the policy changed while the page was being fetched.
 func noteTakenDown(x *actions.Executor, address, line string) error {
 	u, err := url.Parse(address)
 	if err != nil {

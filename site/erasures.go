@@ -6,14 +6,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// erasures forwards each erasure in the data directory to all registered watchers. It is safe for
+// erasures reports each erasure in the data directory to all registered watchers. It is safe for
 // concurrent use.
 type erasures struct {
 	mu       sync.Mutex
 	watchers map[*archive.Erasures]bool
 }
 
-// note forwards one erasure to all watchers.
+// note reports one erasure to all watchers.
 func (e *erasures) note(t archive.Tombstone) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -22,7 +22,7 @@ func (e *erasures) note(t archive.Tombstone) {
 	}
 }
 
-// watch returns a list that collects all erasures from now on, until end is called. If several
+// watch returns a list to which all erasures from now on are added, until end is called. If several
 // callers use the data directory at the same time, each list contains the erasures of all of them.
 func (e *erasures) watch() (seen *archive.Erasures, end func()) {
 	seen = &archive.Erasures{}

@@ -12,8 +12,8 @@ import (
 var (
 	// ErrInUse means that another process has opened the data directory.
 	ErrInUse = errors.New("the data directory is in use by another process")
-	// ErrDamagedIndex means that the index cannot be read. ClearDamagedIndex removes it, and Open
-	// then builds it again from the stored copies.
+	// ErrDamagedIndex means that the index cannot be read. ClearDamagedIndex removes the index, and
+	// Open then builds the index again from the stored copies.
 	ErrDamagedIndex = errors.New("the index is damaged")
 	// ErrDamaged means that the archive or the ledger cannot be read. Nothing was changed; the user
 	// can restore a backup.
@@ -71,8 +71,8 @@ func (e *NotExecutedError) Error() string {
 }
 func (e *NotExecutedError) Unwrap() error { return e.Err }
 
-// classify wraps errors about the files of a data directory in ErrInUse, ErrDamaged or
-// ErrDamagedIndex.
+// classify wraps errors about the files of a data directory in the error that tells their kind:
+// ErrInUse, ErrDamaged or ErrDamagedIndex.
 func classify(err error) error {
 	var kind error
 	switch {
@@ -88,7 +88,7 @@ func classify(err error) error {
 	return &directoryError{kind, err}
 }
 
-// directoryError is an error about the files of a data directory. Its text is that of cause.
+// directoryError is an error about the files of a data directory. Its text is the text of cause.
 type directoryError struct{ kind, cause error }
 
 func (e *directoryError) Error() string        { return e.cause.Error() }

@@ -17,8 +17,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// execution is the execution of the requests in one version of a policy. Its field err is set
-// before done is closed.
+// execution is the execution of the requests in one version of a policy. The field err may be read
+// once done is closed.
 type execution struct {
 	origin weak.Pointer[policy.Origin] // a weak pointer, so that the authority can forget unused origins
 	done   chan struct{}
@@ -26,8 +26,8 @@ type execution struct {
 }
 
 // executeRequests executes the requests in the policy of o, once for each version of the policy.
-// Concurrent callers wait for the first one; if the context of that caller ended, one of them
-// executes the requests.
+// Concurrent callers wait for the first caller. If the context of the first caller ends, one of the
+// waiting callers executes the requests.
 func (s *session) executeRequests(ctx context.Context, o *policy.Origin) error {
 	if o.Status == policy.Unreachable {
 		return nil
@@ -67,7 +67,8 @@ func (s *session) executionOf(o *policy.Origin) (x *execution, first bool) {
 	return x, true
 }
 
-// leastCrowd is the number of stored executions from which those of forgotten origins are removed.
+// leastCrowd is a number of stored executions. If more are stored, executions of origins that the
+// authority has forgotten are removed.
 const leastCrowd = 1000
 
 func (s *session) execute(ctx context.Context, o *policy.Origin, x *execution) {
@@ -85,7 +86,7 @@ func (s *session) execute(ctx context.Context, o *policy.Origin, x *execution) {
 	}
 }
 
-// reading returns the requests of an origin, for the ledger.
+// reading returns the requests in the policy of o, in the form that the ledger records.
 func (s *Site) reading(o *policy.Origin) actions.Reading {
 	stale := func() bool {
 		now, known := s.policy.HeldOf(o.Key)
@@ -95,8 +96,8 @@ func (s *Site) reading(o *policy.Origin) actions.Reading {
 		Incomplete: o.Incomplete, Stale: stale}
 }
 
-// executor returns an executor of requests for the site. If f is nil, pages to be crawled again
-// remain due.
+// executor returns an executor of requests for the site. f is the queue; if it is nil, the executor
+// leaves re-crawl requests open.
 func (s *Site) executor(f *crawler.Frontier) *actions.Executor {
 	var r actions.Recrawler
 	if f != nil {
@@ -108,9 +109,10 @@ func (s *Site) executor(f *crawler.Frontier) *actions.Executor {
 			Listed: a.MaxListed})
 }
 
-// resumeRequests executes requests that an interrupted run left: those in the last read policies
-// that are not in the ledger yet, and all open requests in the ledger. A failure for one site does
-// not stop the requests of other sites; the error joins all failures (see unexecuted).
+// resumeRequests executes the requests that an interrupted run left open. These are the requests in
+// the policies read last that are not in the ledger yet, and all open requests in the ledger. If
+// requests of one site fail, the requests of other sites are still executed. The error joins all
+// failures (see unexecuted).
 func (s *Site) resumeRequests(ctx context.Context, x *actions.Executor, f *crawler.Frontier) error {
 	failed := s.noteRequests(ctx, x, f)
 	if failed != nil && !unexecuted(failed) {
@@ -125,8 +127,8 @@ func (s *Site) resumeRequests(ctx context.Context, x *actions.Executor, f *crawl
 	return errors.Join(failed, s.noteCompacted(ctx, x))
 }
 
-// unexecuted reports whether err consists only of requests that could not be executed. The ledger
-// records each of these failures.
+// unexecuted reports whether err consists only of failures to execute requests. The ledger records
+// each of these failures.
 func unexecuted(err error) bool {
 	if all, is := err.(interface{ Unwrap() []error }); is {
 		return !slices.ContainsFunc(all.Unwrap(), func(err error) bool { return !unexecuted(err) })
@@ -135,8 +137,8 @@ func unexecuted(err error) bool {
 	return is
 }
 
-// noteRequests records and executes the requests of all policies that came into force since its
-// last call.
+// noteRequests records and executes the requests of all policies that came into force since the
+// last call of noteRequests.
 func (s *Site) noteRequests(ctx context.Context, x *actions.Executor, f *crawler.Frontier) error {
 	began, by := time.Now(), s.who.Key()
 	passed, err := s.ledger.Passed(by)
@@ -164,15 +166,16 @@ func (s *Site) noteRequests(ctx context.Context, x *actions.Executor, f *crawler
 			return failed
 		}
 	}
-	// the queue was not changed, or another goroutine may be reading a policy now
+	// do not record this call as complete: the queue was not changed, or another goroutine may be
+	// reading a policy now
 	if failed != nil || f == nil || s.session != nil || s.lent {
 		return failed
 	}
 	return s.ledger.Pass(by, began)
 }
 
-// noteCompacted records in the ledger which erased data has been removed from every file by a
-// compaction of any process.
+// noteCompacted records in the ledger which erased data no longer occurs in any file, because this
+// or another process has completed a compaction.
 func (s *Site) noteCompacted(ctx context.Context, x *actions.Executor) error {
 	began, err := s.holdings.Compacted()
 	if err != nil || began.IsZero() {
@@ -181,11 +184,13 @@ func (s *Site) noteCompacted(ctx context.Context, x *actions.Executor) error {
 	return x.Compacted(ctx, began)
 }
 
-// compactBeforeEnd compacts now if compaction would be due before next, the time when another
-// process will run; zero means that none may run.
+// compactBeforeEnd compacts now if compaction would be due before next, the expected start of the
+// next process. If next is zero, no other process is expected.
 func (s *Site) compactBeforeEnd(ctx context.Context, x *actions.Executor, next time.Time) error {
 	_, _, err := s.holdings.Settle(ctx, s.compactWithin(), next)
-	if disk.Full(err) { // no harm: the keys that decrypt the erased data are destroyed
+	// a full disk does no harm here, because the keys that decrypt the erased data are already
+	// destroyed
+	if disk.Full(err) {
 		s.o.Notice(fmt.Sprintf(
 			"nothing that was erased can be read, but encrypted remains of it stay in unused parts of the files, "+
 				"since the disk has no room to rewrite them. Free space on the disk of %s, then run acapcrawl archive "+
@@ -198,14 +203,14 @@ func (s *Site) compactBeforeEnd(ctx context.Context, x *actions.Executor, next t
 	return s.noteCompacted(ctx, x)
 }
 
-// compactWithin returns how soon after an erasure the files must be compacted.
+// compactWithin returns how soon after an erasure archive and index must be compacted.
 func (s *Site) compactWithin() holdings.Within {
 	return holdings.Within{Asked: s.cfg.Actions.EraseWithin, Other: s.cfg.CompactWithin}
 }
 
-// ExecuteRequests executes the requests of the ledger with these ids, and returns them with their
-// new state. It queues pages again if their take-down is no longer in force. Other open requests
-// are executed when they are due.
+// ExecuteRequests executes the requests with these ids in the ledger, and returns the requests with
+// their new state. It queues pages again if their take-down is no longer in force. Other open
+// requests are executed later, when they are due.
 func (s *Site) ExecuteRequests(ctx context.Context, ids ...uint64) (list []actions.Request, err error) {
 	if _, err := s.held(ctx); err != nil {
 		return nil, err
@@ -228,13 +233,13 @@ func (s *Site) ExecuteRequests(ctx context.Context, ids ...uint64) (list []actio
 		begun = true
 		return do(f)
 	})
-	if !begun { // without a queue, re-crawls remain due; take-downs do not need a queue
+	if !begun { // without a queue, re-crawl requests stay open; take-downs do not need a queue
 		err = do(nil)
 	}
 	return list, err
 }
 
-// executeOpen records and executes the requests in the policies that RefreshPolicies may just have
+// executeOpen records and executes the requests in the policies that RefreshPolicies may have just
 // read.
 func (s *Site) executeOpen(ctx context.Context) error {
 	done := false

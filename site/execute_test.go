@@ -11,8 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// TestExecutionIsTakenOver checks that a waiting caller executes the requests if the context of the
-// executing caller has ended.
+// TestExecutionIsTakenOver checks what happens if the context of the caller that executes requests
+// has ended: a waiting caller must execute the requests.
 func TestExecutionIsTakenOver(t *testing.T) {
 	s := open(t, t.TempDir())
 	h := &session{site: s, holdings: s.holdings, executor: actions.NewExecutor(s.ledger, nil, nil, actions.Limits{}),
@@ -39,7 +39,8 @@ func TestExecutionIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestExecutionsAreForgotten checks that executions for forgotten origins are removed.
+// TestExecutionsAreForgotten checks that executions of origins that the authority has forgotten are
+// removed.
 func TestExecutionsAreForgotten(t *testing.T) {
 	h := &session{executions: map[string]*execution{}}
 	kept := &policy.Origin{Key: "http://kept.example"}

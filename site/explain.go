@@ -21,50 +21,52 @@ import (
 // ExplainOptions select what Explain explains, for which policy and page.
 type ExplainOptions struct {
 	Usages []acap.Usage // the usages to explain; none: all usages
-	// used instead of the site's robots.txt, and nothing is requested; nil: robots.txt is requested
+	// text to use instead of the site's robots.txt, so that nothing is requested; nil: robots.txt
+	// is requested
 	Robots *RobotsText
-	Page   *page.Page  // used instead of the stored page; nil: the stored page
+	Page   *page.Page  // page to use instead of the stored page; nil: the stored page
 	Fetch  bool        // request the page from its site
-	AsOf   time.Time   // the time at which time limits are checked; zero: now
-	Reader acap.Target // the reader for whom presentation is decided
-	All    bool        // also list the nearest fields about other crawlers and resources
+	AsOf   time.Time   // the time used to check time limits; zero: now
+	Reader acap.Target // the reader for whom the presentation usages are decided
+	All    bool        // also list the most similar fields about other crawlers and resources
 }
 
 // RobotsText is the text of a robots.txt.
 type RobotsText struct{ Body []byte }
 
-// Explanation is what one crawler may do with one URL, and why.
+// Explanation says what one crawler may do with one URL, and why.
 type Explanation struct {
 	*terms.Reached
 	Crawler acap.Crawler
 	URL     *url.URL
 	Origin  *policy.Origin // the origin of URL
 	Past    Past
-	Page    *page.Page // the page that was fetched, given or stored; nil: none
+	Page    *page.Page // the page that was fetched, passed in ExplainOptions, or stored; nil: none
 	Fetched bool
 	Answers []Explained // decisions in the order of ExplainOptions.Usages
 
 	led     *refusedRedirect
-	origins []*policy.Origin // all origins that were read, to look up source lines
-	source  []string         // lines of the page, split on first use
+	origins []*policy.Origin // all origins whose policies were read; source lines are looked up in them
+	source  []string         // lines of the page; nil until first used
 }
 
-// Explained is the decision on one usage, with all fields that contribute to it.
+// Explained is the decision on one usage, with all policy fields that contribute to the decision.
 type Explained struct {
 	Usage     acap.Usage
 	Decision  acap.Decision
-	Bounds    []acap.Bound // limits in force, with the field that sets each
+	Bounds    []acap.Bound // limits in force, each with the field that sets the limit
 	Rivals    []acap.Rival // other fields about the same usage
-	Elsewhere []acap.Rival // nearest fields about other crawlers or resources
-	More      int          // number of such fields that are not listed
+	Elsewhere []acap.Rival // the most similar fields about other crawlers or resources
+	More      int          // number of fields left out of Elsewhere
 }
 
 // nearest is the maximum number of fields listed in Explained.Elsewhere.
 const nearest = 8
 
-// Explain reads the policy of u's origin and explains what the crawler of cfg may do with u. The
-// terms are those of the page in o, otherwise of the page in past, otherwise of the address. The
-// error is a *RefusedError if o requests fetching the page and the policy prohibits that.
+// Explain reads the policy of u's origin and explains what the crawler of cfg may do with u. It
+// uses the page in o, or otherwise the page in past. Without either, it decides by the address u
+// alone. If o.Fetch is set and the policy prohibits fetching the page, the error is a
+// *RefusedError.
 func Explain(ctx context.Context, cfg *config.Config, u *url.URL, past Past, o ExplainOptions) (*Explanation, error) {
 	who, err := RecordedCrawler(cfg)
 	if err != nil {
@@ -99,7 +101,7 @@ func Explain(ctx context.Context, cfg *config.Config, u *url.URL, past Past, o E
 }
 
 // robotsFile is a policy.Fetcher that returns a given text as robots.txt of one origin. It makes no
-// request and returns no other file.
+// request. Other files do not exist for it.
 type robotsFile struct {
 	url  string
 	body []byte
@@ -118,7 +120,7 @@ func (f robotsFile) Fetch(_ context.Context, rawurl string, _ http.Header) (poli
 	return policy.Response{URL: rawurl, Status: http.StatusOK, Body: f.body}, nil
 }
 
-// refusedRedirect is a redirect target that the policy prohibits crawling.
+// refusedRedirect is a redirect whose target must not be crawled by policy.
 type refusedRedirect struct {
 	url      *url.URL
 	origin   *policy.Origin
@@ -165,8 +167,8 @@ func (x *explainer) originOf(ctx context.Context, u *url.URL) (*policy.Origin, e
 	return o, nil
 }
 
-// findTerms finds the terms of the page that is fetched or given, otherwise of the stored page,
-// otherwise of the address.
+// findTerms finds the terms used for the decisions: those of the page that is fetched or passed in
+// ExplainOptions, otherwise those of the stored page, otherwise those of the address.
 func (x *explainer) findTerms(ctx context.Context) (err error) {
 	past := x.Past
 	facts := acap.Facts{Now: x.o.AsOf, FirstCrawled: past.FirstCrawled, FirstIndexed: past.FirstIndexed,
@@ -196,7 +198,8 @@ func (x *explainer) findTerms(ctx context.Context) (err error) {
 	return err
 }
 
-// checkRedirect records the redirect target address if its policy now prohibits crawling it.
+// checkRedirect records that the redirect target address is refused, if its policy now prohibits
+// crawling it.
 func (x *explainer) checkRedirect(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -213,8 +216,8 @@ func (x *explainer) checkRedirect(ctx context.Context, address string) error {
 	return nil
 }
 
-// fetch requests the page. A refusal for the explained crawler is not an error, because the
-// decisions will contain it.
+// fetch requests the page. If the policy refuses the fetch to the explained crawler, this is not an
+// error, because the decisions will say so.
 func (x *explainer) fetch(ctx context.Context) error {
 	t, err := x.gate.Get(ctx, gate.PageRequest, x.URL.String())
 	var refused *gate.Refusal
@@ -223,7 +226,9 @@ func (x *explainer) fetch(ctx context.Context) error {
 		if err := x.checkRedirect(ctx, refused.URL); err != nil || x.led != nil {
 			return err
 		}
-		return &RefusedError{err} // the refusal concerns the crawler that sends the requests, not the explained one
+		// the policy refuses the fetch to the crawler that sends the requests, which is not the
+		// explained crawler
+		return &RefusedError{err}
 	case errors.As(err, &refused) && refused.Rule == gate.RuleTakeDown:
 		return &RefusedError{err}
 	case err != nil:
@@ -265,16 +270,16 @@ func (e *Explanation) Decide(u acap.Usage) acap.Decision {
 	return e.led.decision
 }
 
-// subject is the policy and the resource that a decision is about.
+// subject is a policy and a resource that a decision is about.
 type subject struct {
 	origin   *policy.Origin
 	policy   *acap.Policy
 	resource acap.Resource
 }
 
-// subjectOf returns the subject of the decision d: the page that the URL redirects to, an address
-// of the redirect chain, or a redirect target that must not be followed. If the page and an address
-// of the chain have the same answer, it returns the page.
+// subjectOf returns what the decision d is about. This may be the page that the URL redirects to,
+// an address of the redirect chain, or a redirect target that must not be followed. If the page and
+// an address of the chain have the same decision, subjectOf returns the page.
 func (x *explainer) subjectOf(ctx context.Context, u acap.Usage, d acap.Decision) (subject, error) {
 	t, by := x.By(u)
 	if u == acap.Crawl && x.led != nil && by.Allowed {
@@ -291,8 +296,9 @@ func (x *explainer) subjectOf(ctx context.Context, u acap.Usage, d acap.Decision
 	return subject{o, t.Policy(), t.Resource()}, err
 }
 
-// markUnfulfillable marks permissions in list as unfulfillable if all fields permit d but the terms
-// of the page refuse it, because a permission requires something that is not available (X05).
+// markUnfulfillable marks permissions in list as unfulfillable if all policy fields permit d, but
+// the terms of the page refuse d. The terms refuse d if a permission requires something that is not
+// available (X05).
 func markUnfulfillable(list []acap.Rival, d acap.Decision) []acap.Rival {
 	if d.Because == nil || d.Reason != acap.Unfulfillable {
 		return list
@@ -311,7 +317,8 @@ func markUnfulfillable(list []acap.Rival, d acap.Decision) []acap.Rival {
 	return list
 }
 
-// Line returns the source line of a field; "" for an HTTP header or if the line is unknown.
+// Line returns the source line of the field f. It returns "" for an HTTP header, and if the line is
+// not known.
 func (e *Explanation) Line(f *acap.Field) string {
 	switch f.Source {
 	case acap.Robots, acap.Referred:

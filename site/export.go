@@ -16,10 +16,10 @@ import (
 
 // ExportOptions select what Export writes. Functions may be nil.
 type ExportOptions struct {
-	Under    []string                // export only addresses that begin with one of these; none: all addresses
+	Under    []string                // export only addresses that begin with one of these prefixes; none: all addresses
 	Plain    bool                    // do not compress the records
-	Each     func(holdings.Exported) // called for each version, exported or not
-	Progress func(done, total int)   // called with numbers of captures
+	Each     func(holdings.Exported) // called for each stored version, whether exported or not
+	Progress func(done, total int)   // called with the number of captures done so far, and of all captures
 }
 
 // Specifications returns the names of the documents that this program implements.
@@ -36,8 +36,8 @@ func (s *Site) Export(ctx context.Context, w io.Writer, o ExportOptions) (holdin
 	return x.counts, err
 }
 
-// ExportFile writes the same data as Export to the file called name, and an index of it (CDXJ) next
-// to it. Both files appear only when they are complete and on disk.
+// ExportFile writes the same data as Export to a file called name. Next to the file it writes an
+// index of the file, in the format CDXJ. Both files appear only when they are complete and on disk.
 func (s *Site) ExportFile(ctx context.Context, name string, force bool, o ExportOptions) (holdings.ExportCounts,
 	error) {
 	x, err := s.newExport(ctx, o)
@@ -55,7 +55,7 @@ type export struct {
 	each     func(holdings.Exported)
 	progress func(done, total int)
 	counts   holdings.ExportCounts
-	refused  *RefusedError // the first refusal
+	refused  *RefusedError // the first capture that policy refuses to export
 	done     int
 	total    int // number of stored captures
 }
@@ -70,7 +70,7 @@ func (s *Site) newExport(ctx context.Context, o ExportOptions) (*export, error) 
 			Info: warc.Fields{{Name: "software", Value: "acapcrawl/" + Version},
 				{Name: "robots", Value: strings.Join(Specifications(), ", ")},
 				{Name: "http-header-user-agent", Value: UserAgent(s.cfg, s.who)}}}}
-	if held, err := s.archive.Stats(); err == nil { // the number is needed only for Progress, so an error is ignored
+	if held, err := s.archive.Stats(); err == nil { // Progress alone needs the number, so an error is ignored
 		x.total = held.Captures
 	}
 	return x, nil

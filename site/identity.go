@@ -13,16 +13,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/disk"
 )
 
-// identity is the crawler's identity as a crawl stores it in the data directory. Other commands
-// then decide for the same crawler.
+// identity describes the crawler that fills a data directory. A crawl stores it there, so that
+// other commands decide for the same crawler.
 type identity struct {
 	Crawler  []string  `json:"crawler"`
 	Purposes *[]string `json:"purposes"` // the declared purposes; null: none were declared
 	Cannot   []string  `json:"cannot,omitempty"`
 	Strict   bool      `json:"strict,omitempty"`
-	Dialect  string    `json:"dialect,omitempty"` // dialect in the configuration; empty: 1.1
+	Dialect  string    `json:"dialect,omitempty"` // dialect of ACAP in the configuration; empty: 1.1
 
-	SubRecords bool `json:"sub_records,omitempty"` // the setting actions.sub_records
+	SubRecords bool `json:"sub_records,omitempty"` // value of the setting actions.sub_records
 }
 
 // identityName is the name of the file in a data directory that holds the identity of its crawler.
@@ -45,8 +45,8 @@ func CrawlerOf(cfg *config.Config) acap.Crawler {
 		Pilot: cfg.Policy.Dialect == config.DialectPilot, SubTakeDowns: cfg.Actions.SubRecords}
 }
 
-// recordCrawler writes the identity of who to the data directory. Commands that work on stored
-// pages read it.
+// recordCrawler writes the identity of the crawler who to the data directory. Commands that work on
+// stored pages read this identity.
 func recordCrawler(dir string, who acap.Crawler) error {
 	id := identity{Crawler: who.Names, Cannot: who.Cannot, Strict: who.Strict, SubRecords: who.SubTakeDowns}
 	if who.Purposes != nil {
@@ -62,7 +62,8 @@ func recordCrawler(dir string, who acap.Crawler) error {
 	return disk.Replace(identityFile(dir), append(data, '\n'), 0o600)
 }
 
-// recordFirstCrawler writes the identity of who to a data directory that has none yet.
+// recordFirstCrawler writes the identity of the crawler who to a data directory that contains no
+// identity yet.
 func recordFirstCrawler(dir string, who acap.Crawler) error {
 	if _, err := os.Stat(identityFile(dir)); err == nil || !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -70,9 +71,10 @@ func recordFirstCrawler(dir string, who acap.Crawler) error {
 	return recordCrawler(dir, who)
 }
 
-// RecordedCrawler returns the crawler that filled the data directory, as recorded there. A setting
-// given by a flag, or by a source in kinds, replaces the recorded one. Without a record it returns
-// the crawler of the settings. A record that cannot be read is an *IdentityError.
+// RecordedCrawler returns the crawler that filled the data directory, as recorded in the directory.
+// A setting given by a flag, or by another source listed in kinds, replaces the recorded one.
+// Without a record it returns the crawler of the settings. A record that cannot be read is an
+// *IdentityError.
 func RecordedCrawler(cfg *config.Config, kinds ...config.Kind) (acap.Crawler, error) {
 	who := CrawlerOf(cfg)
 	data, err := os.ReadFile(identityFile(cfg.Data))

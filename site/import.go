@@ -46,7 +46,7 @@ func (s *Site) Import(ctx context.Context, o ImportOptions) (*Importer, error) {
 	if err := recordFirstCrawler(s.cfg.Data, s.who); err != nil {
 		return nil, err
 	}
-	if !s.lent { // an import into a lent site uses the settings of the site that lent it
+	if !s.lent { // an import into a lent site uses the settings of the original site
 		if err := s.closeHoldings(); err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func (m *Importer) Read(ctx context.Context, name string, in io.Reader, each fun
 
 // End ends the import and returns what was imported.
 func (m *Importer) End() ImportSummary {
-	_ = m.holdings.Flush() // Site.Close returns the same error
+	_ = m.holdings.Flush() // Site.Close returns this error too
 	m.end()
 	m.sum.Erased = m.erased.List()
 	return m.sum
@@ -99,8 +99,8 @@ func (m *Importer) add(n holdings.ImportCounts) {
 	s.Bytes += n.Bytes
 }
 
-// assumedPolicies returns policies without a request: the last read version, or the assumed policy
-// for sites whose robots.txt was never read.
+// assumedPolicies returns policies without a request. It returns the version of a policy that was
+// read last. For sites whose robots.txt was never read, it returns the assumed policy.
 type assumedPolicies struct {
 	lastPolicies
 	assume *AssumedPolicy // nil: no policy is assumed
@@ -123,7 +123,7 @@ func (a *assumedPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, e
 	return a.ledger.Bind(o.Key, o.Policy)
 }
 
-// store stores the assumed policy for the origin of u, once.
+// store stores the assumed policy for the origin of u. It does nothing if it has already done so.
 func (a *assumedPolicies) store(u *url.URL) error {
 	key, err := policy.Key(u)
 	if err != nil {

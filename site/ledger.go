@@ -49,7 +49,8 @@ func LedgerOptions(cfg *config.Config) (o actions.Options, err error) {
 
 // OpenLedger opens only the ledger of the data directory; another process may have the archive
 // open. With check, it also opens a damaged ledger, so that the caller can verify it. The error is
-// an *EmptyError if there is no ledger; it wraps ErrInUse or ErrDamaged in these cases.
+// an *EmptyError if there is no ledger; it wraps ErrInUse if another process has the ledger open,
+// and ErrDamaged if the ledger cannot be read.
 func OpenLedger(cfg *config.Config, check bool) (*actions.Ledger, error) {
 	if _, err := os.Stat(ledgerFile(cfg)); errors.Is(err, os.ErrNotExist) {
 		return nil, &EmptyError{cfg.Data}
@@ -78,7 +79,8 @@ func MakeLedger(cfg *config.Config) (*actions.Ledger, error) {
 }
 
 // OpenArchive opens only the archive of the data directory. The error is an *EmptyError if there is
-// no archive; it wraps ErrInUse or ErrDamaged in these cases.
+// no archive; it wraps ErrInUse if another process has the archive open, and ErrDamaged if the
+// archive cannot be read.
 func OpenArchive(cfg *config.Config) (*archive.Archive, error) {
 	if Empty(cfg.Data) {
 		return nil, &EmptyError{cfg.Data}

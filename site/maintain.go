@@ -14,7 +14,7 @@ import (
 )
 
 // Compact rewrites archive and index without erased data. progress, which may be nil, is called
-// with numbers of bytes.
+// with the number of bytes processed so far, and in total.
 func (s *Site) Compact(ctx context.Context, progress func(done, total int64)) (holdings.CompactStats, error) {
 	h, err := s.held(ctx)
 	if err != nil {
@@ -68,11 +68,11 @@ func (s *Site) Verify(ctx context.Context, repair func(archive.Repaired), ready 
 	return problems, classify(err)
 }
 
-// ClearDamagedIndex removes the index of the data directory cfg.Data if it is damaged, and reports
-// that to repaired. Open then builds the index again from the stored copies. No process may have
-// the directory open.
+// ClearDamagedIndex removes the index of the data directory cfg.Data if it is damaged, and calls
+// repaired to report the removal. Open then builds the index again from the stored copies. No
+// process may have the directory open.
 func ClearDamagedIndex(ctx context.Context, cfg *config.Config, repaired func(archive.Repaired)) (err error) {
-	a, err := OpenArchive(cfg) // the process that opens the archive owns the directory
+	a, err := OpenArchive(cfg) // the process that has the archive open has exclusive use of the directory
 	if err != nil {
 		return err
 	}

@@ -21,9 +21,9 @@ import (
 // Version is the version of this program. It is part of the User-Agent.
 const Version = "0.1.0"
 
-// newSenderGate returns a gate that decides for the crawler who. Requests carry the name of who.
-// But if a flag names a crawler other than that of the data directory, requests carry the name of
-// the data directory's crawler (rule 22, X80).
+// newSenderGate returns a gate that decides for the crawler who. Its requests usually carry the
+// name of who. But if a flag selects a crawler other than the crawler of the data directory,
+// requests carry the name of the crawler of the data directory (rule 22, X80).
 func newSenderGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
 	if cfg.Sender() != cfg {
 		var err error
@@ -64,8 +64,9 @@ func newSigner(cfg *config.Config) (*gate.Signer, error) {
 // newKey is the command that makes a private key for signing requests or receipts.
 const newKey = "openssl genpkey -algorithm ed25519 -out another.pem, and name that"
 
-// UserAgent returns the User-Agent header of who: its first token, the version of this program and
-// the operator's contact address (X67), with which a publisher can find the operator.
+// UserAgent returns the User-Agent header of the crawler who. It contains the first user-agent
+// token, the version of this program, and the contact address of the operator (X67), so that a
+// publisher can find the operator.
 func UserAgent(cfg *config.Config, who acap.Crawler) string {
 	agent := "acapcrawl"
 	if len(who.Names) > 0 {
@@ -90,7 +91,7 @@ func (p policyFiles) Fetch(ctx context.Context, rawurl string, condition http.He
 	return policy.Response{URL: h.URL, Status: h.Status, Header: h.Header, Body: h.Body, Truncated: h.Truncated}, err
 }
 
-// PageOf returns the page at the end of the exchanges in t.
+// PageOf returns the page that the last of the HTTP exchanges in t returned.
 func PageOf(t *gate.Trace) *page.Page {
 	return page.New(slices.Clone(t.Hops))
 }
@@ -105,8 +106,8 @@ func nameHosts(g *gate.Gate, seeds []string) {
 	}
 }
 
-// RefreshPolicies reads the policy of every known origin again. Among hosts with private addresses,
-// it requests only those that a seed of the directory names.
+// RefreshPolicies reads the policy of every known origin again. Hosts with private IP addresses are
+// requested only if a seed of the directory names them.
 func (s *Site) RefreshPolicies(ctx context.Context) error {
 	err := s.withFrontier(func(f *crawler.Frontier) error {
 		seeds, err := f.Seeds()

@@ -11,9 +11,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/disk"
 )
 
-// CheckOutput checks the name of an output file. It returns a *UsageError if the file exists and
-// force is not set, if it is in the data directory (where erased data must disappear from all
-// files), or if its directory does not exist. The name "-" is standard output.
+// CheckOutput checks the name of an output file. It returns a *UsageError in three cases: the file
+// exists and force is not set; the directory of the file does not exist; or the file would be in
+// the data directory, where erased data must disappear from all files. The name "-" is standard
+// output.
 func (s *Site) CheckOutput(name string, force bool) error {
 	return CheckOutput(s.cfg.Data, name, force)
 }
@@ -47,8 +48,8 @@ func CheckOutput(dir, name string, force bool) error {
 // existsError returns the error for an existing file that must not be replaced.
 func existsError(name string) error { return usageError("--force, or another name", "%s exists", name) }
 
-// publishError returns existsError if err means that the file was created since CheckOutput,
-// otherwise err.
+// publishError returns the error of existsError if err means that another process created the file
+// after CheckOutput. Otherwise it returns err.
 func publishError(err error, name string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return existsError(name)
@@ -56,7 +57,8 @@ func publishError(err error, name string) error {
 	return err
 }
 
-// isWithin reports whether the file name is, or would be, in dir or below it.
+// isWithin reports whether the file called name is in the directory dir or below it. The file need
+// not exist.
 func isWithin(dir, name string) (bool, error) {
 	real := func(path string) (string, error) {
 		abs, err := filepath.Abs(path)
@@ -80,8 +82,8 @@ func isWithin(dir, name string) (bool, error) {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)), nil
 }
 
-// WriteFile writes a file with the output of fn. The file appears only when all of it is on disk.
-// shown is its name in errors.
+// WriteFile writes the output of fn to a file. The file appears only when all of its content is on
+// disk. shown is the name of the file in errors.
 func WriteFile(name, shown string, force bool, fn func(io.Writer) error) error {
 	draft, err := draftOf(name, fn)
 	if err != nil {

@@ -11,14 +11,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Past is what earlier crawls stored about a URL.
+// Past is the data that earlier crawls stored about a URL.
 type Past struct {
 	archive.Resource
 	Way  []string   // the redirect chain from the URL to its page, the page's address last
-	Page *page.Page // the current copy; nil: none is stored
-	Led  string     // target of a redirect that was refused; "": none was refused
+	Page *page.Page // the current copy of the page; nil: none is stored
+	Led  string     // target of a redirect that a crawl refused to follow; "": none
 
-	Seeds []string // seeds of the data directory; their hosts may be requested even if their IP addresses are private
+	// seeds of the data directory; their hosts may be requested even if the hosts have private IP
+	// addresses
+	Seeds []string
 }
 
 // Past returns what the data directory has stored about u.
@@ -27,7 +29,7 @@ func (s *Site) Past(u *url.URL) (Past, error) {
 }
 
 // ReadPast returns what the data directory cfg.Data has stored about u, like Site.Past. It opens
-// only archive and queue; the result is zero if the directory is empty.
+// only archive and queue; p is zero if the directory is empty.
 func ReadPast(cfg *config.Config, u *url.URL) (p Past, err error) {
 	if Empty(cfg.Data) {
 		return p, nil

@@ -14,8 +14,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// lastPolicies returns the last read version of each policy, with the take-downs in force, and
-// makes no request (H11: showing stored pages must not request anything).
+// lastPolicies returns for each origin the version of the policy that was read last, with the
+// take-downs in force. It makes no request, because showing stored pages must not cause requests
+// (H11).
 type lastPolicies struct {
 	*policy.Authority
 	ledger *actions.Ledger
@@ -46,7 +47,7 @@ func (p lastPolicies) version(u *url.URL) archive.PolicyVersion {
 }
 
 // mayBeTakenDown reports whether a take-down of the page at an address is in force. If the policy
-// cannot be read completely, it returns true.
+// cannot be read completely, mayBeTakenDown returns true.
 func (s *Site) mayBeTakenDown(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -60,8 +61,8 @@ func (s *Site) mayBeTakenDown(address string) bool {
 	return err != nil || terms.TakeDown(p, u) != nil
 }
 
-// blockTakenDown blocks the queued pages whose take-down o requests, and queues pages again whose
-// take-down o no longer requests. f may be nil.
+// blockTakenDown blocks those pages in the queue whose take-down o requests. It queues pages again
+// if o no longer requests their take-down. f is the queue; it may be nil.
 func (s *Site) blockTakenDown(f *crawler.Frontier, o *policy.Origin) error {
 	if f == nil {
 		return nil
@@ -76,8 +77,8 @@ func (s *Site) blockTakenDown(f *crawler.Frontier, o *policy.Origin) error {
 	return err
 }
 
-// blockRedirects blocks queued addresses that redirect to pages taken down. It must run before the
-// archive erases the redirects.
+// blockRedirects blocks addresses in the queue that redirect to pages that are taken down. It must
+// run before the archive erases its records of the redirects.
 func (s *Site) blockRedirects(f *crawler.Frontier) error {
 	origins, err := s.policy.Origins()
 	if err != nil {
@@ -101,8 +102,8 @@ func (s *Site) blockRedirects(f *crawler.Frontier) error {
 	return nil
 }
 
-// takenDownBy returns the addresses whose take-down an origin requests, in every spelling under
-// which pages are stored.
+// takenDownBy returns the addresses of the pages whose take-down o requests, in every spelling
+// under which pages are stored.
 func (s *Site) takenDownBy(o *policy.Origin) (addresses []string, err error) {
 	p, err := s.ledger.Bind(o.Key, o.Policy)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// TestCurrentPolicy checks that the policy used at the moment of sending a request follows every
-// change at once, without a request for robots.txt.
+// TestCurrentPolicy checks the policy that the gate uses immediately before it sends a request:
+// every change must apply at once, without a request for robots.txt.
 func TestCurrentPolicy(t *testing.T) {
 	s := open(t, t.TempDir())
 	p := newPublisher(t)

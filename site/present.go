@@ -19,8 +19,8 @@ func (s *Site) Presenter() *present.Presenter {
 	return p
 }
 
-// Search searches the stored pages and returns what may be shown to who: at most q.Limit results; 0
-// means 10.
+// Search searches the stored pages and returns what may be shown to the reader who. It returns at
+// most q.Limit results; if q.Limit is 0, at most 10.
 func (s *Site) Search(ctx context.Context, q present.Query, who present.Reader) (present.Found, error) {
 	if q.Limit == 0 {
 		q.Limit = 10
@@ -28,8 +28,8 @@ func (s *Site) Search(ctx context.Context, q present.Query, who present.Reader) 
 	return s.Presenter().Search(ctx, q, who)
 }
 
-// Captures calls fn for every capture that may be listed, with the decision on preserving it at
-// this moment and the facts used for the decision.
+// Captures calls fn for every capture that may be listed. It passes the decision whether the
+// capture may be preserved now, and the facts used for this decision.
 func (s *Site) Captures(ctx context.Context, reader acap.Target,
 	fn func(archive.Capture, acap.Decision, acap.Facts) error) error {
 	return s.archive.EachCapture(func(c archive.Capture) error {

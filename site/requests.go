@@ -12,32 +12,38 @@ import (
 
 // RunOptions select which policies RunRequests reads again, and how long it may run.
 type RunOptions struct {
-	Origins   []string // read only these again; none: all origins with stored pages or requests
-	NoRefresh bool     // read no policy again
-	// read policies again whose requests would otherwise not be seen within that time; 0: all
+	// read only the policies of these origins again; none: of all origins with stored pages or
+	// requests
+	Origins   []string
+	NoRefresh bool // read no policy again
+	// read each policy again early enough to see new requests within that time; 0: read all
+	// policies now
 	OlderThan time.Duration
-	Soon      []string               // origins with a waiting caller: read their policies unless they were just read
-	Only      bool                   // read only the policies of the origins in Soon
-	AtMost    time.Duration          // start no policy and no visit after that time; 0: no limit
-	Ready     func()                 // called once other methods of the site may be used; may be nil
-	Progress  func(crawler.Progress) // called regularly with the progress of visits; may be nil
-	Every     time.Duration          // interval between calls of Progress; 0: the default
+	// origins for which somebody waits: read their policies too, unless they were just read
+	Soon []string
+	Only bool // read only the policies of the origins in Soon
+	// after that time, start to read no further policy and start no further visit; 0: no limit
+	AtMost   time.Duration
+	Ready    func()                 // called once other methods of the site may be used; may be nil
+	Progress func(crawler.Progress) // called at regular intervals with the progress of visits; may be nil
+	Every    time.Duration          // interval between calls of Progress; 0: the default
 }
 
 // RequestsRun is the result of RunRequests.
 type RequestsRun struct {
 	Reread
-	Visited  int               `json:"visited"`  // number of pages requested
-	More     bool              `json:"more"`     // the time limit was reached before all work was done
-	Open     int               `json:"open"`     // number of requests that are due, running or failed
-	Left     bool              `json:"left"`     // Open is not 0, or files still contain traces of erased data
+	Visited int  `json:"visited"` // number of pages that were requested
+	More    bool `json:"more"`    // the time limit was reached before all work was done
+	Open    int  `json:"open"`    // number of requests that are due, running or failed
+	// set if Open is not 0, or if files still contain traces of erased data
+	Left     bool              `json:"left"`
 	Requests []actions.Request `json:"requests"` // requests that the run recorded or changed
 	Erased   []archive.Erasure `json:"erased"`
 }
 
-// RunRequests reads the policies again, and executes the requests in them: it erases pages to be
-// taken down, and visits pages to be crawled again. If a running crawl lent the site, that crawl
-// makes the visits. If ctx ends, the result describes the work done until then.
+// RunRequests reads the policies again, and executes the requests in them: it erases the pages that
+// are to be taken down, and visits the pages that are to be crawled again. If a running crawl lent
+// the site, that crawl makes the visits. If ctx ends, run describes the work done until then.
 func (s *Site) RunRequests(ctx context.Context, o RunOptions) (run RequestsRun, err error) {
 	erased, endWatch := s.erased.watch()
 	defer endWatch()
@@ -49,7 +55,7 @@ func (s *Site) RunRequests(ctx context.Context, o RunOptions) (run RequestsRun, 
 	if stopped != nil && ctx.Err() == nil {
 		return run, stopped
 	}
-	run.Requests, err = s.ledger.Noted(head.Seq) // includes requests of an interrupted run
+	run.Requests, err = s.ledger.Noted(head.Seq) // also includes requests recorded by an interrupted run
 	run.Erased = erased.List()
 	return run, errors.Join(stopped, err)
 }
@@ -61,9 +67,10 @@ func (s *Site) runRequests(ctx context.Context, o RunOptions, began time.Time) (
 	if s.lent {
 		err = s.resumeRequests(ctx, c.executor, s.frontier)
 	} else {
-		c, end, err = s.begin(ctx, order) // executes the open requests
+		c, end, err = s.begin(ctx, order) // also executes the open requests
 	}
-	if err != nil && !unexecuted(err) { // requests that could not be executed are counted as open
+	// requests that could not be executed are not an error here: they are included in Open
+	if err != nil && !unexecuted(err) {
 		return run, err
 	}
 	defer end()
@@ -87,7 +94,7 @@ func (s *Site) runRequests(ctx context.Context, o RunOptions, began time.Time) (
 	}
 	run.More = o.AtMost > 0 && time.Since(began) > o.AtMost
 	if !s.lent {
-		var next time.Time // time of the next run; zero: there may be none
+		var next time.Time // start of the next run; zero: no further run is expected
 		if o.AtMost > 0 {
 			next = time.Now().Add(s.cfg.Actions.SeenWithin)
 		}
@@ -100,7 +107,8 @@ func (s *Site) runRequests(ctx context.Context, o RunOptions, began time.Time) (
 	return run, err
 }
 
-// end returns the time after which no further origin is started; zero: no limit.
+// end returns the time after which no further policy is read and no further visit is started; zero:
+// no limit.
 func (o RunOptions) end(began time.Time) time.Time {
 	if o.AtMost <= 0 {
 		return time.Time{}
@@ -108,8 +116,8 @@ func (o RunOptions) end(began time.Time) time.Time {
 	return began.Add(o.AtMost)
 }
 
-// visitPromoted visits only pages that requests ask to crawl again. It starts no visit after end,
-// unless end is zero. It returns the number of pages requested.
+// visitPromoted visits only pages that publishers request to be crawled again. It starts no visit
+// after end, unless end is zero. It returns the number of pages requested.
 func (s *session) visitPromoted(ctx context.Context, o crawlOrder, end time.Time) (int, error) {
 	cfg := *s.site.cfg
 	if !end.IsZero() {
@@ -120,9 +128,9 @@ func (s *session) visitPromoted(ctx context.Context, o crawlOrder, end time.Time
 	return sum.Fetched, err
 }
 
-// Submit records a request of the operator, executes it, and returns it with its new state. A
-// request that the ledger rejects is an *actions.Rejection. A recorded request that cannot be
-// executed completely is a *NotExecutedError.
+// Submit records a request of the operator, executes the request, and returns the request with its
+// new state. If the ledger rejects the request, the error is an *actions.Rejection. If the request
+// is recorded but cannot be executed completely, the error is a *NotExecutedError.
 func (s *Site) Submit(ctx context.Context, sub actions.Submission) (actions.Request, error) {
 	request, replayed, err := s.ledger.Submit(sub)
 	if err != nil {
@@ -134,7 +142,8 @@ func (s *Site) Submit(ctx context.Context, sub actions.Submission) (actions.Requ
 			request = list[0]
 		}
 	}
-	if err == nil && !s.lent { // for a lent site, the process that owns the directory compacts at its own time
+	// a lent site is compacted by the process that owns the directory, when compaction is due
+	if err == nil && !s.lent {
 		if _, err = s.held(ctx); err == nil {
 			err = s.compactBeforeEnd(ctx, s.executor(nil), time.Time{})
 		}
@@ -145,8 +154,8 @@ func (s *Site) Submit(ctx context.Context, sub actions.Submission) (actions.Requ
 	return request, nil
 }
 
-// MustExecute reports whether the answer a created a request that must be executed before the call
-// is answered.
+// MustExecute reports whether a, the answer to call, created a request in the ledger that must be
+// executed before the answer is sent.
 func MustExecute(call actions.Call, a actions.Answer) bool {
 	return a.Request != nil && !a.Replayed && (call.Do == actions.DoSubmit && a.Request.State == actions.Due ||
 		call.Do == actions.DoWithdraw)

@@ -16,32 +16,34 @@ import (
 // rereaders is the number of origins whose policies are read again concurrently.
 const rereaders = 4
 
-// justRead is the minimum time between two readings of the same policy.
+// justRead is the minimum time between two readings of the policy of one origin.
 const justRead = time.Minute
 
 // Reread is the result of reading policies again.
 type Reread struct {
 	Read        int       `json:"read"`          // number of origins that answered
 	Unreachable int       `json:"unreachable"`   // number of origins that did not answer
-	Next        time.Time `json:"next,omitzero"` // when the next origin is due
-	// origins with a waiting caller that were not read because they were just read
+	Next        time.Time `json:"next,omitzero"` // when the policy of the next origin must be read
+	// origins in RunOptions.Soon that were not read because they were just read
 	Later []string `json:"later,omitempty"`
 }
 
 // rereadOptions select which policies are read again.
 type rereadOptions struct {
-	named  []string      // read these, whether due or not; none: all origins with stored pages or requests
-	within time.Duration // read policies often enough that requests are seen within that time; 0: read all now
-	until  time.Time     // start no origin after that time; zero: no limit
-	soon   []string      // origins with a waiting caller: read their policies unless they were just read
-	only   bool          // read only the origins in soon
+	// read the policies of these origins even if not due; none: of all origins with stored pages or
+	// requests
+	named  []string
+	within time.Duration // read each policy early enough to see new requests within that time; 0: read all now
+	until  time.Time     // start to read no further policy after that time; zero: no limit
+	soon   []string      // origins for which somebody waits: read their policies too, unless they were just read
+	only   bool          // read only the policies of the origins in soon
 }
 
-// nextReading returns when the policy of an origin must be read again, so that its requests are
-// seen within the time within. To spread the load it is up to a fifth earlier, different for each
-// origin. An unreachable policy is retried after as long as it has been unreachable, at least after
-// its Retry-After and at most after a day. A policy with a reading time in the future is due now,
-// because the clock was set back.
+// nextReading returns when the policy of an origin must be read again, so that new requests in the
+// policy are seen within the duration within. To spread the load, the time is up to a fifth
+// earlier, by a different amount for each origin. If the policy is unreachable, the wait is as long
+// as the policy has been unreachable, but at least its Retry-After and at most a day. If the policy
+// seems to have been read in the future, the clock was set back, and the policy is due now.
 func nextReading(at policy.Attempt, within time.Duration, now time.Time) time.Time {
 	if at.At.After(now) {
 		return now
@@ -54,7 +56,7 @@ func nextReading(at policy.Attempt, within time.Duration, now time.Time) time.Ti
 	return at.At.Add(wait)
 }
 
-// spread returns a duration below limit that differs between origins and readings.
+// spread returns a duration below limit that is different for each origin and each reading.
 func spread(at policy.Attempt, limit time.Duration) time.Duration {
 	if limit <= 0 {
 		return 0
@@ -71,8 +73,9 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// rereadPolicies reads robots.txt and the files it refers to again, for the origins with stored
-// pages or requests, and executes the requests in them. The error joins the errors of all origins.
+// rereadPolicies reads robots.txt and the files that robots.txt refers to again. It does so for the
+// origins with stored pages or requests, and executes the requests in the policies. The error joins
+// the errors of all origins.
 func (s *session) rereadPolicies(ctx context.Context, o rereadOptions) (Reread, error) {
 	list, n, err := s.originsDue(o)
 	if err != nil {
@@ -115,7 +118,7 @@ func (s *session) rereadPolicies(ctx context.Context, o rereadOptions) (Reread, 
 	return n, errors.Join(failed...)
 }
 
-// readAgain reads the policy of the origin with that key again, and executes the requests in it.
+// readAgain reads the policy of the origin with the key key again, and executes the requests in it.
 func (s *session) readAgain(ctx context.Context, key string) (o *policy.Origin, err error) {
 	defer defect.Catch(&err, key+"/robots.txt", s.site.defect)
 	u, err := url.Parse(key)
@@ -129,8 +132,9 @@ func (s *session) readAgain(ctx context.Context, key string) (o *policy.Origin, 
 	return o, s.executeRequests(ctx, o)
 }
 
-// originsDue returns the origins that are due, the longest due first. n.Next is set to the time
-// when the next origin will be due if these are read now.
+// originsDue returns the origins whose policies are due, first those that have been due for the
+// longest time. n.Next is set to the time when the next origin will be due, assuming that the
+// policies of these origins are read now.
 func (s *session) originsDue(o rereadOptions) (list []string, n Reread, err error) {
 	if len(o.named) > 0 {
 		return o.named, n, nil
@@ -175,7 +179,8 @@ func (s *session) originsDue(o rereadOptions) (list []string, n Reread, err erro
 }
 
 // keepReading starts a goroutine that reads policies again when they are due, until the caller
-// calls end. If within is 0, it reads none.
+// calls end. New requests must be seen within the duration within; if within is 0, no policy is
+// read.
 func (s *session) keepReading(ctx context.Context, within time.Duration) (end func()) {
 	if within <= 0 {
 		return func() {}
@@ -185,7 +190,8 @@ func (s *session) keepReading(ctx context.Context, within time.Duration) (end fu
 	wg.Go(func() {
 		for ctx.Err() == nil {
 			n, err := s.rereadPolicies(ctx, rereadOptions{within: within})
-			// a compaction may end before the ledger records the erasure that caused it
+			// this is repeated here, because a compaction may end before the ledger records the
+			// erasure that caused it
 			err = errors.Join(err, s.site.noteCompacted(ctx, s.executor))
 			if err != nil && ctx.Err() == nil {
 				s.log.Error("requests of publishers could not be read or executed; they are tried again", "error", err)
@@ -199,8 +205,8 @@ func (s *session) keepReading(ctx context.Context, within time.Duration) (end fu
 	}
 }
 
-// UntilNext returns how long to wait for the policy that is due next: at least a twentieth of
-// within, so that checking for due policies takes little time.
+// UntilNext returns how long to wait before reading the policy that is due at next. It waits at
+// least a twentieth of within, so that checking for due policies takes little time.
 func UntilNext(next time.Time, within time.Duration) time.Duration {
 	return max(time.Until(next), within/20)
 }

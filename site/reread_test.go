@@ -20,7 +20,7 @@ func TestNextReading(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		at          policy.Attempt
-		from, until time.Duration // range of the expected due time, relative to read
+		from, until time.Duration // earliest and latest expected due time, as durations after the last reading
 	}{
 		"read":              {ok, 48 * time.Minute, 57 * time.Minute},
 		"failed once":       {failed(time.Hour, policy.MinAge), 2 * time.Hour, 2 * time.Hour},

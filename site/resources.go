@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	maxResourceBytes = 64 << 20    // total bytes of cached bodies
-	maxResourceAge   = time.Hour   // how long a response is cached if its header does not limit it
+	maxResourceBytes = 64 << 20    // greatest total size of cached bodies, in bytes
+	maxResourceAge   = time.Hour   // how long a response is cached if its header sets no limit
 	failureAge       = time.Second // how long a failure is cached
 
-	resourceOverhead = 1 << 10 // estimated overhead of each cached response, in bytes
+	resourceOverhead = 1 << 10 // estimated memory for each cached response in addition to its body, in bytes
 )
 
 // resources fetches substitute pages and required resources through the gate, and caches them,
-// because many pages of a site name the same one. It is safe for concurrent use.
+// because many pages of a site may name the same resource. It is safe for concurrent use.
 type resources struct {
 	get func(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error)
 	now func() time.Time
@@ -43,11 +43,11 @@ type resource struct {
 	done  chan struct{}
 	trace gate.Trace
 	err   error
-	until time.Time // when the response expires
+	until time.Time // when the cached response expires
 	bytes int
 }
 
-// unmodified reports whether the response is 304 Not Modified.
+// unmodified reports whether the status of the response is 304 Not Modified.
 func (r *resource) unmodified() bool {
 	n := len(r.trace.Hops)
 	return n > 0 && r.trace.Hops[n-1].Status == http.StatusNotModified
@@ -68,7 +68,7 @@ func newResources(g *gate.Gate) *resources {
 		}}
 }
 
-// Fetch returns the resource at a URL as a page. Every caller gets its own page.
+// Fetch returns the resource at a URL as a page. Callers do not share the returned page.
 func (r *resources) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
 	t, err := r.visit(ctx, rawurl, nil)
 	if err != nil {
@@ -77,8 +77,8 @@ func (r *resources) Fetch(ctx context.Context, rawurl string) (*page.Page, error
 	return PageOf(t), nil
 }
 
-// visit returns the exchanges that fetch a resource, from the cache or with a new request.
-// condition, which may be nil, is a header that makes a request conditional.
+// visit returns the HTTP exchanges that fetched a resource, from the cache or by a new request.
+// condition is a header that makes a request conditional; it may be nil.
 func (r *resources) visit(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error) {
 	for {
 		got, mine := r.lookUp(rawurl)
@@ -90,8 +90,8 @@ func (r *resources) visit(ctx context.Context, rawurl string, condition http.Hea
 		case <-ctx.Done():
 			return &gate.Trace{}, ctx.Err()
 		}
-		// otherwise try again: the context of the requesting caller may have ended, or its request
-		// was conditional
+		// otherwise try again: the result is from another caller, whose context may have ended or
+		// whose request was conditional
 		if mine || !errors.Is(got.err, context.Canceled) && (condition != nil || !got.unmodified()) {
 			return &got.trace, got.err
 		}
@@ -148,7 +148,7 @@ func (r *resources) fetch(ctx context.Context, rawurl string, condition http.Hea
 		select {
 		case <-o.done:
 			r.forget(other)
-		default: // another caller is fetching it
+		default: // another caller is fetching the resource
 		}
 	}
 }
@@ -189,7 +189,9 @@ func (s *session) Part(ctx context.Context, address string) (crawler.Part, error
 		return crawler.Part{Needless: true}, err
 	}
 	condition := s.holdings.PartCondition(address)
-	if s.refetch { // the pages that require it are visited in this run, and need the body, not 304
+	// this run visits the pages that require the resource, and these need a response with a body
+	// instead of 304
+	if s.refetch {
 		condition = nil
 	}
 	t, failed := s.resources.visit(ctx, address, condition)
@@ -201,8 +203,8 @@ func (s *session) Part(ctx context.Context, address string) (crawler.Part, error
 	return got, err
 }
 
-// noAnswer wraps err in terms.ErrNoAnswer if it says nothing about the resource, such as a network
-// failure. It returns a refusal by policy unchanged.
+// noAnswer wraps err in terms.ErrNoAnswer if err says nothing about the resource itself, such as a
+// network failure. If a policy refused the request, noAnswer returns err unchanged.
 func noAnswer(err error) error {
 	refusal, refused := errors.AsType[*gate.Refusal](err)
 	if err == nil || refused && (refusal.Rule != "" || refusal.Decision.Reason != acap.Unavailable) {

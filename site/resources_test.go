@@ -17,8 +17,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// TestResourcesAreFetchedOnce checks that concurrent callers share one request for a resource, and
-// that each gets its own page.
+// TestResourcesAreFetchedOnce checks that concurrent callers share one request for a resource, but
+// do not share the returned page.
 func TestResourcesAreFetchedOnce(t *testing.T) {
 	var asked atomic.Int32
 	release := make(chan struct{})
@@ -57,7 +57,7 @@ func TestAgeOfResources(t *testing.T) {
 		control string
 		err     error
 		age     time.Duration
-		fails   bool // the response is a failure that says nothing about the resource
+		fails   bool // the response is a failure that says nothing about the resource itself
 	}{
 		"it says nothing":       {200, "", nil, time.Hour, false},
 		"gone":                  {404, "", nil, time.Hour, false},
@@ -95,8 +95,8 @@ func TestAgeOfResources(t *testing.T) {
 	}
 }
 
-// TestResourcesAreForgotten checks that a caller whose context ends does not stop the request for
-// others, and that the size of the cache is limited.
+// TestResourcesAreForgotten checks two things. If the context of one caller ends, the request
+// continues for other callers. The size of the cache is limited.
 func TestResourcesAreForgotten(t *testing.T) {
 	first := true
 	p := &resources{now: time.Now, known: map[string]*resource{},

@@ -29,13 +29,13 @@ import (
 type Restored struct {
 	Data     string            `json:"data"`
 	Made     time.Time         `json:"made"` // time when the backup was made
-	Due      int               `json:"due"`  // number of items that Sweep would erase
+	Due      int               `json:"due"`  // number of items in the restored directory that Sweep would erase
 	Problems []archive.Problem `json:"problems"`
 }
 
 // Restore unpacks a backup into the data directory cfg.Data and verifies it. The directory must be
-// empty or not exist. It appears only when it is complete; if Restore fails, nothing was restored.
-// name is the name of the backup in errors, which are *UsageError or *FailedError.
+// empty or not exist. The directory appears only when it is complete; if Restore fails, nothing is
+// restored. Errors are *UsageError or *FailedError; they call the backup name.
 func Restore(ctx context.Context, cfg *config.Config, in io.Reader, name string) (out Restored, err error) {
 	entries, err := os.ReadDir(cfg.Data)
 	exists := err == nil
@@ -87,8 +87,8 @@ func Restore(ctx context.Context, cfg *config.Config, in io.Reader, name string)
 	return out, nil
 }
 
-// prepareRestored records in the ledger of a directory that it was restored, and verifies the
-// directory.
+// prepareRestored records in the ledger of the restored directory dir that it was restored, and
+// verifies the directory.
 func prepareRestored(ctx context.Context, cfg *config.Config, dir string, made time.Time) (problems []archive.Problem,
 	err error) {
 	there := *cfg
@@ -108,8 +108,9 @@ func prepareRestored(ctx context.Context, cfg *config.Config, dir string, made t
 	return s.Verify(ctx, nil, nil)
 }
 
-// nursery returns the location and name pattern of a temporary directory for a restore: next to the
-// final place, or inside it if it exists, because it may be a mount point.
+// nursery returns where to create a temporary directory for a restore, and a pattern for its name.
+// If dir does not exist, the place is next to dir. If dir exists, the place is inside dir, because
+// dir may be a mount point.
 func nursery(dir string, exists bool) (where, pattern string) {
 	if exists {
 		return dir, "restoring-*"
@@ -117,8 +118,9 @@ func nursery(dir string, exists bool) (where, pattern string) {
 	return filepath.Dir(filepath.Clean(dir)), filepath.Base(filepath.Clean(dir)) + ".restoring-*"
 }
 
-// moveRestored moves a data directory to its place after all of it is on disk. If the place exists,
-// it moves the archive last: a directory without an archive counts as empty.
+// moveRestored moves a restored data directory from temporary to dir, after all of its files are on
+// disk. If dir exists, moveRestored moves the archive last, because a directory without an archive
+// is treated as empty.
 func moveRestored(temporary, dir string, exists bool) error {
 	if err := disk.SyncTree(temporary); err != nil {
 		return err
@@ -154,8 +156,8 @@ var needed = []string{"archive.db", "keys.db", "policy.db", "actions.db", "index
 
 const smallFile = 64 << 20 // smallFile is the maximum size of backup.json and SHA256SUMS in bytes.
 
-// unpackBackup writes the files of a backup to dir, and compares each with its digest. It refuses
-// other files.
+// unpackBackup writes the files of a backup to dir, and compares each file with its digest. A file
+// that does not belong to a backup is an error.
 func unpackBackup(ctx context.Context, in io.Reader, dir string) (about aboutBackup, err error) {
 	t := tar.NewReader(in)
 	digests := map[string]string{}
@@ -194,7 +196,8 @@ func unpackBackup(ctx context.Context, in io.Reader, dir string) (about aboutBac
 	}
 }
 
-// sparse reports whether a file in a tar archive is sparse: longer than its data in the archive.
+// sparse reports whether head describes a sparse file: a file that is longer than its data in the
+// tar archive.
 func sparse(head *tar.Header) bool {
 	for key := range head.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") {
@@ -216,7 +219,7 @@ func readAbout(text []byte) (about aboutBackup, err error) {
 	return about, nil
 }
 
-// errUnwritten means that a file could not be written. The backup itself may be intact.
+// errUnwritten means that a file could not be written. The backup itself may be without error.
 var errUnwritten = errors.New("cannot be written")
 
 // unpackFile writes one file to disk and returns its digest.

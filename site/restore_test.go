@@ -86,13 +86,14 @@ func TestUnpackBackup(t *testing.T) {
 // than padding is changed.
 func TestUnpackDamagedBackup(t *testing.T) {
 	whole := tarballOf(t, backupFormat, needed...)
-	for n := 0; n < len(whole)-3*512; n += 997 { // stop before the end: a half-empty block and two empty blocks
+	// the last 3*512 bytes are not needed: a half-empty block and two empty blocks
+	for n := 0; n < len(whole)-3*512; n += 997 {
 		if _, err := unpacked(t, whole[:n]); err == nil {
 			t.Errorf("cut to %d bytes of %d, it was taken", n, len(whole))
 		}
 	}
 	for at := 0; at < len(whole); at += 397 {
-		if whole[at] == 0 { // padding, or a header field that is not read
+		if whole[at] == 0 { // skip padding, and header fields that are not read
 			continue
 		}
 		file := bytes.Clone(whole)
@@ -101,7 +102,9 @@ func TestUnpackDamagedBackup(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		for _, name := range needed { // the changed byte is not content, for example a date or an owner
+		// if the backup was accepted, the changed byte must not be part of a file's content; it may
+		// belong to a date or an owner
+		for _, name := range needed {
 			if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil ||
 				!bytes.Equal(got, bytes.Repeat([]byte(name), 300)) {
 				t.Errorf("changed at %d, %s is another", at, name)
@@ -119,7 +122,7 @@ func TestUnpackStops(t *testing.T) {
 	}
 }
 
-// other returns a tar archive that another program made.
+// other returns a tar archive that was not made by this program.
 func other(t *testing.T, name string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -171,7 +174,8 @@ func TestBackupLeavesNothing(t *testing.T) {
 	if err := backup(ctx, true); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if err := backup(t.Context(), false); !errors.As(err, new(*UsageError)) { // the file was created after the check
+	// the file was created after its name was checked
+	if err := backup(t.Context(), false); !errors.As(err, new(*UsageError)) {
 		t.Error(err)
 	}
 	if got, err := os.ReadFile(name); err != nil || string(got) != "before" {

@@ -25,8 +25,8 @@ func (e fussy) Erase(ctx context.Context, rawurl, why, line string) (int, error)
 	return e.eraser.Erase(ctx, rawurl, why, line)
 }
 
-// TestResumeGoesOn checks that a take-down that fails for one site is executed for the other sites,
-// at the first attempt and at each repetition.
+// TestResumeGoesOn checks that a take-down that fails for one site does not stop the take-downs for
+// other sites, at the first attempt and at each later attempt.
 func TestResumeGoesOn(t *testing.T) {
 	one, other := newPublisher(t, "/a.html"), newPublisher(t, "/a.html")
 	if one.origin > other.origin {

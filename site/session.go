@@ -19,9 +19,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// session is the state of a running crawl. It gives policies to the crawler, the gate and the
-// holdings; before a new version of a policy is used, it executes the requests in it. It passes
-// fetched pages to the holdings.
+// session is the state of a running crawl. It supplies policies to the crawler, the gate and the
+// holdings. Before it supplies a new version of a policy, it executes the requests in that version.
+// It passes fetched pages to the holdings.
 type session struct {
 	site      *Site
 	holdings  *holdings.Holdings
@@ -29,21 +29,21 @@ type session struct {
 	log       *slog.Logger
 	received  func(*page.Page, holdings.Receipt) // called for each received page; may be nil
 	resources *resources
-	refetch   bool // visit every page again
+	refetch   bool // visit every page again, even if visited before
 	recrawl   crawler.Recrawl
 	sitemaps  bool     // read the sitemaps that robots.txt names
 	drop      []string // query parameters to ignore in addresses
 
 	mu         sync.Mutex
 	executions map[string]*execution // keyed by origin
-	crowd      int                   // number of executions from which those of forgotten origins are removed
+	crowd      int                   // when this number of executions is stored, those of forgotten origins are removed
 	listed     map[string]bool       // origins whose sitemaps have been read
 }
 
 // begin opens what a crawl needs in addition to an open data directory, and executes the requests
-// that an interrupted run left. The function end stops the background goroutines of the crawl; it
-// may be called more than once. If o.requests is set, begin also returns the session when the error
-// is only about requests that could not be executed.
+// that an interrupted run left open. The function end stops the background goroutines of the crawl;
+// it may be called more than once. If o.requests is set, begin also returns the session when the
+// error reports only requests that could not be executed.
 func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(), err error) {
 	if s.frontier == nil {
 		s.frontier, err = crawler.Open(frontierFile(s.cfg), crawler.FrontierOptions{Delay: s.cfg.Delay,
@@ -65,7 +65,7 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 		received: o.Received, sitemaps: s.cfg.Sitemaps && !o.requests, drop: s.cfg.DropParameters,
 		resources: newResources(s.gate), refetch: o.Refetch,
 		recrawl: crawler.Recrawl{Min: s.cfg.RecrawlMin, Max: s.cfg.RecrawlMax}}
-	if err = s.closeHoldings(); err != nil { // open holdings use other policies than a crawl does
+	if err = s.closeHoldings(); err != nil { // holdings that are already open use other policies than a crawl does
 		return nil, nil, err
 	}
 	known := s.lastPolicies()
@@ -102,7 +102,7 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 // page, before segments of the index are merged.
 const diskPerByte = 3
 
-// crawler returns a crawler for the order o.
+// crawler returns a crawler that visits the pages selected by o.
 func (s *session) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
 	st := s.site
 	return crawler.New(st.gate, s, st.frontier, crawler.Options{Concurrency: cfg.Concurrency,
@@ -123,8 +123,8 @@ func (s *session) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
 		Room: func(pending int64) error { return st.room.Check(s.holdings.Unwritten() + pending*diskPerByte) }})
 }
 
-// keepCompacting starts a goroutine that compacts archive and index when that is due after an
-// erasure, until the caller calls end.
+// keepCompacting starts a goroutine that compacts archive and index after erasures, when compaction
+// is due. The goroutine runs until the caller calls end.
 func (s *session) keepCompacting(ctx context.Context, within holdings.Within) (end func()) {
 	ctx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -172,8 +172,8 @@ func (s *session) Current(u *url.URL) (*acap.Policy, error) {
 	return s.site.ledger.Bind(o.Key, o.Policy)
 }
 
-// noteSwept logs an item that was erased because a policy changed or a time limit passed, and
-// records take-downs in the ledger.
+// noteSwept logs that item was erased because a policy changed or a time limit passed, and records
+// take-downs in the ledger.
 func (s *session) noteSwept(item holdings.Swept) {
 	if item.TakenDown {
 		if err := noteTakenDown(s.executor, item.URL, item.Line); err != nil {
@@ -185,7 +185,7 @@ func (s *session) noteSwept(item holdings.Swept) {
 }
 
 // pause returns the Crawl-delay of u's host. The crawler calls it before the first page of an
-// origin, so it also reads the origin's sitemaps.
+// origin, so pause also reads the origin's sitemaps.
 func (s *session) pause(ctx context.Context, u *url.URL) (time.Duration, error) {
 	if _, err := policy.Key(u); err != nil {
 		return 0, nil // the gate refuses an address without an origin
@@ -197,7 +197,7 @@ func (s *session) pause(ctx context.Context, u *url.URL) (time.Duration, error) 
 	return p.CrawlDelay(), s.readSitemaps(ctx, u, p.Sitemaps())
 }
 
-// firstCall reports whether this is its first call for the origin of u.
+// firstCall reports whether firstCall has not been called before for the origin of u.
 func (s *session) firstCall(u *url.URL) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +242,8 @@ func (s *session) receipt(pg *page.Page, r holdings.Receipt) crawler.Receipt {
 		Requisites: r.Requisites, Unchanged: r.Unchanged, Since: r.Since,
 		Parts: r.Parts, Missing: r.Missing, RefusedCrawl: r.Discarded, TakenDown: r.TakenDown,
 		Decide: r.Decide}
-	if r.Discarded && len(r.Refused) > 0 { // a line that prohibits crawl also prohibits every other usage
+	// a policy line that prohibits crawl also prohibits every other usage, so one line is enough
+	if r.Discarded && len(r.Refused) > 0 {
 		out.Decision = r.Refused[0]
 		out.Decision.Usage = acap.Crawl
 	}
@@ -260,13 +261,14 @@ func (s *session) receipt(pg *page.Page, r holdings.Receipt) crawler.Receipt {
 	return out
 }
 
-// crawlAgain queues pages again whose stored data is not sufficient to decide under a new policy.
+// crawlAgain queues pages for another crawl because their stored data is not enough to apply a new
+// policy.
 func (s *session) crawlAgain(_ context.Context, pages []string) error {
 	return s.site.frontier.Again(pages...)
 }
 
-// queueParts queues resources that pages require. It is called for pages that were checked outside
-// of visits.
+// queueParts queues resources that stored pages require. It is called for pages that were checked
+// again without a visit.
 func (s *session) queueParts(_ context.Context, parts, missing []string) error {
 	return s.site.frontier.AddParts(parts, missing, s.recrawl)
 }
@@ -275,7 +277,8 @@ func (s *session) queueParts(_ context.Context, parts, missing []string) error {
 // changed since it was archived.
 func (s *session) Condition(address string) http.Header { return s.holdings.Condition(address) }
 
-// Lead records a redirect to a page that this run has already received.
+// Lead records that the addresses in from redirect to the page at to, which this run has already
+// received.
 func (s *session) Lead(ctx context.Context, from []page.Hop, to string) error {
 	return s.holdings.Lead(ctx, from, to)
 }

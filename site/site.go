@@ -33,9 +33,9 @@ type Options struct {
 	Crawler *acap.Crawler // the crawler for which policies are applied; nil: the one that RecordedCrawler returns
 	Reread  time.Time     // policies read before this time are read again before use; zero: no such time
 
-	Log      *slog.Logger     // logger for the operator; nil: nothing is logged
-	Notice   func(string)     // receives messages for the operator; nil: they are dropped
-	Budget   *memory.Budget   // limits the memory used by pages in work; nil: no limit
+	Log      *slog.Logger     // logs messages for the operator; nil: nothing is logged
+	Notice   func(string)     // receives messages for the operator; nil: the messages are dropped
+	Budget   *memory.Budget   // limits the memory used by pages that are being processed; nil: no limit
 	Resolver present.Resolver // finds the DNS names of a reader's address; nil: the system's resolver
 
 	// Owned is called as soon as this process owns the directory, before the rest of it is opened;
@@ -64,13 +64,13 @@ type Site struct {
 	erased  *erasures
 	room    *disk.Room
 
-	*opened      // shared with the sites that this one lends
-	lent    bool // Close does nothing, because the lending site is closed instead
+	*opened      // shared with all views of this site that Lend returned
+	lent    bool // this is a view that Lend returned: Close does nothing, because the original site is closed instead
 }
 
-// opened holds what a site opens on first use.
+// opened holds the parts of a site that are opened on first use.
 type opened struct {
-	mu       sync.Mutex // guards holdings while they are opened and closed
+	mu       sync.Mutex // held while holdings are opened or closed
 	holdings *holdings.Holdings
 	frontier *crawler.Frontier // nil if no queue is open
 	session  *session          // session of the running or last crawl; nil: there was none
@@ -88,8 +88,8 @@ func Empty(dir string) bool {
 }
 
 // Open opens the data directory cfg.Data. The error is an *EmptyError if the directory is empty and
-// Create is not set; it wraps ErrInUse, ErrDamaged or ErrDamagedIndex in these cases. The caller
-// must close the site.
+// Create is not set; it wraps ErrInUse if another process has the directory open, and ErrDamaged or
+// ErrDamagedIndex if files are damaged. The caller must close the site.
 func Open(cfg *config.Config, o Options) (s *Site, err error) {
 	var who acap.Crawler
 	if o.Crawler != nil {
@@ -145,7 +145,7 @@ func LogDefects(log *slog.Logger) func(*defect.Error) {
 }
 
 // open opens the files of the directory. It opens the archive first: the process that has the
-// archive open owns the directory.
+// archive open has exclusive use of the directory.
 func (s *Site) open(rules actions.Options) (err error) {
 	dir := s.cfg.Data
 	s.room = disk.NewRoom(dir, disk.Options{Least: s.cfg.MinFree, Free: s.o.Free})
@@ -157,7 +157,7 @@ func (s *Site) open(rules actions.Options) (err error) {
 	if s.archive, err = archive.Open(dir, kept); err != nil {
 		return err
 	}
-	s.room.Make() // free the reserved disk space, in case a take-down must be executed
+	s.room.Make() // give back the reserved disk space, so that a take-down can be executed on a full disk
 	rules.Room = s.room.Make
 	if s.o.Create {
 		if err = s.room.Keep(); err != nil {
@@ -245,8 +245,9 @@ func (s *Site) Close() error {
 }
 
 // Abandon is used instead of Close if an operation on the site does not end. It closes only the
-// queue, waiting for it at most patience, and returns a description of what remains open.
-// Acknowledged data is not lost: all of it is on disk, except the latest changes of the queue.
+// queue, and waits at most patience for that, and returns a description of what remains open. Data
+// that was reported as stored is not lost: it is already on disk. Only the latest changes of the
+// queue may be lost.
 func (s *Site) Abandon(patience time.Duration) (open string, err error) {
 	open = "archive, index, policies and requests"
 	if s.frontier == nil {
@@ -284,8 +285,8 @@ func (s *Site) openHoldings(ctx context.Context, sources terms.Sources, o holdin
 	return h, nil
 }
 
-// held returns the holdings for work that makes no network request: decisions use the policies as
-// they were last read.
+// held opens the holdings for work that makes no network request. Decisions then use the policies
+// that were read last.
 func (s *Site) held(ctx context.Context) (*holdings.Holdings, error) {
 	known := s.lastPolicies()
 	return s.openHoldings(ctx, terms.Sources{Policies: known},
@@ -293,7 +294,7 @@ func (s *Site) held(ctx context.Context) (*holdings.Holdings, error) {
 }
 
 // Recover completes what a crash left unfinished, so that archive and index are consistent. Methods
-// that need it call it.
+// that need consistent data call Recover themselves.
 func (s *Site) Recover(ctx context.Context) error {
 	_, err := s.held(ctx)
 	return err
@@ -311,8 +312,8 @@ func (s *Site) closeHoldings() error {
 	return h.Close()
 }
 
-// WatchErased returns a list of the erasures from now on by any user of the site, until end is
-// called.
+// WatchErased returns a list to which erasures by any user of the site are added from now on, until
+// end is called.
 func (s *Site) WatchErased() (seen *archive.Erasures, end func()) { return s.erased.watch() }
 
 // pages returns "1 page" or "n pages".

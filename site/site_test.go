@@ -56,7 +56,7 @@ func open(t *testing.T, dir string) *Site {
 	if err := s.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() }) // a test that closes the site itself checks the error
+	t.Cleanup(func() { s.Close() }) // the error is ignored here; a test that closes the site itself checks the error
 	return s
 }
 

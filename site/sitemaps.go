@@ -12,9 +12,9 @@ import (
 // listed in sitemap indexes.
 const maxSitemaps = 50
 
-// readSitemaps queues the pages listed in the sitemaps of an origin as links from a seed, before
-// other links. visited is the page whose visit caused the reading. A sitemap that cannot be read is
-// logged and skipped.
+// readSitemaps reads the sitemaps of an origin, and queues the pages listed in them as links from a
+// seed, before other links. visited is the page whose visit caused the sitemaps to be read. A
+// sitemap that cannot be read is logged and skipped.
 func (s *session) readSitemaps(ctx context.Context, visited *url.URL, named []string) error {
 	var queue []string
 	for _, ref := range named {
@@ -39,7 +39,8 @@ func (s *session) readSitemaps(ctx context.Context, visited *url.URL, named []st
 	return nil
 }
 
-// sitemapRoom is the approximate memory used by the addresses of one sitemap, in bytes.
+// sitemapRoom is the greatest estimate, in bytes, of the memory that the addresses of one sitemap
+// use.
 const sitemapRoom = 40 << 20
 
 // readSitemap queues the pages listed in a sitemap, and returns the sitemaps that it lists.

@@ -37,7 +37,9 @@ func (s *sorter) spill() error {
 	if err != nil {
 		return err
 	}
-	os.Remove(f.Name()) // on systems where an open file can be deleted, a killed process leaves no file behind
+	// delete the open file, so that a killed process leaves no file behind, on systems that permit
+	// this
+	os.Remove(f.Name())
 	s.runs = append(s.runs, f)
 	slices.Sort(s.lines)
 	w := bufio.NewWriter(f)

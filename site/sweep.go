@@ -11,10 +11,11 @@ import (
 
 // SweepOptions are the settings of a sweep. Functions may be nil.
 type SweepOptions struct {
-	AsOf     time.Time             // the time at which time limits are checked; zero: now
-	DryRun   bool                  // report what would be erased, but change nothing
-	Each     func(holdings.Swept)  // called for each item that was erased or made again
-	Progress func(done, total int) // called regularly with numbers of pages
+	AsOf   time.Time // the time used to check time limits; zero: now
+	DryRun bool      // report what would be erased, but change nothing
+	// called for each stored item that was erased, and for each index entry that was made again
+	Each     func(holdings.Swept)
+	Progress func(done, total int) // called at regular intervals with the number of pages done so far, and of all pages
 }
 
 // SweepSummary is the result of a sweep.
@@ -42,7 +43,7 @@ func (s *Site) Sweep(ctx context.Context, o SweepOptions) (sum SweepSummary, err
 	if o.DryRun {
 		erased = &archive.Erasures{}
 	}
-	takenDown := map[string]string{} // the deciding line, keyed by address
+	takenDown := map[string]string{} // address of each page taken down → the policy line that decided
 	each := func(item holdings.Swept) {
 		if o.DryRun && item.What == holdings.SweptCopy {
 			erased.Add(archive.Tombstone{URL: item.URL, Captures: 1, Reason: item.Reason, Line: item.Line})
@@ -73,14 +74,15 @@ func (s *Site) Sweep(ctx context.Context, o SweepOptions) (sum SweepSummary, err
 	return sum, err
 }
 
-// finishSweep executes the open requests, records the take-downs that the sweep executed, and
-// compacts.
+// finishSweep executes the open requests, records the take-downs in takenDown, which the sweep
+// executed, and compacts.
 func (s *Site) finishSweep(ctx context.Context, takenDown map[string]string) error {
 	err := s.executeOpen(ctx)
 	for address, line := range takenDown {
 		err = errors.Join(err, noteTakenDown(s.executor(nil), address, line))
 	}
-	if err == nil && !s.lent { // for a lent site, the process that owns the directory compacts at its own time
+	// a lent site is compacted by the process that owns the directory, when compaction is due
+	if err == nil && !s.lent {
 		err = s.compactBeforeEnd(ctx, s.executor(nil), time.Time{})
 	}
 	return err

@@ -17,16 +17,17 @@ func (t *Terms) Failed() bool {
 }
 
 // failed reports whether the resource at address could not be fetched because of a temporary
-// failure, or was not requested because another one failed.
+// failure. It also reports true if the resource was not requested because a request for another
+// required resource failed temporarily.
 func (t *Terms) failed(address string) bool {
 	got, asked := t.fetched[address]
 	return got.Failed || !asked && t.Failed()
 }
 
 // EntryMayStay reports whether an index entry made from another resource may stay although that
-// resource cannot be fetched now. It may if the fetch failed temporarily and no known policy
-// prohibits the entry (I10; X63: an unreadable policy erases nothing). old is what was stored with
-// the entry.
+// resource cannot be fetched now. The entry may stay if the fetch failed temporarily and no known
+// policy prohibits the entry (I10; X63: an unreadable policy erases nothing). old is the data
+// stored with the entry.
 func (t *Terms) EntryMayStay(old Kept) bool {
 	of := old.Of[old.Index]
 	if old.Index == "" || len(of) == 0 || !t.failed(of[0]) {
@@ -37,9 +38,9 @@ func (t *Terms) EntryMayStay(old Kept) bool {
 	return c.Keeping(old).Findable() || c.unread
 }
 
-// CopyUnavailable copies from old into k what was made from resources that cannot be fetched now
-// because of a temporary failure. old is what was stored for the page before. CopyUnavailable
-// reports whether it copied anything.
+// CopyUnavailable copies from old into k the data made from resources that cannot be fetched now
+// because of a temporary failure. old is the data stored for the page by an earlier visit. some
+// reports whether anything was copied.
 func (t *Terms) CopyUnavailable(k *Kept, old Kept) (some bool) {
 	for value, of := range old.Of {
 		if _, had := k.Of[value]; had || len(of) == 0 || kept.OfThumbnail(value) || !t.failed(of[0]) {
@@ -62,10 +63,11 @@ func (t *Terms) CopyUnavailable(k *Kept, old Kept) (some bool) {
 	return some
 }
 
-// KeepsPicture reports whether the stored thumbnail, described by old, may stay although no new one
-// is made. This holds in two cases. Either the resource that the thumbnail must be made from cannot
-// be fetched because of a temporary failure (H05). Or the thumbnail is a drawing that shows only
-// what may be shown, and same reports that the page has not changed.
+// KeepsPicture reports whether the stored thumbnail, described by old, may stay although no new
+// thumbnail is made. The thumbnail may stay in two cases. In the first case, the resource that the
+// thumbnail must be made from cannot be fetched because of a temporary failure (H05). In the second
+// case, the thumbnail is a drawing of the page, everything in the drawing may still be shown, and
+// the page has not changed. The caller sets same if the page has not changed.
 func (t *Terms) KeepsPicture(old Kept, same bool) bool {
 	all := t.forAnyReader().Keeping(old)
 	d := all.decide(acap.PresentThumbnail)

@@ -8,17 +8,18 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// Content is the text of a page, or of its substitute, that a usage may be made from.
+// Content is the text of a page, or of the resource that must be used instead of the page. A usage
+// may be made from this text.
 type Content struct {
 	Title string // "" if the title may not be used
 	Text  string // text without the title
-	From  string // source: "" for the page, Parts, or the value of the must-use-resource
-	Other bool   // made from another resource: a copy of the page is not enough to make it again
+	From  string // source of the text: "" for the page, Parts, or the value of the must-use-resource
+	Other bool   // made from another resource, so that a copy of the page is not enough to make the text again
 
 	Language string       // language of the other resource; "" if made from the page
 	Blocks   []page.Block // blocks of Text; nil if they are not known
 
-	within bool // the title is also part of Text, so it is not joined to it again
+	within bool // Text contains the title too, so the title is not joined to Text again
 }
 
 // Headings returns the texts of the headings in Text, one per line.
@@ -32,22 +33,22 @@ func (c Content) Headings() string {
 	return strings.Join(list, "\n")
 }
 
-// Parts is the From of a Content made from elements of a page that may not be used as a whole (N05:
-// an element may have its own permission). A must-use-resource cannot have this value, because its
-// values contain no space.
+// Parts is the From of a Content made from single elements of a page if the whole page may not be
+// used (N05: an element may have its own permission). A must-use-resource cannot have this value,
+// because its values contain no space.
 const Parts = "some parts"
 
 // Empty reports whether the content has neither title nor text.
 func (c Content) Empty() bool { return c.Title == "" && c.Text == "" }
 
-// String returns title and text joined.
+// String returns title and text as one string.
 func (c Content) String() string {
 	text, _ := c.joined()
 	return text
 }
 
-// joined returns title and text joined, and the blocks of the result. The offsets of the blocks
-// grow by the length of the title before them.
+// joined returns title and text as one string, and the blocks of that string. The offsets of the
+// blocks grow by the length of the title before the text.
 func (c Content) joined() (text string, blocks []page.Block) {
 	title := strings.TrimSpace(c.Title)
 	switch {
@@ -63,15 +64,16 @@ func (c Content) joined() (text string, blocks []page.Block) {
 	return title + " " + c.Text, blocks
 }
 
-// Text returns the text that may be indexed; ok is false if nothing may be indexed. An element with
-// its own permission may be indexed even if the page may not (N05).
+// Text returns the text that may be indexed; ok is false if nothing may be indexed. An element of
+// the page with its own permission may be indexed even if the rest of the page may not be indexed
+// (N05).
 func (t *Terms) Text() (c Content, ok bool) {
 	c, _, ok = t.content(acap.Index)
 	return c, ok
 }
 
-// content returns what u may be made from: the page without its prohibited parts, or the substitute
-// that must be used. l are the length limits of both.
+// content returns the text that u may be made from: the page without its prohibited parts, or the
+// substitute that must be used. l contains the strictest length limits that apply to this text.
 func (t *Terms) content(u acap.Usage) (c Content, l acap.Limits, ok bool) {
 	if t.page == nil {
 		return c, l, false
@@ -91,7 +93,7 @@ func (t *Terms) content(u acap.Usage) (c Content, l acap.Limits, ok bool) {
 	cut := t.usableParts(d, &l)
 	c.Title = t.page.Title(cut)
 	text, blocks := t.page.Blocks(cut)
-	start := len(text) // start is where the text begins after the title.
+	start := len(text) // start is the offset in text of the first byte after the title
 	if len(blocks) > 0 {
 		start = blocks[0].Start
 	}
@@ -99,7 +101,8 @@ func (t *Terms) content(u acap.Usage) (c Content, l acap.Limits, ok bool) {
 	return c, l, d.Allowed || c.Title != "" || c.Text != ""
 }
 
-// shiftBlocks moves blocks back by start, so that they match the text from start on.
+// shiftBlocks subtracts start from the offsets of blocks, so that the offsets match the text from
+// start on.
 func shiftBlocks(blocks []page.Block, start int) []page.Block {
 	for i := range blocks {
 		blocks[i].Start -= start
@@ -109,8 +112,8 @@ func shiftBlocks(blocks []page.Block, start int) []page.Block {
 }
 
 // substitute returns the text of the resource that must be used instead of the page (P1 2.5.3.2:
-// must-use-resource). It adds the limits of the page elements it takes text from to l. Prohibited
-// elements are left out.
+// must-use-resource). Prohibited elements are left out. If the text is taken from elements of the
+// page, substitute adds the length limits of these elements to l.
 func (t *Terms) substitute(r *acap.Required, d acap.Decision, l *acap.Limits) Content {
 	c := Content{From: r.Value}
 	switch {
@@ -140,19 +143,20 @@ func (t *Terms) usableParts(d acap.Decision, l *acap.Limits) page.Cut {
 
 func isSnippet(u acap.Usage) bool { return u == acap.PresentSnippet || u == acap.PresentOldSnippet }
 
-// Links returns the absolute URLs that may be followed from the page; ok is false if no link may be
-// followed.
+// Links returns the absolute URLs of those links of the page that may be followed; ok is false if
+// no link may be followed.
 func (t *Terms) Links() (links []string, ok bool) { return t.followable((*page.Page).Links) }
 
-// Requisites returns the absolute URLs of images, style sheets and other resources that the page is
-// shown with, if they may be followed.
+// Requisites returns the absolute URLs of images, style sheets and other resources that a browser
+// loads to show the page. URLs that may not be followed are left out.
 func (t *Terms) Requisites() []string {
 	links, _ := t.followable((*page.Page).Requisites)
 	return links
 }
 
-// followable returns the addresses listed by of that may be followed, at page and element level. ok
-// is false if nothing may be followed.
+// followable calls of to list addresses in the page, and returns those addresses that may be
+// followed. It checks the policy for the page and for each element. ok is false if nothing may be
+// followed.
 func (t *Terms) followable(of func(*page.Page, page.Cut) []string) (links []string, ok bool) {
 	if t.page == nil {
 		return nil, false
@@ -202,8 +206,9 @@ func (t *Terms) CopyText() (text string, ok bool) {
 	return t.page.Text(t.cut(t.Decide(acap.Preserve), &acap.Limits{})), true
 }
 
-// Copy returns the bytes that u may store or show; cut reports that they are not the original body.
-// ok is false if u is prohibited, or if a prohibited part cannot be cut out of the page (N28).
+// Copy returns the bytes that u may store or show; cut reports that these bytes are not the
+// original body. ok is false if u is prohibited, or if a prohibited part cannot be cut out of the
+// page (N28).
 func (t *Terms) Copy(u acap.Usage) (body []byte, cut, ok bool) {
 	if t.page == nil {
 		return nil, false, false
@@ -220,9 +225,9 @@ func (t *Terms) Copy(u acap.Usage) (body []byte, cut, ok bool) {
 }
 
 // Snippet builds the snippet that u (present-snippet or present-oldsnippet) may show, preferring
-// the passages that match w. ok is false if nothing may be shown: u is prohibited, an extract is
-// longer than the limit (J04), or a required part is missing (J12). If no copy is stored, the
-// snippet is made from the stored excerpt.
+// the passages that match w. ok is false if nothing may be shown: u is prohibited, a required
+// extract is longer than the length limit (J04), or a required part is missing (J12). If no copy is
+// stored, the snippet is made from the stored excerpt.
 func (t *Terms) Snippet(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok bool) {
 	if t.page == nil {
 		return t.excerpt(u, w)
@@ -255,8 +260,9 @@ func (t *Terms) Snippet(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 	return s, true
 }
 
-// included returns the parts that must be shown with the presentation d, if d permits it (P1
-// 2.5.5.6, must-include-resource).
+// included returns the parts that must be shown with a presentation (P1 2.5.5.6,
+// must-include-resource). d is the decision about the presentation; the result is empty if d
+// refuses the presentation.
 func (t *Terms) included(d acap.Decision) []snippet.Include {
 	var out []snippet.Include
 	if !d.Allowed {

@@ -29,7 +29,7 @@ func (t *Terms) excerpt(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 	return s, ok
 }
 
-// limitsOf returns the length limits of a text stored for d.
+// limitsOf returns the length limits that d sets for a stored text.
 func (t *Terms) limitsOf(text kept.Text, d acap.Decision) acap.Limits {
 	if ofPage(text.From) {
 		return t.limits(d)
@@ -37,8 +37,9 @@ func (t *Terms) limitsOf(text kept.Text, d acap.Decision) acap.Limits {
 	return d.Limits(t.facts)
 }
 
-// limits returns the length limits of d. If the page is not available, it adds the limits of every
-// marked element that may be used. The stored text may come from any of these elements.
+// limits returns the length limits of d. If the page is not available, limits adds the limits of
+// every marked element that may be used, because the stored text may come from any of these
+// elements.
 func (t *Terms) limits(d acap.Decision) acap.Limits {
 	l := d.Limits(t.facts)
 	if t.page == nil && t.policy.Marked() {
@@ -50,9 +51,9 @@ func (t *Terms) limits(d acap.Decision) acap.Limits {
 	return l
 }
 
-// Fit returns k, which is stored for the page, without what may no longer be shown to anyone, and
-// with texts shortened to today's length limits. because holds one decision for each item that was
-// removed or shortened. A policy that could not be read removes nothing (X63).
+// Fit returns k, the data stored for the page, without the items that may no longer be shown to
+// anyone. It shortens texts to today's length limits. because holds one decision for each item that
+// was removed or shortened. A policy that could not be read removes nothing (X63).
 func (t *Terms) Fit(k Kept) (less Kept, because []acap.Decision) {
 	t = t.forAnyReader().Keeping(k)
 	less = k
@@ -103,7 +104,8 @@ func longer(text string, l acap.Limits) bool {
 		snippet.Words(text) > *l.MaxWords
 }
 
-// refusalFor returns a refusal that says why an item made for d may no longer be used.
+// refusalFor returns a refusal that explains why stored data that d permitted may no longer be
+// used.
 func (t *Terms) refusalFor(d acap.Decision) acap.Decision {
 	if !d.Allowed {
 		return d

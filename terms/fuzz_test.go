@@ -11,15 +11,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// scribe writes a page from input bytes: each byte is one choice, and a missing byte counts as 0.
-// Words are numbered, so that each occurs once.
+// scribe writes a page from input bytes. Each byte selects what is written next; after the last
+// byte, zeros are used. Each word of the page has a number, so that each word occurs once.
 type scribe struct {
 	bytes []byte
 	body  strings.Builder
 	words []written
 }
 
-// written is a word of the page, with the usages that the elements around it prohibit.
+// written is a word of the page, with the usages that the enclosing elements prohibit.
 type written struct {
 	word       string
 	prohibited map[acap.Usage]bool
@@ -34,7 +34,8 @@ func (s *scribe) next(n int) int {
 	return int(b) % n
 }
 
-// marks lists classes of elements and which of the tested usages they prohibit.
+// marks lists class attributes of elements, and which of the tested usages each attribute
+// prohibits.
 var marks = []struct {
 	class string
 	no    []acap.Usage
@@ -53,8 +54,8 @@ var snippetRules = []string{"", "ACAP-allow-present-snippet: / max-length=20-cha
 	"ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:class:y\n",
 	"ACAP-allow-index: / must-use-resource=the-acap:extract:taglist:b,h1\n"}
 
-// element writes an element and its content; outside lists the usages that the outer elements
-// prohibit.
+// element writes an HTML element and its content. outside lists the usages that the enclosing
+// elements prohibit.
 func (s *scribe) element(depth int, outside map[acap.Usage]bool) {
 	mark := marks[s.next(len(marks))]
 	inside := map[acap.Usage]bool{}
@@ -93,7 +94,7 @@ func FuzzSnippet(f *testing.F) {
 	f.Fuzz(tryPage)
 }
 
-// TestSnippets tests random pages in the same way as FuzzSnippet.
+// TestSnippets runs the checks of FuzzSnippet on random pages.
 func TestSnippets(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 500 {

@@ -14,19 +14,21 @@ type Holding struct {
 	Crawl  acap.Decision
 	Follow acap.Decision
 	Links  []string // absolute URLs of the links that may be followed
-	Open   bool     // whether following is permitted for the page, even if it has no links, or for one of its links
+	Open   bool     // following links is permitted for the page, even if the page has no links, or for one of its links
 
 	// the decision about preserving the page; a refusal if a prohibited part cannot be cut out
 	// (N28)
 	Preserve acap.Decision
-	Uncut    bool   // Preserve refuses because a prohibited part cannot be cut out
-	Body     []byte // the copy that may be stored; nil if Preserve refuses
+	Uncut    bool   // Preserve is a refusal because a prohibited part cannot be cut out
+	Body     []byte // the copy that may be stored; nil if Preserve is a refusal
 	Cut      bool   // Body is not the original body
 
-	Index   acap.Decision // why Content may not be indexed; zero if it may, or if the existing entry may stay
-	Content Content       // title and text for the index
-	Textual bool          // Content may be indexed
-	Lasts   bool          // the existing index entry may stay, although its source cannot be fetched now (I10, X63)
+	// why Content may not be indexed; zero if Content may be indexed or if the existing entry may
+	// stay
+	Index   acap.Decision
+	Content Content // title and text for the index
+	Textual bool    // Content may be indexed
+	Lasts   bool    // the existing index entry may stay, although its source cannot be fetched now (I10, X63)
 }
 
 // Holding returns what may be stored of the page. It may request resources that the policy of the
@@ -50,7 +52,7 @@ func (t *Terms) HoldingCopy(noArchive bool) (h Holding) {
 	return h
 }
 
-// HoldingEntry returns what the index may store for the page; other fields of h stay zero.
+// HoldingEntry returns the text that the index may store for the page; other fields of h stay zero.
 func (t *Terms) HoldingEntry() (h Holding) {
 	t.setEntry(&h, nil)
 	return h
@@ -80,8 +82,8 @@ func (t *Terms) setEntry(h *Holding, entry *Kept) {
 	}
 }
 
-// Preserving decides whether a copy may be stored at all. With noArchive, noarchive and nocache in
-// the page prohibit it too (N24).
+// Preserving decides whether a copy may be stored at all. If noArchive is set, the values noarchive
+// and nocache in the page also prohibit a copy (N24).
 func (t *Terms) Preserving(noArchive bool) acap.Decision {
 	d := t.Decide(acap.Preserve)
 	if !d.Allowed || !noArchive {
@@ -95,20 +97,20 @@ func (t *Terms) Preserving(noArchive bool) acap.Decision {
 	return d
 }
 
-// EntryState is what today's policy says about the stored index entry of a page, computed without
-// the page itself.
+// EntryState says what today's policy permits of the stored index entry of a page. It is computed
+// without the page itself.
 type EntryState struct {
 	Index    acap.Decision
 	Findable bool // the entry may be used: everything it was made from may still be used
-	Stands   bool // the entry equals what would be made from the page now
+	Stands   bool // the entry equals the entry that would be made from the page now
 	Unread   bool // the policy of a resource that the entry was made from could not be read
 
-	// the first decision that bars a part of the page from the index; nil if none, or if the entry
-	// is current
+	// the first decision that excludes a part of the page from the index; nil if there is none, or
+	// if Stands is set
 	Part *acap.Decision
 }
 
-// EntryState checks the stored index entry. Call Keeping first.
+// EntryState checks the stored index entry. The caller must call Keeping first.
 func (t *Terms) EntryState() (e EntryState) {
 	e.Index = t.Decide(acap.Index)
 	e.Findable = t.Findable()
@@ -120,7 +122,8 @@ func (t *Terms) EntryState() (e EntryState) {
 	return e
 }
 
-// BarredPart returns the decision of FirstBarred, or nil if no part is barred.
+// BarredPart returns the decision that FirstBarred returns, or nil if the usage excludes no part of
+// the page.
 func (t *Terms) BarredPart(u acap.Usage) *acap.Decision {
 	if d, barred := t.FirstBarred(u); barred {
 		return &d
@@ -128,10 +131,10 @@ func (t *Terms) BarredPart(u acap.Usage) *acap.Decision {
 	return nil
 }
 
-// PictureState is what today's policy says about one stored thumbnail of a page.
+// PictureState says whether today's policy permits to keep one stored thumbnail of a page.
 type PictureState struct {
 	Version int
-	Other   bool          // made from another resource
+	Other   bool          // the thumbnail was made from another resource
 	Fits    bool          // the thumbnail may stay
-	Permit  acap.Decision // the reason if Fits is false
+	Permit  acap.Decision // why the thumbnail may not stay, if Fits is false
 }

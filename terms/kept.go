@@ -16,8 +16,8 @@ import (
 type Kept = kept.Page
 
 // Keep returns what to store for a page that was just fetched. copied reports whether a copy is
-// stored too; entry is the indexed text. Keep stores what any permitted reader may see; conditions
-// on the reader are checked when it is shown.
+// stored too; entry is the indexed text. The result contains everything that may be shown to at
+// least one reader. Conditions on the reader are checked when the data is shown.
 func (t *Terms) Keep(copied bool, entry Content) Kept {
 	if t.page == nil {
 		return Kept{}
@@ -44,7 +44,8 @@ func (t *Terms) Keep(copied bool, entry Content) Kept {
 	}
 	if !copied {
 		k.Title, _ = t.Title()
-		// whether the title may be shown under its marks cannot be decided later
+		// a title that contains marked elements is not stored, because without the page nobody can
+		// decide which part of the title may be shown
 		if t.page.Title(unmarked) != t.page.Title(page.Cut{}) {
 			k.Title = ""
 		}
@@ -52,7 +53,7 @@ func (t *Terms) Keep(copied bool, entry Content) Kept {
 	return k
 }
 
-// unmarked keeps only the text that lies outside every mark.
+// unmarked keeps only the text outside all elements that carry marks.
 var unmarked = page.Cut{Keep: func(chain []acap.Mark) bool { return len(chain) == 0 }, Snippet: true}
 
 func (t *Terms) keepPart(k *Kept, r *acap.Required, in snippet.Include) {
@@ -69,8 +70,8 @@ func (t *Terms) keepPart(k *Kept, r *acap.Required, in snippet.Include) {
 	}
 }
 
-// keepText stores for u the text that will not be available later: text of a page without a stored
-// copy, or of another resource.
+// keepText stores for u the text that cannot be obtained later without a request: text of a page
+// without a stored copy, or text of another resource.
 func (t *Terms) keepText(k *Kept, u acap.Usage, copied bool) {
 	d := t.Decide(u)
 	text := kept.Text{From: t.sourceOf(d)}
@@ -115,7 +116,7 @@ func (t *Terms) keepSource(k *Kept, r *acap.Required) {
 	}
 }
 
-// hopsTo returns address, then the URLs of the redirects from address to pg.
+// hopsTo returns address and then the URLs of the redirects that lead from address to pg.
 func hopsTo(address string, pg *page.Page) []string {
 	list := []string{address}
 	for _, hop := range pg.Hops() {
@@ -133,8 +134,8 @@ func (t *Terms) Keeping(k Kept) *Terms {
 	return t
 }
 
-// Same returns a digest that is equal for index entries with the same title and text; "" if nothing
-// is stored.
+// Same returns a digest of the title and text of the stored index entry. Equal digests mean equal
+// title and text. Same returns "" if no entry is stored.
 func (t *Terms) Same() string {
 	if t.kept == nil {
 		return ""
@@ -152,19 +153,19 @@ func (t *Terms) Entry(k *Kept, content Content) {
 }
 
 // Findable reports whether the stored index entry may be used under today's policy: the page may be
-// indexed, and everything the entry was made from may still be used.
+// indexed, and every resource that the entry was made from may still be used.
 func (t *Terms) Findable() bool {
 	return t.kept != nil && t.stillPermits(acap.Index, kept.Text{From: t.kept.Index, Aside: t.kept.Aside})
 }
 
-// EntryCurrent reports whether the stored index entry equals what would be made from the page now:
-// same source, same parts.
+// EntryCurrent reports whether the stored index entry equals the entry that would be made from the
+// page now: both have the same source and contain the same parts of the page.
 func (t *Terms) EntryCurrent() bool {
 	return t.Findable() && t.kept.Index == t.sourceOf(t.decide(acap.Index)) && slices.Equal(t.kept.Aside,
 		t.Aside(acap.Index))
 }
 
-// sourceOf returns the Content.From of what d permits to make from the page.
+// sourceOf returns the value of Content.From for a text that d permits to make from the page.
 func (t *Terms) sourceOf(d acap.Decision) string {
 	if !d.Allowed {
 		return Parts
@@ -175,8 +176,9 @@ func (t *Terms) sourceOf(d acap.Decision) string {
 	return ""
 }
 
-// stillPermits reports whether u still permits a text that was made for it earlier: it has the
-// required source, and it contains no part of the page that must be left out now.
+// stillPermits reports whether u still permits made, a text that was made for u earlier. The text
+// must come from the required source, and must not contain a part of the page that must be left out
+// now.
 func (t *Terms) stillPermits(u acap.Usage, made kept.Text) bool {
 	d := t.decide(u)
 	uses := t.substitutes(d)
@@ -188,7 +190,7 @@ func (t *Terms) stillPermits(u acap.Usage, made kept.Text) bool {
 	switch {
 	case !d.Allowed && (made.From != Parts || !t.Some(u)):
 		return false
-	case !ofPage(made.From): // marks concern only text of the page
+	case !ofPage(made.From): // marks apply only to text of the page
 		return len(uses) > 0 || u == acap.Index && t.stillThere(made.From)
 	}
 	aside := t.Aside(u)
@@ -212,7 +214,7 @@ func ofPage(from string) bool {
 }
 
 // stillThere reports whether the resource that value names may still be used. An index entry made
-// from it may then stay, although the policy no longer requires that resource.
+// from that resource may then stay, although the policy no longer requires the resource.
 func (t *Terms) stillThere(value string) bool {
 	addresses := t.kept.Of[value]
 	return len(addresses) == 0 || t.checkUsable(addresses[0]) == nil

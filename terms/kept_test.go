@@ -28,7 +28,8 @@ func TestThenAndNow(t *testing.T) {
 		whole = "Anchor berths cost nine. Lead line marks seven. Open roads."
 		rest  = "Anchor berths cost nine. Open roads."
 	)
-	for _, c := range []struct{ name, then, now, copy, none string }{ // "" means no snippet
+	// expected snippets with and without a stored copy; "" means no snippet
+	for _, c := range []struct{ name, then, now, copy, none string }{
 		{"page, page", none, none, whole, whole},
 		{"page, nothing", none, none + shut, "", ""},
 		{"page, a part of it", none, open + shut, "Anchor berths cost nine.", ""},
@@ -79,13 +80,13 @@ func TestThenAndNow(t *testing.T) {
 	}
 }
 
-// TestPartsThenAndNow checks that a part that must be shown is shown whole or not at all (J12). A
-// link whose text may not be shown keeps its address.
+// TestPartsThenAndNow checks that a part that must be shown with the page is shown whole or not at
+// all (J12). If the text of a link may not be shown, the address of the link is still shown.
 func TestPartsThenAndNow(t *testing.T) {
 	const body = `<p>Open roads.<p id="by">Words by <i class="the-acap:disallow-(shy)">Ada</i><p id="clear">Words by Bob<p><a id="link" class="the-acap:disallow-(shy)" href="/l">Terms</a>`
 	for _, c := range []struct {
 		part, then, now string
-		want            string // "-" means no part
+		want            string // expected parts; "-" means none
 	}{
 		{"credit:id:by", "follow", "follow", "credit Words by Ada"},
 		{"credit:id:by", "follow", "present", "-"},
@@ -113,9 +114,9 @@ func TestPartsThenAndNow(t *testing.T) {
 	}
 }
 
-// TestNeverMoreWithoutCopy checks that a page without a stored copy shows only what it would show
-// with a copy, that every text keeps today's limits, and that Fit removes only texts that may not
-// be shown.
+// TestNeverMoreWithoutCopy checks three things. A page without a stored copy shows no more than it
+// would show with a copy. Every text obeys today's length limits. Fit removes only texts that may
+// not be shown.
 func TestNeverMoreWithoutCopy(t *testing.T) {
 	shown := 0
 	for seed := range uint64(1500) {
@@ -227,8 +228,8 @@ func TestNeverMoreWithoutCopy(t *testing.T) {
 	}
 }
 
-// drawnFrom reports whether each word occurs in whole, or is the beginning of such a word if it was
-// cut.
+// drawnFrom reports whether each of words occurs in whole. A word that was cut off must be the
+// beginning of a word in whole.
 func drawnFrom(words, whole []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool {
 		return !slices.ContainsFunc(whole, func(x string) bool { return strings.HasPrefix(x, w) })

@@ -8,12 +8,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// out is the prefix of marks whose elements are left out.
+// out is a prefix of marks in the result of Aside. It says that elements with these marks are left
+// out.
 const out = "-"
 
-// Aside lists, sorted, the marks whose elements u treats differently from the page. The prefix "-"
-// means that the elements are left out. No prefix means that the elements may be used although the
-// page may not.
+// Aside lists, sorted, the marks of those elements that u treats differently from the page. The
+// prefix "-" before a mark means that elements with this mark are left out. Without the prefix,
+// elements with this mark may be used although the page may not be used.
 func (t *Terms) Aside(u acap.Usage) []string {
 	if !t.policy.Marked() {
 		return nil
@@ -43,7 +44,8 @@ func (t *Terms) Aside(u acap.Usage) []string {
 		for _, element := range in {
 			list = append(list, tokens(element))
 		}
-		for _, element := range rest { // does the mark prohibit inside an element that may be used?
+		// check whether the mark prohibits an element inside another element that may be used
+		for _, element := range rest {
 			within := slices.Clone(in[0])
 			for _, m := range element {
 				m.Element = in[0][0].Element + 1
@@ -58,8 +60,8 @@ func (t *Terms) Aside(u acap.Usage) []string {
 	return list
 }
 
-// elements returns the marks of the page, grouped by element, because marks on the same element
-// count together (X13).
+// elements returns the marks of the page, grouped by element. Marks on the same element are decided
+// together (X13).
 func (t *Terms) elements() (list [][]acap.Mark) {
 	for i := 0; i < len(t.marks); {
 		j := i + 1
@@ -81,9 +83,9 @@ func tokens(element []acap.Mark) string {
 	return strings.Join(list, " ")
 }
 
-// FirstBarred returns the first decision that requires to leave a part of the page out of u,
-// although the page permits u. barred is false if there is none. Only the stored copy can show
-// whether it still contains that part.
+// FirstBarred returns the first decision that excludes a part of the page from u, although the page
+// itself may be used. barred is false if there is none. Only the stored copy can show whether the
+// copy still contains that part.
 func (t *Terms) FirstBarred(u acap.Usage) (d acap.Decision, barred bool) {
 	aside := setOf(t.Aside(u))
 	for _, element := range t.elements() {
@@ -95,8 +97,8 @@ func (t *Terms) FirstBarred(u acap.Usage) (d acap.Decision, barred bool) {
 }
 
 // Earlier returns the statements that apply to an earlier version of a page. now are the statements
-// of the last lawful fetch (H11); old are those of the earlier version. From old only prohibitions
-// on its own elements count, because now cannot mention elements that the page no longer has.
+// of the last lawful fetch (H11); old are the statements of the earlier version. Of old, only
+// prohibitions on elements apply, because now cannot mention elements that the page no longer has.
 func Earlier(now, old acap.Own) acap.Own {
 	now.Marks, now.Unread = slices.Clone(now.Marks), cmp.Or(now.Unread, old.Unread)
 	for _, m := range old.Marks {
@@ -111,7 +113,7 @@ func prohibits(m acap.Mark) bool { return strings.Contains(strings.ToLower(m.Tok
 
 // WithLost adds to own, the statements of a stored copy, the prohibitions that were lost when parts
 // were cut out of it. said are the statements of the page before the cut. Permissions in said, and
-// statements missing from it, change nothing.
+// statements missing from said, change nothing.
 func WithLost(own, said acap.Own) acap.Own {
 	own.Unread = cmp.Or(own.Unread, said.Unread)
 	there, elements := map[acap.Mark]int{}, 0
@@ -131,8 +133,8 @@ func WithLost(own, said acap.Own) acap.Own {
 	return own
 }
 
-// May reports whether u could be permitted if the copy were available; if false, no copy can change
-// that.
+// May reports whether u could be permitted if the stored copy were read. If May returns false, u is
+// prohibited whatever the copy contains.
 func (t *Terms) May(u acap.Usage) bool { return t.decide(u).Allowed || t.Some(u) }
 
 // Some reports whether u is permitted for the page or for one of its parts (N05).

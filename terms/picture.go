@@ -11,7 +11,7 @@ import (
 // Picture is the source of a thumbnail.
 type Picture struct {
 	Body []byte
-	From string // value of the must-use-resource; "" for the page itself
+	From string // value of the must-use-resource; "" if the source is the page itself
 	// Of holds the addresses of the other resource: the named address, then the redirects from it.
 	// nil means that the thumbnail is made from the page.
 	Of []string
@@ -19,13 +19,13 @@ type Picture struct {
 	Drawn bool // a drawing of the page, made when the page was received
 }
 
-// Other reports whether a copy of the page is not enough to make the thumbnail.
+// Other reports whether the thumbnail cannot be made from a copy of the page alone.
 func (p Picture) Other() bool { return p.Of != nil || p.Drawn }
 
 // Picture returns what u (present-thumbnail or present-oldthumbnail) may be made from: the page, or
-// the resource that must be used instead (P1 2.5.5.3: must-use-resource). d is the decision. For a
-// stored page, Body is nil if the thumbnail is not made from the copy; it was then made when the
-// page was received.
+// the resource that must be used instead (P1 2.5.5.3: must-use-resource). d is the decision. If the
+// page comes from storage and the thumbnail is not made from its copy, Body is nil. The thumbnail
+// was then made when the page was received.
 func (t *Terms) Picture(u acap.Usage) (p Picture, d acap.Decision) {
 	if d = t.Decide(u); !d.Allowed {
 		return p, d
@@ -58,9 +58,10 @@ func (t *Terms) Picture(u acap.Usage) (p Picture, d acap.Decision) {
 	return p, d
 }
 
-// Drawn returns the source of a thumbnail that must be stored, because it cannot be made later.
-// copied reports whether a copy of the page is stored: a thumbnail of the page itself can then be
-// made from the copy. Like Keep, it stores what any permitted reader may see.
+// Drawn returns the source of a thumbnail that must be stored now, because it cannot be made later;
+// ok is false if no thumbnail must be stored. copied reports whether a copy of the page is stored:
+// a thumbnail of the page itself can then be made from the copy. Like Keep, Drawn permits a
+// thumbnail that at least one reader may see.
 func (t *Terms) Drawn(copied bool) (p Picture, ok bool) {
 	t = t.forAnyReader()
 	if copied && len(t.substitutes(t.decide(acap.PresentThumbnail))) == 0 {
@@ -70,9 +71,9 @@ func (t *Terms) Drawn(copied bool) (p Picture, ok bool) {
 	return p, d.Allowed && (!copied || p.Of != nil)
 }
 
-// FitsPicture reports whether a thumbnail stored for u may stay; if not, d says why. k is what is
-// stored for the page. other reports that the thumbnail was made from another resource, or drawn
-// with other resources.
+// FitsPicture reports whether a thumbnail stored for u may stay. If it may not stay, d says why. k
+// is the data stored for the page. other reports that the thumbnail was made from another resource,
+// or drawn with images or style sheets.
 func (t *Terms) FitsPicture(u acap.Usage, k Kept, other bool) (d acap.Decision, fits bool) {
 	t = t.forAnyReader().Keeping(k)
 	d = t.decide(u)
@@ -103,8 +104,8 @@ func (t *Terms) FitsPicture(u acap.Usage, k Kept, other bool) (d acap.Decision, 
 	return d, fits
 }
 
-// useSubstitute sets p to the resource that must be used instead of the page. own reports that this
-// resource is the page itself.
+// useSubstitute sets p to the resource that must be used instead of the page, as r requires. own
+// reports that the required resource is the page itself.
 func (t *Terms) useSubstitute(r *acap.Required, d acap.Decision, p *Picture) (own bool, err error) {
 	p.From = r.Value
 	address := r.URL
@@ -147,8 +148,8 @@ func (t *Terms) isPage(address string) bool {
 	return err == nil && acap.NewResource(u).URL == t.resource.URL
 }
 
-// checkPictured returns an error if no stored thumbnail was made from the resource that r names;
-// nil if there may be one.
+// checkPictured returns an error if r names another resource and no stored thumbnail was made from
+// it. Otherwise it returns nil.
 func (t *Terms) checkPictured(r *acap.Required) error {
 	if _, made := t.kept.Pictured(r.Value); made || r.IsText || r.Locator != "" && t.page != nil || t.isPage(r.URL) {
 		return nil

@@ -14,9 +14,9 @@ func TestPicture(t *testing.T) {
 	const use = "ACAP-allow-present-thumbnail: / must-use-resource="
 	for _, c := range []struct {
 		name, robots, body string
-		want               string // the body, or "!" and a part of the refusal's note
+		want               string // the expected body, or "!" and a part of the refusal's note
 		of                 string
-		held               string // the expected result from stored data; "" means equal to want
+		held               string // the expected body when answering from stored data; "" means equal to want
 	}{
 		{name: "the page", body: article, want: article},
 		{name: "prohibited", robots: "ACAP-disallow-present-thumbnail: /", body: article, want: "!"},

@@ -9,22 +9,23 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// TakenDownAt reports whether the policy for address contains a take-down request for it. address
-// is one that redirected to the page.
+// TakenDownAt reports whether the policy for address contains a take-down request for address. The
+// address must be one that redirects to the page.
 func (t *Terms) TakenDownAt(address string) bool {
 	return t.sources.Policies != nil && TakenDown(t.ctx, t.sources.Policies, address) != nil
 }
 
 // Reached combines the terms of a requested address and of the page that it redirects to. The page
-// is stored under its final address, by the policy of that origin (X66). All addresses of the
-// redirect chain must permit a usage.
+// is stored under its final address, by the policy of the origin of that address (X66). All
+// addresses of the redirect chain must permit a usage.
 type Reached struct {
 	*Terms
 	way []*Terms // terms of the requested address and of the redirects before the page; nil if there was no redirect
 }
 
-// Reach returns the terms of u, whose policy is origin, and of the page pg that u redirects to. pg
-// is nil if no page was received.
+// Reach returns the terms of a requested address and of the page that it redirects to. u is the
+// requested address, and origin is the policy of its origin. pg is the page; nil if no page was
+// received.
 func Reach(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, s Sources, f acap.Facts) (*Reached,
 	error) {
 	if pg == nil || acap.NewResource(pg.URL()).URL == acap.NewResource(u).URL {
@@ -41,7 +42,8 @@ func Reach(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, 
 }
 
 // ReachHeld returns the terms of a redirect chain and of the stored page at its end. way lists the
-// addresses in order. own, pg and k mean the same as for Held and Keeping.
+// addresses of the chain in order. The parameters own and pg mean the same as for Held, and k means
+// the same as for Keeping.
 func ReachHeld(ctx context.Context, way []string, own acap.Own, pg *page.Page, k Kept, s Sources,
 	f acap.Facts) (*Reached, error) {
 	return reachTerms(ctx, way, own, s, f, func(final *acap.Policy, at *url.URL) *Terms {
@@ -49,7 +51,8 @@ func ReachHeld(ctx context.Context, way []string, own acap.Own, pg *page.Page, k
 	})
 }
 
-// reachTerms builds the terms of the redirect chain way. end returns the terms of its last address.
+// reachTerms builds the terms of the redirect chain in way. It calls end for the terms of the last
+// address.
 func reachTerms(ctx context.Context, way []string, own acap.Own, s Sources, f acap.Facts, end func(*acap.Policy,
 	*url.URL) *Terms) (*Reached, error) {
 	at, err := url.Parse(way[len(way)-1])
@@ -80,8 +83,8 @@ func reachTerms(ctx context.Context, way []string, own acap.Own, s Sources, f ac
 	return r, nil
 }
 
-// termsOfHop returns the terms of u, which redirects to a page at address at. A page of another
-// origin makes no statements about u.
+// termsOfHop returns the terms of u, an address that redirects to a page at the address at. If the
+// page belongs to another origin, the statements in the page do not apply to u.
 func termsOfHop(ctx context.Context, origin *acap.Policy, u, at *url.URL, own acap.Own, s Sources,
 	f acap.Facts) *Terms {
 	if at.Scheme == u.Scheme && at.Host == u.Host {
@@ -96,8 +99,8 @@ func (r *Reached) Decide(u acap.Usage) acap.Decision {
 	return d
 }
 
-// By returns the decision about u and the terms that make it: those of the first address that does
-// not permit u, otherwise those of the page.
+// By returns the decision about u and the terms that make this decision. These are the terms of the
+// first address in the chain that does not permit u; if all permit u, the terms of the page.
 func (r *Reached) By(u acap.Usage) (*Terms, acap.Decision) {
 	for _, t := range r.way {
 		if d := t.Decide(u); !d.Allowed {
@@ -113,8 +116,8 @@ func (r *Reached) Open(u acap.Usage) bool {
 	return !slices.ContainsFunc(r.way, func(t *Terms) bool { return !t.Decide(u).Allowed })
 }
 
-// For returns the same terms with p as the policy of the page's origin, for instance the policy for
-// one purpose.
+// For returns a copy of r with p as the policy of the page's origin. For instance, p may be the
+// policy for one purpose.
 func (r *Reached) For(p *acap.Policy) *Reached {
 	return &Reached{Terms: r.Terms.For(p), way: r.way}
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// Part is another resource that a permission names, after the attempt to fetch it.
+// Part is another resource that a permission names, and the result of fetching it.
 type Part struct {
 	URL    string     // address as written in the policy
-	Page   *page.Page // nil if it cannot be used
+	Page   *page.Page // the fetched resource; nil if the resource cannot be used
 	Err    error      // why the resource cannot be used; nil if it can
 	Failed bool       // the fetch failed temporarily, which does not mean that the resource is gone (H05)
 }
@@ -55,11 +55,11 @@ var (
 	errHidden  = errors.New("a part of it may not be shown")
 )
 
-// Lack is something that a permission requires but that is not available.
+// Lack is a requirement of a permission that cannot be met.
 type Lack struct {
-	Field    *acap.Field    // the field that requires it
-	Required *acap.Required // the missing resource; nil if it is not a single resource or part
-	Err      error          // why it is not available
+	Field    *acap.Field    // the policy field that contains the requirement
+	Required *acap.Required // the missing resource; nil if the requirement is not about a single resource or part
+	Err      error          // why the requirement cannot be met
 }
 
 func (l Lack) note() string {
@@ -69,8 +69,8 @@ func (l Lack) note() string {
 	return l.Required.Value + ": " + l.Err.Error()
 }
 
-// Lacks lists, each once, all unmet requirements of a usage that is permitted otherwise. Decide
-// reports only the first. The page must be known.
+// Lacks lists, without repetition, the requirements that cannot be met for a usage that is
+// permitted otherwise. Decide reports only the first of them. The page must be known.
 func (t *Terms) Lacks(u acap.Usage) (list []Lack) {
 	if d := t.decide(u); d.Allowed && t.page != nil {
 		for l := range t.lacking(d) {
@@ -80,7 +80,7 @@ func (t *Terms) Lacks(u acap.Usage) (list []Lack) {
 	return list
 }
 
-// fulfil turns a permission into a refusal if something it requires is not available.
+// fulfil turns the permission d into a refusal if something that d requires is not available.
 func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 	for l := range t.lacking(d) {
 		d.Because = l.Field
@@ -89,8 +89,9 @@ func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 	return d
 }
 
-// lacking yields what the permission d requires but is not available, by must-use-resource (P1
-// 2.5.3.2, 2.5.5.3) or must-include-resource (P1 2.5.5.6). If there is any, d does not permit.
+// lacking yields the requirements of the permission d that cannot be met. The requirements come
+// from must-use-resource (P1 2.5.3.2, 2.5.5.3) and must-include-resource (P1 2.5.5.6). If there is
+// any, the usage is not permitted.
 func (t *Terms) lacking(d acap.Decision) iter.Seq[Lack] {
 	return func(yield func(Lack) bool) {
 		// X05: a length limit of zero prohibits
@@ -139,9 +140,9 @@ func (t *Terms) lacking(d acap.Decision) iter.Seq[Lack] {
 	}
 }
 
-// usable returns an error if the substitute r cannot be used for d, otherwise nil. When answering
-// from stored data, only data stored for this usage counts. If the usage needs text, a substitute
-// without text counts as missing.
+// usable returns an error if the substitute r cannot be used for d, otherwise nil. If the page
+// comes from storage, only data that was stored for the usage of d is accepted. If the usage needs
+// text, a substitute without text is refused.
 func (t *Terms) usable(r *acap.Required, d acap.Decision) error {
 	textual := d.Usage == acap.Index || isSnippet(d.Usage)
 	switch {
@@ -175,8 +176,9 @@ func (t *Terms) usable(r *acap.Required, d acap.Decision) error {
 	return nil
 }
 
-// fetchOther fetches another resource. Its address and every redirect must permit crawl (I02, I03),
-// and so must the statements of the resource itself (X30). Its own must-use-resource is ignored.
+// fetchOther fetches another resource. The policies of its address and of every redirect must
+// permit crawl (I02, I03), and so must the statements of the resource itself (X30). A
+// must-use-resource for the other resource is ignored.
 func (t *Terms) fetchOther(rawurl string) (*page.Page, error) {
 	u, err := url.Parse(rawurl)
 	if err != nil || rawurl == "" {
@@ -201,7 +203,7 @@ func (t *Terms) obtain(rawurl string) Part {
 	return Part{URL: rawurl, Page: pg}
 }
 
-// fetch fetches another resource. failed reports that the error is temporary and does not mean that
+// fetch fetches another resource. failed reports that the error is temporary and is no proof that
 // the resource is gone.
 func (t *Terms) fetch(rawurl string) (pg *page.Page, failed bool, err error) {
 	if t.sources.Fetcher == nil || t.sources.Policies == nil {
@@ -239,7 +241,8 @@ func later(status int) bool {
 }
 
 // takenDown returns an error if the publisher of another resource requests its take-down (P04). If
-// its policy cannot be read it returns nil: the gate has already decided about the fetch.
+// the policy cannot be read, takenDown returns nil, because the gate has already permitted the
+// fetch.
 func (t *Terms) takenDown(rawurl string) error {
 	if TakenDown(t.ctx, t.sources.Policies, rawurl) != nil {
 		return errors.New("its publisher requested that it be taken down")
@@ -275,7 +278,7 @@ func (t *Terms) include(r *acap.Required, d acap.Decision) (snippet.Include, err
 	return in, nil
 }
 
-// requiredPart returns the part that r requires, unchanged, from the page, from stored data or from
+// requiredPart returns the part that r requires, as written in its source: the page, stored data or
 // another resource.
 func (t *Terms) requiredPart(r *acap.Required, d acap.Decision) (in snippet.Include, err error) {
 	switch {
@@ -349,18 +352,18 @@ func (t *Terms) otherPart(r *acap.Required) (snippet.Include, error) {
 	return in, nil
 }
 
-// hides reports whether d leaves out some text of the element that r names.
+// hides reports whether d requires to leave out some text of the element that r names.
 func (t *Terms) hides(r *acap.Required, d acap.Decision) bool {
 	whole, _ := t.page.Extract(r.Locator, page.Cut{})
 	shown, _ := t.page.Extract(r.Locator, t.usableParts(d, &acap.Limits{}))
 	return shown != whole
 }
 
-// cuts reports whether d leaves out any part of the page.
+// cuts reports whether d requires to leave out any part of the page.
 func (t *Terms) cuts(d acap.Decision) bool { return len(t.Aside(d.Usage)) > 0 }
 
-// withoutText returns a part without its text, which may not be shown. A link keeps its address; a
-// part without an address is an error.
+// withoutText returns a part without its text, because the text may not be shown. The address of a
+// link stays. A part without an address is an error.
 func withoutText(in snippet.Include) (snippet.Include, error) {
 	if in.Text = ""; in.Href == "" {
 		return in, errHidden
@@ -368,8 +371,8 @@ func withoutText(in snippet.Include) (snippet.Include, error) {
 	return in, nil
 }
 
-// crawlable returns an error if crawl is not permitted for a link target. The target need not exist
-// (X08).
+// crawlable returns an error if the policy does not permit to crawl the target of a link. The
+// target need not exist (X08).
 func (t *Terms) crawlable(rawurl string) error {
 	u, err := url.Parse(rawurl)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -385,8 +388,9 @@ func (t *Terms) crawlable(rawurl string) error {
 	return d.Err(rawurl)
 }
 
-// checkUsable returns an error if data made from another resource may not be used now: the resource
-// may no longer be crawled (I02), or its publisher requests its take-down.
+// checkUsable returns an error if data made from the resource at rawurl may not be used now. The
+// reason is that the resource may no longer be crawled (I02), or that its publisher requests its
+// take-down.
 func (t *Terms) checkUsable(rawurl string) error {
 	if err := t.crawlable(rawurl); err != nil {
 		return err
@@ -400,8 +404,8 @@ func CheckUsable(ctx context.Context, policies Policies, rawurl string) error {
 	return (&Terms{ctx: ctx, sources: Sources{Policies: policies}}).checkUsable(rawurl)
 }
 
-// extracts returns the texts that a snippet must contain unchanged (X06). It adds the length limits
-// of their elements to l.
+// extracts returns the texts that a snippet made under d must contain unchanged (X06). It adds the
+// length limits of the elements with these texts to l.
 func (t *Terms) extracts(d acap.Decision, l *acap.Limits) []string {
 	var out []string
 	for _, r := range d.MustInclude() {

@@ -15,8 +15,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Scene is what a thumbnail of a page may be drawn from: the part of the page that may be shown,
-// and the images and style sheets that it names. It is safe for concurrent use.
+// Scene is everything that a thumbnail of a page may be drawn from: the part of the page that may
+// be shown, and the images and style sheets that the page names. A Scene is safe for concurrent
+// use.
 type Scene struct {
 	Body []byte
 
@@ -25,16 +26,16 @@ type Scene struct {
 
 	mu     sync.Mutex
 	named  map[string]bool // addresses that may be requested
-	images []string        // addresses of the images used, including redirects
+	images []string        // addresses of the images that were drawn, including redirects
 	sheets []string
 }
 
 var errReadOtherwise = errors.New("a browser could read its marks differently")
 
-// Scene returns what a thumbnail of the page itself may be drawn from. It returns nil if that is
-// prohibited, or if another resource must be used (P1 2.5.5.3: must-use-resource). It returns an
-// error if a drawing is permitted but the page cannot be drawn. Like Keep, it covers what any
-// permitted reader may see.
+// Scene returns everything that a thumbnail of the page itself may be drawn from. It returns nil if
+// such a thumbnail is prohibited, or if another resource must be used (P1 2.5.5.3:
+// must-use-resource). It returns an error if a drawing is permitted but the page cannot be drawn.
+// Like Keep, Scene includes everything that at least one reader may see.
 func (t *Terms) Scene() (*Scene, error) {
 	if t.page == nil || !t.page.HTML() || t.sources.Fetcher == nil || t.sources.Policies == nil {
 		return nil, nil
@@ -61,8 +62,8 @@ func (t *Terms) Scene() (*Scene, error) {
 	return s, nil
 }
 
-// drawable reports whether d permits a drawing like made. Leaving out a part of the page is a
-// change of structure, which d must permit.
+// drawable reports whether d permits a drawing that was made as made describes. A drawing that
+// leaves out a part of the page changes its structure, so d must permit changes of structure.
 func (t *Terms) drawable(d acap.Decision, made kept.Drawing) bool {
 	return !made.Part || d.Changing(acap.StructureChange, "").Allowed
 }
@@ -87,7 +88,8 @@ func normal(address string) (string, bool) {
 
 var errUnnamed = errors.New("the page does not name it, or does not permit to follow it")
 
-// Sheet fetches a style sheet of the page and permits requests for the resources that it names.
+// Sheet fetches a style sheet of the page and permits requests for the resources that the style
+// sheet names.
 func (s *Scene) Sheet(ctx context.Context, rawurl string) (*page.Page, error) {
 	own, err := s.requestTerms(ctx, rawurl)
 	if err != nil {
@@ -133,8 +135,8 @@ func (s *Scene) Image(ctx context.Context, rawurl string) (*page.Page, error) {
 }
 
 // requestTerms returns the terms for one request. It returns an error if neither the page nor its
-// style sheets name rawurl, so nothing else is requested. The terms are a copy, so that requests do
-// not affect each other.
+// style sheets name rawurl, because nothing else may be requested. The result is a copy, so that
+// concurrent requests do not affect each other.
 func (s *Scene) requestTerms(ctx context.Context, rawurl string) (*Terms, error) {
 	key, ok := normal(rawurl)
 	s.mu.Lock()
@@ -167,8 +169,8 @@ func (s *Scene) Note(k *Kept) {
 }
 
 // checkDrawable returns an error if the image at address may not be drawn as a part of the page
-// now. unread reports that its policy could not be read. An image is refused if its policy requires
-// to show something with it or in its place, because a drawing cannot do that.
+// now. unread reports that the policy of the image could not be read. An image is refused if this
+// policy requires to show something with the image or in its place, because a drawing cannot do so.
 func (t *Terms) checkDrawable(address string) (unread bool, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -192,15 +194,15 @@ func byItself(d acap.Decision, address string, now time.Time) error {
 	return d.Err(address)
 }
 
-// counted reports whether d ends at a time that depends on the first use of its resource, or on its
-// next crawl. For images in a drawing neither date is known.
+// counted reports whether d permits the image only until a time that depends on the first use or
+// the next crawl of the image. For images in a drawing neither date is known.
 func counted(d acap.Decision, now time.Time) bool {
 	l := d.Limits(acap.Facts{Now: now})
 	return l.UntilRecrawled || !l.Until.Equal(d.Limits(acap.Facts{Now: time.Unix(0, 0)}).Until)
 }
 
-// checkImage returns an error if an image may not be drawn because of its own statements. These are
-// not stored, so an image with its own time limit is refused too.
+// checkImage returns an error if an image may not be drawn because of statements in the image
+// itself. These statements are not stored, so an image that sets a time limit is refused too.
 func (t *Terms) checkImage(pg *page.Page) error {
 	p, err := t.sources.Policies.Policy(t.ctx, pg.URL())
 	if err != nil {
@@ -218,7 +220,8 @@ func (t *Terms) checkImage(pg *page.Page) error {
 }
 
 // checkDrawing returns an error if the stored drawing of the page may no longer be used for u; d is
-// the decision that permits u. unread reports that the reason is a policy that could not be read.
+// the decision that permits u. unread reports that a policy could not be read and that this is the
+// reason of the error.
 func (t *Terms) checkDrawing(u acap.Usage, d acap.Decision) (unread bool, err error) {
 	made := t.kept.Drawing
 	if !t.stillPermits(u, kept.Text{Aside: made.Aside}) || !t.drawable(d, *made) {

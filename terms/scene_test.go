@@ -12,8 +12,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// TestDrawnThenAndNow checks that a drawing is shown only while everything in it may be shown: the
-// page and the resources it was drawn with.
+// TestDrawnThenAndNow checks that a drawing of a page is shown only while the page and all
+// resources in the drawing may be shown.
 func TestDrawnThenAndNow(t *testing.T) {
 	const there = "http://other.example"
 	body := `<link rel=stylesheet href="` + there + `/s.css"><img src="` + there +
@@ -95,11 +95,11 @@ func TestDrawnOfMore(t *testing.T) {
 	}
 }
 
-// watched records which policies are requested, and with which deadline.
+// watched records which policies are requested, and whether these requests keep the deadline.
 type watched struct {
 	*world
 	asked []string
-	late  bool // a policy was requested with a later deadline than the request's own
+	late  bool // a policy was requested with another context than that of the request, and so with another deadline
 }
 
 func (w *watched) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
@@ -108,8 +108,8 @@ func (w *watched) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 	return w.world.Policy(ctx, u)
 }
 
-// TestSceneAsks checks that only addresses named by the page are requested, and that every request
-// keeps the deadline.
+// TestSceneAsks checks that only addresses named by the page are requested, and that the deadline
+// of a request also applies to requests for policies.
 func TestSceneAsks(t *testing.T) {
 	const there = "http://other.example"
 	w := &watched{world: &world{robots: map[string]string{there: ""}, pages: map[string]string{there + "/s.css": "p{}",
@@ -139,8 +139,8 @@ func TestSceneAsks(t *testing.T) {
 	}
 }
 
-// TestSceneOfOneReading checks that a page is not drawn if a browser could read it differently from
-// the parser.
+// TestSceneOfOneReading checks that a page is not drawn if a browser could parse the HTML
+// differently from this program.
 func TestSceneOfOneReading(t *testing.T) {
 	for body, want := range map[string]bool{
 		`<p>open<noscript><b>plain</b></noscript><p class="the-acap:disallow-present-thumbnail">shut`:                     true,
@@ -162,7 +162,8 @@ func TestSceneForATime(t *testing.T) {
 	}{
 		{"until-2100-01-01", true}, {"until-2020-01-01", false}, {"9-days", false}, {"0-days", false},
 		{"until-recrawled", false},
-		{"200000-days", false}, {"9999999-days", true}, // the last one is clamped to the last possible date
+		// a date so far in the future is replaced by the latest possible date
+		{"200000-days", false}, {"9999999-days", true},
 	} {
 		w := &world{pages: map[string]string{site + "/i.png": "image"}}
 		fresh := of(t, w, "ACAP-allow-present: /i.png time-limit="+c.limit, `<img src="/i.png">`)

@@ -10,7 +10,7 @@ import (
 )
 
 // TestTitleIsBounded checks that a title is plain text of bounded length. If only present-snippet
-// permits it, it is no longer than the snippet may be.
+// permits it, the title obeys the length limits of the snippet.
 func TestTitleIsBounded(t *testing.T) {
 	const only = "ACAP-disallow-present: /\nACAP-allow-present-snippet: / "
 	family := "\U0001F468\u200d\U0001F469\u200d\U0001F466"
@@ -47,11 +47,11 @@ func TestTitleIsBounded(t *testing.T) {
 	}
 }
 
-// TestPartsAreBounded checks that a part that must be shown is plain text of bounded length.
-// Otherwise nothing is shown, with or without a copy.
+// TestPartsAreBounded checks that a part that must be shown is plain text of bounded length. If the
+// part does not fit, nothing of the page is shown, with or without a copy.
 func TestPartsAreBounded(t *testing.T) {
 	long := strings.Repeat("Ada ", 300)
-	for _, c := range []struct{ name, part, body, want string }{ // "!" and a part of the refusal's note
+	for _, c := range []struct{ name, part, body, want string }{ // want may be "!" and a part of the refusal's note
 		{"a credit", "credit:id:by", `<p id="by">By Ada`, "By Ada"},
 		{"a long one", "credit:id:by", `<p id="by">` + long, "!1024 bytes"},
 		{"a long text", "credit:text:" + strings.Repeat("Ada%20", 300), ``, "!1024 bytes"},
@@ -85,13 +85,13 @@ func TestPartsAreBounded(t *testing.T) {
 }
 
 // TestLink checks address and text of the link that may be shown for a page. If must-use-resource
-// requires another resource, the link leads to it; if that is not available, no link is shown (P1
-// 2.5.5.3).
+// requires another resource, the link points to that resource; if the resource is not available, no
+// link is shown (P1 2.5.5.3).
 func TestLink(t *testing.T) {
 	const body = `<title>Low water</title><p id="lead">Ships lie in the roads.<p id="shy" class="the-acap:disallow-present-snippet">Anchor berths.<p id="void"></p>`
 	const use = "ACAP-allow-present-link: / must-use-resource="
 	for _, c := range []struct {
-		name, then, now string // now "" means the same as then
+		name, then, now string // "" as the value of now means the same policy as then
 		want            string // address and text; "-" and a part of the note if there is no link
 		kept            string // the expected link if no copy is stored; "" means equal to want
 	}{

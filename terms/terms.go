@@ -20,14 +20,14 @@ type Fetcher interface {
 	Fetch(ctx context.Context, rawurl string) (*page.Page, error)
 }
 
-// Sources is where Terms gets other policies and resources. If a field is nil, requirements that
-// need it count as unmet.
+// Sources supplies the policies and resources of other addresses to Terms. If a field is nil,
+// requirements that need this field cannot be met.
 type Sources struct {
 	Policies Policies
 	Fetcher  Fetcher
 }
 
-// Terms answers questions about one resource. It is not safe for concurrent use.
+// Terms decides what one resource may be used for. It is not safe for concurrent use.
 type Terms struct {
 	policy   *acap.Policy // the origin's policy, narrowed by the statements of the page
 	resource acap.Resource
@@ -36,15 +36,15 @@ type Terms struct {
 	marks    []acap.Mark // marks on elements of the page
 	sources  Sources
 	facts    acap.Facts
-	ctx      context.Context // context of the call that created the Terms: one Terms serves one request
+	ctx      context.Context // context of the call that created the Terms: a Terms is used for one request only
 	fetched  map[string]Part
-	around   acap.Context // what surrounds a copy when it is shown
-	anybody  bool         // conditions on the reader are checked later, when a reader asks
-	unread   bool         // an answer depended on the policy of another origin that could not be read
+	around   acap.Context // the frame or page in which a copy is shown
+	anybody  bool         // ignore conditions on the reader; these are checked when the data is shown
+	unread   bool         // some result depended on the policy of another origin that could not be read
 }
 
-// Of returns the terms of u under origin, the policy of its origin. pg is the page just fetched, or
-// nil. The statements of the page count, unless the origin prohibits crawl: then nothing in the
+// Of returns the terms of u. origin is the policy of the origin of u. pg is the page just fetched,
+// or nil. The statements in the page apply too, unless origin prohibits crawl: then nothing in the
 // page is read (X02).
 func Of(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, s Sources, f acap.Facts) *Terms {
 	t := &Terms{policy: origin, resource: acap.NewResource(u), sources: s, facts: f, ctx: ctx,
@@ -55,9 +55,9 @@ func Of(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, s S
 	return t.with(pg, pg.Own())
 }
 
-// Held returns the terms of the stored page at u: today's policy of its origin, narrowed by own,
-// the statements of the last lawful fetch (H11, X02). pg is the stored page, or nil if no copy is
-// stored.
+// Held returns the terms of the stored page at u. These are today's policy of its origin,
+// restricted further by own, the statements in the page at the last lawful fetch (H11, X02). pg is
+// the stored page, or nil if no copy is stored.
 func Held(ctx context.Context, origin *acap.Policy, u *url.URL, own acap.Own, pg *page.Page, s Sources,
 	f acap.Facts) *Terms {
 	t := &Terms{policy: origin, resource: acap.NewResource(u), sources: s, facts: f, ctx: ctx,
@@ -71,22 +71,22 @@ func (t *Terms) with(pg *page.Page, own acap.Own) *Terms {
 	return t
 }
 
-// TakeDown returns the take-down request for u in its origin's robots.txt, or nil. While the
-// request is there, nothing is stored, indexed or shown for u (P04, P05); decisions do not change
-// (X64).
+// TakeDown returns the take-down request for u in its origin's robots.txt, or nil. While robots.txt
+// contains the request, nothing is stored, indexed or shown for u (P04, P05); decisions do not
+// change (X64).
 func TakeDown(origin *acap.Policy, u *url.URL) *acap.Field {
 	return origin.TakeDown(acap.NewResource(u))
 }
 
-// In makes t answer for a reader who sees the page inside c. Parts of the page may require
-// something else there. It changes and returns t.
+// In makes t decide for a reader who sees the page inside the context c. In that context, parts of
+// the page may have other requirements than the page. In changes and returns t.
 func (t *Terms) In(c acap.Context) *Terms {
 	t.around = c
 	return t
 }
 
-// TakenDown is TakeDown for an address of any origin. It also returns nil if the policy cannot be
-// read.
+// TakenDown returns the take-down request for an address of any origin, or nil, as TakeDown does.
+// It also returns nil if the policy cannot be read.
 func TakenDown(ctx context.Context, policies Policies, rawurl string) *acap.Field {
 	u, err := url.Parse(rawurl)
 	if err != nil {
@@ -121,8 +121,8 @@ func (t *Terms) For(p *acap.Policy) *Terms {
 	return &c
 }
 
-// Decide returns the decision about u under the facts. Once the page is known, a permission becomes
-// a refusal if a required resource is not available (X05).
+// Decide returns the decision about u. Once the page is known, a permission becomes a refusal if a
+// required resource is not available (X05).
 func (t *Terms) Decide(u acap.Usage) acap.Decision {
 	d := t.decide(u)
 	if !d.Allowed || t.page == nil && t.kept == nil {
@@ -131,8 +131,8 @@ func (t *Terms) Decide(u acap.Usage) acap.Decision {
 	return t.fulfil(d)
 }
 
-// Unread reports whether any answer so far was a refusal because the policy of a required
-// resource's origin could not be read. Stored data is not erased for that reason (X63).
+// Unread reports whether any earlier result was a refusal because the policy of a required
+// resource's origin could not be read. Such a refusal does not erase stored data (X63).
 func (t *Terms) Unread() bool { return t.unread }
 
 // decideCrawl decides whether another resource may be crawled.
@@ -152,7 +152,7 @@ func (t *Terms) decide(u acap.Usage) acap.Decision {
 	return t.underFacts(t.policy.Decide(u, t.resource))
 }
 
-// underFacts returns d as it applies under the facts of t.
+// underFacts returns d with its conditions and time limits applied to the facts of t.
 func (t *Terms) underFacts(d acap.Decision) acap.Decision {
 	now := d.At(t.facts)
 	if now.Reason == acap.ByTarget && t.anybody {
@@ -161,7 +161,7 @@ func (t *Terms) underFacts(d acap.Decision) acap.Decision {
 	return now
 }
 
-// forAnyReader returns a copy of t for a reader who meets every condition on the target.
+// forAnyReader returns a copy of t for a reader who meets all conditions on the reader.
 func (t *Terms) forAnyReader() *Terms {
 	c := *t
 	c.anybody = true
@@ -180,9 +180,10 @@ func (t *Terms) substitutes(d acap.Decision) []*acap.Required {
 // namesPage reports whether r names the page itself.
 func (t *Terms) namesPage(r *acap.Required) bool { return r.URL != "" && t.isPage(r.URL) }
 
-// cut returns which parts of the page may be used; d is the decision for the page. Text outside all
-// marks is treated like the page. An element is left out if it requires something that the page
-// does not. The length limits of the remaining parts are added to l.
+// cut returns which parts of the page may be used under d, the decision about the page. Text
+// outside all marks is treated like the page. An element is left out if the policy for this element
+// has requirements that the policy for the page does not have. cut adds the length limits of the
+// remaining elements to l.
 func (t *Terms) cut(d acap.Decision, l *acap.Limits) page.Cut {
 	if !t.policy.Marked() {
 		if d.Allowed {
@@ -208,7 +209,8 @@ func (t *Terms) cut(d acap.Decision, l *acap.Limits) page.Cut {
 		l.MaxChars, l.MaxWords = smaller(l.MaxChars, limits.MaxChars), smaller(l.MaxWords, limits.MaxWords)
 		return true
 	}
-	// judged holds the result for each distinct statement, so that equal marks are decided once.
+	// judged caches the result for each distinct statement, so that equal marks are decided only
+	// once.
 	judged := map[string]bool{}
 	return page.Cut{Keep: func(chain []acap.Mark) bool {
 		if len(chain) == 0 {

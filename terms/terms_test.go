@@ -18,7 +18,8 @@ import (
 
 var noon = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 
-// world is the policies and pages that terms are made from.
+// world is a Policies and a Fetcher for tests: it contains the policies and pages that terms are
+// made from.
 type world struct {
 	robots  map[string]string // robots.txt by scheme://host
 	pages   map[string]string // page body by URL
@@ -34,7 +35,7 @@ func (w *world) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
 	return acap.Parse(key+"/robots.txt", []byte(text)).Policy(acap.Crawler{Names: []string{"gazer"}}), nil
 }
 
-// Fetch returns a page only if crawl is permitted, like the gate.
+// Fetch returns a page only if the policy permits to crawl it, as the gate does.
 func (w *world) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
 	u, err := url.Parse(rawurl)
 	if err != nil {
@@ -82,8 +83,8 @@ func of(t *testing.T, w *world, robots, body string) *Terms {
 	return Of(context.Background(), origin, u, pageOf(u.String(), 200, body), Sources{w, w}, acap.Facts{Now: noon})
 }
 
-// held returns the terms of the same page from storage: with its copy, or only with the stored
-// excerpts. It fetches nothing.
+// held returns the terms of the page of fresh as if read from storage. If copied is set, a copy of
+// the page is stored; otherwise only excerpts are stored. Nothing is fetched.
 func held(t *testing.T, w *world, fresh *Terms, robots string, copied bool) *Terms {
 	t.Helper()
 	content, _ := fresh.Text()
@@ -157,7 +158,7 @@ func TestTextAndLinks(t *testing.T) {
 }
 
 // TestContentOfBlocks checks that a heading that serves as the title also occurs in the text, and
-// is counted only there.
+// that String does not repeat such a title.
 func TestContentOfBlocks(t *testing.T) {
 	for _, c := range []struct{ name, body, title, text, headings, whole string }{
 		{"a title", "<title>Tide</title><h1>Low</h1><p>Ships.<h2>High</h2>", "Tide", "Low Ships. High", "Low\nHigh",
@@ -175,7 +176,7 @@ func TestContentOfBlocks(t *testing.T) {
 }
 
 func TestCopy(t *testing.T) {
-	for _, c := range []struct{ name, robots, body, copy, text string }{ // copy "-" means no copy
+	for _, c := range []struct{ name, robots, body, copy, text string }{ // "-" as the value of copy means no copy
 		{"as sent", "", article, article,
 			"Low water The pilot waits for the tide. Ships of deep draught lie in the roads. Words by Ada Quill."},
 		{"nothing in it", "", "", "", ""},
@@ -269,7 +270,8 @@ func TestElementLimits(t *testing.T) {
 		{use, "present-snippet max-length=0-words", ""},
 		{"ACAP-disallow-present-snippet: /", "present-snippet max-length=0-words", ""},
 		{"", "present-snippet must-include-resource=the-acap:credit:text:Ada", ""},
-		{use, "present-snippet must-use-resource=the-acap:text:Ada", ""}, // two sources for one text
+		// the policy requires two different sources for one text
+		{use, "present-snippet must-use-resource=the-acap:text:Ada", ""},
 		{include + "\nACAP-allow-present-snippet: / must-include-resource=the-acap:credit:text:Ada",
 			"present-snippet must-include-resource=the-acap:credit:text:Bob", ""},
 	} {
@@ -376,8 +378,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestFindableParts checks an index entry when only parts of the page may still be indexed: an
-// entry made from the whole page may no longer be used, an entry made from these parts may.
+// TestFindableParts checks an index entry when only parts of the page may still be indexed. An
+// entry made from the whole page may no longer be used. An entry made from these parts may be used.
 func TestFindableParts(t *testing.T) {
 	body := `<p>Shut.<p class="the-acap:allow-index">Open quay.`
 	for then, want := range map[string]bool{"": false, "ACAP-disallow-index: /": true} {
@@ -394,8 +396,8 @@ func TestFindableParts(t *testing.T) {
 	}
 }
 
-// TestEntryCurrent checks that EntryCurrent is true only if the stored entry equals what would be
-// made from the page now. An entry that leaves out more than required may still be used.
+// TestEntryCurrent checks that EntryCurrent is true only if the stored entry equals the entry that
+// would be made from the page now. An entry that leaves out more than required may still be used.
 func TestEntryCurrent(t *testing.T) {
 	body := `<p>Open. <b class="the-acap:disallow-(one)">Loft.</b> <b class="the-acap:disallow-(two) the-acap:disallow-(one)">Hold.</b> <b class="the-acap:allow-(three)">Deck.</b>`
 	usages := func(one, two, three string) string {
@@ -442,8 +444,8 @@ func TestEntryCurrent(t *testing.T) {
 	}
 }
 
-// TestFirstBarred checks that FirstBarred returns the first part that may not be kept, and its
-// mark.
+// TestFirstBarred checks that FirstBarred returns the first part of the page that may not be used,
+// and the mark of that part.
 func TestFirstBarred(t *testing.T) {
 	for body, want := range map[string]string{
 		`<p>Open.`: "",
@@ -535,8 +537,8 @@ func TestNotLawfullyFetched(t *testing.T) {
 	}
 }
 
-// TestRequisites checks that the resources a page is shown with are followed by the same rules as
-// its links: META refresh, frames and images, at page and element level.
+// TestRequisites checks that META refresh, frames and images are followed by the same rules as
+// links, for the page and for single elements.
 func TestRequisites(t *testing.T) {
 	const body = `<meta http-equiv="refresh" content="9; url=/next"><link rel="stylesheet" href="/s.css"><img src="/a.png">
 <p class="the-acap:disallow-follow"><img src="/b.png"></p><p class="the-acap:allow-follow"><img src="/c.png"><a href="/d">d</a></p>`

@@ -26,7 +26,7 @@ func (t *Terms) Title() (title string, by acap.Usage) {
 	return makeTitle(whole, wide), by
 }
 
-// titleBy returns the title that u permits, and the length limits for it.
+// titleBy returns the title that may be shown under u, and the length limits of that title.
 func (t *Terms) titleBy(u acap.Usage) (title string, l acap.Limits) {
 	d := t.Decide(u)
 	if !d.Allowed || len(t.substitutes(d)) > 0 {
@@ -42,7 +42,8 @@ func (t *Terms) titleBy(u acap.Usage) (title string, l acap.Limits) {
 	return title, l
 }
 
-// makeTitle makes a plain title from s. It never cuts inside a character that a reader sees.
+// makeTitle makes a plain title from s that obeys the limits l. It never splits a character as a
+// reader sees it, such as a letter with its accents.
 func makeTitle(s string, l acap.Limits) string {
 	chars := longestTitle
 	if l.MaxChars != nil {
@@ -52,11 +53,12 @@ func makeTitle(s string, l acap.Limits) string {
 	return out.Text
 }
 
-// Link describes a link to a page, which may have to be made from another resource (P1 2.5.5.3).
+// Link describes a link to a page. The policy may require to make the link from another resource
+// (P1 2.5.5.3).
 type Link struct {
 	Href string // address of the resource that must be linked instead; "" means the page's own address
-	Text string // link text, which replaces the title; "" means none
-	Made bool   // the link is made from something else: its text is not the page's title
+	Text string // link text, shown instead of the title; "" means that there is none
+	Made bool   // the link is made from something other than the page, so that its text is not the page's title
 }
 
 // Link returns how to link to the page; ok is false if no link is permitted. A link made from
