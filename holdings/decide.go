@@ -373,8 +373,8 @@ func (p *plan) decidePictures(e *evidence) (left bool) {
 	return left
 }
 
-// stored returns the data to present the page that will be stored after what has been decided so
-// far.
+// stored returns the data to present the page that will be stored if everything is executed that
+// has been decided so far.
 func (p *plan) stored(e *evidence) terms.Kept {
 	if p.kept != nil {
 		return *p.kept
@@ -413,8 +413,8 @@ func (p *plan) dropAll(e *evidence, g ground) {
 
 func (p *plan) add(s Swept) { p.swept = append(p.swept, s) }
 
-// item returns the report that one item of the page is erased for the reason g. what is the kind of
-// the item.
+// item returns the report that one item of the page is erased for the reason g. The parameter what
+// names the kind of the item.
 func (e *evidence) item(what string, g ground) Swept {
 	return Swept{URL: e.url, What: what, Reason: g.reason, Why: g.why, Line: g.line,
 		TakenDown: g.reason == archive.ReasonTakenDown}

@@ -253,9 +253,9 @@ func (h *Holdings) recheckReceived(ctx context.Context, judged *acap.Policy, u *
 	return r, err
 }
 
-// recheck checks what is stored at an address again if the policy of its origin is no longer
-// judged, the policy used for the decision. A concurrent sweep by the new policy may have missed
-// the page. recheck returns what was erased, or the take-down request that caused everything to be
+// recheck checks what is stored at an address again if the policy of its origin has changed; judged
+// is the policy used for the decision. A concurrent sweep by the new policy may have missed the
+// page. recheck returns what was erased, or the take-down request that caused everything to be
 // erased.
 func (h *Holdings) recheck(ctx context.Context, address string, u *url.URL, judged, origin *acap.Policy,
 	o SweepOptions) (d sweepPlan, down *acap.Field, err error) {

@@ -410,8 +410,8 @@ func (m *importer) newAliases(hops []archive.Via, address string) (aliases []str
 	return aliases, nil
 }
 
-// recheckCapture erases the imported capture if the policy is no longer judged, the policy used for
-// the import, and does not permit the capture.
+// recheckCapture erases the imported capture if the policy has changed during the import and does
+// not permit the capture. judged is the policy used for the import.
 func (m *importer) recheckCapture(x *incoming, u *url.URL, judged *acap.Policy, id uint64) error {
 	origin, err := m.o.Policies.Policy(m.ctx, u)
 	if err != nil {

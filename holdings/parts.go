@@ -144,9 +144,9 @@ func (h *Holdings) changePart(ctx context.Context, address string, fn func(*arch
 	return h.archive.SetPart(ctx, address, known, wait...)
 }
 
-// endPart removes everything made from the resource at address, which may no longer be used because
-// of the error because. The pages that lose data then wait for the resource. knew reports that the
-// end of the resource was already recorded.
+// endPart removes everything made from the resource at address, which may no longer be used. The
+// parameter because is the error that says why. The pages that lose data then wait for the
+// resource. knew reports that the end of the resource was already recorded.
 func (h *Holdings) endPart(ctx context.Context, address string, because error) (knew bool, err error) {
 	ended := archive.Part{Fetched: h.o.Now(), Why: address + ": " + because.Error(), Pending: archive.Everybody}
 	if refused, ok := errors.AsType[*acap.Refused](because); ok {
@@ -325,8 +325,8 @@ func (h *Holdings) notePart(ctx context.Context, g *assessment, p terms.Part) (m
 	return missing, err
 }
 
-// stopAwaiting records that the page at address no longer waits for the resources for which which
-// returns true.
+// stopAwaiting records that the page at address no longer waits for certain resources. These are
+// the resources for whose addresses the function in the parameter which returns true.
 func (h *Holdings) stopAwaiting(ctx context.Context, address string, which func(part string) bool) error {
 	parts, err := h.archive.Awaits(address)
 	for _, part := range parts {

@@ -14,8 +14,8 @@ import (
 // everything stored is checked again.
 const maxPending = 1 << 14
 
-// task names what must be checked again. This is everything stored for the site origin, or all
-// pages that require the resource part.
+// task names what must be checked again. This is everything stored for an origin, or all pages that
+// require a certain resource. The field part is the address of the resource.
 type task struct{ origin, part string }
 
 // background runs tasks in a background goroutine, one at a time. The goroutine ends when nothing

@@ -169,7 +169,7 @@ func (k Page) Uses(value string, u acap.Usage) bool {
 }
 
 // Without returns k without everything made from the resource at address. changed reports whether
-// less differs from k; entry reports whether the index entry was made from the resource.
+// anything was removed; entry reports whether the index entry was made from the resource.
 func (k Page) Without(address string) (less Page, changed, entry bool) {
 	less = k.Clone()
 	for value, addresses := range k.Of {

@@ -28,9 +28,9 @@ type Copy struct {
 
 var copies = form{current: acap.PresentCurrentCopy, old: acap.PresentOldCopy}
 
-// Copy returns the stored copy of rawurl that which selects. By default this is the current copy,
-// or the latest copy if there is no current one. The error is ErrNotHeld if no copy is stored, and
-// an *acap.Refused if the copy may not be shown to who.
+// Copy returns the stored copy of rawurl that the parameter which selects. By default this is the
+// current copy, or the latest copy if there is no current one. The error is ErrNotHeld if no copy
+// is stored, and an *acap.Refused if the copy may not be shown to the reader.
 func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Reader) (Copy, error) {
 	v, err := p.version(ctx, rawurl, which, who, copies)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Decide returns the decisions on usages for the reader who, at this moment. The decisions are
-// about the stored data of rawurl and about the redirects to its page (X66). The error is
-// ErrNotHeld if nothing is stored about rawurl.
+// Decide returns the decisions on usages for one reader, at this moment. The decisions are about
+// the stored data of rawurl and about the redirects to its page (X66). The error is ErrNotHeld if
+// nothing is stored about rawurl.
 func (p *Presenter) Decide(ctx context.Context, rawurl string, who Reader, usages ...acap.Usage) ([]acap.Decision,
 	error) {
 	v, err := p.find(ctx, rawurl, Which{}, who, form{current: acap.Present})

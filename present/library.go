@@ -98,9 +98,10 @@ func (l stored) NotePresented(ctx context.Context, addresses []string, at time.T
 	})
 }
 
-// chooseVersion returns the copy of r that which selects, and the body of the copy. which may
-// contain a version number, or a time: then the latest copy at that time is selected. By default
-// the current copy is selected, or the latest copy if the last crawl stored none.
+// chooseVersion returns the copy of r that the parameter which selects, and the body of the copy.
+// The selection may contain a version number, or a time: then the latest copy at that time is
+// selected. By default the current copy is selected, or the latest copy if the last crawl stored
+// none.
 func (p *Presenter) chooseVersion(ctx context.Context, r archive.Resource, which Which) (c archive.Capture,
 	body []byte, found bool, err error) {
 	id := r.Current

@@ -17,8 +17,8 @@ type Lead struct {
 	Limits  acap.Limits       `json:"limits"`
 }
 
-// Original returns how to show the original of rawurl to the reader who. The original is shown in a
-// frame if the policy requires a frame or who.Framed is set, otherwise with a link. The error is
+// Original returns how to show the original of rawurl to a reader. The original is shown in a frame
+// if the policy requires a frame or who.Framed is set, otherwise with a link. The error is
 // ErrNotHeld if the statements in the page are not stored, and an *acap.Refused if the original may
 // not be shown.
 func (p *Presenter) Original(ctx context.Context, rawurl string, who Reader) (Lead, error) {

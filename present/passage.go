@@ -27,10 +27,10 @@ func excerpted(_ context.Context, r archive.Resource) (bool, error) {
 	return r.Kept.Texts[acap.PresentSnippet].Text != "", nil
 }
 
-// Snippet returns a snippet of the version of rawurl that which selects. By default this is the
-// current version, or the latest version if there is no current one. Passages with words of query
-// are preferred. The error is ErrNotHeld if no text is stored, and an *acap.Refused if no snippet
-// may be shown to who.
+// Snippet returns a snippet of the version of rawurl that the parameter which selects. By default
+// this is the current version, or the latest version if there is no current one. Passages with
+// words of query are preferred. The error is ErrNotHeld if no text is stored, and an *acap.Refused
+// if no snippet may be shown to the reader.
 func (p *Presenter) Snippet(ctx context.Context, rawurl, query string, which Which, who Reader) (Passage, error) {
 	v, err := p.version(ctx, rawurl, which, who, passages)
 	if err != nil {

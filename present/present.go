@@ -38,8 +38,8 @@ type Reader struct {
 // ErrNotHeld means that nothing is stored for a URL, or not the data that the caller requested.
 var ErrNotHeld = errors.New("nothing of it is archived")
 
-// facts returns the facts for the decision whether r may be presented to who. old is set if r is an
-// earlier version of the page.
+// facts returns the facts for the decision whether r may be presented to the reader. old is set if
+// r is an earlier version of the page.
 func (p *Presenter) facts(r archive.Resource, who Reader, old bool) acap.Facts {
 	now := who.AsOf
 	if now.IsZero() {

@@ -25,9 +25,9 @@ type Thumbnail struct {
 	Limits  acap.Limits       `json:"limits"`
 }
 
-// Thumbnail returns a thumbnail of the version of rawurl that which selects, by the same rules as
-// Copy. The error is ErrNotHeld if nothing is stored, and an *acap.Refused if no thumbnail may be
-// shown to who. It wraps thumbnail.ErrNone if no thumbnail can be made.
+// Thumbnail returns a thumbnail of the version of rawurl that the parameter which selects, by the
+// same rules as Copy. The error is ErrNotHeld if nothing is stored, and an *acap.Refused if no
+// thumbnail may be shown to the reader. It wraps thumbnail.ErrNone if no thumbnail can be made.
 func (p *Presenter) Thumbnail(ctx context.Context, rawurl string, which Which, who Reader) (Thumbnail, error) {
 	v, err := p.version(ctx, rawurl, which, who, form{current: acap.PresentThumbnail, old: acap.PresentOldThumbnail,
 		instead: p.pictured})

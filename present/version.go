@@ -38,11 +38,11 @@ type version struct {
 	language string // the language as returned by languageOf
 }
 
-// version returns the version of rawurl that which selects. If which selects nothing, the result
-// may also be a page of which only an excerpt or thumbnail is stored. The error is ErrNotHeld if
-// nothing is stored. It is an *acap.Refused in three cases: a take-down of the page or of a
-// redirect to it is in force (P05), a policy cannot be read, or an address of the redirect chain
-// prohibits the usage (X66).
+// version returns the version of rawurl that the parameter which selects. If the parameter is zero,
+// the result may also be a page of which only an excerpt or thumbnail is stored. The error is
+// ErrNotHeld if nothing is stored. It is an *acap.Refused in three cases: a take-down of the page
+// or of a redirect to it is in force (P05), a policy cannot be read, or an address of the redirect
+// chain prohibits the usage (X66).
 func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who Reader, f form) (*version, error) {
 	v, err := p.find(ctx, rawurl, which, who, f)
 	if err == nil && v.way != nil && !v.way.Open(v.usage) {
@@ -98,8 +98,8 @@ func (p *Presenter) find(ctx context.Context, rawurl string, which Which, who Re
 
 func (v *version) refuse(d acap.Decision) error { return d.Err(v.asked) }
 
-// context returns the context in which the version is shown to who. whole reports that the whole
-// page is shown. Only a whole HTML page is shown within the frame of its own site.
+// context returns the context in which the version is shown to the reader. whole reports that the
+// whole page is shown. Only a whole HTML page is shown within the frame of its own site.
 func (v *version) context(who Reader, whole bool) acap.Context {
 	mime := v.resource.MIME
 	if v.capture.ID != 0 {

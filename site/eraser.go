@@ -14,7 +14,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// blockRedirectsTo blocks all addresses in the queue that redirect to the page at the address down.
+// blockRedirectsTo blocks all addresses in the queue that redirect to a page that is taken down.
 func blockRedirectsTo(h *holdings.Holdings, f *crawler.Frontier, down string) error {
 	from, err := h.Aliases(down)
 	return errors.Join(err, f.BarLed(down, from...))

@@ -45,8 +45,8 @@ func CrawlerOf(cfg *config.Config) acap.Crawler {
 		Pilot: cfg.Policy.Dialect == config.DialectPilot, SubTakeDowns: cfg.Actions.SubRecords}
 }
 
-// recordCrawler writes the identity of the crawler who to the data directory. Commands that work on
-// stored pages read this identity.
+// recordCrawler writes the identity of the given crawler to the data directory. Commands that work
+// on stored pages read this identity.
 func recordCrawler(dir string, who acap.Crawler) error {
 	id := identity{Crawler: who.Names, Cannot: who.Cannot, Strict: who.Strict, SubRecords: who.SubTakeDowns}
 	if who.Purposes != nil {
@@ -62,7 +62,7 @@ func recordCrawler(dir string, who acap.Crawler) error {
 	return disk.Replace(identityFile(dir), append(data, '\n'), 0o600)
 }
 
-// recordFirstCrawler writes the identity of the crawler who to a data directory that contains no
+// recordFirstCrawler writes the identity of the given crawler to a data directory that contains no
 // identity yet.
 func recordFirstCrawler(dir string, who acap.Crawler) error {
 	if _, err := os.Stat(identityFile(dir)); err == nil || !errors.Is(err, os.ErrNotExist) {

@@ -21,9 +21,9 @@ import (
 // Version is the version of this program. It is part of the User-Agent.
 const Version = "0.1.0"
 
-// newSenderGate returns a gate that decides for the crawler who. Its requests usually carry the
-// name of who. But if a flag selects a crawler other than the crawler of the data directory,
-// requests carry the name of the crawler of the data directory (rule 22, X80).
+// newSenderGate returns a gate that decides for the given crawler. Its requests usually carry the
+// name of this crawler. But if a flag selects a crawler other than the crawler of the data
+// directory, requests carry the name of the crawler of the data directory (rule 22, X80).
 func newSenderGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
 	if cfg.Sender() != cfg {
 		var err error
@@ -34,7 +34,7 @@ func newSenderGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
 	return NewGate(cfg, who)
 }
 
-// NewGate returns a gate that sends requests in the name of who, with the settings cfg.
+// NewGate returns a gate that sends requests in the name of the crawler who, with the settings cfg.
 func NewGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
 	sign, err := newSigner(cfg)
 	if err != nil {
@@ -64,7 +64,7 @@ func newSigner(cfg *config.Config) (*gate.Signer, error) {
 // newKey is the command that makes a private key for signing requests or receipts.
 const newKey = "openssl genpkey -algorithm ed25519 -out another.pem, and name that"
 
-// UserAgent returns the User-Agent header of the crawler who. It contains the first user-agent
+// UserAgent returns the User-Agent header of the given crawler. It contains the first user-agent
 // token, the version of this program, and the contact address of the operator (X67), so that a
 // publisher can find the operator.
 func UserAgent(cfg *config.Config, who acap.Crawler) string {

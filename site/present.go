@@ -19,7 +19,7 @@ func (s *Site) Presenter() *present.Presenter {
 	return p
 }
 
-// Search searches the stored pages and returns what may be shown to the reader who. It returns at
+// Search searches the stored pages and returns what may be shown to the given reader. It returns at
 // most q.Limit results; if q.Limit is 0, at most 10.
 func (s *Site) Search(ctx context.Context, q present.Query, who present.Reader) (present.Found, error) {
 	if q.Limit == 0 {

@@ -118,7 +118,8 @@ func (s *session) rereadPolicies(ctx context.Context, o rereadOptions) (Reread, 
 	return n, errors.Join(failed...)
 }
 
-// readAgain reads the policy of the origin with the key key again, and executes the requests in it.
+// readAgain reads a policy again, and executes the requests in it. The parameter key names the
+// origin of the policy.
 func (s *session) readAgain(ctx context.Context, key string) (o *policy.Origin, err error) {
 	defer defect.Catch(&err, key+"/robots.txt", s.site.defect)
 	u, err := url.Parse(key)

@@ -154,9 +154,9 @@ func (t *Terms) Requisites() []string {
 	return links
 }
 
-// followable calls of to list addresses in the page, and returns those addresses that may be
-// followed. It checks the policy for the page and for each element. ok is false if nothing may be
-// followed.
+// followable calls the function of, which lists addresses in the page, and returns those addresses
+// that may be followed. It checks the policy for the page and for each element. ok is false if
+// nothing may be followed.
 func (t *Terms) followable(of func(*page.Page, page.Cut) []string) (links []string, ok bool) {
 	if t.page == nil {
 		return nil, false

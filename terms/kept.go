@@ -176,9 +176,9 @@ func (t *Terms) sourceOf(d acap.Decision) string {
 	return ""
 }
 
-// stillPermits reports whether u still permits made, a text that was made for u earlier. The text
-// must come from the required source, and must not contain a part of the page that must be left out
-// now.
+// stillPermits reports whether u still permits the text in made, a text that was made for u
+// earlier. The text must come from the required source, and must not contain a part of the page
+// that must be left out now.
 func (t *Terms) stillPermits(u acap.Usage, made kept.Text) bool {
 	d := t.decide(u)
 	uses := t.substitutes(d)

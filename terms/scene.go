@@ -62,8 +62,8 @@ func (t *Terms) Scene() (*Scene, error) {
 	return s, nil
 }
 
-// drawable reports whether d permits a drawing that was made as made describes. A drawing that
-// leaves out a part of the page changes its structure, so d must permit changes of structure.
+// drawable reports whether d permits a drawing with the properties in made. A drawing that leaves
+// out a part of the page changes its structure, so d must permit changes of structure.
 func (t *Terms) drawable(d acap.Decision, made kept.Drawing) bool {
 	return !made.Part || d.Changing(acap.StructureChange, "").Allowed
 }
