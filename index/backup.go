@@ -65,8 +65,9 @@ func (s *Snapshot) Close() error {
 	return s.view.CloseCopyReader()
 }
 
-// Copy passes on the files of the index, by their names relative to its directory, with slashes.
-// create begins a file of size bytes; Copy writes them before it calls create again.
+// Copy copies the files of the index. For each file it calls create with the name of the file,
+// relative to the directory of the index, with slashes, and the size in bytes. Copy writes the
+// content of a file before it calls create again.
 func (s *Snapshot) Copy(ctx context.Context, create func(name string, size int64) (io.Writer, error)) (err error) {
 	defer guard(s.dir, &err)()
 	d := &spool{files: s.files, memory: map[string]*bytes.Buffer{}}
@@ -119,11 +120,12 @@ func copyFile(ctx context.Context, from, name string, create func(string, int64)
 // segments that are not on disk yet.
 type spool struct {
 	root   string
-	files  []string // files that need not be copied
+	files  []string // names of the segment files that bleve need not copy
 	memory map[string]*bytes.Buffer
 }
 
-// GetWriter returns nil for a file that need not be written.
+// GetWriter returns the writer for a file of the copy. It returns nil if bleve need not write the
+// file.
 func (d *spool) GetWriter(name string) (io.WriteCloser, error) {
 	base := filepath.Base(name)
 	switch {

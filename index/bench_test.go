@@ -125,7 +125,7 @@ func BenchmarkBesideBleve(b *testing.B) {
 	b.ReportMetric(alone.Seconds()/ours.Seconds(), "of-bleve")
 }
 
-// putIntoBleve indexes documents in the way of a program that uses bleve with its default settings.
+// putIntoBleve indexes documents like a program that uses bleve with its default settings.
 func putIntoBleve(b *testing.B, docs []Document) {
 	b.Helper()
 	scorch.RegisterSegmentPlugin(&zap.ZapPlugin{}, true)

@@ -55,7 +55,8 @@ type author struct {
 
 func (a *author) oneOf(list ...string) string { return list[a.IntN(len(list))] }
 
-// word returns a random word of a tongue, sometimes with the spelling variants of hasty writers.
+// word returns a random word of the language t, sometimes with the spelling variants of hasty
+// writers.
 func (a *author) word(t tongue) string {
 	if a.IntN(15) == 0 {
 		t = a.tongues[a.IntN(len(a.tongues))]
@@ -103,7 +104,8 @@ func (a *author) document() Document {
 		Positions: a.IntN(4) > 0,
 	}
 	if a.IntN(20) == 0 {
-		d.Text = strings.Repeat(d.Text+" ", 40) // a long text: zapx stores positions only with locations
+		// a long text, in which the positions of a term fill a location (see package segment)
+		d.Text = strings.Repeat(d.Text+" ", 40)
 	}
 	switch a.IntN(10) {
 	case 0:

@@ -12,8 +12,8 @@
 //
 // Text in scripts without blanks (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) is divided
 // into characters and the breaks between them, in every field. A run of characters in a query
-// matches the same characters next to each other, with a break wherever the query has one. Without
-// positions, a page matches if it contains all characters.
+// matches the same characters next to each other, with a break wherever the query has a break.
+// Without positions, a page matches if it contains all characters.
 //
 // The library bleve stores and merges the segments, and contains the analysers. Package segment
 // builds and reads the segments; its documentation gives the reasons.
@@ -23,7 +23,7 @@
 //   - language.go: the analysers
 //   - token.go: text as tokens, and folding
 //   - words.go: a field of running text, and its analysis
-//   - glossary.go: the terms of tokens that an analyser has met
+//   - glossary.go: a cache of the terms of tokens
 //   - form.go: forms of words
 //   - bounds.go: how much of a document is indexed
 //   - query.go: the language of queries

@@ -14,8 +14,8 @@ import (
 // to text that policy permits to index.
 type Document struct {
 	URL      string // identifies the document
-	Title    string // words in it rank higher; Text need not contain it
-	Text     string // a form feed ends a block, such as a paragraph; no phrase crosses it
+	Title    string // words in the title rank higher; Text need not contain the title
+	Text     string // a form feed ends a block, such as a paragraph; no phrase crosses the end of a block
 	Headings string // the headings of Text, one per line; words in them rank higher
 	Language string // a language tag, which a lang: clause finds; "" if unknown
 	Analysis string // language whose rules are used to analyse the words; "": Language
@@ -24,8 +24,9 @@ type Document struct {
 	Feed     bool   // the page is a feed, whatever its media type is
 	Fetched  time.Time
 
-	// Positions stores the order of the words, so that phrases can be found. Without it, a document
-	// is found by single words, and by a run of dense script if it contains all its characters.
+	// Positions stores the order of the words, so that phrases can be found. Without the order, a
+	// query finds the document by single words, or by a run of dense script if the document
+	// contains all characters of the run.
 	Positions bool
 }
 

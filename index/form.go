@@ -10,7 +10,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// form returns the form of a word of a text, given its first term.
+// form returns the form of a word of a text. term is the first term of the word.
 func (a *analyser) form(word []byte, term string) segment.Form {
 	copied := newToken(append([]byte{}, word...), analysis.AlphaNumeric, 1)
 	lower := lowercase.NewLowerCaseFilter().Filter(analysis.TokenStream{copied})
@@ -31,7 +31,7 @@ func (a *analyser) form(word []byte, term string) segment.Form {
 	return f
 }
 
-// number returns a hash of a word, less than n.
+// number returns a hash of a word. The hash is less than n.
 func number(word []byte, n uint32) int {
 	h := fnv.New32a()
 	h.Write(bytes.TrimRight(word, "'"))

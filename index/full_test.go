@@ -25,7 +25,7 @@ import (
 // contains the text of the system's error and does not wrap it.
 type fullDisk struct {
 	library
-	batch, remove, set bool // which changes fail
+	batch, remove, set bool // which kinds of changes fail
 }
 
 type library = bleve.Index // an embedded field named Index would hide the method Index

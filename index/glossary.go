@@ -13,7 +13,7 @@ import (
 const (
 	glossaryTerms  = 50_000
 	glossaryTokens = 100_000
-	glossaryToken  = 40  // bytes of a token; longer ones are rarely repeated
+	glossaryToken  = 40  // maximum bytes of a token; longer tokens are rarely repeated
 	glossaryMeans  = 255 // number of terms of a token
 )
 

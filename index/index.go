@@ -83,7 +83,7 @@ func Open(dir string) (ix *Index, err error) {
 	if err != nil {
 		return nil, failure(dir, err)
 	}
-	left, err := ix.Has(filler) // left by an interrupted compaction
+	left, err := ix.Has(filler) // an interrupted compaction leaves the filler in the index
 	if err == nil && left {
 		err = ix.Delete(filler)
 	}
@@ -159,8 +159,9 @@ func probe(dir string) (err error) {
 	return newest.Close()
 }
 
-// merging configures when bleve merges segments. A crawl writes large segments, and merging one
-// costs more than building it; but every query reads all segments.
+// merging configures when bleve merges segments. Merging a large segment costs more than building
+// it, and a crawl writes large segments. But every query reads all segments, so their number must
+// stay small.
 var merging = map[string]any{"MaxSegmentsPerTier": 10, "FloorSegmentSize": batchDocs / 2}
 
 // open opens an existing index. bleve's merging goroutine calls mergeFailed with the error of each
@@ -224,8 +225,8 @@ func reader(held bleve.Index) (bleveindex.IndexReader, error) {
 	return inner.Reader()
 }
 
-// MadeBy returns the version of the format of the stored documents; if there are several, the
-// oldest.
+// MadeBy returns the version of the format of the stored documents. If they have several versions,
+// it returns the oldest.
 func (ix *Index) MadeBy() (version string, err error) {
 	defer guard(ix.dir, &err)()
 	held, release, err := ix.use()
@@ -260,8 +261,8 @@ func (ix *Index) Close() error {
 }
 
 // Put stores docs and replaces documents with the same URL; if docs contains a URL twice, the last
-// document counts. When it returns nil, they are on disk. After an error some may be stored, and
-// the caller must put all again.
+// document counts. When Put returns nil, the documents are on disk. After an error some of them may
+// be stored, and the caller must put all of them again.
 func (ix *Index) Put(docs ...Document) error {
 	return ix.write(func(held bleve.Index) error {
 		for len(docs) > 0 {
@@ -285,7 +286,7 @@ func (ix *Index) Put(docs ...Document) error {
 }
 
 // Delete removes documents; it ignores a URL that is not in the index. When it returns, no query
-// finds the documents. After Compact, the files contain nothing of them.
+// finds the documents. After Compact, the files contain no data of these documents.
 func (ix *Index) Delete(urls ...string) error {
 	return ix.write(func(held bleve.Index) error {
 		for group := range slices.Chunk(urls, batchDocs) {
@@ -343,9 +344,10 @@ func (ix *Index) reopen(held bleve.Index) error {
 	return nil
 }
 
-// writeError converts an error that bleve returned for a change of the index; nil for nil. task is
-// the failed task in the message: "written" or "compacted". If the disk is full, bleve returns only
-// the text of the system's error; writeError returns an error that disk.Full recognises.
+// writeError converts an error that bleve returned for a change of the index. For a nil error it
+// returns nil. task is the failed task in the message: "written" or "compacted". If the disk is
+// full, bleve returns only the text of the system's error; writeError returns an error that
+// disk.Full recognises.
 func (ix *Index) writeError(task string, err error) error {
 	if err == nil {
 		return nil

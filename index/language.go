@@ -87,8 +87,9 @@ func vietnameseAnalyser(map[string]any, *registry.Cache) (analysis.Analyzer, err
 		vietnamese{}}}, nil
 }
 
-// vietnamese keeps the marks of words, and adds to each word with marks a term without them. In
-// Vietnamese, marks distinguish words: ma, má, mà, mả, mã and mạ are six words.
+// vietnamese is a filter that keeps the accents and other marks of letters. For each word with
+// marks, it adds a term without marks. In Vietnamese, marks distinguish words: ma, má, mà, mả, mã
+// and mạ are six words.
 type vietnamese struct{}
 
 // unmarked is the prefix of a term from which marks were removed. No word begins with it.
@@ -108,8 +109,9 @@ func (vietnamese) Filter(in analysis.TokenStream) analysis.TokenStream {
 	return out
 }
 
-// withoutMarks returns the terms for a Vietnamese word of a query: the word with other marks,
-// without marks, and last as it is written. Many people omit the marks when they search.
+// withoutMarks returns the terms for a Vietnamese word of a query: the term for words with other
+// marks, the word without marks, and last the word as it is written. Many people omit the marks
+// when they search.
 func withoutMarks(terms []string) []string {
 	written := terms[len(terms)-1]
 	bare := string(foldTerm([]byte(written)))
@@ -125,14 +127,14 @@ func polishAnalyser(map[string]any, *registry.Cache) (analysis.Analyzer, error) 
 	return &analysis.DefaultAnalyzer{TokenFilters: filters}, nil
 }
 
-// polish adds the stems of words, which it looks up in a table.
+// polish is a filter that adds the stems of words. It looks up the stems in a table.
 type polish struct{}
 
 // polishStemmer loads a table of two megabytes when the first Polish word is analysed.
 var polishStemmer = sync.OnceValues(pl.NewPolishStemmerFilter)
 
-// Filter implements analysis.TokenFilter. The table is incomplete and its words have accents, so
-// the filter also keeps each word as it is written.
+// Filter implements analysis.TokenFilter. The table is incomplete, and the words in the table have
+// accents, so the filter also keeps each word as it is written.
 func (polish) Filter(in analysis.TokenStream) analysis.TokenStream {
 	stemmer, err := polishStemmer()
 	if err != nil {
@@ -153,7 +155,8 @@ func (polish) Filter(in analysis.TokenStream) analysis.TokenStream {
 	return out
 }
 
-// turkish converts capitals to lower case by Turkish rules. The stemmer depends on the vowels.
+// turkish is a filter that converts capitals to lower case by Turkish rules. The Turkish stemmer
+// needs the correct vowels, ı or i.
 type turkish struct{}
 
 // Filter implements analysis.TokenFilter.
@@ -174,7 +177,7 @@ func (turkish) Filter(in analysis.TokenStream) analysis.TokenStream {
 	return in
 }
 
-// russian replaces ё with е before the stemmer, which does not know ё.
+// russian is a filter that replaces ё with е. It runs before the stemmer, which does not know ё.
 type russian struct{}
 
 // Filter implements analysis.TokenFilter.

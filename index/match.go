@@ -102,10 +102,10 @@ type shard struct {
 	bonus   map[uint32]float32
 	written []written
 	brought heap             // the best results with their bonus
-	cursors []segment.Cursor // cursors, reused
+	cursors []segment.Cursor // cursors whose memory is used again
 }
 
-// inField is what a segment contains of a run or a label in one field.
+// inField holds the documents of a segment that contain a run of words, or a label, in one field.
 type inField struct {
 	run
 	lists  []postings      // postings of each step
@@ -113,11 +113,11 @@ type inField struct {
 	places []occurrences   // occurrences in each document of docs, in the same order; nil if positions were not read
 }
 
-// postings are the lists of documents for one step.
+// postings are the lists of documents for one step of a run.
 type postings struct {
 	lists   []*segment.List
-	written *segment.List   // the one of lists for the word as the query writes it; nil if there are not several lists
-	docs    *roaring.Bitmap // documents in any list; nil: any word matches. Must not be changed
+	written *segment.List   // the list for the word as the query writes it; nil if the step has only one term
+	docs    *roaring.Bitmap // documents in any of the lists, which must not be changed; nil: any word matches
 }
 
 // occurrences is the number of times a document contains a run, and the norm of its field.
@@ -160,7 +160,8 @@ func (g *shard) label(clause int, name, value string) error {
 	return g.words(clause, run{field: field{part: part(name)}, name: name, steps: []step{{terms: []string{value}}}})
 }
 
-// days finds the documents fetched on day from or later and before day to; "" means no limit.
+// days finds the documents that were fetched in a period. from is the first day of the period, and
+// to is the first day after the period. An empty string means no limit.
 func (g *shard) days(clause int, from, to string) error {
 	d, err := segment.DictionaryOf(g.held, dayField)
 	if err != nil || d == nil {
@@ -267,8 +268,8 @@ func (g *shard) live(docs *roaring.Bitmap) uint64 {
 	return n
 }
 
-// through returns cursors at the beginning of lists, which the caller will use for about wanted
-// documents. They are valid until the next call.
+// through returns cursors at the beginning of lists. wanted is the approximate number of documents
+// for which the caller will use the cursors. They are valid until the next call.
 func (g *shard) through(lists []postings, wanted uint64) []segment.Cursor {
 	for len(g.cursors) < len(lists) {
 		g.cursors = append(g.cursors, segment.Cursor{})

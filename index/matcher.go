@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Matcher returns a function that reports whether the query finds a word of a page in language. A
-// word of the query matches every form with the same term; words of a phrase match only as they are
-// written. For an invalid query the function always returns false.
+// Matcher returns a function that reports whether the query finds a word of a page. The page is in
+// the given language. A word of the query matches every form with the same term; words of a phrase
+// match only as they are written. For an invalid query the function always returns false.
 func (ix *Index) Matcher(query, language string) func(word string) bool {
 	m := matcher{read: ix.analysers[analyserFor(language)], plain: ix.analysers[plain], terms: map[string]bool{},
 		written: map[string]bool{}}
@@ -37,9 +37,9 @@ type matcher struct {
 	terms, written map[string]bool // terms of the query's words, and words of its phrases
 }
 
-// find adds the terms of a word. For a word with zero-width non-joiners it adds the terms of the
-// word without them, and of its longest part: shorter parts are often endings, which many words
-// have.
+// find adds the terms of a word. For a word with zero-width non-joiners, find adds the terms of the
+// word without non-joiners, and the terms of the longest part of the word: shorter parts are often
+// endings, which many words have.
 func (m *matcher) find(text string) {
 	all := spellings(text)
 	whole := m.read.query(all[len(all)-1])
@@ -58,7 +58,7 @@ func (m *matcher) find(text string) {
 	}
 }
 
-// write adds the words of a phrase, each with and without its article.
+// write adds the words of a phrase, each word with and without its article.
 func (m *matcher) write(text string) {
 	for _, t := range m.plain.query(text) {
 		if t.isBreak() {

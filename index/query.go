@@ -24,7 +24,7 @@ type kind int
 const (
 	word   kind = iota // matches every form that the analyser gives the same term
 	phrase             // words next to each other, as they are written
-	site               // the page's host is this host or below it
+	site               // the page's host is this host or a subdomain of this host
 	lang               // primary subtag of the page's language
 	before             // the page was fetched before that day
 	after              // the page was fetched on that day or later

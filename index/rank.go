@@ -19,7 +19,7 @@ import (
 const (
 	saturation = 1.2  // number of occurrences that give half of the maximum score, in a part of usual length
 	lengthened = 0.75 // influence of the length of a part, from 0 to 1
-	loose      = 0.1  // factor for a word with other marks than in the query, from 0 to 1
+	loose      = 0.1  // factor for a word with other accents or marks than in the query, from 0 to 1
 
 	// number of best results that are examined for words next to each other, and all with the same
 	// score as the last
@@ -30,7 +30,7 @@ const (
 )
 
 // counts are the weight of a word in each part of a page, and the usual number of words in it.
-// Words of headings are also in the text, so they count twice.
+// Words of headings are also in the text, so each of them counts in both parts.
 var counts = map[part]count{title: {3, 8}, headings: {1, 40}, body: {1, 600}}
 
 type count struct{ boost, length float64 }
@@ -54,7 +54,8 @@ func (s *searching) weigh(segments []*shard) {
 	}
 }
 
-// most returns the greatest number of documents in with.
+// most returns the greatest number in with, which maps each part of a page to a number of
+// documents.
 func most(with map[part]uint64) (n float64) {
 	for _, docs := range with {
 		n = max(n, float64(docs))
@@ -62,13 +63,14 @@ func most(with map[part]uint64) (n float64) {
 	return n
 }
 
-// rarity returns the weight of a word that occurs in that many documents: fewer documents give more
-// weight.
+// rarity returns the weight of a word. with is the number of documents that contain the word: fewer
+// documents give more weight.
 func (s *searching) rarity(with float64) float64 {
 	return math.Log1p((max(s.documents, with) - with + 0.5) / (with + 0.5))
 }
 
-// scale maps the code of the length of a part to its contribution in worth.
+// scale maps the code of the length of a part of a page to the number that the function worth uses
+// for this length.
 type scale [1 << segment.CodeBits]float64
 
 func (c count) scale() *scale {
@@ -79,7 +81,8 @@ func (c count) scale() *scale {
 	return &s
 }
 
-// worth returns the score, from 0 to 1, of a word that occurs often times in a part with this norm.
+// worth returns the score, from 0 to 1, of a word in a part of a page. often is the number of
+// occurrences, and norm contains the length of the part.
 func (s *scale) worth(often, norm uint64) float64 {
 	return float64(often) / (float64(often) + s[segment.CodeOf(norm)])
 }
@@ -137,7 +140,7 @@ func (g *shard) score(s *searching, use func(docs []uint32, scores []float32)) {
 }
 
 // score adds the scores of f to r. It may also change the scores of documents that do not match;
-// they are ignored.
+// such scores are ignored.
 func (f inField) score(r *room, a asked, s *scale) {
 	boost := counts[f.field.part].boost
 	weight := a.weight * boost
@@ -166,8 +169,8 @@ func (f inField) score(r *room, a asked, s *scale) {
 	}
 }
 
-// writtenList returns the list for the word as the query writes it, if the field has separate lists
-// for that and for other terms.
+// writtenList returns the list for the word as the query writes it, if the field has several lists
+// for this word. Otherwise it returns nil.
 func (f inField) writtenList() *segment.List {
 	if len(f.steps) != 1 {
 		return nil
@@ -175,8 +178,8 @@ func (f inField) writtenList() *segment.List {
 	return f.lists[0].written
 }
 
-// sparse is a factor: if a list is more than sparse times longer than the number of wanted
-// documents, only the entries of these documents are read.
+// sparse is a ratio. If the length of a list, divided by the number of wanted documents, is greater
+// than sparse, only the entries of these documents are read.
 const sparse = 4
 
 // add adds the scores of the entries in a list, multiplied by weight.
@@ -243,8 +246,8 @@ func (s *searching) boost(ctx context.Context, segments []*shard, out *heaps) er
 	return nil
 }
 
-// takeBest removes and returns the best results: window results and those with the same score as
-// the last, but at most widest.
+// takeBest removes and returns the best results. Their number is the constant window. Further
+// results with the same score as the last are included, up to the constant widest.
 func (r *heaps) takeBest() (best []result) {
 	for len(*r) > 0 && len(best) < widest {
 		i := r.best()
@@ -307,8 +310,9 @@ func (g *shard) together(s *searching, a, b int) error {
 	return nil
 }
 
-// adjacency rates how often a word of bs is near one of as: 1 for each that follows directly, less
-// if it is farther away or before it.
+// adjacency rates how often a word at a position in bs is near a word at a position in as. A word
+// in bs that directly follows a word in as gives 1. A word that is farther away, or before the
+// other, gives less.
 func adjacency(as, bs []segment.Spot) (n float64) {
 	i := 0
 	for _, b := range bs {
@@ -335,9 +339,9 @@ type findings struct {
 	left heaps
 }
 
-// next returns the best remaining results, all with the same score, ordered by URL; none at the
-// end. If very many have the same score, as for a query without words, it returns them in the order
-// of the index, page at a time.
+// next returns the best remaining results, all with the same score, ordered by URL. At the end it
+// returns none. If more results than the constant page have the same score, as for a query without
+// words, next returns that number at a time, in the order of the index.
 func (f *findings) next(dir string) (hits []Hit, err error) {
 	defer guard(dir, &err)()
 	var equal []result

@@ -266,8 +266,8 @@ func (r *reference) phrase(a *analyser, text string, p part, code string) query.
 	return inOrder(writtenField(p, code), tokens)
 }
 
-// single returns a query for a phrase of one word in a field without positions, if the word's term
-// shows how it is written.
+// single returns a query for a phrase of one word in a field without positions, if the term shows
+// how the word is written.
 func (r *reference) single(a *analyser, text string, f field) query.Query {
 	tokens := a.query(text)
 	if len(tokens) != 1 || f.language != plain && tokens[0].kind == analysis.AlphaNumeric {

@@ -88,7 +88,7 @@ func TestSubstrings(t *testing.T) {
 		"น้ำ", "도서", "서관에", "丁甲", "丁甲乙丙丁甲", "丁戊甲", "戊甲乙", "甲丙"} {
 		var want []string
 		for name, text := range plainText {
-			// in the text marks, か has a mark
+			// in the text named "marks", か has a mark
 			if strings.Contains(text, norm.NFKC.String(query)) && (query != "か" || name != "marks") {
 				want = append(want, name, name+"de")
 			}
@@ -140,8 +140,8 @@ func TestBreaks(t *testing.T) {
 		"wide", "dot", "comma", "line")...)...)
 }
 
-// TestSubstringsWithoutPositions checks that without positions a document matches if it contains
-// all characters of the query, with a lower rank, because their order is unknown.
+// TestSubstringsWithoutPositions checks that a document without positions matches if it contains
+// all characters of the query. It has a lower rank, because the order of its characters is unknown.
 func TestSubstringsWithoutPositions(t *testing.T) {
 	ix := fresh(t)
 	put(t, ix, Document{URL: at("a bare one"), Text: "東西の京"}, Document{URL: at("placed"), Text: "東京" +

@@ -22,8 +22,8 @@ import (
 // filler is the URL of a document that Compact adds temporarily. No query finds it.
 const filler = "compact:"
 
-// How long Compact waits for the files of old segments to be removed: running searches and
-// iterations still read them.
+// How long Compact waits until the files of old segments are removed. Running searches and
+// iterations may still read these files.
 const (
 	goneWithin = time.Minute
 	goneCheck  = 10 * time.Millisecond

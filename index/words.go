@@ -56,11 +56,13 @@ func (w *words) AnalyzedTokenFrequencies() bleveindex.TokenFrequencies { return 
 // each token. This is possible because the filters process one token at a time, and most tokens are
 // repeated. It is safe for concurrent use.
 type analyser struct {
-	chain   *analysis.DefaultAnalyzer
-	elision analysis.TokenFilter // removes an article, as a filter of the analyser does; nil: no filter does
-	both    bool                 // the last term of each word is the word as it is written, in addition to its stem
+	chain *analysis.DefaultAnalyzer
+	// removes an article in the same way as a filter of the analyser; nil: no filter removes
+	// articles
+	elision analysis.TokenFilter
+	both    bool // the last term of each word is the word as it is written, in addition to its stem
 	// alternatives returns the terms for a word of a query, given the terms of the same word in a
-	// text; nil: they are the same.
+	// text. nil: the word has the same terms in a query as in a text.
 	alternatives func(terms []string) []string
 	plain        *analyser // used instead for a text on which this analyser panics; nil for the plain analyser itself
 

@@ -26,8 +26,8 @@ const (
 // Limits on the statements of a page about itself. A page that exceeds a limit is not used for
 // anything.
 const (
-	maxSaid      = 10_000  // number of META tags and marks
-	maxSaidBytes = 1 << 20 // bytes of their contents
+	maxSaid      = 10_000  // number of META tags and class statements
+	maxSaidBytes = 1 << 20 // bytes of the contents of these META tags and class statements
 )
 
 // Cuts lists what was not read because the page is too large, one clause for each limit; nil if
@@ -55,7 +55,7 @@ func (p *Page) cutBy(format string, args ...any) {
 type extent struct {
 	end    int    // offset of the end of the part that is read
 	why    string // why the rest of the source is not read
-	unread string // why the tags after end are unknown; "" if they can be read
+	unread string // why tags of the page cannot be read; "" if all tags can be read
 }
 
 var tooManyAttributes = fmt.Sprintf("a tag of the page has more than %d attributes", maxTagAttr)
@@ -107,8 +107,8 @@ func counts(src string) (tags, attrs int) {
 	return strings.Count(src, "<"), attrs + (strings.Count(src, `"`)+strings.Count(src, "'"))/2
 }
 
-// guarded is a tokenizer that stops before a tag with more than maxTagAttr attributes. The usual
-// tokenizer would store 32 bytes for each attribute, and its text.
+// guarded is a tokenizer that stops before a tag with more than maxTagAttr attributes.
+// html.Tokenizer alone would store the text of each attribute and 32 more bytes.
 type guarded struct {
 	*html.Tokenizer
 	src   string
@@ -216,9 +216,9 @@ func (t *tree) said() string {
 	return ""
 }
 
-// Weight estimates how many bytes of memory reading the page takes. If risky is true, its markup
-// may make many more elements than it has tags: the caller must not parse two such pages at the
-// same time.
+// Weight estimates how many bytes of memory reading the page takes. If risky is true, the parser
+// may make many more elements of the page than the page has tags: the caller must not parse two
+// such pages at the same time.
 func (p *Page) Weight() (bytes int64, risky bool) {
 	for _, hop := range p.hops {
 		bytes += int64(len(hop.Body))
@@ -228,7 +228,7 @@ func (p *Page) Weight() (bytes int64, risky bool) {
 	}
 	body := p.Last().Body
 	if !p.textual() {
-		return 3 * bytes, false // the file is compressed, and is read in parts
+		return 3 * bytes, false // a file that is not text, such as a PDF, is compressed and is read in parts
 	}
 	src := view(body[:min(len(body), maxSource)])
 	tags, attrs := counts(src)
@@ -260,7 +260,7 @@ func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // Memory used by a parsed page, in bytes.
 const (
-	perTag  = 260 // an element and the text after it
+	perTag  = 260 // for an element and the text after it
 	perAttr = 64
 )
 

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// TestCuts checks that of a page that is too large the beginning is read, and that Cuts reports the
+// TestCuts checks that the beginning of a page that is too large is read, and that Cuts reports the
 // limit.
 func TestCuts(t *testing.T) {
 	var links strings.Builder

@@ -137,7 +137,8 @@ func metaCharset(t html.Token) string {
 }
 
 // guess returns the probable encoding of bytes that declare none and are not UTF-8. If two
-// encodings are equally probable, it chooses by name, so that the result is always the same.
+// encodings are equally probable, guess returns the one whose name is first in the alphabet, so
+// that the result is always the same.
 func guess(prefix []byte, markup bool) string {
 	detector := chardet.NewTextDetector()
 	if markup {

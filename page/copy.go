@@ -112,8 +112,8 @@ func (t *tree) prune(c Cut) *pruned {
 	return p
 }
 
-// insert adds clone, the copy of n, to parent if it may be kept. inside and around say whether the
-// direct content of n and of its parent may be used.
+// insert adds clone, the copy of n, to parent if n may be kept. inside says whether the direct
+// content of n may be used, and around says the same about the parent of n.
 func (p *pruned) insert(n, clone, parent *html.Node, inside, around bool) {
 	switch {
 	case n.Type == html.DocumentNode:
@@ -144,9 +144,9 @@ func skeleton(n *html.Node) bool {
 	return n.DataAtom == atom.Html || n.DataAtom == atom.Head || n.DataAtom == atom.Body
 }
 
-// cutSource removes the elements from the markup, each from its start tag to the matching end tag,
-// which it finds by counting. It finds the elements by their classes, in order. It returns false if
-// it cannot find them with certainty.
+// cutSource removes elements from the markup src, each from its start tag to its end tag. It finds
+// start tags by the class attributes in removed, in order, and end tags by counting open elements
+// of the same name. It returns false if it cannot find the elements with certainty.
 func cutSource(src string, removed []*removal, xhtml bool) (string, bool) {
 	z := html.NewTokenizer(strings.NewReader(src))
 	z.AllowCDATA(xhtml)

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// styleRefs calls ref with the references in a style sheet or a style attribute, in order. It finds
-// those of url() and @import (CSS Syntax 3, CSS Cascade 5), but not the names in @namespace and
-// @document. It ignores syntax errors as CSS requires.
+// styleRefs calls ref with the references in a style sheet or a style attribute, in order.
+// References are in url() and @import (CSS Syntax 3, CSS Cascade 5). The names in @namespace and
+// @document are not references. It ignores syntax errors as CSS requires.
 func styleRefs(css string, ref func(string)) {
 	s := sheet{ref: ref}
 	for i := 0; i < len(css); {
@@ -45,10 +45,11 @@ func styleRefs(css string, ref func(string)) {
 // sheet is the state of styleRefs.
 type sheet struct {
 	ref  func(string)
-	rule string // the at-rule whose prelude is being read; "imported" after the reference of @import
+	rule string // name of the at-rule whose prelude is being read; "imported" after the reference of @import
 }
 
-// name reads the identifier at i, and its argument if it is url(). It returns the offset after it.
+// name reads the identifier at the offset i. If the identifier is url, name also reads the argument
+// in parentheses. It returns the offset after what it read.
 func (s *sheet) name(css string, i int) int {
 	end := identifier(css, i)
 	if end == len(css) || css[end] != '(' || !strings.EqualFold(css[i:end], "url") {

@@ -35,7 +35,7 @@
 //	resolve.go   relative references made absolute
 //	copy.go      Copy: the bytes that may be kept
 //	drawable.go  Drawable: whether marks apply to a picture of the page
-//	language.go  Language, and the likely one
+//	language.go  Language and LikelyLanguage
 //
 // The tree is that of the HTML parser (N29), with the content of NOSCRIPT parsed as markup.
 // Running time and memory are linear in the size of the body.

@@ -42,9 +42,10 @@ func (p *Page) Extract(locator string, c Cut) (text string, found bool) {
 	return w.String(), found
 }
 
-// Link finds the element that a link role names by "id:", "class:" or "meta:", the first in
-// document order (X08). It returns its absolute http or https address, otherwise that of the first
-// A inside it, and its text. If href is empty, the caller shows the text instead of a link.
+// Link finds the first element, in document order, that the locator of a link role names by "id:",
+// "class:" or "meta:" (X08). It returns the text of the element and its absolute http or https
+// address. If the element has no address, Link returns the address of the first A inside it. If
+// href is empty, the caller shows the text instead of a link.
 func (p *Page) Link(locator string) (href, text string, found bool) {
 	t := p.tree()
 	nodes := t.find(locator)

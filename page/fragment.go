@@ -7,8 +7,8 @@ import (
 )
 
 // markFragments marks the elements whose ids META tags name, a form used by the ACAP pilot (PILOT
-// 1.3.1). A mark's position is the start tag of its element. An id for which the parser made no
-// element is marked too.
+// 1.3.1). A mark's position is the start tag of its element. If the parser made no element for such
+// an id, the tag with the id gets a mark too.
 func (t *tree) markFragments(src string, xhtml bool) {
 	named := map[string]bool{}
 	for _, tag := range t.tags {
@@ -20,7 +20,7 @@ func (t *tree) markFragments(src string, xhtml bool) {
 		return
 	}
 	found := map[string][]spot{}
-	var ids []string // ids of the tags, in order
+	var ids []string // ids in the source that META tags name, in order
 	at := cursor{src: src, spot: spot{line: 1, column: 1}}
 	_, readable := scan(src, 0, xhtml, false, func(offset int, _ string, attrs []html.Attribute) bool {
 		if id := attr(attrs, "id"); named[id] {
@@ -54,7 +54,8 @@ func (t *tree) markFragments(src string, xhtml bool) {
 	}
 }
 
-// markFragment marks n; n is nil for a tag without an element.
+// markFragment adds a mark for id to the element n. n is nil if the parser made no element of the
+// tag.
 func (t *tree) markFragment(n *html.Node, id string, at spot, listed bool) {
 	marks := []acap.Mark{{Token: "#" + id, Place: placeOf(n), Line: at.line, Column: at.column}}
 	if have := t.marks[n]; n != nil && len(have) > 0 {

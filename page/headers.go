@@ -49,8 +49,8 @@ func (p *Page) linkHeaders(b *base) []headerLink {
 	return own
 }
 
-// parseLinkHeader reads a list of links as described in RFC 8288 B.2. It skips anything else up to
-// the next comma. If a link has several rel parameters, the first counts.
+// parseLinkHeader reads a list of links as described in RFC 8288 B.2. It skips text that is not a
+// link, up to the next comma. If a link has several rel parameters, only the first is used.
 func parseLinkHeader(s string) (links []headerLink) {
 	for {
 		s = strings.TrimLeft(s, " \t,")

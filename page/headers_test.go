@@ -21,7 +21,7 @@ func withHeader(body string, lines ...string) *Page {
 const site = "http://www.example.org"
 
 func TestRefresh(t *testing.T) {
-	for in, want := range map[string]string{ // "-": no address
+	for in, want := range map[string]string{ // want "-": no address
 		"5; url=/tide":           "/tide",
 		"0;URL='/tide'":          "/tide",
 		`0; url="/tide" x`:       "/tide",
@@ -117,7 +117,7 @@ func TestMetaRefresh(t *testing.T) {
 		`<meta name=refresh content="0; url=/x">`:                                                   nil,
 		`<html class=the-acap:disallow-follow><meta http-equiv=refresh content="0; url=/x">`:        nil,
 		`<body><p class=the-acap:disallow-follow><meta http-equiv=refresh content="0; url=/x"></p>`: nil,
-		// META ends the SVG element
+		// the parser ends the SVG element before META
 		`<svg><style><meta http-equiv=refresh content="0; url=/x"></style></svg><link rel=next href=/y>`: {site + "/x",
 			site + "/y"},
 	} {

@@ -22,7 +22,7 @@ func (t *tree) unseen(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Textarea, atom.Select:
 		return true
-	case atom.Html, atom.Body: // some pages hide these until a script has run
+	case atom.Html, atom.Body: // some pages hide HTML or BODY until a script has run
 		return has(n.Attr, "hidden") || displayOf(attr(n.Attr, "style")) == "none"
 	}
 	if embeds(n) {

@@ -32,8 +32,8 @@ func TestDeepPages(t *testing.T) {
 	}
 }
 
-// TestDeepPageStillSpeaks checks that elements nested too deeply are not used, but their statements
-// still count.
+// TestDeepPageStillSpeaks checks that elements nested too deeply are not used, but that their
+// statements are still obeyed.
 func TestDeepPageStillSpeaks(t *testing.T) {
 	p := htmlPage("<head><meta name=robots content=noindex></head>" + strings.Repeat("<object>", 600) +
 		"<a href=x>a</a><p class=the-acap:disallow-preserve>b")
@@ -53,7 +53,7 @@ func TestDeepPageStillSpeaks(t *testing.T) {
 }
 
 func TestMarksOutlastTheParser(t *testing.T) {
-	// the parser ignores the rest
+	// the parser makes no element of the P in this markup
 	p := htmlPage("a<svg><desc><template></template></desc></svg><p class=the-acap:disallow-preserve>b")
 	if own := p.Own(); len(own.Marks) != 1 || len(p.tree().lost) != 1 {
 		t.Errorf("own %+v", own)
@@ -63,8 +63,8 @@ func TestMarksOutlastTheParser(t *testing.T) {
 	}
 }
 
-// TestTreesStaySmall checks pages with unclosed formatting elements, which a parser opens again in
-// every block.
+// TestTreesStaySmall checks that the trees of pages with unclosed formatting elements stay small. A
+// parser opens such elements again in every block.
 func TestTreesStaySmall(t *testing.T) {
 	var formats, noscripts strings.Builder
 	for i := range 500 {

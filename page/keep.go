@@ -8,10 +8,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Keep reports whether the part of a page under these marks, outermost first, may be used. With a
-// nil chain it reports on the page itself. Marks on HTML and BODY are in the chain of every part of
-// the body, with their Place. Keep is called once for each marked element, and for no other
-// element.
+// Keep reports whether a part of a page may be used. chain contains the marks (class statements) of
+// the elements around that part, the outermost first. With a nil chain, Keep reports whether the
+// page itself may be used. Marks on HTML and BODY are in the chain of every part of the body, with
+// their Place. Keep is called once for each marked element, and for no other element.
 type Keep func(chain []acap.Mark) bool
 
 // Cut describes the parts of a page that a usage must not see. The zero Cut permits everything.

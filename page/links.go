@@ -10,8 +10,8 @@ import (
 // Limits on the links and requisites of one page. References over a limit are ignored.
 const (
 	maxLinks = 50_000
-	// bytes of addresses including duplicates: a long base address makes long addresses of short
-	// references
+	// bytes of absolute addresses, including duplicates: with a long base address, short references
+	// become long addresses
 	maxLinkBytes = 8 << 20
 )
 
@@ -45,7 +45,7 @@ func (p *Page) Links(c Cut) []string {
 	return g.links
 }
 
-// gathered records a cut if there are more references than g accepted.
+// gathered records for Cuts that references were left out, if there were more than the limits of g.
 func (p *Page) gathered(g *gathering, what string) {
 	if g.more {
 		p.cutBy("only its first %d %s are followed, or fewer where they are long", maxLinks, what)

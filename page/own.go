@@ -33,10 +33,11 @@ type spot struct {
 	loose        bool
 }
 
-// locate sets the positions of META tags and marks: that of the value, otherwise that of the start
-// tag. The parser keeps no positions, so locate tokenizes the source again, but only if there is
-// something to find and only as far as needed. It matches tags with elements by their values, in
-// order. Two elements that the parser made of one tag get the position of that tag.
+// locate sets the positions of META tags and marks. The position is that of the attribute value,
+// otherwise that of the start tag. The parser keeps no positions, so locate tokenizes the source
+// again, but only if there is something to find and only as far as needed. It matches tags with
+// elements by their values, in order. Two elements that the parser made of one tag get the position
+// of that tag.
 func (t *tree) locate(src string, xhtml bool) {
 	metas := slices.DeleteFunc(slices.Clone(t.metas), func(n *html.Node) bool {
 		name, content, _ := metaText(n.Attr)
@@ -104,7 +105,7 @@ func (t *tree) placeMarks(found map[string][]spot, classes []string) {
 			t.listed = append(t.listed, t.marks[n]...)
 		}
 	}
-	for _, class := range classes { // the remaining tags have no element in the tree; their marks count nevertheless
+	for _, class := range classes { // the remaining tags have no element in the tree, but their marks apply to the page
 		if s, ok := removeFirst(found, class); ok {
 			marks := marksOf(nil, class)
 			t.number(marks)
@@ -161,9 +162,10 @@ func defines(name string) bool {
 	return name == "acap-qualified-usage" || name == "acap-composite-usage"
 }
 
-// scan calls visit for every start tag with attributes in src, from offset base on, until visit
-// returns false; then more is false. It also scans the content of NOSCRIPT as markup. readable is
-// false if the scan ended before a tag with too many attributes.
+// scan calls visit for the start tags in src that have a class, name, content, value or id
+// attribute. If visit returns false, scan stops, and more is false. base is the offset of src in
+// the source of the page. scan also scans the content of NOSCRIPT as markup. readable is false if
+// the scan ended before a tag with too many attributes.
 func scan(src string, base int, xhtml, inner bool,
 	visit func(offset int, name string, attrs []html.Attribute) bool) (more, readable bool) {
 	z := newGuarded(src, xhtml)
@@ -229,9 +231,9 @@ func (c *cursor) to(offset int) spot {
 	return c.spot
 }
 
-// value returns the position of an attribute value of the tag at offset, for the first of the
-// attributes keys that the tag has. If the source does not write the value in exactly the
-// characters of says, it returns the position of the tag.
+// value returns the position of an attribute value of the tag at offset. The attribute is the first
+// in keys that the tag has. If the source writes the value differently from the text says, for
+// example with character references, value returns the position of the tag.
 func (c *cursor) value(offset int, says string, keys ...string) spot {
 	s := c.to(offset)
 	s.loose = true

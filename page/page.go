@@ -13,8 +13,9 @@ import (
 // Hop is one request and its response in the redirect chain to a page.
 type Hop = hop.Hop
 
-// Page is the response of the last of its hops. It is decoded and parsed once, on first use. A Page
-// is safe for concurrent use; the caller must not change its hops or their bytes.
+// Page is the response that the last hop of a redirect chain received. It is decoded and parsed
+// once, on first use. A Page is safe for concurrent use; the caller must not change its hops or
+// their bytes.
 type Page struct {
 	hops     []Hop
 	url      *url.URL

@@ -16,13 +16,13 @@ const longestCode = 4
 const halfWide = 500
 
 // predefined returns the encoding of the codes of a predefined CMap (ISO 32000-1, 9.7.5.2), nil if
-// no encoding is identical. A CMap for vertical writing has the same codes as the one for
-// horizontal writing.
+// no known encoding has the same codes. A CMap for vertical writing has the same codes as the one
+// for horizontal writing.
 func predefined(cmap string) *encoding.Decoder {
 	name := strings.TrimSuffix(strings.TrimSuffix(cmap, "-H"), "-V")
 	label := ""
 	switch name {
-	case cmap: // the name has one letter, or is empty
+	case cmap: // the CMap has no suffix -H or -V: its name has one letter, or is empty
 	case "GB-EUC", "GBK-EUC", "GBKp-EUC":
 		label = "gbk"
 	case "GBK2K":
@@ -46,8 +46,8 @@ func predefined(cmap string) *encoding.Decoder {
 	return nil
 }
 
-// encodedCode returns the first code in codes and its character, "" if it has none. If codes begins
-// with an incomplete code, both results are "".
+// encodedCode returns the first code in codes and the character of the code, "" if the code has
+// none. If codes begins with an incomplete code, both results are "".
 func encodedCode(d *encoding.Decoder, codes string) (code, text string) {
 	var room [4 * utf8.UTFMax]byte
 	for n := 1; n <= min(len(codes), longestCode); n++ {

@@ -44,7 +44,7 @@ type drawing struct {
 	fonts       map[string]*pdfFont // fonts in the resources, by name
 	state       shown
 	saved       []shown
-	text, start matrix // position of the next character, and of the line
+	text, start matrix // position of the next character, and of the start of the line
 	glyph       func(glyph)
 	forms       int      // number of forms drawn so far
 	open        []string // forms being drawn, outermost first
@@ -70,7 +70,7 @@ func (d *drawing) form(name string) {
 		return
 	}
 	d.forms++
-	outside, where := *d, form.String() // where identifies the form in the file
+	outside, where := *d, form.String() // outside is the state before the form; where identifies the form in the file
 	if slices.Contains(d.open, where) {
 		return
 	}
@@ -218,11 +218,11 @@ func (d *drawing) show(v pdf.Value) {
 // pdfFont maps the codes of a font to characters and widths.
 type pdfFont struct {
 	encoding pdf.TextEncoding
-	decoder  *encoding.Decoder // used instead if the font has a predefined CMap
+	decoder  *encoding.Decoder // decodes the codes of a font with a predefined CMap; nil for other fonts
 	bytes    int               // length of a code without a predefined CMap
 	known    map[string]string
 	widths   map[int]float64
-	other    float64 // width of all other characters
+	other    float64 // width of characters that have no width of their own
 }
 
 func (d *drawing) font(name string) *pdfFont {

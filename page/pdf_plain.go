@@ -75,8 +75,8 @@ func plainly(body []byte) []byte {
 	return p.write()
 }
 
-// scan finds the objects of a file by searching for "obj"; of two with the same number the later
-// counts.
+// scan finds the objects of a file by searching for "obj". If two objects have the same number,
+// scan uses the later one.
 func (p *plainPDF) scan(body []byte) bool {
 	for pos, close := 0, 0; ; { // close is the offset of the next endobj
 		at := p.definition.FindSubmatchIndex(body[pos:])
@@ -254,8 +254,9 @@ func (p *plainPDF) unpack(o object) bool {
 	return true
 }
 
-// mapped reports whether data is safe as a character mapping: no mapping at all, or one of few
-// characters to short texts. The PDF library would trust any number in it.
+// mapped reports whether the PDF library can safely read data as a character mapping. The library
+// would trust any number in a mapping. So data must not be a mapping, or must map only few
+// characters to short texts.
 func (p *plainPDF) mapped(data []byte) bool {
 	if !bytes.Contains(data, []byte("begin")) {
 		return true

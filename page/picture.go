@@ -7,8 +7,8 @@ import (
 )
 
 // Image returns the absolute address of the first IMG that locator names, or that is inside an
-// element that locator names, and that c does not cut; "" if there is none. Locators are those of
-// Extract.
+// element that locator names. It skips an IMG that c cuts, and returns "" if no IMG is left.
+// Locators are the same as for Extract.
 func (p *Page) Image(locator string, c Cut) (address string) {
 	t := p.tree()
 	s, b := t.scope(c), newBase(p.url, t)

@@ -28,7 +28,7 @@ func TestPlusInPictures(t *testing.T) {
 		want *acap.Plus
 	}{
 		"JPEG": {pictures.JPEG(packet), want},
-		// XMP uses segments of both kinds
+		// both segments have the identifier of XMP, and nothing says which one to use
 		"JPEG, another segment": {pictures.JPEG("about something else", packet), nil},
 		"JPEG, fill bytes": {bytes.Replace(pictures.JPEG(packet), []byte("\xff\xe1"), []byte("\xff\xff\xff\xe1"),
 			1), want},

@@ -13,7 +13,7 @@ type reading struct {
 	text   string
 	blocks []Block
 	feed   bool
-	cut    string // why not everything was read; "" if it was
+	cut    string // why only a part was read; "" if everything was read
 }
 
 // longestFirst is the maximum length, in characters, of a first line that is used as the title of a
@@ -49,7 +49,7 @@ func (p *Page) readPlain() reading {
 	w := newWriter(len(p.Source()))
 	w.parts = true
 	title := ""
-	// FF and CR also end lines, but like all white space they separate words anyway
+	// FF and CR also end lines, but need no special treatment: as white space they separate words
 	for line := range strings.Lines(p.Source()) {
 		size := w.Len()
 		if w.full {

@@ -16,14 +16,14 @@ import (
 // link or a tag, the Markdown parser examines all other such signs, which takes quadratic time.
 const (
 	longestMarkdown = 256 << 10 // bytes of text; of a longer text the beginning is read
-	mostSigns       = 256       // such signs in one paragraph; the paragraph is divided after that many
+	mostSigns       = 256       // such signs in one paragraph; a paragraph with more is divided
 	deepestMarkdown = 16        // quotations and lists that begin on one line
 	mostIndented    = 32        // columns of indentation; further indentation is ignored
 	mostCells       = 10_000    // table cells, counting each row as wide as the widest
 )
 
-// readMarkdown converts src from Markdown to HTML and reads that (CommonMark, with the tables and
-// lists of GitHub).
+// readMarkdown converts src from Markdown (CommonMark, with the tables and lists of GitHub) to
+// HTML, and reads the HTML.
 func readMarkdown(src string) reading {
 	title, src := frontMatter(strings.ReplaceAll(src, "\r\n", "\n"))
 	cut := ""
@@ -88,9 +88,9 @@ func frontMatter(src string) (title, rest string) {
 	return title, rest
 }
 
-// flattened returns src with consecutive blank lines joined, because the parser keeps all lists
-// open for each of them, and with lines that begin too many quotations and lists changed to plain
-// text.
+// flattened returns src with two changes. It joins consecutive blank lines, because the parser
+// processes all open lists again for each blank line. It changes lines that begin too many
+// quotations and lists to plain text.
 func flattened(src string) string {
 	var b strings.Builder
 	blank := false
@@ -128,7 +128,8 @@ func opens(line string) (n int) {
 	return n
 }
 
-// cells returns an upper limit for the number of table cells in src: a row is as wide as its head.
+// cells returns an upper limit for the number of table cells in src: it counts each row as wide as
+// the widest row.
 func cells(src string) int {
 	rows, widest := 0, 0
 	for line := range strings.Lines(src) {
@@ -139,7 +140,8 @@ func cells(src string) int {
 	return rows * widest
 }
 
-// parted returns src with paragraphs divided that contain too many signs.
+// parted returns src. It divides paragraphs with too many signs that may open emphasis, a link or a
+// tag.
 func parted(src string) string {
 	var b strings.Builder
 	signs, last := 0, 0

@@ -18,9 +18,9 @@ func (p *Page) xml() bool {
 	return false
 }
 
-// xmlText reads the text of an XML document: titles and texts of a feed, or the text of the
-// elements of another document. It also accepts malformed XML, and expands no entities that the
-// document defines.
+// xmlText reads the text of an XML document. Of a feed it reads the titles and texts of the
+// entries, of any other document the text of all elements. It also accepts malformed XML, and
+// expands no entities that the document defines.
 type xmlText struct {
 	w    *writer
 	z    *html.Tokenizer
@@ -90,7 +90,8 @@ func (x *xmlText) start(raw string) bool {
 		x.field.tag(raw)
 	}
 	if x.w.gap(); len(x.open) == maxXMLDepth {
-		if !x.feed() && x.skip == 0 { // marks at this depth are not read, so their text is skipped
+		// marks (class statements) at this depth are not read, so text at this depth is skipped
+		if !x.feed() && x.skip == 0 {
 			x.skip = len(x.open)
 		}
 		return false
@@ -130,7 +131,8 @@ func (x *xmlText) attributes(has bool) (kind, class string, more bool) {
 	return kind, class, has
 }
 
-// kindOf returns the kind of a text with that type attribute; ok is false if the type is not text.
+// kindOf returns text, html or xhtml for the type attribute of an element. ok is false if the type
+// is not a kind of text.
 func (x *xmlText) kindOf(kind string) (_ string, ok bool) {
 	if x.open[0] != "feed" {
 		return "html", true
@@ -225,7 +227,7 @@ func (x *xmlText) close(n int) {
 	}
 }
 
-// store stores a field that was read, according to its part.
+// store stores a field that was read, according to its role (see the method part).
 func (x *xmlText) store(part string, f xmlField) {
 	switch part {
 	case "title":
@@ -301,7 +303,7 @@ func (f *xmlField) write(w *writer) {
 }
 
 // markup adds the text of HTML that is embedded in another document, without elements that have
-// marks: nothing has checked these marks.
+// marks (class statements), because policy was not asked about these marks.
 func (w *writer) markup(src string, xhtml bool) {
 	if !strings.ContainsAny(src, "<&") {
 		w.text(src)

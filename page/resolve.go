@@ -71,8 +71,9 @@ func (b *base) quick(ref string) (string, bool) {
 	return before + ref[:end], true
 }
 
-// plainHost returns the offset of the path after the host in lower case at start; -1 if there is
-// anything other than a plain host.
+// plainHost returns the offset of the path in ref, after the host that begins at start. It returns
+// -1 if the host is not plain, that is lower-case letters, digits, hyphens and dots, or if no path
+// follows.
 func plainHost(ref string, start int) int {
 	for i := start; i < len(ref); i++ {
 		switch c := ref[i]; {

@@ -16,7 +16,7 @@ type seam struct {
 	tree   *tree
 	unseen *html.Node // the outermost enclosing element that is not shown
 
-	word   bool // a word precedes in the same block
+	word   bool // there is a word before this position in the same block
 	spaced bool // white space follows that word
 	blank  bool // white space was cut since that word
 	line   bool // a line break was cut since that word
@@ -27,12 +27,12 @@ type seam struct {
 // removal is a place in a copy where an element was removed.
 type removal struct {
 	class  string     // class attribute of the removed element
-	leaves *html.Node // the node that replaces it; nil: none
-	parent *html.Node // its parent in the copy
-	before *html.Node // the sibling before it in the copy; nil: there is none
+	leaves *html.Node // the node that replaces the removed element; nil: none
+	parent *html.Node // parent of the removed element in the copy
+	before *html.Node // the sibling before the removed element in the copy; nil: there is none
 }
 
-// enter records the begin of n; kept says whether n is part of the copy.
+// enter records the beginning of n; kept says whether n is part of the copy.
 func (s *seam) enter(n *html.Node, kept bool) {
 	switch {
 	case s.unseen != nil:
@@ -97,7 +97,8 @@ func (s *seam) text(data string, kept bool) {
 	}
 }
 
-// close inserts at the place of the cut what separates the words on both sides of it.
+// close inserts a blank, a line break or a block at the place of the cut, if the words on both
+// sides of the cut would not be separated as before.
 func (s *seam) close() {
 	in := s.at.parent
 	switch {

@@ -9,8 +9,8 @@ import (
 
 // styles records the classes (".a") and ids ("#a") that the style sheets in a page hide or show.
 type styles struct {
-	hidden map[string]bool // hidden with display:none by a rule for this name only
-	shown  map[string]bool // shown by any rule, for example on wide screens or on a reader's action
+	hidden map[string]bool // names that a rule hides with display:none, if the whole selector of the rule is the name
+	shown  map[string]bool // names that any rule shows, for example on wide screens or on a reader's action
 	unsure bool            // a style sheet could not be read completely, so no element counts as hidden
 }
 
@@ -48,8 +48,8 @@ type rule struct {
 	sometimes bool   // the rule applies only under a condition
 }
 
-// read records which names the rules of a style sheet hide and show. With condition, the whole
-// sheet applies only under a condition, so its rules hide nothing. Syntax errors are ignored.
+// read records which names the rules of a style sheet hide and show. If condition is true, the
+// whole sheet applies only under a condition, so its rules hide nothing. Syntax errors are ignored.
 func (s *styles) read(css string, condition bool) {
 	css = uncommented(css)
 	open := []rule{{sometimes: condition}} // the style sheet itself, as outermost rule
@@ -87,8 +87,8 @@ func (s *styles) read(css string, condition bool) {
 	}
 }
 
-// with returns a rule inside r with this prelude. A rule inside an at-rule has the selectors around
-// the at-rule (CSS Nesting 1, 2).
+// with returns a rule that has the given prelude and is inside r. A rule inside an at-rule has the
+// selectors around the at-rule (CSS Nesting 1, 2).
 func (r rule) with(prelude string) rule {
 	in := rule{prelude: prelude, selectors: r.selectors, within: r.within, paper: r.paper || paper(prelude),
 		sometimes: r.sometimes}
@@ -169,7 +169,7 @@ func (s *styles) apply(r rule) {
 		}
 		return
 	}
-	// a selector with brackets contains commas and names that belong to longer selectors
+	// in a selector with brackets, a comma or a name may be part of a longer selector
 	if r.sometimes || s.unsure || strings.ContainsAny(r.selectors, "([") {
 		return
 	}

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Limits on the tree of one page. A parser opens formatting elements that are never closed again in
-// every block, so that a tree can have many more nodes than the page has tags. If that is likely,
-// only a few kinds of formatting elements are kept. The parser fails at 512 open elements: a page
-// with more is parsed again without its deepest plain elements.
+// Limits on the tree of one page. If a page never closes its formatting elements, a parser opens
+// them again in every block, so that a tree can have many more nodes than the page has tags. If
+// that is likely, only a few kinds of formatting elements are kept. The parser fails at 512 open
+// elements: a page with more open elements is parsed again without its deepest plain elements.
 const (
 	maxNodes  = 1_000_000 // nodes while a page is parsed
 	moreNodes = 50_000    // nodes that are kept, in addition to three for each tag
@@ -18,8 +18,9 @@ const (
 	maxDepth  = 256       // nesting depth kept if the parser fails
 )
 
-// build parses a page. It never fails: if a page cannot be parsed within the limits, build reads
-// only its head, and why says why. Then all statements of the page count, but none of its text.
+// build parses a page. It never fails: if a page cannot be parsed within the limits, build parses
+// only its head, and why gives the reason. All statements of such a page are still obeyed, but none
+// of its text is used.
 func build(src string, xhtml bool, tags int) (root *html.Node, why string) {
 	nodes, depth := maxNodes, 0
 	for range 3 {

@@ -10,15 +10,16 @@ import (
 
 // Text returns the text of the page that may be used, in document order, with its TITLE first.
 // White space is collapsed to single blanks; there is a blank between blocks, table cells and
-// lines, and none at inline markup. The text does not contain scripts, styles, templates, form
-// texts and hidden elements, but alternative texts of images (X10). For a page that is not HTML it
-// is the readable text, "" if there is none.
+// lines, and none at inline markup. Scripts, styles, templates, form texts and hidden elements are
+// left out; alternative texts of images are included (X10). For a page that is not HTML, Text
+// returns the readable text, "" if there is none.
 func (p *Page) Text(c Cut) string {
 	text, _ := p.text(c, newWriter(len(p.Source())/2))
 	return text
 }
 
-// text returns the result of Text; w determines whether blocks are collected, and the size limit.
+// text returns the result of Text, and the blocks. w says whether to collect blocks, and the
+// maximum size of the text.
 func (p *Page) text(c Cut, w *writer) (string, []Block) {
 	if !p.HTML() {
 		if !c.keeps(nil) {
@@ -84,7 +85,7 @@ func (t *tree) titled() bool {
 	return t.title != nil && t.title.FirstChild != nil && strings.TrimSpace(t.title.FirstChild.Data) != ""
 }
 
-// write adds the text of root and its descendants, without that of skip. Elements that are cut
+// write adds the text of root and its descendants, without the text of skip. Elements that are cut
 // separate the words around them as they did before (X89).
 func (t *tree) write(w *writer, s *scope, root, skip *html.Node) {
 	if root == nil {

@@ -24,7 +24,7 @@ type tree struct {
 	metas     []*html.Node // META elements in the head with a name and content (N11)
 	tags      []acap.Tag   // META tags in the head that may contain rules
 	outside   []*html.Node // META elements outside the head that look like rules
-	strays    []acap.Tag   // the contents of outside
+	strays    []acap.Tag   // the names and contents of the META elements in outside
 	marked    []*html.Node // elements with marks, in document order
 	marks     map[*html.Node][]acap.Mark
 	elements  int         // number of elements numbered so far
@@ -36,7 +36,7 @@ type tree struct {
 
 	spoken    int    // number of elements with statements about the page
 	talkative bool   // the number of statements exceeds the limit; further ones are not listed
-	why       string // why part of the source is not in the tree; "" if all is
+	why       string // why a part of the source is not in the tree; "" if the whole source is
 	unread    string // why the page's statements are unknown; "" if they are known
 }
 
@@ -58,7 +58,7 @@ func parse(src string, xhtml bool) *tree {
 		t.locate(src, xhtml)
 		t.markFragments(src, xhtml)
 	}
-	// the statements are incomplete, so none is used
+	// if the statements of the page are incomplete, none of them is used
 	if t.unread = cmp.Or(t.unread, t.said()); t.unread != "" {
 		t.tags, t.strays, t.listed, t.lost, t.marked = nil, nil, nil, nil, nil
 		clear(t.marks)
@@ -67,8 +67,8 @@ func parse(src string, xhtml bool) *tree {
 	return t
 }
 
-// note records the statements in n. It parses the content of a NOSCRIPT, which the parser leaves as
-// text, and adds it to n as children.
+// note records the statements in n. If n is a NOSCRIPT, the parser leaves the content of n as text.
+// Then note parses this text, and adds the result to n as children.
 func (t *tree) note(n *html.Node, tags int) {
 	switch n.DataAtom {
 	case atom.Html:
@@ -152,8 +152,9 @@ func inHead(n *html.Node) bool {
 	return false
 }
 
-// readNoscript adds the elements to n that a reader without scripts sees. Pages are parsed as if
-// scripts run, so that an image in a NOSCRIPT of the head does not end the head.
+// readNoscript parses the content of a NOSCRIPT element n, which a reader without scripts sees, and
+// adds the result to n. Pages are parsed as if scripts run, so that an image in a NOSCRIPT of the
+// head does not end the head.
 func readNoscript(n *html.Node, tags int) {
 	text := n.FirstChild
 	if text == nil || text.Type != html.TextNode || !strings.ContainsAny(text.Data, "<&") {
@@ -185,7 +186,8 @@ func marksOf(n *html.Node, class string) []acap.Mark {
 	return marks
 }
 
-// number gives the marks of each element a separate number (X13).
+// number gives all marks of one element the same number, and the marks of each element another
+// number (X13).
 func (t *tree) number(marks []acap.Mark) {
 	t.elements++
 	for i := range marks {

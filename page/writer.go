@@ -22,7 +22,7 @@ type writer struct {
 
 	blocks  []Block
 	open    bool       // the last block has not ended
-	broken  bool       // nothing follows the last line break
+	broken  bool       // no word follows the last line break
 	titles  bool       // the next word belongs to a title that is not an element
 	link    *html.Node // the outermost A around the next word
 	linked  int        // bytes in links in the last block
@@ -46,7 +46,8 @@ func newWriter(size int) *writer {
 	return w
 }
 
-// missing returns why w did not accept all text; "" if it did, or if the caller set the limit.
+// missing returns why w did not accept all text. It returns "" if w accepted all text, or if the
+// caller set the limit.
 func (w *writer) missing() string {
 	switch {
 	case !w.full:
@@ -193,7 +194,7 @@ func (w *writer) word(s string) {
 	w.WriteString(s)
 }
 
-// parting returns how the white space character that begins with c separates words.
+// parting returns how a white space character whose first byte is c separates words.
 func (w *writer) parting(c byte) parting {
 	switch {
 	case c == ' ' || c == '\t' || c == '\f':

@@ -26,7 +26,7 @@ const (
 // elements and the current token in memory. It does not expand entities that the document defines.
 type XML struct {
 	z       *html.Tokenizer
-	open    []Element // open elements, outermost first; the rest of the capacity is used again
+	open    []Element // open elements, outermost first; the memory of closed elements is used again
 	closing int       // number of open elements that have ended but were not returned yet
 	names   map[string]string
 }
@@ -86,7 +86,7 @@ func (x *XML) ended() error {
 
 // start opens an element, unless it is nested too deeply.
 func (x *XML) start() bool {
-	x.z.NextIsNotRawText() // as HTML, the content of TITLE, STYLE and others would be text
+	x.z.NextIsNotRawText() // otherwise the HTML tokenizer would read the content of TITLE, STYLE and others as text
 	n := len(x.open)
 	if n == maxXMLDepth {
 		return false

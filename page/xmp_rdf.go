@@ -51,7 +51,7 @@ func readXMP(packet []byte, wanted map[xml.Name]xml.Name) (map[xml.Name][]string
 		found: map[xml.Name][]string{}}
 	for {
 		token, err := r.decoder.Token()
-		if err != nil { // includes the end of the packet: a packet without RDF is an error
+		if err != nil { // io.EOF is also returned as an error: the packet contains no RDF
 			return nil, err
 		}
 		switch t := token.(type) {
@@ -125,8 +125,8 @@ func (r *xmpReader) property(e xml.StartElement) error {
 	return r.node(e, e.Name, false, 0)
 }
 
-// node reads an element that is a property or inside one. within says whether its text is a value
-// of the property.
+// node reads an element that is a property, or that is inside a property. within says whether the
+// text of the element is a value of the property.
 func (r *xmpReader) node(e xml.StartElement, property xml.Name, within bool, depth int) error {
 	if depth > maxXMPDepth {
 		return errXMPBounds

@@ -116,7 +116,7 @@ func (b *Browser) Draw(ctx context.Context, p Page, get Fetch) (png []byte, err 
 		return nil, ErrBusy
 	}
 	var late sync.WaitGroup
-	defer late.Wait() // runs after the turn was released
+	defer late.Wait() // deferred calls run in reverse order, so the next page can start before this call waits
 	select {
 	case b.turns <- struct{}{}:
 		defer func() { <-b.turns }()

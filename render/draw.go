@@ -66,11 +66,11 @@ type drawing struct {
 	given    bool // the document was sent to the browser
 	requests int
 	bytes    int
-	moved    map[fetch.RequestID]Part // the target of each redirect that the browser was sent
+	moved    map[fetch.RequestID]Part // the target of each redirect that was sent to the browser
 }
 
-// draw draws a page in its own browser context and closes that. Requests may still be in progress
-// when it returns; late waits for them.
+// draw draws a page in its own browser context, and closes this context. Requests may still be in
+// progress when it returns; late waits for them.
 func (p *process) draw(ctx context.Context, doc Page, get Fetch, late *sync.WaitGroup) ([]byte, error) {
 	if len(doc.Body) > mostBytes {
 		return nil, errLarge
@@ -196,7 +196,7 @@ func (d *drawing) respond(ctx context.Context, ev *fetch.EventRequestPaused) {
 	}
 	if !ok {
 		reason := network.ErrorReasonBlockedByClient
-		if ev.ResourceType == network.ResourceTypeDocument { // the current page stays open
+		if ev.ResourceType == network.ResourceTypeDocument { // this error lets the browser keep the current page open
 			reason = network.ErrorReasonAborted
 		}
 		_, _ = cdp.Call(ctx, d.target, fetch.FailRequest, fetch.FailRequestParams{RequestID: ev.RequestID,

@@ -18,20 +18,21 @@ func flags(o Options, program string, said io.Writer, prepare func(*exec.Cmd)) [
 		chromedp.UserDataDir(o.Home), chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.NoDefaultBrowserCheck,
 		chromedp.Flag("no-sandbox", o.Unguarded),
-		// These keep the browser from the network if a request is not answered by this package.
+		// The following flags keep the browser from the network if this package does not answer a
+		// request.
 		chromedp.Flag("proxy-server", "http://nowhere.invalid:9"),
 		chromedp.Flag("proxy-bypass-list", "<-loopback>"),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND"),
 		chromedp.Flag("dns-prefetch-disable", true),
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("webrtc-ip-handling-policy", "disable_non_proxied_udp"),
-		// the name of the flag in older versions
+		// the name of the same flag in older versions of Chromium
 		chromedp.Flag("force-webrtc-ip-handling-policy", "disable_non_proxied_udp"),
 		chromedp.Flag("disable-features",
 			"HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,OptimizationHints,MediaRouter,DialMediaRouteProvider,"+
 				"Translate,AutofillServerCommunication,CertificateTransparencyComponentUpdater,"+
 				"NetworkPrediction,Prerender2"),
-		// These disable services of the browser itself.
+		// The following flags disable services of the browser itself.
 		chromedp.Flag("disk-cache-size", "1"),
 	}
 	for _, name := range []string{

@@ -42,7 +42,7 @@ func (w Wanted) Marks(text string) [][2]int { return w.read().marks(text) }
 func (q query) marks(text string) [][2]int {
 	places, _ := q.find(text)
 	var out [][2]int
-	at, n := 0, 0 // there are n code points before byte at
+	at, n := 0, 0 // n is the number of code points before the byte offset at
 	count := func(to int) int {
 		n += utf8.RuneCountInString(text[at:to])
 		at = to

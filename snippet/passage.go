@@ -17,9 +17,10 @@ type searched struct {
 	counts []int
 }
 
-// best returns the best part of the text of at most size bytes, and the terms in it. Each term
-// counts once, and more if it is rarer in the text; terms in skip do not count. Between equal
-// parts, the one with more occurrences wins, then the earlier one.
+// best returns the part of the text with the highest score, and the terms in this part. size is its
+// maximum length in bytes; it does not touch the range avoid. Each term adds to the score once, and
+// a rare term adds more; terms in skip add nothing. Between parts with equal scores, the one with
+// more occurrences wins, then the earlier one.
 func (s searched) best(size int, skip uint64, avoid span) (stretch span, terms uint64) {
 	var here [maxTerms]int
 	score, top, mask := 0, 0, uint64(0)
@@ -29,7 +30,7 @@ func (s searched) best(size int, skip uint64, avoid span) (stretch span, terms u
 			worth[t] = 100 + 10000/n
 		}
 	}
-	places, n := s.places, 0 // n is the number of places[i:j] that count
+	places, n := s.places, 0 // n is the number of places in places[i:j] outside the range avoid
 	for i, j := 0, 0; i < len(places); i++ {
 		if avoid.meets(places[i]) {
 			j = max(j, i+1)

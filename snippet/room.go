@@ -10,7 +10,7 @@ import (
 // Room is a cache for several calls of Build: it reuses memory, and stores which words of texts
 // match the query. Only one goroutine may use it at a time.
 type Room struct {
-	left   []span // parts of the joined text: the extra parts of the kind that was added last
+	left   []span // ranges in the joined text of the extra parts, of the kind that was added last
 	places []found
 	spare  []found // memory for texts whose places are not needed
 	counts [maxTerms]int
@@ -25,7 +25,8 @@ type extra struct {
 	asides bool // navigation and similar blocks
 }
 
-// kindOf returns the kind of extra part that a block is; the zero value if it is none.
+// kindOf returns the kind of extra part to which a block belongs. It returns the zero value if the
+// block is not an extra part.
 func kindOf(b page.Block, text, title string) extra {
 	return extra{titles: b.Kind == page.Heading && title != "" && strings.Contains(title, Plain(text)),
 		asides: b.Kind == page.Aside}

@@ -264,8 +264,9 @@ func (s searched) tail(p span) string {
 	return out
 }
 
-// several joins passages to one snippet, each within the limits part, and merges those that touch.
-// It returns "" if they do not fit into room.
+// several joins passages to one snippet. part is the limit for each passage, and room the limit for
+// the snippet. Passages that touch are merged. several returns "" if the passages do not fit into
+// room.
 func (s searched) several(stretches []span, part, room measure) string {
 	var passages []span
 	for _, stretch := range stretches {
@@ -293,8 +294,8 @@ func (s searched) several(stretches []span, part, room measure) string {
 	return out
 }
 
-// with returns the required text followed, if there is space, by a passage with words of the query,
-// otherwise by the text after it.
+// with returns the required text. If there is space, with adds a passage with words of the query.
+// If there is no such passage, it adds the text that follows the required text on the page.
 func (s searched) with(required string, room measure) string {
 	rest := measure{room.chars - utf8.RuneCountInString(required) - 3, room.words - Words(required) - 1}
 	if rest.chars < roomy || rest.words < roomy/6 {

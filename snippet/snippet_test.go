@@ -288,7 +288,8 @@ func TestPassages(t *testing.T) {
 	}
 }
 
-// TestMatch checks that with a Match function its result counts, not the similarity of words.
+// TestMatch checks that a Match function decides which words match, and not the similarity of
+// words.
 func TestMatch(t *testing.T) {
 	match := func(word string) bool {
 		return strings.Contains(" cities ran 港 hasn’t The they روم ", " "+word+" ")

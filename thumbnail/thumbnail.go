@@ -44,7 +44,7 @@ const (
 	usualSide = 320
 	maxPixels = 25_000_000
 	maxSide   = 32_768
-	maxScans  = 64 // limit for a JPEG image: the decoder passes over all pixels for each scan
+	maxScans  = 64 // maximum number of scans of a JPEG image: the decoder passes over all pixels for each scan
 	quality   = 80
 )
 
@@ -180,7 +180,8 @@ func (f format) make(src []byte, size image.Point, side int) (Image, error) {
 	return write(upright(scale(full, size, side), f.turn(src)))
 }
 
-// fit returns the size of an image of this size within a square, without enlarging it.
+// fit returns the size of an image after it was scaled to fit into a square. It never enlarges an
+// image. size is the original size, and side the side of the square.
 func fit(size image.Point, side int) image.Point {
 	if long := max(size.X, size.Y); long > side {
 		return image.Pt(max(1, size.X*side/long), max(1, size.Y*side/long))

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/image/vp8l"
 )
 
-// sizeOfWebP returns the largest size that the chunks of a WebP image up to its pixels contain. The
-// decoder allocates memory for each of them.
+// sizeOfWebP returns the largest size that any chunk of a WebP image declares, up to the chunk with
+// the pixels. The decoder allocates memory for each of these sizes.
 func sizeOfWebP(src []byte) (size image.Point, err error) {
 	err = chunks(src, func(id string, length int, body io.Reader) (bool, error) {
 		switch id {

@@ -142,7 +142,8 @@ func (c *column) translate(text *Text) []uint32 {
 // perPlace is the approximate number of bytes for one occurrence.
 const perPlace = 10
 
-// sort fills places, and changes uses to the end of each term's occurrences in places.
+// sort fills the places of each column. It sets uses to the index in places at which the
+// occurrences of each term end.
 func (b *builder) sort(docs []bleveindex.Document) {
 	all := 0
 	for _, c := range b.columns {
@@ -221,7 +222,7 @@ const (
 	shapes       = 3
 )
 
-// none is written instead of the offset of something that a field does not have.
+// none is written instead of an offset, if a field does not have the data at that offset.
 const none = math.MaxUint64
 
 // fields writes the lists and the dictionary of every field, and returns the offset of the list of

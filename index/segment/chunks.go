@@ -9,11 +9,13 @@ import (
 // length returns the size of n as a varint, in bytes.
 func length(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
 
-// chunkSize returns how many documents one part of a list covers, if the segment has docs documents
-// and the term occurs in with of them. It is chunk mode 1026 of zapx (zap.DefaultChunkMode).
+// chunkSize returns how many documents one part of a list covers. docs is the number of documents
+// in the segment, and with is the number of those that contain the term. The result is that of
+// chunk mode 1026 of zapx (zap.DefaultChunkMode).
 func chunkSize(docs, with uint64) uint64 { return docs / (with/1024 + 1) }
 
-// chunks is a list of numbers for each document, divided into parts of size documents.
+// chunks is a list of numbers for each document, divided into parts. size is the number of
+// documents of each part.
 type chunks struct {
 	size uint64
 	ends []uint64

@@ -11,8 +11,8 @@ type Cursor struct {
 	spots []Spot
 }
 
-// pickFrom is a factor: if a list is at least pickFrom times longer than the number of documents
-// wanted, a cursor looks up single documents instead of reading the whole list.
+// pickFrom is a ratio. If the length of a list, divided by the number of wanted documents, is
+// greater than pickFrom, a cursor looks up single documents instead of reading the whole list.
 const pickFrom = 256
 
 // Begin moves c to the beginning of lists. wanted is the approximate number of documents for which
@@ -50,7 +50,7 @@ func (c *Cursor) At(doc uint32) (spots []Spot, norm uint64, err error) {
 	return c.spots, norm, nil
 }
 
-// reach advances to doc, and reports whether the list has it.
+// reach advances to the document doc, and reports whether the list contains this document.
 func (w *Walk) reach(doc uint32) bool {
 	if !w.picks {
 		return w.To(doc) && w.Doc == doc

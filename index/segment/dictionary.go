@@ -70,8 +70,8 @@ func (d *Dictionary) List(term string) (*List, error) {
 	return d.listAt(entry)
 }
 
-// Each calls do, in order, for the terms that are at least from and less than to. An empty string
-// means no limit.
+// Each calls do for a range of terms, in order. from is the lower limit, and may itself be one of
+// the terms; the terms are less than to. An empty string means no limit.
 func (d *Dictionary) Each(from, to string, do func(term string, l *List) error) error {
 	bound := func(s string) []byte {
 		if s == "" {

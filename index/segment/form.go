@@ -11,8 +11,9 @@ const (
 	formBits    = ArticleBits + WordBits
 )
 
-// Matches reports whether a word with form f is written as the form want in a query. For the first
-// word of a phrase, the query may omit the article.
+// Matches reports whether a word of a text, with the form f, is written like a word of a query,
+// with the form want. If first is true, the word is the first of a phrase, and the query may omit
+// its article.
 func (f Form) Matches(want Form, first bool) bool {
 	const article = ^Form(1<<WordBits - 1)
 	return f&^article == want&^article && (f&article == want&article || first && want&article == 0)

@@ -35,7 +35,7 @@ func (n *numbers) bytes(size uint64) []byte {
 // byte of a number.
 const lasts = 0x8080808080808080
 
-// skip skips count numbers.
+// skip skips numbers. count is how many.
 func (n *numbers) skip(count int) {
 	for ; n.at+8 <= len(n.data); n.at += 8 {
 		last := ^binary.LittleEndian.Uint64(n.data[n.at:]) & lasts
@@ -60,8 +60,8 @@ func (n *numbers) skip(count int) {
 }
 
 // pair reads two numbers from the eight bytes at offset at, if the first is greater than 1 and one
-// byte long, as in nearly all entries. It returns the bytes, and the index of the last bit of the
-// second number; otherwise 0.
+// byte long, as in nearly all entries. It returns the eight bytes, and the index of the last bit of
+// the second number. In all other cases last is 0.
 func pair(data []byte, at int) (b uint64, last int) {
 	if at+8 > len(data) {
 		return 0, 0
@@ -74,8 +74,8 @@ func pair(data []byte, at int) (b uint64, last int) {
 }
 
 // entry reads the entry of a term in a document: often is the frequency, shifted left by one bit
-// that says whether there is a location; norm is the norm. In a field without frequencies often is
-// 0 and there is no norm.
+// that says whether there is a location. norm is the norm of the field. In a field without
+// frequencies, often is 0, and norm too, because there is no norm.
 func (n *numbers) entry() (often, norm uint64) {
 	if b, last := pair(n.data, n.at); last > 0 && last < 48 {
 		n.at += last/8 + 1

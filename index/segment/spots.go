@@ -83,7 +83,8 @@ func packed(places []place, code uint64) (norm uint64, ok bool) {
 	return norm, norm < maxNorm
 }
 
-// unpacked appends the places in a norm that packed returned. often is their number.
+// unpacked appends the places that the function packed stored in a norm. often is the number of
+// places.
 func unpacked(out []Spot, norm, often uint64) ([]Spot, error) {
 	n := norm >> CodeBits
 	switch {
@@ -129,8 +130,9 @@ func locate(out []uint64, places []place) []uint64 {
 	return out
 }
 
-// located appends often places from a location in the format of zapx: the number of the field,
-// three numbers of the list, the number of further ones, and these.
+// located appends the places in a location. often is the number of places. A location of zapx
+// consists of the number of the field, three numbers of the list of places, the number of further
+// numbers, and these further numbers.
 func located(out []Spot, location []byte, often uint64) ([]Spot, error) {
 	i, ok := -1, true
 	next := func() (n uint64) {

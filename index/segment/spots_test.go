@@ -127,7 +127,8 @@ func TestDamagedSpots(t *testing.T) {
 	}
 }
 
-// FuzzSpots checks that random data gives no more places than it has numbers, and in order.
+// FuzzSpots checks that random data gives no more places than the data has numbers, and that the
+// places are in order.
 func FuzzSpots(f *testing.F) {
 	f.Add(location(2), uint64(1), uint64(300))
 	f.Add(location(3, 5, 2, 3, 0, 9), uint64(4), uint64(1<<20))

@@ -19,8 +19,8 @@ type Walk struct {
 	at      int               // index of the current document in ahead
 	filled  int
 	end     uint32 // first document after the current part of the list
-	passed  int    // documents in this part whose numbers must still be skipped
-	known   int    // if picks is set: rank of the last document
+	passed  int    // number of documents in this part whose numbers must still be skipped
+	known   int    // if picks is set: number of documents in the list up to the last one that was picked
 	how     numbers
 	where   numbers
 	ratings [LookAhead]Rating
@@ -58,8 +58,8 @@ func (w *Walk) To(doc uint32) bool {
 	return false
 }
 
-// CountBefore returns how many of docs, which must be sorted, are less than doc. It is fast if
-// there are few.
+// CountBefore returns how many documents in docs are less than doc. docs must be sorted.
+// CountBefore is fast if the result is small.
 func CountBefore(docs []uint32, doc uint32) int {
 	from, to := 0, 1
 	for to <= len(docs) && docs[to-1] < doc {
