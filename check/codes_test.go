@@ -17,8 +17,8 @@ const (
 	requirements = "../conformance/requirements"
 )
 
-// TestCodes tests that docs/findings.md has a section for each code in the table, and no other
-// sections.
+// TestCodes tests that docs/findings.md has a section for each code in the table codes, and no
+// other sections.
 func TestCodes(t *testing.T) {
 	src, err := os.ReadFile(findingsPage)
 	if err != nil {
@@ -83,8 +83,8 @@ func TestBehind(t *testing.T) {
 var toldCode = regexp.MustCompile(
 	`"([a-z]+(?:-[a-z]+)*)", (?:Severity: )?(?:acap\.(?:Error|Warning|Notice)|severity)[,})]`)
 
-// TestToldCodes tests that the source of this package reports only codes that are in the table.
-// Remarks of conversions do not count as findings.
+// TestToldCodes tests that the source of this package reports only codes that are in the table
+// codes. Remarks of conversions are not findings, so their codes are not in the table.
 func TestToldCodes(t *testing.T) {
 	names, err := filepath.Glob("*.go")
 	if err != nil {

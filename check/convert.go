@@ -11,7 +11,7 @@ import (
 
 // Convert holds the options of a conversion.
 type Convert struct {
-	Usages []acap.Usage // the usages of the ACAP fields; if empty, crawl
+	Usages []acap.Usage // the usages in the ACAP fields; if empty, only crawl
 	// path of a separate file for the ACAP records, to which robots.txt refers; "" puts them into
 	// robots.txt
 	Reference string
@@ -26,14 +26,15 @@ type Conversion struct {
 	Remarks   []Remark `json:"remarks"`
 }
 
-// Remark describes something that the other language cannot express, or expresses differently.
+// Remark describes something that the target language of a conversion cannot express, or expresses
+// differently.
 type Remark struct {
 	Code string `json:"code"`
 	// warning: crawlers may do something else after the conversion; notice: they may do the same
 	Severity acap.Severity `json:"severity"`
 	Line     int           `json:"line"` // the converted line; 0 means the whole file
 	Also     []int         `json:"also,omitempty"`
-	// the crawlers that the remark concerns; "*" means those that no record names
+	// the crawlers that the remark concerns; "*" means the crawlers that no record names
 	Crawlers []string `json:"crawlers,omitempty"`
 	Paths    []string `json:"paths,omitempty"`  // patterns of the paths that the remark concerns
 	Header   string   `json:"header,omitempty"` // a response header that expresses the same for a single page
@@ -96,7 +97,7 @@ const convertedSite = "http://site.invalid"
 // stay. ACAP records for crawl, or for the usages in o, are added below them or written to a
 // separate file. If ACAP cannot express a rule, the result prohibits, and a remark says so. ToACAP
 // compares the result with the original, on examples of all patterns and of their intersections,
-// for each named crawler and one that is not named.
+// for each crawler that the file names and one other crawler.
 func ToACAP(src []byte, o Convert) (*Conversion, error) {
 	f := acap.Parse(convertedSite+"/robots.txt", src)
 	switch {
@@ -134,8 +135,8 @@ type voice struct {
 	rules  []acap.Rule
 }
 
-// voicesOf merges groups like crawlers (RFC 9309 2.2.1): all groups with the same name count as one
-// group, and the groups for "*" apply to crawlers that no group names.
+// voicesOf merges groups like crawlers (RFC 9309 2.2.1): all groups with the same crawler name are
+// one group, and the groups for "*" apply to crawlers that no group names.
 func voicesOf(f *acap.File) []*voice {
 	var out []*voice
 	byName := map[string]*voice{}
@@ -186,11 +187,11 @@ type toACAP struct {
 type record struct {
 	*voice
 	items []item
-	lines []int // the line numbers of its terms
+	lines []int // the line numbers of the terms of the record
 }
 
 // record translates the rules of a voice into an ACAP record. P1 2.9: ACAP ignores letter case, so
-// the rules are translated as if they ignored it, too.
+// the rules are translated as if they ignored letter case, too.
 func (t *toACAP) record(v *voice) (*record, error) {
 	s := settling{wins: conventionalPair, reads: acapPair}
 	for _, r := range v.rules {
@@ -240,7 +241,8 @@ func (t *toACAP) keepClosed(v *voice, s *settling) {
 	s.terms = kept
 }
 
-// remarkOnCase adds, for each record that this concerns, one remark that ACAP ignores letter case.
+// remarkOnCase adds the remark that ACAP ignores letter case: one remark for each record in which
+// letter case makes a difference.
 func (t *toACAP) remarkOnCase(r *record, s *settling) {
 	if t.options.AnyCase {
 		return
@@ -254,7 +256,7 @@ func (t *toACAP) remarkOnCase(r *record, s *settling) {
 				lines = append(lines, s.terms[it.from].line)
 			}
 		}
-		// keepClosed has already dropped permissions that letter case concerns
+		// keepClosed has already dropped permissions that would permit more without letter case
 		if len(paths) == 0 || allow && t.options.Ignore {
 			continue
 		}
@@ -288,7 +290,7 @@ func (t *toACAP) lookAtLines() {
 	}
 }
 
-// text returns the text of robots.txt, and that of the file to which it refers.
+// text returns the text of robots.txt, and the text of the file to which robots.txt refers.
 func (t *toACAP) text(o Convert) (robots, reference string) {
 	var b strings.Builder
 	b.WriteString("##ACAP version=1.1\n")

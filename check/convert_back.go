@@ -12,9 +12,9 @@ import (
 
 // ToConventional translates what the ACAP records of a robots.txt say about crawling into
 // conventional records (RFC 9309). Remarks report what cannot be translated; if a response header
-// expresses it for a single page, the remark contains that header. The result permits nothing that
-// was prohibited, except spellings of a path in another letter case, which one notice reports.
-// ToConventional does not follow references to other files.
+// can say the same for a single page, the remark contains this header. The result permits nothing
+// that was prohibited, with one exception: spellings of a path in another letter case, about which
+// there is one notice. ToConventional does not follow references to other files.
 func ToConventional(src []byte, o Convert) (*Conversion, error) {
 	f := acap.Parse(convertedSite+"/robots.txt", src)
 	switch {
@@ -182,7 +182,7 @@ func (c *toConventional) terms(name string) []term {
 		case slices.Contains(s.Usages, acap.Crawl):
 			field = "ACAP-disallow-crawl: "
 		// P1 2.5.6 (F19): disallow-other prohibits crawl if no field is about crawl; P1 2.4.3
-		// (L05): an allow-other that cannot be interpreted does not
+		// (L05): an allow-other that cannot be interpreted does not prohibit crawl
 		case slices.Contains(s.Usages, acap.Other) && !s.Allow && !s.Beyond:
 			field = "ACAP-disallow-other: "
 		default:
@@ -212,7 +212,7 @@ func (c *toConventional) terms(name string) []term {
 }
 
 // head returns the lines above a statement, rewritten for a crawler named crawlerAsked. reached
-// reports whether the statement applies to the crawler name.
+// reports whether the statement applies to the crawler with the given name.
 func (c *toConventional) head(s acap.Statement, name string) (head string, reached bool) {
 	switch {
 	case slices.ContainsFunc(s.Crawlers, func(n string) bool {
@@ -235,8 +235,8 @@ func (c *toConventional) head(s acap.Statement, name string) (head string, reach
 	return head, true
 }
 
-// conventional adds the rules of a voice to out. It leaves out those that an ACAP field among the
-// first said terms cancels (P1 2.10.2).
+// conventional adds the rules of a voice to out. It leaves out rules that an ACAP field cancels (P1
+// 2.10.2). The ACAP fields are the first terms in out; said is their number.
 func (c *toConventional) conventional(out []term, said int, v *voice, head string) []term {
 	for _, r := range v.rules {
 		t := term{allow: r.Allow, pattern: r.Pattern, line: r.Field.Line, head: head, field: "Disallow: ",
@@ -262,15 +262,17 @@ func (c *toConventional) conventional(out []term, said int, v *voice, head strin
 	return out
 }
 
-// asks reports whether the robots.txt text permits to crawl path, in the letter case of path.
+// asks reports whether a robots.txt permits a crawler to fetch path, in the letter case of path.
+// text is the content of robots.txt.
 func asks(text, path string) bool {
 	r, _, _ := resourceAt(path)
 	return rulingOf(parsed(text), "", crawlerAsked)(acap.Crawl, r)
 }
 
 // permitsOver reports whether the permission a wins against the prohibition d. If both are in the
-// same layer, package acap decides. Between layers, both layers must permit (P1 2.10.2, O05), so a
-// permission of d's layer that wins against d must cover the pattern of a.
+// same layer, package acap decides. If they are in different layers, both layers must permit a path
+// (P1 2.10.2, O05). So the layer of d must contain another permission that wins against d and
+// covers the pattern of a.
 func permitsOver(terms []term, a, d term, path string) bool {
 	if a.layer == d.layer {
 		return inOneLayer(a, d, path)
@@ -294,7 +296,7 @@ func inOneLayer(a, d term, path string) bool {
 // needed drops items without effect. These are prohibitions with the same pattern as a permission,
 // because Allow wins between equal rules (REP 1, O10); permissions that win against no prohibition,
 // because everything else is permitted anyway; and, if there are no permissions, prohibitions that
-// others cover.
+// other prohibitions cover.
 func needed(s *settling) []item {
 	kept := slices.DeleteFunc(slices.Clone(s.items), func(d item) bool {
 		return !d.allow && slices.ContainsFunc(s.items, func(a item) bool { return a.allow && a.pattern == d.pattern })
@@ -320,8 +322,8 @@ func needed(s *settling) []item {
 	})
 }
 
-// otherSpellings returns prohibitions again in the spellings that the file uses elsewhere, because
-// conventional rules distinguish letter case.
+// otherSpellings returns additional prohibitions of the same paths, in the letter case in which
+// other lines of the file write them, because conventional rules distinguish letter case.
 func (c *toConventional) otherSpellings(items []item, terms []term) []item {
 	var out []item
 	for _, it := range items {
@@ -365,7 +367,8 @@ func (c *toConventional) noteCase(names []string, items []item, terms []term, ru
 	}
 }
 
-// spelling is an address that an ACAP field covers, but that its conventional rule does not cover.
+// spelling is an address that an ACAP field covers, but not the conventional rule made from this
+// field.
 type spelling struct {
 	crawlers         []string
 	pattern, example string
@@ -382,8 +385,8 @@ func (c *toConventional) spelledOtherwise(name, path string) bool {
 	})
 }
 
-// remarkOnCase adds one remark for the whole file, with an example, that conventional rules
-// distinguish letter case.
+// remarkOnCase adds the remark that conventional rules distinguish letter case: one remark for the
+// whole file, with an example.
 func (c *toConventional) remarkOnCase() {
 	if len(c.spellings) == 0 {
 		return

@@ -18,7 +18,7 @@ const (
 )
 
 // inCommon returns patterns that together cover the paths that both p and q cover, ignoring letter
-// case. They have the spelling of p. ok is false if the patterns are too complex.
+// case. The returned patterns have the spelling of p. ok is false if p and q are too complex.
 func inCommon(p, q string) (both []string, ok bool) {
 	return inCommonOf(p, q, newGlobText(p), newGlobText(q))
 }
@@ -81,8 +81,8 @@ func newGlobText(p string) globText {
 	return globText{own, folded}
 }
 
-// plainGlob is the inverse of newGlobText. It joins asterisks in a row, drops a final asterisk, and
-// adds "$" if there was none.
+// plainGlob is the inverse of newGlobText. It joins asterisks in a row. It drops a final asterisk,
+// or adds "$" if the text does not end in an asterisk.
 func plainGlob(s string) string {
 	for strings.Contains(s, "**") {
 		s = strings.ReplaceAll(s, "**", "*")
@@ -93,8 +93,8 @@ func plainGlob(s string) string {
 	return s + "$"
 }
 
-// meeting computes the intersection of the rests of two patterns, for each pair of positions in
-// them.
+// meeting computes the intersection of two patterns. For each pair of positions in them, it
+// computes the intersection of the parts after these positions.
 type meeting struct {
 	a, b  globText
 	known map[[2]int][]string
@@ -158,7 +158,7 @@ func apart(p, q string) bool {
 
 func wildcard(c byte) bool { return c == '*' || c == '$' }
 
-// sharedPath returns a path that both p and q cover. ok is false if they are too complex.
+// sharedPath returns a path that both p and q cover. ok is false if the patterns are too complex.
 func sharedPath(p, q string) (path string, ok bool) {
 	both, ok := inCommon(p, q)
 	for _, m := range both {
@@ -265,8 +265,8 @@ func swapCase(s string) string {
 }
 
 // widensCase reports whether the pattern a contains letters after the part that it has in common
-// with d. If letter case is ignored, a then covers paths that d prohibits and that a, as written,
-// does not cover.
+// with d. If there are such letters and letter case is ignored, the pattern a covers paths that d
+// prohibits and that a does not cover as it is written.
 func widensCase(a, d string) bool {
 	i := 0
 	// an asterisk ends the common part, because the text after it may be anywhere in a path

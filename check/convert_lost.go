@@ -8,9 +8,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// conventionalTag returns the rule of X-Robots-Tag and robots META that prohibits at least the
-// usage u, or "" if there is none. REP 2 (N24): noarchive forbids showing copies, but not storing
-// them.
+// conventionalTag returns the rule of X-Robots-Tag and robots META that prohibits the usage u, and
+// perhaps other usages. It returns "" if there is none. REP 2 (N24): noarchive forbids showing
+// copies, but not storing them.
 func conventionalTag(u acap.Usage) string {
 	switch u {
 	case acap.Index, acap.Present, acap.PresentLink:
@@ -25,8 +25,8 @@ func conventionalTag(u acap.Usage) string {
 	return ""
 }
 
-// conventionalLimit returns the conventional rule that limits the usage u at least as much as a
-// qualifier of a permission, or "" if there is none.
+// conventionalLimit returns the conventional rule that limits the usage u at least as strictly as
+// the given qualifier of a permission. It returns "" if there is none.
 func conventionalLimit(u acap.Usage, qualifier string) string {
 	name, value, _ := strings.Cut(strings.ToLower(qualifier), "=")
 	switch {

@@ -14,7 +14,7 @@ const (
 	maxNames  = 400
 )
 
-// proof compares what crawlers may do before and after a conversion, on examples.
+// proof compares what crawlers may do before and after a conversion, for a number of example paths.
 type proof struct {
 	paths  []place
 	seen   map[string]bool
@@ -36,8 +36,8 @@ func (p place) spelledOtherwise(pattern string) bool {
 }
 
 // newProof returns a proof with examples of all patterns, and of the intersection of each two
-// patterns, in several letter cases. It compares the decisions for the named crawlers, and for one
-// that no record names.
+// patterns, in several letter cases. It compares the decisions for the crawlers in names, and for
+// one crawler that no record names.
 func newProof(patterns, names []string) *proof {
 	p := &proof{seen: map[string]bool{}, names: append(slices.Clone(names[:min(len(names), maxNames)]), unnamed(names))}
 	if len(names) > maxNames {
@@ -118,8 +118,8 @@ func rulingOf(f *acap.File, reference, name string) ruling {
 	return func(u acap.Usage, r acap.Resource) bool { return p.Decide(u, r).Allowed }
 }
 
-// known reports whether a remark announces another decision about a path for a crawler. The name
-// "*" means a crawler that no record names.
+// known reports whether a remark already says that the decision about a path is different for the
+// crawler name after the conversion. The name "*" means a crawler that no record names.
 func known(remarks []Remark, name, path string) bool {
 	return slices.ContainsFunc(remarks, func(r Remark) bool {
 		return r.Severity != acap.Notice && r.Code != "lost" && r.Code != "by-header" &&
@@ -152,8 +152,8 @@ func folded(f *acap.File) *acap.File {
 	return parsed(b.String())
 }
 
-// prove compares the decisions of the original with those of the converted records without the
-// conventional ones, and with those of the whole result.
+// prove compares the decisions of three files: the original, the result with only its ACAP records,
+// and the whole result.
 func (t *toACAP) prove(out *Conversion) []Remark {
 	p := newProof(t.patternsAndNames())
 	o := t.options
@@ -199,8 +199,8 @@ func (t *toACAP) patternsAndNames() (patterns, names []string) {
 	return patterns, names
 }
 
-// changesByCase reports whether a decision of the converted file may differ from that of the
-// original because ACAP ignores letter case.
+// changesByCase reports whether a decision of the converted file may differ from the decision of
+// the original file because ACAP ignores letter case.
 func (t *toACAP) changesByCase(is, wasFolded bool) bool {
 	return is == wasFolded && (!is || !t.options.Ignore || t.options.AnyCase)
 }

@@ -13,10 +13,12 @@ type term struct {
 	allow   bool
 	pattern string // "" covers everything
 	line    int
-	field   string // the line without its pattern, for a test file that shows which of two terms wins
-	head    string // the lines above the field in that test file
-	layer   int
-	cased   bool // the term distinguishes letter case
+	// the line without its pattern, for a test file from which package acap decides which of two
+	// terms wins
+	field string
+	head  string // the lines above the field in that test file
+	layer int
+	cased bool // the term distinguishes letter case
 }
 
 func (t term) place() string {
@@ -77,8 +79,8 @@ type loss struct {
 	paths       []string
 }
 
-// remark returns the remark about a loss for the crawlers names. language is the one that cannot
-// express the permission, and why is the reason for the prohibition.
+// remark returns the remark about a loss for the crawlers names. language is the language that
+// cannot express the permission, and why is the reason why the paths are prohibited.
 func (l loss) remark(s *settling, names []string, language, why string) Remark {
 	allow, deny := s.terms[l.allow].place(), s.terms[l.deny].place()
 	r := Remark{Code: "prohibits-more", Severity: acap.Warning, Line: s.terms[l.allow].line, Crawlers: names,
@@ -97,9 +99,11 @@ func (l loss) remark(s *settling, names []string, language, why string) Remark {
 // that both cover.
 type question func(allow, deny term, path string) bool
 
-// settling finds items that decide like the terms. In each language, package acap decides which of
-// two terms wins on a path that both cover; other terms do not change that. If the languages
-// differ, settling adds an item for the common paths, with the polarity of the winner.
+// settling finds items of the converted file that give the same decisions as the terms of the
+// original file. In each language, package acap decides which of two terms wins on a path that both
+// cover; other terms do not change that. If the languages differ, settling adds an item for the
+// paths that both terms cover. The item permits or prohibits like the term that wins in the
+// original language.
 type settling struct {
 	terms []term
 	wins  question // which term wins in the original language
@@ -117,8 +121,8 @@ type settling struct {
 	full   bool // a limit was reached, so not everything was compared
 }
 
-// common is a key for two items. It contains everything on which the intersection of their patterns
-// depends.
+// common is a map key for two items. It contains everything on which the intersection of the two
+// patterns depends.
 type common struct {
 	a, b           string
 	casedA, casedB bool
@@ -181,7 +185,7 @@ func (s *settling) settle() error {
 	return nil
 }
 
-// sameRank reports whether two terms differ only in their line.
+// sameRank reports whether two terms differ only in their line numbers.
 func (s *settling) sameRank(i, j int) bool {
 	a, b := s.terms[i], s.terms[j]
 	return a.field == b.field && a.head == b.head && a.layer == b.layer && a.pattern == b.pattern
@@ -203,8 +207,8 @@ func (s *settling) common(a, b item) ([]string, bool) {
 	return m.patterns, m.ok
 }
 
-// ask reports whether the permission a wins against the prohibition d according to q. pattern
-// covers only paths that both cover.
+// ask reports whether the permission a wins against the prohibition d according to the function q.
+// pattern covers only paths that both a and d cover.
 func (s *settling) ask(q question, key string, a, d term, pattern string) bool {
 	k := [3]string{key, fmt.Sprint(a.layer, a.head, a.field, a.pattern), fmt.Sprint(d.layer, d.head, d.field,
 		d.pattern)}
@@ -259,8 +263,8 @@ func (s *settling) pairs(visit func(a, d int, both []string, ok bool)) {
 	}
 }
 
-// match looks at items with the same pattern and opposite polarity, and drops the one that never
-// decides.
+// match finds each permission and prohibition with the same pattern, and drops the one that loses
+// everywhere.
 func (s *settling) match() {
 	s.pairs(func(a, d int, both []string, ok bool) {
 		if !ok || s.dead[a] || s.dead[d] || s.items[a].folded != s.items[d].folded ||
@@ -300,8 +304,8 @@ func (s *settling) repeat() {
 	})
 }
 
-// decides reports whether the item it wins against other in the target language. other has the
-// opposite polarity.
+// decides reports whether the first of two items wins against the second item, other, in the target
+// language. One of the items is a permission, the other is a prohibition.
 func (s *settling) decides(it, other item, pattern string) bool {
 	if it.allow {
 		return s.doesWin(it, other, pattern)
@@ -309,8 +313,8 @@ func (s *settling) decides(it, other item, pattern string) bool {
 	return !s.doesWin(other, it, pattern)
 }
 
-// answered reports whether an item with the polarity allow covers pattern and wins against other,
-// which covers pattern, too.
+// answered reports whether an item covers pattern and wins against the item other, which also
+// covers pattern. It looks only at permissions if allow is true, otherwise only at prohibitions.
 func (s *settling) answered(allow bool, pattern string, other item) bool {
 	same := s.denies
 	if allow {
@@ -329,8 +333,8 @@ func (s *settling) within(x, y string) bool {
 	return within(x, y)
 }
 
-// drop removes permissions that win against a prohibition although they must not. Afterwards no
-// other permission wins wrongly because of that.
+// drop removes permissions that win against a prohibition in the target language but not in the
+// original. Removing a permission never makes another permission win wrongly.
 func (s *settling) drop() {
 	s.pairs(func(a, d int, both []string, ok bool) {
 		allow, deny := s.items[a], s.items[d]
@@ -385,15 +389,15 @@ func (s *settling) lose(l loss) {
 	s.lost = append(s.lost, l)
 }
 
-// conventionalPair reports whether the permission a wins against the prohibition d as conventional
-// rules, ignoring letter case.
+// conventionalPair reports whether the permission a wins against the prohibition d if both are
+// conventional rules, ignoring letter case.
 func conventionalPair(a, d term, path string) bool {
 	return asked(fmt.Sprintf("User-agent: *\nAllow: %s\nDisallow: %s\n", acap.Folded(a.pattern),
 		acap.Folded(d.pattern)), path)
 }
 
-// acapPair reports whether the permission a wins against the prohibition d as ACAP fields in one
-// record.
+// acapPair reports whether the permission a wins against the prohibition d if both are ACAP fields
+// in one record.
 func acapPair(a, d term, path string) bool {
 	return asked(fmt.Sprintf("ACAP-crawler: *\nACAP-allow-crawl: %s\nACAP-disallow-crawl: %s\n", a.pattern, d.pattern),
 		path)

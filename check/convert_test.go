@@ -63,8 +63,8 @@ func someConventional(c *chooser) string {
 	return b.String()
 }
 
-// reader returns the decisions of a site with a robots.txt, and one file to which it refers, for a
-// crawler.
+// reader returns a function with the decisions for a crawler. robots is the robots.txt of the site,
+// and reference a file to which robots.txt refers.
 func reader(t testing.TB, robots, reference, crawler string) func(u acap.Usage, path string) bool {
 	f := acap.Parse("http://example.org/robots.txt", []byte(robots))
 	c := acap.Crawler{Names: []string{crawler}}
@@ -83,8 +83,8 @@ func reader(t testing.TB, robots, reference, crawler string) func(u acap.Usage, 
 }
 
 // remarked reports whether a warning says that a crawler may do something else with a path after
-// the conversion. A warning for any crawler does not count for a crawler that f names, and the
-// other way round.
+// the conversion. A warning for any crawler is ignored for a crawler that f names, and a warning
+// for named crawlers is ignored for all others.
 func remarked(f *acap.File, remarks []check.Remark, crawler, path string) bool {
 	if !slices.ContainsFunc(f.Crawlers(), func(n string) bool {
 		return strings.EqualFold(n, crawler) ||
@@ -153,7 +153,8 @@ func lookAtACAP(t *testing.T, data []byte) (done bool) {
 					out.Robots, out.Reference)
 			}
 			for _, u := range o.Usages {
-				// without these options, the conventional records still distinguish letter case
+				// without the options AnyCase and Ignore, the conventional records still
+				// distinguish letter case
 				changes := before != is(u, path) && (before || o.AnyCase || o.Ignore)
 				if changes && !remarked(f, out.Remarks, crawler, path) {
 					t.Errorf("%+v: %s: %s may %s it: before %v, and no remark says that this "+
@@ -196,8 +197,9 @@ func someACAP(c *chooser) string {
 	return b.String()
 }
 
-// decides reports whether the field that decides about a path covers it in the letter case of both,
-// so that the decision does not depend on letter case. It returns true if no field decides.
+// decides reports whether the field that decides about a path also covers the path if letter case
+// is distinguished, so that the decision does not depend on letter case. It returns true if no
+// field decides.
 func decides(f *acap.File, crawler, path string) bool {
 	u, _ := url.Parse("http://example.org" + path)
 	r := acap.NewResource(u)
@@ -328,7 +330,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestConvertIsBounded tests that hostile files are refused, and in limited time.
+// TestConvertIsBounded tests that hostile files are refused, and that this takes limited time.
 func TestConvertIsBounded(t *testing.T) {
 	var stars, crawlers strings.Builder
 	stars.WriteString("User-agent: *\n")

@@ -24,12 +24,14 @@ type Ask struct {
 	Crawlers  []acap.Crawler // a crawler without names stands for any crawler that the documents do not name
 	Usages    []acap.Usage
 	Addresses []Address
-	Crawled   bool     // the second reading knows only crawl, so other usages are compared only where it permits crawl
-	Left      []string // sentences that say what was not compared because of a limit
+	// the second reading knows only crawl, so other usages are compared only at addresses that it
+	// permits to crawl
+	Crawled bool
+	Left    []string // sentences that say what was not compared because of a limit
 }
 
-// Difference is a usage on which two readings decide differently for one crawler, at all addresses
-// because of the same lines.
+// Difference is a usage about which two readings decide differently for one crawler. At all its
+// addresses, the same lines are the reason.
 type Difference struct {
 	Crawler   acap.Crawler
 	Usage     acap.Usage
@@ -61,10 +63,10 @@ type comparison struct {
 	a, b    Judge
 	crawler acap.Crawler
 	found   []Difference
-	at      map[alike]int // index in found
+	at      map[alike]int // index in found of the difference with this key
 }
 
-// alike is what differences that are reported as one have in common.
+// alike is a key for differences: all differences with the same key are reported as one.
 type alike struct {
 	usage acap.Usage
 	a, b  verdict
@@ -99,7 +101,7 @@ func (c *comparison) compare(address Address, ask *Ask) {
 	}
 }
 
-// agrees reports whether both answers permit, or refuse, the same with the same limits.
+// agrees reports whether both answers permit the usage with the same limits, or both refuse it.
 func (a Answer) agrees(b Answer) bool {
 	if a.Unknown != "" || b.Unknown != "" {
 		return true

@@ -18,8 +18,8 @@ const (
 )
 
 // Questions returns the questions to ask about some documents: for every crawler that they name and
-// one other crawler, about the usages that they name, and about addresses that their patterns
-// cover. base is the root URL of the site.
+// one other crawler, for every usage that they name, and for addresses that their patterns cover.
+// base is the root URL of the site.
 func Questions(base *url.URL, docs ...*Document) Ask {
 	var files []*acap.File
 	for _, d := range docs {
@@ -37,7 +37,8 @@ func Questions(base *url.URL, docs ...*Document) Ask {
 	return ask.Bounded()
 }
 
-// Bounded returns the questions without those beyond the limits. Left says what it leaves out.
+// Bounded returns the questions up to the limits. The field Left of the result says which questions
+// it leaves out.
 func (a Ask) Bounded() Ask {
 	leave := func(n, most int, what string) int {
 		if n <= most {
@@ -71,7 +72,7 @@ func crawlersOf(files []*acap.File) []acap.Crawler {
 }
 
 // usagesOf returns crawl and the usages in the statements of files. P1 2.5.6 (F19): a statement
-// about other is about every basic usage.
+// about the usage "other" is about every basic usage.
 func usagesOf(files [][]acap.Statement) []acap.Usage {
 	said := map[acap.Usage]bool{acap.Crawl: true}
 	for _, s := range slices.Concat(files...) {

@@ -78,7 +78,7 @@ func path(r *rand.Rand) string {
 }
 
 // checkTrue tests that package acap confirms each difference that Compare reports, and that Compare
-// misses no difference on the addresses in question.
+// misses no difference on the given paths.
 func checkTrue(t *testing.T, file, conventional string, paths []string) []Difference {
 	t.Helper()
 	d := NewDocument(robots, []byte(file))
@@ -188,8 +188,8 @@ func TestQuestionsTellWhatIsLeft(t *testing.T) {
 	}
 }
 
-// TestChangesOfMany tests that of many requests only those that changed are reported, and that a
-// sentence says if there are more changes than the limit.
+// TestChangesOfMany tests that Changes reports only the changed ones of many requests, and that it
+// returns a sentence if there are more changes than the limit.
 func TestChangesOfMany(t *testing.T) {
 	file := func(from, to int) *Document {
 		var b strings.Builder

@@ -18,7 +18,7 @@ type Change struct {
 	Was, Is       *acap.Field // the line in each version; nil if that version has none, and for a crawl-delay
 }
 
-// maxChanges is how many changes are reported, for hostile files.
+// maxChanges is the maximum number of changes that are reported, a limit for hostile files.
 const maxChanges = 20_000
 
 // Changes returns, for each crawler, the action requests and references that appeared or

@@ -11,9 +11,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Fix is a safe correction of a robots.txt, or of a file to which one refers: there is no doubt
-// what the author meant. Most corrections change no decision. Corrections of the codes in restoring
-// make a line count as it was meant, so they may change decisions.
+// Fix is a safe correction of a robots.txt, or of a file to which a robots.txt refers: there is no
+// doubt what the author meant. Most corrections change no decision. Corrections for the codes in
+// the map restoring give a line the effect that its author intended, so they may change decisions.
 type Fix struct {
 	Finding acap.Finding // the finding that the fix corrects
 	Edits   []Edit       // the changes to the text, in order, without overlaps
@@ -25,12 +25,12 @@ type Edit struct {
 	Text     string
 }
 
-// restoring holds the codes whose correction changes decisions, because the line was ignored or
-// counted as something else.
+// restoring holds the codes whose correction may change decisions, because the line was ignored or
+// was read as something else.
 var restoring = map[string]bool{
 	"unknown-field":      true, // the line was ignored
 	"unknown-usage":      true, // the line permitted nothing, or prohibited more than it should
-	"unknown-qualifier":  true, // the permission counted as a prohibition
+	"unknown-qualifier":  true, // the permission was read as a prohibition
 	"rule-without-slash": true, // the rule matched nothing
 	"version-comment":    true, // permissions with features of version 1.1 were ignored
 }
@@ -39,7 +39,7 @@ var restoring = map[string]bool{
 // be possible.
 const maxRounds = 100
 
-// Repair corrects a robots.txt, or a file to which one refers, as far as safe corrections exist. It
+// Repair makes all safe corrections of a robots.txt, or of a file to which a robots.txt refers. It
 // returns the text and the corrected findings. Other lines stay the same, byte by byte. A file that
 // is too long, or in UTF-16, is returned unchanged. Suppressed findings are not corrected.
 func Repair(src []byte, kind Kind, o Options, levels Levels) (out []byte, mended []acap.Finding) {
@@ -60,8 +60,8 @@ func Repair(src []byte, kind Kind, o Options, levels Levels) (out []byte, mended
 	return src, mended
 }
 
-// onItsOwn returns the findings about a file, without those of the linter, and without findings
-// that levels or a comment in the file suppress.
+// onItsOwn returns the findings about a file. It leaves out the findings of the linter, and
+// findings that levels or a comment in the file suppress.
 func onItsOwn(src []byte, kind Kind, o Options, levels Levels) []acap.Finding {
 	var f *acap.File
 	var found []acap.Finding
@@ -107,8 +107,9 @@ func apply(src []byte, fixes []Fix) (out []byte, done []Fix) {
 	return b.Bytes(), done
 }
 
-// Fixes returns corrections for the findings about a text: words are corrections within lines,
-// moves are those that move lines. There are none for a text that is too long, or in UTF-16.
+// Fixes returns corrections for the findings about a text: words are the corrections within lines,
+// moves are the corrections that move lines. There are none for a text that is too long, or in
+// UTF-16.
 func Fixes(src []byte, found []acap.Finding) (words, moves []Fix) {
 	if len(src) > acap.MaxSize || wide(src) {
 		return nil, nil
@@ -158,7 +159,7 @@ func (t *source) line(n int) string { return t.text[t.starts[n-1]:t.starts[n]] }
 // body returns line n, without its line end.
 func (t *source) body(n int) string { return strings.TrimRight(t.line(n), "\r\n") }
 
-// place returns the range of bytes at which the finding f points.
+// place returns the range of bytes to which the finding f refers.
 func (t *source) place(f acap.Finding) (from, to int) {
 	at := func(chars int) int {
 		line, offset := t.body(f.Line), 0
@@ -230,7 +231,7 @@ func (t *source) correct(f acap.Finding) []Edit {
 	return nil
 }
 
-// isWord reports whether the finding points at one word, and not at a whole field.
+// isWord reports whether the finding is about one word, and not about a whole field.
 func (s spot) isWord() bool {
 	return s.word != "" && !strings.ContainsFunc(s.word, func(r rune) bool { return blank(r) || r == ':' })
 }
@@ -315,7 +316,8 @@ func (s spot) respell() []Edit {
 	return nil
 }
 
-// meant returns the word that a hint advises, which is between the texts before and behind.
+// meant returns the word that a hint advises. In the hint, the text before precedes the word, and
+// the text behind follows it.
 func meant(hint, before, behind string) (string, bool) {
 	s, ok := strings.CutPrefix(hint, before)
 	if !ok {

@@ -8,14 +8,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// move returns the edits that correct a finding about a line that is at the wrong place, or
+// move returns the edits that correct a finding about a line that is at the wrong place, or that is
 // missing.
 func (t *source) move(f acap.Finding, found []acap.Finding) []Edit {
 	told := func(code string) bool {
 		return slices.ContainsFunc(found, func(g acap.Finding) bool { return g.Code == code })
 	}
 	switch f.Code {
-	case "late-version": // P1 2.8 (B03): a version counts at any place, but it should be the first field
+	case "late-version": // P1 2.8 (B03): a version field is obeyed at any place, but it should be the first field
 		if first := t.first(acapField); first > 0 && first < f.Line && t.count(versionField) == 1 {
 			return []Edit{t.insert(first, t.body(f.Line)), {t.starts[f.Line-1], t.starts[f.Line], ""}}
 		}

@@ -75,8 +75,8 @@ func TestRepair(t *testing.T) {
 }
 
 // FuzzRepair tests that a corrected finding is not reported again, that a second repair changes
-// nothing, that lines without a correction stay the same, and that corrections outside restoring
-// permit nothing new.
+// nothing, that lines without a correction stay the same, and that corrections for codes that are
+// not in the map restoring permit nothing new.
 func FuzzRepair(f *testing.F) {
 	for _, c := range fixCases(f) {
 		f.Add(c.text("before"), c.kind == ReferenceKind)
@@ -127,8 +127,8 @@ func keeps(t *testing.T, src []byte, kind Kind) {
 	}
 }
 
-// lostLine returns a line of src that is missing in out. It ignores the lines in named. The other
-// lines must be in out in the same order, byte by byte.
+// lostLine returns a line of src that is missing in out. It ignores the lines whose numbers are in
+// named. The other lines must be in out in the same order, byte by byte.
 func lostLine(src, out []byte, named map[int]bool) string {
 	before, after := newSource(src), newSource(out)
 	at := 1

@@ -17,7 +17,7 @@ func (r *Report) Header(name string, src []byte, o Options, robots *acap.File, r
 	values := map[int]int{} // the offset of each line's value, by line number
 	end := func() {
 		for _, f := range r.ofOwn(name, own, o, robots, refs) {
-			// columns count as if one blank followed the colon
+			// columns are counted as if one blank followed the colon
 			if at := utf8.RuneCountInString(headerName(lines[f.Line-1])) + len(": "); f.Column > at {
 				f.Column += values[f.Line] - at
 			}
@@ -58,12 +58,13 @@ func headerName(line string) string {
 	return name
 }
 
-// carries reports whether a header field contains rules for crawlers.
+// carries reports whether the header field with this name contains rules for crawlers.
 func carries(field string) bool {
 	return strings.EqualFold(field, "X-Robots-Tag") || strings.EqualFold(field, "Robots-Tag")
 }
 
-// misspelt reports whether a header field looks like one with rules for crawlers, but is not.
+// misspelt reports whether the name of a header field looks like the name of one with rules for
+// crawlers, but is not such a name.
 func misspelt(field string) bool {
 	return strings.Contains(strings.ToLower(field), "robot") && !carries(field)
 }

@@ -81,7 +81,7 @@ type (
 	}
 )
 
-// seconds writes a duration in the form of JUnit.
+// seconds is a duration that is written in the form of JUnit.
 type seconds time.Duration
 
 func (s seconds) MarshalXMLAttr(name xml.Name) (xml.Attr, error) {

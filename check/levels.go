@@ -13,7 +13,8 @@ import (
 // Ignored is the level of findings that are counted but not shown.
 const Ignored acap.Severity = "ignore"
 
-// Levels maps codes of findings to a severity that replaces their own, or to Ignored.
+// Levels maps a code of findings to the severity that replaces the severity of these findings, or
+// to Ignored.
 type Levels map[string]acap.Severity
 
 // Set gives each code a level. It returns an error if a code is unknown, or if a code already has
@@ -35,7 +36,7 @@ func (l Levels) Set(level acap.Severity, codes ...string) error {
 func Known(code string) bool { return codes[code] != "" }
 
 // meantCode returns " (did you mean x?)", where x is the code with the same beginning as a wrong
-// code. It returns "" if there is none.
+// code. It returns "" if there is no similar code.
 func meantCode(code string) string {
 	best := ""
 	for known := range codes {

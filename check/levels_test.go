@@ -44,8 +44,8 @@ func FuzzLevels(f *testing.F) {
 	})
 }
 
-// TestLevelsOfUnknownCodes tests that an unknown code, or one with two levels, causes an error that
-// names it.
+// TestLevelsOfUnknownCodes tests that an unknown code, or a code with two levels, causes an error
+// that names the code.
 func TestLevelsOfUnknownCodes(t *testing.T) {
 	levels := Levels{}
 	if err := levels.Set(Ignored, "html", "agent-name"); err != nil {
@@ -62,8 +62,8 @@ func TestLevelsOfUnknownCodes(t *testing.T) {
 	}
 }
 
-// TestManyWrongComments tests that many wrong comments do not cost more than correct ones, and that
-// a finding says if the list is cut.
+// TestManyWrongComments tests that many wrong comments do not take longer than correct ones, and
+// that a finding says if the list of findings is cut.
 func TestManyWrongComments(t *testing.T) {
 	for _, lines := range [][]string{
 		{"# acapcrawl: ignore " + strings.Repeat("x,", acap.MaxSize/3)},

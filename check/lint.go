@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Limits on the work for a hostile file. The unit is one look at a field, rule or question. A
-// normal file of acap.MaxSize bytes needs less than half of them.
+// Limits on the work for a hostile file. The unit is one examination of a field, rule or question.
+// A normal file of acap.MaxSize bytes needs less than half of the maximum work.
 const (
 	maxWork    = 1_000_000
 	maxTold    = 50 // findings reported for one code
@@ -21,7 +21,8 @@ const (
 
 // lint returns findings about text that is correct but does not do what its author may expect. It
 // never decides itself which field wins: it asks package acap about a URL that all relevant fields
-// cover, and reports only what must be the same for every other URL of the field.
+// cover. It reports a finding only if the same must be true for every other URL that the field
+// covers.
 func lint(f *acap.File, o Options) *linter {
 	l := newLinter(f, o)
 	l.fields()
@@ -38,11 +39,13 @@ func lint(f *acap.File, o Options) *linter {
 	return l
 }
 
-// wholeFile holds the codes of errors that concern a file as a whole and point at its first line.
+// wholeFile holds the codes of errors that concern a file as a whole and are reported at its first
+// line.
 var wholeFile = []string{"not-text", "too-complex", "too-long", "too-many-findings", "wrong-encoding"}
 
-// independentOf returns the findings of the linter that do not depend on a mistake in found. If one
-// of the compared fields is not read as it is written, it may be enough to correct that field.
+// independentOf returns the findings of the linter that do not follow from a mistake reported in
+// found. If a field is not read as its author wrote it, findings that compare it with other fields
+// are left out: it may be enough to correct this field.
 func (l *linter) independentOf(found []acap.Finding) []acap.Finding {
 	misread, nobody := map[int]bool{}, map[int]bool{}
 	for _, f := range found {
@@ -57,7 +60,7 @@ func (l *linter) independentOf(found []acap.Finding) []acap.Finding {
 	var out []acap.Finding
 	for i, f := range l.findings {
 		compared := l.compared[i]
-		// the group decides for the crawler with the empty name, so the finding would be misleading
+		// the group applies to the crawler with the empty name, so the finding would be misleading
 		if f.Code == "empty-group" && nobody[f.Line] {
 			continue
 		}
@@ -75,14 +78,17 @@ type linter struct {
 	source     acap.Source
 	statements []acap.Statement
 	at         map[*acap.Field]int // index of each field's statement in statements; computed when it is needed
-	audiences  []*audience         // in the order of statements; nil for a statement without crawlers
-	records    []acap.Record
-	groups     []acap.Group
-	lines      []string
-	policies   map[string]*acap.Policy
-	permits    map[acap.Usage][]permit // all permissions, by family of usages
+	// the audience of each statement, in the order of statements; nil for a statement without
+	// crawlers
+	audiences []*audience
+	records   []acap.Record
+	groups    []acap.Group
+	lines     []string
+	policies  map[string]*acap.Policy
+	permits   map[acap.Usage][]permit // all permissions, by family of usages
 	// twins holds the patterns of conventional rules. P1 2.10.2 (O04, X72): a field about crawl
-	// with the same pattern may cancel the rule, or prevent that.
+	// with the same pattern as a rule may cancel the rule, or prevent another field from cancelling
+	// it.
 	twins map[string]bool
 	first map[string]*acap.Field // the first User-agent line for each crawler name
 	// refused holds the patterns of ACAP prohibitions of crawl. P1 2.10.2 (O04): they cancel an
@@ -91,7 +97,7 @@ type linter struct {
 	refusals openings        // the beginnings of patterns that prohibit crawl
 	ended    map[string]bool // local usages whose permissions were already checked by limited
 	starred  int             // number of patterns with asterisks
-	marked   bool            // a pattern contains mark, so witnesses cannot be used
+	marked   bool            // a pattern contains the constant mark, so witnesses (see witness) cannot be used
 
 	findings []acap.Finding
 	compared [][]int // for each of findings, the numbers of the other lines in the comparison
@@ -142,8 +148,8 @@ func (l *linter) looks(n int) (ok bool) {
 	return l.work <= maxWork
 }
 
-// tell adds a finding about a token of a field, or about the whole field if token is "". A field
-// among args is written as its line number, and counts as compared.
+// tell adds a finding about a token of a field, or about the whole field if token is "". A field in
+// args is written as its line number, and is stored as one of the compared lines.
 func (l *linter) tell(f *acap.Field, token, code string, severity acap.Severity, hint, format string, args ...any) {
 	if l.told[code]++; l.told[code] > maxTold {
 		l.cut = true

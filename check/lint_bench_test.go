@@ -9,7 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// filled returns head, followed by lines from line up to the greatest size of a robots.txt.
+// filled returns the text head, followed by the lines that the function line returns, up to the
+// greatest size of a robots.txt.
 func filled(head string, line func(i int) string) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -102,8 +103,8 @@ var bigFiles = []struct{ name, text string }{
 		func(i int) string { return fmt.Sprintf("User-agent: b%d\nACAP-crawler: b\n\n", i) })},
 }
 
-// TestLintsAreBounded fails only after a thousand times the time that the worst file needs, so that
-// it does not fail on a busy machine.
+// TestLintsAreBounded tests that the linter takes limited time. The limit is a thousand times the
+// time for the slowest file, so that the test does not fail on a busy machine.
 func TestLintsAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("times are told without the race detector")

@@ -8,7 +8,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// maxDrifting is for how many crawlers the two layers are compared.
+// maxDrifting is the maximum number of crawlers for which the ACAP fields and the conventional
+// records are compared.
 const maxDrifting = 200
 
 // drift is a field of one layer (ACAP or conventional) that prohibits something that the other
@@ -19,12 +20,12 @@ type drift struct {
 	any      bool
 	names    []string
 	example  string
-	opposite *acap.Field // the field of the other layer that permits it; nil if there is none
+	opposite *acap.Field // the field of the other layer that permits what field prohibits; nil if there is none
 }
 
 // drifting compares what the ACAP fields and the conventional records say about crawling, if a file
-// uses both and both count. It reports each direction once for named crawlers and once for any
-// crawler; the command diff lists all differences.
+// uses both and both are obeyed. For each of the two, it reports what only this one prohibits: once
+// for named crawlers, and once for any crawler; the command diff lists all differences.
 func (l *linter) drifting() {
 	crawls := slices.ContainsFunc(l.statements, func(s acap.Statement) bool {
 		return slices.Contains(s.Usages,
@@ -52,7 +53,7 @@ func (l *linter) drifting() {
 
 type drifter struct {
 	*linter
-	blind     *acap.File // the file as a crawler reads it that does not know ACAP
+	blind     *acap.File // the file as it is read by a crawler that does not know ACAP
 	groups    []acap.Group
 	found     map[int]*drift           // differences, by line number
 	resources map[string]acap.Resource // examples of patterns, by pattern
@@ -162,7 +163,8 @@ func (d *drifter) note(f *acap.Field, ofACAP bool, name, pattern string, opposit
 	}
 }
 
-// whom returns the crawlers to which the field of n prohibits something, for a message.
+// whom returns the crawlers to which the field of the difference n prohibits something, as text for
+// a message.
 func (n *drift) whom() string {
 	const few = 3
 	list := slices.Clone(n.names)

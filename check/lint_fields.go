@@ -15,8 +15,8 @@ type permit struct {
 	opening string
 }
 
-// family returns the usage under which u is compared with others. P1 2.5.5: present includes all
-// types that are based on it.
+// family returns the usage that stands for u when usages are compared. P1 2.5.5: present includes
+// all types that are based on it.
 func family(u acap.Usage) acap.Usage {
 	if u.Presents() {
 		return acap.Present
@@ -24,7 +24,8 @@ func family(u acap.Usage) acap.Usage {
 	return u
 }
 
-// permitted collects all permissions, and finds out whether witnesses can be used.
+// permitted collects all permissions, and finds out whether witnesses of patterns (see witness) can
+// be used.
 func (l *linter) permitted() {
 	for i := range l.statements {
 		s := &l.statements[i]
@@ -88,7 +89,7 @@ func (l *linter) only(f *acap.Field, pattern string) bool {
 	})
 }
 
-// polarity holds the first permission and the first prohibition of one subject.
+// polarity holds the first permission and the first prohibition of one subject (see subject).
 type polarity struct{ yes, no *acap.Statement }
 
 // subject is one usage and one pattern of a field, and the field's audience.
@@ -98,7 +99,7 @@ type subject struct {
 	pattern string // the pattern in lower case
 }
 
-// utterance is a key for everything that a field says, and its audience.
+// utterance is a map key: the content of a field and the audience of the field.
 type utterance struct {
 	to   *audience
 	says string
@@ -108,9 +109,9 @@ type utterance struct {
 func (l *linter) fields() {
 	said := make(map[utterance]*acap.Statement, len(l.statements))
 	spoken := make(map[subject]*polarity, len(l.statements))
-	// how many prohibitions a family of usages has, and how many patterns have the same beginning
+	// number of prohibitions of each family of usages, and number of patterns with each beginning
 	rivals := map[subject]int{}
-	told := map[*acap.Field]bool{} // permissions that a prohibition contradicts, which were reported
+	told := map[*acap.Field]bool{} // permissions that contradict a prohibition and were already reported
 	var left []int
 	for i, a := range l.audiences {
 		if a == nil {
@@ -154,8 +155,8 @@ func (l *linter) fields() {
 // beginning returns a pattern without the wildcards at its end, in lower case.
 func beginning(pattern string) string { return strings.ToLower(strings.TrimRight(pattern, "*$")) }
 
-// rivalled reports whether s might lose everywhere. A permission may lose against a prohibition,
-// and any statement against one whose pattern differs only at its end.
+// rivalled reports whether the statement s might lose everywhere. A permission may lose against a
+// prohibition. Any statement may lose against a statement whose pattern differs only at its end.
 func rivalled(s *acap.Statement, a *audience, rivals map[subject]int) bool {
 	for _, u := range s.Usages {
 		if s.Allow && rivals[subject{to: a, usage: family(u)}] > 0 {
@@ -170,8 +171,8 @@ func rivalled(s *acap.Statement, a *audience, rivals map[subject]int) bool {
 	return false
 }
 
-// saying returns everything that a statement says, as a text in its own letter case. P1 2.10.2
-// (O04): letter case may decide whether a field cancels a conventional rule.
+// saying returns the content of a statement as a text, in the letter case of the statement. P1
+// 2.10.2 (O04): letter case may decide whether a field cancels a conventional rule.
 func saying(s *acap.Statement) string {
 	var b strings.Builder
 	if s.Allow {
@@ -188,7 +189,7 @@ func saying(s *acap.Statement) string {
 			b.WriteByte(' ')
 		}
 	}
-	// the local usage in parentheses has its qualifiers in its definition
+	// the qualifiers of a local usage in parentheses are in the definition of the local usage
 	if s.Allow && strings.Contains(s.Field.Text[:min(len(s.Field.Text), maxPlaced)], "-(") {
 		name, _, _ := strings.Cut(s.Field.Text, ":")
 		b.WriteString(strings.ToLower(name))
@@ -196,8 +197,9 @@ func saying(s *acap.Statement) string {
 	return b.String()
 }
 
-// contradicts reports a permission and a prohibition of the same subject. P1 2.4.6 (F05): the
-// prohibition wins. It returns the permission, or nil if s contradicts no earlier statement.
+// contradicts reports a finding if an earlier statement says the opposite about the same usage and
+// pattern. P1 2.4.6 (F05): the prohibition wins. It returns the permission, or nil if s contradicts
+// no earlier statement.
 func (l *linter) contradicts(a *audience, s *acap.Statement, spoken map[subject]*polarity) (told *acap.Field) {
 	for _, u := range s.Usages {
 		for _, pattern := range s.Patterns {
@@ -240,18 +242,20 @@ func (l *linter) contradicts(a *audience, s *acap.Statement, spoken map[subject]
 	return told
 }
 
-// lingers reports whether the limits of a permission of present that loses may still limit
-// permissions of types based on it. P1 2.5.5 (F18): the limits of present limit its types.
+// lingers reports whether the limits of a permission of present may still have an effect although
+// the permission loses: they may limit permissions of types that are based on present. P1 2.5.5
+// (F18): the limits of present limit its types.
 func (l *linter) lingers(s *acap.Statement, u acap.Usage, pattern string) bool {
 	return s.Allow && u == acap.Present && (len(s.Qualifiers) > 0 || strings.Contains(s.Field.Text, "-(")) &&
 		!l.alone(s.Field, u, pattern)
 }
 
-// maxClaims is how many pairs of a usage and a pattern are checked for one field. A field with more
-// pairs is not reported.
+// maxClaims is the maximum number of pairs of a usage and a pattern in a field that is checked. A
+// field with more pairs is not checked.
 const maxClaims = 200
 
-// shadowed reports a field that loses everywhere, always against fields for the same audience.
+// shadowed reports the field of the statement s if, for every resource that its patterns cover, it
+// loses against a field for the same audience.
 func (l *linter) shadowed(a *audience, s *acap.Statement) {
 	if l.marked || len(s.Usages)*len(s.Patterns) > maxClaims || s.Written != s.Allow {
 		return
@@ -295,8 +299,8 @@ func (l *linter) effort(pattern string) int {
 	return 0
 }
 
-// beater returns the field against which s loses at r, the witness of pattern, if s loses against
-// it at every resource that the pattern covers. Otherwise it returns nil.
+// beater returns the field against which the statement s loses at r, the witness of pattern. It
+// returns nil if s does not lose against this field at every resource that the pattern covers.
 func (l *linter) beater(p *acap.Policy, s *acap.Statement, a *audience, u acap.Usage, pattern string,
 	r acap.Resource) *acap.Field {
 	if u == acap.Crawl && l.twins[pattern] || !l.looks(8*p.File().Size()) {
@@ -318,14 +322,15 @@ func (l *linter) beater(p *acap.Policy, s *acap.Statement, a *audience, u acap.U
 	return nil
 }
 
-// losesAlways reports whether s, which loses against o at one resource that the pattern covers,
-// loses at all of them.
+// losesAlways reports whether the statement s loses at all resources that the pattern covers. At
+// one of these resources it loses against the statement o.
 func (l *linter) losesAlways(s, o *acap.Statement, a *audience, u acap.Usage, pattern string) bool {
 	speaks := slices.Contains(o.Usages, u)
 	switch {
 	case !s.Allow && o.Allow && (u == acap.Other || len(a.purposes) > 0):
-		// P1 2.5.6 (F19): the prohibition of other still prohibits usages that no field names. P1
-		// 2.3.3 (C15): for a crawler that declares no purpose, only the prohibition counts.
+		// P1 2.5.6 (F19): the prohibition of the usage "other" still prohibits usages that no field
+		// names. P1 2.3.3 (C15): for a crawler that declares no purpose, only the prohibition is
+		// obeyed.
 		return false
 	case l.lingers(s, u, pattern):
 		return false
@@ -336,7 +341,8 @@ func (l *linter) losesAlways(s, o *acap.Statement, a *audience, u acap.Usage, pa
 	return s.Allow && !o.Allow && l.alone(s.Field, u, pattern) && (speaks || l.only(o.Field, pattern))
 }
 
-// covered is a prohibition that a broader prohibition may cover.
+// covered is a prohibition, to be compared with broader prohibitions that may cover the same
+// resources.
 type covered struct {
 	field   *acap.Field
 	usage   acap.Usage

@@ -16,13 +16,14 @@ import (
 var updatePage = flag.Bool("update-page", false, "write what the examples of docs/findings.md that check tells lead "+
 	"to into the page")
 
-// section is the section of docs/findings.md about one code that only check reports.
+// section is a section of docs/findings.md. It is about one code that only package check reports.
 type section struct {
 	code, severities string
 	examples         []*example
 }
 
-// example is a robots.txt, and the findings about it with the code of its section.
+// example is a robots.txt in a section of docs/findings.md, and the expected findings with the code
+// of this section.
 type example struct {
 	robots, want string
 	at, end      int // the lines of the page that contain want

@@ -12,9 +12,10 @@ import (
 // needs, percent-encoded.
 const mark = "%EE%80%80"
 
-// witness returns a resource that stands for everything that the given pattern covers: another
-// pattern covers the witness only if it covers everything that the given one covers. Wildcards
-// become marks, which only an asterisk, or the open end of a pattern, can match.
+// witness returns a resource that represents everything that the given pattern covers: another
+// pattern covers the witness only if this other pattern covers everything that the given pattern
+// covers. Each wildcard is replaced with the constant mark, which only an asterisk, or the open end
+// of a pattern, can match.
 func witness(pattern string) acap.Resource {
 	path, anchored := strings.CutSuffix(pattern, "$")
 	path = strings.ReplaceAll(path, "*", mark)
@@ -84,8 +85,8 @@ func (o *openings) add(opening string) {
 	}
 }
 
-// cover reports whether one of the openings is the beginning of the given one. Otherwise none of
-// the patterns covers a pattern with the given opening.
+// cover reports whether one of the openings in o is a prefix of the given opening. If not, no
+// pattern of o covers a pattern with the given opening.
 func (o *openings) cover(opening string) bool {
 	return slices.ContainsFunc(o.lengths, func(n int) bool { return n <= len(opening) && o.known[opening[:n]] })
 }

@@ -28,8 +28,8 @@ func (l *linter) permissions() {
 	}
 }
 
-// limited reports a permission whose limits permit nothing. P1 2.5.3.1 (H09): its date has passed;
-// or its length is zero.
+// limited reports a permission whose limits permit nothing. P1 2.5.3.1 (H09): the date of the
+// permission has passed, or its maximum length is zero.
 func (l *linter) limited(a *audience, s *acap.Statement) {
 	if !l.mayEnd(s) {
 		return
@@ -78,8 +78,8 @@ func (l *linter) mayEnd(s *acap.Statement) bool {
 	return true
 }
 
-// qualifier returns the qualifier of a type as written. It returns "" if the qualifier is in the
-// definition of a local usage.
+// qualifier returns the qualifier with the given name as it is written in the field of s. It
+// returns "" if the qualifier is in the definition of a local usage.
 func qualifier(s *acap.Statement, name string) string {
 	for _, q := range s.Qualifiers {
 		if len(q) > len(name) && strings.EqualFold(q[:len(name)], name) {
@@ -109,9 +109,9 @@ func (l *linter) unfetched(a *audience, s *acap.Statement) {
 	}
 }
 
-// uncrawled returns the first field that prohibits all given crawlers from crawling everything that
-// s is about. It returns nil if one of them may crawl a part. conventional reports whether one of
-// these fields is a conventional rule.
+// uncrawled returns the first field that prohibits the given crawlers from crawling everything that
+// the statement s covers. It returns nil if a crawler may crawl a part. conventional reports
+// whether one of the prohibitions is a conventional rule.
 func (l *linter) uncrawled(crawlers []acap.Crawler, s *acap.Statement) (by *acap.Field, conventional bool) {
 	for _, c := range crawlers {
 		p := l.policy(c)
@@ -144,8 +144,8 @@ func inAnyCase(p *acap.Policy, pattern string) bool {
 	return !small.Allowed && !great.Allowed && small.Because == great.Because && !strings.Contains(pattern, "%")
 }
 
-// meant returns the crawlers of an audience. If the audience is any crawler, they include those
-// that the file names. It returns none if they are too many.
+// meant returns the crawlers of an audience. If the audience is any crawler, the result includes
+// the crawlers that the file names. If there are too many crawlers, the result is empty.
 func (l *linter) meant(a *audience) []acap.Crawler {
 	c := a.crawler()
 	c.Purposes = []string{} // P1 2.3.3 (X11): a crawler with two purposes may crawl if only one of them permits it

@@ -88,7 +88,8 @@ func unfetchedIndeed(t *testing.T, f *acap.File, fi acap.Finding, text string, a
 	}
 }
 
-// askers returns crawlers that the file names and others, with different purposes.
+// askers returns crawlers with different purposes: some that the file names, and some that it does
+// not name.
 func askers(f *acap.File) []acap.Crawler {
 	names := f.Crawlers()
 	lists := [][]string{nil, {"unheard-of"}}
@@ -176,8 +177,9 @@ func randomFile(r *rand.Rand) string {
 	return b.String()
 }
 
-// FuzzLint tests that the linter never fails, that its findings point into the text, that their
-// number is limited, that docs/findings.md explains their codes, and that their claims are true.
+// FuzzLint tests that the linter never fails, that the positions of findings are in the text, that
+// their number is limited, that docs/findings.md explains their codes, and that their claims are
+// true.
 func FuzzLint(f *testing.F) {
 	_, sections := readPage(f)
 	documented := map[string]bool{}

@@ -85,9 +85,10 @@ func (l *linter) said(groups []*acap.Group) (out []string) {
 }
 
 // emptied reports the head of a record that lost its fields and is now merged with the next record.
-// Names that belong together are usually written on consecutive lines. If something is between
-// them, or if the conventional records distinguish their crawlers, fields are missing. what names
-// the missing lines; a Crawl-delay does not end a run of User-agent lines (REP 1, X53).
+// Crawler names for the same fields are usually written on consecutive lines. If other lines are
+// between two names, or if the conventional records distinguish the two crawlers, fields are
+// missing. what is the name of the missing lines in the message; a Crawl-delay does not end a run
+// of User-agent lines (REP 1, X53).
 func (l *linter) emptied(heads []*acap.Field, first *acap.Field, what string, apart func(a, b *acap.Field) bool) {
 	for i, h := range heads[:len(heads)-1] {
 		next := heads[i+1]
@@ -106,8 +107,9 @@ func (l *linter) emptied(heads []*acap.Field, first *acap.Field, what string, ap
 	}
 }
 
-// ruleless reports a group without rules. The group for any crawler does not apply to its crawlers,
-// unless another group has rules for them (RFC 9309 2.2.1).
+// ruleless reports a group without rules. The group for any crawler does not apply to the crawlers
+// that such a group names (RFC 9309 2.2.1). A crawler for which another group has rules is not
+// reported.
 func (l *linter) ruleless(g *acap.Group, any *acap.Field, groups map[string][]*acap.Group) {
 	for k, h := range g.Heads {
 		if slices.ContainsFunc(groups[strings.ToLower(g.Agents[k])],

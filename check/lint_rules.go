@@ -7,8 +7,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// ruled holds the rules of all groups for the same crawlers. These groups count as one group (RFC
-// 9309 2.2.1).
+// ruled holds the rules of all groups for the same crawlers. A crawler reads these groups as one
+// group (RFC 9309 2.2.1).
 type ruled struct {
 	first map[said]*acap.Rule
 	list  []covered // the Disallow lines

@@ -43,8 +43,8 @@ func (l *linter) texts() {
 	}
 }
 
-// fieldsIn returns how many fields the end of a comment contains. It returns 0 for prose about
-// fields, in which further words follow a path or the name of a conventional field.
+// fieldsIn returns the number of fields at the end of a comment. It returns 0 for prose about
+// fields: there, further words follow a path or the name of a conventional field.
 func fieldsIn(comment string) int {
 	found := fieldNames.FindAllStringIndex(comment, -1)
 	for i, at := range found {

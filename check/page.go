@@ -81,7 +81,7 @@ func (r *Report) page(name string, p *page.Page, o Options, alone bool, robots *
 // headerOf returns the name that identifies the header of a page in findings.
 func headerOf(name string) string { return name + " (header)" }
 
-// numbered returns tags in which each header line has its number, and the header lines.
+// numbered returns the header lines, and the tags with the number of the header line of each tag.
 func numbered(tags []acap.Tag) (out []acap.Tag, lines []string) {
 	out = slices.Clone(tags)
 	for i := range out {

@@ -39,17 +39,19 @@ type Judge func(acap.Usage, Address) Answer
 type Answer struct {
 	Allowed bool
 	Reason  acap.Reason
-	Because *acap.Field // the deciding field; nil if no line decided
+	Because *acap.Field // the field that decided; nil if no line decided
 	Note    string      // one clause that adds a detail; may be empty
 	Limits  acap.Limits // the limits of a permission
 	// the reason why there is no answer, otherwise ""; an unknown answer differs from no other
 	// answer
 	Unknown string
 
-	more func(*Answer) // more finds the deciding line if that takes long. It is nil if the line is known.
+	// more sets the line that decided, and is called only when this line is needed, because finding
+	// it takes long. more is nil if the line is known.
+	more func(*Answer)
 }
 
-// whole returns the answer with its deciding line.
+// whole returns the answer with the line that decided.
 func (a Answer) whole() Answer {
 	if more := a.more; more != nil {
 		a.more = nil
@@ -74,7 +76,7 @@ func (d *Document) engine(f *acap.File, now time.Time) Reading {
 		return func(u acap.Usage, at Address) Answer {
 			facts := acap.Facts{Now: now}
 			decision := p.Decide(u, at.resource)
-			// only expiry counts, because the reader is unknown and cannot meet conditions
+			// of the conditions only the expiry date is checked, because the reader is unknown
 			if over := decision.At(facts); over.Reason == acap.ByExpiry {
 				decision = over
 			}
@@ -102,8 +104,8 @@ func (d *Document) Conventional() Reading {
 // conventional returns the file without its ACAP lines.
 func (d *Document) conventional() *acap.File { return acap.Parse(d.File.URL, d.kept(false)) }
 
-// kept returns the text with only its ACAP lines, or without them. Removed lines become empty, so
-// that the others keep their numbers.
+// kept returns the text with only its ACAP lines, or without its ACAP lines. Removed lines become
+// empty, so that the others keep their numbers.
 func (d *Document) kept(ofACAP bool) []byte {
 	lines := d.File.Lines()
 	for i, line := range lines {

@@ -32,7 +32,8 @@ const (
 	ownWay        = "it reads the line in its own way"
 )
 
-// of returns the reason why temoto/robotstxt gives the answer a, and RFC 9309 the answer rfc.
+// of returns the reason why the answer a of temoto/robotstxt differs from the answer rfc of RFC
+// 9309.
 func (c *causes) of(a, rfc Answer, at Address) string {
 	if a.Allowed == rfc.Allowed {
 		return readsNoACAP
@@ -68,8 +69,8 @@ func (c *causes) byGroup() string {
 	return byPrefix
 }
 
-// byMissing returns the reason why temoto/robotstxt finds no rule although RFC 9309 finds the rule
-// ours.
+// byMissing returns the reason why temoto/robotstxt finds no rule although, by RFC 9309, the rule
+// in ours applies.
 func byMissing(ours *acap.Rule, at Address) string {
 	switch {
 	case ours == nil:
@@ -82,7 +83,8 @@ func byMissing(ours *acap.Rule, at Address) string {
 	return ownWay
 }
 
-// byLength returns the reason why temoto/robotstxt prefers the rule theirs to the rule ours.
+// byLength returns the reason why temoto/robotstxt prefers the rule in theirs, although RFC 9309
+// prefers the rule in ours.
 func byLength(theirs, ours *acap.Rule) string {
 	switch {
 	case ours == nil:

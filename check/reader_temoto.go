@@ -24,10 +24,10 @@ const (
 	maxTemotoWork   = 1_000_000_000 // estimated number of compared bytes in total
 )
 
-// Temoto returns the reading of a crawler that uses github.com/temoto/robotstxt with its first
-// name. left returns sentences that say which parts of the document, and later which questions,
-// exceeded the limits. The error says why the library cannot read the document at all; what a
-// crawler does in this case is its own choice.
+// Temoto returns the reading of a crawler that uses the library github.com/temoto/robotstxt. Of the
+// names of the crawler, the library gets only the first. left returns sentences that say which
+// parts of the document, and later which questions, exceeded the limits. The error says why the
+// library cannot read the document at all; what a crawler does in this case is its own choice.
 func (d *Document) Temoto() (r Reading, left func() []string, err error) {
 	t := &temoto{url: d.File.URL, fields: map[int]*acap.Field{}, kept: map[int]bool{}}
 	t.split(d.Source)
@@ -44,7 +44,7 @@ func (d *Document) Temoto() (r Reading, left func() []string, err error) {
 		}
 		own, rfc, why := t.judge(name), conventional(c), causes{groups: groups, lines: d.File.Lines(), crawler: c}
 		return func(u acap.Usage, at Address) Answer {
-			// the file has lines that the library did not receive, so one of them may be the
+			// the library did not receive some lines of the file, so one of these lines may be the
 			// deciding line
 			if len(t.kept) > 0 || t.cut {
 				if f := rfc(u, at).Because; f != nil && (t.kept[f.Line] || t.cut && f.Line >= len(t.lines)) {
@@ -131,8 +131,8 @@ func temotoSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\v' }
 // temoto is a document as the library temoto/robotstxt reads it. The library does not report the
 // deciding line. But which rule wins does not depend on whether it is Allow or Disallow. So the
 // deciding line is the one for which the answer changes if Allow and Disallow are exchanged. To
-// find it among n rules, about log n files are parsed; in each of them the rules whose number has a
-// certain bit are exchanged.
+// find it among n rules, about log n files are parsed; in each of these files, Allow and Disallow
+// are exchanged in the rules whose number has a certain bit.
 type temoto struct {
 	url   string
 	lines [][]byte
@@ -140,8 +140,8 @@ type temoto struct {
 	tests int   // greatest number of comparisons of rules with an address
 	wild  int   // total bytes of the rules with a wildcard
 	base  *robotstxt.RobotsData
-	// first the file with all rules exchanged, then one file for each bit; parsed when they are
-	// needed
+	// parsed files: first the file with all rules exchanged, then one file for each bit; each is
+	// parsed when it is needed
 	turns []*robotstxt.RobotsData
 	spent int
 	left  []string
@@ -151,7 +151,8 @@ type temoto struct {
 	fields map[int]*acap.Field
 }
 
-// weigh counts the rules. If a crawler is named twice above a rule, the rule counts twice.
+// weigh counts the rules. If the lines above a rule name a crawler twice, the rule is counted
+// twice.
 func (t *temoto) weigh() {
 	times, open := map[string]int{}, true
 	for i, line := range t.lines {

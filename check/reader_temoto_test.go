@@ -21,8 +21,8 @@ func temotoOf(t *testing.T, file, name, path string) bool {
 }
 
 // TestTemotoIsTheLibrary tests that the reading gives the same answers as the library for the whole
-// file. Exchanging Allow and Disallow in the line that it names must change the answer, and in any
-// other line it must not.
+// file. Exchanging Allow and Disallow in the line that the reading names must change the answer.
+// Exchanging them in any other line must not change it.
 func TestTemotoIsTheLibrary(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 2))
 	contrary := strings.NewReplacer("Disallow:", "Allow:", "Allow:", "Disallow:", " disallow ", " allow ")
@@ -153,7 +153,7 @@ func hostile() map[string]string {
 }
 
 // TestTemotoEnds tests that no file within the limits takes the reading long, and that the limit on
-// work stops it for many addresses.
+// work stops the reading if there are many addresses.
 func TestTemotoEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large files")

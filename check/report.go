@@ -70,7 +70,7 @@ func (r *Report) Worst() acap.Severity {
 
 var severities = []acap.Severity{acap.Error, acap.Warning, acap.Notice}
 
-// Line returns the line of its text at which the finding f points, or "" if it is unknown.
+// Line returns the line of text that the finding f is about, or "" if the line is unknown.
 func (r *Report) Line(f acap.Finding) string {
 	for _, t := range r.Texts {
 		if t.Name == f.URL && f.Line >= 1 && f.Line <= len(t.Lines) {

@@ -93,9 +93,9 @@ func FuzzReport(f *testing.F) {
 	})
 }
 
-// TestWhoeverIsNamed tests that statements for certain crawlers are checked, in files to which a
-// reference sends only them, and in requests that only they may execute. No finding is reported
-// twice.
+// TestWhoeverIsNamed tests that statements for certain crawlers are checked: in files to which a
+// reference refers only these crawlers, and in requests that only these crawlers may execute. No
+// finding is reported twice.
 func TestWhoeverIsNamed(t *testing.T) {
 	src := []byte("ACAP-crawler: abot\nACAP-permissions-reference: /a.txt\nACAP-crawler: " +
 		"bbot\nACAP-permissions-reference: /b.txt\n" +

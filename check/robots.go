@@ -19,7 +19,8 @@ type Options struct {
 // 2606).
 const somewhere = "http://robots.invalid/robots.txt"
 
-// Limits on the number of crawlers for which a policy is checked: all together, and one by one.
+// Limits on the number of crawlers for which a policy is checked: if all are checked together, and
+// if each is checked separately.
 const (
 	maxTogether = 300
 	maxApart    = 20
@@ -40,10 +41,10 @@ func Everyone(f *acap.File, o Options) acap.Crawler {
 	return acap.Crawler{Names: names[:min(len(names), maxTogether)], Pilot: o.Pilot}
 }
 
-// Robots checks a robots.txt and the files to which it refers. name identifies it in findings. refs
-// are the references that apply to Everyone, with their files. If a reference has neither File nor
-// Err, or is missing, its file is not checked, and a note says so. Robots returns the parsed
-// robots.txt.
+// Robots checks a robots.txt and the files to which it refers. name identifies the robots.txt in
+// findings. refs are the references that apply to Everyone, with their files. If a reference has
+// neither File nor Err, or is missing, its file is not checked, and a note says so. Robots returns
+// the parsed robots.txt.
 func (r *Report) Robots(name string, src []byte, o Options, refs ...acap.Reference) *acap.File {
 	f := Parse(name, src)
 	refs = r.withFiles(name, f, o, refs)

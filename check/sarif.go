@@ -175,8 +175,8 @@ func ruleOf(code string) sarifRule {
 		Help: sarifText("See " + Help(code))}
 }
 
-// sarifText returns a message in which no text is read as a placeholder or a link (SARIF 3.11.5,
-// 3.11.6).
+// sarifText returns a message with the given text, in which nothing is read as a placeholder or a
+// link (SARIF 3.11.5, 3.11.6).
 func sarifText(text string) sarifMessage {
 	return sarifMessage{strings.NewReplacer("{", "{{", "}", "}}", "](", "] (").Replace(text)}
 }

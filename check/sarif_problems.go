@@ -6,7 +6,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Problems holds results of another check than that of package check, to be written as SARIF.
+// Problems holds results of a check outside package check, to be written as SARIF.
 type Problems struct {
 	Rules []ProblemRule // the rules in the order of the report; every Problem names one of them
 	List  []Problem

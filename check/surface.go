@@ -85,7 +85,7 @@ type view struct {
 	policies *policy.Authority
 }
 
-// mostViews is for how many crawlers pages are checked.
+// mostViews is the maximum number of crawlers for which pages are checked.
 const mostViews = 16
 
 // Surface checks robots.txt at the origin of u, and the files to which it refers any crawler. The
@@ -178,8 +178,8 @@ func (s *Surface) addView(name, purpose string) {
 	}
 }
 
-// sent reports problems with the response that contained a file. The file contains the field f, or
-// f names the file.
+// sent reports problems with the response that contained a file. f is a field in this file, or the
+// field that names the file.
 func (s *Surface) sent(f *acap.Field, named, final string) {
 	s.moved(f, "", named, final)
 	kind := s.site.Answers.Of(named, final).Header.Get("Content-Type")
@@ -207,7 +207,7 @@ func (s *Surface) moved(f *acap.Field, token, named, final string) {
 		severity, why = acap.Warning, "another host decides about its contents"
 	}
 	hint := "name the address where it is"
-	if f.Text == "" { // a field without text stands for robots.txt, to which no field refers
+	if f.Text == "" { // a field without text represents robots.txt, because no field refers to robots.txt
 		hint = "answer with it here"
 	}
 	s.tell(f, token, "redirected", severity, hint, "%s redirects to %s: %s", named, final, why)
@@ -221,7 +221,8 @@ func (s *Surface) tell(f *acap.Field, token, code string, severity acap.Severity
 		Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// also adds a finding about a text in the report, unless the report already has it.
+// also adds a finding about a text that is already in the report, unless the report has the same
+// finding.
 func (r *Report) also(f acap.Finding) {
 	if !slices.Contains(r.Findings, f) {
 		r.Findings = append(r.Findings, f)

@@ -95,7 +95,8 @@ func (s *Surface) Own(ctx context.Context, u *url.URL, pg *page.Page) error {
 			return err
 		}
 		for _, usage := range acap.Usages() {
-			// P1 2.5.6.1 (L02): the link that says where to ask for permission is never fetched
+			// P1 2.5.6.1 (L02): the link to the place where users can ask for permission is never
+			// fetched
 			if usage == acap.Other {
 				s.usageRefs(t)
 				continue
@@ -127,8 +128,8 @@ func (s *Surface) Own(ctx context.Context, u *url.URL, pg *page.Page) error {
 	return nil
 }
 
-// ours reports whether a required resource was unavailable only because this crawler may not
-// request it, while the crawler of the view v may.
+// ours reports whether a required resource was unavailable only because the crawler that sends the
+// requests may not request it, although the crawler of the view v may.
 func (s *Surface) ours(ctx context.Context, v view, l terms.Lack) bool {
 	refused, is := errors.AsType[*acap.Refused](l.Err)
 	if !is {
@@ -239,7 +240,7 @@ type lackings struct{ list []lacking }
 
 type lacking struct {
 	terms.Lack
-	passing bool // the failure may be temporary, so it says nothing about the requirement
+	passing bool // the failure may be temporary, so the requirement may be met later
 	usages  []acap.Usage
 }
 

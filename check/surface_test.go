@@ -21,7 +21,8 @@ import (
 var updateSites = flag.Bool("update-sites", false, "write what the examples of docs/findings.md that check of a URL "+
 	"tells lead to into the page")
 
-// ofURL follows the severities of a section about a code that is reported only if check gets a URL.
+// ofURL is the text after the severities in a section of docs/findings.md, if the code of the
+// section is reported only when check gets a URL.
 const ofURL = ", reported by `check` of a URL"
 
 // tinySite is the site of an example: a robots.txt, a page, and a line for each other address with

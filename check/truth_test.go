@@ -19,8 +19,8 @@ func codesOf(text string) map[string][]int {
 	return out
 }
 
-// TestNoCascade tests that while a field is not read as it is written, its effects on other fields
-// are not reported.
+// TestNoCascade tests that if a field is not read as its author wrote it, no findings about its
+// effects on other fields are reported.
 func TestNoCascade(t *testing.T) {
 	for name, c := range map[string]struct{ text, cause, follows string }{
 		"a permission that counts as a prohibition": {
@@ -76,8 +76,8 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// TestEmptiedByDelay tests that a Crawl-delay does not count as a rule, and that the finding does
-// not say that nothing follows.
+// TestEmptiedByDelay tests that a Crawl-delay is not a rule, and that the finding about a group
+// without rules does not say that no line follows.
 func TestEmptiedByDelay(t *testing.T) {
 	r := Report{}
 	r.Robots("robots.txt", []byte("User-agent: abot\nCrawl-delay: 5\n\nUser-agent: bbot\nDisallow: /\n"), Options{})
