@@ -8,8 +8,8 @@ const findingsAddress = "https://github.com/acapcrawl/acapcrawl/blob/main/docs/f
 // Help returns the address of the documentation of a code.
 func Help(code string) string { return findingsAddress + "#" + code }
 
-// Behind returns the paragraphs (such as "P1 2.4.4") and the readings (such as "F04") on which a
-// code is based, paragraphs first.
+// Behind returns the paragraphs (such as "P1 2.4.4") and then the readings (such as "F04") on which
+// the code of a finding is based.
 func Behind(code string) []string {
 	if codes[code] == "" {
 		return nil

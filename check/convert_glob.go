@@ -183,7 +183,7 @@ func withinSpelt(x, y string) bool {
 	if yEnds {
 		yText += "$"
 	}
-	// an asterisk in x stands for any text, so only an asterisk in y covers it
+	// an asterisk in x matches any text, so only an asterisk in y covers the same paths
 	return acap.NewGlob(yText).Matches(xText)
 }
 

@@ -76,8 +76,8 @@ func onItsOwn(src []byte, kind Kind, o Options, levels Levels) []acap.Finding {
 	return r.Findings
 }
 
-// apply makes the edits of those fixes that do not overlap. It returns the new text and the applied
-// fixes.
+// apply makes the edits of all fixes that do not overlap with an earlier fix. It returns the new
+// text and the applied fixes.
 func apply(src []byte, fixes []Fix) (out []byte, done []Fix) {
 	type change struct {
 		Edit

@@ -203,7 +203,7 @@ func firstWord(f *acap.Field) string {
 	return ""
 }
 
-// audience is a set of crawlers and purposes: those that a record or sub-record addresses.
+// audience is the set of crawlers and purposes that a record or sub-record addresses.
 type audience struct {
 	key      string
 	any      bool

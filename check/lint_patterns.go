@@ -8,7 +8,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// mark stands for any text in the witness of a pattern. It is a private character that no URL
+// mark represents any text in the witness of a pattern. It is a private character that no URL
 // needs, percent-encoded.
 const mark = "%EE%80%80"
 

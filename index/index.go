@@ -261,8 +261,8 @@ func (ix *Index) Close() error {
 }
 
 // Put stores docs and replaces documents with the same URL; if docs contains a URL twice, the last
-// document counts. When Put returns nil, the documents are on disk. After an error some of them may
-// be stored, and the caller must put all of them again.
+// document with this URL is stored. When Put returns nil, the documents are on disk. After an error
+// some of them may be stored, and the caller must put all of them again.
 func (ix *Index) Put(docs ...Document) error {
 	return ix.write(func(held bleve.Index) error {
 		for len(docs) > 0 {

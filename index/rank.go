@@ -35,8 +35,9 @@ var counts = map[part]count{title: {3, 8}, headings: {1, 40}, body: {1, 600}}
 
 type count struct{ boost, length float64 }
 
-// weigh sets the weights of the clauses. It counts the documents with a word in the part of a page
-// where most have it, since most words of a title are also in the text.
+// weigh sets the weights of the clauses. For each part of a page, it counts the documents that have
+// a word in this part, and uses the greatest of these numbers, since most words of a title are also
+// in the text.
 func (s *searching) weigh(segments []*shard) {
 	for i := range s.asked {
 		with, written := map[part]uint64{}, map[part]uint64{}
@@ -276,8 +277,8 @@ func (g *shard) compare(s *searching, clauses []int) error {
 	return nil
 }
 
-// together adds a bonus to the best results in which the words of clause b follow those of clause
-// a.
+// together adds a bonus to the best results in which the words of the clause with index b follow
+// the words of the clause with index a.
 func (g *shard) together(s *searching, a, b int) error {
 	for _, fa := range g.found[a] {
 		for _, fb := range g.found[b] {

@@ -140,7 +140,7 @@ type asked struct {
 	with    float64 // number of documents that contain the words
 	weight  float64 // weight of the words; greater if fewer documents contain them
 	written float64 // weight of a word as the query writes it, in fields with a separate term for that
-	marked  bool    // the query has accents or other marks, so words with different marks count less
+	marked  bool    // the query has accents or other marks, so words with different marks get a lower score
 }
 
 // words reports whether c searches for words, not for a label.

@@ -151,8 +151,8 @@ func TestSubstringsWithoutPositions(t *testing.T) {
 	expect(t, ix, `"東"`, "placed", "a bare one", "other")
 }
 
-// TestPolishWordsCountOnce checks that a Polish word counts once, whether it is found by its stem,
-// as it is written, or both.
+// TestPolishWordsCountOnce checks that a Polish word adds to the score once, whether it is found by
+// its stem, as it is written, or both.
 func TestPolishWordsCountOnce(t *testing.T) {
 	ix := fresh(t)
 	put(t, ix, Document{URL: at("pl"), Text: "książki leżą, książki", Language: "pl", Positions: true})

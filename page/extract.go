@@ -94,7 +94,7 @@ func (t *tree) find(locator string) []*html.Node {
 	delete(names, "")
 	switch kind {
 	case "id", "idlist":
-		return t.collect(func(n *html.Node) bool { // if several elements have the id, only the first counts
+		return t.collect(func(n *html.Node) bool { // if several elements have the id, only the first of them is used
 			id := attr(n.Attr, "id")
 			named := names[id]
 			delete(names, id)

@@ -172,7 +172,7 @@ func (p *plainPDF) trailer(text []byte) bool {
 	return true
 }
 
-// store stores those parts of an object that are needed for the text.
+// store stores the parts of an object that are needed for the text.
 func (p *plainPDF) store(id int, o object) bool {
 	if !o.streams {
 		p.objects[id] = o

@@ -45,7 +45,7 @@ func (c *Cursor) At(doc uint32) (spots []Spot, norm uint64, err error) {
 	}
 	if lists > 1 {
 		slices.SortFunc(c.spots, func(a, b Spot) int { return cmp.Compare(a.Position, b.Position) })
-		c.spots = slices.Compact(c.spots) // a word with two terms at one position counts once
+		c.spots = slices.Compact(c.spots) // if a word has two terms at one position, it is counted once
 	}
 	return c.spots, norm, nil
 }

@@ -35,7 +35,7 @@ func (n *numbers) bytes(size uint64) []byte {
 // byte of a number.
 const lasts = 0x8080808080808080
 
-// skip skips numbers. count is how many.
+// skip skips the next numbers. count says how many numbers to skip.
 func (n *numbers) skip(count int) {
 	for ; n.at+8 <= len(n.data); n.at += 8 {
 		last := ^binary.LittleEndian.Uint64(n.data[n.at:]) & lasts
