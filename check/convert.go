@@ -256,7 +256,8 @@ func (t *toACAP) remarkOnCase(r *record, s *settling) {
 				lines = append(lines, s.terms[it.from].line)
 			}
 		}
-		// keepClosed has already dropped permissions that would permit more without letter case
+		// keepClosed has already dropped permissions that would permit more if letter case is
+		// ignored
 		if len(paths) == 0 || allow && t.options.Ignore {
 			continue
 		}

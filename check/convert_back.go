@@ -262,7 +262,7 @@ func (c *toConventional) conventional(out []term, said int, v *voice, head strin
 	return out
 }
 
-// asks reports whether a robots.txt permits a crawler to fetch path, in the letter case of path.
+// asks reports whether a robots.txt permits a crawler to crawl path, in the letter case of path.
 // text is the content of robots.txt.
 func asks(text, path string) bool {
 	r, _, _ := resourceAt(path)

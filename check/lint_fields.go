@@ -197,9 +197,9 @@ func saying(s *acap.Statement) string {
 	return b.String()
 }
 
-// contradicts reports a finding if an earlier statement says the opposite about the same usage and
-// pattern. P1 2.4.6 (F05): the prohibition wins. It returns the permission, or nil if s contradicts
-// no earlier statement.
+// contradicts reports a finding if an earlier statement for the same audience says the opposite
+// about the same usage and pattern. P1 2.4.6 (F05): the prohibition wins. It returns the
+// permission, or nil if s contradicts no earlier statement.
 func (l *linter) contradicts(a *audience, s *acap.Statement, spoken map[subject]*polarity) (told *acap.Field) {
 	for _, u := range s.Usages {
 		for _, pattern := range s.Patterns {
