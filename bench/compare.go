@@ -31,14 +31,15 @@ func (r result) perSecond() float64 { return float64(r.Pages) / r.Seconds }
 
 func (r result) perPage() float64 { return float64(r.CPU.Microseconds()) / 1000 / float64(r.Pages) }
 
-// contestant is a command that prints a result, or the summary of a crawl.
+// contestant is a program that is measured: a command that prints a result, or the summary of a
+// crawl.
 type contestant struct {
 	name string
-	own  bool // it is a role of this program
+	own  bool // the contestant is a role of this program, and not the program acapcrawl
 	args []string
 }
 
-// contestants are in the order of the runs.
+// contestants lists the programs that are measured, in the order of the runs.
 var contestants = []contestant{
 	{name: "floor", own: true},
 	{name: "colly", own: true},
@@ -48,8 +49,8 @@ var contestants = []contestant{
 	{name: "bleve", own: true},
 }
 
-// ratios are the ratios of pages per second that are printed at the end, each with its goal; 0
-// means no goal.
+// ratios are the ratios of pages per second that are printed at the end, each with the value that
+// it should reach; 0 means no such value.
 var ratios = []struct {
 	of, by string
 	goal   float64
@@ -152,7 +153,7 @@ func report(out io.Writer, o order, chosen []contestant, results map[string][]re
 	return nil
 }
 
-// median returns the median of what of returns for each result.
+// median returns the median of the values that the function of returns for the results.
 func median(rs []result, of func(result) float64) float64 {
 	sorted := slices.SortedFunc(slices.Values(rs), func(a, b result) int { return cmp.Compare(of(a), of(b)) })
 	return of(sorted[len(sorted)/2])
@@ -164,7 +165,7 @@ func (s *stage) open(ctx context.Context) (stop func(), err error) {
 	cmd := exec.CommandContext(ctx, s.self, "-role", "serve", "-pages", strconv.Itoa(s.pages), "-hosts",
 		strconv.Itoa(s.hosts), "-latency", s.latency.String())
 	cmd.Stderr = os.Stderr
-	_, err = cmd.StdinPipe() // stays open until this process ends
+	_, err = cmd.StdinPipe() // the input stays open until this process ends
 	if err != nil {
 		cancel()
 		return nil, err
@@ -190,7 +191,7 @@ func (s *stage) open(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
-// run lets a contestant fetch or index the whole site.
+// run lets one contestant fetch or index the whole site once.
 func (s *stage) run(ctx context.Context, c contestant) (result, error) {
 	work, err := os.MkdirTemp(s.dir, c.name+"-")
 	if err != nil {
@@ -237,7 +238,8 @@ func (s *stage) run(ctx context.Context, c contestant) (result, error) {
 	return r, nil
 }
 
-// read parses the output of a contestant: a result, or the summary of a crawl.
+// read parses the output of a contestant. If own is true, the output is a result, otherwise the
+// summary of a crawl.
 func read(printed string, own bool) (r result, err error) {
 	if own {
 		err = json.Unmarshal([]byte(printed), &r)

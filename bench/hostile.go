@@ -32,8 +32,9 @@ const hostileStop = 3 << 30
 type hostilePage struct {
 	name, mime, coding string
 	head               string
-	part               func(i int) string // repeated until the page is long enough
-	size               int
+	// text that is repeated until the page is long enough; i is the number of the repetition
+	part func(i int) string
+	size int
 }
 
 // always returns a function that always returns part.
@@ -132,7 +133,8 @@ func (p hostilePage) contentType() string {
 }
 
 // crawlHostile crawls copies of each kind of hostile page at once with default settings, each copy
-// on its own host. Then it imports as many from a WARC file. It prints how much memory each takes.
+// on its own host. Then it imports as many copies from a WARC file. It prints how much memory each
+// crawl and each import takes.
 func crawlHostile(ctx context.Context, out io.Writer, copies int, only string) error {
 	dir, err := os.MkdirTemp("", "acapcrawl-bench-")
 	if err != nil {
@@ -230,7 +232,8 @@ func hostileImport(ctx context.Context, dir, binary string, p hostilePage, body 
 	return measured(ctx, dir, binary, []string{"archive", "import", "--assume-policy", "none", name})
 }
 
-// measured runs acapcrawl with its own data directory and returns what it took.
+// measured runs acapcrawl with a new data directory, and returns how much memory and time the
+// process took.
 func measured(ctx context.Context, dir, binary string, args []string) (taken, error) {
 	work, err := os.MkdirTemp(dir, "hostile-")
 	if err != nil {

@@ -33,7 +33,7 @@ import (
 	"time"
 )
 
-// order describes a run.
+// order holds the command-line options of a run.
 type order struct {
 	pages, runs, connections, hosts int
 	latency                         time.Duration

@@ -137,11 +137,12 @@ func (f *floor) fetch(address string) (links []string, err error) {
 	}
 }
 
-// batch is the number of documents that acapcrawl adds to its index at once.
+// batch is the number of documents that acapcrawl adds to its index in one step.
 const batch = 512
 
-// indexBleve indexes the texts of the site with bleve alone. It has the fields of package index,
-// mapped as bleve's manual describes. It calls begin when the texts are prepared.
+// indexBleve indexes the texts of the site with bleve alone. Its documents have the same fields as
+// in package index, mapped as bleve's manual describes. It calls begin when the texts are prepared,
+// before it indexes them.
 func indexBleve(s site, dir string, begin func()) (n int, err error) {
 	type text struct{ Title, Body, Host, Language, Day string }
 	texts := make([]text, s.pages)

@@ -19,7 +19,7 @@ import (
 // slowAnswer is how long the first host takes to answer a request for a page.
 const slowAnswer = 30 * time.Second
 
-// visits are the times at which one host received requests for pages.
+// visits holds the times at which one host received requests for pages.
 type visits struct {
 	mu    sync.Mutex
 	times []time.Time
@@ -31,8 +31,8 @@ func (v *visits) note() {
 	v.times = append(v.times, time.Now())
 }
 
-// perSecond returns the rate of requests between the first and the last one, and the shortest
-// interval between two.
+// perSecond returns the rate of requests between the first and the last request, and the shortest
+// interval between two requests.
 func (v *visits) perSecond() (rate float64, spacing time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -105,7 +105,8 @@ func crawlPolitely(ctx context.Context, out io.Writer, hosts int, lasting time.D
 	return err
 }
 
-// polite returns a handler whose pages link to new pages without end.
+// polite returns a handler for one host. Each page links to new pages, without end. If slow is
+// true, each page takes slowAnswer to arrive.
 func polite(v *visits, slow bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
@@ -119,7 +120,7 @@ func polite(v *visits, slow bool) http.Handler {
 			case <-r.Context().Done():
 			}
 		}
-		n, _ := strconv.Atoi(r.URL.Path[1:]) // 0 for the first page
+		n, _ := strconv.Atoi(r.URL.Path[1:]) // 0 for the front page
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, "<a href=/%d>on</a> <a href=/%d>and on</a>", 2*n+1, 2*n+2)
 	})

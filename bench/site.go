@@ -16,8 +16,8 @@ import (
 // The shape of a page.
 const (
 	pageBytes = 15 << 10
-	children  = 10 // links down: the site is a tree of this width
-	crossing  = 20 // links to pages anywhere
+	children  = 10 // number of links to child pages: the site is a tree of this width
+	crossing  = 20 // number of links to pages anywhere in the site
 )
 
 const robots = `ACAP-crawler: *
@@ -111,7 +111,8 @@ func serve(ctx context.Context, out io.Writer, pages, hosts int, latency time.Du
 	}
 }
 
-// page returns page i: a title, links and paragraphs of artificial words. It is always the same.
+// page returns page i: a title, links and paragraphs of artificial words. For the same i the page
+// is always the same.
 func (s site) page(i int) []byte {
 	rnd := rand.New(rand.NewPCG(1, uint64(i)))
 	var b strings.Builder

@@ -27,7 +27,8 @@ func watch(pid int) *watcher {
 	return watchMost(pid, 0, nil)
 }
 
-// watchMost is watch with a limit: it calls stop once if the process takes more than most bytes.
+// watchMost is watch with a limit: it calls stop once if the process takes more than the limit
+// most, in bytes, of anonymous memory.
 func watchMost(pid int, most int64, stop func()) *watcher {
 	w := &watcher{pid: pid, over: make(chan struct{}), ended: make(chan struct{}), most: most, stop: stop}
 	go w.run()
@@ -54,7 +55,8 @@ func (w *watcher) run() {
 	}
 }
 
-// number returns the number after a name in a file of /proc; 0 if there is none.
+// number returns the number that follows a name in a file of /proc; 0 if the file does not contain
+// the name.
 func (w *watcher) number(file, name string) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", w.pid, file))
 	if err != nil {
@@ -65,12 +67,12 @@ func (w *watcher) number(file, name string) int64 {
 	if len(fields) == 0 {
 		return 0
 	}
-	n, _ := strconv.ParseInt(fields[0], 10, 64) // 0 if it is not a number
+	n, _ := strconv.ParseInt(fields[0], 10, 64) // fails, with 0, if the text is not a number
 	return n
 }
 
-// end stops the watcher. It returns the largest anonymous memory and what was written to disk, in
-// bytes.
+// end stops the watcher. It returns the largest anonymous memory, and the number of bytes that were
+// written to disk.
 func (w *watcher) end() (peak, written int64) {
 	close(w.over)
 	<-w.ended

@@ -15,7 +15,7 @@ import (
 // Accepted is the value of Accept-Encoding for the codings that this package decodes.
 const Accepted = "gzip, deflate, br, zstd"
 
-// most is how many codings may be applied to one body.
+// most is the maximum number of codings of one body.
 const most = 2
 
 var known = []string{"gzip", "deflate", "br", "zstd"}
@@ -24,7 +24,7 @@ var known = []string{"gzip", "deflate", "br", "zstd"}
 // identity.
 func Of(h http.Header) []string { return List(strings.Join(h.Values("Content-Encoding"), ",")) }
 
-// List is Of for the value of a field, or for the result of Join.
+// List is like Of, but takes the value of a header field, or a result of Join.
 func List(value string) (codings []string) {
 	for _, c := range strings.Split(value, ",") {
 		switch c = strings.ToLower(strings.TrimSpace(c)); c {
@@ -38,11 +38,11 @@ func List(value string) (codings []string) {
 	return codings
 }
 
-// Join returns codings as the value of a field.
+// Join returns codings in the form of the value of a header field.
 func Join(codings []string) string { return strings.Join(codings, ", ") }
 
-// Check returns an error if codings cannot be decoded. Its text continues the sentence "the body
-// is".
+// Check returns an error if codings cannot be decoded. The error text continues a sentence that
+// begins with "the body is".
 func Check(codings []string) error {
 	for _, c := range codings {
 		if !slices.Contains(known, c) {
@@ -55,8 +55,8 @@ func Check(codings []string) error {
 	return nil
 }
 
-// Undone is the result of Undo. Other packages cannot create one, so it proves which bytes were
-// decoded to which.
+// Undone is the result of Undo. Other packages cannot create an Undone, so an Undone proves that
+// some bytes are the decoded form of others.
 type Undone struct {
 	Body    []byte
 	Short   bool // Body is incomplete: it was larger than the limit, or the stream is broken
@@ -64,8 +64,9 @@ type Undone struct {
 	codings []string
 }
 
-// Undo decodes codings, the last one first. Check must have returned nil for them. Each step
-// returns at most limit bytes. If there are no codings or wire is empty, Body is wire itself.
+// Undo decodes the body wire, which has the given codings, the last one first. Check must have
+// returned nil for these codings. Each step returns at most limit bytes. If there are no codings or
+// wire is empty, Body is wire itself.
 func (d *Decoders) Undo(wire []byte, codings []string, limit int64) Undone {
 	u := Undone{Body: wire, wire: wire, codings: codings}
 	for i := len(codings) - 1; i >= 0 && len(u.Body) > 0; i-- {
@@ -75,17 +76,18 @@ func (d *Decoders) Undo(wire []byte, codings []string, limit int64) Undone {
 	return u
 }
 
-// Leads reports whether u is the result of decoding codings from the same memory wire to the same
-// memory body, and Body is complete. Nothing may have changed the bytes since.
+// Leads reports whether u is the complete result of decoding wire, which has the given codings, and
+// whether that result is body. It compares the addresses in memory, not the bytes, so the bytes
+// must not have changed since Undo.
 func (u Undone) Leads(wire, body []byte, codings []string) bool {
 	return !u.Short && same(u.wire, wire) && same(u.Body, body) && slices.Equal(u.codings, codings)
 }
 
-// same reports whether a and b are the same memory.
+// same reports whether a and b are the same piece of memory.
 func same(a, b []byte) bool { return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b) }
 
-// Read reads at most limit bytes from r. expect is an estimate of their number. The second result
-// is true if there is more or reading failed.
+// Read reads at most limit bytes from r. expect is an estimate of the number of bytes. The second
+// result is true if r has more bytes or if reading failed.
 func Read(r io.Reader, limit, expect int64) ([]byte, bool) {
 	var buf bytes.Buffer
 	buf.Grow(int(min(max(expect, 0), limit, part)) + bytes.MinRead)
@@ -101,8 +103,8 @@ func Read(r io.Reader, limit, expect int64) ([]byte, bool) {
 	return b, err != nil
 }
 
-// part is how many bytes of a body are read at once. A buffer that doubles its size would take
-// three times the memory of a large body.
+// part is the number of bytes of a body that are read at once. A buffer that doubles its size would
+// take three times the memory of a large body.
 const part = 1 << 20
 
 // readParts reads the rest of a body that begins with first, and returns the whole body.

@@ -13,12 +13,13 @@ import (
 )
 
 // maxWindow is how far back a zstd stream may refer, in bytes (RFC 9659 3). The formats of the
-// other codings limit this themselves: to 32 KiB, and for brotli to 16 MiB (RFC 7932 9.1).
+// other codings have limits of their own: 16 MiB for brotli (RFC 7932 9.1) and 32 KiB for the
+// others.
 const maxWindow = 8 << 20
 
-// Decoders decode content codings. Pools reuse the decoders. It is safe for concurrent use.
+// Decoders decodes content codings, and reuses its decoders. It is safe for concurrent use.
 type Decoders struct {
-	pools map[string]*sync.Pool // pools of resetter, by coding
+	pools map[string]*sync.Pool // coding → pool of values that implement resetter
 }
 
 type resetter interface {
@@ -40,7 +41,8 @@ func NewDecoders() *Decoders {
 	}}
 }
 
-// undo decodes one coding. It returns at most limit bytes, and whether the result is incomplete.
+// undo decodes one coding. It returns at most limit bytes, and reports whether the result is
+// incomplete.
 func (d *Decoders) undo(src []byte, coding string, limit int64) ([]byte, bool) {
 	in := bytes.NewReader(src)
 	defer in.Reset(nil) // a decoder in the pool must not keep a body in memory
@@ -59,7 +61,8 @@ func (d *Decoders) undo(src []byte, coding string, limit int64) ([]byte, bool) {
 	return Read(r, limit, 4*int64(len(src)))
 }
 
-// inflate returns a reader of the coding deflate. Some servers send it without the zlib header.
+// inflate returns a reader of the coding deflate. Some servers send deflate without the zlib
+// header, so wrapped says whether the data begins with that header.
 func inflate(in io.Reader, wrapped bool) (io.Reader, error) {
 	if wrapped {
 		return zlib.NewReader(in)

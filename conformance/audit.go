@@ -36,13 +36,13 @@ type AuditOptions struct {
 // Limits of the work and the output of an audit.
 const (
 	maxAudited = 24 // number of named crawlers for which effects are reported
-	// maximum number of addresses from which the audited pages are chosen, and again of addresses
-	// that are added to show the effect of a statement
+	// maximum number of addresses from which the audited pages are chosen; also the maximum number
+	// of addresses that are added to show the effect of a statement
 	maxCandidates = 1000
-	minCandidates = 50   // the same number if the policy files are large
+	minCandidates = 50   // the maximum that replaces maxCandidates if the policy files are large
 	maxCompared   = 20e6 // approximate limit of addresses times statements times crawlers
 	maxListings   = 10   // maximum number of sitemaps that are read
-	maxUnasked    = 20   // maximum number of addresses that are judged without a request
+	maxUnasked    = 20   // maximum number of addresses for which decisions are reported although they are not requested
 )
 
 // auditor performs an audit.
@@ -55,7 +55,7 @@ type auditor struct {
 	files   []*acap.File // robots.txt and the files to which it refers
 	views   []*auditView
 	sample  sample
-	busy    bool // the site has asked for fewer requests
+	busy    bool // the site has asked the crawler to send fewer requests
 	places  map[fieldPlace]*acap.Field
 	at      map[clash]int
 }
@@ -189,7 +189,7 @@ func (a *auditor) look(ctx context.Context) error {
 		names = names[:maxAudited+1]
 	}
 	for _, name := range names {
-		c := a.site.Who // crawlers with the same reading and purposes
+		c := a.site.Who // each crawler has the reading and the purposes of the audit
 		c.Names = nil
 		if name != "" {
 			c.Names = []string{name}
@@ -206,8 +206,8 @@ func (a *auditor) look(ctx context.Context) error {
 	return nil
 }
 
-// requests adds the action requests for a crawler, each once. Requests for any crawler are already
-// listed.
+// requests adds the action requests that address the crawler of v, each once. Requests that address
+// any crawler are already listed.
 func (a *auditor) requests(v *auditView) {
 	for _, act := range v.policy.Actions() {
 		by := lineOf(act.Field)
@@ -225,7 +225,7 @@ func (a *auditor) requests(v *auditView) {
 func (a *auditor) listings(ctx context.Context) error {
 	var queue []string
 	for _, named := range a.surface.Origin.Policy.Sitemaps() {
-		if u, err := a.root.Parse(named); err == nil { // named may be relative to the site
+		if u, err := a.root.Parse(named); err == nil { // the address of a sitemap may be relative to the site
 			queue = append(queue, u.String())
 		}
 	}
@@ -262,12 +262,12 @@ func (a *auditor) listings(ctx context.Context) error {
 	return nil
 }
 
-// note adds a sentence about what the audit left out.
+// note adds a sentence to the report about what the audit left out.
 func (a *auditor) note(format string, args ...any) {
 	a.report.Notes = append(a.report.Notes, fmt.Sprintf(format, args...))
 }
 
-// spread returns n evenly spaced elements of a list.
+// spread returns n elements of a list, at equal distances.
 func spread(list []string, n int) []string {
 	if len(list) <= n {
 		return list
@@ -346,7 +346,7 @@ func (a *auditor) read(ctx context.Context, u *url.URL, pg *page.Page) error {
 	return nil
 }
 
-// wantsRest reports whether a server asks for fewer requests.
+// wantsRest reports whether the server asks the crawler to send fewer requests.
 func wantsRest(h page.Hop) bool {
 	return h.Status == http.StatusTooManyRequests || h.Status == http.StatusServiceUnavailable &&
 		h.Header.Get("Retry-After") != ""

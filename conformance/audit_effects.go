@@ -12,7 +12,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// State is the result of all statements about a usage.
+// State is the combined effect of all statements about a usage.
 type State string
 
 // The states of a Cell.
@@ -45,7 +45,7 @@ type Cell struct {
 	Note    string       `json:"note,omitempty"`
 	Because []*AuditLine `json:"because"` // the line that decided, then the lines that set limits
 	Limits  acap.Limits  `json:"limits"`
-	byACAP  bool         // the prohibition or limit comes from ACAP; a crawler without ACAP ignores it
+	byACAP  bool         // the prohibition or limit comes from ACAP, so a crawler without ACAP ignores it
 }
 
 // effects adds the decisions about u for each crawler. pg is the page, nil if it was not fetched.
@@ -122,8 +122,8 @@ func ofACAP(f *acap.Field) bool {
 	return true
 }
 
-// gather joins the rows of crawlers with the same decisions. The row of unnamed crawlers comes
-// first.
+// gather joins the tables of crawlers for which all decisions are the same. The table of crawlers
+// that are not named comes first.
 func (a *auditor) gather() {
 	for _, v := range a.views {
 		i := slices.IndexFunc(a.Effects, func(e Effects) bool { return reflect.DeepEqual(e.Rows, v.rows) })
@@ -141,13 +141,13 @@ func (a *auditor) gather() {
 	}
 }
 
-// Contradiction is a statement that another one overrides, if one of them is in a page or its
-// header.
+// Contradiction is a statement that another statement overrides, where at least one of the two is
+// in a page or in its HTTP header.
 type Contradiction struct {
 	Kind  string     `json:"kind"`
 	Wins  *AuditLine `json:"wins"`
 	Loses *AuditLine `json:"loses"`
-	Rule  string     `json:"rule,omitempty"` // the paragraphs and readings that decide which statement wins
+	Rule  string     `json:"rule,omitempty"` // the paragraphs and readings that say which statement wins
 	// crawlers for which the statement is overridden; "" is any crawler that is not named
 	Crawlers []string     `json:"crawlers"`
 	Usages   []acap.Usage `json:"usages"`
@@ -163,14 +163,14 @@ const (
 	Narrowed   = "narrowed"   // a page prohibits what the site generally permits, which is no mistake
 )
 
-// clash is the key by which equal contradictions are reported once.
+// clash is the key of a contradiction, so that equal contradictions are reported once.
 type clash struct {
 	kind        string
 	wins, loses said
 }
 
-// said is the key of a statement: its words if it is in a page, because many pages contain the
-// same; otherwise its place.
+// said is the key of a statement. If the statement is in a page, the key is its text, because many
+// pages contain the same text. Otherwise the key is the place of the statement.
 type said struct {
 	source acap.Source
 	place  string
@@ -214,10 +214,10 @@ func (a *auditor) contradict(v *auditView, t *terms.Reached, pg *page.Page, fact
 	}
 }
 
-// meant reports whether publishers intend that one statement yields to another. P1 2.5.6 (F19):
-// disallow-other yields to a statement about a specific usage. P1 2.5.5 (F17): so does a statement
-// about present on the same page. P2 2.2.1 (N02): a statement to any crawler yields to one with a
-// name or a purpose.
+// meant reports whether publishers intend that one statement has priority over the other. P1 2.5.6
+// (F19): disallow-other gives way to a statement about a specific usage. P1 2.5.5 (F17): a
+// statement about a specific usage wins against one about present on the same page. P2 2.2.1 (N02):
+// a statement with a name or a purpose wins against one for any crawler.
 func meant(own acap.Own, wins, loses acap.Rival, kind string) bool {
 	switch {
 	case loses.Usage == acap.Other && wins.Usage != acap.Other:
@@ -238,8 +238,8 @@ func addressed(own acap.Own, f *acap.Field) string {
 	return ""
 }
 
-// clashes returns the kind of contradiction if one statement wins against the other, "" if neither
-// is in a page.
+// clashes returns the kind of contradiction if the statement wins has priority over the statement
+// loses. It returns "" if neither statement is in a page.
 func clashes(wins, loses acap.Rival, reason acap.Reason) string {
 	above, below := ofPage(wins.Field), ofPage(loses.Field)
 	switch {

@@ -48,7 +48,7 @@ func (v auditPageView) Number(l *AuditLine) int { return numberOf(v.Behind, l) }
 // Many returns the number of findings of a severity.
 func (v auditPageView) Many(severity string) int { return v.Counts()[acap.Severity(severity)] }
 
-// By returns the findings, errors first. Findings with the same code and place are joined.
+// By returns the findings, errors first. Findings with the same code and place are joined into one.
 func (v auditPageView) By() []folded {
 	order := []acap.Severity{acap.Error, acap.Warning, acap.Notice}
 	list := fold(v.Findings)

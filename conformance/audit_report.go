@@ -44,7 +44,7 @@ type AuditFile struct {
 	Bytes        int    `json:"bytes"`
 	Version      string `json:"version,omitempty"`
 	Ignores      bool   `json:"ignores_conventional,omitempty"`
-	Why          string `json:"why,omitempty"` // why the file could not be read
+	Why          string `json:"why,omitempty"` // why the policy file could not be read
 	Statements   int    `json:"statements"`
 	Conventional int    `json:"conventional_rules"`
 }
@@ -92,7 +92,7 @@ type AuditPage struct {
 	refused   bool
 }
 
-// failed reports whether the request for the page failed.
+// failed reports whether the page was requested and the request failed.
 func (p *AuditPage) failed() bool { return p.Requested && p.Why != "" && !p.refused }
 
 // Weighs reports whether the audit found something that the publisher should correct.

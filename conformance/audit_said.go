@@ -67,14 +67,15 @@ type Drift struct {
 	More         int        `json:"more"`    // number of further compared addresses with the same difference
 	ACAP         bool       `json:"acap"`    // the crawler with ACAP may crawl the address
 	Conventional bool       `json:"conventional"`
-	By           *AuditLine `json:"by,omitempty"` // the line that decides for a crawler with ACAP
+	By           *AuditLine `json:"by,omitempty"` // the line of the policy file that decides for a crawler with ACAP
 	Without      *AuditLine `json:"without,omitempty"`
 }
 
 // maxAsked is the maximum number of additional addresses on which readings are compared.
 const maxAsked = 500
 
-// drift compares what crawlers with and without ACAP read in robots.txt.
+// drift compares, for each address, what a crawler with ACAP and a crawler without ACAP may do by
+// robots.txt.
 func (a *auditor) drift(ctx context.Context) {
 	if len(a.files) == 0 {
 		return
@@ -96,7 +97,7 @@ func (a *auditor) drift(ctx context.Context) {
 	ask.Addresses = append(ask.Addresses, asked.Addresses[:min(len(asked.Addresses), maxAsked)]...)
 	found, err := check.Compare(ctx, doc.ACAP(a.o.Check.Now), doc.Conventional(), ask.Bounded())
 	if err != nil {
-		return // fails only when ctx ends
+		return // only the end of ctx causes an error here
 	}
 	for _, f := range found {
 		d := Drift{URL: f.Addresses[0].URL.String(), More: len(f.Addresses) - 1, ACAP: f.A.Allowed,

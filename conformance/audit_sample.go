@@ -18,10 +18,10 @@ type sample struct {
 	origin     string
 	candidates []*candidate
 	known      map[string]bool
-	decided    map[*acap.Field]bool // fields that apply to chosen pages
+	decided    map[*acap.Field]bool // fields that decide something about a chosen page
 	parts      map[string]int       // number of chosen pages by part of the site
-	most       int                  // number of candidates examined
-	full       bool                 // further candidates were left out
+	most       int                  // maximum number of candidates to examine
+	full       bool                 // there were more candidates than are examined
 }
 
 type candidate struct {
@@ -67,7 +67,7 @@ func (s *sample) add(address string, first bool) {
 	s.candidates = append(s.candidates, c)
 }
 
-// deciding returns the fields of files that decide something about r, for any crawler.
+// deciding returns the fields of the policy files that decide something about r, for any crawler.
 func (a *auditor) deciding(r acap.Resource) (list []*acap.Field) {
 	for _, v := range a.views {
 		for _, u := range acap.Usages() {
@@ -79,8 +79,8 @@ func (a *auditor) deciding(r acap.Resource) (list []*acap.Field) {
 	return list
 }
 
-// place returns one shared field for each place in a file, because each view parses referred files
-// again.
+// place returns the same *Field for equal places in a file. Each view parses referenced files
+// again, so that one place otherwise has several fields.
 func (a *auditor) place(f *acap.Field) *acap.Field {
 	key := fieldPlace{f.URL, f.Line}
 	if a.places == nil {
@@ -117,8 +117,9 @@ func (s *sample) next() *url.URL {
 	return s.choose(func(c *candidate) bool { return c.crawl || c.first }, 0)
 }
 
-// choose returns the candidate with the most deciding fields that no chosen page has, if there are
-// at least least such fields.
+// choose considers the candidates for which fits returns true. It returns the one with the most
+// fields that decide about it and about no chosen page, if there are at least as many such fields
+// as least says.
 func (s *sample) choose(fits func(*candidate) bool, least int) *url.URL {
 	var best *candidate
 	most := 0
@@ -163,9 +164,9 @@ func (s *sample) fresh(c *candidate) (n int) {
 	return n
 }
 
-// unasked returns addresses that show, without a request, the effect of statements that apply to no
-// chosen page: first known addresses that may not be crawled, then addresses that match the
-// statements' patterns, until ctx ends.
+// unasked returns addresses that show, without being requested, the effect of statements that apply
+// to no chosen page. It returns known addresses that may not be crawled, and then addresses made
+// from the patterns of the statements. It stops when ctx ends.
 func (s *sample) unasked(ctx context.Context) (list []*url.URL) {
 	for len(list) < maxUnasked/2 {
 		u := s.choose(func(c *candidate) bool { return !c.crawl && !c.first }, 1)
@@ -196,7 +197,7 @@ type witnesses struct {
 	*sample
 	ctx   context.Context
 	list  []*url.URL
-	tried map[string][]*acap.Field // the deciding fields of the addresses tried so far, by path
+	tried map[string][]*acap.Field // path → the fields that decide about it, for the paths tried so far
 }
 
 // find adds an address on which the field f decides, if f decides about no chosen page and one of

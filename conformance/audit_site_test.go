@@ -18,8 +18,8 @@ import (
 // small is a site: it maps paths, "/robots.txt" included, to answers.
 type small map[string]string
 
-// ServeHTTP sends the lines before the first empty line of an answer as header, "Status" as the
-// status. robots.txt has no such lines.
+// ServeHTTP sends the lines of an answer before its first empty line as header fields; the line
+// "Status" sets the status. The whole answer for robots.txt is the body.
 func (s small) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	text, known := s[r.URL.Path]
 	if !known {
@@ -54,11 +54,13 @@ func meta(statements ...string) string {
 	return b.String() + "<title>A</title>"
 }
 
-// Deliberate exceptions of publishers are not reported as contradictions, and each contradiction
-// names the crawlers that it concerns.
+// A contradiction that publishers intend is not reported. Each reported contradiction names the
+// crawlers that it concerns.
 func TestAuditContradictions(t *testing.T) {
 	for name, c := range map[string]struct {
-		robots, page string // the content of the record for any crawler and the lines after it; the content of the page
+		// robots: the record for any crawler and what follows it in robots.txt. page: the content
+		// of the page
+		robots, page string
 		want         string // kind, usages and crawlers of each expected contradiction
 		departures   int
 	}{
@@ -136,7 +138,7 @@ func TestAuditRefused(t *testing.T) {
 	}
 }
 
-// The table of effects is for the purposes and the dialect of the audit.
+// The table of effects is made for the purposes and the dialect that the options of the audit name.
 func TestAuditAs(t *testing.T) {
 	site := small{"/robots.txt": "ACAP-crawler: *\nACAP-allow-index: /\nACAP-usage-purpose: " +
 		"games\nACAP-disallow-index: /\n", "/": meta()}
@@ -190,8 +192,8 @@ func TestAuditRests(t *testing.T) {
 	}
 }
 
-// Pages that were not requested are not counted as requested, and the audit drops none of the pages
-// that the caller names without a note.
+// Pages that were not requested are not counted as requested, and if the audit leaves out a page
+// that the caller names, a note says so.
 func TestAuditCounts(t *testing.T) {
 	site := small{"/robots.txt": "User-agent: *\nDisallow: /x\n", "/a": meta(), "/b": meta(), "/c": meta()}
 	var start []string
@@ -255,7 +257,7 @@ func TestAuditGivesUp(t *testing.T) {
 	}
 }
 
-// When its context ends, the audit reports what it found, and examines nothing more.
+// When its context ends, the audit returns what it has found so far and examines nothing more.
 func TestAuditEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

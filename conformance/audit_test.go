@@ -34,7 +34,7 @@ func (h handled) answer(rawurl string) page.Hop {
 	return page.Hop{URL: rawurl, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes()}
 }
 
-// Page refuses pages that may not be crawled, like the gate.
+// Page returns an error for a page that may not be crawled, like the gate.
 func (h handled) Page(ctx context.Context, rawurl string) (*page.Page, error) {
 	u, err := url.Parse(rawurl)
 	if err != nil {
@@ -54,7 +54,7 @@ func (h handled) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
 	return h.Page(ctx, rawurl)
 }
 
-// files fetches robots.txt and the files to which it refers.
+// files fetches robots.txt and the files to which it refers from a handler.
 type files struct{ handled }
 
 func (f files) Fetch(_ context.Context, rawurl string, _ http.Header) (policy.Response, error) {
@@ -155,7 +155,7 @@ func TestAuditOfNewspaper(t *testing.T) {
 	if compared < 35 {
 		t.Errorf("%d pages of the newspaper were compared", compared)
 	}
-	// findings of /archive/essays/salt-road.html and /mirror/
+	// findings about /archive/essays/salt-road.html and about /mirror/
 	for _, want := range []string{"part-not-found", "other-location"} {
 		if !slices.ContainsFunc(a.Findings, func(f acap.Finding) bool { return f.Code == want }) {
 			t.Errorf("%s is not told", want)
@@ -163,7 +163,7 @@ func TestAuditOfNewspaper(t *testing.T) {
 	}
 }
 
-// If few pages may be requested, the audit chooses those about which statements decide.
+// If few pages may be requested, the audit chooses pages about which some statement decides.
 func TestAuditSample(t *testing.T) {
 	a := audit(t, conformance.NewSite(), 12)
 	requested := 0

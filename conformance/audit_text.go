@@ -49,7 +49,7 @@ func (a *Audit) WriteText(w io.Writer) error {
 	return err
 }
 
-// LookedAs returns the crawler and the purposes of the audit.
+// LookedAs returns a text that names the crawler and the purposes of the audit.
 func (a *Audit) LookedAs() string {
 	who := strings.Join(a.Crawler, ", ")
 	if len(a.Purposes) > 0 {
@@ -66,7 +66,7 @@ func (a *Audit) Summary() []string {
 		fmt.Sprintf("%s between a page and its site.", count(len(a.Contradictions), "contradiction")))
 }
 
-// Looked returns a few sentences about what the audit examined.
+// Looked returns a few sentences that say what the audit examined.
 func (a *Audit) Looked() (out []string) {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, f := range a.Files {
@@ -152,13 +152,14 @@ func (a *Audit) writeFindings(b *strings.Builder) {
 	}
 }
 
-// folded is a finding that represents all findings with its code and place, on several pages.
+// folded is a finding together with the number of pages that have a finding with the same code and
+// place.
 type folded struct {
 	acap.Finding
 	More int
 }
 
-// fold keeps the first finding of each code at each place.
+// fold keeps the first of all findings with the same code and place.
 func fold(list []acap.Finding) (out []folded) {
 	type spot struct {
 		code, url    string
@@ -278,8 +279,8 @@ func who(crawlers []string) string {
 	return strings.Join(list, ", ")
 }
 
-// Lines returns the policy lines that the cells of the tables cite, each once, in the order of
-// appearance. Cells refer to them by number.
+// Lines returns the policy lines that the cells of the tables refer to, each once, in the order in
+// which they first appear. The position in this list is the number of the line in the tables.
 func (a *Audit) Lines() (lines []*AuditLine) {
 	for _, e := range a.Effects {
 		for _, row := range e.Rows {
@@ -295,7 +296,7 @@ func (a *Audit) Lines() (lines []*AuditLine) {
 	return lines
 }
 
-// numberOf returns the number of l among lines, from 1; 0 if it is not among them.
+// numberOf returns the position of l in lines, counted from 1, or 0 if l is not in the list.
 func numberOf(lines []*AuditLine, l *AuditLine) int {
 	return slices.IndexFunc(lines, func(have *AuditLine) bool { return *have == *l }) + 1
 }

@@ -15,11 +15,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// Case is one question to the oracle.
+// Case is one question to the oracle: pages and files, a crawler, and a URL to decide about.
 type Case struct {
-	ID       string              `json:"id"`
-	Crawler  []string            `json:"crawler"`
-	Purposes *[]string           `json:"purposes"` // the purposes that the crawler declares; nil: undeclared
+	ID      string   `json:"id"`
+	Crawler []string `json:"crawler"`
+	// purposes that the crawler declares; nil: it does not say what its purposes are
+	Purposes *[]string           `json:"purposes"`
 	Cannot   []string            `json:"cannot"`
 	Strict   bool                `json:"strict"`
 	Dialect  string              `json:"dialect"` // "1.1" or "pilot"; "" means "1.1"
@@ -32,7 +33,7 @@ type Case struct {
 	Want     []string            `json:"want"`
 }
 
-// Response is the answer of one URL of the web.
+// Response is the answer to a request for one URL of a case.
 type Response struct {
 	Status     *int                `json:"status"`
 	Header     map[string][]string `json:"header"`
@@ -41,7 +42,7 @@ type Response struct {
 	Error      string              `json:"error"` // timeout, refused or dns if there is no HTTP response
 }
 
-// Facts are the clock and history of a case.
+// Facts are the current time of a case and what is known about earlier visits of the page.
 type Facts struct {
 	Now            *time.Time `json:"now"`
 	FirstCrawled   *time.Time `json:"first_crawled"`
@@ -51,15 +52,15 @@ type Facts struct {
 	Recrawled      bool       `json:"recrawled"`
 }
 
-// Target is the reader of a case.
+// Target describes the reader to whom a page is shown in a case.
 type Target struct {
 	IP      string `json:"ip"`
 	Domain  string `json:"domain"`
 	Country string `json:"country"`
 }
 
-// Answer is the answer of the oracle. Parts that were not requested, or that nothing permits, are
-// missing.
+// Answer is the answer of the oracle. A part is missing if the case did not request it, or if no
+// permission allows it.
 type Answer struct {
 	ID        string                             `json:"id"`
 	Decisions map[acap.Usage]Decision            `json:"decisions,omitempty"`
@@ -141,11 +142,12 @@ func ParseCase(line []byte) (*Case, error) {
 	return &c, c.check()
 }
 
-// exactKeys returns an error for keys in another letter case, which package json would accept.
+// exactKeys returns an error for keys in a different letter case, because package json would accept
+// such keys.
 func exactKeys(line []byte) error {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(line, &top) != nil {
-		return nil // the decoder reports the error
+		return nil // the decoder reports the same error
 	}
 	var web map[string]json.RawMessage
 	json.Unmarshal(top["web"], &web) // the decoder reports this error too
@@ -235,8 +237,8 @@ var (
 	wireErrors = map[string]bool{"timeout": true, "refused": true, "dns": true}
 )
 
-// Wants reports whether a case requests a part of the answer. A case that names no parts requests
-// the decisions.
+// Wants reports whether the case requests a part of the answer. A case that names no parts requests
+// only the decisions.
 func (c *Case) Wants(part string) bool {
 	if len(c.Want) == 0 {
 		return part == "decision"

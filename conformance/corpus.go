@@ -122,7 +122,8 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// sampleWeb merges web.json with the bodies below web/.
+// sampleWeb builds the web of a case from web.json and from the files below web/, which are the
+// bodies.
 func sampleWeb(parts map[string][]byte) (map[string]any, error) {
 	web := map[string]any{}
 	for name, data := range parts {

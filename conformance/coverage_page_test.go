@@ -55,7 +55,7 @@ func Gaps(docs []Document, samples []Sample, hasTest func(string) bool) []string
 	return out
 }
 
-// missing returns what a requirement lacks, "" if nothing.
+// missing returns what the requirement lacks, or "" if it is complete.
 func (r *Requirement) missing() string {
 	both := slices.ContainsFunc(r.Decides, func(name string) bool { return slices.Contains(r.Contrary, name) })
 	switch {
@@ -130,7 +130,7 @@ This page is generated from ` + "`conformance/requirements`" + ` and the corpus:
 }
 
 // table writes a table of requirements with their cases, each with a note. A requirement that
-// cannot be observed links to the list of its kind.
+// cannot be observed has a link to the list of such requirements.
 func table(b *strings.Builder, list []Requirement, note func(Requirement) string) {
 	b.WriteString("\n| id | says | decided by | otherwise |\n|---|---|---|---|\n")
 	for _, r := range list {

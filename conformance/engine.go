@@ -67,8 +67,9 @@ func Decide(ctx context.Context, c *Case) (*Answer, error) {
 	return a, nil
 }
 
-// terms performs the two steps of a crawler: the policy of the origin before the fetch, and the
-// page's own statements after it. It ignores a page that cannot be fetched.
+// terms determines what applies to a page in the same two steps as a crawler: it reads the policy
+// of the origin before it fetches the page, and the page's own statements after that. It ignores a
+// page that cannot be fetched.
 func (w *web) terms(ctx context.Context, c *Case, u *url.URL, origin *policy.Origin, f acap.Facts) (*terms.Reached,
 	error) {
 	sources := terms.Sources{Policies: w.authority, Fetcher: w}

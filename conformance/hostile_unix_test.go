@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// filled returns about n bytes of numbered copies of format.
+// filled returns about n bytes: copies of format, each with another number.
 func filled(format string, n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
@@ -20,8 +20,8 @@ func filled(format string, n int) string {
 	return b.String()
 }
 
-// mostWork is many times the processor time that the slowest page below needs. Quadratic work on a
-// megabyte takes minutes.
+// mostWork is many times the processor time that the slowest page in this test needs. A page of one
+// megabyte takes minutes if the time grows with the square of its size.
 const mostWork = 25 * time.Second
 
 // The processor time for a page and a robots.txt grows with the sum of their sizes, not with the

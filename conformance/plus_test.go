@@ -86,7 +86,7 @@ func unmodified(usage string, kinds ...string) string {
 
 var marsh = `photoshop:Credit="Ida Marsh"`
 
-// pictureCases returns the files of the corpus about pictures, with their comments and cases.
+// pictureCases returns the files of the corpus about pictures, each with a comment and its cases.
 func pictureCases() []struct {
 	file, says string
 	cases      []pictureCase

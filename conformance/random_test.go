@@ -19,7 +19,7 @@ type dice struct{ *rand.Rand }
 
 func (d dice) of(words ...string) string { return words[d.IntN(len(words))] }
 
-// some calls make up to most times and joins the results.
+// some calls the function make a random number of times, at most most times, and joins the results.
 func (d dice) some(most int, make func() string) string {
 	var b strings.Builder
 	for range d.IntN(most + 1) {
@@ -139,8 +139,8 @@ func (d dice) oneCase(id int) []byte {
 	return line
 }
 
-// TestRandomCases: the same case has the same answer, byte for byte, and no answer contradicts
-// itself. The flag -cases sets the number of cases.
+// TestRandomCases checks that the same case always has the same answer, byte for byte, and that no
+// answer contradicts itself. The flag -cases sets the number of cases.
 func TestRandomCases(t *testing.T) {
 	d := dice{rand.New(rand.NewPCG(2026, 11))}
 	start := time.Now()

@@ -10,8 +10,8 @@ import (
 )
 
 // A referenced file of 10 MB is read up to the size limit of policy files. The prohibitions in the
-// part that was read are in force, its permissions do not count, and the rest is unknown. P1 4
-// (A19) leaves limits to the crawler.
+// part that was read are in force, but the permissions in it have no effect, because the rest of
+// the file is unknown. P1 4 (A19) leaves limits to the crawler.
 func TestHugeReference(t *testing.T) {
 	const (
 		megabytes = 10
@@ -63,7 +63,7 @@ func TestHugeReference(t *testing.T) {
 }
 
 // If the server answers the request for a referenced file with an error page of 10 MB, the file is
-// unavailable like any other (D07: the document is silent).
+// unavailable, as after any other error (D07: the document does not mention such pages).
 func TestHugeError(t *testing.T) {
 	robots := "ACAP-crawler: *\nACAP-permissions-reference: /more.txt\n"
 	status, page := http.StatusServiceUnavailable, strings.Repeat("ACAP-crawler: *\nACAP-allow-index: /\n", 10<<20/36)

@@ -11,8 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// These tests cover what public test suites for robots.txt check and a case cannot express: see
-// docs/rep.md.
+// These tests check what public test suites for robots.txt check, but what a case of the corpus
+// cannot express: see docs/rep.md.
 
 // A line may be as long as the file. Nothing is cut off, so a rule of 20,000 bytes matches in full.
 func TestLongRules(t *testing.T) {

@@ -21,7 +21,8 @@ type Requirement struct {
 	Readings []string `json:"readings"` // for a statement: the readings that apply where the document is ambiguous
 
 	Decides []string `json:"decides"` // names of the cases that the requirement decides
-	// names of similar cases to which it does not apply and that have another answer
+	// names of similar cases to which the requirement does not apply, and which therefore have
+	// another answer
 	Contrary []string `json:"contrary"`
 	Test     string   `json:"test"` // a Go test of the requirement: directory, dot, name
 
@@ -44,8 +45,8 @@ var documents = []Document{
 	{Name: readings, Title: "Readings"},
 }
 
-// readings is the name of the project's own document, which says how the project reads ambiguous
-// parts of the other documents.
+// readings is the name of the project's own document, the document that says how the project
+// interprets ambiguous parts of the other documents.
 const readings = "readings"
 
 // ReadRequirements reads NAME.jsonl of every document from fsys. Each line is one requirement.

@@ -23,7 +23,7 @@ type Engine interface {
 // Question is a case for an engine. No two questions of a run have the same id.
 type Question struct {
 	ID   string
-	Line []byte // the case in JSON, with this ID
+	Line []byte // the case in JSON, with the id of this question
 	Case *Case
 }
 
@@ -32,13 +32,14 @@ type Reply struct {
 	Answer []byte
 	Fault  string        // why there is no answer, as a sentence
 	Stderr string        // if there is no answer: the last lines of the engine's standard error
-	Took   time.Duration // time since the previous answer
+	Took   time.Duration // time since the previous answer of the engine
 }
 
 // Trouble holds problems of an engine other than wrong answers.
 type Trouble struct {
-	Ended int      `json:"ended_early"` // how often the engine ended, or was ended, before it had answered everything
-	Stray int      `json:"stray_lines"` // number of lines that answered no question
+	// how often the engine's process ended, or was killed, before it had answered all questions
+	Ended int      `json:"ended_early"`
+	Stray int      `json:"stray_lines"` // number of lines that were not the answer to a question
 	Lines []string `json:"stray,omitempty"`
 }
 
@@ -115,8 +116,8 @@ type RunOptions struct {
 	Progress func(asked int) // called for each result, one call at a time; may be nil
 }
 
-// Run sends all samples to an engine and compares its answers with the expected ones. The results
-// have the order of the samples. When ctx ends, Run returns the error of ctx.
+// Run sends all samples to an engine and compares the engine's answers with the expected answers.
+// The results have the order of the samples. When ctx ends, Run returns the error of ctx.
 func Run(ctx context.Context, samples []Sample, e Engine, o RunOptions) ([]Result, Trouble, error) {
 	r := runner{options: o, results: make([]Result, len(samples))}
 	questions, places, err := r.questions(samples)
@@ -205,7 +206,7 @@ func withID(line []byte, id string) ([]byte, error) {
 	return marshal(keys)
 }
 
-// decisions returns only the verdicts of an expected answer: which usages are permitted.
+// decisions returns, from an expected answer, only which usages are permitted.
 func (s *Sample) decisions() map[string]any {
 	want := map[string]any{}
 	if d := onlyAllowed(s.Want["decisions"]); d != nil {
@@ -224,7 +225,8 @@ func (s *Sample) decisions() map[string]any {
 	return want
 }
 
-// onlyAllowed returns decisions by usage, reduced to their verdict; nil if there is none.
+// onlyAllowed takes decisions by usage and returns for each only whether the usage is permitted. It
+// returns nil if there is no such decision.
 func onlyAllowed(decisions any) map[string]any {
 	var out map[string]any
 	usages, _ := decisions.(map[string]any)
@@ -240,7 +242,7 @@ func onlyAllowed(decisions any) map[string]any {
 	return out
 }
 
-// reply records the result of a question.
+// reply stores in to the result that follows from the reply a of the engine.
 func (r *runner) reply(to *Result, a Reply) {
 	out := *to
 	out.judge(a, r.options.Decisions)
@@ -279,7 +281,7 @@ func (out *Result) judge(a Reply, decisions bool) {
 	case len(found) > 0:
 		out.Outcome, out.Differences = Failed, found[:min(len(found), maxDifferences)]
 		if len(a.Answer) <= maxGot {
-			// the copy does not keep the longer line of which a.Answer may be a part
+			// copied: a.Answer may be part of a longer line, which would otherwise stay in memory
 			out.Got = bytes.ToValidUTF8(bytes.Clone(a.Answer), []byte("\ufffd"))
 			return
 		}
@@ -289,7 +291,7 @@ func (out *Result) judge(a Reply, decisions bool) {
 	}
 }
 
-// shortened returns a part of a long answer.
+// shortened returns a value of an answer, but only the beginning of its JSON text if that is long.
 func shortened(v any) any {
 	if text, err := marshal(v); err == nil && len(text) > 4*maxClip {
 		return clip(string(text))
@@ -297,8 +299,8 @@ func shortened(v any) any {
 	return v
 }
 
-// told returns the error that an engine sent instead of an answer, as a sentence; "" if there is
-// none.
+// told returns the error that the engine sent instead of an answer, as a sentence. It returns "" if
+// the engine sent no error.
 func told(answer []byte) string {
 	var a struct {
 		Error     any `json:"error"`
@@ -316,7 +318,7 @@ func told(answer []byte) string {
 // maxClip is the maximum length of a clip in characters.
 const maxClip = 200
 
-// clip returns the beginning of another program's text, on one line.
+// clip returns the beginning of a text that another program printed, on one line.
 func clip(s string) string {
 	start := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 4*maxClip)], "\ufffd")), " "))
 	if len(s) > 4*maxClip || len(start) > maxClip {

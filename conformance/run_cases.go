@@ -25,8 +25,8 @@ type caseLine struct {
 
 // ReadCases reads a corpus in JSON Lines. Each line is an object with "case", a case of the oracle,
 // and "want", the expected part of the answer for Compare. It may have "reason", why this answer is
-// right, and "paragraph", what the case tests. Empty lines are skipped. The cases name file as
-// their file. A case without an id is named by its line number. Reading stops at the first
+// right, and "paragraph", what the case tests. Empty lines are skipped. file becomes the file name
+// of every case. A case without an id is named by its line number. Reading stops at the first
 // malformed line, with an error that names file and line.
 func ReadCases(file string, r io.Reader) ([]Sample, error) {
 	lines := bufio.NewReaderSize(r, 1<<16)
@@ -96,8 +96,8 @@ func (s *Sample) WriteCase(w io.Writer) error {
 	return err
 }
 
-// readLine reads one line of at most MaxLine bytes with its end. At the end of the input it returns
-// io.EOF, possibly with a last line.
+// readLine reads one line, at most MaxLine bytes, including its line end. At the end of the input
+// it returns io.EOF, possibly together with a last line that has no line end.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

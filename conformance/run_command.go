@@ -14,8 +14,8 @@ import (
 // belongs to the case with its id; an answer without an id belongs to the first case that has no
 // answer.
 //
-// The program is started once. If it ends, or prints nothing for too long, before everything is
-// answered, Command starts it again with only one case. If that case gets no answer again, its
+// The program is started once. If it ends, or prints nothing for too long, before it has answered
+// all cases, Command starts it again with only one case. If that case gets no answer again, its
 // result is an error, and the other cases continue without it. When the program ends, all processes
 // that it left in its process group are ended.
 type Command struct {
@@ -26,8 +26,8 @@ type Command struct {
 
 // Limits of the cost of a program that does not answer.
 const (
-	maxAlone  = 64   // number of cases sent one at a time before all are sent together again
-	maxMute   = 10   // number of cases without an answer after which the run stops, if no case was answered
+	maxAlone  = 64   // number of cases sent one at a time before the remaining cases are sent together again
+	maxMute   = 10   // if no case was answered: number of cases without an answer after which the run stops
 	maxFaults = 100  // number of consecutive cases without an answer after which the run stops
 	maxStray  = 1000 // number of stray lines after which a process is ended
 )
@@ -57,7 +57,8 @@ type session struct {
 
 // run sends questions until none is open.
 func (s *session) run(ctx context.Context) error {
-	// number of cases still to be sent one at a time; number of consecutive cases without an answer
+	// alone: number of cases still to be sent one at a time; faults: number of cases without an
+	// answer since the last answer
 	alone, faults := 0, 0
 	for ctx.Err() == nil {
 		todo := s.todo()
@@ -110,7 +111,7 @@ func (s *session) isOpen(i int) bool {
 	return open
 }
 
-// oldest returns the first open question.
+// oldest returns the index of the first open question.
 func (s *session) oldest() int {
 	for s.first < len(s.questions) && !s.isOpen(s.first) {
 		s.first++
@@ -118,7 +119,7 @@ func (s *session) oldest() int {
 	return s.first
 }
 
-// todo returns the open questions.
+// todo returns the indexes of the open questions.
 func (s *session) todo() []int {
 	var out []int
 	for i := s.oldest(); i < len(s.questions); i++ {
@@ -134,7 +135,7 @@ func (s *session) close(i int, r Reply) {
 	s.reply(i, r)
 }
 
-// ending says how a process ended. fault is empty if it had answered everything.
+// ending says how a process ended. fault is empty if the process had answered all questions.
 type ending struct {
 	fault, stderr string
 	took          time.Duration
@@ -189,8 +190,8 @@ func (s *session) process(ctx context.Context, todo []int) (ending, error) {
 // ErrNoEngine is the error for a program that cannot be started.
 var ErrNoEngine = errors.New("the engine cannot be started")
 
-// take reads a line as an answer. It reports whether the line answers a question, even if the
-// answer is malformed.
+// take reads a line of output as an answer. It reports whether the line answers a question, even if
+// the answer is malformed. took is the time since the previous answer.
 func (s *session) take(line []byte, took time.Duration) bool {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return false
@@ -217,8 +218,8 @@ func (s *session) take(line []byte, took time.Duration) bool {
 	return true
 }
 
-// rest reads further lines after everything is answered, until the process ends. It ends the
-// process if that takes too long or there are too many lines.
+// rest reads further lines after all questions are answered, until the process ends. It kills the
+// process if that takes too long or if there are too many lines.
 func (s *session) rest(ctx context.Context, p *process, most int) {
 	timer := time.NewTimer(s.engine.patience())
 	defer timer.Stop()

@@ -12,7 +12,8 @@ func Shell(ctx context.Context, line string) *exec.Cmd {
 	return exec.CommandContext(ctx, "cmd", "/c", line)
 }
 
-// EndGroup ends a command of Shell, but not the processes that the command started.
+// EndGroup kills the process of a command that Shell returned, but not the processes that this
+// process started.
 func EndGroup(cmd *exec.Cmd) {
 	if cmd.Process != nil {
 		_ = cmd.Process.Kill() // fails if the process has already ended

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// period is how long a process may take to end after a request.
+// period is how long a process may take to end after it was asked to.
 const period = 2 * time.Second
 
 // patience returns how long a process of this engine may take to end: period, or the time limit of
@@ -24,9 +24,9 @@ func (e *Command) patience() time.Duration { return min(e.Timeout, period) }
 type process struct {
 	cmd      *exec.Cmd
 	in       *os.File
-	out, err *os.File // its standard output and standard error
+	out, err *os.File // the standard output and standard error of the process
 	lines    chan outLine
-	over     chan struct{} // closed when lines are no longer read
+	over     chan struct{} // closed when no more lines are wanted
 	exited   chan struct{}
 	silent   chan struct{} // closed when standard error has ended
 	tail     tail
@@ -78,7 +78,7 @@ func (e *Command) start() (*process, error) {
 	return p, nil
 }
 
-// close closes this side of the pipes.
+// close closes the ends of the pipes that this program holds.
 func (p *process) close() {
 	for _, f := range []*os.File{p.in, p.out, p.err} {
 		if f != nil {
@@ -87,15 +87,17 @@ func (p *process) close() {
 	}
 }
 
-// await waits for the process, ends the processes that it left, and lets the readers finish.
+// await waits for the process to end, ends the processes that it left running, and lets the
+// goroutines that read its output finish.
 func (p *process) await() {
-	_ = p.cmd.Wait() // ProcessState has the result
+	_ = p.cmd.Wait() // the field ProcessState holds the result
 	EndGroup(p.cmd)
 	p.hurry(time.Now().Add(period))
 	close(p.exited)
 }
 
-// hurry sets a time limit for reading: a process that has left its group may hold the pipes open.
+// hurry sets a time limit for reading, because a process that has left its process group may keep
+// the pipes open.
 func (p *process) hurry(t time.Time) {
 	_ = p.out.SetReadDeadline(t)
 	_ = p.err.SetReadDeadline(t)
@@ -125,7 +127,8 @@ func (p *process) listen() {
 	_, _ = io.Copy(&p.tail, p.err)
 }
 
-// ask writes the questions while answers are read, and then closes standard input.
+// ask writes the questions to the process while other goroutines read the answers, and then closes
+// standard input.
 func (p *process) ask(questions []Question, todo []int) {
 	p.working.Go(func() {
 		defer p.in.Close()
@@ -133,7 +136,7 @@ func (p *process) ask(questions []Question, todo []int) {
 		for _, i := range todo {
 			_, _ = w.Write(questions[i].Line)
 			if w.WriteByte('\n') != nil {
-				return // the process reads no more
+				return // an error means that the process reads no more
 			}
 		}
 		_ = w.Flush()
@@ -162,7 +165,7 @@ func (p *process) terminate() {
 	p.kill()
 }
 
-// end ends what is still running.
+// end ends all processes of the engine that are still running.
 func (p *process) end() {
 	close(p.over)
 	p.kill()
@@ -184,7 +187,7 @@ func (p *process) how(patience time.Duration) (sentence string, known bool) {
 	return "the engine ended before it answered: " + state.String(), state.ExitCode() != 126 && state.ExitCode() != 127
 }
 
-// said returns the last lines of standard error.
+// said returns the last lines that the process wrote to standard error.
 func (p *process) said() string {
 	<-p.silent
 	return p.tail.String()

@@ -102,7 +102,7 @@ func (r *Result) Detail() string {
 	return b.String()
 }
 
-// value returns a part of an answer as text.
+// value formats a part of an answer as text.
 func value(v any) string {
 	switch v {
 	case nil:
@@ -117,7 +117,8 @@ func value(v any) string {
 	return clip(string(text))
 }
 
-// MarshalJSON writes only the name of a case if it passed.
+// MarshalJSON leaves out the reason if the case passed, so that only the name of such a case is
+// written.
 func (r Result) MarshalJSON() ([]byte, error) {
 	type plain Result
 	if r.Outcome == Passed {

@@ -24,7 +24,7 @@ func withSh(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 }
 
-// some returns n cases to which the right answer is "permitted".
+// some returns n cases to which "permitted" is the correct answer.
 func some(t *testing.T, n int) []Sample {
 	t.Helper()
 	var lines strings.Builder
@@ -41,7 +41,7 @@ func some(t *testing.T, n int) []Sample {
 
 const permit = `echo '{"decisions": {"index": {"allowed": true}}}'`
 
-// long is a time limit that no engine here reaches unless it hangs.
+// long is a time limit for engines. No engine in these tests reaches it unless it hangs.
 const long = 5 * time.Minute
 
 func TestRunOwn(t *testing.T) {
@@ -205,7 +205,7 @@ func TestReadCases(t *testing.T) {
 	}
 }
 
-// Each case of the corpus is in the tree, and is counted once in each node.
+// Each case of the corpus is in the tree, and each node counts it at most once.
 func TestTree(t *testing.T) {
 	samples, docs := corpus(t), requirements(t)
 	results := make([]Result, len(samples))
@@ -248,7 +248,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// If an engine is sent only one case, it answers no other, whatever it prints afterwards.
+// If an engine gets only one case, a line that it prints afterwards is not used as the answer to
+// another case.
 func TestRunAlone(t *testing.T) {
 	withSh(t)
 	engine := `while read x; do case $x in *'"c0"'*) read y && exit 9; ` + permit + `;; esac; ` + permit + `; done`
@@ -280,8 +281,8 @@ func TestRunKeepsLittle(t *testing.T) {
 	}
 }
 
-// An error of the engine is recognised in every form, and does not satisfy a case that expects
-// something to be absent.
+// An error that the engine reports is recognised in every form. It is never the right answer, not
+// even to a case that expects a key to be absent.
 func TestRunErrors(t *testing.T) {
 	for answer, want := range map[string]Outcome{
 		`{"error": {"code": 5}}`:              Errored,

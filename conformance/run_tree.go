@@ -56,13 +56,14 @@ func Tree(docs []Document, results []Result) []Node {
 }
 
 // Shows returns the paragraph or reading that a case tests, as the case or its file name says:
-// P1-2.4.6, F07. It need not exist.
+// P1-2.4.6, F07. There may be no paragraph or reading of this name.
 func (s *Sample) Shows() string {
 	if s.Paragraph != "" {
 		return strings.ReplaceAll(s.Paragraph, " ", "-")
 	}
 	name := path.Base(s.File)
-	for _, kind := range []string{"M-", "R-"} { // cases made against mutants, and random cases
+	// file names of cases made against mutants begin with M-, those of random cases with R-
+	for _, kind := range []string{"M-", "R-"} {
 		name = strings.TrimPrefix(name, kind)
 	}
 	if name != "" && name[0] >= '0' && name[0] <= '9' {
@@ -119,7 +120,8 @@ func (b *grower) document(d Document) Node {
 	return n
 }
 
-// requirement returns the node of a requirement. told is false if none of its cases was run.
+// requirement returns the node of a requirement. told is false if none of the cases of the
+// requirement was run.
 func (b *grower) requirement(r Requirement) (n Node, told bool) {
 	n = Node{Name: r.ID, Title: r.Says, Unobservable: r.Unobservable, Test: r.Test}
 	for _, name := range slices.Concat(r.Decides, r.Contrary) {
@@ -133,7 +135,8 @@ func (b *grower) requirement(r Requirement) (n Node, told bool) {
 	return n, n.Cases > 0 || len(r.Decides)+len(r.Contrary) == 0
 }
 
-// rest returns the node of the cases that belong to no document, by file.
+// rest returns the node for the cases that belong to no document. Its children are the files of
+// these cases.
 func (b *grower) rest() Node {
 	n := Node{Name: others, Title: "Cases that belong to no paragraph and no reading"}
 	at := map[string]int{}
@@ -157,7 +160,7 @@ func (b *grower) rest() Node {
 	return n
 }
 
-// put counts a result in a node without children.
+// put counts a result in the node n, which has no children.
 func (b *grower) put(n *Node, r *Result) {
 	b.placed[r] = true
 	if n.add(r) && r.Outcome != Passed {
@@ -165,7 +168,8 @@ func (b *grower) put(n *Node, r *Result) {
 	}
 }
 
-// add counts a result once, and reports whether it did.
+// add counts a result in n, unless n has counted it before. It reports whether it counted the
+// result.
 func (n *Node) add(r *Result) bool {
 	if n.results[r] {
 		return false
@@ -181,7 +185,7 @@ func (n *Node) add(r *Result) bool {
 	return true
 }
 
-// sum adds the counts of the children.
+// sum adds the counts of the children of n to the counts of n.
 func (n *Node) sum() {
 	for _, p := range n.Parts {
 		for r := range p.results {
@@ -208,7 +212,8 @@ func Find(nodes []Node, prefix string) []Node {
 	return out
 }
 
-// isPrefix reports whether a name begins with a prefix that does not end within a number.
+// isPrefix reports whether name begins with prefix. If prefix ends with a digit, the next character
+// of name must not be a digit.
 func isPrefix(prefix, name string) bool {
 	rest, is := strings.CutPrefix(name, prefix)
 	digit := func(s string, at int) bool { return s[at] >= '0' && s[at] <= '9' }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// All processes that an engine started end with it: after it has answered, when it takes too long,
-// and when the run is stopped, even if it ignores signals.
+// When an engine ends, all processes that it started end too: after it has answered, when it takes
+// too long, and when the run is stopped, even if it ignores signals.
 func TestRunEndsAll(t *testing.T) {
 	withSh(t)
 	const child = `exec 9>"$FIFO"; sleep 1000 </dev/null >/dev/null 2>&1 & `
@@ -48,7 +48,7 @@ func TestRunEndsAll(t *testing.T) {
 			if _, _, err := Run(ctx, some(t, 2), e, RunOptions{}); c.interrupt != errors.Is(err, context.Canceled) {
 				t.Errorf("the error is %v", err)
 			}
-			// the fifo has no reader if the engine was ended before it opened it
+			// the fifo has no reader if the engine was killed before it opened the fifo
 			if f, err := os.OpenFile(fifo, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
 				f.Close()
 			}
@@ -70,7 +70,7 @@ func untilClosed(fifo string) error {
 	return err
 }
 
-// stopper calls stop at each reply.
+// stopper is an engine that calls stop at each reply.
 type stopper struct {
 	Engine
 	stop func()

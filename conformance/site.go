@@ -147,11 +147,11 @@ type Expectation struct {
 	// The actions. If a path gives no page (it is not crawled, or Status is not 200), only Crawl
 	// may be true.
 	Crawl    bool // the page is requested, and does not itself prohibit crawling
-	Follow   bool // its links are followed, except in elements that prohibit it
-	Index    bool // some of its text is indexed
-	Preserve bool // a copy is archived
+	Follow   bool // links of the page are followed, except links in elements that prohibit it
+	Index    bool // some text of the page is indexed
+	Preserve bool // a copy of the page is archived
 
-	// What may be shown to a reader about whom nothing is known.
+	// what may be shown of the page to a reader about whom nothing is known
 	PresentSnippet     bool
 	PresentLink        bool
 	PresentCurrentCopy bool
@@ -168,7 +168,7 @@ func (s *Site) Truth() []Expectation { return slices.Clone(siteTruth) }
 func (s *Site) Forbidden() []string {
 	var out []string
 	for _, e := range siteTruth {
-		// the prohibition is in the page, which is read after the request
+		// the prohibition is in the page, which is read only after the request
 		if !e.Crawl && !strings.HasPrefix(e.Because, "ACAP allow-crawl") {
 			out = append(out, e.Path)
 		}
@@ -183,7 +183,7 @@ const (
 
 // siteTruth has the columns crawl, follow, index, preserve; snippet, link, copy.
 var siteTruth = []Expectation{
-	// The front page and the news.
+	// pages: the front page and the news
 	{"/", 200, yes, yes, yes, yes, yes, yes, yes, "", "the general terms hold: read, show forty words and a link, " +
 		"keep until re-crawled"},
 	{"/news/", 200, yes, yes, yes, yes, yes, yes, yes, "", "news is kept for a month and shown as a copy for a week"},
@@ -218,7 +218,7 @@ var siteTruth = []Expectation{
 	{"/print/harbour-bridge.html", 200, no, no, no, no, no, no, no, "Disallow: /print/",
 		"a conventional record refuses it, and no ACAP field lifts that"},
 
-	// Answers that are not pages.
+	// answers that are not pages
 	{"/news/latest", 302, yes, no, no, no, no, no, no, "",
 		"it redirects to the ferry story, which is archived under its own address"},
 	{"/weekend", 302, yes, no, no, no, no, no, no, "ACAP-disallow-crawl: the-acap:resource-set:backstage",
@@ -226,7 +226,7 @@ var siteTruth = []Expectation{
 	{"/news/yesterday.html", 404, yes, no, no, no, no, no, no, "", "there is no such page"},
 	{"/news/weather.html", 503, yes, no, no, no, no, no, no, "", "the page is not available now"},
 
-	// The archive, whose terms are in the file to which robots.txt refers.
+	// pages of the archive, whose terms are in the file to which robots.txt refers
 	{"/archive/", 200, yes, yes, yes, yes, yes, yes, yes, "", "the archive is kept for this century"},
 	{"/archive/1911-flood.html", 200, yes, yes, yes, yes, yes, yes, yes, "",
 		"its transcript is indexed and quoted instead"},
@@ -238,7 +238,7 @@ var siteTruth = []Expectation{
 	{"/archive/court/inquest-1974.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: /archive/court/",
 		"court reports are not indexed, because they name people"},
 
-	// Opinion, pictures, members, notices, puzzles.
+	// pages about opinion, pictures, members, notices and puzzles
 	{"/opinion/", 200, yes, yes, yes, yes, yes, yes, yes, "", "snippets have twenty-five words for acapcrawl"},
 	{"/opinion/leader.html", 200, yes, yes, yes, yes, yes, yes, yes, "",
 		"copies are shown without translation and annotation"},
@@ -265,7 +265,7 @@ var siteTruth = []Expectation{
 	{"/puzzles/crossword.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: /puzzles/",
 		"an ACAP field with the same pattern lifts the conventional rule; the solution is not indexed"},
 
-	// Pages with terms of their own.
+	// pages that have terms in addition to those of robots.txt
 	{"/special/", 200, yes, yes, yes, yes, yes, yes, yes, "", "the general terms"},
 	{"/special/by-name.html", 200, yes, yes, yes, no, yes, yes, no, "ACAP disallow-preserve",
 		"the page addresses acapcrawl by name"},

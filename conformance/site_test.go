@@ -18,7 +18,7 @@ import (
 
 const siteAt = "http://tidewick.example"
 
-// ask requests a path of the site like a crawler.
+// ask sends a request for a path to the site, as a crawler does.
 func ask(s *Site, method, path string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, siteAt+path, nil)
 	r.Header.Set("User-Agent", "acapcrawl")
@@ -137,7 +137,7 @@ func TestSiteIsWhole(t *testing.T) {
 	}
 }
 
-// The site is an example of good ACAP: check has no findings about it.
+// check reports no finding about the site, because the site is an example of good ACAP.
 func TestSiteHasNoFindings(t *testing.T) {
 	for _, f := range sitePolicy(t, NewSite()).Findings() {
 		if f.Code != "query-in-pattern" { // the site uses "?" in a pattern deliberately
@@ -186,7 +186,7 @@ func TestSiteTruthAtRobotsLevel(t *testing.T) {
 				because = d.Because.Text
 			}
 		}
-		if because != e.Because && e.Path != "/weekend" { // the redirect's target decides
+		if because != e.Because && e.Path != "/weekend" { // the target of the redirect decides
 			t.Errorf("%s: %q decides, want %q", e.Path, because, e.Because)
 		}
 	}
@@ -234,7 +234,8 @@ func siteTruthAt(t *testing.T, now time.Time) {
 		if requested[path] || !robots.Decide(acap.Crawl, atSite(path)).Allowed {
 			continue
 		}
-		// X64: a take-down is enforced at the request, and decisions do not contain it
+		// X64: a take-down is obeyed when a page is requested; the decisions of the oracle ignore
+		// it
 		if down := robots.TakeDown(atSite(path)); down != nil {
 			if e := truth[path]; slices.Contains(slices.Collect(maps.Values(columns(e))), true) ||
 				e.Because != down.Text {
@@ -301,7 +302,7 @@ func agree(t *testing.T, e Expectation, a *Answer) {
 	}
 }
 
-// The limits on what may be found and shown of a page are those that the site sets.
+// What may be found and shown of a page has exactly the limits that the site sets.
 func TestSiteLimits(t *testing.T) {
 	s := NewSite()
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
@@ -377,8 +378,8 @@ func TestSiteLimits(t *testing.T) {
 	}
 }
 
-// The site has other terms for other crawlers: rivalbot may crawl the news, a library may keep live
-// pages, and a crawler that is not named gets the general terms.
+// The site has different terms for some crawlers: rivalbot may crawl the news, a library may keep
+// live pages, and the general terms apply to a crawler that is not named.
 func TestSiteForOthers(t *testing.T) {
 	s := NewSite()
 	f := acap.Parse(siteAt+"/robots.txt", ask(s, "GET", "/robots.txt").Body.Bytes())

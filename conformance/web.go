@@ -21,7 +21,7 @@ const maxHops = 5
 // web serves the responses of a case. It makes no request.
 type web struct {
 	responses map[string]Response // the responses of the case, by normalised URL
-	named     string              // host and port of the URL that the case asks about
+	named     string              // host and port of the URL that the case is about
 	authority *policy.Authority
 }
 
@@ -48,8 +48,8 @@ func hostOf(u *url.URL) string {
 }
 
 // open returns an error if a crawl would not request rawurl because its host has a private address
-// and is not the host of the URL in question (X84, with I03 and D05: private resources named by a
-// public host are unavailable).
+// and is not the host that the case is about. X84, with I03 and D05: a private resource that a
+// public host names is unavailable.
 func (w *web) open(rawurl string) error {
 	u, err := url.Parse(rawurl)
 	if err != nil {
@@ -69,7 +69,7 @@ func normal(rawurl string) (string, error) {
 	return acap.NewResource(u).URL, nil
 }
 
-// hop returns the answer for one URL: 404 if the case has none.
+// hop returns the answer for one URL. If the case has no answer for the URL, the status is 404.
 func (w *web) hop(rawurl string) (page.Hop, error) {
 	if err := w.open(rawurl); err != nil {
 		return page.Hop{}, err
@@ -109,7 +109,8 @@ func (w *web) hop(rawurl string) (page.Hop, error) {
 	return h, nil
 }
 
-// policyFiles serves robots.txt and references to the Authority.
+// policyFiles gives robots.txt and the files that it refers to, from the case, to the policy
+// Authority.
 type policyFiles struct{ *web }
 
 func (w policyFiles) Fetch(_ context.Context, rawurl string, _ http.Header) (policy.Response, error) {

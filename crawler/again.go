@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Requeue queues known addresses that match a filter again, at their depth. It returns how many it
-// queued.
+// Requeue queues the known addresses that match the filter again, each at its recorded depth. It
+// returns how many addresses it queued.
 func (f *Frontier) Requeue(filter Filter) (n int, err error) {
 	m, err := filter.matcher(f.visits)
 	if err != nil {
@@ -23,8 +23,8 @@ func (f *Frontier) Requeue(filter Filter) (n int, err error) {
 	}
 }
 
-// requeue queues the addresses that match the filter c.requeue, at most maxOffers in one call. It
-// sets c.next if more remain.
+// requeue queues the addresses that match the filter c.requeue again. One call queues at most
+// maxOffers addresses and sets c.next if more remain.
 func (b *batch) requeue(c *change) error {
 	switch {
 	case c.requeue.Barred != nil:
@@ -35,7 +35,8 @@ func (b *batch) requeue(c *change) error {
 	return b.requeueKnown(c)
 }
 
-// requeueKnown requeues matching addresses among all known addresses, starting at c.from.
+// requeueKnown looks through all known addresses, starting at the address c.from, and queues those
+// that match the filter c.requeue again.
 func (b *batch) requeueKnown(c *change) error {
 	var picked []Record
 	err := each(b.known, c.requeue.Prefix, c.from, func(r Record) error {
@@ -68,7 +69,8 @@ func (b *batch) enqueueAgain(picked []Record) error {
 	return nil
 }
 
-// revive requeues addresses whose next visit is due, the one that is due longest first.
+// revive queues addresses again whose next visit is due. It begins with the address that has been
+// due longest.
 func (b *batch) revive(c *change) error {
 	var picked []Record
 	cursor := b.again.Cursor()

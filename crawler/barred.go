@@ -7,11 +7,11 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// bar is an address that must not be visited while the address down is taken down. Both are equal,
-// or address redirects to down.
+// bar says that address must not be visited while the address down is taken down. Both addresses
+// are equal, or address redirects to down.
 type bar struct{ address, down string }
 
-// Bar records that the addresses down, in normal form, are taken down (P1 2.6.1). It marks pages
+// Bar records that the addresses in down, in normal form, are taken down (P1 2.6.1). It marks pages
 // and required resources that were visited at these addresses, so that Lift can queue them again.
 func (f *Frontier) Bar(down ...string) error {
 	var bars []bar
@@ -21,7 +21,8 @@ func (f *Frontier) Bar(down ...string) error {
 	return f.bar(bars)
 }
 
-// BarLed is like Bar for the addresses led, which redirect to down. The address down is taken down.
+// BarLed records that the addresses in led redirect to the address down, which is taken down.
+// Otherwise it is like Bar.
 func (f *Frontier) BarLed(down string, led ...string) error {
 	var bars []bar
 	for _, address := range led {
@@ -30,7 +31,7 @@ func (f *Frontier) BarLed(down string, led ...string) error {
 	return f.bar(bars)
 }
 
-// bar sends the writer only those bars that change a record.
+// bar sends bars to the writer, but leaves out each bar that would change no record.
 func (f *Frontier) bar(bars []bar) error {
 	if len(bars) == 0 {
 		return nil
@@ -99,7 +100,8 @@ func (b *batch) bar(bars []bar) error {
 	return nil
 }
 
-// Barred returns taken-down addresses because of which other addresses are not visited. See Queue.
+// Barred returns addresses that are taken down and because of which other addresses are not
+// visited. For prefix and after see Queue.
 func (f *Frontier) Barred(prefix, after string) (down []string, err error) {
 	err = f.view(func(tx *bbolt.Tx) error {
 		cursor := tx.Bucket(bBarred).Cursor()
@@ -142,8 +144,8 @@ func lift(q Queue, prefix string, stands func(address string) bool) (n int, err 
 	}
 }
 
-// lift queues the addresses that were not visited because of the take-downs of the addresses
-// c.requeue.Barred. It queues at most maxOffers in one call and sets c.next if more remain.
+// lift queues the addresses that were not visited because an address in c.requeue.Barred was taken
+// down. One call queues at most maxOffers addresses and sets c.next if more remain.
 func (b *batch) lift(c *change) error {
 	var picked []Record
 	for _, down := range c.requeue.Barred {
@@ -167,7 +169,7 @@ func (b *batch) lift(c *change) error {
 	return b.enqueueAgain(picked)
 }
 
-// updateBarred updates the bucket of barred addresses when the take-down recorded in r has changed.
+// updateBarred updates the bucket of barred addresses if the take-down recorded in r has changed.
 func (b *batch) updateBarred(r *Record) error {
 	if r.marked != "" {
 		if err := b.barred.Delete(barKey(r.marked, r.URL)); err != nil {

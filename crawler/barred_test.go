@@ -23,7 +23,7 @@ func takeDowns(paths ...string) rules {
 	return rules{text: text}
 }
 
-// takenDown reports whether the rules of a crawl request the take-down of an address.
+// takenDown reports whether the robots.txt of the crawl requests the take-down of the address.
 func (c *crawl) takenDown(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -84,7 +84,8 @@ func TestTakenDownPages(t *testing.T) {
 	c.o.Refetch, c.rules = false, takeDowns("/fine")
 	c.run(t, context.Background())
 	check("after it went", map[string]int{"/": 2, "/fine": 2, "/behind": 1, "/far": 3})
-	// /moved may be visited twice: at its own address and as the target of /far; so may /gone
+	// /moved may be visited twice, at its own address and as the redirect target of /far. /gone may
+	// be visited twice too.
 	moved := s.Asked("/moved")
 	if s.Asked("/gone") == 0 || moved <= 4 {
 		t.Error("what came back is not visited")
@@ -155,7 +156,7 @@ func TestTakenDownIsConfirmed(t *testing.T) {
 			t.Errorf("after it went %s was requested %d times, want %d", path, s.Asked(path), n)
 		}
 	}
-	// each may be visited twice: at its own address and as the target of a redirect
+	// each page may be visited twice: at its own address and as the target of a redirect
 	if s.Asked("/live") < 2 || s.Asked("/behind") == 0 {
 		t.Error("what came back is not visited, or its links are not followed")
 	}
@@ -197,7 +198,7 @@ func TestTakenDownCanonical(t *testing.T) {
 	}
 }
 
-// A required resource is visited again when its take-down ends, as a page is.
+// When the take-down of a required resource ends, the resource is visited again, like a page.
 func TestTakenDownParts(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{})
 	named := "http://h/a b"
@@ -237,7 +238,7 @@ func TestTakenDownParts(t *testing.T) {
 	}
 }
 
-// When a take-down ends, the addresses that redirect to the page are visited again too.
+// When the take-down of a page ends, the addresses that redirect to the page are visited again too.
 func TestTakenDownWithWhatLedThere(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{})
 	_, err := f.AddSeeds("http://h/new", "http://h/old", "http://h/queued")
@@ -258,8 +259,8 @@ func TestTakenDownWithWhatLedThere(t *testing.T) {
 	}
 }
 
-// Lift works for more addresses than fit into one transaction, even if some are queued already.
-// Everything is recorded durably.
+// Lift works for more addresses than fit into one transaction, even if some of them are queued
+// already. All changes are durable.
 func TestLiftMany(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "frontier.db")
 	f := openFrontier(t, name, FrontierOptions{PerHost: 1000})

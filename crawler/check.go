@@ -11,9 +11,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// Check verifies that the queues, the indexes by time, the lists of re-crawl requests and
-// take-downs, and the counts agree with the record of each address. It also verifies the database
-// pages. It reads the whole file and returns all errors found, joined.
+// Check verifies that the queues, the lists of hosts and addresses by due time, the lists of
+// re-crawl requests and take-downs, and the counts agree with the record of each address. It also
+// verifies the database pages. It reads the whole file and returns all errors found, joined.
 func (f *Frontier) Check() error {
 	if err := f.Flush(); err != nil {
 		return err
@@ -32,11 +32,11 @@ func (f *Frontier) Check() error {
 
 type checker struct {
 	tx     *bbolt.Tx
-	noted  map[string]int // host → number of its addresses
-	queued map[string]int // host → number of its queued addresses
+	noted  map[string]int // host → number of recorded addresses of the host
+	queued map[string]int // host → number of queued addresses of the host
 	found  map[string]int // key of the bucket bFound → number of queued addresses
 	counts counts
-	bars   int // number of addresses not visited because of a take-down
+	bars   int // number of addresses that are not visited because of a take-down
 }
 
 func (c *checker) known() error {
@@ -134,8 +134,8 @@ func (c *checker) hosts() error {
 	return err
 }
 
-// again compares the size of the index of revisits with the count. The method known has checked
-// that the index has an entry for each address.
+// again checks that the index of revisits has as many entries as the stored count says. The method
+// known has checked that the index has an entry for each address to revisit.
 func (c *checker) again() error {
 	entries := 0
 	err := c.tx.Bucket(bAgain).ForEach(func(_, _ []byte) error {
@@ -149,8 +149,8 @@ func (c *checker) again() error {
 	return err
 }
 
-// asked checks the list of re-crawl requests: each address in it is queued, and each address at the
-// front of a queue is in it.
+// asked checks the list of re-crawl requests: each address in the list is queued, and each address
+// that the queues hold as promoted is in the list.
 func (c *checker) asked() error {
 	asked := c.tx.Bucket(bAsked)
 	err := asked.ForEach(func(k, from []byte) error {
@@ -174,8 +174,8 @@ func (c *checker) asked() error {
 	}))
 }
 
-// barred compares the size of the list of barred addresses with the count. The method known has
-// checked that the list has an entry for each address.
+// barred checks that the list of barred addresses has as many entries as the stored count says. The
+// method known has checked that the list has an entry for each barred address.
 func (c *checker) barred() error {
 	entries := 0
 	err := c.tx.Bucket(bBarred).ForEach(func(_, _ []byte) error {

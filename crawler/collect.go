@@ -29,8 +29,9 @@ func PageOf(r *colly.Request) (pg *page.Page, receipt Receipt, ok bool) {
 	return p.page, p.receipt, true
 }
 
-// callbackContext returns the context of a request for callbacks, which holds p. Without callbacks
-// it returns nil, which Colly replaces by an empty context.
+// callbackContext returns the Colly context for the request of a visit. If callbacks is true, the
+// context holds p, so that PageOf finds it. Otherwise callbackContext returns nil, which Colly
+// replaces by an empty context.
 func (p *pageVisit) callbackContext(callbacks bool) *colly.Context {
 	if !callbacks {
 		return nil
@@ -109,7 +110,7 @@ func (p *pageVisit) mayFollow(req *colly.Request, dropped []string) error {
 		return err
 	}
 	same := func(link string) bool {
-		if req.AbsoluteURL(link) == req.URL.String() { // link in the spelling that Colly gives it
+		if req.AbsoluteURL(link) == req.URL.String() { // compares the spelling that Colly gives to the link
 			return true
 		}
 		address, err := Link(link, dropped)
@@ -123,8 +124,9 @@ func (p *pageVisit) mayFollow(req *colly.Request, dropped []string) error {
 	return errors.New("a callback requested it, but the page does not permit that this link is followed")
 }
 
-// declined returns why a callback, or a filter of its collector, ended a visit before a response
-// was received. It returns "" if neither did.
+// declined returns why a callback, or a URL filter of the Colly collector, ended a visit before a
+// response was received. It returns "" if a response was received or the visit ended for another
+// reason.
 func declined(p *pageVisit, err error) string {
 	if err == nil {
 		return "a callback of this crawl aborted the request"

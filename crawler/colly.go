@@ -40,15 +40,16 @@ var errRedirects = errors.New("the redirects lead nowhere")
 //	CacheDir, proxies     they would answer requests that the gate has not permitted
 //	COLLY_* variables     NewCollector reads them, so it is not used
 //
-// Limit rules of a callback's collector only add to the delays of the gate.
+// Limit rules that a callback sets in its collector can only lengthen the delays of the gate.
 type visitor struct {
 	run       *run
 	collector *colly.Collector
 	client    *http.Client
-	now       *pageVisit // the visit under way; nil between visits
+	now       *pageVisit // the visit in progress; nil between visits
 }
 
-// newVisitor returns a visitor for a worker of r. It returns an error if Options.Collect panics.
+// newVisitor returns a visitor for one worker of the run r. It returns an error if Options.Collect
+// panics.
 func newVisitor(r *run) (v *visitor, err error) {
 	defer defect.Catch(&err, "Options.Collect", nil)
 	v = &visitor{run: r, collector: &colly.Collector{}, client: &http.Client{}}
@@ -89,7 +90,7 @@ func (v *visitor) request(p *pageVisit) (err error) {
 	return cmp.Or(p.err, err)
 }
 
-// forget drops the responses of the last visit, so that an idle worker keeps none in memory.
+// forget drops the responses of the last visit, so that a worker without work keeps none in memory.
 func (v *visitor) forget() { v.now, v.collector.Context = nil, context.Background() }
 
 // announce is the first OnRequest callback: it prepares the request of a visit, and queues the
@@ -146,7 +147,8 @@ func (v *visitor) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.Copy(io.Discard, resp.Body) // the gate has captured the body; deliver passes it on without a copy
+	// the gate has already captured the body, and deliver gives it to callbacks without a copy
+	_, err = io.Copy(io.Discard, resp.Body)
 	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		return nil, err
 	}
@@ -162,8 +164,8 @@ func (v *visitor) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// continues reports whether the visit continues after resp: it follows a redirect, or ends with an
-// error that net/http returns.
+// continues reports whether the visit continues after the response resp. It continues if a redirect
+// is followed, or if net/http will end it with an error.
 func (v *visitor) continues(req *http.Request, resp *http.Response) bool {
 	to := location(resp)
 	if to == "" {
@@ -171,14 +173,14 @@ func (v *visitor) continues(req *http.Request, resp *http.Response) bool {
 	}
 	u, err := req.URL.Parse(to)
 	if err != nil {
-		return true // net/http returns the same error
+		return true // net/http reports the error in the redirect
 	}
 	v.now.next, v.now.nextErr = v.follow(u.String())
 	return !errors.Is(v.now.nextErr, http.ErrUseLastResponse)
 }
 
-// location returns the Location of a redirect that net/http would follow. It returns "" for other
-// responses.
+// location returns the Location header field of a response if the response is a redirect that
+// net/http would follow. It returns "" for other responses.
 func location(resp *http.Response) string {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -189,8 +191,8 @@ func location(resp *http.Response) string {
 }
 
 // follow decides on a redirect: it returns the normal form of its target, http.ErrUseLastResponse
-// if the visit ends with the redirect itself, or another error. The gate decides on the request for
-// the target when it is made.
+// if the visit ends with the redirect itself, or the error that ends the visit. The gate decides on
+// the request for the target when it is made.
 func (v *visitor) follow(to string) (*url.URL, error) {
 	p := v.now
 	u, err := address.Parse(to)
@@ -215,14 +217,14 @@ func (v *visitor) follow(to string) (*url.URL, error) {
 	return u, nil
 }
 
-// redirect is the collector's redirect callback. It follows the redirect or stops, as the method
-// follow decided.
+// redirect is the collector's redirect callback. It follows the redirect or stops at it, as the
+// method follow has decided.
 func (v *visitor) redirect(req *http.Request, _ []*http.Request) error {
 	p := v.now
 	if p.nextErr != nil {
 		return p.nextErr
 	}
-	p.asked = false // the gate removes the conditional header fields that net/http copied from the first hop
+	p.asked = false // the gate removes the conditional header fields that net/http copied from the first request
 	if p.conditional {
 		v.addCondition(req.Header, p.next)
 	}

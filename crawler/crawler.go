@@ -20,17 +20,18 @@ import (
 type Gate = http.RoundTripper
 
 // Handler stores and indexes what the publisher permits of a page. The page may have any status
-// except 408, 429 and 5xx, which the crawler retries. It has a 3xx status if a redirect leads out
-// of scope or has no usable target. Its earlier hops are redirects. When Receive returns nil, what
-// may be kept is durable. If Receive returns an error, the run ends and the next run visits the
-// page again. Receive is called concurrently.
+// except 408, 429 and 5xx, which the crawler retries. The page has a 3xx status if it redirects out
+// of scope or has no usable target. If the page was reached by redirects, they are its earlier
+// hops. When Receive returns nil, everything that may be kept of the page is durable. If Receive
+// returns an error, the run ends and the next run visits the page again. Receive is called
+// concurrently.
 type Handler interface {
 	Receive(context.Context, *page.Page) (Receipt, error)
 }
 
-// Leader is a Handler that records redirects to pages which are not requested. Such a page was
-// received before, or it is taken down. Lead is also called if a page names such a page as its
-// canonical address.
+// Leader is a Handler that records redirects to pages which are not requested. The page was
+// received before, or it is taken down. Lead is also called if the page that was visited names such
+// a page as its canonical address.
 type Leader interface {
 	Lead(ctx context.Context, from []page.Hop, to string) error
 }
@@ -43,7 +44,7 @@ type Receipt struct {
 	// absolute addresses of images, styles and scripts that the page embeds and that may be
 	// followed
 	Requisites []string
-	Cut        bool // some of the page was not kept, read or indexed, because it is too large
+	Cut        bool // part of the page was not kept, read or indexed, because the page is too large
 	Unchanged  bool // the page has not changed since it was last received
 	// if Unchanged: when the page was last received; a page received twice in this run does not
 	// count as unchanged
@@ -57,15 +58,16 @@ type Receipt struct {
 	// the take-down request of the publisher that is in force, or nil; P1 2.6.1 (P05): nothing of
 	// the page is kept, and its redirects and links are not followed
 	TakenDown *acap.Field
-	// the response is 304 (not modified), but no copy is archived; the crawler requests the page
-	// again without condition
+	// the response is 304 (not modified), but no copy of the page is archived; the crawler requests
+	// the page again without condition
 	Absent bool
 
 	// what the publisher permits for a usage, for callbacks (see PageOf); nil: unknown
 	Decide func(acap.Usage) acap.Decision
 
 	Decision acap.Decision // if RefusedCrawl: the decision on crawling the page
-	// the page was discarded; P2 2.2.9.1 (M06): its own META or header fields prohibit crawl
+	// P2 2.2.9.1 (M06): the page's own META or header fields prohibit crawl, so the page was
+	// discarded
 	RefusedCrawl    bool
 	RefusedFollow   bool
 	RefusedIndex    bool
@@ -80,25 +82,27 @@ type Options struct {
 	// how many links away from a seed pages are visited; 0 visits only the seeds, a negative number
 	// sets no limit
 	Depth int
-	// number of page requests after which no more visits start; 0: no limit. The gate enforces it
-	// exactly
+	// number of page requests after which no more visits start; 0: no limit. The gate ensures that
+	// no more pages are requested
 	MaxPages int
 	Refetch  bool // visit addresses again that an earlier run visited
-	// visit only addresses that re-crawl requests name (Frontier.Promote), in the scope of the
-	// crawl before, if there was one
-	Promoted   bool
-	MaxBytes   int64         // bytes of bodies, as sent, after which no more visits start; 0: no limit
-	MaxTime    time.Duration // time after which no more visits start; 0: no limit
-	Include    []string      // patterns of addresses to visit (see type filter); empty: all addresses in scope
-	Exclude    []string      // patterns of addresses that are not visited
-	Requisites bool          // visit the images, styles and scripts that pages embed
-	Canonical  bool          // do not store a page whose canonical address was fetched before
-	Drop       []string      // names of query parameters to remove from links, since they do not change the page
-	Recrawl    Recrawl       // when pages are revisited; zero: never
+	// visit only addresses that re-crawl requests name (see Frontier.Promote), in the scope of the
+	// previous crawl, if there was one
+	Promoted bool
+	MaxBytes int64         // bytes of bodies, as sent, after which no more visits start; 0: no limit
+	MaxTime  time.Duration // duration of the run after which no more visits start; 0: no limit
+	// patterns of the addresses to visit (see type filter in scope.go); empty: all addresses in
+	// scope
+	Include    []string
+	Exclude    []string // patterns of addresses that are not visited
+	Requisites bool     // visit the images, styles and scripts that pages embed
+	Canonical  bool     // do not store a page whose canonical address was fetched before
+	Drop       []string // names of query parameters to remove from links, since they do not change the page
+	Recrawl    Recrawl  // when pages are revisited; zero: never
 
 	// Held reports whether a copy or an index entry of the page at an address in normal form is
-	// kept. A re-crawl request visits such a page even if it is out of scope or too deep. nil:
-	// nothing is kept.
+	// kept. If a copy or entry is kept, a re-crawl request makes the crawler visit the page even if
+	// it is out of scope or too deep. nil: nothing is kept.
 	Held func(address string) (bool, error)
 
 	// Stands reports whether a known take-down of the page at an address in normal form is in
@@ -107,17 +111,17 @@ type Options struct {
 	// start of a run, at intervals, and in Frontier.Lift. nil: take-downs stay in force.
 	Stands func(address string) bool
 
-	// Pause returns the delay between two requests that u's host asks for. It reads the policy of
-	// u's origin if the policy is not cached. The crawler calls it before a visit, so that no
+	// Pause returns the delay that the host of u asks for between two requests. It reads the policy
+	// of u's origin if the policy is not cached. The crawler calls it before a visit, so that no
 	// worker waits during the delay after robots.txt. nil: no host asks for a delay.
 	Pause func(ctx context.Context, u *url.URL) (time.Duration, error)
 
-	Budget *memory.Budget // limits the memory that pages under way use; nil: no limit
+	Budget *memory.Budget // limits the memory that pages use while they are visited; nil: no limit
 
 	// Room returns an error if no more visits may start, for example because the disk is full. Then
 	// the run ends as at a limit, and Summary.Stopped is that error. The crawler calls Room before
-	// each visit. pending is the number of bytes of bodies that Receive has not stored; a request
-	// under way counts as a response of mean size. nil: there is always room.
+	// each visit. pending is the number of bytes of bodies that Receive has not stored; each
+	// request in progress counts as a response of mean size. nil: there is always room.
 	Room func(pending int64) error
 
 	// Collect registers callbacks for the visits of a crawl: OnRequest, OnResponse, OnHTML, OnError
@@ -142,8 +146,8 @@ type Options struct {
 	Collect func(*colly.Collector)
 
 	Grace time.Duration // how long visits under way may continue after the context of Run has ended; default 3 s
-	// called once for each address that is not fetched, one call at a time; may be nil; must not
-	// use the frontier
+	// called once for each address that is not fetched, one call at a time; may be nil; the
+	// function must not use the frontier
 	Skipped  func(Skip)
 	Progress func(Progress) // called at intervals of Every; may be nil
 	Every    time.Duration  // interval between calls of Progress; default 1 s
@@ -219,7 +223,7 @@ type run struct {
 	o      Options
 	start  time.Time
 	extent Extent
-	reach  *reach   // decides which addresses are within extent
+	reach  *reach   // decides which addresses are within the extent of the crawl
 	own    *area    // scope of the seeds of this run; without seeds, the scope of all earlier seeds
 	seeds  []string // seeds of this run, in normal form
 
@@ -236,6 +240,6 @@ type run struct {
 	mu       sync.Mutex          // guards the fields below; held while Options.Skipped is called
 	failed   error               // the error that ended the run, or nil
 	stopped  error               // the error of Options.Room that ended the run, or nil
-	visiting map[string]bool     // addresses whose visit is under way, until the queue has its outcome
+	visiting map[string]bool     // addresses whose visit is in progress, until the queue has the outcome of the visit
 	reached  map[string]struct{} // pages that were first received through a redirect to them
 }

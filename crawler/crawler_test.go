@@ -170,11 +170,13 @@ func TestRetries(t *testing.T) {
 	if sum.Fetched != 3 || sum.Errors != 1 {
 		t.Errorf("summary %+v", sum)
 	}
-	c.run(t, context.Background(), s.URL) // this run names the seed, so it retries addresses of that origin that failed
+	// this run names the seed, so it retries the failed addresses that have the same origin as the
+	// seed
+	c.run(t, context.Background(), s.URL)
 	if s.Asked("/never") != 2*maxTries || s.Asked("/soon") != 3 {
 		t.Errorf("after a second run: %v", s.requests())
 	}
-	sum = c.run(t, context.Background()) // this run names no seed, so failed addresses stay due
+	sum = c.run(t, context.Background()) // this run names no seed, so the failed addresses are not retried and stay due
 	if s.Asked("/never") != 3*maxTries || s.Asked("/soon") != 3 || sum.Waiting != 1 || sum.Queued != 0 {
 		t.Errorf("after a third run: %v, %+v", s.requests(), sum)
 	}
@@ -473,7 +475,9 @@ func TestPauseBetweenRequests(t *testing.T) {
 	if len(s.Requests()) != 4 {
 		t.Fatalf("requests: %v", s.requests())
 	}
-	var hops []page.Hop // hops with the times of sending, since the crawler cannot know when they arrive
+	// the requests with the times when they were sent, since the crawler cannot know when they
+	// arrive at the server
+	var hops []page.Hop
 	for _, p := range c.handler.pages {
 		hops = append(hops, p.Hops()...)
 	}
@@ -594,7 +598,7 @@ func TestWrongUse(t *testing.T) {
 }
 
 // A page on which the program panics is reported, and all other pages are fetched. The next run
-// visits the page again.
+// visits this page again.
 func TestDefectFailsOnePage(t *testing.T) {
 	s := newSite(t)
 	s.Page("/", "/a", "/b")

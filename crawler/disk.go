@@ -44,8 +44,8 @@ const format = 1
 // kExtent is the key in bMeta of the Extent of the last crawl, as JSON.
 var kExtent = []byte("extent")
 
-// counts holds the number of addresses in each state, in the order of the array states, then the
-// numbers named below.
+// counts holds the number of addresses in each state, in the order of the array states, and after
+// them the numbers whose indexes are named below.
 type counts [len(states) + 3]int
 
 const (
@@ -161,11 +161,11 @@ type batch struct {
 	asked  *bbolt.Bucket
 	barred *bbolt.Bucket
 	meta   *bbolt.Bucket
-	look   *bbolt.Cursor // cursor of the bucket known
+	look   *bbolt.Cursor // cursor of the bucket bKnown
 	counts counts
 	dirty  map[string]*hostRecord
-	// hosts with a new or moved queue entry → the first such place; the schedule reads it after the
-	// commit
+	// host with a new or moved queue entry → its first such place in the queue; the schedule reads
+	// this map after the commit
 	moved map[string]place
 	next  time.Time // result: when the first address is due to be revisited
 }
@@ -216,8 +216,8 @@ func (b *batch) get(address string) (r Record, found bool, err error) {
 	return r, true, err
 }
 
-// put writes the record r. found says whether a record exists already; old is the state of that
-// record.
+// put writes the record r. found says whether the address already has a record; old is the state in
+// that record.
 func (b *batch) put(r *Record, old State, found bool) error {
 	v, err := r.encode()
 	if err != nil {
@@ -268,7 +268,7 @@ func (b *batch) updateRevisits(r *Record) error {
 	return b.again.Put(timeKey(nanos(r.Again), r.URL), nil)
 }
 
-// enqueue puts r at a place in the queue of its host and writes r as queued.
+// enqueue puts r in the queue of its host, and writes r with the state Queued.
 func (b *batch) enqueue(r *Record, old State, found bool, c class, rank uint64) error {
 	host, h, err := b.hostFor(r.URL)
 	if err != nil {
@@ -300,7 +300,7 @@ func (b *batch) enqueue(r *Record, old State, found bool, c class, rank uint64) 
 	return b.put(r, old, found)
 }
 
-// writeOutcome removes r from the queue, if it is queued, and writes r with the state s.
+// writeOutcome removes r from the queue, if r is queued, and writes r with the state s.
 func (b *batch) writeOutcome(r *Record, old State, found bool, s State) error {
 	if found && old == Queued {
 		host, h, err := b.hostFor(r.URL)

@@ -52,8 +52,8 @@ func TestFaults(t *testing.T) {
 				c.gate.Timeout = time.Second
 			}
 			sum := c.run(t, context.Background(), s.URL+path)
-			// a host that fails five times in a row is paused for an hour, unless it is named as a
-			// seed again
+			// a host that fails five times in a row is paused for an hour, unless the run names an
+			// address of the host as a seed again
 			for skips := c.skips; sum.Queued > 0; {
 				_, err := c.frontier.AddSeeds(s.URL + path)
 				must(t, err)
@@ -118,7 +118,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// The outcome of errors of DNS, TCP connections and TLS.
+// TestFaultsOfConnections checks how a visit ends after an error of DNS, of a TCP connection or of
+// TLS.
 func TestFaultsOfConnections(t *testing.T) {
 	s, c := newFaults(t)
 	plain := newSite(t)

@@ -64,22 +64,23 @@ func seedNumber(v []byte) uint64 {
 	return binary.BigEndian.Uint64(v)
 }
 
-// selection says which addresses a run visits: those that were found from the seeds that it names.
-// The zero value selects everything.
+// selection says which addresses a run visits: the addresses that were found from the seeds that
+// the run names. The zero value selects everything.
 type selection struct {
-	from map[uint64]bool // numbers of the seeds; nil: every address
+	from map[uint64]bool // numbers of the seeds whose addresses are selected; nil: every address is selected
 }
 
 func (s selection) holds(from uint64) bool { return s.from == nil || s.from[from] }
 
-// adopts reports whether a queued address that was found from the seed old should count as found
-// from the seed by. This is so if the run visits what was found from by, and not what was found
-// from old.
+// adopts reports whether a queued address that was found from the seed old should from now on count
+// as found from another seed. old and by are the numbers of the two seeds. adopts returns true if
+// this run visits addresses found from by, but not addresses found from old.
 func (f *Frontier) adopts(old, by uint64) bool {
 	return !f.visits(old) && f.visits(by)
 }
 
-// selects reports whether this run visits only some of the queued addresses.
+// selects reports whether this run leaves out some queued addresses because they were found from
+// other seeds.
 func (f *Frontier) selects() bool {
 	s := f.selected.Load()
 	return s != nil && s.from != nil
@@ -91,8 +92,8 @@ func (f *Frontier) visits(from uint64) bool {
 	return s == nil || s.holds(from)
 }
 
-// selectFrom returns the selection of a run that names these seeds, in normal form. It selects
-// everything if no seed is named, or if nothing else is queued and no other seed was ever named.
+// selectFrom returns the selection for a run that names seeds, in normal form. Everything is
+// selected if seeds is empty, or if no other address is queued and no other seed was ever named.
 func (f *Frontier) selectFrom(seeds []string) (s selection, err error) {
 	if len(seeds) == 0 {
 		return s, nil
@@ -130,7 +131,7 @@ func countOthers(tx *bbolt.Tx, s selection) (n int, err error) {
 	return n, err
 }
 
-// Others returns how many addresses are queued that this run does not visit.
+// Others returns the number of queued addresses that this run does not visit.
 func (f *Frontier) Others() (n int, err error) {
 	s := f.selected.Load()
 	if s == nil || s.from == nil {
@@ -143,13 +144,14 @@ func (f *Frontier) Others() (n int, err error) {
 	return n, err
 }
 
-// foundFrom returns the seed from which the page at address, in normal form, was found.
+// foundFrom returns the number of the seed from which the page at address, in normal form, was
+// found.
 func (f *Frontier) foundFrom(address string) (uint64, error) {
 	r, _, err := f.Get(address)
 	return r.from, err
 }
 
-// seed returns the number of the seed with an address in normal form.
+// seed returns the number of the seed at address, which is in normal form.
 func (f *Frontier) seed(address string) (n uint64, err error) {
 	err = f.view(func(tx *bbolt.Tx) error {
 		n = seedNumber(tx.Bucket(bSeeds).Get([]byte(address)))
@@ -158,8 +160,8 @@ func (f *Frontier) seed(address string) (n uint64, err error) {
 	return n, err
 }
 
-// revisitSeeds requeues fetched seeds that an earlier run found from another seed, so that their
-// links count as found from them.
+// revisitSeeds queues fetched seeds again if an earlier run found them from another seed. After the
+// new visit their links count as found from these seeds.
 func (f *Frontier) revisitSeeds(seeds []string) error {
 	c := &change{}
 	for _, seed := range seeds {

@@ -19,14 +19,14 @@ import (
 // zero value.
 type FrontierOptions struct {
 	Delay    time.Duration // shortest delay between two requests to a host
-	PerHost  int           // number of addresses of a host that may be leased at once; default 1
+	PerHost  int           // number of leases that may be held for one host at the same time; default 1
 	Backoff  time.Duration // first pause for a host that does not answer, doubled after each failure; default 1 s
 	Patience time.Duration // how long Next waits for a host that is not due; default 5 min
 	Adaptive bool          // lengthen the delay of a host that answers slowly or with errors; requires Delay
-	// number of addresses recorded for one host, further ones are only counted (Counts.Beyond); 0:
-	// no limit
+	// number of addresses recorded for one host; further addresses are only counted
+	// (Counts.Beyond); 0: no limit
 	MaxHost int
-	Working int              // number of hosts in memory; default 1024
+	Working int              // number of hosts kept in memory; default 1024
 	Now     func() time.Time // clock; default time.Now
 }
 
@@ -36,12 +36,12 @@ const queueLength = 256
 // errClosed is returned by calls after Close.
 var errClosed = errors.New("the frontier is closed")
 
-// Frontier is the list of addresses to visit and of the outcomes of earlier visits, in one file.
-// Queues are kept by host: Next leases the first address of a host that is due, so a slow host
-// delays no other. A leased address stays in its queue on disk until Done is committed. If the
-// process dies, its leased addresses are therefore still queued. Done does not wait for the disk:
-// the writer goroutine commits several changes together. Memory is limited to a working set of
-// hosts with a few addresses each. It is safe for concurrent use.
+// Frontier stores, in one file, the addresses to visit and the outcomes of earlier visits. Queues
+// are kept by host: Next leases the first address of a host that is due, so a slow host delays no
+// other. A leased address stays in its queue on disk until Done is committed. If the process dies,
+// its leased addresses are therefore still queued. Done does not wait for the disk: the writer
+// goroutine commits several changes together. Memory is limited to a working set of hosts with a
+// few addresses each. A Frontier is safe for concurrent use.
 type Frontier struct {
 	name    string
 	o       FrontierOptions
@@ -55,17 +55,18 @@ type Frontier struct {
 	err     error // the first disk error; every later call returns it
 	closed  bool
 	senders sync.WaitGroup
-	disk    counts           // counts as committed
+	disk    counts           // numbers of addresses as last committed
 	pending int              // number of changes sent to the writer and not committed
 	leases  int              // number of leases that have not ended
 	hosts   map[string]*host // the working set, by name of the host
-	due     dueHeap          // hosts of the working set that may have an address to lease
+	// hosts of the working set that may have an address to lease, as a heap ordered by due time
+	due dueHeap
 	// no host outside the working set is due before this time; zero: no such host has a queued
 	// address
 	outside  time.Time
-	crowded  bool                      // the working set had no room for a host on disk that is due
+	crowded  bool                      // a host on disk is due, but the working set has no room for it
 	again    time.Time                 // when the first address is due to be revisited; zero: none
-	skipped  func(Record)              // Skipped of the Selection of this run
+	skipped  func(Record)              // the function Skipped of this run's Selection
 	exact    bool                      // do not lease an address while a visit could still find it at a smaller depth
 	only     bool                      // lease only addresses that re-crawl requests name
 	selected atomic.Pointer[selection] // the addresses that this run visits; nil: all
@@ -148,8 +149,8 @@ func (f *Frontier) AddSeeds(seeds ...string) (urls []string, err error) {
 }
 
 // Offer queues addresses, or records that they are not visited, and returns when that is durable.
-// Seeds are queued ahead of all links, unless they were fetched. It returns how many addresses were
-// newly queued.
+// Seeds are queued ahead of all links; a seed that was fetched is not queued again. Offer returns
+// how many addresses were newly queued.
 func (f *Frontier) Offer(offers ...Offer) (added int, err error) {
 	if err := f.clearFailures(offers); err != nil {
 		return 0, err
@@ -162,8 +163,8 @@ func (f *Frontier) Offer(offers ...Offer) (added int, err error) {
 	return c.added, err
 }
 
-// clearFailures makes hosts of seeds due as soon as their delay permits if their last visits
-// failed. It changes the working set; the writer changes the file.
+// clearFailures resets the failures of hosts that seeds in offers name, so that these hosts are due
+// as soon as their delay permits. It changes only the working set; the writer changes the file.
 func (f *Frontier) clearFailures(offers []Offer) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -186,10 +187,11 @@ func (f *Frontier) clearFailures(offers []Offer) error {
 	return nil
 }
 
-// AddListed queues addresses that a sitemap lists, before links of the same depth, and returns how
-// many were new. They count as found from the same seed as the page visited, in normal form, whose
-// visit caused the sitemap to be read. It skips known addresses and those that are not http or
-// https. The scope is checked when the addresses are due.
+// AddListed queues addresses from a sitemap, before links of the same depth, and returns how many
+// were new. The parameter visited is a page address, in normal form; the sitemap was read because
+// of the visit of that page. The new addresses count as found from the same seed as that page.
+// AddListed skips known addresses and addresses that are not http or https. The scope is checked
+// when an address is due.
 func (f *Frontier) AddListed(visited string, depth int, links ...string) (int, error) {
 	from, err := f.foundFrom(visited)
 	if err != nil {
@@ -234,8 +236,8 @@ func (f *Frontier) Seeds() ([]string, error) {
 	return slices.Sorted(maps.Keys(numbers)), err
 }
 
-// SeedNumbers returns the addresses that the operator named in this and earlier runs, with the
-// number of each.
+// SeedNumbers returns the addresses that the operator named in this and earlier runs. The value of
+// each is the number of the seed.
 func (f *Frontier) SeedNumbers() (map[string]uint64, error) {
 	numbers := map[string]uint64{}
 	err := f.view(func(tx *bbolt.Tx) error {
@@ -258,7 +260,7 @@ func (f *Frontier) Counts() Counts {
 		Hosts: d[hostCount], Leased: f.leases, NextDue: f.nextDue()}
 }
 
-// Flush returns when all changes before it are durable.
+// Flush waits until all earlier changes are durable.
 func (f *Frontier) Flush() error { return f.wait(&change{}) }
 
 // wait sends c to the writer and waits for the commit.
@@ -290,12 +292,12 @@ func (f *Frontier) send(c *change) error {
 	return nil
 }
 
-// fresh drops offers that would change nothing, so that the writer need not look at them. It keeps
-// an offer of a required resource whose visit is under way, since the outcome of that visit is not
-// known yet.
+// fresh returns offers without those that would change nothing, so that the writer does less work.
+// An offer of a required resource whose visit is in progress is kept, since the outcome of that
+// visit is not known yet.
 func (f *Frontier) fresh(offers []Offer) []Offer {
 	kept := offers[:0]
-	visited := f.visited(offers) // must precede the transaction: a visit may be committed in between
+	visited := f.visited(offers) // read before the transaction begins: a visit may be committed between the two
 	err := f.view(func(tx *bbolt.Tx) error {
 		known := tx.Bucket(bKnown).Cursor() // one cursor for all lookups is faster than a Get for each
 		for _, o := range offers {
@@ -322,7 +324,7 @@ func (f *Frontier) fresh(offers []Offer) []Offer {
 		return nil
 	})
 	if err != nil {
-		return offers // the writer gets the same error and reports it
+		return offers // the writer finds the same error and reports it
 	}
 	return kept
 }
@@ -381,8 +383,8 @@ func (f *Frontier) committed(group []*change, b *batch, err error) (skipped func
 	return f.skipped
 }
 
-// refresh drops the addresses read ahead for h if another address now comes first, or if its queue
-// is empty.
+// refresh drops the addresses of h that were read ahead if another address now comes first in the
+// queue of h, or if the queue is empty.
 func (f *Frontier) refresh(h *host, rec *hostRecord, b *batch) {
 	first, moved := b.moved[h.name]
 	if n := len(h.items); rec.queued == 0 || moved && n > 0 && first.before(h.items[n-1].place) {
@@ -396,15 +398,16 @@ func (f *Frontier) refresh(h *host, rec *hostRecord, b *batch) {
 	f.offerHost(h)
 }
 
-// leased reports whether an address is leased, or its lease has ended and that is not committed.
+// leased reports whether an address is leased, or was leased until now and the end of the lease is
+// not committed.
 func (f *Frontier) leased(address string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.leaseOf(address) != nil
 }
 
-// leaseOf returns the lease of url until its end is committed, or nil if there is none. The caller
-// holds f.mu.
+// leaseOf returns the lease of url, also if it has ended but the end is not committed. Without such
+// a lease it returns nil. The caller holds f.mu.
 func (f *Frontier) leaseOf(url string) *Lease {
 	name, err := address.Host(url)
 	if err != nil {

@@ -64,7 +64,7 @@ func TestRevive(t *testing.T) {
 	}
 }
 
-// More addresses become due than fit into one transaction.
+// TestReviveMany tests that more addresses can become due than fit into one transaction.
 func TestReviveMany(t *testing.T) {
 	c := newClock()
 	f := newFrontier(t, FrontierOptions{Now: c.now, PerHost: 1000})
@@ -90,8 +90,9 @@ func TestReviveMany(t *testing.T) {
 	}
 }
 
-// The order of a host's queue: addresses that re-crawl requests name, then seeds. Then come
-// addresses by depth, those that sitemaps list before links. Retries come last.
+// TestPriorities checks the order of a host's queue: first addresses that re-crawl requests name,
+// then seeds, then other addresses by depth, then addresses to retry. At the same depth, addresses
+// from sitemaps come before links.
 func TestPriorities(t *testing.T) {
 	c := newClock()
 	f := newFrontier(t, FrontierOptions{Now: c.now, Backoff: time.Nanosecond})
@@ -165,7 +166,7 @@ func TestTrappedIsRecorded(t *testing.T) {
 	if c := f.Counts(); c.Trapped != 1 || c.Queued != 0 {
 		t.Errorf("counts %+v", c)
 	}
-	_, err = f.AddLinks(1, "http://h/a/a/a") // the offer comes from a run that does not take the address for a trap
+	_, err = f.AddLinks(1, "http://h/a/a/a") // in the run that makes this offer, the address is not a crawler trap
 	must(t, err)
 	finish(t, f, leaseURL(t, f, "http://h/a/a/a"), End{State: Fetched})
 }

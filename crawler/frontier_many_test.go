@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// underWay is a visit under way in the simulation of TestManyHosts.
+// underWay is a visit in progress in the simulation of TestManyHosts.
 type underWay struct {
 	lease      *Lease
 	begun, end time.Time
@@ -27,9 +27,9 @@ func (e *ends) Pop() any {
 	return last
 }
 
-// A simulated minute with 64 workers and a thousand hosts with a delay of one second each. Every
-// host is visited as often as its delay permits. One host takes 30 s to answer; it occupies one
-// worker and slows no other host.
+// TestManyHosts simulates one minute with 64 workers and a thousand hosts, each with a delay of one
+// second. Every host is visited as often as its delay permits. One host takes 30 s to answer; it
+// occupies one worker and slows no other host.
 func TestManyHosts(t *testing.T) {
 	const hosts, workers, minute = 1000, 64, time.Minute
 	c := newClock()

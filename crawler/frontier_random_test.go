@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// usage is a frontier that a test uses at random, with the state that the test expects.
+// usage is a frontier that a test uses at random, together with the state that the test expects.
 type usage struct {
 	t     *testing.T
 	r     *rand.Rand
@@ -17,10 +17,10 @@ type usage struct {
 	o     FrontierOptions
 	name  string
 	f     *Frontier
-	under []*Lease             // leases of visits under way
+	under []*Lease             // leases of visits in progress
 	asked map[string]time.Time // host → time of its last request
 	gap   map[string]time.Duration
-	only  bool // only addresses that re-crawl requests name are leased
+	only  bool // this run leases only addresses that re-crawl requests name
 	exact bool
 }
 
@@ -41,7 +41,8 @@ func (u *usage) addresses() (urls []string) {
 	return urls
 }
 
-// lease leases the next address that is due. If it is to be visited, its host is requested at once.
+// lease leases the next address that is due. If the address is to be visited, lease records a
+// request to its host.
 func (u *usage) lease() {
 	l := next(u.t, u.f)
 	if l == nil {
@@ -81,7 +82,7 @@ func (u *usage) lease() {
 	u.under = append(u.under, l)
 }
 
-// someSeeds returns some of the seeds named so far, or none.
+// someSeeds returns a random choice of the seeds named so far, or none.
 func (u *usage) someSeeds() (some []string) {
 	seeds, err := u.f.Seeds()
 	must(u.t, err)
@@ -93,7 +94,7 @@ func (u *usage) someSeeds() (some []string) {
 	return some
 }
 
-// end ends a visit with a random outcome.
+// end ends one visit with a random outcome.
 func (u *usage) end() {
 	if len(u.under) == 0 {
 		return
@@ -124,7 +125,7 @@ func (u *usage) end() {
 	case 4:
 		e.State, e.Why = Failed, "no answer"
 	}
-	if e.State == Fetched && e.Final == "" && u.r.IntN(8) == 0 { // the visit confirmed the take-down
+	if e.State == Fetched && e.Final == "" && u.r.IntN(8) == 0 { // the visit found that the page is taken down
 		e.TakenDown = true
 	}
 	if e.State != Queued && u.r.IntN(2) == 0 {
@@ -184,9 +185,9 @@ func (u *usage) step() {
 	}
 }
 
-// Whatever calls are made, the file passes Check, no address is leased twice at the same time, and
-// no host is requested before its delay has ended, even after a restart during visits. In the end
-// every queued address is visited.
+// Whatever methods of a frontier are called, the file passes Check, no address is leased twice at
+// the same time, and no host is requested before its delay has ended, even after a restart during
+// visits. In the end every queued address is visited.
 func TestRandomUse(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -21,10 +21,10 @@ var (
 	scaleDir = flag.String("scale-dir", "", "where TestScale keeps its frontier; a temporary folder without it")
 )
 
-// web is an endless simulated web. A page links mostly to its own host, and four of five of its
-// links are already known. It is safe for concurrent use.
+// web is an endless simulated web. A page links mostly to pages of its own host. Four of five links
+// lead to pages that are already known. It is safe for concurrent use.
 type web struct {
-	hosts []atomic.Int64 // number of pages of each host that have been linked to
+	hosts []atomic.Int64 // for each host, the number of its pages to which links exist
 }
 
 const linksPerPage = 50
@@ -33,9 +33,9 @@ func (w *web) address(host, n int) string {
 	return fmt.Sprintf("https://www.site-%06d.example/section-%d/%d-words-of-a-headline.html", host, n%17, n)
 }
 
-// links returns 50 links of a page of host. 45 lead to the host itself, the others to other hosts,
-// a few of which are popular. Known links lead to pages that every page links to, or to neighbours
-// of the newest page.
+// links returns 50 links of a page of host. 45 links lead to pages of the same host, the others to
+// other hosts, some of them to a few popular hosts. Links that are already known lead to pages to
+// which every page links, or to pages near the newest one.
 func (w *web) links(host int, r *rand.Rand) []Offer {
 	offers := make([]Offer, 0, linksPerPage)
 	for i := range linksPerPage {
@@ -174,7 +174,8 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// anonymous returns the anonymous memory of the process in bytes, or 0 if /proc does not say.
+// anonymous returns the anonymous memory of the process in bytes, or 0 if /proc does not contain
+// that number.
 func anonymous() int64 {
 	file, err := os.Open("/proc/self/status")
 	if err != nil {

@@ -302,7 +302,8 @@ func TestFetchedDuringVisit(t *testing.T) {
 	_, err := f.AddSeeds("http://h/new")
 	must(t, err)
 	late := leaseURL(t, f, "http://h/new")
-	must(t, f.update(func(tx *bbolt.Tx) error { // as if a redirect in another worker's visit had reached the page
+	// simulates a redirect, in the visit of another worker, that reached the page
+	must(t, f.update(func(tx *bbolt.Tx) error {
 		b := f.newBatch(tx)
 		r, found, err := b.get(late.URL)
 		must(t, errors.Join(err, b.writeOutcome(&r, Queued, found, Fetched), b.flush()))
@@ -422,8 +423,8 @@ func TestRevisitAndLinks(t *testing.T) {
 	}
 }
 
-// With many more hosts than fit into the working set, each with its delay, every address is leased
-// once and none before it is due.
+// With many more hosts than fit into the working set, each with a delay, every address is leased
+// once, and no address before it is due.
 func TestSmallWorkingSet(t *testing.T) {
 	c := newClock()
 	f := newFrontier(t, FrontierOptions{Now: c.now, Delay: time.Second, Working: 8, Patience: time.Hour})

@@ -28,11 +28,12 @@ const maxTries = 4
 // maxRetryAfter is the longest pause that a Retry-After field can cause.
 const maxRetryAfter = 24 * time.Hour
 
-// outcome is how a visit ended, with details for the report of the run.
+// outcome is how a visit ended, with details that the report of the run contains.
 type outcome struct {
 	End
 	decision acap.Decision // the decision that refused a request, if any
-	// the take-down in force because of which the visit was refused or nothing is archived; or nil
+	// the take-down because of which the visit was refused or nothing is archived; nil if there is
+	// none
 	down   *acap.Field
 	broken *defect.Error // the panic that ended the visit, or nil
 }
@@ -85,14 +86,14 @@ func (o *outcome) refuse(r *gate.Refusal, visited string) {
 	}
 }
 
-// fail records in o an error of the network or of the response.
+// fail records in o that the visit ended with err, an error of the network or of the response.
 func (o *outcome) fail(err error, now time.Time) {
 	o.State = Failed
 	if errors.Is(err, errRedirects) {
 		o.Why = err.Error()
 		return
 	}
-	o.Asked = now // the time of the request is unknown; now is later
+	o.Asked = now // the time of the request is unknown; the current time is later than the request
 	o.Why = fmt.Sprintf("the answer cannot be read: %v", err)
 	if o.Trouble = isNetworkError(err); o.Trouble {
 		o.Why = fmt.Sprintf("no answer: %v", err)
@@ -110,7 +111,7 @@ func (o *outcome) retry(tries int, now time.Time) {
 	o.Again = later(o.Rest, now)
 }
 
-// final returns the last hop of the redirect chain, or "" if it is the address itself.
+// final returns the last hop of the redirect chain, or "" if the address does not redirect.
 func (o *outcome) final() string { return cmp.Or(o.Led, o.Final) }
 
 // isNetworkError reports whether err is a network error that may not occur at a later visit. A host
@@ -140,7 +141,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// lastAsked returns when the last request to the host of l started.
+// lastAsked returns the start time of the last request to the host of l.
 func lastAsked(l *Lease, hops []gate.Hop) (t time.Time) {
 	for _, h := range hops {
 		if host, err := address.Host(h.URL); err == nil && host == l.Host {

@@ -18,7 +18,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// ledger is a Handler that writes the addresses of received pages to a file and syncs it.
+// ledger is a Handler that writes the addresses of received pages to a file and syncs the file.
 type ledger struct {
 	mu sync.Mutex
 	f  *os.File
@@ -33,7 +33,7 @@ func (l *ledger) Receive(_ context.Context, p *page.Page) (Receipt, error) {
 	return Receipt{Links: p.Links(page.Cut{})}, l.f.Sync()
 }
 
-// down holds the paths of the site that are taken down.
+// down holds the paths of the test site that are taken down.
 var down = []string{"/3", "/77", "/211"}
 
 // crawlInto crawls site. It keeps the frontier and the ledger in dir.
@@ -56,7 +56,9 @@ func crawlInto(dir, site string) (Summary, error) {
 	g := gate.New(gate.Options{PerHost: 8, AllowPrivate: true})
 	defer g.Close()
 	g.Use(takeDowns(down...))
-	for i := range 5 { // an address that was promoted and not visited before the process was killed stays promoted
+	// an address that was promoted, but not visited before the process was killed, must stay
+	// promoted
+	for i := range 5 {
 		if err := f.Promote(fmt.Sprintf("%s/%d", strings.TrimSuffix(site, "/0"), 11*i)); err != nil {
 			return Summary{}, err
 		}

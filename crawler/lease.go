@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Next leases the first address of the next host that is due. See Queue.
+// Next leases the first address of the next host that is due; see Queue.Next.
 func (f *Frontier) Next(ctx context.Context) (*Lease, error) {
 	for {
 		f.mu.Lock()
@@ -32,7 +32,7 @@ func (f *Frontier) Next(ctx context.Context) (*Lease, error) {
 	}
 }
 
-// signal wakes one goroutine that waits in Next.
+// signal wakes one of the goroutines that wait in Next.
 func (f *Frontier) signal() {
 	select {
 	case f.wake <- struct{}{}:
@@ -106,13 +106,13 @@ func (f *Frontier) sendDone(c *change) error {
 	return f.send(c)
 }
 
-// holdUntil delays h, as the host asks for, so that it is not due before t.
+// holdUntil delays h until t, because the host asks not to be requested before that time.
 func (f *Frontier) holdUntil(h *host, t time.Time) {
 	h.held, h.due = later(h.held, t), later(h.due, t)
 }
 
-// giveBack ends a lease in the schedule. If the host was not requested since, its due time is as
-// before the lease.
+// giveBack returns the host of l to the schedule when the lease l ends. If no request was made to
+// the host since the lease began, its due time is again what it was before the lease.
 func (f *Frontier) giveBack(l *Lease) {
 	l.host.busy--
 	f.leases--
@@ -121,8 +121,8 @@ func (f *Frontier) giveBack(l *Lease) {
 	}
 }
 
-// putBack ends a lease whose address keeps its place in the queue. It drops the addresses read
-// ahead, which come after that place.
+// putBack ends a lease and leaves the address at its place in the queue. It drops the addresses of
+// the host that were read ahead, because they come after that place.
 func (f *Frontier) putBack(l *Lease) {
 	f.giveBack(l)
 	delete(l.host.taken, l.URL)

@@ -6,7 +6,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
-// How long a host that does not answer is not requested.
+// The pauses after which a host that did not answer is requested again.
 const (
 	maxBackoff = 5 * time.Minute
 	downAfter  = 5         // failures in a row after which the pause is downFor

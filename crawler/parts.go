@@ -25,7 +25,7 @@ type Part struct {
 	Hops      []gate.Hop // redirects and response
 	Err       error      // why there is no response, or nil
 	Unchanged bool       // the resource has not changed since it was last received
-	Needless  bool       // no page requires the resource any more, so it was not requested
+	Needless  bool       // no page requires the resource any more, so the resource was not requested
 }
 
 // required is the prefix of the key of a required resource, which has a record of its own. A page
@@ -43,7 +43,7 @@ func partKey(named string) (string, error) {
 }
 
 // partOf splits the key of a required resource into its address in normal form and the form that
-// pages name. is is false if key is the address of a page.
+// pages name. The third result is false if key is the address of a page.
 func partOf(key string) (address, named string, is bool) {
 	if address, is = strings.CutPrefix(key, required); !is {
 		return "", "", false
@@ -55,8 +55,8 @@ func partOf(key string) (address, named string, is bool) {
 	return address, named, true
 }
 
-// offerParts appends the resources that a page requires to offers. had were received, missing were
-// not.
+// offerParts appends to offers one offer for each resource that a page requires. The resources in
+// had were received, those in missing were not.
 func offerParts(offers []Offer, had, missing []string, recrawl Recrawl) []Offer {
 	interval, again := recrawl.next(0, false, nil, time.Now())
 	for _, named := range had {
@@ -83,14 +83,15 @@ func (r *run) visitPart(ctx context.Context, l *Lease, normal, named string) err
 	pause, err := r.pause(ctx, u)
 	switch {
 	case err != nil:
-		pause, err = l.Pause, nil // the gate returns this error too, and says why
+		pause, err = l.Pause, nil // the request through the gate fails with the same error and reports the reason
 	case !l.Met:
 		return r.queue.Return(l, &Pace{time.Now(), pause})
 	}
 	if !r.enter(ctx) {
 		return r.returnLease(l)
 	}
-	ctx = r.o.Budget.Require(ctx) // pages that hold memory may wait for this response, so it must not wait for memory
+	// pages that hold memory may wait for this response, so the response must not wait for memory
+	ctx = r.o.Budget.Require(ctx)
 	start, got := time.Now(), Part{Needless: true}
 	if requirer, ok := r.handler.(Requirer); ok {
 		got, err = callPart(ctx, requirer, named)
@@ -125,7 +126,7 @@ func callPart(ctx context.Context, requirer Requirer, named string) (got Part, e
 	return requirer.Part(ctx, named)
 }
 
-// newsOfPart reports whether o changes the record r of a required resource.
+// newsOfPart reports whether the offer o changes the record r of a required resource.
 func newsOfPart(r *Record, o *Offer) bool {
 	switch r.State {
 	case Queued:
@@ -139,8 +140,8 @@ func newsOfPart(r *Record, o *Offer) bool {
 }
 
 // offerPart records a resource that a page requires. A resource that could not be received is
-// queued to be visited soon. A resource that failed before and was now received is queued too, for
-// the other pages that wait for it.
+// queued to be visited soon. A resource that failed in earlier visits and was now received with a
+// page is queued too, because other pages wait for it.
 func (b *batch) offerPart(o *Offer) (queued bool, err error) {
 	r, found, err := b.get(o.URL)
 	switch {
@@ -177,8 +178,8 @@ func (f *Frontier) deferOffer(o *Offer) {
 	}
 }
 
-// offerDeferred records the offers that arrived while l was visited. The end of that visit is
-// already recorded.
+// offerDeferred records the offers that were deferred while the address of l was visited. The end
+// of that visit is already recorded.
 func (b *batch) offerDeferred(l *Lease) error {
 	b.f.mu.Lock()
 	offers := l.deferred
@@ -191,8 +192,9 @@ func (b *batch) offerDeferred(l *Lease) error {
 	return nil
 }
 
-// AddParts records resources that pages require, as Receipt does: had were received and are
-// revisited as recrawl says, missing were not received.
+// AddParts records resources that pages require, as a Receipt does. The resources in had were
+// received and are revisited at the intervals of recrawl. The resources in missing were not
+// received.
 func (f *Frontier) AddParts(had, missing []string, recrawl Recrawl) error {
 	offers := f.fresh(offerParts(nil, had, missing, recrawl))
 	if len(offers) == 0 {
@@ -213,7 +215,7 @@ func (f *Frontier) Again(addresses ...string) error {
 	return f.wait(c)
 }
 
-// queueAgain requeues the address of o if it was visited.
+// queueAgain queues the address of the offer o again if it was visited before.
 func (b *batch) queueAgain(o *Offer) (queued bool, err error) {
 	r, found, err := b.get(o.URL)
 	if err != nil || !found || r.State == Queued || notAskedFor(r.State) {

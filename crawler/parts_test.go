@@ -17,13 +17,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// pantry is a Handler whose pages require other resources.
+// pantry is a Handler for pages that require other resources.
 type pantry struct {
 	*shelf
 	mu     sync.Mutex
 	asked  []string
 	answer func(address string) (Part, error)
-	ctx    context.Context // context of the last visit of a resource
+	ctx    context.Context // the context of the last call of Part
 }
 
 func (p *pantry) Part(ctx context.Context, address string) (Part, error) {
@@ -33,7 +33,7 @@ func (p *pantry) Part(ctx context.Context, address string) (Part, error) {
 	return p.answer(address)
 }
 
-// asks returns the resources that were requested since the last call.
+// asks returns the resources that were requested since the last call of asks.
 func (p *pantry) asks() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,8 +83,8 @@ func (c *crawl) part(t *testing.T, named string) Record {
 	return r
 }
 
-// A required resource is visited on its own when it is due, once for all pages, whatever its host.
-// It does not count as a page.
+// A required resource is visited on its own when it is due, once for all pages that require it,
+// whatever its host is. The visit does not count as a visit of a page.
 func TestParts(t *testing.T) {
 	s := newSite(t)
 	c := newCrawl(t)
@@ -179,8 +179,8 @@ func TestMissingParts(t *testing.T) {
 	}
 }
 
-// A resource that failed before and that a page has now received is visited again, for the other
-// pages that wait for it.
+// If a resource failed before, and is received with a page, the crawler visits the resource again,
+// because other pages wait for it.
 func TestPartsThatCameBack(t *testing.T) {
 	clock := newClock()
 	f := newFrontier(t, FrontierOptions{Now: clock.now})
@@ -204,7 +204,8 @@ func TestPartsThatCameBack(t *testing.T) {
 }
 
 // If the handler cannot store a resource, the run ends and the next run visits the resource again.
-// The same holds for a visit that the end of the run interrupts.
+// If the end of the run interrupts the visit of a resource, the next run visits the resource again,
+// too.
 func TestPartsThatCannotBeStored(t *testing.T) {
 	c := newCrawl(t)
 	const part = "http://parts.example/credit"
@@ -253,7 +254,9 @@ func TestPartsWithinLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, c := newSite(t), newCrawl(t)
-			c.frontier.o.PerHost = 1 // workers take turns, in the order of the queue
+			// only one address of the host is leased at a time, so the visits follow the order of
+			// the queue
+			c.frontier.o.PerHost = 1
 			s.Page("/")
 			p := &pantry{shelf: &c.handler, answer: func(address string) (Part, error) {
 				now := time.Now()
@@ -375,8 +378,8 @@ func TestPartsOfferedDuringVisit(t *testing.T) {
 		})
 	}
 
-	// A lease that was returned is visited later, so the offers made during it need no second
-	// visit.
+	// After a lease was returned, its address is visited later. So the offers made while it was
+	// leased cause no second visit.
 	f := newFrontier(t, FrontierOptions{Backoff: time.Nanosecond})
 	must(t, missing(f))
 	l := leaseURL(t, f, required+part[0])
@@ -388,7 +391,7 @@ func TestPartsOfferedDuringVisit(t *testing.T) {
 	}
 }
 
-// Again queues pages at their depth, and only those that were visited.
+// Again queues visited pages at their depth. It does not queue pages that were never visited.
 func TestAgain(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{})
 	_, err := f.AddSeeds("http://h/1", "http://h/2")

@@ -21,11 +21,12 @@ import (
 // reached.
 var ErrFull = errors.New("the host has too many addresses")
 
-// Promote queues an address ahead of everything else of its host, whatever its state is (P1 2.6.2:
-// re-crawl), and returns when that is durable. P1 2.6.2 (P08): scope and policy are checked when
-// the address is visited. Until then Get returns a queued record, and afterwards the outcome. An
-// unknown address counts as a link of a seed; Promote returns an ErrFull if it cannot be recorded.
-// An address that was promoted and not visited since is not changed.
+// Promote queues an address ahead of all other addresses of its host, whatever the state of the
+// address is (P1 2.6.2: re-crawl), and returns when that is durable. P1 2.6.2 (P08): scope and
+// policy are checked when the address is visited. Until then Get returns a queued record, and
+// afterwards the outcome. An unknown address counts as a link of a seed; Promote returns an error
+// that wraps ErrFull if the address cannot be recorded. An address that was promoted and not
+// visited since is not changed.
 func (f *Frontier) Promote(raw string) error {
 	u, err := address.Normal(raw)
 	if err != nil {
@@ -60,7 +61,7 @@ func (b *batch) promote(c *change) error {
 	return b.enqueueFirst(&r, r.State, found)
 }
 
-// enqueueFirst queues r ahead of everything else of its host, because of a re-crawl request.
+// enqueueFirst queues r ahead of all other addresses of its host, because of a re-crawl request.
 func (b *batch) enqueueFirst(r *Record, old State, found bool) error {
 	host, err := address.Host(r.URL)
 	if err != nil {
@@ -101,8 +102,8 @@ func (f *Frontier) Begin(s Selection) error {
 	return f.revisitSeeds(s.Seeds)
 }
 
-// parts returns the prefixes of the keys of a queue that hold addresses which may be leased. prefix
-// is the prefix of the whole queue. The caller holds f.mu.
+// parts returns the parts of a host's queue from which this run may lease, each as the prefix of
+// its keys. prefix is the prefix of all keys of the queue. The caller holds f.mu.
 func (f *Frontier) parts(prefix []byte) [][]byte {
 	if !f.only {
 		return [][]byte{prefix}
@@ -126,7 +127,7 @@ func (f *Frontier) waiting(tx *bbolt.Tx) iter.Seq2[int64, string] {
 	}
 }
 
-// hostDue is the time when a host is due, in nanoseconds.
+// hostDue is a host with the time, in nanoseconds, when the host is due.
 type hostDue struct {
 	at   int64
 	name string
@@ -159,9 +160,8 @@ func (f *Frontier) waitingAsked(tx *bbolt.Tx) iter.Seq2[int64, string] {
 	}
 }
 
-// readyAsked returns when the first address of a host that a re-crawl request names is due, as
-// stored on disk. It is called only in a run that leases only such addresses. The caller holds
-// f.mu.
+// readyAsked reads from disk when the first address of a host that a re-crawl request names is due.
+// It is called only in a run that leases only such addresses. The caller holds f.mu.
 func (f *Frontier) readyAsked(h *hostRecord, name string) (at time.Time) {
 	prefix, first := askedKey(name, ""), int64(math.MaxInt64)
 	err := f.view(func(tx *bbolt.Tx) error {

@@ -155,7 +155,7 @@ func TestPromotedOnly(t *testing.T) {
 		"http://h9/new"} {
 		must(t, errors.Join(f.Promote(address), f.Promote(address)))
 	}
-	l := next(t, f) // lease any address, so that its host is in memory
+	l := next(t, f) // lease some address of the host, so that the host is in memory
 	_ = f.Return(l, nil)
 	must(t, f.Begin(Selection{Promoted: true}))
 	visit := func(end End, want ...string) {

@@ -25,17 +25,17 @@ import (
 // Methods may be called concurrently, except that Begin is called while nothing is leased. Every
 // error but ErrIdle and ErrLost means that the queue cannot be used any more.
 type Queue interface {
-	// Begin starts a run: it queues its seeds and selects the addresses that Next leases from now
-	// on.
+	// Begin starts a run: it queues the seeds of the selection, and selects the addresses that Next
+	// leases from now on.
 	Begin(Selection) error
-	// Next leases the first address of the next host that is due, and waits for one. It returns
-	// ErrIdle if nothing is due within the patience of the queue and nothing is leased that could
-	// add links.
+	// Next leases the first address of the next host that is due, and waits until a host is due. It
+	// returns ErrIdle if nothing is due within the patience of the queue and nothing is leased that
+	// could add links.
 	Next(context.Context) (*Lease, error)
 	// Done ends a lease with the outcome of its visit. It may return before that is durable.
 	Done(*Lease, End) error
-	// Return ends a lease; its address stays in its place in the queue. p is what robots.txt said
-	// about the host since the lease began, or nil.
+	// Return ends a lease; its address stays in its place in the queue. p holds what the crawler
+	// learned about the host from robots.txt during the lease, or is nil.
 	Return(l *Lease, p *Pace) error
 	// Offer queues addresses, or records that they are not visited. It returns how many were newly
 	// queued.
@@ -48,18 +48,18 @@ type Queue interface {
 	// SeedNumbers returns the seeds of this run and earlier ones, and the number that the queue
 	// gave each.
 	SeedNumbers() (map[string]uint64, error)
-	// Barred returns taken-down addresses because of which addresses are not visited. They begin
-	// with prefix and come, in order, after the address called after. It returns some of them, and
-	// none if there are no more.
+	// Barred returns addresses that are taken down and because of which other addresses are not
+	// visited. It returns addresses that begin with prefix and come after the address after, in
+	// order. One call returns only some of them; an empty list means that there are no more.
 	Barred(prefix, after string) ([]string, error)
 	// Extent returns the extent that SetExtent stored last. found is false if there is none.
 	Extent() (e Extent, found bool, err error)
 	SetExtent(Extent) error
 	// Counts returns how many addresses are in each state. It is cheap.
 	Counts() Counts
-	// Others returns how many queued addresses the selection leaves out.
+	// Others returns the number of queued addresses that the selection of this run leaves out.
 	Others() (int, error)
-	// Flush returns when all changes before it are durable and visible to Get.
+	// Flush waits until all earlier changes are durable and visible to Get.
 	Flush() error
 	// Close makes everything durable and closes the queue.
 	Close() error
@@ -74,7 +74,9 @@ var ErrLost = errors.New("the lease has ended")
 
 // Selection says which of the queued addresses a run visits.
 type Selection struct {
-	Seeds    []string     // visit only addresses found from these, in normal form; empty: visit all
+	// seeds in normal form; visit only addresses found from these seeds. If empty, visit all queued
+	// addresses
+	Seeds    []string
 	Promoted bool         // visit only addresses that re-crawl requests name
 	Exact    bool         // do not lease an address while a visit could still find it at a smaller depth
 	Skipped  func(Record) // called once for each link of a page that is newly recorded as not visited; may be nil
@@ -91,7 +93,7 @@ const (
 // Lease is the right to visit one address. It ends with Done or Return, once.
 type Lease struct {
 	URL     string // address to visit, in normal form
-	Host    string // host of URL, with its port if that is not the default
+	Host    string // host of URL, followed by its port if that is not the default port
 	Depth   int
 	Tries   int           // number of failed visits before this one
 	Met     bool          // the delay that the host asks for is known
@@ -102,7 +104,7 @@ type Lease struct {
 
 	host          *host
 	failures      int
-	before, after time.Time // due times of the host before and after this lease was given
+	before, after time.Time // when the host was due before the lease began, and when it was due after that
 	deferred      []Offer   // offers of the leased resource made during its visit; guarded by Frontier.mu
 }
 
@@ -114,12 +116,14 @@ type Pace struct {
 
 // End is how a visit ended.
 type End struct {
-	State  State     // Queued means: retry, not before Retry
-	Status int       // HTTP status of the last response, 0 if there was none
-	Why    string    // reason for the outcome, as a sentence; empty if Fetched
-	Final  string    // target of the redirects, in normal form; "" for the address itself
-	Led    string    // the redirect hop that was refused, in normal form; "" for the address itself
-	Retry  time.Time // when to retry if Queued; the queue adds a pause after repeated failures
+	State  State  // Queued means that the address is visited again, but not before Retry
+	Status int    // HTTP status of the last response, 0 if there was none
+	Why    string // reason for the outcome, as a sentence; empty if Fetched
+	Final  string // target of the redirects, in normal form; "" for the address itself
+	Led    string // the redirect hop that was refused, in normal form; "" for the address itself
+	// when to visit the address again if State is Queued; the queue adds a pause after repeated
+	// failures
+	Retry time.Time
 
 	Asked   time.Time     // start of the last request to the host of the lease; zero: no request was made
 	Delay   time.Duration // delay between two requests that the host asks for
@@ -135,13 +139,13 @@ type End struct {
 
 // Offer is an address to queue or to record as not visited.
 type Offer struct {
-	URL    string // address in normal form; that of a required resource begins with "part:"
+	URL    string // address in normal form; the address of a required resource begins with "part:"
 	Depth  int
 	Seed   bool   // named by the operator: queued ahead of all links, and queued again unless it was fetched
 	From   uint64 // number of the seed from which the address was found; ignored for a seed
 	Listed bool   // listed in a sitemap: queued before links of the same depth
-	// Queued: visit it. Outside, Deep or Trapped: record it, do not visit it. Fetched: a required
-	// resource that was received
+	// Queued: visit the address. Outside, Deep or Trapped: record it, do not visit it. Fetched: a
+	// required resource that was received
 	State State
 	Why   string // reason for a State other than Queued, as a sentence
 	Again bool   // queue the address again, at its depth, if it was visited
@@ -150,15 +154,17 @@ type Offer struct {
 	Interval time.Duration // time until Revisit
 }
 
-// Filter selects addresses that are not queued. The zero value selects all of them; each field that
-// is set excludes some. A filter is a plain value.
+// Filter selects addresses that are not queued. The zero value selects all addresses that are not
+// queued. Each field that is set excludes some of them. A filter is a plain value.
 type Filter struct {
-	Prefix   string    // addresses that begin with it
-	States   []State   // addresses in one of these states
-	Within   *Extent   // addresses that a crawl of this extent visits
-	Selected bool      // addresses that the Selection of Begin includes
-	DueBy    time.Time // addresses due to be revisited by this time, the one due longest first
-	Barred   []string  // addresses that were not visited because one of these is taken down
+	Prefix   string  // select only addresses that begin with this prefix
+	States   []State // select only addresses in one of these states
+	Within   *Extent // select only addresses that a crawl of this extent visits
+	Selected bool    // select only addresses that the Selection of Begin includes
+	// select only addresses due to be revisited by this time; begin with the one that has been due
+	// longest
+	DueBy  time.Time
+	Barred []string // select only addresses that were not visited because one of these addresses is taken down
 
 	From uint64 // does not exclude anything: the selected addresses count as found from this seed; NoSeed: no change
 }
@@ -196,7 +202,7 @@ func (m *matcher) matches(r *Record) bool {
 type Counts struct {
 	Queued, Fetched, Refused, Unreachable, Failed, Outside, Deep, Trapped int
 
-	Waiting   int       // addresses to be revisited; each is also counted above by its state
+	Waiting   int       // addresses to be revisited; each is also counted above under its state
 	NextAgain time.Time // when the first of the Waiting addresses is due; zero: there is none
 	Beyond    int       // links to addresses that were not recorded, because their hosts have too many
 

@@ -26,7 +26,7 @@ type memoryQueue struct {
 	asked   map[string]bool // addresses that re-crawl requests name
 	extent  *Extent
 	s       Selection
-	from    map[uint64]bool // seeds of the selection; nil: all
+	from    map[uint64]bool // numbers of the seeds whose addresses this run visits; nil: all
 	seq     uint64
 	beyond  int
 	closed  bool
@@ -177,7 +177,7 @@ func (q *memoryQueue) pick(now time.Time) (*Lease, time.Duration) {
 	return l, 0
 }
 
-// early reports whether a visit could still find r at a smaller depth.
+// early reports whether a visit in progress could still find the address of r at a smaller depth.
 func (q *memoryQueue) early(h *memoryHost, r *Record) bool {
 	for _, l := range h.leased {
 		if q.s.Exact && l.Depth < r.Depth-1 {
@@ -187,7 +187,8 @@ func (q *memoryQueue) early(h *memoryHost, r *Record) bool {
 	return false
 }
 
-// giveBack ends a lease. If the host was not requested since, its due time is as before the lease.
+// giveBack ends a lease. If no request was made to the host since the lease began, its due time is
+// again what it was before the lease.
 func (q *memoryQueue) giveBack(l *Lease) *memoryHost {
 	h := q.host(l.URL)
 	delete(h.leased, l.URL)

@@ -25,7 +25,8 @@ type queueTest struct {
 	*clock
 }
 
-// testQueue tests what every Queue guarantees. open returns an empty queue.
+// testQueue tests what every implementation of Queue guarantees. The function open returns an empty
+// queue.
 func testQueue(t *testing.T, open func(*testing.T, FrontierOptions) promoter) {
 	for name, test := range map[string]func(*queueTest){
 		"order": testQueueOrder, "leases": testQueueLeases, "pace": testQueuePace, "retries": testQueueRetries,
@@ -68,7 +69,7 @@ func testQueue(t *testing.T, open func(*testing.T, FrontierOptions) promoter) {
 	})
 }
 
-// leases returns n leases by their addresses, in any order.
+// leases leases n addresses, in any order, and returns the leases by address.
 func (q *queueTest) leases(n int) map[string]*Lease {
 	all := map[string]*Lease{}
 	for range n {
@@ -82,7 +83,7 @@ func (q *queueTest) leases(n int) map[string]*Lease {
 	return all
 }
 
-// patience is the time limit of a call that hangs.
+// patience is the time after which the test fails, because a call does not return.
 const patience = time.Minute
 
 // next returns a lease, or nil if nothing is due now.
@@ -121,7 +122,7 @@ func (q *queueTest) offer(offers ...Offer) int {
 	return n
 }
 
-// rest visits every address that is due and returns the addresses in order.
+// rest visits every address that is due and returns the addresses in the order of the visits.
 func (q *queueTest) rest() (urls []string) {
 	q.Helper()
 	for l := q.next(); l != nil; l = q.next() {
@@ -365,7 +366,7 @@ func testQueueParts(q *queueTest) {
 	}
 	q.add(time.Second)
 	l := q.leaseURL(required + "http://h/missing")
-	// a page requires the resource again during its visit
+	// a page requires the resource again while the resource is visited
 	q.offer(Offer{URL: required + "http://h/missing", State: Queued})
 	q.finish(l, End{State: Fetched})
 	q.add(time.Second)
@@ -423,7 +424,9 @@ func testQueuePromoted(q *queueTest) {
 	q.want("http://h/2")
 	must(q, q.Begin(Selection{}))
 	l := q.leaseURL("http://h/")
-	must(q, q.Promote("http://h/")) // promoted during its visit, so it must be visited again
+	// a re-crawl request names the address while it is visited, so the address must be visited
+	// again
+	must(q, q.Promote("http://h/"))
 	q.finish(l, End{State: Fetched})
 	if l = q.leaseURL("http://h/"); !l.Recrawl {
 		q.Errorf("%+v", l)
@@ -435,7 +438,7 @@ func testQueuePromoted(q *queueTest) {
 // losing is a queue that loses its first lease.
 type losing struct {
 	*memoryQueue
-	late bool // the lease is lost when it is given back, not before
+	late bool // the lease is lost when it ends, and not before its first request
 	lost *Lease
 }
 

@@ -24,8 +24,8 @@ func (e Extent) equal(other Extent) bool {
 type reach struct {
 	area      *area
 	depth     int
-	wanted    *filter // patterns for addresses other than seeds
-	forbidden *filter // patterns for seeds: only exclusions
+	wanted    *filter // patterns that addresses other than seeds must pass
+	forbidden *filter // patterns that seeds must pass: only the exclude patterns
 	named     map[string]bool
 }
 
@@ -42,7 +42,8 @@ func newReach(e Extent) (*reach, error) {
 	return r, nil
 }
 
-// notAskedFor reports whether s is the state of an address that was found and is not visited.
+// notAskedFor reports whether s is the state of an address that was found, but that the settings of
+// the crawl exclude.
 func notAskedFor(s State) bool { return s == Outside || s == Deep || s == Trapped }
 
 // visits reports whether a crawl visits the address of rec.

@@ -44,26 +44,26 @@ type Record struct {
 	URL      string // address in normal form; that of a required resource begins with "part:"
 	State    State
 	Seed     bool // the operator named the address in some run
-	Depth    int  // number of links followed from the nearest seed
+	Depth    int  // number of links from the nearest seed to the address
 	Tries    int  // number of failed visits, reset when the address is requeued
 	Status   int  // HTTP status of the last response, 0 if there was none
 	When     time.Time
 	Why      string        // reason for the state, as a sentence; empty if Fetched or Queued
 	Again    time.Time     // when the address is due to be revisited; zero: never
 	Interval time.Duration // time between the last visit and Again
-	// the redirect hop that was refused or is taken down, in normal form; "" if that is the address
-	// itself
+	// the redirect hop that was refused or is taken down, in normal form; "" if the address itself
+	// was refused or is taken down
 	Led string
 
-	TakenDown string    // the address that is taken down, Led or this one; "" if neither is
-	marked    string    // TakenDown as stored in the bucket of barred addresses
+	TakenDown string    // the address that is taken down, either Led or URL; "" if neither is taken down
+	marked    string    // the value of TakenDown for which the bucket of barred addresses has an entry
 	listed    bool      // a sitemap lists the address
 	from      uint64    // number of the seed from which the address was found
-	place     place     // place in the queue of the host, if Queued
-	noted     time.Time // Again as stored in the index of revisits
+	place     place     // place in the queue of the host, if State is Queued
+	noted     time.Time // the value of Again for which the index of revisits has an entry
 
 	filed     bool   // the address is counted in the bucket bFound
-	filedFrom uint64 // number of the seed under which it is counted
+	filedFrom uint64 // number of the seed under which bFound counts the address
 }
 
 // class is the first criterion of the order in a host's queue.
@@ -71,15 +71,19 @@ type class byte
 
 const (
 	promoted class = iota // named by a re-crawl request; first in the queue
-	ordinary              // ordered by depth, then those that sitemaps list, then order of arrival
-	retried               // failed and to be retried; ordered by time, behind the other classes
+	// ordered by depth; at the same depth addresses from sitemaps come first, then the order of
+	// arrival decides
+	ordinary
+	retried // failed and to be retried; ordered by time, behind the other classes
 )
 
 // place is the position of an address in the queue of its host.
 type place struct {
 	class class
-	rank  uint64 // for ordinary the rank of the record, for retried the time of the retry in nanoseconds
-	seq   uint64
+	// for the class ordinary the rank of the record; for the class retried the time of the retry,
+	// in nanoseconds
+	rank uint64
+	seq  uint64
 }
 
 const placeSize = 17
@@ -120,7 +124,7 @@ var errRecord = fmt.Errorf("a record of the frontier has a wrong form; check the
 // maxDepth is the greatest depth that is stored. A deeper address is stored with this depth.
 const maxDepth = math.MaxUint16
 
-// The flags of a stored record. Some say that an optional field is present.
+// The flags of a stored record. Some flags say that an optional field is present.
 const (
 	flagSeed = 1 << iota
 	flagListed
@@ -249,7 +253,7 @@ func glance(b []byte) (r Record, err error) {
 // numbers reads successive unsigned varints.
 type numbers struct {
 	b   []byte
-	bad bool // the input ended too early
+	bad bool // the data ended too early
 }
 
 func (n *numbers) next() uint64 {
@@ -323,7 +327,7 @@ func decodeItem(k, v []byte) (it item, err error) {
 // hostRecord is what the frontier stores about a host.
 type hostRecord struct {
 	due      time.Time
-	held     time.Time     // due without the pause added after failures
+	held     time.Time     // when the host would be due without the pause after failures
 	delay    time.Duration // delay that the host asks for
 	met      bool          // the delay that the host asks for is known
 	pace     time.Duration // adaptive delay, derived from response times
@@ -331,7 +335,7 @@ type hostRecord struct {
 	known    int           // number of recorded addresses of the host
 	queued   int           // number of queued addresses of the host
 	beyond   int           // number of links to addresses that were not recorded, because the host has too many
-	reported bool          // the first such link was reported
+	reported bool          // it was reported that the host has too many addresses
 	// due time in the index of hosts that have queued addresses, in nanoseconds; 0: not in the
 	// index
 	ready int64

@@ -30,7 +30,8 @@ type Summary struct {
 
 	// Queue lengths include addresses of pages and of required resources.
 	Queued int `json:"queued"` // addresses left for another run
-	// queued addresses found from seeds that this run did not name; a run without seeds visits them
+	// queued addresses that were found from seeds that this run did not name. A run that names no
+	// seeds visits them
 	OtherSeeds  int `json:"queued_other_seeds"`
 	QueuedHosts int `json:"queued_hosts"`
 	// when the next queued address can be visited, if known; may be in the past
@@ -39,7 +40,7 @@ type Summary struct {
 	NextAgain time.Time `json:"next_again,omitzero"` // when the first of the Waiting addresses is due
 	// links not recorded in this or earlier runs, because their hosts have too many addresses
 	Beyond      int  `json:"beyond"`
-	Interrupted bool `json:"interrupted"` // the end of its context or a limit stopped the run
+	Interrupted bool `json:"interrupted"` // the run was stopped by a limit or by the end of its context
 
 	Stopped error `json:"-"` // the error of Options.Room that stopped the run, or nil
 
@@ -74,26 +75,27 @@ type Progress struct {
 	Queued   int
 	Hosts    int       // hosts with queued addresses
 	Rate     float64   // pages per second over the last ten seconds
-	NextDue  time.Time // when the next host is due; in the past if all workers are busy
+	NextDue  time.Time // time when the next host is due; in the past if all workers are busy
 	SoFar    Summary
 }
 
 // Skip is an address that was not fetched, with the reason. State is Refused, Unreachable, Failed,
 // Outside, Deep or Trapped.
 type Skip struct {
-	URL      string        `json:"url"`
-	State    State         `json:"reason"`
-	Why      string        `json:"why"` // the reason, as a sentence
-	Final    string        `json:"-"`   // target of the redirects; "" if there was none
-	When     time.Time     `json:"-"`
-	Decision acap.Decision `json:"-"` // decision of the policy or the page that refused; zero if another rule decided
+	URL   string    `json:"url"`
+	State State     `json:"reason"`
+	Why   string    `json:"why"` // the reason, as a sentence
+	Final string    `json:"-"`   // target of the redirects; "" if there was none
+	When  time.Time `json:"-"`
+	// decision of the policy or of the page; zero if the address is skipped for another reason
+	Decision acap.Decision `json:"-"`
 	// take-down request of the publisher because of which the address is skipped, or nil
 	TakeDown *acap.Field   `json:"-"`
 	Defect   *defect.Error `json:"-"` // the panic that ended the visit, or nil
 }
 
-// countLeft sets the fields of s that say what the run leaves for another. It returns the counts of
-// the queue.
+// countLeft sets the fields of s that count what the run leaves for the next run. It returns the
+// counts of the queue.
 func (r *run) countLeft(s *Summary) Counts {
 	c := r.queue.Counts()
 	s.Queued, s.QueuedHosts, s.NextDue = c.Queued, c.Hosts, c.NextDue
@@ -117,7 +119,7 @@ func (r *run) progress(stop <-chan struct{}) {
 	}
 }
 
-// now returns a snapshot of the run.
+// now returns a snapshot of the run. m measures the pages per second.
 func (r *run) now(m *meter) Progress {
 	s, settled := r.tally.now()
 	at := time.Now()

@@ -12,20 +12,20 @@ import (
 // is zero, pages are never revisited.
 type Recrawl struct{ Min, Max time.Duration }
 
-// The factors by which the interval changes after a visit, as in AdaptiveFetchSchedule of Apache
-// Nutch.
+// The factors by which the interval until the next visit changes after a visit, as in
+// AdaptiveFetchSchedule of Apache Nutch.
 const (
 	slower = 1.4 // factor if the page has not changed
 	sooner = 0.8 // factor if the page has changed
 )
 
-const longestAge = 1 << 31 // longest max-age in seconds; a cache treats a greater value as this one (RFC 9111 1.2.2)
+const longestAge = 1 << 31 // longest max-age in seconds; a cache treats a greater value as this value (RFC 9111 1.2.2)
 
 // next returns when a page that was visited now is due to be revisited, and the interval until
-// then. last is the interval that the visit before returned. It is zero at the first visit; then
-// the interval is a tenth of the time since Last-Modified (RFC 9111 4.2.2). h is the header of the
-// response. The page is not revisited while the response is fresh, except that r.Max limits the
-// interval.
+// then. last is the interval that next returned after the previous visit. At the first visit last
+// is zero, and the new interval is a tenth of the time since Last-Modified (RFC 9111 4.2.2). h is
+// the header of the response. The page is not revisited while the response is fresh, except that
+// r.Max limits the interval.
 func (r Recrawl) next(last time.Duration, unchanged bool, h http.Header, now time.Time) (interval time.Duration,
 	again time.Time) {
 	if r.Min <= 0 {
@@ -56,7 +56,7 @@ func age(h http.Header, now time.Time) time.Duration {
 
 // fresh returns how long a response that arrived now stays fresh (RFC 9111 4.2.1): max-age of
 // Cache-Control or else Expires, minus Age. It ignores s-maxage, which is for shared caches; a
-// crawler is not one.
+// crawler is not a shared cache.
 func fresh(h http.Header, now time.Time) time.Duration {
 	var d time.Duration
 	if seconds, said := maxAge(h); said {
@@ -74,9 +74,9 @@ func fresh(h http.Header, now time.Time) time.Duration {
 	return d
 }
 
-// maxAge returns the smallest max-age of Cache-Control. It returns zero, which means that the
+// maxAge returns the smallest max-age in Cache-Control. It returns zero, which means that the
 // response is not fresh, for no-cache, for no-store and for an invalid max-age. said is false if
-// there is no such directive.
+// Cache-Control has none of these directives.
 func maxAge(h http.Header) (d time.Duration, said bool) {
 	for _, part := range strings.Split(strings.Join(h.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")

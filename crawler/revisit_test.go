@@ -16,7 +16,7 @@ func TestRecrawl(t *testing.T) {
 		r         Recrawl
 		last      time.Duration
 		unchanged bool
-		header    []string // header fields: name, value, name, value …
+		header    []string // header fields of the response: a name, its value, the next name, its value, and so on
 		want      time.Duration
 	}{
 		{"never", Recrawl{Max: day}, day, true, nil, 0},

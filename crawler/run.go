@@ -59,8 +59,8 @@ func (r *run) prepare(seeds []string) error {
 	return r.retry()
 }
 
-// widen queues addresses that an earlier run skipped as out of scope, too deep or a crawler trap
-// and that this run visits.
+// widen queues addresses that this run visits, but that an earlier run skipped as out of scope, too
+// deep or a crawler trap.
 func (r *run) widen(extended bool) error {
 	if extended {
 		if _, err := r.queue.Requeue(Filter{States: []State{Outside, Deep, Trapped}, Within: &r.extent}); err != nil {
@@ -102,7 +102,7 @@ func (r *run) lift() error {
 	return err
 }
 
-// setExtent determines the extent and scope of this run.
+// setExtent determines which addresses this run visits.
 func (r *run) setExtent() error {
 	seeds, err := r.queue.SeedNumbers()
 	if err != nil {
@@ -154,7 +154,7 @@ func (r *run) requeueDue(ended <-chan struct{}) {
 	}
 }
 
-// finish makes everything durable and returns the summary of the run.
+// finish makes all changes of the run durable and returns the summary of the run.
 func (r *run) finish(leasing context.Context) (Summary, error) {
 	err := r.queue.Flush()
 	s, _ := r.tally.now()

@@ -9,8 +9,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// The largest and the first number of addresses of a host that are read ahead. The first is small,
-// since the host may leave the working set after one lease.
+// The largest and the first number of addresses of one host that are read ahead from disk. The
+// first number is small, since the host may leave the working set after one lease.
 const (
 	buffered    = 32
 	bufferedNew = 2
@@ -20,23 +20,24 @@ const (
 type host struct {
 	name     string
 	due      time.Time
-	held     time.Time     // due without the pause added after failures
-	leased   time.Time     // when the delay after the last leased request ends
+	held     time.Time     // when the host would be due without the pause after failures
+	leased   time.Time     // when the delay after the request of the last lease ends
 	asks     time.Duration // delay that the host asks for
 	met      bool          // the delay that the host asks for is known
 	pace     time.Duration // adaptive delay, derived from response times
 	failures int
 	ready    time.Time         // due time in the index on disk
-	unsaved  int               // number of touches sent to the writer and not committed
+	unsaved  int               // number of changes of the host that were sent to the writer and are not committed
 	busy     int               // number of leases that have not ended
 	taken    map[string]*Lease // address → its lease, until the end of the lease is committed
 	items    []item            // addresses read ahead, in the order of the queue
-	ahead    int               // how many addresses were last to be read ahead
+	ahead    int               // number of addresses to read when addresses were last read ahead
 	dry      bool              // the queue on disk has no more addresses to lease, as far as known
 	index    int               // index in the heap of due hosts, -1 if not in it
 }
 
-// touch returns the data of h for the writer. h stays in the working set until they are committed.
+// touch returns the changed data of h for the writer. h stays in the working set until these data
+// are committed.
 func (h *host) touch() *touch {
 	h.unsaved++
 	return &touch{host: h, due: h.due, held: h.held, delay: h.asks, pace: h.pace, failures: h.failures}
@@ -68,9 +69,10 @@ func (d *dueHeap) Pop() any {
 	return h
 }
 
-// offerHost puts h into the heap of due hosts, or moves it there. It removes h from the heap if all
-// its slots are leased or its queue is empty. If the queue is empty and no visit is under way, h
-// leaves the working set. A host has only one slot until its delay is known.
+// offerHost puts h into the heap of due hosts, or moves it to its new position there. It removes h
+// from the heap if h has as many leases as permitted, or if its queue is empty. If the queue is
+// empty and no visit is in progress, h leaves the working set. Until the delay of a host is known,
+// only one of its addresses is leased at a time.
 func (f *Frontier) offerHost(h *host) {
 	empty := h.dry && len(h.items) == 0
 	if empty && h.idle() {
@@ -115,9 +117,9 @@ func (f *Frontier) pick(now time.Time) (*Lease, time.Duration, error) {
 	return nil, f.o.Patience, nil
 }
 
-// nextDue returns when the next host is due, or zero if none is known to be. It ignores hosts on
-// disk that are due but have no room in the working set; they are loaded when a lease of a host in
-// the working set ends.
+// nextDue returns when the next host is due, or zero if no host is known to be due. It ignores
+// hosts on disk that are due but have no room in the working set; they are loaded when a lease of a
+// host in the working set ends.
 func (f *Frontier) nextDue() (due time.Time) {
 	if len(f.due) > 0 {
 		due = f.due[0].due
@@ -128,8 +130,9 @@ func (f *Frontier) nextDue() (due time.Time) {
 	return due
 }
 
-// lease leases the first address of h, which is due and was removed from the heap. If no address
-// can be leased now, it returns nil; then h returns to the heap only if it is due at a known time.
+// lease leases the first address of h. The caller has removed h, which is due, from the heap. If no
+// address can be leased now, it returns nil; then h returns to the heap only if it is due at a
+// known time.
 func (f *Frontier) lease(h *host, now time.Time) *Lease {
 	if len(h.items) == 0 && !h.dry {
 		again, err := f.read(h, now)
@@ -150,7 +153,7 @@ func (f *Frontier) lease(h *host, now time.Time) *Lease {
 	}
 	it := h.items[0]
 	if f.exact && h.early(it.depth) {
-		return nil // tried again when a lease of this host is committed
+		return nil // the next attempt comes when the end of a lease of this host is committed
 	}
 	h.items = h.items[1:]
 	l := &Lease{URL: it.url, Host: h.name, Depth: it.depth, Tries: it.tries, Met: h.met, Pause: h.asks, host: h,
@@ -179,8 +182,8 @@ func (h *host) early(depth int) bool {
 	return false
 }
 
-// read fills h.items from the queue on disk. If the queue holds only addresses to be retried later,
-// it returns the time of the first retry.
+// read fills h.items from the queue on disk. If the queue on disk has only addresses to retry
+// later, read returns the time of the first retry.
 func (f *Frontier) read(h *host, now time.Time) (again time.Time, err error) {
 	prefix := append([]byte(h.name), 0)
 	h.ahead = min(max(2*h.ahead, bufferedNew), buffered)
@@ -210,8 +213,9 @@ func (f *Frontier) read(h *host, now time.Time) (again time.Time, err error) {
 	return again, err
 }
 
-// load moves hosts from disk into the working set while there is room, those due first. It reports
-// whether it loaded any. For a host that is due now, it makes room.
+// load moves hosts from disk into the working set while there is room, and begins with the host
+// that is due first. If a host is due now, load makes room for it. load reports whether it moved
+// any host.
 func (f *Frontier) load(now time.Time) bool {
 	f.crowded = false
 	if f.outside.IsZero() {
@@ -261,9 +265,9 @@ func (f *Frontier) load(now time.Time) bool {
 	return n > 0
 }
 
-// unloadIdle removes idle hosts that are not due from the working set, those due last first, at
-// most an eighth of the working set. It reports whether it removed any. A host that is due by the
-// index on disk stays, since load would read it again at once.
+// unloadIdle removes idle hosts that are not due from the working set, at most an eighth of the
+// working set, beginning with the host that is due last. unloadIdle reports whether it removed any
+// host. A host that is due by the index on disk stays, since load would read it again at once.
 func (f *Frontier) unloadIdle(now time.Time) bool {
 	var resting []*host
 	for _, h := range f.hosts {

@@ -121,9 +121,9 @@ func normalStart(s string) string {
 	return u.Scheme + "://" + u.Host + s[end:]
 }
 
-// admits reports whether the patterns admit an address in normal form. If not, it returns the
-// reason as a sentence that names the pattern. An exclude pattern has priority over an include
-// pattern.
+// admits reports whether the patterns admit an address in normal form. If they do not, admits
+// returns a sentence that names the deciding pattern. An exclude pattern has priority over an
+// include pattern.
 func (f *filter) admits(u *url.URL) (ok bool, why string) {
 	if len(f.include)+len(f.exclude) == 0 {
 		return true, ""
@@ -158,7 +158,7 @@ func (p pattern) matches(local, whole string) bool {
 	return p.glob.Matches(local)
 }
 
-// folder returns the path of u including its last slash.
+// folder returns the path of u up to and including its last slash.
 func folder(u *url.URL) string {
 	dir, _ := path.Split(u.EscapedPath())
 	return dir

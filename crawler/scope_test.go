@@ -126,7 +126,7 @@ func TestScope(t *testing.T) {
 	seeds := []string{"http://www.example.co.uk:8080/docs/index.html", "http://127.0.0.1:99/x"}
 	for _, c := range []struct {
 		address string
-		in      string // scopes that include the address
+		in      string // the scopes to which the address belongs
 	}{
 		{"https://www.example.co.uk/docs/a", "host domain prefix any"},
 		{"http://www.example.co.uk/other", "host domain any"},

@@ -28,8 +28,8 @@ func (s *site) requests() (list []string) {
 	return list
 }
 
-// rules are the policies of the test sites: one robots.txt for all hosts, and a host whose
-// robots.txt cannot be read.
+// rules implements the policies of the test sites: all hosts have the same robots.txt, except one
+// host whose robots.txt cannot be read.
 type rules struct {
 	text string
 	down string
@@ -55,9 +55,10 @@ type shelf struct {
 	mu      sync.Mutex
 	pages   map[string]*page.Page
 	times   map[string]int
-	receive func(*page.Page) (Receipt, error) // receives a page; nil: store it and follow all links
-	ask     map[string]http.Header            // address → conditional header fields of its request
-	led     map[string]string                 // address → the page, received before, to which it redirects
+	receive func(*page.Page) (Receipt, error) // called with each page; nil: store the page and follow all links
+	ask     map[string]http.Header            // address → conditional header fields for the request of that address
+	// address → the page to which the address redirects and which was received before
+	led map[string]string
 }
 
 func (s *shelf) Condition(address string) http.Header { return s.ask[address] }

@@ -73,8 +73,8 @@ func (l *listing) add(to *[]string, link string) error {
 	return nil
 }
 
-// utf8Reader converts UTF-16 to UTF-8 and removes a byte order mark. It recognises UTF-16 by its
-// byte order mark or by "<" as the first character.
+// utf8Reader converts UTF-16 to UTF-8 and removes a byte order mark. It recognises UTF-16 by the
+// byte order mark, or if the first character is "<".
 func utf8Reader(r *bufio.Reader) io.Reader {
 	start, _ := r.Peek(2)
 	switch string(start) {
@@ -137,8 +137,8 @@ func (l *listing) readXML(r io.Reader) error {
 	}
 }
 
-// listed returns the address of a page that the element e contains; in is the name of its parent
-// element. It returns "" if there is none.
+// listed returns the page address that the element e of a sitemap or feed contains. in is the name
+// of the parent element of e. If e contains no page address, listed returns "".
 func listed(e *page.Element, in string) string {
 	href, rel := e.Attr("href"), strings.ToLower(e.Attr("rel"))
 	switch {

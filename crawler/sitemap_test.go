@@ -34,7 +34,7 @@ func zipped(text string) []byte {
 	return b.Bytes()
 }
 
-// wide returns text in UTF-16; low is the index of the low byte in each unit.
+// wide returns text in UTF-16. low is the position of the low byte in each pair of bytes: 0 or 1.
 func wide(text string, low int) []byte {
 	var out []byte
 	for _, unit := range utf16.Encode([]rune(text)) {

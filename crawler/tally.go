@@ -49,8 +49,8 @@ func (t *tally) mean() int64 {
 	return t.s.Bytes / int64(max(t.s.Requests, 1))
 }
 
-// end counts the outcome of the visit of a page. If again is true, another visit of the run counts
-// the page as fetched.
+// end counts the outcome of the visit of a page. again is true if another visit of this run counts
+// the same page as fetched.
 func (t *tally) end(e outcome, r Receipt, again bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,7 +116,7 @@ func (t *tally) now() (Summary, int) {
 	return t.s, t.n
 }
 
-// meter measures how fast a count grows.
+// meter measures how fast a number grows.
 type meter struct{ samples []sample }
 
 type sample struct {

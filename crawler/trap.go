@@ -10,15 +10,15 @@ import (
 // FrontierOptions.MaxHost limits the addresses that still pass.
 const (
 	maxSegments = 30 // segments in a path
-	maxInRow    = 2  // successive repetitions of a group of segments
-	maxTimes    = 4  // occurrences of one segment in a path
-	// The limits for numbers and segments of one or two characters, which paths of map tiles and
-	// file stores repeat.
+	maxInRow    = 2  // how often in a row a group of segments may occur
+	maxTimes    = 4  // how often one segment may occur in a path
+	// Higher limits for numbers and for segments of one or two characters, because paths of map
+	// tiles and of file stores repeat them.
 	maxWeakInRow  = 5
 	maxWeakTimes  = 12
 	maxQuery      = 2000 // octets of a query
-	maxSameName   = 25   // parameters with the same name
-	maxSamePair   = 2    // parameters with the same name and value
+	maxSameName   = 25   // how often the same parameter name may occur in one query
+	maxSamePair   = 2    // how often the same name and value may occur in one query
 	maxParameters = 100
 )
 
@@ -66,10 +66,10 @@ func trapPath(path string) string {
 	return ""
 }
 
-// repeated returns a group of period segments that is repeated more often than the limit, or nil if
-// there is none.
+// repeated returns a group of segments that is repeated in a row more often than the limit, or nil
+// if there is none. period is the number of segments in a group.
 func repeated(segments []string, period int) []string {
-	same := 0 // number of successive segments that equal the segment one period before
+	same := 0 // number of successive segments that equal the segment period places before
 	for i := period; i < len(segments); i++ {
 		if segments[i] != segments[i-period] {
 			same = 0
@@ -107,7 +107,8 @@ func trapQuery(query string) string {
 	if len(query) > maxQuery {
 		return fmt.Sprintf("a trap: the query is longer than %d octets", maxQuery)
 	}
-	// each level of an address inside a parameter adds one level of percent encoding
+	// each time an address is put into a parameter of another address, percent signs are encoded
+	// once more
 	if strings.Contains(query, "%252525") {
 		return "a trap: the query contains an address within an address within an address"
 	}
@@ -122,7 +123,9 @@ func trapQuery(query string) string {
 		name, value, _ := strings.Cut(pair, "=")
 		all++
 		names[name]++
-		if value != "" { // forms also send empty fields, often several of the same name
+		// an empty value is no sign of a trap: forms send empty fields, often several with the same
+		// name
+		if value != "" {
 			pairs[pair]++
 		}
 		switch {

@@ -68,8 +68,8 @@ func numbered(name string, n int, separator string) string {
 	return strings.Join(parts, separator)
 }
 
-// A relative link that lengthens the path again and again is soon taken for a trap, whatever its
-// text.
+// Whatever its text is, a relative link that lengthens the path at each visit is soon taken for a
+// trap.
 func FuzzTrap(f *testing.F) {
 	f.Add("en/help/")
 	f.Add("1/")

@@ -30,15 +30,15 @@ type pageVisit struct {
 
 	announced bool     // OnRequest was called for this visit
 	asked     bool     // the last request of the visit was conditional
-	next      *url.URL // redirect target that follow returned
+	next      *url.URL // redirect target that the method follow returned
 	nextErr   error
 	outside   string // redirect target out of scope, which is not requested
 	canonical string // canonical address that the page names, if it was not fetched before
 	known     string // redirect target or canonical address that was received before and is not requested
 
-	left     bool // the requests of the visit are counted and its request slot is free
+	left     bool // the requests of the visit are counted, and its request slot is free again
 	stored   func()
-	answered bool // the last response was received, and end is its outcome
+	answered bool // the last response was received, and the field end holds the outcome
 	end      outcome
 	page     *page.Page // the page that the handler received, or nil
 	risky    bool       // parsed while no other page is parsed
@@ -64,7 +64,7 @@ func (r *run) work(leasing, work context.Context) {
 				v, err = newVisitor(r)
 			}
 		}
-		if errors.Is(err, ErrLost) { // another owner of the lease visits the address
+		if errors.Is(err, ErrLost) { // the address now belongs to another owner of the lease, which visits it
 			err = nil
 		}
 	}
@@ -101,8 +101,8 @@ func (r *run) fail(err error) {
 	r.stop()
 }
 
-// visit visits a leased page, from the check of its scope to the queueing of its links. If anything
-// stops the visit, the address is still queued on disk or has its outcome there.
+// visit visits a leased page, from the check of its scope to the queueing of its links. If the
+// visit is interrupted, the disk holds either the outcome of the address or its queue entry.
 func (r *run) visit(ctx context.Context, v *visitor, l *Lease) (err error) {
 	defer defect.Catch(&err, l.URL, nil)
 	if address, named, is := partOf(l.URL); is {
@@ -123,7 +123,7 @@ func (r *run) visit(ctx context.Context, v *visitor, l *Lease) (err error) {
 	pause, err := r.pause(ctx, u)
 	switch {
 	case err != nil:
-		pause = l.Pause // the gate refuses the request with the same error
+		pause = l.Pause // the gate refuses the page request with the same error
 	case !l.Met:
 		return r.queue.Return(l, &Pace{time.Now(), pause})
 	}
@@ -155,7 +155,7 @@ func (r *run) requestPage(ctx context.Context, v *visitor, l *Lease, u *url.URL,
 		return r.stopOnError(l, p.failed)
 	case p.full:
 		return r.returnLease(l)
-	case p.receipt.Absent && p.asked: // the copy was erased while the conditional request was under way
+	case p.receipt.Absent && p.asked: // the archived copy was erased while the conditional request was in progress
 		p.memory.Release()
 		return r.requestPage(ctx, v, l, u, pause, false)
 	case p.page != nil:
@@ -317,8 +317,8 @@ func (r *run) condition(address string) http.Header {
 	return nil
 }
 
-// canonical returns the canonical address that pg names, if it is another one of the same host.
-// known reports whether that was fetched before.
+// canonical returns the canonical address that pg names, if that is another address of the same
+// host. known reports whether that was fetched before.
 func (r *run) canonical(pg *page.Page) (to string, known bool, err error) {
 	if !r.o.Canonical || pg.Last().Status != http.StatusOK {
 		return "", false, nil
@@ -333,7 +333,9 @@ func (r *run) canonical(pg *page.Page) (to string, known bool, err error) {
 
 // scheduleRevisit sets in e when an address is revisited.
 func (r *run) scheduleRevisit(l *Lease, e *outcome, hops []gate.Hop, unchanged bool) error {
-	_, _, part := partOf(l.URL) // a refused resource is revisited, since its policy may change and pages wait for it
+	// a required resource is revisited even if it was refused, since its policy may change and
+	// pages wait for the resource
+	_, _, part := partOf(l.URL)
 	if r.o.Recrawl.Min <= 0 || e.State == Queued || !part && e.State != Fetched && e.State != Failed {
 		return nil
 	}
@@ -368,8 +370,8 @@ func (r *run) endRedirected(p *pageVisit) error {
 	return r.done(p.lease, p.end, Receipt{})
 }
 
-// reportRedirects calls the handler, if it is a Leader, with the hops and the address that they
-// redirect to.
+// reportRedirects calls the handler, if it is a Leader, with the hops and with the address to which
+// these hops redirect.
 func (r *run) reportRedirects(ctx context.Context, hops []gate.Hop, to string) error {
 	leader, ok := r.handler.(Leader)
 	if !ok {
@@ -378,13 +380,13 @@ func (r *run) reportRedirects(ctx context.Context, hops []gate.Hop, to string) e
 	return leader.Lead(context.WithoutCancel(ctx), hops, to)
 }
 
-// received reports whether the page at address, in normal form, was received in this run. It first
-// waits for the queue to commit all outcomes: redirects are rare, and fetching a page twice costs
-// more.
+// received reports whether the page at address, in normal form, was received in this run. Before
+// that, received waits for the queue to commit all outcomes: redirects are rare, and fetching a
+// page twice costs more.
 func (r *run) received(address string) bool {
 	err := r.queue.Flush()
 	if err != nil {
-		return false // the visit gets the same error and reports it
+		return false // the commit of this visit fails with the same error and reports it
 	}
 	rec, found, err := r.queue.Get(address)
 	return err == nil && found && rec.State == Fetched && rec.TakenDown == "" && !rec.When.Before(r.start)
@@ -402,14 +404,14 @@ func (r *run) returnLease(l *Lease) error {
 // stopOnError leaves an address queued for the next run, because its page could not be stored, and
 // ends this run.
 func (r *run) stopOnError(l *Lease, err error) error {
-	if broken(err) { // a panic concerns only this page
+	if broken(err) { // a panic concerns only this page, so the run continues
 		return err
 	}
 	r.stop() // must come before Return, or another worker would lease the address again
 	return errors.Join(fmt.Errorf("%s could not be stored: %w", l.URL, err), r.queue.Return(l, nil))
 }
 
-// broken reports whether err is a panic that was caught.
+// broken reports whether err is a *defect.Error: a panic that was caught.
 func broken(err error) bool {
 	_, is := errors.AsType[*defect.Error](err)
 	return is
@@ -451,8 +453,7 @@ func (r *run) again(l *Lease, e *End) bool {
 	case counted || direct:
 		r.mu.Unlock()
 		return counted
-	// checked while r.mu is held: the visit of the page itself calls this method later and counts
-	// the page
+	// r.mu is held here: later, the visit of that page calls this method too, and counts the page
 	case r.visiting[page]:
 		r.mu.Unlock()
 		return true
@@ -480,11 +481,13 @@ func (r *run) offers(offers []Offer, links []string, from uint64, depth int) []O
 	for _, raw := range links {
 		u, err := link(raw, r.o.Drop)
 		if err != nil {
-			continue // not an http or https address
+			continue // the link is not an http or https address
 		}
 		o := Offer{URL: u.String(), Depth: depth}
 		if r.own.holds(u) {
-			o.From = cmp.Or(from, r.numbers[u.Host]) // a page that a re-crawl request names may be found from no seed
+			// a page that a re-crawl request names may have no seed; then the seed of the link's
+			// host is used
+			o.From = cmp.Or(from, r.numbers[u.Host])
 		}
 		o.State, o.Why = r.reach.within(u, o.URL, depth)
 		offers = append(offers, o)

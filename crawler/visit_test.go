@@ -137,7 +137,7 @@ func TestRequisitesAreAsDeepAsTheirPage(t *testing.T) {
 	}
 }
 
-// canonical serves at path a page that names to as its canonical address.
+// canonical serves a page at path. The page names the address in to as its canonical address.
 func (s *site) canonical(path, to string) {
 	s.Handle(path, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -167,7 +167,8 @@ func TestCanonicalPages(t *testing.T) {
 	}
 	c.o.Refetch = true
 	c.run(t, context.Background())
-	if n := c.handler.times[s.URL+"/d"]; n != 2 { // its canonical address returned no page, so /d was stored again
+	// the canonical address that /d names returned no page, so /d was stored again
+	if n := c.handler.times[s.URL+"/d"]; n != 2 {
 		t.Errorf("/d was received %d times", n)
 	}
 }

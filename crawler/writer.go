@@ -41,9 +41,9 @@ type change struct {
 
 	done chan error // receives one value after the commit; nil if nobody waits
 
-	added int      // result: number of addresses queued
+	added int      // result: number of addresses that this change queued
 	full  error    // result: why the address promote was not recorded, or nil
-	skips []Record // result: links newly recorded as not visited
+	skips []Record // result: links that are newly recorded as not visited
 	next  string   // result: address at which requeue must continue, "" if it is complete
 }
 
@@ -156,7 +156,7 @@ func (b *batch) apply(c *change) error {
 		}
 		h.due, h.held, h.delay, h.pace, h.failures, h.met = t.due, t.held, t.delay, t.pace, t.failures, true
 	}
-	report := c.lease != nil // only links that a visit found are reported as not visited
+	report := c.lease != nil // only links that a visit found are reported to the caller as not visited
 	for i := range c.offers {
 		r, change, err := b.applyOffer(&c.offers[i], report)
 		switch {
@@ -191,7 +191,8 @@ func (b *batch) recordEnd(l *Lease, e End) error {
 	if !found {
 		return fmt.Errorf("%s was visited but has no record", l.URL)
 	}
-	old, since := r.State, r.place.class == promoted && !l.Recrawl // since: a re-crawl was requested during the visit
+	// since: a re-crawl request for the address arrived during its visit
+	old, since := r.State, r.place.class == promoted && !l.Recrawl
 	if old != Queued && e.State != Fetched {
 		return nil
 	}
@@ -223,8 +224,8 @@ func (r *Record) setOutcome(e *End, now time.Time) {
 	}
 }
 
-// endTarget records the target of the redirects of r as fetched, so that it is not fetched again at
-// its own address. It does nothing if the target is leased.
+// endTarget records that the redirect target of r was fetched, so that the target is not fetched
+// again at its own address. If the target is leased, endTarget does nothing.
 func (b *batch) endTarget(r *Record, e *End) error {
 	if e.Final == "" || e.Final == r.URL || e.State != Fetched {
 		return nil
@@ -245,8 +246,7 @@ func (b *batch) endTarget(r *Record, e *End) error {
 	return b.writeOutcome(&target, old, found, Fetched)
 }
 
-// reachedFrom sets the fields of r, the redirect target of from, to the outcome e of the visit of
-// from.
+// reachedFrom copies the outcome e of the visit of from into r. from redirects to r.
 func (r *Record) reachedFrom(from *Record, e *End, found bool) {
 	if !found {
 		r.Depth, r.from = from.Depth, from.from
@@ -265,7 +265,7 @@ const (
 	newlySkipped        // the address is recorded for the first time, as not visited
 )
 
-// applyOffer executes an offer of any kind.
+// applyOffer records or queues the address of an offer of any kind.
 func (b *batch) applyOffer(o *Offer, report bool) (r Record, e effect, err error) {
 	queued := false
 	switch _, _, part := partOf(o.URL); {
@@ -283,7 +283,7 @@ func (b *batch) applyOffer(o *Offer, report bool) (r Record, e effect, err error
 }
 
 // offer queues or records an address that a page, a sitemap or the operator named. If report is
-// true, the first address beyond the limit of its host is reported.
+// true, offer reports the first address that exceeds the limit of its host.
 func (b *batch) offer(o *Offer, report bool) (r Record, e effect, err error) {
 	from := o.From
 	if o.Seed {
@@ -328,7 +328,8 @@ type offerState struct {
 	now    time.Time
 }
 
-// offered applies an offer to r, except its place in the queue. from is the number of the seed.
+// offered changes the fields of r as the offer o requires, except the place in the queue. from is
+// the number of the seed from which the address was found.
 func (r *Record) offered(o *Offer, found bool, from uint64, s offerState) effect {
 	was := *r
 	r.Seed, r.listed = r.Seed || o.Seed, r.listed || o.Listed
@@ -357,7 +358,8 @@ func (r *Record) offered(o *Offer, found bool, from uint64, s offerState) effect
 	return newlySkipped
 }
 
-// offeredQueued is offered for a queued address. was is the record before the change.
+// offeredQueued does the same as offered for an address that is queued. was is the record before
+// the change.
 func (r *Record) offeredQueued(o *Offer, was *Record, from uint64, s offerState) effect {
 	switch {
 	case (o.Seed && r.from != from || s.adopts) && !s.leased:
@@ -375,9 +377,9 @@ func (r *Record) offeredQueued(o *Offer, was *Record, from uint64, s offerState)
 	return nothingNew
 }
 
-// hostFull reports whether the limit of addresses for the host of r is reached. If so, the new
-// address r is counted and not recorded. The first time that report is true, hostFull sets the
-// reason in r.
+// hostFull reports whether the limit of addresses for the host of r is reached. If it is reached,
+// hostFull only counts the new address r. The first time for each host, if report is true, hostFull
+// writes the reason into r.
 func (b *batch) hostFull(r *Record, report bool) (bool, error) {
 	name, h, err := b.hostFor(r.URL)
 	if err != nil || h.known < b.f.o.MaxHost {
@@ -395,8 +397,8 @@ func (b *batch) hostFull(r *Record, report bool) (bool, error) {
 	return true, nil
 }
 
-// addSeed stores a seed and returns its number. If the host failed in an earlier run, it is due as
-// soon as its delay permits.
+// addSeed stores a seed and returns its number. If the host failed in an earlier run, the host is
+// now due as soon as its delay permits.
 func (b *batch) addSeed(seed string) (uint64, error) {
 	_, h, err := b.hostFor(seed)
 	if err != nil {
@@ -416,7 +418,7 @@ func (b *batch) addSeed(seed string) (uint64, error) {
 	return n, b.seeds.Put([]byte(seed), number(n))
 }
 
-// news reports whether the link o changes the record r of its address.
+// news reports whether an offer o of a link changes the record r of the same address.
 func news(r *Record, o *Offer) bool {
 	if _, _, part := partOf(o.URL); part {
 		return newsOfPart(r, o)

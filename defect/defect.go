@@ -15,7 +15,7 @@ type Error struct {
 	At    string // what the program was working on, such as an address
 	Value any    // the value of the panic
 	Where string // file and line of the statement that failed
-	Stack []byte // for the log
+	Stack []byte // stack of the goroutine, for the log
 }
 
 // Error returns one sentence for the user, without the stack.
@@ -37,7 +37,8 @@ func Catch(err *error, at string, log func(*Error)) {
 	}
 }
 
-// where returns the place of the panic: the first frame after those of the runtime.
+// where returns the place of the panic: the first function on the stack that is not part of the Go
+// runtime.
 func where() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// A Draft is a file that gets its name only when it is complete. If the system supports it, the
-// file has no name before, so that nothing remains of it if the process is killed.
+// A Draft is a file that gets its name only when it is complete. If the system supports this, the
+// file has no name until then, so that nothing remains if the process is killed.
 type Draft struct {
 	*os.File
 	named bool // the file has a temporary name until it is published
@@ -25,14 +25,14 @@ func NewDraft(name string) (*Draft, error) {
 }
 
 // Publish makes the draft durable and gives it its name. Without replace it fails with fs.ErrExist
-// if a file of that name exists. It closes the draft in any case.
+// if a file of that name exists. Publish always closes the draft, also if it fails.
 func (d *Draft) Publish(name string, replace bool) (err error) {
 	defer func() { err = errors.Join(err, d.Discard()) }()
 	if err := d.Sync(); err != nil {
 		return err
 	}
 	err = d.link(name)
-	if errors.Is(err, fs.ErrExist) && replace { // link does not replace files
+	if errors.Is(err, fs.ErrExist) && replace { // the system call link does not replace existing files
 		part := name
 		for i := 0; errors.Is(err, fs.ErrExist); i++ {
 			part = fmt.Sprintf("%s.part-%d-%d", name, os.Getpid(), i)
@@ -62,8 +62,8 @@ func (d *Draft) link(name string) error {
 	return os.Rename(d.Name(), name)
 }
 
-// Discard closes the draft and removes what has not been published. It may be called more than
-// once.
+// Discard closes the draft and removes its file if the draft was not published. It may be called
+// more than once.
 func (d *Draft) Discard() error {
 	err := d.Close()
 	if errors.Is(err, os.ErrClosed) {

@@ -13,14 +13,14 @@ func unnamed(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Lstat(handle(f)); err != nil { // without /proc the file could not get a name
+	if _, err := os.Lstat(handle(f)); err != nil { // without /proc the file could not get a name later
 		f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-// giveName gives a name to a file without one.
+// giveName gives a name to a file that has none.
 func giveName(f *os.File, name string) error {
 	if err := unix.Linkat(unix.AT_FDCWD, handle(f), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW); err != nil {
 		return &os.LinkError{Op: "link", Old: f.Name(), New: name, Err: err}

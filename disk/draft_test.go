@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A draft gets its name only when it is published, and leaves nothing before. named tests file
-// systems without unnamed files.
+// A draft gets its name only when it is published, and until then leaves nothing in the directory.
+// named is true to test file systems that do not support files without a name.
 func TestDraft(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		dir := t.TempDir()
@@ -45,7 +45,7 @@ func TestDraft(t *testing.T) {
 		}
 		d := draft("zero")
 		if !d.named {
-			holds() // a process that is killed here leaves nothing
+			holds() // if the process is killed here, no file remains
 		}
 		if err := errors.Join(d.Discard(), d.Discard()); err != nil {
 			t.Error(err)
@@ -59,7 +59,7 @@ func TestDraft(t *testing.T) {
 			t.Errorf("replaced without being asked to: %v", err)
 		}
 		holds("out.warc", "one")
-		beside := filepath.Join(dir, "out.warc.new") // a file that belongs to the user
+		beside := filepath.Join(dir, "out.warc.new") // a file of the user, next to the draft
 		if err := os.WriteFile(beside, []byte("mine"), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// free returns the bytes that may be written to the file system of dir, and its size.
+// free returns the number of bytes that may be written to the file system of dir, and the size of
+// the file system in bytes.
 func free(dir string) (available, total int64, err error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

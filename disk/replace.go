@@ -26,7 +26,7 @@ func SyncTree(root string) error {
 	})
 }
 
-// Rename renames a file or directory durably. Its content must be durable already. A file with the
+// Rename renames a file or directory durably. The content must be durable already. A file with the
 // new name is replaced.
 func Rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
@@ -36,10 +36,11 @@ func Rename(from, to string) error {
 }
 
 // Replace replaces the content of a file durably: after a crash the file has the old or the new
-// content. It writes to name.new first.
+// content. It writes the data to name.new first.
 func Replace(name string, data []byte, mode fs.FileMode) error {
 	part := name + ".new"
-	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a process that was killed
+	// this file remained after a process was killed
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)

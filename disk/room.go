@@ -18,18 +18,18 @@ const (
 	reserveName = "reserve"
 )
 
-// Options configure a Room. With the zero value, a crawl need not leave any space free.
+// Options configure a Room. With zero Options, a crawl may use all free space.
 type Options struct {
 	Least int64 // bytes that a crawl leaves free; Auto: depends on the size of the file system
 
-	// Free returns the free bytes and the size of the file system of a directory; nil: as the
-	// system reports.
+	// Free returns the free bytes and the size of the file system of a directory; nil: the function
+	// asks the system.
 	Free func(dir string) (free, total int64, err error)
 }
 
 // Room measures the free space on the file system of a data directory. It keeps a reserve there: a
 // file that it deletes when there is no space left for a take-down. It is safe for concurrent use.
-// If the system does not report free space, a Room is never low.
+// If the system does not report how much space is free, Check never returns an error.
 type Room struct {
 	dir string
 	o   Options
@@ -49,9 +49,9 @@ func (r *Room) name() string { return filepath.Join(r.dir, reserveName) }
 // reserve returns the size of the reserve on a file system of total bytes.
 func reserve(total int64) int64 { return min(mostReserve, total/16) }
 
-// measure returns the free bytes without the reserve, how many of them a crawl leaves free, and the
-// size of the reserve, as it is and as it should be. Space for a missing reserve does not count as
-// free.
+// measure returns the free bytes without the reserve, how many bytes a crawl must leave free, the
+// size that the reserve has, and the size that it should have. Space for a missing reserve does not
+// count as free.
 func (r *Room) measure() (available, least, held, wanted int64, err error) {
 	now, total, err := r.o.Free(r.dir)
 	if err != nil {
@@ -73,7 +73,7 @@ type Low struct {
 	Free, Least int64
 }
 
-// Error is one sentence.
+// Error returns one sentence.
 func (l *Low) Error() string {
 	return fmt.Sprintf("the disk of %s has %s free, and min_free is %s: free space there, "+
 		"or set min_free lower, and run again; nothing is lost",
@@ -99,12 +99,13 @@ func (r *Room) Check(unwritten int64) error {
 	return &Low{Dir: r.dir, Free: available, Least: least}
 }
 
-// Scarce reports whether less space is free than a crawl must leave. Work that can wait should wait
-// then.
+// Scarce reports whether less space is free than a crawl must leave. If it returns true, work that
+// is not urgent should wait.
 func (r *Room) Scarce() bool { return r.Check(0) != nil }
 
-// Make deletes the reserve if less is free than its size, so that a take-down can be recorded and
-// executed. Call it before anything is written for a take-down. A nil Room has no reserve.
+// Make deletes the reserve if less space is free than the size of the reserve, so that a take-down
+// can be recorded and executed. Call it before anything is written for a take-down. A nil Room has
+// no reserve.
 func (r *Room) Make() {
 	if r == nil {
 		return
@@ -113,7 +114,7 @@ func (r *Room) Make() {
 	defer r.mu.Unlock()
 	now, total, err := r.o.Free(r.dir)
 	if err == nil && now < reserve(total) {
-		os.Remove(r.name()) // if this fails, the next write reports that the disk is full
+		os.Remove(r.name()) // if removing fails, the next write reports that the disk is full
 	}
 }
 
@@ -141,8 +142,8 @@ func (r *Room) Keep() error {
 	return nil
 }
 
-// fill creates the reserve. It writes or allocates every block, since a sparse file reserves
-// nothing.
+// fill creates the reserve. It writes or allocates every block, since a sparse file reserves no
+// space.
 func (r *Room) fill(wanted int64) error {
 	f, err := os.OpenFile(r.name(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

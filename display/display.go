@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// Acts reports whether r controls the terminal or the text instead of being shown. These are
-// control characters (C0 and C1) except line feed and tab, line and paragraph separators,
-// bidirectional controls, and noncharacters.
+// Acts reports whether the character r controls the terminal or the text instead of being shown.
+// Such characters are control characters (C0 and C1) except line feed and tab, line and paragraph
+// separators, bidirectional controls, and noncharacters.
 func Acts(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -94,8 +94,8 @@ func Encoder(w io.Writer) *json.Encoder {
 	return e
 }
 
-// Write writes p. It returns len(p) even if it keeps back the last bytes until their character or
-// escape sequence is complete.
+// Write writes p. It returns len(p), even if it does not write the last bytes yet because their
+// character or escape sequence is incomplete.
 func (w *Writer) Write(p []byte) (int, error) {
 	text := p
 	if len(w.partial) > 0 {
@@ -110,7 +110,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes U+FFFD if incomplete bytes were kept back.
+// Flush writes U+FFFD if Write has kept back incomplete bytes.
 func (w *Writer) Flush() error {
 	if len(w.partial) == 0 {
 		return nil
@@ -120,10 +120,10 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// safe returns the safe form of text. rest is the end of text, if that may be an incomplete
+// safe returns the safe form of text. rest is the end of text, if the end may be an incomplete
 // character or escape sequence.
 func (w *Writer) safe(text []byte) (out, rest []byte) {
-	from := 0 // the text before from is already in out
+	from := 0 // the text before the index from is already in out
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		invalid := r == utf8.RuneError && size == 1
@@ -154,7 +154,7 @@ func (w *Writer) safe(text []byte) (out, rest []byte) {
 }
 
 // style returns the length of the escape sequence at the beginning of text, or 0 if there is none.
-// whole reports whether it is complete.
+// whole reports whether that sequence is complete.
 func style(text []byte) (n int, whole bool) {
 	for _, s := range styles {
 		switch {

@@ -22,7 +22,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestParts tests that a Writer writes the same text, however it is divided into calls of Write.
+// TestParts tests that a Writer writes the same text, whether the text comes in one call of Write
+// or in many.
 func TestParts(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, want string

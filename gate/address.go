@@ -15,11 +15,11 @@ import (
 )
 
 // named is the set of hosts (host:port) that the operator named. A named host may have a private or
-// loopback address, but no longer after it was reached at a public one: so a later DNS answer
-// cannot redirect the crawler to an internal network.
+// loopback address, until it was reached at a public address. Therefore a later DNS answer cannot
+// redirect the crawler to an internal network.
 type named struct {
 	mu sync.RWMutex
-	m  map[string]*atomic.Bool // true: the host was reached at a public address
+	m  map[string]*atomic.Bool // host → true if the host was reached at a public address
 }
 
 func (n *named) add(key string) {
@@ -47,7 +47,8 @@ func (g *Gate) Name(u *url.URL) {
 	}
 }
 
-// checkAddress returns a Refusal if a, an address of the host key, must not be requested.
+// checkAddress returns a Refusal if the address a of the host key (host:port) must not be
+// requested.
 func (g *Gate) checkAddress(key string, a netip.Addr) error {
 	what, public := address.Special(a), g.named.get(key)
 	switch {
@@ -81,8 +82,8 @@ func (g *Gate) checkLiteral(key string) error {
 
 type pinKey struct{}
 
-// pin returns a context under which dial connects to the address a, even if the host name has
-// another address by then.
+// pin returns a context in which dial connects to the address a, even if DNS has another address
+// for the host name by then.
 func pin(ctx context.Context, a netip.Addr) context.Context {
 	return context.WithValue(ctx, pinKey{}, a)
 }

@@ -34,7 +34,7 @@ func readBody(d *coding.Decoders, resp *http.Response, raw, most int64, x *memor
 	}
 	err := x.Decode(most, func(limit int64) bool {
 		undone = d.Undo(wire, codings, limit)
-		// If the coding is invalid, a higher limit does not make the body longer.
+		// if the coding is invalid, a higher limit does not make the body longer
 		return !undone.Short || len(codings) == 1 && int64(len(undone.Body)) < limit
 	})
 	return capture{wire, undone, short || undone.Short}, err

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// errShared is the error of an exchange on a connection that other exchanges used too. One of them
-// may have broken the connection.
+// errShared is the error of an exchange whose connection broke while other exchanges used it too.
+// Another exchange may have broken the connection.
 var errShared = errors.New("the connection broke while other requests used it")
 
 // countedConn is a connection that counts its exchanges.
@@ -26,8 +26,8 @@ type countedConn struct {
 // connection.
 type connUse struct {
 	conn   *countedConn
-	number int // 1 for the first exchange of the connection
-	others int // exchanges in progress on the connection when this one began
+	number int // 1 for the first exchange on the connection, 2 for the second, and so on
+	others int // number of other exchanges in progress on the connection when this exchange began
 }
 
 // countedConnOf returns the countedConn that c wraps, or nil if there is none.
@@ -65,7 +65,7 @@ func (r *connUse) leave() {
 }
 
 // mayBeBrokenByOther reports whether another exchange on the connection may have caused err.
-// answered means that the head of an answer was received: then an earlier exchange can no longer be
+// answered means that the head of the answer was received; after that an earlier exchange cannot be
 // the cause. The error of an HTTP/2 stream is always caused by its own exchange.
 func (r *connUse) mayBeBrokenByOther(err error, answered bool) bool {
 	var own streamError
@@ -101,7 +101,7 @@ type endedByHost struct{ error }
 func (h endedByHost) Unwrap() error { return h.error }
 func (endedByHost) Timeout() bool   { return false }
 
-// Temporary is there because net.Error still requires it.
+// Temporary returns true. The interface net.Error still requires this method.
 func (endedByHost) Temporary() bool { return true }
 
 // asEndedByHost returns err as an endedByHost if the host ended the exchange. It recognises GOAWAY

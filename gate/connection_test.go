@@ -84,7 +84,7 @@ func TestStreamReset(t *testing.T) {
 	}
 }
 
-// Bytes that follow an answer on an HTTP/1 connection are not taken for the answer to the next
+// Bytes that follow an answer on an HTTP/1 connection are not used as the answer to the next
 // request.
 func TestLeftOnKeptConnection(t *testing.T) {
 	for name, left := range map[string]string{"text": "and more\r\n\r\n", "head": "HTTP/1.1 2", "nothing": ""} {
@@ -121,8 +121,8 @@ func keepAlive(t *testing.T, left string) {
 	wg.Wait()
 }
 
-// answerOnce answers the first request on a connection. To the second it answers with left, if that
-// is not empty.
+// answerOnce answers the first request on a connection. When a second request arrives, it sends the
+// text left instead of an answer, if left is not empty.
 func answerOnce(c net.Conn, left string) {
 	defer c.Close()
 	in := bufio.NewReader(c)

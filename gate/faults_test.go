@@ -16,8 +16,8 @@ import (
 // maxFault is the limit for a body in these tests, in bytes.
 const maxFault = 1 << 20
 
-// patient returns options for faults that end without a time limit. The limit only ends a test that
-// hangs.
+// patient returns options with a time limit that no fault in these tests reaches. The limit only
+// ends a test that hangs.
 func patient() Options {
 	return Options{AllowPrivate: true, PerHost: 8, MaxBody: maxFault, MaxPages: 5, Timeout: 2 * time.Minute}
 }
@@ -50,8 +50,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// slowFault requests a page whose answer lasts until the time limit. The time passes in a synctest
-// bubble.
+// slowFault requests a page whose answer lasts until the time limit. The test runs in a synctest
+// bubble, whose clock does not wait.
 func slowFault(t *testing.T, path string, end faults.End) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &web{dialed: make(chan net.Conn)}
@@ -70,7 +70,7 @@ func slowFault(t *testing.T, path string, end faults.End) {
 	})
 }
 
-// hasty returns a gate with a short time limit whose connections lead to w.
+// hasty returns a gate with a short time limit. Its connections lead to the test network w.
 func hasty(w *web) *Gate {
 	o := patient()
 	o.Timeout = 2 * time.Second
@@ -104,8 +104,9 @@ func checkFault(t *testing.T, end faults.End, trace Trace, err error) {
 	}
 }
 
-// TestH2Faults is TestFaults over HTTP/2. There net/http would repeat a request by itself if the
-// server did nothing; it must never do so without the gate.
+// TestH2Faults tests the faults of TestFaults over HTTP/2. If an HTTP/2 server does nothing,
+// net/http can repeat the request by itself. The test checks that this never happens without the
+// gate.
 func TestH2Faults(t *testing.T) {
 	s, err := faults.StartH2()
 	if err != nil {
@@ -159,8 +160,8 @@ func checkH2(t *testing.T, g *Gate, s *faults.H2, f faults.H2Fault) {
 	}
 }
 
-// buffered is a listener whose connections accept what the server writes before the client reads
-// it, like a network. With HTTP/2, both ends write at any time.
+// buffered is a listener for HTTP/2, where both ends write at any time. Like a network, its
+// connections accept what the server writes before the client reads it.
 type buffered struct{ net.Listener }
 
 func (l buffered) Accept() (net.Conn, error) {
@@ -203,7 +204,7 @@ func (c bufferedConn) Close() error {
 	err := c.Conn.Close()
 	select {
 	case <-c.over:
-	case c.out <- nil: // wakes write, which then fails because the connection is closed
+	case c.out <- nil: // wakes the goroutine write, which then fails because the connection is closed
 		<-c.over
 	}
 	return err

@@ -19,7 +19,7 @@ import (
 // longer.
 const policyCap = 1 << 20
 
-// attempts is the maximal number of times that a request is begun, if its connection turns out to
+// attempts is the maximum number of times that one request is sent, if its connection turns out to
 // be closed.
 const attempts = 3
 
@@ -42,7 +42,7 @@ type Options struct {
 	MaxRaw       int64         // limit for a body as sent in bytes; default: MaxBody
 	AllowPrivate bool          // allow private and loopback addresses for all hosts
 	// ByAddress makes hosts at one network address share pauses and slots. A request that waits for
-	// them blocks its worker.
+	// a pause or a slot blocks its worker.
 	ByAddress bool
 	Sign      *Signer // signs every request; nil: requests are not signed
 	MaxPages  int     // limit for page requests; 0: no limit
@@ -90,7 +90,7 @@ func New(o Options) *Gate {
 		MaxIdleConns:           1024, // enough to keep one connection to each of a thousand hosts
 		MaxIdleConnsPerHost:    o.PerHost,
 		IdleConnTimeout:        30 * time.Second,
-		ForceAttemptHTTP2:      true, // without it, DialTLSContext disables HTTP/2
+		ForceAttemptHTTP2:      true, // if this is not set, DialTLSContext disables HTTP/2
 		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 1 << 20,
 			MaxReceiveBufferPerConnection: 2 << 20, WriteByteTimeout: 15 * time.Second},
 	}
@@ -129,8 +129,8 @@ func (g *Gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// checkAndSend checks and sends one request. It sends the request again if its connection was
-// closed, or was broken by another request.
+// checkAndSend checks and sends one request. If the connection was closed, or was broken by another
+// request, checkAndSend sends the request again.
 func (g *Gate) checkAndSend(req *http.Request, p purpose) (Hop, *http.Response, error) {
 	u, key, err := target(req)
 	if err != nil {
@@ -168,12 +168,13 @@ func (g *Gate) admit(ctx context.Context, u *url.URL, key string, why purpose) e
 	if err := g.checkLiteral(key); err != nil {
 		return err
 	}
-	// REP 1 (F23): policy files may always be fetched. Also, Policy would wait for itself.
+	// REP 1 (F23): policy files may always be fetched. Also, Policy is the caller here, and would
+	// wait for its own result.
 	if why.kind == PolicyFile {
 		return nil
 	}
 	if why.kind == PageRequest && g.pagesSpent() {
-		return g.budgetRefusal() // checked before the policy is fetched for nothing
+		return g.budgetRefusal() // checked first, so that no policy is fetched in vain
 	}
 	if g.policies == nil {
 		return &Refusal{Decision: acap.Decision{Usage: acap.Crawl, Reason: acap.Unavailable}}
@@ -189,8 +190,8 @@ func (g *Gate) admit(ctx context.Context, u *url.URL, key string, why purpose) e
 	return nil
 }
 
-// admitAgain decides again immediately before the request is sent: the policy and the take-downs
-// may have changed while the request waited for its host.
+// admitAgain applies the policy and the take-downs again immediately before the request is sent:
+// the policy and the take-downs may have changed while the request waited for its host.
 func (g *Gate) admitAgain(u *url.URL, why purpose) error {
 	if why.kind == PolicyFile {
 		return nil

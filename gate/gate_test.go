@@ -61,8 +61,8 @@ func parse(t *testing.T, raw string) *url.URL {
 
 func hello(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) }
 
-// rule is a source of policies: a policy permits everything if the function returns true. Otherwise
-// the policy is nil, which prohibits everything.
+// rule is a source of policies for tests. If the function returns true for a URL, its policy
+// permits everything. Otherwise there is no policy, and everything is prohibited.
 type rule func(u *url.URL) bool
 
 func (r rule) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
@@ -76,7 +76,7 @@ func (r rule) Current(u *url.URL) (*acap.Policy, error) { return r.Policy(contex
 
 func open(*url.URL) bool { return true }
 
-// robots is a source of policies that is the text of a robots.txt.
+// robots is a source of policies for tests: the text is the robots.txt of every host.
 type robots string
 
 func (r robots) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
@@ -242,8 +242,8 @@ func TestRobotsTextDecides(t *testing.T) {
 	}
 }
 
-// While a take-down is in force, its URL is not requested, for any kind of request and in any
-// spelling. Exceptions are policy files, and a request to confirm that the page is gone.
+// While a take-down is in force, no kind of request is sent to its URL, in any spelling. There are
+// two exceptions: requests for policy files, and a request that confirms that the page is gone.
 func TestTakenDown(t *testing.T) {
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		if to := r.URL.Query().Get("to"); to != "" {
@@ -411,8 +411,8 @@ func TestBudgetIsGivenBack(t *testing.T) {
 	}
 }
 
-// If a server closes a kept connection, the transport must not send the request again without the
-// gate.
+// If a server closes a kept connection, the transport must not repeat the request by itself: every
+// request passes through the gate.
 func TestNoHiddenRepeats(t *testing.T) {
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/drop" {
@@ -440,7 +440,7 @@ func TestClosedIdleConnectionIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	go func() { // each connection answers one request and is closed at the second
+	go func() { // each connection answers one request, and is closed when a second request arrives
 		for {
 			c, err := l.Accept()
 			if err != nil {

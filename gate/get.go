@@ -20,8 +20,8 @@ type Kind int
 
 // The kinds of request. The zero value is the strictest.
 const (
-	PageRequest Kind = iota // a page; it counts against the page budget
-	Part                    // a substitute or required resource of a page
+	PageRequest Kind = iota // request for a page, which counts against the page budget
+	Part                    // request for a substitute of a page, or for a resource that a page requires
 	Sitemap                 // a sitemap of an origin
 	PolicyFile              // robots.txt or a file that it refers to; always permitted (REP 1, F23)
 )
@@ -33,7 +33,7 @@ type Hop = hop.Hop
 // sequence of requests and is not safe for concurrent use.
 type Trace struct {
 	Hops    []Hop
-	Refused *Refusal // why the last request was refused; nil: none was
+	Refused *Refusal // why the last request was refused; nil: it was not refused
 
 	// Confirms is a URL for which the publisher requests a re-crawl. It is requested even while a
 	// take-down of it is in force, to confirm that the page is gone (P1 2.2.1, P11). TakeDown is
@@ -60,8 +60,8 @@ func purposeOf(ctx context.Context) purpose {
 	return p
 }
 
-// permits returns the refusal of u by the policy or by a take-down. It returns nil if the request
-// may be sent now.
+// permits returns the refusal of u by the policy or by a take-down. If the request may be sent now,
+// permits returns nil.
 func (p purpose) permits(policy *acap.Policy, u *url.URL) error {
 	r := acap.NewResource(u)
 	if d := policy.Decide(acap.Crawl, r).At(acap.Facts{Now: time.Now()}); !d.Allowed {

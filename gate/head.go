@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxHead       = 256 << 10 // limit for the header of an answer in bytes
+	maxHead       = 256 << 10 // maximum size of the header of an answer, in bytes
 	handshakeTime = 15 * time.Second
 )
 
@@ -37,7 +37,7 @@ func (x *exchange) write(p []byte) {
 }
 
 // read records the next bytes of an answer. It drops the heads of interim answers (status 1xx),
-// which come first (RFC 9110 15.2).
+// which precede the final answer (RFC 9110 15.2).
 func (x *exchange) read(p []byte) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -77,7 +77,7 @@ func (h *head) add(p []byte) []byte {
 			h.line = len(h.b)
 			h.done = len(line) == 1 || string(line) == "\r\n"
 		}
-		if len(h.b) > maxHead+4096 { // the transport has rejected the answer by then
+		if len(h.b) > maxHead+4096 { // the transport has already rejected an answer with so long a head
 			h.b, h.done = nil, true
 		}
 	}
@@ -98,15 +98,16 @@ type recordedConn struct {
 	now *exchange
 }
 
-// begin makes c record the following bytes in x. The connection must be idle.
+// begin makes c record in x the bytes that are sent and received from now on. The connection must
+// be idle.
 func (c *recordedConn) begin(x *exchange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = x
 }
 
-// end makes c forget x if that was its last exchange, so that an idle connection keeps neither a
-// page nor its heads in memory. c may be nil.
+// end removes x from c, if x was the last exchange of c. So an idle connection keeps neither a page
+// nor its heads in memory. c may be nil.
 func (c *recordedConn) end(x *exchange) {
 	if c == nil {
 		return
@@ -184,10 +185,10 @@ func (g *Gate) dialTLS(ctx context.Context, network, addr string) (net.Conn, err
 	return &recordedConn{Conn: c}, nil
 }
 
-// headsAsHTTP1 returns the heads of an HTTP/2 exchange in the form of HTTP/1.1.
+// headsAsHTTP1 returns the heads of an HTTP/2 exchange as an HTTP/1.1 connection would carry them.
 func headsAsHTTP1(req *http.Request, resp *http.Response) (sent, answer []byte) {
 	var b bytes.Buffer
-	// a new context, so that the httptrace of req is not called
+	// a new context prevents that the httptrace of req is called
 	if req.WithContext(context.Background()).Write(&b) == nil {
 		sent = bytes.Clone(b.Bytes())
 	}

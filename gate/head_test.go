@@ -39,7 +39,7 @@ func wire(t *testing.T, answers ...string) (address string, asked func() []strin
 			answer := answers[min(len(heads), len(answers))-1]
 			mu.Unlock()
 			b = nil
-			for len(answer) > 0 { // writes pieces that split lines
+			for len(answer) > 0 { // writes the answer in pieces that end in the middle of lines
 				n := min(len(answer), 7)
 				if _, err := c.Write([]byte(answer[:n])); err != nil {
 					return
@@ -65,8 +65,8 @@ func wire(t *testing.T, answers ...string) (address string, asked func() []strin
 	}
 }
 
-// Heads are recorded byte for byte, on a reused connection too, and without the heads of interim
-// answers.
+// Heads are recorded byte for byte, also on a connection that is used again, and without the heads
+// of interim answers.
 func TestHeads(t *testing.T) {
 	const (
 		plain   = "HTTP/1.1 200 Fine Thing\r\nserver:  one \r\nX-Odd: caf\xe9\r\ncontent-LENGTH: 5\r\nx-odd: 2\r\n\r\n"

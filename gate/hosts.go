@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// MaxCrawlDelay is the longest pause that a Crawl-delay can demand. A longer Crawl-delay counts as
+// MaxCrawlDelay is the longest Crawl-delay that is obeyed. A longer Crawl-delay counts as
 // MaxCrawlDelay.
 const MaxCrawlDelay = time.Minute
 
@@ -17,11 +17,11 @@ const manyHosts = 4096
 // memory is bounded by the number of hosts that are in use or in their pause.
 type hosts struct {
 	slots int           // concurrent requests to a host
-	delay time.Duration // time between the starts of two requests to a host
+	delay time.Duration // shortest time between the starts of two requests to a host
 
 	mu    sync.Mutex
 	m     map[string]*host
-	sweep int // size of m at which idle hosts are deleted next
+	sweep int // size of the map m at which idle hosts are deleted the next time
 }
 
 type host struct {
@@ -31,7 +31,7 @@ type host struct {
 
 	mu         sync.Mutex
 	crawlDelay time.Duration // the Crawl-delay of the host
-	last       time.Time     // start of the last request
+	last       time.Time     // start of the last request to the host
 }
 
 func newHosts(slots int, delay time.Duration) *hosts {
@@ -60,8 +60,8 @@ func (hs *hosts) done(h *host) {
 	hs.mu.Unlock()
 }
 
-// forget deletes hosts that no request uses and whose pause is over. Their Crawl-delay is set again
-// with their next page.
+// forget deletes hosts that no request uses and whose pause is over. The Crawl-delay of such a host
+// is set again before its next page is requested.
 func (hs *hosts) forget() {
 	for key, h := range hs.m {
 		if h.users == 0 && h.wait(h.gap(hs.delay)) <= 0 {
@@ -122,9 +122,9 @@ const maxTravel = 50 * time.Millisecond
 
 // enter waits for a slot at place, and for the pauses of place and of the host key. place is key
 // itself or a network address that several hosts share. The caller calls start when the request is
-// written, and leave when the exchange has ended. A pause lasts from start to start, for requests
-// of all kinds; its length is the delay of the crawl or the Crawl-delay of the host, whichever is
-// longer.
+// written, and leave when the exchange has ended. A pause lasts from the start of one request to
+// the start of the next, for requests of all kinds. Its length is the delay of the crawl or the
+// Crawl-delay of the host, whichever is longer.
 func (hs *hosts) enter(ctx context.Context, key, place string) (*visit, error) {
 	v := &visit{hs: hs, h: hs.use(place), name: hs.use(key)}
 	h := v.h
@@ -184,8 +184,8 @@ func (v *visit) start() {
 	})
 }
 
-// answered records that the first byte of the answer has arrived. If it came soon, the pause begins
-// again (see maxTravel).
+// answered records that the first byte of the answer has arrived. If the answer arrived within
+// maxTravel, the pause begins again.
 func (v *visit) answered() {
 	v.mu.Lock()
 	took := time.Since(v.sent)

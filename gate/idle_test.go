@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// An idle connection does not keep the last page that it received in memory.
+// An idle connection does not keep the last page that was received over it in memory.
 func TestIdleConnectionKeepsNoPage(t *testing.T) {
 	const size = 1 << 20
 	s := newSite(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, size)) })

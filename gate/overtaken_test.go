@@ -62,8 +62,8 @@ func TestDecidedAgainWhenSent(t *testing.T) {
 	}
 }
 
-// requestDuringChange requests /b with this kind and changes p while the request waits: for the
-// pause, or, if dial is set, for its connection.
+// requestDuringChange requests /b as the given kind of request, and changes p while the request
+// waits. If dial is true, the request waits for its connection, otherwise for the pause.
 func requestDuringChange(t *testing.T, kind Kind, sent, dial bool, rule string, p *changingPolicy) {
 	g := New(Options{AllowPrivate: true, MaxPages: 9})
 	g.Use(p)
@@ -78,7 +78,7 @@ func requestDuringChange(t *testing.T, kind Kind, sent, dial bool, rule string, 
 		_, err := g.Get(t.Context(), kind, "http://a.example/b")
 		ended <- err
 	}()
-	synctest.Wait() // returns when the request waits
+	synctest.Wait() // returns when the request is waiting
 	p.changed.Store(true)
 	err := <-ended
 	last := w.log[len(w.log):]

@@ -17,13 +17,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// web is a network in memory for synctest bubbles: one handler answers for every host. The clock is
-// that of the bubble, so pauses are exact.
+// web is a network in memory for synctest bubbles: one handler answers for every host. Time is that
+// of the bubble's clock, so pauses are exact.
 type web struct {
 	server *http.Server
 	dialed chan net.Conn
 	dial   time.Duration      // duration of dialling
-	way    chan time.Duration // how long each request travels; nil: no time
+	way    chan time.Duration // how long each request travels to its host; nil: requests arrive at once
 
 	mu    sync.Mutex
 	log   []arrival
@@ -37,7 +37,8 @@ type arrival struct {
 	at         time.Time
 }
 
-// newWeb starts a web that answers with h, and makes the connections of g lead to it.
+// newWeb starts a network in which h answers every request. It replaces the connections of g by
+// connections to that network.
 func newWeb(t *testing.T, g *Gate, h http.HandlerFunc) *web {
 	w := &web{dialed: make(chan net.Conn), now: map[string]int{}, most: map[string]int{},
 		names: map[string]netip.Addr{}}
@@ -57,7 +58,7 @@ func newWeb(t *testing.T, g *Gate, h http.HandlerFunc) *web {
 	return w
 }
 
-// connect makes the connections of g lead to w.
+// connect replaces the connections of g by connections to w.
 func (w *web) connect(g *Gate) {
 	g.transport.DialContext = func(ctx context.Context, _, addr string) (net.Conn, error) {
 		time.Sleep(w.dial)
@@ -104,7 +105,7 @@ type pipe struct {
 
 func (p pipe) RemoteAddr() net.Addr { return p.remote }
 
-// Accept, Close and Addr make a web the listener of its server.
+// Accept, Close and Addr implement net.Listener, so that the server of the network can use w.
 func (w *web) Accept() (net.Conn, error) {
 	c, ok := <-w.dialed
 	if !ok {
@@ -162,9 +163,9 @@ func follow(t *testing.T, g *Gate, address string) {
 	resp.Body.Close()
 }
 
-// Requests of all kinds go to two hosts that answer slowly and redirect to themselves and to each
-// other. Requests to a host never start at a shorter interval than the pause, but several are in
-// progress at a time.
+// The test sends requests of all kinds to two hosts that answer slowly and redirect to themselves
+// and to each other. Requests to one host never start at a shorter interval than the pause, but
+// several are in progress at a time.
 func TestSpacing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = time.Second
@@ -201,13 +202,15 @@ func TestSpacing(t *testing.T) {
 			}
 		}
 		wg.Wait()
-		// 2 hosts × 4 × (1 page, 2 with a redirect within the host, 3 for policy, sitemap and
-		// part), and 4 × (3 + 2) with redirects to the other host
+		// requests at both hosts: 2 hosts × 4 × (1 page, 2 for a redirect within the host, 3 for
+		// policy file, sitemap and part), and 4 × (3 + 2) for redirects to the other host
 		if n := len(w.log); n != 68 {
 			t.Errorf("%d requests", n)
 		}
 		for host, gap := range w.gaps() {
-			if gap != delay { // the pause is never shorter, and not longer because requests are waiting
+			// the pause is never shorter than the delay, and not longer as long as requests are
+			// waiting
+			if gap != delay {
 				t.Errorf("%s: %s between two requests", host, gap)
 			}
 			if w.most[host] != 3 {
@@ -235,8 +238,8 @@ func TestSpacingAfterSlowDial(t *testing.T) {
 	})
 }
 
-// The host receives requests at the interval of the pause even if one request travels longer than
-// the next. An answer that comes late does not restart the pause.
+// The host receives requests at intervals of the pause, even if one request travels longer to the
+// host than the next one. An answer that comes late does not restart the pause.
 func TestSpacingOverUnevenWays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Options{Delay: time.Second, PerHost: 2, AllowPrivate: true})
@@ -312,7 +315,7 @@ func TestByAddress(t *testing.T) {
 		if gap := w.gaps()[shared.String()]; gap < delay {
 			t.Errorf("%s between two requests to %s", gap, shared)
 		}
-		var slow []time.Duration // times of the requests to b.example since the start
+		var slow []time.Duration // times of the requests to b.example, measured from the start of the test
 		for _, a := range w.log {
 			if strings.HasPrefix(a.path, "/b.example") {
 				slow = append(slow, a.at.Sub(start))

@@ -20,7 +20,7 @@ const (
 type Refusal struct {
 	URL      string
 	Rule     string        // the rule of the gate that refused; "" if the policy refused
-	Why      string        // a clause that explains Rule
+	Why      string        // a clause that explains why the rule refused the request
 	Decision acap.Decision // the decision on crawl if the policy refused
 	TakeDown *acap.Field   // the take-down request in force if Rule is RuleTakeDown
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// resolvedFor is how long an address from the DNS is used for pauses and slots.
+// resolvedFor is how long an address from DNS determines pauses and slots before the name is
+// resolved again.
 const resolvedFor = 5 * time.Minute
 
 // addressCache caches the network address of each host name. It is safe for concurrent use.
@@ -21,8 +22,8 @@ type addressCache struct {
 	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
 	mu    sync.Mutex
-	m     map[string]cachedAddress // by host name
-	sweep int                      // size of m at which expired addresses are deleted next
+	m     map[string]cachedAddress // cached addresses by host name
+	sweep int                      // size of the map m at which expired addresses are deleted the next time
 }
 
 type cachedAddress struct {
@@ -34,9 +35,9 @@ func newAddressCache() *addressCache {
 	return &addressCache{lookup: net.DefaultResolver.LookupNetIP, m: map[string]cachedAddress{}, sweep: manyHosts}
 }
 
-// addressOf returns the address of the host key. Of several addresses of a name it always returns
-// the same one: it prefers those that a crawl may request, then the family that the system prefers,
-// then the lowest.
+// addressOf returns the address of the host key (host:port). If a name has several addresses,
+// addressOf always returns the same one: it prefers addresses that a crawl may request, then those
+// of the family that the system prefers, then the lowest.
 func (ac *addressCache) addressOf(ctx context.Context, key string) (netip.Addr, error) {
 	name, _, err := net.SplitHostPort(key)
 	if err != nil {

@@ -72,8 +72,8 @@ func TestOldAnswersAreForgotten(t *testing.T) {
 	})
 }
 
-// The request goes to the address whose pause it waited for, even if the name has another address
-// by then.
+// The request waits for the pause of a network address and is then sent to that address, even if
+// DNS has another address for the name by then.
 func TestDialledAsResolved(t *testing.T) {
 	serve := func(address string) *httptest.Server {
 		l, err := net.Listen("tcp", address)
@@ -105,7 +105,7 @@ func TestDialledAsResolved(t *testing.T) {
 	names["moving.example"] = []string{"127.0.0.2"}
 	get(first) // the first answer of the DNS is still cached
 	clear(g.addresses.m)
-	get(second) // must not use the connection to the first address
+	get(second) // this request must not use the connection to the first address
 }
 
 func TestClosedAddressIsNotWaitedFor(t *testing.T) {

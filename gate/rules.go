@@ -24,14 +24,14 @@ func target(req *http.Request) (*url.URL, string, error) {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return refuse(RuleScheme, fmt.Sprintf("only http and https are fetched, not %q", u.Scheme))
 	}
-	if u.Opaque != "" { // net/http would send it instead of the path that the policy permits
+	if u.Opaque != "" { // net/http would send u.Opaque instead of the path that the policy permits
 		return refuse(RuleScheme, "it is not a hierarchical URL")
 	}
 	key, err := address.Endpoint(&u)
 	if err != nil {
 		return refuse(RuleScheme, err.Error())
 	}
-	if strings.HasPrefix(u.Port(), "0") { // port 080 is port 80 and must share its pause
+	if strings.HasPrefix(u.Port(), "0") { // port 080 is the same as port 80, so both must share one pause
 		u.Host = key
 	}
 	u.User, u.Fragment, u.RawFragment = nil, "", ""

@@ -20,9 +20,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/memory"
 )
 
-// errStale is the error of a request whose connection was closed, or that its host refused, before
-// the host did anything. net/http would send such a request again by itself. The gate prevents
-// that: no request is sent again without budget and pause.
+// errStale is the error of a request that failed before its host did anything, because the
+// connection was closed or the host refused the request. net/http would send such a request again
+// by itself. The gate prevents that, because each repetition must count against the budget and wait
+// for the pause.
 var errStale = fmt.Errorf("the connection ended before an answer: %w", io.ErrUnexpectedEOF)
 
 // attempt is one attempt to send a request.
@@ -111,7 +112,7 @@ func (a *attempt) waitAndSend() (_ Hop, _ *http.Response, sent bool, err error) 
 func (a *attempt) connected(c net.Conn, giveUp context.CancelCauseFunc) {
 	a.connections++
 	a.peer = remote(c)
-	otherAddress := a.at.IsValid() && a.peer != a.at // an older connection, to another address of the host
+	otherAddress := a.at.IsValid() && a.peer != a.at // an older connection that leads to another address of the host
 	if a.connections > 1 || otherAddress {
 		giveUp(errStale)
 		abandon(c, otherAddress)
@@ -181,9 +182,9 @@ func (a *attempt) receive(ctx context.Context, out *http.Request, resp *http.Res
 		Start: start, Took: time.Since(start)}, nil
 }
 
-// resolve returns the address of the host key, which determines its pauses and slots and is then
-// dialled. It applies the address rule already, so that no request waits for a host only to be
-// refused.
+// resolve returns the address of the host key, which determines the pauses and slots of the host
+// and is dialled later. It applies the address rule already, so that no request waits for a host
+// only to be refused.
 func (g *Gate) resolve(ctx context.Context, key string) (netip.Addr, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, dialTime(g.o.Timeout), timeoutError(dialTime(g.o.Timeout)))
 	defer cancel()
@@ -200,9 +201,9 @@ func remote(c net.Conn) netip.Addr {
 	return ap.Addr().Unmap()
 }
 
-// abandon keeps the connection c from carrying a request that was cancelled: it closes c. An HTTP/2
-// connection is shared, and cancelling the context of the request is enough; abandon closes it only
-// if it leads to another address of the host.
+// abandon closes the connection c, so that a request that was cancelled is not sent on it. An
+// HTTP/2 connection is shared, and cancelling the context of the request is enough; abandon closes
+// it only if it leads to another address of the host.
 func abandon(c net.Conn, otherAddress bool) {
 	if t, ok := c.(*tls.Conn); ok && t.ConnectionState().NegotiatedProtocol == "h2" && !otherAddress {
 		return
@@ -215,7 +216,7 @@ func (g *Gate) captureBody(ctx context.Context, resp *http.Response, method stri
 	x := memory.Of(ctx).Begin(ctx)
 	defer x.End()
 	switch {
-	case resp.StatusCode < 200: // 101; net/http skips all other interim answers
+	case resp.StatusCode < 200: // status 101; net/http skips all other interim answers
 		return capture{}, fmt.Errorf("an answer of status %d was not asked for", resp.StatusCode)
 	case method == http.MethodHead, resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
 		return capture{}, nil
@@ -243,7 +244,7 @@ func (d timeoutError) Error() string {
 }
 func (d timeoutError) Timeout() bool { return true }
 
-// Temporary is there because net.Error still requires it.
+// Temporary returns true. The interface net.Error still requires this method.
 func (d timeoutError) Temporary() bool { return true }
 
 // outgoing returns the request as it is sent: to the host of the checked URL, with the User-Agent
@@ -261,9 +262,10 @@ func (g *Gate) outgoing(req *http.Request, u *url.URL, key string, ctx context.C
 	h.Del("Host")
 	h.Del("Connection")
 	h.Del("Upgrade")
-	// http.Client adds it after redirects, with the query of the previous address
+	// http.Client adds Referer after redirects; it contains the query of the previous address
 	h.Del("Referer")
-	// http.Client copies the conditions of the first request to the requests after redirects.
+	// http.Client copies the conditional header fields of the first request to the requests after
+	// redirects
 	if before := first(req); before != req {
 		for _, name := range []string{"If-None-Match", "If-Modified-Since"} {
 			if slices.Equal(h.Values(name), before.Header.Values(name)) {
@@ -280,8 +282,8 @@ func (g *Gate) outgoing(req *http.Request, u *url.URL, key string, ctx context.C
 	return out
 }
 
-// first returns the request with which http.Client began, if req follows a redirect. Otherwise it
-// returns req.
+// first returns the first request of the redirect chain to which req belongs. If req does not
+// follow a redirect, first returns req.
 func first(req *http.Request) *http.Request {
 	for req.Response != nil && req.Response.Request != nil {
 		req = req.Response.Request
@@ -289,12 +291,12 @@ func first(req *http.Request) *http.Request {
 	return req
 }
 
-// decodedResponse returns resp as the caller gets it: with the decoded body.
+// decodedResponse returns resp in the form that the caller gets: with the decoded body.
 func decodedResponse(resp *http.Response, req *http.Request, body []byte) *http.Response {
 	resp.Request = req
 	resp.Header = resp.Header.Clone()
-	// The answer has no body: its header describes the answer to another request and stays as it
-	// is.
+	// The answer has no body. Its header describes the answer to another request, so it is not
+	// changed.
 	if req.Method == http.MethodHead || resp.StatusCode == http.StatusNotModified {
 		resp.Body = http.NoBody
 		return resp

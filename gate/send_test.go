@@ -67,7 +67,8 @@ func TestConditionsGoOnce(t *testing.T) {
 func TestNotModified(t *testing.T) {
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"v1"`)
-		w.Header().Set("Content-Encoding", "compress") // describes the page, which is not sent
+		// describes the coding of the page, but the answer 304 does not contain the page
+		w.Header().Set("Content-Encoding", "compress")
 		w.Header().Set("Content-Length", "5000")
 		w.WriteHeader(http.StatusNotModified)
 	})
@@ -170,8 +171,8 @@ func TestIPv6(t *testing.T) {
 	}
 }
 
-// If a host closes every connection without an answer, the request is sent again at most attempts
-// times, and each time counts against the budget.
+// If a host closes every connection without an answer, a request is sent at most as often as the
+// constant attempts says. Each time counts against the budget.
 func TestStaleConnections(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

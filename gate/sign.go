@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// signatureLife is how long a signature is valid: long enough for clocks that differ, too short to
-// be useful to others.
+// signatureLife is how long a signature is valid: long enough for clocks that differ, too short for
+// somebody else to use the signature.
 const signatureLife = 5 * time.Minute
 
 // signatureLabel is the label of the signature in the header of a request (RFC 9421 4.1).
@@ -113,8 +113,8 @@ func signatureBase(covered []component, params string) []byte {
 	return []byte(b.String())
 }
 
-// authority returns the host of a request as it is signed, from its URL and host key: without the
-// port if that is the default (RFC 9421 2.2.3).
+// authority returns the host of a request as the signature covers it, from the URL and the host key
+// (host:port). The port is omitted if it is the default port (RFC 9421 2.2.3).
 func authority(u *url.URL, key string) string {
 	if u.Scheme == "https" {
 		return strings.TrimSuffix(key, ":443")

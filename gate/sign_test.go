@@ -127,7 +127,7 @@ func TestEachHopIsSigned(t *testing.T) {
 	if _, err := g.Fetch(t.Context(), s.URL+"/robots.txt"); err != nil {
 		t.Fatal(err)
 	}
-	if len(inputs) != 3 { // all signatures differ
+	if len(inputs) != 3 { // no two signatures are equal
 		t.Errorf("%d signatures of 3 requests", len(inputs))
 	}
 	if req.Header.Get("Signature") != "" {

@@ -11,24 +11,26 @@ import (
 )
 
 const (
-	mostRoom   = 128 << 20 // bytes of memory that all pages in work may take together
+	// maximum number of bytes of memory that all pages in progress may take together: the largest
+	// size of the room
+	mostRoom   = 128 << 20
 	leastRoom  = 32 << 20
 	limitShare = 6 // the room is the memory limit of the process divided by this
 
 	small    = 3 << 19 // size in bytes up to which a body needs no room
-	step     = 1 << 20 // a body as sent is counted in units of this many bytes
-	steps    = 48      // number of units for all bodies together, without small bodies and one more body
+	step     = 1 << 20 // the memory of a body as sent is counted in units of this many bytes
+	steps    = 48      // number of units for all bodies together; small bodies, and one more large body, need no units
 	decoders = 4       // number of small bodies that are decoded at the same time
 
 	largePercent = 25 // GC percentage while one page takes more than half of the room
 )
 
-// Budget limits the memory that pages in work take together. It is safe for concurrent use.
+// Budget limits the memory that pages in progress take together. It is safe for concurrent use.
 type Budget struct {
 	size     int64 // size of the room in bytes
 	room     *semaphore.Weighted
-	received chan struct{} // one element for each step
-	beyond   chan struct{} // one element while a body is received in addition to the steps
+	received chan struct{} // one element for each unit of a received body that is in use
+	beyond   chan struct{} // one element while a body is received for which no units are free
 	nested   chan struct{} // one element while a large body that a page requires is read
 	decoding chan struct{} // one element for each small body that is decoded
 	parsing  chan struct{} // one element while a page that may make many elements is parsed
@@ -49,7 +51,7 @@ func NewBudget(limit int64) *Budget {
 		nested: make(chan struct{}, 1), decoding: make(chan struct{}, decoders), parsing: make(chan struct{}, 1)}
 }
 
-// Most returns the maximum of the room that was taken at one time, in bytes.
+// Most returns the largest amount of the room, in bytes, that was taken at any one time.
 func (b *Budget) Most() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -63,7 +65,7 @@ func (b *Budget) count(n int64) {
 	b.most = max(b.most, b.held)
 }
 
-// take waits for n bytes of the room.
+// take waits until n bytes of the room are free, and takes them.
 func (b *Budget) take(ctx context.Context, n int64) error {
 	if err := b.room.Acquire(ctx, n); err != nil {
 		return context.Cause(ctx)
@@ -77,9 +79,9 @@ func (b *Budget) free(n int64) {
 	b.room.Release(n)
 }
 
-// Lease is the part of a Budget that one page takes. It belongs to one visit. Only the resources
-// that the page requires are read by several goroutines at the same time. A nil Lease has no
-// limits.
+// Lease is the part of a Budget that one page takes. A Lease belongs to one visit. Several
+// goroutines may use it at the same time only to read resources that the page requires. A nil Lease
+// has no limits.
 type Lease struct {
 	b      *Budget
 	steps  int
@@ -91,8 +93,8 @@ type Lease struct {
 
 type key struct{}
 
-// Lease begins a lease. Requests that are made with the returned context share it. The caller must
-// call Release. With a nil Budget, the lease is nil.
+// Lease begins a lease. Requests that are made with the returned context share this lease. The
+// caller must call Release. With a nil Budget, the lease is nil.
 func (b *Budget) Lease(ctx context.Context) (context.Context, *Lease) {
 	if b == nil {
 		return ctx, nil
@@ -101,14 +103,14 @@ func (b *Budget) Lease(ctx context.Context) (context.Context, *Lease) {
 	return context.WithValue(ctx, key{}, l), l
 }
 
-// Of returns the lease of a context, nil if it has none.
+// Of returns the lease of a context, or nil if the context has no lease.
 func Of(ctx context.Context) *Lease {
 	l, _ := ctx.Value(key{}).(*Lease)
 	return l
 }
 
-// Require returns a context for requests of resources that pages require. They take no room, so
-// that a page that holds room can wait for them.
+// Require returns a context for requests of resources that pages require. Such requests take no
+// room, so that a page that holds room can wait for them.
 func (b *Budget) Require(ctx context.Context) context.Context {
 	if b == nil {
 		return ctx
@@ -116,9 +118,9 @@ func (b *Budget) Require(ctx context.Context) context.Context {
 	return context.WithValue(ctx, key{}, &Lease{b: b, holds: true})
 }
 
-// Hold waits until there is room for a page that weighs n bytes, and releases what was taken to
-// receive it. A page that weighs more than the room takes all of it. Call Hold once. The error is
-// the cause of ctx.
+// Hold waits until there is room for a page that weighs n bytes, and releases the memory that was
+// taken to receive the page. A page that weighs more than the room takes all of it. Call Hold once.
+// The error is the cause of ctx.
 func (l *Lease) Hold(ctx context.Context, n int64) error {
 	if l == nil {
 		return nil
@@ -127,7 +129,7 @@ func (l *Lease) Hold(ctx context.Context, n int64) error {
 	case l.held >= n:
 		more := l.held - n
 		l.held = n
-		l.collect() // before another page can take more than half of the room
+		l.collect() // lowers the GC percentage before another page can take more than half of the room
 		l.b.free(more)
 	case l.held > 0: // the lease has all of the room already
 	default:
@@ -143,7 +145,7 @@ func (l *Lease) Hold(ctx context.Context, n int64) error {
 }
 
 // collect lowers the GC percentage while the lease holds more than half of the room, and restores
-// it otherwise. Two leases cannot hold more than half.
+// it otherwise. Two leases cannot both hold more than half.
 func (l *Lease) collect() {
 	switch large := l.held > l.b.size/2; {
 	case large && l.relax == nil:
@@ -159,7 +161,7 @@ func (l *Lease) collect() {
 }
 
 // Room waits until there is room for n bytes, and returns a function that releases it. If the lease
-// of ctx holds room, that room counts and Room does not wait.
+// of ctx already holds room, Room does not wait.
 func (b *Budget) Room(ctx context.Context, n int64) (release func(), err error) {
 	if l := Of(ctx); b == nil || l != nil && l.holds {
 		return func() {}, nil
@@ -192,7 +194,7 @@ func (l *Lease) Release() {
 	l.received()
 	if l.held > 0 {
 		held := l.held
-		// Otherwise the next such page would grow before the memory of this one is free.
+		// otherwise the next large page could grow before the memory of this page is free
 		if l.relax != nil {
 			runtime.GC()
 		}
@@ -202,14 +204,14 @@ func (l *Lease) Release() {
 	}
 }
 
-// Discard releases what was taken to receive an answer that is not used.
+// Discard releases the memory that was taken to receive an answer, because the answer is not used.
 func (l *Lease) Discard() {
 	if l != nil && !l.holds {
 		l.Release()
 	}
 }
 
-// received releases what was taken to receive a body.
+// received releases the memory that was taken to receive a body.
 func (l *Lease) received() {
 	for range l.steps {
 		<-l.b.received
@@ -220,7 +222,7 @@ func (l *Lease) received() {
 	l.steps, l.beyond = 0, false
 }
 
-// Exchange limits the memory for reading one answer. Its methods are for one goroutine.
+// Exchange limits the memory for reading one answer. Only one goroutine may call its methods.
 type Exchange struct {
 	l      *Lease
 	ctx    context.Context
@@ -239,8 +241,8 @@ func (x *Exchange) End() {
 	x.nested = false
 }
 
-// Received returns a reader of a body as sent. It waits for room as the body grows; its error is
-// then the cause of ctx.
+// Received returns a reader of a body as sent. The reader waits for room as the body grows. If ctx
+// ends before there is room, the error of the reader is the cause of ctx.
 func (x *Exchange) Received(r io.Reader) io.Reader {
 	if x.l == nil {
 		return r
@@ -252,15 +254,15 @@ func (x *Exchange) Received(r io.Reader) io.Reader {
 }
 
 // Decode calls decode, which decodes a content coding into at most limit bytes and reports whether
-// that is the whole body. The first call has a small limit. Only four such calls run at the same
-// time, since a decoder itself takes up to 16 MiB. If the body is larger, Decode waits for room and
-// calls decode again with the limit most.
+// the result is the whole body. The first call has a small limit. Only four such calls run at the
+// same time, since a decoder itself takes up to 16 MiB. If the body is larger, Decode waits for
+// room and calls decode again with the limit most.
 func (x *Exchange) Decode(most int64, decode func(limit int64) (whole bool)) error {
 	if x.l == nil || most <= small {
 		decode(most)
 		return nil
 	}
-	x.l.b.decoding <- struct{}{} // short: no decoder waits for anything
+	x.l.b.decoding <- struct{}{} // this wait is short, because a decoder never waits for memory
 	whole := decode(small)
 	<-x.l.b.decoding
 	if whole {
@@ -273,8 +275,8 @@ func (x *Exchange) Decode(most int64, decode func(limit int64) (whole bool)) err
 	return nil
 }
 
-// grow waits until a large body may be decoded. Except for a required resource, it takes all of the
-// room.
+// grow waits until a large body may be decoded. It takes all of the room, except for a resource
+// that a page requires.
 func (x *Exchange) grow() error {
 	switch l := x.l; {
 	case l.holds:
@@ -291,7 +293,7 @@ func (x *Exchange) grow() error {
 	}
 }
 
-// receive waits until n bytes of a body as sent may be in memory.
+// receive waits until n bytes of a body, as sent, may be in memory.
 func (l *Lease) receive(ctx context.Context, n int64) error {
 	for !l.beyond && int64(l.steps)*step < n {
 		select {
@@ -320,8 +322,8 @@ func (x *Exchange) require(int64) error {
 	}
 }
 
-// counted calls more with the number of bytes read so far, before each read of a body that is no
-// longer small.
+// counted calls the function more before each read of a body that is no longer small. The argument
+// is the number of bytes read so far.
 type counted struct {
 	r    io.Reader
 	n    int64

@@ -31,7 +31,7 @@ func TestRoomIsBounded(t *testing.T) {
 		wg.Go(func() {
 			ctx, l := b.Lease(ctx)
 			defer l.Release()
-			if err := l.Hold(ctx, i*i*i*100); err != nil { // the largest weigh more than the whole room
+			if err := l.Hold(ctx, i*i*i*100); err != nil { // the largest pages weigh more than the whole room
 				t.Error(err)
 			}
 		})
@@ -93,8 +93,8 @@ func (e endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// The bytes received of large bodies are limited. The one extra body is received completely
-// although no other body releases anything.
+// The bytes received of large bodies are limited. One more large body is received completely,
+// although no other body releases memory.
 func TestReceivedIsBounded(t *testing.T) {
 	b := NewBudget(0)
 	ctx, cancel := context.WithCancel(within(t))
@@ -115,7 +115,7 @@ func TestReceivedIsBounded(t *testing.T) {
 		})
 	}
 	taken := 0
-	for range bodies { // each received body releases its units, which admits another body
+	for range bodies { // each body that was received releases its units, so that another body can be received
 		l := <-done
 		taken++
 		if got, most := n.Load(), int64(bodies*(small+2*step)+steps*step+(taken+1)*size); got > most {
@@ -201,7 +201,7 @@ func TestWaitsEnd(t *testing.T) {
 	}
 }
 
-// The room is smaller if the limit of the process is lower. Limit works on this machine.
+// If the process has a lower memory limit, the room is smaller. Limit works on this machine.
 func TestLimit(t *testing.T) {
 	for limit, size := range map[int64]int64{0: mostRoom, 1: leastRoom, 300 << 20: 50 << 20, 1 << 40: mostRoom} {
 		if b := NewBudget(limit); b.size != size {

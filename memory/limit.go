@@ -19,8 +19,8 @@ func Limit() (int64, error) {
 	return int64(min(all/share, 1<<62)), nil
 }
 
-// SetLimit sets the memory limit of the Go runtime, in bytes. The runtime collects garbage more
-// often as the process comes near the limit. undo restores the previous limit.
+// SetLimit sets the memory limit of the Go runtime, in bytes. The nearer the process comes to the
+// limit, the more often the runtime collects garbage. undo restores the previous limit.
 func SetLimit(limit int64) (undo func()) {
 	before := debug.SetMemoryLimit(limit)
 	return func() { debug.SetMemoryLimit(before) }

@@ -6,10 +6,11 @@ import (
 	"net/url"
 )
 
-// Assume stores text as the robots.txt of the origin of u, if none was ever read: the operator
-// vouches for it. If text is nil, the origin is assumed to have no robots.txt. It applies to
-// archived pages until the real robots.txt is read. It permits no request, because it has already
-// expired. It replaces an earlier assumption. assumed is false if a robots.txt was read before.
+// Assume stores text as the robots.txt of the origin of u, if no robots.txt of the origin was ever
+// read: the operator says that the text is right. If text is nil, the origin is assumed to have no
+// robots.txt. The assumed robots.txt applies to archived pages until the real one is read. It
+// permits no request, because it has already expired. A later call of Assume replaces it. assumed
+// is false if a robots.txt was read before.
 func (a *Authority) Assume(u *url.URL, text []byte) (assumed bool, err error) {
 	key, err := Key(u)
 	if err != nil {

@@ -85,7 +85,7 @@ func TestAssume(t *testing.T) {
 	}
 }
 
-// answering is a Fetcher that is a function.
+// answering is a Fetcher that calls the function itself for each address.
 type answering func(address string) (Response, error)
 
 func (f answering) Fetch(_ context.Context, address string, _ http.Header) (Response, error) {

@@ -19,8 +19,8 @@ type Options struct {
 	Now    func() time.Time // default: time.Now
 	MaxAge time.Duration    // longest time that a policy file is fresh; default and maximum: MaxAge
 	Reread time.Time        // policy files that were read before this time are read again
-	// Pace is called with an origin's Crawl-delay before more is fetched from the origin. It may be
-	// nil.
+	// Pace is called with an origin's Crawl-delay before further files are fetched from the origin.
+	// It may be nil.
 	Pace func(host *url.URL, d time.Duration)
 	// Defect is called for each panic. The origin then counts as unreachable. It may be nil.
 	Defect func(*defect.Error)
@@ -31,8 +31,8 @@ type Options struct {
 type Authority struct {
 	*shared
 	crawler acap.Crawler
-	id      string // Crawler.Key of the crawler
-	derived bool   // returned by For
+	id      string // Crawler.Key of the crawler that the policies are for
+	derived bool   // this Authority was returned by For, so its Close does nothing
 }
 
 // shared is the state that the authorities for several crawlers share.
@@ -54,7 +54,7 @@ type shared struct {
 // flight is the reading of an origin that is in progress; an origin has at most one. Until done is
 // closed, shared.mu protects all other fields.
 type flight struct {
-	id      string // Crawler.Key of the crawler for which the origin is read
+	id      string // Crawler.Key of the crawler that the origin is read for
 	reread  bool
 	waiters int
 	cancel  context.CancelFunc
@@ -122,8 +122,9 @@ func (a *Authority) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error
 	return o.Policy, nil
 }
 
-// Current returns the policy in force for the origin of u by the last attempt to read it, without a
-// request. If robots.txt was never read, or the last attempt failed, it permits nothing.
+// Current returns the policy in force for the origin of u without making a request. The policy is
+// the result of the last attempt to read robots.txt. If robots.txt was never read, or the last
+// attempt failed, it permits nothing.
 func (a *Authority) Current(u *url.URL) (*acap.Policy, error) {
 	o, err := a.CurrentOrigin(u)
 	if err != nil {
@@ -155,7 +156,7 @@ func (a *Authority) CurrentOrigin(u *url.URL) (*Origin, error) {
 }
 
 // waitForOrigin returns the origin of u from the cache or from a flight, which it starts if there
-// is none. With reread, it accepts only a flight that reads everything again.
+// is none. If reread is true, only a flight that reads all files again is used.
 func (a *Authority) waitForOrigin(ctx context.Context, u *url.URL, reread bool) (*Origin, error) {
 	key, err := Key(u)
 	if err != nil {
@@ -197,7 +198,7 @@ func (a *Authority) start(key string, reread bool) *flight {
 		o, err := a.readOriginSafely(ctx, key, reread)
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		// If no caller waits any more, another flight may have replaced f.
+		// if no caller waits for f any more, another flight may have replaced f in the map
 		if f.origin, f.err = o, err; err == nil && a.flights[key] == f {
 			a.cache.add(key, a.id, o, func(v *view) { v.now = o })
 		}
@@ -306,5 +307,6 @@ func (a *Authority) Origins() (keys []string, err error) {
 	return keys, err
 }
 
-// Attempts calls fn with the last attempt at each origin. fn must not use the authority.
+// Attempts calls fn with the last attempt to read robots.txt, once for each origin. fn must not use
+// the authority.
 func (a *Authority) Attempts(fn func(Attempt) error) error { return a.store.Each(fn) }

@@ -91,7 +91,7 @@ func TestGivingUp(t *testing.T) {
 	for waiters(a, s.URL) < 2 {
 		runtime.Gosched()
 	}
-	cancel() // one caller gives up; the other must still get the answer
+	cancel() // one caller stops waiting; the other caller must still get the answer
 	if err := <-errs; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
@@ -250,12 +250,13 @@ func TestForAnotherCrawler(t *testing.T) {
 	a := authority(t, NewMemory(), Options{})
 	other := a.For(acap.Crawler{Names: []string{"otherbot"}})
 	expect(t, origin(t, a, s.at("/")), acap.Crawl, s.at("/a"), false)
-	s.asked("/theirs.txt", 0) // the reference is only for the other crawler
+	s.asked("/theirs.txt", 0) // the referenced file is only for the other crawler, so it is not requested
 	held, known := other.Held(s.at("/"))
 	if !known {
 		t.Fatal("not held")
 	}
-	// P1 2.3.2 (D07): its reference was not read yet, so everything is prohibited.
+	// P1 2.3.2 (D07): the file that robots.txt refers to was not read yet, so everything is
+	// prohibited
 	expect(t, held, acap.Crawl, s.at("/a"), false)
 
 	expect(t, origin(t, other, s.at("/")), acap.Crawl, s.at("/b"), false)
@@ -277,7 +278,8 @@ func TestForAnotherCrawler(t *testing.T) {
 	}
 }
 
-// broken is a store that cannot be read or written: load and save are the errors.
+// broken is a store that cannot be read or written. load and save are the errors that its methods
+// return.
 type broken struct {
 	Store
 	load, save error

@@ -7,9 +7,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-// Backup copies the file of the store in its present state, while others use the store. It calls
-// create with the size of the file and writes the content to the returned writer, which may be
-// slow.
+// Backup copies the file of the store in its present state. The store can be used at the same time.
+// It calls create with the size of the file and writes the content to the returned writer, which
+// may be slow.
 func (a *Authority) Backup(create func(size int64) (io.Writer, error)) error {
 	d, ok := a.store.(*disk)
 	if !ok {

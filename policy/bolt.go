@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-// The buckets of the file. If an origin has several entries in a bucket, their keys begin with the
-// origin and a zero byte.
+// The names of the buckets of the file. If an origin has several entries in a bucket, each key
+// begins with the origin and a zero byte.
 var (
 	lastBucket     = []byte("last")     // origin → Document of the last attempt, JSON
 	versionsBucket = []byte("versions") // origin 0 time → Version, JSON
@@ -59,8 +59,8 @@ func Open(path string) (Store, error) {
 	return d, nil
 }
 
-// guard calls f, which uses the database. If the file turns out to be damaged, it returns an error
-// instead of a panic.
+// guard calls f, which uses the database. If the file turns out to be damaged, the database panics,
+// and guard returns an error.
 func (d *disk) guard(f func() error) error {
 	return spool.Guard(f, func(cause any) error {
 		return fmt.Errorf("the policy store %s is damaged (delete it: the policies are read again from the sites): %v",

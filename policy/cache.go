@@ -3,9 +3,9 @@ package policy
 import "container/list"
 
 const (
-	maxCells = 2048     // origins in the cache
-	maxBytes = 64 << 20 // bytes of the texts of their policy files
-	maxViews = 8        // crawlers for which one origin is cached
+	maxCells = 2048     // maximum number of origins in the cache
+	maxBytes = 64 << 20 // maximum total size of the policy files of the cached origins, in bytes
+	maxViews = 8        // maximum number of crawlers for which one origin is cached
 )
 
 // cache holds the most recently used origins. It is not safe for concurrent use.
@@ -13,7 +13,7 @@ type cache struct {
 	cells   map[string]*list.Element // by origin key
 	order   *list.List               // contains *cell, the most recently used first
 	bytes   int
-	dropped int // number of calls of drop
+	dropped int // number of calls of drop so far
 }
 
 type cell struct {
@@ -22,10 +22,10 @@ type cell struct {
 	bytes int
 }
 
-// view holds an origin for one crawler; nil if it is not cached.
+// view holds what is cached of an origin for one crawler. A field is nil if it is not cached.
 type view struct {
-	now  *Origin // with the policy in force
-	held *Origin // with the policy of the last version that was read
+	now  *Origin // the origin with the policy in force
+	held *Origin // the origin with the policy of the last version that was read
 }
 
 func newCache() cache { return cache{cells: map[string]*list.Element{}, order: list.New()} }
@@ -39,8 +39,8 @@ func (c *cache) view(key, id string) view {
 	return e.Value.(*cell).views[id]
 }
 
-// add changes the view of an origin for a crawler by change, which stores o there. If the cache
-// then is too large, it removes the least recently used origins.
+// add calls change with the view of an origin for one crawler; change stores o in the view. If the
+// cache is too large after that, add removes the least recently used origins.
 func (c *cache) add(key, id string, o *Origin, change func(*view)) {
 	e := c.cells[key]
 	if e == nil {

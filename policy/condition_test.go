@@ -12,8 +12,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Stored files are revalidated by ETag or Last-Modified. Files that have not changed are fresh
-// again, references too.
+// Stored files are revalidated by ETag or Last-Modified. A file that has not changed is fresh
+// again. The same holds for the files that robots.txt refers to.
 func TestRevalidated(t *testing.T) {
 	for _, by := range []string{"ETag", "Last-Modified"} {
 		t.Run(by, func(t *testing.T) {
@@ -72,9 +72,9 @@ func TestRevalidated(t *testing.T) {
 	}
 }
 
-// A file is revalidated only if its own URL answered without a redirect, because the target of a
-// redirect may change. It is not revalidated by a date within the last minute, because the file may
-// change again under the same date.
+// A file is revalidated only if it was received without a redirect, because the target of a
+// redirect may change. A Last-Modified within the last minute before the answer is not used,
+// because the file may change again within the same second.
 func TestNotRevalidated(t *testing.T) {
 	asked := func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Modified-Since") != "" {
@@ -119,7 +119,7 @@ func TestNotRevalidated(t *testing.T) {
 	}
 }
 
-// If a 304 names another version than the stored one, the file is requested again without
+// If a 304 names another version than the stored file, the file is requested again without
 // condition.
 func TestNotModifiedOfAnother(t *testing.T) {
 	s := newSite(t)

@@ -17,20 +17,22 @@ const MaxReferences = 32
 
 // Origin is the state of one origin, and its policy for one crawler. It is immutable.
 type Origin struct {
-	Key        string            // scheme://host, with :port if that is not the default
-	Status     Status            // result of the last attempt to read robots.txt
-	HTTP       int               // status code of the last attempt; 0: no answer
-	Why        string            // why robots.txt could not be read; "" unless Status is Unreachable
-	Robots     *acap.File        // nil if none was read
-	References []acap.Reference  // the files that Robots refers to, each with File or Err
-	Policy     *acap.Policy      // never nil
-	Since      time.Time         // when the version in force was first read, unique for each version; zero: none
+	Key        string           // scheme://host, with :port if that is not the default
+	Status     Status           // result of the last attempt to read robots.txt
+	HTTP       int              // HTTP status of the last attempt; 0: there was no answer
+	Why        string           // why robots.txt could not be read; "" unless Status is Unreachable
+	Robots     *acap.File       // nil if no robots.txt was read
+	References []acap.Reference // the files that Robots refers to, each with File or Err
+	Policy     *acap.Policy     // never nil
+	// when the version in force was first read; each version has another time; zero: there is no
+	// version
+	Since      time.Time
 	Fetched    time.Time         // when Robots was requested
 	Expires    time.Time         // when a file must be read again
 	Digests    map[string]string // SHA-256 in hexadecimal of each file that was read, by URL
 	Incomplete bool              // a file that Robots refers to could not be read
 
-	size int // bytes of the texts of its files
+	size int // total size of the texts of its policy files, in bytes
 }
 
 // Key returns the key of the origin of u (RFC 9309 2.3, O12: scheme, host and port), in lower case,
@@ -53,8 +55,8 @@ func parse(key string, d Document) *acap.File {
 }
 
 // readOrigin returns the origin of key with the policy in force. It uses stored files that are
-// fresh and fetches the others. With reread, it fetches all files. The error comes from ctx or from
-// the store.
+// fresh and fetches the others. If reread is true, it fetches all files. The error comes from ctx
+// or from the store.
 func (a *Authority) readOrigin(ctx context.Context, key string, reread bool) (*Origin, error) {
 	rec, _, err := a.store.Load(key)
 	if err != nil {
@@ -95,8 +97,8 @@ func (a *Authority) fresh(d Document) bool {
 	return d.Err == "" && !d.Fetched.After(now) && !d.Fetched.Before(a.o.Reread) && d.Expires.After(now)
 }
 
-// pace calls Options.Pace with the Crawl-delay of the origin, before a reference may be requested
-// from it.
+// pace calls Options.Pace with the Crawl-delay of the origin, before a file that robots.txt refers
+// to may be requested from the origin.
 func (a *Authority) pace(key string, file *acap.File) {
 	if a.o.Pace == nil {
 		return
@@ -106,8 +108,9 @@ func (a *Authority) pace(key string, file *acap.File) {
 	}
 }
 
-// readReferences adds to v the files to which file refers the crawler (P1 2.3.2), each once. It
-// uses the stored file while that is fresh, and reports whether it fetched any file.
+// readReferences adds to v the files to which robots.txt, given as file, refers this crawler (P1
+// 2.3.2), each once. A stored file is used if it is fresh. readReferences reports whether any file
+// was fetched.
 func (a *Authority) readReferences(ctx context.Context, file *acap.File, v, held *Version, reread bool) (read bool,
 	err error) {
 	for _, r := range file.References(a.crawler) {
@@ -126,8 +129,8 @@ func (a *Authority) readReferences(ctx context.Context, file *acap.File, v, held
 	return read, nil
 }
 
-// nextVersion returns v as the version to store after held. It adds the references that the same
-// robots.txt has for other crawlers, and keeps the date of held if nothing has changed.
+// nextVersion returns v as the version to store after held. It adds referenced files of the same
+// robots.txt that concern other crawlers. If nothing has changed, it keeps the time Since of held.
 func (a *Authority) nextVersion(v, held *Version) *Version {
 	next := *v
 	next.References = append([]Document(nil), v.References...)
@@ -151,8 +154,8 @@ func (a *Authority) nextVersion(v, held *Version) *Version {
 	return &next
 }
 
-// sameContent reports whether next has the same content as held. A file that only one of them
-// contains does not count.
+// sameContent reports whether next and held have the same content. It ignores files that only one
+// of the two contains.
 func sameContent(next, held *Version) bool {
 	if !next.Robots.same(held.Robots) {
 		return false
@@ -165,7 +168,8 @@ func sameContent(next, held *Version) bool {
 	return true
 }
 
-// timeAfter returns t if it is after than, otherwise the next time after than.
+// timeAfter returns t if t is after the time than. Otherwise it returns the earliest time after
+// than.
 func timeAfter(t, than time.Time) time.Time {
 	if t.After(than) {
 		return t
@@ -173,7 +177,7 @@ func timeAfter(t, than time.Time) time.Time {
 	return than.Add(time.Nanosecond)
 }
 
-// build returns the origin of a version that was read.
+// build returns the origin with the policy that results from the version v, which was read.
 func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
 	o := &Origin{Key: key, Status: v.Robots.Status(), HTTP: v.Robots.HTTP, Robots: file, Since: v.Since,
 		Fetched: v.Robots.Fetched,
@@ -202,7 +206,7 @@ func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
 		if known && d.Expires.Before(o.Expires) {
 			o.Expires = d.Expires
 		}
-		// The vocabulary itself decides what it means if its file cannot be read.
+		// if the file of another vocabulary cannot be read, that vocabulary decides what this means
 		if r.Final = d.Final; r.Vocabulary == "" {
 			r.File = files[r.URL]
 			o.Incomplete = o.Incomplete || r.File == nil

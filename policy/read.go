@@ -56,8 +56,8 @@ func (a *Authority) readRobots(ctx context.Context, rawurl string, held *Version
 
 // read fetches a policy file, follows its redirects, and returns it with the header of the last
 // answer. held is the stored file; it is zero if there is none. RFC 9309 2.3.1 (X51): an answer 304
-// makes held fresh again, and without held the file is unreachable. The error comes from ctx; every
-// other failure is in the document.
+// makes held fresh again, and if held is zero, the file is unreachable. The error comes from ctx;
+// every other failure is in the document.
 func (a *Authority) read(ctx context.Context, rawurl string, held Document) (Document, http.Header, error) {
 	d := Document{URL: rawurl, Fetched: a.o.Now().UTC()}
 	var header http.Header
@@ -75,7 +75,7 @@ func (a *Authority) read(ctx context.Context, rawurl string, held Document) (Doc
 		seen[next] = true
 		resp, err := a.fetch.Fetch(ctx, next, condition)
 		conditional := condition != nil
-		condition = nil // a condition is sent once, and only to rawurl
+		condition = nil // the conditional header fields are sent only in the first request, to rawurl
 		if ctx.Err() != nil {
 			return Document{}, nil, context.Cause(ctx)
 		}
@@ -87,8 +87,8 @@ func (a *Authority) read(ctx context.Context, rawurl string, held Document) (Doc
 			break
 		}
 		d.HTTP, header = resp.Status, resp.Header
-		// RFC 9111 4.3.4: the 304 confirms another version than held, so the file is requested
-		// without condition.
+		// RFC 9111 4.3.4: the 304 is about another version than held, so the file is requested
+		// without condition
 		if resp.Status == http.StatusNotModified && conditional && held.differs(header) {
 			delete(seen, next)
 			continue
@@ -131,8 +131,8 @@ func (d Document) differs(h http.Header) bool {
 }
 
 // modified returns the Last-Modified of an answer if it can be used to revalidate. It returns ""
-// for a date within the last minute before the answer, because the file may change again under the
-// same date (RFC 9110 8.8.2.2).
+// for a date within the last minute before the answer, because the file may change again within the
+// same second (RFC 9110 8.8.2.2).
 func modified(h http.Header) string {
 	value := h.Get("Last-Modified")
 	at, err := http.ParseTime(value)
@@ -143,17 +143,18 @@ func modified(h http.Header) string {
 	return value
 }
 
-// interpret returns the meaning of one answer from the address at: the target of a redirect, the
-// text, or why there is no text.
+// interpret returns what one answer means: the target of a redirect, the text, or why there is no
+// text. at is the address that answered.
 func interpret(resp Response, at string) (next string, text []byte, why string) {
 	switch {
 	case resp.Status/100 == 2:
-		// A body that was not cut because of its size is unknown after its end.
+		// if the body was cut off, but not because of its size, nothing is known about the part
+		// that is missing
 		if resp.Truncated && len(resp.Body) <= acap.MaxSize {
 			return "", nil, fmt.Sprintf("the answer broke off after %d bytes", len(resp.Body))
 		}
-		// P1 4 (A19): only acap.MaxSize bytes are read. One byte more shows that the file is
-		// longer.
+		// P1 4 (A19): only acap.MaxSize bytes are read. One more byte is kept, which shows that the
+		// file is longer.
 		return "", resp.Body[:min(len(resp.Body), acap.MaxSize+1)], ""
 	case resp.Status == http.StatusNotModified, resp.Status/100 != 3:
 		return "", nil, fmt.Sprintf("HTTP status %d", resp.Status)

@@ -92,7 +92,7 @@ func TestStatusTable(t *testing.T) {
 	}
 }
 
-// chain makes /robots.txt lead to a text by n redirects.
+// chain makes n redirects lead from /robots.txt to a text.
 func chain(s *site, n int) {
 	at := "/robots.txt"
 	for range n {
@@ -102,7 +102,8 @@ func chain(s *site, n int) {
 	s.Text(at, "User-agent: *", "Disallow:")
 }
 
-// The rules of a redirected robots.txt apply only to the origin that was asked.
+// The rules of a redirected robots.txt apply only to the origin from which robots.txt was
+// requested.
 func TestRedirectToAnotherHost(t *testing.T) {
 	one, two := newSite(t), newSite(t)
 	one.Redirect("/robots.txt", two.URL+"/shared.txt")
@@ -211,7 +212,7 @@ type one struct {
 
 func (o one) Fetch(context.Context, string, http.Header) (Response, error) { return o.resp, o.err }
 
-// P1 4 (A19): only the beginning of a long file is read; then its permissions do not count.
+// P1 4 (A19): only the beginning of a long file is read, and then its permissions have no effect.
 func TestLongFile(t *testing.T) {
 	u := &url.URL{Scheme: "http", Host: "example.com", Path: "/x"}
 	text := "ACAP-crawler: *\nACAP-disallow-crawl: /\nACAP-crawler: testbot\nACAP-allow-crawl: /\n"

@@ -26,7 +26,8 @@ func TestReferenceIsRead(t *testing.T) {
 	a := authority(t, NewMemory(), Options{})
 	o := origin(t, a, s.at("/"))
 	expect(t, o, acap.Index, s.at("/a/x"), false)
-	expect(t, o, acap.Index, s.at("/b/x"), false) // its paths apply to the site that refers to it
+	// the paths in the referenced file apply to the site that refers to the file
+	expect(t, o, acap.Index, s.at("/b/x"), false)
 	expect(t, o, acap.Index, s.at("/c/x"), true)
 	if len(o.References) != 2 || o.References[0].File == nil || o.References[1].File == nil {
 		t.Errorf("%+v", o.References)
@@ -51,8 +52,8 @@ func TestSameReferenceOnce(t *testing.T) {
 	s.asked("/s.txt", 1)
 }
 
-// P1 2.3.2 (D01, X65): references in a referenced file, and references to robots.txt itself, are
-// not followed.
+// P1 2.3.2 (D01, X65): a reference inside a referenced file, or to robots.txt itself, is not
+// followed.
 func TestNestedAndSelfReferences(t *testing.T) {
 	s := newSite(t)
 	s.Text("/robots.txt", "ACAP-crawler: *", "ACAP-permissions-reference: /robots.txt",

@@ -21,15 +21,18 @@ const (
 
 // Document is one policy file as it was received, or the reason why it could not be read.
 type Document struct {
-	URL     string    // before redirects
-	Final   string    `json:",omitempty"` // address after redirects; "" without redirects
-	HTTP    int       // status of the last answer; 0: no answer
-	Err     string    `json:",omitempty"` // why it could not be read; empty for a robots.txt that does not exist
+	URL   string // address of the file before redirects
+	Final string `json:",omitempty"` // address after redirects; "" without redirects
+	HTTP  int    // status of the last answer; 0: no answer
+	// why the file could not be read; empty if it was read, and for a robots.txt that does not
+	// exist
+	Err     string    `json:",omitempty"`
 	Digest  string    // SHA-256 of Text, hexadecimal
-	Text    []byte    `json:"-"` // as received, up to acap.MaxSize + 1 bytes
+	Text    []byte    `json:"-"` // the text as received, at most acap.MaxSize + 1 bytes
 	Fetched time.Time // when the request was sent
 	Expires time.Time // when the file must be read again
-	Assumed bool      `json:",omitempty"` // set by Assume: the operator vouches for it, because none was ever read
+	// set by Assume: the operator says that this is the robots.txt, because none was ever read
+	Assumed bool `json:",omitempty"`
 
 	// ETag and Modified are the validators of the answer. They are empty if the file cannot be
 	// revalidated.
@@ -59,10 +62,10 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Version is the content of the policy files of an origin from Since on: of a robots.txt that was
-// read or does not exist, and of the files that it refers to.
+// Version is the content of the policy files of an origin from Since on: robots.txt, which was read
+// or does not exist, and the files that it refers to.
 type Version struct {
-	Since      time.Time // unique among the versions of an origin
+	Since      time.Time // no two versions of an origin have the same time
 	Robots     Document
 	References []Document
 }
@@ -82,7 +85,7 @@ func (v *Version) reference(url string) (Document, bool) {
 // Record is the stored state of an origin.
 type Record struct {
 	Last Document // the last attempt to read robots.txt, without its text
-	Held *Version // the last version that was read; nil: none was
+	Held *Version // the last version that was read; nil: no version was ever read
 }
 
 // Attempt is the result of the last attempt to read the robots.txt of an origin.
@@ -92,7 +95,7 @@ type Attempt struct {
 	At      time.Time
 	Expires time.Time // when robots.txt must be read or tried again
 	Read    time.Time // when robots.txt was last read; zero: never
-	Since   time.Time // when the version in force was first read; zero: there is none
+	Since   time.Time // when the version in force was first read; zero: there is no version
 }
 
 func attempt(origin string, last Document, held *Version) Attempt {

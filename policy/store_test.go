@@ -181,7 +181,7 @@ func TestHistory(t *testing.T) {
 		func() { s.Status("/robots.txt", 404) },
 		func() { s.Text("/robots.txt", "# nothing") },
 	}
-	since := []int{0, 0, 2, 3, 3, 5, 6} // for each step, the step that made the version in force
+	since := []int{0, 0, 2, 3, 3, 5, 6} // for each step, the number of the step that made the version in force
 	for i, step := range steps {
 		step()
 		now, err := a.Refresh(t.Context(), s.at("/"))

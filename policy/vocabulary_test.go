@@ -48,7 +48,7 @@ func (b banned) Opinion(u acap.Usage, _ acap.Resource) acap.Opinion {
 }
 
 // The files that a vocabulary asks for are read and stored together with robots.txt. If they cannot
-// be read, the origin is still complete.
+// be read, Origin.Incomplete is still false.
 func TestFilesOfAVocabulary(t *testing.T) {
 	who := tester
 	who.Vocabularies = []acap.Vocabulary{banner{}}

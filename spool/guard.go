@@ -2,9 +2,9 @@ package spool
 
 import "runtime/debug"
 
-// Guard calls fn, which uses a bbolt database, and returns its error. bbolt panics when a page of
-// the file is not what it should be, and a file that became shorter faults in its mapped memory:
-// then Guard returns what damaged makes of that.
+// Guard calls fn, which uses a bbolt database, and returns its error. If a page of the file is
+// damaged, bbolt panics. If the file became shorter, reading its mapped memory causes a fault. In
+// both cases Guard calls damaged with the cause and returns the result.
 func Guard(fn func() error, damaged func(cause any) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

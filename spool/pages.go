@@ -24,7 +24,7 @@ const (
 	freelist  = 0x10
 	isBucket  = 0x01
 	noList    = ^uint64(0)
-	manyFree  = 0xffff // a free list with this count has its length in the first entry
+	manyFree  = 0xffff // a free list with this count has its length in its first entry
 	boltMagic = 0xED0CDAED
 )
 
@@ -36,8 +36,8 @@ type root struct {
 	page, freelist, high, txid uint64
 }
 
-// pages checks the tree of a bbolt file without bbolt. bbolt panics on a broken page, and on a page
-// that refers back to itself it would never return.
+// pages checks the tree of a bbolt file without bbolt. bbolt panics on a broken page, and it would
+// never return if a page refers back to itself.
 type pages struct {
 	ctx   context.Context
 	f     io.ReaderAt
@@ -47,8 +47,8 @@ type pages struct {
 	wrong []string
 }
 
-// ErrMoved means that the root record was overwritten before it was read. Call CheckPages again
-// with a newer transaction.
+// ErrMoved means that the root record of the transaction was overwritten before CheckPages read it.
+// Call CheckPages again with a newer transaction.
 var ErrMoved = errors.New("two transactions ended before its root record was read")
 
 var (
@@ -57,8 +57,9 @@ var (
 )
 
 // CheckPages checks the tree of transaction txid of the database f. size is the page size in bytes.
-// It returns a clause for each damage that it found. The transaction must stay open meanwhile. The
-// error is ErrMoved if its root record has been overwritten already.
+// It returns a clause for each damage that it found. The transaction must stay open until
+// CheckPages returns. The error is ErrMoved if the root record of the transaction has been
+// overwritten already.
 func CheckPages(ctx context.Context, f io.ReaderAt, size int, txid uint64) ([]string, error) {
 	var r root
 	moved := false
@@ -100,8 +101,8 @@ func CheckPages(ctx context.Context, f io.ReaderAt, size int, txid uint64) ([]st
 	return p.wrong, err
 }
 
-// RootsValid reports whether both meta pages of a file are valid. bbolt needs only one to open the
-// file, but may then lose the last transaction.
+// RootsValid reports whether both meta pages of a file are valid. bbolt can open the file if only
+// one of them is valid, but may then lose the last transaction.
 func RootsValid(f io.ReaderAt, size int) bool {
 	_, first := readRoot(f, size, 0)
 	_, second := readRoot(f, size, 1)
@@ -127,8 +128,8 @@ func (p *pages) report(format string, args ...any) {
 	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
 }
 
-// claim marks n pages from id on as seen. It reports pages that were seen before or are outside the
-// file, and returns false then.
+// claim marks n pages, the first with number id, as seen. If such a page was seen before or is
+// outside the file, claim reports this as damage and returns false.
 func (p *pages) claim(id, n uint64) bool {
 	if id < 2 || id >= p.high || n > p.high-id {
 		p.report("page %d is beyond the end of the file", id)
@@ -144,8 +145,8 @@ func (p *pages) claim(id, n uint64) bool {
 	return true
 }
 
-// read returns a page with its overflow pages and marks them as seen. It returns nil after a
-// report.
+// read returns a page with its overflow pages and marks them as seen. If that is not possible, it
+// reports the damage and returns nil.
 func (p *pages) read(id uint64) ([]byte, error) {
 	if err := p.ctx.Err(); err != nil {
 		return nil, err
@@ -178,8 +179,8 @@ func (p *pages) read(id uint64) ([]byte, error) {
 	return b, nil
 }
 
-// tree checks the tree below a page. lo is the smallest allowed key; all keys must be less than hi
-// unless that is nil.
+// tree checks the tree below a page. lo is the smallest allowed key; all keys must be less than hi,
+// unless hi is nil.
 func (p *pages) tree(id uint64, lo, hi []byte, depth int) error {
 	b, err := p.read(id)
 	if b == nil || err != nil {
@@ -249,7 +250,7 @@ func (p *pages) bucket(value []byte, id uint64, depth int) error {
 // Element is an entry of a page.
 type Element struct {
 	Key, Value []byte
-	Page       uint64 // the child page, of a Branch
+	Page       uint64 // number of the child page, if the page of the element is a Branch
 	flags      uint32
 }
 

@@ -32,8 +32,8 @@ func open(t *testing.T) (db *bbolt.DB, dir string) {
 	return db, dir
 }
 
-// No transaction is open while the copy is written. The copy is the database, and no temporary file
-// remains.
+// While the copy is written, no transaction is open. The copy is equal to the database, and no
+// temporary file remains.
 func TestBackup(t *testing.T) {
 	db, dir := open(t)
 	var content bytes.Buffer

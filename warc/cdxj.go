@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Line is one line of CDXJ. It consists of a sort key, a time, and the place of the record.
+// Line is one line of CDXJ. It consists of a sort key, a time, and fields that say where the record
+// is.
 type Line struct {
 	Key, Timestamp string
 	fields         cdx
@@ -26,8 +27,8 @@ type cdx struct {
 	Filename string `json:"filename"`
 }
 
-// Index returns the line for a record that was written to file at p. It returns false for types
-// that are not indexed: all except responses, resources and revisits.
+// Index returns the line for a record that was written to file at p. Index returns false for a
+// record that is not indexed. Only responses, resources and revisits are indexed.
 func (e *Entry) Index(p Place, file string) (Line, bool) {
 	f := cdx{URL: e.Target, Length: strconv.FormatInt(p.Length, 10), Offset: strconv.FormatInt(p.Offset, 10),
 		Filename: file}
@@ -63,8 +64,8 @@ func (l Line) String() string {
 	return l.Key + " " + l.Timestamp + " " + strings.TrimSuffix(b.String(), "\n")
 }
 
-// mimeOf returns the declared media type without parameters. If it contains characters beyond
-// Latin-1, its octets are decoded as Latin-1, as the Fetch standard reads headers.
+// mimeOf returns the declared media type without parameters. If the type contains characters beyond
+// Latin-1, the octets of the type are decoded as Latin-1, as the Fetch standard reads headers.
 func mimeOf(h http.Header) string {
 	declared, _, _ := strings.Cut(strings.Join(h.Values("Content-Type"), ", "), ";")
 	declared = strings.ToValidUTF8(strings.TrimSpace(declared), string(utf8.RuneError))

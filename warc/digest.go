@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Digest returns the labelled SHA-256 of the concatenated parts.
+// Digest returns the SHA-256 of the concatenated parts, preceded by the name of the algorithm.
 func Digest(parts ...[]byte) string {
 	return "sha256:" + hex.EncodeToString(sum(sha256.New(), parts))
 }
@@ -25,8 +25,9 @@ func sum(h hash.Hash, parts [][]byte) []byte {
 	return h.Sum(nil)
 }
 
-// Matches reports whether the concatenated parts have the labelled digest, which is in hexadecimal,
-// base32 or base64 (RFC 4648). known is false if the algorithm is not supported.
+// Matches reports whether digest is the digest of the concatenated parts. digest consists of the
+// name of an algorithm, a colon, and the value, which is in hexadecimal, base32 or base64 (RFC
+// 4648). known is false if the algorithm is not supported.
 func Matches(digest string, parts ...[]byte) (matches, known bool) {
 	name, value, labelled := strings.Cut(digest, ":")
 	h := algorithm(name)
@@ -67,7 +68,8 @@ func algorithm(name string) hash.Hash {
 
 // Check compares the digests of a record with its block and its payload. payloads are the possible
 // payloads: tools differ in whether they compute the digest before or after undoing a transfer
-// coding. Check returns a clause that describes the mismatch, or "".
+// coding. Check returns a clause that describes the first digest that does not match, or "" if all
+// match.
 func (r *Record) Check(block []byte, payloads ...[]byte) string {
 	if d := r.Fields.Get(fieldBlockDigest); d != "" {
 		if ok, known := Matches(d, block); known && !ok {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The error names the format of a file that is not WARC, and is not a *Damage.
+// If a file is not WARC, the error names the format of the file, and the error is not a *Damage.
 func TestOtherFormats(t *testing.T) {
 	arc := "filedesc://quay.arc 0.0.0.0 20040101000000 text/plain 69\n1 0 Quay\nURL IP-address Archive-date " +
 		"Content-type Archive-length\n\n"

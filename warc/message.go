@@ -14,17 +14,17 @@ import (
 // Message is the HTTP request or response in a block.
 type Message struct {
 	Head   []byte // from its first line to the blank line, unchanged
-	Line   string // the first line
+	Line   string // the first line of the head
 	Header http.Header
-	Body   []byte // the rest, unchanged; nil if no blank line ends the head
+	Body   []byte // what follows the head, unchanged; nil if no blank line ends the head
 }
 
 // longestHead is the maximal length of a message's head in octets.
 const longestHead = 1 << 20
 
-// ParseMessage splits a block into head and body. It is lenient, because archives need that: a line
-// may end with a line feed only, and lines that are not header fields are skipped. It returns an
-// error if the head is too long or not that of an HTTP message.
+// ParseMessage splits a block into head and body. It is lenient, because archives contain messages
+// with errors: a line may end with a line feed only, and lines that are not header fields are
+// skipped. It returns an error if the head is too long, or is not the head of an HTTP message.
 func ParseMessage(block []byte) (Message, error) {
 	head, body := splitHead(block)
 	m := Message{Head: head, Body: body, Header: http.Header{}}
@@ -94,8 +94,8 @@ func (m Message) Method() string {
 }
 
 // Payload returns the body without its transfer coding (RFC 9112 7.1). whole is false if the body
-// is truncated. Some tools undo the coding but leave the header field: a body that does not begin
-// with a chunk is returned unchanged.
+// is truncated. Some tools remove the coding but leave the header field. Therefore a body that does
+// not begin with a chunk is returned unchanged.
 func (m Message) Payload() (payload []byte, whole bool) {
 	codings := strings.ToLower(strings.Join(m.Header.Values("Transfer-Encoding"), ","))
 	last := strings.TrimSpace(codings[strings.LastIndexByte(codings, ',')+1:])
@@ -107,7 +107,7 @@ func (m Message) Payload() (payload []byte, whole bool) {
 }
 
 // beginsChunk reports whether body begins with a chunk: a line with its size, followed by that many
-// octets and a line end. A chunk that is cut off counts too.
+// octets and a line end. The result is also true if the end of the chunk is missing.
 func beginsChunk(body []byte) bool {
 	line, _, found := bytes.Cut(body, []byte("\n"))
 	size, _, _ := strings.Cut(strings.TrimRight(string(line), "\r"), ";")
@@ -120,8 +120,8 @@ func beginsChunk(body []byte) bool {
 		bytes.HasPrefix(rest[n:], []byte("\r\n")) || bytes.HasPrefix(rest[n:], []byte("\n"))
 }
 
-// original is the prefix of fields that no longer describe the body. Other archiving tools use the
-// same prefix.
+// original is the prefix of the names of header fields that no longer describe the body. Other
+// archiving tools use the same prefix.
 const original = "X-Archive-Orig-"
 
 // Consistent returns head without fields that contradict the body. The body has length octets and
@@ -170,8 +170,8 @@ func endsBlank(head []byte) bool {
 	return len(head) == 0 || bytes.HasSuffix(head, []byte("\n"))
 }
 
-// Complete returns the head in the form that Writer requires: up to its blank line, which is added
-// if it is missing.
+// Complete returns the head in the form that Writer requires: up to its blank line, which Complete
+// adds if it is missing.
 func Complete(head []byte) []byte {
 	head, _ = splitHead(head)
 	if !complete(head) {

@@ -16,7 +16,7 @@ import (
 // longest values in practice.
 const longestHeader = 1 << 20
 
-// Damage is the error for a record that cannot be read, or not to its end.
+// Damage is the error for a record that cannot be read, or cannot be read to its end.
 type Damage struct {
 	Offset int64  // where the record or its gzip member begins in the file
 	What   string // a clause that continues "the record"
@@ -29,7 +29,7 @@ func (d *Damage) Error() string { return fmt.Sprintf("offset %d: the record %s",
 type Reader struct {
 	src    *source
 	in     *bufio.Reader // the content of the file, or of the open member
-	gz     *gzip.Reader  // decompresses the open member
+	gz     *gzip.Reader  // decompresses the open gzip member
 	packed bool          // a gzip member is open
 	at     int64         // offset of the last record, or of its gzip member
 	block  *block        // block of the record that Next returned last
@@ -37,16 +37,16 @@ type Reader struct {
 	seen   int64         // end of the last search for a record; a search never starts before it again
 }
 
-// NewReader returns a Reader for r. The file is treated as compressed if it begins with the magic
+// NewReader returns a Reader for r. The Reader decompresses the file if it begins with the magic
 // number of gzip.
 func NewReader(r io.Reader) *Reader {
 	src := newSource(r)
 	return &Reader{src: src, in: bufio.NewReaderSize(src, 32<<10)}
 }
 
-// Next returns the next record and makes the block of the last one invalid. It returns io.EOF at
-// the end, *Damage for a broken record, or the error of the stream. After *Damage, Next can be
-// called again and continues with the next record that it finds.
+// Next returns the next record. The block of the previous record can no longer be read. It returns
+// io.EOF at the end, *Damage for a broken record, or the error of the stream. After *Damage, Next
+// can be called again and continues with the next record that it finds.
 func (r *Reader) Next() (*Record, error) {
 	if r.block != nil {
 		reported := r.block.err != nil
@@ -240,8 +240,8 @@ func (r *Reader) line(room *int) (string, error) {
 	}
 }
 
-// block reads the block of a record. At its end it checks that another record or the end of the
-// file follows.
+// block reads the block of a record. At the end of the block it checks that another record or the
+// end of the file follows.
 type block struct {
 	r    *Reader
 	left int64
@@ -272,7 +272,7 @@ func (b *block) Read(p []byte) (int, error) {
 }
 
 // checkEnd checks what follows a block: the next record, the end, or, in an uncompressed file, two
-// newlines and anything. It returns io.EOF if that is correct, and otherwise the damage.
+// newlines and anything. If one of these follows, checkEnd returns io.EOF, otherwise the damage.
 func (r *Reader) checkEnd() error {
 	newlines := r.skipNewlines()
 	next, err := r.in.Peek(len(first))
@@ -321,12 +321,12 @@ func (r *Reader) findRecord() bool {
 // record.
 const trial = 4 << 10
 
-// candidate reports whether a record, or a gzip member with one, may begin at the current position
-// of the source.
+// candidate reports whether a record, or a gzip member that contains a record, may begin at the
+// current position of the source.
 func (r *Reader) candidate() bool {
 	switch r.src.buf[r.src.pos] {
 	case first[0]:
-		// A record need not be at the beginning of a line: the octets before it may be cut off.
+		// a record need not begin a line, because the octets before it may be missing
 		line := r.src.peek(len("WARC/1.0\n"))
 		return len(line) > 8 && bytes.HasPrefix(line, first) && (line[8] == '\r' || line[8] == '\n')
 	case magic[0]:
@@ -347,7 +347,8 @@ func (r *Reader) candidate() bool {
 	return false
 }
 
-// findLine looks for a record at the beginning of a line in the rest of the open member.
+// findLine looks for a record that begins at the start of a line, in the rest of the open gzip
+// member.
 func (r *Reader) findLine() bool {
 	for {
 		switch _, err := r.in.ReadSlice('\n'); err {
@@ -362,8 +363,8 @@ func (r *Reader) findLine() bool {
 	}
 }
 
-// atNextMember leaves a member that was read to its end, and reports whether a member or a record
-// follows.
+// atNextMember closes a gzip member that was read to its end, and reports whether a member or a
+// record follows.
 func (r *Reader) atNextMember() bool {
 	r.packed = false
 	r.in.Reset(r.src)

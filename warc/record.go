@@ -28,7 +28,7 @@ const (
 	fieldPayloadDigest = "WARC-Payload-Digest"
 )
 
-// The named fields that callers set or ask for.
+// the named fields that only callers of this package set or read
 const (
 	ConcurrentTo      = "WARC-Concurrent-To"
 	Filename          = "WARC-Filename"
@@ -82,29 +82,32 @@ func (f Fields) All(name string) (values []string) {
 type Record struct {
 	Version string // "1.0" or "1.1"
 	Fields  Fields
-	Length  int64     // octets of the block
-	Block   io.Reader // valid until Next is called; ends with a *Damage if the record is broken
-	Offset  int64     // position of the record or its gzip member in the file
+	Length  int64 // octets of the block
+	// content of the block, valid until Next is called; its reader returns a *Damage if the record
+	// is broken
+	Block  io.Reader
+	Offset int64 // position of the record or its gzip member in the file
 }
 
-// Type returns the record's type in lower case. It may be one that this package does not name.
+// Type returns the record's type in lower case. The type may be one for which this package has no
+// constant.
 func (r *Record) Type() string { return strings.ToLower(r.Fields.Get(fieldType)) }
 
 // ID returns the record's ID without angle brackets.
 func (r *Record) ID() string { return unbracket(r.Fields.Get(fieldID)) }
 
-// Target returns the address of which the record was made. WARC 1.0 writes it in angle brackets,
-// and so does wget; they are removed.
+// Target returns the address from which the content of the record was captured. Angle brackets
+// around the address are removed; WARC 1.0 requires them, and wget writes them too.
 func (r *Record) Target() string { return unbracket(r.Fields.Get(fieldTarget)) }
 
 // ContentType returns the media type of the block, unchanged.
 func (r *Record) ContentType() string { return r.Fields.Get(fieldContentType) }
 
-// Date returns the time at which the capture began. It may be as coarse as a year (W3C-DTF). It
-// returns false if the date cannot be read.
+// Date returns the time at which the capture began. The time may be as coarse as a year (W3C-DTF).
+// Date returns false if the date cannot be read.
 func (r *Record) Date() (time.Time, bool) { return ParseDate(r.Fields.Get(fieldDate)) }
 
-// Concurrent returns the IDs of the records of the same capture.
+// Concurrent returns the IDs of the other records that were captured together with this one.
 func (r *Record) Concurrent() []string {
 	ids := r.Fields.All(ConcurrentTo)
 	for i, id := range ids {
@@ -146,7 +149,7 @@ func ParseFields(block []byte) Fields {
 // folded collects fields line by line, and joins values that are folded over several lines.
 type folded struct {
 	fields Fields
-	value  []byte // value of the last field, if it has several lines
+	value  []byte // value of the last field, if that value has several lines
 }
 
 // add adds a line, either a field or a continuation of the last value (RFC 5322 2.2.3). It returns
@@ -172,7 +175,7 @@ func (f *folded) add(line string) bool {
 	return true
 }
 
-// all returns the fields so far.
+// all returns the fields that were added so far.
 func (f *folded) all() Fields {
 	if f.value != nil {
 		f.fields[len(f.fields)-1].Value, f.value = string(f.value), nil
@@ -181,7 +184,7 @@ func (f *folded) all() Fields {
 }
 
 // Bytes returns f as a block of type TypeFields, which is also the form of a record's fields.
-// Control characters in values are replaced by blanks, so that no value can end its line.
+// Control characters in values are replaced by blanks, so that no value can begin a new line.
 func (f Fields) Bytes() []byte {
 	var b []byte
 	for _, each := range f {

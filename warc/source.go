@@ -6,8 +6,8 @@ import (
 )
 
 // window is the number of octets of the file that a source keeps, so that a search can start before
-// the current position. A decompressor notices a wrong coding within that distance, so no record
-// that begins in the skipped data is missed.
+// the current position. A decompressor notices invalid data within that distance. So no record is
+// missed that begins in data which was read in vain.
 const window = 256 << 10
 
 // source is the file as a stream that can be rewound by up to window octets. It implements
@@ -25,8 +25,8 @@ func newSource(r io.Reader) *source { return &source{r: r, buf: make([]byte, 0, 
 
 func (s *source) offset() int64 { return s.base + int64(s.pos) }
 
-// ready reads until n octets are buffered, and reports whether there are so many. n must be far
-// less than window.
+// ready reads until n octets are buffered, and reports whether the file has n more octets. n must
+// be far less than window.
 func (s *source) ready(n int) bool {
 	for len(s.buf)-s.pos < n && s.err == nil {
 		if len(s.buf) == cap(s.buf) {
@@ -58,7 +58,8 @@ func (s *source) peek(n int) []byte {
 	return s.buf[s.pos:min(s.pos+n, len(s.buf))]
 }
 
-// failure returns the error of the underlying reader, or nil if there was none besides io.EOF.
+// failure returns the error of the underlying reader. It returns nil if there was no error, or only
+// io.EOF.
 func (s *source) failure() error {
 	if s.err == io.EOF {
 		return nil

@@ -13,11 +13,12 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// SURT returns the key under which replay tools look an address up: what pywb computes with the
-// Python package surt. The host is reversed and loses www; scheme, user, default port and fragment
-// are dropped; percent-encoding is undone and applied again; path and query lose session ids and
-// letter case; the path loses repeated and trailing slashes; the parameters of the query are
-// sorted. An address for which pywb has no key, because of its port, is returned as it is.
+// SURT returns the key that replay tools use to look an address up. It is the key that pywb
+// computes with the Python package surt. The host is reversed and loses www; scheme, user, default
+// port and fragment are dropped; percent-encoding is undone and applied again; path and query lose
+// session ids and letter case; the path loses repeated and trailing slashes; the parameters of the
+// query are sorted. An address for which pywb has no key, because of its port, is returned as it
+// is.
 func SURT(address string) string {
 	u, ok := splitAddress(address)
 	if !ok {
@@ -44,13 +45,13 @@ func SURT(address string) string {
 	return key + cmp.Or(u.path, "/") + "?" + query
 }
 
-// surtURL is an address taken apart. The query is "" where there is none.
+// surtURL holds the parts of an address. query is "" if the address has none.
 type surtURL struct {
 	scheme, host, path, query string
 	number                    uint64 // port number; 0 for none
 }
 
-// port returns the port with its colon, "" for the default of the scheme.
+// port returns a colon and the port, or "" for the default port of the scheme.
 func (u surtURL) port() string {
 	switch scheme := strings.ToLower(u.scheme); {
 	case u.number == 0, scheme == "http" && u.number == 80, scheme == "https" && u.number == 443:
@@ -141,7 +142,8 @@ func splitAuthority(authority string) (host string, number uint64, ok bool) {
 func surtHost(host string) string {
 	host = unescape(host)
 	if strings.IndexFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
-		profile := idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.Transitional(true)) // as IDNA 2003
+		// converted as in IDNA 2003
+		profile := idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.Transitional(true))
 		name := strings.ToValidUTF8(host, "")
 		if ascii, err := profile.ToASCII(name); err == nil && !strings.HasPrefix(name, ".") &&
 			!strings.Contains(name, "..") {
@@ -175,7 +177,7 @@ func surtIPv4(host string) (string, bool) {
 	}
 	value := uint32(0)
 	if len(parts) == 1 {
-		for _, digit := range []byte(host) { // the number is computed modulo 2^32
+		for _, digit := range []byte(host) { // the number is computed modulo 2^32, as the C library does
 			value = value*10 + uint32(digit-'0')
 		}
 		return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, value))).String(), true
@@ -219,8 +221,8 @@ func surtPath(path string) string {
 	return "/" + strings.Join(append(kept, last), "/")
 }
 
-// The session ids that SURT removes. Groups 1 and 2 match the text before and after one, which is
-// kept.
+// The session ids that SURT removes. Groups 1 and 2 match the text before and after a session id;
+// that text is kept.
 var (
 	pathSessions = []*regexp.Regexp{
 		regexp.MustCompile(`(?is)^(.*/)\((?:[a-z]\([0-9a-z]{24}\))+\)/([^?]+\.aspx.*)$`),
@@ -244,8 +246,8 @@ func stripSession(text string, sessions []*regexp.Regexp) string {
 	return text
 }
 
-// sortedQuery returns a query with its parameters sorted by name, then by value; one without a
-// value comes before one with an empty value.
+// sortedQuery returns a query with its parameters sorted by name, then by value; a parameter
+// without a value comes before one with an empty value.
 func sortedQuery(query string) string {
 	parameters := strings.Split(query, "&")
 	slices.SortFunc(parameters, func(a, b string) int {

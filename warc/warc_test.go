@@ -151,13 +151,13 @@ func TestUnread(t *testing.T) {
 // Only the broken record is lost and reported. The records before and after it are read.
 func TestDamage(t *testing.T) {
 	entries := exchange(6)
-	const broken = 8 // the response of page 2
+	const broken = 8 // index of the record with the response of page 2
 	for _, compressed := range []bool{true, false} {
 		whole, places := write(t, compressed, entries...)
 		p := places[broken]
 		end, middle := p.Offset+p.Length, p.Offset+p.Length/2
 		if !compressed {
-			middle = p.Offset + 12 // in a name
+			middle = p.Offset + 12 // an octet in the name of a field
 		}
 		for name, file := range map[string][]byte{
 			"changed":            slices.Concat(whole[:middle], []byte{0xff, 0, 0xff, 0, 0xff}, whole[middle+5:]),
@@ -177,8 +177,8 @@ func TestDamage(t *testing.T) {
 				read[g.kind+g.target] = true
 			}
 			for i, e := range entries {
-				// Without compression the end of a record is not detected if the next one does not
-				// begin on a line of its own.
+				// without compression, the end of a record is detected only if the next record
+				// begins on a new line
 				if i != broken && !read[e.Type+e.Target] && (compressed || name != "octets in its place" ||
 					i != broken+1) {
 					t.Errorf("compressed %v, %s: record %d, %s %s, is lost too", compressed, name, i, e.Type, e.Target)
@@ -213,7 +213,8 @@ func TestBreaksOff(t *testing.T) {
 					read++
 				}
 			}
-			if read < complete || read > complete+1 { // only the newlines after a block may be missing
+			// only the newlines after the block of the last record may be missing
+			if read < complete || read > complete+1 {
 				t.Fatalf("compressed %v, of %d octets: %d records, %d are whole", compressed, end, read, complete)
 			}
 		}
@@ -295,7 +296,7 @@ func TestLongDamage(t *testing.T) {
 	whole, places := write(t, true, entries...)
 	p := places[5]
 	file := slices.Clone(whole)
-	file[p.Offset+p.Length-6] ^= 1 // the checksum
+	file[p.Offset+p.Length-6] ^= 1 // an octet of the checksum of the gzip member
 	file = slices.Concat(file[:p.Offset+p.Length/2], file[p.Offset+p.Length/2+1:])
 	read := 0
 	for _, g := range readAll(t, bytes.NewReader(file)) {
@@ -338,7 +339,7 @@ func TestWriteError(t *testing.T) {
 	}
 }
 
-// No value can end its line, whatever a site sends.
+// No value of a field can begin a new line in the file, whatever a site sends.
 func TestInjection(t *testing.T) {
 	e := Entry{Type: Metadata, ID: NewID(), Date: noon, Target: "http://example.com/\r\nWARC-Type: response",
 		ContentType: TypeFields,

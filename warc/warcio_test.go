@@ -37,8 +37,8 @@ func output(t *testing.T, program string, args ...string) string {
 	return string(out)
 }
 
-// warcio reads our files without complaint, finds every record at the place that we report, and
-// prints our lines of the index except for the keys.
+// warcio reads files of this package without complaint and finds every record at the place that
+// Writer reports. Its index has the same lines as ours, except for the keys.
 func TestWarcioReads(t *testing.T) {
 	program := findWarcio(t)
 	entries := exchange(30)
@@ -81,7 +81,7 @@ func TestWarcioReads(t *testing.T) {
 			}
 		}
 		theirs := strings.Split(strings.TrimSpace(output(t, program, "cdx-index", path)), "\n")
-		if name == "test.warc" { // without compression warcio's lengths exclude newlines
+		if name == "test.warc" { // without compression, the lengths that warcio prints do not include newlines
 			ours, theirs = withoutLength(ours), withoutLength(theirs)
 		}
 		ours, theirs = withoutKey(ours), withoutKey(theirs)
@@ -104,7 +104,8 @@ func withoutLength(lines []string) (out []string) {
 	return out
 }
 
-// withoutKey removes the keys: ours are those of pywb, which differ from those of warcio.
+// withoutKey removes the key from each line. Our keys are those of pywb, which differ from the keys
+// of warcio.
 func withoutKey(lines []string) (out []string) {
 	for _, l := range lines {
 		_, rest, _ := strings.Cut(l, " ")
@@ -113,8 +114,8 @@ func withoutKey(lines []string) (out []string) {
 	return out
 }
 
-// checkDigests lets warcio's library verify every digest, because its command line has no such
-// command.
+// checkDigests verifies every digest with the library of warcio, because the command warcio cannot
+// do this.
 func checkDigests(t *testing.T, program, path string, records int) {
 	t.Helper()
 	out, err := warcio.Node(t.Context(), program, `
@@ -132,7 +133,7 @@ for await (const r of new WARCIO.WARCParser(createReadStream(process.argv[2]), {
 	}
 }
 
-// We read files that warcio writes: compressed and plain, WARC 1.0 and 1.1.
+// This package reads the files that warcio writes: compressed and plain, in WARC 1.0 and 1.1.
 func TestWarcioWrites(t *testing.T) {
 	program := findWarcio(t)
 	for _, how := range [][]string{{"WARC/1.0", "gz", "sha-1"}, {"WARC/1.1", "gz", "sha-256"},

@@ -18,13 +18,13 @@ type Entry struct {
 	Type        string
 	ID          string // record ID, from NewID
 	Date        time.Time
-	Target      string // "" for a warcinfo
+	Target      string // address of the captured resource; "" for a warcinfo
 	ContentType string
 	More        Fields // additional named fields
 	Head        []byte // head of an HTTP message; nil for none
-	Payload     []byte // the rest of the block, or the whole block if Head is nil
-	// digest of a payload that is not in the block; "": computed from Payload for types that have
-	// one
+	Payload     []byte // the part of the block after Head; the whole block if Head is nil
+	// digest of a payload that is not in the block; "": computed from Payload for record types that
+	// have a payload digest
 	Digest string
 }
 

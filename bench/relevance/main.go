@@ -33,7 +33,7 @@ type options struct {
 	kind    string
 	seed    uint64
 	verbose bool
-	sqlite  string // the program; "" if there is none
+	sqlite  string // path of the program sqlite3; "" if it is not installed
 }
 
 func main() {
@@ -90,8 +90,8 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	return nil
 }
 
-// measure prints the line of one language. It returns the share of its snippets that contain all
-// query words.
+// measure prints the line of one language. It returns the share of the snippets in this language
+// that contain all query words.
 func measure(ctx context.Context, out io.Writer, o options, language string) (whole share, err error) {
 	docs, err := load(filepath.Join(o.dir, language))
 	if err != nil {
@@ -162,7 +162,7 @@ func meanReciprocal(ranks []int) float64 {
 	return sum / float64(max(len(ranks), 1))
 }
 
-// share counts the good ones among all.
+// share counts how many of all results are good.
 type share struct{ good, all int }
 
 func (s *share) add(o share) { s.good, s.all = s.good+o.good, s.all+o.all }

@@ -26,7 +26,7 @@ const (
 	snippetsOf = 10
 )
 
-// web permits everything and serves nothing.
+// web implements policies and fetching for the engine: it permits everything and serves nothing.
 type web struct{}
 
 // Policy implements terms.Policies.
@@ -95,7 +95,7 @@ func (e *engine) close() error {
 type answer struct {
 	rank    int // rank of the page; 0 if it was not found
 	whole   share
-	lacking []string // for each incomplete snippet, a line with the words that it lacks
+	lacking []string // for each incomplete snippet, a line with the query words that the snippet lacks
 }
 
 func (e *engine) ask(ctx context.Context, q query) (a answer, err error) {
@@ -123,8 +123,8 @@ func (e *engine) ask(ctx context.Context, q query) (a answer, err error) {
 	return a, nil
 }
 
-// lacking returns the words of q that the text of a page contains and its snippet does not. Forms
-// that the rules of the language treat as equal count as the word.
+// lacking returns the words of q that the text of a page contains and its snippet does not. A form
+// of a word that the rules of the language treat as equal to it counts as this word.
 func (e *engine) lacking(q query, d document, r present.Result) (out []string) {
 	language := d.page.LikelyLanguage()
 	for _, w := range q.words {

@@ -22,7 +22,7 @@ type document struct {
 	plain    string // title and text, folded for comparisons
 }
 
-// crawled is the time at which the archive has the pages fetched.
+// crawled is the time at which the pages were fetched, according to the archive.
 var crawled = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 
 // load reads the pages of a directory in the order of their names.
@@ -57,7 +57,7 @@ func load(dir string) (docs []document, err error) {
 }
 
 // dropShared removes the passages that are on more than one page, such as navigation, because
-// nobody searches a page by them.
+// nobody searches for a page with the words of such a passage.
 func dropShared(docs []document) {
 	pages := map[string]int{}
 	for _, d := range docs {

@@ -20,7 +20,7 @@ func (q query) text() string { return strings.Join(q.words, " ") }
 // The kinds of query.
 const (
 	passage = "passage" // two to four words of one passage
-	rare    = "rare"    // a word of few pages, with words of some
+	rare    = "rare"    // a word that few pages contain, with words that more pages contain
 	title   = "title"   // two or three words of the title
 )
 
@@ -59,7 +59,8 @@ func makeQueries(docs []document, o options) (out []query) {
 	return out
 }
 
-// pick returns n different words in the order of the text; nil if there are fewer.
+// pick returns n different words of the list, in the order of the text. It returns nil if the list
+// has fewer words.
 func pick(r *rand.Rand, from []string, n int) []string {
 	var different []string
 	for _, w := range from {

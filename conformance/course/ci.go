@@ -14,8 +14,8 @@ import (
 const helpPage = "https://github.com/acapcrawl/acapcrawl/blob/main/docs/site.md#the-stations"
 
 // Tests returns the report for JUnit: a suite for each visitor and protocol, and a test case for
-// each requirement. A violation that counts is a failure. Any other outcome except Kept and Used is
-// skipped, with the reason.
+// each requirement. A violation that counts is a failure. Test cases with any other outcome except
+// Kept and Used are marked as skipped, with the reason.
 func (r *Report) Tests() *check.Tests {
 	t := &check.Tests{Name: "conformance site"}
 	for _, v := range r.Visitors {

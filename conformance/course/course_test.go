@@ -12,8 +12,8 @@ var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 var metaContent = regexp.MustCompile(`^<meta .* content="(.*)">$`)
 
-// The table of stations agrees with the engine: the engine refuses each trap because of the line
-// that the table names, and refuses nothing else.
+// The table of stations agrees with the policy engine: the engine refuses each trap because of the
+// line that the table names, and refuses nothing else.
 func TestTableAgainstEngine(t *testing.T) {
 	for _, names := range [][]string{{"samplebot"}, {"SAMPLE"}, {"a.b-c_d"}} {
 		w := NewWeb(names, []string{"news"}, symbolic)
@@ -52,8 +52,8 @@ func TestTableAgainstEngine(t *testing.T) {
 	}
 }
 
-// RFC 9309 2.3 demands text/plain. A crawler that reads no other type must not be accused because
-// of the type.
+// RFC 9309 2.3 demands text/plain for robots.txt. A crawler that reads no other media type must not
+// get another type here, because the judge would accuse it.
 func TestRobotsIsPlainText(t *testing.T) {
 	for _, o := range Origins() {
 		for p, a := range policyFiles(o) {

@@ -18,14 +18,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// rover is a crawler for tests of the judge. It follows links breadth first. It checks redirects
-// against robots.txt, as it does links.
+// rover is a crawler for tests of the judge. It follows links breadth first. It checks redirects as
+// well as links against robots.txt.
 type rover struct {
-	agents []string // User-Agents, sent in turn
-	// returns the part of a robots.txt that it obeys; nil: it never requests robots.txt
+	agents []string // User-Agents that the crawler sends in turn
+	// returns the part of a robots.txt that the crawler obeys; nil: it never requests robots.txt
 	keeps  func(robots []byte) []byte
-	passes func(link *url.URL) bool // reports whether to skip a link; may be nil
-	robots map[string]*acap.Policy  // by host; nil: nothing may be requested
+	passes func(link *url.URL) bool // reports whether the crawler skips a link; may be nil
+	robots map[string]*acap.Policy  // policy of each host; nil: nothing may be requested
 	client http.Client
 	sent   int
 }
@@ -63,7 +63,9 @@ func (r *rover) may(u *url.URL) bool {
 	p, asked := r.robots[u.Host]
 	if !asked {
 		at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: robotsPath}
-		client := r.client // get overwrites CheckRedirect, and may is called by the CheckRedirect of a page
+		// saved and restored below, because get overwrites CheckRedirect, and the CheckRedirect of
+		// a page calls this function
+		client := r.client
 		status, body := r.get(at, func(*url.URL) bool { return true })
 		r.client = client
 		switch {
@@ -108,8 +110,8 @@ func (r *rover) crawl(t *testing.T, seeds []string) {
 	}
 }
 
-// run serves the course, crawls it as a started crawler does, and returns the judge's default
-// result.
+// run starts a server for the course, lets the crawler visit it as a crawler that the course
+// started, and returns what the judge finds with default options.
 func (r *rover) run(t *testing.T) *Visitor {
 	t.Helper()
 	s, err := Serve(t.Context(), Options{Run: "1"})
@@ -144,7 +146,8 @@ func (v *Visitor) violated(p Protocol) (ids []string) {
 	return ids
 }
 
-// rep returns robots.txt without its ACAP lines, as a crawler sees it that knows only RFC 9309.
+// rep returns robots.txt without its ACAP lines: what a crawler understands that knows only RFC
+// 9309.
 func rep(robots []byte) []byte {
 	lines := bytes.SplitAfter(robots, []byte("\n"))
 	return bytes.Join(slices.DeleteFunc(lines, func(line []byte) bool {
@@ -152,11 +155,11 @@ func rep(robots []byte) []byte {
 	}), nil)
 }
 
-// oneGroup returns a parser that uses only the first, or only the last, of several groups for any
-// crawler.
+// oneGroup returns a parser with an error: if robots.txt has several groups for any crawler, it
+// uses only the first, or only the last if last is true.
 func oneGroup(last bool) func([]byte) []byte {
 	return func(robots []byte) []byte {
-		var groups []string // each begins with its first User-agent line
+		var groups []string // each group begins with its first User-agent line
 		head := false
 		for line := range strings.Lines(string(rep(robots))) {
 			starts := strings.HasPrefix(strings.ToLower(line), "user-agent:")
@@ -187,7 +190,7 @@ func oneGroup(last bool) func([]byte) []byte {
 var roverbot = []string{"roverbot/1.0"}
 
 // A crawler that obeys RFC 9309 and knows nothing else has no failures, whatever its User-Agent is.
-// It is not judged by ACAP.
+// The judge does not report ACAP violations for it.
 func TestCrawlerWithoutACAP(t *testing.T) {
 	rotating := []string{"", "Lynx/2.9"}
 	for i := range 6 {
@@ -231,7 +234,8 @@ func TestCrawlerWithoutACAP(t *testing.T) {
 	}
 }
 
-// A parser that uses one of several groups for any crawler fails only at that station.
+// A crawler with a parser that uses only one of several groups for any crawler fails only at the
+// station for that error.
 func TestOneGroup(t *testing.T) {
 	for _, last := range []bool{false, true} {
 		t.Run(fmt.Sprintf("last %v", last), func(t *testing.T) {
@@ -259,7 +263,8 @@ func TestCrawlerWithoutRobots(t *testing.T) {
 	}
 }
 
-// A crawler that obeys ACAP in robots.txt and nowhere else is judged by ACAP.
+// A crawler that obeys ACAP in robots.txt and nowhere else is judged by the ACAP requirements,
+// because it shows signs of reading ACAP.
 func TestCrawlerWithSomeACAP(t *testing.T) {
 	r := &rover{agents: roverbot, keeps: func(robots []byte) []byte { return robots }}
 	got := r.run(t)
@@ -272,8 +277,8 @@ func TestCrawlerWithSomeACAP(t *testing.T) {
 	got.wants(t, "acap-class", Violated)
 }
 
-// A crawler may obey the ACAP record with its own name instead of the records for any crawler, as
-// RFC 9309 does with groups. It fails only at that station of the category crawl.
+// A crawler may obey only the ACAP record with its own name and ignore the records for any crawler,
+// as RFC 9309 does with groups. It fails only at the station of the category crawl that tests this.
 func TestNamedRecordInstead(t *testing.T) {
 	r := &rover{agents: roverbot, keeps: func(robots []byte) []byte {
 		records := strings.SplitAfter(string(robots), "\n\n")
@@ -312,8 +317,8 @@ func TestChanceIsNoSign(t *testing.T) {
 	}
 }
 
-// A fetch of a file that only an ACAP field names is a sign if it follows the robots.txt that names
-// the file. No other line of the course names these files.
+// If a crawler fetches robots.txt, and then a file that only an ACAP field of this robots.txt
+// names, that is a sign that the crawler reads ACAP. No other line of the course names these files.
 func TestFilesOfACAP(t *testing.T) {
 	for _, f := range acapFiles() {
 		file := f.origin + f.path

@@ -11,14 +11,17 @@ import (
 // its address. So the visits of one visitor can excuse another. Each run is one visitor, and visits
 // of other visitors do not excuse it.
 type crowd struct {
-	robots map[[2]string]*Visit // first request for robots.txt, by kin and origin
-	// the same by address and origin, only of visitors that requested nothing but policy files
+	// (common part of the User-Agents, origin) → the first request for robots.txt; see func kin
+	robots map[[2]string]*Visit
+	// (address, origin) → the first request for robots.txt, only of visitors that requested nothing
+	// but policy files
 	readers map[[2]string]*Visit
-	// time of the first GET, by kin, origin and target; for those visitors also by "at " and
-	// address instead of kin
-	got    map[[3]string]time.Time
-	others map[[2]string]int // number of requests for other than policy files, by kin and origin
-	pages  map[string]int    // number of different pages that were answered, by User-Agent
+	// (common part of the User-Agents, origin, target) → time of the first GET. For visitors that
+	// requested only policy files also ("at " and address, origin, target)
+	got map[[3]string]time.Time
+	// (common part of the User-Agents, origin) → number of requests for anything but policy files
+	others map[[2]string]int
+	pages  map[string]int // User-Agent → number of different pages that it got
 }
 
 func newCrowd(list []*Visitor) *crowd {
@@ -54,7 +57,8 @@ func newCrowd(list []*Visitor) *crowd {
 	return c
 }
 
-// recordGet stores the time of a visit for page if it is a GET and the earliest so far.
+// recordGet stores the time of the visit at under the key page, if the visit is a GET request and
+// earlier than the stored time.
 func (c *crowd) recordGet(page [3]string, at *Visit) {
 	if t, ok := c.got[page]; at.Method == "GET" && (!ok || at.Time.Before(t)) {
 		c.got[page] = at.Time
@@ -86,9 +90,10 @@ func (v *Visitor) readsOnlyPolicy() bool {
 	return !slices.ContainsFunc(v.visits, func(at *Visit) bool { return !policyFile(pathOf(at.Target)) })
 }
 
-// robotsReadBefore returns the request for robots.txt of the origin that another visitor made
-// before the visit at: the same crawler with another address or User-Agent, or a program at the
-// same address that requests only policy files. It returns nil if there is none, and for a run.
+// robotsReadBefore returns a request for robots.txt of the same origin that another visitor made
+// before the visit at. The other visitor is the same crawler with another address or User-Agent, or
+// a program at the same address that requests only policy files. robotsReadBefore returns nil if
+// there is no such request, or if v is a run of a crawler that the course started.
 func (c *crowd) robotsReadBefore(v *Visitor, at *Visit) *Visit {
 	if v.Run != "" {
 		return nil
@@ -101,8 +106,8 @@ func (c *crowd) robotsReadBefore(v *Visitor, at *Visit) *Visit {
 	return nil
 }
 
-// robotsReader is like robotsReadBefore, but returns nil if the crawler itself, by its name, had
-// already requested robots.txt. If the result is not nil, the crawler knows only the robots.txt
+// robotsReader is like robotsReadBefore, but returns nil if a visitor with the name of the crawler
+// had already requested robots.txt. If the result is not nil, the crawler knows only the robots.txt
 // that was served to the other program.
 func (c *crowd) robotsReader(v *Visitor, at *Visit) *Visit {
 	if own := c.robots[[2]string{v.kin, at.Origin}]; own != nil && own.Time.Compare(at.Time) <= 0 {
@@ -112,8 +117,8 @@ func (c *crowd) robotsReader(v *Visitor, at *Visit) *Visit {
 }
 
 // gotLinkBefore reports whether, before the visit, the crawler had fetched the page whose link
-// leads to the traps of s. If it had not, it did not follow that link. It returns true if s does
-// not depend on a link.
+// leads to the traps of s. A crawler that had not fetched that page did not follow the link. If s
+// does not depend on a link, gotLinkBefore returns true.
 func (c *crowd) gotLinkBefore(v *Visitor, s *Station, at *Visit) bool {
 	t, ok := c.got[[3]string{v.kin, s.Origin, target(s.From)}]
 	return s.From == "" || ok && !at.Time.Before(t)
@@ -130,9 +135,9 @@ func (c *crowd) waitedLongEnough(v *Visitor, s *Station, at *Visit) bool {
 	return s.Whole && s.Protocol == REP && asked != nil && at.Time.Sub(asked.Time) > unreachableLimit
 }
 
-// isSingleLook reports whether a visitor requested no robots.txt and its User-Agent, at any
-// address, got at most one page. That is a person who tries a tool, not a crawl. A run is never a
-// single look.
+// isSingleLook reports whether the visitor requested no robots.txt and its User-Agent got at most
+// one page, from any address. Such a visitor is a person who tries a tool, not a crawl. The run of
+// a crawler that the course started is never a single look.
 func (c *crowd) isSingleLook(v *Visitor) bool {
 	return v.Run == "" && c.pages[v.Agent] < 2 &&
 		!slices.ContainsFunc(v.visits, func(at *Visit) bool { return pathOf(at.Target) == robotsPath })

@@ -201,8 +201,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Two names at one address are two visitors, and a visitor whose request says that a person clicked
-// is a person.
+// A User-Agent with another name at the same address is another visitor. A visitor whose request
+// says that a person clicked is a person.
 func TestVisitorsAreNotMixed(t *testing.T) {
 	s, err := Serve(context.Background(), Options{})
 	if err != nil {
@@ -259,8 +259,8 @@ func TestVisitsAreBounded(t *testing.T) {
 	}
 }
 
-// A request is no longer in progress once the visitor has the whole answer: sequential requests
-// never count as parallel.
+// A request is no longer in progress when the visitor has the whole answer. So a visitor that sends
+// one request after the other is never reported for parallel requests.
 func TestAnswersEndVisits(t *testing.T) {
 	s, err := Serve(t.Context(), Options{})
 	if err != nil {

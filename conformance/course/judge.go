@@ -19,13 +19,14 @@ const (
 	Untested  Outcome = "not exercised"
 	Unheeded  Outcome = "not heeded" // a violated requirement of level Advice
 	Used      Outcome = "used"       // a kept requirement of level May
-	NotJudged Outcome = "not judged" // a requirement of ACAP, if the visitor shows no sign of reading ACAP
+	NotJudged Outcome = "not judged" // a requirement of ACAP, for a visitor that shows no sign of reading ACAP
 )
 
 // Report is the result of Judge.
 type Report struct {
 	Visitors []*Visitor `json:"visitors"`
-	// visits of visitors beyond maxVisitors; a caller that serves the course adds Server.Left
+	// number of visits by visitors beyond maxVisitors; a caller that serves the course adds
+	// Server.Left
 	Left         int         `json:"left_out,omitempty"`
 	Stations     []*Station  `json:"-"`
 	Unobservable [][2]string `json:"unobservable"`
@@ -43,16 +44,18 @@ type Visitor struct {
 	First    time.Time  `json:"first"`
 	Last     time.Time  `json:"last"`
 	Requests int        `json:"requests"`
-	Unjudged string     `json:"unjudged,omitempty"` // the reason, if it was not judged
-	Counted  []Protocol `json:"counted,omitempty"`  // the protocols whose violations count as failures
+	Unjudged string     `json:"unjudged,omitempty"` // why the visitor was not judged; "" if it was judged
+	Counted  []Protocol `json:"counted,omitempty"`  // the protocols for which violations count as failures
 	ACAP     *ReadsACAP `json:"acap,omitempty"`     // nil if the visitor was not judged
 	Results  []Result   `json:"results,omitempty"`
 
 	visits []*Visit
 	told   bool
-	served []string // the names under which the course was served to it; nil if there were several first names
-	called []string // the different first names by which robots.txt addressed it
-	kin    string   // the common part of its User-Agents: see func kin
+	// the names under which the course was served to the visitor; nil if it sent several different
+	// first names
+	served []string
+	called []string // the different first names of the visitor by which robots.txt addressed it
+	kin    string   // the part that all User-Agents of the visitor have in common: see func kin
 }
 
 // Result is the outcome of one station.
@@ -80,17 +83,17 @@ type Evidence struct {
 // maxEvidence limits the visits in Evidence for one requirement of one visitor.
 const maxEvidence = 20
 
-// Told is what the user tells the judge about the crawler.
+// Told holds what the user of the judge says about the crawler.
 type Told struct {
-	Crawler  []string // names that the crawler obeys; visitors with other names are not judged
-	Purposes []string // purposes that the crawler collects for
-	// protocols whose violations count; none: RFC 9309, and ACAP for a visitor that shows a sign of
-	// reading it
+	Crawler  []string // names of the crawler in robots.txt; visitors with other names are not judged
+	Purposes []string // purposes for which the crawler collects pages
+	// protocols for which violations count as failures; if empty: RFC 9309, and also ACAP for a
+	// visitor that shows a sign of reading it
 	Protocols []Protocol
 }
 
-// Judge returns which requirements each visitor kept, violated or was not tested by. Visits may be
-// in any order.
+// Judge returns for each visitor which requirements it kept, which it violated, and which the
+// visits did not test. Visits may be in any order.
 func Judge(ctx context.Context, visits []Visit, told Told) (*Report, error) {
 	r := &Report{Unobservable: Unobservable()}
 	r.Visitors, r.Left = groupVisitors(visits, told)
@@ -126,13 +129,13 @@ func (v *Visitor) unjudged(told Told) string {
 		return ""
 	case isBrowser(v.Agent):
 		return "a person's browser, by its User-Agent"
-	case clicked && !robotic.MatchString(v.Agent): // a program that drives a browser sends Sec-Fetch-User, too
+	case clicked && !robotic.MatchString(v.Agent): // a program that controls a browser sends Sec-Fetch-User, too
 		return "a person's browser, which says that somebody clicked (Sec-Fetch-User)"
 	}
 	return ""
 }
 
-// judge sets Results, ACAP and Counted.
+// judge computes the fields Results, ACAP and Counted of the visitor.
 func (v *Visitor) judge(ctx context.Context, c *crowd, told Told) error {
 	web := NewWeb(v.served, v.visits[0].Purposes, symbolic) // the course as it was served to the visitor
 	w := newWatch(v, c)
@@ -148,10 +151,10 @@ func (v *Visitor) judge(ctx context.Context, c *crowd, told Told) error {
 	return nil
 }
 
-// findViolations returns, by station, the visits that no reading permits.
+// findViolations returns, for each station, the visits that no reading permits.
 func (v *Visitor) findViolations(ctx context.Context, c *crowd, w *watch, web *Web) (map[*Station][]Evidence, error) {
 	own := newRefusals(readings(web, web, v.Names, v.Purposes, v.told, v.First))
-	others := map[*Visit]*refusals{} // by the request for robots.txt that another program made
+	others := map[*Visit]*refusals{} // key: the request for robots.txt that another program made for the crawler
 	against := map[*Station][]Evidence{}
 	for _, at := range v.visits {
 		s := web.stationOf(at.Origin, at.Target)
@@ -183,9 +186,10 @@ func (v *Visitor) findViolations(ctx context.Context, c *crowd, w *watch, web *W
 // robots.txt addressed the visitor by several names.
 func (v *Visitor) severalNames(s *Station) bool { return s.Needs == NeedsName && len(v.called) > 1 }
 
-// dropDependentViolations drops a violation that can follow from the violation of the station in
-// Presumes: a rule that ends in $ shows nothing else about a crawler that does not know $. The
-// violation stays if the crawler reads no robots.txt or kept nothing of the same category.
+// dropDependentViolations drops a violation that may only be a consequence of another one, that of
+// the station named in Presumes. For example, a rule that ends in $ shows nothing else about a
+// crawler that does not know $. The violation stays if the crawler reads no robots.txt or kept
+// nothing of the same category.
 func (v *Visitor) dropDependentViolations(c *crowd, stations []*Station) {
 	of := map[string]Outcome{}
 	for i := range v.Results {
@@ -201,7 +205,7 @@ func (v *Visitor) dropDependentViolations(c *crowd, stations []*Station) {
 	}
 }
 
-// refusals asks all readings and caches the result for each address.
+// refusals asks every reading whether an address may be requested, and caches the result.
 type refusals struct {
 	readings []*reading
 	known    map[string]string
@@ -209,11 +213,11 @@ type refusals struct {
 
 func newRefusals(list []*reading) *refusals { return &refusals{list, map[string]string{}} }
 
-// maxKnown is the size of that cache.
+// maxKnown is the maximum number of addresses in the cache of refusals.
 const maxKnown = 10_000
 
-// reason returns a rule that prohibits a request if no reading permits it; "" if one permits it. If
-// readings name different rules, it returns that of the first reading.
+// reason returns a rule that prohibits a request. If some reading permits the request, reason
+// returns "". If readings name different rules, it returns the rule of the first reading.
 func (r *refusals) reason(ctx context.Context, origin, at string) (string, error) {
 	key := origin + target(at)
 	if because, ok := r.known[key]; ok {
@@ -242,7 +246,8 @@ func pathOf(at string) string {
 	return p
 }
 
-// result returns the result of the station. against are the visits that violate it.
+// result returns the result of the station s. against contains the visits that violate its
+// requirement.
 func (s *Station) result(w *watch, against []Evidence) Result {
 	r := Result{ID: s.ID, Category: s.Category, Protocol: s.Protocol, Level: s.Level, Rests: s.Rests, Says: s.Says}
 	switch {
@@ -270,7 +275,8 @@ func (s *Station) result(w *watch, against []Evidence) Result {
 	return r
 }
 
-// untested returns why a station with traps has not tested the visitor; "" if it has.
+// untested returns why the visits did not test the requirement of a station with traps; "" if they
+// did.
 func (s *Station) untested(w *watch) string {
 	v, served := w.visitor, w.visitor.visits[0]
 	switch {
@@ -308,7 +314,8 @@ func (s *Station) untested(w *watch) string {
 	return ""
 }
 
-// servedOwnName reports whether the name by which the course addressed the visitor is its own.
+// servedOwnName reports whether the course addressed the visitor by the visitor's own name when it
+// served robots.txt.
 func (v *Visitor) servedOwnName(served *Visit) bool {
 	return len(served.Names) > 0 && slices.ContainsFunc(v.Names,
 		func(n string) bool { return strings.EqualFold(n, served.Names[0]) })

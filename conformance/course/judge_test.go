@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// walk returns the visits of one visitor, one second apart. Each place is "origin/path" for GET or
-// "HEAD origin/path" for HEAD.
+// walk returns the visits of one visitor, one second apart. names lists the places that are
+// requested; each is "origin/path" for GET or "HEAD origin/path" for HEAD.
 func walk(from time.Time, agent, address string, names []string, places ...string) []Visit {
 	var visits []Visit
 	for i, at := range places {
@@ -30,7 +30,7 @@ func judged(t *testing.T, told Told, visits ...[]Visit) []*Visitor {
 	for _, v := range visits {
 		all = append(all, v...)
 	}
-	if told.Protocols == nil { // including ACAP
+	if told.Protocols == nil { // if the test names no protocols, violations of all protocols count, including ACAP
 		told.Protocols = Protocols()
 	}
 	r, err := Judge(t.Context(), all, told)
@@ -56,8 +56,8 @@ func (v *Visitor) wants(t *testing.T, id string, want Outcome) {
 
 var samplebot = []string{"samplebot"}
 
-// One crawler at two addresses: each visitor knows the robots.txt and the links that the other one
-// fetched.
+// If one crawler uses two addresses, each visitor knows the robots.txt and the links that the other
+// visitor fetched.
 func TestCrawlerOfTwoAddresses(t *testing.T) {
 	got := judged(t, Told{},
 		walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, "rules/robots.txt", "tags/robots.txt", "tags/meta/",
@@ -89,9 +89,9 @@ func TestCrawlerOfTwoAgents(t *testing.T) {
 	got[1].wants(t, "robots-first", Untested)
 }
 
-// A crawler may leave reading robots.txt to another program with its own User-Agent. Then neither
-// program is served a record with the crawler's name. A second crawler at the address that reads
-// robots.txt for itself does not excuse the first.
+// A crawler may leave reading robots.txt to another program with its own User-Agent. Then no
+// robots.txt that was served contains the crawler's name. A second crawler at the address that
+// reads robots.txt for itself does not excuse the first.
 func TestRobotsReadByAnotherProgram(t *testing.T) {
 	pages := []string{"named/own-group/", "named/own-group/trap.html", "named/own-group/open.html",
 		"addressed/acap-named/", "addressed/acap-named/trap.html", "addressed/acap-named/open.html",
@@ -132,8 +132,8 @@ func TestTrapThatNobodyWasLedTo(t *testing.T) {
 	got[0].wants(t, "meta", Violated)
 }
 
-// A station that did not test the visitor is not reported as kept: the request for the trap was
-// permitted, or robots.txt used another name.
+// A station is not reported as kept if it did not test the visitor: because the request for the
+// trap was permitted, or because robots.txt used another name.
 func TestKeptIsOnlyWhatWasTested(t *testing.T) {
 	named := []string{"addressed/robots.txt", "addressed/acap-named/", "addressed/acap-named/open.html"}
 	for _, places := range [][]string{named, append(named, "addressed/acap-named/trap.html")} {
@@ -144,8 +144,8 @@ func TestKeptIsOnlyWhatWasTested(t *testing.T) {
 	judged(t, Told{Crawler: []string{"SampleBot"}}, visits)[0].wants(t, "acap-named", Kept)
 }
 
-// One page without robots.txt is a look and violates nothing, even if a redirect follows. A visitor
-// that requests robots.txt is a crawler.
+// A visitor that requests one page and no robots.txt is a person, and violates nothing, even if the
+// page redirects. A visitor that requests robots.txt is a crawler.
 func TestLook(t *testing.T) {
 	one := walk(noon, "curl/8.5.0", "192.0.2.1", []string{"curl"}, "rules/plain/trap.html")
 	judged(t, Told{}, one)[0].wants(t, "plain", Untested)
@@ -173,8 +173,8 @@ func TestRobotsAgainAfterDays(t *testing.T) {
 	judged(t, Told{}, visits)[0].wants(t, "robots-again", Kept)
 }
 
-// A click counts as a person's only if the User-Agent does not look like a robot's, as that of a
-// headless browser does.
+// A click counts as that of a person only if the User-Agent does not look like a robot's. The
+// User-Agent of a headless browser does.
 func TestClicks(t *testing.T) {
 	for agent, person := range map[string]bool{
 		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/126.0 Safari/537.36": false,
@@ -245,7 +245,8 @@ func TestCrawlerOfManyAgents(t *testing.T) {
 	}
 }
 
-// Stations that do not need a name are the same for a visitor with several names.
+// A station that does not depend on the name gives the same result for a visitor with several
+// names.
 func TestNamelessExercises(t *testing.T) {
 	none := NewWeb(nil, nil, symbolic)
 	for _, names := range [][]string{nil, {"samplebot"}} {
@@ -265,8 +266,8 @@ func TestNamelessExercises(t *testing.T) {
 	}
 }
 
-// A visitor that never requests robots.txt violates the delay. If another program requested it, the
-// delay is not tested.
+// A visitor that never requests robots.txt, and requests pages too fast, violates the delay. If
+// another program requested robots.txt for the visitor, the delay is not tested.
 func TestDelayUnread(t *testing.T) {
 	fast := func(visits []Visit) []Visit {
 		for i := range visits {
@@ -313,8 +314,8 @@ func TestThirtyDays(t *testing.T) {
 	}
 }
 
-// A violation that can follow from not knowing $ is dropped, but only for a crawler that reads
-// robots.txt and keeps other rules.
+// A violation that can be a consequence of not knowing $ is dropped, but only for a visitor that
+// reads robots.txt and keeps other rules.
 func TestPresumed(t *testing.T) {
 	places := []string{"rules/plain/", "rules/plain/open.html", "rules/end/trap.php", "rules/fragment/trap.html"}
 	got := judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot,

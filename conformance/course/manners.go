@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// watch holds the visits of one visitor, indexed for the stations.
+// watch holds the visits of one visitor, indexed as the stations need them.
 type watch struct {
 	visitor *Visitor
 	origins map[string][]*Visit
 	fetched map[string]bool // origin and target of each GET request
 	tried   map[string]bool // origin and target of each request by any method
 	crowd   *crowd
-	look    bool // see crowd.isSingleLook: the visitor is not accused of anything
+	look    bool // the visitor is a single look (see crowd.isSingleLook), so it is not accused of anything
 }
 
-// finding is the outcome of a requirement that is not tested by traps.
+// finding is the outcome of a requirement that is tested without traps.
 type finding struct {
 	outcome  Outcome
 	why      string
@@ -59,7 +59,7 @@ func evidence(v *Visit, because string) Evidence {
 }
 
 // robotsFirst checks that the visitor requested robots.txt of each origin before anything else of
-// it.
+// that origin.
 func robotsFirst(w *watch) finding {
 	f := finding{outcome: Untested, why: "it received fewer than two pages"}
 	pages := map[string]bool{}
@@ -105,14 +105,15 @@ func robotsFirst(w *watch) finding {
 	return f
 }
 
-// delay is the Crawl-delay of the origin slow. Requests must be at least half of it apart; the
-// tolerance is for varying network latency.
+// delay is the Crawl-delay of the origin called slow. The judge accepts intervals of at least half
+// the delay, because network latency varies.
 const delay = time.Second
 
 func crawlDelay(w *watch) finding {
 	f := finding{outcome: Untested, why: "it requested fewer than two pages of the origin slow after its robots.txt"}
 	var last *Visit
-	// A visitor for which nobody requested robots.txt is held to the delay from its first request.
+	// a visitor for which no program requested robots.txt must obey the delay from its first
+	// request
 	asked := !w.tried["slow"+robotsPath] && !slices.ContainsFunc(w.origins["slow"],
 		func(at *Visit) bool { return w.crowd.robotsReadBefore(w.visitor, at) != nil })
 	pages := 0
@@ -157,9 +158,9 @@ func parallel(w *watch) finding {
 	return f
 }
 
-// robotsAgain permits this many requests for robots.txt of an origin: three, plus one for every
-// three other requests of the crawler to it, plus one for every hour. An unreachable
-// robots.txt may be requested any number of times.
+// robotsAgain checks how often the visitor requested robots.txt. For each origin it permits three
+// requests, one more for every three other requests of the crawler to the origin, and one more for
+// every hour. An unreachable robots.txt may be requested any number of times.
 func robotsAgain(w *watch) finding {
 	f := finding{outcome: Untested, why: "it never requested robots.txt"}
 	if w.visitor.readsOnlyPolicy() {

@@ -58,7 +58,7 @@ func Origins() []string {
 	return list
 }
 
-// Seeds returns the names of the origins whose front page may be requested.
+// Seeds returns the names of the origins whose front page a crawler may request.
 func Seeds() []string {
 	var list []string
 	for _, o := range origins {
@@ -82,8 +82,8 @@ const (
 // policyFile reports whether a path of the course is robots.txt or below policyRoot.
 func policyFile(path string) bool { return path == robotsPath || strings.HasPrefix(path, policyRoot) }
 
-// policyFiles returns robots.txt of an origin and the files below policyRoot, by path, before names
-// are inserted.
+// policyFiles returns robots.txt of an origin and the files below policyRoot, by path. They contain
+// placeholders for the visitor's names.
 func policyFiles(o string) map[string]Answer {
 	plain := func(status int, body []byte) Answer {
 		return Answer{Status: status, Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, Body: body}
@@ -137,8 +137,8 @@ func policyFiles(o string) map[string]Answer {
 	return map[string]Answer{robotsPath: plain(http.StatusOK, read(o+".txt"))}
 }
 
-// large returns a robots.txt of more than 500 KiB, with one rule after 400 KiB and one after 520
-// KiB, which a crawler need not read.
+// large returns a robots.txt of more than 500 KiB. One rule comes after 400 KiB, and one after 520
+// KiB. A crawler need not read the second one.
 func large() []byte {
 	var b bytes.Buffer
 	b.WriteString("# The course: a robots.txt that is too large.\nUser-agent: *\n")

@@ -25,7 +25,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Every station has an ID of its own and the fields that a report needs.
+// Every station has an ID that no other station has, and the fields that a report needs.
 func TestStationsAreWhole(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range Stations() {

@@ -16,7 +16,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// symbolic returns an address of an origin that does not depend on the ports of a server.
+// symbolic returns the address of an origin as a name that does not depend on the ports of a
+// server.
 func symbolic(origin string) string { return "http://" + origin + ".course.example" }
 
 // shortenAddresses removes from a text of the engine the parts that all addresses from symbolic
@@ -55,7 +56,7 @@ func (f files) Fetch(_ context.Context, rawurl string, _ http.Header) (policy.Re
 	return policy.Response{URL: rawurl, Status: a.Status, Header: a.Header, Body: a.Body}, nil
 }
 
-// reasonAgainst returns the rule that prohibits this crawler to request an address; "" if the
+// reasonAgainst returns the rule that prohibits this crawler from requesting an address; "" if the
 // request is permitted.
 func (r *reading) reasonAgainst(ctx context.Context, origin, at string) (because string, err error) {
 	p, u, err := r.policy(ctx, origin, at)
@@ -113,10 +114,10 @@ func same(link string, u *url.URL) bool {
 }
 
 // readings returns a reading for every crawler that a visitor may be, strict and lenient. If told
-// is set, all names belong to one crawler; otherwise each name is tried alone. If purposes is
-// empty, it tries undeclared purposes, no purpose, and each purpose that a robots.txt of the course
-// names. pages is the course as it was served to the visitor. robots is the course as it was served
-// to the program that read robots.txt, which may be another one.
+// is true, all names belong to one crawler; otherwise each name is tried as the only name of the
+// crawler. If purposes is empty, it tries undeclared purposes, no purpose, and each purpose that a
+// robots.txt of the course names. pages is the course as it was served to the visitor. robots is
+// the course as it was served to the program that read robots.txt, which may be another one.
 func readings(pages, robots *Web, names, purposes []string, told bool, now time.Time) []*reading {
 	who := [][]string{names}
 	if !told {

@@ -28,8 +28,8 @@ type ReadsACAP struct {
 	Prohibited int    `json:"prohibited"`     // the number of requests that only ACAP prohibits
 }
 
-// acapFiles returns the files of the course that only an ACAP field names. named is the origin
-// whose robots.txt names the file; origin and path are the file's own address.
+// acapFiles returns the files of the course that only an ACAP field names. In the result, named is
+// the origin whose robots.txt names the file, and origin and path are the address of the file.
 func acapFiles() []struct{ named, origin, path string } {
 	return []struct{ named, origin, path string }{
 		{"refer", "refer", policyRoot + "terms.txt"},
@@ -39,9 +39,9 @@ func acapFiles() []struct{ named, origin, path string } {
 	}
 }
 
-// minLeft is the number of traps that a visitor must leave for a sign. If a crawler requests either
-// the trap or the control at random, it requests seven controls in a row with a probability of
-// 1/128.
+// minLeft is the number of stations at which a visitor must leave the trap and request the control,
+// as a sign of reading ACAP. A crawler that requests either the trap or the control at random
+// requests seven controls in a row with a probability of 1/128.
 const minLeft = 7
 
 // judgeACAP sets ACAP and Counted. If the visitor is not judged by ACAP, it sets the outcomes of
@@ -82,8 +82,8 @@ func (v *Visitor) judgeACAP(w *watch, stations []*Station, against map[*Station]
 	}
 }
 
-// findACAPFile returns a sentence about a file that only ACAP names and that the visitor fetched;
-// "" if there is none.
+// findACAPFile returns a sentence about a file that only an ACAP field names and that the visitor
+// fetched; "" if there is no such file.
 func (w *watch) findACAPFile() string {
 	for _, f := range acapFiles() {
 		robots, asked := w.fetchedAt(f.named, robotsPath)
@@ -96,8 +96,9 @@ func (w *watch) findACAPFile() string {
 	return ""
 }
 
-// fetchedAt returns when the visitor first fetched a file. If the visitor did not, it returns when
-// a program at the same address did that requests only robots.txt and policy files.
+// fetchedAt returns when the visitor first fetched a file. If the visitor did not fetch it,
+// fetchedAt returns when another program at the same address did, if that program requests only
+// robots.txt and policy files.
 func (w *watch) fetchedAt(origin, path string) (at time.Time, ok bool) {
 	v := w.visitor
 	if at, ok = w.crowd.got[[3]string{v.kin, origin, path}]; !ok && v.Run == "" {
@@ -106,5 +107,5 @@ func (w *watch) fetchedAt(origin, path string) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// Failures returns the number of violations that count as failures.
+// Failures returns the number of violations of the protocols in Counted.
 func (v *Visitor) Failures() int { return v.Violations(v.Counted...) }

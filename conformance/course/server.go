@@ -14,15 +14,17 @@ import (
 	"time"
 )
 
-// Options configure a Server. With the zero value it serves on free ports of 127.0.0.1 and takes
-// names from User-Agents.
+// Options configure a Server. With zero Options, the server uses free ports of 127.0.0.1 and takes
+// the names of a crawler from its User-Agent.
 type Options struct {
-	Listen   string    // host:port of the index; the other origins use the following ports; port 0 chooses free ports
-	Crawler  []string  // the crawler's names; none: those of the User-Agent
-	Purposes []string  // the purposes that the crawler collects for
+	// host:port of the origin index; the other origins use the ports that follow; port 0 chooses
+	// free ports
+	Listen   string
+	Crawler  []string  // names of the crawler; if empty: the names in the User-Agent
+	Purposes []string  // purposes for which the crawler collects pages
 	Log      io.Writer // gets one line for each visit; may be nil
-	// if not "": all visits belong to the run of one crawler with this name; "": visitors are told
-	// apart by address and User-Agent
+	// name of the crawler if it is known that all visits come from one crawler; "": each address
+	// with each User-Agent is another visitor
 	Run string
 }
 
@@ -30,8 +32,8 @@ type Options struct {
 // concurrent use.
 type Server struct {
 	o         Options
-	listeners map[string]net.Listener // by origin
-	ports     map[int]string          // origin by port
+	listeners map[string]net.Listener // origin → its listener
+	ports     map[int]string          // port → name of the origin
 	server    *http.Server
 	serving   sync.WaitGroup
 	began     time.Time
@@ -40,13 +42,13 @@ type Server struct {
 	webs   map[string]*Web
 	open   map[string]int
 	visits []Visit
-	held   int   // size of the texts of visitors in visits, in bytes
-	left   int   // number of visits that visits does not contain
+	held   int   // total size in bytes of the visitors' texts in visits
+	left   int   // number of visits that are not in visits, because there were too many
 	failed error // first error of writing the log
 }
 
-// maxWebs is how many versions of the course, one for each set of names, are cached. At the limit
-// the cache is emptied.
+// maxWebs is the maximum number of versions of the course that are cached, one for each set of
+// names. At the limit the cache is emptied.
 const maxWebs = 64
 
 // Limits of the visits in memory: their number, and the size of the texts of visitors in bytes. The
@@ -127,8 +129,8 @@ func (s *Server) Visits() []Visit {
 	return list
 }
 
-// Left returns the number of visits that Visits does not list because there were too many. They are
-// later than all visits that it lists.
+// Left returns the number of visits that Visits does not list because there were too many. The
+// visits that are not listed are later than all visits that are.
 func (s *Server) Left() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +140,8 @@ func (s *Server) Left() int {
 // ServeHTTP records the visit and answers with the course for the visitor's names.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	origin, _ := r.Context().Value(originKey{}).(string)
-	// monotonic: a change of the system clock affects neither order nor intervals
+	// a monotonic time: a change of the system clock does not change the order of the visits or the
+	// intervals between them
 	arrived := s.began.Add(time.Since(s.began)).UTC()
 	v := Visit{Time: arrived, Origin: origin, Method: cut(r.Method), Target: cut(r.RequestURI),
 		Agent: cut(r.UserAgent()),
@@ -168,7 +171,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(a.Status)
 	if n := len(a.Body) - 1; r.Method == http.MethodGet && n >= 0 {
 		w.Write(a.Body[:n]) // an error means that the visitor closed the connection
-		done()              // before the last byte: a visitor with the whole answer may send its next request
+		// called before the last byte is sent: a visitor with the whole answer may send its next
+		// request
+		done()
 		w.Write(a.Body[n:])
 	}
 }
@@ -189,8 +194,8 @@ func (s *Server) webFor(names []string) *Web {
 	return web
 }
 
-// recordVisit records the beginning of a visit and writes it to the log. The caller calls done at
-// its end.
+// recordVisit records the beginning of a visit and writes it to the log. The caller calls done when
+// the visit ends.
 func (s *Server) recordVisit(v Visit) (done func()) {
 	who := v.Origin + "\n" + v.Address + "\n" + v.Agent
 	if v.Run != "" {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Protocol is the document that a requirement belongs to. A crawler can obey one protocol without
-// knowing the others.
+// Protocol is the document that a requirement belongs to. A crawler can obey the requirements of
+// one protocol without knowing the other protocols.
 type Protocol string
 
 // The protocols.
@@ -41,8 +41,8 @@ func (p Protocol) Title() string {
 	return "ACAP"
 }
 
-// basis returns the source of a requirement, preceded by the title of the protocol unless rests
-// begins with it.
+// basis returns the source of a requirement, for example a section. The title of the protocol
+// precedes it, unless rests begins with that title.
 func (p Protocol) basis(rests string) string {
 	if strings.HasPrefix(rests, p.Title()) {
 		return rests
@@ -50,7 +50,7 @@ func (p Protocol) basis(rests string) string {
 	return p.Title() + ": " + rests
 }
 
-// Level says how binding a requirement is.
+// Level says how binding a requirement is for a crawler.
 type Level string
 
 // The levels.
@@ -72,7 +72,8 @@ const (
 	catFiles   = "ACAP files"
 )
 
-// Need is what the judge must know about a visitor before a station can test it.
+// Need is what the judge must know about a visitor before the visits can test the requirement of a
+// station.
 type Need string
 
 // The needs.
@@ -89,21 +90,23 @@ type Station struct {
 	Category string
 	Protocol Protocol
 	Level    Level
-	Rests    string // the source: a section, a paragraph or a reading
+	Rests    string // the source of the requirement: a section, a paragraph or a reading
 	Says     string
 	Because  string // the line that prohibits the traps, as the publisher wrote it
 	Needs    Need
-	Presumes string // the ID of another station: a visitor that violates that one cannot be tested by this one
+	// the ID of another station; a visitor that violates the other station's requirement cannot be
+	// tested by this station
+	Presumes string
 
 	Bait  string   // path of the page that links to the traps; "" means /ID/ with the ID of the station
 	Traps []string // paths that must not be requested
 	// paths that may be requested; a request for one of them shows that the visitor follows this
-	// kind of bait
+	// kind of link
 	Controls []string
 	From     string // if a trap is prohibited only as the target of a link: the page with that link; otherwise ""
 	Whole    bool   // the whole origin is a trap, except robots.txt and the files that it refers to; Traps is empty
 
-	pages map[string]content // by path; pages of the station that differ from a plain list of links
+	pages map[string]content // path → content of a page of the station that is not a plain list of links
 	watch func(*watch) finding
 }
 
@@ -137,9 +140,9 @@ func presuming(id string, s *Station) *Station {
 	return s
 }
 
-// Unobservable lists the requirements that requests cannot show, each with what a test would have
-// to see. A report prints it, so that nobody mistakes silence about these requirements for
-// compliance.
+// Unobservable lists the requirements that cannot be tested by looking at requests. For each it
+// says what a test would have to see. A report prints it, so that nobody mistakes silence about
+// these requirements for compliance.
 func Unobservable() [][2]string {
 	return [][2]string{
 		{"noindex, ACAP disallow-index, unavailable_after", "whether a page can be found in the crawler's index"},

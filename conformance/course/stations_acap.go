@@ -39,8 +39,9 @@ func acapCrawlStations() []*Station {
 			"not be crawled.</p>"},
 		"/acap-must-use/opened.html": {body: "<p>Only another text may be indexed for this page.</p>"},
 	}
-	// P1 2.6.1 asks the crawler to erase what it stores of the resource. It does not say whether
-	// the crawler may fetch the resource again to see if it is gone, so this is advice.
+	// P1 2.6.1 asks the crawler to erase what it stores of the resource. P1 2.6.1 does not say
+	// whether the crawler may fetch the resource again to see if it is gone, so this station is
+	// advice.
 	takeDown := newCrawlStation("acap-take-down", "P1 2.6.1, P04",
 		"a resource that the publisher asks to take down is not fetched again",
 		"ACAP-request-take-down: /acap-take-down/trap.html", "/acap-take-down/trap.html")
@@ -119,7 +120,7 @@ func acapRecordStations() []*Station {
 	}
 }
 
-// newCrawlStation returns a station of the origin acap that tests the usage crawl.
+// newCrawlStation returns a station of the origin called acap that tests the usage crawl.
 func newCrawlStation(id, rests, says, because string, traps ...string) *Station {
 	return &Station{ID: id, Origin: "acap", Category: catCrawl, Protocol: ACAP, Level: Must, Rests: rests, Says: says,
 		Because: because,
@@ -131,7 +132,8 @@ func needs(n Need, s *Station) *Station {
 	return s
 }
 
-// acapFollowStations test whether the crawler leaves alone links that ACAP prohibits it to follow.
+// acapFollowStations test whether the crawler does not follow links that ACAP prohibits it to
+// follow.
 func acapFollowStations() []*Station {
 	follow := func(id, rests, says, because string, bait content) *Station {
 		s := newFork(id, rests, says, because, bait)

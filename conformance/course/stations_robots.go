@@ -74,8 +74,8 @@ func ruleStations() []*Station {
 			"Disallow: /dots/closed/", "/dots/open/../closed/trap.html"),
 		presuming("end", newRule("fragment", "RFC 9309 2.2.2, F12", "fragments are ignored",
 			"Disallow: /fragment/trap.html$", "/fragment/trap.html#part")),
-		// Each of these files has its own origin, because a parser that fails here may misread the
-		// rest of the file.
+		// each of these files has its own origin, because a parser that fails at one of them may
+		// misread the rest of the file
 		alone("groups", newRule("again", "RFC 9309 2.2.1", "several groups for the same crawler are combined",
 			"Disallow: /again/", "/again/first/trap.html", "/again/last/trap.html")),
 		alone("shared", newRule("shared", "RFC 9309 2.2.1", "a group may have several User-agent lines",
@@ -111,14 +111,15 @@ func ruleStations() []*Station {
 	)
 }
 
-// newRule returns a station of the origin rules, where all rules are addressed to any crawler.
+// newRule returns a station of the origin called rules. All rules in its robots.txt address any
+// crawler.
 func newRule(id, rests, says, because string, traps ...string) *Station {
 	return &Station{ID: id, Origin: "rules", Category: catRules, Protocol: REP, Level: Must, Rests: rests, Says: says,
 		Because: because,
 		Traps:   traps, Controls: []string{"/" + id + "/open.html"}}
 }
 
-// alone moves a station to its own origin and returns it.
+// alone changes the origin of a station and returns the station.
 func alone(origin string, s *Station) *Station {
 	s.Origin = origin
 	return s

@@ -1,7 +1,7 @@
 package course
 
-// tagStations test whether the crawler leaves alone links that a page or its header tells it not to
-// follow.
+// tagStations test whether the crawler does not follow links if the page, or its HTTP header,
+// prohibits that.
 func tagStations() []*Station {
 	marked := func(id, rests, says, because, markup string) *Station {
 		s := newFork(id, rests, says, because, content{})
@@ -20,8 +20,8 @@ func tagStations() []*Station {
 		s.Needs = NeedsName
 		return s
 	}
-	// These stations are advice. The Robots-Tag header is a draft that does not define nofollow
-	// yet. In HTML, rel=nofollow only says that the author does not endorse a link.
+	// These stations are advice. The draft of the Robots-Tag header does not define nofollow yet.
+	// In HTML, rel=nofollow only says that the author does not endorse a link.
 	custom := func(s *Station) *Station {
 		s.Level = Advice
 		return s
@@ -48,8 +48,8 @@ func tagStations() []*Station {
 	}
 }
 
-// newFork returns a station with two pages: links of the page bait.html must not be followed, links
-// of twin.html may be.
+// newFork returns a station with two pages: a crawler must not follow links of bait.html, but may
+// follow links of twin.html.
 func newFork(id, rests, says, because string, bait content) *Station {
 	at := "/" + id + "/"
 	bait.body += anchor(at + "trap.html")

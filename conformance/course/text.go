@@ -48,7 +48,8 @@ func title(agent, address string) string {
 	return display.Line(agent) + " at " + display.Line(address)
 }
 
-// Verdict returns a summary of the results of one protocol, and says whether its violations count.
+// Verdict returns a summary of the results of one protocol, and says whether violations of this
+// protocol count as failures.
 func (v *Visitor) Verdict(p Protocol) string {
 	if p == ACAP && !v.ACAP.Judged {
 		return fmt.Sprintf("not judged: the crawler shows no sign of reading ACAP, which prohibits %s of it",

@@ -30,7 +30,7 @@ type Visit struct {
 	Line int    `json:"-"`
 }
 
-// same reports whether v and w, visits of one visitor, are the same visit from two logs.
+// same reports whether v and w are the same visit, read from two logs. Both belong to one visitor.
 func (v *Visit) same(w *Visit) bool {
 	return v.Time.Equal(w.Time) && v.Origin == w.Origin && v.Method == w.Method && v.Target == w.Target &&
 		v.Open == w.Open
@@ -44,7 +44,7 @@ const (
 )
 
 // ErrUnfinished reports that the last line of a log is cut off, for example because the disk was
-// full. The visits before that line can still be judged.
+// full. The judge can still use the visits before that line.
 var ErrUnfinished = errors.New("breaks off and is left out")
 
 // ReadVisits reads a log. name is used in errors, which give the number of the line. If the error

@@ -9,7 +9,7 @@ import (
 var (
 	productToken = regexp.MustCompile(`^[A-Za-z0-9!$%&'+.^_|~-]{1,64}$`)
 	compatible   = regexp.MustCompile(`compatible; *([^;/() ]+)`)
-	// (Applebot/0.1; +http://www.apple.com/go/applebot)
+	// matches the comment of (Applebot/0.1; +http://www.apple.com/go/applebot)
 	introduced = regexp.MustCompile(`\(([^;/() ]+)(?:/[^;() ]*)?; *\+?https?:`)
 	robotic    = regexp.MustCompile(`(?i)compatible;|bot|crawl|spider|headless|https?://|\+http|mailto:`)
 	browsing   = regexp.MustCompile(`^Mozilla/5\.0 \([^()]*(\([^()]*\)[^()]*)*\) .*(Chrome|Firefox|Safari|Edg|OPR)/`)
@@ -44,8 +44,8 @@ func Names(agent string) []string {
 		}
 	}
 	for i, word := range strings.Fields(withoutComments(agent)) {
-		// In "colly - https://…" the words after the first blank describe the program, unless a
-		// word has a version.
+		// in a User-Agent such as "colly - https://…", words after the first blank describe the
+		// program, except words with a version
 		if mozilla || i == 0 || strings.Contains(word, "/") && !strings.Contains(word, "://") {
 			add(word)
 		}

@@ -57,7 +57,7 @@ func newVisitor(at *Visit, told Told) *Visitor {
 		First: at.Time}
 	v.kin = kin(at.Agent)
 	if v.Run != "" {
-		v.kin = "run " + v.Run // no name has a blank
+		v.kin = "run " + v.Run // no name contains a blank, so no other visitor has this value
 	}
 	if len(told.Purposes) > 0 {
 		v.Purposes = told.Purposes
@@ -81,8 +81,8 @@ func (v *Visitor) addCalledName(at *Visit) {
 }
 
 // setServedNames sets the names under which the course was served to the visitor. If a run sent
-// several first names, no robots.txt addressed it by all of them, so it is judged as a crawler
-// without a name.
+// several first names, no robots.txt addressed it by all of them, so the visitor is judged as a
+// crawler without a name.
 func (v *Visitor) setServedNames() {
 	if v.Agents == 1 {
 		v.Agents = 0

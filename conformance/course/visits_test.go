@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// recorded is a log of visits by a program, with the results that a person determined before the
-// judge ran.
+// recorded is a log of visits by a program, together with the results that a person determined
+// before the judge saw the log.
 type recorded struct {
 	Program    string      `json:"program"`
 	Command    string      `json:"command"`

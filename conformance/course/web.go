@@ -12,12 +12,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Web is the course for one visitor: robots.txt and pages contain its name.
+// Web is the course as one visitor sees it: robots.txt and pages contain the visitor's name.
 type Web struct {
 	names    []string
 	purposes []string
 	base     func(origin string) string
-	answers  map[string]map[string]Answer // by origin and normalized target
+	answers  map[string]map[string]Answer // origin → target in normal form → answer
 	pages    map[string]*Station          // the station of each address, by key
 	stations []*Station
 }
@@ -80,7 +80,7 @@ func (w *Web) add(origin, at string, a Answer) {
 	w.answers[origin][target(at)] = a
 }
 
-// The names that are inserted for a visitor without a name or purpose. No crawler has them.
+// The names that are inserted for a visitor without a name or purpose. No crawler has these names.
 const (
 	noName    = "a-crawler-without-a-name"
 	noPurpose = "a-purpose-that-was-not-told"
@@ -142,7 +142,7 @@ func (w *Web) addStation(s *Station) {
 	}
 }
 
-// stationOf returns the station that an address belongs to; nil if there is none.
+// stationOf returns the station to which an address belongs; nil if it belongs to no station.
 func (w *Web) stationOf(origin, at string) *Station {
 	if s := w.pages[key(origin, at)]; s != nil {
 		return s
@@ -153,8 +153,8 @@ func (w *Web) stationOf(origin, at string) *Station {
 	return nil
 }
 
-// key returns origin and first segment of the path, which the addresses of a station have in
-// common.
+// key returns the origin and the first segment of the path. All addresses of a station have these
+// in common.
 func key(origin, at string) string {
 	at, _, _ = strings.Cut(target(at), "?")
 	if i := strings.IndexByte(at[1:], '/'); i >= 0 {
@@ -236,7 +236,8 @@ func (s *Station) leafAnswer(p string, trap bool) Answer {
 const picture = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff" +
 	"!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
 
-// front returns the front page of an origin. That of the index links to every station.
+// front returns the front page of an origin. The front page of the origin index links to every
+// station.
 func (w *Web) front(o origin) Answer {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<p>This is a course for crawlers: %s. What must not be requested is a trap.</p>\n",

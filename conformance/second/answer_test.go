@@ -55,8 +55,9 @@ func (e *engine) known(u *url.URL) *page {
 	return readPage(u, r)
 }
 
-// common joins the answers of several purposes. Crawl is permitted if any purpose permits it, other
-// usages only if all do, with the limits of all. P1 2.3.3 (X11, X78).
+// common joins the decisions for several purposes. Crawl is permitted if it is permitted for any
+// purpose. Another usage is permitted if it is permitted for all purposes, with the limits of all.
+// P1 2.3.3 (X11, X78).
 func common(usage string, subjects []*subject) decision {
 	out := subjects[0].decide(usage)
 	for _, s := range subjects[1:] {
@@ -100,7 +101,7 @@ func (l *limits) join(m *limits) {
 	l.Location = union(l.Location, m.Location)
 }
 
-// day returns a time from a date and hour, for the generator.
+// day returns the time that a text with date and hour says, for the generator of questions.
 func day(s string) time.Time {
 	if !strings.Contains(s, "T") {
 		s += "T12:00:00Z"

@@ -21,9 +21,10 @@ import (
 
 // A question is a case of decide, as conformance describes it in JSON.
 type question struct {
-	ID       string              `json:"id"`
-	Crawler  []string            `json:"crawler,omitempty"`
-	Purposes *[]string           `json:"purposes,omitempty"` // purposes that the crawler declares; nil: undeclared
+	ID      string   `json:"id"`
+	Crawler []string `json:"crawler,omitempty"`
+	// purposes that the crawler declares; nil: it does not say what its purposes are
+	Purposes *[]string           `json:"purposes,omitempty"`
 	Cannot   []string            `json:"cannot,omitempty"`
 	Strict   bool                `json:"strict,omitempty"`
 	Web      map[string]response `json:"web"`
@@ -63,7 +64,8 @@ type answer struct {
 	Links     *[]string                      `json:"links,omitempty"`
 	Policy    *policyAnswer                  `json:"policy,omitempty"`
 
-	textModelled, linksModelled bool // for the second engine: whether it covers this part of the case
+	// for the second engine: whether its answer covers the text and the links of the page
+	textModelled, linksModelled bool
 }
 
 type policyAnswer struct {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// change turns a question into another one. It returns false if it does not apply to the question.
+// change is a function that turns a question into another question, or returns false if that is not
+// possible.
 type change struct {
 	name string
 	make func(q *question, r *rand.Rand) bool
@@ -50,7 +51,7 @@ func normalLines(s string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s)
 }
 
-// nothing lists changes that must not change an answer.
+// nothing lists changes of a question that must not change its answer.
 func nothing() []change {
 	return []change{
 		{"comments", func(q *question, r *rand.Rand) bool {
@@ -115,7 +116,8 @@ func plainPattern(l string) (before, pattern, after string, ok bool) {
 }
 
 // swapPattern changes the letter case of an ACAP pattern. It does not change patterns of crawl,
-// because they cancel a conventional rule only with the same letter case. P1 2.10.2 (O04).
+// because such a pattern cancels a conventional rule only if both have the same letter case. P1
+// 2.10.2 (O04).
 func swapPattern(l string) string {
 	before, pattern, after, ok := plainPattern(l)
 	if !ok {
@@ -124,7 +126,7 @@ func swapPattern(l string) string {
 	return before + strings.ToUpper(pattern) + after
 }
 
-// escapeLetters writes a letter of an ACAP pattern as its escape.
+// escapeLetters writes one letter of an ACAP pattern as a percent escape.
 func escapeLetters(l string, r *rand.Rand) string {
 	before, pattern, after, ok := plainPattern(l)
 	if !ok || r.IntN(2) == 0 {
@@ -143,7 +145,7 @@ func addOthers(q *question, _ *rand.Rand) bool {
 	body := strings.TrimRight(normalLines(r.Body), "\n")
 	last := strings.ToLower(body[strings.LastIndex(body, "\n")+1:])
 	if body == "" || strings.HasPrefix(last, "acap-crawler") || hasOpenGroup(body) {
-		return false // the new names would join a record that addresses this crawler
+		return false // the names of the new records would join a record that addresses this crawler
 	}
 	r.Body = body + "\nACAP-crawler: zzz\nACAP-disallow-crawl: /\nACAP-disallow-present: /a/\nACAP-allow-index: /\n" +
 		"User-agent: zzz\nDisallow: /\nUser-agent: zzz2\nAllow: /\n"
@@ -223,8 +225,8 @@ func reorder(q *question, r *rand.Rand) bool {
 	return true
 }
 
-// moveToReference moves the ACAP records of robots.txt into a file to which it refers for any
-// crawler. P1 2.3.2 (D04).
+// moveToReference moves the ACAP records of robots.txt into another file, to which robots.txt then
+// refers for any crawler. P1 2.3.2 (D04).
 func moveToReference(q *question, _ *rand.Rand) bool {
 	at := robotsURL(q)
 	before, list, ok := records(q.Web[at].Body)
@@ -255,7 +257,7 @@ func orphans(before string) bool {
 		strings.Contains(before, "acap-crawler")
 }
 
-// restrictions lists changes that must never permit more.
+// restrictions lists changes of a question after which the answer must not permit more.
 func restrictions() []change {
 	return []change{
 		{"an added prohibition", addProhibition},
@@ -282,8 +284,8 @@ func restrictions() []change {
 	}
 }
 
-// addProhibition adds a prohibition for any crawler. It overrides nothing, because a named record
-// is more specific. P1 2.2.1 (C02).
+// addProhibition adds a prohibition for any crawler. It overrides no other statement, because a
+// record for a named crawler is more specific. P1 2.2.1 (C02).
 func addProhibition(q *question, r *rand.Rand) bool {
 	at := robotsURL(q)
 	w := q.Web[at]

@@ -6,26 +6,27 @@ import "strings"
 type policy struct {
 	robots []statement // statements of robots.txt that address this crawler and purpose
 	page   []statement // META statements that address this crawler and purpose
-	path   string      // the path that patterns are matched with
+	path   string      // the path with which patterns are compared
 	strict bool
 	root   bool // compare patterns with a leading slash, in the second of two runs (P1 2.4.4, X34)
 }
 
-// overrides reports whether a statement overrides another because it is at least as specific in
-// addressee and in purpose, and more specific in one. P1 2.2.1 (C02 to C04).
+// overrides reports whether the statement s overrides the statement t. It does if it is at least as
+// specific as t in addressee and in purpose, and more specific in one of them. P1 2.2.1 (C02 to
+// C04).
 func (s statement) overrides(t statement) bool {
 	return s.addressee >= t.addressee && s.purpose >= t.purpose &&
 		(s.addressee > t.addressee || s.purpose > t.purpose)
 }
 
-// atLeast reports whether a statement of the page is at least as specific as t in addressee and
+// atLeast reports whether the statement s of the page is at least as specific as t in addressee and
 // purpose. P2 2.2.8 (N02, X16).
 func (s statement) atLeast(t statement) bool {
 	return s.addressee >= t.addressee && s.purpose >= t.purpose
 }
 
-// narrower reports whether s has a narrower scope than t. No scope is narrower than that of a
-// prohibition that covers everything (X35).
+// narrower reports whether s has a narrower scope than t. If t is a prohibition that covers
+// everything, narrower returns false (X35).
 func (p policy) narrower(s, t statement) bool {
 	if s.pattern.all || t.pattern.all || s.page || t.page {
 		return s.page && !t.page && !t.pattern.all
@@ -33,8 +34,9 @@ func (p policy) narrower(s, t statement) bool {
 	return narrower(s.pattern.rooted(p.root), t.pattern.rooted(p.root), p.strict)
 }
 
-// maximal returns the statements that decide in robots.txt or in the page: those that no other
-// overrides, and of these the ones with the narrowest scope (step 6).
+// maximal returns the statements of a list that decide: those that no other statement overrides,
+// and of these the ones with the narrowest scope (step 6). The list is from robots.txt or from the
+// page.
 func (p policy) maximal(list []statement) []statement {
 	return keep(keep(list, statement.overridden), func(s statement, rest []statement) bool {
 		if s.pattern.all {
@@ -58,8 +60,8 @@ func (s statement) overridden(rest []statement) bool {
 	return false
 }
 
-// keep returns the statements for which dropped is false. dropped receives a statement and the
-// whole list.
+// keep returns the statements of a list for which dropped is false. The arguments of dropped are a
+// statement and the whole list.
 func keep(list []statement, dropped func(statement, []statement) bool) []statement {
 	var out []statement
 	for _, s := range list {
@@ -70,7 +72,7 @@ func keep(list []statement, dropped func(statement, []statement) bool) []stateme
 	return out
 }
 
-// of returns the matching statements about a usage.
+// of returns the statements of a list that are about a usage and match the path.
 func (p policy) of(list []statement, usage string) []statement {
 	var out []statement
 	for _, s := range list {
@@ -114,7 +116,7 @@ func permissions(list []statement) []statement {
 	return keep(list, func(s statement, _ []statement) bool { return !s.allow })
 }
 
-// described returns the permissions, and the prohibitions that replace permissions.
+// described returns the permissions in a list, and the prohibitions that replace a permission.
 func described(list []statement) []statement {
 	return keep(list, func(s statement, _ []statement) bool { return !s.allow && !s.replaced })
 }
@@ -155,9 +157,9 @@ func (p policy) choose(usage string) choice {
 			return p.verdict([]statement{g})
 		}
 	}
-	// P1 2.5.5 (F18): general permissions limit the specific type even if beaten prohibitions
-	// displace them (X83). So do prohibitions that replace a permission that could not be
-	// interpreted (X81).
+	// P1 2.5.5 (F18): general permissions limit the specific type, even if general prohibitions
+	// displace them that a specific permission wins against (X83). So do prohibitions that replace
+	// a permission that could not be interpreted (X81).
 	behind := p.layers(described(robots), described(page))
 	if prohibits(behind) {
 		return choice{reason: "fallback"}
@@ -188,7 +190,7 @@ func (p policy) beaten(g statement, specific []statement) bool {
 	return false
 }
 
-// verdict decides by the remaining statements: the usage is permitted if all permit it.
+// verdict decides by the statements in the list: the usage is permitted if all of them permit it.
 func (p policy) verdict(list []statement) choice {
 	c := choice{by: list}
 	switch {
@@ -212,8 +214,9 @@ func (p policy) verdict(list []statement) choice {
 	return c
 }
 
-// silence decides if no statement is about the usage: a prohibition of other usages applies,
-// otherwise the default. P1 2.5.6 (F19), P1 2.4.3 (F21). In META it never applies to crawl (X68).
+// silence decides about a usage if no statement is about it: a prohibition of other usages applies,
+// otherwise the default decides. P1 2.5.6 (F19), P1 2.4.3 (F21). In META it never applies to crawl
+// (X68).
 func (p policy) silence(usage string) choice {
 	list := p.of(p.robots, "other")
 	if usage != "crawl" {
@@ -227,8 +230,9 @@ func (p policy) silence(usage string) choice {
 	return choice{allowed: true, reason: "default"}
 }
 
-// chooseTwice decides once with patterns as written and once with a leading slash. A usage is
-// permitted if both permit it, with the limits of both. P1 2.4.4 (X34).
+// chooseTwice decides about a usage twice: with patterns as written, and with patterns that get a
+// leading slash. The usage is permitted if both decisions permit it, with the limits of both. P1
+// 2.4.4 (X34).
 func (p policy) chooseTwice(usage string) choice {
 	raw := p.choose(usage)
 	p.root = true

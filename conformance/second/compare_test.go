@@ -20,7 +20,8 @@ var (
 	most  = flag.Int("most", 5, "how many differences are shrunk and printed")
 )
 
-// ours returns the answer of the main engine, called as acapcrawl decide calls it.
+// ours returns the answer of the main engine. It calls that engine in the same way as acapcrawl
+// decide.
 func ours(q *question) (*answer, error) {
 	c, err := conformance.ParseCase([]byte(text(q)))
 	if err != nil {
@@ -139,8 +140,8 @@ func TestSecond(t *testing.T) {
 	t.Logf("%d cases, %d differences", *cases, shown)
 }
 
-// kindOf returns the part of a difference that shrinking must keep: the usage, and which engine
-// allows it.
+// kindOf returns the part of a difference that must stay the same while shrink makes the question
+// smaller: the usage, and which engine allows it.
 func kindOf(s string) string {
 	kind, _, _ := strings.Cut(s, ",")
 	return kind

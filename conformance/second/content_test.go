@@ -7,9 +7,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// content adds the text and the links of a page to the answer. It reports which of them the second
-// engine covers: not if there are required resources, and not if elements are permitted on a page,
-// or within elements, that prohibit other usages. P2 2.2.8 (N05), P1 2.5.6 (F19).
+// content adds the text and the links of a page to the answer. It also reports whether the second
+// engine covers text and links. It does not if there are required resources, or if an element is
+// permitted although the page, or an element around it, prohibits other usages. P2 2.2.8 (N05), P1
+// 2.5.6 (F19).
 func (e *engine) content(subjects []*subject, a *answer) (textModelled, linksModelled bool) {
 	p := subjects[0].page
 	if p == nil {
@@ -38,8 +39,8 @@ func (e *engine) content(subjects []*subject, a *answer) (textModelled, linksMod
 	return textModelled, linksModelled
 }
 
-// asks reports whether fetching a link would request permission: a permission-link of allow-other
-// names it. P1 2.5.6 (L02).
+// asks reports whether fetching the link would be a request for permission: a permission-link of
+// allow-other names the address. P1 2.5.6 (L02).
 func (s *subject) asks(link string) bool {
 	said := func(list []statement) []statement {
 		return keep(s.policy.of(list, "other"), func(st statement, _ []statement) bool { return st.offer })
@@ -71,8 +72,9 @@ func isBlock(n *html.Node) bool {
 		"h1"}, n.Data)
 }
 
-// pageText returns the indexable text of title and body, with collapsed white space. Removed text
-// leaves a blank if it contained or touched white space, and a block break if it was a block (X89).
+// pageText returns the indexable text of title and body, with collapsed white space. In place of
+// removed text there is a blank if the text contained or touched white space, and a block break if
+// it was a block (X89).
 func pageText(doc *html.Node, marks []mark, explicit bool) string {
 	var b strings.Builder
 	var walk func(n *html.Node)
@@ -99,7 +101,7 @@ func pageText(doc *html.Node, marks []mark, explicit bool) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// traces returns the white space that a removed element leaves.
+// traces returns the white space that stays in the text in place of a removed element.
 func traces(n *html.Node) string {
 	if isBlock(n) || strings.ContainsAny(textOf(n), " \t\r\n\f") {
 		return " "

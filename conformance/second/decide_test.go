@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// subject is the resource in question, for one purpose: its origin's policy and, if known, its
-// page.
+// subject is the resource in question, for one purpose, with the policy of its origin and, if
+// known, the page.
 type subject struct {
 	e      *engine
 	url    *url.URL
@@ -19,7 +19,7 @@ type subject struct {
 	policy policy
 	page   *page
 	marks  []mark
-	whole  map[string]bool // usages that class statements prohibit for the whole page
+	whole  map[string]bool // usages that statements in class attributes prohibit for the whole page
 	tags   restriction
 }
 
@@ -77,8 +77,8 @@ func (s *subject) discarded() bool {
 	if s.whole["crawl"] || !c.allowed {
 		return true
 	}
-	// An unfulfilled permission matters only if it decides, not if robots.txt prohibits crawling
-	// for this purpose anyway.
+	// an unfulfilled permission matters only if it decides; it does not if robots.txt prohibits
+	// crawling for this purpose anyway
 	return s.policy.chooseTwice("crawl").allowed && !s.limited("crawl", c).Allowed
 }
 
@@ -110,7 +110,7 @@ func (s *subject) decide(usage string) decision {
 	return s.tagged(usage, d)
 }
 
-// tagged applies the conventional tags (step 11).
+// tagged applies the conventional META tags and headers to the decision d about a usage (step 11).
 func (s *subject) tagged(usage string, d decision) decision {
 	prohibited, until := s.tags.prohibits(usage, s.e.q.Facts.Now)
 	if prohibited {
@@ -145,7 +145,7 @@ func (s *subject) tooLong(l *limits) bool {
 				}
 			}
 		}
-		all := strings.Join(parts, " ") // X07: the extract is the text of all elements, joined by a blank
+		all := strings.Join(parts, " ") // X07: the extract is the text of all elements with blanks between them
 		if l.MaxChars != nil && len([]rune(all)) > *l.MaxChars || l.MaxWords != nil &&
 			len(strings.Fields(all)) > *l.MaxWords {
 			return true
@@ -166,8 +166,8 @@ func (l *limits) least(to **int, n *int) {
 	}
 }
 
-// limited turns the qualifiers of a choice into limits, and unfulfilled ones into prohibitions
-// (step 12).
+// limited turns the qualifiers of the deciding permissions into limits of the decision. If a
+// qualifier is not fulfilled, the decision is a prohibition (step 12).
 func (s *subject) limited(usage string, c choice) decision {
 	d := decision{Allowed: c.allowed, Reason: c.reason, Limits: &limits{}}
 	if len(c.by) > 0 && sameLine(c.by) {
@@ -176,7 +176,7 @@ func (s *subject) limited(usage string, c choice) decision {
 	if !c.allowed {
 		return d
 	}
-	if usage == "other" && len(c.by) > 0 { // P1 2.5.6 (X38): a field alone never permits other usages
+	if usage == "other" && len(c.by) > 0 { // P1 2.5.6 (X38): a field for other usages never permits them by itself
 		return decision{Reason: "unfulfillable", Because: d.Because}
 	}
 	for _, st := range c.by {
@@ -189,7 +189,7 @@ func (s *subject) limited(usage string, c choice) decision {
 			return decision{Reason: reason}
 		}
 	}
-	// P1 2.5.5.7 (K03, X75): a contradiction prohibits all types, but not plain present
+	// P1 2.5.5.7 (K03, X75): a contradiction prohibits every usage except present itself
 	if usage != "present" && d.Limits.contradict() {
 		return decision{Reason: "unfulfillable"}
 	}
@@ -211,9 +211,9 @@ func sameLine(list []statement) bool {
 	return true
 }
 
-// bind adds the limits of one permission. It returns the reason if they are not fulfilled. general
-// means a permission of present, which limits a specific type where its qualifiers apply to that
-// type. P1 2.5.5 (F18, X44).
+// bind adds the limits of the permission st to l. If a limit cannot be fulfilled, it returns the
+// reason. general means a permission of present, which limits a specific type where its qualifiers
+// apply to that type. P1 2.5.5 (F18, X44).
 func (s *subject) bind(usage string, st statement, l *limits, general bool) string {
 	t := st.terms
 	full := usage == "present-original" || usage == "present-currentcopy" || usage == "present-oldcopy"
@@ -228,7 +228,9 @@ func (s *subject) bind(usage string, st statement, l *limits, general bool) stri
 		l.ProhibitedContext = union(l.ProhibitedContext, t.prohibited)
 		l.RequiredContext = union(l.RequiredContext, t.required)
 	}
-	if general && forbidsDerived(usage, t.mods) { // P1 2.5.5.5 (K02, X28): a form that needs a prohibited modification
+	// P1 2.5.5.5 (K02, X28): the usage shows a form of the page that needs a prohibited
+	// modification
+	if general && forbidsDerived(usage, t.mods) {
 		return "prohibition"
 	}
 	if usage != "present-link" {
@@ -314,7 +316,8 @@ func (s *subject) bindTime(usage string, t terms, l *limits) string {
 	return ""
 }
 
-// firstUse returns when the days of a usage begin. For present it is the earliest known date. P1
+// firstUse returns the time from which the days of a time limit are counted. For present it is the
+// earliest known date. P1
 // 2.5.3.1 (H04, X04).
 func (s *subject) firstUse(usage string) time.Time {
 	f := s.e.q.Facts

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// mark is one class statement on an element. P2 2.2.5.
+// mark is one statement in the class attribute of an element. P2 2.2.5.
 type mark struct {
 	element *html.Node
 	verdict verdict
@@ -25,7 +25,7 @@ func (e *engine) marks(p *page, v version, defs *definitions) []mark {
 			continue
 		}
 		for _, token := range strings.Fields(attribute(n,
-			"class")) { // P2 2.2.5 (N10): class is a list of tokens; letter case does not matter
+			"class")) { // P2 2.2.5 (N10): the class attribute is a list of tokens; letter case does not matter
 			rest, ok := cutFold(token, "the-acap:")
 			if !ok || !isStatement(rest) {
 				continue
@@ -34,7 +34,8 @@ func (e *engine) marks(p *page, v version, defs *definitions) []mark {
 			gated := v == versionMajor || fd.usage == "other" && v != versionNew &&
 				(v == versionOld || e.ability.strict)
 			if e.coarse() && !gated && isUsage(fd.usage) && fd.permission && !fd.local {
-				// P2 2.2.6 (X87): also if the crawler cannot interpret the usage
+				// P2 2.2.6 (X87): the statement has this effect even if the crawler cannot
+				// interpret the usage
 				out = append(out, mark{n, verdict{usage: fd.usage, allow: fd.permission}})
 				continue
 			}

@@ -5,16 +5,18 @@ import (
 	"strings"
 )
 
-// statement is a statement in its simplest form: one usage, one pattern, permit or prohibit.
+// statement is a statement in its simplest form: it permits or prohibits one usage for one pattern.
 type statement struct {
-	usage     string
-	allow     bool
-	pattern   pattern
-	terms     terms
-	replaced  bool // this prohibition replaces a permission that could not be fully interpreted (P1 2.4.3, X81)
-	offer     bool // this prohibition replaces allow-other, so it affects no listed usage (P1 2.5.6, L05)
+	usage    string
+	allow    bool
+	pattern  pattern
+	terms    terms
+	replaced bool // this prohibition replaces a permission that could not be fully interpreted (P1 2.4.3, X81)
+	// this prohibition replaces an allow-other field, so it does not affect usages that have a name
+	// (P1 2.5.6, L05)
+	offer     bool
 	addressee int  // 1: any crawler; 2: this crawler by name
-	purpose   int  // 1: in a sub-record for this purpose; 0: for any purpose
+	purpose   int  // 1: the statement is in a sub-record for this purpose; 0: it applies to any purpose
 	page      bool // the statement is in the page
 	source    string
 	line      int
@@ -26,7 +28,7 @@ type ability struct {
 	strict bool
 }
 
-// verdict is what a field says about one usage, without its resource.
+// verdict says whether a field permits or prohibits one usage, without the field's resource.
 type verdict struct {
 	usage    string
 	allow    bool
@@ -48,7 +50,7 @@ func (a ability) expand(fd field, v version, defs *definitions, page bool) []ver
 			!page}, fd.continued, gate{v, v}, page)
 	}
 	found, where := defs.find(fd.usage)
-	if len(found) == 0 { // P1 2.4.1.3 (E01): an undefined local usage prohibits every usage that it could mean
+	if len(found) == 0 { // P1 2.4.1.3 (E01): an undefined local usage prohibits every usage that its name could mean
 		return a.undefined(fd.permission)
 	}
 	if !fd.permission { // P1 2.4.2 (E06): a prohibition of a local usage prohibits all usages in its definition
@@ -71,14 +73,14 @@ func (a ability) expand(fd field, v version, defs *definitions, page bool) []ver
 			out = append(out, a.prohibitBases(p.meant, where, true)...)
 			continue
 		}
-		// P2 2.2.9 (M04): robots.txt has no location qualifier
+		// P2 2.2.9 (M04): robots.txt has no qualifier called location
 		out = append(out, a.permit(p, false, gate{v, where.version}, false)...)
 	}
 	return out
 }
 
-// gate holds the versions that apply to a field: that of its own file, and that of the file that
-// defines its qualifiers (P1 2.8, X76).
+// gate holds the two versions that apply to a field: the version of the file that contains the
+// field, and the version of the file that defines its qualifiers (P1 2.8, X76).
 type gate struct{ own, spelled version }
 
 func (g gate) major() bool { return g.own == versionMajor || g.spelled == versionMajor }
@@ -89,8 +91,8 @@ func (a ability) permit(p part, continued bool, g gate, page bool) []verdict {
 	usage := p.usage
 	if len(p.qualifiers) == 0 && !p.broken && !continued {
 		if g.major() || !isUsage(usage) || slices.Contains(a.cannot, usage) && usage != "other" {
-			// P1 2.8 (B05), P1 2.4.3 (G02): the permission has no effect; P1 2.5.6 (L05): other is
-			// prohibited instead
+			// P1 2.8 (B05), P1 2.4.3 (G02): the permission has no effect. P1 2.5.6 (L05): usages
+			// without a name are prohibited instead
 			return nil
 		}
 	}
@@ -100,12 +102,12 @@ func (a ability) permit(p part, continued bool, g gate, page bool) []verdict {
 	r := readTerms(usage, p.qualifiers, page, a)
 	older := slices.ContainsFunc(p.qualifiers, func(q qualifier) bool { return !newName(q.name) })
 	if older && (!isUsage(usage) || slices.Contains(a.cannot,
-		usage)) { // P1 2.4.3 (X41, X71): a prohibition even without features of version 1.1
+		usage)) { // P1 2.4.3 (X41, X71): the permission becomes a prohibition even if it uses no feature of version 1.1
 		r.spoil()
 	}
 	// X57: qualifiers without a resource make a permission invalid
 	p.broken = p.broken || p.bare && len(p.qualifiers) > 0 && (older || !r.feature || g.spelled != versionOld)
-	// B02: allow-other as a whole is new in version 1.1.
+	// B02: the whole field allow-other is new in version 1.1
 	if usage == "other" {
 		r.feature, r.badOld, p.broken = true, false, p.broken && g.spelled != versionOld
 	}
@@ -113,7 +115,7 @@ func (a ability) permit(p part, continued bool, g gate, page bool) []verdict {
 		return a.replace(usage)
 	}
 	if r.feature && !r.badOld && !p.broken && g.spelled == versionOld && !a.strict {
-		return nil // P1 2.8 (B01, X74): the field and its line of qualifiers are ignored
+		return nil // P1 2.8 (B01, X74): the field, and the line of qualifiers that follows it, are ignored
 	}
 	if r.feature && g.spelled != versionNew || r.bad || p.broken || continued || !isUsage(usage) ||
 		slices.Contains(a.cannot, usage) {
@@ -128,7 +130,7 @@ func newName(name string) bool { return name == "target-condition" || name == "u
 // replace returns the prohibitions that replace a permission that cannot be fully interpreted (P1
 // 2.4.3).
 func (a ability) replace(usage string) []verdict {
-	if usage == "other" && !a.strict { // P1 2.5.6 (L05, X70): only usages that are not listed are prohibited
+	if usage == "other" && !a.strict { // P1 2.5.6 (L05, X70): only usages without a name are prohibited
 		return []verdict{{usage: "other", replaced: true, offer: true}}
 	}
 	return a.prohibit(usage, true)
@@ -137,7 +139,9 @@ func (a ability) replace(usage string) []verdict {
 // prohibit returns the prohibition of a usage. If this crawler cannot interpret the usage, it also
 // returns the prohibitions that replace it. P1 2.4.3 (G01, X40).
 func (a ability) prohibit(usage string, replaced bool) []verdict {
-	if !isUsage(usage) { // P1 2.4.3 (G02, X58): the basic type in the name, otherwise crawl
+	// P1 2.4.3 (G02, X58): instead, the basic usage in the name is prohibited, or crawl if the name
+	// contains none
+	if !isUsage(usage) {
 		base, _, hyphen := strings.Cut(usage, "-")
 		if !hyphen || base == "other" || !isUsage(base) {
 			base = "crawl"
@@ -173,7 +177,9 @@ type part struct {
 	broken     bool
 	bare       bool // the field names no resource (X57)
 	undefined  bool
-	meant      []usageDef // definitions of a local usage that is named without its parentheses (P1 2.7.2, E07)
+	// the definitions of a local usage whose name the field gives without parentheses (P1 2.7.2,
+	// E07)
+	meant []usageDef
 }
 
 // parts returns the parts of a valid definition. Local names in it refer to definitions of the same
@@ -250,7 +256,7 @@ func (a ability) prohibitBases(list []usageDef, d *definitions, replaced bool) [
 			out = append(out, a.prohibit(usage, false)...)
 		}
 	}
-	var around []string // the composites around the current definition
+	var around []string // the composite usages whose definitions contain the current definition
 	var walk func(list []usageDef)
 	walk = func(list []usageDef) {
 		for _, def := range list {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// file is a parsed robots.txt file or permission reference. For META, it holds only the version of
-// a page.
+// file is a parsed robots.txt file or permission reference. For META elements, it holds only the
+// version of the page.
 type file struct {
 	version version
 	fields  []field
@@ -16,7 +16,7 @@ type file struct {
 	groups  []group // the conventional groups
 	ignore  bool    // the file has a valid directive to ignore conventional records
 	spelled string  // the value of the first version field
-	comment string  // the version in a comment ##ACAP version=
+	comment string  // the version that the comment ##ACAP version= contains
 }
 
 // version says how to handle features of version 1.1 in a document.
@@ -80,9 +80,9 @@ type field struct {
 
 	names     []string // crawler names of the record
 	purposes  []string // purposes of the sub-record
-	void      bool     // a permission here has no effect (P1 2.3; A13, A15, D02, D08)
-	reached   bool     // the record has a reference: see references
-	second    bool     // it is the second reference of the record
+	void      bool     // a permission here has no effect (P1 2.3: A13, A15, D02, D08)
+	reached   bool     // the record has a reference to another file (see readRecords)
+	second    bool     // this field is the second reference of its record
 	reference bool
 	refers    string // the address that a reference names
 }
@@ -90,12 +90,12 @@ type field struct {
 // record is the state of readRecords about the current record.
 type record struct {
 	names     []string
-	head      bool // no other field has followed the crawler lines
+	head      bool // all fields of the record so far are crawler lines
 	purposes  []string
-	inPurpose bool // no other field has followed the purpose lines
+	inPurpose bool // all fields since the last statement are purpose lines
 	from      int  // index of the first field of the record
 	refs      int
-	read      int // number of references, except those to robots.txt itself
+	read      int // number of references in the record, except references to robots.txt itself
 }
 
 // readFile reads the fields of a file.
@@ -115,8 +115,8 @@ func readFile(body string, parent *definitions) *file {
 		case "acap-crawler":
 			records = true
 		case "acap-ignore-conventional-records":
-			// P1 2.10.1 (O01, O03): valid only without a value and before the first definition or
-			// record.
+			// P1 2.10.1 (O01, O03): the field is valid only without a value and before the first
+			// definition or record
 			if l.value == "" && !records && f.defs.empty() {
 				f.ignore = true
 			}
@@ -151,7 +151,7 @@ func (f *file) readRecords(lines []line) {
 			rec.names = append(rec.names, strings.ToLower(l.value))
 		case l.name == "acap-usage-purpose":
 			if rec == nil {
-				continue // P1 2.3 (X55): outside a record it has no effect
+				continue // P1 2.3 (X55): a reference outside a record has no effect
 			}
 			rec.head = false
 			if !rec.inPurpose {
@@ -188,7 +188,7 @@ func (f *file) voidRecord(rec *record) {
 	}
 }
 
-// readStatement reads a permission or prohibition field.
+// readStatement reads a permission or prohibition field of a record.
 func (f *file) readStatement(l line, rec *record, conventional bool) {
 	fd, ok := newStatement(l)
 	if !ok {
@@ -203,9 +203,11 @@ func (f *file) readStatement(l line, rec *record, conventional bool) {
 			fd.names, fd.void = []string{"*"}, true
 		}
 	case conventional:
-		fd.names = nil // P1 2.10.2 (C10): ignored here; strict reading obeys such prohibitions
+		fd.names = nil // P1 2.10.2 (C10): the field is ignored here; strict reading obeys it if it is a prohibition
 	default:
-		fd.names, fd.void = []string{"*"}, true // P1 2.3 (A13): a field before any record
+		// P1 2.3 (A13): the field stands before any record, so it addresses any crawler, and as a
+		// permission it has no effect
+		fd.names, fd.void = []string{"*"}, true
 	}
 	f.fields = append(f.fields, fd)
 }
@@ -274,8 +276,8 @@ func newDefinitions(parent *definitions) *definitions {
 
 func (d *definitions) empty() bool { return len(d.usages) == 0 && len(d.sets) == 0 }
 
-// add adds a definition. A definition after a record that repeats a name has no effect, except that
-// prohibitions of a set use all its definitions. P1 2.7 (E03, E04, X42).
+// add adds a definition. If a definition after the first record repeats a name, it has no effect,
+// except that prohibitions of a set use all its definitions. P1 2.7 (E03, E04, X42).
 func (d *definitions) add(l line, late bool) {
 	name, _ := localName(firstToken(l.value))
 	body := strings.Join(strings.Fields(strings.TrimPrefix(l.value, firstToken(l.value))), " ")
@@ -301,8 +303,9 @@ func (d *definitions) find(name string) ([]usageDef, *definitions) {
 	return nil, nil
 }
 
-// patterns returns the patterns of a set: all of them for a prohibition, those of the first
-// definition for a permission. An empty set counts as undefined (X48).
+// patterns returns the patterns of a resource set. For a prohibition it returns the patterns of all
+// definitions of the set, for a permission only those of the first definition. An empty set counts
+// as undefined (X48).
 func (d *definitions) patterns(name string, permission bool) ([]string, bool) {
 	for ; d != nil; d = d.parent {
 		list, ok := d.sets[name]

@@ -88,7 +88,7 @@ func (m *maker) value(name string) string {
 	}
 }
 
-// page writes the page in question.
+// page writes the HTML page that the question is about.
 func (m *maker) page() {
 	if m.chance(4) {
 		return
@@ -184,7 +184,7 @@ func (m *maker) metaStatement() string {
 	return m.meta(name, strings.ReplaceAll(content, `"`, ""))
 }
 
-// class writes a class attribute in one of n elements.
+// class writes a class attribute in about one of n elements.
 func (m *maker) class(n int) string {
 	if !m.chance(n) {
 		return ""
@@ -200,7 +200,7 @@ func (m *maker) class(n int) string {
 	return fmt.Sprintf(` class="%s%s"`, m.pick("", "lead ", "Lead "), token)
 }
 
-// element writes an element, with others inside.
+// element writes an element that may contain further elements, and returns its lines.
 func (m *maker) element(depth int) []string {
 	tag := m.pick("p", "div", "div", "b", "h1")
 	class := m.class(4)

@@ -18,8 +18,8 @@ type maker struct {
 	sets     []string
 	locals   []string
 	purposes []string
-	layers   bool // robots.txt has the same patterns in its ACAP and conventional layers
-	noise    int  // one of this many fields has a typing error
+	layers   bool // the ACAP layer and the conventional layer of robots.txt have the same patterns
+	noise    int  // one field of this number has a typing error
 	q        *question
 }
 
@@ -59,8 +59,8 @@ func makeQuestion(seed uint64) *question {
 	return m.q
 }
 
-// collide makes some questions concentrate on one place: one pattern in both layers and for both
-// addressees, or elements with usages that this crawler cannot interpret.
+// collide makes some questions have many statements about the same thing: one pattern in both
+// layers and for both addressees, or elements with usages that this crawler cannot interpret.
 func (m *maker) collide() {
 	switch m.IntN(12) {
 	case 0:
@@ -73,8 +73,8 @@ func (m *maker) collide() {
 	}
 }
 
-// bothLayers writes a robots.txt that has only a few patterns, in both layers and for both
-// addressees.
+// bothLayers writes a robots.txt that has only a few patterns. They occur in ACAP and in
+// conventional records, for any crawler and for this crawler.
 func (m *maker) bothLayers() string {
 	path := func() string { return m.pick("/a/", "/a/", "/", "/a") }
 	body := ""
@@ -91,7 +91,7 @@ func (m *maker) chance(n int) bool { return m.IntN(n) == 0 }
 
 func (m *maker) pick(list ...string) string { return list[m.IntN(len(list))] }
 
-// some returns up to n of a list.
+// some returns up to n elements of a list.
 func (m *maker) some(n int, list ...string) []string {
 	var out []string
 	for range 1 + m.IntN(n) {
@@ -166,7 +166,7 @@ func (m *maker) robots() {
 	}
 }
 
-// file writes a robots.txt file or a reference.
+// file writes a robots.txt file, or a file to which robots.txt refers.
 func (m *maker) file(references bool) string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }

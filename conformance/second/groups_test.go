@@ -20,7 +20,7 @@ type rule struct {
 // Only a rule ends a list of user agents (X53).
 func readGroups(lines []line) []group {
 	var out []group
-	open := false // the last relevant line was a User-agent line
+	open := false // the last line that matters was a User-agent line
 	for _, l := range lines {
 		switch l.name {
 		case "user-agent":
@@ -45,8 +45,8 @@ func readGroups(lines []line) []group {
 	return out
 }
 
-// namesUs reports whether a name addresses one of the tokens: it is equal, or continues with a
-// slash and any text. P1 2.3.1 (C05).
+// namesUs reports whether a name addresses one of the tokens: the name is equal to the token, or to
+// the token followed by a slash and any text. P1 2.3.1 (C05).
 func namesUs(name string, tokens []string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))
 	for _, t := range tokens {
@@ -58,8 +58,8 @@ func namesUs(name string, tokens []string) bool {
 	return false
 }
 
-// governing returns the rules of the groups that apply to this crawler: the groups of all its
-// tokens, otherwise the groups of the asterisk (X67).
+// governing returns the rules of the groups that apply to this crawler: the groups of all tokens of
+// this crawler, or if there are none, the groups of the asterisk (X67).
 func governing(groups []group, tokens []string) (rules []rule, named bool) {
 	var any []rule
 	for _, g := range groups {
@@ -82,8 +82,8 @@ func governing(groups []group, tokens []string) (rules []rule, named bool) {
 }
 
 // conventional reports whether conventional rules allow a path: the longest matching rule decides,
-// and Allow wins between equals (RFC 9309, O10). A rule that an ACAP field with the same pattern
-// cancels does not count (P1 2.10.2, O04).
+// and Allow wins between equals (RFC 9309, O10). A rule has no effect if an ACAP field with the
+// same pattern cancels it (P1 2.10.2, O04).
 func conventional(rules []rule, named bool, path string, crawl []statement) (bool, rule) {
 	best, allow := rule{}, true
 	length := -1

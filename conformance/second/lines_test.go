@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// line is one field of a robots.txt file: its name in lower case, its value, its number.
+// line is one field of a robots.txt file: the name in lower case, the value, and the number of the
+// line.
 type line struct {
 	name, value string
 	number      int
 	bare        bool // the line has no colon
-	continued   bool // the next line starts with a qualifier (P1 2.4.1.2, A07)
+	continued   bool // the next line begins with a qualifier and continues this field (P1 2.4.1.2, A07)
 }
 
 // readLines splits a file into its fields. Lines end at CRLF, LF or CR, a byte-order mark is
@@ -62,7 +63,7 @@ func readField(s string) (line, bool) {
 	end := strings.IndexAny(s, ": \t")
 	if end < 0 {
 		name := strings.ToLower(s)
-		// P1 3 (A10): a known field name alone has an empty value
+		// P1 3 (A10): a line with only a known field name has an empty value
 		return line{name: name, bare: !knownField(name)}, true
 	}
 	name := strings.ToLower(s[:end])

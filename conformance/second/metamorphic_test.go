@@ -31,9 +31,9 @@ func unlike(name string, before, after any) string {
 	return ""
 }
 
-// TestNoMoreFreedom checks that restrictions permit nothing new. If crawl becomes prohibited,
-// nothing else is compared, because the page's statements are not read and required parts not
-// checked (X02, X73).
+// TestNoMoreFreedom checks that the answer permits nothing new after a restriction was added. If
+// crawl becomes prohibited, nothing else is compared, because the page's statements are not read
+// and required parts not checked (X02, X73).
 func TestNoMoreFreedom(t *testing.T) {
 	metamorphic(t, restrictions(), func(before, after *answer) string {
 		if unread(before.Decisions, after.Decisions) {
@@ -51,7 +51,8 @@ func TestNoMoreFreedom(t *testing.T) {
 	})
 }
 
-// unread reports whether the page is not read after the change, but was read before.
+// unread reports whether the crawler reads the page before the change of the question, but not
+// after it.
 func unread(before, after map[string]decision) bool {
 	return !after["crawl"].Allowed && text(before["crawl"]) != text(after["crawl"])
 }
@@ -68,8 +69,8 @@ func freer(where string, before, after map[string]decision) string {
 	return ""
 }
 
-// metamorphic decides each case with the main engine before and after each change, and reports
-// where bad finds an error.
+// metamorphic decides each case with the main engine before and after each change, and fails where
+// bad finds an error.
 func metamorphic(t *testing.T, changes []change, bad func(before, after *answer) string) {
 	shown, asked := 0, map[string]int{}
 	for i := range *cases / 10 {

@@ -21,7 +21,7 @@ func newEngine(q *question) *engine {
 	return e
 }
 
-// purpose is one purpose of a decision: a name, no purpose, or undeclared.
+// purpose is the purpose for which a decision is made: a name, no purpose, or an undeclared one.
 type purpose struct {
 	name     string
 	declared bool
@@ -129,8 +129,8 @@ func sameVersion(a, b string) bool {
 }
 
 // reference reads the file that a reference names, relative to the root or on another server. P1
-// 2.3.2 (D05, D08). The file is nil for a reference to robots.txt itself. ok is false if the file
-// cannot be read (D07).
+// 2.3.2 (D05, D08). For a reference to robots.txt itself, the returned file is nil. ok is false if
+// the file cannot be read (D07).
 func (e *engine) reference(fd field, u *url.URL, parent *definitions) (*file, bool) {
 	at, err := root(u, "/").Parse(fd.refers)
 	if err != nil || fd.refers == "" || at.Scheme != "http" && at.Scheme != "https" {

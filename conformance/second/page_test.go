@@ -64,11 +64,11 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// curly removes curly quotation marks around a value. P2 (N14).
+// curly removes the curly quotation marks around a value. P2 (N14).
 func curly(s string) string { return strings.Trim(strings.TrimSpace(s), "“”") }
 
-// tag is one META element that addresses this crawler: 1 by robots, 2 by name. listed means that
-// its name attribute is a list (X20).
+// tag is one META element that addresses this crawler: 1 by the name robots, 2 by the name of the
+// crawler. listed means that its name attribute is a list (X20).
 type tag struct {
 	addressee int
 	listed    bool
@@ -95,8 +95,8 @@ func (e *engine) tags(p *page) []tag {
 	return out
 }
 
-// acapTokens returns the tokens after ACAP in a content value. A conventional rule may precede ACAP
-// (X19).
+// acapTokens returns the tokens that follow the word ACAP in the content of a META element. A
+// conventional rule may precede that word (X19).
 func acapTokens(content string) ([]string, bool) {
 	for i, f := range strings.Fields(content) {
 		if strings.EqualFold(f, "ACAP") {
@@ -137,9 +137,9 @@ func (e *engine) metaStatements(p *page, pur purpose, defs *definitions) []state
 	return out
 }
 
-// metaTag reads one content value. Statements after the first one count only as prohibitions. A
-// permission followed by anything except qualifiers cannot be interpreted, so it prohibits. P2 3
-// (N15).
+// metaTag reads the content of one META element. Statements after the first one have an effect only
+// if they are prohibitions. A permission followed by anything except qualifiers cannot be
+// interpreted, so it prohibits. P2 3 (N15).
 func (e *engine) metaTag(t tag, tokens []string, first bool, v version, pur purpose, defs *definitions) []statement {
 	var purposes []string
 	if len(tokens) > 1 && !isStatement(tokens[0]) {

@@ -44,8 +44,8 @@ func escape(c byte) string {
 	return string([]byte{'%', digits[c>>4], digits[c&15]})
 }
 
-// matchString returns the text that patterns are matched with: path and query of the requested URL
-// without the fragment. P1 3 (A11, F12). Wildcard characters in a URL are escaped (X33).
+// matchString returns the text with which patterns are compared: path and query of the requested
+// URL without the fragment. P1 3 (A11, F12). Wildcard characters in a URL are escaped (X33).
 func matchString(u *url.URL) string {
 	s := u.EscapedPath()
 	if s == "" {
@@ -78,7 +78,7 @@ func matches(pattern, s string) bool {
 	return s != "" && s[0] == pattern[0] && matches(pattern[1:], s[1:])
 }
 
-// narrower reports whether pattern a has a narrower scope than b, by comparing character by
+// narrower reports whether pattern a has a narrower scope than b, by comparing both character by
 // character as P1 2.4.6 says.
 func narrower(a, b string, strict bool) bool {
 	for i := 0; ; i++ {
@@ -109,10 +109,11 @@ type pattern struct {
 	// the pattern in normal form with its letter case, for comparing with conventional rules (P1
 	// 2.10.2, O04)
 	own string
-	all bool // the pattern of a prohibition that covers everything (X35)
+	all bool // this is the pattern of a prohibition that covers everything (X35)
 }
 
-// rooted returns the pattern for the comparison of scopes. With root it has a leading slash. P1
+// rooted returns the pattern in which scopes are compared. If root is true, a leading slash is
+// added. P1
 // 2.4.4 (X34).
 func (p pattern) rooted(root bool) string {
 	if root && strings.HasPrefix(p.text, "*") {
@@ -134,7 +135,7 @@ func readPattern(s string, permission bool) (pattern, bool) {
 	if s == "$" && permission { // P1 2.9 (F13): only the root path
 		s = "/$"
 	}
-	if i := strings.IndexByte(s, '$'); i >= 0 && i < len(s)-1 { // P1 2.9 (F13): a dollar sign before the end
+	if i := strings.IndexByte(s, '$'); i >= 0 && i < len(s)-1 { // P1 2.9 (F13): a dollar sign that is not at the end
 		if permission {
 			return pattern{}, false
 		}
@@ -146,7 +147,7 @@ func readPattern(s string, permission bool) (pattern, bool) {
 		return pattern{all: true}, true
 	}
 	s = normalPath(s)
-	for strings.Contains(s, "**") { // P1 2.4.6 (F06): several asterisks equal one
+	for strings.Contains(s, "**") { // P1 2.4.6 (F06): several asterisks in a row are equal to one
 		s = strings.ReplaceAll(s, "**", "*")
 	}
 	if s[0] != '/' && s[0] != '*' { // P1 2.4.4 (F04): the pattern is relative to the root

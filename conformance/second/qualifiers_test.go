@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// qualifier is one name=value of a permission, with the name in lower case.
+// qualifier is one qualifier of a permission, written name=value. The name is in lower case.
 type qualifier struct{ name, value string }
 
 // terms holds the parsed qualifiers of one permission.
@@ -39,7 +39,7 @@ type reading struct {
 
 func (r *reading) spoil() { r.bad, r.badOld = true, true }
 
-// new records that a feature of version 1.1 is used.
+// new records that the qualifiers use a feature of version 1.1.
 func (r *reading) new() { r.feature = true }
 
 func isQualifier(name string) bool { return applies(name, "") }
@@ -185,7 +185,7 @@ var (
 	lengthValue = regexp.MustCompile(`^([0-9]+)-(chars|words)$`)
 )
 
-// clamp reads a number and limits huge values (X26).
+// clamp reads a number and reduces huge values to a limit (X26).
 func clamp(s string) int {
 	s = strings.TrimLeft(s, "0")
 	if len(s) > 6 {
@@ -259,7 +259,7 @@ func readMustUse(r *reading, value string) {
 	}
 	switch kind {
 	case "idlist", "classlist", "taglist":
-		r.new() // a malformed value of a 1.1 form counts as a 1.1 feature
+		r.new() // a malformed value in a form that is new in version 1.1 counts as a feature of version 1.1
 		r.bad = r.bad || slices.Contains(strings.Split(arg, ","), "")
 	case "text":
 		r.new()

@@ -24,8 +24,8 @@ func (e *engine) fulfils(usage, value string, relative *url.URL, p *page, marks 
 }
 
 // extracts reports whether a selector finds text in the page that may be used. P1 2.5.3.2 (I01,
-// I08). whole means that no part of it may be removed. It ignores what class statements remove from
-// pictures.
+// I08). whole means that no part of that text may be removed. It ignores what class statements
+// remove from pictures.
 func (e *engine) extracts(usage, kind, arg string, p *page, marks []mark, whole bool) bool {
 	if p.document == nil {
 		return false
@@ -63,7 +63,8 @@ func selected(n *html.Node, kind, arg string) bool {
 	switch kind {
 	case "id", "idlist":
 		return slices.Contains(list, attribute(n, "id"))
-	case "class", "classlist": // P1 2.5.3.2 (I05): a token; letter case matters
+	case "class", "classlist":
+		// P1 2.5.3.2 (I05): the argument is one token of the class attribute; letter case matters
 		return slices.ContainsFunc(strings.Fields(attribute(n, "class")),
 			func(c string) bool { return slices.Contains(list, c) })
 	case "taglist":
@@ -122,7 +123,7 @@ func (e *engine) includes(usage, value string, relative *url.URL, p *page, marks
 		if role == "extract" || role == "credit" {
 			return e.extracts(usage, kind, arg, p, marks, true)
 		}
-		// the target of a link matters, not its text
+		// whether the target of the link may be crawled matters, not the text of the link
 		return e.extracts(usage, kind, arg, p, nil, false) && e.linkTarget(kind, arg, p)
 	}
 	return e.mayLink(locator, relative, p)

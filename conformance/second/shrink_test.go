@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// shrink removes parts of a question while bad stays true, and returns the smallest question.
+// shrink removes parts of a question as long as bad returns true for the rest. It returns the
+// smallest question for which bad is true.
 func shrink(q *question, bad func(*question) bool) *question {
 	for again := true; again; {
 		again = false

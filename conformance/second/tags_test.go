@@ -8,7 +8,7 @@ import (
 )
 
 // restriction is what conventional META, Robots-Tag and X-Robots-Tag prohibit. No other statement
-// lifts it. P2 2.1 (N12), RTAG 3.1.1 (N19).
+// can permit what a restriction prohibits. P2 2.1 (N12), RTAG 3.1.1 (N19).
 type restriction struct {
 	noindex, nofollow, nosnippet, noarchive bool
 	chars                                   *int
@@ -66,8 +66,8 @@ func hasValue(s string) bool {
 
 var ruleName = regexp.MustCompile(`^[A-Za-z][-_A-Za-z]*([ \t]*:.*)?$`)
 
-// legacy reads a list of rules. In a header, a name with a colon addresses the following rules to
-// one crawler.
+// legacy reads a list of rules, of META or of a header. In a header, a name with a colon addresses
+// the rules after it to one crawler.
 func (r *restriction) legacy(s string, tokens []string, header bool) {
 	ours := true
 	pieces := strings.Split(s, ",")
@@ -106,7 +106,7 @@ func (r *restriction) structured(s string, tokens []string) {
 	for _, member := range splitQuoted(s, ',') {
 		parts := splitQuoted(member, ';')
 		name := strings.Trim(strings.TrimSpace(parts[0]), `"`)
-		if isRule(name) && len(parts) == 1 { // RTAG 3.1.1 (N20): a rule without a product token
+		if isRule(name) && len(parts) == 1 { // RTAG 3.1.1 (N20): this is a rule without a product token
 			r.apply(name, "")
 			continue
 		}
@@ -145,7 +145,8 @@ func (e *engine) restrictions(p *page) restriction {
 	var r restriction
 	for _, t := range e.tags(p) {
 		s := t.content
-		if i := strings.Index(strings.ToUpper(s), "ACAP"); i >= 0 { // X19: conventional rules before an ACAP statement
+		// X19: only the conventional rules before an ACAP statement are read
+		if i := strings.Index(strings.ToUpper(s), "ACAP"); i >= 0 {
 			s = s[:i]
 		}
 		r.legacy(s, e.tokens, false)
@@ -163,7 +164,8 @@ func (e *engine) restrictions(p *page) restriction {
 	return r
 }
 
-// prohibits reports whether the tags prohibit a usage now, and when they begin to.
+// prohibits reports whether the tags prohibit a usage now, and the time from which they prohibit
+// it.
 func (r restriction) prohibits(usage string, now time.Time) (bool, *time.Time) {
 	snippet := usage == "present-snippet" || usage == "present-oldsnippet"
 	copies := usage == "present-currentcopy" || usage == "present-oldcopy"

@@ -80,8 +80,8 @@ func isCountry(s string) bool {
 	return slices.Contains([]string{"be", "fr", "de", "gb", "us"}, strings.ToLower(s))
 }
 
-// meets reports whether a reader's device meets one condition. An unknown property does not meet
-// it. P1 2.5.5.9 (K10, K15).
+// meets reports whether the device of a reader meets one condition. If the property is not known,
+// the condition is not met. P1 2.5.5.9 (K10, K15).
 func meets(condition string, t *target) bool {
 	if t == nil {
 		return false
@@ -101,7 +101,7 @@ func meets(condition string, t *target) bool {
 	case "permittedcountrylist": // P1 2.5.5.9 (K07): the listed countries are permitted; UK matches no country (X29)
 		return t.Country != "" && slices.Contains(items, strings.ToLower(t.Country)) &&
 			!strings.EqualFold(t.Country, "uk")
-	default: // X59: UK in a prohibited list means GB
+	default: // P1 2.5.5.9 (X59): UK in a list of prohibited countries means GB
 		c := strings.ToLower(t.Country)
 		return c != "" && !slices.Contains(items, c) && !(c == "gb" && slices.Contains(items, "uk"))
 	}

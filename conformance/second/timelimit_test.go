@@ -13,7 +13,7 @@ var (
 
 // single is one parsed time-limit value.
 type single struct {
-	kind string // recrawled, date, days or plus; "" means malformed
+	kind string // recrawled, date, days or plus; "" means that the value is malformed
 	date time.Time
 	days int
 }
@@ -38,8 +38,9 @@ func readTimeLimit(v string) single {
 	return single{}
 }
 
-// readTimeLimits combines the values. plus-terms next to others is ignored. Then the first two
-// apply, but only the first of two of the same kind. P1 2.5.3.1 (H07, H08, H12).
+// readTimeLimits combines the values. The value plus-terms is ignored next to other values. Then
+// the first two values apply, but if both are of the same kind, only the first. P1 2.5.3.1 (H07,
+// H08, H12).
 func readTimeLimits(r *reading, values []string) {
 	if len(values) > 1 {
 		r.new() // repeating the qualifier is new in version 1.1

@@ -10,12 +10,12 @@ import (
 type fetched struct {
 	url      *url.URL // the URL after redirects
 	response response
-	ok       bool // there was a response other than a redirect
+	ok       bool // there was a response that is not a redirect
 }
 
 const maxHops = 5
 
-// get requests a URL and follows its redirects. allowed reports whether a URL may be requested.
+// get requests a URL and follows redirects to URLs for which allowed returns true.
 func (q *question) get(u *url.URL, allowed func(*url.URL) bool) fetched {
 	for hops := 0; hops <= maxHops; hops++ {
 		if !allowed(u) {
@@ -50,7 +50,7 @@ func (q *question) get(u *url.URL, allowed func(*url.URL) bool) fetched {
 
 func anywhere(*url.URL) bool { return true }
 
-// root returns a path at the document root of a URL's origin.
+// root returns the URL of a path below the root of the origin of u.
 func root(u *url.URL, path string) *url.URL {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: path}
 }
@@ -67,7 +67,8 @@ func isPrivate(u *url.URL) bool {
 }
 
 // reachable reports whether a reference or required resource at u is available for a resource of an
-// origin: private addresses are not, unless they are on the host in question (X84).
+// origin: a private address is not available, unless it is on the host that the question is about
+// (X84).
 func reachable(u, origin *url.URL) bool {
 	return !isPrivate(u) || strings.EqualFold(u.Host, origin.Host)
 }

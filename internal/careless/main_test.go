@@ -32,13 +32,13 @@ func visit(t *testing.T, robots bool, agent string) *course.Visitor {
 	return r.Visitors[0]
 }
 
-// A crawler that ignores all policies violates something in every category, and every station whose
-// bait it follows.
+// A crawler that ignores all policies violates a requirement in every category. At every station
+// whose links it follows, it violates the requirement.
 func TestJudgeCatchesTheCareless(t *testing.T) {
 	got := visit(t, false, "")
 	untaken := []string{
-		"acap-sitemap", "acap-must-use", // only robots.txt names them, and it does not read that
-		"acap-purpose", "acap-purpose-other", // its purposes are not known
+		"acap-sitemap", "acap-must-use", // only robots.txt names these files, and this crawler does not read robots.txt
+		"acap-purpose", "acap-purpose-other", // the purposes of this crawler are not known
 	}
 	for _, r := range got.Results {
 		if r.Level == course.Must && (r.Outcome == course.Violated) == slices.Contains(untaken, r.ID) {
@@ -49,7 +49,8 @@ func TestJudgeCatchesTheCareless(t *testing.T) {
 		}
 	}
 	for _, category := range course.Categories() {
-		if got.Tally(category, course.Violated, course.Unheeded) == 0 { // the category manners is advice
+		// all requirements of the category manners are advice
+		if got.Tally(category, course.Violated, course.Unheeded) == 0 {
 			t.Errorf("nothing was caught of %q", category)
 		}
 	}
@@ -58,8 +59,8 @@ func TestJudgeCatchesTheCareless(t *testing.T) {
 	}
 }
 
-// Colly's own robots.txt support obeys most of RFC 9309 and nothing else. The judge finds what it
-// is known to violate.
+// Colly's own robots.txt support obeys most of RFC 9309 and nothing else. The judge finds the
+// requirements that Colly is known to violate.
 func TestJudgeOfColly(t *testing.T) {
 	got := visit(t, true, "samplebot/1.0")
 	for _, r := range got.Results {

@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// End is what a client gets that has a time limit and a size limit.
+// End is the result of an exchange for a client that has a time limit and a size limit.
 type End string
 
 // The ends of an exchange.
 const (
 	Whole  End = "whole"  // a complete response, however unusual
 	Cut    End = "cut"    // an incomplete response
-	Broken End = "broken" // an invalid response; a repetition of the request gives the same
-	Silent End = "silent" // no response; a repetition may succeed
+	Broken End = "broken" // an invalid response; if the request is repeated, the response is the same
+	Silent End = "silent" // no response; if the request is repeated, there may be one
 	Later  End = "later"  // a response that asks the client to repeat the request later
 )
 
 // Fault is one path and its response.
 type Fault struct {
-	Path     string // begins with a slash
-	End      End    // for a client that follows up to 10 redirects, and no loops
+	Path     string // path of the URL; begins with a slash
+	End      End    // the result for a client that follows up to 10 redirects, but does not follow a loop
 	Redirect bool   // the first response is a redirect
-	Slow     bool   // lasts until the client's time limit
+	Slow     bool   // the exchange lasts until the client's time limit
 
 	serve func(*exchange)
 }
@@ -91,9 +91,10 @@ func (s *Server) Cookie() bool {
 }
 
 func (s *Server) answer(c net.Conn) {
-	_ = c.SetDeadline(time.Now().Add(time.Minute)) // ends the connection even if a test does not close its client
+	// ends the connection after a minute, even if a test does not close its client
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	req, err := http.ReadRequest(bufio.NewReader(c))
-	if err != nil { // for example TLS
+	if err != nil { // for example because the client began a TLS handshake
 		return
 	}
 	s.note(req.URL.Path)
@@ -113,7 +114,8 @@ func (s *Server) answer(c net.Conn) {
 	}
 }
 
-// page sends a page with links to the faults that are slow, or to the others.
+// page sends a page with links. If slow is true, the links lead to the faults that are Slow,
+// otherwise to the other faults.
 func (x *exchange) page(all []Fault, slow bool) {
 	var b strings.Builder
 	for _, f := range all {

@@ -19,7 +19,7 @@ import (
 // H2 is a hostile HTTP/2 server. Its methods may be called concurrently.
 type H2 struct {
 	URL   string         // https://127.0.0.1:port
-	Roots *x509.CertPool // contains its certificate
+	Roots *x509.CertPool // contains the certificate of the server
 
 	*listener
 }
@@ -28,8 +28,8 @@ type H2 struct {
 type H2Fault struct {
 	Path     string
 	End      End
-	Requests int  // how often a client may request it in one visit; 0: once
-	Slow     bool // lasts until the client's time limit
+	Requests int  // how often a client may request the path in one visit; 0: once
+	Slow     bool // the exchange lasts until the client's time limit
 
 	serve func(*stream)
 }
@@ -39,7 +39,7 @@ type stream struct {
 	net.Conn
 	*http2.Framer
 	id    uint32
-	asked int // number of requests for the path, including this one
+	asked int // number of requests for the path so far, including this one
 }
 
 // StartH2 serves the faults of HTTP/2 on a free port of 127.0.0.1.
@@ -93,13 +93,13 @@ func H2Faults() []H2Fault {
 			_ = x.WriteGoAway(x.id, http2.ErrCodeInternal, nil)
 			_ = x.Conn.Close()
 		}},
-		{Path: "/held", End: Silent, Slow: true, serve: func(x *stream) { // the second request gets an answer
+		{Path: "/held", End: Silent, Slow: true, serve: func(x *stream) { // only the second request gets an answer
 			if x.asked > 1 {
 				x.head(false, ok...)
 				x.data(true, "ok")
 			}
 		}},
-		{Path: "/half", End: Cut, Slow: true, serve: func(x *stream) { // the second request gets the whole answer
+		{Path: "/half", End: Cut, Slow: true, serve: func(x *stream) { // only the second request gets the whole answer
 			x.head(false, ok...)
 			if x.data(false, "o"); x.asked > 1 {
 				x.data(true, "k")
@@ -203,7 +203,8 @@ func (s *H2) answer(c net.Conn) error {
 	}
 }
 
-// head writes a header of names and values, and reports whether the connection is still open.
+// head writes a header, given as names and values in turn. It reports whether the connection is
+// still open.
 func (x *stream) head(end bool, pairs ...string) bool {
 	block := encoded(pairs...)
 	first := block[:min(len(block), 16_000)]

@@ -52,7 +52,7 @@ func heads() []Fault {
 	}
 }
 
-// redirects returns the faults of Location.
+// redirects returns the faults of the Location header.
 func redirects() []Fault {
 	to := func(path string, end End, location string) Fault {
 		f := text(path, end, "HTTP/1.1 302 Found\r\nConnection: close\r\n"+location+"Content-Length: 0\r\n\r\n")
@@ -63,7 +63,7 @@ func redirects() []Fault {
 		to("/loop", Broken, "Location: /loop\r\n"),
 		to("/loop-a", Broken, "Location: /loop-b\r\n"),
 		to("/loop-b", Broken, "Location: /loop-a\r\n"),
-		// /chain/xxx, with one x more each time
+		// redirects to /chain/x, /chain/xx and so on, each time with one more x
 		{Path: "/chain", End: Broken, Redirect: true, serve: func(x *exchange) {
 			x.send("HTTP/1.1 301 Moved\r\nConnection: close\r\nLocation: /chain/%sx\r\nContent-Length: 0\r\n\r\n",
 				strings.TrimPrefix(strings.TrimPrefix(x.path, "/chain"), "/"))

@@ -14,7 +14,7 @@ type listener struct {
 	mu    sync.Mutex
 	open  map[net.Conn]bool // nil if closed
 	asked map[string]int
-	news  *sync.Cond // signals a change of asked
+	news  *sync.Cond // signals that the field asked has changed
 }
 
 func newListener(l net.Listener) *listener {
@@ -41,7 +41,7 @@ func (l *listener) Await(path string, n int) {
 	}
 }
 
-// serve calls answer for each connection, which is closed after it.
+// serve calls answer for each connection, and closes the connection after that.
 func (l *listener) serve(answer func(net.Conn)) {
 	l.running.Go(func() {
 		for {
@@ -68,7 +68,7 @@ func (l *listener) serve(answer func(net.Conn)) {
 	})
 }
 
-// Asked returns how often a path was requested.
+// Asked returns how often a path was requested so far.
 func (l *listener) Asked(path string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

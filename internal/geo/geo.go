@@ -13,7 +13,7 @@ import (
 // Options are the properties of a database.
 type Options struct {
 	Type string // "": "Test-Country"
-	IPv4 bool   // without IPv6 networks
+	IPv4 bool   // the database has no IPv6 networks
 }
 
 // Write writes a database to file. countries maps a network to the code of the country where it is

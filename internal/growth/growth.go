@@ -8,16 +8,19 @@ import (
 )
 
 const (
-	share   = 8                      // how many times longer the whole text is than the part that is also measured
-	most    = 40                     // how many times longer the whole text may take: less than the square of share
-	least   = 100 * time.Microsecond // a shorter time of the part counts as this time
+	// the text is this many times longer than the part of it that is measured for comparison
+	share = 8
+	// the whole text may take at most this many times as long as the part; less than the square of
+	// share
+	most    = 40
+	least   = 100 * time.Microsecond // if the part takes less time than this, this time is used instead
 	patient = 2 * time.Minute
 )
 
 // Linear fails the test if do takes much more than eight times as long for text as for its first
-// eighth. That part ends at a line break if it has one. Other work on the machine makes single runs
-// slow, never fast. So Linear repeats the runs for up to two minutes and compares the shortest
-// times.
+// eighth. The first eighth is cut after its last line break, if it has one. Other work on the
+// machine makes single runs slow, never fast. So Linear repeats the runs for up to two minutes and
+// compares the shortest times.
 func Linear(t testing.TB, name, text string, do func(string)) {
 	t.Helper()
 	part := text[:len(text)/share]

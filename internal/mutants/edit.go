@@ -14,13 +14,13 @@ type edit struct {
 	before, behind string
 }
 
-// around inserts text before and after a node. Of two edits of the same node, the first one is the
-// outer one.
+// around inserts text before and after a node. If two edits are about the same node, the first one
+// encloses the second.
 func (f *file) around(n ast.Node, before, behind string) {
 	f.edits = append(f.edits, edit{f.offset(n.Pos()), f.offset(n.End()), before, behind})
 }
 
-// edited returns the text between two offsets with all edits that lie within.
+// edited returns the text of the file between two offsets, with all edits inside this range.
 func (f *file) edited(from, to int) string {
 	type mark struct {
 		at, order int
@@ -28,7 +28,7 @@ func (f *file) edited(from, to int) string {
 	}
 	var marks []mark
 	edits := slices.Clone(f.edits)
-	// Outer edits come before inner ones.
+	// edits of larger pieces come before edits of the pieces inside them
 	slices.SortStableFunc(edits, func(a, b edit) int {
 		return cmp.Or(cmp.Compare(a.from, b.from),
 			cmp.Compare(b.to, a.to))
@@ -38,8 +38,8 @@ func (f *file) edited(from, to int) string {
 			marks = append(marks, mark{e.from, i + 1, e.before}, mark{e.to, -i - 1, e.behind})
 		}
 	}
-	// At one offset, ends come before beginnings; inner ends come first, and outer beginnings come
-	// first.
+	// at the same offset, text that ends a piece comes before text that begins a piece; inner ends
+	// come before outer ends, and outer beginnings before inner beginnings
 	slices.SortFunc(marks, func(a, b mark) int {
 		return cmp.Or(cmp.Compare(a.at, b.at),
 			cmp.Compare(a.order, b.order))
@@ -54,7 +54,8 @@ func (f *file) edited(from, to int) string {
 	return b.String()
 }
 
-// alias is the name of package active in mutated files. The engine has no name that begins with it.
+// alias is the name of package active in mutated files. The engine has no name that begins with
+// this text.
 const alias = "mutantOf_"
 
 // mutated returns the whole file with its edits, and with functions that create the given tables

@@ -20,11 +20,11 @@ import (
 // uses 2.
 var perKind = flag.Int("perkind", 1, "use `N` mutants of each kind and package")
 
-// enough is how many mutants must be observable.
+// enough is the number of mutants that must be observable for the test.
 const enough = 10
 
-// TestConformanceRunFindsMutants checks that conformance run finds the errors of programs that each
-// contain one mutant, and none in the unchanged engine.
+// TestConformanceRunFindsMutants checks that the command conformance run finds errors in each
+// program that contains a mutant, and none in the unchanged engine.
 func TestConformanceRunFindsMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the engine, and runs it some fifty times")
@@ -60,7 +60,7 @@ func TestConformanceRunFindsMutants(t *testing.T) {
 	for job := range jobs {
 		wg.Go(func() {
 			for i := job; i < len(mutants); i += jobs {
-				m, want, limit := mutants[i], 1, "5s" // a mutant may not end
+				m, want, limit := mutants[i], 1, "5s" // if the mutant does not end, a short time limit is enough
 				if m.ID == 0 {
 					want, limit = 0, "2m"
 				}
@@ -102,7 +102,7 @@ func kind(m *Mutant) string {
 	return what + " " + how
 }
 
-// spread returns mutants that a case must notice, evenly chosen from each kind.
+// spread returns mutants that some case must notice, evenly chosen from each kind.
 func spread(t *testing.T, x *finder) []*Mutant {
 	t.Helper()
 	equivalent, err := readEquivalent("internal/mutants/equivalent.txt")

@@ -19,12 +19,12 @@ type Mutant struct {
 	Text     string // the source that is changed, with single blanks
 	How      string // the kind of change
 	Readings []string
-	strict   bool // a case must notice it
-	table    bool // it is a mutant of a table; the worker does not know which cases reach it
+	strict   bool // some case must notice this mutant
+	table    bool // the mutant is in a table; the worker does not know which cases reach a table
 }
 
-// Key identifies a mutant by its source and not by its line, so that it stays valid when lines
-// move.
+// Key returns a text that identifies the mutant by its source and not by its line, so that the text
+// stays valid when lines move.
 func (m *Mutant) Key() string { return strings.Join([]string{m.File, m.Func, m.Text, m.How}, " | ") }
 
 func (m *Mutant) String() string {
@@ -37,9 +37,9 @@ func (m *Mutant) String() string {
 
 // finder numbers mutants and collects the edits that create them.
 type finder struct {
-	mutants []*Mutant // ordered by ID, which begins with 1
+	mutants []*Mutant // in the order of their IDs, which begin with 1
 	reached map[string]bool
-	dead    []string // functions whose comments name a reading and that no case can call
+	dead    []string // functions that no case can call, although their comments name a reading
 	tables  map[*file][]table
 }
 
@@ -68,17 +68,17 @@ func find(pkgs []*pkg, roots ...string) *finder {
 	return x
 }
 
-// reading matches a paragraph of a document that says how to read a policy, or the code of a
-// reading. RFCs about links are left out, because no case tests the links of a page; the tests of
-// package page do.
+// reading matches, in a comment, the code of a reading, or a paragraph of a document that says how
+// to interpret a policy. RFCs about links are left out, because no case tests the links of a page;
+// the tests of package page do.
 var reading = regexp.MustCompile(
 	`\b[A-QX]\d\d\b|P[12] (?:\d[\d.]*\d|\d|annex A)|` +
 		`RFC (?:3986|9309|9651)(?: \d[\d.]*\d)?|RTAG(?: \d[\d.]*\d)?|REP \d[\d.]*\d`)
 
 func readings(comment string) []string { return reading.FindAllString(comment, -1) }
 
-// remark sets remarks: the readings that comments name, by line. A comment belongs to its own line,
-// or, if it stands alone, to the next one.
+// remark fills the field remarks: for each line, the readings that comments name. A comment belongs
+// to its own line. If there is no code on that line, the comment belongs to the next line.
 func (f *file) remark() {
 	f.remarks = map[int][]string{}
 	for _, group := range f.syntax.Comments {
@@ -98,7 +98,7 @@ func (f *file) remark() {
 	}
 }
 
-// said returns the readings that comments on the lines from from to to name.
+// said returns the readings that comments name on the lines between the positions from and to.
 func (f *file) said(from, to token.Pos) []string {
 	var out []string
 	for line := f.line(from); line <= f.line(to); line++ {
@@ -107,12 +107,12 @@ func (f *file) said(from, to token.Pos) []string {
 	return out
 }
 
-// body finds the mutants of one function or table.
+// body is used to find the mutants of one function or table.
 type body struct {
 	*finder
 	f    *file
 	name string
-	doc  []string // readings that its doc comment names
+	doc  []string // readings that the doc comment of the function or table names
 }
 
 func (x *finder) function(f *file, fn *ast.FuncDecl) {
@@ -147,8 +147,9 @@ func (b *body) visit(n ast.Node) bool {
 	return true
 }
 
-// names returns the readings of a branch: those named on the lines of its head or of the first
-// statement in it, otherwise those that the doc comment of the function names.
+// names returns the readings of a branch. These are the readings that comments name on the lines of
+// its head or of its first statement. If there are none, they are the readings in the doc comment
+// of the function.
 func (b *body) names(from token.Pos, block *ast.BlockStmt) []string {
 	return b.named(from, block.Lbrace, block.List)
 }
@@ -232,7 +233,7 @@ func (b *body) operands(n *ast.BinaryExpr) {
 			continue
 		}
 		id := b.add(operand, "operand left out of "+n.Op.String(), slices.Clone(b.near(n)))
-		// the doc comment of a function is about its branches, not about each operand
+		// the doc comment of a function describes its branches, but not each operand
 		b.mutants[id-1].strict = len(b.f.said(n.Pos(), n.End())) > 0
 		if n.Op == token.LAND {
 			b.f.around(operand, "((", fmt.Sprintf(") || %s.On(%d))", alias, id))

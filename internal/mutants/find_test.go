@@ -63,7 +63,7 @@ func Ask(a, b bool, k kind) string {
 func unasked(a bool) bool { return a || !a }
 `
 
-// source types engineSource as a package of its own.
+// source type-checks the constant engineSource as a package.
 func source(t *testing.T) *pkg {
 	t.Helper()
 	fset := token.NewFileSet()

@@ -27,7 +27,7 @@ const root = module + "/conformance.Decide"
 
 // pkg is one package of the module, parsed and type-checked.
 type pkg struct {
-	name    string // import path without the module
+	name    string // import path without the path of the module
 	mutated bool
 	types   *types.Package
 	info    *types.Info
@@ -37,12 +37,12 @@ type pkg struct {
 // file is one source file and its edits.
 type file struct {
 	pkg     *pkg
-	path    string // absolute
-	name    string // relative to the module
+	path    string // absolute path of the file
+	name    string // path relative to the module
 	src     []byte
 	syntax  *ast.File
 	fset    *token.FileSet
-	remarks map[int][]string // by line: the readings that a comment on the line or right above it names
+	remarks map[int][]string // line → readings that a comment names on this line or directly above it
 	edits   []edit
 }
 
@@ -134,7 +134,7 @@ type graph map[string][]string
 // calls returns the graph of some packages. It assumes that a call through an interface may call
 // every method of that name.
 func calls(pkgs []*pkg) graph {
-	uses := graph{} // a key that begins with "." is for all methods of that name
+	uses := graph{} // a key that begins with "." stands for all methods with that name
 	for _, p := range pkgs {
 		for _, f := range p.files {
 			for _, d := range f.syntax.Decls {
@@ -156,7 +156,7 @@ func calls(pkgs []*pkg) graph {
 	return uses
 }
 
-// from returns the names that are reachable from names, and names themselves.
+// from returns names, and all names that can be reached from them in the graph.
 func (g graph) from(names ...string) map[string]bool {
 	reached := map[string]bool{}
 	next := slices.Clone(names)

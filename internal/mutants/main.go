@@ -54,8 +54,8 @@ type options struct {
 	full, verbose bool
 }
 
-// run tries the mutants of the module in the current folder. bad is true if a mutant survives that
-// must not, or a case notices no mutant.
+// run tries the mutants of the module in the current folder. bad is true if no case notices a
+// mutant that must be noticed, or if some case notices no mutant.
 func run(o options, out io.Writer) (bad bool, err error) {
 	began := time.Now()
 	only, err := regexp.Compile(o.only)
@@ -123,8 +123,8 @@ func run(o options, out io.Writer) (bad bool, err error) {
 	return bad, nil
 }
 
-// chosen returns the mutants to try: named are those that a case must notice; wide are others,
-// which show whether each case notices a mutant.
+// chosen returns the mutants to try. named are the mutants that some case must notice. wide are
+// other mutants, which show whether each case notices at least one mutant.
 func chosen(x *finder, only *regexp.Regexp, judge bool) (named, wide []*Mutant) {
 	for _, m := range x.mutants {
 		switch {
@@ -139,8 +139,8 @@ func chosen(x *finder, only *regexp.Regexp, judge bool) (named, wide []*Mutant) 
 }
 
 // readEquivalent reads a file of mutants that no case can notice. Each line has five columns,
-// separated by " | ": file, function or table, source and change are the key of a mutant, and the
-// last column is the reason. A source or change of "*" matches any.
+// separated by " | ". The first four are the key of a mutant: file, function or table, source, and
+// change. The last one is the reason. A "*" as source or change matches any text.
 func readEquivalent(path string) (map[string]string, error) {
 	src, err := os.ReadFile(path)
 	if err != nil {

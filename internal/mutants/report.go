@@ -17,8 +17,8 @@ type report struct {
 
 func (r *report) printf(format string, args ...any) { fmt.Fprintf(r.out, format, args...) }
 
-// write prints the result of the named mutants, the number of other mutants that were caught and,
-// if judge is true, the result of the cases. It returns whether anything is wrong.
+// write prints the result for the mutants in named, the number of other mutants that were noticed
+// and, if judge is true, the result for each case. It returns whether anything is wrong.
 func (r *report) write(named, wide []*Mutant, judge bool) (bad bool) {
 	base := r.crew.base
 	for _, i := range slices.Sorted(maps.Keys(base.Failed)) {
@@ -52,8 +52,8 @@ func (r *report) caught(m *Mutant) bool {
 	return got.Died || len(got.Caught) > 0
 }
 
-// writeNamed prints how many mutants were caught. It returns the mutants that survive, and the
-// entries of equivalent.txt that match no mutant.
+// writeNamed prints how many of the mutants in named were noticed. It returns the mutants that no
+// case noticed, and the entries of equivalent.txt that match no mutant.
 func (r *report) writeNamed(named []*Mutant) (survivors []*Mutant, stale map[string]string) {
 	caught, told, equivalent := 0, 0, 0
 	stale = maps.Clone(r.equivalent)
@@ -84,7 +84,7 @@ func (r *report) writeNamed(named []*Mutant) (survivors []*Mutant, stale map[str
 	return survivors, stale
 }
 
-// whySurvives returns what happens with a mutant that no case catches.
+// whySurvives says in what way a mutant changes the answers, although no case notices it.
 func (r *report) whySurvives(m *Mutant) string {
 	switch got := r.crew.out[m.ID]; {
 	case len(got.Changed) > 0:
@@ -97,7 +97,7 @@ func (r *report) whySurvives(m *Mutant) string {
 	return "no case reaches it"
 }
 
-// writeCases prints the cases that catch no mutant, and returns whether there are any.
+// writeCases prints the cases that notice no mutant, and returns whether there are any.
 func (r *report) writeCases() bool {
 	idle := 0
 	for _, i := range r.crew.all {
@@ -127,7 +127,7 @@ func (r *report) excuse(m *Mutant) (key string, ok bool) {
 	return "", false
 }
 
-// names returns the names of the first n cases and the number of the others.
+// names returns the names of the first n cases, and says how many further cases there are.
 func (r *report) names(cases []int, n int) string {
 	s := ""
 	for _, i := range cases[:min(n, len(cases))] {

@@ -23,7 +23,7 @@ type task struct {
 type result struct {
 	Mutant                int
 	Caught, Changed, Told []int
-	Died                  bool // the worker died or was too slow, which counts as noticing the mutant
+	Died                  bool // the worker crashed or was too slow; then the case counts as having noticed the mutant
 }
 
 type baseline struct {
@@ -52,7 +52,7 @@ func (w *worker) start() (*baseline, error) {
 	if err != nil {
 		return nil, err
 	}
-	var said head // a crash prints a lot
+	var said head // limited, because a crash prints many lines
 	w.cmd.Stderr = &said
 	if err := w.cmd.Start(); err != nil {
 		return nil, err
@@ -79,8 +79,8 @@ func (w *worker) stop() {
 	w.cmd.Wait() // the exit status does not matter
 }
 
-// ask lets the worker try one mutant. If the worker dies, ask starts another one and returns a
-// result with Died.
+// ask lets the worker try one mutant. If the worker process dies, ask starts a new one and returns
+// a result with Died set.
 func (w *worker) ask(t task) (result, error) {
 	var r result
 	if w.enc.Encode(t) == nil && w.dec.Decode(&r) == nil {
@@ -99,14 +99,14 @@ type crew struct {
 	base   *baseline
 	all    []int
 	full   bool
-	served map[int]bool // cases that caught a mutant that is not common
+	served map[int]bool // cases that noticed a mutant that is not common
 	out    map[int]*result
-	weak   map[int]bool // cases that caught only a common mutant
-	common map[int]bool // mutants that too many cases catch
+	weak   map[int]bool // cases that noticed only common mutants
+	common map[int]bool // mutants that too many cases notice
 }
 
-// sampled is the number of cases on which a mutant is tried first. If more than a fifth of all
-// cases catch a mutant, it is common: catching it does not justify a case.
+// sampled is the number of cases on which a mutant is tried first. A mutant that more than a fifth
+// of all cases notice is common: noticing it is not enough to justify a case.
 const sampled = 50
 
 // try tries all mutants with n workers.
@@ -139,7 +139,7 @@ func (c *crew) work(queue <-chan *Mutant, w *worker) error {
 	return nil
 }
 
-// last tries the common mutants on the cases that have caught nothing yet.
+// last tries the common mutants on the cases that have noticed no mutant yet.
 func (c *crew) last(exe, corpus string) error {
 	w := &worker{exe: exe, corpus: corpus}
 	if _, err := w.start(); err != nil {
@@ -167,14 +167,14 @@ func (c *crew) last(exe, corpus string) error {
 	return nil
 }
 
-// wanted reports whether a case that has caught no mutant yet can reach this one.
+// wanted reports whether some case that has noticed no mutant yet can reach the mutant m.
 func (c *crew) wanted(m *Mutant) bool {
 	return slices.ContainsFunc(c.base.Reach[m.ID], func(i int) bool { return !c.served[i] })
 }
 
-// one tries one mutant. It begins with a sample of the cases that reach it, to see whether it is
-// common. Then it tries the cases that have caught no mutant yet, and then the others until one of
-// them catches it.
+// one tries one mutant. It begins with a sample of the cases that reach the mutant, to see whether
+// it is common. Then it tries the cases that have noticed no mutant yet, and after them the others
+// until a case notices the mutant.
 func (c *crew) one(w *worker, m *Mutant) error {
 	cases := c.base.Reach[m.ID]
 	if m.table {
@@ -222,7 +222,7 @@ func (c *crew) one(w *worker, m *Mutant) error {
 	return nil
 }
 
-// likely sorts cases, so that those come first whose file names name a reading of the mutant.
+// likely sorts cases. Cases in files that are named after a reading of the mutant come first.
 func (c *crew) likely(m *Mutant, cases []int) {
 	rank := func(i int) int {
 		file := path.Base(path.Dir(c.base.Names[i]))

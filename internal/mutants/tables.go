@@ -80,8 +80,8 @@ func meet(a, b map[string]bool) bool {
 	return false
 }
 
-// elements adds the mutants of a composite literal: left-out rows, inverted booleans, sets with one
-// usage more or less.
+// elements adds the mutants of a composite literal: in each, a row is missing, a boolean is
+// inverted, or a set has one usage more or less.
 func (b *body) elements(lit *ast.CompositeLit) {
 	info := b.f.pkg.info
 	switch t := types.Unalias(info.TypeOf(lit)).Underlying().(type) {
@@ -122,7 +122,8 @@ func (b *body) list(lit *ast.CompositeLit, elem types.Type) {
 	}
 }
 
-// row adds the mutants of the fields of one row of a table, including fields that are not written.
+// row adds the mutants of the fields of one row of a table. Fields that the row does not contain,
+// and which are therefore zero, are included.
 func (b *body) row(row *ast.CompositeLit, s *types.Struct) {
 	written := map[string]ast.Expr{}
 	for _, e := range row.Elts {
@@ -139,7 +140,7 @@ func (b *body) row(row *ast.CompositeLit, s *types.Struct) {
 	for i := range s.NumFields() {
 		field := s.Field(i)
 		value := written[field.Name()]
-		if field.Name() == "hint" { // findings are not part of an answer
+		if field.Name() == "hint" { // the field is used only for findings, which are not part of an answer
 			continue
 		}
 		if value != nil {
@@ -226,7 +227,7 @@ func (p *pkg) usageOf(n int) string {
 	return fmt.Sprint(n)
 }
 
-// typeName returns the type in the notation of the file itself.
+// typeName returns the name of the type t as it is written in the file itself.
 func (b *body) typeName(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		if p == b.f.pkg.types {

@@ -42,7 +42,7 @@ func JPEG(packets ...string) []byte {
 	}
 	b = segment(b, 0xdb, "\x00"+strings.Repeat("\x01", 64))
 	b = segment(b, 0xc0, "\x08\x00\x01\x00\x01\x01\x01\x11\x00")
-	b = segment(b, 0xc4, "\x00\x01"+strings.Repeat("\x00", 16)) // one code of one bit, for zero
+	b = segment(b, 0xc4, "\x00\x01"+strings.Repeat("\x00", 16)) // a table with one code, of one bit, for the value zero
 	b = segment(b, 0xc4, "\x10\x01"+strings.Repeat("\x00", 16))
 	b = segment(b, 0xda, "\x01\x01\x00\x00\x3f\x00")
 	return append(b, 0x3f, 0xff, 0xd9)
@@ -107,7 +107,7 @@ func TIFF(order binary.AppendByteOrder, packet string) []byte {
 	if order == binary.AppendByteOrder(binary.BigEndian) {
 		mark = "MM\x00*"
 	}
-	const directory = 10 // offset, after the pixel and a byte that makes the offset even
+	const directory = 10 // offset of the directory, after the pixel and a byte that makes this offset even
 	b := append(order.AppendUint32([]byte(mark), directory), 0, 0)
 	b = order.AppendUint16(b, uint16(len(fields)))
 	for _, f := range fields {

@@ -28,13 +28,13 @@ func Paragraphs(language string, seed uint64, bytes int) (list []string) {
 
 // tongue is the vocabulary and the sentence patterns of a language.
 type tongue struct {
-	// patterns of sentences: n, v and a are a noun, verb or adjective with an ending, f a frequent
-	// word
+	// patterns of sentences: n, v and a stand for a noun, a verb or an adjective with an ending,
+	// and f for a frequent word
 	patterns          []string
 	frequent          []string
 	nouns, verbs      []string
 	qualities         []string
-	n, v, a           []string // endings
+	n, v, a           []string // endings of nouns, verbs and adjectives
 	blank, comma, end string
 }
 

@@ -36,7 +36,7 @@ func To(t testing.TB, kind string, w io.Writer) (packed io.WriteCloser) {
 	return packed
 }
 
-// Bytes returns src compressed as by To.
+// Bytes returns src compressed. For kind see To.
 func Bytes(t testing.TB, kind string, src []byte) []byte {
 	t.Helper()
 	var buf bytes.Buffer

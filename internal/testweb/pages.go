@@ -54,7 +54,8 @@ func (s *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h(w, r)
 }
 
-// AnyPath is the path of the handler for requests that no other handler answers.
+// AnyPath stands for all paths that have no handler of their own: its handler answers requests that
+// no other handler answers.
 const AnyPath = "*"
 
 // Handle makes h answer requests for path.
@@ -110,7 +111,7 @@ func (s *Pages) Requests() []Request {
 	return slices.Clone(s.log)
 }
 
-// Asked returns how often a path with its query, as sent, was requested.
+// Asked returns how often the path and query in uri, as sent, was requested.
 func (s *Pages) Asked(uri string) (n int) {
 	for _, r := range s.Requests() {
 		if r.URI == uri {

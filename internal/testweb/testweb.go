@@ -24,16 +24,18 @@ import (
 // query as sent, to a Rule. The server reads it for every request.
 const RulesFile = ".site.json"
 
-// Rule is the answer of one path. Fields that are not set are as for a plain file.
+// Rule is the answer of one path. If a field is not set, the server does what it does for a plain
+// file.
 type Rule struct {
 	Status   int                 `json:"status"`
 	Header   map[string][]string `json:"header"`
 	Location string              `json:"location"` // the Location header; the status is 302 unless Status is set
 	Body     *string             `json:"body"`
-	File     string              `json:"file"`  // the file to serve instead, relative to the directory
-	Delay    string              `json:"delay"` // waiting time before the answer, for example "50ms"
-	Error    string              `json:"error"` // "close": the server closes the connection without an answer
-	Hold     bool                `json:"hold"`  // the answer waits until Release is called
+	// the file to serve instead of the file at the path, relative to the directory
+	File  string `json:"file"`
+	Delay string `json:"delay"` // waiting time before the answer, for example "50ms"
+	Error string `json:"error"` // "close": the server closes the connection without an answer
+	Hold  bool   `json:"hold"`  // the answer waits until Release is called
 	// the ETag of the answer; the answer is 304 if If-None-Match is equal to it
 	ETag string `json:"etag"`
 }

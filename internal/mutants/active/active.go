@@ -1,6 +1,6 @@
 // Package active stores which mutant of the engine is active. The mutated copies of the engine's
-// files call it at each branch. Otherwise only the worker imports it. One case is decided at a
-// time. During that, only On and the functions that call it may be called.
+// files call this package at each branch. Apart from them, only the worker imports it. One case is
+// decided at a time. While a case is decided, only On and the functions that call On may be called.
 package active
 
 import (
@@ -33,7 +33,7 @@ func Or[T any](n int, other, v T) T {
 	return v
 }
 
-// Lost returns key, or a key that no caller looks up while mutant n is active.
+// Lost returns key. While mutant n is active, it returns another key, which no caller looks up.
 func Lost[T ~string](n int, key T) T {
 	if On(n) {
 		return "\x00lost"
@@ -41,8 +41,8 @@ func Lost[T ~string](n int, key T) T {
 	return key
 }
 
-// Bits returns set. While one of the mutants first to first+count-1 is active, it returns set with
-// the corresponding bit inverted.
+// Bits returns set. Each of the mutants first to first+count-1 belongs to one bit; while it is
+// active, Bits returns set with this bit inverted.
 func Bits[T ~uint8 | ~uint16 | ~uint32 | ~uint64](first, count int, set T) T {
 	for i := range count {
 		if On(first + i) {
@@ -81,7 +81,7 @@ type switches struct {
 	noting atomic.Bool
 	tables []func()
 
-	mu    sync.Mutex // a case may leave a goroutine running
+	mu    sync.Mutex // needed because a case may leave a goroutine running
 	noted map[int]bool
 }
 

@@ -1,6 +1,6 @@
 // Command worker decides the cases of a corpus with one mutant of the engine after another. Command
-// mutants builds it with mutated copies of the engine's files. Built without them, it has no
-// mutants.
+// mutants builds it with mutated copies of the engine's files. A worker that is built from the
+// unchanged files has no mutants.
 //
 //	worker CORPUS        reads Tasks and writes a Result for each
 //	worker -decide N     answers cases as acapcrawl decide does, with mutant N active
@@ -52,15 +52,16 @@ func start(args []string) error {
 	return run(args[0], os.Stdin, os.Stdout)
 }
 
-// Task is the order to try one mutant: decide all cases of Must, and those of Until up to the first
-// that catches it.
+// Task tells a worker to try one mutant. The worker decides all cases in Must. Then it decides the
+// cases in Until, until one notices the mutant.
 type Task struct {
 	Mutant      int
 	Must, Until []int
 }
 
-// Result is the answer. Caught are the cases that noticed the mutant. The others are cases whose
-// answer changed in a part that they do not check: Told only in its findings, Changed in more.
+// Result is the result of a Task. Caught lists the cases that noticed the mutant. Told and Changed
+// list cases whose answer changed only in parts that they do not check: in Told only the findings
+// changed, in Changed other parts too.
 type Result struct {
 	Mutant                int
 	Caught, Changed, Told []int
@@ -70,7 +71,7 @@ type Result struct {
 type Baseline struct {
 	Names  []string         // names of all cases
 	Failed map[int][]string // cases that fail, with their differences
-	Reach  map[int][]int    // by mutant: the cases that reach it
+	Reach  map[int][]int    // mutant → the cases that reach it
 }
 
 type worker struct {
@@ -79,7 +80,7 @@ type worker struct {
 	started atomic.Int64
 }
 
-// run writes the Baseline, then reads Tasks and writes a Result for each.
+// run writes the Baseline to out. Then it reads Tasks from in and writes a Result for each.
 func run(corpus string, in io.Reader, out io.Writer) error {
 	w := &worker{}
 	var err error
