@@ -101,7 +101,7 @@ func (b *batch) bar(bars []bar) error {
 }
 
 // Barred returns addresses that are taken down and because of which other addresses are not
-// visited. For prefix and after see Queue.
+// visited. Queue.Barred describes the parameters prefix and after.
 func (f *Frontier) Barred(prefix, after string) (down []string, err error) {
 	err = f.view(func(tx *bbolt.Tx) error {
 		cursor := tx.Bucket(bBarred).Cursor()
