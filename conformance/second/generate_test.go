@@ -19,7 +19,7 @@ type maker struct {
 	locals   []string
 	purposes []string
 	layers   bool // the ACAP layer and the conventional layer of robots.txt have the same patterns
-	noise    int  // one field of this number has a typing error
+	noise    int  // one in this many fields has a typing error
 	q        *question
 }
 

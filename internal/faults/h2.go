@@ -93,13 +93,15 @@ func H2Faults() []H2Fault {
 			_ = x.WriteGoAway(x.id, http2.ErrCodeInternal, nil)
 			_ = x.Conn.Close()
 		}},
-		{Path: "/held", End: Silent, Slow: true, serve: func(x *stream) { // only the second request gets an answer
+		// the first request gets no answer, later ones do
+		{Path: "/held", End: Silent, Slow: true, serve: func(x *stream) {
 			if x.asked > 1 {
 				x.head(false, ok...)
 				x.data(true, "ok")
 			}
 		}},
-		{Path: "/half", End: Cut, Slow: true, serve: func(x *stream) { // only the second request gets the whole answer
+		// the first request gets half of the answer, later ones get all of it
+		{Path: "/half", End: Cut, Slow: true, serve: func(x *stream) {
 			x.head(false, ok...)
 			if x.data(false, "o"); x.asked > 1 {
 				x.data(true, "k")
