@@ -46,7 +46,7 @@ var (
 	// ErrGone means that the browser has ended too often or is closed.
 	ErrGone = errors.New("the browser has ended")
 	// ErrRoot means that root may not start Chromium, because its sandbox does not work for root.
-	ErrRoot = errors.New("Chromium's sandbox does not work if root starts it")
+	ErrRoot = errors.New("the sandbox of Chromium does not work if root starts it")
 )
 
 const (
