@@ -15,9 +15,9 @@ type loss struct {
 	cause cause
 }
 
-// cause is the rule by which a statement loses. A statement may lose twice, because patterns are
-// compared both as written and rooted (P1 2.4.6, F03). Then the recorder stores the lower cause,
-// because it explains more.
+// cause is the rule by which another statement wins against a statement. A statement may lose for
+// two causes, because patterns are compared as written and with a leading slash (P1 2.4.6, F03).
+// Then the recorder stores the smaller of the two numbers, the more exact explanation.
 type cause uint8
 
 const (

@@ -132,9 +132,10 @@ func (c *copier) follow() error {
 	return c.advance(is, math.MaxInt)
 }
 
-// advance copies the differences between c.was, which is already copied, and the newer read
-// transaction is. It fails if more than most records differ. On success, advance closes the
-// transaction c.was and sets c.was to the newer one. On failure, it closes the newer one.
+// advance copies the records that differ between the read transaction c.was, which is already
+// copied, and a newer one, the parameter is. It fails if their number exceeds the parameter most.
+// On success, advance closes c.was and sets it to the newer transaction. On failure, it closes the
+// newer one.
 func (c *copier) advance(is *bolt.Tx, most int) error {
 	if err := c.catchUp(is, most); err != nil {
 		return errors.Join(err, c.a.end(is))

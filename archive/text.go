@@ -61,7 +61,7 @@ func (t captureText) plain() ([]byte, error) {
 	return out, nil
 }
 
-// packText compresses an encoded text, which is a result of the method plain.
+// packText compresses plain, a text in encoded form.
 func packText(p *packer, plain []byte) []byte {
 	packed, how := p.packText(plain)
 	defer p.reuse(packed)

@@ -15,8 +15,8 @@ func TestSwapCase(t *testing.T) {
 	}
 }
 
-// TestWidensCase tests when a permission covers more prohibited paths if letter case is ignored. A
-// letter after an asterisk always counts, because it may match anywhere in a path.
+// TestWidensCase checks which permissions cover more prohibited paths if letter case is ignored.
+// One with a letter after an asterisk always does, because the letter may match anywhere in a path.
 func TestWidensCase(t *testing.T) {
 	for _, c := range []struct {
 		allow, deny string

@@ -97,7 +97,7 @@ type linter struct {
 	refusals openings        // the beginnings of patterns that prohibit crawl
 	ended    map[string]bool // local usages whose permissions were already checked by limited
 	starred  int             // number of patterns with asterisks
-	marked   bool            // a pattern contains the constant mark, so witnesses (see witness) cannot be used
+	marked   bool            // a pattern contains the placeholder (constant mark) of example paths; see witness
 
 	findings []acap.Finding
 	compared [][]int // for each of findings, the numbers of the other lines in the comparison

@@ -147,7 +147,7 @@ func ParseCase(line []byte) (*Case, error) {
 func exactKeys(line []byte) error {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(line, &top) != nil {
-		return nil // the decoder reports the same error
+		return nil // the line is no JSON object: the decoder that reads it next reports that
 	}
 	var web map[string]json.RawMessage
 	json.Unmarshal(top["web"], &web) // the decoder reports this error too

@@ -31,7 +31,8 @@ func (f *Frontier) BarLed(down string, led ...string) error {
 	return f.bar(bars)
 }
 
-// bar sends bars to the writer, but leaves out each bar that would change no record.
+// bar tells the writer which addresses must not be visited while a take-down is in force. It leaves
+// out those whose records would not change.
 func (f *Frontier) bar(bars []bar) error {
 	if len(bars) == 0 {
 		return nil

@@ -18,7 +18,7 @@ type State string
 const (
 	Queued  State = "queued"
 	Fetched State = "fetched" // a response with any status was received, and what may be kept of it was stored
-	Refused State = "refused" // policy, the rules for addresses or the page itself prohibited it
+	Refused State = "refused" // not requested, or not used: prohibited by policy, the rules for addresses or the page
 	// robots.txt or a file that it refers to could not be read, so everything is refused
 	Unreachable State = "unreachable"
 	Failed      State = "failed"       // no response, or only responses with status 408, 429 or 5xx, after all retries

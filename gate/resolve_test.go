@@ -72,8 +72,8 @@ func TestOldAnswersAreForgotten(t *testing.T) {
 	})
 }
 
-// The request waits for the pause of a network address and is then sent to that address, even if
-// DNS has another address for the name by then.
+// A request waits until the pause of its network address is over. Then it is sent to that address,
+// even if DNS now gives another address for the name.
 func TestDialledAsResolved(t *testing.T) {
 	serve := func(address string) *httptest.Server {
 		l, err := net.Listen("tcp", address)

@@ -174,7 +174,7 @@ type Receipt struct {
 	Since     time.Time // if Unchanged is set, when the earlier copy was received
 	Absent    bool      // a 304 response came for a page that is not stored: request it again without a condition
 
-	Refused   []acap.Decision // refused decisions about follow, index and preserve
+	Refused   []acap.Decision // the decisions that refuse follow, index or preserve
 	Discarded bool            // X01: the page itself prohibits crawl, so nothing of the page is used
 	TakenDown *acap.Field     // the take-down request in force for the page (P1 2.6, P04); nil if none
 

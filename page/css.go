@@ -42,7 +42,7 @@ func styleRefs(css string, ref func(string)) {
 	}
 }
 
-// sheet is the state of styleRefs.
+// sheet is the state of styleRefs while it reads one style sheet.
 type sheet struct {
 	ref  func(string)
 	rule string // name of the at-rule whose prelude is being read; "imported" after the reference of @import

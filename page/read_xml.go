@@ -90,7 +90,8 @@ func (x *xmlText) start(raw string) bool {
 		x.field.tag(raw)
 	}
 	if x.w.gap(); len(x.open) == maxXMLDepth {
-		// marks (class statements) at this depth are not read, so text at this depth is skipped
+		// class attributes at this depth are not read, so text there may be prohibited and is
+		// skipped
 		if !x.feed() && x.skip == 0 {
 			x.skip = len(x.open)
 		}

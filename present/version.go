@@ -20,7 +20,7 @@ type Which struct {
 // usage for earlier versions.
 type form struct {
 	current acap.Usage
-	old     acap.Usage // "": the presentation is the same for all versions
+	old     acap.Usage // "": the usage current decides for all versions
 	// reports whether data stored instead of a copy can be presented; nil: no such data can be
 	// presented
 	instead func(context.Context, archive.Resource) (bool, error)

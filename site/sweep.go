@@ -74,8 +74,8 @@ func (s *Site) Sweep(ctx context.Context, o SweepOptions) (sum SweepSummary, err
 	return sum, err
 }
 
-// finishSweep executes the open requests, records the take-downs in takenDown, which the sweep
-// executed, and compacts.
+// finishSweep executes the open requests, records that the sweep executed the take-downs of
+// takenDown, and compacts archive and index.
 func (s *Site) finishSweep(ctx context.Context, takenDown map[string]string) error {
 	err := s.executeOpen(ctx)
 	for address, line := range takenDown {

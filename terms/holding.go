@@ -122,8 +122,8 @@ func (t *Terms) EntryState() (e EntryState) {
 	return e
 }
 
-// BarredPart returns the decision that FirstBarred returns, or nil if the usage excludes no part of
-// the page.
+// BarredPart returns the decision that prohibits the usage u for a part of the page, the first one
+// as in FirstBarred. It returns nil if u is prohibited for no part.
 func (t *Terms) BarredPart(u acap.Usage) *acap.Decision {
 	if d, barred := t.FirstBarred(u); barred {
 		return &d

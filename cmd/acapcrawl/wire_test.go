@@ -50,8 +50,7 @@ func TestStandardInput(t *testing.T) {
 		t.Errorf("said %v", got)
 	}
 
-	// If the verb were started again after standard input had been read, the input that was read
-	// before would be missing.
+	// The command must not be started twice: the second start could not read standard input again.
 	file := filepath.Join(t.TempDir(), "a.warc.gz")
 	if err := os.WriteFile(file, []byte(exported.stdout), 0o600); err != nil {
 		t.Fatal(err)

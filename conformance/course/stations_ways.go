@@ -9,8 +9,8 @@ func wayStations() []*Station {
 			Because: "Disallow: /" + id + "/closed/", Traps: []string{"/" + id + "/closed/trap.html"},
 			Controls: []string{"/" + id + "/open.html"}}
 	}
-	// pair makes two copies of a page that can name only one address. One copy names the trap, the
-	// other names the control.
+	// pair makes two copies of a page, because the page can name only one address. One copy names
+	// the trap, which must not be requested; the other names the control, which may be requested.
 	pair := func(id, says string, page func(to string) content) *Station {
 		trap, open := "/"+id+"/to-closed.html", "/"+id+"/to-open.html"
 		s := way(id, says, map[string]content{"/" + id + "/": {body: anchor(trap) + anchor(open)}})

@@ -25,7 +25,7 @@ type version int
 const (
 	versionOld   version = iota // 1.0 or none: a field with 1.1 features is ignored (P1 2.8, B01)
 	versionNew                  // 1.1 or higher: 1.1 features are interpreted
-	versionBad                  // malformed or ambiguous: 1.1 features prohibit (P1 2.8, B07)
+	versionBad                  // malformed or ambiguous: a permission with 1.1 features prohibits (P1 2.8, B07)
 	versionMajor                // an unsupported major version (P1 2.8, B05)
 )
 

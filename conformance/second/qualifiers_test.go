@@ -116,7 +116,8 @@ func readTerms(usage string, list []qualifier, page bool, a ability) reading {
 			} else {
 				r.badOld = true
 			}
-		case name == "must-include-resource" && a.strict: // P1 2.5.5.6 (J08): strict reading requires every resource
+		case name == "must-include-resource" && a.strict:
+			// P1 2.5.5.6 (J08): if strict, every listed resource must be shown
 			for _, v := range values[name] {
 				readOne(&r, name, v)
 			}
