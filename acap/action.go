@@ -102,7 +102,7 @@ func (f *File) requests(c *Crawler, refs []Reference, tell *reporter) []Action {
 	for _, r := range refs {
 		byField[r.Field] = r
 	}
-	f.references(c, func(want Reference, void bool) {
+	f.eachReference(c, func(want Reference, void bool) {
 		ref := byField[want.Field]
 		switch {
 		case ref.File == nil || ref.File == f:

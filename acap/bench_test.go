@@ -122,7 +122,7 @@ const hang = 3 * time.Minute
 // most expensive files of the greatest size.
 func TestWorkIsBounded(t *testing.T) {
 	if testing.Short() {
-		t.Skip("times are told without the race detector")
+		t.Skip("the race detector makes it slow")
 	}
 	long := NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: "/" + crowded()})
 	for _, c := range hostile {

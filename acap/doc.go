@@ -50,12 +50,12 @@
 //   - parse.go, words.go, record.go, define.go, file.go, version.go: from a file to fields
 //   - pattern.go, resources.go, purpose.go, lookup.go: matching
 //   - qualifier.go, required.go, target.go, plus.go: the qualifiers of annex A as a table
-//   - expand.go, usages.go, cannot.go: from fields to statements
+//   - expand.go, usages.go, usages_behind.go, cannot.go: from fields to statements
 //   - policy.go, admit.go: the statements that address a crawler
 //   - decide.go, statement_set.go: the decision
 //   - vocabulary.go, site.go, rep.go, tags.go: the other vocabularies
 //   - recorder.go, trace.go and the other trace files: which fields lost, and why
-//   - narrow.go, header.go, part.go, pilot.go: pages and their elements
+//   - narrow.go, narrow_tag.go, header.go, part.go, pilot.go: pages and their elements
 //   - facts.go, bounds.go, changes.go, context.go: limits
 //   - action.go: requests; statements.go: statements for any crawler; report.go, findings.go
 //

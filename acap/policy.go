@@ -83,7 +83,7 @@ func Unreachable(url, why string) *Policy {
 // Reference is set, its file cannot be fetched.
 func (f *File) References(c Crawler) []Reference {
 	var refs []Reference
-	f.references(&c, func(ref Reference, _ bool) { refs = append(refs, ref) })
+	f.eachReference(&c, func(ref Reference, _ bool) { refs = append(refs, ref) })
 	s := &Site{Root: rootOf(f.base), file: f, crawler: &c, reporter: &reporter{muted: true}}
 	for _, v := range c.vocabularies() {
 		for _, address := range v.Files(s) {
@@ -93,10 +93,10 @@ func (f *File) References(c Crawler) []Reference {
 	return refs
 }
 
-// references calls visit for each permissions reference that addresses the crawler c. If void is
+// eachReference calls visit for each permissions reference that addresses the crawler c. If void is
 // true, no permission in the referred file has effect, because the reference is not the first of
 // its record (P1 2.3.2, D08), or because all crawler names of the record are empty (P1 3, A15).
-func (f *File) references(c *Crawler, visit func(ref Reference, void bool)) {
+func (f *File) eachReference(c *Crawler, visit func(ref Reference, void bool)) {
 	for _, r := range f.records {
 		if reaches, _ := r.reaches(c); !reaches {
 			continue
@@ -190,7 +190,7 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 	for _, r := range refs {
 		results[r.Field] = r
 	}
-	f.references(&p.crawler, func(want Reference, void bool) {
+	f.eachReference(&p.crawler, func(want Reference, void bool) {
 		got := results[want.Field]
 		if want.Err == nil && got.File == nil {
 			want.Err = got.Err

@@ -96,7 +96,7 @@ func (p *Policy) files(refs []Reference, visit func(f, parent *File, second bool
 		return
 	}
 	visit(p.file, nil, false)
-	p.file.references(&p.crawler, func(want Reference, second bool) {
+	p.file.eachReference(&p.crawler, func(want Reference, second bool) {
 		for _, got := range refs {
 			if got.Field == want.Field && got.File != nil {
 				visit(got.File, p.file, second)

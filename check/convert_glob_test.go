@@ -26,7 +26,7 @@ func TestWidensCase(t *testing.T) {
 			"/a/", false}, {"/%C3%89", "/%C3%A9", true},
 	} {
 		if got := widensCase(c.allow, c.deny); got != c.want {
-			t.Errorf("%s beside %s: %v", c.allow, c.deny, got)
+			t.Errorf("%s next to %s: %v", c.allow, c.deny, got)
 		}
 	}
 }

@@ -107,7 +107,7 @@ var bigFiles = []struct{ name, text string }{
 // time for the slowest file, so that the test does not fail on a busy machine.
 func TestLintsAreBounded(t *testing.T) {
 	if testing.Short() {
-		t.Skip("times are told without the race detector")
+		t.Skip("the race detector makes it slow")
 	}
 	for _, c := range bigFiles {
 		f := acap.Parse(somewhere, []byte(c.text))

@@ -3,7 +3,7 @@
 //
 //	crawler.go   Crawler, Handler, Options
 //	run.go       the beginning and the end of a run
-//	visit.go     the steps of a visit, in order
+//	visit.go     the steps of a visit, in order; visit_end.go: how it ends
 //	limits.go    limits after which no more visits start
 //	colly.go     the visits of a worker with its Colly collector, redirects included
 //	collect.go   the pages that callbacks see and the links that they request
@@ -26,7 +26,8 @@
 //	lease.go     Next, Done and Return: the beginning and the end of a lease
 //	schedule.go  which host is due
 //	pace.go      the delay between two requests to a host
-//	writer.go    the writer goroutine, which groups changes into transactions
+//	writer.go    the writer goroutine, which groups changes into transactions;
+//	             writer_offer.go: what it does with an offered address
 //	disk.go      frontier.db: its buckets and write transactions
 //	record.go    the encoding of its records
 //	backup.go    copying the file during a crawl

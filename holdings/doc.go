@@ -6,7 +6,8 @@
 // transaction. Index writes follow in groups. Open finishes what a crash left. If the indexed text
 // cannot be read again from a copy, Receive returns only when the index has it.
 //
-//	holdings.go   Holdings: receive a page, and erase what is stored of one that is gone
+//	holdings.go   Holdings: the open archive and index, and erasure of a page that is gone
+//	receive.go    Receive: stores what may be stored of a page
 //	decide.go     the one decision on what may be stored of a page, without I/O
 //	judge.go      collects the facts about a received page and builds its deposit
 //	gather.go     collects the facts about what is stored of a page

@@ -29,5 +29,4 @@
 //	manners.go           requirements about order and time: robots.txt first, delays, parallel requests
 //	text.go, html.go     the report as text and as HTML
 //	ci.go                the report as JUnit and SARIF
-//	page.go              the table of stations as a page of the documentation
 package course
