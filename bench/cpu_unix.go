@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"syscall"
 	"time"
 )
@@ -14,4 +15,13 @@ func cpu() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// blocksWritten returns the number of bytes that an ended process has written to disk; 0 if it is
+// unknown.
+func blocksWritten(p *os.ProcessState) int64 {
+	if u, ok := p.SysUsage().(*syscall.Rusage); ok {
+		return 512 * int64(u.Oublock)
+	}
+	return 0
 }

@@ -19,6 +19,8 @@
 // much memory, and prints how much memory that takes.
 //
 // With -polite 1000 it crawls that many hosts at once, and prints how evenly they progress.
+//
+// With -held 5000,20000 it crawls sites of so many pages, and prints what each verb then costs.
 package main
 
 import (
@@ -55,6 +57,8 @@ func main() {
 		"instead, crawl and import this many copies of each kind of hostile page at once, and print the memory that "+
 			"takes")
 	kinds := flag.String("kinds", "", "with -hostile, only these kinds, separated by commas")
+	held := flag.String("held", "", "instead, crawl sites of so many pages, numbers separated by commas, and print what "+
+		"each verb costs with these pages held")
 	role := flag.String("role", "", "what a process of the benchmark is: serve, floor, colly or bleve")
 	hosts := flag.String("site", "", "the hosts of the site, blanks between, for a process of the benchmark")
 	dir := flag.String("dir", "", "where a process of the benchmark may write")
@@ -68,6 +72,8 @@ func main() {
 		switch {
 		case *politely > 0:
 			err = crawlPolitely(ctx, os.Stdout, *politely, *lasting)
+		case *held != "":
+			err = measureHeld(ctx, os.Stdout, o, *held)
 		case *hostile > 0:
 			err = crawlHostile(ctx, os.Stdout, *hostile, *kinds)
 		default:

@@ -20,6 +20,10 @@ const (
 	crossing  = 20 // number of links to pages anywhere in the site
 )
 
+// mostMade is the largest number of pages that are made before the first request. Pages of a larger
+// site are made for each request.
+const mostMade = 50_000
+
 const robots = `ACAP-crawler: *
 ACAP-disallow-crawl: /private/
 ACAP-allow-index: /p/
@@ -65,9 +69,13 @@ func serve(ctx context.Context, out io.Writer, pages, hosts int, latency time.Du
 		listeners = append(listeners, l)
 		s.hosts = append(s.hosts, "http://"+l.Addr().String())
 	}
-	bodies := make([][]byte, pages)
-	for i := range bodies {
-		bodies[i] = s.page(i)
+	body := s.page
+	if pages <= mostMade {
+		bodies := make([][]byte, pages)
+		for i := range bodies {
+			bodies[i] = s.page(i)
+		}
+		body = func(i int) []byte { return bodies[i] }
 	}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if latency > 0 {
@@ -88,7 +96,7 @@ func serve(ctx context.Context, out io.Writer, pages, hosts int, latency time.Du
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Write(bodies[i])
+		w.Write(body(i))
 	})}
 	context.AfterFunc(ctx, func() { server.Close() })
 	fmt.Fprintln(out, strings.Join(s.hosts, " "))

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// spending is what one process took.
+type spending struct {
+	took, cpu     time.Duration
+	written, peak int64 // bytes written to disk, and the largest anonymous memory in bytes
+}
+
+func (s spending) plus(o spending) spending {
+	return spending{s.took + o.took, s.cpu + o.cpu, s.written + o.written, max(s.peak, o.peak)}
+}
+
+// verb is something that an operator does with an archive: one or several commands.
+type verb struct {
+	name     string
+	commands [][]string
+	fails    bool // the command may end with a status other than 0, because it finds nothing
+}
+
+// verbs lists what measureHeld measures. The take-down comes last, because it changes the archive.
+func (s *stage) verbs(work string) []verb {
+	page, word := s.site.address(s.pages/2), firstWord(s.site.page(s.pages/3))
+	return []verb{
+		{name: "version", commands: [][]string{{"version"}}},
+		{name: "open (archive stats)", commands: [][]string{{"archive", "stats"}}},
+		{name: "search", commands: [][]string{{"search", word}}, fails: true},
+		{name: "show", commands: [][]string{{"show", page}}},
+		{name: "explain", commands: [][]string{{"explain", page}}},
+		{name: "crawl one more page", commands: [][]string{{"crawl", "--delay", "0", "--max-pages", "1",
+			s.site.hosts[0] + "/p/1.html?again"}}, fails: true},
+		{name: "sweep, nothing due", commands: [][]string{{"sweep"}}},
+		{name: "take-down and compact", commands: [][]string{{"actions", "submit", "take-down", page},
+			{"archive", "compact"}}},
+		{name: "a second take-down", commands: [][]string{{"actions", "submit", "take-down", s.site.address(s.pages / 4)},
+			{"archive", "compact"}}},
+		{name: "verify", commands: [][]string{{"archive", "verify"}}},
+		{name: "ls", commands: [][]string{{"archive", "ls", "--json"}}},
+		{name: "export", commands: [][]string{{"archive", "export", "--output", filepath.Join(work, "out.warc.gz")}}},
+	}
+}
+
+// firstWord returns a word of the text of a page.
+func firstWord(page []byte) string {
+	_, text, _ := strings.Cut(string(page), "<title>")
+	word, _, _ := strings.Cut(text, " ")
+	return word
+}
+
+// measureHeld crawls a site for each number of pages in sizes, and prints what each verb costs with
+// so many captures held.
+func measureHeld(ctx context.Context, out io.Writer, o order, sizes string) error {
+	dir, err := os.MkdirTemp("", "acapcrawl-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	s := stage{order: o, dir: dir, binary: filepath.Join(dir, "crawl-under-test")}
+	if s.self, err = os.Executable(); err != nil {
+		return err
+	}
+	if err := build(ctx, out, s.binary); err != nil {
+		return err
+	}
+	for size := range strings.SplitSeq(sizes, ",") {
+		if s.pages, err = strconv.Atoi(size); err != nil || s.pages < 8 {
+			return fmt.Errorf("-held: %q is not a number of pages from 8", size)
+		}
+		if err := s.held(ctx, out); err != nil {
+			return fmt.Errorf("with %d pages: %w", s.pages, err)
+		}
+	}
+	return nil
+}
+
+// held crawls the whole site, and measures the verbs with its pages held.
+func (s *stage) held(ctx context.Context, out io.Writer) error {
+	stop, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	work, err := os.MkdirTemp(s.dir, "held-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	data, n := filepath.Join(work, "data"), strconv.Itoa(s.connections)
+	crawl := append([]string{"crawl", "--delay", "0", "--concurrency", n, "--per-host", n}, s.site.seeds()...)
+	spent, err := s.spend(ctx, data, crawl, false)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d pages, archived and indexed in %.0f s\n", s.pages, spent.took.Seconds())
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "verb\tseconds\tCPU ms\tMB written\tpeak MB\t")
+	for _, v := range s.verbs(work) {
+		var sum spending
+		for _, args := range v.commands {
+			spent, err := s.spend(ctx, data, args, v.fails)
+			if err != nil {
+				return fmt.Errorf("%s: %w", v.name, err)
+			}
+			sum = sum.plus(spent)
+		}
+		fmt.Fprintf(w, "%s\t%.2f\t%d\t%.1f\t%.0f\t\n", v.name, sum.took.Seconds(), sum.cpu.Milliseconds(),
+			float64(sum.written)/1e6, float64(sum.peak)/1e6)
+	}
+	return w.Flush()
+}
+
+// spend runs a command of acapcrawl and returns what it took. If fails is true, its exit status may
+// be other than 0.
+func (s *stage) spend(ctx context.Context, data string, args []string, fails bool) (spending, error) {
+	cmd := exec.CommandContext(ctx, s.binary, append(args, "--data", data)...)
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+s.dir)
+	var told strings.Builder
+	cmd.Stderr = &told
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return spending{}, err
+	}
+	w := watch(cmd.Process.Pid)
+	err := cmd.Wait()
+	out := spending{took: time.Since(start), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	out.peak, out.written = w.end()
+	out.written = max(out.written, blocksWritten(cmd.ProcessState))
+	if err != nil && !fails {
+		return out, fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, told.String())
+	}
+	return out, nil
+}
