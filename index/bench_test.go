@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -203,22 +204,60 @@ func BenchmarkSize(b *testing.B) {
 	}
 }
 
-func segmentBytes(b *testing.B, ix *Index) (size int64) {
+func segmentBytes(b *testing.B, ix *Index) (sum int64) {
 	b.Helper()
-	err := filepath.WalkDir(ix.dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(d.Name()) != ".zap" {
+	for _, size := range segmentSizes(b, ix) {
+		sum += size
+	}
+	return sum
+}
+
+// segmentSizes returns the sizes of the segment files by their paths.
+func segmentSizes(b *testing.B, ix *Index) map[string]int64 {
+	b.Helper()
+	sizes := map[string]int64{}
+	err := filepath.WalkDir(ix.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".zap" {
 			return err
 		}
 		info, err := d.Info()
 		if err == nil {
-			size += info.Size()
+			sizes[path] = info.Size()
 		}
 		return err
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
-	return size
+	return sizes
+}
+
+// BenchmarkErase deletes a document and compacts, and reports the size of the segments written.
+func BenchmarkErase(b *testing.B) {
+	p := newPress()
+	ix := fresh(b)
+	for p.made < *benchDocuments {
+		put(b, ix, p.documents(min(batchDocs, *benchDocuments-p.made), *benchBytes)...)
+	}
+	next, written := 0, int64(0)
+	for b.Loop() {
+		b.StopTimer()
+		before := segmentSizes(b, ix)
+		b.StartTimer()
+		next = (next + *benchDocuments/7 + 1) % *benchDocuments
+		url := fmt.Sprintf("http://news%d.example/%d", next%50, next)
+		if err := errors.Join(ix.Delete(url), ix.Compact(context.Background())); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		for file, size := range segmentSizes(b, ix) {
+			if before[file] == 0 {
+				written += size
+			}
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(written)/1e6/float64(b.N), "MB-written/op")
 }
 
 // BenchmarkQueries searches for words with the frequency that they have in texts, and reports the

@@ -159,10 +159,14 @@ func probe(dir string) (err error) {
 	return newest.Close()
 }
 
-// merging configures when bleve merges segments. Merging a large segment costs more than building
-// it, and a crawl writes large segments. But every query reads all segments, so their number must
-// stay small.
-var merging = map[string]any{"MaxSegmentsPerTier": 10, "FloorSegmentSize": batchDocs / 2}
+// maxSegment is the maximum size of a merged segment in bytes. Erasing a document rewrites the whole
+// segment that contains it, but every query reads all segments.
+const maxSegment = 20 << 20
+
+// merging configures when bleve merges segments. Segments are merged together if they are smaller
+// than half of maxSegment and more than ten of them have about the same size.
+var merging = map[string]any{"MaxSegmentsPerTier": 10, "FloorSegmentFileSize": 1 << 20,
+	"MaxSegmentFileSize": maxSegment}
 
 // open opens an existing index. bleve's merging goroutine calls mergeFailed with the error of each
 // failed merge.

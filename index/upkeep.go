@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/document"
 	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
 )
 
 // filler is the URL of a document that Compact adds temporarily. No query finds it.
@@ -29,9 +31,10 @@ const (
 	goneCheck  = 10 * time.Millisecond
 )
 
-// Compact rewrites the index without deleted documents: afterwards no file contains a term or URL
-// of a deleted document. The index may be used during the call. Count may be one too high during
-// the call, and after an error until the next Compact.
+// Compact rewrites each segment that contains a deleted document: afterwards no file contains a term
+// or URL of a deleted document. The cost depends on the size of these segments, not of the index. The
+// index may be used during the call. Count may be one too high during the call, and after an error
+// until the next Compact.
 func (ix *Index) Compact(ctx context.Context) error {
 	return ix.write(func(held bleve.Index) error { return ix.compact(ctx, held) })
 }
@@ -45,7 +48,7 @@ func (ix *Index) compact(ctx context.Context, held bleve.Index) error {
 	if !ok {
 		return fmt.Errorf("index %s cannot be compacted: it is of another kind, %T", ix.dir, inner)
 	}
-	// bleve would not merge a single segment, even with deletions: a second one forces the merge.
+	// bleve does not rewrite a single segment, even with deletions, but rewrites it if there are two.
 	batch := held.NewBatch()
 	if err := batch.IndexAdvanced(document.NewDocument(filler)); err != nil {
 		return err
@@ -53,12 +56,12 @@ func (ix *Index) compact(ctx context.Context, held bleve.Index) error {
 	if err := held.Batch(batch); err != nil {
 		return ix.writeError("compacted", err)
 	}
-	merging := ix.merge(ctx, store)
-	if err := held.Delete(filler); err != nil && merging == nil {
-		merging = err
+	failed := ix.rewrite(ctx, store)
+	if err := held.Delete(filler); err != nil && failed == nil {
+		failed = err
 	}
-	if merging != nil {
-		return ix.writeError("compacted", merging)
+	if failed != nil {
+		return ix.writeError("compacted", failed)
 	}
 	return ix.awaitRemoval(ctx, held)
 }
@@ -68,16 +71,22 @@ type mergeError struct{ error }
 
 func (e mergeError) Unwrap() error { return e.error }
 
-// merge merges all segments into one. If any merge fails during the call, it returns a mergeError,
-// and the caller must open the index again: bleve repeats the failed merge and starts no other.
-func (ix *Index) merge(ctx context.Context, store *scorch.Scorch) error {
+// rewrite rewrites each segment with deletions without the deleted documents. If any merge fails
+// during the call, it returns a mergeError, and the caller must open the index again: bleve repeats
+// the failed merge and starts no other.
+func (ix *Index) rewrite(ctx context.Context, store *scorch.Scorch) error {
 	failed := make(chan error, 1)
 	if !ix.merging.CompareAndSwap(nil, &failed) {
 		return errors.New("another compaction is running")
 	}
 	defer ix.merging.Store(nil)
+	// With one segment for each task and an allowed number of 0 segments, bleve plans a task for
+	// each segment that has deletions, whatever its size, and skips the others.
+	plan := &mergeplan.MergePlanOptions{SegmentsPerMergeTask: 1,
+		CalcBudget:     func(int64, int64, *mergeplan.MergePlanOptions) int { return 0 },
+		MaxSegmentSize: mergeplan.MaxSegmentSizeLimit, MaxSegmentFileSize: math.MaxInt64}
 	done := make(chan error, 1)
-	go func() { done <- store.ForceMerge(ctx, nil) }()
+	go func() { done <- store.ForceMerge(ctx, plan) }()
 	select {
 	case err := <-done:
 		return cmp.Or(err, ctx.Err())

@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
@@ -53,6 +58,39 @@ func dictionaries(t *testing.T, ix *Index) map[string]bool {
 	return all
 }
 
+// used returns the names of the files of the current index.
+func used(t *testing.T, ix *Index) []string {
+	t.Helper()
+	names, release, err := segments(ix.held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := release(); err != nil {
+		t.Error(err)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// awaitUsedFiles waits until the directory contains the files of the current index and no others. A
+// merge that runs in the background may write another one.
+func awaitUsedFiles(t *testing.T, ix *Index) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		var files []string
+		for _, f := range segmentFiles(t, ix.dir) {
+			files = append(files, filepath.Base(f))
+		}
+		held := used(t, ix)
+		if slices.Equal(files, held) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("files %q, of which %q are read", files, held)
+		}
+	}
+}
+
 // TestCompactForgetsWords checks that compaction removes the words of deleted documents from the
 // dictionaries, and removes all files that are not used. It reads the dictionaries because a search
 // of the raw bytes would not find compressed words.
@@ -94,19 +132,84 @@ func TestCompactForgetsWords(t *testing.T) {
 			t.Errorf("%s: of %d words %d are left, but not that of a document in the index", when, len(before),
 				len(all))
 		}
-		held, release, err := segments(ix.held)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := release(); err != nil {
-			t.Error(err)
-		}
-		if files := segmentFiles(t, dir); len(files) != len(held) {
-			t.Errorf("%s: files %q, of which %q are read", when, files, held)
-		}
+		awaitUsedFiles(t, ix)
 		ix.Close()
 		if ix, err = Open(dir); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestCompactRewritesOneSegment checks that compaction after the deletion of one document leaves
+// all segments as they are except the one that contained the document.
+func TestCompactRewritesOneSegment(t *testing.T) {
+	ix := withSegments(t, maxSegment, 1<<10)
+	random := rand.New(rand.NewPCG(1, 1))
+	for i := range 3 { // so few segments above the smallest size are not merged
+		put(t, ix, rareWords(random, fmt.Sprint(i, "a")), rareWords(random, fmt.Sprint(i, "b")))
+	}
+	before := used(t, ix)
+	if len(before) != 3 {
+		t.Fatalf("segments %q, want three", before)
+	}
+	for i := range 3 {
+		if err := errors.Join(ix.Delete(at(fmt.Sprint(i, "b"))), ix.Compact(context.Background())); err != nil {
+			t.Fatal(err)
+		}
+		after := used(t, ix)
+		gone := slices.DeleteFunc(before, func(f string) bool { return slices.Contains(after, f) })
+		if len(after) != 3 || len(gone) != 1 {
+			t.Errorf("of three segments compaction replaced %q; now they are %q", gone, after)
+		}
+		before = after
+	}
+}
+
+// withSegments returns an empty index with limits for the size of segments. Smaller segments than
+// smallest count as equal.
+func withSegments(t *testing.T, largest, smallest int) *Index {
+	t.Helper()
+	ix := fresh(t)
+	if err := ix.held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	limits := maps.Clone(merging)
+	limits["MaxSegmentFileSize"], limits["FloorSegmentFileSize"] = largest, smallest
+	var err error
+	if ix.held, err = bleve.OpenUsing(ix.dir, map[string]any{"scorchMergePlanOptions": limits}); err != nil {
+		t.Fatal(err)
+	}
+	return ix
+}
+
+// rareWords returns a document of a thousand different words.
+func rareWords(random *rand.Rand, name string) Document {
+	var text strings.Builder
+	for range 1000 {
+		fmt.Fprintf(&text, "%x ", random.Uint64())
+	}
+	return Document{URL: at(name), Text: text.String()}
+}
+
+// TestSegmentSize checks that merging stops at the maximum size of a segment.
+func TestSegmentSize(t *testing.T) {
+	const limit, batches = 100 << 10, 30
+	ix := withSegments(t, limit, limit/20)
+	random := rand.New(rand.NewPCG(1, 1))
+	for i := range batches {
+		put(t, ix, rareWords(random, fmt.Sprint(i)))
+	}
+	for len(used(t, ix)) > batches/2 {
+		time.Sleep(time.Millisecond)
+	}
+	awaitUsedFiles(t, ix)
+	for _, f := range segmentFiles(t, ix.dir) {
+		info, err := os.Stat(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Size() > limit {
+			t.Errorf("%s has %d bytes, more than %d", f, info.Size(), limit)
 		}
 	}
 }

@@ -41,6 +41,8 @@
 //   - Merging copies norms and frequencies unchanged, and writes locations again as the numbers
 //     that it read. The packing of positions depends on it: they are in bits of the norm, or in one
 //     location.
+//   - scorch limits the file size of merged segments if they report the statistic num_vectors, and
+//     uses this statistic for nothing else.
 //   - zap.Segment has Data, the whole file, and DictAddr, the offset of a dictionary of vellum
 //     behind its length. They are helpers of the command-line tool of zapx.
 //

@@ -66,11 +66,34 @@ func (s *Format) NewUsing(docs []bleveindex.Document, config map[string]any) (se
 	if err != nil {
 		return nil, 0, err
 	}
-	return &built{base, b.out, b.trees}, uint64(len(b.out)), nil
+	return &built{SegmentBase: base, data: b.out, trees: b.trees}, uint64(len(b.out)), nil
 }
+
+// OpenUsing implements scorch.SegmentPlugin.
+func (s *Format) OpenUsing(path string, config map[string]any) (segmentapi.Segment, error) {
+	g, err := s.SegmentPlugin.OpenUsing(path, config)
+	if z, ok := g.(*zap.Segment); ok {
+		return &opened{Segment: z}, err
+	}
+	return g, err
+}
+
+// opened is a segment on disk.
+type opened struct {
+	limited
+	*zap.Segment
+}
+
+// limited makes bleve limit the file size of merged segments (MaxSegmentFileSize): bleve does so only
+// for segments that report vectors.
+type limited struct{}
+
+// UpdateFieldStats implements segmentapi.FieldStatsReporter.
+func (limited) UpdateFieldStats(stats segmentapi.FieldStats) { stats.Store("num_vectors", IDField, 0) }
 
 // built is a segment in memory that is not on disk yet.
 type built struct {
+	limited
 	*zap.SegmentBase
 	data  []byte
 	trees map[string]uint64 // offsets of the dictionaries, by field
@@ -94,8 +117,11 @@ func (s *Format) MergeUsing(segments []segmentapi.Segment, drops []*roaring.Bitm
 	report segmentapi.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
 	plain := slices.Clone(segments)
 	for i, g := range plain {
-		if b, ok := g.(*built); ok {
-			plain[i] = b.SegmentBase
+		switch g := g.(type) {
+		case *built:
+			plain[i] = g.SegmentBase
+		case *opened:
+			plain[i] = g.Segment
 		}
 	}
 	numbers, size, err := s.SegmentPlugin.MergeUsing(plain, drops, path, stop, report, config)
