@@ -46,18 +46,18 @@ type Step string
 // Destroy, the records are deleted, and the next write or the next Open destroys their keys.
 const (
 	ReserveKeys Step = "reserve keys"
-	SyncKeys    Step = "sync keys" // sync keys.db after new keys were written or keys were destroyed
+	SyncKeys    Step = "sync keys"   // sync keys.db after new keys were written or keys were destroyed
+	SyncBodies  Step = "sync bodies" // sync the body files after bodies were added
 	Commit      Step = "commit"
 	Committed   Step = "committed" // the pages were written; an error means that they may not be on disk
 	Destroy     Step = "destroy keys"
 )
 
-// The steps of Compact. An error up to Swap leaves the archive unchanged. An error at Swapped has
-// the same effect as an error at Committed.
+// The steps of Compact. After an error, the compaction can be tried again.
 const (
-	Rewrite Step = "rewrite" // before each transaction on the new file
-	Swap    Step = "swap"    // before the new file replaces the old one
-	Swapped Step = "swapped" // after replacing the file, before syncing its directory
+	OverwriteBodies Step = "overwrite bodies"
+	OverwritePages  Step = "overwrite pages"
+	RemoveBodies    Step = "remove body files"
 )
 
 // Options configures an archive. All fields except Erased and Bodies are for tests.
@@ -66,7 +66,7 @@ type Options struct {
 	// archive. It may be nil.
 	Erased func(Tombstone)
 
-	Bodies Bodies // the store of bodies; nil: archive.db
+	Bodies Bodies // the store of bodies; nil: body files
 
 	Now   func() time.Time // the clock for the dates of tombstones; nil: time.Now
 	Fault func(Step) error // called before each step; if it returns an error, the step fails with it
@@ -77,8 +77,9 @@ type Options struct {
 type Archive struct {
 	dir     string
 	db      *bolt.DB
-	file    *os.File // the file of db, to read its pages directly
+	file    *os.File // the file of db, to read and overwrite its pages directly
 	keys    *keys
+	files   *bodyFiles
 	pack    *packer
 	now     func() time.Time
 	fault   func(Step) error
@@ -87,7 +88,7 @@ type Archive struct {
 	life    context.Context // canceled by Close
 	endLife context.CancelFunc
 
-	outside Bodies // store in Options.Bodies; nil: bodies are in db
+	outside Bodies // store in Options.Bodies; nil: bodies are in files
 
 	stale atomic.Bool // one of the two root records was damaged when the file was opened
 
@@ -101,25 +102,24 @@ type Archive struct {
 
 	readers sync.RWMutex // write-locked while keys are overwritten
 
-	compacting chan struct{}  // contains a value while Compact or Repair runs, and after Close
-	retiring   sync.WaitGroup // waits until no reader uses files that Compact has replaced
-	erased     chan struct{}  // contains a value if something was erased since the last value was received
+	compacting chan struct{} // contains a value while Compact or Repair runs, and after Close
+	unlisted   bool          // body files may exist that archive.db does not list; used by Compact only
+	erased     chan struct{} // contains a value if something was erased since the last value was received
+	left       chan struct{} // contains a value if the last reader of an earlier era has ended
 
-	mu          sync.Mutex            // protects the following fields, and db and file, which Compact replaces
-	reading     map[*bolt.DB]int      // number of readers of each database
-	retired     map[*bolt.DB]*os.File // files that Compact has replaced
-	broken      error                 // the first fatal error; after a fatal error nothing is written
-	outstanding map[string]int        // by URL: number of intents logged since Open for which Done was not called
-	done        []string              // URLs of intents that the next transaction clears
+	mu          sync.Mutex     // protects the following fields
+	era         uint64         // increased by each call of awaitReaders
+	reading     map[uint64]int // number of readers by the era in which they began
+	broken      error          // the first fatal error; after a fatal error nothing is written
+	outstanding map[string]int // by URL: number of intents logged since Open for which Done was not called
+	done        []string       // URLs of intents that the next transaction clears
 
 	// Only the writer goroutine uses the following fields.
-	mapped    int64       // number of bytes that were mapped when the file was opened
-	underway  *compaction // the compaction that is reading the file, or the last one that has read it
+	underway  *compaction // the compaction that will overwrite free pages; nil: none
 	crowd     int         // number of callers that waited when the last transaction ended
 	condemned []uint64    // keys to destroy; the records that used these keys are already deleted
 	unnamed   []uint64    // bodies to delete from the store outside db; no record refers to them
 	destroyed []uint64    // keys that are destroyed, but still listed in the bucket bDoomed
-	tail      int         // estimate of how many bytes are used on the page where the last body ends
 }
 
 // Open opens the archive in dir, and creates missing files. It first finishes interrupted
@@ -131,8 +131,8 @@ func Open(dir string, o Options) (*Archive, error) {
 	}
 	a := &Archive{dir: dir, now: o.Now, fault: o.Fault, noted: o.Erased, ahead: o.Ahead, outside: o.Bodies,
 		jobs: make(chan *job), halts: make(chan *halt), quit: make(chan struct{}), stopped: make(chan struct{}),
-		compacting: make(chan struct{}, 1), erased: make(chan struct{}, 1), reading: map[*bolt.DB]int{},
-		retired: map[*bolt.DB]*os.File{}, outstanding: map[string]int{}}
+		compacting: make(chan struct{}, 1), erased: make(chan struct{}, 1), left: make(chan struct{}, 1),
+		reading: map[uint64]int{}, outstanding: map[string]int{}}
 	a.life, a.endLife = context.WithCancel(context.Background())
 	if a.now == nil {
 		a.now = time.Now
@@ -211,13 +211,31 @@ func (a *Archive) load() error {
 		return err
 	}
 	if fresh {
-		return a.create(h)
+		if err := a.create(h); err != nil {
+			return err
+		}
+		return a.openBodies()
 	}
 	if err := a.keys.reset(used); err != nil {
 		return err
 	}
 	a.condemned = condemned
+	if err := a.openBodies(); err != nil {
+		return err
+	}
 	return a.destroy()
+}
+
+// openBodies opens the body files that archive.db lists.
+func (a *Archive) openBodies() error {
+	return a.db.View(func(tx *bolt.Tx) error {
+		l := local{a, tx}
+		last, end, err := l.lastFile()
+		if err == nil {
+			a.files, err = openBodyFiles(a.dir, last, end, l.lists)
+		}
+		return err
+	})
 }
 
 func (a *Archive) readHeader(tx *bolt.Tx, h *header) error {
@@ -285,14 +303,14 @@ func (a *Archive) view(fn func(*bolt.Tx) error) error {
 // snapshot is like view, but for long work. Erasures do not wait for fn, so keys that records of
 // this transaction use may be destroyed while fn runs.
 func (a *Archive) snapshot(fn func(*bolt.Tx) error) error {
-	db, err := a.enter()
+	era, err := a.enter()
 	if err != nil {
 		return err
 	}
-	defer a.leave(db)
+	defer a.leave(era)
 	entered := false
 	err = a.guard(func() error {
-		return db.View(func(tx *bolt.Tx) error {
+		return a.db.View(func(tx *bolt.Tx) error {
 			entered = true
 			return fn(tx)
 		})

@@ -2,8 +2,10 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 
 	bolt "go.etcd.io/bbolt"
@@ -13,11 +15,11 @@ import (
 // returned writer before it calls Create again.
 type Create func(name string, size int64) (io.Writer, error)
 
-// Backup copies archive.db and keys.db as they are at one instant, while other goroutines read and
-// write. It calls begun, which may be nil, after that instant and before the first call of create.
-// If the start fails, Backup does not call begun. held counts the content of the backup. The backup
-// contains no key of data that was erased before that instant. Backup keeps the keys in memory
-// until they are written: 32 bytes for each page and each copy.
+// Backup copies archive.db, keys.db and the body files as they are at one instant, while other
+// goroutines read and write. It calls begun, which may be nil, after that instant and before the
+// first call of create. If the start fails, Backup does not call begun. held counts the content of
+// the backup. The backup contains no key of data that was erased before that instant. Backup keeps
+// the keys in memory until they are written: 32 bytes for each page and each copy.
 func (a *Archive) Backup(ctx context.Context, begun func(), create Create) (held Stats, err error) {
 	a.readers.RLock() // keep the keys that the snapshot needs until they are copied
 	release := sync.OnceFunc(a.readers.RUnlock)
@@ -51,9 +53,32 @@ func (a *Archive) Backup(ctx context.Context, begun func(), create Create) (held
 		if _, err = tx.WriteTo(to); to.err != nil {
 			return to.err
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return a.backupBodies(ctx, tx, create)
 	})
 	return held, err
+}
+
+// backupBodies copies the body files as they are in the transaction tx.
+func (a *Archive) backupBodies(ctx context.Context, tx *bolt.Tx, create Create) error {
+	return local{a, tx}.eachFile(func(n uint32, f fileRecord) error {
+		w, err := create(bodiesDir+"/"+bodyFileName(n), int64(f.Size))
+		if err != nil {
+			return err
+		}
+		file, err := os.Open(a.files.path(n))
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		_, err = io.CopyN(&stoppable{ctx: ctx, w: w}, file, int64(f.Size))
+		if errors.Is(err, io.EOF) {
+			err = fmt.Errorf("%s is %w: it should have %d bytes", file.Name(), ErrCorrupt, f.Size)
+		}
+		return err
+	})
 }
 
 // keysOf returns a copy of the key file that matches the transaction tx. used is the number of the

@@ -1,9 +1,9 @@
 package archive
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -11,30 +11,25 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/acapcrawl/acapcrawl/coding"
-	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-const (
-	partKey   = 12 // bytes in the key of a part: body ID, part number
-	leastPart = 64 // in bytes; if less room is left at the end of a page, the room stays unused
-
-	between = 1 << 20 // how much larger than twice the decoded body a partly decoded body may be, in bytes
-)
+// between is how much larger than twice the decoded body a partly decoded body may be, in bytes.
+const between = 1 << 20
 
 // Bodies stores sealed bodies by number. A number is never used for a second body. The keys are
 // stored elsewhere, so a reader of the store learns only the sizes of bodies. Bodies must be safe
 // for concurrent use.
 type Bodies interface {
 	// Put stores a body. The body must be durable when the transaction that refers to it commits. A
-	// store outside archive.db must make the body durable before Put returns. If a failed
-	// transaction has left a body with the same number, Put replaces that body.
+	// store outside the archive's directory must make the body durable before Put returns. If a
+	// failed transaction has left a body with the same number, Put replaces that body.
 	Put(ctx context.Context, id uint64, sealed []byte) error
 
 	// Get appends a body to out. If there is no such body, it returns out unchanged.
 	Get(ctx context.Context, id uint64, out []byte) ([]byte, error)
 
-	// Delete removes a body. A missing body is not an error. For a store outside archive.db, Delete
-	// is called after the transaction.
+	// Delete removes a body. A missing body is not an error. For a store outside the archive,
+	// Delete is called after the transaction.
 	Delete(ctx context.Context, id uint64) error
 
 	// IDs returns the numbers of all bodies, in ascending order.
@@ -46,7 +41,7 @@ func (a *Archive) bodies(tx *bolt.Tx) Bodies {
 	if a.outside != nil {
 		return a.outside
 	}
-	return embedded{a, tx}
+	return local{a, tx}
 }
 
 // sealedBody appends the sealed bytes of a body to out.
@@ -58,17 +53,17 @@ func (a *Archive) sealedBody(tx *bolt.Tx, id uint64, out []byte) ([]byte, error)
 	return sealed, nil
 }
 
-// deleteBody deletes a body. A body outside archive.db is deleted after the transaction is on disk,
-// so that a failed transaction loses nothing.
+// deleteBody deletes a body. A body outside the archive is deleted after the transaction is on
+// disk, so that a failed transaction loses nothing.
 func (t *txn) deleteBody(id uint64) error {
 	if t.a.outside != nil {
 		t.unnamed = append(t.unnamed, id)
 		return nil
 	}
-	return embedded{t.a, t.tx}.Delete(t.a.life, id)
+	return local{t.a, t.tx}.Delete(t.a.life, id)
 }
 
-// deleteUnnamed deletes bodies outside archive.db that no record refers to. It waits for readers
+// deleteUnnamed deletes bodies outside the archive that no record refers to. It waits for readers
 // that began earlier. A failed deletion is tried again after the next transaction. Verify finds
 // bodies that a crash left behind.
 func (a *Archive) deleteUnnamed() {
@@ -80,88 +75,135 @@ func (a *Archive) deleteUnnamed() {
 	a.unnamed = slices.DeleteFunc(a.unnamed, func(id uint64) bool { return a.outside.Delete(a.life, id) == nil })
 }
 
-// embedded stores bodies in archive.db, within one transaction.
-type embedded struct {
+// local stores bodies in body files. archive.db says where each body is: local reads and writes
+// that within one transaction.
+type local struct {
 	a  *Archive
 	tx *bolt.Tx
 }
 
-// Put stores a body in parts that fill the pages of bbolt. bbolt puts at least two values on a
-// page, and the last page of a larger value stays partly empty; with typical bodies a quarter of
-// the file would be empty. Therefore no part is longer than half a page, and parts end at page
-// ends. To do that, Put counts how full the current page is. After the file was opened, or a
-// transaction failed, this count is only an estimate, which becomes correct after a few parts.
-func (e embedded) Put(_ context.Context, id uint64, sealed []byte) error {
-	bucket := e.tx.Bucket(bBodies)
-	page := e.a.db.Info().PageSize
-	most := (page-spool.PageHead)/2 - spool.PageElem - partKey
-	for n := uint32(0); n == 0 || len(sealed) > 0; n++ {
-		room := page - e.a.tail - spool.PageElem - partKey
-		if e.a.tail == 0 || room < leastPart {
-			e.a.tail = spool.PageHead
-			room = most
-		}
-		size := min(len(sealed), room, most)
-		if err := bucket.Put(binary.BigEndian.AppendUint32(idKey(id), n), sealed[:size]); err != nil {
-			return err
-		}
-		e.a.tail += spool.PageElem + partKey + size
-		sealed = sealed[size:]
+// Put adds a body to the last body file. The writer syncs the file before it commits.
+func (l local) Put(_ context.Context, id uint64, sealed []byte) error {
+	p, err := l.a.files.add(id, sealed)
+	if err != nil {
+		return err
 	}
-	return nil
+	if err := l.amendFile(p.File, func(f *fileRecord) {
+		f.Size, f.Live = l.a.files.end, f.Live+
+			p.taken()
+	}); err != nil {
+		return err
+	}
+	return l.tx.Bucket(bBodies).Put(idKey(id), p.pack())
 }
 
-// Get appends the parts of a body to out.
-func (e embedded) Get(_ context.Context, id uint64, out []byte) ([]byte, error) {
-	prefix := idKey(id)
-	c := e.tx.Bucket(bBodies).Cursor()
-	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
-		out = append(out, v...)
+// Get appends a body to out. It returns out unchanged if the body file lacks the body.
+func (l local) Get(_ context.Context, id uint64, out []byte) ([]byte, error) {
+	p, ok := unpackPlace(l.tx.Bucket(bBodies).Get(idKey(id)))
+	if !ok {
+		return out, nil
 	}
-	return out, nil
+	return l.a.files.read(p, out)
 }
 
-// Delete deletes the parts of a body.
-func (e embedded) Delete(_ context.Context, id uint64) error {
-	bucket, prefix := e.tx.Bucket(bBodies), idKey(id)
-	var parts [][]byte
-	c := bucket.Cursor()
-	for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
-		parts = append(parts, k)
+// Delete deletes the record of where a body is. The next compaction overwrites the body.
+func (l local) Delete(_ context.Context, id uint64) error {
+	bucket := l.tx.Bucket(bBodies)
+	value := bucket.Get(idKey(id))
+	if value == nil {
+		return nil
 	}
-	for _, k := range parts {
-		if err := bucket.Delete(k); err != nil {
+	if p, ok := unpackPlace(value); ok {
+		err := l.amendFile(p.File, func(f *fileRecord) { f.Live -= min(f.Live, p.taken()) })
+		if err := errors.Join(err, l.tx.Bucket(bRemains).Put(p.pack(), nil)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return bucket.Delete(idKey(id))
 }
 
-// IDs returns the numbers of bodies that have a part. It skips malformed keys.
-func (e embedded) IDs(ctx context.Context) iter.Seq2[uint64, error] {
+// IDs returns the numbers of all bodies. It skips malformed keys.
+func (l local) IDs(ctx context.Context) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
-		c, last := e.tx.Bucket(bBodies).Cursor(), uint64(0)
+		c := l.tx.Bucket(bBodies).Cursor()
 		for k, _ := c.First(); k != nil; k, _ = c.Next() {
 			if err := ctx.Err(); err != nil {
 				yield(0, err)
 				return
 			}
-			if id := bodyID(k); id != last {
-				if last = id; !yield(id, nil) {
-					return
-				}
+			if id := number(k); id != 0 && !yield(id, nil) {
+				return
 			}
 		}
 	}
 }
 
-// bodyID returns the ID of the body to which a key of bBodies belongs, or 0 if the key is
-// malformed.
-func bodyID(k []byte) uint64 {
-	if len(k) == partKey {
-		k = k[:8]
+// fileRecord is the record of a body file: its length, and how many of these bytes are bodies that
+// records refer to, with their heads.
+type fileRecord struct{ Size, Live uint64 }
+
+func unpackFile(k, value []byte) (f fileRecord, err error) {
+	b, err := unframe(k, value)
+	if err == nil && len(b) != 16 {
+		err = errRecord
 	}
-	return number(k)
+	if err != nil {
+		return f, err
+	}
+	return fileRecord{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])}, nil
+}
+
+func (f fileRecord) pack(k []byte) []byte {
+	return frame(k, binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(make([]byte, 0, 16), f.Size), f.Live))
+}
+
+func fileKey(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
+
+func fileNumber(k []byte) (uint32, error) {
+	if len(k) != 4 {
+		return 0, errRecord
+	}
+	return binary.BigEndian.Uint32(k), nil
+}
+
+// amendFile changes the record of a body file, which it makes if necessary.
+func (l local) amendFile(n uint32, change func(*fileRecord)) error {
+	bucket, k := l.tx.Bucket(bFiles), fileKey(n)
+	f, err := l.file(n)
+	if err != nil {
+		return err
+	}
+	change(&f)
+	return bucket.Put(k, f.pack(k))
+}
+
+// file returns the record of a body file; the zero record if there is none. If the record is
+// damaged, file returns the length of the file, as if nothing in it were erased; Verify finds that.
+func (l local) file(n uint32) (f fileRecord, err error) {
+	k := fileKey(n)
+	value := l.tx.Bucket(bFiles).Get(k)
+	if value == nil {
+		return f, nil
+	}
+	if f, err = unpackFile(k, value); err == nil {
+		return f, nil
+	}
+	size, err := fileSize(l.a.dir, n)
+	return fileRecord{uint64(size), uint64(size)}, err
+}
+
+// lastFile returns the number and the length of the last body file; 0 if there is none.
+func (l local) lastFile() (n uint32, end uint64, err error) {
+	k, _ := l.tx.Bucket(bFiles).Cursor().Last()
+	if k == nil {
+		return 0, 0, nil
+	}
+	n, err = fileNumber(k)
+	if err != nil {
+		return 0, 0, l.a.damaged("its list of body files", err)
+	}
+	f, err := l.file(n)
+	return n, f.Size, err
 }
 
 // decoded decodes the body of a capture from its bytes as sent. The text of an error continues a

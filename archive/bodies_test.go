@@ -67,7 +67,7 @@ func newMemoryBodies() *memoryBodies { return &memoryBodies{held: map[uint64][]b
 // Every store of bodies returns the body that the last Put stored under a number, and no deleted
 // body.
 func TestBodyStores(t *testing.T) {
-	for name, outside := range map[string]Bodies{"in archive.db": nil, "in memory": newMemoryBodies()} {
+	for name, outside := range map[string]Bodies{"in files": nil, "in memory": newMemoryBodies()} {
 		t.Run(name, func(t *testing.T) {
 			ctx, r := t.Context(), rand.New(rand.NewPCG(1, 2))
 			a := open(t, t.TempDir(), Options{Bodies: outside})

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -61,18 +63,64 @@ func (v *verifier) digest(sum, value []byte) {
 	}
 }
 
-func (v *verifier) body(k, _ []byte) {
-	id := bodyID(k)
-	if _, ok := v.bodies[id]; !ok && (id == 0 || id != v.orphan) {
-		v.orphan = id
-		k := bytes.Clone(k)
-		v.find(fmt.Sprintf("body %d", id), "belongs to no digest", func(t *txn) (string, error) {
-			return "removed", errors.Join(t.tx.Bucket(bBodies).Delete(k), t.deleteBody(id))
+func (v *verifier) body(k, value []byte) {
+	id := number(k)
+	if p, ok := unpackPlace(value); ok {
+		v.live[p.File] += p.taken()
+		if right, err := v.a.files.headed(id, p); err == nil && !right {
+			v.find(fmt.Sprintf("body %d", id), "has a damaged head in its file", func(t *txn) (string, error) {
+				if now, ok := unpackPlace(t.tx.Bucket(bBodies).Get(idKey(id))); !ok || now != p {
+					return "", nil
+				}
+				return "rewritten", t.a.files.writeHead(id, p)
+			})
+		}
+	}
+	v.orphan(k, id)
+}
+
+// orphan reports a body that no digest record refers to.
+func (v *verifier) orphan(k []byte, id uint64) {
+	if _, ok := v.bodies[id]; ok {
+		return
+	}
+	k = bytes.Clone(k)
+	v.find(fmt.Sprintf("body %d", id), "belongs to no digest", func(t *txn) (string, error) {
+		return "removed", errors.Join(t.deleteBody(id), t.tx.Bucket(bBodies).Delete(k))
+	})
+}
+
+// file checks the record of a body file.
+func (v *verifier) file(k, value []byte) {
+	n, err := fileNumber(k)
+	if err != nil {
+		v.report("archive.db", "has a damaged list of body files", fromBackup)
+		return
+	}
+	where, live := "body file "+bodyFileName(n), v.live[n]
+	delete(v.live, n)
+	f, err := unpackFile(k, value)
+	if err != nil {
+		v.find(where, "has a record that "+err.Error(), func(t *txn) (string, error) {
+			return "recorded again", local{t.a, t.tx}.amendFile(n, func(now *fileRecord) { now.Live = live })
+		})
+		return
+	}
+	if live != f.Live {
+		v.find(where, fmt.Sprintf("holds bodies of %d bytes and says %d", live, f.Live), func(t *txn) (string, error) {
+			return "counted again", local{t.a, t.tx}.amendFile(n, func(now *fileRecord) { now.Live += live - f.Live })
 		})
 	}
 }
 
-// outside reports bodies outside archive.db that no record refers to. It ignores bodies with
+// unlisted checks that every file to which a body was added is listed.
+func (v *verifier) unlisted() {
+	for _, n := range slices.Sorted(maps.Keys(v.live)) {
+		v.report("body file "+bodyFileName(n), "is not listed", fromBackup)
+	}
+}
+
+// outside reports bodies outside the archive that no record refers to. It ignores bodies with
 // numbers that were assigned after this snapshot, because these bodies are just being written.
 func (v *verifier) outside() error {
 	if v.a.outside == nil {
@@ -83,7 +131,7 @@ func (v *verifier) outside() error {
 			return fmt.Errorf("the bodies cannot be listed: %w", err)
 		}
 		if id <= v.tx.Bucket(bBodies).Sequence() {
-			v.body(idKey(id), nil)
+			v.orphan(idKey(id), id)
 		}
 	}
 	return nil

@@ -2,21 +2,19 @@ package archive
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
-	berrors "go.etcd.io/bbolt/errors"
 )
 
 // CompactStats is the result of a compaction.
 type CompactStats struct {
-	Before  int64 `json:"before"` // bytes of archive.db and keys.db before the compaction
-	After   int64 `json:"after"`
-	Records int64 `json:"records"` // number of copied records
+	Before      int64 `json:"before"` // bytes of the files of the archive before the compaction
+	After       int64 `json:"after"`
+	Overwritten int64 `json:"overwritten"` // bytes of erased and replaced data that were overwritten
+	Moved       int64 `json:"moved"`       // number of bodies that were moved to other files, to remove their old ones
 
 	Began time.Time `json:"-"` // the files contain no trace of anything erased before this time
 }
@@ -71,14 +69,16 @@ func (a *Archive) Compacted() (began time.Time, err error) {
 // channel may contain only one value. Only one goroutine may receive from the channel.
 func (a *Archive) Erased() <-chan struct{} { return a.erased }
 
-// Compact rewrites archive.db without erased and replaced data, and replaces the old file. The
-// archive can be used during the compaction; readers and the writer wait only for its last step. If
-// Compact fails, the archive is unchanged, unless the error says that the archive must be reopened.
-// When the files are replaced, Compact calls also, which must compact other data that belongs to
-// the archive, for example the index. The compaction is complete when also has returned nil (see
-// Uncompacted). also may be nil. Compact passes the number of copied bytes and of all bytes to
-// progress, which may be nil. Concurrent calls run one after another; a waiting call ends with ctx.
-// A compaction that blocks the writer, or cannot keep up with it, fails and can be tried again.
+// Compact removes erased and replaced data from the files. It overwrites the bodies that were
+// erased and the free pages of archive.db. It then calls also, which must compact other data that
+// belongs to the archive, for example the index; also may be nil. The compaction is complete when
+// also has returned nil (see Uncompacted). Finally Compact removes each body file of which at least
+// half is erased, after it has moved the other bodies of that file.
+//
+// The archive can be used during the compaction: the writer waits only while pages are overwritten.
+// Compact waits until the readers have ended that began before it. It passes the number of bytes
+// looked at, and of all bytes to look at, to progress, which may be nil. Concurrent calls run one
+// after another; a waiting call ends with ctx. A compaction that fails can be tried again.
 func (a *Archive) Compact(ctx context.Context, progress func(done, total int64),
 	also func(context.Context) error) (s CompactStats, err error) {
 	select {
@@ -89,177 +89,13 @@ func (a *Archive) Compact(ctx context.Context, progress func(done, total int64),
 	case <-a.quit:
 		return s, ErrClosed
 	}
-	err = a.do(ctx, 0, func(t *txn) error {
-		s.Began = utc(a.now())
-		return t.beginCompaction(s.Began)
-	})
-	if err != nil {
-		return s, err
-	}
-	if s.Before, err = a.size(); err != nil {
-		return s, err
-	}
-	if s.Records, err = a.rewrite(ctx, progress); err != nil {
-		return s, a.uncompacted(ctx, err)
-	}
-	if also != nil {
-		ctx, release := a.whileOpen(ctx)
-		defer release()
-		if err := also(ctx); err != nil {
-			return s, ended(ctx, err)
-		}
-	}
-	if err := a.do(ctx, 0, (*txn).endCompaction); err != nil {
-		return s, err
-	}
-	s.After, err = a.size()
-	return s, err
+	ctx, release := a.whileOpen(ctx)
+	defer release()
+	c := &compaction{a: a, ctx: ctx, told: progress, stats: &s}
+	return s, ended(ctx, c.run(also))
 }
 
-func (a *Archive) uncompacted(ctx context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, ErrClosed), errors.Is(err, ErrCorrupt), a.failure() != nil:
-		return err
-	}
-	return fmt.Errorf("the archive in %s could not be compacted and is unchanged: %w", a.dir, err)
-}
-
-// rewrite makes the new file. It copies a snapshot of the old file, and then, in several rounds,
-// the changes made since the last round. The writer waits only for the last round.
-func (a *Archive) rewrite(ctx context.Context, progress func(done, total int64)) (records int64, err error) {
-	c, err := a.startCopy(ctx)
-	if err == nil {
-		err = a.guard(func() error { return c.all(progress) })
-	}
-	if err == nil {
-		err = a.guard(c.pursue)
-	}
-	if err == nil {
-		err = a.guard(c.complete) // sync now, so that little is left to do while the writer waits
-	}
-	if err == nil {
-		err = a.guard(c.pursue) // the sync took time, so copy the latest changes
-	}
-	if err == nil {
-		err = a.halt(c.ctx, func() error { return a.guard(c.finish) })
-	}
-	return c.records, errors.Join(err, c.end())
-}
-
-// Limits of the rounds in which a copy catches up with the writer. The writer waits for the last
-// round.
-const (
-	rounds  = 8
-	few     = 2000     // with fewer changed records, the last round begins
-	tooMany = 20 * few // with more changed records in the last round, the compaction fails
-)
-
-var errBusy = errors.New("more is being written than can be copied at the same time; try again")
-
-// pursue copies changes in rounds until a round has copied only a few records.
-func (c *copier) pursue() error {
-	for range rounds {
-		if err := c.follow(); err != nil || c.changes <= few {
-			return err
-		}
-	}
-	return nil
-}
-
-// halt makes the writer call fn between two transactions.
-func (a *Archive) halt(ctx context.Context, fn func() error) error {
-	h := &halt{fn: fn, done: make(chan struct{})}
-	select {
-	case a.halts <- h:
-		<-h.done
-		return h.err
-	case <-a.quit:
-		return ErrClosed
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// enter returns the current database. It stays open until leave is called.
-func (a *Archive) enter() (*bolt.DB, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.broken != nil {
-		return nil, a.broken
-	}
-	a.reading[a.db]++
-	return a.db, nil
-}
-
-// leave ends the use of db by one reader. If db has been replaced and this was its last reader,
-// leave closes db. Closing it earlier would wait for the other readers.
-func (a *Archive) leave(db *bolt.DB) {
-	a.mu.Lock()
-	a.reading[db]--
-	file, over := a.retired[db]
-	if over = over && a.reading[db] == 0; over {
-		delete(a.retired, db)
-		delete(a.reading, db)
-	}
-	a.mu.Unlock()
-	if !over {
-		return
-	}
-	if a.guard(db.Close) != nil { // the old file was already removed, so an error has no effect
-		unlock(file)
-	}
-	a.retiring.Done()
-}
-
-// begin opens a read transaction for long work. The caller must end it with end.
-func (a *Archive) begin() (tx *bolt.Tx, err error) {
-	db, err := a.enter()
-	if err != nil {
-		return nil, err
-	}
-	err = a.guard(func() error {
-		tx, err = db.Begin(false)
-		return err
-	})
-	if err != nil {
-		a.leave(db)
-	}
-	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
-		err = ErrClosed
-	}
-	return tx, err
-}
-
-func (a *Archive) end(tx *bolt.Tx) error {
-	db := tx.DB()
-	defer a.leave(db)
-	return a.guard(tx.Rollback)
-}
-
-// replace makes db the database of the archive. Its file must already have replaced the old one.
-// The caller must be reading the old database.
-func (a *Archive) replace(db *bolt.DB, file *os.File) {
-	a.readers.Lock()
-	defer a.readers.Unlock()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.retired[a.db] = a.file
-	a.retiring.Add(1)
-	a.db, a.file = db, file
-}
-
-// fileOf returns the file that an open transaction reads. Compact may have replaced it.
-func (a *Archive) fileOf(tx *bolt.Tx) *os.File {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if f, ok := a.retired[tx.DB()]; ok {
-		return f
-	}
-	return a.file
-}
-
+// size returns the number of bytes of the files of the archive.
 func (a *Archive) size() (sum int64, err error) {
 	for _, name := range []string{"archive.db", "keys.db"} {
 		info, err := os.Stat(filepath.Join(a.dir, name))
@@ -268,7 +104,13 @@ func (a *Archive) size() (sum int64, err error) {
 		}
 		sum += info.Size()
 	}
-	return sum, nil
+	err = a.view(func(tx *bolt.Tx) error {
+		return local{a, tx}.eachFile(func(_ uint32, f fileRecord) error {
+			sum += int64(f.Size)
+			return nil
+		})
+	})
+	return sum, err
 }
 
 func (a *Archive) upkeep() (u upkeep, err error) {

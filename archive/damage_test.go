@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -87,7 +88,10 @@ func TestDamage(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for i := range 100 {
 		name := "archive.db"
-		if i%5 == 4 {
+		switch i % 5 {
+		case 3:
+			name = firstBodies
+		case 4:
 			name = "keys.db"
 		}
 		file := bytes.Clone(whole[name])
@@ -95,7 +99,8 @@ func TestDamage(t *testing.T) {
 		for j := at; j < min(at+n, len(file)); j++ {
 			file[j] ^= byte(1 << rnd.IntN(8))
 		}
-		spoiled := map[string][]byte{"archive.db": whole["archive.db"], "keys.db": whole["keys.db"], name: file}
+		spoiled := maps.Clone(whole)
+		spoiled[name] = file
 		if got, found := damaged(t, spoiled); !found && got != want {
 			t.Errorf("%d bytes of %s changed at %d: what is read differs, and Verify is content", n, name, at)
 		}
@@ -115,12 +120,16 @@ func FuzzDamage(f *testing.F) {
 				file[j] ^= c
 			}
 		}
-		if got, found := damaged(t, map[string][]byte{"archive.db": file, "keys.db": whole["keys.db"]}); !found &&
-			got != want {
+		spoiled := maps.Clone(whole)
+		spoiled["archive.db"] = file
+		if got, found := damaged(t, spoiled); !found && got != want {
 			t.Error("what is read differs, and Verify is content")
 		}
 	})
 }
+
+// firstBodies is the name of the first body file.
+const firstBodies = bodiesDir + "/00000001"
 
 // specimen returns the files of an archive that contains every kind of record.
 func specimen(t testing.TB) map[string][]byte {
@@ -142,7 +151,8 @@ func specimen(t testing.TB) map[string][]byte {
 	var size int64
 	a.view(func(tx *bolt.Tx) error { size = tx.Size(); return nil })
 	shut(t, a)
-	return map[string][]byte{"archive.db": read(t, dir, "archive.db")[:size], "keys.db": read(t, dir, "keys.db")}
+	return map[string][]byte{"archive.db": read(t, dir, "archive.db")[:size], "keys.db": read(t, dir, "keys.db"),
+		firstBodies: read(t, dir, firstBodies)}
 }
 
 func transcript(t testing.TB, files map[string][]byte) string {
@@ -238,6 +248,9 @@ func read(t testing.TB, dir, name string) []byte {
 
 func write(t testing.TB, dir, name string, b []byte) {
 	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -13,13 +13,15 @@
 // body is stored. A redirect is a capture of its own URL, and never becomes the current version.
 // The capture of its target lists it as a hop until its URL is erased.
 //
-// An archive consists of two files. archive.db (bbolt) contains records and bodies; keys.db
-// contains keys. Every body and everything else that derives from a page (headers, deciding lines,
-// title, excerpt, META text) is sealed with its own key. Erasing removes the record and then
-// overwrites the key in place. Free pages of archive.db then contain only unreadable bytes, and
-// Compact removes those too by rewriting the file. Dates and counters are not content and survive
-// expiry, so that a time limit does not start again (P1 2.5.3.1). For a subresource that is not
-// kept itself, digest and validators are stored unsealed until no page requires it or it is erased.
+// An archive consists of archive.db (bbolt), which contains the records, of keys.db, which contains
+// keys, and of body files of some 16 MB in the directory bodies. Every body and everything else
+// that derives from a page (headers, deciding lines, title, excerpt, META text) is sealed with its
+// own key. Erasing removes the record and then overwrites the key in place. What is left in free
+// pages of archive.db and in body files is unreadable, and Compact overwrites it too. Compact also
+// removes body files of which half is erased. Its cost depends on what was erased, not on what is
+// stored. Dates and counters are not content and survive expiry, so that a time limit does not
+// start again (P1 2.5.3.1). For a subresource that is not kept itself, digest and validators are
+// stored unsealed until no page requires it or it is erased.
 //
 // One goroutine executes all writes, and combines the waiting ones into one transaction. A call
 // that writes returns when its transaction is on disk, or returns an error and has changed nothing.
@@ -28,10 +30,11 @@
 //
 // An Archive is safe for concurrent use. Only one process at a time can open it.
 //
-// Source files: archive.go and files.go (opening), writer.go (grouping writes), receive.go
-// (deposits), past.go (imports), renew.go (304 responses), erase.go and receipt.go (erasing, and
-// proof of it), compact.go, copier.go and changes.go (rewriting archive.db while it is in use),
-// read.go, verify.go and check.go (checks), repair.go, mend.go and mend_resource.go (repairs),
-// picture.go, sources.go, passed.go, part.go, backup.go, records.go and text.go (file format),
-// bodies.go (storage of bodies), pack.go and dictionary.txt (compression), seal.go, keys.go.
+// Source files: archive.go and files.go (opening), writer.go (grouping writes), readers.go (waiting
+// for readers), receive.go (deposits), past.go (imports), renew.go (304 responses), erase.go and
+// receipt.go (erasing, and proof of it), compact.go, overwrite.go and movebodies.go (removing
+// erased data from the files), read.go, verify.go and check.go (checks), repair.go, mend.go and
+// mend_resource.go (repairs), picture.go, sources.go, passed.go, part.go, backup.go, records.go and
+// text.go (file format), bodies.go and bodyfiles.go (storage of bodies), pack.go and dictionary.txt
+// (compression), seal.go, keys.go.
 package archive

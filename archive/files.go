@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -15,7 +16,7 @@ import (
 
 func (a *Archive) openFiles() error {
 	path := filepath.Join(a.dir, "archive.db")
-	err := a.openLasting(path)
+	err := a.openBolt(path)
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
 		return fmt.Errorf("the archive in %s is %w: end that process, or name another directory", a.dir, ErrLocked)
@@ -28,10 +29,6 @@ func (a *Archive) openFiles() error {
 	case err != nil:
 		return err
 	}
-	// the unfinished file of an interrupted compaction
-	if err := os.Remove(path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the archive cannot be opened: %w", err)
-	}
 	a.db.AllocSize = growth(0)
 	if err := a.guard(a.checkSize); err != nil {
 		return err
@@ -39,41 +36,33 @@ func (a *Archive) openFiles() error {
 	return a.guard(a.load)
 }
 
-// openLasting opens the database at path. While openLasting waits for the lock, the process that
-// has the archive open may replace the file. The file that openLasting has opened is then obsolete
-// and does not match the keys, so openLasting opens the new file.
-func (a *Archive) openLasting(path string) (err error) {
+// openBolt opens the database at path. It maps more bytes than the file has, so that the file can
+// grow without waiting for readers.
+func (a *Archive) openBolt(path string) error {
+	size := int64(0)
 	if info, err := os.Stat(path); err == nil {
-		a.mapped = info.Size()
+		size = info.Size()
 	}
-	a.mapped = a.mapAhead(a.mapped)
-	if a.db, a.file, err = a.openBolt(path, a.mapped); err != nil {
-		return err
-	}
-	there, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	got, err := a.file.Stat()
-	if err == nil && !os.SameFile(there, got) {
-		return berrors.ErrTimeout
-	}
-	return err
-}
-
-// openBolt opens a database and maps at least mapped bytes of it.
-func (a *Archive) openBolt(path string, mapped int64) (db *bolt.DB, file *os.File, err error) {
-	err = a.guard(func() (err error) {
-		db, err = bolt.Open(path, 0o600, &bolt.Options{
-			Timeout: lockWait, FreelistType: bolt.FreelistMapType, InitialMmapSize: int(mapped), NoStatistics: true,
+	return a.guard(func() (err error) {
+		a.db, err = bolt.Open(path, 0o600, &bolt.Options{
+			Timeout: lockWait, FreelistType: bolt.FreelistMapType, InitialMmapSize: int(a.mapAhead(size)),
+			NoStatistics: true,
 			OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
 				f, err := os.OpenFile(name, flag, mode)
-				file = f
+				a.file = f
 				return f, err
 			}})
 		return err
 	})
-	return db, file, err
+}
+
+// mapAhead returns how many bytes to map for a file with the given size. If the address space is
+// too small for a larger mapping, it returns 0, and then only the file itself is mapped.
+func (a *Archive) mapAhead(size int64) int64 {
+	if size > math.MaxInt-a.ahead {
+		return 0
+	}
+	return size + a.ahead
 }
 
 // checkSize rejects a truncated file, because a read beyond the end of a mapped file crashes the
@@ -97,8 +86,10 @@ func (a *Archive) checkSize() error {
 // these transactions may still use it.
 func (a *Archive) closeFiles(abandon bool) error {
 	var errs []error
-	a.retiring.Wait()
 	errs = append(errs, a.closeBolt(a.db, a.file, abandon))
+	if a.files != nil {
+		a.files.close()
+	}
 	if a.pack != nil && !abandon { // close the decompressor last: readers use it until their transactions end
 		a.pack.close()
 	}

@@ -20,7 +20,9 @@ import (
 var (
 	bMeta       = []byte("meta")       // header, counts, upkeep
 	bCaptures   = []byte("captures")   // capture ID → captureRecord, sealed captureText
-	bBodies     = []byte("bodies")     // body ID, part number → part of a sealed compressed body
+	bBodies     = []byte("bodies")     // body ID → place of the sealed compressed body in a body file
+	bFiles      = []byte("files")      // number of a body file → fileRecord
+	bRemains    = []byte("remains")    // place of an erased body → nothing: it must be overwritten
 	bDigests    = []byte("digests")    // SHA-256 → bodyRecord
 	bResources  = []byte("resources")  // URL → resourceRecord, sealed resourceText
 	bEarlier    = []byte("earlier")    // URL, 0, version → capture ID; contains all captures except the current ones
@@ -40,7 +42,8 @@ var (
 	bAwaited = []byte("awaited") // URL of a subresource, 0, URL of a page that waits for it → Wait
 	bAwaits  = []byte("awaits")  // URL of a page, 0, URL of a subresource that it waits for → nothing
 
-	buckets = [][]byte{bMeta, bCaptures, bBodies, bDigests, bResources, bEarlier, bAliases, bAliased, bTombstones,
+	buckets = [][]byte{bMeta, bCaptures, bBodies, bFiles, bRemains, bDigests, bResources, bEarlier, bAliases, bAliased,
+		bTombstones,
 		bIntents, bDoomed,
 		bJudged, bSources, bPictures, bParts, bAwaited, bAwaits, bPassed}
 

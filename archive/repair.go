@@ -106,7 +106,7 @@ func (a *Archive) renewRoots(ctx context.Context) error {
 		return err
 	}
 	return a.snapshot(func(tx *bolt.Tx) error {
-		a.stale.Store(!spool.RootsValid(a.fileOf(tx), tx.DB().Info().PageSize))
+		a.stale.Store(!spool.RootsValid(a.file, tx.DB().Info().PageSize))
 		return nil
 	})
 }

@@ -75,6 +75,19 @@ func spoil(t testing.TB, dir string, fn func(*bolt.Tx) error) {
 	}
 }
 
+// changeFile changes one byte of a file.
+func changeFile(t testing.TB, path string, at int64) {
+	t.Helper()
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file[at] ^= 1
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // garble changes the record under k but not its checksum.
 func garble(tx *bolt.Tx, bucket, k []byte) error {
 	value := bytes.Clone(tx.Bucket(bucket).Get(k))
@@ -181,16 +194,40 @@ func TestRepair(t *testing.T) {
 		{name: "a body that is not there", quays: []string{"one", "two"}, pier: true, graves: []string{"quay 3"},
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
 				return amendBody(tx, "three",
-					func(r *bodyRecord) { embedded{tx: tx}.Delete(context.Background(), r.ID) })
+					func(r *bodyRecord) { tx.Bucket(bBodies).Delete(idKey(r.ID)) })
 			}},
 		{name: "a body that was changed", quays: []string{"one", "two"}, pier: true, graves: []string{"quay 3"},
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
 				return amendBody(tx, "three", func(r *bodyRecord) {
-					k, v := tx.Bucket(bBodies).Cursor().Seek(idKey(r.ID))
-					v = bytes.Clone(v)
-					v[0] ^= 1
-					tx.Bucket(bBodies).Put(bytes.Clone(k), v)
+					p, _ := unpackPlace(tx.Bucket(bBodies).Get(idKey(r.ID)))
+					changeFile(t, filepath.Join(filepath.Dir(tx.DB().Path()), bodiesDir, bodyFileName(p.File)),
+						int64(p.Offset))
 				})
+			}},
+		{name: "a body with a damaged place", quays: []string{"one", "two"}, pier: true, graves: []string{"quay 3"},
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return amendBody(tx, "three", func(r *bodyRecord) {
+					p, _ := unpackPlace(tx.Bucket(bBodies).Get(idKey(r.ID)))
+					p.Length = 1 << 31
+					tx.Bucket(bBodies).Put(idKey(r.ID), p.pack())
+				})
+			}},
+		{name: "the head of a body", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return amendBody(tx, "three", func(r *bodyRecord) {
+					p, _ := unpackPlace(tx.Bucket(bBodies).Get(idKey(r.ID)))
+					changeFile(t, filepath.Join(filepath.Dir(tx.DB().Path()), bodiesDir, bodyFileName(p.File)),
+						int64(p.Offset)-1)
+				})
+			}},
+		{name: "the record of a body file", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return garble(tx, bFiles, fileKey(1)) }},
+		{name: "the count of a body file", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				k := fileKey(1)
+				f, err := unpackFile(k, tx.Bucket(bFiles).Get(k))
+				f.Live = 7
+				return errors.Join(err, tx.Bucket(bFiles).Put(k, f.pack(k)))
 			}},
 		{name: "a body of another length", quays: []string{"one", "two"}, pier: true, graves: []string{"quay 3"},
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
@@ -558,7 +595,7 @@ func TestRepairAtRandom(t *testing.T) {
 
 // spoilOne deletes or changes one record of an archive.
 func spoilOne(tx *bolt.Tx, rnd *rand.Rand) error {
-	parts := [][]byte{bCaptures, bBodies, bDigests, bResources, bEarlier, bAliases, bAliased, bTombstones}
+	parts := [][]byte{bCaptures, bBodies, bRemains, bDigests, bResources, bEarlier, bAliases, bAliased, bTombstones}
 	name := parts[rnd.IntN(len(parts))]
 	bucket := tx.Bucket(name)
 	var keys [][]byte

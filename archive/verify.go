@@ -113,7 +113,7 @@ type verifier struct {
 	bodies   map[uint64]bodySeen // what was found about each body, by body ID
 	bodiless map[uint64]bool     // captures whose body has no digest record
 	homeless map[string][]uint64 // by URL: captures of a URL whose resource record is lost
-	orphan   uint64              // ID of the last reported body that has no digest record
+	live     map[uint32]uint64   // by number of a body file: the size of its bodies, with their heads
 	count    counts
 	steps    int
 }
@@ -180,8 +180,8 @@ func failed(err error) bool {
 
 func (v *verifier) all(tx *bolt.Tx) error {
 	v.tx, v.bodies, v.shared, v.homeless = tx, map[uint64]bodySeen{}, map[uint64]bool{}, map[string][]uint64{}
-	v.bodiless = map[uint64]bool{}
-	wrong, err := spool.CheckPages(v.ctx, v.a.fileOf(tx), tx.DB().Info().PageSize, uint64(tx.ID()))
+	v.bodiless, v.live = map[uint64]bool{}, map[uint32]uint64{}
+	wrong, err := spool.CheckPages(v.ctx, v.a.file, tx.DB().Info().PageSize, uint64(tx.ID()))
 	for _, w := range wrong {
 		v.report("archive.db", "is damaged: "+w, fromBackup)
 	}
@@ -208,7 +208,8 @@ func (v *verifier) all(tx *bolt.Tx) error {
 		name  []byte
 		check func(k, value []byte)
 	}{
-		{bDigests, v.digest}, {bBodies, v.body}, {bCaptures, v.capture}, {bDigests, v.references}, {bResources,
+		{bDigests, v.digest}, {bBodies, v.body}, {bFiles, v.file}, {bCaptures, v.capture}, {bDigests, v.references},
+		{bResources,
 			v.resource},
 		{bEarlier, v.earlier}, {bAliases, v.alias}, {bAliased, v.aliased}, {bTombstones, v.tombstone}, {bIntents,
 			v.intent},
@@ -228,6 +229,7 @@ func (v *verifier) all(tx *bolt.Tx) error {
 			return err
 		}
 	}
+	v.unlisted()
 	if err := v.outside(); err != nil {
 		return err
 	}
@@ -281,7 +283,7 @@ func (v *verifier) sequences() {
 	for _, part := range []struct {
 		name []byte
 		id   func([]byte) uint64
-	}{{bCaptures, number}, {bBodies, bodyID}} {
+	}{{bCaptures, number}, {bBodies, number}} {
 		last, _ := v.tx.Bucket(part.name).Cursor().Last()
 		if highest := part.id(last); highest > v.tx.Bucket(part.name).Sequence() {
 			v.find("archive.db", fmt.Sprintf("would give a number of its part %q again", part.name),

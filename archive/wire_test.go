@@ -5,10 +5,10 @@ import (
 	"compress/gzip"
 	"context"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 func zipped(t testing.TB, text string) []byte {
@@ -128,11 +128,12 @@ func TestWireThatDiffers(t *testing.T) {
 	}
 }
 
-// Bodies of all sizes are stored in parts and read back. Deleting a body deletes all its parts. The
-// pages of the file are full, except for gaps after transactions that store a single body.
-func TestParts(t *testing.T) {
+// Bodies of all sizes are stored and read back, in several files. An erased body is in no file
+// after a compaction, and files of which half is erased are removed.
+func TestBodyFiles(t *testing.T) {
 	t.Parallel()
-	a := open(t, t.TempDir(), Options{})
+	dir := t.TempDir()
+	a := open(t, dir, Options{})
 	rnd := rand.New(rand.NewPCG(5, 6))
 	bodies := map[uint64]string{}
 	add := func(size int) {
@@ -144,12 +145,6 @@ func TestParts(t *testing.T) {
 		d.Body = b
 		bodies[put(t, a, d).ID] = string(b)
 	}
-	for _, size := range []int{0, 1, 40, 1990, 1996, 2012, 2013, 4000, 4050, 4096, 8192, 70_000} {
-		add(size)
-	}
-	for range 400 {
-		add(500 + rnd.IntN(9000))
-	}
 	check := func() {
 		t.Helper()
 		for id, want := range bodies {
@@ -158,17 +153,28 @@ func TestParts(t *testing.T) {
 			}
 		}
 	}
-	check()
-	s := stats(t, a)
-	_ = a.view(func(tx *bolt.Tx) error {
-		b := tx.Bucket(bBodies).Stats()
-		if taken := b.LeafAlloc + b.BranchAlloc; float64(taken) > 1.2*float64(s.Stored) {
-			t.Errorf("bodies of %d bytes take %d", s.Stored, taken)
+	files := func() int {
+		t.Helper()
+		list, err := os.ReadDir(filepath.Join(dir, bodiesDir))
+		if err != nil {
+			t.Fatal(err)
 		}
-		return nil
-	})
+		return len(list)
+	}
+	for _, size := range []int{0, 1, 40, 1990, 4096, 70_000, mostBodies / 2, mostBodies - 100_000, 3, mostBodies + 9,
+		5} {
+		add(size)
+	}
+	for range 100 {
+		add(500 + rnd.IntN(900_000))
+	}
+	check()
+	before := files()
+	if before < 4 {
+		t.Fatalf("there are %d files", before)
+	}
 	for id := range bodies {
-		if id%3 == 0 {
+		if id%5 != 0 {
 			if err := a.EraseCapture(context.Background(), id, Tombstone{}); err != nil {
 				t.Fatal(err)
 			}
@@ -176,14 +182,16 @@ func TestParts(t *testing.T) {
 		}
 	}
 	check()
-	_ = a.view(func(tx *bolt.Tx) error {
-		return tx.Bucket(bBodies).ForEach(func(k, _ []byte) error {
-			if _, held := bodies[bodyID(k)]; !held {
-				t.Errorf("part %x is left", k)
-			}
-			return nil
-		})
-	})
+	compact(t, a)
+	check()
+	if after := files(); 2*after > before {
+		t.Errorf("there are %d files, and there were %d", after, before)
+	}
+	shut(t, a)
+	a = open(t, dir, Options{})
+	check()
+	add(77)
+	check()
 }
 
 // The dictionary must never change, because existing archives were compressed with it.

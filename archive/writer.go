@@ -48,6 +48,20 @@ type halt struct {
 	done chan struct{}
 }
 
+// halt makes the writer call fn between two transactions.
+func (a *Archive) halt(ctx context.Context, fn func() error) error {
+	h := &halt{fn: fn, done: make(chan struct{})}
+	select {
+	case a.halts <- h:
+		<-h.done
+		return h.err
+	case <-a.quit:
+		return ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // do passes fn to the writer and waits until the transaction with the changes of fn is on disk. If
 // ctx is canceled, do stops waiting for the writer to accept fn. It does not stop a write that has
 // begun.
@@ -160,9 +174,11 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 		}
 		id = tx.ID()
 		a.db.AllocSize = growth(tx.Size())
-		a.makeRoom(tx.Size(), group)
 		t = &txn{a: a, tx: tx}
 		if failed, err = t.fill(group, finished, a.destroyed); err != nil {
+			return err
+		}
+		if err := a.files.sync(a.fault); err != nil {
 			return err
 		}
 		if err := a.fault(Commit); err != nil {
@@ -179,6 +195,9 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 			err = a.unwritten(err)
 		}
 		return failed, err
+	}
+	if a.underway != nil {
+		a.underway.narrow()
 	}
 	a.destroyed = a.destroyed[cleared:]
 	a.condemned = append(a.condemned, t.doomed...)
@@ -246,18 +265,22 @@ func (a *Archive) undo(t *txn, id int, failed *job, cause error) {
 	if err := a.guard(t.tx.Rollback); err != nil && !errors.Is(err, berrors.ErrTxClosed) {
 		a.fail(err)
 	}
-	var used uint64
-	err := a.view(func(tx *bolt.Tx) error {
+	var used, end uint64
+	var last uint32
+	err := a.view(func(tx *bolt.Tx) (err error) {
 		if tx.ID() == id {
 			return fmt.Errorf("the archive in %s must be reopened, because it is uncertain what is on disk: %w",
 				a.dir, cause)
+		}
+		if last, end, err = (local{a, tx}).lastFile(); err != nil {
+			return err
 		}
 		c, err := readCounts(tx)
 		used = c.Keys
 		return err
 	})
 	if err == nil {
-		err = a.keys.reset(used)
+		err = errors.Join(a.keys.reset(used), a.files.reset(last, end))
 	}
 	if err != nil {
 		a.fail(err)

@@ -10,7 +10,7 @@ import (
 )
 
 // Backup copies archive and index in the state of one instant, so that the two copies agree. It
-// copies archive.db, keys.db and the files below index/. held describes the contents of the copy.
+// copies archive.db, keys.db and the files below bodies/ and index/. held describes the contents of the copy.
 // Other goroutines may read and write during the copying; writes are blocked only while the
 // snapshot is taken. Later erasures, by time limit or at a publisher's request, do not change the
 // copy.

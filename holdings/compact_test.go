@@ -210,7 +210,7 @@ func TestUpkeep(t *testing.T) {
 			Fault: func(step archive.Step) error {
 				mu.Lock()
 				defer mu.Unlock()
-				if step == archive.Rewrite {
+				if step == archive.OverwritePages {
 					return fault
 				}
 				return nil

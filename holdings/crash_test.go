@@ -80,7 +80,7 @@ func child(dir, step string) int {
 	for i := range 5 {
 		for _, folder := range []string{"whole", "bare", "mute", "part"} {
 			path := fmt.Sprintf("/%s/%d", folder, i)
-			if err := receive(path, "<p>pilot "+folder); err != nil {
+			if err := receive(path, fmt.Sprint("<p>pilot ", folder, " ", i)); err != nil {
 				return fail(err)
 			}
 		}
@@ -112,7 +112,7 @@ func child(dir, step string) int {
 		}
 	}
 	// the child is killed while it compacts the archive or the index
-	if step == string(archive.Rewrite) || step == string(archive.Swapped) {
+	if step == string(archive.OverwritePages) || step == string(archive.OverwriteBodies) {
 		compacting = true
 		for {
 			if _, err := h.Compact(context.Background(), nil); err != nil {
@@ -126,7 +126,7 @@ func child(dir, step string) int {
 }
 
 func TestKill(t *testing.T) {
-	for _, step := range []string{"archive", "idle", string(archive.Rewrite), string(archive.Swapped)} {
+	for _, step := range []string{"archive", "idle", string(archive.OverwritePages), string(archive.OverwriteBodies)} {
 		t.Run(step, func(t *testing.T) {
 			dir := t.TempDir()
 			kept, erased := runChild(t, dir, step)
@@ -297,7 +297,7 @@ func runChild(t *testing.T, dir, step string) (kept, erased map[string]bool) {
 
 func moveArchive(t *testing.T, from, to string) {
 	t.Helper()
-	for _, name := range []string{"archive.db", "keys.db"} {
+	for _, name := range []string{"archive.db", "keys.db", "bodies"} {
 		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
 			t.Fatal(err)
 		}

@@ -97,7 +97,7 @@ func TestUpkeepRests(t *testing.T) {
 	var once sync.Once
 	s := openWith(t, t.TempDir(), newWeb(""), Options{Now: c.now},
 		archive.Options{Now: c.now, Fault: func(step archive.Step) error {
-			if step == archive.Rewrite {
+			if step == archive.OverwritePages {
 				once.Do(func() { c.set(start.Add(time.Hour)) })
 			}
 			return nil
@@ -131,7 +131,7 @@ func TestAskedSurvives(t *testing.T) {
 	dir := t.TempDir()
 	full := errors.New("no space left on device")
 	s := openWith(t, dir, newWeb(""), Options{}, archive.Options{Fault: func(step archive.Step) error {
-		if step == archive.Swap {
+		if step == archive.OverwritePages {
 			return full
 		}
 		return nil

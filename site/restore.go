@@ -147,7 +147,7 @@ func moveRestored(temporary, dir string, exists bool) error {
 // backupFiles matches the names of files that a backup may contain.
 var backupFiles = regexp.MustCompile(
 	`^(backup\.json|crawler\.json|SHA256SUMS|` +
-		`(archive|keys|policy|actions|frontier)\.db|` +
+		`(archive|keys|policy|actions|frontier)\.db|bodies/[0-9]{8,10}|` +
 		`index/(index_meta\.json|store/(root\.bolt|[0-9a-f]{1,32}\.zap)))$`)
 
 // needed lists the files that every backup contains.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"slices"
 )
 
 // The page format of bbolt, version 2. A page begins with id (8 bytes), flags (2), count (2) and
@@ -291,19 +292,72 @@ func (p *pages) free(id uint64) error {
 	if b == nil || err != nil {
 		return err
 	}
-	n, at := uint64(Native.Uint16(b[10:])), uint64(PageHead)
-	if n == manyFree && len(b) >= PageHead+8 {
-		n, at = Native.Uint64(b[PageHead:]), PageHead+8
-	}
-	if Native.Uint16(b[8:]) != freelist || n > (uint64(len(b))-at)/8 {
+	list, ok := listed(b)
+	if !ok {
 		p.report("page %d is not a list of free pages", id)
 		return nil
 	}
-	for i := range n {
-		p.claim(Native.Uint64(b[at+i*8:]), 1)
+	for _, n := range list {
+		p.claim(n, 1)
 		if len(p.wrong) > 100 {
 			return errStop
 		}
 	}
 	return nil
+}
+
+// listed returns the numbers in a list of free pages. ok is false if b is no such list.
+func listed(b []byte) (list []uint64, ok bool) {
+	n, at := uint64(Native.Uint16(b[10:])), uint64(PageHead)
+	if n == manyFree && len(b) >= PageHead+8 {
+		n, at = Native.Uint64(b[PageHead:]), PageHead+8
+	}
+	if Native.Uint16(b[8:]) != freelist || n > (uint64(len(b))-at)/8 {
+		return nil, false
+	}
+	list = make([]uint64, n)
+	for i := range list {
+		list[i] = Native.Uint64(b[at+uint64(i)*8:])
+	}
+	return list, true
+}
+
+// FreePages returns the numbers of the free pages of the database f after its last transaction, in
+// ascending order. All pages in use and all free pages have lower numbers than high. size is the
+// page size in bytes. No transaction may be written during the call.
+func FreePages(f io.ReaderAt, size int) (free []uint64, high uint64, err error) {
+	last, err := readRoot(f, size, 0)
+	if other, e := readRoot(f, size, 1); e == nil && (err != nil || other.txid > last.txid) {
+		last, err = other, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	head := make([]byte, PageHead)
+	at := int64(last.freelist) * int64(size)
+	if last.freelist >= last.high {
+		return nil, 0, errors.New("is missing")
+	}
+	if _, err := f.ReadAt(head, at); err != nil {
+		return nil, 0, err
+	}
+	pages := 1 + uint64(Native.Uint32(head[12:]))
+	if pages > last.high-last.freelist {
+		return nil, 0, errors.New("leads beyond the end of the file")
+	}
+	b := make([]byte, pages*uint64(size))
+	if _, err := f.ReadAt(b, at); err != nil {
+		return nil, 0, err
+	}
+	free, ok := listed(b)
+	if !ok || Native.Uint64(b) != last.freelist {
+		return nil, 0, errors.New("is not readable")
+	}
+	slices.Sort(free)
+	for _, n := range free {
+		if n < 2 || n >= last.high {
+			return nil, 0, fmt.Errorf("names page %d, which does not exist", n)
+		}
+	}
+	return free, last.high, nil
 }

@@ -1,0 +1,113 @@
+package archive
+
+import (
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// eachFile calls fn for each body file that archive.db lists, in order.
+func (l local) eachFile(fn func(n uint32, f fileRecord) error) error {
+	return l.tx.Bucket(bFiles).ForEach(func(k, _ []byte) error {
+		n, err := fileNumber(k)
+		if err != nil {
+			return l.a.damaged("its list of body files", err)
+		}
+		f, err := l.file(n)
+		if err != nil {
+			return err
+		}
+		return fn(n, f)
+	})
+}
+
+// wasteful reports whether at least half of a file is erased.
+func (f fileRecord) wasteful() bool { return f.Size > 0 && f.Live <= f.Size/2 }
+
+// removeFiles moves the bodies of wasteful files to the last file, each file in one transaction,
+// and removes the wasteful files.
+func (c *compaction) removeFiles() error {
+	a := c.a
+	if a.outside != nil {
+		return nil
+	}
+	var list []uint32
+	err := a.view(func(tx *bolt.Tx) error {
+		return local{a, tx}.eachFile(func(n uint32, f fileRecord) error {
+			if f.wasteful() {
+				list = append(list, n)
+			}
+			return nil
+		})
+	})
+	if err != nil || len(list) == 0 && !a.unlisted {
+		return err
+	}
+	a.unlisted = true
+	for _, n := range list {
+		var moved int64
+		err := a.do(c.ctx, mostBodies/2, func(t *txn) (err error) {
+			moved, err = t.moveBodies(n)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		c.stats.Moved += moved
+	}
+	if err := a.awaitReaders(c.ctx); err != nil {
+		return err
+	}
+	err = a.halt(c.ctx, func() error {
+		if err := a.fault(RemoveBodies); err != nil {
+			return err
+		}
+		return a.view(func(tx *bolt.Tx) error { return a.files.removeUnlisted(local{a, tx}.lists) })
+	})
+	a.unlisted = err != nil
+	return err
+}
+
+// lists reports whether archive.db lists a body file.
+func (l local) lists(n uint32) bool { return l.tx.Bucket(bFiles).Get(fileKey(n)) != nil }
+
+// moveBodies moves all bodies of a file to the last file, and deletes the record of the file. If a
+// body cannot be found in the file, it returns an error and changes nothing.
+func (t *txn) moveBodies(n uint32) (moved int64, err error) {
+	l := local{t.a, t.tx}
+	f, err := l.file(n)
+	if err != nil {
+		return 0, err
+	}
+	if n == t.a.files.last {
+		if err := t.a.files.finish(); err != nil {
+			return 0, err
+		}
+		// with this record, the number of the removed file is never used again
+		if err := l.amendFile(t.a.files.last, func(*fileRecord) {}); err != nil {
+			return 0, err
+		}
+	}
+	bodies, left := t.tx.Bucket(bBodies), f.Live
+	err = t.a.files.each(n, f.Size, func(id uint64, p place) error {
+		if at, ok := unpackPlace(bodies.Get(idKey(id))); !ok || at != p {
+			return nil
+		}
+		sealed, err := t.a.files.read(p, t.a.pack.buffer())
+		if err != nil {
+			return err
+		}
+		defer t.a.pack.reuse(sealed)
+		moved++
+		left -= min(left, p.taken())
+		return l.Put(t.a.life, id, sealed)
+	})
+	if err == nil && left != 0 {
+		err = t.a.corrupt(fmt.Sprintf("of the %d bytes of bodies in body file %s, %d cannot be found; "+
+			"nothing was moved, see archive verify", f.Live, bodyFileName(n), left))
+	}
+	if err != nil {
+		return 0, err
+	}
+	return moved, t.tx.Bucket(bFiles).Delete(fileKey(n))
+}
