@@ -194,7 +194,7 @@ func (c *Command) printReceipt(r receipt) error {
 	_, err := fmt.Fprintf(c.Stdout, "Nothing that was erased can be read or found: %s destroyed.\n",
 		several(keys, "key"))
 	if err == nil && r.Settled {
-		_, err = fmt.Fprintf(c.Stdout, "The files have been rewritten since, at %s.\n",
+		_, err = fmt.Fprintf(c.Stdout, "Since %s no file contains anything of it.\n",
 			r.Compacted.Format(time.RFC3339))
 	} else if err == nil {
 		_, err = fmt.Fprintln(c.Stdout, "Its encrypted data and its words remain in unused parts of the files "+
