@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/acapcrawl/acapcrawl/internal/interrupt"
 )
 
-// steps are all steps at which a write can fail.
+// steps are all kinds of steps at which a write can fail.
 var steps = []Step{ReserveKeys, SyncKeys, Commit, Committed, SyncBodies, Destroy, OverwriteBodies, OverwritePages,
 	RemoveBodies}
 
@@ -151,21 +154,44 @@ func (h *history) holds(t *testing.T, dir string) {
 	shut(t, a) // shut calls Verify, which finds bodies without a record, records without a body, and unneeded keys
 }
 
+// takenSteps returns the steps that course takes if nothing fails, in their order.
+func takenSteps(t *testing.T) (taken []Step) {
+	t.Helper()
+	a, err := Open(t.TempDir(), Options{Fault: func(s Step) error {
+		taken = append(taken, s)
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := course(a, func(string, ...any) {})
+	a.Close()
+	if len(h.errs) > 0 {
+		t.Fatal("nothing failed, and there were errors:", h.errs)
+	}
+	for _, s := range steps {
+		if !slices.Contains(taken, s) {
+			t.Errorf("%s is never taken", s)
+		}
+	}
+	return taken
+}
+
 // Writes fail at every step, once or permanently. No acknowledged data is lost, no erased data can
-// be read, and no call reports a false result.
+// be read, and no call reports a false result. Without -every, the test uses a sample of the steps.
 func TestFaultEverywhere(t *testing.T) {
 	t.Parallel()
 	full := errors.New("no space left on device")
-	seen := map[Step]int{}
 	for _, lasting := range []bool{false, true} {
-		for n := 1; ; n++ {
+		for _, at := range interrupt.Points(takenSteps(t)) {
 			dir := t.TempDir()
-			calls, failed := 0, Step("")
+			n, failed := 0, false
 			a, err := Open(dir, Options{Fault: func(s Step) error {
-				if calls++; calls == n || lasting && calls > n {
-					if failed == "" {
-						failed = s
-					}
+				if s == at.Kind {
+					n++
+				}
+				if s == at.Kind && n == at.Nth || lasting && failed {
+					failed = true
 					return full
 				}
 				return nil
@@ -174,55 +200,50 @@ func TestFaultEverywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			h := course(a, func(string, ...any) {})
-			late := failed == ""
+			late := !failed
 			a.Close()
-			if failed == "" {
-				if len(h.errs) > 0 {
-					t.Fatal("nothing failed, and there were errors:", h.errs)
-				}
-				break
+			if !failed {
+				t.Errorf("%v is never reached", at)
 			}
-			seen[failed]++
 			// a fault during Close may occur after the last call, so no call reports it
 			if told := len(h.errs) > 0; !told && !late {
-				t.Errorf("%s failed at call %d, and nobody was told", failed, n)
+				t.Errorf("%v failed, and nobody was told", at)
 			}
 			for _, err := range h.errs {
 				if !errors.Is(err, full) && !errors.Is(err, ErrNotHeld) {
-					t.Errorf("the error of %s at call %d is %v", failed, n, err)
+					t.Errorf("the error of %v is %v", at, err)
 				}
 			}
 			h.holds(t, dir)
 			if t.Failed() {
-				t.Fatalf("call %d, %s, lasting %v", n, failed, lasting)
+				t.Fatalf("%v, lasting %v", at, lasting)
 			}
-		}
-	}
-	for _, s := range steps {
-		if seen[s] == 0 {
-			t.Errorf("%s never failed", s)
 		}
 	}
 }
 
-// courseChild calls course in a child process. The child kills itself at a given step, or cannot
-// write files beyond a given size.
+// courseChild calls course in a child process. With the mode "course n step" the child kills itself
+// at the nth step of this kind. With "course-limit n" it cannot write files of more than n bytes.
 func courseChild(mode string) int {
-	_, arg, _ := strings.Cut(mode, " ")
-	n, err := strconv.Atoi(arg)
+	what, rest, _ := strings.Cut(mode, " ")
+	number, kind, _ := strings.Cut(rest, " ")
+	n, err := strconv.Atoi(number)
 	if err != nil {
 		fmt.Println("error", err)
 		return 1
 	}
 	calls := 0
-	o := Options{Fault: func(Step) error {
+	o := Options{Fault: func(s Step) error {
+		if string(s) != kind {
+			return nil
+		}
 		if calls++; calls == n {
 			syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
 		}
 		return nil
 	}}
-	if strings.HasPrefix(mode, "course-limit") {
+	if what == "course-limit" {
 		o = Options{}
 		if err := limitFiles(uint64(n)); err != nil {
 			fmt.Println("error", err)
@@ -274,25 +295,21 @@ func runCourse(t *testing.T, dir, mode string) (h *history, whole bool, failed [
 }
 
 // If a process is killed during any write, the archive still contains everything that was
-// acknowledged.
+// acknowledged. Without -every, the test uses a sample of the steps.
 func TestKillEverywhere(t *testing.T) {
 	t.Parallel()
-	every := 1
-	if testing.Short() {
-		every = 7
-	}
-	for n := 1; ; n += every {
+	for _, at := range interrupt.Points(takenSteps(t)) {
 		dir := t.TempDir()
-		h, whole, failed := runCourse(t, dir, fmt.Sprint("course ", n))
+		h, whole, failed := runCourse(t, dir, fmt.Sprint("course ", at.Nth, " ", at.Kind))
+		if whole {
+			t.Errorf("%v is never reached", at)
+		}
 		if len(failed) > 0 {
 			t.Fatal(failed)
 		}
 		h.holds(t, dir)
 		if t.Failed() {
-			t.Fatalf("killed at call %d", n)
-		}
-		if whole {
-			break
+			t.Fatalf("killed at %v", at)
 		}
 	}
 }

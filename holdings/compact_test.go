@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/internal/interrupt"
 )
 
 // holding returns the names of the files below dir that contain s.
@@ -277,69 +279,80 @@ func TestUpkeep(t *testing.T) {
 	settle(Within{}, false)
 }
 
-// TestFaultEverywhere makes each write fail in turn. After reopening, archive and index agree,
-// confirmed pages are stored, and erased ones are not.
+// TestFaultEverywhere makes each write fail in turn, without -every a sample of the writes.
 func TestFaultEverywhere(t *testing.T) {
-	full := errors.New("no space left on device")
-	ctx := context.Background()
-	for n := 1; ; n++ {
-		dir := t.TempDir()
-		var mu sync.Mutex
-		calls, failed := 0, archive.Step("")
-		fault := func(step archive.Step) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if calls++; calls == n {
-				failed = step
-				return full
-			}
-			return nil
+	taken := receiveAndErase(t, interrupt.Point[archive.Step]{})
+	for _, at := range interrupt.Points(taken) {
+		got := receiveAndErase(t, at)
+		if got = slices.DeleteFunc(got, func(s archive.Step) bool { return s != at.Kind }); len(got) < at.Nth {
+			t.Errorf("%v is never reached", at)
 		}
-		kept, gone := map[string]bool{}, map[string]bool{}
-		s := openWith(t, dir, newWeb(""), Options{}, archive.Options{Fault: fault})
-		erase := func(path string) {
-			kept[path] = false
-			if _, err := s.Erase(ctx, site+path, "asked", ""); err == nil {
-				gone[path] = true
-			}
-		}
-		for i := range 6 {
-			path := fmt.Sprint("/", i)
-			if _, err := s.Receive(ctx, pageOf(fmt.Sprintf("<p>pilot quux%dquux", i), site+path)); err == nil {
-				kept[path] = true
-			}
-		}
-		erase("/1")
-		s.Compact(ctx, nil)
-		erase("/2")
-		s.Compact(ctx, nil)
-		s.Holdings.Close()
-		s.index.Close()
-		s.archive.Close()
-		s.Holdings = nil // this store is already closed; the store that is opened next is checked at the end
-		s = open(t, dir, newWeb(""), Options{})
-		if _, err := s.Compact(ctx, nil); err != nil {
-			t.Error(err)
-		}
-		found := " " + s.found("pilot") + " "
-		for path := range kept {
-			is := strings.Contains(found, " "+path+" ")
-			if kept[path] && (!is || len(s.copies(site+path)) != 1) {
-				t.Errorf("%s was acknowledged and is lost", path)
-			}
-			if gone[path] && (is || len(s.copies(site+path)) != 0 ||
-				len(holding(t, dir, fmt.Sprintf("quux%squux", path[1:]))) > 0) {
-				t.Errorf("%s was erased and is there", path)
-			}
-		}
-		s.shut()
 		if t.Failed() {
-			t.Fatalf("call %d, %s", n, failed)
-		}
-		if failed == "" {
-			return
+			t.Fatalf("%v", at)
 		}
 	}
+}
+
+// receiveAndErase receives, erases and compacts. The write at the given point fails; the zero value
+// means none. After reopening, archive and index agree, confirmed pages are stored, and erased ones
+// are not. receiveAndErase returns the steps that it took.
+func receiveAndErase(t *testing.T, at interrupt.Point[archive.Step]) (taken []archive.Step) {
+	t.Helper()
+	full := errors.New("no space left on device")
+	ctx := context.Background()
+	dir := t.TempDir()
+	var mu sync.Mutex
+	n := 0
+	fault := func(step archive.Step) error {
+		mu.Lock()
+		defer mu.Unlock()
+		taken = append(taken, step)
+		if step == at.Kind {
+			if n++; n == at.Nth {
+				return full
+			}
+		}
+		return nil
+	}
+	kept, gone := map[string]bool{}, map[string]bool{}
+	s := openWith(t, dir, newWeb(""), Options{}, archive.Options{Fault: fault})
+	erase := func(path string) {
+		kept[path] = false
+		if _, err := s.Erase(ctx, site+path, "asked", ""); err == nil {
+			gone[path] = true
+		}
+	}
+	for i := range 6 {
+		path := fmt.Sprint("/", i)
+		if _, err := s.Receive(ctx, pageOf(fmt.Sprintf("<p>pilot quux%dquux", i), site+path)); err == nil {
+			kept[path] = true
+		}
+	}
+	erase("/1")
+	s.Compact(ctx, nil)
+	erase("/2")
+	s.Compact(ctx, nil)
+	s.Holdings.Close()
+	s.index.Close()
+	s.archive.Close()
+	s.Holdings = nil // this store is already closed; the store that is opened next is checked at the end
+	s = open(t, dir, newWeb(""), Options{})
+	if _, err := s.Compact(ctx, nil); err != nil {
+		t.Error(err)
+	}
+	found := " " + s.found("pilot") + " "
+	for path := range kept {
+		is := strings.Contains(found, " "+path+" ")
+		if kept[path] && (!is || len(s.copies(site+path)) != 1) {
+			t.Errorf("%s was acknowledged and is lost", path)
+		}
+		if gone[path] && (is || len(s.copies(site+path)) != 0 ||
+			len(holding(t, dir, fmt.Sprintf("quux%squux", path[1:]))) > 0) {
+			t.Errorf("%s was erased and is there", path)
+		}
+	}
+	s.shut()
+	return taken
 }
 
 // TestGrounds checks that a tombstone contains no text of the page. A statement in the page is

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/internal/interrupt"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
@@ -648,34 +649,34 @@ func becomes(w *web, how string) {
 }
 
 // TestKillPart checks that nothing is lost if a process is killed after a resource has changed and
-// before its pages are updated. The next run must complete the updates.
+// before its pages are updated. The next run must complete the updates. Without -every, the test
+// uses a sample of the writes.
 func TestKillPart(t *testing.T) {
-	for _, how := range []string{"changed", "gone"} {
-		for n := 1; n <= 16; n++ {
-			t.Run(fmt.Sprint(how, n), func(t *testing.T) {
-				t.Parallel()
-				dir := t.TempDir()
-				kept, done := runChild(t, dir, fmt.Sprintf("PART %s %d", how, n))
-				if len(kept) != partPages {
-					t.Fatalf("%d pages", len(kept))
-				}
-				w := crashWeb()
-				becomes(w, how)
-				s := open(t, dir, w, Options{})
-				s.rejudge("")
-				if !done["visit"] {
-					s.visit(site + "/s")
-				}
-				renewed := len(strings.Fields(s.found("renewed")))
-				if s.found("substitute") != "" || how == "changed" && renewed != partPages || how == "gone" &&
-					renewed > 0 {
-					t.Errorf("found %q, renewed %d", s.found("substitute"), renewed)
-				}
-				if p := s.known(site + "/s"); p.Pending != archive.Nobody {
-					t.Errorf("%+v", p)
-				}
-			})
-		}
+	for _, at := range interrupt.Points(append(slices.Repeat([]string{"changed"}, 16),
+		slices.Repeat([]string{"gone"}, 16)...)) {
+		how := at.Kind
+		t.Run(fmt.Sprint(how, at.Nth), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			kept, done := runChild(t, dir, fmt.Sprintf("PART %s %d", how, at.Nth))
+			if len(kept) != partPages {
+				t.Fatalf("%d pages", len(kept))
+			}
+			w := crashWeb()
+			becomes(w, how)
+			s := open(t, dir, w, Options{})
+			s.rejudge("")
+			if !done["visit"] {
+				s.visit(site + "/s")
+			}
+			renewed := len(strings.Fields(s.found("renewed")))
+			if s.found("substitute") != "" || how == "changed" && renewed != partPages || how == "gone" && renewed > 0 {
+				t.Errorf("found %q, renewed %d", s.found("substitute"), renewed)
+			}
+			if p := s.known(site + "/s"); p.Pending != archive.Nobody {
+				t.Errorf("%+v", p)
+			}
+		})
 	}
 }
 

@@ -110,7 +110,7 @@ const behindScript = `step 1 4 acapcrawl crawl --data "$D/d" --delay 0 --concurr
 says 1 min_free
 step 2 0 acapcrawl search --data "$D/d" wallaby
 rm -r "$D/d/index"
-head -c "$((($(df --output=avail -k "$D" | tail -n 1) - 2048) * 1024))" /dev/zero >"$D/fill"
+head -c "$((($(df --output=avail -k "$D" | tail -n 1) - 1024) * 1024))" /dev/zero >"$D/fill"
 step 3 0 acapcrawl archive ls --data "$D/d"
 says 3 "no room for the index"
 step 4 1 acapcrawl search --data "$D/d" wallaby
@@ -127,7 +127,7 @@ step 11 0 acapcrawl search --data "$D/d" wallaby
 
 // If the disk has some space but not enough for the index, archived pages can be read, take-downs
 // are executed, and the index is completed when there is space.
-func TestIndexWaitsForRoom(t *testing.T) { onSmallDisk(t, "14m", 20_000, behindScript) }
+func TestIndexWaitsForRoom(t *testing.T) { onSmallDisk(t, "10m", 20_000, behindScript) }
 
 // smallDisk is put before fullScript and behindScript: it mounts a small disk and defines the
 // functions step and says.

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/internal/interrupt"
 )
 
 // faultAt is the environment variable that says at which write to archive or ledger the function
@@ -185,9 +186,9 @@ func (a *asker) checkGone(t *testing.T, dir string, down actions.Request, erased
 	}
 }
 
-// some is the distance between the writes at which a test causes a fault. With the flag every, the
+// some is the distance between the writes at which a test causes a fault. With the flag -every, the
 // test uses all writes.
-const some = 5
+const some = 7
 
 // The verb actions run is killed at every possible write to archive, index and ledger. The ledger
 // is intact at once. The next verb completes the requests that are in force, and does not execute
@@ -200,7 +201,7 @@ func TestKilledTakeDown(t *testing.T) {
 	a := newAsker(t)
 	base := a.crawled(t)
 	stride := some
-	if *every {
+	if interrupt.Every() {
 		stride = 1
 	}
 	var killed []string
@@ -271,7 +272,7 @@ func TestFullDisk(t *testing.T) {
 	a.asks.Store(true)
 	const writes = 3
 	step := some * writes
-	if *every {
+	if interrupt.Every() {
 		step = writes
 	}
 	for n := 1; ; n += step {

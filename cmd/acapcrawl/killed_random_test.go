@@ -20,9 +20,7 @@ import (
 )
 
 var (
-	kills = flag.Int("kills", 12, "how many processes TestKilledAtRandom kills")
-	every = flag.Bool("every", false, "have TestKilledTakeDown and TestFullDisk try every write of actions run, "+
-		"not some of them")
+	kills    = flag.Int("kills", 6, "how many processes TestKilledAtRandom kills")
 	killSeed = flag.Uint64("killseed", 0, "seed of TestKilledAtRandom; 0: another one each time")
 )
 

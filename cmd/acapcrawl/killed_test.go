@@ -22,6 +22,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/internal/interrupt"
 )
 
 const mortalRobots = `ACAP-crawler: *
@@ -174,16 +175,20 @@ func (m *mortal) crawl(t *testing.T, dir string, killAt, moment int) (killed boo
 	return false
 }
 
-// TestKilledFiftyTimes kills a crawl at random requests, and each time starts the program again to
-// continue the crawl. At the end every permitted page is there, no prohibited request was made, and
-// only addresses that had been requested but had no outcome at a kill were requested twice.
-func TestKilledFiftyTimes(t *testing.T) {
+// TestKilledCrawl kills a crawl at random requests, with -every fifty times, and each time starts
+// the program again to continue the crawl. At the end every permitted page is there, no prohibited
+// request was made, and only addresses that had been requested but had no outcome at a kill were
+// requested twice.
+func TestKilledCrawl(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
-	kills, pages := 50, 700
-	if testing.Short() {
+	kills, pages := 15, 220
+	switch {
+	case interrupt.Every():
+		kills, pages = 50, 700
+	case testing.Short():
 		kills, pages = 6, 90
 	}
 	const seed = 20261121
