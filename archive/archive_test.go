@@ -74,7 +74,7 @@ func shut(t testing.TB, a *Archive) {
 
 func clean(t testing.TB, a *Archive) {
 	t.Helper()
-	problems, err := a.Verify(context.Background())
+	problems, err := a.Verify(context.Background(), VerifyOptions{})
 	if err != nil {
 		t.Error("verify:", err)
 	}
@@ -413,7 +413,7 @@ func TestClosed(t *testing.T) {
 	_, e1 := a.Receive(ctx, deposit("http://example.com/", "x"))
 	_, e2 := a.Body(c.ID)
 	_, e3 := a.Erase(ctx, Tombstone{URL: "http://example.com/"})
-	_, e4 := a.Verify(ctx)
+	_, e4 := a.Verify(ctx, VerifyOptions{})
 	for i, err := range []error{e1, e2, e3, e4} {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("call %d: %v", i+1, err)
@@ -637,7 +637,7 @@ func TestWay(t *testing.T) {
 		got[102] != "http://example.com/103" {
 		t.Errorf("%d, %v", len(got), err)
 	}
-	if problems, err := a.Verify(ctx); len(problems) > 0 || err != nil {
+	if problems, err := a.Verify(ctx, VerifyOptions{}); len(problems) > 0 || err != nil {
 		t.Error(problems, err)
 	}
 }

@@ -212,7 +212,7 @@ func BenchmarkVerify(b *testing.B) {
 	const n = 2000
 	a := shelf(b, n)
 	for b.Loop() {
-		if problems, err := a.Verify(b.Context()); err != nil || len(problems) > 0 {
+		if problems, err := a.Verify(b.Context(), VerifyOptions{}); err != nil || len(problems) > 0 {
 			b.Fatal(problems, err)
 		}
 	}

@@ -195,7 +195,7 @@ func TestBodiesOutside(t *testing.T) {
 	if err := m.Put(ctx, 1, []byte("left")); err != nil {
 		t.Fatal(err)
 	}
-	if problems, err := a.Verify(ctx); err != nil || len(problems) != 1 || !problems[0].Repairable {
+	if problems, err := a.Verify(ctx, VerifyOptions{}); err != nil || len(problems) != 1 || !problems[0].Repairable {
 		t.Errorf("%v, %v", problems, err)
 	}
 	if left, err := a.Repair(ctx, nil); err != nil || len(left) > 0 || slices.Contains(m.ids(), 1) {
@@ -212,7 +212,7 @@ func TestBodiesOutside(t *testing.T) {
 
 func hasNoProblems(t *testing.T, a *Archive) {
 	t.Helper()
-	if problems, err := a.Verify(t.Context()); err != nil || len(problems) > 0 {
+	if problems, err := a.Verify(t.Context(), VerifyOptions{}); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
 }

@@ -82,7 +82,7 @@ func child(mode string) int {
 		})
 	}
 	wg.Wait()
-	problems, err := a.Verify(context.Background())
+	problems, err := a.Verify(context.Background(), VerifyOptions{})
 	say("verified %d %v", len(problems), err)
 	if err := a.Close(); err != nil {
 		say("error %v", err)

@@ -178,7 +178,7 @@ func damaged(t testing.TB, files map[string][]byte) (text string, found bool) {
 		return "", true
 	}
 	defer a.Close()
-	problems, err := a.Verify(context.Background())
+	problems, err := a.Verify(context.Background(), VerifyOptions{})
 	if err != nil {
 		t.Errorf("verify: %v", err)
 	}
@@ -225,7 +225,7 @@ func TestDamageWhileOpen(t *testing.T) {
 	if _, err := a.Captures("http://example.com/7"); !errors.Is(err, ErrCorrupt) {
 		t.Error("read:", err)
 	}
-	if problems, err := a.Verify(context.Background()); err != nil || len(problems) == 0 {
+	if problems, err := a.Verify(context.Background(), VerifyOptions{}); err != nil || len(problems) == 0 {
 		t.Error("verify:", problems, err)
 	}
 	if _, err := a.Receive(context.Background(), deposit("http://example.com/new", "new")); !errors.Is(err,

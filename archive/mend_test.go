@@ -20,7 +20,7 @@ const (
 // repairs the problems found before the change, and finally all other problems.
 func mendAfter(t *testing.T, a *Archive, fn func()) {
 	t.Helper()
-	found, err := a.inspect(t.Context())
+	found, err := a.inspect(t.Context(), &reading{})
 	if err != nil || len(found) == 0 {
 		t.Fatal(found, err)
 	}

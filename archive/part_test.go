@@ -135,7 +135,7 @@ func TestRepairParts(t *testing.T) {
 			if err := a.do(context.Background(), 0, func(t *txn) error { return spoil(t.tx) }); err != nil {
 				t.Fatal(err)
 			}
-			problems, err := a.Verify(context.Background())
+			problems, err := a.Verify(context.Background(), VerifyOptions{})
 			if err != nil || len(problems) != 1 || !problems[0].Repairable {
 				t.Errorf("found %v, %v", problems, err)
 			}

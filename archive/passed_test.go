@@ -162,7 +162,7 @@ func TestRepairPassed(t *testing.T) {
 				func(t *txn) error { return spoil(t.tx.Bucket(bPassed), c.ID) }); err != nil {
 				t.Fatal(err)
 			}
-			problems, err := a.Verify(context.Background())
+			problems, err := a.Verify(context.Background(), VerifyOptions{})
 			if err != nil || len(problems) != 1 || !problems[0].Repairable {
 				t.Errorf("found %v, %v", problems, err)
 			}

@@ -221,7 +221,7 @@ func TestRepairPictures(t *testing.T) {
 			shut(t, a)
 			spoil(t, dir, c.spoil)
 			a = open(t, dir, Options{})
-			if found, err := a.Verify(context.Background()); err != nil || len(found) == 0 {
+			if found, err := a.Verify(context.Background(), VerifyOptions{}); err != nil || len(found) == 0 {
 				t.Errorf("found %v, %v", found, err)
 			}
 			for range 3 { // a repair can expose further problems, which the next repair finds

@@ -321,26 +321,29 @@ func (a *Archive) readTombstone(_ *bolt.Tx, k, v []byte) (s Tombstone, err error
 
 // readBody opens and decompresses a body.
 func (a *Archive) readBody(tx *bolt.Tx, sum []byte, b bodyRecord) ([]byte, error) {
+	var buf []byte
+	if b.Codec == stored { // use a new buffer, because the caller gets it
+		buf = make([]byte, 0, min(b.Stored, bigBuffer))
+	} else {
+		buf = a.pack.buffer()
+	}
+	sealed, err := a.sealedBody(tx, b.ID, buf)
+	if err != nil {
+		return nil, err
+	}
+	if b.Codec != stored {
+		defer a.pack.reuse(sealed)
+	}
+	return a.openBody(sum, b, sealed)
+}
+
+// openBody opens and decompresses the sealed bytes of a body, which it overwrites. The result may use
+// the same memory.
+func (a *Archive) openBody(sum []byte, b bodyRecord, sealed []byte) ([]byte, error) {
 	k, err := a.keys.read(b.Key)
 	if err != nil {
 		return nil, err
 	}
-	if b.Codec == stored { // use a new buffer, because the caller gets it
-		sealed, err := a.sealedBody(tx, b.ID, make([]byte, 0, min(b.Stored, bigBuffer)))
-		if err != nil {
-			return nil, err
-		}
-		packed, err := unsealTo(sealed[:0], k, ofBody(sum), sealed)
-		if err != nil {
-			return nil, err
-		}
-		return a.pack.unpack(packed, stored, b.Raw)
-	}
-	sealed, err := a.sealedBody(tx, b.ID, a.pack.buffer())
-	if err != nil {
-		return nil, err
-	}
-	defer a.pack.reuse(sealed)
 	packed, err := unsealTo(sealed[:0], k, ofBody(sum), sealed)
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func (a *Archive) Repair(ctx context.Context, told func(Repaired)) (left []Probl
 	defer release()
 	defer func() { err = ended(ctx, err) }()
 	for range repairRounds {
-		found, err := a.inspect(ctx)
+		found, err := a.inspect(ctx, &reading{})
 		if err != nil {
 			return problems(found), err
 		}
@@ -59,7 +59,7 @@ func (a *Archive) Repair(ctx context.Context, told func(Repaired)) (left []Probl
 			}
 		}
 	}
-	return a.Verify(ctx)
+	return a.Verify(ctx, VerifyOptions{})
 }
 
 // repairRound repairs the problems in found in one transaction.

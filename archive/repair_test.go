@@ -461,7 +461,7 @@ func TestRepair(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer a.Close()
-			if found, err := a.Verify(t.Context()); err != nil || len(found) == 0 {
+			if found, err := a.Verify(t.Context(), VerifyOptions{}); err != nil || len(found) == 0 {
 				t.Fatalf("verify: %v, %v", found, err)
 			}
 			var done []Repaired
@@ -708,7 +708,7 @@ func TestRepairFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := a.Verify(t.Context())
+	before, err := a.Verify(t.Context(), VerifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -717,7 +717,7 @@ func TestRepairFails(t *testing.T) {
 		t.Error(err)
 	}
 	failing.Store(false)
-	if after, err := a.Verify(t.Context()); err != nil || !slices.Equal(before, after) {
+	if after, err := a.Verify(t.Context(), VerifyOptions{}); err != nil || !slices.Equal(before, after) {
 		t.Errorf("%v, then %v, %v", before, after, err)
 	}
 	if left, err := a.Repair(t.Context(), nil); err != nil || len(left) > 0 {

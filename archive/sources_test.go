@@ -77,7 +77,7 @@ func TestRepairSources(t *testing.T) {
 				func(t *txn) error { return spoil(t.tx.Bucket(bSources)) }); err != nil {
 				t.Fatal(err)
 			}
-			problems, err := a.Verify(context.Background())
+			problems, err := a.Verify(context.Background(), VerifyOptions{})
 			if err != nil || len(problems) != 1 || !problems[0].Repairable {
 				t.Errorf("found %v, %v", problems, err)
 			}

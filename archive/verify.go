@@ -30,9 +30,19 @@ func (p Problem) String() string { return p.Where + " " + p.What }
 // Verify checks every page of archive.db, every record, digest, reference, version and alias, and
 // every key. Each sealed text must open, and there must be no unneeded key. Verify checks a
 // snapshot while others write, and never panics. The error means that the check could not be
-// completed (ctx, ErrClosed), not that something is damaged.
-func (a *Archive) Verify(ctx context.Context) ([]Problem, error) {
-	found, err := a.inspect(ctx)
+// completed (ctx, ErrClosed), not that something is damaged. An interrupted call can be resumed.
+func (a *Archive) Verify(ctx context.Context, o VerifyOptions) ([]Problem, error) {
+	r, err := a.newReading(o)
+	if err != nil && !errors.Is(err, ErrCorrupt) {
+		return nil, err
+	}
+	found, err := a.inspect(ctx, r)
+	switch {
+	case err == nil && !slices.ContainsFunc(found, func(f finding) bool { return f.Where == "archive.db" }):
+		err = r.finish(ctx, a)
+	case ctx.Err() != nil && r.done > 0:
+		err = errors.Join(err, r.save(context.WithoutCancel(ctx), a))
+	}
 	return problems(found), err
 }
 
@@ -83,8 +93,8 @@ const (
 	snapshots = 100
 )
 
-func (a *Archive) inspect(ctx context.Context) ([]finding, error) {
-	v := &verifier{a: a, ctx: ctx}
+func (a *Archive) inspect(ctx context.Context, r *reading) ([]finding, error) {
+	v := &verifier{a: a, ctx: ctx, reading: r}
 	err := a.snapshot(v.all)
 	for range snapshots {
 		if !errors.Is(err, spool.ErrMoved) {
@@ -105,6 +115,7 @@ func (a *Archive) inspect(ctx context.Context) ([]finding, error) {
 type verifier struct {
 	a        *Archive
 	ctx      context.Context
+	reading  *reading
 	tx       *bolt.Tx
 	found    []finding
 	suspects []suspect
@@ -255,6 +266,9 @@ func (v *verifier) again(tx *bolt.Tx) error {
 func (v *verifier) pause() error {
 	if v.steps++; v.steps%64 == 0 {
 		return v.ctx.Err()
+	}
+	if v.reading.unsaved >= saveEvery && v.reading.total > 0 {
+		return v.reading.save(v.ctx, v.a)
 	}
 	return nil
 }

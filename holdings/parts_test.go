@@ -474,7 +474,7 @@ func TestPartThatEndedBefore(t *testing.T) {
 	if err := k.archive.SetPart(context.Background(), lead, ended); err != nil {
 		t.Fatal(err)
 	}
-	found, err := k.Verify(context.Background())
+	found, err := k.Verify(context.Background(), archive.VerifyOptions{})
 	if err != nil || len(found) != 1 || found[0].Where != lead || found[0].Remedy != SweepRemedy {
 		t.Errorf("found %v, %v", found, err)
 	}
@@ -483,7 +483,7 @@ func TestPartThatEndedBefore(t *testing.T) {
 	if k.found("tables") != "" || k.known(lead).Pending != archive.Nobody || k.known(lead).Why == "" {
 		t.Errorf("found %q, %+v", k.found("tables"), k.known(lead))
 	}
-	if found, err := k.Verify(context.Background()); err != nil || found != nil {
+	if found, err := k.Verify(context.Background(), archive.VerifyOptions{}); err != nil || found != nil {
 		t.Errorf("found %v, %v", found, err)
 	}
 	if k.visit(lead); k.found("tables") != "/a" || !slices.Equal(k.hastened, []string{site + "/bare"}) {

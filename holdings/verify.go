@@ -15,12 +15,12 @@ const SweepRemedy = "sweep"
 
 const endAndRepair = "stop all processes that use the data directory, then repair it: the index is rebuilt"
 
-// Verify checks everything stored. It checks what archive.Verify checks, every segment of the
+// Verify checks everything stored. It checks what archive.Verify checks with the options o, every segment of the
 // index, and that archive and index agree with each other. It also checks that nothing is stored
 // that the last known policy or a time limit no longer permits. Others may read and write at the
 // same time. An error means that the check could not be done, not that it found problems.
-func (h *Holdings) Verify(ctx context.Context) ([]archive.Problem, error) {
-	found, err := h.archive.Verify(ctx)
+func (h *Holdings) Verify(ctx context.Context, o archive.VerifyOptions) ([]archive.Problem, error) {
+	found, err := h.archive.Verify(ctx, o)
 	if err != nil {
 		return found, err
 	}

@@ -20,7 +20,7 @@ import (
 // problems returns the texts of the problems that Verify finds, each up to its first colon.
 func (s *store) problems() (list []string) {
 	s.Helper()
-	found, err := s.Verify(context.Background())
+	found, err := s.Verify(context.Background(), archive.VerifyOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestVerifyDue(t *testing.T) {
 		t.Errorf("found %q", got)
 	}
 	now = now.Add(49 * time.Hour)
-	found, err := s.Verify(t.Context())
+	found, err := s.Verify(t.Context(), archive.VerifyOptions{})
 	if err != nil || len(found) != 4 || found[0].Where != a || found[0].Remedy != SweepRemedy ||
 		!strings.Contains(found[0].What, "robots.txt") {
 		t.Fatalf("%+v, %v", found, err)

@@ -151,7 +151,7 @@ func (s *store) shut() {
 	}
 	s.Holdings = nil
 	s.agree()
-	problems, err := s.archive.Verify(context.Background())
+	problems, err := s.archive.Verify(context.Background(), archive.VerifyOptions{})
 	if err != nil {
 		s.Error("verify:", err)
 	}

@@ -81,7 +81,7 @@ func open(t testing.TB) *store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		problems, err := a.Verify(context.Background())
+		problems, err := a.Verify(context.Background(), archive.VerifyOptions{})
 		if err := errors.Join(err, a.Close()); err != nil || len(problems) > 0 {
 			t.Errorf("verify: %v, %v", problems, err)
 		}

@@ -32,12 +32,13 @@ func (s *Site) ErasureReceipt(ctx context.Context, address string) (archive.Rece
 	return h.Receipt(address)
 }
 
-// Verify checks every digest and reference of the data directory, and returns the problems. If
+// Verify checks every digest and reference of the data directory, and returns the problems. o selects
+// the bodies to read, unless repair is set. If
 // repair is not nil, Verify repairs first, and calls repair for each repair. If archive and index
 // cannot be made consistent, it checks only the archive. It calls ready, which may be nil, once
 // other methods of the site may be used.
-func (s *Site) Verify(ctx context.Context, repair func(archive.Repaired), ready func()) (problems []archive.Problem,
-	err error) {
+func (s *Site) Verify(ctx context.Context, o archive.VerifyOptions, repair func(archive.Repaired), ready func()) (
+	problems []archive.Problem, err error) {
 	open := func() (*holdings.Holdings, error) {
 		return s.openHoldings(ctx, terms.Sources{Policies: s.lastPolicies()},
 			holdings.Options{NoArchive: s.cfg.Policy.NoarchivePreserve})
@@ -50,7 +51,7 @@ func (s *Site) Verify(ctx context.Context, repair func(archive.Repaired), ready 
 	}
 	switch {
 	case errors.Is(err, archive.ErrCorrupt) && repair == nil:
-		problems, err = s.archive.Verify(ctx)
+		problems, err = s.archive.Verify(ctx, o)
 		return problems, classify(err)
 	case errors.Is(err, archive.ErrCorrupt):
 		return problems, nil
@@ -63,7 +64,7 @@ func (s *Site) Verify(ctx context.Context, repair func(archive.Repaired), ready 
 	if repair != nil {
 		problems, err = h.Repair(ctx, repair)
 	} else {
-		problems, err = h.Verify(ctx)
+		problems, err = h.Verify(ctx, o)
 	}
 	return problems, classify(err)
 }

@@ -105,7 +105,7 @@ func prepareRestored(ctx context.Context, cfg *config.Config, dir string, made t
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return s.Verify(ctx, nil, nil)
+	return s.Verify(ctx, archive.VerifyOptions{}, nil, nil)
 }
 
 // nursery returns where to create a temporary directory for a restore, and a pattern for its name.

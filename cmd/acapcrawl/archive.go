@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 )
 
@@ -14,6 +15,7 @@ type archiveRequest struct {
 	JSON   bool
 	Repair bool   // verify also repairs what can be repaired
 	Erased string // URL, as typed, whose erasure verify checks
+	Verify archive.VerifyOptions
 }
 
 func (c *Command) archiveVerb() *cobra.Command {

@@ -39,7 +39,7 @@ func filled(t testing.TB, n int) (data string) {
 		})
 	}
 	receiving.Wait()
-	problems, err := a.Verify(t.Context())
+	problems, err := a.Verify(t.Context(), archive.VerifyOptions{})
 	if err := errors.Join(err, a.Close()); err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/archive"
@@ -20,6 +21,8 @@ func (c *Command) archiveVerify() *cobra.Command {
 		Short: "Check every digest and reference, and what may still be kept",
 		Long: `Check every page, record, digest, reference, thumbnail and key of the archive and every
 segment of the index. Check that archive and index agree, and that nothing is kept that may no longer be kept.
+With --sample, read only a part of the bodies, another one each time; everything
+else is checked whole. With --resume, continue the reading of bodies where an interrupted check has ended.
 With --repair, erase what was lost and leave a tombstone, update the index, remove what nothing needs, print
 each change, and check everything again.`,
 		Args: noArgs,
@@ -28,22 +31,46 @@ each change, and check everything again.`,
 	flags.SortFlags = false
 	repair := flags.Bool("repair", false, "repair what can be repaired, and print what was done")
 	erased := flags.String("erased", "", "check that everything archived of `URL` was erased")
+	sample := flags.String("sample", "", "read only `PART` of the bodies, for example 1%")
+	resume := flags.Bool("resume", false, "do not read the bodies again that an interrupted check has read")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		switch given := flags.Changed("erased"); {
-		case given && *repair:
-			return misuse("--erased without --repair", "--repair and --erased cannot be combined")
-		case given && *erased == "":
+		if flags.Changed("erased") && *erased == "" {
 			return misuse("acapcrawl archive verify --erased https://example.com/page.html", "--erased needs a URL")
+		}
+		o := archive.VerifyOptions{Resume: *resume}
+		if flags.Changed("sample") {
+			var ok bool
+			if o.Sample, ok = percentage(*sample); !ok {
+				return misuse("acapcrawl archive verify --sample 1%", "--sample is a percentage above 0 and up to 100, not %q",
+					*sample)
+			}
+		}
+		kinds := 0
+		for _, set := range []bool{*repair, *resume, flags.Changed("sample"), flags.Changed("erased")} {
+			if set {
+				kinds++
+			}
+		}
+		if kinds > 1 {
+			return misuse("acapcrawl archive verify", "--repair, --resume, --sample and --erased cannot be combined")
 		}
 		cfg, err := c.settings(cmd)
 		if err != nil {
 			return err
 		}
 		return c.runArchiveVerify(cmd.Context(), cfg,
-			archiveRequest{JSON: out.JSON(), Repair: *repair, Erased: *erased})
+			archiveRequest{JSON: out.JSON(), Repair: *repair, Erased: *erased, Verify: o})
 	}
 	return cmd
+}
+
+// percentage returns a percentage as a fraction. ok is false if text is not a percentage above 0 and
+// up to 100.
+func percentage(text string) (fraction float64, ok bool) {
+	number, ok := strings.CutSuffix(text, "%")
+	p, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	return p / 100, ok && err == nil && p > 0 && p <= 100
 }
 
 func (c *Command) runArchiveStats(_ context.Context, cfg *config.Config, r archiveRequest) (err error) {
@@ -101,7 +128,7 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 			return err
 		}
 	}
-	problems, err := c.verify(ctx, cfg, r.Repair, told)
+	problems, err := c.verify(ctx, cfg, r, told)
 	switch damaged := errors.Is(err, archive.ErrCorrupt) || errors.Is(err, index.ErrCorrupt); {
 	case damaged && r.Repair:
 		return failure(restoreVerb+"; this cannot be repaired", err)
@@ -118,7 +145,11 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 			fmt.Fprintln(c.Stdout, p)
 		}
 		if len(problems) == 0 {
-			fmt.Fprintln(c.Stdout, "Every digest and reference is correct.")
+			sentence := "Every digest and reference is correct."
+			if r.Verify.Sample > 0 && r.Verify.Sample < 1 {
+				sentence = "Every reference is correct, and every digest of the bodies in the sample."
+			}
+			fmt.Fprintln(c.Stdout, sentence)
 		}
 	}
 	if err != nil || len(problems) == 0 {
@@ -167,11 +198,11 @@ func remedy(problems []archive.Problem, repaired bool) string {
 	return try
 }
 
-// verify verifies the data directory. If repair is true, verify repairs the directory first, and
+// verify verifies the data directory. If r.Repair is true, verify repairs the directory first, and
 // calls told for each repair that was made.
-func (c *Command) verify(ctx context.Context, cfg *config.Config, repair bool, told func(archive.Repaired)) (
+func (c *Command) verify(ctx context.Context, cfg *config.Config, r archiveRequest, told func(archive.Repaired)) (
 	problems []archive.Problem, err error) {
-	if !repair {
+	if !r.Repair {
 		told = nil
 	}
 	d, err := c.open(cfg, site.Options{})
@@ -179,7 +210,14 @@ func (c *Command) verify(ctx context.Context, cfg *config.Config, repair bool, t
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	return d.Verify(ctx, told, d.serve)
+	screen := newProgress(c.Stderr)
+	defer screen.Done()
+	r.Verify.Progress = func(done, total int) { screen.Count(done, total, "digest") }
+	problems, err = d.Verify(ctx, r.Verify, told, d.serve)
+	if err != nil && ctx.Err() != nil && told == nil && r.Verify.Sample == 0 {
+		err = failure("acapcrawl archive verify --resume", fmt.Errorf("the check was interrupted: %w", err))
+	}
+	return problems, err
 }
 
 // clearIndex removes a damaged index. When the data directory is opened the next time, the index is

@@ -317,7 +317,7 @@ func (m *mortal) checkHeld(t *testing.T, dir string) {
 			t.Errorf("%s: %d captures, %v", address, len(c), err)
 		}
 	}
-	if problems, err := a.Verify(context.Background()); err != nil || len(problems) > 0 {
+	if problems, err := a.Verify(context.Background(), archive.VerifyOptions{}); err != nil || len(problems) > 0 {
 		t.Errorf("archive: %v, %v", problems, err)
 	}
 }

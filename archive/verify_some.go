@@ -1,0 +1,93 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// VerifyOptions selects which bodies Verify reads. Records, references and keys are always checked.
+type VerifyOptions struct {
+	// Sample is the fraction of the bodies to read; 0 and 1 mean all. Each call reads other bodies.
+	Sample float64
+	// Resume does not read the bodies again that an interrupted call without Sample has read.
+	Resume bool
+	// Progress is called with the number of bodies that were read or left out, and of all bodies. It
+	// may be nil.
+	Progress func(done, total int)
+}
+
+// kVerified is the key of the digest of the last body that an unfinished Verify has read.
+var kVerified = []byte("verified")
+
+// saveEvery is the number of bodies after which Verify stores how far it has come.
+const saveEvery = 4096
+
+// reading decides which bodies a verifier reads. Bodies are read in the order of their digests.
+type reading struct {
+	VerifyOptions
+	offset  uint64 // makes each sample different
+	after   []byte // bodies with digests up to this one were read by an earlier call
+	read    []byte // digest of the last body that was read
+	done    int
+	unsaved int  // number of bodies since save was called
+	stored  bool // an earlier call has stored how far it has come
+	total   int
+}
+
+// newReading returns the reading of a call of Verify.
+func (a *Archive) newReading(o VerifyOptions) (r *reading, err error) {
+	r = &reading{VerifyOptions: o, offset: rand.Uint64()}
+	err = a.view(func(tx *bolt.Tx) error {
+		c, err := readCounts(tx)
+		r.total = int(c.Bodies)
+		last := tx.Bucket(bMeta).Get(kVerified)
+		if r.stored = last != nil; o.Resume {
+			r.after = bytes.Clone(last)
+		}
+		return err
+	})
+	return r, err
+}
+
+func (r *reading) sampled() bool { return r.Sample > 0 && r.Sample < 1 }
+
+// wants reports whether to read the body with this digest.
+func (r *reading) wants(sum []byte) bool {
+	if r.sampled() {
+		return len(sum) >= 8 && float64(binary.BigEndian.Uint64(sum)+r.offset) < r.Sample*math.MaxUint64
+	}
+	return r.after == nil || bytes.Compare(sum, r.after) > 0
+}
+
+// passed records that a body was read or left out.
+func (r *reading) passed(sum []byte) {
+	r.read = append(r.read[:0], sum...)
+	r.done++
+	r.unsaved++
+	if r.Progress != nil {
+		r.Progress(r.done, max(r.total, r.done))
+	}
+}
+
+// save stores how far Verify has come, for a later call that resumes it.
+func (r *reading) save(ctx context.Context, a *Archive) error {
+	r.unsaved = 0
+	if r.sampled() || bytes.Compare(r.read, r.after) <= 0 {
+		return nil
+	}
+	r.stored = true
+	return a.do(ctx, 0, func(t *txn) error { return t.tx.Bucket(bMeta).Put(kVerified, bytes.Clone(r.read)) })
+}
+
+// finish removes what save has stored, because Verify has read all bodies.
+func (r *reading) finish(ctx context.Context, a *Archive) error {
+	if r.sampled() || !r.stored {
+		return nil
+	}
+	return a.do(ctx, 0, func(t *txn) error { return t.tx.Bucket(bMeta).Delete(kVerified) })
+}
