@@ -90,6 +90,8 @@ type Archive struct {
 
 	outside Bodies // store in Options.Bodies; nil: bodies are in files
 
+	erasings atomic.Uint64 // number of transactions since Open that have erased something
+
 	stale atomic.Bool // one of the two root records was damaged when the file was opened
 
 	jobs    chan *job

@@ -215,3 +215,27 @@ func (t *txn) putResource(h held, r Resource, plain []byte) error {
 	}
 	return t.tx.Bucket(bResources).Put([]byte(h.URL), value)
 }
+
+// Shared reports whether several captures have the body as sent with the given digest.
+func (a *Archive) Shared(digest string) (shared bool, err error) {
+	sum, err := digestBytes(digest)
+	if err != nil {
+		return false, err
+	}
+	err = a.view(func(tx *bolt.Tx) error {
+		value := tx.Bucket(bDigests).Get(sum)
+		if value == nil {
+			return nil
+		}
+		rec, err := unpackBody(sum, value)
+		if err != nil {
+			return a.damaged("the record of body "+digest, err)
+		}
+		shared = rec.Refs > 1
+		return nil
+	})
+	return shared, err
+}
+
+// Erasures returns a number that increases whenever something is erased, also without a tombstone.
+func (a *Archive) Erasures() uint64 { return a.erasings.Load() }

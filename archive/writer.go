@@ -207,6 +207,7 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 		a.noted(s)
 	}
 	if t.erases {
+		a.erasings.Add(1)
 		select {
 		case a.erased <- struct{}{}:
 		default: // the last value has not been received yet

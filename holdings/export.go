@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	mathbits "math/bits"
 	"net/url"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ var ErrErased = errors.New("erased while it was exported")
 // with the same body as an earlier one becomes a revisit record. Export makes no request. It calls
 // told, which may be nil, for every capture. After an error the output must not be used. If the
 // error is ErrErased, the output contains data that has been erased since. Export needs about 60
-// bytes of memory per body.
+// bytes of memory for each body that several captures share, and a bit for each capture.
 func (h *Holdings) Export(ctx context.Context, w io.Writer, o ExportOptions, told func(Exported)) (ExportCounts,
 	error) {
 	if o.Policies == nil {
@@ -62,29 +63,40 @@ func (h *Holdings) Export(ctx context.Context, w io.Writer, o ExportOptions, tol
 	if told == nil {
 		told = func(Exported) {}
 	}
-	e := &exporter{Holdings: h, ctx: ctx, o: o, w: warc.NewWriter(w, !o.Plain), space: warc.NewID(),
-		bodies: map[[32]byte]uint64{}}
-	if err := e.info(); err != nil {
-		return e.counts, err
+	e := &exporter{Holdings: h, ctx: ctx, o: o, space: warc.NewID(), shared: map[[32]byte]uint64{},
+		hops: map[uint64]int{}}
+	e.w = newRecordWriter(warc.NewWriter(w, !o.Plain), !o.Plain, e.written)
+	before := h.archive.Erasures()
+	err := e.all(told)
+	if failed := e.w.close(); failed != nil { // then all is likely to have returned errWriting
+		err = failed
 	}
-	err := h.archive.EachCapture(func(c archive.Capture) error {
+	e.counts.Records, e.counts.Bytes = e.records, e.bytes
+	if err == nil {
+		err = e.stillHeld(before)
+	}
+	return e.counts, err
+}
+
+// all writes the records of all captures.
+func (e *exporter) all(told func(Exported)) error {
+	if err := e.info(); err != nil {
+		return err
+	}
+	return e.archive.EachCapture(func(c archive.Capture) error {
 		if !e.wanted(c.URL) {
-			return ctx.Err()
+			return e.ctx.Err()
 		}
 		out, err := e.capture(c)
 		if errors.Is(err, archive.ErrNotHeld) { // the capture was erased after the export began
-			return ctx.Err()
+			return e.ctx.Err()
 		}
 		if err == nil {
 			told(out)
-			err = ctx.Err()
+			err = e.ctx.Err()
 		}
 		return err
 	})
-	if err == nil {
-		err = e.stillHeld()
-	}
-	return e.counts, err
 }
 
 // exporter is the state of one export.
@@ -92,18 +104,30 @@ type exporter struct {
 	*Holdings
 	ctx    context.Context
 	o      ExportOptions
-	w      *warc.Writer
+	w      *recordWriter
 	space  string              // prefix of the record IDs
-	bodies map[[32]byte]uint64 // digest of a body as sent → the capture whose response record contains that body
-	out    []passage           // exported captures
+	shared map[[32]byte]uint64 // digest of a body that captures share → the capture whose record contains it
+	out    []uint64            // bits: the exported captures, by ID
+	hops   map[uint64]int      // exported capture → number of redirects that were exported with it, if any
 	counts ExportCounts
+
+	records int   // number of written records
+	bytes   int64 // number of written bytes
 }
 
-// passage is an exported capture. hops is the number of redirects in the capture that were exported
-// with it.
-type passage struct {
-	capture uint64
-	hops    int
+// errWriting means that an earlier record could not be written. The writer returns the reason.
+var errWriting = errors.New("an earlier record could not be written")
+
+// export marks a capture as exported.
+func (e *exporter) export(c archive.Capture) {
+	word := c.ID / 64
+	for uint64(len(e.out)) <= word {
+		e.out = append(e.out, 0)
+	}
+	e.out[word] |= 1 << (c.ID % 64)
+	if len(c.Hops) > 0 {
+		e.hops[c.ID] = len(c.Hops)
+	}
 }
 
 func (e *exporter) wanted(address string) bool {
@@ -125,13 +149,13 @@ func (e *exporter) capture(c archive.Capture) (out Exported, err error) {
 	if err != nil {
 		return out, err
 	}
-	if err := e.hops(c); err != nil {
+	if err := e.redirects(c); err != nil {
 		return out, err
 	}
-	if out.Duplicate, err = e.records(c, wire); err != nil {
+	if out.Duplicate, err = e.exchanges(c, wire); err != nil {
 		return out, err
 	}
-	e.out = append(e.out, passage{c.ID, len(c.Hops)})
+	e.export(c)
 	if c.Redirect() {
 		e.counts.Redirects++
 		return out, nil
@@ -180,21 +204,32 @@ func (e *exporter) prepareCheck(address string, known archive.Resource) (j gathe
 	return j, "", "", nil
 }
 
-// stillHeld returns an error if any exported capture has been erased since it was written.
-func (e *exporter) stillHeld() error {
-	for _, p := range e.out {
-		if err := e.ctx.Err(); err != nil {
-			return err
+// stillHeld returns an error if any exported capture has been erased since it was written. before is
+// the number of Erasures before the export.
+func (e *exporter) stillHeld(before uint64) error {
+	if e.archive.Erasures() == before {
+		return nil
+	}
+	for word, bits := range e.out {
+		for ; bits != 0; bits &= bits - 1 {
+			id := uint64(word)*64 + uint64(mathbits.TrailingZeros64(bits))
+			if err := errors.Join(e.ctx.Err(), e.captureStillHeld(id)); err != nil {
+				return err
+			}
 		}
-		c, err := e.archive.Capture(p.capture)
-		switch {
-		case errors.Is(err, archive.ErrNotHeld):
-			return fmt.Errorf("capture %d was %w", p.capture, ErrErased)
-		case err != nil:
-			return err
-		case len(c.Hops) < p.hops:
-			return fmt.Errorf("a redirect to capture %d was %w", p.capture, ErrErased)
-		}
+	}
+	return nil
+}
+
+func (e *exporter) captureStillHeld(id uint64) error {
+	c, err := e.archive.Capture(id)
+	switch {
+	case errors.Is(err, archive.ErrNotHeld):
+		return fmt.Errorf("capture %d was %w", id, ErrErased)
+	case err != nil:
+		return err
+	case len(c.Hops) < e.hops[id]:
+		return fmt.Errorf("a redirect to capture %d was %w", id, ErrErased)
 	}
 	return nil
 }

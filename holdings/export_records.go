@@ -29,14 +29,13 @@ const (
 	metaTruncated  = "acap-truncated"       // the original body was longer
 )
 
-// write writes a record, and its line of the CDXJ index.
-func (e *exporter) write(r warc.Entry) error {
-	p, err := e.w.Write(r)
-	if err != nil {
-		return fmt.Errorf("the record of %s could not be written: %w", r.Target, err)
-	}
-	e.counts.Records++
-	e.counts.Bytes = p.Offset + p.Length
+// write passes a record on to be written.
+func (e *exporter) write(r warc.Entry) error { return e.w.write(r) }
+
+// written counts a record that was written, and writes its line of the CDXJ index.
+func (e *exporter) written(r warc.Entry, p warc.Place) error {
+	e.records++
+	e.bytes = p.Offset + p.Length
 	if e.o.Line == nil {
 		return nil
 	}
@@ -99,9 +98,9 @@ func (x exchange) begin(e *exporter) (warc.Entry, error) {
 	return answer, e.write(request)
 }
 
-// records writes the request, response and metadata records of a capture. duplicate reports whether
+// exchanges writes the request, response and metadata records of a capture. duplicate reports whether
 // the response was written as a revisit record, without its body.
-func (e *exporter) records(c archive.Capture, wire []byte) (duplicate bool, err error) {
+func (e *exporter) exchanges(c archive.Capture, wire []byte) (duplicate bool, err error) {
 	x := exchange{capture: c.ID, url: c.URL, at: c.Fetched, sent: c.Sent, head: headOf(c, len(wire)),
 		cut: c.Truncated, address: c.Address}
 	answer, err := x.begin(e)
@@ -137,10 +136,13 @@ func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, erro
 		len(answer.Payload) == 0 {
 		return false, nil
 	}
-	first, known := e.bodies[sum]
+	first, known := e.shared[sum]
 	if !known {
-		e.bodies[sum] = c.ID
-		return false, nil
+		several, err := e.archive.Shared(c.Payload)
+		if several {
+			e.shared[sum] = c.ID
+		}
+		return false, err
 	}
 	original, err := e.archive.Capture(first)
 	if err != nil { // the capture whose record contains this body has been erased since
@@ -156,10 +158,10 @@ func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, erro
 	return true, nil
 }
 
-// hops writes records of the redirects before a capture, without their bodies. It writes only
+// redirects writes records of the redirects before a capture, without their bodies. It writes only
 // redirects whose HTTP head is stored in the capture; earlier versions of this program stored
 // redirects in this way. Newer redirects are captures of their own addresses.
-func (e *exporter) hops(c archive.Capture) error {
+func (e *exporter) redirects(c archive.Capture) error {
 	for i, hop := range c.Hops {
 		if len(hop.Head) == 0 && len(hop.Header) == 0 {
 			continue

@@ -1,6 +1,7 @@
 package warc
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
@@ -62,43 +63,78 @@ var errHead = errors.New("the head of an HTTP message ends with its first blank 
 
 // Writer writes WARC 1.1 records. It is not safe for concurrent use.
 type Writer struct {
-	out *counter
-	gz  *gzip.Writer // nil: no compression
+	w      io.Writer
+	n      int64 // number of bytes written
+	encode *Encoder
 }
 
 // NewWriter returns a Writer for w. If compressed is set, each record is a gzip member of its own.
 func NewWriter(w io.Writer, compressed bool) *Writer {
-	out := &Writer{out: &counter{w: w}}
-	if compressed {
-		out.gz = gzip.NewWriter(out.out)
-	}
-	return out
+	return &Writer{w: w, encode: NewEncoder(compressed)}
 }
 
 // Write writes a record with its length and digests, and returns its place. After an error the
 // Writer must not be used again.
-func (w *Writer) Write(e Entry) (p Place, err error) {
-	if !complete(e.Head) {
-		return p, errHead
+func (w *Writer) Write(e Entry) (Place, error) {
+	record, err := w.encode.Encode(&e)
+	if err != nil {
+		return Place{}, err
 	}
-	p.Offset = w.out.n
-	var to io.Writer = w.out
-	if w.gz != nil {
-		w.gz.Reset(w.out)
-		to = w.gz
+	return w.WriteEncoded(record)
+}
+
+// WriteEncoded writes a record that an Encoder has encoded, and returns its place.
+func (w *Writer) WriteEncoded(record []byte) (p Place, err error) {
+	p.Offset = w.n
+	n, err := w.w.Write(record)
+	w.n += int64(n)
+	p.Length = int64(n)
+	return p, err
+}
+
+// Encoder encodes records. It is not safe for concurrent use.
+type Encoder struct {
+	out bytes.Buffer
+	gz  *gzip.Writer // nil: no compression
+}
+
+// level is the compression level. Higher levels save few bytes and take much more time.
+const level = 3
+
+// NewEncoder returns an Encoder. If compressed is set, each record is a gzip member of its own.
+func NewEncoder(compressed bool) *Encoder {
+	e := &Encoder{}
+	if compressed {
+		e.gz, _ = gzip.NewWriterLevel(nil, level) // the level is valid
+	}
+	return e
+}
+
+// Encode returns the bytes of a record with its length and digests. They are valid until the next
+// call.
+func (c *Encoder) Encode(e *Entry) ([]byte, error) {
+	if !complete(e.Head) {
+		return nil, errHead
+	}
+	c.out.Reset()
+	var to io.Writer = &c.out
+	if c.gz != nil {
+		c.gz.Reset(&c.out)
+		to = c.gz
 	}
 	fields := e.fields().Bytes()
 	for _, part := range [][]byte{[]byte("WARC/1.1\r\n"), fields, []byte("\r\n"), e.Head, e.Payload,
 		[]byte("\r\n\r\n")} {
 		if _, err := to.Write(part); err != nil {
-			return p, err
+			return nil, err
 		}
 	}
-	if w.gz != nil {
-		err = w.gz.Close()
+	if c.gz != nil {
+		if err := c.gz.Close(); err != nil {
+			return nil, err
+		}
 	}
-	p.Length = w.out.n - p.Offset
-	return p, err
+	return c.out.Bytes(), nil
 }
 
 func (e *Entry) fields() Fields {
@@ -124,16 +160,4 @@ func (e *Entry) payloadDigest() string {
 		return Digest(e.Payload)
 	}
 	return ""
-}
-
-// counter counts the octets written to w.
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }
