@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	// greatest number of documents written to the index at once: an index of small segments costs
-	// more per document
-	groupSize = 512
-	groupWait = 5 * time.Second // how long a change waits for other changes, if no sender waits for its result
-	ahead     = 128             // greatest number of changes in the queue while a group is written
+	// greatest number of documents, and of bytes of their texts, written to the index at once: an
+	// index of small segments costs more per document
+	groupSize  = 4096
+	groupBytes = 12 << 20
+	groupWait  = 5 * time.Second // how long a change waits for other changes, if no sender waits for its result
+	ahead      = 128             // greatest number of changes in the queue while a group is written
 )
 
 // change is a document to index, or a URL to delete from the index.
@@ -29,14 +30,17 @@ type change struct {
 	done chan error // receives the result of the write; set if wait is set
 }
 
-// size returns how many bytes of disk the index may need for c: up to twice the length of the text,
-// until segments are merged.
-func (c *change) size() int64 {
+// text returns the length of the text to index.
+func (c *change) text() int64 {
 	if c.doc == nil {
 		return 0
 	}
-	return 2 * int64(len(c.doc.Text)+len(c.doc.Title))
+	return int64(len(c.doc.Text) + len(c.doc.Title))
 }
+
+// size returns how many bytes of disk the index may need for c: up to twice the length of the text,
+// until segments are merged.
+func (c *change) size() int64 { return 2 * c.text() }
 
 // indexer writes changes to the index in groups, from one goroutine, in the order of arrival.
 type indexer struct {
@@ -137,18 +141,18 @@ func (w *indexer) run() {
 // gather collects a group of changes. It returns when the group is full, or when no change has
 // arrived for some time. If a sender waits for its change, gather returns without delay.
 func (w *indexer) gather(first change) []change {
-	group := []change{first}
+	group, bytes := []change{first}, first.text()
 	waiting := first.wait
 	timer := time.NewTimer(groupWait)
 	defer timer.Stop()
-	for len(group) < groupSize {
+	for len(group) < groupSize && bytes < groupBytes {
 		if waiting {
 			select {
 			case c, ok := <-w.changes:
 				if !ok {
 					return group
 				}
-				group = append(group, c)
+				group, bytes = append(group, c), bytes+c.text()
 				continue
 			default:
 				return group
@@ -159,7 +163,7 @@ func (w *indexer) gather(first change) []change {
 			if !ok {
 				return group
 			}
-			group = append(group, c)
+			group, bytes = append(group, c), bytes+c.text()
 			waiting = waiting || c.wait
 		case <-timer.C:
 			return group

@@ -1,110 +1,141 @@
 package index
 
 import (
-	"encoding/binary"
 	"hash/maphash"
+	"sync"
 
 	"github.com/blevesearch/bleve/v2/analysis"
 
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// Limits on what a glossary caches. A full glossary is replaced by an empty one.
+// Limits on what is cached. A full vocabulary or glossary is replaced by an empty one.
 const (
-	glossaryTerms  = 50_000
-	glossaryTokens = 100_000
-	glossaryToken  = 40  // maximum bytes of a token; longer tokens are rarely repeated
-	glossaryMeans  = 255 // number of terms of a token
+	vocabularyTerms = 50_000
+	glossaryTokens  = 100_000
 )
 
-// glossary numbers the terms, and caches the numbers of the terms of each token. Only one goroutine
-// may use it at a time. terms is only appended to, so that slices of it remain valid.
-type glossary struct {
-	terms  []string
+// vocabulary numbers the terms of an analyser. It is safe for concurrent use.
+type vocabulary struct {
+	mu     sync.Mutex
 	number map[string]uint32 // maps a term to its number
-
-	// Every word of every text is looked up here. A slot points to the cached data of a token,
-	// which is contiguous in memory.
-	seed  maphash.Seed
-	slots []slot // the length is a power of two; at most half of the slots are used
-	used  int
-	// for each token: its length, its bytes, its form (4 bytes), the index of its first term in
-	// numbers (4 bytes), and the number of its terms
-	tokens  []byte
-	numbers []uint32 // numbers of the terms of all tokens, token after token
+	terms  []string          // terms by number; only appended to, so that slices of it remain valid
 }
 
-// slot is an entry of the hash table for a token.
-type slot struct {
-	hash uint32
-	at   uint32 // offset of the token in tokens, plus 1; 0: the slot is free
+// list returns the terms by their numbers.
+func (v *vocabulary) list() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.terms
 }
 
-func newGlossary() *glossary {
-	return &glossary{number: map[string]uint32{}, seed: maphash.MakeSeed(), slots: make([]slot, 1<<10)}
+// appendNumbers appends the numbers of terms to out.
+func (v *vocabulary) appendNumbers(out []uint32, terms []string) []uint32 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, term := range terms {
+		n, known := v.number[term]
+		if !known {
+			n = uint32(len(v.terms))
+			v.terms = append(v.terms, term)
+			v.number[term] = n
+		}
+		out = append(out, n)
+	}
+	return out
 }
 
-func (g *glossary) full() bool { return len(g.terms) >= glossaryTerms || g.used >= glossaryTokens }
+// glossary caches the numbers of the terms of each token. Only one goroutine may use it at a time.
+type glossary struct {
+	vocabulary *vocabulary
+
+	// Every word of every text is looked up here, so a lookup reads one place in memory: tokens are
+	// compared by a hash of 64 bits with a random seed. Two of them have the same hash with a
+	// probability of less than one in a billion.
+	seed    maphash.Seed
+	slots   []meaning // the length is a power of two; at most half of the slots are used
+	used    int
+	numbers []uint32 // numbers of the terms of the tokens that have several terms
+	single  [1]uint32
+}
+
+// meaning is the analysis of a token, in 16 bytes.
+type meaning struct {
+	hash uint64 // hash of the token; 0: the slot is free
+	// the number of the term, or, unless there is exactly one, the index of the numbers of the
+	// terms in glossary.numbers
+	at    uint32
+	terms uint32 // number of terms, above the form of the token
+}
+
+const (
+	formBits    = segment.WordBits + segment.ArticleBits
+	maxMeanings = 1<<(32-formBits) - 1 // maximum number of terms of a token
+)
+
+func (m meaning) count() uint32      { return m.terms >> formBits }
+func (m meaning) form() segment.Form { return segment.Form(m.terms & (1<<formBits - 1)) }
+
+func newGlossary(v *vocabulary) *glossary {
+	return &glossary{vocabulary: v, seed: maphash.MakeSeed(), slots: make([]meaning, 1<<10)}
+}
 
 // read returns the numbers of the terms of a token, and its form. The numbers are valid until the
 // next call.
 func (g *glossary) read(a *analyser, token []byte, kind analysis.TokenType) ([]uint32, segment.Form) {
-	h := uint32(maphash.Bytes(g.seed, token))
-	mask := uint32(len(g.slots) - 1)
-	i := h & mask
-	for ; g.slots[i].at != 0; i = (i + 1) & mask {
-		if g.slots[i].hash != h {
-			continue
-		}
-		known := g.tokens[g.slots[i].at-1:]
-		end := 1 + int(known[0])
-		if string(known[1:end]) == string(token) {
-			f, first := binary.LittleEndian.Uint32(known[end:]), binary.LittleEndian.Uint32(known[end+4:])
-			return g.numbers[first : first+uint32(known[end+8])], segment.Form(f)
-		}
+	m := g.find(a, token, kind)
+	if m.count() == 1 {
+		g.single[0] = m.at
+		return g.single[:], m.form()
 	}
-	numbers, f := g.learn(a, token, kind)
-	if len(token) <= glossaryToken && len(numbers) <= glossaryMeans {
-		g.slots[i] = slot{h, uint32(len(g.tokens)) + 1}
-		g.tokens = append(append(g.tokens, byte(len(token))), token...)
-		g.tokens = binary.LittleEndian.AppendUint32(g.tokens, uint32(f))
-		g.tokens = binary.LittleEndian.AppendUint32(g.tokens, uint32(len(g.numbers)-len(numbers)))
-		g.tokens = append(g.tokens, byte(len(numbers)))
-		if g.used++; 2*g.used > len(g.slots) {
-			g.grow()
-		}
-	}
-	return numbers, f
+	return g.numbers[m.at:][:m.count()], m.form()
 }
 
-func (g *glossary) learn(a *analyser, token []byte, kind analysis.TokenType) ([]uint32, segment.Form) {
-	terms, f := a.terms(token, kind)
-	first := len(g.numbers)
-	for _, term := range terms {
-		n, known := g.number[term]
-		if !known {
-			n = uint32(len(g.terms))
-			g.terms = append(g.terms, term)
-			g.number[term] = n
+// find returns the meaning of a token.
+func (g *glossary) find(a *analyser, token []byte, kind analysis.TokenType) meaning {
+	h := max(maphash.Bytes(g.seed, token), 1)
+	mask := uint64(len(g.slots) - 1)
+	i := h & mask
+	for ; g.slots[i].hash != 0; i = (i + 1) & mask {
+		if g.slots[i].hash == h {
+			return g.slots[i]
 		}
-		g.numbers = append(g.numbers, n)
 	}
-	return g.numbers[first:], f
+	m := g.learn(a, token, kind)
+	m.hash = h
+	g.slots[i] = m
+	if g.used++; 2*g.used > len(g.slots) {
+		g.grow()
+	}
+	return m
+}
+
+func (g *glossary) learn(a *analyser, token []byte, kind analysis.TokenType) meaning {
+	terms, f := a.terms(token, kind)
+	terms = terms[:min(len(terms), maxMeanings)]
+	first := len(g.numbers)
+	g.numbers = g.vocabulary.appendNumbers(g.numbers, terms)
+	m := meaning{at: uint32(first), terms: uint32(len(terms))<<formBits | uint32(f)}
+	if len(terms) == 1 {
+		m.at = g.numbers[first]
+		g.numbers = g.numbers[:first]
+	}
+	return m
 }
 
 // grow doubles the number of slots.
 func (g *glossary) grow() {
 	old := g.slots
-	g.slots = make([]slot, 2*len(old))
-	mask := uint32(len(g.slots) - 1)
-	for _, s := range old {
-		if s.at == 0 {
+	g.slots = make([]meaning, 2*len(old))
+	mask := uint64(len(g.slots) - 1)
+	for _, m := range old {
+		if m.hash == 0 {
 			continue
 		}
-		i := s.hash & mask
-		for g.slots[i].at != 0 {
+		i := m.hash & mask
+		for g.slots[i].hash != 0 {
 			i = (i + 1) & mask
 		}
-		g.slots[i] = s
+		g.slots[i] = m
 	}
 }

@@ -31,9 +31,9 @@ var (
 )
 
 const (
-	lockWait   = "1s"     // long enough for a process that is ending to release its lock
-	batchDocs  = 512      // maximum number of documents in one batch
-	batchBytes = 16 << 20 // maximum bytes of text in one batch; a single larger document is a batch by itself
+	lockWait   = "1s"                 // long enough for a process that is ending to release its lock
+	batchDocs  = segment.MaxDocuments // maximum number of documents in one batch
+	batchBytes = 16 << 20             // maximum bytes of text in one batch; a larger document is a batch by itself
 	metaFile   = "index_meta.json"
 	versionKey = "version"
 )
@@ -159,8 +159,8 @@ func probe(dir string) (err error) {
 	return newest.Close()
 }
 
-// maxSegment is the maximum size of a merged segment in bytes. Erasing a document rewrites the whole
-// segment that contains it, but every query reads all segments.
+// maxSegment is the maximum size of a merged segment in bytes. Erasing a document rewrites the
+// whole segment that contains it, but every query reads all segments.
 const maxSegment = 20 << 20
 
 // merging configures when bleve merges segments. Segments are merged together if they are smaller

@@ -96,10 +96,14 @@ func (a *analyser) any(text string, is func(term string) bool) (found bool) {
 		}
 	}()
 	g := a.borrow()
+	terms := g.vocabulary.list()
 	tokenise(norm.NFKC.Bytes([]byte(text)), func(word []byte, kind analysis.TokenType, _ int) {
 		numbers, _ := g.read(a, word, kind)
 		for _, n := range numbers {
-			found = found || is(g.terms[n])
+			if int(n) >= len(terms) {
+				terms = g.vocabulary.list()
+			}
+			found = found || is(terms[n])
 		}
 	})
 	a.giveBack(g)

@@ -31,10 +31,10 @@ const (
 	goneCheck  = 10 * time.Millisecond
 )
 
-// Compact rewrites each segment that contains a deleted document: afterwards no file contains a term
-// or URL of a deleted document. The cost depends on the size of these segments, not of the index. The
-// index may be used during the call. Count may be one too high during the call, and after an error
-// until the next Compact.
+// Compact rewrites each segment that contains a deleted document: afterwards no file contains a
+// term or URL of a deleted document. The cost depends on the size of these segments, not of the
+// index. The index may be used during the call. Count may be one too high during the call, and
+// after an error until the next Compact.
 func (ix *Index) Compact(ctx context.Context) error {
 	return ix.write(func(held bleve.Index) error { return ix.compact(ctx, held) })
 }
@@ -48,7 +48,7 @@ func (ix *Index) compact(ctx context.Context, held bleve.Index) error {
 	if !ok {
 		return fmt.Errorf("index %s cannot be compacted: it is of another kind, %T", ix.dir, inner)
 	}
-	// bleve does not rewrite a single segment, even with deletions, but rewrites it if there are two.
+	// bleve does not rewrite a single segment, even with deletions, but it does if there are two.
 	batch := held.NewBatch()
 	if err := batch.IndexAdvanced(document.NewDocument(filler)); err != nil {
 		return err

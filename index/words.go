@@ -66,8 +66,9 @@ type analyser struct {
 	alternatives func(terms []string) []string
 	plain        *analyser // used instead for a text on which this analyser panics; nil for the plain analyser itself
 
-	mu   sync.Mutex
-	idle []*glossary
+	mu         sync.Mutex
+	vocabulary *vocabulary // nil before the first text
+	idle       []*glossary // all of vocabulary
 }
 
 // token is a word of a query, a character of dense script, or a break.
@@ -129,21 +130,23 @@ func (a *analyser) terms(word []byte, kind analysis.TokenType) (terms []string, 
 func (a *analyser) borrow() *glossary {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.vocabulary == nil || len(a.vocabulary.list()) >= vocabularyTerms {
+		a.vocabulary, a.idle = &vocabulary{number: map[string]uint32{}}, nil
+	}
 	if n := len(a.idle); n > 0 {
 		g := a.idle[n-1]
 		a.idle = a.idle[:n-1]
 		return g
 	}
-	return newGlossary()
+	return newGlossary(a.vocabulary)
 }
 
 func (a *analyser) giveBack(g *glossary) {
-	if g.full() {
-		return
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.idle = append(a.idle, g)
+	if g.vocabulary == a.vocabulary && g.used < glossaryTokens {
+		a.idle = append(a.idle, g)
+	}
 }
 
 // read analyses text and adds its terms to w. It runs in goroutines of bleve, where a panic would
@@ -179,7 +182,7 @@ func (a *analyser) read(w *words, text []byte) {
 			}
 		}
 	})
-	out.Source, out.Terms = g, g.terms
+	out.Source, out.Terms = g.vocabulary, g.vocabulary.list()
 	w.tokens = out
 	a.giveBack(g)
 }

@@ -42,7 +42,7 @@ type builder struct {
 // column holds one field of all documents.
 type column struct {
 	options bleveindex.FieldIndexingOptions
-	number  map[string]uint32 // maps a term to its number
+	number  map[string]uint32 // maps a term to its number; nil while all terms come from one Text.Source
 	terms   []string
 	uses    []int            // number of occurrences, by number of the term
 	from    map[any][]uint32 // by Text.Source: maps the source's term numbers to those of the column
@@ -55,8 +55,7 @@ type column struct {
 func (b *builder) column(f document.Field) *column {
 	c := b.columns[f.Name()]
 	if c == nil {
-		c = &column{options: f.Options(), number: map[string]uint32{}, from: map[any][]uint32{},
-			lengths: make([]uint32, b.docs)}
+		c = &column{options: f.Options(), from: map[any][]uint32{}, lengths: make([]uint32, b.docs)}
 		b.columns[f.Name()] = c
 	}
 	return c
@@ -86,6 +85,7 @@ func (b *builder) add(docs []bleveindex.Document) bool {
 				if o.IncludeTermVectors() || len(f.ArrayPositions()) > 1 {
 					return false
 				}
+				c.findTerms()
 				for term, tf := range f.AnalyzedTokenFrequencies() {
 					c.uses[c.numberOf(term)] += max(tf.Frequency(), 1)
 				}
@@ -112,21 +112,38 @@ func (p place) doc() uint64      { return uint64(p) >> docShift }
 func (p place) form() Form       { return Form(p>>positionBits) & (1<<formBits - 1) }
 func (p place) position() uint64 { return uint64(p) & (1<<positionBits - 1) }
 
-func (c *column) numberOf(term string) uint32 {
-	n, known := c.number[term]
-	if !known {
-		n = uint32(len(c.terms))
-		c.number[term] = n
-		c.terms = append(c.terms, term)
-		c.uses = append(c.uses, 0)
+// findTerms makes numberOf find the terms of c, because a term may be added twice.
+func (c *column) findTerms() {
+	if c.number != nil {
+		return
 	}
+	c.number = make(map[string]uint32, len(c.terms))
+	for n, term := range c.terms {
+		c.number[term] = uint32(n)
+	}
+}
+
+// numberOf returns the number of a term, and adds the term if it is new.
+func (c *column) numberOf(term string) uint32 {
+	if n, known := c.number[term]; known {
+		return n
+	}
+	n := uint32(len(c.terms))
+	if c.number != nil {
+		c.number[term] = n
+	}
+	c.terms = append(c.terms, term)
+	c.uses = append(c.uses, 0)
 	return n
 }
 
 // translate returns a table from the term numbers in the text to those in c.
 func (c *column) translate(text *Text) []uint32 {
 	const unknown = math.MaxUint32
-	numbers := c.from[text.Source]
+	numbers, known := c.from[text.Source]
+	if !known && len(c.from) > 0 {
+		c.findTerms()
+	}
 	for len(numbers) < len(text.Terms) {
 		numbers = append(numbers, unknown)
 	}

@@ -84,8 +84,8 @@ type opened struct {
 	*zap.Segment
 }
 
-// limited makes bleve limit the file size of merged segments (MaxSegmentFileSize): bleve does so only
-// for segments that report vectors.
+// limited makes bleve limit the file size of merged segments (MaxSegmentFileSize): bleve does so
+// only for segments that report vectors.
 type limited struct{}
 
 // UpdateFieldStats implements segmentapi.FieldStatsReporter.
