@@ -241,10 +241,17 @@ func (b *bodyFiles) overwrite(p place) error {
 	if err != nil || int64(p.Offset) >= size {
 		return err
 	}
-	zeros := make([]byte, min(int64(p.Length), size-int64(p.Offset)))
+	end := min(int64(p.Offset)+int64(p.Length), size)
+	zeros := make([]byte, min(int64(p.Length), 1<<20))
 	return b.use(p.File, func(f *os.File) error {
-		_, err := f.WriteAt(zeros, int64(p.Offset))
-		return err
+		for at := int64(p.Offset); at < end; {
+			n, err := f.WriteAt(zeros[:min(int64(len(zeros)), end-at)], at)
+			if err != nil {
+				return err
+			}
+			at += int64(n)
+		}
+		return nil
 	})
 }
 

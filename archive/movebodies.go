@@ -1,7 +1,11 @@
 package archive
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -24,48 +28,62 @@ func (l local) eachFile(fn func(n uint32, f fileRecord) error) error {
 // wasteful reports whether at least half of a file is erased.
 func (f fileRecord) wasteful() bool { return f.Size > 0 && f.Live <= f.Size/2 }
 
-// removeFiles moves the bodies of wasteful files to the last file, each file in one transaction,
-// and removes the wasteful files.
+// removeFiles moves the bodies of wasteful files to the last file, each file in one transaction, and
+// removes the wasteful files. It begins with the files from which the fewest bodies must move: on a
+// full disk, removing these makes room for the others.
 func (c *compaction) removeFiles() error {
-	a := c.a
-	if a.outside != nil {
+	if c.a.outside != nil {
 		return nil
 	}
-	var list []uint32
-	err := a.view(func(tx *bolt.Tx) error {
+	list, err := c.a.wastefulFiles()
+	if err != nil || len(list) == 0 && !c.a.unlisted {
+		return err
+	}
+	c.a.unlisted = true
+	var failed error
+	for _, n := range list {
+		var moved int64
+		failed = c.a.do(c.ctx, mostBodies/2, func(t *txn) (err error) {
+			moved, err = t.moveBodies(n)
+			return err
+		})
+		if failed != nil {
+			break
+		}
+		c.stats.Moved += moved
+	}
+	err = c.a.awaitReaders(c.ctx)
+	if err == nil {
+		err = c.a.removeUnlisted(c.ctx)
+	}
+	c.a.unlisted = err != nil
+	return errors.Join(failed, err)
+}
+
+// wastefulFiles returns the numbers of the wasteful files, those with the fewest bodies first.
+func (a *Archive) wastefulFiles() (list []uint32, err error) {
+	live := map[uint32]uint64{}
+	err = a.view(func(tx *bolt.Tx) error {
 		return local{a, tx}.eachFile(func(n uint32, f fileRecord) error {
 			if f.wasteful() {
+				live[n] = f.Live
 				list = append(list, n)
 			}
 			return nil
 		})
 	})
-	if err != nil || len(list) == 0 && !a.unlisted {
-		return err
-	}
-	a.unlisted = true
-	for _, n := range list {
-		var moved int64
-		err := a.do(c.ctx, mostBodies/2, func(t *txn) (err error) {
-			moved, err = t.moveBodies(n)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		c.stats.Moved += moved
-	}
-	if err := a.awaitReaders(c.ctx); err != nil {
-		return err
-	}
-	err = a.halt(c.ctx, func() error {
+	slices.SortStableFunc(list, func(m, n uint32) int { return cmp.Compare(live[m], live[n]) })
+	return list, err
+}
+
+// removeUnlisted removes the body files that archive.db does not list.
+func (a *Archive) removeUnlisted(ctx context.Context) error {
+	return a.halt(ctx, func() error {
 		if err := a.fault(RemoveBodies); err != nil {
 			return err
 		}
 		return a.view(func(tx *bolt.Tx) error { return a.files.removeUnlisted(local{a, tx}.lists) })
 	})
-	a.unlisted = err != nil
-	return err
 }
 
 // lists reports whether archive.db lists a body file.

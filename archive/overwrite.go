@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -29,8 +30,11 @@ type compaction struct {
 	failed error      // error of reading the list of free pages
 }
 
-// pagesAtOnce is the maximal number of pages that are overwritten while the writer waits.
-const pagesAtOnce = 8192
+// How much a compaction does while other writes wait.
+const (
+	pagesAtOnce  = 8192  // pages that are overwritten
+	placesAtOnce = 10000 // records in bRemains that are deleted
+)
 
 func (c *compaction) run(also func(context.Context) error) (err error) {
 	a, s := c.a, c.stats
@@ -129,14 +133,20 @@ func (c *compaction) overwriteBodies() error {
 			return err
 		}
 	}
-	return a.do(c.ctx, 0, func(t *txn) error {
-		for _, p := range c.erased {
-			if err := t.tx.Bucket(bRemains).Delete(p.pack()); err != nil {
-				return err
+	for some := range slices.Chunk(c.erased, placesAtOnce) {
+		err := a.do(c.ctx, 0, func(t *txn) error {
+			for _, p := range some {
+				if err := t.tx.Bucket(bRemains).Delete(p.pack()); err != nil {
+					return err
+				}
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // findFree lists the free pages. It runs in the writer goroutine, which from now on calls narrow

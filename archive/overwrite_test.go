@@ -105,3 +105,49 @@ func TestMovedBodiesLeaveNoFile(t *testing.T) {
 		}
 	}
 }
+
+// On a full disk, a compaction removes the body files from which nothing must move.
+func TestCompactFreesFullDisk(t *testing.T) {
+	t.Parallel()
+	dir, full, failing := t.TempDir(), errors.New("no space left"), false
+	a := open(t, dir, Options{Fault: func(s Step) error {
+		if s == SyncBodies && failing {
+			return full
+		}
+		return nil
+	}})
+	url := func(i int) string { return fmt.Sprint("http://example.com/", i) }
+	for i, size := range []int{1000, mostBodies - 5000, 7000, 3000, 9000} { // the first two fill a file
+		d := deposit(url(i), "")
+		d.Body = noise(fmt.Sprint(i), size)
+		put(t, a, d)
+	}
+	for _, i := range []int{0, 1, 2, 4} {
+		if _, err := a.Erase(t.Context(), Tombstone{URL: url(i), Why: "asked"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sizes := func() (list [2]int64) {
+		for i := range list {
+			size, err := fileSize(dir, uint32(i+1))
+			if list[i] = size; err != nil {
+				t.Error(err)
+			}
+		}
+		return list
+	}
+	before := sizes()
+	failing = true
+	if _, err := a.Compact(t.Context(), nil, nil); !errors.Is(err, full) {
+		t.Error(err)
+	}
+	if now := sizes(); now[1] != before[1] || before[0] == 0 || now[0] != 0 {
+		t.Errorf("the files have %d bytes, and had %d", now, before)
+	}
+	failing = false
+	compact(t, a)
+	if now := sizes(); now[1] != 0 {
+		t.Errorf("the second file has %d bytes", now[1])
+	}
+	hasBody(t, a, 4, string(noise("3", 3000)))
+}
