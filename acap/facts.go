@@ -184,6 +184,9 @@ func (d Decision) At(f Facts) Decision {
 			continue
 		}
 		until, ok := s.until(k, f)
+		if ok {
+			f.note(until)
+		}
 		switch {
 		case ok && (f.Now.IsZero() || !f.Now.Before(until)): // if the current time is unknown, no time limit is met
 			return Decision{Usage: d.Usage, Reason: ByExpiry, Because: s.field,
@@ -193,10 +196,12 @@ func (d Decision) At(f Facts) Decision {
 				Note: "the resource has been re-crawled"}
 		}
 	}
-	if c := d.fields.caps; c != nil && c.untilField != nil && endsByTag(k) &&
-		(f.Now.IsZero() || !f.Now.Before(c.until)) {
-		return Decision{Usage: d.Usage, Reason: ByExpiry, Because: c.untilField,
-			Note: "since " + c.until.Format(time.RFC3339)}
+	if c := d.fields.caps; c != nil && c.untilField != nil && endsByTag(k) {
+		f.note(c.until)
+		if f.Now.IsZero() || !f.Now.Before(c.until) {
+			return Decision{Usage: d.Usage, Reason: ByExpiry, Because: c.untilField,
+				Note: "since " + c.until.Format(time.RFC3339)}
+		}
 	}
 	for i := range d.fields.n {
 		s := d.fields.at(i)

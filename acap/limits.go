@@ -34,6 +34,18 @@ type Facts struct {
 	// resource was obtained (P1 2.5.3.1, H05).
 	Recrawled bool
 	Target    Target
+
+	// Next receives the earliest time limit later than Now that Decision.At has compared with Now:
+	// a later Now changes none of these decisions before that time. It may be nil; zero means that
+	// there is no such limit.
+	Next *time.Time
+}
+
+// note updates f.Next with a time limit.
+func (f *Facts) note(until time.Time) {
+	if f.Next != nil && f.Now.Before(until) && (f.Next.IsZero() || until.Before(*f.Next)) {
+		*f.Next = until
+	}
 }
 
 // Target is the device of the reader (P1 2.5.5.9). A zero field means that the value is unknown; a
