@@ -28,13 +28,17 @@
 // The same transaction logs an intent if the index must be updated. The intent remains until Done
 // is called; after a crash, Intents lists it.
 //
+// The archive lists the pages about which the caller must decide again: pages that have changed,
+// pages whose time limit comes, and pages whose policy has changed. It does not know policies; the
+// caller reports its decisions with SetDecided.
+//
 // An Archive is safe for concurrent use. Only one process at a time can open it.
 //
 // Source files: archive.go and files.go (opening), writer.go (grouping writes), readers.go (waiting
-// for readers), receive.go (deposits), past.go (imports), renew.go (304 responses), erase.go and
-// receipt.go (erasing, and proof of it), compact.go, overwrite.go and movebodies.go (removing
-// erased data from the files), read.go, verify.go and check.go (checks), repair.go, mend.go and
-// mend_resource.go (repairs), picture.go, sources.go, passed.go, part.go, backup.go, records.go and
-// text.go (file format), bodies.go and bodyfiles.go (storage of bodies), pack.go and dictionary.txt
-// (compression), seal.go, keys.go.
+// for readers), receive.go (deposits), past.go (imports), due.go and judged.go (pages to decide
+// again), renew.go (304 responses), erase.go and receipt.go (erasing, and proof of it), compact.go,
+// overwrite.go and movebodies.go (removing erased data from the files), read.go, verify.go and
+// check.go (checks), repair.go, mend.go and mend_resource.go (repairs), picture.go, sources.go,
+// passed.go, part.go, backup.go, records.go and text.go (file format), bodies.go and bodyfiles.go
+// (storage of bodies), pack.go and dictionary.txt (compression), seal.go, keys.go.
 package archive

@@ -93,7 +93,7 @@ func (t *txn) erase(s Tombstone) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if err := t.tx.Bucket(bResources).Put([]byte(url), value); err != nil {
+		if err := errors.Join(t.list(url), t.tx.Bucket(bResources).Put([]byte(url), value)); err != nil {
 			return 0, err
 		}
 	}
@@ -150,7 +150,7 @@ func (t *txn) eraseCapture(id uint64) (captureRecord, error) {
 	if _, err := unpackSealed(k, value, &rec); err != nil {
 		return rec, t.a.damaged(fmt.Sprintf("the record of capture %d", id), err)
 	}
-	if err := errors.Join(t.dropPassed(id), t.condemnKey(rec.Key), t.erased()); err != nil {
+	if err := errors.Join(t.dropPassed(id), t.condemnKey(rec.Key), t.erased(), t.list(rec.URL)); err != nil {
 		return rec, err
 	}
 	if err := errors.Join(t.dropReference(rec.payload()),

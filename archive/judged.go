@@ -1,38 +1,44 @@
 package archive
 
 import (
-	"context"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
 
-// Judged returns the version of the policy under which all data held of an origin was last decided.
-// The result is PolicyVersion.Since of that version, or zero if SetJudged was never called for the
-// origin.
-func (a *Archive) Judged(origin string) (since time.Time, err error) {
+// EachJudged calls fn with the origins whose policies have decided about pages, until fn returns an
+// error. Each comes with the version of its policy by which all pages were decided that EachDue
+// does not list. The time of the version is zero if ListOrigin was interrupted.
+func (a *Archive) EachJudged(fn func(PolicyVersion) error) error {
+	return each(a, bJudged, nil, func(_ *bolt.Tx, k, v []byte) (PolicyVersion, error) {
+		since, err := a.readJudged(k, v)
+		return PolicyVersion{Origin: string(k), Since: since}, err
+	}, fn)
+}
+
+// judged returns the version of a policy, as EachJudged does. known is false if the policy has
+// decided about no page.
+func (a *Archive) judged(origin string) (since time.Time, known bool, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		k := []byte(origin)
 		value := tx.Bucket(bJudged).Get(k)
-		if value == nil {
-			return nil
+		if known = value != nil; known {
+			since, err = a.readJudged(k, value)
 		}
-		if err := unpack(k, value, &since); err != nil {
-			return a.damaged("the time when the pages of "+origin+" were last checked", err)
-		}
-		return nil
+		return err
 	})
-	return since, err
+	return since, known, err
 }
 
-// SetJudged stores that all data held of an origin has been decided under one version of its
-// policy. since is PolicyVersion.Since of that version.
-func (a *Archive) SetJudged(ctx context.Context, origin string, since time.Time) error {
-	if err := checkURL(origin); err != nil {
-		return err
+func (a *Archive) readJudged(k, value []byte) (since time.Time, err error) {
+	if err := unpack(k, value, &since); err != nil {
+		return since, a.damaged("the time when the pages of "+string(k)+" were last checked", err)
 	}
-	return a.do(ctx, 0, func(t *txn) error {
-		k := []byte(origin)
-		return t.tx.Bucket(bJudged).Put(k, mustPack(k, utc(since)))
-	})
+	return since, nil
+}
+
+// setJudged records the version of a policy, as EachJudged returns it.
+func (t *txn) setJudged(v PolicyVersion) error {
+	k := []byte(v.Origin)
+	return t.tx.Bucket(bJudged).Put(k, mustPack(k, utc(v.Since)))
 }

@@ -160,6 +160,8 @@ type held struct {
 	rec    resourceRecord
 	plain  []byte // encoded text of the resource before sealing
 	sealed []byte
+
+	decided *Decided // Deposit.Limit, if the page was received
 }
 
 func (t *txn) resource(url string) (held, error) {
@@ -209,11 +211,17 @@ func (t *txn) putResource(h held, r Resource, plain []byte) error {
 	if !h.known {
 		t.counts.Resources++
 	}
-	value, err := packSealed([]byte(h.URL), r.record(slot), sealed)
-	if err != nil {
+	b, k := t.tx.Bucket(bResources), []byte(h.URL)
+	value, err := packSealed(k, r.record(slot), sealed)
+	if err != nil || bytes.Equal(b.Get(k), value) {
 		return err
 	}
-	return t.tx.Bucket(bResources).Put([]byte(h.URL), value)
+	if h.known {
+		err = t.list(h.URL)
+	} else {
+		err = t.listNew(h.URL, h.decided)
+	}
+	return errors.Join(err, b.Put(k, value))
 }
 
 // Shared reports whether several captures have the body as sent with the given digest.

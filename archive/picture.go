@@ -117,7 +117,7 @@ func (t *txn) putPicture(url string, version int, p *Picture) error {
 		return err
 	}
 	t.counts.Pictures++
-	return t.tx.Bucket(bPictures).Put(k, value)
+	return errors.Join(t.listPictured(k), t.tx.Bucket(bPictures).Put(k, value))
 }
 
 // erasePicture removes a thumbnail. If its record cannot be read, Verify finds the key.
@@ -129,7 +129,13 @@ func (t *txn) erasePicture(k []byte) error {
 	var rec pictureRecord
 	_, _ = unpackSealed(k, value, &rec)
 	t.counts.Pictures--
-	return errors.Join(t.condemnKey(rec.Key), t.erased(), t.tx.Bucket(bPictures).Delete(k))
+	return errors.Join(t.condemnKey(rec.Key), t.erased(), t.listPictured(k), t.tx.Bucket(bPictures).Delete(k))
+}
+
+// listPictured lists the page of a thumbnail as due.
+func (t *txn) listPictured(k []byte) error {
+	url, _, _ := bytes.Cut(k, []byte{0})
+	return t.list(string(url))
 }
 
 // erasePictures removes all thumbnails of url.

@@ -49,6 +49,10 @@ type Deposit struct {
 	// Replace erases the earlier versions in the same transaction, without a tombstone
 	// (until-recrawled, P1 2.5.3.1).
 	Replace bool
+
+	// Limit says until when the page needs no decision, in the state that Preview returns. It is
+	// used only if nothing is known about the URL yet; nil: the page is due.
+	Limit *Decided
 }
 
 // Receive stores a deposit. It returns nil after everything is on disk; after an error nothing is
@@ -102,6 +106,7 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 	if err != nil {
 		return Capture{}, err
 	}
+	h.decided = d.Limit
 	if d.Body != nil && redirects(d.Resource.Status) {
 		return t.receiveRedirect(d, b, h)
 	}

@@ -18,7 +18,7 @@ import (
 
 // The buckets of archive.db. Numbers in keys are big-endian, so that they sort.
 var (
-	bMeta       = []byte("meta")       // header, counts, upkeep
+	bMeta       = []byte("meta")       // header, counts, upkeep, decider
 	bCaptures   = []byte("captures")   // capture ID → captureRecord, sealed captureText
 	bBodies     = []byte("bodies")     // body ID → place of the sealed compressed body in a body file
 	bFiles      = []byte("files")      // number of a body file → fileRecord
@@ -32,7 +32,7 @@ var (
 	bIntents    = []byte("intents")    // URL → nothing: the index may disagree with the resource
 	bDoomed     = []byte("doomed")     // key ID → nothing: the key must be destroyed
 
-	bJudged  = []byte("judged")  // origin → PolicyVersion.Since of the policy under which its data was last decided
+	bJudged  = []byte("judged")  // origin → PolicyVersion.Since of the policy that decided all pages not in bDue
 	bSources = []byte("sources") // URL, 0, URL of a page with data made from it → nothing
 
 	bPassed   = []byte("passed")   // URL, 0, ID of a capture made after a redirect from that URL → nothing
@@ -42,16 +42,20 @@ var (
 	bAwaited = []byte("awaited") // URL of a subresource, 0, URL of a page that waits for it → Wait
 	bAwaits  = []byte("awaits")  // URL of a page, 0, URL of a subresource that it waits for → nothing
 
+	bDue   = []byte("due")   // time, URL of a page that must be decided then → number of the change that listed it
+	bLeans = []byte("leans") // origin, 0, URL of a page of another origin that its policy decided → nothing
+
 	buckets = [][]byte{bMeta, bCaptures, bBodies, bFiles, bRemains, bDigests, bResources, bEarlier, bAliases, bAliased,
 		bTombstones,
 		bIntents, bDoomed,
-		bJudged, bSources, bPictures, bParts, bAwaited, bAwaits, bPassed}
+		bJudged, bSources, bPictures, bParts, bAwaited, bAwaits, bPassed, bDue, bLeans}
 
 	// The buckets whose keys begin with a URL.
 	addressed = [][]byte{bResources, bEarlier, bAliases, bAliased, bTombstones, bSources, bPictures, bParts, bPassed}
 
-	kHeader = []byte("header")
-	kCounts = []byte("counts")
+	kHeader  = []byte("header")
+	kCounts  = []byte("counts")
+	kDecided = []byte("decided") // for whom bDue is complete
 )
 
 // counts are stored again by every transaction that changes them. Keys is the number of the last

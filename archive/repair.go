@@ -79,7 +79,7 @@ func (a *Archive) repairRound(ctx context.Context, found []finding) (done []Repa
 				done = append(done, Repaired{f.Problem, did})
 			}
 		}
-		return nil
+		return t.forgetDecider()
 	})
 	if err == nil && a.stale.Load() {
 		err = a.renewRoots(ctx)

@@ -408,7 +408,7 @@ func TestRepair(t *testing.T) {
 				return tx.Bucket(bJudged).Put([]byte("http://example.com"), []byte("?"))
 			},
 			check: func(t *testing.T, a *Archive) {
-				if since, err := a.Judged("http://example.com"); err != nil || !since.IsZero() {
+				if since, known, err := a.judged("http://example.com"); err != nil || known {
 					t.Error(since, err)
 				}
 			}},

@@ -225,7 +225,7 @@ func (v *verifier) all(tx *bolt.Tx) error {
 		{bEarlier, v.earlier}, {bAliases, v.alias}, {bAliased, v.aliased}, {bTombstones, v.tombstone}, {bIntents,
 			v.intent},
 		{bJudged, v.judged}, {bSources, v.source}, {bPictures, v.picture}, {bParts, v.part}, {bAwaited, v.awaited},
-		{bAwaits, v.awaits}, {bPassed, v.passed},
+		{bAwaits, v.awaits}, {bPassed, v.passed}, {bDue, v.due}, {bLeans, v.lean},
 	} {
 		bucket := tx.Bucket(part.name)
 		if bucket == nil {
@@ -248,6 +248,7 @@ func (v *verifier) all(tx *bolt.Tx) error {
 		v.find(url, "has no record, although copies with it are stored", v.rebuildRecord(url, v.homeless[url]))
 	}
 	v.upkeep()
+	v.decider()
 	v.sequences()
 	v.total(c)
 	return v.keys(c.Keys)

@@ -48,7 +48,8 @@ func openChild(dir string, fault func(archive.Step) error) (*Holdings, *web, err
 		return nil, nil, err
 	}
 	w := crashWeb()
-	h, err := Open(context.Background(), ar, ix, terms.Sources{Policies: w, Fetcher: w}, Options{})
+	h, err := Open(context.Background(), ar, ix, terms.Sources{Policies: w, Fetcher: w},
+		Options{Version: w.version})
 	return h, w, err
 }
 
@@ -180,6 +181,10 @@ func sweepChild(dir, step string) int {
 	if err != nil {
 		return fail(err)
 	}
+	// from now on, only pages that are due are swept
+	if _, err := h.Sweep(context.Background(), SweepOptions{}, nil); err != nil {
+		return fail(err)
+	}
 	for i := range sweepPages {
 		path := fmt.Sprintf("/whole/%d", i)
 		if _, err := h.Receive(context.Background(), pageOf("<p>pilot", site+path)); err != nil {
@@ -206,7 +211,7 @@ const sweptRobots = "ACAP-disallow-preserve: /*1$\nACAP-disallow-index: /*1$\nAC
 // TestKillSweep kills a sweep at each of its writes, without -every at some of them. Erasures that
 // the sweep reported must have happened, and the next sweep must erase the rest.
 func TestKillSweep(t *testing.T) {
-	for _, at := range interrupt.Points(make([]archive.Step, 24)) {
+	for _, at := range interrupt.Points(make([]archive.Step, 32)) {
 		n := at.Nth
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()

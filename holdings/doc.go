@@ -18,6 +18,8 @@
 //	indexer.go    grouped writes to the index
 //	recover.go    repairs archive and index after a crash
 //	sweep.go      Sweep: erases what time and policy no longer permit
+//	due.go        which pages a sweep must check, and until when a page needs no check
+//	listed.go     checks that the list of due pages contains each page in time
 //	grounds.go    reason and policy line of an erasure, without text of the page
 //	compact.go    Compact and Upkeep: remove erased data from the files
 //	rejudge.go    Rejudge: a sweep in the background when a policy has changed

@@ -192,7 +192,7 @@ func (e *exporter) prepareCheck(address string, known archive.Resource) (j gathe
 	if err != nil {
 		return j, "", "", err
 	}
-	j = gatherer{Holdings: e.Holdings, ctx: e.ctx, resource: known, url: u,
+	j = gatherer{Holdings: e.Holdings, ctx: e.ctx, resource: heldPage{Resource: known}, url: u,
 		sources: terms.Sources{Policies: e.o.Policies},
 		facts:   e.factsNow(known)}
 	if j.origin, err = e.o.Policies.Policy(e.ctx, u); err != nil {

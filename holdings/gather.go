@@ -2,9 +2,11 @@ package holdings
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
@@ -19,13 +21,25 @@ type sweepPlan struct {
 	// required resources that may not be used for the page now; the page is crawled again when they
 	// may be used
 	awaits []string
+
+	next    *time.Time // the next time limit, see acap.Facts
+	witness *witness   // the policies that were used; nil: they have no versions
+}
+
+// heldPage is what the archive holds of a page.
+type heldPage struct {
+	archive.Resource
+	captures []archive.Capture
+	pictured map[int]bool // as in evidence
+	// the page is not in the archive yet, so that no body can be read
+	unwritten bool
 }
 
 // gatherer collects the evidence about what is stored for one page.
 type gatherer struct {
 	*Holdings
 	ctx      context.Context
-	resource archive.Resource
+	resource heldPage
 	url      *url.URL
 	origin   *acap.Policy
 	sources  terms.Sources
@@ -47,21 +61,41 @@ func (h *Holdings) factsNow(r archive.Resource) acap.Facts {
 
 // planSweep decides what to do with everything stored for a page. It reads a body only if elements
 // of the page have their own rules, or if the index entry must be made again.
-func (h *Holdings) planSweep(ctx context.Context, r archive.Resource, o SweepOptions) (sweepPlan, error) {
-	d := sweepPlan{known: r}
-	u, err := url.Parse(r.URL)
+func (h *Holdings) planSweep(ctx context.Context, r archive.Resource, o SweepOptions) (d sweepPlan, err error) {
+	h.checked.Add(1)
+	held := heldPage{Resource: r}
+	if held.captures, err = h.archive.Captures(r.URL); err == nil {
+		held.pictured, err = h.archive.Pictured(r.URL)
+	}
+	if err != nil {
+		return sweepPlan{known: r}, err
+	}
+	return h.planHeld(ctx, held, o)
+}
+
+// planHeld decides what to do with a page, as planSweep does.
+func (h *Holdings) planHeld(ctx context.Context, held heldPage, o SweepOptions) (sweepPlan, error) {
+	d := sweepPlan{known: held.Resource, next: &time.Time{}}
+	u, err := url.Parse(held.URL)
 	if err != nil {
 		return d, err
 	}
-	j := gatherer{Holdings: h, ctx: ctx, resource: r, url: u, sources: terms.Sources{Policies: o.Policies},
-		facts: factsOf(r)}
-	j.facts.Now = o.AsOf
+	if h.o.Version != nil {
+		d.witness = &witness{Policies: o.Policies, version: h.o.Version, used: map[string]archive.PolicyVersion{}}
+		o.Policies = d.witness
+	}
+	j := gatherer{Holdings: h, ctx: ctx, resource: held, url: u, sources: terms.Sources{Policies: o.Policies},
+		facts: factsOf(held.Resource)}
+	j.facts.Now, j.facts.Next = o.AsOf, d.next
 	e, err := j.gatherHeld()
 	if err != nil {
 		return d, err
 	}
 	for {
 		d.plan = decide(e)
+		if held.unwritten && d.need != nothing && d.need != needRest {
+			return d, nil
+		}
 		switch d.need {
 		case nothing:
 			j.recordAwaited(&d)
@@ -82,16 +116,11 @@ func (h *Holdings) planSweep(ctx context.Context, r archive.Resource, o SweepOpt
 // gatherHeld collects what is stored for the page, and what the policy says about it.
 func (j *gatherer) gatherHeld() (e *evidence, err error) {
 	r := j.resource
-	e = &evidence{url: r.URL, facts: j.facts, noPreserve: j.o.NoPreserve, record: described(r), indexed: r.Indexed,
-		current:  r.Current,
+	e = &evidence{url: r.URL, facts: j.facts, noPreserve: j.o.NoPreserve, record: described(r.Resource),
+		indexed: r.Indexed, current: r.Current,
 		recorded: !r.FirstIndexed.IsZero() || !r.FirstPreserved.IsZero()}
-	captures, err := j.archive.Captures(r.URL)
-	if err != nil {
-		return e, err
-	}
-	if e.pictured, err = j.archive.Pictured(r.URL); err != nil {
-		return e, err
-	}
+	captures := r.captures
+	e.pictured = r.pictured
 	for _, c := range captures {
 		e.copies = append(e.copies, copyEvidence{Capture: c})
 	}
@@ -146,7 +175,7 @@ func described(r archive.Resource) bool {
 // as crawled again (H05). Prohibitions in an older version on its elements still apply.
 func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
 	facts, own := j.facts, j.resource.Own
-	if facts.Recrawled = superseded(c, j.resource); !c.Current {
+	if facts.Recrawled = superseded(c, j.resource.Resource); !c.Current {
 		if own = c.Own; facts.Recrawled {
 			own = terms.Earlier(j.resource.Own, c.Own)
 		}
@@ -172,8 +201,14 @@ func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
 	return part.Refuse(acap.ByProhibition, "a part of the copy"), nil
 }
 
+// errUnwritten means that a page cannot be decided before it is in the archive.
+var errUnwritten = errors.New("its copy is not stored yet")
+
 // read waits for memory and calls fn with the page of a stored copy.
 func (j *gatherer) read(c archive.Capture, fn func(*page.Page)) error {
+	if j.resource.unwritten {
+		return errUnwritten
+	}
 	release, err := j.o.Budget.Room(j.ctx, page.WeightOf(c.Bytes, c.MIME))
 	if err != nil {
 		return err

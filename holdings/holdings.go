@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -36,7 +37,14 @@ type Options struct {
 
 	Drawer Drawer // draws thumbnails of received pages; nil means that none is drawn
 
-	Version func(u *url.URL) archive.PolicyVersion // returns the version of the policy in force for u; nil if unknown
+	// Version returns the version of the policy in force for u. If it is nil, every sweep checks
+	// all pages. Otherwise a sweep checks only pages that have changed since the last check, whose
+	// policy has changed, or that have reached a time limit.
+	Version func(u *url.URL) archive.PolicyVersion
+	// For names everything else that the policies of Known depend on: the crawler for which they
+	// decide, and the program. If it has changed, the next sweep checks all pages.
+	For string
+
 	// called for each panic; a panic makes the processing of one page fail; may be nil
 	Defect func(*defect.Error)
 	// Swept is called for everything that Rejudge and ReceivePart erase, from several goroutines;
@@ -70,6 +78,9 @@ type Holdings struct {
 	// locks selected by a hash of the URL: while one is held, no other goroutine changes archive or
 	// index for that URL
 	locks [256]sync.Mutex
+
+	listing sync.Mutex   // held while pages are listed as due
+	checked atomic.Int64 // number of pages that sweeps have decided about, for tests
 
 	background background
 	remaking   chan struct{} // limits concurrent remakes, including those that wait for requests

@@ -35,6 +35,8 @@ type assessment struct {
 	emptied    bool            // nothing of the page is stored any more, although something was stored before
 	// if the page is checked again from its copy, its archive record; nil: the page was received
 	from *archive.Resource
+
+	unknown bool // the archive knew nothing about the page
 }
 
 // assessReceived decides about a received page. origin is the policy of the page's origin, and
@@ -104,6 +106,7 @@ func (h *Holdings) drawingUnchanged(known archive.Resource, old terms.Kept, g *a
 func (h *Holdings) assessPage(t *terms.Terms, pg *page.Page, down *acap.Field, known archive.Resource,
 	received bool) (g assessment) {
 	old := known.Kept
+	g.unknown = known.FirstCrawled.IsZero()
 	o := terms.HoldingOptions{NoArchive: h.o.NoArchive, NoIndex: h.o.NoIndex}
 	if known.Indexed {
 		o.Entry = &old

@@ -401,7 +401,7 @@ func TestPartThatIsLifted(t *testing.T) {
 	}
 	swept := func(robots string) func(*kitchen) {
 		return func(k *kitchen) {
-			k.web.says(mustUse + robots)
+			k.v.changes(mustUse + robots)
 			if _, err := k.Sweep(context.Background(), SweepOptions{}, nil); err != nil {
 				k.Fatal(err)
 			}
@@ -445,7 +445,7 @@ func TestPartThatNobodyWaitsFor(t *testing.T) {
 		"led off": func(k *kitchen) { k.receive(pageOf(article, b, site+"/c")) },
 		"erased":  func(k *kitchen) { _, _ = k.Erase(context.Background(), b, "asked", "") },
 		"swept": func(k *kitchen) {
-			k.web.says(mustUse + "ACAP-request-take-down: /b")
+			k.v.changes(mustUse + "ACAP-request-take-down: /b")
 			_, _ = k.Sweep(context.Background(), SweepOptions{}, nil)
 		},
 	} {

@@ -139,6 +139,11 @@ const takenDown = "taken down at the publisher's request"
 // are durable.
 func (h *Holdings) writePage(ctx context.Context, g *assessment) error {
 	address := g.deposit.Resource.URL
+	if g.unknown {
+		if err := h.limitNew(ctx, g); err != nil {
+			return err
+		}
+	}
 	wait := g.wait || g.document != nil && len(g.document.Text) > largeText
 	written, err := h.applyChange(ctx, address, change{doc: g.document, url: address, wait: wait},
 		func(known archive.Resource) (bool, error) {

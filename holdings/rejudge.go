@@ -195,24 +195,13 @@ func (h *Holdings) rejudge(t task) {
 	}
 }
 
-// rejudgeOrigin checks what is stored for an origin. It does nothing if the check was already done
-// under the current version of the policy.
+// rejudgeOrigin checks what is stored for an origin and has changed since the last check, or all of it
+// if the policy has changed.
 func (h *Holdings) rejudgeOrigin(ctx context.Context, origin string) error {
 	u, err := url.Parse(origin + "/")
-	if err != nil || h.o.Version == nil {
+	if err != nil || h.o.Version == nil || h.o.Version(u).Since.IsZero() {
 		return err
 	}
-	version := h.o.Version(u)
-	if version.Since.IsZero() {
-		return nil
-	}
-	since, err := h.archive.Judged(origin)
-	if err != nil || since.Equal(version.Since) {
-		return err
-	}
-	counts, err := h.Sweep(ctx, SweepOptions{Origin: origin}, h.o.Swept)
-	if err != nil || counts.Pages == 0 {
-		return err
-	}
-	return h.archive.SetJudged(ctx, origin, version.Since)
+	_, err = h.Sweep(ctx, SweepOptions{Origin: origin}, h.o.Swept)
+	return err
 }

@@ -19,7 +19,11 @@ func (h *Holdings) Repair(ctx context.Context, told func(archive.Repaired)) ([]a
 	if err != nil {
 		return left, err
 	}
-	if err := h.reconcile(ctx, told); err != nil {
+	err = h.reconcile(ctx, told)
+	if err == nil {
+		err = h.listLacking(ctx, told)
+	}
+	if err != nil {
 		return left, err
 	}
 	rest, err := h.verifyRest(ctx)

@@ -26,7 +26,11 @@ type SweepOptions struct {
 	DryRun   bool            // report what would be erased, and change nothing
 	Origin   string          // sweep only this origin, named as in archive.PolicyVersion; "" means everything
 	Policies terms.Policies  // policies to apply, without requests; nil means Options.Known
+	For      string          // as Options.For, for Policies; if Policies is set and For is "", All is implied
+	All      bool            // check all pages, also those that are not due
 	Progress func(pages int) // called from time to time with the number of pages checked so far; may be nil
+
+	examine func(*sweepPlan) error // called for each page that could be checked; may be nil
 }
 
 // Swept is one stored item that a sweep erased or made again.
@@ -94,13 +98,15 @@ func (c *SweepCounts) add(d sweepPlan) {
 	}
 }
 
-// Sweep checks everything stored against the last known policy and the clock, and erases what may
-// no longer be stored: copies and index entries. When nothing else is left of a page, Sweep erases
-// its record, except for the dates. A policy that could not be read erases nothing (X63).
+// Sweep checks the stored pages that are due against the last known policy and the clock, and
+// erases what may no longer be stored: copies and index entries. Pages are due if they have changed
+// since the last check, if their policy has changed, or if they have reached a time limit. When
+// nothing else is left of a page, Sweep erases its record, except for the dates. A policy that
+// could not be read erases nothing (X63).
 //
-// Sweep calls told, which may be nil, for every item, in the order of URLs. Sweep may run at the
-// same time as Receive and other sweeps. It skips pages whose records are damaged; the error names
-// these pages.
+// Sweep calls told, which may be nil, for every item; all items of a page come together. Sweep may
+// run at the same time as Receive and other sweeps. It skips pages whose records are damaged; the
+// error names these pages.
 func (h *Holdings) Sweep(ctx context.Context, o SweepOptions, told func(Swept)) (SweepCounts, error) {
 	return h.sweep(ctx, o, told, func() {})
 }
@@ -109,14 +115,11 @@ func (h *Holdings) Sweep(ctx context.Context, o SweepOptions, told func(Swept)) 
 func (h *Holdings) sweep(ctx context.Context, o SweepOptions, told func(Swept), between func()) (counts SweepCounts,
 	err error) {
 	o = h.withDefaults(o)
-	prefix := ""
-	if o.Origin != "" {
-		prefix = o.Origin + "/"
-	}
 	var failed []error
-	batch := make([]archive.Resource, 0, sweepBatch)
+	batch, entries := make([]archive.Resource, 0, sweepBatch), make([]archive.Due, 0, sweepBatch)
 	flush := func() error {
-		for _, r := range h.sweepAll(ctx, batch, o) {
+		done := h.sweepAll(ctx, batch, o)
+		for _, r := range done {
 			switch {
 			case r.err != nil && (ctx.Err() != nil || !errors.Is(r.err, archive.ErrCorrupt) && !isPanic(r.err)):
 				return r.err
@@ -126,6 +129,11 @@ func (h *Holdings) sweep(ctx context.Context, o SweepOptions, told func(Swept), 
 				}
 				continue
 			}
+			if o.examine != nil {
+				if err := o.examine(&r.sweepPlan); err != nil {
+					return err
+				}
+			}
 			counts.add(r.sweepPlan)
 			for _, s := range r.swept {
 				if told != nil {
@@ -133,14 +141,22 @@ func (h *Holdings) sweep(ctx context.Context, o SweepOptions, told func(Swept), 
 				}
 			}
 		}
-		batch = batch[:0]
+		err := h.noteDecided(ctx, o, done, entries)
+		if err == nil {
+			err = h.decideAgain(ctx, o, done, entries)
+		}
+		if err != nil {
+			return err
+		}
+		batch, entries = batch[:0], entries[:0]
 		if o.Progress != nil {
 			o.Progress(counts.Pages)
 		}
 		between()
 		return ctx.Err()
 	}
-	err = h.archive.EachUnder(prefix, func(r archive.Resource) error {
+	err = h.eachToCheck(ctx, o, func(r archive.Resource, entry archive.Due) error {
+		entries = append(entries, entry)
 		if batch = append(batch, r); len(batch) < cap(batch) {
 			return ctx.Err()
 		}
@@ -155,7 +171,9 @@ func (h *Holdings) sweep(ctx context.Context, o SweepOptions, told func(Swept), 
 // withDefaults returns o with defaults filled in.
 func (h *Holdings) withDefaults(o SweepOptions) SweepOptions {
 	if o.Policies == nil {
-		o.Policies = h.o.Known
+		o.Policies, o.For = h.o.Known, h.o.For
+	} else if o.For == "" {
+		o.All = true
 	}
 	if o.AsOf.IsZero() {
 		o.AsOf = h.o.Now()

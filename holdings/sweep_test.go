@@ -218,7 +218,7 @@ func TestSweepUnread(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb(""), Options{})
 			s.receive(pageOf("<p>gull", a))
 			s.receive(pageOf(article, a))
-			s.web.policy = policy
+			s.web.policy, s.web.sum = policy, 1
 			if policy != nil && policy.Decide(acap.Index, acap.Resource{}).Reason != acap.Unavailable {
 				t.Fatal("the policy can be read")
 			}
@@ -438,8 +438,8 @@ func TestSweepFails(t *testing.T) {
 	}
 }
 
-// TestSweepDamaged checks that a page with a damaged record is named in the error and skipped. Its
-// origin must not be recorded as checked.
+// TestSweepDamaged checks that a page with a damaged record is named in the error and skipped. The
+// page must stay due.
 func TestSweepDamaged(t *testing.T) {
 	dir := t.TempDir()
 	v := &versioned{web: newWeb("ACAP-composite-usage: hoard follow"), since: firstUse}
@@ -464,8 +464,9 @@ func TestSweepDamaged(t *testing.T) {
 	}
 	v.changes("ACAP-composite-usage: hoard preserve\nACAP-disallow-index: /b")
 	s.rejudge(site)
-	if got := v.takeReports(); got != "/b index entry" || !s.judged().IsZero() {
-		t.Errorf("%q, judged under %v", got, s.judged())
+	_, due, err := s.archive.DueSince(a)
+	if got := v.takeReports(); got != "/b index entry" || !due || err != nil {
+		t.Errorf("%q, still due: %v, %v", got, due, err)
 	}
 	if err := s.Holdings.Close(); !errors.Is(err, archive.ErrCorrupt) || !strings.Contains(err.Error(), a) {
 		t.Errorf("closed with %v", err)

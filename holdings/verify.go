@@ -52,7 +52,9 @@ func (h *Holdings) verifyRest(ctx context.Context) (found []archive.Problem, err
 		})
 	}
 	if err == nil {
-		_, err = h.Sweep(ctx, SweepOptions{DryRun: true}, func(s Swept) { found = append(found, overdue(s)) })
+		var l *lister
+		l, err = h.sweepAllDry(ctx, func(s Swept) { found = append(found, overdue(s)) })
+		found = append(found, l.problems()...)
 	}
 	if errors.Is(err, archive.ErrCorrupt) || errors.Is(err, index.ErrCorrupt) {
 		found = append(found, archive.Problem{Where: "archive and index",

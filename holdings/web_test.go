@@ -3,6 +3,7 @@ package holdings
 import (
 	"context"
 	"errors"
+	"hash/crc32"
 	"net/http"
 	"net/url"
 	"os"
@@ -45,6 +46,7 @@ type web struct {
 	policy *acap.Policy
 	asked  func() // called before Policy returns, without holding mu; may be nil
 	parts  map[string]string
+	sum    uint32                                  // checksum of the lines of the policy
 	fails  func(rawurl string) (*page.Page, error) // if not nil, returns the responses to requests instead of parts
 }
 
@@ -57,6 +59,7 @@ func newWeb(robots string) *web {
 func (w *web) says(robots string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.sum = crc32.ChecksumIEEE([]byte(robots))
 	w.policy = acap.Parse(site+"/robots.txt", []byte("ACAP-version: 1.1\nACAP-crawler: *\n"+robots+
 		"\n")).Policy(acap.Crawler{Names: []string{"gazer"}})
 }
@@ -71,6 +74,17 @@ func (w *web) Policy(context.Context, *url.URL) (*acap.Policy, error) {
 		return nil, errors.New("no policy was read")
 	}
 	return w.policy, nil
+}
+
+// version returns the version of the policy: policies with other lines have another version.
+func (w *web) version(u *url.URL) archive.PolicyVersion {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.policy == nil {
+		return archive.PolicyVersion{}
+	}
+	return archive.PolicyVersion{Origin: u.Scheme + "://" + u.Host,
+		Since: firstUse.Add(time.Duration(w.sum) * time.Second)}
 }
 
 func (w *web) Fetch(_ context.Context, rawurl string) (*page.Page, error) {
@@ -122,6 +136,9 @@ func open(t *testing.T, dir string, w *web, o Options) *store {
 
 func openWith(t *testing.T, dir string, w *web, o Options, files archive.Options) *store {
 	t.Helper()
+	if o.Version == nil {
+		o.Version = w.version
+	}
 	s := &store{T: t, web: w}
 	var err error
 	if s.archive, err = archive.Open(dir, files); err != nil {
@@ -137,6 +154,11 @@ func openWith(t *testing.T, dir string, w *web, o Options, files archive.Options
 		t.Fatal(err)
 	}
 	t.Cleanup(s.shut)
+	if files.Fault == nil { // as the start of a crawl does
+		if _, err := s.lists(context.Background(), s.withDefaults(SweepOptions{})); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -38,6 +39,19 @@ type IdentityError struct {
 
 func (e *IdentityError) Error() string { return fmt.Sprintf("%s cannot be read: %v", e.File, e.Err) }
 func (e *IdentityError) Unwrap() error { return e.Err }
+
+// decider names everything that the decisions about stored pages depend on, besides policies,
+// records and settings of the holdings: the crawler, and this build of the program.
+func (s *Site) decider() string {
+	name := s.who.Key() + ", program " + Version
+	info, ok := debug.ReadBuildInfo()
+	for i := 0; ok && i < len(info.Settings); i++ {
+		if set := info.Settings[i]; set.Key == "vcs.revision" || set.Key == "vcs.modified" {
+			name += " " + set.Value
+		}
+	}
+	return name
+}
 
 // CrawlerOf returns the crawler that the settings describe.
 func CrawlerOf(cfg *config.Config) acap.Crawler {

@@ -40,8 +40,9 @@ func (s *Site) ErasureReceipt(ctx context.Context, address string) (archive.Rece
 func (s *Site) Verify(ctx context.Context, o archive.VerifyOptions, repair func(archive.Repaired), ready func()) (
 	problems []archive.Problem, err error) {
 	open := func() (*holdings.Holdings, error) {
-		return s.openHoldings(ctx, terms.Sources{Policies: s.lastPolicies()},
-			holdings.Options{NoArchive: s.cfg.Policy.NoarchivePreserve})
+		known := s.lastPolicies()
+		return s.openHoldings(ctx, terms.Sources{Policies: known},
+			holdings.Options{NoArchive: s.cfg.Policy.NoarchivePreserve, Version: known.version})
 	}
 	h, err := open()
 	if repair != nil && errors.Is(err, archive.ErrCorrupt) {

@@ -271,6 +271,7 @@ func (s *Site) openHoldings(ctx context.Context, sources terms.Sources, o holdin
 	if s.holdings != nil {
 		return s.holdings, nil
 	}
+	o.For = s.decider()
 	o.Budget, o.Defect, o.Scarce, o.Erased = s.o.Budget, s.defect, s.room.Scarce, s.erased.note
 	h, err := holdings.Open(ctx, s.archive, s.index, sources, o)
 	if err != nil {

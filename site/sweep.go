@@ -15,7 +15,7 @@ type SweepOptions struct {
 	DryRun bool      // report what would be erased, but change nothing
 	// called for each stored item that was erased, and for each index entry that was made again
 	Each     func(holdings.Swept)
-	Progress func(done, total int) // called at regular intervals with the number of pages done so far, and of all pages
+	Progress func(done int) // called at regular intervals with the number of pages done so far
 }
 
 // SweepSummary is the result of a sweep.
@@ -55,18 +55,8 @@ func (s *Site) Sweep(ctx context.Context, o SweepOptions) (sum SweepSummary, err
 			o.Each(item)
 		}
 	}
-	held, err := s.archive.Stats()
-	if err != nil {
-		return sum, err
-	}
-	progress := func(n int) {
-		if o.Progress != nil {
-			o.Progress(n, held.Resources)
-		}
-	}
 	sum.SweepCounts, err = h.Sweep(ctx, holdings.SweepOptions{AsOf: o.AsOf, DryRun: o.DryRun,
-		Policies: s.lastPolicies(),
-		Progress: progress}, each)
+		Policies: s.lastPolicies(), For: s.decider(), Progress: o.Progress}, each)
 	if err == nil && !o.DryRun {
 		err = s.finishSweep(ctx, takenDown)
 	}

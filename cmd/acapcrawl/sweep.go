@@ -28,7 +28,11 @@ func (c *Command) sweepVerb() *cobra.Command {
 		Short: "Erase what time limits and today's policy no longer permit",
 		Long: `Erase copies and index entries whose time limit has passed, that the policy last read
 prohibits, or that were taken down. Data that may stay in another form is rewritten. The dates of a page stay,
-so that no limit starts again. Nothing is erased of a site whose policy could not be read.`,
+so that no limit starts again. Nothing is erased of a site whose policy could not be read.
+
+A sweep checks only the pages that are due: pages that have changed since they were last checked, that
+have reached a time limit, or whose policy has changed. It checks all pages if the crawler that the
+policies apply to, or this program, has changed.`,
 		Example: `  acapcrawl sweep --dry-run
   acapcrawl sweep --refresh
   acapcrawl sweep --dry-run --as-of 2027-01-01T00:00:00Z`,
@@ -63,9 +67,8 @@ func (c *Command) runSweep(ctx context.Context, cfg *config.Config, r sweepReque
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	screen := newProgress(c.Stderr)
-	o := site.SweepOptions{AsOf: r.AsOf, DryRun: r.DryRun, Progress: func(done, total int) {
-		screen.Count(done, total,
-			"page")
+	o := site.SweepOptions{AsOf: r.AsOf, DryRun: r.DryRun, Progress: func(done int) {
+		screen.Count(done, 0, "page")
 	}}
 	if !r.JSON {
 		o.Each = func(item holdings.Swept) {
@@ -120,7 +123,11 @@ func printSwept(w io.Writer, n holdings.SweepCounts, dry bool) error {
 		heading = "Would be erased"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s checked\n", several(n.Pages, "page"))
+	checked := several(n.Pages, "page") + " checked"
+	if n.Pages == 0 {
+		checked = "No page is due."
+	}
+	b.WriteString(checked + "\n")
 	if n == (holdings.SweepCounts{Pages: n.Pages, Unjudged: n.Unjudged}) {
 		b.WriteString("Everything that is archived may be kept.\n")
 	}

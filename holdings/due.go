@@ -1,0 +1,253 @@
+package holdings
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// witness supplies policies for one decision about a page, and records what the decision depends
+// on.
+type witness struct {
+	terms.Policies
+	version func(*url.URL) archive.PolicyVersion
+	used    map[string]archive.PolicyVersion // by origin: the version that was used
+	asked   []*url.URL
+	// the decision may change although no policy, no record and no time limit changes
+	unsure bool
+}
+
+// Policy returns the policy in force for u.
+func (w *witness) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
+	if w.unsure {
+		return w.Policies.Policy(ctx, u)
+	}
+	is := w.version(u)
+	p, err := w.Policies.Policy(ctx, u)
+	was, again := w.used[is.Origin]
+	switch r := acap.NewResource(u); {
+	case err != nil, is.Since.IsZero(), again && !was.Since.Equal(is.Since), waits(p, r),
+		p.Decide(acap.Crawl, r).Reason == acap.Unavailable:
+		w.unsure = true
+	case !again:
+		w.used[is.Origin] = is
+		w.asked = append(w.asked, u)
+	}
+	return p, err
+}
+
+// waits reports whether p contains a take-down request for r that is not in force, for instance
+// because it must be confirmed. It may come into force without a new version of the policy.
+func waits(p *acap.Policy, r acap.Resource) bool {
+	for _, a := range p.Actions() {
+		if !a.Execute && a.Action == acap.TakeDown && a.URL == r.URL {
+			return true
+		}
+	}
+	return false
+}
+
+// versions returns the versions of the policies that were used. ok is false if they do not
+// determine the decision, for instance because one of them has changed meanwhile.
+func (w *witness) versions() (list []archive.PolicyVersion, ok bool) {
+	if w.unsure {
+		return nil, false
+	}
+	for _, u := range w.asked {
+		is := w.version(u)
+		if !is.Since.Equal(w.used[is.Origin].Since) {
+			return nil, false
+		}
+		list = append(list, is)
+	}
+	return list, true
+}
+
+// identity names everything that the decisions of a sweep depend on, besides records, versions of
+// policies and the clock.
+func (h *Holdings) identity(o SweepOptions) string {
+	return fmt.Sprintf("%s, noarchive %t", o.For, h.o.NoArchive)
+}
+
+// lists reports whether the archive lists the pages that a sweep must check. Otherwise the sweep
+// must check all pages. Except in a dry run, lists first lists the pages whose policy has changed;
+// if the last decisions were made for another crawler, these are all pages.
+func (h *Holdings) lists(ctx context.Context, o SweepOptions) (lists bool, err error) {
+	if o.All || h.o.Version == nil {
+		return false, nil
+	}
+	h.listing.Lock()
+	defer h.listing.Unlock()
+	if lists, err = h.archive.ListsDue(h.identity(o)); err != nil {
+		return false, err
+	}
+	changed, err := h.changedPolicies(o.Origin)
+	if err != nil || o.DryRun {
+		return lists && len(changed) == 0, err
+	}
+	if !lists {
+		err = h.archive.ListAll(ctx, h.identity(o))
+	}
+	if err == nil {
+		err = h.listChanged(ctx, o, changed)
+	}
+	if disk.Full(err) { // what may no longer be stored must be erased nevertheless
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// listChanged lists the pages whose policy is one of those in changed. If the sweep o checks only
+// one origin, it also queues a check of pages of other origins that were listed.
+func (h *Holdings) listChanged(ctx context.Context, o SweepOptions, changed []archive.PolicyVersion) error {
+	for _, v := range changed {
+		others, err := h.archive.ListOrigin(ctx, v)
+		if err != nil {
+			return err
+		}
+		if others && o.Origin != "" {
+			h.background.add(h, task{})
+		}
+	}
+	return nil
+}
+
+// changedPolicies returns today's versions of those policies that have changed since pages were
+// decided by them. If origin is not "", it looks only at the policy of this origin.
+func (h *Holdings) changedPolicies(origin string) (changed []archive.PolicyVersion, err error) {
+	err = h.archive.EachJudged(func(was archive.PolicyVersion) error {
+		u, err := url.Parse(was.Origin + "/")
+		if err != nil || origin != "" && was.Origin != origin {
+			return err
+		}
+		if is := h.o.Version(u); is.Since.IsZero() || !is.Since.Equal(was.Since) {
+			changed = append(changed, archive.PolicyVersion{Origin: was.Origin, Since: is.Since})
+		}
+		return nil
+	})
+	return changed, err
+}
+
+// eachToCheck calls fn for the pages that a sweep must check, each with the entry of the list of
+// due pages that names it. The entry is zero if the sweep checks all pages.
+func (h *Holdings) eachToCheck(ctx context.Context, o SweepOptions,
+	fn func(archive.Resource, archive.Due) error) error {
+	lists, err := h.lists(ctx, o)
+	if err != nil {
+		return err
+	}
+	prefix := ""
+	if o.Origin != "" {
+		prefix = o.Origin + "/"
+	}
+	if !lists {
+		return h.archive.EachUnder(prefix, func(r archive.Resource) error { return fn(r, archive.Due{}) })
+	}
+	return h.archive.EachDue(prefix, o.AsOf, func(d archive.Due) error {
+		r, _, err := h.archive.Resource(d.URL)
+		if err != nil {
+			return err
+		}
+		r.URL = d.URL
+		return fn(r, d)
+	})
+}
+
+// decided returns what the plan says about the time until which the page needs no decision. ok is
+// false if the page must be decided again, because the plan changes something or is uncertain.
+func (d *sweepPlan) decided(entry archive.Due) (out archive.Decided, ok bool) {
+	if len(d.swept) > 0 || d.unjudged || d.need != nothing || d.witness == nil {
+		return out, false
+	}
+	out = archive.Decided{Due: entry, Until: *d.next}
+	out.Policies, ok = d.witness.versions()
+	return out, ok
+}
+
+// noteDecided takes the pages off the list of due pages about which nothing has to change now.
+// entries are the entries that name the pages in done. noteDecided does nothing if the sweep
+// assumes a later time.
+func (h *Holdings) noteDecided(ctx context.Context, o SweepOptions, done []sweptPage, entries ...[]archive.Due) error {
+	if o.DryRun || o.AsOf.After(h.o.Now()) {
+		return nil
+	}
+	var list []archive.Decided
+	for i := range done {
+		d, ok := done[i].decided(archive.Due{})
+		if !ok || done[i].err != nil {
+			continue
+		}
+		d.For = h.identity(o)
+		for _, of := range entries {
+			if d.Due = of[i]; d.URL != "" {
+				list = append(list, d)
+			}
+		}
+	}
+	if err := h.archive.SetDecided(ctx, list...); !disk.Full(err) {
+		return err
+	}
+	return nil
+}
+
+// decideAgain decides about the pages of a batch that the sweep has changed, so that they are not
+// due any more. The entries in led have led to the first decisions.
+func (h *Holdings) decideAgain(ctx context.Context, o SweepOptions, done []sweptPage, led []archive.Due) error {
+	if o.DryRun || h.o.Version == nil {
+		return nil
+	}
+	var pages []archive.Resource
+	var entries, limits []archive.Due
+	for i, d := range done {
+		if d.err != nil || len(d.swept) == 0 {
+			continue
+		}
+		entry, due, err := h.archive.DueSince(d.known.URL)
+		if err != nil {
+			return err
+		}
+		r, known, err := h.archive.Resource(d.known.URL)
+		if err != nil {
+			return err
+		}
+		if !due || !known {
+			continue
+		}
+		limit := led[i]
+		if limit.At.IsZero() { // this entry was replaced
+			limit.URL = ""
+		}
+		pages, entries, limits = append(pages, r), append(entries, entry), append(limits, limit)
+	}
+	only := o
+	only.DryRun = true
+	return h.noteDecided(ctx, o, h.sweepAll(ctx, pages, only), entries, limits)
+}
+
+// limitNew sets the deposit's Limit if nothing is known about the page yet: a sweep would decide
+// about the page that is stored then.
+func (h *Holdings) limitNew(ctx context.Context, g *assessment) error {
+	if h.o.Version == nil {
+		return nil
+	}
+	o := h.withDefaults(SweepOptions{})
+	r, captures := g.deposit.Preview()
+	held := heldPage{Resource: r, captures: captures, unwritten: true}
+	if p := g.deposit.Picture; p != nil {
+		held.pictured = map[int]bool{r.Versions: p.Other}
+	}
+	d, err := h.planHeld(ctx, held, o)
+	if err != nil {
+		return ctx.Err() // the page stays due
+	}
+	if limit, ok := d.decided(archive.Due{URL: r.URL}); ok {
+		limit.For = h.identity(o)
+		g.deposit.Limit = &limit
+	}
+	return nil
+}
