@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-var differentialSeeds = flag.Uint64("seeds", 3, "seeds of TestDifferential")
+var differentialSeeds = flag.Uint64("seeds", 1, "seeds of TestDifferential")
 
 // tongue is a language of the random documents.
 type tongue struct {

@@ -26,6 +26,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"go.uber.org/goleak"
 )
 
 // program returns the path of Chromium. Without Chromium the test is skipped.
@@ -44,13 +45,15 @@ func program(t *testing.T) string {
 // testTime is the time limit for a page: enough on a busy machine.
 const testTime = 8 * time.Second
 
+// TestMain checks at the end that no goroutine is left.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
 // browse starts a browser and checks at the end of the test that no file and no process of it is
 // left.
 func browse(t *testing.T) *Browser {
 	t.Helper()
 	o := Options{Program: program(t), Home: filepath.Join(t.TempDir(), "browser"), Time: testTime,
 		Unguarded: os.Geteuid() == 0 || os.Getenv("ACAPCRAWL_CHROMIUM_SANDBOX") == "false"}
-	before := runtime.NumGoroutine()
 	b, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -66,14 +69,6 @@ func browse(t *testing.T) *Browser {
 				t.Errorf("its files are left: %v", err)
 			}
 		}
-		for range 100 {
-			if runtime.NumGoroutine() <= before {
-				return
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
-		stacks := make([]byte, 1<<20)
-		t.Errorf("goroutines are left:\n%s", stacks[:runtime.Stack(stacks, true)])
 	})
 	return b
 }
@@ -263,6 +258,7 @@ func TestWalls(t *testing.T) {
 
 // A page that would redirect, or loads slowly, is drawn in the state that it has reached.
 func TestDrawInTime(t *testing.T) {
+	t.Parallel() // it waits for the time limit
 	b := browse(t)
 	waits := func(ctx context.Context, _ string, kind Kind) (Part, error) {
 		<-ctx.Done()
@@ -295,6 +291,7 @@ func TestDrawInTime(t *testing.T) {
 
 // If Fetch ignores its context, the page is drawn all the same, and other pages get their turn.
 func TestDrawWithoutLateParts(t *testing.T) {
+	t.Parallel() // it waits for the time limit
 	b := browse(t)
 	start := time.Now()
 	returned := false

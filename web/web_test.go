@@ -94,9 +94,17 @@ type site struct {
 
 func serve(t *testing.T, o Options) *site {
 	t.Helper()
+	return serveWithin(t, o, readTimeout)
+}
+
+// serveWithin starts a Server that waits for a request only as long as the limit.
+func serveWithin(t *testing.T, o Options, limit time.Duration) *site {
+	t.Helper()
 	b := &backend{keys: map[string]actions.Call{}}
 	o.Backend = b
 	s := New(o)
+	s.public.ReadTimeout = limit
+	s.public.ReadHeaderTimeout = min(limit, s.public.ReadHeaderTimeout)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -664,7 +672,7 @@ func TestHealth(t *testing.T) {
 // If a client sends data that is not HTTP, too slow or too large, its connection is closed, and
 // other clients are not affected.
 func TestRawConnections(t *testing.T) {
-	s := serve(t, Options{})
+	s := serveWithin(t, Options{}, time.Second) // every connection of this test is to be closed
 	for name, text := range map[string]string{
 		"no HTTP": "\x16\x03\x01\x02\x00\x01",
 		"a large head": "GET / HTTP/1.1\r\nHost: " + s.at + "\r\nX: " + strings.Repeat("a", 64<<10) +

@@ -102,7 +102,7 @@ step 15 0 acapcrawl archive verify --data "$D/d"
 
 // On a disk that is really full, archived pages can be read, and a take-down is recorded and
 // executed.
-func TestReallyFullDisk(t *testing.T) { onSmallDisk(t, "24m", 2000, fullScript) }
+func TestReallyFullDisk(t *testing.T) { onSmallDisk(t, "16m", 2000, fullScript) }
 
 // behindScript crawls large pages, many at once, and deletes the index. Then it fills the disk, so
 // that there is too little space to build the index again.

@@ -45,7 +45,7 @@ func TestConformanceRunFindsMutants(t *testing.T) {
 		t.Fatal(err)
 	}
 	acapcrawl := filepath.Join(folder, "acapcrawl")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", acapcrawl,
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", acapcrawl,
 		"./cmd/acapcrawl").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
