@@ -43,7 +43,11 @@ type BackupSummary struct {
 // run at the same time. The files are copied in an order that keeps them consistent: the archive
 // contains every visit that the queue records as done, every erasure that the ledger records as
 // done is done in the archive, and the backup contains the policies of all archived pages.
-func (s *Site) Backup(ctx context.Context, w io.Writer) (sum BackupSummary, err error) {
+//
+// If since is not nil, it contains the digests of the files of an earlier backup (see BackupDigests),
+// and the new backup leaves out bodies and index segments that the earlier one contains. Restore then
+// needs both.
+func (s *Site) Backup(ctx context.Context, w io.Writer, since map[string]string) (sum BackupSummary, err error) {
 	h, err := s.held(ctx)
 	if err != nil {
 		return sum, err
@@ -57,6 +61,7 @@ func (s *Site) Backup(ctx context.Context, w io.Writer) (sum BackupSummary, err 
 	}
 	sum.Made = time.Now().UTC().Truncate(time.Second)
 	t := newTarball(ctx, w, sum.Made)
+	t.since = since
 	about, err := json.Marshal(aboutBackup{Format: backupFormat, Version: Version, Made: sum.Made})
 	if err != nil {
 		return sum, err
@@ -95,7 +100,14 @@ type tarball struct {
 	name    string    // name in the archive of the file that is being written
 	sum     hash.Hash // hash of the content of that file
 	sums    bytes.Buffer
+
+	since map[string]string // digests of the files of an earlier backup, by name
+	held  *bytes.Buffer     // content of a file that may be left out; nil: the file is written as it comes
 }
+
+// maxLeftOut is the size of a file in bytes above which it is never left out: to compare the digest,
+// the file must be in memory.
+const maxLeftOut = 64 << 20
 
 func newTarball(ctx context.Context, w io.Writer, made time.Time) *tarball {
 	t := &tarball{made: made}
@@ -113,21 +125,38 @@ func newTarball(ctx context.Context, w io.Writer, made time.Time) *tarball {
 // create begins a file. The caller writes its content to the returned writer before the next call
 // of create.
 func (t *tarball) create(name string, size int64) (io.Writer, error) {
-	t.end()
-	t.name, t.sum = name, sha256.New()
-	if err := t.w.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: t.made,
-		Format: tar.FormatPAX}); err != nil {
+	if err := t.end(); err != nil {
 		return nil, err
 	}
-	return io.MultiWriter(t.w, t.sum), nil
+	t.name, t.sum = name, sha256.New()
+	if leftOut.MatchString(name) && t.since[name] != "" && size <= maxLeftOut {
+		t.held = &bytes.Buffer{}
+		return io.MultiWriter(t.held, t.sum), nil
+	}
+	return io.MultiWriter(t.w, t.sum), t.begin(size)
 }
 
-// end records the digest of the file that was written last.
-func (t *tarball) end() {
-	if t.sum != nil {
-		fmt.Fprintf(&t.sums, "%s  %s\n", hex.EncodeToString(t.sum.Sum(nil)), t.name)
+func (t *tarball) begin(size int64) error {
+	return t.w.WriteHeader(&tar.Header{Name: t.name, Size: size, Mode: 0o600, ModTime: t.made, Format: tar.FormatPAX})
+}
+
+// end ends the file that was written last, and records its digest.
+func (t *tarball) end() error {
+	if t.sum == nil {
+		return nil
 	}
-	t.sum = nil
+	digest := hex.EncodeToString(t.sum.Sum(nil))
+	fmt.Fprintf(&t.sums, "%s  %s\n", digest, t.name)
+	held := t.held
+	t.sum, t.held = nil, nil
+	if held == nil || t.since[t.name] == digest {
+		return nil
+	}
+	err := t.begin(int64(held.Len()))
+	if err == nil {
+		_, err = held.WriteTo(t.w)
+	}
+	return err
 }
 
 func (t *tarball) add(name string, content []byte) error {
@@ -162,7 +191,29 @@ func (t *tarball) copy(from, name string) error {
 
 // close writes the digests of all files and ends the archive.
 func (t *tarball) close() error {
-	t.end()
+	err := t.end()
 	sums := bytes.Clone(t.sums.Bytes())
-	return errors.Join(t.add(backupSums, sums), t.w.Close())
+	return errors.Join(err, t.add(backupSums, sums), t.w.Close())
+}
+
+// BackupDigests returns the digests of the files of a complete backup by name, also of those that it
+// leaves out. It does not check the files.
+func BackupDigests(in io.Reader) (map[string]string, error) {
+	t := tar.NewReader(in)
+	for {
+		head, err := t.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, errors.New("it is no complete backup")
+		case err != nil:
+			return nil, fmt.Errorf("it is damaged, or no backup: %w", err)
+		case head.Name != backupSums:
+			continue
+		}
+		sums, err := io.ReadAll(io.LimitReader(content{t}, smallFile))
+		if err != nil {
+			return nil, err
+		}
+		return parseSums(sums), nil
+	}
 }

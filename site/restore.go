@@ -33,10 +33,17 @@ type Restored struct {
 	Problems []archive.Problem `json:"problems"`
 }
 
-// Restore unpacks a backup into the data directory cfg.Data and verifies it. The directory must be
-// empty or not exist. The directory appears only when it is complete; if Restore fails, nothing is
-// restored. Errors are *UsageError or *FailedError; they call the backup name.
-func Restore(ctx context.Context, cfg *config.Config, in io.Reader, name string) (out Restored, err error) {
+// BackupFile is a backup to restore.
+type BackupFile struct {
+	Name string // for error messages
+	io.Reader
+}
+
+// Restore unpacks backups into the data directory cfg.Data and verifies it. The first backup is
+// complete; each further one was made since the one before it (see Backup). The directory then is as
+// it was when the last one was made. The directory must be empty or not exist. It appears only when
+// it is complete; if Restore fails, nothing is restored. Errors are *UsageError or *FailedError.
+func Restore(ctx context.Context, cfg *config.Config, files ...BackupFile) (out Restored, err error) {
 	entries, err := os.ReadDir(cfg.Data)
 	exists := err == nil
 	switch {
@@ -57,21 +64,13 @@ func Restore(ctx context.Context, cfg *config.Config, in io.Reader, name string)
 		return out, fmt.Errorf("nothing was restored: %w", err)
 	}
 	defer os.RemoveAll(temporary)
-	about, err := unpackBackup(ctx, in, temporary)
+	about, err := unpackBackups(ctx, files, temporary)
 	if err != nil {
-		try := "another backup; nothing was restored"
-		if errors.Is(err, errUnwritten) {
-			try = "another directory with --data; nothing was restored"
-		}
-		err = fmt.Errorf("%s cannot be restored: %w", name, err)
-		if ctx.Err() != nil {
-			return out, err
-		}
-		return out, &FailedError{err, try}
+		return out, err
 	}
 	problems, err := prepareRestored(ctx, cfg, temporary, about.Made)
 	if err != nil {
-		return out, fmt.Errorf("the contents of %s cannot be used; nothing was restored: %w", name, err)
+		return out, fmt.Errorf("the contents of %s cannot be used; nothing was restored: %w", files[len(files)-1].Name, err)
 	}
 	if err := moveRestored(temporary, cfg.Data, exists); err != nil {
 		return out, fmt.Errorf("%s cannot be made: %w", cfg.Data, err)
@@ -150,15 +149,47 @@ var backupFiles = regexp.MustCompile(
 		`(archive|keys|policy|actions|frontier)\.db|bodies/[0-9]{8,10}|` +
 		`index/(index_meta\.json|store/(root\.bolt|[0-9a-f]{1,32}\.zap)))$`)
 
+// leftOut matches the names of files that a backup may leave out if an earlier one contains them. Such
+// a file keeps its content for long.
+var leftOut = regexp.MustCompile(`^(bodies/[0-9]{8,10}|index/store/[0-9a-f]{1,32}\.zap)$`)
+
 // needed lists the files that every backup contains.
 var needed = []string{"archive.db", "keys.db", "policy.db", "actions.db", "index/index_meta.json",
 	"index/store/root.bolt"}
 
 const smallFile = 64 << 20 // smallFile is the maximum size of backup.json and SHA256SUMS in bytes.
 
-// unpackBackup writes the files of a backup to dir, and compares each file with its digest. A file
-// that does not belong to a backup is an error.
-func unpackBackup(ctx context.Context, in io.Reader, dir string) (about aboutBackup, err error) {
+// unpackBackups unpacks backups one after another into dir.
+func unpackBackups(ctx context.Context, files []BackupFile, dir string) (about aboutBackup, err error) {
+	held := map[string]string{} // digests of the files in dir, by name
+	for _, f := range files {
+		if about, err = unpackBackup(ctx, f, dir, held); err == nil {
+			continue
+		}
+		try := "another backup; nothing was restored"
+		switch {
+		case errors.Is(err, errUnwritten):
+			try = "another directory with --data; nothing was restored"
+		case errors.Is(err, errLeftOut):
+			try = "the backups before it first, in the order in which they were made; nothing was restored"
+		}
+		err = fmt.Errorf("%s cannot be restored: %w", f.Name, err)
+		if ctx.Err() != nil {
+			return about, err
+		}
+		return about, &FailedError{err, try}
+	}
+	return about, nil
+}
+
+// errLeftOut means that a backup leaves out a file that an earlier backup contains.
+var errLeftOut = errors.New("it was made since an earlier backup, which contains the rest")
+
+// unpackBackup writes the files of a backup to dir, and compares each file with its digest. held
+// contains the digests of the files that earlier backups have written to dir; unpackBackup updates
+// it, and removes the files that the data directory no longer had. A file that does not belong to a
+// backup is an error.
+func unpackBackup(ctx context.Context, in io.Reader, dir string, held map[string]string) (about aboutBackup, err error) {
 	t := tar.NewReader(in)
 	digests := map[string]string{}
 	var sums []byte
@@ -166,7 +197,7 @@ func unpackBackup(ctx context.Context, in io.Reader, dir string) (about aboutBac
 		head, err := t.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return about, checkSums(digests, sums)
+			return about, complete(dir, held, digests, sums)
 		case err != nil:
 			return about, fmt.Errorf("it is damaged, or no backup: %w", err)
 		case sparse(head):
@@ -188,7 +219,13 @@ func unpackBackup(ctx context.Context, in io.Reader, dir string) (about aboutBac
 				digests[head.Name] = digestOf(text)
 			}
 		default:
-			digests[head.Name], err = unpackFile(ctx, t, filepath.Join(dir, filepath.FromSlash(head.Name)))
+			name := filepath.Join(dir, filepath.FromSlash(head.Name))
+			if held[head.Name] != "" {
+				err = os.Remove(name)
+			}
+			if err == nil {
+				digests[head.Name], err = unpackFile(ctx, t, name)
+			}
 		}
 		if err != nil {
 			return about, err
@@ -264,8 +301,9 @@ func digestOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checkSums compares the digests of the unpacked files with those at the end of the backup.
-func checkSums(digests map[string]string, sums []byte) error {
+// complete compares the digests of the unpacked files, and of those in held that the backup leaves
+// out, with the digests at the end of the backup. It then updates held and dir.
+func complete(dir string, held, digests map[string]string, sums []byte) error {
 	if sums == nil {
 		return errors.New("it is incomplete: its end is missing")
 	}
@@ -274,15 +312,44 @@ func checkSums(digests map[string]string, sums []byte) error {
 			return fmt.Errorf("it is incomplete: %s is missing", name)
 		}
 	}
-	lines := bytes.Split(bytes.TrimSuffix(sums, []byte("\n")), []byte("\n"))
-	for _, line := range lines {
-		sum, name, _ := bytes.Cut(line, []byte("  "))
-		if digests[string(name)] != string(sum) || len(sum) == 0 {
+	want := parseSums(sums)
+	for name, sum := range want {
+		got := digests[name]
+		switch {
+		case got == "" && leftOut.MatchString(name) && held[name] != sum:
+			return fmt.Errorf("%w: %s", errLeftOut, name)
+		case got == "" && leftOut.MatchString(name):
+		case got != sum:
 			return fmt.Errorf("it is damaged: %s is not what was written", name)
 		}
+		delete(digests, name)
 	}
-	if len(lines) != len(digests) {
+	if len(digests) > 0 {
 		return errors.New("it is damaged: it holds files without a digest")
 	}
+	for name := range held {
+		if want[name] == "" {
+			if err := os.Remove(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+				return fmt.Errorf("%s %w: %w", name, errUnwritten, err)
+			}
+		}
+	}
+	clear(held)
+	for name, sum := range want {
+		if name != backupAbout {
+			held[name] = sum
+		}
+	}
 	return nil
+}
+
+// parseSums returns the digests by name. A line that is no digest gives an empty digest, which no
+// file has.
+func parseSums(sums []byte) map[string]string {
+	digests := map[string]string{}
+	for line := range bytes.SplitSeq(bytes.TrimSuffix(sums, []byte("\n")), []byte("\n")) {
+		sum, name, _ := bytes.Cut(line, []byte("  "))
+		digests[string(name)] = string(sum)
+	}
+	return digests
 }

@@ -40,7 +40,7 @@ func tarballOf(t *testing.T, format int, files ...string) []byte {
 func unpacked(t *testing.T, file []byte) (dir string, err error) {
 	t.Helper()
 	dir = t.TempDir()
-	_, err = unpackBackup(t.Context(), bytes.NewReader(file), dir)
+	_, err = unpackBackup(t.Context(), bytes.NewReader(file), dir, map[string]string{})
 	return dir, err
 }
 
@@ -116,7 +116,8 @@ func TestUnpackDamagedBackup(t *testing.T) {
 func TestUnpackStops(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	_, err := unpackBackup(ctx, bytes.NewReader(tarballOf(t, backupFormat, needed...)), t.TempDir())
+	_, err := unpackBackup(ctx, bytes.NewReader(tarballOf(t, backupFormat, needed...)), t.TempDir(),
+		map[string]string{})
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -167,7 +168,7 @@ func TestBackupLeavesNothing(t *testing.T) {
 	stop()
 	backup := func(ctx context.Context, force bool) error {
 		return WriteFile(name, name, force, func(w io.Writer) error {
-			_, err := s.Backup(ctx, w)
+			_, err := s.Backup(ctx, w, nil)
 			return err
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -16,23 +17,24 @@ import (
 
 func (c *Command) archiveRestore() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "restore FILE",
+		Use:   "restore FILE...",
 		Short: "Restore a data directory from a backup",
-		Long: `Restore the data directory, which must be empty, from the backup FILE, and verify it.
+		Long: `Restore the data directory, which must be empty, from the backup FILE, and verify it. If backups
+were made with --since, give all of them in the order in which they were made, the complete one first.
 
 A backup does not know what publishers have requested since it was made. Run acapcrawl sweep --refresh before
 you use it.`,
 	}
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 || args[0] == "" {
-			return misuse(cmd.CommandPath()+" backup.tar", "%s takes the name of one file", cmd.CommandPath())
+		if len(args) == 0 || slices.Contains(args, "") {
+			return misuse(cmd.CommandPath()+" backup.tar", "%s takes the names of backup files", cmd.CommandPath())
 		}
 		cfg, err := c.settings(cmd)
 		if err != nil {
 			return err
 		}
-		return c.runRestore(cmd.Context(), cfg, backupRequest{File: args[0], JSON: out.JSON()})
+		return c.runRestore(cmd.Context(), cfg, args, out.JSON())
 	}
 	return cmd
 }
@@ -46,11 +48,15 @@ continue meanwhile. If FILE is -, write to standard output.
 
 A backup contains nothing that was erased before: the data directory is compacted first if necessary. It does
 contain what is erased afterwards. Keep it no longer than you may keep its content, and run acapcrawl sweep
---refresh after restoring it.`,
+--refresh after restoring it.
+
+With --since, FILE leaves out the bodies and index segments that the backup EARLIER contains. To restore
+FILE, EARLIER is then needed, too.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	force := flags.Bool("force", false, "replace FILE if it exists")
+	since := flags.String("since", "", "leave out what the backup `EARLIER` contains")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] == "" {
@@ -60,14 +66,15 @@ contain what is erased afterwards. Keep it no longer than you may keep its conte
 		if err != nil {
 			return err
 		}
-		return c.runBackup(cmd.Context(), cfg, backupRequest{File: args[0], Force: *force, JSON: out.JSON()})
+		return c.runBackup(cmd.Context(), cfg, backupRequest{File: args[0], Since: *since, Force: *force, JSON: out.JSON()})
 	}
 	return cmd
 }
 
-// backupRequest holds the arguments of backup and restore that are not settings.
+// backupRequest holds the arguments of backup that are not settings.
 type backupRequest struct {
 	File  string // name of the backup file, as typed
+	Since string // name of an earlier backup, as typed; "": none
 	Force bool
 	JSON  bool
 }
@@ -88,18 +95,22 @@ func (c *Command) runBackup(ctx context.Context, cfg *config.Config, r backupReq
 	if err := site.CheckOutput(cfg.Data, name, r.Force); err != nil {
 		return faultOf(err)
 	}
+	since, err := c.backupDigests(r.Since)
+	if err != nil {
+		return err
+	}
 	d, err := c.openHeld(ctx, cfg, false)
 	if err != nil {
 		return c.orNothing(r.JSON, nil, err)
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	if name == "-" {
-		_, err := d.Backup(ctx, c.raw())
+		_, err := d.Backup(ctx, c.raw(), since)
 		return err
 	}
 	var sum site.BackupSummary
 	err = site.WriteFile(name, r.File, r.Force, func(w io.Writer) error {
-		sum, err = d.Backup(ctx, w)
+		sum, err = d.Backup(ctx, w, since)
 		return err
 	})
 	var exists *site.UsageError
@@ -120,17 +131,38 @@ func (c *Command) runBackup(ctx context.Context, cfg *config.Config, r backupReq
 	return err
 }
 
-func (c *Command) runRestore(ctx context.Context, cfg *config.Config, r backupRequest) error {
-	in, err := c.openBackup(r.File)
+// backupDigests returns the digests of the files of a backup; nil if name is "".
+func (c *Command) backupDigests(name string) (map[string]string, error) {
+	if name == "" {
+		return nil, nil
+	}
+	in, err := c.openBackup(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer in.Close()
-	out, err := site.Restore(ctx, cfg, in, r.File)
+	digests, err := site.BackupDigests(in)
+	if err != nil {
+		return nil, misuse("another backup for --since", "%s cannot be used: %v", name, err)
+	}
+	return digests, nil
+}
+
+func (c *Command) runRestore(ctx context.Context, cfg *config.Config, names []string, asJSON bool) error {
+	var files []site.BackupFile
+	for _, name := range names {
+		in, err := c.openBackup(name)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		files = append(files, site.BackupFile{Name: name, Reader: in})
+	}
+	out, err := site.Restore(ctx, cfg, files...)
 	if err != nil {
 		return faultOf(err)
 	}
-	return c.printRestored(out, r.JSON)
+	return c.printRestored(out, asJSON)
 }
 
 func (c *Command) openBackup(name string) (io.ReadCloser, error) {
