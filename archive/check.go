@@ -35,7 +35,8 @@ func (v *verifier) digest(sum, value []byte) {
 		return
 	}
 	drop := v.dropBody(sum, rec.ID)
-	sealed, err := v.a.sealedBody(v.tx, rec.ID, nil)
+	sealed, err := v.a.sealedBody(v.tx, rec.ID, v.a.pack.buffer())
+	defer v.a.pack.reuse(sealed) // after the digest of the body is computed, which may be in the same memory
 	switch {
 	case err != nil:
 		v.report(where, "cannot be read: "+err.Error(), "try again when the store of bodies answers")
