@@ -19,22 +19,18 @@ type Point[K comparable] struct {
 }
 
 // Points returns the points at which a test interrupts a program that takes these steps if it is
-// not interrupted. With the flag -every these are all steps. Otherwise it returns every seventh
-// step of each kind, starting with another one for each kind, and at least one step of each kind.
+// not interrupted. With the flag -every these are all steps. Otherwise it returns the first step of
+// each kind, which is often the only one at its place in the program, and every seventh step of each
+// kind, counted from another one for each kind.
 func Points[K comparable](steps []K) []Point[K] { return points(steps, *every) }
 
-func points[K comparable](steps []K, every bool) []Point[K] {
-	counts := map[K]int{}
-	for _, kind := range steps {
-		counts[kind]++
-	}
-	var out []Point[K]
-	first, seen := map[K]int{}, map[K]int{}
+func points[K comparable](steps []K, every bool) (out []Point[K]) {
+	offset, seen := map[K]int{}, map[K]int{}
 	for _, kind := range steps {
 		if seen[kind]++; seen[kind] == 1 {
-			first[kind] = len(first) * 3 % min(stride, counts[kind])
+			offset[kind] = (1 + 3*len(offset)) % stride
 		}
-		if every || (seen[kind]-1)%stride == first[kind] {
+		if every || seen[kind] == 1 || seen[kind]%stride == offset[kind] {
 			out = append(out, Point[K]{kind, seen[kind]})
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The sample contains every seventh step of each kind, and a kind that occurs only once.
+// The sample contains the first and every seventh step of each kind.
 func TestPoints(t *testing.T) {
 	var steps []string
 	for i := range 50 {
@@ -17,8 +17,8 @@ func TestPoints(t *testing.T) {
 			steps = append(steps, "rename")
 		}
 	}
-	want := []Point[string]{{"write", 1}, {"write", 8}, {"sync", 4}, {"write", 15}, {"write", 22}, {"write", 29},
-		{"sync", 11}, {"write", 36}, {"rename", 1}, {"write", 43}, {"write", 50}}
+	want := []Point[string]{{"write", 1}, {"sync", 1}, {"write", 8}, {"sync", 4}, {"write", 15}, {"write", 22},
+		{"write", 29}, {"sync", 11}, {"write", 36}, {"rename", 1}, {"write", 43}, {"write", 50}}
 	if got := points(steps, false); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
