@@ -247,6 +247,15 @@ func (a *Archive) Lists(url string, at time.Time) (lists bool, err error) {
 	return lists, err
 }
 
+// Leaning returns the pages of other origins that SetDecided has noted for the policy of an origin.
+func (a *Archive) Leaning(origin string) (list []string, err error) {
+	err = a.view(func(tx *bolt.Tx) error {
+		list = others(tx.Bucket(bLeans), origin)
+		return nil
+	})
+	return list, err
+}
+
 // SetDecided takes pages off the list of due pages, after they were decided. A page with a limit is
 // listed again with this limit. A page stays due if it has changed since EachDue returned it, or if
 // ListAll or ListOrigin was called with another identity or version of a policy.

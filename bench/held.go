@@ -27,7 +27,8 @@ func (s spending) plus(o spending) spending {
 type verb struct {
 	name     string
 	commands [][]string
-	fails    bool // the command may end with a status other than 0, because it finds nothing
+	fails    bool     // the command may end with a status other than 0, because it finds nothing
+	killed   []string // a command that is killed before; nil: none
 }
 
 // verbs lists what measureHeld measures. The take-down comes last, because it changes the archive.
@@ -42,6 +43,8 @@ func (s *stage) verbs(work string) []verb {
 		{name: "crawl one more page", commands: [][]string{{"crawl", "--delay", "0", "--max-pages", "1",
 			s.site.hosts[0] + "/p/1.html?again"}}, fails: true},
 		{name: "sweep, nothing due", commands: [][]string{{"sweep"}}},
+		{name: "sweep after a killed crawl", commands: [][]string{{"sweep"}},
+			killed: append([]string{"crawl", "--delay", "0", "--refetch"}, s.site.seeds()...)},
 		{name: "take-down and compact", commands: [][]string{{"actions", "submit", "take-down", page},
 			{"archive", "compact"}}},
 		{name: "a second take-down",
@@ -109,6 +112,11 @@ func (s *stage) held(ctx context.Context, out io.Writer) error {
 	fmt.Fprintln(w, "verb\tseconds\tCPU ms\tMB written\tpeak MB\t")
 	for _, v := range s.verbs(work) {
 		var sum spending
+		if v.killed != nil {
+			if err := s.kill(ctx, data, v.killed); err != nil {
+				return fmt.Errorf("%s: %w", v.name, err)
+			}
+		}
 		for _, args := range v.commands {
 			spent, err := s.spend(ctx, data, args, v.fails)
 			if err != nil {
@@ -120,6 +128,21 @@ func (s *stage) held(ctx context.Context, out io.Writer) error {
 			float64(sum.written)/1e6, float64(sum.peak)/1e6)
 	}
 	return w.Flush()
+}
+
+// killAfter is how long a command runs that is killed.
+const killAfter = time.Second
+
+// kill runs a command of acapcrawl for a short time, and kills it.
+func (s *stage) kill(ctx context.Context, data string, args []string) error {
+	ctx, stop := context.WithTimeout(ctx, killAfter)
+	defer stop()
+	cmd := exec.CommandContext(ctx, s.binary, append(args, "--data", data)...)
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+s.dir)
+	if err := cmd.Run(); ctx.Err() == nil {
+		return fmt.Errorf("%s ended before it was killed: %w", strings.Join(args, " "), err)
+	}
+	return nil
 }
 
 // spend runs a command of acapcrawl and returns what it took. If fails is true, its exit status may

@@ -17,7 +17,8 @@
 //	condition.go  the conditional request for an archived page, and what a 304 confirms
 //	indexer.go    grouped writes to the index
 //	recover.go    repairs archive and index after a crash
-//	sweep.go      Sweep: erases what time and policy no longer permit
+//	sweep.go      Sweep: erases what time and policy no longer permit, of pages that are due
+//	sweeping.go   a running sweep: batches of pages, checked at the same time
 //	due.go        which pages a sweep must check, and until when a page needs no check
 //	listed.go     checks that the list of due pages contains each page in time
 //	grounds.go    reason and policy line of an erasure, without text of the page

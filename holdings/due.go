@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
@@ -76,19 +78,21 @@ func (h *Holdings) identity(o SweepOptions) string {
 
 // lists reports whether the archive lists the pages that a sweep must check. Otherwise the sweep
 // must check all pages. Except in a dry run, lists first lists the pages whose policy has changed;
-// if the last decisions were made for another crawler, these are all pages.
-func (h *Holdings) lists(ctx context.Context, o SweepOptions) (lists bool, err error) {
+// if the last decisions were made for another crawler, these are all pages. changed are the
+// policies whose pages are not listed, because this is a dry run.
+func (h *Holdings) lists(ctx context.Context, o SweepOptions) (lists bool, changed []archive.PolicyVersion,
+	err error) {
 	if o.All || h.o.Version == nil {
-		return false, nil
+		return false, nil, nil
 	}
 	h.listing.Lock()
 	defer h.listing.Unlock()
 	if lists, err = h.archive.ListsDue(h.identity(o)); err != nil {
-		return false, err
+		return false, nil, err
 	}
-	changed, err := h.changedPolicies(o.Origin)
+	changed, err = h.changedPolicies(o.Origin)
 	if err != nil || o.DryRun {
-		return lists && len(changed) == 0, err
+		return lists, changed, err
 	}
 	if !lists {
 		err = h.archive.ListAll(ctx, h.identity(o))
@@ -97,9 +101,9 @@ func (h *Holdings) lists(ctx context.Context, o SweepOptions) (lists bool, err e
 		err = h.listChanged(ctx, o, changed)
 	}
 	if disk.Full(err) { // what may no longer be stored must be erased nevertheless
-		return false, nil
+		return false, nil, nil
 	}
-	return err == nil, err
+	return err == nil, nil, err
 }
 
 // listChanged lists the pages whose policy is one of those in changed. If the sweep o checks only
@@ -134,10 +138,10 @@ func (h *Holdings) changedPolicies(origin string) (changed []archive.PolicyVersi
 }
 
 // eachToCheck calls fn for the pages that a sweep must check, each with the entry of the list of
-// due pages that names it. The entry is zero if the sweep checks all pages.
+// due pages that names it. The entry is zero if the page is not listed.
 func (h *Holdings) eachToCheck(ctx context.Context, o SweepOptions,
 	fn func(archive.Resource, archive.Due) error) error {
-	lists, err := h.lists(ctx, o)
+	lists, changed, err := h.lists(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -148,14 +152,69 @@ func (h *Holdings) eachToCheck(ctx context.Context, o SweepOptions,
 	if !lists {
 		return h.archive.EachUnder(prefix, func(r archive.Resource) error { return fn(r, archive.Due{}) })
 	}
+	if !o.DryRun {
+		return h.archive.EachDue(prefix, o.AsOf, func(d archive.Due) error { return h.withRecord(d, fn) })
+	}
+	// a sweep that executes its plans finds nothing to do if a page is listed twice
+	once := onceEach(changed)
+	if err := h.eachChanged(changed, prefix, once, fn); err != nil {
+		return err
+	}
 	return h.archive.EachDue(prefix, o.AsOf, func(d archive.Due) error {
-		r, _, err := h.archive.Resource(d.URL)
+		if !once(d.URL) {
+			return nil
+		}
+		return h.withRecord(d, fn)
+	})
+}
+
+// onceEach returns a function that returns true once for each address. It never returns true for
+// addresses of the origins in except.
+func onceEach(except []archive.PolicyVersion) func(address string) bool {
+	seen := map[string]bool{}
+	return func(address string) bool {
+		again := seen[address] || slices.ContainsFunc(except, func(v archive.PolicyVersion) bool {
+			return strings.HasPrefix(address, v.Origin+"/")
+		})
+		seen[address] = true
+		return !again
+	}
+}
+
+// withRecord calls fn with the record of a page and its entry in the list of due pages.
+func (h *Holdings) withRecord(d archive.Due, fn func(archive.Resource, archive.Due) error) error {
+	r, _, err := h.archive.Resource(d.URL)
+	if err != nil {
+		return err
+	}
+	r.URL = d.URL
+	return fn(r, d)
+}
+
+// eachChanged calls fn for the pages whose URLs begin with prefix and that were decided by one of
+// the policies in changed. It calls fn only for those pages of other origins for which once returns
+// true.
+func (h *Holdings) eachChanged(changed []archive.PolicyVersion, prefix string, once func(address string) bool,
+	fn func(archive.Resource, archive.Due) error) error {
+	for _, v := range changed {
+		err := h.archive.EachUnder(v.Origin+"/", func(r archive.Resource) error { return fn(r, archive.Due{}) })
 		if err != nil {
 			return err
 		}
-		r.URL = d.URL
-		return fn(r, d)
-	})
+		others, err := h.archive.Leaning(v.Origin)
+		if err != nil {
+			return err
+		}
+		for _, address := range others {
+			if !strings.HasPrefix(address, prefix) || !once(address) {
+				continue
+			}
+			if err := h.withRecord(archive.Due{URL: address}, fn); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // decided returns what the plan says about the time until which the page needs no decision. ok is

@@ -130,6 +130,7 @@ func TestSweepChecksWhatIsDue(t *testing.T) {
 	want("a limit has passed", 2, SweepOptions{}) // the page is decided again after its copy is erased
 	want("after a limit has passed", 0, SweepOptions{})
 	s.robots["b.example"] = "ACAP-disallow-preserve: /7"
+	want("a policy has changed, and a page depends on it: a dry run", 10+1, SweepOptions{DryRun: true})
 	want("a policy has changed, and a page depends on it", 10+1+1, SweepOptions{})
 	want("after a policy has changed", 0, SweepOptions{})
 	s.robots["a.example"] += "\nACAP-disallow-follow: /"
@@ -154,6 +155,57 @@ func TestSweepChecksWhatIsDue(t *testing.T) {
 	s.rejudge("")
 	if s.checked.Load() != before {
 		t.Error("the start of a crawl checks pages, although none is due")
+	}
+}
+
+// countedIndex counts the changes of an index.
+type countedIndex struct {
+	*index.Index
+	changes int
+}
+
+func (c *countedIndex) Put(docs ...index.Document) error {
+	c.changes += len(docs)
+	return c.Index.Put(docs...)
+}
+
+func (c *countedIndex) Delete(urls ...string) error {
+	c.changes += len(urls)
+	return c.Index.Delete(urls...)
+}
+
+// TestRecoverWhatIsDue checks that a start after a crash changes the index only for the pages whose
+// changes were interrupted, and that the next sweep checks only these pages.
+func TestRecoverWhatIsDue(t *testing.T) {
+	ctx := context.Background()
+	s := newDueStore(t, "a.example")
+	s.sweep(SweepOptions{})
+	for i := range 40 {
+		s.get(fmt.Sprint(article, i), fmt.Sprint("http://a.example/", i))
+	}
+	s.flushed()
+	for i := range 3 { // as a crash leaves a page: the archive has it, and the index does not
+		d := archive.Deposit{Resource: s.resource(fmt.Sprint("http://a.example/", i)), Fetched: firstUse.Add(time.Hour),
+			Body: []byte(article), Index: true}
+		if _, err := s.archive.Receive(ctx, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Holdings.Close(); err != nil {
+		t.Fatal(err)
+	}
+	counted := &countedIndex{Index: s.index}
+	var err error
+	s.Holdings, err = Open(ctx, s.archive, counted, terms.Sources{Policies: s.press, Fetcher: s.press},
+		Options{Now: s.now.now, Version: s.version, For: "gazer"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if counted.changes != 3 {
+		t.Errorf("%d changes of the index", counted.changes)
+	}
+	if n := s.checks(SweepOptions{}); n != 3 {
+		t.Errorf("%d pages checked", n)
 	}
 }
 
@@ -343,7 +395,7 @@ func (m *dueModel) items(o SweepOptions) (out []string) {
 		m.Fatal(err)
 	}
 	slices.Sort(out)
-	return slices.Compact(out)
+	return out
 }
 
 // check compares sweeps of what is due with sweeps of all pages.

@@ -11,10 +11,10 @@ import (
 )
 
 // maxPending is the greatest number of origins in the queue for a new check. If there are more,
-// everything stored is checked again.
+// everything that is due is checked again.
 const maxPending = 1 << 14
 
-// task names what must be checked again. This is everything stored for an origin, or all pages that
+// task names what must be checked again. This is what is due of an origin, or all pages that
 // require a certain resource. The field part is the address of the resource.
 type task struct{ origin, part string }
 
@@ -23,7 +23,7 @@ type task struct{ origin, part string }
 type background struct {
 	mu      sync.Mutex
 	pending map[task]bool
-	all     bool          // everything stored must be checked again
+	all     bool          // everything that is due must be checked again
 	running chan struct{} // closed when nothing is left to do; nil if nothing is running
 	failed  error         // the first error
 
@@ -31,12 +31,13 @@ type background struct {
 	stop context.CancelFunc
 }
 
-// Rejudge starts a background check of everything stored for an origin, if its policy has changed
-// since the last check (H11: today's policy counts). If origin is "", the check covers everything
-// stored, because time limits may have passed. It then also completes the work for required
-// resources that have changed. Rejudge returns at once. Options.Swept receives what is erased. A
-// check that failed or was interrupted by Close starts again at the next call for the same origin,
-// even in another process. Close returns the first error.
+// Rejudge starts a background check of what is stored for an origin and is due because its policy
+// has changed since the last check (H11: today's policy counts), or because the page has changed.
+// If origin is "", the check covers everything that is due, because time limits may have passed. It
+// then also completes the work for required resources that have changed. Rejudge returns at once.
+// Options.Swept receives what is erased. A check that failed or was interrupted by Close starts
+// again at the next call for the same origin, even in another process. Close returns the first
+// error.
 func (h *Holdings) Rejudge(origin string) { h.background.add(h, task{origin: origin}) }
 
 // add queues a task, and starts the goroutine if none is running.
@@ -195,8 +196,8 @@ func (h *Holdings) rejudge(t task) {
 	}
 }
 
-// rejudgeOrigin checks what is stored for an origin and has changed since the last check, or all of it
-// if the policy has changed.
+// rejudgeOrigin checks what is stored for an origin and has changed since the last check, or all of
+// it if the policy has changed.
 func (h *Holdings) rejudgeOrigin(ctx context.Context, origin string) error {
 	u, err := url.Parse(origin + "/")
 	if err != nil || h.o.Version == nil || h.o.Version(u).Since.IsZero() {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
@@ -111,63 +109,6 @@ func (h *Holdings) Sweep(ctx context.Context, o SweepOptions, told func(Swept)) 
 	return h.sweep(ctx, o, told, func() {})
 }
 
-// sweep does the same as Sweep, and calls between after each batch of pages.
-func (h *Holdings) sweep(ctx context.Context, o SweepOptions, told func(Swept), between func()) (counts SweepCounts,
-	err error) {
-	o = h.withDefaults(o)
-	var failed []error
-	batch, entries := make([]archive.Resource, 0, sweepBatch), make([]archive.Due, 0, sweepBatch)
-	flush := func() error {
-		done := h.sweepAll(ctx, batch, o)
-		for _, r := range done {
-			switch {
-			case r.err != nil && (ctx.Err() != nil || !errors.Is(r.err, archive.ErrCorrupt) && !isPanic(r.err)):
-				return r.err
-			case r.err != nil:
-				if len(failed) < sweepErrors {
-					failed = append(failed, fmt.Errorf("%s could not be checked: %w", r.known.URL, r.err))
-				}
-				continue
-			}
-			if o.examine != nil {
-				if err := o.examine(&r.sweepPlan); err != nil {
-					return err
-				}
-			}
-			counts.add(r.sweepPlan)
-			for _, s := range r.swept {
-				if told != nil {
-					told(s)
-				}
-			}
-		}
-		err := h.noteDecided(ctx, o, done, entries)
-		if err == nil {
-			err = h.decideAgain(ctx, o, done, entries)
-		}
-		if err != nil {
-			return err
-		}
-		batch, entries = batch[:0], entries[:0]
-		if o.Progress != nil {
-			o.Progress(counts.Pages)
-		}
-		between()
-		return ctx.Err()
-	}
-	err = h.eachToCheck(ctx, o, func(r archive.Resource, entry archive.Due) error {
-		entries = append(entries, entry)
-		if batch = append(batch, r); len(batch) < cap(batch) {
-			return ctx.Err()
-		}
-		return flush()
-	})
-	if err == nil {
-		err = flush()
-	}
-	return counts, errors.Join(append(failed, err)...)
-}
-
 // withDefaults returns o with defaults filled in.
 func (h *Holdings) withDefaults(o SweepOptions) SweepOptions {
 	if o.Policies == nil {
@@ -180,27 +121,6 @@ func (h *Holdings) withDefaults(o SweepOptions) SweepOptions {
 	}
 	o.AsOf = o.AsOf.UTC()
 	return o
-}
-
-type sweptPage struct {
-	sweepPlan
-	err error
-}
-
-// sweepAll sweeps several pages at the same time.
-func (h *Holdings) sweepAll(ctx context.Context, pages []archive.Resource, o SweepOptions) []sweptPage {
-	out := make([]sweptPage, len(pages))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(sweepers, len(pages)) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(pages)); i = next.Add(1) - 1 {
-				out[i].sweepPlan, out[i].err = h.sweepPage(ctx, pages[i], o)
-			}
-		})
-	}
-	wg.Wait()
-	return out
 }
 
 // sweepPage sweeps one page; r is its archive record.

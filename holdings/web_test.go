@@ -155,7 +155,7 @@ func openWith(t *testing.T, dir string, w *web, o Options, files archive.Options
 	}
 	t.Cleanup(s.shut)
 	if files.Fault == nil { // as the start of a crawl does
-		if _, err := s.lists(context.Background(), s.withDefaults(SweepOptions{})); err != nil {
+		if _, _, err := s.lists(context.Background(), s.withDefaults(SweepOptions{})); err != nil {
 			t.Fatal(err)
 		}
 	}

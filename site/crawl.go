@@ -80,7 +80,7 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 		return sum, err
 	}
 	defer end()
-	c.holdings.Rejudge("") // check all stored pages again, because time limits may have passed
+	c.holdings.Rejudge("") // check the stored pages that are due, because time limits may have passed
 	endReading := c.keepReading(ctx, s.cfg.Actions.SeenWithin)
 	defer endReading()
 	sum.Summary, err = c.crawler(s.cfg, order).Run(ctx, o.Seeds)
