@@ -1,6 +1,7 @@
 package holdings
 
 import (
+	"strings"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/index"
@@ -29,11 +30,16 @@ const largeText = 1 << 20
 
 // markBlocks returns the text with a form feed before each block.
 func markBlocks(content terms.Content) string {
-	text := []byte(content.Text)
+	var out strings.Builder
+	out.Grow(len(content.Text))
+	last := 0
 	for _, b := range content.Blocks {
-		if b.Start > 0 && text[b.Start-1] == ' ' {
-			text[b.Start-1] = '\f'
+		if at := b.Start - 1; at >= last && content.Text[at] == ' ' {
+			out.WriteString(content.Text[last:at])
+			out.WriteByte('\f')
+			last = b.Start
 		}
 	}
-	return string(text)
+	out.WriteString(content.Text[last:])
+	return out.String()
 }

@@ -17,7 +17,7 @@ const (
 	groupSize  = 4096
 	groupBytes = 12 << 20
 	groupWait  = 5 * time.Second // how long a change waits for other changes, if no sender waits for its result
-	ahead      = 128             // greatest number of changes in the queue while a group is written
+	ahead      = 256             // greatest number of changes in the queue while a group is written
 )
 
 // change is a document to index, or a URL to delete from the index.

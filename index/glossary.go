@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/blevesearch/bleve/v2/analysis"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
@@ -13,6 +14,7 @@ import (
 const (
 	vocabularyTerms = 50_000
 	glossaryTokens  = 100_000
+	maxCopied       = 1 << 20 // bytes
 )
 
 // vocabulary numbers the terms of an analyser. It is safe for concurrent use.
@@ -57,6 +59,7 @@ type glossary struct {
 	used    int
 	numbers []uint32 // numbers of the terms of the tokens that have several terms
 	single  [1]uint32
+	copied  []byte // memory that normalise uses again
 }
 
 // meaning is the analysis of a token, in 16 bytes.
@@ -73,17 +76,38 @@ const (
 	maxMeanings = 1<<(32-formBits) - 1 // maximum number of terms of a token
 )
 
-func (m meaning) count() uint32      { return m.terms >> formBits }
-func (m meaning) form() segment.Form { return segment.Form(m.terms & (1<<formBits - 1)) }
+func (m *meaning) count() uint32      { return m.terms >> formBits }
+func (m *meaning) form() segment.Form { return segment.Form(m.terms & (1<<formBits - 1)) }
 
 func newGlossary(v *vocabulary) *glossary {
 	return &glossary{vocabulary: v, seed: maphash.MakeSeed(), slots: make([]meaning, 1<<10)}
 }
 
-// read returns the numbers of the terms of a token, and its form. The numbers are valid until the
-// next call.
-func (g *glossary) read(a *analyser, token []byte, kind analysis.TokenType) ([]uint32, segment.Form) {
-	m := g.find(a, token, kind)
+// normalise returns text in the form NFKC. The result is valid until the next call.
+func (g *glossary) normalise(text string) []byte {
+	if cap(g.copied) > maxCopied {
+		g.copied = nil
+	}
+	g.copied = append(g.copied[:0], text...)
+	return norm.NFKC.Bytes(g.copied)
+}
+
+// hash returns the hash of a token.
+func (g *glossary) hash(token []byte) uint64 { return max(maphash.Bytes(g.seed, token), 1) }
+
+// read returns the numbers of the terms of a token, and its form. h is the hash of the token. The
+// numbers are valid until the next call.
+func (g *glossary) read(a *analyser, token []byte, kind analysis.TokenType, h uint64) ([]uint32, segment.Form) {
+	mask := uint64(len(g.slots) - 1)
+	i := h & mask
+	for g.slots[i].hash != h {
+		if g.slots[i].hash == 0 {
+			g.learn(a, token, kind, i, h)
+			return g.read(a, token, kind, h)
+		}
+		i = (i + 1) & mask
+	}
+	m := &g.slots[i]
 	if m.count() == 1 {
 		g.single[0] = m.at
 		return g.single[:], m.form()
@@ -91,36 +115,21 @@ func (g *glossary) read(a *analyser, token []byte, kind analysis.TokenType) ([]u
 	return g.numbers[m.at:][:m.count()], m.form()
 }
 
-// find returns the meaning of a token.
-func (g *glossary) find(a *analyser, token []byte, kind analysis.TokenType) meaning {
-	h := max(maphash.Bytes(g.seed, token), 1)
-	mask := uint64(len(g.slots) - 1)
-	i := h & mask
-	for ; g.slots[i].hash != 0; i = (i + 1) & mask {
-		if g.slots[i].hash == h {
-			return g.slots[i]
-		}
-	}
-	m := g.learn(a, token, kind)
-	m.hash = h
-	g.slots[i] = m
-	if g.used++; 2*g.used > len(g.slots) {
-		g.grow()
-	}
-	return m
-}
-
-func (g *glossary) learn(a *analyser, token []byte, kind analysis.TokenType) meaning {
+// learn analyses a token and stores its meaning in the free slot i.
+func (g *glossary) learn(a *analyser, token []byte, kind analysis.TokenType, i, h uint64) {
 	terms, f := a.terms(token, kind)
 	terms = terms[:min(len(terms), maxMeanings)]
 	first := len(g.numbers)
 	g.numbers = g.vocabulary.appendNumbers(g.numbers, terms)
-	m := meaning{at: uint32(first), terms: uint32(len(terms))<<formBits | uint32(f)}
+	m := meaning{hash: h, at: uint32(first), terms: uint32(len(terms))<<formBits | uint32(f)}
 	if len(terms) == 1 {
 		m.at = g.numbers[first]
 		g.numbers = g.numbers[:first]
 	}
-	return m
+	g.slots[i] = m
+	if g.used++; 2*g.used > len(g.slots) {
+		g.grow()
+	}
 }
 
 // grow doubles the number of slots.

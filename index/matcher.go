@@ -98,7 +98,7 @@ func (a *analyser) any(text string, is func(term string) bool) (found bool) {
 	g := a.borrow()
 	terms := g.vocabulary.list()
 	tokenise(norm.NFKC.Bytes([]byte(text)), func(word []byte, kind analysis.TokenType, _ int) {
-		numbers, _ := g.read(a, word, kind)
+		numbers, _ := g.read(a, word, kind, g.hash(word))
 		for _, n := range numbers {
 			if int(n) >= len(terms) {
 				terms = g.vocabulary.list()

@@ -54,8 +54,8 @@ func newToken(term []byte, kind analysis.TokenType, position int) *analysis.Toke
 	return &analysis.Token{Term: term, Position: position, Type: kind, KeyWord: kind == analysis.Single}
 }
 
-// tokenise calls give for the tokens of text in order. Tokens are slices of text, or valid only
-// during the call.
+// tokenise calls give for the tokens of text in order. Tokens may be slices of text, and are never
+// changed.
 func tokenise(text []byte, give func(token []byte, kind analysis.TokenType, position int)) {
 	t := tokens{give: give}
 	for i := 0; i < len(text); {

@@ -31,7 +31,7 @@ func newWords(name, text string, o bleveindex.FieldIndexingOptions, a *analyser)
 // Analyze divides the text into terms, once.
 func (w *words) Analyze() {
 	if w.text != "" {
-		w.analysis.read(w, norm.NFKC.Bytes([]byte(w.text)))
+		w.analysis.read(w)
 		w.text = ""
 	}
 }
@@ -149,40 +149,78 @@ func (a *analyser) giveBack(g *glossary) {
 	}
 }
 
-// read analyses text and adds its terms to w. It runs in goroutines of bleve, where a panic would
-// end the process. If a hostile text makes a filter panic, the plain analyser reads the text
-// instead.
-func (a *analyser) read(w *words, text []byte) {
+// read analyses the text of w and adds its terms to w. It runs in goroutines of bleve, where a
+// panic would end the process. If a hostile text makes a filter panic, the plain analyser reads the
+// text instead.
+func (a *analyser) read(w *words) {
 	defer func() {
 		if a.plain != nil && recover() != nil {
 			w.tokens, w.breaks = segment.Text{}, 0
-			a.plain.read(w, text)
+			a.plain.read(w)
 		}
 	}()
-	g := a.borrow()
-	out := segment.Text{Numbers: make([]uint32, 0, len(text)/6+1), Positions: make([]uint32, 0, len(text)/6+1)}
-	placed := w.options.IncludeTermVectors()
-	if placed {
-		out.Forms = make([]segment.Form, 0, len(text)/6+1)
+	r := reading{analyser: a, glossary: a.borrow(), placed: w.options.IncludeTermVectors()}
+	text := r.glossary.normalise(w.text)
+	r.text = segment.Text{Numbers: make([]uint32, 0, len(text)/6+1), Positions: make([]uint32, 0, len(text)/6+1)}
+	if r.placed {
+		r.text.Forms = make([]segment.Form, 0, len(text)/6+1)
 	}
-	tokenise(text, func(token []byte, kind analysis.TokenType, position int) {
-		isBreak := string(token) == breakTerm
-		if isBreak && !placed {
-			return // without positions the token is not needed
-		}
-		numbers, f := g.read(a, token, kind)
-		if isBreak || kind == joined {
-			w.breaks += len(numbers)
+	tokenise(text, r.add)
+	r.flush()
+	r.text.Source, r.text.Terms = r.glossary.vocabulary, r.glossary.vocabulary.list()
+	w.tokens, w.breaks = r.text, r.breaks
+	a.giveBack(r.glossary)
+}
+
+// reading is the analysis of one text.
+type reading struct {
+	analyser *analyser
+	glossary *glossary
+	placed   bool // positions are stored
+	text     segment.Text
+	breaks   int // number of tokens that are not words, or are joined words
+
+	// The next tokens. They are looked up together, so that the processor reads several places in
+	// memory at the same time.
+	next [16]found
+	n    int
+}
+
+// found is a token of a text.
+type found struct {
+	token    []byte
+	hash     uint64
+	position uint32
+	kind     analysis.TokenType
+}
+
+// add adds a token to the next ones.
+func (r *reading) add(token []byte, kind analysis.TokenType, position int) {
+	if string(token) == breakTerm && !r.placed {
+		return // without positions the token is not needed
+	}
+	if r.n == len(r.next) {
+		r.flush()
+	}
+	r.next[r.n] = found{token, r.glossary.hash(token), uint32(position), kind}
+	r.n++
+}
+
+// flush adds the terms of the next tokens to the text.
+func (r *reading) flush() {
+	for i := range r.n {
+		t := &r.next[i]
+		numbers, f := r.glossary.read(r.analyser, t.token, t.kind, t.hash)
+		if t.kind == joined || string(t.token) == breakTerm {
+			r.breaks += len(numbers)
 		}
 		for _, n := range numbers {
-			out.Numbers = append(out.Numbers, n)
-			out.Positions = append(out.Positions, uint32(position))
-			if placed {
-				out.Forms = append(out.Forms, f)
+			r.text.Numbers = append(r.text.Numbers, n)
+			r.text.Positions = append(r.text.Positions, t.position)
+			if r.placed {
+				r.text.Forms = append(r.text.Forms, f)
 			}
 		}
-	})
-	out.Source, out.Terms = g.vocabulary, g.vocabulary.list()
-	w.tokens = out
-	a.giveBack(g)
+	}
+	r.n = 0
 }

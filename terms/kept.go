@@ -146,8 +146,10 @@ func (t *Terms) Same() string {
 // Entry records in k that the index entry of the page is made from content.
 func (t *Terms) Entry(k *Kept, content Content) {
 	k.Index, k.Aside, k.Same = content.From, t.Aside(acap.Index), ""
-	if content.String() != "" {
-		sum := sha256.Sum256([]byte(content.Title + "\n" + content.Text))
+	if content.Text != "" || content.String() != "" {
+		text := make([]byte, 0, len(content.Title)+len("\n")+len(content.Text))
+		text = append(append(append(text, content.Title...), '\n'), content.Text...)
+		sum := sha256.Sum256(text)
 		k.Same = base64.RawURLEncoding.EncodeToString(sum[:12])
 	}
 }

@@ -157,7 +157,7 @@ func (c *column) translate(text *Text) []uint32 {
 }
 
 // perPlace is the approximate number of bytes for one occurrence.
-const perPlace = 10
+const perPlace = 6
 
 // sort fills the places of each column. It sets uses to the index in places at which the
 // occurrences of each term end.
