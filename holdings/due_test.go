@@ -287,7 +287,8 @@ func TestUnlisted(t *testing.T) {
 		t.Errorf("%d told, left %v, %v", told, left, err)
 	}
 	s.sweep(SweepOptions{})
-	if problems, err := s.Verify(ctx, archive.VerifyOptions{}); err != nil || problems != nil || len(s.copies(entry.URL)) != 0 {
+	problems, err := s.Verify(ctx, archive.VerifyOptions{})
+	if err != nil || problems != nil || len(s.copies(entry.URL)) != 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
 }

@@ -289,6 +289,22 @@ func (a *Authority) HeldOf(key string) (*Origin, bool) {
 	return o, true
 }
 
+// Since returns the key of the origin of u, and Origin.Since as in the result of Held; zero if no
+// version was ever read. It does not parse the policy, so it costs less than Held.
+func (a *Authority) Since(u *url.URL) (key string, since time.Time, err error) {
+	if key, err = Key(u); err != nil {
+		return "", time.Time{}, err
+	}
+	a.mu.Lock()
+	held := a.cache.view(key, a.id).held
+	a.mu.Unlock()
+	if held != nil {
+		return key, held.Since, nil
+	}
+	since, err = a.store.Since(key)
+	return key, since, err
+}
+
 // History returns the stored versions of the origin of u, oldest first.
 func (a *Authority) History(u *url.URL) ([]Version, error) {
 	key, err := Key(u)

@@ -246,6 +246,16 @@ func (d *disk) History(origin string) (vs []Version, err error) {
 	return vs, err
 }
 
+func (d *disk) Since(origin string) (since time.Time, err error) {
+	err = d.view(func(tx *bolt.Tx) error {
+		if key, _ := newest(tx, origin); key != nil {
+			since = time.Unix(0, int64(binary.BigEndian.Uint64(key[len(key)-8:]))).UTC()
+		}
+		return nil
+	})
+	return since, err
+}
+
 func (d *disk) Each(fn func(Attempt) error) error {
 	return d.view(func(tx *bolt.Tx) error {
 		return tx.Bucket(lastBucket).ForEach(func(k, src []byte) error {

@@ -118,6 +118,9 @@ type Store interface {
 	// replaces the version with that Since.
 	Save(origin string, r Record) error
 	History(origin string) ([]Version, error) // History returns the versions of an origin, oldest first
+	// Since returns Version.Since of the last version of an origin that was read; zero if none was
+	// ever read. It costs less than Load.
+	Since(origin string) (time.Time, error)
 	// Each calls fn with the last attempt at each origin, in the order of their keys. fn must not
 	// use the store.
 	Each(fn func(Attempt) error) error
@@ -166,6 +169,15 @@ func (m *memory) History(origin string) ([]Version, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.versions[origin]), nil
+}
+
+func (m *memory) Since(origin string) (since time.Time, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if held := m.records[origin].Held; held != nil {
+		since = held.Since
+	}
+	return since, nil
 }
 
 func (m *memory) Each(fn func(Attempt) error) error {

@@ -68,6 +68,11 @@ func TestStores(t *testing.T) {
 					t.Errorf("%+v, %v", r, err)
 				}
 			}
+			since, err := s.Since("http://a")
+			if none, also := s.Since("http://"); err != nil || also != nil || !since.Equal(versions[2].Since) ||
+				!none.IsZero() {
+				t.Errorf("since %v and %v, %v, %v", since, none, err, also)
+			}
 			renewed := versions[2]
 			renewed.Robots.Expires = at.Add(48 * time.Hour)
 			if err := s.Save("http://a", Record{Last: renewed.Robots, Held: &renewed}); err != nil {

@@ -39,11 +39,11 @@ func (p lastPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error
 
 // version returns the stored version of the policy in force for u; zero if none was read.
 func (p lastPolicies) version(u *url.URL) archive.PolicyVersion {
-	o, known := p.Held(u)
-	if !known || o.Since.IsZero() {
+	key, since, err := p.Since(u)
+	if err != nil || since.IsZero() {
 		return archive.PolicyVersion{}
 	}
-	return archive.PolicyVersion{Origin: o.Key, Since: o.Since}
+	return archive.PolicyVersion{Origin: key, Since: since}
 }
 
 // mayBeTakenDown reports whether a take-down of the page at an address is in force. If the policy
