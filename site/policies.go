@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
@@ -20,9 +21,13 @@ import (
 type lastPolicies struct {
 	*policy.Authority
 	ledger *actions.Ledger
+	// the crawler obeys other vocabularies than ACAP, which may need other files than robots.txt
+	vocabularies bool
 }
 
-func (s *Site) lastPolicies() lastPolicies { return lastPolicies{s.policy, s.ledger} }
+func (s *Site) lastPolicies() lastPolicies {
+	return lastPolicies{s.policy, s.ledger, len(s.who.Vocabularies) > 0}
+}
 
 // LastPolicies returns the policies as they were last read, with the take-downs in force. It makes
 // no request.
@@ -37,11 +42,20 @@ func (p lastPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error
 	return p.ledger.Bind(o.Key, o.Policy)
 }
 
-// version returns the stored version of the policy in force for u; zero if none was read.
+// version returns the stored version of the policy in force for u; zero if none was read. It is
+// zero, too, if a file for another vocabulary is missing: when the file is read, the policy
+// changes, but not its version.
 func (p lastPolicies) version(u *url.URL) archive.PolicyVersion {
 	key, since, err := p.Since(u)
 	if err != nil || since.IsZero() {
 		return archive.PolicyVersion{}
+	}
+	if p.vocabularies {
+		o, known := p.HeldOf(key)
+		missing := func(r acap.Reference) bool { return r.Err != nil }
+		if !known || slices.ContainsFunc(o.References, missing) {
+			return archive.PolicyVersion{}
+		}
 	}
 	return archive.PolicyVersion{Origin: key, Since: since}
 }

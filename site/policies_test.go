@@ -78,3 +78,46 @@ func TestCurrentPolicy(t *testing.T) {
 		t.Errorf("unreachable, for another crawler: %v", err)
 	}
 }
+
+// memo is a vocabulary that needs a file.
+type memo struct{}
+
+func (memo) Name() string { return "memo" }
+
+func (memo) Files(s *acap.Site) []string {
+	if s.Root == nil {
+		return nil
+	}
+	return []string{s.Root.JoinPath("memo").String()}
+}
+
+func (memo) Site(*acap.Site) acap.Preferences                          { return nil }
+func (memo) Page(_ *acap.Page, site acap.Preferences) acap.Preferences { return site }
+
+// TestVersionOfVocabulary checks that a policy has no version before the files of all vocabularies
+// are read, because reading them makes no new version.
+func TestVersionOfVocabulary(t *testing.T) {
+	s := open(t, t.TempDir())
+	p := newPublisher(t, "/memo")
+	nameHosts(s.gate, []string{p.origin + "/"})
+	u, err := url.Parse(p.origin + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.policy.Origin(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
+	who := s.who
+	who.Vocabularies = []acap.Vocabulary{memo{}}
+	other := s.Lend(s.cfg, who)
+	before, without := s.lastPolicies().version(u), other.lastPolicies().version(u)
+	if before.Since.IsZero() || !without.Since.IsZero() {
+		t.Errorf("%+v, and with the vocabulary %+v", before, without)
+	}
+	if _, err := other.policy.Refresh(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
+	if is := other.lastPolicies().version(u); is != before || is != s.lastPolicies().version(u) {
+		t.Errorf("after the file was read: %+v, before %+v", is, before)
+	}
+}
