@@ -96,7 +96,7 @@ func TestMovedBodiesLeaveNoFile(t *testing.T) {
 		failing = false
 		if reopen {
 			shut(t, a)
-			a = open(t, dir, Options{})
+			open(t, dir, Options{})
 		} else {
 			compact(t, a)
 		}
