@@ -160,8 +160,9 @@ func probe(dir string) (err error) {
 }
 
 // maxSegment is the maximum size of a merged segment in bytes. Erasing a document rewrites the
-// whole segment that contains it, but every query reads all segments.
-const maxSegment = 20 << 20
+// whole segment that contains it, but every query reads all segments. A full batch of ordinary
+// pages becomes a segment of more than half this size, which is not merged again.
+const maxSegment = 16 << 20
 
 // merging configures when bleve merges segments. Segments are merged together if they are smaller
 // than half of maxSegment and more than ten of them have about the same size.
