@@ -61,6 +61,44 @@ func TestTimeLimits(t *testing.T) {
 	}
 }
 
+// TestNextLimit checks the time until which a decision cannot change: the earliest limit that is
+// later than the given time, among all decisions.
+func TestNextLimit(t *testing.T) {
+	p := policyOf(searchbot, lines("ACAP-version: 1.1", "ACAP-crawler: *",
+		"ACAP-allow-index: / time-limit=3-days", "ACAP-allow-preserve: / time-limit=until-2026-01-05",
+		"ACAP-allow-follow: /")).Narrow(page(tag("robots", "unavailable_after: 2026-01-07")))
+	ends := map[Usage]time.Time{Index: time.Date(2026, 1, 7, 0, 0, 0, 0, time.UTC),
+		Preserve: time.Date(2026, 1, 6, 0, 0, 0, 0, time.UTC)}
+	for _, c := range []struct {
+		usages []Usage
+		now    time.Time
+		want   time.Time // zero: no limit
+	}{
+		{[]Usage{Preserve}, noon, ends[Preserve]},
+		{[]Usage{Preserve}, ends[Preserve].Add(-1), ends[Preserve]},
+		{[]Usage{Preserve}, ends[Preserve], time.Time{}},
+		{[]Usage{Follow}, noon, time.Time{}},
+		{[]Usage{Index}, ends[Index].Add(-1), ends[Index]},
+		{[]Usage{Index}, ends[Index], noon.AddDate(0, 0, 3)},
+		{[]Usage{Index, Preserve}, noon.AddDate(0, 0, 3), time.Time{}},
+		{[]Usage{Follow, Preserve, Index}, noon, ends[Preserve]},
+		{[]Usage{Index, Preserve}, noon, ends[Preserve]},
+	} {
+		var next time.Time
+		for _, u := range c.usages {
+			f := Facts{Now: c.now, FirstIndexed: noon, FirstPreserved: noon}
+			d := p.Decide(u, resource(t, "/a.html"))
+			without := d.At(f)
+			if f.Next = &next; d.At(f).Allowed != without.Allowed {
+				t.Errorf("%s at %v: noting the limit changes the decision", u, c.now)
+			}
+		}
+		if !next.Equal(c.want) {
+			t.Errorf("%v at %v: %v, want %v", c.usages, c.now, next, c.want)
+		}
+	}
+}
+
 // P1 2.5.3.1 (H03): the number of days has only digits, zero days permit nothing, and a huge number
 // does not overflow; (H10): a date that does not exist or has another form cannot be interpreted;
 // P1 2.5.5.4 (X26): a huge number is reduced to the greatest possible one; P1 2.5.3.1 (X46):
