@@ -13,7 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/coding"
 )
 
-// between is how much larger than twice the decoded body a partly decoded body may be, in bytes.
+// between limits the size of a partly decoded body, in bytes: twice the limit of the decoded body,
+// plus between.
 const between = 1 << 20
 
 // Bodies stores sealed bodies by number. A number is never used for a second body. The keys are
@@ -75,8 +76,8 @@ func (a *Archive) deleteUnnamed() {
 	a.unnamed = slices.DeleteFunc(a.unnamed, func(id uint64) bool { return a.outside.Delete(a.life, id) == nil })
 }
 
-// local stores bodies in body files. archive.db says where each body is: local reads and writes
-// that within one transaction.
+// local stores bodies in body files, and the place of each body in archive.db. It reads and writes
+// the places in the transaction tx.
 type local struct {
 	a  *Archive
 	tx *bolt.Tx

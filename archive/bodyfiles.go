@@ -54,7 +54,7 @@ func (p place) taken() uint64 { return uint64(p.Length) + bodyHead }
 type bodyFiles struct {
 	dir string
 
-	// The following fields are those of the writer.
+	// Only the writer goroutine uses the following fields.
 	last   uint32 // number of the file to which bodies are added; 0: there is no file yet
 	end    uint64 // where the next body begins
 	f      *os.File
@@ -65,7 +65,7 @@ type bodyFiles struct {
 	open map[uint32]*os.File
 }
 
-// openBodyFiles opens the directory of an archive. last and end say where the next body is added.
+// openBodyFiles opens the directory of an archive. The next body is added to file last at end.
 // listed reports whether archive.db lists a file; openBodyFiles removes the others, and the bytes
 // after end, because they belong to transactions that did not commit.
 func openBodyFiles(dir string, last uint32, end uint64, listed func(uint32) bool) (*bodyFiles, error) {
@@ -135,8 +135,8 @@ func appendHead(b []byte, id uint64, length uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, id), length)
 }
 
-// headed reports whether the head of a body is right. If the file does not contain the place, there
-// is no head that could be wrong.
+// headed reports whether the head of a body is right. If the file does not contain the head, headed
+// returns an error.
 func (b *bodyFiles) headed(id uint64, p place) (bool, error) {
 	var head [bodyHead]byte
 	err := b.use(p.File, func(f *os.File) error {
@@ -155,7 +155,8 @@ func (b *bodyFiles) writeHead(id uint64, p place) error {
 	return errors.Join(err, b.syncFile(p.File))
 }
 
-// finish begins a new file: later bodies are added to that file.
+// finish makes the bodies in the last file durable and begins a new file. Later bodies are added to
+// the new file.
 func (b *bodyFiles) finish() error {
 	if err := b.sync(noFault); err != nil {
 		return err
@@ -187,7 +188,8 @@ func (b *bodyFiles) sync(fault func(Step) error) error {
 	return err
 }
 
-// reset discards all bodies that were added after the given end.
+// reset discards all bodies that were added after the offset end of file last. A file with a higher
+// number stays until finish truncates it or removeUnlisted removes it.
 func (b *bodyFiles) reset(last uint32, end uint64) error {
 	b.dirty = false
 	if b.f != nil && b.last != last {
@@ -263,8 +265,8 @@ func (b *bodyFiles) syncFile(n uint32) error {
 	return err
 }
 
-// removeUnlisted removes all body files that archive.db does not list. No open transaction may
-// refer to such a file.
+// removeUnlisted removes all body files that archive.db does not list, except the last file. No
+// open transaction may refer to such a file.
 func (b *bodyFiles) removeUnlisted(listed func(uint32) bool) error {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
@@ -319,7 +321,7 @@ func (b *bodyFiles) use(n uint32, fn func(*os.File) error) error {
 // closeOpen closes the files that are kept open. The caller must hold b.mu.
 func (b *bodyFiles) closeOpen() {
 	for n, f := range b.open {
-		f.Close() // everything that was written is synced, so an error has no effect
+		f.Close() // syncFile opens the file again if its bytes are not synced yet
 		delete(b.open, n)
 	}
 }
@@ -337,7 +339,7 @@ func (b *bodyFiles) close() {
 }
 
 // each calls fn with the ID and place of each body of a file, in order, up to the given end, also
-// of bodies that were erased. It returns an error if a head leads beyond the end.
+// of bodies that were erased. It returns an error if a body would extend beyond the end.
 func (b *bodyFiles) each(n uint32, end uint64, fn func(id uint64, p place) error) error {
 	var head [bodyHead]byte
 	for at := uint64(0); at < end; {
@@ -349,7 +351,7 @@ func (b *bodyFiles) each(n uint32, end uint64, fn func(id uint64, p place) error
 		}
 		p := place{n, uint32(at + bodyHead), binary.BigEndian.Uint32(head[8:])}
 		if at += p.taken(); at > end {
-			return fmt.Errorf("%s is %w: a body leads beyond its end", b.path(n), ErrCorrupt)
+			return fmt.Errorf("%s is %w: a body extends beyond its end", b.path(n), ErrCorrupt)
 		}
 		if err := fn(binary.BigEndian.Uint64(head[:]), p); err != nil {
 			return err

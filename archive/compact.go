@@ -16,7 +16,7 @@ type CompactStats struct {
 	Overwritten int64 `json:"overwritten"` // bytes of erased and replaced data that were overwritten
 	Moved       int64 `json:"moved"`       // number of bodies that were moved to other files, to remove their old ones
 
-	Began time.Time `json:"-"` // the files contain no trace of anything erased before this time
+	Began time.Time `json:"-"` // after success, the files contain no trace of anything erased before this time
 }
 
 // upkeep is the record under kUpkeep in archive.db. It contains the dates of the erasures whose
@@ -78,7 +78,8 @@ func (a *Archive) Erased() <-chan struct{} { return a.erased }
 // The archive can be used during the compaction: the writer waits only while pages are overwritten.
 // Compact waits until the readers have ended that began before it. It passes the number of bytes
 // looked at, and of all bytes to look at, to progress, which may be nil. Concurrent calls run one
-// after another; a waiting call ends with ctx. A compaction that fails can be tried again.
+// after another; a waiting call ends with ctx. A compaction that fails can be tried again. If
+// only the removal of body files fails, Compact returns the error, but erased data is overwritten.
 func (a *Archive) Compact(ctx context.Context, progress func(done, total int64),
 	also func(context.Context) error) (s CompactStats, err error) {
 	select {

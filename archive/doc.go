@@ -16,10 +16,11 @@
 // An archive consists of archive.db (bbolt), which contains the records, of keys.db, which contains
 // keys, and of body files of some 16 MB in the directory bodies. Every body and everything else
 // that derives from a page (headers, deciding lines, title, excerpt, META text) is sealed with its
-// own key. Erasing removes the record and then overwrites the key in place. What is left in free
-// pages of archive.db and in body files is unreadable, and Compact overwrites it too. Compact also
-// removes body files of which half is erased. Its cost depends on what was erased, not on what is
-// stored. Dates and counters are not content and survive expiry, so that a time limit does not
+// own key. Erasing removes the record and then overwrites the key in place. What is left of the
+// content in free pages of archive.db and in body files is unreadable, and Compact overwrites it
+// too. Compact also removes body files of which half is erased. Its cost depends on what was erased
+// and on the number of free pages, not on what is stored.
+// Dates and counters are not content and survive expiry, so that a time limit does not
 // start again (P1 2.5.3.1). For a subresource that is not kept itself, digest and validators are
 // stored unsealed until no page requires it or it is erased.
 //
@@ -29,7 +30,7 @@
 // is called; after a crash, Intents lists it.
 //
 // The archive lists the pages about which the caller must decide again: pages that have changed,
-// pages whose time limit comes, and pages whose policy has changed. It does not know policies; the
+// pages that reach a time limit, and pages whose policy has changed. It does not know policies; the
 // caller reports its decisions with SetDecided.
 //
 // An Archive is safe for concurrent use. Only one process at a time can open it.
@@ -37,8 +38,9 @@
 // Source files: archive.go and files.go (opening), writer.go (grouping writes), readers.go (waiting
 // for readers), receive.go (deposits), past.go (imports), due.go and judged.go (pages to decide
 // again), renew.go (304 responses), erase.go and receipt.go (erasing, and proof of it), compact.go,
-// overwrite.go and movebodies.go (removing erased data from the files), read.go, verify.go and
-// check.go (checks), repair.go, mend.go and mend_resource.go (repairs), picture.go, sources.go,
+// overwrite.go and movebodies.go (removing erased data from the files), read.go, verify.go,
+// verify_some.go and check.go (checks),
+// repair.go, mend.go and mend_resource.go (repairs), picture.go, sources.go,
 // passed.go, part.go, backup.go, records.go and text.go (file format), bodies.go and bodyfiles.go
 // (storage of bodies), pack.go and dictionary.txt (compression), seal.go, keys.go.
 package archive

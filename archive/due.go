@@ -18,7 +18,8 @@ import (
 // changes.
 //
 // The list is complete for one identity of the caller, which names everything that its decisions
-// depend on besides records, policies and the clock. As long as no identity is recorded, nothing is
+// depend on, except for records, policies and the clock.
+// As long as no identity is recorded, nothing is
 // listed, and every page is due.
 
 // Due is a page that must be decided again.
@@ -29,8 +30,8 @@ type Due struct {
 }
 
 // Decided is the result of a decision about a page: nothing that is held of the page has to change
-// before Until, as long as neither the page nor one of the policies changes. The decision was made
-// for an identity, as ListAll takes it.
+// before Until, as long as neither the page nor one of the policies changes. For is the
+// identity of the caller, as for ListAll.
 type Decided struct {
 	Due      // the list entry because of which the page was decided
 	For      string
@@ -53,7 +54,7 @@ func splitDue(k []byte) (at time.Time, url string, ok bool) {
 	return time.Unix(seconds, int64(binary.BigEndian.Uint32(k[8:]))).UTC(), string(k[12:]), true
 }
 
-// The first byte of the record kDecided. After it follows the identity.
+// The first byte of the record kDecided. The identity follows it.
 const (
 	listing  = 'l' // ListAll is listing all pages
 	complete = 'c' // the list is complete
@@ -182,7 +183,7 @@ func (a *Archive) ListOrigin(ctx context.Context, is PolicyVersion) (others bool
 }
 
 // EachDue calls fn for the pages whose URLs begin with prefix and that are due at a time, until fn
-// returns an error. Pages that have changed come first, then those that are due longest. fn may
+// returns an error. Pages that have changed come first, then those with the earliest times. fn may
 // call the archive. A page may be listed twice.
 func (a *Archive) EachDue(prefix string, at time.Time, fn func(Due) error) error {
 	changed := dueKey(time.Time{}, prefix)
@@ -247,7 +248,7 @@ func (a *Archive) Lists(url string, at time.Time) (lists bool, err error) {
 	return lists, err
 }
 
-// Leaning returns the pages of other origins that SetDecided has noted for the policy of an origin.
+// Leaning returns the pages of other origins that the policy of an origin has decided at some time.
 func (a *Archive) Leaning(origin string) (list []string, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		list = others(tx.Bucket(bLeans), origin)

@@ -28,9 +28,10 @@ func (l local) eachFile(fn func(n uint32, f fileRecord) error) error {
 // wasteful reports whether at least half of a file is erased.
 func (f fileRecord) wasteful() bool { return f.Size > 0 && f.Live <= f.Size/2 }
 
-// removeFiles moves the bodies of wasteful files to the last file, each file in one transaction, and
-// removes the wasteful files. It begins with the files from which the fewest bodies must move: on a
-// full disk, removing these makes room for the others.
+// removeFiles moves the bodies of wasteful files to the last file, each file in one transaction. It
+// then removes the files from which all bodies were moved, even if a later move has failed. It
+// begins with the files from which the fewest bodies must move: if the disk becomes full, removing
+// these makes room for the next compaction.
 func (c *compaction) removeFiles() error {
 	if c.a.outside != nil {
 		return nil

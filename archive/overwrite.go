@@ -18,7 +18,7 @@ import (
 type compaction struct {
 	a     *Archive
 	ctx   context.Context
-	told  func(done, total int64) // nil: nobody wants to know
+	told  func(done, total int64) // receives the progress; may be nil
 	stats *CompactStats
 
 	erased []place // bodies to overwrite
@@ -94,7 +94,7 @@ func (c *compaction) overwrite() error {
 	}
 	if err == nil {
 		// Transactions write the two root records in turn. After another transaction, neither of
-		// the two refers to a page in c.free, so both states of the file stay whole.
+		// the two refers to a page in c.free. Overwriting these pages then damages neither state.
 		err = a.do(c.ctx, 0, func(*txn) error { return nil })
 	}
 	if err == nil {
@@ -212,8 +212,9 @@ func (c *compaction) overwritePages() error {
 	return a.file.Sync()
 }
 
-// overwriteFrom overwrites free pages, the first with the given number. It returns the number of
-// the next page to look at; last is true if there is none.
+// overwriteFrom overwrites at most pagesAtOnce free pages with numbers of at least from. It returns
+// the number of the next page to overwrite. If there is none, last is true, and overwriteFrom has
+// also overwritten what the file contains after its last page.
 func (c *compaction) overwriteFrom(from uint64) (next uint64, last bool, err error) {
 	pages, high, err := c.a.freePages()
 	if err != nil {

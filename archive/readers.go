@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// enter records that a reader begins, and returns the current era. The reader must call leave with
-// it when it ends.
+// enter records that a reader begins, and returns the current era. When the reader ends,
+// it must call leave with this era.
 func (a *Archive) enter() (era uint64, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -17,7 +17,7 @@ func (a *Archive) enter() (era uint64, err error) {
 	return a.era, nil
 }
 
-// leave records that a reader ends that began in the given era.
+// leave records the end of a reader that began in the given era.
 func (a *Archive) leave(era uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

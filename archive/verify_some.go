@@ -12,12 +12,12 @@ import (
 
 // VerifyOptions selects which bodies Verify reads. Records, references and keys are always checked.
 type VerifyOptions struct {
-	// Sample is the fraction of the bodies to read; 0 and 1 mean all. Each call reads other bodies.
+	// Sample is the fraction of the bodies to read; 0 and 1 mean all. Each call selects at random.
 	Sample float64
-	// Resume does not read the bodies again that an interrupted call without Sample has read.
+	// Resume skips the bodies that an interrupted call without Sample has already read.
 	Resume bool
-	// Progress is called with the number of bodies that were read or left out, and of all bodies. It
-	// may be nil.
+	// Progress receives the number of bodies that were read or left out, and the number of all
+	// bodies. It may be nil.
 	Progress func(done, total int)
 }
 
@@ -32,10 +32,10 @@ type reading struct {
 	VerifyOptions
 	offset  uint64 // makes each sample different
 	after   []byte // bodies with digests up to this one were read by an earlier call
-	read    []byte // digest of the last body that was read
+	read    []byte // digest of the last body that was read or left out
 	done    int
 	unsaved int  // number of bodies since save was called
-	stored  bool // an earlier call has stored how far it has come
+	stored  bool // archive.db says how far a call has come
 	total   int
 }
 

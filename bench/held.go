@@ -28,10 +28,10 @@ type verb struct {
 	name     string
 	commands [][]string
 	fails    bool     // the command may end with a status other than 0, because it finds nothing
-	killed   []string // a command that is killed before; nil: none
+	killed   []string // a command that is run and killed first; nil: none
 }
 
-// verbs lists what measureHeld measures. The take-down comes last, because it changes the archive.
+// verbs lists what measureHeld measures. The verbs after the take-downs use the changed archive.
 func (s *stage) verbs(work string) []verb {
 	page, word := s.site.address(s.pages/2), firstWord(s.site.page(s.pages/3))
 	return []verb{
@@ -56,7 +56,7 @@ func (s *stage) verbs(work string) []verb {
 	}
 }
 
-// firstWord returns a word of the text of a page.
+// firstWord returns the first word of the title of a page.
 func firstWord(page []byte) string {
 	_, text, _ := strings.Cut(string(page), "<title>")
 	word, _, _ := strings.Cut(text, " ")
@@ -130,7 +130,7 @@ func (s *stage) held(ctx context.Context, out io.Writer) error {
 	return w.Flush()
 }
 
-// killAfter is how long a command runs that is killed.
+// killAfter is how long kill lets a command run.
 const killAfter = time.Second
 
 // kill runs a command of acapcrawl for a short time, and kills it.

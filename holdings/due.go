@@ -70,8 +70,8 @@ func (w *witness) versions() (list []archive.PolicyVersion, ok bool) {
 	return list, true
 }
 
-// identity names everything that the decisions of a sweep depend on, besides records, versions of
-// policies and the clock.
+// identity names everything that the decisions of a sweep depend on, except for records, versions
+// of policies and the clock.
 func (h *Holdings) identity(o SweepOptions) string {
 	return fmt.Sprintf("%s, noarchive %t", o.For, h.o.NoArchive)
 }
@@ -155,7 +155,8 @@ func (h *Holdings) eachToCheck(ctx context.Context, o SweepOptions,
 	if !o.DryRun {
 		return h.archive.EachDue(prefix, o.AsOf, func(d archive.Due) error { return h.withRecord(d, fn) })
 	}
-	// a sweep that executes its plans finds nothing to do if a page is listed twice
+	// A dry run must report a page once, even if it is listed twice. Another sweep finds nothing to
+	// do the second time.
 	once := onceEach(changed)
 	if err := h.eachChanged(changed, prefix, once, fn); err != nil {
 		return err
@@ -217,8 +218,8 @@ func (h *Holdings) eachChanged(changed []archive.PolicyVersion, prefix string, o
 	return nil
 }
 
-// decided returns what the plan says about the time until which the page needs no decision. ok is
-// false if the page must be decided again, because the plan changes something or is uncertain.
+// decided returns the result of the plan for SetDecided: until when the page needs no new decision.
+// ok is false if the page must be decided again: the plan changes something or is uncertain.
 func (d *sweepPlan) decided(entry archive.Due) (out archive.Decided, ok bool) {
 	if len(d.swept) > 0 || d.unjudged || d.need != nothing || d.witness == nil {
 		return out, false
@@ -228,9 +229,9 @@ func (d *sweepPlan) decided(entry archive.Due) (out archive.Decided, ok bool) {
 	return out, ok
 }
 
-// noteDecided takes the pages off the list of due pages about which nothing has to change now.
-// entries are the entries that name the pages in done. noteDecided does nothing if the sweep
-// assumes a later time.
+// noteDecided takes those pages off the list of due pages of which nothing has to change now. Each
+// list in entries contains one entry for each page in done; an entry without a URL is ignored.
+// noteDecided does nothing in a dry run, or if the sweep assumes a later time.
 func (h *Holdings) noteDecided(ctx context.Context, o SweepOptions, done []sweptPage, entries ...[]archive.Due) error {
 	if o.DryRun || o.AsOf.After(h.o.Now()) {
 		return nil
@@ -254,8 +255,8 @@ func (h *Holdings) noteDecided(ctx context.Context, o SweepOptions, done []swept
 	return nil
 }
 
-// decideAgain decides about the pages of a batch that the sweep has changed, so that they are not
-// due any more. The entries in led have led to the first decisions.
+// decideAgain decides again about those pages of a batch that the sweep has changed. They are then
+// no longer due. led contains the list entries because of which the pages were decided before.
 func (h *Holdings) decideAgain(ctx context.Context, o SweepOptions, done []sweptPage, led []archive.Due) error {
 	if o.DryRun || h.o.Version == nil {
 		return nil
@@ -288,8 +289,8 @@ func (h *Holdings) decideAgain(ctx context.Context, o SweepOptions, done []swept
 	return h.noteDecided(ctx, o, h.sweepAll(ctx, pages, only), entries, limits)
 }
 
-// limitNew sets the deposit's Limit if nothing is known about the page yet: a sweep would decide
-// about the page that is stored then.
+// limitNew is called if nothing is known about the page yet. It decides as a sweep would
+// after the page is stored, and puts the decision into the deposit's Limit.
 func (h *Holdings) limitNew(ctx context.Context, g *assessment) error {
 	if h.o.Version == nil {
 		return nil

@@ -52,7 +52,8 @@ var ErrErased = errors.New("erased while it was exported")
 // Export writes to w, as WARC 1.1, the captures that may be preserved now, in the order in which
 // they were stored. For each it writes request, response, and the decisions as metadata. A response
 // with the same body as an earlier one becomes a revisit record. Export makes no request. It calls
-// told, which may be nil, for every capture. After an error the output must not be used. If the
+// told, which may be nil, for every selected capture, except those erased during the export.
+// After an error the output must not be used. If the
 // error is ErrErased, the output contains data that has been erased since. Export needs about 60
 // bytes of memory for each body that several captures share, and a bit for each capture.
 func (h *Holdings) Export(ctx context.Context, w io.Writer, o ExportOptions, told func(Exported)) (ExportCounts,
@@ -68,7 +69,7 @@ func (h *Holdings) Export(ctx context.Context, w io.Writer, o ExportOptions, tol
 	e.w = newRecordWriter(warc.NewWriter(w, !o.Plain), !o.Plain, e.written)
 	before := h.archive.Erasures()
 	err := e.all(told)
-	if failed := e.w.close(); failed != nil { // then all is likely to have returned errWriting
+	if failed := e.w.close(); failed != nil { // all has then usually returned errWriting, which gives no reason
 		err = failed
 	}
 	e.counts.Records, e.counts.Bytes = e.records, e.bytes
@@ -108,7 +109,7 @@ type exporter struct {
 	space  string              // prefix of the record IDs
 	shared map[[32]byte]uint64 // digest of a body that captures share → the capture whose record contains it
 	out    []uint64            // bits: the exported captures, by ID
-	hops   map[uint64]int      // exported capture → number of redirects that were exported with it, if any
+	hops   map[uint64]int      // exported capture → number of its hops at that time, if any
 	counts ExportCounts
 
 	records int   // number of written records
@@ -204,8 +205,8 @@ func (e *exporter) prepareCheck(address string, known archive.Resource) (j gathe
 	return j, "", "", nil
 }
 
-// stillHeld returns an error if any exported capture has been erased since it was written. before is
-// the number of Erasures before the export.
+// stillHeld returns an error if any exported capture has been erased since it was written. before
+// is the result of Erasures before the export.
 func (e *exporter) stillHeld(before uint64) error {
 	if e.archive.Erasures() == before {
 		return nil

@@ -29,8 +29,8 @@ type encoding struct {
 	ready chan struct{} // closed when the record is encoded
 }
 
-// bigRecord is the payload size in bytes above which a record is written before another one is
-// accepted, so that few large records are in memory.
+// bigRecord is the payload size in bytes above which write waits until the record is encoded, so
+// that large records are encoded one at a time.
 const bigRecord = 1 << 20
 
 func newRecordWriter(out *warc.Writer, compressed bool, done func(warc.Entry, warc.Place) error) *recordWriter {
@@ -50,8 +50,8 @@ func newRecordWriter(out *warc.Writer, compressed bool, done func(warc.Entry, wa
 	return w
 }
 
-// write passes a record on. The error of writing it is returned by close; if write returns an error,
-// an earlier record has failed.
+// write queues a record. If the record cannot be written, close returns the error. If write returns
+// an error, an earlier record could not be written.
 func (w *recordWriter) write(e warc.Entry) error {
 	if w.failed.Load() {
 		return errWriting

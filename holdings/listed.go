@@ -7,8 +7,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// lister checks during a sweep of all pages whether the list of due pages contains each page in
-// time.
+// lister checks during a sweep of all pages that the list of due pages contains each page by the
+// time at which a sweep must check it.
 type lister struct {
 	*Holdings
 	due     map[string]bool // pages that the list contains now
@@ -16,8 +16,8 @@ type lister struct {
 	lacking []string
 }
 
-// newLister returns a lister for the sweep o. It returns nil if there is no list, so that every
-// page is due.
+// newLister returns a lister for the sweep o. It returns nil if the list is not complete:
+// then every page is due.
 func (h *Holdings) newLister(o SweepOptions) (*lister, error) {
 	if h.o.Version == nil {
 		return nil, nil
@@ -67,13 +67,13 @@ func (l *lister) problems() (list []archive.Problem) {
 	}
 	for _, address := range l.lacking {
 		list = append(list, archive.Problem{Where: address,
-			What: "would not be checked by a sweep when it reaches its time limit", Repairable: true})
+			What: "is missing from the list of pages that a sweep checks", Repairable: true})
 	}
 	return list
 }
 
-// sweepAllDry reports, to told, what a sweep of all pages would do, and returns what the list of
-// due pages lacks.
+// sweepAllDry calls told with everything that a sweep of all pages would do. It returns a lister
+// with the pages that the list of due pages lacks, or nil if the list is not complete.
 func (h *Holdings) sweepAllDry(ctx context.Context, told func(Swept)) (l *lister, err error) {
 	o := h.withDefaults(SweepOptions{DryRun: true, All: true})
 	if l, err = h.newLister(o); err != nil {

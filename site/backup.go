@@ -39,14 +39,15 @@ type BackupSummary struct {
 	Bytes    int64 // size of the backup file
 }
 
-// Backup writes a tar archive of the data directory to w, in its state at one instant; a crawl may
-// run at the same time. The files are copied in an order that keeps them consistent: the archive
+// Backup writes a tar archive of the data directory to w; a crawl may run at the same time. Archive
+// and index are copied in their state at one instant. The order of the files keeps the others
+// consistent with them: the archive
 // contains every visit that the queue records as done, every erasure that the ledger records as
 // done is done in the archive, and the backup contains the policies of all archived pages.
 //
-// If since is not nil, it contains the digests of the files of an earlier backup (see BackupDigests),
-// and the new backup leaves out bodies and index segments that the earlier one contains. Restore then
-// needs both.
+// If since is not nil, it contains the digests of the files of an earlier backup (see
+// BackupDigests). The new backup then leaves out each body file and index segment of up to 64 MB
+// that has the same digest in the earlier backup. Restore needs both backups.
 func (s *Site) Backup(ctx context.Context, w io.Writer, since map[string]string) (sum BackupSummary, err error) {
 	h, err := s.held(ctx)
 	if err != nil {
@@ -105,8 +106,8 @@ type tarball struct {
 	held  *bytes.Buffer     // content of a file that may be left out; nil: the file is written as it comes
 }
 
-// maxLeftOut is the size of a file in bytes above which it is never left out: to compare the digest,
-// the file must be in memory.
+// maxLeftOut is the size in bytes above which a file is never left out: the whole file must be in
+// memory until its digest is known.
 const maxLeftOut = 64 << 20
 
 func newTarball(ctx context.Context, w io.Writer, made time.Time) *tarball {
@@ -196,15 +197,15 @@ func (t *tarball) close() error {
 	return errors.Join(err, t.add(backupSums, sums), t.w.Close())
 }
 
-// BackupDigests returns the digests of the files of a complete backup by name, also of those that it
-// leaves out. It does not check the files.
+// BackupDigests returns the digests of the files of a backup by name, also of files that the backup
+// leaves out. It does not check the files. It returns an error if the end of the backup is missing.
 func BackupDigests(in io.Reader) (map[string]string, error) {
 	t := tar.NewReader(in)
 	for {
 		head, err := t.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil, errors.New("it is no complete backup")
+			return nil, errors.New("it is incomplete: its end is missing")
 		case err != nil:
 			return nil, fmt.Errorf("it is damaged, or no backup: %w", err)
 		case head.Name != backupSums:

@@ -39,10 +39,11 @@ type BackupFile struct {
 	io.Reader
 }
 
-// Restore unpacks backups into the data directory cfg.Data and verifies it. The first backup is
-// complete; each further one was made since the one before it (see Backup). The directory then is as
-// it was when the last one was made. The directory must be empty or not exist. It appears only when
-// it is complete; if Restore fails, nothing is restored. Errors are *UsageError or *FailedError.
+// Restore unpacks backups into the data directory cfg.Data and verifies it. The first backup
+// contains all files; each further one was made with the digests of the one before it (see Backup).
+// The result is the directory as it was when the last backup was made. The directory must be empty
+// or not exist. It appears only when it is complete. If Restore fails, nothing is restored, unless
+// moving the files into an existing directory fails. Errors are *UsageError or *FailedError.
 func Restore(ctx context.Context, cfg *config.Config, files ...BackupFile) (out Restored, err error) {
 	entries, err := os.ReadDir(cfg.Data)
 	exists := err == nil
@@ -70,7 +71,8 @@ func Restore(ctx context.Context, cfg *config.Config, files ...BackupFile) (out 
 	}
 	problems, err := prepareRestored(ctx, cfg, temporary, about.Made)
 	if err != nil {
-		return out, fmt.Errorf("the contents of %s cannot be used; nothing was restored: %w", files[len(files)-1].Name, err)
+		return out, fmt.Errorf("the contents of %s cannot be used; nothing was restored: %w", files[len(files)-1].Name,
+			err)
 	}
 	if err := moveRestored(temporary, cfg.Data, exists); err != nil {
 		return out, fmt.Errorf("%s cannot be made: %w", cfg.Data, err)
@@ -149,8 +151,8 @@ var backupFiles = regexp.MustCompile(
 		`(archive|keys|policy|actions|frontier)\.db|bodies/[0-9]{8,10}|` +
 		`index/(index_meta\.json|store/(root\.bolt|[0-9a-f]{1,32}\.zap)))$`)
 
-// leftOut matches the names of files that a backup may leave out if an earlier one contains them. Such
-// a file keeps its content for long.
+// leftOut matches the names of files that a backup may leave out if an earlier one contains them.
+// These files rarely change.
 var leftOut = regexp.MustCompile(`^(bodies/[0-9]{8,10}|index/store/[0-9a-f]{1,32}\.zap)$`)
 
 // needed lists the files that every backup contains.
@@ -187,9 +189,10 @@ var errLeftOut = errors.New("it was made since an earlier backup, which contains
 
 // unpackBackup writes the files of a backup to dir, and compares each file with its digest. held
 // contains the digests of the files that earlier backups have written to dir; unpackBackup updates
-// it, and removes the files that the data directory no longer had. A file that does not belong to a
+// it, and removes the files that do not belong to this backup. A file that does not belong to a
 // backup is an error.
-func unpackBackup(ctx context.Context, in io.Reader, dir string, held map[string]string) (about aboutBackup, err error) {
+func unpackBackup(ctx context.Context, in io.Reader, dir string, held map[string]string) (about aboutBackup,
+	err error) {
 	t := tar.NewReader(in)
 	digests := map[string]string{}
 	var sums []byte

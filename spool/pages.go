@@ -324,14 +324,15 @@ func listed(b []byte) (list []uint64, ok bool) {
 
 // FreePages returns the numbers of the free pages of the database f after its last transaction, in
 // ascending order. All pages in use and all free pages have lower numbers than high. size is the
-// page size in bytes. No transaction may be written during the call.
+// page size in bytes. No transaction may be written during the call. The text of an error continues
+// a sentence that begins with "the list of free pages".
 func FreePages(f io.ReaderAt, size int) (free []uint64, high uint64, err error) {
 	last, err := readRoot(f, size, 0)
 	if other, e := readRoot(f, size, 1); e == nil && (err != nil || other.txid > last.txid) {
 		last, err = other, nil
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, fmt.Errorf("cannot be found: %w", err)
 	}
 	head := make([]byte, PageHead)
 	at := int64(last.freelist) * int64(size)
@@ -343,7 +344,7 @@ func FreePages(f io.ReaderAt, size int) (free []uint64, high uint64, err error) 
 	}
 	pages := 1 + uint64(Native.Uint32(head[12:]))
 	if pages > last.high-last.freelist {
-		return nil, 0, errors.New("leads beyond the end of the file")
+		return nil, 0, errors.New("extends beyond the end of the file")
 	}
 	b := make([]byte, pages*uint64(size))
 	if _, err := f.ReadAt(b, at); err != nil {

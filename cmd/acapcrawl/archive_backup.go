@@ -50,8 +50,8 @@ A backup contains nothing that was erased before: the data directory is compacte
 contain what is erased afterwards. Keep it no longer than you may keep its content, and run acapcrawl sweep
 --refresh after restoring it.
 
-With --since, FILE leaves out the bodies and index segments that the backup EARLIER contains. To restore
-FILE, EARLIER is then needed, too.`,
+With --since, FILE leaves out bodies and index segments that the backup EARLIER contains. To restore FILE,
+you then also need EARLIER and every backup that EARLIER needs.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -66,7 +66,8 @@ FILE, EARLIER is then needed, too.`,
 		if err != nil {
 			return err
 		}
-		return c.runBackup(cmd.Context(), cfg, backupRequest{File: args[0], Since: *since, Force: *force, JSON: out.JSON()})
+		return c.runBackup(cmd.Context(), cfg, backupRequest{File: args[0], Since: *since, Force: *force,
+			JSON: out.JSON()})
 	}
 	return cmd
 }

@@ -21,8 +21,8 @@ func (c *Command) archiveVerify() *cobra.Command {
 		Short: "Check every digest and reference, and what may still be kept",
 		Long: `Check every page, record, digest, reference, thumbnail and key of the archive and every
 segment of the index. Check that archive and index agree, and that nothing is kept that may no longer be kept.
-With --sample, read only a part of the bodies, another one each time; everything
-else is checked whole. With --resume, continue the reading of bodies where an interrupted check has ended.
+With --sample, read only a random part of the bodies; check everything
+else completely. With --resume, continue the reading of bodies where an interrupted check has ended.
 With --repair, erase what was lost and leave a tombstone, update the index, remove what nothing needs, print
 each change, and check everything again.`,
 		Args: noArgs,
@@ -42,7 +42,8 @@ each change, and check everything again.`,
 		if flags.Changed("sample") {
 			var ok bool
 			if o.Sample, ok = percentage(*sample); !ok {
-				return misuse("acapcrawl archive verify --sample 1%", "--sample is a percentage above 0 and up to 100, not %q",
+				return misuse("acapcrawl archive verify --sample 1%",
+					"--sample is a percentage above 0 and up to 100, not %q",
 					*sample)
 			}
 		}
@@ -65,8 +66,8 @@ each change, and check everything again.`,
 	return cmd
 }
 
-// percentage returns a percentage as a fraction. ok is false if text is not a percentage above 0 and
-// up to 100.
+// percentage returns a percentage as a fraction. ok is false if text is not a percentage above 0
+// and up to 100.
 func percentage(text string) (fraction float64, ok bool) {
 	number, ok := strings.CutSuffix(text, "%")
 	p, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
