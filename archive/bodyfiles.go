@@ -70,7 +70,12 @@ type bodyFiles struct {
 // after end, because they belong to transactions that did not commit.
 func openBodyFiles(dir string, last uint32, end uint64, listed func(uint32) bool) (*bodyFiles, error) {
 	b := &bodyFiles{dir: filepath.Join(dir, bodiesDir), open: map[uint32]*os.File{}}
-	err := os.MkdirAll(b.dir, 0o700)
+	err := os.Mkdir(b.dir, 0o700)
+	if err == nil {
+		err = disk.Sync(dir)
+	} else if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
 	if err == nil {
 		err = b.removeUnlisted(listed)
 	}

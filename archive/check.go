@@ -30,7 +30,8 @@ func (v *verifier) digest(sum, value []byte) {
 	v.use(where, rec.Key)
 	seen := bodySeen{}
 	defer func() { v.bodies[rec.ID] = seen }()
-	defer v.reading.passed(sum)
+	before := len(v.found) + len(v.suspects)
+	defer func() { v.reading.passed(sum, len(v.found)+len(v.suspects) > before) }()
 	if !v.reading.wants(sum) {
 		return
 	}

@@ -42,23 +42,43 @@ func (c *compaction) removeFiles() error {
 	}
 	c.a.unlisted = true
 	var failed error
-	for _, n := range list {
+	for i, n := range list {
 		var moved int64
-		failed = c.a.do(c.ctx, mostBodies/2, func(t *txn) (err error) {
+		err := c.a.do(c.ctx, mostBodies/2, func(t *txn) (err error) {
 			moved, err = t.moveBodies(n)
 			return err
 		})
-		if failed != nil {
+		c.stats.Moved += moved
+		if errors.Is(err, ErrCorrupt) { // the file stays, and the others can be removed nevertheless
+			failed = errors.Join(failed, err)
+			continue
+		}
+		if err == nil && i%filesAtOnce == filesAtOnce-1 {
+			err = c.removeMoved()
+		}
+		if err != nil {
+			failed = errors.Join(failed, err)
 			break
 		}
-		c.stats.Moved += moved
 	}
-	err = c.a.awaitReaders(c.ctx)
+	return errors.Join(failed, c.removeMoved())
+}
+
+// filesAtOnce is the number of files whose bodies are moved before the files are removed.
+const filesAtOnce = 16
+
+// removeMoved removes the files that archive.db does not list any more.
+func (c *compaction) removeMoved() error {
+	// after another transaction, neither of the two root records refers to such a file
+	err := c.a.do(c.ctx, 0, func(*txn) error { return nil })
+	if err == nil {
+		err = c.a.awaitReaders(c.ctx)
+	}
 	if err == nil {
 		err = c.a.removeUnlisted(c.ctx)
 	}
 	c.a.unlisted = err != nil
-	return errors.Join(failed, err)
+	return err
 }
 
 // wastefulFiles returns the numbers of the wasteful files, those with the fewest bodies first.
@@ -117,6 +137,10 @@ func (t *txn) moveBodies(n uint32) (moved int64, err error) {
 			return err
 		}
 		defer t.a.pack.reuse(sealed)
+		if len(sealed) != int(p.Length) {
+			return t.a.corrupt(fmt.Sprintf("body file %s is shorter than its record says; nothing was moved, see "+
+				"archive verify", bodyFileName(n)))
+		}
 		moved++
 		left -= min(left, p.taken())
 		return l.Put(t.a.life, id, sealed)

@@ -51,6 +51,11 @@ func (c *compaction) run(also func(context.Context) error) (err error) {
 	if err := c.overwrite(); err != nil {
 		return a.uncompacted(c.ctx, err)
 	}
+	if a.unlisted { // an earlier compaction could not remove files that may contain what was erased since
+		if err := c.removeMoved(); err != nil {
+			return a.uncompacted(c.ctx, err)
+		}
+	}
 	if also != nil {
 		if err := also(c.ctx); err != nil {
 			return err
@@ -60,7 +65,8 @@ func (c *compaction) run(also func(context.Context) error) (err error) {
 		return err
 	}
 	if err := c.removeFiles(); err != nil {
-		return a.uncompacted(c.ctx, err)
+		return a.uncompacted(c.ctx, fmt.Errorf("what was erased is overwritten, but its files could not be removed: %w",
+			err))
 	}
 	s.After, err = a.size()
 	return err

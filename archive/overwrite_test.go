@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -150,4 +152,47 @@ func TestCompactFreesFullDisk(t *testing.T) {
 		t.Errorf("the second file has %d bytes", now[1])
 	}
 	hasBody(t, a, 4, string(noise("3", 3000)))
+}
+
+// A body file that was truncated stays, and so does what archive.db says of it; other files are
+// removed.
+func TestCompactTruncatedFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	url := func(i int) string { return fmt.Sprint("http://example.com/", i) }
+	// the second and the fourth begin after others
+	for i, size := range []int{mostBodies - 1000, 5000, mostBodies, 9000} {
+		d := deposit(url(i), "")
+		d.Body = noise(fmt.Sprint(i), size)
+		put(t, a, d)
+	}
+	for _, i := range []int{0, 2} {
+		if _, err := a.Erase(t.Context(), Tombstone{URL: url(i), Why: "asked"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size, err := fileSize(dir, 1)
+	if err == nil {
+		err = os.Truncate(filepath.Join(dir, bodiesDir, bodyFileName(1)), size-100)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Compact(t.Context(), nil, nil); !errors.Is(err, ErrCorrupt) {
+		t.Error(err)
+	}
+	if now, err := fileSize(dir, 1); now != size-100 || err != nil {
+		t.Errorf("the truncated file has %d bytes, %v", now, err)
+	}
+	if now, err := fileSize(dir, 2); now != 0 || err != nil {
+		t.Errorf("the other file has %d bytes, %v", now, err)
+	}
+	if _, err := a.Body(2); err == nil {
+		t.Error("the truncated body can be read")
+	}
 }

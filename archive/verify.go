@@ -37,6 +37,7 @@ func (a *Archive) Verify(ctx context.Context, o VerifyOptions) ([]Problem, error
 		return nil, err
 	}
 	found, err := a.inspect(ctx, r)
+	r.saving.Wait()
 	switch {
 	case err == nil && !slices.ContainsFunc(found, func(f finding) bool { return f.Where == "archive.db" }):
 		err = r.finish(ctx, a)
@@ -269,7 +270,7 @@ func (v *verifier) pause() error {
 		return v.ctx.Err()
 	}
 	if v.reading.unsaved >= saveEvery && v.reading.total > 0 {
-		return v.reading.save(v.ctx, v.a)
+		v.reading.saveSoon(v.a)
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -21,7 +23,8 @@ type VerifyOptions struct {
 	Progress func(done, total int)
 }
 
-// kVerified is the key of the digest of the last body that an unfinished Verify has read.
+// kVerified is the key of the beginning of the digest of the last body that an unfinished Verify
+// has read.
 var kVerified = []byte("verified")
 
 // saveEvery is the number of bodies after which Verify stores how far it has come.
@@ -31,13 +34,21 @@ const saveEvery = 4096
 type reading struct {
 	VerifyOptions
 	offset  uint64 // makes each sample different
-	after   []byte // bodies with digests up to this one were read by an earlier call
-	read    []byte // digest of the last body that was read or left out
+	after   []byte // bodies whose digests begin with less were read by an earlier call
+	read    []byte // the beginning of the digest of the last body before the first problem
+	problem bool   // a body has a problem: a later call must read it again
 	done    int
 	unsaved int  // number of bodies since save was called
 	stored  bool // archive.db says how far a call has come
 	total   int
+
+	saving sync.WaitGroup
+	busy   atomic.Bool // save is running
 }
+
+// prefixBytes is the number of bytes of a digest that are stored. So few bytes do not tell which
+// page was archived.
+const prefixBytes = 4
 
 // newReading returns the reading of a call of Verify.
 func (a *Archive) newReading(o VerifyOptions) (r *reading, err error) {
@@ -61,12 +72,14 @@ func (r *reading) wants(sum []byte) bool {
 	if r.sampled() {
 		return len(sum) >= 8 && float64(binary.BigEndian.Uint64(sum)+r.offset) < r.Sample*math.MaxUint64
 	}
-	return r.after == nil || bytes.Compare(sum, r.after) > 0
+	return bytes.Compare(sum, r.after) >= 0
 }
 
-// passed records that a body was read or left out.
-func (r *reading) passed(sum []byte) {
-	r.read = append(r.read[:0], sum...)
+// passed records that a body was read or left out, and whether a problem was found.
+func (r *reading) passed(sum []byte, problem bool) {
+	if r.problem = r.problem || problem; !r.problem {
+		r.read = append(r.read[:0], sum[:min(prefixBytes, len(sum))]...)
+	}
 	r.done++
 	r.unsaved++
 	if r.Progress != nil {
@@ -81,7 +94,27 @@ func (r *reading) save(ctx context.Context, a *Archive) error {
 		return nil
 	}
 	r.stored = true
-	return a.do(ctx, 0, func(t *txn) error { return t.tx.Bucket(bMeta).Put(kVerified, bytes.Clone(r.read)) })
+	return a.do(ctx, 0, putVerified(r.read))
+}
+
+// saveSoon is save, but does not wait: the writer may have to wait for the read transaction of the
+// caller. An error has no effect, because a later call stores more.
+func (r *reading) saveSoon(a *Archive) {
+	r.unsaved = 0
+	if r.sampled() || bytes.Compare(r.read, r.after) <= 0 || !r.busy.CompareAndSwap(false, true) {
+		return
+	}
+	r.stored = true
+	put := putVerified(r.read)
+	r.saving.Go(func() {
+		defer r.busy.Store(false)
+		_ = a.do(a.life, 0, put)
+	})
+}
+
+func putVerified(read []byte) func(*txn) error {
+	read = bytes.Clone(read)
+	return func(t *txn) error { return t.tx.Bucket(bMeta).Put(kVerified, read) }
 }
 
 // finish removes what save has stored, because Verify has read all bodies.

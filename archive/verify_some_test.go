@@ -44,7 +44,8 @@ func verifyArchive(t *testing.T, n int) (*Archive, *countedBodies) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			if _, err := a.Receive(t.Context(), deposit(fmt.Sprint("http://example.com/", i), fmt.Sprint(i))); err != nil {
+			if _, err := a.Receive(t.Context(), deposit(fmt.Sprint("http://example.com/", i),
+				fmt.Sprint(i))); err != nil {
 				t.Error(err)
 			}
 		})
@@ -60,7 +61,8 @@ func TestVerifySample(t *testing.T) {
 	var done, total int
 	verify := func(sample float64) (found []Problem) {
 		t.Helper()
-		found, err := a.Verify(t.Context(), VerifyOptions{Sample: sample, Progress: func(d, n int) { done, total = d, n }})
+		found, err := a.Verify(t.Context(),
+			VerifyOptions{Sample: sample, Progress: func(d, n int) { done, total = d, n }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,4 +127,31 @@ func TestVerifyResume(t *testing.T) {
 	if n := c.bodiesRead(resume); n != 600 {
 		t.Errorf("%d bodies were read after a complete check", n)
 	}
+}
+
+// A check that is resumed reads a body again in which the interrupted check has found a problem.
+func TestVerifyResumeFindsAgain(t *testing.T) {
+	a, c := verifyArchive(t, 600)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var spoiled uint64
+	c.each = func(n int) {
+		switch n {
+		case 100:
+			spoiled = c.read[n-1]
+			b := bytes.Clone(c.held[spoiled])
+			b[0] ^= 1
+			c.held[spoiled] = b
+		case 400:
+			cancel()
+		}
+	}
+	if _, err := a.Verify(ctx, VerifyOptions{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	c.each = nil
+	if found, err := a.Verify(t.Context(), VerifyOptions{Resume: true}); err != nil || len(found) == 0 {
+		t.Error("the resumed check finds nothing wrong", err)
+	}
+	c.held[spoiled][0] ^= 1 // the archive is verified when the test ends
 }

@@ -27,10 +27,11 @@ type encoding struct {
 	bytes []byte
 	err   error
 	ready chan struct{} // closed when the record is encoded
+	ended chan struct{} // closed when the record is written, or writing has failed
 }
 
-// bigRecord is the payload size in bytes above which write waits until the record is encoded, so
-// that large records are encoded one at a time.
+// bigRecord is the payload size in bytes above which write waits until the record is written, so
+// that few large records are in memory.
 const bigRecord = 1 << 20
 
 func newRecordWriter(out *warc.Writer, compressed bool, done func(warc.Entry, warc.Place) error) *recordWriter {
@@ -56,11 +57,11 @@ func (w *recordWriter) write(e warc.Entry) error {
 	if w.failed.Load() {
 		return errWriting
 	}
-	r := &encoding{entry: e, ready: make(chan struct{})}
+	r := &encoding{entry: e, ready: make(chan struct{}), ended: make(chan struct{})}
 	w.order <- r
 	w.encode <- r
 	if len(e.Payload) > bigRecord {
-		<-r.ready
+		<-r.ended
 	}
 	return nil
 }
@@ -73,6 +74,7 @@ func (w *recordWriter) writeAll() {
 			w.err = w.writeOne(r)
 			w.failed.Store(w.err != nil)
 		}
+		close(r.ended)
 	}
 }
 

@@ -32,6 +32,9 @@ type aboutBackup struct {
 	Made    time.Time `json:"made"`
 }
 
+// compactions is the maximal number of compactions before a backup.
+const compactions = 5
+
 // BackupSummary is the result of Backup.
 type BackupSummary struct {
 	Made     time.Time
@@ -55,9 +58,17 @@ func (s *Site) Backup(ctx context.Context, w io.Writer, since map[string]string)
 	}
 	// A backup must not contain erased data. Until compaction, the index files still contain the
 	// words of erased pages, so compact first.
-	if since, _, err := s.archive.Uncompacted(); err != nil || !since.IsZero() {
-		if _, e := h.Compact(ctx, nil); errors.Join(err, e) != nil {
-			return sum, errors.Join(err, e)
+	// Pages may be erased meanwhile, so look again.
+	for range compactions {
+		at, _, err := s.archive.Uncompacted()
+		if err == nil && at.IsZero() {
+			break
+		}
+		if err == nil {
+			_, err = h.Compact(ctx, nil)
+		}
+		if err != nil {
+			return sum, err
 		}
 	}
 	sum.Made = time.Now().UTC().Truncate(time.Second)
@@ -215,6 +226,6 @@ func BackupDigests(in io.Reader) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		return parseSums(sums), nil
+		return parseSums(sums)
 	}
 }

@@ -315,7 +315,10 @@ func complete(dir string, held, digests map[string]string, sums []byte) error {
 			return fmt.Errorf("it is incomplete: %s is missing", name)
 		}
 	}
-	want := parseSums(sums)
+	want, err := parseSums(sums)
+	if err != nil {
+		return err
+	}
 	for name, sum := range want {
 		got := digests[name]
 		switch {
@@ -346,13 +349,16 @@ func complete(dir string, held, digests map[string]string, sums []byte) error {
 	return nil
 }
 
-// parseSums returns the digests by name. A line that is no digest gives an empty digest, which no
-// file has.
-func parseSums(sums []byte) map[string]string {
+// parseSums returns the digests by name. Each line must contain a digest and the name of a file
+// that a backup may contain.
+func parseSums(sums []byte) (map[string]string, error) {
 	digests := map[string]string{}
 	for line := range bytes.SplitSeq(bytes.TrimSuffix(sums, []byte("\n")), []byte("\n")) {
-		sum, name, _ := bytes.Cut(line, []byte("  "))
-		digests[string(name)] = string(sum)
+		sum, name, _ := strings.Cut(string(line), "  ")
+		if b, err := hex.DecodeString(sum); err != nil || len(b) != sha256.Size || !backupFiles.MatchString(name) {
+			return nil, fmt.Errorf("it is damaged, or no backup: %s contains the line %q", backupSums, line)
+		}
+		digests[name] = sum
 	}
-	return digests
+	return digests, nil
 }

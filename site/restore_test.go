@@ -229,3 +229,39 @@ func TestUnpackSparse(t *testing.T) {
 		t.Error("it was written")
 	}
 }
+
+// A backup whose list of digests names a file that no backup contains is refused, and nothing
+// outside the directory is touched.
+func TestUnpackForeignNames(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "precious")
+	dir := filepath.Join(filepath.Dir(outside), "restored")
+	if err := errors.Join(os.WriteFile(outside, nil, 0o600), os.Mkdir(dir, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"  ../precious\n", strings.Repeat("0", 64) + "  ../precious\n", "\n",
+		"x  archive.db\n"} {
+		var out bytes.Buffer
+		b := newTarball(t.Context(), &out, time.Now())
+		about, err := json.Marshal(aboutBackup{Format: backupFormat, Version: "9.9", Made: time.Now()})
+		if err == nil {
+			err = b.add(backupAbout, about)
+		}
+		for _, name := range needed {
+			err = errors.Join(err, b.add(name, []byte(name)))
+		}
+		err = errors.Join(err, b.end())
+		b.sums.WriteString(line)
+		if err = errors.Join(err, b.close()); err != nil {
+			t.Fatal(err)
+		}
+		held := map[string]string{}
+		for range 2 {
+			if _, err := unpackBackup(t.Context(), bytes.NewReader(out.Bytes()), dir, held); err == nil {
+				t.Errorf("a backup with the line %q was accepted", line)
+			}
+		}
+	}
+	if _, err := os.Stat(outside); err != nil {
+		t.Error(err)
+	}
+}

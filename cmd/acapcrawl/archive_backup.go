@@ -96,6 +96,11 @@ func (c *Command) runBackup(ctx context.Context, cfg *config.Config, r backupReq
 	if err := site.CheckOutput(cfg.Data, name, r.Force); err != nil {
 		return faultOf(err)
 	}
+	if same(c.path(r.Since), name) {
+		return misuse("another name for the new backup",
+			"%s is needed to restore the new backup, and cannot be replaced by it",
+			r.Since)
+	}
 	since, err := c.backupDigests(r.Since)
 	if err != nil {
 		return err
@@ -130,6 +135,16 @@ func (c *Command) runBackup(ctx context.Context, cfg *config.Config, r backupReq
 		sum.Made.Format(time.RFC3339),
 		several(sum.Captures, "capture"), size(sum.Bytes))
 	return err
+}
+
+// same reports whether two names are those of the same file.
+func same(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // backupDigests returns the digests of the files of a backup; nil if name is "".

@@ -135,6 +135,11 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 		return failure(restoreVerb+"; this cannot be repaired", err)
 	case damaged:
 		return failure(repairVerb, err)
+	case err != nil && !r.JSON:
+		for _, p := range problems { // what was found before the check was interrupted
+			fmt.Fprintln(c.Stdout, p)
+		}
+		return err
 	case err != nil:
 		return err
 	}
@@ -149,6 +154,9 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 			sentence := "Every digest and reference is correct."
 			if r.Verify.Sample > 0 && r.Verify.Sample < 1 {
 				sentence = "Every reference is correct, and every digest of the bodies in the sample."
+			}
+			if r.Verify.Resume {
+				sentence = "Every reference is correct, and every digest that the interrupted check had not read."
 			}
 			fmt.Fprintln(c.Stdout, sentence)
 		}
