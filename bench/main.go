@@ -57,8 +57,9 @@ func main() {
 		"instead, crawl and import this many copies of each kind of hostile page at once, and print the memory that "+
 			"takes")
 	kinds := flag.String("kinds", "", "with -hostile, only these kinds, separated by commas")
-	held := flag.String("held", "", "instead, crawl sites of so many pages, numbers separated by commas, and print what "+
-		"each verb costs with these pages held")
+	held := flag.String("held", "",
+		"instead, crawl sites of so many pages, numbers separated by commas, and print what "+
+			"each verb costs with these pages held")
 	role := flag.String("role", "", "what a process of the benchmark is: serve, floor, colly or bleve")
 	hosts := flag.String("site", "", "the hosts of the site, blanks between, for a process of the benchmark")
 	dir := flag.String("dir", "", "where a process of the benchmark may write")

@@ -23,9 +23,10 @@ type IndexStats struct {
 	After  int64 `json:"after"`
 }
 
-// Compact removes erased data from the files of archive and index. Afterwards no file contains data erased before the compaction
-// began, or a word that occurred only in such data. Archive and index can be used while Compact
-// runs. It calls progress, which may be nil, with numbers of bytes of the archive.
+// Compact removes erased data from the files of archive and index. Afterwards no file contains data
+// erased before the compaction began, or a word that occurred only in such data. Archive and index
+// can be used while Compact runs. It calls progress, which may be nil, with numbers of bytes of the
+// archive.
 func (h *Holdings) Compact(ctx context.Context, progress func(done, total int64)) (s CompactStats, err error) {
 	s.Archive, err = h.archive.Compact(ctx, progress, func(ctx context.Context) (err error) {
 		if err := h.awaitIndexed(); err != nil {
