@@ -64,6 +64,22 @@ type stage struct {
 	self, binary string
 }
 
+// newStage makes a directory for the runs, which the caller must remove, and builds acapcrawl in it.
+func newStage(ctx context.Context, out io.Writer, o order) (*stage, error) {
+	dir, err := os.MkdirTemp("", "acapcrawl-bench-")
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{order: o, dir: dir, binary: filepath.Join(dir, "crawl-under-test")}
+	if s.self, err = os.Executable(); err == nil {
+		err = build(ctx, out, s.binary)
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return s, nil
+}
+
 func compare(ctx context.Context, out io.Writer, o order) error {
 	if o.pages < 1 || o.runs < 1 || o.connections < 1 || o.hosts < 1 {
 		return errors.New("-pages, -runs, -connections and -hosts must be above 0")
@@ -71,18 +87,11 @@ func compare(ctx context.Context, out io.Writer, o order) error {
 	names := strings.Split(o.only, ",")
 	chosen := slices.DeleteFunc(slices.Clone(contestants),
 		func(c contestant) bool { return o.only != "" && !slices.Contains(names, c.name) })
-	dir, err := os.MkdirTemp("", "acapcrawl-bench-")
+	s, err := newStage(ctx, out, o)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	s := stage{order: o, dir: dir, binary: filepath.Join(dir, "crawl-under-test")}
-	if s.self, err = os.Executable(); err != nil {
-		return err
-	}
-	if err := build(ctx, out, s.binary); err != nil {
-		return err
-	}
+	defer os.RemoveAll(s.dir)
 	stop, err := s.open(ctx)
 	if err != nil {
 		return err

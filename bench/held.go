@@ -66,18 +66,11 @@ func firstWord(page []byte) string {
 // measureHeld crawls a site for each number of pages in sizes, and prints what each verb costs with
 // so many captures held.
 func measureHeld(ctx context.Context, out io.Writer, o order, sizes string) error {
-	dir, err := os.MkdirTemp("", "acapcrawl-bench-")
+	s, err := newStage(ctx, out, o)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	s := stage{order: o, dir: dir, binary: filepath.Join(dir, "crawl-under-test")}
-	if s.self, err = os.Executable(); err != nil {
-		return err
-	}
-	if err := build(ctx, out, s.binary); err != nil {
-		return err
-	}
+	defer os.RemoveAll(s.dir)
 	for size := range strings.SplitSeq(sizes, ",") {
 		if s.pages, err = strconv.Atoi(size); err != nil || s.pages < 8 {
 			return fmt.Errorf("-held: %q is not a number of pages from 8", size)
@@ -139,10 +132,14 @@ func (s *stage) kill(ctx context.Context, data string, args []string) error {
 	defer stop()
 	cmd := exec.CommandContext(ctx, s.binary, append(args, "--data", data)...)
 	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+s.dir)
-	if err := cmd.Run(); ctx.Err() == nil {
-		return fmt.Errorf("%s ended before it was killed: %w", strings.Join(args, " "), err)
+	err := cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err == nil:
+		return fmt.Errorf("a crawl of so few pages ends within %s and cannot be killed: give -held a larger number", killAfter)
 	}
-	return nil
+	return fmt.Errorf("%s: %w", strings.Join(args, " "), err)
 }
 
 // spend runs a command of acapcrawl and returns what it took. If fails is true, its exit status may

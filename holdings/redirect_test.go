@@ -88,7 +88,8 @@ func TestRedirectsAreKept(t *testing.T) {
 			if got := fmt.Sprint(s.answersOf(ExportOptions{})); got != c.want {
 				t.Errorf("exported %s, want %s", got, c.want)
 			}
-			if problems, err := s.Verify(context.Background(), archive.VerifyOptions{}); err != nil || len(problems) > 0 {
+			problems, err := s.Verify(context.Background(), archive.VerifyOptions{})
+			if err != nil || len(problems) > 0 {
 				t.Errorf("%+v, %v", problems, err)
 			}
 			if r := s.resource(b); r.Current != 0 || r.Indexed {
