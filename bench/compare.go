@@ -81,8 +81,8 @@ func newStage(ctx context.Context, out io.Writer, o order) (*stage, error) {
 }
 
 func compare(ctx context.Context, out io.Writer, o order) error {
-	if o.pages < 1 || o.runs < 1 || o.connections < 1 || o.hosts < 1 {
-		return errors.New("-pages, -runs, -connections and -hosts must be above 0")
+	if o.pages < 1 || o.runs < 1 || o.connections < 1 || o.hosts < 1 || o.bytes < 1 {
+		return errors.New("-pages, -runs, -connections, -hosts and -bytes must be above 0")
 	}
 	names := strings.Split(o.only, ",")
 	chosen := slices.DeleteFunc(slices.Clone(contestants),
@@ -171,8 +171,8 @@ func median(rs []result, of func(result) float64) float64 {
 // open starts the server as a separate process.
 func (s *stage) open(ctx context.Context) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	cmd := exec.CommandContext(ctx, s.self, "-role", "serve", "-pages", strconv.Itoa(s.pages), "-hosts",
-		strconv.Itoa(s.hosts), "-latency", s.latency.String())
+	cmd := exec.CommandContext(ctx, s.self, "-role", "serve", "-pages", strconv.Itoa(s.pages), "-bytes",
+		strconv.Itoa(s.bytes), "-hosts", strconv.Itoa(s.hosts), "-latency", s.latency.String())
 	cmd.Stderr = os.Stderr
 	_, err = cmd.StdinPipe() // the input stays open until this process ends
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *stage) open(ctx context.Context) (stop func(), err error) {
 		stop()
 		return nil, fmt.Errorf("the server did not start: %w", err)
 	}
-	s.site = site{pages: s.pages, hosts: strings.Fields(line)}
+	s.site = site{pages: s.pages, bytes: s.bytes, hosts: strings.Fields(line)}
 	return stop, nil
 }
 
@@ -210,9 +210,8 @@ func (s *stage) run(ctx context.Context, c contestant) (result, error) {
 	var cmd *exec.Cmd
 	n := strconv.Itoa(s.connections)
 	if c.own {
-		cmd = exec.CommandContext(ctx, s.self, "-role", c.name, "-pages", strconv.Itoa(s.pages), "-site",
-			strings.Join(s.site.hosts, " "),
-			"-connections", n, "-dir", work)
+		cmd = exec.CommandContext(ctx, s.self, "-role", c.name, "-pages", strconv.Itoa(s.pages), "-bytes",
+			strconv.Itoa(s.bytes), "-site", strings.Join(s.site.hosts, " "), "-connections", n, "-dir", work)
 	} else {
 		args := append([]string{"crawl", "--json", "--delay", "0", "--concurrency", n, "--per-host", n, "--data", work},
 			c.args...)

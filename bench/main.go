@@ -1,6 +1,6 @@
 // Command bench measures acapcrawl and other programs on the same site on 127.0.0.1.
 //
-//		go run ./bench [-pages 5000] [-runs 3] [-connections 16] [-hosts 4] [-latency 0] [-only colly,archive]
+//		go run ./bench [-pages 5000] [-runs 3] [-connections 16] [-hosts 4] [-bytes 15360] [-latency 0] [-only colly,archive]
 //
 //	  - floor: Go's HTTP client and a tokenizer that finds links; no crawler can be faster
 //	  - colly: Colly without acapcrawl; it follows links from a queue in memory and stores nothing
@@ -37,9 +37,9 @@ import (
 
 // order holds the command-line options of a run.
 type order struct {
-	pages, runs, connections, hosts int
-	latency                         time.Duration
-	only                            string // names of contestants, separated by commas; "": all
+	pages, runs, connections, hosts, bytes int
+	latency                                time.Duration
+	only                                   string // names of contestants, separated by commas; "": all
 }
 
 func main() {
@@ -48,6 +48,7 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 3, "runs of each; the median counts")
 	flag.IntVar(&o.connections, "connections", 16, "requests under way at once")
 	flag.IntVar(&o.hosts, "hosts", 4, "hosts of the pages")
+	flag.IntVar(&o.bytes, "bytes", 15<<10, "size of a page")
 	flag.DurationVar(&o.latency, "latency", 0, "time that the server takes before it answers")
 	flag.StringVar(&o.only, "only", "",
 		"run only these, separated by commas: floor, colly, policy, archive, index, bleve")
@@ -81,9 +82,10 @@ func main() {
 			err = compare(ctx, os.Stdout, o)
 		}
 	case "serve":
-		err = serve(untilClosed(ctx, os.Stdin), os.Stdout, o.pages, o.hosts, o.latency)
+		s := site{pages: o.pages, bytes: o.bytes}
+		err = s.serve(untilClosed(ctx, os.Stdin), os.Stdout, o.hosts, o.latency)
 	default:
-		err = play(os.Stdout, *role, site{pages: o.pages, hosts: strings.Fields(*hosts)}, o.connections, *dir)
+		err = play(os.Stdout, *role, site{pages: o.pages, bytes: o.bytes, hosts: strings.Fields(*hosts)}, o.connections, *dir)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "Error:", err)

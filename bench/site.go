@@ -13,12 +13,11 @@ import (
 	"time"
 )
 
-// The shape of a page.
-const (
-	pageBytes = 15 << 10
-	children  = 10 // number of links to child pages: the site is a tree of this width
-	crossing  = 20 // number of links to pages anywhere in the site
-)
+// children is the number of links of a page to child pages: the site is a tree of this width.
+const children = 10
+
+// crossing is the number of bytes of a page for each link to a page anywhere in the site.
+const crossing = 768
 
 // mostMade is the largest number of pages that are made before the first request. Pages of a larger
 // site are made for each request.
@@ -34,6 +33,7 @@ ACAP-disallow-present-oldcopy: /p/
 // site is a site of many pages that are distributed over a few hosts in turn.
 type site struct {
 	pages int
+	bytes int      // size of a page
 	hosts []string // addresses without a path
 }
 
@@ -55,10 +55,9 @@ func (s site) seeds() []string {
 	return seeds
 }
 
-// serve serves the site on free ports of 127.0.0.1 until ctx ends. It waits for latency before each
+// serve serves the site on free ports of 127.0.0.1, one for each of its hosts, until ctx ends. It waits for latency before each
 // answer. It first prints a line with the addresses of the hosts to out.
-func serve(ctx context.Context, out io.Writer, pages, hosts int, latency time.Duration) error {
-	s := site{pages: pages}
+func (s site) serve(ctx context.Context, out io.Writer, hosts int, latency time.Duration) error {
 	var listeners []net.Listener
 	for range hosts {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -70,8 +69,8 @@ func serve(ctx context.Context, out io.Writer, pages, hosts int, latency time.Du
 		s.hosts = append(s.hosts, "http://"+l.Addr().String())
 	}
 	body := s.page
-	if pages <= mostMade {
-		bodies := make([][]byte, pages)
+	if s.pages <= mostMade {
+		bodies := make([][]byte, s.pages)
 		for i := range bodies {
 			bodies[i] = s.page(i)
 		}
@@ -91,7 +90,7 @@ func serve(ctx context.Context, out io.Writer, pages, hosts int, latency time.Du
 			number = "0"
 		}
 		i, err := strconv.Atoi(number)
-		if err != nil || i < 0 || i >= pages {
+		if err != nil || i < 0 || i >= s.pages {
 			http.NotFound(w, r)
 			return
 		}
@@ -139,11 +138,11 @@ func (s site) page(i int) []byte {
 	for k := 1; k <= children; k++ {
 		link(i*children + k)
 	}
-	for range crossing {
+	for range s.bytes / crossing {
 		link(rnd.IntN(s.pages))
 	}
 	b.WriteString("</ul>\n")
-	for b.Len() < pageBytes {
+	for b.Len() < s.bytes {
 		fmt.Fprintf(&b, "<p>%s.</p>\n", phrase(rnd, 60))
 	}
 	b.WriteString("</body></html>\n")

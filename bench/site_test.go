@@ -11,16 +11,16 @@ import (
 
 // Every page of the site is reachable by links, and pages have the intended size.
 func TestSiteIsWhole(t *testing.T) {
-	const pages = 60
+	const pages, size = 60, 15 << 10
 	ctx, cancel := context.WithCancel(t.Context())
 	in, out := io.Pipe()
 	done := make(chan error)
-	go func() { done <- serve(ctx, out, pages, 3, 0) }()
+	go func() { done <- site{pages: pages, bytes: size}.serve(ctx, out, 3, 0) }()
 	hosts, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := site{pages: pages, hosts: strings.Fields(hosts)}
+	s := site{pages: pages, bytes: size, hosts: strings.Fields(hosts)}
 	for name, crawl := range map[string]func([]string, int) (int, error){"floor": crawlFloor, "colly": crawlColly} {
 		if n, err := crawl(s.seeds(), 2); n < pages || err != nil { // Colly may fetch a page twice
 			t.Errorf("%s: %d pages came, want %d: %v", name, n, pages, err)
@@ -34,7 +34,7 @@ func TestSiteIsWhole(t *testing.T) {
 		t.Error(err)
 	}
 	for i := range pages {
-		if n := len(s.page(i)); n < pageBytes || n > pageBytes+1000 {
+		if n := len(s.page(i)); n < size || n > size+1000 {
 			t.Errorf("page %d has %d bytes", i, n)
 		}
 	}
