@@ -336,28 +336,30 @@ func (g *shard) with(i int) *roaring.Bitmap {
 // other.
 func (g *shard) place(f *inField) error {
 	f.docs = roaring.And(f.docs, g.all)
-	cursors := g.through(f.lists, f.docs.GetCardinality())
-	places := make([][]segment.Spot, len(f.lists))
+	cursors, order := g.through(f.lists, f.docs.GetCardinality()), f.rarest()
 	var docs roaring.ManyIntIterator
 	docs.Initialize(f.docs)
-	var kept []uint32
+	var kept, starts []uint32
 	var ahead [segment.LookAhead]uint32
 	for filled := docs.NextMany(ahead[:]); filled > 0; filled = docs.NextMany(ahead[:]) {
 		for _, doc := range ahead[:filled] {
-			n, norm := uint32(0), uint64(0)
-			for k := range cursors {
-				if f.lists[k].docs != nil {
-					var err error
-					if places[k], norm, err = cursors[k].At(doc); err != nil {
-						return err
-					}
+			norm := uint64(0)
+			for i, k := range order {
+				spots, of, err := cursors[k].At(doc)
+				if err != nil {
+					return err
 				}
-				if n = f.count(places[:k+1]); n == 0 {
+				if norm = of; i == 0 {
+					starts = f.starts(starts[:0], spots, k)
+				} else {
+					starts = f.followed(starts, spots, k)
+				}
+				if len(starts) == 0 {
 					break
 				}
 			}
-			if n > 0 {
-				f.places = append(f.places, occurrences{doc, n, norm})
+			if len(starts) > 0 {
+				f.places = append(f.places, occurrences{doc, uint32(len(starts)), norm})
 				kept = append(kept, doc)
 			}
 		}
@@ -366,33 +368,46 @@ func (g *shard) place(f *inField) error {
 	return nil
 }
 
-// count returns how often the steps of r are next to each other in a document; places are the
-// positions of each step.
-func (r *run) count(places [][]segment.Spot) (n uint32) {
-	var from [8]int // index in each list from which to continue
-	next := from[:]
-	if len(places) > len(next) {
-		next = make([]int, len(places))
-	}
-	for _, p := range places[0] {
-		if r.exact && !p.Form.Matches(r.steps[0].form, true) {
-			continue
-		}
-		whole := true
-		for k := 1; k < len(places) && whole; k++ {
-			if len(r.steps[k].terms) == 0 {
-				continue
-			}
-			want := p.Position + uint32(k)
-			for next[k] < len(places[k]) && places[k][next[k]].Position < want {
-				next[k]++
-			}
-			whole = next[k] < len(places[k]) && places[k][next[k]].Position == want &&
-				(!r.exact || places[k][next[k]].Form.Matches(r.steps[k].form, false))
-		}
-		if whole {
-			n++
+// rarest returns the indexes of the steps that have terms, those in fewest documents first.
+func (f *inField) rarest() []int {
+	var order []int
+	for k, p := range f.lists {
+		if p.docs != nil {
+			order = append(order, k)
 		}
 	}
-	return n
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(f.lists[a].docs.GetCardinality(), f.lists[b].docs.GetCardinality())
+	})
+	return order
+}
+
+// starts appends the positions at which r begins if step k is at one of spots.
+func (r *run) starts(out []uint32, spots []segment.Spot, k int) []uint32 {
+	for _, s := range spots {
+		start := s.Position - uint32(k)
+		again := len(out) > 0 && out[len(out)-1] == start
+		if s.Position > uint32(k) && !again && (!r.exact || s.Form.Matches(r.steps[k].form, k == 0)) {
+			out = append(out, start)
+		}
+	}
+	return out
+}
+
+// followed reduces starts to the positions at which r begins if step k is at one of spots.
+func (r *run) followed(starts []uint32, spots []segment.Spot, k int) []uint32 {
+	kept, next := starts[:0], 0
+	for _, start := range starts {
+		want := start + uint32(k)
+		for next < len(spots) && spots[next].Position < want {
+			next++
+		}
+		for i := next; i < len(spots) && spots[i].Position == want; i++ {
+			if !r.exact || spots[i].Form.Matches(r.steps[k].form, k == 0) {
+				kept = append(kept, start)
+				break
+			}
+		}
+	}
+	return kept
 }

@@ -134,46 +134,55 @@ func locate(out []uint64, places []place) []uint64 {
 // consists of the number of the field, three numbers of the list of places, the number of further
 // numbers, and these further numbers.
 func located(out []Spot, location []byte, often uint64) ([]Spot, error) {
-	i, ok := -1, true
-	next := func() (n uint64) {
-		for {
-			read, size := binary.Uvarint(location)
-			if size <= 0 {
-				ok = false
-				return 0
-			}
-			location = location[size:]
-			if i++; i != 0 && i != 4 {
-				return read
-			}
+	position, now, shift, n := uint64(0), Form(0), uint64(1), uint64(0)
+	_, at := number(location, 0)
+	for read := 0; often > 0; often-- {
+		if read == 3 {
+			_, at = number(location, at)
 		}
-	}
-	position, now, shift := uint64(0), Form(0), uint64(1)
-	for first := true; often > 0; often-- {
-		n := next()
-		if n>>shift > maxPosition {
+		if at < len(location) && location[at] < 0x80 { // nearly always
+			n = uint64(location[at])
+			at++
+		} else {
+			n, at = number(location, at)
+		}
+		read++
+		position += n >> shift
+		if n>>shift > maxPosition || position == 0 || position > maxPosition {
 			return out, errPlaces
 		}
-		if position += n >> shift; position == 0 || position > maxPosition {
-			return out, errPlaces
-		}
-		switch {
-		case shift == 1 && n&1 != 0:
-			f := next()
-			if f >= 1<<formBits {
+		if shift == 1 && n&1 != 0 {
+			if read == 3 {
+				_, at = number(location, at)
+			}
+			n, at = number(location, at)
+			read++
+			if n >= 1<<formBits {
 				return out, errPlaces
 			}
-			now = Form(f)
-		case first:
+			now = Form(n)
+		} else if read == 1 {
 			shift = 0
 		}
-		if !ok {
+		if at > len(location) {
 			return out, errPlaces
 		}
-		first = false
 		out = append(out, Spot{uint32(position), now})
 	}
 	return out, nil
+}
+
+// number returns the varint at offset at of data, and the offset after it. If there is none, the
+// offset is greater than the length of data.
+func number(data []byte, at int) (uint64, int) {
+	if at > len(data) {
+		return 0, at
+	}
+	n, size := binary.Uvarint(data[at:])
+	if size <= 0 {
+		return 0, len(data) + 1
+	}
+	return n, at + size
 }
 
 var errPlaces = fmt.Errorf("%w: it does not say where a word stands", ErrCorrupt)

@@ -16,8 +16,8 @@ func placesOf(spots ...Spot) []place {
 	return out
 }
 
-// location returns a list of numbers in the encoding of a segment.
-func location(numbers ...uint64) []byte {
+// encoded returns a list of numbers in the encoding of a segment.
+func encoded(numbers ...uint64) []byte {
 	for len(numbers) < 3 {
 		numbers = append(numbers, 0)
 	}
@@ -90,7 +90,7 @@ func TestSpots(t *testing.T) {
 					t.Errorf("%v, %v, norm %x", got, err, norm)
 				}
 			}
-			got, err := located(nil, location(locate(nil, placesOf(c.spots...))...), uint64(len(c.spots)))
+			got, err := located(nil, encoded(locate(nil, placesOf(c.spots...))...), uint64(len(c.spots)))
 			if err != nil || !slices.Equal(got, c.spots) {
 				t.Errorf("%v, %v", got, err)
 			}
@@ -105,16 +105,16 @@ func TestDamagedSpots(t *testing.T) {
 		often uint64
 	}{
 		"empty":               {nil, 1},
-		"nowhere":             {location(0, 0, 0), 1},
-		"too short":           {location(2, 1, 1), 4},
-		"cut":                 {location(2, 1, 1, 1, 1)[:5], 5},
-		"very often":          {location(2, 1, 1), 1 << 62},
-		"behind the end":      {location(end), 1},
-		"over the end":        {location(2*maxPosition, 1), 2},
-		"around":              {location(2, 1<<64-1), 2},
+		"nowhere":             {encoded(0, 0, 0), 1},
+		"too short":           {encoded(2, 1, 1), 4},
+		"cut":                 {encoded(2, 1, 1, 1, 1)[:5], 5},
+		"very often":          {encoded(2, 1, 1), 1 << 62},
+		"behind the end":      {encoded(end), 1},
+		"over the end":        {encoded(2*maxPosition, 1), 2},
+		"around":              {encoded(2, 1<<64-1), 2},
 		"a number too long":   {bytes.Repeat([]byte{0xff}, 30), 2},
-		"a form that is none": {location(3, 1<<formBits), 1},
-		"a form that is gone": {location(3, 1, 3)[:4], 2},
+		"a form that is none": {encoded(3, 1<<formBits), 1},
+		"a form that is gone": {encoded(3, 1, 3)[:4], 2},
 	} {
 		if got, err := located(nil, c.data, c.often); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v, %v", name, got, err)
@@ -130,9 +130,9 @@ func TestDamagedSpots(t *testing.T) {
 // FuzzSpots checks that random data gives no more places than the data has numbers, and that the
 // places are in order.
 func FuzzSpots(f *testing.F) {
-	f.Add(location(2), uint64(1), uint64(300))
-	f.Add(location(3, 5, 2, 3, 0, 9), uint64(4), uint64(1<<20))
-	f.Add(location(1<<63, 1, 1, 1), uint64(3), uint64(63))
+	f.Add(encoded(2), uint64(1), uint64(300))
+	f.Add(encoded(3, 5, 2, 3, 0, 9), uint64(4), uint64(1<<20))
+	f.Add(encoded(1<<63, 1, 1, 1), uint64(3), uint64(63))
 	f.Fuzz(func(t *testing.T, data []byte, often, norm uint64) {
 		got, err := located(nil, data, often)
 		few, errFew := unpacked(nil, norm&0xFFFFFFFF, often)
@@ -149,7 +149,7 @@ func FuzzSpots(f *testing.F) {
 			return
 		}
 		l := locate(nil, placesOf(got...))
-		if again, err := located(nil, location(l...), often); err != nil || !slices.Equal(again, got) {
+		if again, err := located(nil, encoded(l...), often); err != nil || !slices.Equal(again, got) {
 			t.Fatalf("%v is written as %v, and read as %v, %v", got, l, again, err)
 		}
 	})
