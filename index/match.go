@@ -22,6 +22,7 @@ type searching struct {
 	documents float64 // number of documents in the index
 	scales    map[part]*scale
 	rooms     *sync.Pool // reused memory of type *room
+	late      int        // index of the clause for which texts may be compared late (late.go), -1: none
 }
 
 func (s *searching) run(ctx context.Context, view *scorch.IndexSnapshot) (heaps, error) {
@@ -36,9 +37,10 @@ func (s *searching) run(ctx context.Context, view *scorch.IndexSnapshot) (heaps,
 		return nil, err
 	}
 	s.weigh(segments)
+	s.late = s.lateClause()
 	out := make(heaps, len(segments))
 	err = each(ctx, largest, func(g *shard) (err error) {
-		if err = g.match(s.asked); err == nil {
+		if err = g.match(s); err == nil {
 			out[g.number] = g.results(s)
 		}
 		return err
@@ -46,7 +48,9 @@ func (s *searching) run(ctx context.Context, view *scorch.IndexSnapshot) (heaps,
 	if err != nil {
 		return nil, err
 	}
-	out = slices.DeleteFunc(out, func(r results) bool { return len(r.heap) == 0 })
+	if out, err = s.addLate(ctx, largest, out); err != nil {
+		return nil, err
+	}
 	if err := s.boost(ctx, segments, &out); err != nil {
 		return nil, err
 	}
@@ -97,6 +101,8 @@ type shard struct {
 	dictionaries map[string]*segment.Dictionary // by field; nil: no document has the field
 	found        [][]inField                    // for each clause, its matches in the fields that it searches
 	all          *roaring.Bitmap                // documents that match all clauses
+	late         []inField                      // texts that have not been compared with the late clause
+	candidates   *roaring.Bitmap                // documents that match if one of these texts does
 	// the best results, which may get a bonus; nil: none
 	best    *roaring.Bitmap
 	bonus   map[uint32]float32
@@ -280,9 +286,9 @@ func (g *shard) through(lists []postings, wanted uint64) []segment.Cursor {
 	return g.cursors[:len(lists)]
 }
 
-// match sets g.all to the documents that match all clauses.
-func (g *shard) match(all []asked) error {
-	for i, a := range all {
+// match sets g.all to the documents that match all clauses, except those of g.candidates.
+func (g *shard) match(s *searching) error {
+	for i, a := range s.asked {
 		switch {
 		case a.not:
 			continue
@@ -299,28 +305,45 @@ func (g *shard) match(all []asked) error {
 		g.all.AndNot(g.deleted)
 	}
 	for _, not := range []bool{false, true} {
-		for i, a := range all {
+		for i, a := range s.asked {
 			if a.not != not {
 				continue
 			}
-			placed := false
-			for j := range g.found[i] {
-				if g.found[i][j].placed() {
-					placed = true
-					if err := g.place(&g.found[i][j]); err != nil {
-						return err
-					}
-				}
+			short, err := g.placeRuns(i, false)
+			if err != nil {
+				return err
 			}
+			if i == s.late {
+				g.postpone(i)
+			}
+			long, err := g.placeRuns(i, true)
 			switch {
+			case err != nil:
+				return err
 			case not:
 				g.all.AndNot(g.with(i))
-			case placed:
+			case short || long:
 				g.all.And(g.with(i))
 			}
 		}
 	}
 	return nil
+}
+
+// placeRuns compares the positions for clause i, only in texts or only elsewhere. It reports whether
+// there was anything to compare.
+func (g *shard) placeRuns(i int, texts bool) (any bool, err error) {
+	for j := range g.found[i] {
+		f := &g.found[i][j]
+		if !f.placed() || f.text() != texts {
+			continue
+		}
+		any = true
+		if err := g.place(f); err != nil {
+			return any, err
+		}
+	}
+	return any, nil
 }
 
 // with returns the documents that match clause i in any field.

@@ -97,9 +97,10 @@ func (g *shard) results(s *searching) results {
 	var worst key
 	g.score(s, func(docs []uint32, scores []float32) { out.heap, worst = bestOf(docs, scores) })
 	if worst > 0 {
-		out.others = func() (all heap) {
+		out.bound = worst
+		out.others = func() (all heap, err error) {
 			g.score(s, func(docs []uint32, scores []float32) { all = behind(docs, scores, worst) })
-			return all
+			return all, nil
 		}
 	}
 	return out
@@ -219,9 +220,9 @@ func (s *searching) boost(ctx context.Context, segments []*shard, out *heaps) er
 	if len(words) < 2 && !forms {
 		return nil
 	}
-	best := out.takeBest()
-	if len(best) == 0 {
-		return nil
+	best, err := out.takeBest()
+	if len(best) == 0 || err != nil {
+		return err
 	}
 	var in []*shard
 	for _, r := range best {
@@ -249,15 +250,18 @@ func (s *searching) boost(ctx context.Context, segments []*shard, out *heaps) er
 
 // takeBest removes and returns the best results. Their number is the constant window. Further
 // results with the same score as the last are included, up to the constant widest.
-func (r *heaps) takeBest() (best []result) {
-	for len(*r) > 0 && len(best) < widest {
-		i := r.best()
-		if n := len(best); n >= window && r.score(i) != best[n-1].score {
+func (r *heaps) takeBest() (best []result, err error) {
+	for len(best) < widest {
+		i, err := r.best()
+		if err != nil {
+			return nil, err
+		}
+		if n := len(best); i < 0 || n >= window && r.score(i) != best[n-1].score {
 			break
 		}
 		best = append(best, r.pop(i))
 	}
-	return best
+	return best, nil
 }
 
 // compare searches the best results of g for the words of clauses as the query writes them, and for
@@ -346,9 +350,12 @@ type findings struct {
 func (f *findings) next(dir string) (hits []Hit, err error) {
 	defer guard(dir, &err)()
 	var equal []result
-	for len(f.left) > 0 && len(equal) < page {
-		best := f.left.best()
-		if len(equal) > 0 && f.left.score(best) != equal[0].score {
+	for len(equal) < page {
+		best, err := f.left.best()
+		if err != nil {
+			return nil, failure(dir, err)
+		}
+		if best < 0 || len(equal) > 0 && f.left.score(best) != equal[0].score {
 			break
 		}
 		equal = append(equal, f.left.pop(best))

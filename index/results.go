@@ -92,56 +92,76 @@ func behind(docs []uint32, scores []float32, worst key) heap {
 	return out
 }
 
-// results are the results of one segment.
+// results are results of one segment: those in heap, which may be empty, and perhaps others.
 type results struct {
 	segment uint32
-	heap    heap        // the best results
-	others  func() heap // returns all other results; nil: there are none
+	heap    heap
+	others  func() (heap, error) // finds the other results; nil: there are none
+	bound   key                  // no key of others is greater
+}
+
+// top returns the greatest key that r may contain.
+func (r *results) top() key {
+	if len(r.heap) > 0 {
+		return r.heap[0]
+	}
+	return r.bound
 }
 
 // before reports whether the best result of r ranks before that of o. Documents with the same score
-// are ordered by URL later.
+// are ordered by URL later. Unknown results rank before known ones with the same score.
 func (r *results) before(o *results) bool {
-	a, b := r.heap[0], o.heap[0]
-	if a>>32 != b>>32 || r.segment == o.segment {
+	a, b := r.top(), o.top()
+	switch {
+	case a>>32 != b>>32:
+		return a > b
+	case (len(r.heap) == 0) != (len(o.heap) == 0):
+		return len(r.heap) == 0
+	case r.segment == o.segment:
 		return a > b
 	}
 	return r.segment < o.segment
 }
 
-func (r *results) pop() result {
-	top, last := r.heap[0], len(r.heap)-1
-	r.heap[0] = r.heap[last]
-	r.heap = r.heap[:last]
-	r.heap.down(0)
-	if last == 0 && r.others != nil {
-		r.heap, r.others = r.others(), nil
-	}
-	return result{top.score(), r.segment, top.doc()}
-}
-
-// heaps are the results of all segments with results. There may be two entries for one segment.
+// heaps are the results of all segments with results. There may be several entries for one segment.
 type heaps []results
 
-// best returns the index of the heap with the best result.
-func (r heaps) best() int {
-	best := 0
-	for i := range r {
-		if r[i].before(&r[best]) {
-			best = i
+// best returns the index of the heap with the best result, -1 if there are no results.
+func (r *heaps) best() (int, error) {
+	for len(*r) > 0 {
+		best := 0
+		for i := range *r {
+			if (*r)[i].before(&(*r)[best]) {
+				best = i
+			}
 		}
+		top := &(*r)[best]
+		if len(top.heap) > 0 {
+			return best, nil
+		}
+		others := top.others
+		if others == nil {
+			*r = slices.Delete(*r, best, best+1)
+			continue
+		}
+		var err error
+		if top.heap, err = others(); err != nil {
+			return -1, err
+		}
+		top.others, top.bound = nil, 0
 	}
-	return best
+	return -1, nil
 }
 
 // score returns the best score in heap i.
 func (r heaps) score(i int) float32 { return r[i].heap[0].score() }
 
 // pop removes and returns the best result of heap i.
-func (r *heaps) pop(i int) result {
-	top := (*r)[i].pop()
-	if len((*r)[i].heap) == 0 {
-		*r = slices.Delete(*r, i, i+1)
-	}
-	return top
+func (r heaps) pop(i int) result {
+	h := r[i].heap
+	top, last := h[0], len(h)-1
+	h[0] = h[last]
+	h[:last].down(0)
+	r[i].heap = h[:last]
+	return result{top.score(), r[i].segment, top.doc()}
 }

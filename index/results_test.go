@@ -24,18 +24,22 @@ func TestResults(t *testing.T) {
 			want := slices.Clone(docs)
 			slices.SortStableFunc(want, func(a, b uint32) int { return cmp.Compare(scores[b], scores[a]) })
 			best, worst := bestOf(docs, scores)
-			r := results{heap: best}
+			r := results{heap: best, bound: worst}
 			if worst > 0 {
-				r.others = func() heap { return behind(docs, scores, worst) }
+				r.others = func() (heap, error) { return behind(docs, scores, worst), nil }
 			}
+			left := heaps{r}
 			for i, doc := range want {
-				if got := r.pop(); got != (result{scores[doc], 0, doc}) {
+				if k, err := left.best(); err != nil || k != 0 {
+					t.Fatalf("%d results, %d levels: number %d is in heap %d, %v", n, levels, i, k, err)
+				}
+				if got := left.pop(0); got != (result{scores[doc], 0, doc}) {
 					t.Fatalf("%d results, %d levels: number %d is %v, want %d with %v", n, levels, i, got, doc,
 						scores[doc])
 				}
 			}
-			if len(r.heap) > 0 {
-				t.Fatalf("%d results, %d levels: more are left", n, levels)
+			if k, err := left.best(); k >= 0 || err != nil {
+				t.Fatalf("%d results, %d levels: more are left, %v", n, levels, err)
 			}
 		}
 	}

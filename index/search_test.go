@@ -175,7 +175,7 @@ func TestPolishWordsCountOnce(t *testing.T) {
 		if n := len(asked[0].runs[0].steps[0].terms); n != 2 {
 			t.Fatalf("%s: %d terms, want the stem and the word", query, n)
 		}
-		if err := errors.Join(g.look(asked), g.match(asked)); err != nil {
+		if err := errors.Join(g.look(asked), g.match(&searching{asked: asked, late: -1})); err != nil {
 			t.Fatal(err)
 		}
 		if places := g.found[0][0].places; len(places) != 1 || places[0].often != want {

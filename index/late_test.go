@@ -1,0 +1,64 @@
+package index
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLateTexts checks that a phrase that is in many titles finds the same documents with the same
+// scores whether their texts are compared late or at once. A phrase that is excluded makes the
+// difference.
+func TestLateTexts(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	text := func(words int) string {
+		var b strings.Builder
+		for range words {
+			b.WriteString(strings.Fields("lamp lamps pier pier quay tide")[random.IntN(6)] + " ")
+		}
+		return b.String()
+	}
+	ix := fresh(t)
+	for group := range 4 {
+		var docs []Document
+		for i := range 300 {
+			docs = append(docs, Document{URL: at(fmt.Sprint(group, "/", i)), Title: text(random.IntN(6)),
+				Headings: text(random.IntN(4)), Text: text(3+random.IntN(60)) + []string{"mast", "sail", "sail"}[i%3], Language: "en", Positions: true})
+		}
+		put(t, ix, docs...)
+	}
+	if err := ix.Delete(at("1/7"), at("2/9")); err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{`"lamp pier"`, `"pier lamps tide"`, `"quay tide" -mast`, "pier-quay",
+		`"tide pier" site:` + strings.Split(at(""), "/")[2]} {
+		late, once := allHits(t, ix, query), allHits(t, ix, query+` -"no such phrase"`)
+		if len(late) < enough {
+			t.Errorf("%s finds only %d documents", query, len(late))
+		}
+		if !slices.Equal(late, once) {
+			t.Errorf("%s finds %d documents late, %d at once, or others", query, len(late), len(once))
+		}
+	}
+	f, err := ix.find(t.Context(), `"lamp pier"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.view.Close()
+	if !slices.ContainsFunc(f.left, func(r results) bool { return len(r.heap) == 0 && r.others != nil }) {
+		t.Error("all texts were compared at once")
+	}
+}
+
+func allHits(t *testing.T, ix *Index, query string) (hits []Hit) {
+	t.Helper()
+	for hit, err := range ix.Hits(t.Context(), query) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits = append(hits, hit)
+	}
+	return hits
+}
