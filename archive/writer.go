@@ -16,7 +16,7 @@ import (
 const (
 	groupJobs  = 512
 	groupBytes = 32 << 20
-	groupWait  = time.Millisecond
+	groupWait  = 5 * time.Millisecond
 )
 
 // job is a change that the writer executes. fn may run more than once, each time in a new

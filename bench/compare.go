@@ -54,7 +54,7 @@ var contestants = []contestant{
 var ratios = []struct {
 	of, by string
 	goal   float64
-}{{"archive", "colly", 1}, {"index", "colly", 0.55}, {"index", "bleve", 0.8}, {"policy", "floor", 0}}
+}{{"archive", "colly", 1}, {"index", "colly", 0.8}, {"index", "bleve", 0.8}, {"policy", "floor", 0}}
 
 // stage is the environment of the runs.
 type stage struct {
