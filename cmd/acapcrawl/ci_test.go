@@ -13,6 +13,7 @@ import (
 // A shell runs every acapcrawl command in the YAML of docs/ci.md, in order, in the checkout of a
 // small site. Each command must succeed.
 func TestCIPage(t *testing.T) {
+	t.Parallel()
 	var steps strings.Builder
 	for _, block := range blocks(read(t, "docs/ci.md"), "yaml") {
 		for line := range strings.Lines(block) {

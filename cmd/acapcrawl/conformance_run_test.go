@@ -12,6 +12,7 @@ import (
 // The commands in docs/conformance-run.md work with an engine that permits everything. The example
 // in that document is a valid case, which passes.
 func TestConformanceRunDocument(t *testing.T) {
+	t.Parallel()
 	document := read(t, "docs/conformance-run.md")
 	var script strings.Builder
 	script.WriteString("[!exec:sh] skip 'there is no sh'\nchmod 755 myengine\n")

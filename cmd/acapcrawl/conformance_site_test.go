@@ -14,6 +14,7 @@ import (
 // acapcrawl violates no rule on the test site of conformance site, whatever its name, purposes and
 // speed are. Each part of the site that tests a mandatory rule has a result.
 func TestCourse(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		flags  string
 		env    []string

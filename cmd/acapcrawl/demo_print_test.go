@@ -87,6 +87,7 @@ func TestWrap(t *testing.T) {
 
 // With --serve the newspaper answers until Ctrl-C, and every command that demo suggests works.
 func TestDemoServes(t *testing.T) {
+	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	data := filepath.Join(t.TempDir(), "demo")
@@ -146,6 +147,7 @@ func TestDemoServes(t *testing.T) {
 
 // Every run of demo prints the same counts.
 func TestDemoCounts(t *testing.T) {
+	t.Parallel()
 	var first map[string]any
 	for range 2 {
 		said := call(t.Context(), filepath.Join(t.TempDir(), "demo"), "demo", "--json")

@@ -13,6 +13,7 @@ import (
 // TestDemo crawls the reference publisher site as demo does and compares every row with what the
 // site's own robots.txt and pages say, written by hand.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	newspaper := conformance.NewSite()
 	base, stop, err := serveSite(ctx, newspaper)

@@ -36,12 +36,14 @@ func documents(t *testing.T) []string {
 // site that replaces https://example.com. Before the commands of a page of docs, the site is
 // crawled. Commands of the go tool must also be in the scripts of .ci.
 func TestDocumentedCommands(t *testing.T) {
+	t.Parallel()
 	for _, name := range documents(t) {
 		text := read(t, name)
 		if len(blocks(text, "sh")) == 0 {
 			continue
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".md"), func(t *testing.T) {
+			t.Parallel()
 			file := filepath.Join(t.TempDir(), "commands.txtar")
 			if err := os.WriteFile(file, []byte(documentScript(t, name, text)), 0o644); err != nil {
 				t.Fatal(err)

@@ -167,6 +167,7 @@ func (p *prey) kill(t *testing.T, a activity) bool {
 // After each kill it checks that no page was lost, that no prohibited request was made, and that no
 // erased page can be read. With -kills 1000 the test takes about half an hour.
 func TestKilledAtRandom(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}

@@ -43,9 +43,9 @@ func TestMain(m *testing.M) {
 			os.Setenv(name, value)
 		}
 	}
-	// Most tests of this package wait for processes, the disk or a pause, so twice as many run in
+	// Most tests of this package wait for processes, the disk or a pause, so four times as many run in
 	// parallel. The flag -parallel overrides this.
-	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){"acapcrawl": main, "hang": hang, "faulty": faulty, "rotate": rotate})
@@ -72,6 +72,7 @@ func TestMain(m *testing.M) {
 // FILE may be stdout or stderr. The condition chromium is true if Chromium is installed. Then
 // $CHROMIUM is its path, and $SANDBOX says whether its sandbox works.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: setup,
