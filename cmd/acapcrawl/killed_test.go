@@ -54,6 +54,7 @@ type mortal struct {
 	// answer
 	moment int
 	victim *os.Process
+	over   bool // the run has ended; a request that arrives now was sent before
 }
 
 func newMortal(t *testing.T, pages int) *mortal {
@@ -124,7 +125,7 @@ func (m *mortal) arrived(path, agent string) (due bool, moment int) {
 	defer m.mu.Unlock()
 	m.times = append(m.times, time.Now())
 	m.log[path]++
-	if !strings.Contains(agent, contact(m.runs)) { // a request from an earlier, killed run
+	if m.over || !strings.Contains(agent, contact(m.runs)) { // a request from a killed run
 		m.late[path]++
 		return false, 0
 	}
@@ -149,7 +150,7 @@ func (m *mortal) crawl(t *testing.T, dir string, killAt, moment int) (killed boo
 	m.mu.Lock()
 	m.runs++
 	clear(m.run)
-	m.served, m.killAt, m.moment = 0, killAt, moment
+	m.served, m.killAt, m.moment, m.over = 0, killAt, moment, false
 	m.mu.Unlock()
 	cmd := exec.CommandContext(t.Context(), "acapcrawl", "crawl", "--contact", contact(m.runs), "--delay",
 		m.delay.String(), "--concurrency", "8",
@@ -164,6 +165,9 @@ func (m *mortal) crawl(t *testing.T, dir string, killAt, moment int) (killed boo
 		t.Fatal(err)
 	}
 	err = cmd.Wait()
+	m.mu.Lock()
+	m.over = true
+	m.mu.Unlock()
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
