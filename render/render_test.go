@@ -169,6 +169,7 @@ func colours(t *testing.T, img image.Image, want map[image.Point]color.NRGBA) {
 
 // Only style sheets and images are fetched, and only through the caller. Nothing else is requested.
 func TestDraw(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
 	b := browse(t)
 	address, came := listener(t)
 	there := "http://" + address + "/"
@@ -210,6 +211,7 @@ func TestDraw(t *testing.T) {
 // A page whose requests are not intercepted still cannot reach the network, with or without
 // scripts.
 func TestWalls(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
 	b := browse(t)
 	address, came := listener(t)
 	_, port, _ := net.SplitHostPort(address)
@@ -320,6 +322,7 @@ func TestDrawWithoutLateParts(t *testing.T) {
 // The browser shows the given document for any address, including addresses that it treats
 // specially.
 func TestDrawAnywhere(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
 	b := browse(t)
 	for _, address := range []string{"https://quay.example/a?b=c", "http://quay.dev/", "http://localhost/",
 		"https://[::1]:8443/", "http://192.0.2.1/%E2%82%AC|a b"} {
@@ -342,6 +345,7 @@ func TestDrawAnywhere(t *testing.T) {
 }
 
 func TestDrawBounds(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
 	b := browse(t)
 	have := &parts{have: map[string]Part{}}
 	var body strings.Builder
@@ -373,6 +377,7 @@ func TestDrawBounds(t *testing.T) {
 }
 
 func TestBusy(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
 	b := browse(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	entered := make(chan struct{}, atOnce+mostWait)
@@ -399,6 +404,7 @@ func TestBusy(t *testing.T) {
 
 // A browser that is killed or hangs is started again, but only a limited number of times.
 func TestKilled(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
 	b := browse(t)
 	var once sync.Once
 	first := b.now.cmd.Process.Pid
