@@ -10,11 +10,19 @@ import (
 )
 
 // Backup copies archive and index in the state of one instant, so that the two copies agree. It
-// copies archive.db, keys.db and the files below bodies/ and index/. held describes the contents of the copy.
-// Other goroutines may read and write during the copying; writes are blocked only while the
-// snapshot is taken. Later erasures, by time limit or at a publisher's request, do not change the
-// copy.
+// copies archive.db, keys.db and the files below bodies/ and index/. held describes the contents of
+// the copy. Other goroutines may read and write during the copying; writes are blocked only while
+// the snapshot is taken. Before that, Backup compacts, because a copy must not contain
+// erased data, and index files contain the words of erased pages until compaction. Later erasures,
+// by time limit or at a publisher's request, do not change the copy.
 func (h *Holdings) Backup(ctx context.Context, create archive.Create) (held archive.Stats, err error) {
+	if since, _, err := h.archive.Uncompacted(); err != nil {
+		return held, err
+	} else if !since.IsZero() {
+		if _, err := h.Compact(ctx, nil); err != nil {
+			return held, err
+		}
+	}
 	for i := range h.locks {
 		h.locks[i].Lock()
 	}
@@ -27,6 +35,14 @@ func (h *Holdings) Backup(ctx context.Context, create archive.Create) (held arch
 	if err := h.indexer.drain(); err != nil {
 		return held, err
 	}
+	// pages may have been erased meanwhile
+	if since, _, err := h.archive.Uncompacted(); err != nil {
+		return held, err
+	} else if !since.IsZero() {
+		if err := h.indexer.index.Compact(ctx); err != nil {
+			return held, err
+		}
+	}
 	snapshot, err := h.indexer.index.Snapshot()
 	if err != nil {
 		return held, err
@@ -36,7 +52,6 @@ func (h *Holdings) Backup(ctx context.Context, create archive.Create) (held arch
 		return held, err
 	}
 	return held, snapshot.Copy(ctx, func(name string, size int64) (io.Writer, error) {
-		return create("index/"+name,
-			size)
+		return create("index/"+name, size)
 	})
 }

@@ -236,18 +236,18 @@ func (f *files) create(name string, _ int64) (io.Writer, error) {
 }
 
 // TestBackupMeanwhile checks that a backup made while pages are stored and erased is consistent,
-// and contains everything confirmed before it.
+// contains everything confirmed before it, and in the index nothing that is erased in it.
 func TestBackupMeanwhile(t *testing.T) {
 	const robots = "ACAP-disallow-preserve: /bare/\nACAP-disallow-index: /mute/"
 	s := open(t, t.TempDir(), newWeb(robots), Options{})
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
-	var kept []string
+	var kept, erased []string
 	var wg sync.WaitGroup
 	for _, folder := range []string{"whole", "bare", "mute"} {
 		wg.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
-				address := fmt.Sprintf("%s/%s/%d", site, folder, i)
+				address := fmt.Sprintf("%s/%s/%d.html", site, folder, i)
 				if _, err := s.Receive(context.Background(), pageOf("<p>pilot "+address, address)); err != nil {
 					t.Error(err)
 				}
@@ -255,6 +255,9 @@ func TestBackupMeanwhile(t *testing.T) {
 					if _, err := s.Erase(context.Background(), address, "asked", ""); err != nil {
 						t.Error(err)
 					}
+					mu.Lock()
+					erased = append(erased, address)
+					mu.Unlock()
 					continue
 				}
 				mu.Lock()
@@ -273,7 +276,19 @@ func TestBackupMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		to.last.Close()
+		mu.Lock()
+		gone := slices.Clone(erased[max(0, len(erased)-100):])
+		mu.Unlock()
+		left := map[string][]string{} // addresses in files of the index
+		for _, address := range gone {
+			left[address] = holding(t, filepath.Join(to.dir, "index"), address)
+		}
 		r := open(t, to.dir, newWeb(robots), Options{})
+		for _, address := range gone {
+			if found, err := r.index.Has(address); err != nil || !found && len(left[address]) > 0 {
+				t.Errorf("%s is erased, and in %s, %v", address, left[address], err)
+			}
+		}
 		if got := r.problems(); len(got) > 0 {
 			t.Errorf("the backup: %q", got)
 		}

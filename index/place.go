@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// placeRuns compares the positions for clause i, only in texts or only elsewhere. It reports whether
-// there was anything to compare.
+// placeRuns compares the positions for clause i, only in texts or only elsewhere. It reports
+// whether there was anything to compare.
 func (g *shard) placeRuns(i int, texts bool) (any bool, err error) {
 	for j := range g.found[i] {
 		f := &g.found[i][j]

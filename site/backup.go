@@ -32,9 +32,6 @@ type aboutBackup struct {
 	Made    time.Time `json:"made"`
 }
 
-// compactions is the maximal number of compactions before a backup.
-const compactions = 5
-
 // BackupSummary is the result of Backup.
 type BackupSummary struct {
 	Made     time.Time
@@ -55,21 +52,6 @@ func (s *Site) Backup(ctx context.Context, w io.Writer, since map[string]string)
 	h, err := s.held(ctx)
 	if err != nil {
 		return sum, err
-	}
-	// A backup must not contain erased data. Until compaction, the index files still contain the
-	// words of erased pages, so compact first.
-	// Pages may be erased meanwhile, so look again.
-	for range compactions {
-		at, _, err := s.archive.Uncompacted()
-		if err == nil && at.IsZero() {
-			break
-		}
-		if err == nil {
-			_, err = h.Compact(ctx, nil)
-		}
-		if err != nil {
-			return sum, err
-		}
 	}
 	sum.Made = time.Now().UTC().Truncate(time.Second)
 	t := newTarball(ctx, w, sum.Made)
