@@ -137,7 +137,8 @@ func (s *stage) kill(ctx context.Context, data string, args []string) error {
 	case ctx.Err() != nil:
 		return nil
 	case err == nil:
-		return fmt.Errorf("a crawl of so few pages ends within %s and cannot be killed: give -held a larger number", killAfter)
+		return fmt.Errorf("a crawl of so few pages ends within %s and cannot be killed: give -held a larger number",
+			killAfter)
 	}
 	return fmt.Errorf("%s: %w", strings.Join(args, " "), err)
 }

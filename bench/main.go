@@ -1,6 +1,7 @@
 // Command bench measures acapcrawl and other programs on the same site on 127.0.0.1.
 //
-//		go run ./bench [-pages 5000] [-runs 3] [-connections 16] [-hosts 4] [-bytes 15360] [-latency 0] [-only colly,archive]
+//		go run ./bench [-pages 5000] [-runs 3] [-connections 16] [-hosts 4] [-bytes 15360]
+//			[-latency 0] [-only colly,archive]
 //
 //	  - floor: Go's HTTP client and a tokenizer that finds links; no crawler can be faster
 //	  - colly: Colly without acapcrawl; it follows links from a queue in memory and stores nothing
@@ -85,7 +86,8 @@ func main() {
 		s := site{pages: o.pages, bytes: o.bytes}
 		err = s.serve(untilClosed(ctx, os.Stdin), os.Stdout, o.hosts, o.latency)
 	default:
-		err = play(os.Stdout, *role, site{pages: o.pages, bytes: o.bytes, hosts: strings.Fields(*hosts)}, o.connections, *dir)
+		s := site{pages: o.pages, bytes: o.bytes, hosts: strings.Fields(*hosts)}
+		err = play(os.Stdout, *role, s, o.connections, *dir)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "Error:", err)

@@ -55,8 +55,9 @@ func (s site) seeds() []string {
 	return seeds
 }
 
-// serve serves the site on free ports of 127.0.0.1, one for each of its hosts, until ctx ends. It waits for latency before each
-// answer. It first prints a line with the addresses of the hosts to out.
+// serve serves the site on free ports of 127.0.0.1, one for each of its hosts, until ctx ends. It
+// waits for latency before each answer. It first prints a line with the addresses of the hosts to
+// out.
 func (s site) serve(ctx context.Context, out io.Writer, hosts int, latency time.Duration) error {
 	var listeners []net.Listener
 	for range hosts {
