@@ -97,8 +97,8 @@ func compare(ctx context.Context, out io.Writer, o order) error {
 		return err
 	}
 	defer stop()
-	fmt.Fprintf(out, "%d pages on %d hosts, %d connections, answers after %s, %d runs of each\n", o.pages, o.hosts,
-		o.connections, o.latency, o.runs)
+	fmt.Fprintf(out, "%d pages of %d bytes on %d hosts, %d connections, answers after %s, %d runs of each\n", o.pages,
+		o.bytes, o.hosts, o.connections, o.latency, o.runs)
 	results := map[string][]result{}
 	for range o.runs {
 		for _, c := range chosen {

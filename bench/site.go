@@ -16,7 +16,7 @@ import (
 // children is the number of links of a page to child pages: the site is a tree of this width.
 const children = 10
 
-// crossing is the number of bytes of a page for each link to a page anywhere in the site.
+// crossing is a number of bytes: for each of so many, a page has a link to a random page of the site.
 const crossing = 768
 
 // mostMade is the largest number of pages that are made before the first request. Pages of a larger

@@ -236,7 +236,8 @@ func (f *files) create(name string, _ int64) (io.Writer, error) {
 }
 
 // TestBackupMeanwhile checks that a backup made while pages are stored and erased is consistent,
-// contains everything confirmed before it, and in the index nothing that is erased in it.
+// contains everything confirmed before it, and that its index files contain nothing of pages that it
+// no longer indexes.
 func TestBackupMeanwhile(t *testing.T) {
 	const robots = "ACAP-disallow-preserve: /bare/\nACAP-disallow-index: /mute/"
 	s := open(t, t.TempDir(), newWeb(robots), Options{})

@@ -18,7 +18,8 @@
 // The library bleve stores and merges the segments, and contains the analysers. Package segment
 // builds and reads the segments; its documentation gives the reasons.
 //
-//   - index.go: opening, closing, putting and deleting
+//   - open.go: opening an index, and errors of bleve
+//   - index.go: closing, putting and deleting
 //   - document.go: documents as fields
 //   - language.go: the analysers
 //   - token.go: text as tokens, and folding
@@ -29,6 +30,8 @@
 //   - query.go: the language of queries
 //   - search.go: queries as runs of terms in fields
 //   - match.go: the documents of a segment that match a query
+//   - place.go: words next to each other
+//   - late.go: texts that are compared with a phrase only if necessary
 //   - rank.go: scores
 //   - written.go: preference for words as the query writes them
 //   - results.go: the best results first

@@ -2,8 +2,8 @@ package index
 
 import (
 	"context"
-	"math"
 	"slices"
+	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -13,12 +13,14 @@ import (
 // usually rank first. So these are found first, and the texts of the other documents are compared
 // only if one of them can be among the results that the caller reads.
 
-// enough is the number of results that rank before all other documents, from which the texts of
-// these are not compared in advance.
+// enough is a number of results. If at least so many rank before every document that only its text
+// can match, these texts are compared only when the caller reads that far.
 const enough = 100
 
 // lateClause returns the index of the clause for which texts may be compared late: the only clause
-// that searches for words, if it is a run of several words. It returns -1 if there is none.
+// that searches for words, if matching it requires comparing positions in texts. It returns -1 if
+// there is none, if a document found by its text could have a higher score than addLate assumes, or
+// if positions must be compared for an excluded clause, too.
 func (s *searching) lateClause() int {
 	late := -1
 	for i, a := range s.asked {
@@ -38,7 +40,7 @@ func (s *searching) lateClause() int {
 	}
 	fields := map[string]bool{}
 	for _, r := range s.asked[late].runs {
-		if fields[r.name] || r.formed() { // another spelling or the method boost adds to the score
+		if fields[r.name] || r.formed() { // another spelling, or the method boost, would add to the score
 			return -1
 		}
 		fields[r.name] = true
@@ -49,8 +51,8 @@ func (s *searching) lateClause() int {
 // text reports whether r is searched for in the texts of pages, by comparing positions.
 func (r run) text() bool { return r.placed() && r.field.part == body }
 
-// postpone makes documents that can match clause i only by their text candidates, and removes them
-// from g.all. The titles and headings have been compared.
+// postpone moves documents that only their text can make match clause i from g.all to g.candidates.
+// The caller has compared titles and headings.
 func (g *shard) postpone(i int) {
 	certain := roaring.New()
 	for _, f := range g.found[i] {
@@ -67,43 +69,34 @@ func (g *shard) postpone(i int) {
 	}
 }
 
-// addLate adds the candidates of all segments that match. If there are enough results before them,
-// it adds functions that find them.
+// addLate adds the candidates that match to out. If enough results rank before them, it adds
+// functions that find them later.
 func (s *searching) addLate(ctx context.Context, segments []*shard, out heaps) (heaps, error) {
-	if s.late < 0 {
-		return out, nil
-	}
-	bound := keyOf(float32(s.asked[s.late].weight*counts[body].boost), 0)
-	before := 0
-	for _, r := range out {
-		for _, k := range r.heap {
-			if k > bound {
-				before++
-			}
-		}
-	}
 	segments = slices.DeleteFunc(slices.Clone(segments), func(g *shard) bool { return len(g.late) == 0 })
-	if before >= enough {
-		for _, g := range segments {
-			out = append(out, results{segment: g.number, bound: bound, others: func() (found heap, err error) {
-				g, err := g.matchLate(s)
-				g.score(s, func(docs []uint32, scores []float32) { found = behind(docs, scores, math.MaxUint64) })
-				return found, err
-			}})
-		}
+	if len(segments) == 0 {
 		return out, nil
 	}
 	late := make(heaps, len(out))
-	err := each(ctx, segments, func(g *shard) error {
-		g, err := g.matchLate(s)
-		late[g.number] = g.results(s)
-		return err
+	find := sync.OnceValue(func() error {
+		return each(ctx, segments, func(g *shard) error { return g.matchLate(s, &late[g.number]) })
 	})
-	return append(out, late...), err
+	bound := keyOf(float32(s.asked[s.late].weight*counts[body].boost), 0)
+	if out.countAbove(bound) < enough {
+		err := find()
+		return append(out, late...), err
+	}
+	for _, g := range segments {
+		out = append(out, results{segment: g.number, bound: bound, others: func() (results, error) {
+			err := find()
+			return late[g.number], err
+		}})
+	}
+	return out, nil
 }
 
-// matchLate returns a shard of which only the candidates of g that match are found.
-func (g *shard) matchLate(s *searching) (*shard, error) {
+// matchLate compares the texts of the candidates of g, and sets found to the results of those that
+// match. It changes g, so it must be called only once.
+func (g *shard) matchLate(s *searching, found *results) error {
 	late := &shard{number: g.number, docs: g.docs, found: slices.Clone(g.found), all: g.candidates}
 	late.found[s.late] = g.late
 	for i, a := range s.asked {
@@ -111,7 +104,10 @@ func (g *shard) matchLate(s *searching) (*shard, error) {
 			late.all.AndNot(late.with(i))
 		}
 	}
-	_, err := late.placeRuns(s.late, true)
+	if _, err := late.placeRuns(s.late, true); err != nil {
+		return err
+	}
 	late.all.And(late.with(s.late))
-	return late, err
+	*found = late.results(s)
+	return nil
 }

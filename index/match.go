@@ -22,7 +22,7 @@ type searching struct {
 	documents float64 // number of documents in the index
 	scales    map[part]*scale
 	rooms     *sync.Pool // reused memory of type *room
-	late      int        // index of the clause for which texts may be compared late (late.go), -1: none
+	late      int        // index of the clause whose texts are compared late (late.go); -1: none
 }
 
 func (s *searching) run(ctx context.Context, view *scorch.IndexSnapshot) (heaps, error) {
@@ -101,8 +101,9 @@ type shard struct {
 	dictionaries map[string]*segment.Dictionary // by field; nil: no document has the field
 	found        [][]inField                    // for each clause, its matches in the fields that it searches
 	all          *roaring.Bitmap                // documents that match all clauses
-	late         []inField                      // texts that have not been compared with the late clause
-	candidates   *roaring.Bitmap                // documents that match if one of these texts does
+	late         []inField                      // matches of the late clause in texts, positions not compared
+	// documents that match if one of these texts does, and no excluded clause
+	candidates *roaring.Bitmap
 	// the best results, which may get a bonus; nil: none
 	best    *roaring.Bitmap
 	bonus   map[uint32]float32
@@ -286,7 +287,8 @@ func (g *shard) through(lists []postings, wanted uint64) []segment.Cursor {
 	return g.cursors[:len(lists)]
 }
 
-// match sets g.all to the documents that match all clauses, except those of g.candidates.
+// match sets g.all to the documents that match all clauses. Documents that only their text can make
+// match are in g.candidates instead.
 func (g *shard) match(s *searching) error {
 	for i, a := range s.asked {
 		switch {

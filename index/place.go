@@ -9,20 +9,20 @@ import (
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// placeRuns compares the positions for clause i, only in texts or only elsewhere. It reports
-// whether there was anything to compare.
-func (g *shard) placeRuns(i int, texts bool) (any bool, err error) {
+// placeRuns compares positions for clause i: in texts if texts is true, otherwise in titles and
+// headings. It reports whether there was anything to compare.
+func (g *shard) placeRuns(i int, texts bool) (compared bool, err error) {
 	for j := range g.found[i] {
 		f := &g.found[i][j]
 		if !f.placed() || f.text() != texts {
 			continue
 		}
-		any = true
+		compared = true
 		if err := g.place(f); err != nil {
-			return any, err
+			return compared, err
 		}
 	}
-	return any, nil
+	return compared, nil
 }
 
 // place reduces f.docs to documents that may still match and contain the steps of f next to each
@@ -38,11 +38,11 @@ func (g *shard) place(f *inField) error {
 		for _, doc := range ahead[:filled] {
 			norm := uint64(0)
 			for i, k := range order {
-				spots, of, err := cursors[k].At(doc)
+				spots, n, err := cursors[k].At(doc)
 				if err != nil {
 					return err
 				}
-				if norm = of; i == 0 {
+				if norm = n; i == 0 {
 					starts = f.starts(starts[:0], spots, k)
 				} else {
 					starts = f.followed(starts, spots, k)
@@ -61,7 +61,7 @@ func (g *shard) place(f *inField) error {
 	return nil
 }
 
-// rarest returns the indexes of the steps that have terms, those in fewest documents first.
+// rarest returns the indexes of the steps that have terms, the step in the fewest documents first.
 func (f *inField) rarest() []int {
 	var order []int
 	for k, p := range f.lists {
@@ -75,7 +75,7 @@ func (f *inField) rarest() []int {
 	return order
 }
 
-// starts appends the positions at which r begins if step k is at one of spots.
+// starts appends the positions where r would begin if step k is at spots.
 func (r *run) starts(out []uint32, spots []segment.Spot, k int) []uint32 {
 	for _, s := range spots {
 		start := s.Position - uint32(k)
@@ -87,7 +87,7 @@ func (r *run) starts(out []uint32, spots []segment.Spot, k int) []uint32 {
 	return out
 }
 
-// followed reduces starts to the positions at which r begins if step k is at one of spots.
+// followed keeps the starts for which step k is at one of spots.
 func (r *run) followed(starts []uint32, spots []segment.Spot, k int) []uint32 {
 	kept, next := starts[:0], 0
 	for _, start := range starts {

@@ -98,8 +98,9 @@ func (g *shard) results(s *searching) results {
 	g.score(s, func(docs []uint32, scores []float32) { out.heap, worst = bestOf(docs, scores) })
 	if worst > 0 {
 		out.bound = worst
-		out.others = func() (all heap, err error) {
-			g.score(s, func(docs []uint32, scores []float32) { all = behind(docs, scores, worst) })
+		out.others = func() (all results, err error) {
+			all.segment = g.number
+			g.score(s, func(docs []uint32, scores []float32) { all.heap = behind(docs, scores, worst) })
 			return all, nil
 		}
 	}

@@ -96,8 +96,8 @@ func behind(docs []uint32, scores []float32, worst key) heap {
 type results struct {
 	segment uint32
 	heap    heap
-	others  func() (heap, error) // finds the other results; nil: there are none
-	bound   key                  // no key of others is greater
+	others  func() (results, error) // finds the other results; nil: there are none
+	bound   key                     // no key of others is greater
 }
 
 // top returns the greatest key that r may contain.
@@ -109,7 +109,8 @@ func (r *results) top() key {
 }
 
 // before reports whether the best result of r ranks before that of o. Documents with the same score
-// are ordered by URL later. Unknown results rank before known ones with the same score.
+// are ordered by URL later. Unknown results rank before known ones with the same score, so that they
+// are found before these are returned.
 func (r *results) before(o *results) bool {
 	a, b := r.top(), o.top()
 	switch {
@@ -123,10 +124,24 @@ func (r *results) before(o *results) bool {
 	return r.segment < o.segment
 }
 
-// heaps are the results of all segments with results. There may be several entries for one segment.
+// heaps are the results of all segments. A segment may have several entries, and entries may be
+// empty.
 type heaps []results
 
-// best returns the index of the heap with the best result, -1 if there are no results.
+// countAbove returns the number of known results with keys greater than bound.
+func (r heaps) countAbove(bound key) (n int) {
+	for _, results := range r {
+		for _, k := range results.heap {
+			if k > bound {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// best returns the index of the heap with the best result, -1 if none is left. It finds other
+// results if they could be the best, and removes empty entries.
 func (r *heaps) best() (int, error) {
 	for len(*r) > 0 {
 		best := 0
@@ -139,16 +154,14 @@ func (r *heaps) best() (int, error) {
 		if len(top.heap) > 0 {
 			return best, nil
 		}
-		others := top.others
-		if others == nil {
+		if top.others == nil {
 			*r = slices.Delete(*r, best, best+1)
 			continue
 		}
 		var err error
-		if top.heap, err = others(); err != nil {
+		if *top, err = top.others(); err != nil {
 			return -1, err
 		}
-		top.others, top.bound = nil, 0
 	}
 	return -1, nil
 }

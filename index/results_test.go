@@ -26,7 +26,7 @@ func TestResults(t *testing.T) {
 			best, worst := bestOf(docs, scores)
 			r := results{heap: best, bound: worst}
 			if worst > 0 {
-				r.others = func() (heap, error) { return behind(docs, scores, worst), nil }
+				r.others = func() (results, error) { return results{heap: behind(docs, scores, worst)}, nil }
 			}
 			left := heaps{r}
 			for i, doc := range want {

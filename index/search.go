@@ -22,9 +22,10 @@ type Hit struct {
 
 // Hits yields the documents that match all clauses of a query, best first. Up to a thousand
 // documents with the same score are ordered by URL; if there are more, as for a query without
-// words, each thousand is ordered separately. The query is evaluated once, in the state of the
-// index at that time. The iteration ends after an error; an error that wraps ErrQuery says what is
-// wrong with the query.
+// words, each thousand is ordered separately. The results come from the state of the index at the
+// start; parts of the query may be evaluated during the iteration. The iteration ends after an
+// error, or when ctx has ended and something is left to evaluate; an error that wraps ErrQuery says
+// what is wrong with the query.
 func (ix *Index) Hits(ctx context.Context, query string) iter.Seq2[Hit, error] {
 	return func(yield func(Hit, error) bool) {
 		f, err := ix.find(ctx, query)
@@ -81,10 +82,7 @@ func (ix *Index) find(ctx context.Context, query string) (f *findings, err error
 		s.scales[p] = c.scale()
 	}
 	found, err := s.run(ctx, view)
-	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return nil, err
-	case err != nil:
+	if err != nil {
 		return nil, failure(ix.dir, err)
 	}
 	return &findings{view: view, left: found}, nil

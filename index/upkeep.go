@@ -36,6 +36,8 @@ const (
 // index. The index may be used during the call. Count may be one too high during the call, and
 // after an error until the next Compact.
 func (ix *Index) Compact(ctx context.Context) error {
+	ix.compacting.Lock()
+	defer ix.compacting.Unlock()
 	return ix.write(func(held bleve.Index) error { return ix.compact(ctx, held) })
 }
 
@@ -76,9 +78,7 @@ func (e mergeError) Unwrap() error { return e.error }
 // the failed merge and starts no other.
 func (ix *Index) rewrite(ctx context.Context, store *scorch.Scorch) error {
 	failed := make(chan error, 1)
-	if !ix.merging.CompareAndSwap(nil, &failed) {
-		return errors.New("another compaction is running")
-	}
+	ix.merging.Store(&failed)
 	defer ix.merging.Store(nil)
 	// With one segment for each task and an allowed number of 0 segments, bleve plans a task for
 	// each segment that has deletions, whatever its size, and skips the others.

@@ -43,8 +43,8 @@ func TestMain(m *testing.M) {
 			os.Setenv(name, value)
 		}
 	}
-	// Most tests of this package wait for processes, the disk or a pause, so four times as many run in
-	// parallel. The flag -parallel overrides this.
+	// Most tests of this package wait for processes, the disk or a pause, so four times as many run
+	// in parallel. The flag -parallel overrides this.
 	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}

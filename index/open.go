@@ -1,0 +1,186 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/bleve/v2/mapping"
+
+	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/index/segment"
+)
+
+// Open opens the index in dir, and creates it if dir is missing or empty. It waits at most one
+// second for another process to release the index. Errors wrap ErrLocked, ErrCorrupt or an error of
+// the file system. Open does not change a damaged index.
+func Open(dir string) (ix *Index, err error) {
+	defer guard(dir, &err)()
+	segment.Register()
+	all, err := analysers()
+	if err != nil {
+		return nil, err
+	}
+	ix = &Index{dir: dir, analysers: all}
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("index %s cannot be opened: %w", dir, err)
+	case len(entries) == 0:
+		if err := create(dir); err != nil {
+			return nil, fmt.Errorf("index %s cannot be created: %w", dir, err)
+		}
+	default:
+		if err := probe(dir); err != nil {
+			return nil, failure(dir, err)
+		}
+	}
+	ix.held, err = open(dir, false, ix.mergeFailed)
+	if err != nil {
+		return nil, failure(dir, err)
+	}
+	left, err := ix.Has(filler) // an interrupted compaction leaves the filler in the index
+	if err == nil && left {
+		err = ix.Delete(filler)
+	}
+	if err != nil {
+		return nil, errors.Join(err, ix.Close())
+	}
+	return ix, nil
+}
+
+// create creates the index next to dir and renames it, so that a crash leaves a complete index or
+// none.
+func create(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
+	}
+	beside := filepath.Clean(dir) + ".new"
+	if err := os.RemoveAll(beside); err != nil {
+		return err
+	}
+	// Each document names its own analysers, so the mapping is empty.
+	static := mapping.NewIndexMapping()
+	static.DefaultMapping = mapping.NewDocumentDisabledMapping()
+	static.IndexDynamic, static.StoreDynamic, static.DocValuesDynamic = false, false, false
+	made, err := bleve.NewUsing(beside, static, scorch.Name, scorch.Name, map[string]any{"bolt_timeout": lockWait})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(made.SetInternal([]byte(versionKey), []byte(Version)), made.Close()); err != nil {
+		return err
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := disk.SyncTree(beside); err != nil {
+		return err
+	}
+	return disk.Rename(beside, dir)
+}
+
+// probe reads the index without writing, to detect damage that opening it for writing would hide:
+// if a segment cannot be read, bleve falls back to an older state and removes the files of the
+// newer one.
+func probe(dir string) (err error) {
+	for _, name := range []string{metaFile, filepath.Join("store", "root.bolt")} {
+		switch info, err := os.Stat(filepath.Join(dir, name)); {
+		case errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("%w: %s is missing", ErrCorrupt, name)
+		case err == nil && info.Size() == 0:
+			return fmt.Errorf("%w: %s is empty", ErrCorrupt, name)
+		}
+	}
+	held, err := open(dir, true, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, held.Close()) }()
+	inner, err := held.Advanced()
+	if err != nil {
+		return err
+	}
+	store, ok := inner.(*scorch.Scorch)
+	if !ok {
+		return fmt.Errorf("an index of another kind, %T", inner)
+	}
+	epochs, err := store.RootBoltSnapshotEpochs()
+	if err != nil || len(epochs) == 0 {
+		return errors.Join(errors.New("no state of the index can be read"), err)
+	}
+	newest, err := store.LoadSnapshot(epochs[0])
+	if err != nil {
+		return err
+	}
+	return newest.Close()
+}
+
+// maxSegment is the maximum size of a merged segment in bytes. Erasing a document rewrites the
+// whole segment that contains it, but every query reads all segments. A full batch of ordinary
+// pages becomes a segment of more than half this size, which is not merged again.
+const maxSegment = 16 << 20
+
+// merging configures when bleve merges segments. Segments are merged together if they are smaller
+// than half of maxSegment and more than ten of them have about the same size.
+var merging = map[string]any{"MaxSegmentsPerTier": 10, "FloorSegmentFileSize": 1 << 20,
+	"MaxSegmentFileSize": maxSegment}
+
+// open opens an existing index. bleve's merging goroutine calls mergeFailed with the error of each
+// failed merge.
+func open(dir string, readOnly bool, mergeFailed func(error)) (bleve.Index, error) {
+	return bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockWait, "read_only": readOnly,
+		"scorchMergePlanOptions": merging,
+		"segmentConfig":          map[string]any{segment.MergeFailedKey: mergeFailed}})
+}
+
+// failure converts an error of bleve about dir to ErrLocked, ErrCorrupt, or the error of the
+// operating system. It leaves the error of a context unchanged.
+func failure(dir string, err error) error {
+	var system syscall.Errno
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case err.Error() == "timeout": // error of bolt when it waited too long for its lock
+		return fmt.Errorf("index %s: %w; stop it, or use another data directory", dir, ErrLocked)
+	case errors.As(err, &system):
+		return fmt.Errorf("index %s cannot be opened: %w", dir, err)
+	case errors.Is(err, ErrCorrupt):
+		return fmt.Errorf("index %s: %w; move it away and build it again", dir, err)
+	}
+	oneLine := strings.Join(strings.Fields(err.Error()), " ")
+	return fmt.Errorf("index %s: %w (%s); move it away and build it again", dir, ErrCorrupt, oneLine)
+}
+
+// guard converts a panic about damaged files to an error that names dir. Use it as: defer
+// guard(dir, &err)().
+func guard(dir string, err *error) func() {
+	return guarded(err, func(err error) error { return failure(dir, err) })
+}
+
+// guarded returns a function to defer. It recovers a panic and sets *err to the result of failed.
+// It also recovers memory faults, which a truncated memory-mapped file causes.
+func guarded(err *error, failed func(error) error) func() {
+	faults := debug.SetPanicOnFault(true)
+	return func() {
+		debug.SetPanicOnFault(faults)
+		if r := recover(); r != nil {
+			*err = failed(fmt.Errorf("%v", r))
+		}
+	}
+}
+
+const (
+	lockWait   = "1s"                 // long enough for a process that is ending to release its lock
+	batchDocs  = segment.MaxDocuments // maximum number of documents in one batch
+	batchBytes = 16 << 20             // maximum bytes of text in one batch; a larger document is a batch by itself
+	metaFile   = "index_meta.json"
+	versionKey = "version"
+)
