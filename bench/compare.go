@@ -200,6 +200,13 @@ func (s *stage) open(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
+// command returns a command of acapcrawl with the given data directory.
+func (s *stage) command(ctx context.Context, data string, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, s.binary, append(args, "--data", data)...)
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+s.dir)
+	return cmd
+}
+
 // run lets one contestant fetch or index the whole site once.
 func (s *stage) run(ctx context.Context, c contestant) (result, error) {
 	work, err := os.MkdirTemp(s.dir, c.name+"-")
@@ -213,10 +220,8 @@ func (s *stage) run(ctx context.Context, c contestant) (result, error) {
 		cmd = exec.CommandContext(ctx, s.self, "-role", c.name, "-pages", strconv.Itoa(s.pages), "-bytes",
 			strconv.Itoa(s.bytes), "-site", strings.Join(s.site.hosts, " "), "-connections", n, "-dir", work)
 	} else {
-		args := append([]string{"crawl", "--json", "--delay", "0", "--concurrency", n, "--per-host", n, "--data", work},
-			c.args...)
-		cmd = exec.CommandContext(ctx, s.binary, append(args, s.site.seeds()...)...)
-		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+s.dir)
+		args := append([]string{"crawl", "--json", "--delay", "0", "--concurrency", n, "--per-host", n}, c.args...)
+		cmd = s.command(ctx, work, append(args, s.site.seeds()...))
 	}
 	cmd.Stderr = os.Stderr
 	var printed strings.Builder

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -130,8 +129,7 @@ const killAfter = time.Second
 func (s *stage) kill(ctx context.Context, data string, args []string) error {
 	ctx, stop := context.WithTimeout(ctx, killAfter)
 	defer stop()
-	cmd := exec.CommandContext(ctx, s.binary, append(args, "--data", data)...)
-	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+s.dir)
+	cmd := s.command(ctx, data, args)
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:
@@ -146,8 +144,7 @@ func (s *stage) kill(ctx context.Context, data string, args []string) error {
 // spend runs a command of acapcrawl and returns what it took. If fails is true, its exit status may
 // be other than 0.
 func (s *stage) spend(ctx context.Context, data string, args []string, fails bool) (spending, error) {
-	cmd := exec.CommandContext(ctx, s.binary, append(args, "--data", data)...)
-	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+s.dir)
+	cmd := s.command(ctx, data, args)
 	var told strings.Builder
 	cmd.Stderr = &told
 	start := time.Now()

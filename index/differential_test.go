@@ -226,14 +226,7 @@ func differ(t *testing.T, seed uint64) {
 // URL.
 func compareHits(t *testing.T, ix *Index, q string, clauses []clause, want []string, held map[string]Document) {
 	t.Helper()
-	var hits []Hit
-	for h, err := range ix.Hits(context.Background(), q) {
-		if err != nil {
-			t.Fatalf("%q: %v", q, err)
-		}
-		hits = append(hits, h)
-	}
-	got := []string{}
+	hits, got := allHits(t, ix, q), []string{}
 	for _, h := range hits {
 		got = append(got, h.URL)
 	}

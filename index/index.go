@@ -24,6 +24,14 @@ var (
 	ErrClosed  = errors.New("the index is closed")
 )
 
+const (
+	lockWait   = "1s"                 // long enough for a process that is ending to release its lock
+	batchDocs  = segment.MaxDocuments // maximum number of documents in one batch
+	batchBytes = 16 << 20             // maximum bytes of text in one batch; a larger document is a batch by itself
+	metaFile   = "index_meta.json"
+	versionKey = "version"
+)
+
 // Version is the version of the storage format of documents. If another version made an index, the
 // caller must put all documents again: until then queries may miss some of them.
 const Version = "6"

@@ -57,6 +57,18 @@ func search(t testing.TB, ix *Index, query string) []string {
 
 func urls(ix *Index, query string) ([]string, error) { return first(ix, query, math.MaxInt) }
 
+// allHits returns all results of a query, best first.
+func allHits(t *testing.T, ix *Index, query string) (hits []Hit) {
+	t.Helper()
+	for hit, err := range ix.Hits(context.Background(), query) {
+		if err != nil {
+			t.Fatalf("%q: %v", query, err)
+		}
+		hits = append(hits, hit)
+	}
+	return hits
+}
+
 // first returns the URLs of the first n hits.
 func first(ix *Index, query string, n int) ([]string, error) {
 	found := []string{}

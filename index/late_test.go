@@ -60,14 +60,3 @@ func TestLateTexts(t *testing.T) {
 	}
 	t.Errorf("all %d results were found at once", read)
 }
-
-func allHits(t *testing.T, ix *Index, query string) (hits []Hit) {
-	t.Helper()
-	for hit, err := range ix.Hits(t.Context(), query) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		hits = append(hits, hit)
-	}
-	return hits
-}

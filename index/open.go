@@ -176,11 +176,3 @@ func guarded(err *error, failed func(error) error) func() {
 		}
 	}
 }
-
-const (
-	lockWait   = "1s"                 // long enough for a process that is ending to release its lock
-	batchDocs  = segment.MaxDocuments // maximum number of documents in one batch
-	batchBytes = 16 << 20             // maximum bytes of text in one batch; a larger document is a batch by itself
-	metaFile   = "index_meta.json"
-	versionKey = "version"
-)
