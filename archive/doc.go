@@ -19,10 +19,10 @@
 // own key. Erasing removes the record and then overwrites the key in place. What is left of the
 // content in free pages of archive.db and in body files is unreadable, and Compact overwrites it
 // too. Compact also removes body files of which half is erased. Its cost depends on what was erased
-// and on the number of free pages, not on what is stored.
-// Dates and counters are not content and survive expiry, so that a time limit does not
-// start again (P1 2.5.3.1). For a subresource that is not kept itself, digest and validators are
-// stored unsealed until no page requires it or it is erased.
+// and on the number of free pages, not on what is stored. Dates and counters are not content and
+// survive expiry, so that a time limit does not start again (P1 2.5.3.1). For a subresource that is
+// not kept itself, digest and validators are stored unsealed until no page requires it or it is
+// erased.
 //
 // One goroutine executes all writes, and combines the waiting ones into one transaction. A call
 // that writes returns when its transaction is on disk, or returns an error and has changed nothing.
@@ -39,8 +39,8 @@
 // for readers), receive.go (deposits), past.go (imports), due.go and judged.go (pages to decide
 // again), renew.go (304 responses), erase.go and receipt.go (erasing, and proof of it), compact.go,
 // overwrite.go and movebodies.go (removing erased data from the files), read.go, verify.go,
-// verify_some.go and check.go (checks),
-// repair.go, mend.go and mend_resource.go (repairs), picture.go, sources.go,
-// passed.go, part.go, backup.go, records.go and text.go (file format), bodies.go and bodyfiles.go
-// (storage of bodies), pack.go and dictionary.txt (compression), seal.go, keys.go.
+// verify_some.go and check.go (checks), repair.go, mend.go and mend_resource.go (repairs),
+// picture.go, sources.go, passed.go, part.go, backup.go, records.go and text.go (file format),
+// bodies.go and bodyfiles.go (storage of bodies), pack.go and dictionary.txt (compression),
+// seal.go, keys.go.
 package archive

@@ -18,9 +18,8 @@ import (
 // changes.
 //
 // The list is complete for one identity of the caller, which names everything that its decisions
-// depend on, except for records, policies and the clock.
-// As long as no identity is recorded, nothing is
-// listed, and every page is due.
+// depend on, except for records, policies and the clock. As long as no identity is recorded,
+// nothing is listed, and every page is due.
 
 // Due is a page that must be decided again.
 type Due struct {
@@ -30,8 +29,8 @@ type Due struct {
 }
 
 // Decided is the result of a decision about a page: nothing that is held of the page has to change
-// before Until, as long as neither the page nor one of the policies changes. For is the
-// identity of the caller, as for ListAll.
+// before Until, as long as neither the page nor one of the policies changes. For is the identity of
+// the caller, as for ListAll.
 type Decided struct {
 	Due      // the list entry because of which the page was decided
 	For      string

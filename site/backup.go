@@ -41,9 +41,9 @@ type BackupSummary struct {
 
 // Backup writes a tar archive of the data directory to w; a crawl may run at the same time. Archive
 // and index are copied in their state at one instant. The order of the files keeps the others
-// consistent with them: the archive
-// contains every visit that the queue records as done, every erasure that the ledger records as
-// done is done in the archive, and the backup contains the policies of all archived pages.
+// consistent with them: the archive contains every visit that the queue records as done, every
+// erasure that the ledger records as done is done in the archive, and the backup contains the
+// policies of all archived pages.
 //
 // If since is not nil, it contains the digests of the files of an earlier backup (see
 // BackupDigests). The new backup then leaves out each body file and index segment of up to 64 MB
