@@ -4,7 +4,7 @@ package acap
 // evaluation. Decide does not check time limits or conditions on the reader: Decision.At does. A
 // nil Policy refuses.
 func (p *Policy) Decide(u Usage, r Resource) (d Decision) {
-	k := u.kind()
+	k := u.anyKind()
 	if p == nil || k == noKind {
 		return Decision{Usage: u, Reason: Unavailable, Note: "no policy is known"}
 	}
@@ -33,6 +33,8 @@ func (p *Policy) foreclosed(k kind) *Decision {
 		return nil
 	case p.own.discard != nil:
 		return p.own.discard
+	case k >= kinds:
+		return p.own.newer
 	}
 	return p.own.bars[k]
 }
@@ -67,6 +69,10 @@ func (p *Policy) common(decide func(*Policy) Decision, k kind) Decision {
 // be zero. A function that returned a Decision would have to copy it, which would take half of the
 // time.
 func (p *Policy) decideByFields(k kind, r *Resource, d *Decision) {
+	if k >= kinds {
+		p.unsaid(k, r, d)
+		return
+	}
 	starred := p.decideCompared(k, r, false, d)
 	// Trace needs the result of both comparisons, even if the first comparison refuses
 	if !starred || !d.Allowed && p.recorder == nil {
@@ -249,17 +255,7 @@ func (p *Policy) prevailing(k kind, r *Resource, rooted bool, v *statementSet) (
 func (p *Policy) unsaid(k kind, r *Resource, d *Decision) {
 	d.Usage, d.Allowed, d.Reason = k.usage(), true, ByDefault
 	if k == kOther {
-		// P1 2.4.3 (L05): an allow-other that cannot be interpreted prohibits only usages that ACAP
-		// does not list
-		for _, s := range p.beyond {
-			if s.covers(r) {
-				*d = refusal(k, s)
-				return
-			}
-		}
-		if p.own != nil && len(p.own.beyond) > 0 {
-			*d = refusal(k, p.own.beyond[0])
-		}
+		p.decideBeyond(k, r, d)
 		return
 	}
 	var other *statement
@@ -276,8 +272,25 @@ func (p *Policy) unsaid(k kind, r *Resource, d *Decision) {
 			}
 		}
 	}
-	if other != nil {
+	switch {
+	case other != nil:
 		d.Allowed, d.Reason, d.Because = false, ByOther, other.field
+	case k >= kinds:
+		p.decideBeyond(k, r, d)
+	}
+}
+
+// decideBeyond decides on a usage that ACAP does not list, by the fields that replace permissions of
+// "other". P1 2.4.3 (L05): an allow-other that cannot be interpreted prohibits only such usages.
+func (p *Policy) decideBeyond(k kind, r *Resource, d *Decision) {
+	for _, s := range p.beyond {
+		if s.covers(r) {
+			*d = refusal(k, s)
+			return
+		}
+	}
+	if p.own != nil && len(p.own.beyond) > 0 {
+		*d = refusal(k, p.own.beyond[0])
 	}
 }
 

@@ -23,6 +23,8 @@ const (
 	Unavailable  Reason = "unavailable"  // robots.txt or a referenced file could not be read
 	// a required resource is missing, or no field can permit the usage without an agreement
 	Unfulfillable Reason = "unfulfillable"
+	ByPreference  Reason = "preference" // a statement in a newer vocabulary
+	ByAgreement   Reason = "agreement"  // a newer vocabulary requires an agreement first, such as a payment
 )
 
 // Decision is the decision on one usage of one resource. The zero value refuses. Decide fills a
@@ -33,6 +35,7 @@ type Decision struct {
 	Reason  Reason
 	Because *Field // the field that decided; nil for default and for an unreadable robots.txt
 	Note    string // one clause that adds a detail to the field, for example "HTTP status 503"
+	Terms   string // where the terms of an agreement are; set only for ByAgreement, and may be empty
 
 	fields statementSet
 }

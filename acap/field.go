@@ -16,6 +16,8 @@ const (
 	Meta     Source = "meta"
 	Class    Source = "class"
 	Header   Source = "header"
+	TDMRep   Source = "tdmrep.json" // the file of the TDM Reservation Protocol
+	Image    Source = "image"       // the metadata in an image
 	// an action request of the operator (P1 2.6): URL is the origin, Line is the number of the
 	// request
 	Request Source = "request"

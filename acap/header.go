@@ -12,6 +12,11 @@ import (
 // there is dropped (RTAG 3.1.1; X25: a crawler may limit what it reads).
 const maxHeader = 16 * 1024
 
+// RobotsHeader reports whether name is X-Robots-Tag or Robots-Tag, in any letter case.
+func RobotsHeader(name string) bool {
+	return strings.EqualFold(name, "X-Robots-Tag") || strings.EqualFold(name, "Robots-Tag")
+}
+
 // header reads one line of X-Robots-Tag or Robots-Tag. It obeys every restriction that it
 // recognises, in both syntaxes (RTAG 3.1.1; N20, N22 and X22: a rule is valid in either syntax).
 func (n *narrowing) header(t *Tag) {

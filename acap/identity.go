@@ -7,7 +7,7 @@ import "fmt"
 func (c Crawler) Key() string {
 	vocabularies := make([]string, len(c.Vocabularies))
 	for i, v := range c.Vocabularies {
-		vocabularies[i] = v.Name()
+		vocabularies[i] = v.Key()
 	}
 	return fmt.Sprintf("names %q, purposes %q declared %t, cannot %q, strict %t, pilot %t, "+
 		"sub-records %t, vocabularies %q",

@@ -13,6 +13,7 @@ type own struct {
 	statements int          // total number of statements
 	// prohibitions on elements that apply to the whole page (P2 2.2.5, N27, N28; P2 2.2.6, N07)
 	bars    [kinds]*Decision
+	newer   *Decision // set if a statement on an element prohibits the newer usages for the whole page
 	discard *Decision // set if the page's own statements prohibit crawl (P2 2.2.9.1, X01: the page is not used at all)
 	marks   map[string][]*statement
 }
@@ -33,7 +34,7 @@ func (p *Policy) narrow(page Own, muted bool) *Policy {
 		return p.narrowEach(page)
 	}
 	p = p.licensed(page.Plus)
-	if silent && len(p.crawler.Vocabularies) == 0 {
+	if silent && page.Plus.DataMining == nil {
 		return p
 	}
 	q := *p

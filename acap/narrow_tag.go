@@ -21,10 +21,11 @@ func (n *narrowing) read(page Own) {
 	n.define(page.Tags)
 	for i := range page.Tags {
 		t := &page.Tags[i]
-		if t.Source == Header {
-			n.header(t)
-		} else {
+		switch {
+		case t.Source == Meta:
 			n.meta(t)
+		case RobotsHeader(t.Name):
+			n.header(t)
 		}
 	}
 	n.matchFragments(page.Marks)

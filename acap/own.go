@@ -9,6 +9,7 @@ type Own struct {
 	Tags  []Tag  `json:",omitempty"`
 	Marks []Mark `json:",omitempty"`
 	Plus  *Plus  `json:",omitempty"` // the licence terms of an image; nil if there are none
+	Image bool   `json:",omitempty"` // the resource is an image
 
 	// Tangled is a mark inside so many other marks that it is not evaluated. It is nil if there is
 	// none. A page with such a mark may not be crawled.
@@ -19,8 +20,8 @@ type Own struct {
 	Unread string `json:",omitempty"`
 }
 
-// Tag is one META tag of the head (Source Meta), or one line of an X-Robots-Tag or Robots-Tag
-// header (Source Header).
+// Tag is one META tag of the head (Source Meta), or one line of a header with rules for crawlers
+// (Source Header): X-Robots-Tag, Robots-Tag, or a header of a newer vocabulary.
 type Tag struct {
 	Source  Source
 	Name    string // the META name, or the name of the header

@@ -187,12 +187,20 @@ func (p *parser) unread(field *Field, name string, w rawLine, colon bool) {
 	case p.quiet: // the finding html, not-text or wrong-encoding covers all these lines
 	case colon && !strings.ContainsAny(name, " <>/"):
 		p.other(field)
+		if preferenceLine(p.lower) {
+			return
+		}
 		p.report(field.at(name), "foreign-field", Notice, p.near(p.lower, conventionalFields),
 			"%q is not a field of robots.txt", name)
 	default:
 		p.report(field, "unknown-line", Notice, "write a name, a colon and a value, or # before a comment",
 			"the line is not a field of robots.txt")
 	}
+}
+
+// preferenceLine reports whether a line with this name, in lower case, belongs to a newer vocabulary.
+func preferenceLine(name string) bool {
+	return name == "content-usage" || name == "content-signal" || name == "content-signals" || name == "license"
 }
 
 // other stores a line that ACAP and RFC 9309 do not define, because another vocabulary may define

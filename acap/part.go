@@ -105,6 +105,8 @@ func (n *narrowing) pageEffect(s *statement, place Place) {
 	case s.kind == kPresent:
 		n.own.bar(kOriginal, s.field, reason)
 		n.own.bar(kLink, s.field, reason)
+	case s.kind == kOther:
+		n.own.barNewer(s.field, reason)
 	}
 }
 
@@ -116,6 +118,9 @@ func (k kind) whole() bool { return k == kCrawl || k == kOriginal || k == kLink 
 // permits (P1 2.5.6, F19).
 func (n *narrowing) prohibitPage(s *statement, reason Reason) {
 	n.own.bar(s.kind, s.field, reason)
+	if s.kind == kOther {
+		n.own.barNewer(s.field, reason)
+	}
 	switch {
 	case s.kind == kPresent:
 		for k := kOriginal; k <= kLink; k++ {
@@ -135,6 +140,18 @@ func (n *narrowing) prohibitPage(s *statement, reason Reason) {
 func (o *own) bar(k kind, field *Field, reason Reason) {
 	if o.bars[k] == nil {
 		o.bars[k] = &Decision{Usage: k.usage(), Reason: reason, Because: field}
+	}
+}
+
+// barNewer prohibits the newer usages for the whole page, because they cannot leave out an element.
+// They belong to "other" (P1 2.5.6, F19). If it is called several times, the first field is the
+// reason.
+func (o *own) barNewer(field *Field, reason Reason) {
+	if reason == ByProhibition {
+		reason = ByOther
+	}
+	if o.newer == nil {
+		o.newer = &Decision{Reason: reason, Because: field}
 	}
 }
 
@@ -164,7 +181,7 @@ func (p *Policy) Marked() bool {
 // limits that the marks of this element set for "present" and present-link are in force, too (P2
 // 2.2.5, N28).
 func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
-	k := u.kind()
+	k := u.anyKind()
 	if p != nil && p.byPurpose != nil {
 		return p.common(func(q *Policy) Decision { return q.Part(u, r, chain) }, k)
 	}
@@ -172,7 +189,7 @@ func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 	if p == nil || p.own == nil || k == noKind || len(chain) == 0 || p.discarded() {
 		return d
 	}
-	if k.whole() && (k != kLink || !d.Allowed) {
+	if k >= kinds || k.whole() && (k != kLink || !d.Allowed) {
 		return d
 	}
 	no, other, yes := p.own.elements(k, chain)

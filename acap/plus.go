@@ -18,6 +18,7 @@ type Plus struct {
 	Licensors   []string `json:",omitempty"` // names in plus:Licensor
 	Alterations []string `json:",omitempty"` // values of plus:ImageAlterationConstraints
 	Files       []string `json:",omitempty"` // values of plus:ImageFileConstraints
+	DataMining  []string `json:",omitempty"` // values of plus:DataMining, which the vocabulary plus-dmi reads
 }
 
 // plusTerms is the set of qualifiers of a permission that have the value plus-terms.
@@ -149,7 +150,7 @@ func (t *Plus) credit() (text string, ok bool) {
 	if !ok {
 		return "", false
 	}
-	switch vocabulary(v) {
+	switch PlusTerm(v) {
 	case "CR-NRQ":
 		return "", true
 	case "CR-COI", "CR-CAI", "CR-CCA": // the credit must be on the image, next to it, or in a credits area
@@ -195,7 +196,7 @@ func constrained(term string) (mods []string, ok bool) {
 // prohibit. ok is false if a constraint is unknown, or if there is none on alteration.
 func (t *Plus) modifications() (mods []string, ok bool) {
 	for _, v := range slices.Concat(t.Alterations, t.Files) {
-		more, known := constrained(vocabulary(v))
+		more, known := constrained(PlusTerm(v))
 		if !known {
 			return nil, false
 		}
@@ -219,8 +220,9 @@ func single(values []string) (v string, ok bool) {
 	return v, v != ""
 }
 
-// vocabulary returns the last part of a URI in the PLUS vocabulary.
-func vocabulary(v string) string {
+// PlusTerm returns the last part of a URI in the PLUS vocabulary, in upper case. A value that is no
+// such URI is returned whole.
+func PlusTerm(v string) string {
 	v = strings.TrimSpace(v)
 	for _, scheme := range [...]string{"http", "https"} {
 		if rest, ok := cutFold(v, scheme+"://ns.useplus.org/ldf/vocab/"); ok {

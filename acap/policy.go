@@ -62,6 +62,7 @@ type Policy struct {
 	barred      map[string]*Field // the fields of the take-downs to execute, by URL
 	findings    []Finding
 	preferences []Preferences   // the preferences in each vocabulary; nil if there are none in any vocabulary
+	earlier     []Preferences   // like preferences, at the time when a held resource was fetched; see Since
 	preferred   kindSet         // the usages about which preferences say something
 	own         *own            // the statements of the page; nil before Narrow
 	spoken      map[string]bool // the tokens of marks that make a statement for any purpose

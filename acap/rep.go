@@ -227,6 +227,8 @@ func newRules(list []*rule) *rules {
 
 func (rfc9309) Name() string { return "rfc9309" }
 
+func (rfc9309) Key() string { return "rfc9309" }
+
 func (rfc9309) Files(*Site) []string { return nil }
 
 // Site returns the rules of the groups that apply to the crawler, without the rules that ACAP

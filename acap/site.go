@@ -14,9 +14,19 @@ type Site struct {
 	file    *File
 	crawler *Crawler
 	policy  *Policy // the ACAP policy of the origin; nil while Vocabulary.Files is called
+	rules   *rules  // the Allow and Disallow lines for the crawler; nil if there are none
 	groups  []*group
 	*reporter
 }
+
+// Disallows reports whether an Allow or Disallow line of robots.txt prohibits the crawl of r (RFC
+// 9309 2.2.2).
+func (s *Site) Disallows(r Resource) bool {
+	return s.rules != nil && s.rules.Opinion(Crawl, r).Verdict == Prohibits
+}
+
+// Strict reports whether the crawler uses the strict variants of readings.
+func (s *Site) Strict() bool { return s.crawler.Strict }
 
 // Line is a line of robots.txt that belongs neither to ACAP nor to RFC 9309.
 type Line struct {
@@ -112,6 +122,9 @@ func (p *Page) Addresses(name string) bool {
 	addressed, _, _ := p.addressee(name)
 	return addressed
 }
+
+// Strict reports whether the crawler uses the strict variants of readings.
+func (p *Page) Strict() bool { return p.crawler.Strict }
 
 // Field returns the field for the tag t of the page.
 func (p *Page) Field(t *Tag) *Field { return p.field(t) }

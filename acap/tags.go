@@ -52,7 +52,16 @@ var conventionalRules = map[string]kindSet{
 	// REP 2 (N24): noarchive and nocache prohibit showing copies, but not storing them
 	"nosnippet": snippets, "noarchive": setOf(kCurrentCopy, kOldCopy), "nocache": setOf(kCurrentCopy, kOldCopy),
 	"all": 0, "index": 0, "follow": 0, "noodp": 0, "noimageindex": 0,
+	// rules of the vocabulary noai
+	NoAI: 0, NoImageAI: 0,
 }
+
+// The rules by which a page or an image refuses the training of models. The vocabulary noai reads
+// them.
+const (
+	NoAI      = "noai"
+	NoImageAI = "noimageai"
+)
 
 const (
 	maxSnippet       = "max-snippet"
@@ -113,6 +122,8 @@ type tags struct {
 
 func (tagVocabulary) Name() string { return "tags" }
 
+func (tagVocabulary) Key() string { return "tags" }
+
 func (tagVocabulary) Files(*Site) []string { return nil }
 
 func (tagVocabulary) Site(*Site) Preferences { return nil }
@@ -149,6 +160,14 @@ func (t *tags) add(r *TagRule) {
 	}
 }
 
+// prohibits returns the rule that prohibits a usage, or nil.
+func (t *tags) prohibits(k kind) *Field {
+	if k >= kinds {
+		return nil
+	}
+	return t.prohibited[k]
+}
+
 // prohibit stores field as the prohibition of each usage in set, unless an earlier field prohibits
 // that usage.
 func (t *tags) prohibit(set kindSet, field *Field) {
@@ -171,7 +190,7 @@ func (t *tags) Usages() (list []Usage) {
 // Opinion returns the first rule that prohibits the usage u. If there is none, it returns the
 // limits of max-snippet and unavailable_after.
 func (t *tags) Opinion(u Usage, _ Resource) Opinion {
-	f := t.prohibited[u.kind()]
+	f := t.prohibits(u.anyKind())
 	switch {
 	case f == nil:
 		return Opinion{limits: t.limits}

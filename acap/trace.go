@@ -50,7 +50,7 @@ type Rival struct {
 //
 // Trace takes many times as long as Decide. It lists only a part of a hostile file.
 func (p *Policy) Trace(u Usage, r Resource, f Facts, refs ...Reference) []Rival {
-	k := u.kind()
+	k := u.anyKind()
 	if p == nil || k == noKind {
 		return nil
 	}
@@ -133,6 +133,9 @@ const maxTraced = 500
 // speaking returns the statements about exactly the usage type k that cover the resource, in the
 // order of appearance.
 func (t *trace) speaking(k kind) (list []*statement) {
+	if k >= kinds {
+		return nil
+	}
 	t.covering(k, &t.resource, false, func(s *statement) { list = append(list, s) })
 	slices.SortFunc(list, bySeq)
 	list = t.some(list)
@@ -202,11 +205,15 @@ func (t *trace) others() []*statement {
 	if t.own != nil && t.kind != kCrawl { // P1 2.5.6 (X68): disallow-other in META does not prohibit crawl
 		own = t.own.by[kOther]
 	}
-	if t.kind == kOther {
-		from, own = t.beyond, nil
+	if t.kind >= kOther {
+		beyond := []*statement(nil)
 		if t.own != nil {
-			own = t.own.beyond
+			beyond = t.own.beyond
 		}
+		if t.kind == kOther {
+			from, own = nil, nil
+		}
+		from, own = slices.Concat(from, t.beyond), slices.Concat(own, beyond)
 	}
 	for _, s := range from {
 		if !s.allow && s.covers(&t.resource) {
@@ -228,7 +235,7 @@ func (t *trace) weighOthers() {
 		switch {
 		case s.field == d.Because:
 			t.add(s.field, s.kind, false, Decides, "", "", nil)
-		case d.Reason == ByOther || t.kind == kOther && !d.Allowed:
+		case d.Reason == ByOther || t.kind >= kOther && !d.Allowed:
 			t.add(s.field, s.kind, false, Agrees, "it prohibits too", "", d.Because)
 		default:
 			t.lose(s, d.Because, "it covers only usages of which nothing else is said", "P1 2.5.6, F19")
@@ -243,7 +250,7 @@ func (t *trace) tags() {
 		return
 	}
 	d := &t.decision
-	if f := said.prohibited[t.kind]; f != nil {
+	if f := said.prohibits(t.kind); f != nil {
 		if f == d.Because {
 			t.add(f, t.kind, false, Decides, "", "", nil)
 		} else {
@@ -267,7 +274,7 @@ func (t *trace) tags() {
 // otherOpinions lists the fields about the usage that belong to Crawler.Vocabularies.
 func (t *trace) otherOpinions() {
 	d := &t.decision
-	for i := addedAt; i < len(t.preferences); i++ {
+	for i := addedAt; i < max(len(t.preferences), len(t.earlier)); i++ {
 		switch o := t.recorder.opinions[i]; {
 		case o.Because == nil:
 		case o.Because == d.Because:
@@ -285,7 +292,7 @@ func (t *trace) otherOpinions() {
 // elements lists the statements about elements of the page. Each class token is listed once, with
 // its first position.
 func (t *trace) elements() {
-	if t.own == nil || t.kind.whole() {
+	if t.own == nil || t.kind.whole() || t.kind >= kinds {
 		return
 	}
 	var list []*statement

@@ -11,7 +11,7 @@ import (
 // most n of these fields, beginning with fields that cover r; more is the number of the other
 // fields. refs is the same as for Trace.
 func (p *Policy) Elsewhere(u Usage, r Resource, n int, refs ...Reference) (nearest []Rival, more int) {
-	k := u.kind()
+	k := u.anyKind()
 	if p == nil || k == noKind {
 		return nil, 0
 	}

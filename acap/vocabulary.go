@@ -12,6 +12,10 @@ type Vocabulary interface {
 	// Name returns the name of the vocabulary, in lower case.
 	Name() string
 
+	// Key returns a text that differs for two vocabularies with the same name if their settings can
+	// lead to different verdicts.
+	Key() string
+
 	// Files returns the absolute URLs of the files that the vocabulary needs to decide on resources
 	// of the site. Site.Files contains their text when Site is called.
 	Files(s *Site) []string
@@ -46,6 +50,11 @@ const (
 	Prohibits
 )
 
+// String returns prohibit, agreement, permit or unknown.
+func (v Verdict) String() string {
+	return [...]string{"unknown", "permit", "agreement", "prohibit"}[min(v, Prohibits)]
+}
+
 // Opinion is a verdict with the field that decides it. The zero value means that the vocabulary
 // says nothing.
 type Opinion struct {
@@ -53,6 +62,7 @@ type Opinion struct {
 	Reason  Reason // the reason of the decision if this opinion decides
 	Because *Field // the field that decides; nil only if the verdict is Unknown
 	Note    string // one clause that adds a detail to the field; may be empty
+	Terms   string // where the terms of an agreement are; set only for Agreement, and may be empty
 
 	limits *restraint // limits of an allowed usage; may be nil
 }
@@ -73,6 +83,7 @@ const (
 
 // readSite stores the preferences of the site in each vocabulary.
 func (p *Policy) readSite(s *Site) {
+	s.rules, _ = rfc9309{}.Site(s).(*rules)
 	p.prefer(func(_ int, v Vocabulary) Preferences { return v.Site(s) })
 }
 
@@ -91,6 +102,11 @@ func (p *Policy) readPage(page *Page) {
 // none, so that Decide need not call any vocabulary.
 func (p *Policy) prefer(read func(i int, v Vocabulary) Preferences) {
 	p.preferences, p.preferred = nil, 0
+	for i := addedAt; i < len(p.earlier); i++ {
+		if said := p.earlier[i]; said != nil {
+			p.preferred |= usagesOf(said)
+		}
+	}
 	all := p.crawler.vocabularies()
 	for i, v := range all {
 		said := read(i, v)
@@ -101,18 +117,113 @@ func (p *Policy) prefer(read func(i int, v Vocabulary) Preferences) {
 			p.preferences = make([]Preferences, len(all))
 		}
 		p.preferences[i] = said
-		for _, u := range said.Usages() {
-			p.preferred |= setOf(u.kind())
-		}
+		p.preferred |= usagesOf(said)
 	}
 }
 
 // preference returns the preferences in the vocabulary with the index at, or nil if there are none.
 func (p *Policy) preference(at int) Preferences {
-	if p.preferences == nil {
+	if at >= len(p.preferences) {
 		return nil
 	}
 	return p.preferences[at]
+}
+
+// Said is the opinion of one vocabulary.
+type Said struct {
+	Vocabulary string
+	Opinion
+}
+
+// Opinions returns what each vocabulary of Crawler.Vocabularies says about a usage of a resource,
+// without those that say nothing. What ACAP fields say about it comes first, under the name "acap".
+// For a crawler with several purposes, that is what the first purpose is told. If the policy could
+// not be read, there are no opinions.
+func (p *Policy) Opinions(u Usage, r Resource) (list []Said) {
+	k := u.anyKind()
+	switch {
+	case p == nil || k == noKind:
+		return nil
+	case p.byPurpose != nil:
+		return p.byPurpose[0].Opinions(u, r)
+	case p.refusal != nil:
+		return nil
+	}
+	if o := p.fieldOpinion(k, &r); o.Verdict != Unknown {
+		list = append(list, Said{"acap", o})
+	}
+	for i, v := range p.crawler.Vocabularies {
+		if o := p.opinion(i+addedAt, u, &r); o.Verdict != Unknown {
+			list = append(list, Said{v.Name(), o})
+		}
+	}
+	return list
+}
+
+// fieldOpinion returns what ACAP fields say about a usage.
+func (p *Policy) fieldOpinion(k kind, r *Resource) Opinion {
+	var d Decision
+	if early := p.foreclosed(k); early != nil {
+		d = *early
+	} else {
+		p.decideByFields(k, r, &d)
+	}
+	o := Opinion{Verdict: Prohibits, Reason: d.Reason, Because: d.Because, Note: d.Note}
+	switch {
+	case d.Allowed && d.Reason == ByDefault:
+		return Opinion{}
+	case d.Allowed:
+		o.Verdict = Permits
+	}
+	return o
+}
+
+// Since returns p for a resource that was fetched when the policy then was in force: a preference
+// that was stated at that time in one of Crawler.Vocabularies remains, unless a stricter one is
+// stated today. ACAP, RFC 9309 and conventional tags are obeyed only as they are today (P1 2.5.3.1,
+// H11). then must be a policy for the same crawler; if it is nil, or could not be read, Since returns
+// p.
+func (p *Policy) Since(then *Policy) *Policy {
+	if p == nil || then == nil || then.refusal != nil || len(p.byPurpose) != len(then.byPurpose) {
+		return p
+	}
+	q := *p
+	if p.byPurpose != nil {
+		q.byPurpose = make([]*Policy, len(p.byPurpose))
+		for i := range p.byPurpose {
+			q.byPurpose[i] = p.byPurpose[i].Since(then.byPurpose[i])
+		}
+		return &q
+	}
+	q.earlier = then.preferences
+	for i := addedAt; i < len(q.earlier); i++ {
+		if said := q.earlier[i]; said != nil {
+			q.preferred |= usagesOf(said)
+		}
+	}
+	return &q
+}
+
+// usagesOf returns the usages about which preferences say something.
+func usagesOf(said Preferences) (set kindSet) {
+	for _, u := range said.Usages() {
+		set |= setOf(u.anyKind())
+	}
+	return set
+}
+
+// opinion returns what the vocabulary with the index at says about a usage, today or when the
+// resource was fetched, whichever is stricter.
+func (p *Policy) opinion(at int, u Usage, r *Resource) (o Opinion) {
+	if said := p.preference(at); said != nil {
+		o = said.Opinion(u, *r)
+	}
+	if at >= addedAt && at < len(p.earlier) && p.earlier[at] != nil {
+		if then := p.earlier[at].Opinion(u, *r); then.Verdict > o.Verdict {
+			return then
+		}
+	}
+	return o
 }
 
 // consult lets the vocabularies restrict the decision d. The strictest opinion decides; of equally
@@ -124,11 +235,8 @@ func (p *Policy) consult(k kind, r *Resource, d *Decision) {
 	}
 	var strictest Opinion
 	var limits *restraint
-	for i, said := range p.preferences {
-		if said == nil {
-			continue
-		}
-		o := said.Opinion(k.usage(), *r)
+	for i := range max(len(p.preferences), len(p.earlier)) {
+		o := p.opinion(i, k.usage(), r)
 		p.recorder.opinion(i, o)
 		limits = limits.with(o.limits)
 		if o.Verdict > strictest.Verdict {
@@ -138,7 +246,8 @@ func (p *Policy) consult(k kind, r *Resource, d *Decision) {
 	switch {
 	case !d.Allowed:
 	case strictest.Verdict >= Agreement:
-		*d = Decision{Usage: k.usage(), Reason: strictest.Reason, Because: strictest.Because, Note: strictest.Note}
+		*d = Decision{Usage: k.usage(), Reason: strictest.Reason, Because: strictest.Because, Note: strictest.Note,
+			Terms: strictest.Terms}
 	default:
 		d.fields.caps = limits
 		if strictest.Verdict == Permits && d.Reason == ByDefault {

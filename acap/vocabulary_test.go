@@ -185,6 +185,8 @@ type memoPreferences map[Usage]Opinion
 
 func (memo) Name() string { return "memo" }
 
+func (memo) Key() string { return "memo" }
+
 func (memo) Files(s *Site) []string {
 	if s.Root == nil {
 		return nil

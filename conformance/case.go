@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/preference"
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
@@ -31,6 +34,18 @@ type Case struct {
 	Target   Target              `json:"target"`
 	Query    string              `json:"query"`
 	Want     []string            `json:"want"`
+
+	// names of the newer vocabularies in force; nil: all
+	Preferences      *[]string `json:"preferences"`
+	TDMRepCoversAI   *bool     `json:"tdmrep_covers_ai"`   // nil: true
+	ContentSignalUse *bool     `json:"content_signal_use"` // nil: true
+	// Held makes the case a question about a held copy. Web is then the web of today.
+	Held *Held `json:"held"`
+}
+
+// Held describes the fetch of a held copy.
+type Held struct {
+	Web map[string]Response `json:"web"` // the web at the time of the fetch
 }
 
 // Response is the answer to a request for one URL of a case.
@@ -71,7 +86,22 @@ type Answer struct {
 	Links     *[]string                          `json:"links,omitempty"`
 	Policy    *Policy                            `json:"policy,omitempty"`
 	Actions   *[]Action                          `json:"actions,omitempty"`
-	Findings  []Finding                          `json:"findings"`
+	// what newer vocabularies say, by newer usage and for search
+	Preferences map[string]Preference `json:"preferences,omitempty"`
+	Findings    []Finding             `json:"findings"`
+}
+
+// Preference is the joint verdict of all vocabularies on a usage.
+type Preference struct {
+	Verdict string             `json:"verdict"` // prohibit, agreement, permit or unknown
+	By      map[string]Opinion `json:"by"`      // by name of the vocabulary, without those that say nothing
+}
+
+// Opinion is the verdict of one vocabulary.
+type Opinion struct {
+	Verdict string   `json:"verdict"`
+	Because *Because `json:"because,omitempty"`
+	Terms   string   `json:"terms,omitempty"` // where the terms of an agreement are
 }
 
 // Decision is one decision in an answer.
@@ -79,7 +109,8 @@ type Decision struct {
 	Allowed bool         `json:"allowed"`
 	Reason  acap.Reason  `json:"reason"`
 	Because *Because     `json:"because,omitempty"`
-	Note    string       `json:"note,omitempty"` // set only if the case requests the part explain
+	Note    string       `json:"note,omitempty"`  // set only if the case requests the part explain
+	Terms   string       `json:"terms,omitempty"` // where the terms of an agreement are
 	Limits  *acap.Limits `json:"limits,omitempty"`
 }
 
@@ -149,18 +180,16 @@ func exactKeys(line []byte) error {
 	if json.Unmarshal(line, &top) != nil {
 		return nil // the line is no JSON object: the decoder that reads it next reports that
 	}
-	var web map[string]json.RawMessage
-	json.Unmarshal(top["web"], &web) // the decoder reports this error too
-	if err := lowerKeys(line); err != nil {
-		return err
+	var held map[string]json.RawMessage
+	json.Unmarshal(top["held"], &held) // the decoder reports this error, and that below, too
+	parts := []json.RawMessage{line, top["facts"], top["target"], top["held"]}
+	for _, pages := range []json.RawMessage{top["web"], held["web"]} {
+		var web map[string]json.RawMessage
+		json.Unmarshal(pages, &web)
+		parts = slices.AppendSeq(parts, maps.Values(web))
 	}
-	for _, part := range []json.RawMessage{top["facts"], top["target"]} {
+	for _, part := range parts {
 		if err := lowerKeys(part); err != nil {
-			return err
-		}
-	}
-	for _, response := range web {
-		if err := lowerKeys(response); err != nil {
 			return err
 		}
 	}
@@ -192,7 +221,7 @@ func (c *Case) check() error {
 		return fmt.Errorf("the case is malformed: there is no dialect %q; write 1.1 or pilot", c.Dialect)
 	}
 	for _, usage := range c.Usages {
-		if !usage.Standard() {
+		if !usage.Standard() && !usage.Newer() {
 			return fmt.Errorf("the case is malformed: %q is not a standard usage type", usage)
 		}
 	}
@@ -206,12 +235,23 @@ func (c *Case) check() error {
 			return fmt.Errorf("the case is malformed: target ip %q is not an address", c.Target.IP)
 		}
 	}
-	return c.checkWeb()
+	if _, err := c.vocabularies(); err != nil {
+		return fmt.Errorf("the case is malformed: %w", err)
+	}
+	if c.Held != nil {
+		if c.Held.Web == nil {
+			return errors.New("the case is malformed: held has no web")
+		}
+		if err := checkWeb(c.Held.Web); err != nil {
+			return err
+		}
+	}
+	return checkWeb(c.Web)
 }
 
-// checkWeb returns an error if the pages and files that the case defines are not valid.
-func (c *Case) checkWeb() error {
-	for key, r := range c.Web {
+// checkWeb returns an error if the pages and files that a case defines are not valid.
+func checkWeb(web map[string]Response) error {
+	for key, r := range web {
 		switch {
 		case !isWebAddress(key):
 			return fmt.Errorf("the case is malformed: web has %q, which is not an absolute http or https URL", key)
@@ -232,7 +272,7 @@ func isWebAddress(text string) bool {
 
 var (
 	wanted = map[string]bool{"decision": true, "text": true, "snippet": true, "links": true, "policy": true,
-		"actions": true, "copy": true, "by_purpose": true}
+		"actions": true, "copy": true, "by_purpose": true, "preferences": true}
 	dialects   = map[string]bool{"": true, "1.1": true, "pilot": true}
 	wireErrors = map[string]bool{"timeout": true, "refused": true, "dns": true}
 )
@@ -259,7 +299,19 @@ func (c *Case) crawler() acap.Crawler {
 	if c.Purposes != nil {
 		who.Purposes = append([]string{}, *c.Purposes...)
 	}
+	who.Vocabularies, _ = c.vocabularies() // check has reported the error
 	return who
+}
+
+// vocabularies returns the newer vocabularies that the crawler of the case obeys.
+func (c *Case) vocabularies() ([]acap.Vocabulary, error) {
+	names := preference.Names()
+	if c.Preferences != nil {
+		names = *c.Preferences
+	}
+	off := func(b *bool) bool { return b != nil && !*b }
+	return preference.Vocabularies(names, preference.Settings{UseOff: off(c.ContentSignalUse),
+		TDMOnly: off(c.TDMRepCoversAI)})
 }
 
 func (c *Case) facts() acap.Facts {

@@ -14,19 +14,23 @@ import (
 
 // Decide answers a case. If the case contains a time, the answer depends only on the case.
 func Decide(ctx context.Context, c *Case) (*Answer, error) {
-	facts := c.facts()
-	w := newWeb(c)
-	w.authority = policy.New(policyFiles{w}, c.crawler(), policy.NewMemory(), policy.Options{})
 	u, err := url.Parse(c.URL)
 	if err != nil {
 		return nil, err
 	}
 	u.Fragment, u.RawFragment = "", ""
-	origin, err := w.authority.Origin(ctx, u)
+	w := newWeb(c, c.Web)
+	if c.Held != nil {
+		if w.then, err = newWeb(c, c.Held.Web).visit(ctx, u); err != nil {
+			return nil, err
+		}
+	}
+	v, err := w.visit(ctx, u)
 	if err != nil {
 		return nil, err
 	}
-	t, err := w.terms(ctx, c, u, origin, facts)
+	origin := v.origin
+	t, err := w.terms(ctx, u, v, c.facts())
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +54,9 @@ func Decide(ctx context.Context, c *Case) (*Answer, error) {
 			a.ByPurpose[(*c.Purposes)[0]] = decisions(t, usages)
 		}
 	}
+	if c.Wants("preferences") {
+		a.Preferences = preferences(t.Policy(), acap.NewResource(u))
+	}
 	a.content(c, t)
 	if c.Wants("policy") {
 		a.Policy = &Policy{Status: string(origin.Status)}
@@ -67,24 +74,94 @@ func Decide(ctx context.Context, c *Case) (*Answer, error) {
 	return a, nil
 }
 
-// terms determines what applies to a page in the same two steps as a crawler: it reads the policy
-// of the origin before it fetches the page, and the page's own statements after that. It ignores a
-// page that cannot be fetched.
-func (w *web) terms(ctx context.Context, c *Case, u *url.URL, origin *policy.Origin, f acap.Facts) (*terms.Reached,
-	error) {
-	sources := terms.Sources{Policies: w.authority, Fetcher: w}
-	key, err := normal(c.URL)
+// visit is what a crawler learns from one visit of a page: the policy of its origin, and the page.
+type visit struct {
+	web    *web
+	origin *policy.Origin
+	page   *page.Page // nil if the page may not be crawled or cannot be fetched
+}
+
+// visit reads the policy of the origin of u, and then the page, if crawling it is permitted and the
+// case contains it.
+func (w *web) visit(ctx context.Context, u *url.URL) (*visit, error) {
+	origin, err := w.authority.Origin(ctx, u)
 	if err != nil {
 		return nil, err
 	}
-	var pg *page.Page
+	v := &visit{web: w, origin: origin}
+	key, err := normal(u.String())
+	if err != nil {
+		return nil, err
+	}
 	if _, listed := w.responses[key]; listed && origin.Policy.Decide(acap.Crawl, acap.NewResource(u)).Allowed {
 		got, err := w.Fetch(ctx, u.String())
 		if err == nil && got.Last().Status >= 200 && got.Last().Status <= 299 {
-			pg = got
+			v.page = got
 		}
 	}
-	return terms.Reach(ctx, origin.Policy, u, pg, sources, f)
+	return v, nil
+}
+
+// policy returns the policy of u's origin at the time of the visit, with the statements of the page
+// if u is its address.
+func (v *visit) policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
+	p, err := v.web.authority.Policy(ctx, u)
+	if err != nil || v.page == nil || acap.NewResource(v.page.URL()).URL != acap.NewResource(u).URL {
+		return p, err
+	}
+	return p.Narrow(v.page.Own()), nil
+}
+
+// Policy returns the policy of u's origin today, with the preferences at the time of the fetch if
+// the case is about a held copy.
+func (w *web) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
+	today, err := w.authority.Policy(ctx, u)
+	if err != nil || w.then == nil {
+		return today, err
+	}
+	then, err := w.then.policy(ctx, u)
+	return today.Since(then), err
+}
+
+// terms determines what applies to the page that v visited. Of a held copy that cannot be visited
+// today, it uses the page as it was fetched.
+func (w *web) terms(ctx context.Context, u *url.URL, v *visit, f acap.Facts) (*terms.Reached, error) {
+	origin, err := w.Policy(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	pg := v.page
+	if pg == nil && w.then != nil {
+		pg = w.then.page
+	}
+	return terms.Reach(ctx, origin, u, pg, terms.Sources{Policies: w, Fetcher: w}, f)
+}
+
+// preferences returns what newer vocabularies say about each newer usage of a resource, and about
+// its index, which stands for search.
+func preferences(p *acap.Policy, r acap.Resource) map[string]Preference {
+	out := map[string]Preference{"search": newPreference(p.Opinions(acap.Index, r))}
+	for _, u := range acap.NewerUsages() {
+		out[string(u)] = newPreference(p.Opinions(u, r))
+	}
+	return out
+}
+
+func newPreference(said []acap.Said) Preference {
+	out, strictest := Preference{By: map[string]Opinion{}}, acap.Unknown
+	for _, s := range said {
+		o := Opinion{Verdict: s.Verdict.String(), Terms: s.Terms}
+		if b := s.Because; b != nil {
+			o.Because = newBecause(b)
+		}
+		out.By[s.Vocabulary], strictest = o, max(strictest, s.Verdict)
+	}
+	out.Verdict = strictest.String()
+	return out
+}
+
+func newBecause(f *acap.Field) *Because {
+	return &Because{Source: f.Source, URL: f.URL, Line: f.Line, Field: f.Text}
 }
 
 func (a *Answer) content(c *Case, t *terms.Reached) {
@@ -122,9 +199,9 @@ func decisions(t *terms.Reached, usages []acap.Usage) map[acap.Usage]Decision {
 
 // NewDecision returns a decision in the form of an answer.
 func NewDecision(d acap.Decision, f acap.Facts) Decision {
-	out := Decision{Allowed: d.Allowed, Reason: d.Reason}
+	out := Decision{Allowed: d.Allowed, Reason: d.Reason, Terms: d.Terms}
 	if b := d.Because; b != nil {
-		out.Because = &Because{Source: b.Source, URL: b.URL, Line: b.Line, Field: b.Text}
+		out.Because = newBecause(b)
 	}
 	if l := d.Limits(f); d.Allowed || !l.Empty() {
 		out.Limits = &l

@@ -23,11 +23,13 @@ type web struct {
 	responses map[string]Response // the responses of the case, by normalised URL
 	named     string              // host and port of the URL that the case is about
 	authority *policy.Authority
+	then      *visit // for a held copy, the visit at which it was fetched; otherwise nil
 }
 
-func newWeb(c *Case) *web {
-	w := &web{responses: make(map[string]Response, len(c.Web))}
-	for key, r := range c.Web {
+func newWeb(c *Case, responses map[string]Response) *web {
+	w := &web{responses: make(map[string]Response, len(responses))}
+	w.authority = policy.New(policyFiles{w}, c.crawler(), policy.NewMemory(), policy.Options{})
+	for key, r := range responses {
 		if n, err := normal(key); err == nil {
 			w.responses[n] = r
 		}

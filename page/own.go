@@ -12,8 +12,8 @@ import (
 func (p *Page) readOwn() acap.Own {
 	t := p.tree()
 	own := acap.Own{URL: p.url.String(), Tags: slices.Clip(t.tags), Marks: slices.Clip(t.listed), Tangled: t.tangled(),
-		Plus: plus(p.Last().Body), Unread: t.unread}
-	for _, name := range []string{"X-Robots-Tag", "Robots-Tag"} {
+		Plus: plus(p.Last().Body), Image: strings.HasPrefix(p.mime, "image/"), Unread: t.unread}
+	for _, name := range ownHeaders {
 		for i, line := range p.Last().Header.Values(name) {
 			own.Tags = append(own.Tags, acap.Tag{Source: acap.Header, Name: name, Content: line, Line: i + 1,
 				Column: 1})
@@ -21,6 +21,11 @@ func (p *Page) readOwn() acap.Own {
 	}
 	return own
 }
+
+// ownHeaders are the headers that state permissions: robots headers, and those of newer
+// vocabularies.
+var ownHeaders = [...]string{"X-Robots-Tag", "Robots-Tag", "Content-Usage", "Content-Signal", "TDM-Reservation",
+	"TDM-Policy"}
 
 // Strays returns META tags that look like rules but are outside the head, where they have no effect
 // (N11).
@@ -330,7 +335,7 @@ func skipAll(src string, i int, bytes string) int {
 // page, such as its author, contain no rules and are not stored.
 func mayRule(name, content string) bool {
 	name = strings.ToLower(name)
-	if strings.Contains(name, "robots") || defines(name) {
+	if strings.Contains(name, "robots") || defines(name) || strings.HasPrefix(strings.TrimSpace(name), "tdm-") {
 		return true
 	}
 	switch name {
@@ -348,7 +353,7 @@ func mayRule(name, content string) bool {
 		switch w {
 		case "acap", "all", "none", "index", "follow", "noindex", "nofollow", "nosnippet", "noarchive", "nocache",
 			"noodp", "noydir", "noimageindex", "max-snippet", "max-image-preview", "max-video-preview",
-			"unavailable_after":
+			"unavailable_after", acap.NoAI, acap.NoImageAI:
 			return true
 		}
 		return false

@@ -19,16 +19,18 @@ func plus(body []byte) *acap.Plus {
 	end, line, owner, licensor := name("LicenseEndDate"), name("CreditLineRequired"), name("CopyrightOwner"),
 		name("Licensor")
 	alterations, files := name("ImageAlterationConstraints"), name("ImageFileConstraints")
+	mining := name("DataMining")
 	// the credit line, as in IPTC Photo Metadata
 	credit := xml.Name{Space: "http://ns.adobe.com/photoshop/1.0/", Local: "Credit"}
 	found, err := readXMP(packet, map[xml.Name]xml.Name{end: end, line: line, credit: credit,
-		alterations: alterations, files: files,
+		alterations: alterations, files: files, mining: mining,
 		owner: name("CopyrightOwnerName"), licensor: name("LicensorName")})
 	if err != nil {
 		return nil
 	}
-	p := &acap.Plus{EndDate: found[end], CreditLine: found[line], Alterations: found[alterations], Files: found[files]}
-	if p.EndDate == nil && p.CreditLine == nil && p.Alterations == nil && p.Files == nil {
+	p := &acap.Plus{EndDate: found[end], CreditLine: found[line], Alterations: found[alterations], Files: found[files],
+		DataMining: found[mining]}
+	if p.EndDate == nil && p.CreditLine == nil && p.Alterations == nil && p.Files == nil && p.DataMining == nil {
 		return nil
 	}
 	if p.CreditLine != nil {

@@ -45,6 +45,9 @@ func Key(u *url.URL) (string, error) {
 	return origin, nil
 }
 
+// ErrNotRead means that a file to which robots.txt refers has not been read for this crawler.
+var ErrNotRead = errors.New("it was not read for this crawler")
+
 func robotsURL(key string) string { return key + "/robots.txt" }
 
 // parse parses the robots.txt of the origin key.
@@ -76,7 +79,7 @@ func (a *Authority) readOrigin(ctx context.Context, key string, reread bool) (*O
 	}
 	file := parse(key, v.Robots)
 	a.pace(key, file)
-	read, err := a.readReferences(ctx, file, v, held, reread)
+	read, err := a.readReferences(ctx, key, file, v, held, reread)
 	if err != nil {
 		return nil, err
 	}
@@ -109,24 +112,54 @@ func (a *Authority) pace(key string, file *acap.File) {
 }
 
 // readReferences adds to v the files to which robots.txt, given as file, refers this crawler (P1
-// 2.3.2), each once. A stored file is used if it is fresh. readReferences reports whether any file
-// was fetched.
-func (a *Authority) readReferences(ctx context.Context, file *acap.File, v, held *Version, reread bool) (read bool,
-	err error) {
+// 2.3.2), and then the files that vocabularies need, each once. A stored file is used if it is
+// fresh. readReferences reports whether any file was fetched.
+func (a *Authority) readReferences(ctx context.Context, key string, file *acap.File, v, held *Version, reread bool) (
+	read bool, err error) {
+	var policy *acap.Policy // the policy of robots.txt and its permissions references
 	for _, r := range file.References(a.crawler) {
-		if _, known := v.reference(r.URL); known || r.URL == "" || len(v.References) == MaxReferences {
+		if _, known := v.reference(r.URL); known || r.URL == "" ||
+			r.Vocabulary == "" && len(v.References) == MaxReferences {
 			continue
 		}
 		d, known := held.reference(r.URL)
-		if reread || !known || !a.fresh(d) {
-			if d, _, err = a.read(ctx, r.URL, d); err != nil {
-				return read, err
+		fresh := a.fresh(d)
+		if r.Vocabulary != "" {
+			// the file of a vocabulary is read whenever robots.txt is read, whether it exists or not
+			fresh = !d.Fetched.Before(v.Robots.Fetched)
+		}
+		switch {
+		case !reread && known && fresh:
+		case r.Vocabulary != "":
+			if policy == nil {
+				policy = a.build(key, file, v).Policy
 			}
+			d, err = a.readPermitted(ctx, r.URL, d, policy)
 			read = true
+		default:
+			d, _, err = a.read(ctx, r.URL, d)
+			read = true
+		}
+		if err != nil {
+			return read, err
 		}
 		v.References = append(v.References, d)
 	}
 	return read, nil
+}
+
+// readPermitted is like read, but makes no request if the policy prohibits crawling the file.
+func (a *Authority) readPermitted(ctx context.Context, rawurl string, held Document, p *acap.Policy) (Document, error) {
+	u, err := url.Parse(rawurl)
+	if err != nil {
+		return Document{}, err
+	}
+	if d := p.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
+		now := a.o.Now().UTC()
+		return Document{URL: rawurl, Err: "robots.txt does not permit it: " + d.Why(), Fetched: now, Expires: now}, nil
+	}
+	d, _, err := a.read(ctx, rawurl, held)
+	return d, err
 }
 
 // nextVersion returns v as the version to store after held. It adds referenced files of the same
@@ -188,7 +221,7 @@ func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
 		switch {
 		case r.Err != nil:
 		case !known:
-			r.Err = errors.New("it was not read for this crawler")
+			r.Err = ErrNotRead
 			if len(v.References) >= MaxReferences {
 				r.Err = fmt.Errorf("robots.txt refers to more than %d files", MaxReferences)
 			}
@@ -203,7 +236,7 @@ func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
 			o.Digests[r.URL] = d.Digest
 			o.size += len(d.Text)
 		}
-		if known && d.Expires.Before(o.Expires) {
+		if known && r.Vocabulary == "" && d.Expires.Before(o.Expires) {
 			o.Expires = d.Expires
 		}
 		// if the file of another vocabulary cannot be read, that vocabulary decides what this means

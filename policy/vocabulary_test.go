@@ -18,6 +18,8 @@ type banned struct {
 
 func (banner) Name() string { return "banner" }
 
+func (banner) Key() string { return "banner" }
+
 func (banner) Files(s *acap.Site) []string {
 	if s.Root == nil {
 		return nil

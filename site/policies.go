@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -52,7 +53,7 @@ func (p lastPolicies) version(u *url.URL) archive.PolicyVersion {
 	}
 	if p.vocabularies {
 		o, known := p.HeldOf(key)
-		missing := func(r acap.Reference) bool { return r.Err != nil }
+		missing := func(r acap.Reference) bool { return errors.Is(r.Err, policy.ErrNotRead) }
 		if !known || slices.ContainsFunc(o.References, missing) {
 			return archive.PolicyVersion{}
 		}

@@ -84,6 +84,8 @@ type memo struct{}
 
 func (memo) Name() string { return "memo" }
 
+func (memo) Key() string { return "memo" }
+
 func (memo) Files(s *acap.Site) []string {
 	if s.Root == nil {
 		return nil

@@ -1,0 +1,259 @@
+package preference
+
+import (
+	"strings"
+
+	"github.com/dunglas/httpsfv"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// aipref is the vocabulary of the drafts draft-ietf-aipref-vocab-08 (the labels and their values)
+// and draft-ietf-aipref-attach-05 (Content-Usage in robots.txt and in headers).
+type aipref struct{}
+
+const contentUsage = "content-usage"
+
+// lineNames are the names of lines in robots.txt that belong to preferences. Lines of all these
+// names end a run of User-agent lines.
+func lineNames() []string { return []string{contentUsage, contentSignal, contentSignals, license} }
+
+// license is the name of the line that names a licence.
+const license = "license"
+
+// linesOf returns the lines of robots.txt with the given names for the crawler, and those before any
+// User-agent line, which have no effect and are reported.
+func linesOf(s *acap.Site, names ...string) (ours []acap.Line) {
+	all, before := s.Lines(lineNames()...)
+	for _, l := range all {
+		if contains(names, l.Name) {
+			ours = append(ours, l)
+		}
+	}
+	for _, l := range before {
+		if contains(names, l.Name) {
+			s.Report(l.Field, "orphan-field", acap.Error, "put it below a User-agent line",
+				"the line is before any User-agent line and is ignored")
+		}
+	}
+	return ours
+}
+
+func contains(list []string, s string) bool {
+	for _, t := range list {
+		if s == t {
+			return true
+		}
+	}
+	return false
+}
+
+// labels maps the labels of AIPREF to usages (vocab 4).
+func labels(label string) []acap.Usage {
+	switch label {
+	case "train-ai":
+		return []acap.Usage{acap.TrainAI}
+	case "ai-use":
+		return []acap.Usage{acap.AIUse}
+	case "search":
+		return search()
+	}
+	return nil
+}
+
+// retired maps labels of earlier drafts to the draft that dropped them.
+func retired(label string) string {
+	switch label {
+	case "tdm", "ai", "genai", "inference":
+		return "draft-ietf-aipref-vocab-02"
+	case "all", "train-genai":
+		return map[string]string{"all": "draft-ietf-aipref-vocab-03", "train-genai": "draft-ietf-aipref-vocab-04"}[label]
+	case "bots", "ai-output":
+		return "draft-ietf-aipref-vocab-05"
+	}
+	return ""
+}
+
+// Name implements acap.Vocabulary.
+func (aipref) Name() string { return "aipref" }
+
+// Key implements acap.Vocabulary.
+func (v aipref) Key() string { return v.Name() }
+
+// Files implements acap.Vocabulary.
+func (aipref) Files(*acap.Site) []string { return nil }
+
+// usageRules are the Content-Usage lines of a site.
+type usageRules struct {
+	paths   *acap.Paths
+	byPath  []opinions // the statement of each path
+	general opinions   // the statements without a path
+	site    *acap.Site
+}
+
+// Site reads the Content-Usage lines of the groups for the crawler (attach 3).
+func (aipref) Site(s *acap.Site) acap.Preferences {
+	lines := linesOf(s, contentUsage)
+	if len(lines) == 0 {
+		return nil
+	}
+	rules := &usageRules{general: opinions{}, site: s}
+	var patterns []string
+	for _, l := range lines {
+		pattern, statement := "", l.Value
+		if strings.HasPrefix(l.Value, "/") {
+			pattern, statement = l.Value, ""
+			if i := strings.IndexAny(l.Value, " \t"); i >= 0 {
+				pattern, statement = l.Value[:i], strings.Trim(l.Value[i:], " \t")
+			}
+		}
+		said := opinions{}
+		readUsage([]string{statement}, s.Strict(), func(int) *acap.Field { return l.Field }, s.Report, said)
+		if pattern == "" {
+			rules.general.addAll(said)
+			continue
+		}
+		patterns, rules.byPath = append(patterns, pattern), append(rules.byPath, said)
+	}
+	rules.paths = acap.NewPaths(patterns)
+	return rules
+}
+
+// Usages implements acap.Preferences.
+func (rs *usageRules) Usages() []acap.Usage {
+	all := opinions{}
+	all.addAll(rs.general)
+	for _, said := range rs.byPath {
+		all.addAll(said)
+	}
+	return all.Usages()
+}
+
+// Opinion returns the verdict of the statement with the longest path that matches r, or of those
+// without a path if none matches. It inherits nothing from shorter paths, and several statements of
+// the longest path are combined (attach 3.2). A path that Disallow excludes carries no preference
+// (attach 3.1).
+func (rs *usageRules) Opinion(u acap.Usage, r acap.Resource) (o acap.Opinion) {
+	if rs.site.Disallows(r) {
+		return acap.Opinion{}
+	}
+	best := rs.paths.Longest(&r)
+	if best == nil {
+		return rs.general[u]
+	}
+	for _, i := range best {
+		if p := rs.byPath[i][u]; p.Verdict > o.Verdict {
+			o = p
+		}
+	}
+	return o
+}
+
+// Page adds the header Content-Usage of the response (attach 2). Its lines are one dictionary.
+func (aipref) Page(p *acap.Page, site acap.Preferences) acap.Preferences {
+	tags := headers(p, contentUsage)
+	if len(tags) == 0 {
+		return site
+	}
+	fields, lines := make([]*acap.Field, len(tags)), make([]string, len(tags))
+	for i, t := range tags {
+		fields[i], lines[i] = p.Field(t), t.Content
+	}
+	said := opinions{}
+	readUsage(lines, p.Strict(), func(i int) *acap.Field { return fields[i] }, p.Report, said)
+	return join(site, said)
+}
+
+// reporting adds a finding about a field.
+type reporting func(f *acap.Field, code string, severity acap.Severity, hint, message string)
+
+// readUsage reads lines that form one dictionary (vocab 6, RFC 9651 3.2), and adds what they say to
+// said. field returns the field of line i. A dictionary that does not parse says nothing, but if
+// strict is true, its recognisable members with the value n prohibit.
+func readUsage(lines []string, strict bool, field func(i int) *acap.Field, report reporting, said opinions) {
+	dictionary, err := httpsfv.UnmarshalDictionary(lines)
+	if err != nil {
+		at := malformedLine(lines)
+		report(field(at), "malformed-preference", acap.Error, "write train-ai=n, search=y",
+			"the value is not a dictionary of RFC 9651, so it says nothing: "+err.Error())
+		if strict {
+			salvage(lines, field, said)
+		}
+		return
+	}
+	for _, label := range dictionary.Names() {
+		member, _ := dictionary.Get(label)
+		f := field(lineWith(lines, label))
+		value, usages := valueOf(member), labels(label)
+		switch {
+		case usages == nil:
+			reportLabel(f, label, report)
+		case value == "y":
+			said.add(verdict(acap.Permits, f), usages...)
+		case value == "n":
+			said.add(verdict(acap.Prohibits, f), usages...)
+		default:
+			report(f, "unknown-preference", acap.Warning, "write "+label+"=y or "+label+"=n",
+				"the value of "+label+" is neither y nor n, so it says nothing")
+		}
+	}
+}
+
+// reportLabel reports a label that AIPREF does not have, or no longer has.
+func reportLabel(f *acap.Field, label string, report reporting) {
+	switch draft := retired(label); {
+	case draft != "":
+		report(f, "retired-label", acap.Warning, "use train-ai, ai-use and search",
+			draft+" dropped the label "+label+": it says nothing")
+	case label == "ai-train" || label == "ai-input" || label == "use":
+		report(f, "other-vocabulary", acap.Warning, "write it in a Content-Signal line",
+			label+" is a key of Content-Signal: in Content-Usage it says nothing")
+	default:
+		report(f, "unknown-label", acap.Notice, "use train-ai, ai-use and search",
+			"the label "+label+" is unknown and says nothing")
+	}
+}
+
+// valueOf returns the token that is the value of a dictionary's member, or "".
+func valueOf(m httpsfv.Member) string {
+	if item, ok := m.(httpsfv.Item); ok {
+		if token, ok := item.Value.(httpsfv.Token); ok {
+			return string(token)
+		}
+	}
+	return ""
+}
+
+// malformedLine returns the index of the first line that is no dictionary by itself, or 0.
+func malformedLine(lines []string) int {
+	for i, l := range lines {
+		if _, err := httpsfv.UnmarshalDictionary([]string{l}); err != nil {
+			return i
+		}
+	}
+	return 0
+}
+
+// lineWith returns the index of the last line with a member of the given label, whose value counts.
+func lineWith(lines []string, label string) int {
+	for i := len(lines) - 1; i > 0; i-- {
+		if d, err := httpsfv.UnmarshalDictionary([]string{lines[i]}); err == nil {
+			if _, ok := d.Get(label); ok {
+				return i
+			}
+		}
+	}
+	return 0
+}
+
+// salvage adds the prohibitions that can be recognised in a malformed dictionary.
+func salvage(lines []string, field func(i int) *acap.Field, said opinions) {
+	for i, l := range lines {
+		words := strings.FieldsFunc(strings.ToLower(l), func(r rune) bool { return strings.ContainsRune(",; \t", r) })
+		for _, word := range words {
+			if label, ok := strings.CutSuffix(word, "=n"); ok {
+				said.add(verdict(acap.Prohibits, field(i)), labels(label)...)
+			}
+		}
+	}
+}
