@@ -17,6 +17,7 @@ const (
 	Class    Source = "class"
 	Header   Source = "header"
 	TDMRep   Source = "tdmrep.json" // the file of the TDM Reservation Protocol
+	Licence  Source = "license"     // a licence document of RSL
 	Image    Source = "image"       // the metadata in an image
 	// an action request of the operator (P1 2.6): URL is the origin, Line is the number of the
 	// request

@@ -1,12 +1,13 @@
 package acap
 
+import "slices"
+
 // Paths is a list of patterns that match paths as those of Allow and Disallow lines do (RFC 9309
 // 2.2.3): a pattern matches the paths that begin with it, "*" matches any characters, and "$" at its
 // end matches the end of a path. It is immutable and safe for concurrent use.
 type Paths struct{ *rules }
 
-// NewPaths returns the list of patterns. A pattern that begins with neither "/" nor "*" matches
-// nothing.
+// NewPaths returns the list of patterns, which must begin with "/" or "*".
 func NewPaths(patterns []string) *Paths {
 	lines := make([]ruleLine, len(patterns))
 	for i, value := range patterns {
@@ -30,6 +31,24 @@ func (p *Paths) Longest(r *Resource) (best []int) {
 		return true
 	})
 	return best
+}
+
+// ByLength returns the indexes of the patterns that match r, grouped by length, the longest first.
+func (p *Paths) ByLength(r *Resource) (groups [][]int) {
+	var found []int
+	p.matching(r, func(i int) bool {
+		found = append(found, i)
+		return true
+	})
+	length := func(i int) int { return len(p.list[i].exact) }
+	slices.SortStableFunc(found, func(a, b int) int { return length(b) - length(a) })
+	for i, at := range found {
+		if i == 0 || length(at) != length(found[i-1]) {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], at)
+	}
+	return groups
 }
 
 // First returns the index of the first pattern that matches r, or -1 if none does.

@@ -36,6 +36,7 @@ type Reference struct {
 	Err   error  // the reason why the file could not be read; nil if it was read
 
 	Vocabulary string // the name of the vocabulary that needs the file; "" for a permissions reference
+	Asked      bool   // the file is read only if the site permits crawling it
 	Text       []byte // the content of a file that a vocabulary needs
 }
 
@@ -87,8 +88,8 @@ func (f *File) References(c Crawler) []Reference {
 	f.eachReference(&c, func(ref Reference, _ bool) { refs = append(refs, ref) })
 	s := &Site{Root: rootOf(f.base), file: f, crawler: &c, reporter: &reporter{muted: true}}
 	for _, v := range c.vocabularies() {
-		for _, address := range v.Files(s) {
-			refs = append(refs, Reference{URL: address, Vocabulary: v.Name()})
+		for _, needed := range v.Files(s) {
+			refs = append(refs, Reference{URL: needed.URL, Vocabulary: v.Name(), Asked: needed.Asked})
 		}
 	}
 	return refs

@@ -229,7 +229,7 @@ func (rfc9309) Name() string { return "rfc9309" }
 
 func (rfc9309) Key() string { return "rfc9309" }
 
-func (rfc9309) Files(*Site) []string { return nil }
+func (rfc9309) Files(*Site) []Needed { return nil }
 
 // Site returns the rules of the groups that apply to the crawler, without the rules that ACAP
 // fields cancel (P1 2.10.2, O04).

@@ -124,7 +124,7 @@ func (tagVocabulary) Name() string { return "tags" }
 
 func (tagVocabulary) Key() string { return "tags" }
 
-func (tagVocabulary) Files(*Site) []string { return nil }
+func (tagVocabulary) Files(*Site) []Needed { return nil }
 
 func (tagVocabulary) Site(*Site) Preferences { return nil }
 

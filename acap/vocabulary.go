@@ -16,9 +16,9 @@ type Vocabulary interface {
 	// lead to different verdicts.
 	Key() string
 
-	// Files returns the absolute URLs of the files that the vocabulary needs to decide on resources
-	// of the site. Site.Files contains their text when Site is called.
-	Files(s *Site) []string
+	// Files returns the files that the vocabulary needs to decide on resources of the site.
+	// Site.Files contains their text when Site is called.
+	Files(s *Site) []Needed
 
 	// Site returns the preferences of a site, or nil if it has none in this vocabulary.
 	Site(s *Site) Preferences
@@ -26,6 +26,12 @@ type Vocabulary interface {
 	// Page returns the joint preferences of a site and one of its pages, or nil if there are none.
 	// site is the result of Site.
 	Page(p *Page, site Preferences) Preferences
+}
+
+// Needed is a file that a vocabulary needs.
+type Needed struct {
+	URL   string // absolute
+	Asked bool   // the file is read only if the site permits crawling it
 }
 
 // Preferences holds the statements of a site, or of a page, in one vocabulary. It is immutable and

@@ -187,11 +187,11 @@ func (memo) Name() string { return "memo" }
 
 func (memo) Key() string { return "memo" }
 
-func (memo) Files(s *Site) []string {
+func (memo) Files(s *Site) []Needed {
 	if s.Root == nil {
 		return nil
 	}
-	return []string{s.Root.JoinPath("memo.txt").String()}
+	return []Needed{{URL: s.Root.JoinPath("memo.txt").String()}}
 }
 
 func (memo) Site(s *Site) Preferences {

@@ -23,7 +23,9 @@ type Config struct {
 	Purposes []string // purposes for which the crawler works; nil: undeclared; empty: the crawler has no purpose
 	Cannot   []string // ACAP types that the crawler treats as unsupported (P1 2.4.3, P2 2.2.6)
 	Policy   Policy
-	Contact  string // URL of the operator, sent in the User-Agent; "": no URL is sent
+	// the newer vocabularies that the crawler obeys
+	Preferences Preferences
+	Contact     string // URL of the operator, sent in the User-Agent; "": no URL is sent
 
 	// which addresses a crawl may visit, relative to the seeds: host, domain, prefix or any
 	Scope          string
@@ -93,6 +95,15 @@ type Policy struct {
 	Strict            bool   // use the stricter interpretation where a document of ACAP leaves a choice
 	Dialect           string // Dialect11 or DialectPilot
 	NoarchivePreserve bool   // P2 3 (N24): noarchive and nocache only prohibit showing copies, unless this is set
+}
+
+// Preferences holds the settings of the vocabularies that came after ACAP.
+type Preferences struct {
+	Vocabularies     []string // their names; empty: none
+	TDMRepCoversAI   bool     // a reservation of TDMRep covers train-ai, ai-use and ai-index too
+	ContentSignalUse bool     // obey the key use of Content-Signal
+	OperatorKind     string   // what the operator is, in the words of RSL; "": not said
+	OperatorCountry  string   // country of the operator, two letters in upper case; "": not said
 }
 
 // Actions holds the settings of action requests (P1 2.6).

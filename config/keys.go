@@ -60,6 +60,29 @@ The purposes for which pages are collected, as publishers name them in ACAP-usag
 Usage types, qualifier types or element-level that this crawler treats as unsupported. Permissions that need them
 become prohibitions.`),
 
+	setting("preferences", Vocabularies(), "write a list of "+strings.Join(Vocabularies(), ", ")+", or none",
+		func(c *Config) *[]string { return &c.Preferences.Vocabularies }, vocabularies, plain, `
+The vocabularies after ACAP in which publishers state preferences, such as those about the training of models, and
+that this crawler obeys. An empty list, or none, turns them off.`),
+
+	setting("tdmrep_covers_ai", true, "write true or false",
+		func(c *Config) *bool { return &c.Preferences.TDMRepCoversAI }, boolean, plain, `
+Whether a reservation of TDMRep is also about train-ai, ai-use and ai-index, not only about text and data mining.`),
+
+	setting("content_signal_use", true, "write true or false",
+		func(c *Config) *bool { return &c.Preferences.ContentSignalUse }, boolean, plain, `
+Whether use=immediate, use=reference and use=full of Content-Signal are obeyed.`),
+
+	setting("operator_kind", "", "write commercial, non-commercial, education, government or personal",
+		func(c *Config) *string { return &c.Preferences.OperatorKind }, oneOf(append([]string{""}, OperatorKinds()...)...),
+		plain, `
+What the operator is. Licences of RSL can be for operators of one kind only; without this, they need an agreement.`),
+
+	setting("operator_country", "", "write two letters as in FR",
+		func(c *Config) *string { return &c.Preferences.OperatorCountry }, country, plain, `
+The country of the operator (ISO 3166-1 alpha-2). Licences of RSL can be for some countries only; without this, they
+need an agreement.`),
+
 	setting("contact", "", "write a URL as in https://example.com/our-crawler",
 		func(c *Config) *string { return &c.Contact }, contact, plain, `
 The URL of a page about this crawler, or a mailto: address. It is sent in the User-Agent, so that publishers can ask.`),
@@ -339,6 +362,16 @@ func Keys() []string {
 		names = append(names, k.name)
 	}
 	return names
+}
+
+// Vocabularies returns the names of the newer vocabularies.
+func Vocabularies() []string {
+	return []string{"aipref", "content-signal", "tdmrep", "rsl", "noai", "plus-dmi"}
+}
+
+// OperatorKinds returns the values of operator_kind, apart from the empty one.
+func OperatorKinds() []string {
+	return []string{"commercial", "non-commercial", "education", "government", "personal"}
 }
 
 // Scopes returns the values of scope.

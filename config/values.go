@@ -269,6 +269,29 @@ func oneOf(words ...string) func(any) (string, error) {
 	}
 }
 
+// vocabularies reads a list of names of vocabularies. The only name "none" means the empty list.
+func vocabularies(v any) ([]string, error) {
+	names, err := list(func(string) error { return nil })(v)
+	if err != nil || slices.Equal(names, []string{"none"}) {
+		return []string{}, err
+	}
+	for _, name := range names {
+		if !slices.Contains(Vocabularies(), name) {
+			return nil, fmt.Errorf("%q is not a vocabulary of preferences", name)
+		}
+	}
+	return names, nil
+}
+
+// country reads a country code of two letters in upper case, or an empty string.
+func country(v any) (string, error) {
+	s, err := text(v)
+	if err == nil && s != "" && (len(s) != 2 || strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "") {
+		err = fmt.Errorf("%q is not a country code of two letters in upper case", s)
+	}
+	return s, err
+}
+
 // dialect reads the name of a dialect. It also accepts the number 1.1, because YAML reads 1.1
 // without quotation marks as a number.
 func dialect(v any) (string, error) {
@@ -324,6 +347,10 @@ func purposes(v any) ([]string, error) {
 var typeName = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 
 func uninterpreted(s string) error {
+	switch s {
+	case "train-ai", "ai-use", "ai-index", "tdm":
+		return fmt.Errorf("%q is no usage type of ACAP, which permissions could name", s)
+	}
 	if !typeName.MatchString(s) {
 		return fmt.Errorf("%q is neither a usage type nor a qualifier type nor element-level", s)
 	}

@@ -39,6 +39,8 @@ type Case struct {
 	Preferences      *[]string `json:"preferences"`
 	TDMRepCoversAI   *bool     `json:"tdmrep_covers_ai"`   // nil: true
 	ContentSignalUse *bool     `json:"content_signal_use"` // nil: true
+	OperatorKind     string    `json:"operator_kind"`
+	OperatorCountry  string    `json:"operator_country"`
 	// Held makes the case a question about a held copy. Web is then the web of today.
 	Held *Held `json:"held"`
 }
@@ -311,7 +313,7 @@ func (c *Case) vocabularies() ([]acap.Vocabulary, error) {
 	}
 	off := func(b *bool) bool { return b != nil && !*b }
 	return preference.Vocabularies(names, preference.Settings{UseOff: off(c.ContentSignalUse),
-		TDMOnly: off(c.TDMRepCoversAI)})
+		TDMOnly: off(c.TDMRepCoversAI), OperatorKind: c.OperatorKind, OperatorCountry: c.OperatorCountry})
 }
 
 func (c *Case) facts() acap.Facts {

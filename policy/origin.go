@@ -125,12 +125,11 @@ func (a *Authority) readReferences(ctx context.Context, key string, file *acap.F
 		d, known := held.reference(r.URL)
 		fresh := a.fresh(d)
 		if r.Vocabulary != "" {
-			// the file of a vocabulary is read whenever robots.txt is read, whether it exists or not
-			fresh = !d.Fetched.Before(v.Robots.Fetched)
+			fresh = !d.Fetched.Before(v.Robots.Fetched) || d.Err == "" && a.lasts(r.Vocabulary, d)
 		}
 		switch {
 		case !reread && known && fresh:
-		case r.Vocabulary != "":
+		case r.Asked:
 			if policy == nil {
 				policy = a.build(key, file, v).Policy
 			}
@@ -146,6 +145,21 @@ func (a *Authority) readReferences(ctx context.Context, key string, file *acap.F
 		v.References = append(v.References, d)
 	}
 	return read, nil
+}
+
+// lasts reports whether the file d of a vocabulary may be used after robots.txt is read again. A
+// vocabulary without a method Fresh has its files read whenever robots.txt is read, whether they
+// exist or not.
+func (a *Authority) lasts(vocabulary string, d Document) bool {
+	for _, v := range a.crawler.Vocabularies {
+		if f, ok := v.(interface {
+			Fresh(text []byte) time.Duration
+		}); ok && v.Name() == vocabulary {
+			now := a.o.Now()
+			return !d.Fetched.After(now) && !d.Fetched.Before(a.o.Reread) && now.Before(d.Fetched.Add(f.Fresh(d.Text)))
+		}
+	}
+	return false
 }
 
 // readPermitted is like read, but makes no request if the policy prohibits crawling the file.

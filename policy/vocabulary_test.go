@@ -20,11 +20,11 @@ func (banner) Name() string { return "banner" }
 
 func (banner) Key() string { return "banner" }
 
-func (banner) Files(s *acap.Site) []string {
+func (banner) Files(s *acap.Site) []acap.Needed {
 	if s.Root == nil {
 		return nil
 	}
-	return []string{s.Root.JoinPath("banner.txt").String()}
+	return []acap.Needed{{URL: s.Root.JoinPath("banner.txt").String()}}
 }
 
 func (banner) Site(s *acap.Site) acap.Preferences {

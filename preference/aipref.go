@@ -81,7 +81,7 @@ func (aipref) Name() string { return "aipref" }
 func (v aipref) Key() string { return v.Name() }
 
 // Files implements acap.Vocabulary.
-func (aipref) Files(*acap.Site) []string { return nil }
+func (aipref) Files(*acap.Site) []acap.Needed { return nil }
 
 // usageRules are the Content-Usage lines of a site.
 type usageRules struct {

@@ -13,7 +13,7 @@ func (noai) Name() string { return "noai" }
 func (v noai) Key() string { return v.Name() }
 
 // Files implements acap.Vocabulary.
-func (noai) Files(*acap.Site) []string { return nil }
+func (noai) Files(*acap.Site) []acap.Needed { return nil }
 
 // Site implements acap.Vocabulary.
 func (noai) Site(*acap.Site) acap.Preferences { return nil }
@@ -41,7 +41,7 @@ func (plusDMI) Name() string { return "plus-dmi" }
 func (v plusDMI) Key() string { return v.Name() }
 
 // Files implements acap.Vocabulary.
-func (plusDMI) Files(*acap.Site) []string { return nil }
+func (plusDMI) Files(*acap.Site) []acap.Needed { return nil }
 
 // Site implements acap.Vocabulary.
 func (plusDMI) Site(*acap.Site) acap.Preferences { return nil }

@@ -11,15 +11,21 @@ import (
 // Settings are choices of the operator that change verdicts.
 type Settings struct {
 	// UseOff turns off the key use of Content-Signal (use=immediate, use=reference, use=full).
-	UseOff bool
+	UseOff bool `json:"use_off,omitempty"`
 	// TDMOnly limits TDMRep to the usage tdm. Otherwise it also covers train-ai, ai-use and
 	// ai-index.
-	TDMOnly bool
+	TDMOnly bool `json:"tdm_only,omitempty"`
+	// OperatorKind says what the operator is, in the words of RSL: commercial, non-commercial,
+	// education, government or personal; "": not said.
+	OperatorKind string `json:"operator_kind,omitempty"`
+	// OperatorCountry is the country of the operator, as in ISO 3166-1 alpha-2 in upper case; "": not
+	// said.
+	OperatorCountry string `json:"operator_country,omitempty"`
 }
 
 // names are the names of the vocabularies. Of several equally strict verdicts, the first in this
 // order decides.
-var names = []string{"aipref", "content-signal", "tdmrep", "noai", "plus-dmi"}
+var names = []string{"aipref", "content-signal", "tdmrep", "rsl", "noai", "plus-dmi"}
 
 // Names returns the names of all vocabularies.
 func Names() []string { return slices.Clone(names) }
@@ -36,13 +42,33 @@ func Vocabularies(wanted []string, s Settings) (list []acap.Vocabulary, err erro
 				strings.Join(names, ", "))
 		}
 	}
-	for _, v := range []acap.Vocabulary{aipref{}, signals{useOff: s.UseOff}, tdmrep{tdmOnly: s.TDMOnly}, noai{},
-		plusDMI{}} {
+	for _, v := range []acap.Vocabulary{aipref{}, signals{useOff: s.UseOff}, tdmrep{tdmOnly: s.TDMOnly},
+		rsl{operator{s.OperatorKind, s.OperatorCountry}}, noai{}, plusDMI{}} {
 		if slices.Contains(wanted, v.Name()) {
 			list = append(list, v)
 		}
 	}
 	return list, nil
+}
+
+// SettingsOf returns the names and the settings from which Vocabularies made a list. The rest of the
+// list is ignored.
+func SettingsOf(list []acap.Vocabulary) (names []string, s Settings) {
+	for _, v := range list {
+		switch v := v.(type) {
+		case signals:
+			s.UseOff = v.useOff
+		case tdmrep:
+			s.TDMOnly = v.tdmOnly
+		case rsl:
+			s.OperatorKind, s.OperatorCountry = v.kind, v.country
+		case aipref, noai, plusDMI:
+		default:
+			continue
+		}
+		names = append(names, v.Name())
+	}
+	return names, s
 }
 
 // search lists the usages that belong to search: an index, and results with a link and an excerpt.

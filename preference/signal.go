@@ -28,7 +28,7 @@ func (v signals) Key() string {
 }
 
 // Files implements acap.Vocabulary.
-func (signals) Files(*acap.Site) []string { return nil }
+func (signals) Files(*acap.Site) []acap.Needed { return nil }
 
 // Site reads the Content-Signal lines of the groups for the crawler. A named group inherits nothing
 // from "*".

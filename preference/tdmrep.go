@@ -30,12 +30,12 @@ func (v tdmrep) Key() string {
 	return v.Name()
 }
 
-// Files names the file of the origin.
-func (tdmrep) Files(s *acap.Site) []string {
+// Files names the file of the origin, which is read only if robots.txt permits it.
+func (tdmrep) Files(s *acap.Site) []acap.Needed {
 	if s.Root == nil {
 		return nil
 	}
-	return []string{s.Root.JoinPath(tdmPath).String()}
+	return []acap.Needed{{URL: s.Root.JoinPath(tdmPath).String(), Asked: true}}
 }
 
 // reservation is what one source says: whether text and data mining is reserved, and where the terms

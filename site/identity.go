@@ -12,6 +12,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/preference"
 )
 
 // identity describes the crawler that fills a data directory. A crawl stores it there, so that
@@ -24,6 +25,14 @@ type identity struct {
 	Dialect  string    `json:"dialect,omitempty"` // dialect of ACAP in the configuration; empty: 1.1
 
 	SubRecords bool `json:"sub_records,omitempty"` // value of the setting actions.sub_records
+
+	Preferences *preferences `json:"preferences,omitempty"` // the newer vocabularies; nil: not recorded
+}
+
+// preferences describes the newer vocabularies that a crawler obeys.
+type preferences struct {
+	Vocabularies []string `json:"vocabularies"`
+	preference.Settings
 }
 
 // identityName is the name of the file in a data directory that holds the identity of its crawler.
@@ -55,8 +64,14 @@ func (s *Site) decider() string {
 
 // CrawlerOf returns the crawler that the settings describe.
 func CrawlerOf(cfg *config.Config) acap.Crawler {
+	p := &cfg.Preferences
+	newer, err := preference.Vocabularies(p.Vocabularies, preference.Settings{UseOff: !p.ContentSignalUse,
+		TDMOnly: !p.TDMRepCoversAI, OperatorKind: p.OperatorKind, OperatorCountry: p.OperatorCountry})
+	if err != nil {
+		panic(err) // cannot happen: package config checks the names
+	}
 	return acap.Crawler{Names: cfg.Crawler, Purposes: cfg.Purposes, Cannot: cfg.Cannot, Strict: cfg.Policy.Strict,
-		Pilot: cfg.Policy.Dialect == config.DialectPilot, SubTakeDowns: cfg.Actions.SubRecords}
+		Pilot: cfg.Policy.Dialect == config.DialectPilot, SubTakeDowns: cfg.Actions.SubRecords, Vocabularies: newer}
 }
 
 // recordCrawler writes the identity of the given crawler to the data directory. Commands that work
@@ -69,6 +84,8 @@ func recordCrawler(dir string, who acap.Crawler) error {
 	if who.Pilot {
 		id.Dialect = config.DialectPilot
 	}
+	id.Preferences = &preferences{}
+	id.Preferences.Vocabularies, id.Preferences.Settings = preference.SettingsOf(who.Vocabularies)
 	data, err := json.MarshalIndent(id, "", "  ")
 	if err != nil {
 		return err
@@ -123,6 +140,27 @@ func RecordedCrawler(cfg *config.Config, kinds ...config.Kind) (acap.Crawler, er
 	}
 	if !given("actions.sub_records") {
 		who.SubTakeDowns = id.SubRecords
+	}
+	if p := id.Preferences; p != nil {
+		names, settings := preference.SettingsOf(who.Vocabularies)
+		if !given("preferences") {
+			names = p.Vocabularies
+		}
+		if !given("content_signal_use") {
+			settings.UseOff = p.UseOff
+		}
+		if !given("tdmrep_covers_ai") {
+			settings.TDMOnly = p.TDMOnly
+		}
+		if !given("operator_kind") {
+			settings.OperatorKind = p.OperatorKind
+		}
+		if !given("operator_country") {
+			settings.OperatorCountry = p.OperatorCountry
+		}
+		if who.Vocabularies, err = preference.Vocabularies(names, settings); err != nil {
+			return who, &IdentityError{identityFile(cfg.Data), err}
+		}
 	}
 	return who, nil
 }

@@ -86,11 +86,11 @@ func (memo) Name() string { return "memo" }
 
 func (memo) Key() string { return "memo" }
 
-func (memo) Files(s *acap.Site) []string {
+func (memo) Files(s *acap.Site) []acap.Needed {
 	if s.Root == nil {
 		return nil
 	}
-	return []string{s.Root.JoinPath("memo").String()}
+	return []acap.Needed{{URL: s.Root.JoinPath("memo").String()}}
 }
 
 func (memo) Site(*acap.Site) acap.Preferences                          { return nil }

@@ -40,6 +40,7 @@ func (c *Command) archivePart(use, short string, run func(context.Context, *conf
 	if judges {
 		judgedCrawler(flags)
 		setting(flags, "purpose")
+		setting(flags, "preferences")
 		judge = judgingFlags(cmd, "reader", "refresh")
 	}
 	out := jsonFlag(cmd)

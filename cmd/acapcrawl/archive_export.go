@@ -48,6 +48,7 @@ data.`,
 	force := flags.Bool("force", false, "replace FILE if it exists")
 	judgedCrawler(flags)
 	setting(flags, "purpose")
+	setting(flags, "preferences")
 	judge := judgingFlags(cmd, "refresh")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

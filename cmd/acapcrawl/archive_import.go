@@ -45,6 +45,7 @@ standard error, with the reason. Files may be imported again: existing captures 
 		"never read; none: assume that they have none")
 	judgedCrawler(flags)
 	setting(flags, "purpose")
+	setting(flags, "preferences")
 	setting(flags, "max-body")
 	setting(flags, "memory")
 	out := jsonFlag(cmd)

@@ -37,7 +37,7 @@ const crawlSettings = "scope include exclude depth sitemaps requisites canonical
 	"max-pages max-bytes" +
 	" max-time max-host-urls max-body memory min-free delay adaptive concurrency per-host per-address timeout " +
 	"recrawl-min" +
-	" recrawl-max crawler purpose strict dialect contact signature-key signature-agent preserve index chromium metrics"
+	" recrawl-max crawler purpose preferences strict dialect contact signature-key signature-agent preserve index chromium metrics"
 
 func (c *Command) crawlVerb() *cobra.Command {
 	cmd := &cobra.Command{

@@ -24,7 +24,9 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"log-level": {"log_level", "log from `LEVEL` up: debug, info, warn, error"},
 	"crawler": {"crawler", "obey records for the user agent `NAME` (repeatable; the first is sent as " +
 		"User-Agent)"},
-	"purpose":         {"purposes", "declare the purpose `P` (repeatable; '' declares that there is none)"},
+	"purpose": {"purposes", "declare the purpose `P` (repeatable; '' declares that there is none)"},
+	"preferences": {"preferences",
+		"obey the vocabulary `NAME` of preferences (repeatable; none turns all off)"},
 	"scope":           {"scope", "follow links within `SCOPE`: host, domain, prefix, any"},
 	"depth":           {"depth", "follow at most `N` links from a seed"},
 	"max-pages":       {"max_pages", "make at most `N` page requests"},
@@ -68,7 +70,7 @@ const keyOfFlag = "key"
 func setting(flags *pflag.FlagSet, name string) {
 	s := settingFlags[name]
 	switch name {
-	case "crawler", "purpose", "include", "exclude", "drop-parameters":
+	case "crawler", "purpose", "preferences", "include", "exclude", "drop-parameters":
 		flags.StringArray(name, nil, s.usage)
 	case "sitemaps", "allow-private", "strict", "requisites", "canonical", "per-address":
 		flags.Bool(name, false, s.usage)

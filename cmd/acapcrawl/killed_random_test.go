@@ -69,6 +69,10 @@ func (p *prey) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+	if r.URL.Path == "/.well-known/tdmrep.json" {
+		http.NotFound(w, r)
+		return
+	}
 	i := -1
 	if _, err := fmt.Sscanf(r.URL.Path, "/%d", &i); err != nil || p.down[i] {
 		p.refused = append(p.refused, r.URL.Path)

@@ -86,11 +86,12 @@ func (p *polled) await(n int) {
 	}
 }
 
-// onlyRobots fails the test if anything except robots.txt was requested after the first n requests.
+// onlyRobots fails the test if anything except robots.txt and tdmrep.json was requested after the
+// first n requests.
 func (p *polled) onlyRobots(n int) {
 	p.t.Helper()
 	for _, line := range p.site.Requests()[n:] {
-		if line != "GET /robots.txt" {
+		if line != "GET /robots.txt" && line != "GET /.well-known/tdmrep.json" {
 			p.t.Errorf("there was a request: %s", line)
 		}
 	}

@@ -46,6 +46,7 @@ type:KIND (html, text, markdown, feed, pdf, image, or a media type), before:DAY 
 	why := flags.Bool("why", false, "print what may not be shown, and which line decides")
 	judgedCrawler(flags)
 	setting(flags, "purpose")
+	setting(flags, "preferences")
 	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

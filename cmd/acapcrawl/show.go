@@ -57,6 +57,7 @@ func (c *Command) showVerb() *cobra.Command {
 	framed := flags.Bool("framed", false, "decide for output that you embed in your own page")
 	judgedCrawler(flags)
 	setting(flags, "purpose")
+	setting(flags, "preferences")
 	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

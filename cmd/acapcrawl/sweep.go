@@ -43,6 +43,7 @@ policies apply to, or this program, has changed.`,
 	dryRun := flags.Bool("dry-run", false, "print what would be erased, and by which line; change nothing")
 	judgedCrawler(flags)
 	setting(flags, "purpose")
+	setting(flags, "preferences")
 	judge := judgingFlags(cmd, "from-now", "refresh")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
