@@ -11,14 +11,14 @@ type Source string
 
 // The kinds of texts that contain fields.
 const (
-	Robots   Source = "robots.txt"
-	Referred Source = "reference" // a file named by ACAP-permissions-reference (P1 2.3.2)
-	Meta     Source = "meta"
-	Class    Source = "class"
-	Header   Source = "header"
-	TDMRep   Source = "tdmrep.json" // the file of the TDM Reservation Protocol
-	Licence  Source = "license"     // a licence document of RSL
-	Image    Source = "image"       // the metadata in an image
+	Robots    Source = "robots.txt"
+	Referred  Source = "reference" // a file named by ACAP-permissions-reference (P1 2.3.2)
+	Meta      Source = "meta"
+	Class     Source = "class"
+	Header    Source = "header"
+	TDMRep    Source = "tdmrep.json" // the file of the TDM Reservation Protocol
+	Licensing Source = "license"     // a licence document of RSL
+	Image     Source = "image"       // the metadata in an image
 	// an action request of the operator (P1 2.6): URL is the origin, Line is the number of the
 	// request
 	Request Source = "request"

@@ -26,7 +26,7 @@ func (p *Policy) Narrow(page Own) *Policy { return p.narrow(page, false) }
 
 // narrow does the work of Narrow. If muted is true, it reports no findings.
 func (p *Policy) narrow(page Own, muted bool) *Policy {
-	silent := len(page.Tags) == 0 && len(page.Marks) == 0 && page.Unread == ""
+	silent := len(page.Tags) == 0 && len(page.Marks) == 0 && len(page.Licences) == 0 && page.Unread == ""
 	if p == nil || p.refusal != nil || silent && page.Plus == nil {
 		return p
 	}

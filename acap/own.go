@@ -11,6 +11,8 @@ type Own struct {
 	Plus  *Plus  `json:",omitempty"` // the licence terms of an image; nil if there are none
 	Image bool   `json:",omitempty"` // the resource is an image
 
+	Licences []Licence `json:",omitempty"` // associations with licence documents
+
 	// Tangled is a mark inside so many other marks that it is not evaluated. It is nil if there is
 	// none. A page with such a mark may not be crawled.
 	Tangled *Mark `json:",omitempty"`

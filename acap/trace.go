@@ -279,7 +279,9 @@ func (t *trace) otherOpinions() {
 		case o.Because == nil:
 		case o.Because == d.Because:
 			t.add(o.Because, t.kind, o.Verdict == Permits, Decides, "", "", nil)
-		case o.Verdict != Permits:
+		case o.Verdict == Agreement:
+			t.add(o.Because, t.kind, false, Agrees, "it requires an agreement", "", d.Because)
+		case o.Verdict == Prohibits:
 			t.add(o.Because, t.kind, false, Agrees, "it prohibits too", "", d.Because)
 		case d.Allowed:
 			t.add(o.Because, t.kind, true, Binds, "it permits too", "", d.Because)

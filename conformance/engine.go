@@ -134,20 +134,21 @@ func (w *web) terms(ctx context.Context, u *url.URL, v *visit, f acap.Facts) (*t
 	if pg == nil && w.then != nil {
 		pg = w.then.page
 	}
-	return terms.Reach(ctx, origin, u, pg, terms.Sources{Policies: w, Fetcher: w}, f)
+	return terms.Reach(ctx, origin, u, pg, terms.Sources{Policies: w, Fetcher: w, Licences: w.authority}, f)
 }
 
 // preferences returns what newer vocabularies say about each newer usage of a resource, and about
 // its index, which stands for search.
 func preferences(p *acap.Policy, r acap.Resource) map[string]Preference {
-	out := map[string]Preference{"search": newPreference(p.Opinions(acap.Index, r))}
+	out := map[string]Preference{"search": NewPreference(p.Opinions(acap.Index, r))}
 	for _, u := range acap.NewerUsages() {
-		out[string(u)] = newPreference(p.Opinions(u, r))
+		out[string(u)] = NewPreference(p.Opinions(u, r))
 	}
 	return out
 }
 
-func newPreference(said []acap.Said) Preference {
+// NewPreference returns the joint verdict of vocabularies in the form of an answer.
+func NewPreference(said []acap.Said) Preference {
 	out, strictest := Preference{By: map[string]Opinion{}}, acap.Unknown
 	for _, s := range said {
 		o := Opinion{Verdict: s.Verdict.String(), Terms: s.Terms}

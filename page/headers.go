@@ -11,6 +11,7 @@ type headerLink struct {
 	rel    string
 	anchor string // the source of the link; "": the page itself
 	srcset string // the parameter imagesrcset
+	mime   string // the parameter type
 }
 
 // headerLinks adds the addresses in Refresh and Link headers.
@@ -96,6 +97,8 @@ func readParameters(s string, l *headerLink) string {
 			}
 		case "anchor":
 			l.anchor = value
+		case "type":
+			l.mime = value
 		case "imagesrcset":
 			l.srcset = value
 		}

@@ -13,6 +13,7 @@ func (p *Page) readOwn() acap.Own {
 	t := p.tree()
 	own := acap.Own{URL: p.url.String(), Tags: slices.Clip(t.tags), Marks: slices.Clip(t.listed), Tangled: t.tangled(),
 		Plus: plus(p.Last().Body), Image: strings.HasPrefix(p.mime, "image/"), Unread: t.unread}
+	own.Licences = p.readLicences(t)
 	for _, name := range ownHeaders {
 		for i, line := range p.Last().Header.Values(name) {
 			own.Tags = append(own.Tags, acap.Tag{Source: acap.Header, Name: name, Content: line, Line: i + 1,

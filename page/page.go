@@ -26,8 +26,9 @@ type Page struct {
 	language func() spoken
 	reading  func() reading
 
-	mu   sync.Mutex
-	cuts []string
+	mu       sync.Mutex
+	cuts     []string
+	licences []acap.Licence // set by SetLicences
 }
 
 // New returns the page that the last hop received. Without hops it returns an empty page without
@@ -82,7 +83,15 @@ func (p *Page) Source() string { return p.source().text }
 
 // Own returns what the page declares about itself: META of the head, class tokens, X-Robots-Tag and
 // Robots-Tag (P2 2.2, RTAG). The caller must not change it.
-func (p *Page) Own() acap.Own { return p.own() }
+func (p *Page) Own() acap.Own {
+	own := p.own()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.licences != nil {
+		own.Licences = p.licences
+	}
+	return own
+}
 
 func (p *Page) decode() decoded {
 	if !p.textual() {

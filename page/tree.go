@@ -25,6 +25,7 @@ type tree struct {
 	tags      []acap.Tag   // META tags in the head that may contain rules
 	outside   []*html.Node // META elements outside the head that look like rules
 	strays    []acap.Tag   // the names and contents of the META elements in outside
+	licences  []*html.Node // elements that associate the page with licence documents
 	marked    []*html.Node // elements with marks, in document order
 	marks     map[*html.Node][]acap.Mark
 	elements  int         // number of elements numbered so far
@@ -89,6 +90,8 @@ func (t *tree) note(n *html.Node, tags int) {
 		if len(t.h1) < mostH1 {
 			t.h1 = append(t.h1, n)
 		}
+	case atom.Link, atom.Script:
+		t.noteLicence(n)
 	case atom.Style:
 		t.styles.note(n)
 	case atom.Noscript:

@@ -49,6 +49,9 @@ type shared struct {
 	closed  bool
 	flights map[string]*flight
 	cache   cache
+
+	licences map[string]Document      // licence documents that pages name, by URL
+	reading  map[string]chan struct{} // licence documents that are being read, by URL; closed when they are
 }
 
 // flight is the reading of an origin that is in progress; an origin has at most one. Until done is
@@ -72,7 +75,8 @@ func New(f Fetcher, c acap.Crawler, s Store, o Options) *Authority {
 		o.MaxAge = MaxAge
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	sh := &shared{fetch: f, store: s, o: o, ctx: ctx, cancel: cancel, flights: map[string]*flight{}}
+	sh := &shared{fetch: f, store: s, o: o, ctx: ctx, cancel: cancel, flights: map[string]*flight{},
+		licences: map[string]Document{}, reading: map[string]chan struct{}{}}
 	sh.cache = newCache()
 	return &Authority{shared: sh, crawler: c, id: c.Key()}
 }

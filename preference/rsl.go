@@ -26,7 +26,7 @@ type siteLicences struct{ associated }
 // Files names the documents of the License lines that concern the crawler (RSL 4.4).
 func (rsl) Files(s *acap.Site) (list []acap.Needed) {
 	for _, l := range licenceLines(s) {
-		if address, err := documentURL(l.Value, s.Root); err == nil {
+		if address, err := acap.LicenceURL(l.Value, s.Root); err == nil {
 			list = append(list, acap.Needed{URL: address})
 		}
 	}
@@ -51,20 +51,6 @@ func licenceLines(s *acap.Site) []acap.Line {
 	return nil
 }
 
-// documentURL returns the address of a licence document that a resource at from names. It must be
-// absolute, and over https; over http only if from is.
-func documentURL(value string, from *url.URL) (string, error) {
-	u, err := url.Parse(value)
-	switch {
-	case err != nil || u.Host == "":
-		return "", errors.New("the address of the licence is not absolute")
-	case u.Scheme != "https" && (u.Scheme != "http" || from == nil || from.Scheme != "http"):
-		return "", errors.New("the address of the licence is not of the https scheme")
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u.String(), nil
-}
-
 // Site reads the documents of a site. A document that is named but cannot be read needs an agreement.
 func (v rsl) Site(s *acap.Site) acap.Preferences {
 	lines := licenceLines(s)
@@ -77,7 +63,7 @@ func (v rsl) Site(s *acap.Site) acap.Preferences {
 		if err != nil {
 			p.addUnread(l.Field, l.Value)
 			s.Report(l.Field, "unreadable-licence", acap.Error, "name a licence document of RSL 1.0",
-				"the licence cannot be read, so train-ai, ai-use, ai-index and tdm need an agreement: "+err.Error())
+				unreadable+err.Error())
 			continue
 		}
 		p.add(doc)
@@ -88,7 +74,7 @@ func (v rsl) Site(s *acap.Site) acap.Preferences {
 
 // document returns the licence document at the address in value.
 func (v rsl) document(s *acap.Site, value string) (*document, error) {
-	address, err := documentURL(value, s.Root)
+	address, err := acap.LicenceURL(value, s.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +86,11 @@ func (v rsl) document(s *acap.Site, value string) (*document, error) {
 			return nil, f.Err
 		}
 		if f.Final != "" {
-			if _, err := documentURL(f.Final, s.Root); err != nil {
+			if _, err := acap.LicenceURL(f.Final, s.Root); err != nil {
 				return nil, err
 			}
 		}
-		return readDocument(address, f.Text)
+		return readDocument(address, 1, f.Text)
 	}
 	return nil, errors.New("it was not read")
 }
@@ -112,7 +98,7 @@ func (v rsl) document(s *acap.Site, value string) (*document, error) {
 // Fresh returns how long a document need not be read again: its max-age. A document that cannot be
 // read is read again with robots.txt.
 func (rsl) Fresh(text []byte) time.Duration {
-	doc, err := readDocument("", text)
+	doc, err := readDocument("", 1, text)
 	if err != nil {
 		return 0
 	}
@@ -125,5 +111,95 @@ func (p *siteLicences) Usages() []acap.Usage { return p.usages() }
 // Opinion implements acap.Preferences.
 func (p *siteLicences) Opinion(u acap.Usage, r acap.Resource) acap.Opinion { return p.opinion(u, &r) }
 
-// Page returns the preferences of the site.
-func (rsl) Page(_ *acap.Page, site acap.Preferences) acap.Preferences { return site }
+// pageLicences are the licences of a site and of one of its pages, or of elements of the page.
+type pageLicences struct {
+	site       acap.Preferences // may be nil
+	page, part *associated      // nil if there are none
+}
+
+// Page reads the documents that a page names or contains.
+func (v rsl) Page(p *acap.Page, site acap.Preferences) acap.Preferences {
+	if len(p.Licences) == 0 {
+		return site
+	}
+	root, _ := url.Parse(p.URL)
+	both := [2]*associated{}
+	for i := range p.Licences {
+		l, at := &p.Licences[i], 0
+		if l.Part {
+			at = 1
+		}
+		if both[at] == nil {
+			both[at] = &associated{operator: v.operator, root: root, whole: true}
+		}
+		f := p.Field(&l.Tag)
+		doc, err := pageDocument(l, p.URL, root)
+		if err != nil {
+			both[at].addUnread(f, l.URL)
+			p.Report(f, "unreadable-licence", acap.Error, "name a licence document of RSL 1.0", unreadable+err.Error())
+			continue
+		}
+		both[at].add(doc)
+	}
+	for _, a := range both {
+		if a != nil {
+			a.arrange()
+		}
+	}
+	return &pageLicences{site: site, page: both[0], part: both[1]}
+}
+
+// unreadable says what follows if a licence document cannot be read; the reason is appended.
+const unreadable = "the licence cannot be read, so train-ai, ai-use, ai-index and tdm need an agreement: "
+
+// pageDocument returns the document of an association. A document in a SCRIPT element must have
+// exactly one content.
+func pageDocument(l *acap.Licence, page string, root *url.URL) (*document, error) {
+	switch {
+	case l.Err != "":
+		return nil, errors.New(l.Err)
+	case l.URL != "":
+		if l.Final != "" {
+			if _, err := acap.LicenceURL(l.Final, root); err != nil {
+				return nil, err
+			}
+		}
+		return readDocument(l.URL, 1, l.Text)
+	}
+	doc, err := readDocument(page, l.Line, l.Text)
+	if err == nil && len(doc.contents) != 1 {
+		err = errors.New("a document in a page must have exactly one element content")
+	}
+	return doc, err
+}
+
+// Usages implements acap.Preferences.
+func (p *pageLicences) Usages() (list []acap.Usage) {
+	if p.site != nil {
+		list = p.site.Usages()
+	}
+	for _, a := range []*associated{p.page, p.part} {
+		if a != nil {
+			list = append(list, a.usages()...)
+		}
+	}
+	return list
+}
+
+// Opinion returns the verdict of the documents of the page, otherwise that of the site. A document
+// that an element of the body names is obeyed for the whole page if it prohibits the usage or needs an
+// agreement.
+func (p *pageLicences) Opinion(u acap.Usage, r acap.Resource) (o acap.Opinion) {
+	if p.page != nil {
+		o = p.page.opinion(u, &r)
+	}
+	if o.Verdict == acap.Unknown && p.site != nil {
+		o = p.site.Opinion(u, r)
+	}
+	if p.part != nil {
+		if part := p.part.opinion(u, &r); part.Verdict >= acap.Agreement && part.Verdict > o.Verdict {
+			return part
+		}
+	}
+	return o
+}

@@ -137,7 +137,7 @@ type associated struct {
 	contents []*content
 	paths    *acap.Paths
 	unread   []acap.Opinion // on documents that were advertised but could not be read
-	whole    string         // address of the page for which contents without URL are; "" for a site
+	whole    bool           // contents without URL are for the resource that names the document
 }
 
 // add adds a document.
@@ -170,17 +170,26 @@ const nowhere = "$"
 // so does an empty URL in the document of a site.
 func (a *associated) pattern(value string) string {
 	switch {
-	case value == "" && a.whole != "":
+	case value == "" && a.whole:
 		return "/"
 	case strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "//"), strings.HasPrefix(value, "*"):
 		return value
 	}
 	scheme, rest, ok := strings.Cut(value, "://")
 	host, path, _ := strings.Cut(rest, "/")
-	if !ok || a.root == nil || !strings.EqualFold(scheme, a.root.Scheme) || !strings.EqualFold(host, a.root.Host) {
+	if !ok || a.root == nil || !sameHost(host, strings.ToLower(scheme), a.root) {
 		return nowhere
 	}
 	return "/" + path
+}
+
+// sameHost reports whether host, with an optional port, is that of root. It ignores whether the
+// scheme is http or https.
+func sameHost(host, scheme string, root *url.URL) bool {
+	bare := func(host, scheme string) string {
+		return strings.TrimSuffix(strings.ToLower(host), map[string]string{"http": ":80", "https": ":443"}[scheme])
+	}
+	return (scheme == "http" || scheme == "https") && bare(host, scheme) == bare(root.Host, root.Scheme)
 }
 
 // opinion returns the verdict on a usage of r. The longest path decides; a content that says nothing

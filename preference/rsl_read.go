@@ -62,19 +62,21 @@ var inside = map[string][]string{
 // rslReader reads a licence document.
 type rslReader struct {
 	*xml.Decoder
-	url  string
-	text []byte
-	doc  *document
+	places
+	url string
+	doc *document
 }
 
-// readDocument reads the licence document at url. A document that does not conform is an error.
-func readDocument(url string, text []byte) (*document, error) {
+// readDocument reads the licence document that begins on a line of the page or file at url. A document
+// that does not conform is an error.
+func readDocument(url string, line int, text []byte) (*document, error) {
 	if len(text) > acap.MaxSize {
 		return nil, fmt.Errorf("it has more than %d bytes", acap.MaxSize)
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	r := &rslReader{Decoder: xml.NewDecoder(bytes.NewReader(text)), url: url, text: text,
-		doc: &document{maxAge: 30 * 24 * time.Hour}}
+	r := &rslReader{Decoder: xml.NewDecoder(bytes.NewReader(text)), url: url,
+		places: places{text: text, line: line, column: 1},
+		doc:    &document{maxAge: 30 * 24 * time.Hour}}
 	root, err := r.start()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -150,7 +152,7 @@ func (r *rslReader) children(of xml.StartElement, depth int, read func(xml.Start
 				line, _ := r.InputPos()
 				err = fmt.Errorf("line %d: %s may not contain the element %s", line, of.Name.Local, t.Name.Local)
 			default:
-				err = read(t, r.field(t))
+				err = read(t, r.element())
 			}
 			if err != nil {
 				return err
@@ -159,20 +161,11 @@ func (r *rslReader) children(of xml.StartElement, depth int, read func(xml.Start
 	}
 }
 
-// field returns the field for an element whose start tag was just read.
-func (r *rslReader) field(e xml.StartElement) *acap.Field {
+// element returns the field for an element whose start tag was just read.
+func (r *rslReader) element() *acap.Field {
 	end := int(r.InputOffset())
-	start := max(0, bytes.LastIndexByte(r.text[:end], '<'))
-	line := 1 + bytes.Count(r.text[:start], []byte("\n"))
-	column := 1 + len([]rune(string(r.text[bytes.LastIndexByte(r.text[:start], '\n')+1:start])))
-	return &acap.Field{Source: acap.Licence, URL: r.url, Line: line, Column: column,
-		Text: shortened(string(r.text[start:end]))}
-}
-
-// shortened returns a text for a field: with single blanks, and not too long.
-func shortened(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	return strings.ToValidUTF8(text[:min(len(text), maxShown)], "")
+	start := r.offset + max(0, bytes.LastIndexByte(r.text[r.offset:end], '<'))
+	return r.field(acap.Licensing, r.url, start, string(r.text[start:end]))
 }
 
 func (r *rslReader) content(e xml.StartElement, f *acap.Field) error {

@@ -86,7 +86,7 @@ func (v tdmrep) Site(s *acap.Site) acap.Preferences {
 		if f.Vocabulary != v.Name() || f.Err != nil || len(f.Text) == 0 {
 			continue
 		}
-		reader := tdmReader{url: f.URL, text: f.Text, report: s.Report}
+		reader := tdmReader{url: f.URL, report: s.Report, places: places{text: f.Text, line: 1, column: 1}}
 		patterns, entries := reader.read()
 		if len(entries) > 0 {
 			return &tdmFile{tdmrep: v, paths: acap.NewPaths(patterns), entries: entries}
@@ -176,7 +176,7 @@ func readTags(p *acap.Page, source acap.Source) (r reservation) {
 		}
 	}
 	if r.contradicts {
-		p.Report(r.because, "conflict", acap.Warning, "keep one of them", "tdm-reservation is both 0 and 1: 1 counts")
+		p.Report(r.because, "contradictory-preference", acap.Warning, "keep one of them", "tdm-reservation is both 0 and 1: 1 counts")
 	}
 	return r
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 )
@@ -12,19 +11,13 @@ import (
 // tdmReader reads a tdmrep.json.
 type tdmReader struct {
 	url    string
-	text   []byte
 	report reporting
-
-	line, counted int // the line that contains the offset counted
+	places
 }
-
-// maxShown is how many bytes of an entry its field shows.
-const maxShown = 300
 
 // read returns the locations of the file and what each says, in order. It skips broken entries. If
 // the text is not a JSON array, read returns nothing.
 func (r *tdmReader) read() (patterns []string, entries []reservation) {
-	r.line = 1
 	if len(r.text) > acap.MaxSize {
 		r.fault(0, "too-long", "split it, or use fewer locations", "the file is too long, so it says nothing")
 		return nil, nil
@@ -56,23 +49,13 @@ func (r *tdmReader) read() (patterns []string, entries []reservation) {
 
 // fault reports an error at an offset of the file.
 func (r *tdmReader) fault(offset int, code, hint, message string) {
-	r.report(r.field(offset, ""), code, acap.Error, hint, message)
-}
-
-// field returns the field at an offset. Offsets must not decrease from call to call.
-func (r *tdmReader) field(offset int, text string) *acap.Field {
-	r.line += bytes.Count(r.text[r.counted:offset], []byte("\n"))
-	r.counted = offset
-	start := bytes.LastIndexByte(r.text[:offset], '\n') + 1
-	text = strings.Join(strings.Fields(text), " ")
-	return &acap.Field{Source: acap.TDMRep, URL: r.url, Line: r.line,
-		Column: len([]rune(string(r.text[start:offset]))) + 1, Text: strings.ToValidUTF8(text[:min(len(text), maxShown)], "")}
+	r.report(r.field(acap.TDMRep, r.url, offset, ""), code, acap.Error, hint, message)
 }
 
 // entry reads one entry. A location without a slash at its beginning is read with one. A value of
 // tdm-reservation other than 0 and 1 is silence.
 func (r *tdmReader) entry(raw json.RawMessage, offset int) (location string, said reservation, err error) {
-	f := r.field(offset, string(raw))
+	f := r.field(acap.TDMRep, r.url, offset, string(raw))
 	members, err := membersOf(raw)
 	if err != nil {
 		return "", said, err

@@ -56,6 +56,7 @@ type Explained struct {
 	Decision  acap.Decision
 	Bounds    []acap.Bound // limits in force, each with the field that sets the limit
 	Rivals    []acap.Rival // other fields about the same usage
+	Opinions  []acap.Said  // what ACAP and the newer vocabularies say; empty if no newer vocabulary says anything
 	Elsewhere []acap.Rival // the most similar fields about other crawlers or resources
 	More      int          // number of fields left out of Elsewhere
 }
@@ -144,7 +145,7 @@ func (x *explainer) explainAll(ctx context.Context) (err error) {
 	}
 	usages := x.o.Usages
 	if len(usages) == 0 {
-		usages = acap.Usages()
+		usages = append(acap.Usages(), acap.NewerUsages()...)
 	}
 	for _, u := range usages {
 		a, err := x.explain(ctx, u)
@@ -176,9 +177,9 @@ func (x *explainer) findTerms(ctx context.Context) (err error) {
 	if facts.Now.IsZero() {
 		facts.Now = time.Now().UTC()
 	}
-	sources := terms.Sources{Policies: x.policies, Fetcher: newResources(x.gate)}
+	sources := terms.Sources{Policies: x.policies, Fetcher: newResources(x.gate), Licences: x.policies}
 	if x.o.Robots != nil {
-		sources.Fetcher = nil
+		sources.Fetcher, sources.Licences = nil, nil
 	}
 	switch {
 	case x.o.Fetch:
@@ -254,6 +255,9 @@ func (x *explainer) explain(ctx context.Context, u acap.Usage) (Explained, error
 		if v.Outcome != acap.Decides {
 			a.Rivals = append(a.Rivals, v)
 		}
+	}
+	if said := s.policy.Opinions(u, s.resource); len(said) > 1 || len(said) == 1 && said[0].Vocabulary != "acap" {
+		a.Opinions = said
 	}
 	if x.o.All {
 		a.Elsewhere, a.More = s.policy.Elsewhere(u, s.resource, nearest, s.origin.References...)

@@ -69,7 +69,8 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 		return nil, nil, err
 	}
 	known := s.lastPolicies()
-	c.holdings, err = s.openHoldings(ctx, terms.Sources{Policies: c, Fetcher: c.resources}, holdings.Options{
+	c.holdings, err = s.openHoldings(ctx, terms.Sources{Policies: c, Fetcher: c.resources,
+		Licences: s.policy}, holdings.Options{
 		NoPreserve: !s.cfg.Preserve, NoIndex: !s.cfg.Index, Requisites: s.cfg.Requisites,
 		NoArchive: s.cfg.Policy.NoarchivePreserve, Drawer: draws, Known: known, Version: known.version,
 		Swept: c.noteSwept, Hasten: c.crawlAgain, Parts: c.queueParts})

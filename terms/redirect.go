@@ -35,7 +35,7 @@ func Reach(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, 
 	for _, hop := range pg.Hops()[:len(pg.Hops())-1] {
 		way = append(way, hop.URL)
 	}
-	return reachTerms(ctx, append(way, pg.URL().String()), pg.Own(), s, f,
+	return reachTerms(ctx, append(way, pg.URL().String()), pg.Own, s, f,
 		func(final *acap.Policy, at *url.URL) *Terms {
 			return Of(ctx, final, at, pg, s, f)
 		})
@@ -46,15 +46,15 @@ func Reach(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, 
 // the same as for Keeping.
 func ReachHeld(ctx context.Context, way []string, own acap.Own, pg *page.Page, k Kept, s Sources,
 	f acap.Facts) (*Reached, error) {
-	return reachTerms(ctx, way, own, s, f, func(final *acap.Policy, at *url.URL) *Terms {
+	return reachTerms(ctx, way, func() acap.Own { return own }, s, f, func(final *acap.Policy, at *url.URL) *Terms {
 		return Held(ctx, final, at, own, pg, s, f).Keeping(k)
 	})
 }
 
 // reachTerms builds the terms of the redirect chain in way. It calls end for the terms of the last
 // address.
-func reachTerms(ctx context.Context, way []string, own acap.Own, s Sources, f acap.Facts, end func(*acap.Policy,
-	*url.URL) *Terms) (*Reached, error) {
+func reachTerms(ctx context.Context, way []string, own func() acap.Own, s Sources, f acap.Facts,
+	end func(*acap.Policy, *url.URL) *Terms) (*Reached, error) {
 	at, err := url.Parse(way[len(way)-1])
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func reachTerms(ctx context.Context, way []string, own acap.Own, s Sources, f ac
 		if err != nil {
 			return nil, err
 		}
-		r.way = append(r.way, termsOfHop(ctx, origin, u, at, own, s, f))
+		r.way = append(r.way, termsOfHop(ctx, origin, u, at, own(), s, f))
 	}
 	return r, nil
 }

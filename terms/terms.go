@@ -25,6 +25,13 @@ type Fetcher interface {
 type Sources struct {
 	Policies Policies
 	Fetcher  Fetcher
+	Licences Licences // nil: the licence documents that a page names are not read
+}
+
+// Licences reads the licence documents that a page names. Its error comes from ctx; a document that
+// cannot be read has an Err.
+type Licences interface {
+	Licences(ctx context.Context, list []acap.Licence) ([]acap.Licence, error)
 }
 
 // Terms decides what one resource may be used for. It is not safe for concurrent use.
@@ -52,7 +59,20 @@ func Of(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, s S
 	if pg == nil || !t.policy.Decide(acap.Crawl, t.resource).Allowed {
 		return t
 	}
+	t.readLicences(pg)
 	return t.with(pg, pg.Own())
+}
+
+// readLicences reads the licence documents that pg names, if there is a source for them. If ctx
+// ends, they remain unread.
+func (t *Terms) readLicences(pg *page.Page) {
+	list := pg.Own().Licences
+	if len(list) == 0 || t.sources.Licences == nil {
+		return
+	}
+	if read, err := t.sources.Licences.Licences(t.ctx, list); err == nil {
+		pg.SetLicences(read)
+	}
 }
 
 // Held returns the terms of the stored page at u. These are today's policy of its origin,

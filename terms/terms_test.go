@@ -80,7 +80,7 @@ func of(t *testing.T, w *world, robots, body string) *Terms {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Of(context.Background(), origin, u, pageOf(u.String(), 200, body), Sources{w, w}, acap.Facts{Now: noon})
+	return Of(context.Background(), origin, u, pageOf(u.String(), 200, body), Sources{Policies: w, Fetcher: w}, acap.Facts{Now: noon})
 }
 
 // held returns the terms of the page of fresh as if read from storage. If copied is set, a copy of
@@ -282,7 +282,7 @@ func TestElementLimits(t *testing.T) {
 			u, _ := url.Parse(site + "/a.html")
 			origin, _ := w.Policy(context.Background(), u)
 			pg := pageOf(u.String(), 200, `<p id="lead" class="the-acap:allow-(brief)">The pilot waits for the tide.`)
-			tm := Of(context.Background(), origin, u, pg, Sources{w, w}, acap.Facts{Now: noon})
+			tm := Of(context.Background(), origin, u, pg, Sources{Policies: w, Fetcher: w}, acap.Facts{Now: noon})
 			if kept {
 				content, _ := tm.Text()
 				tm = Held(context.Background(), origin, u, pg.Own(), nil, Sources{Policies: w},

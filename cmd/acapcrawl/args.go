@@ -50,15 +50,12 @@ func oneURL(cmd *cobra.Command, args []string) (*url.URL, error) {
 	return webURL(args[0])
 }
 
-// usage parses the name of a standard usage type.
+// usage parses the name of a standard usage type or of a newer usage.
 func usage(name string) (acap.Usage, error) {
 	u := acap.Usage(strings.ToLower(name))
-	if !u.Standard() {
-		var names []string
-		for _, u := range acap.Usages() {
-			names = append(names, string(u))
-		}
-		return "", misuse("", "--usage: %q is not one of %s", name, strings.Join(names, ", "))
+	if !u.Standard() && !u.Newer() {
+		return "", misuse("", "--usage: %q is not one of %s", name,
+			strings.Join(usageNames(append(acap.Usages(), acap.NewerUsages()...)), ", "))
 	}
 	return u, nil
 }

@@ -70,7 +70,7 @@ one notice that rules apply only in the letter case of the file.`,
 		for _, name := range *usages {
 			u := acap.Usage(strings.ToLower(strings.TrimSpace(name)))
 			if !u.Standard() || u == acap.Other {
-				return unknown("--usages", name, "a usage type for a rule", usageNames())
+				return unknown("--usages", name, "a usage type for a rule", usageNames(acap.Usages()))
 			}
 			if !slices.Contains(r.Usages, u) {
 				r.Usages = append(r.Usages, u)

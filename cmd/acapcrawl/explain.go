@@ -101,17 +101,18 @@ func usagesNamed(names []string) (list []acap.Usage, err error) {
 	for _, name := range names {
 		u, err := usage(name)
 		if err != nil {
-			return nil, unknown("--usage", name, "a usage type", usageNames())
+			return nil, unknown("--usage", name, "a usage type",
+				usageNames(append(acap.Usages(), acap.NewerUsages()...)))
 		}
 		list = append(list, u)
 	}
 	return list, nil
 }
 
-func usageNames() []string {
-	var names []string
-	for _, u := range acap.Usages() {
-		names = append(names, string(u))
+func usageNames(usages []acap.Usage) []string {
+	names := make([]string, len(usages))
+	for i, u := range usages {
+		names[i] = string(u)
 	}
 	return names
 }

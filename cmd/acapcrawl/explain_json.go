@@ -9,11 +9,13 @@ import (
 // prints, and further fields.
 type explainedJSON struct {
 	conformance.Decision
-	Because       *becauseJSON `json:"because,omitempty"`
-	LimitedBy     []boundJSON  `json:"limited_by,omitempty"`
-	Against       []rivalJSON  `json:"against"`
-	Elsewhere     []rivalJSON  `json:"elsewhere,omitempty"`
-	ElsewhereMore int          `json:"elsewhere_more,omitempty"`
+	Because   *becauseJSON `json:"because,omitempty"`
+	LimitedBy []boundJSON  `json:"limited_by,omitempty"`
+
+	Preferences   *conformance.Preference `json:"preferences,omitempty"` // the verdict of each vocabulary
+	Against       []rivalJSON             `json:"against"`
+	Elsewhere     []rivalJSON             `json:"elsewhere,omitempty"`
+	ElsewhereMore int                     `json:"elsewhere_more,omitempty"`
 }
 
 type becauseJSON struct {
@@ -75,6 +77,10 @@ func (e *explanation) json() any {
 		}
 		for _, bound := range a.Bounds {
 			j.LimitedBy = append(j.LimitedBy, boundJSON{placeOf(bound.Field), bound.Limits})
+		}
+		if len(a.Opinions) > 0 {
+			joint := conformance.NewPreference(a.Opinions)
+			j.Preferences = &joint
 		}
 		decisions[a.Usage] = j
 	}

@@ -191,6 +191,7 @@ func (e *explanation) block(a site.Explained) string {
 		section(&b, place(f, nil)+": "+reason(d), []string{e.quoted(f, length)})
 	}
 	section(&b, "limits", e.limits(a))
+	section(&b, "verdicts, of which the strictest decides", verdicts(a.Opinions))
 	var beside, against, within, elsewhere []string
 	for _, v := range a.Rivals {
 		switch {
@@ -215,6 +216,14 @@ func (e *explanation) block(a site.Explained) string {
 	section(&b, "within the page", within)
 	section(&b, "elsewhere", elsewhere)
 	return b.String()
+}
+
+// verdicts returns a line for each vocabulary with its verdict.
+func verdicts(said []acap.Said) (lines []string) {
+	for _, s := range said {
+		lines = append(lines, fmt.Sprintf("%s: %s", s.Vocabulary, s.Verdict))
+	}
+	return lines
 }
 
 // limits returns a line for each limit. If a limit is not set by the deciding field, the line names
@@ -266,6 +275,8 @@ func reason(d acap.Decision) string {
 		acap.ByLocation:    "the page is not where this permission says",
 		acap.ByHeader:      "this header restricts it",
 		acap.ByMeta:        "this tag restricts it",
+		acap.ByPreference:  "this preference decides",
+		acap.ByAgreement:   "this requires an agreement first",
 		acap.Unavailable:   "its policy could not be read",
 		acap.Unfulfillable: "this permission requires something that is not available",
 	}[d.Reason]
@@ -281,6 +292,9 @@ func reason(d acap.Decision) string {
 	}
 	if d.Note != "" {
 		words += " (" + d.Note + ")"
+	}
+	if d.Terms != "" {
+		words += "; the terms: " + d.Terms
 	}
 	return words
 }

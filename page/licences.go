@@ -1,0 +1,102 @@
+package page
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// rslType is the media type of licence documents of RSL.
+const rslType = "application/rsl+xml"
+
+// maxLicences is how many associations with licence documents are read from one page.
+const maxLicences = 100
+
+// noteLicence records an element that associates the page, or its parent element, with a licence
+// document: a LINK that names one, or a SCRIPT that contains one (RSL 4.6).
+func (t *tree) noteLicence(n *html.Node) {
+	if !strings.EqualFold(strings.TrimSpace(attr(n.Attr, "type")), rslType) || len(t.licences) > maxLicences {
+		return
+	}
+	if n.Data == "script" || hasRel(attr(n.Attr, "rel"), "license") && has(n.Attr, "href") {
+		t.licences = append(t.licences, n)
+	}
+}
+
+// readLicences returns the associations of the page with licence documents: those of Link headers
+// (RSL 4.5), then those of elements. Documents that the page only names have no text yet.
+func (p *Page) readLicences(t *tree) (list []acap.Licence) {
+	left := maxHeader
+	for i, value := range p.Last().Header.Values("Link") {
+		value = value[:min(len(value), left)]
+		left -= len(value)
+		for _, l := range parseLinkHeader(value) {
+			if hasRel(l.rel, "license") && strings.EqualFold(l.mime, rslType) {
+				list = append(list, p.licence(acap.Tag{Source: acap.Header, Name: "Link", Content: value, Line: i + 1,
+					Column: 1}, l.ref))
+			}
+		}
+	}
+	at := cursor{src: p.Source(), spot: spot{line: 1, column: 1}}
+	for _, n := range t.licences {
+		part := !inHead(n)
+		if n.Data == "script" {
+			text := innerText(n)
+			line := at.find(text)
+			list = append(list, acap.Licence{Tag: acap.Tag{Source: acap.Meta, Name: "script", Content: `<script type="` +
+				rslType + `">`, Line: line.line, Column: line.column}, Part: part, Text: []byte(text)})
+			continue
+		}
+		href := attr(n.Attr, "href")
+		line := at.find(href)
+		l := p.licence(acap.Tag{Source: acap.Meta, Name: "link", Content: `<link rel="license" type="` + rslType +
+			`" href="` + href + `">`, Line: line.line, Column: line.column}, strings.TrimSpace(href))
+		l.Part = part
+		list = append(list, l)
+	}
+	for i := range list {
+		if i >= maxLicences {
+			list[i].URL, list[i].Text, list[i].Err = "", nil, "the page names too many licence documents"
+		}
+	}
+	return list
+}
+
+// licence returns the association with a document at an address.
+func (p *Page) licence(tag acap.Tag, address string) acap.Licence {
+	l := acap.Licence{Tag: tag, Err: "it was not read"}
+	var err error
+	if l.URL, err = acap.LicenceURL(address, p.url); err != nil {
+		l.URL, l.Err = "", err.Error()
+	}
+	return l
+}
+
+// find returns the position of the next occurrence of text, or the current one if there is none.
+func (c *cursor) find(text string) spot {
+	if i := strings.Index(c.src[c.offset:], text); i >= 0 {
+		c.to(c.offset + i)
+	}
+	return c.spot
+}
+
+// innerText returns the text directly in n.
+func innerText(n *html.Node) string {
+	var b strings.Builder
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type == html.TextNode {
+			b.WriteString(c.Data)
+		}
+	}
+	return b.String()
+}
+
+// SetLicences replaces the associations with licence documents in Own by those in list, in which
+// the documents are read. Call it before others use the page.
+func (p *Page) SetLicences(list []acap.Licence) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.licences = list
+}
