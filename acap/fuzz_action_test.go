@@ -10,7 +10,7 @@ import (
 // same paths, and return the same URL (P1 2.6, P01, P02, P10).
 func FuzzNewAction(f *testing.F) {
 	for _, path := range []string{"/x", "/x?a=1", "/%2a", "/*", "/x$", "//h/x", "http://h/x", "/a b", "/%zz",
-		"/%7e/../b", "/\u00fc", "/x#y", "", "/robots.txt", "/?", "/.", "/a;b", "/a:b"} {
+		"/%7e/../b", "/\u00fc", "/x#y", "", "/robots.txt", "/?", "/.", "/a;b", "/a:b", "/..//", "/.//a/../"} {
 		f.Add(path)
 	}
 	const origin = "http://quay.example"

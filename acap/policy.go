@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -130,12 +131,31 @@ func (f *File) resolve(locator string) (*url.URL, error) {
 	}
 	root := *f.base
 	root.Path, root.RawPath, root.RawQuery = "/", "", ""
-	u = root.ResolveReference(u)
+	u = resolveAt(&root, u)
 	u.Fragment = ""
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("%q is not a URI of the http or https scheme", locator)
 	}
 	return u, nil
+}
+
+// resolveAt resolves u at the root URL of a site (RFC 3986 5.2). net/url would read "/..//" as "/",
+// another page than "//".
+func resolveAt(root, u *url.URL) *url.URL {
+	if u.Scheme != "" || u.Host != "" || !strings.HasPrefix(u.Path, "/") {
+		return root.ResolveReference(u)
+	}
+	path := removeDots(u.EscapedPath())
+	plain, err := url.PathUnescape(path)
+	if err != nil {
+		return root.ResolveReference(u)
+	}
+	at := *root
+	at.Path, at.RawPath, at.RawQuery, at.ForceQuery = plain, "", u.RawQuery, u.ForceQuery
+	if at.EscapedPath() != path {
+		at.RawPath = path
+	}
+	return &at
 }
 
 // reaches reports whether a record addresses the crawler c, and whether it does so by name (P1
