@@ -23,7 +23,7 @@ const module = "github.com/acapcrawl/acapcrawl"
 var siblings = map[string][]string{
 	"acap":       {},
 	"page":       {"acap", "coding", "hop"},
-	"policy":     {"acap", "address", "defect", "spool"},
+	"policy":     {"acap", "address", "defect", "preference", "spool"},
 	"preference": {"acap"},
 	"coding":     {},
 	"hop":        {"coding"},

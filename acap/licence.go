@@ -10,7 +10,8 @@ import (
 // be stored with the resource, with the document as evidence.
 type Licence struct {
 	Tag
-	URL   string `json:",omitempty"` // the absolute URL of the document; "" if the page contains it, or if the URL is unusable
+	// the absolute URL of the document; "" if the page contains it, or if the URL is unusable
+	URL   string `json:",omitempty"`
 	Final string `json:",omitempty"` // the URL after redirects, if it differs from URL
 	Part  bool   `json:",omitempty"` // an element of the body makes the association
 	Text  []byte `json:",omitempty"` // the document; nil if it could not be read

@@ -35,6 +35,10 @@ type Facts struct {
 	Recrawled bool
 	Target    Target
 
+	// Fetched is when a held resource was fetched. Preferences that its site stated then are obeyed,
+	// too (see Policy.Since). Zero: the resource is not held.
+	Fetched time.Time
+
 	// Next receives the earliest time limit later than Now that Decision.At has compared with Now:
 	// a later Now changes none of these decisions before that time. It may be nil; zero means that
 	// there is no such limit.

@@ -74,8 +74,8 @@ Whether a reservation of TDMRep is also about train-ai, ai-use and ai-index, not
 Whether use=immediate, use=reference and use=full of Content-Signal are obeyed.`),
 
 	setting("operator_kind", "", "write commercial, non-commercial, education, government or personal",
-		func(c *Config) *string { return &c.Preferences.OperatorKind }, oneOf(append([]string{""}, OperatorKinds()...)...),
-		plain, `
+		func(c *Config) *string { return &c.Preferences.OperatorKind },
+		oneOf(append([]string{""}, OperatorKinds()...)...), plain, `
 What the operator is. Licences of RSL can be for operators of one kind only; without this, they need an agreement.`),
 
 	setting("operator_country", "", "write two letters as in FR",

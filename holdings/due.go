@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
@@ -41,6 +42,14 @@ func (w *witness) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 		w.asked = append(w.asked, u)
 	}
 	return p, err
+}
+
+// At implements terms.Past. What was said in the past does not change, so nothing is recorded.
+func (w *witness) At(u *url.URL, t time.Time) *acap.Policy {
+	if past, ok := w.Policies.(terms.Past); ok {
+		return past.At(u, t)
+	}
+	return nil
 }
 
 // waits reports whether p contains a take-down request for r that is not in force, for instance

@@ -49,7 +49,7 @@ type gatherer struct {
 // factsOf returns the facts from the archive record r of a page, without the current time.
 func factsOf(r archive.Resource) acap.Facts {
 	return acap.Facts{FirstCrawled: r.FirstCrawled, FirstIndexed: r.FirstIndexed, FirstPreserved: r.FirstPreserved,
-		FirstPresented: r.FirstPresented}
+		FirstPresented: r.FirstPresented, Fetched: r.LastCrawled}
 }
 
 // factsNow returns factsOf(r) with the current time.
@@ -176,6 +176,7 @@ func described(r archive.Resource) bool {
 func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
 	facts, own := j.facts, j.resource.Own
 	if facts.Recrawled = superseded(c, j.resource.Resource); !c.Current {
+		facts.Fetched = c.Fetched
 		if own = c.Own; facts.Recrawled {
 			own = terms.Earlier(j.resource.Own, c.Own)
 		}

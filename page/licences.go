@@ -12,7 +12,7 @@ import (
 const rslType = "application/rsl+xml"
 
 // maxLicences is how many associations with licence documents are read from one page.
-const maxLicences = 100
+const maxLicences = 32
 
 // noteLicence records an element that associates the page, or its parent element, with a licence
 // document: a LINK that names one, or a SCRIPT that contains one (RSL 4.6).
@@ -45,8 +45,9 @@ func (p *Page) readLicences(t *tree) (list []acap.Licence) {
 		if n.Data == "script" {
 			text := innerText(n)
 			line := at.find(text)
-			list = append(list, acap.Licence{Tag: acap.Tag{Source: acap.Meta, Name: "script", Content: `<script type="` +
-				rslType + `">`, Line: line.line, Column: line.column}, Part: part, Text: []byte(text)})
+			tag := acap.Tag{Source: acap.Meta, Name: "script", Content: `<script type="` + rslType + `">`,
+				Line: line.line, Column: line.column}
+			list = append(list, acap.Licence{Tag: tag, Part: part, Text: []byte(text)})
 			continue
 		}
 		href := attr(n.Attr, "href")

@@ -50,6 +50,7 @@ type shared struct {
 	flights map[string]*flight
 	cache   cache
 
+	past     map[pastKey]*past        // earlier versions of policies
 	licences map[string]Document      // licence documents that pages name, by URL
 	reading  map[string]chan struct{} // licence documents that are being read, by URL; closed when they are
 }
@@ -76,7 +77,7 @@ func New(f Fetcher, c acap.Crawler, s Store, o Options) *Authority {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	sh := &shared{fetch: f, store: s, o: o, ctx: ctx, cancel: cancel, flights: map[string]*flight{},
-		licences: map[string]Document{}, reading: map[string]chan struct{}{}}
+		licences: map[string]Document{}, reading: map[string]chan struct{}{}, past: map[pastKey]*past{}}
 	sh.cache = newCache()
 	return &Authority{shared: sh, crawler: c, id: c.Key()}
 }

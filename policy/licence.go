@@ -66,7 +66,8 @@ func (a *Authority) licence(ctx context.Context, rawurl string) (Document, error
 }
 
 // readLicence requests a licence document, of which held is the last state, and closes read.
-func (a *Authority) readLicence(ctx context.Context, rawurl string, held Document, read chan struct{}) (Document, error) {
+func (a *Authority) readLicence(ctx context.Context, rawurl string, held Document, read chan struct{}) (Document,
+	error) {
 	defer func() {
 		a.mu.Lock()
 		delete(a.reading, rawurl)

@@ -117,10 +117,14 @@ func (a *Authority) pace(key string, file *acap.File) {
 func (a *Authority) readReferences(ctx context.Context, key string, file *acap.File, v, held *Version, reread bool) (
 	read bool, err error) {
 	var policy *acap.Policy // the policy of robots.txt and its permissions references
+	files := 0              // number of files for vocabularies
 	for _, r := range file.References(a.crawler) {
-		if _, known := v.reference(r.URL); known || r.URL == "" ||
-			r.Vocabulary == "" && len(v.References) == MaxReferences {
+		if _, known := v.reference(r.URL); known || r.URL == "" || len(v.References)-files == MaxReferences &&
+			r.Vocabulary == "" || files == MaxReferences {
 			continue
+		}
+		if r.Vocabulary != "" {
+			files++
 		}
 		d, known := held.reference(r.URL)
 		fresh := a.fresh(d)

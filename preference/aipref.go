@@ -63,15 +63,12 @@ func labels(label string) []acap.Usage {
 
 // retired maps labels of earlier drafts to the draft that dropped them.
 func retired(label string) string {
-	switch label {
-	case "tdm", "ai", "genai", "inference":
-		return "draft-ietf-aipref-vocab-02"
-	case "all", "train-genai":
-		return map[string]string{"all": "draft-ietf-aipref-vocab-03", "train-genai": "draft-ietf-aipref-vocab-04"}[label]
-	case "bots", "ai-output":
-		return "draft-ietf-aipref-vocab-05"
+	draft := map[string]string{"tdm": "02", "ai": "02", "genai": "02", "inference": "02", "all": "03",
+		"train-genai": "04", "bots": "05", "ai-output": "05"}[label]
+	if draft == "" {
+		return ""
 	}
-	return ""
+	return "draft-ietf-aipref-vocab-" + draft
 }
 
 // Name implements acap.Vocabulary.

@@ -220,8 +220,8 @@ func (r *rslReader) terms(e xml.StartElement, f *acap.Field, to map[string]*term
 		return fmt.Errorf("line %d: a second element %s of the type %s", f.Line, e.Name.Local, kind)
 	}
 	text, err := r.words()
-	to[kind] = &terms{strings.FieldsFunc(text, func(r rune) bool { return r == ',' || strings.ContainsRune(" \t\r\n", r) }),
-		f}
+	separates := func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }
+	to[kind] = &terms{strings.FieldsFunc(text, separates), f}
 	f.Text = shortened(f.Text + text + "</" + e.Name.Local + ">")
 	return err
 }

@@ -176,7 +176,8 @@ func readTags(p *acap.Page, source acap.Source) (r reservation) {
 		}
 	}
 	if r.contradicts {
-		p.Report(r.because, "contradictory-preference", acap.Warning, "keep one of them", "tdm-reservation is both 0 and 1: 1 counts")
+		p.Report(r.because, "contradictory-preference", acap.Warning, "keep one of them",
+			"tdm-reservation is both 0 and 1: 1 counts")
 	}
 	return r
 }

@@ -47,7 +47,7 @@ func (p *Presenter) facts(r archive.Resource, who Reader, old bool) acap.Facts {
 	}
 	return acap.Facts{Now: now.UTC(), FirstCrawled: r.FirstCrawled, FirstIndexed: r.FirstIndexed,
 		FirstPreserved: r.FirstPreserved,
-		FirstPresented: r.FirstPresented, Recrawled: old, Target: who.Target}
+		FirstPresented: r.FirstPresented, Recrawled: old, Target: who.Target, Fetched: r.LastCrawled}
 }
 
 // terms returns the current terms of the stored page r for a reader. pg is the stored copy as a

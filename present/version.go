@@ -75,6 +75,9 @@ func (p *Presenter) find(ctx context.Context, rawurl string, which Which, who Re
 		v.usage, r.Own = f.old, terms.Earlier(r.Own, pg.Own())
 	}
 	v.resource, v.facts, v.language = r, p.facts(r, who, old), languageOf(r, pg)
+	if old {
+		v.facts.Fetched = c.Fetched
+	}
 	t, down, err := p.terms(ctx, r, pg, v.facts)
 	if v.Terms = t; t != nil && who.Framed {
 		t.In(acap.UserFrame)

@@ -163,6 +163,9 @@ func (s *session) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 	return s.site.ledger.Bind(o.Key, o.Policy)
 }
 
+// At implements terms.Past.
+func (s *session) At(u *url.URL, t time.Time) *acap.Policy { return s.site.policy.At(u, t) }
+
 // Current returns the last read policy of u's origin, with the take-downs in force at this moment.
 // The gate calls it immediately before it sends a request.
 func (s *session) Current(u *url.URL) (*acap.Policy, error) {

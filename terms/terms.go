@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/page"
@@ -75,14 +76,25 @@ func (t *Terms) readLicences(pg *page.Page) {
 	}
 }
 
-// Held returns the terms of the stored page at u. These are today's policy of its origin,
+// Held returns the terms of the stored page at u. These are today's policy of its origin, with the
+// preferences of newer vocabularies at the time f.Fetched if s.Policies implements Past,
 // restricted further by own, the statements in the page at the last lawful fetch (H11, X02). pg is
 // the stored page, or nil if no copy is stored.
 func Held(ctx context.Context, origin *acap.Policy, u *url.URL, own acap.Own, pg *page.Page, s Sources,
 	f acap.Facts) *Terms {
+	if past, ok := s.Policies.(Past); ok && !f.Fetched.IsZero() {
+		origin = origin.Since(past.At(u, f.Fetched))
+	}
 	t := &Terms{policy: origin, resource: acap.NewResource(u), sources: s, facts: f, ctx: ctx,
 		fetched: map[string]Part{}}
 	return t.with(pg, own)
+}
+
+// Past is implemented by Policies that know earlier policies.
+type Past interface {
+	// At returns the policy of u's origin that was in force at a time, or nil if it is the one in force
+	// today, or if it is not known.
+	At(u *url.URL, t time.Time) *acap.Policy
 }
 
 func (t *Terms) with(pg *page.Page, own acap.Own) *Terms {

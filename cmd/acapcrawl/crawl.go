@@ -34,10 +34,9 @@ type crawlRequest struct {
 // crawlSettings are the settings that the verb crawl has as flags, in the order in which its help
 // lists them.
 const crawlSettings = "scope include exclude depth sitemaps requisites canonical drop-parameters allow-private " +
-	"max-pages max-bytes" +
-	" max-time max-host-urls max-body memory min-free delay adaptive concurrency per-host per-address timeout " +
-	"recrawl-min" +
-	" recrawl-max crawler purpose preferences strict dialect contact signature-key signature-agent preserve index chromium metrics"
+	"max-pages max-bytes max-time max-host-urls max-body memory min-free delay adaptive concurrency per-host " +
+	"per-address timeout recrawl-min recrawl-max crawler purpose preferences strict dialect contact " +
+	"signature-key signature-agent preserve index chromium metrics"
 
 func (c *Command) crawlVerb() *cobra.Command {
 	cmd := &cobra.Command{
