@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/terms"
 	"github.com/acapcrawl/acapcrawl/warc"
@@ -18,6 +19,7 @@ import (
 // ExportOptions selects what to export, and how.
 type ExportOptions struct {
 	Under    []string           // export only addresses that begin with one of these prefixes; empty means all
+	For      []acap.Usage       // export only captures on which these newer usages are allowed
 	Policies terms.Policies     // policies to apply, without requests; nil means Options.Known
 	Name     string             // name of the WARC file, for its warcinfo record and for the CDXJ index; may be ""
 	Plain    bool               // write without compression
@@ -112,6 +114,10 @@ type exporter struct {
 	hops   map[uint64]int      // exported capture → number of its hops at that time, if any
 	counts ExportCounts
 
+	// what newer vocabularies say about the capture with the ID stated, by newer usage
+	preferences map[acap.Usage][]acap.Said
+	stated      uint64
+
 	records int   // number of written records
 	bytes   int64 // number of written bytes
 }
@@ -180,8 +186,15 @@ func (e *exporter) whyWithheld(c archive.Capture) (why, line string, err error) 
 		return why, line, err
 	}
 	d, err := j.capture(c)
-	if err != nil || d.Allowed {
+	if err != nil {
 		return "", "", err
+	}
+	if t := j.captureTerms(c); d.Allowed {
+		e.preferences, e.stated = t.Preferences(), c.ID
+		if d, _ = t.ForAll(e.o.For); d.Usage == "" {
+			return "", "", nil
+		}
+		return fmt.Sprintf("%s is not allowed: %s", d.Usage, d.Why()), d.Because.String(), nil
 	}
 	return d.Why(), d.Because.String(), nil
 }

@@ -22,6 +22,7 @@ import (
 // of WARC 1.1, section 6.6. No standard names exist for the policy that was followed.
 const (
 	metaPolicy     = "acap-policy"          // origin whose policy decided
+	metaPreference = "preference-"          // and a newer usage: verdict, vocabulary and line; repeated
 	metaSince      = "acap-policy-since"    // when that version of the policy was first read
 	metaDecided    = "acap-decided"         // a usage, and the policy line that decided about this usage
 	metaStatements = "acap-page-statements" // the statements of the page, as acap.Own in JSON
@@ -231,6 +232,14 @@ func (e *exporter) describe(c archive.Capture) (f warc.Fields, err error) {
 	for _, usage := range acap.Usages() {
 		if line := c.Decided[usage]; line != "" {
 			add(metaDecided, string(usage)+" "+line)
+		}
+	}
+	for _, usage := range acap.NewerUsages() {
+		if c.ID != e.stated {
+			break
+		}
+		for _, s := range e.preferences[usage] {
+			add(metaPreference+string(usage), fmt.Sprintf("%s %s %s", s.Verdict, s.Vocabulary, s.Because))
 		}
 	}
 	if own := c.Own; len(own.Tags) > 0 || len(own.Marks) > 0 || own.Plus != nil {

@@ -174,14 +174,8 @@ func described(r archive.Resource) bool {
 // capture decides whether one stored copy may be kept. For time limits, an older version is treated
 // as crawled again (H05). Prohibitions in an older version on its elements still apply.
 func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
-	facts, own := j.facts, j.resource.Own
-	if facts.Recrawled = superseded(c, j.resource.Resource); !c.Current {
-		facts.Fetched = c.Fetched
-		if own = c.Own; facts.Recrawled {
-			own = terms.Earlier(j.resource.Own, c.Own)
-		}
-	}
-	t := terms.Held(j.ctx, j.origin, j.url, own, nil, j.sources, facts)
+	facts, own := j.stated(c)
+	t := j.captureTerms(c)
 	permit := t.Preserving(j.o.NoArchive)
 	if !permit.Allowed {
 		return permit, nil
@@ -200,6 +194,24 @@ func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
 	}
 	// P2 2.2.5 (N28): a prohibited part that cannot be cut out makes the whole page prohibited
 	return part.Refuse(acap.ByProhibition, "a part of the copy"), nil
+}
+
+// stated returns the facts for decisions on a capture, and the statements of its page.
+func (j *gatherer) stated(c archive.Capture) (acap.Facts, acap.Own) {
+	facts, own := j.facts, j.resource.Own
+	if facts.Recrawled = superseded(c, j.resource.Resource); !c.Current {
+		facts.Fetched = c.Fetched
+		if own = c.Own; facts.Recrawled {
+			own = terms.Earlier(j.resource.Own, c.Own)
+		}
+	}
+	return facts, own
+}
+
+// captureTerms returns the terms of a capture, without its body.
+func (j *gatherer) captureTerms(c archive.Capture) *terms.Terms {
+	facts, own := j.stated(c)
+	return terms.Held(j.ctx, j.origin, j.url, own, nil, j.sources, facts)
 }
 
 // errUnwritten means that a page cannot be decided before it is in the archive.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
@@ -17,6 +18,7 @@ import (
 // ExportOptions select what Export writes. Functions may be nil.
 type ExportOptions struct {
 	Under    []string                // export only addresses that begin with one of these prefixes; none: all addresses
+	For      []acap.Usage            // export only captures on which these newer usages are allowed
 	Plain    bool                    // do not compress the records
 	Each     func(holdings.Exported) // called for each stored version, whether exported or not
 	Progress func(done, total int)   // called with the number of captures done so far, and of all captures
@@ -66,7 +68,7 @@ func (s *Site) newExport(ctx context.Context, o ExportOptions) (*export, error) 
 		return nil, err
 	}
 	x := &export{holdings: h, each: o.Each, progress: o.Progress,
-		o: holdings.ExportOptions{Under: o.Under, Policies: s.lastPolicies(), Plain: o.Plain,
+		o: holdings.ExportOptions{Under: o.Under, For: o.For, Policies: s.lastPolicies(), Plain: o.Plain,
 			Info: warc.Fields{{Name: "software", Value: "acapcrawl/" + Version},
 				{Name: "robots", Value: strings.Join(Specifications(), ", ")},
 				{Name: "http-header-user-agent", Value: UserAgent(s.cfg, s.who)}}}}

@@ -28,42 +28,59 @@ func (s *Site) Search(ctx context.Context, q present.Query, who present.Reader) 
 	return s.Presenter().Search(ctx, q, who)
 }
 
-// Captures calls fn for every capture that may be listed. It passes the decision whether the
-// capture may be preserved now, and the facts used for this decision.
-func (s *Site) Captures(ctx context.Context, reader acap.Target,
+// Captures calls fn for every capture that may be listed and on which all given usages are allowed. It
+// passes the decision whether the capture may be preserved now, and the facts used for this decision.
+func (s *Site) Captures(ctx context.Context, reader acap.Target, usages []acap.Usage,
 	fn func(archive.Capture, acap.Decision, acap.Facts) error) error {
 	return s.archive.EachCapture(func(c archive.Capture) error {
 		// P04: a page under a take-down is hidden even before it is erased
 		if terms.TakenDown(ctx, s.lastPolicies(), c.URL) != nil {
 			return ctx.Err()
 		}
-		d, f, err := s.decidePreserve(ctx, c, reader)
+		t, f, err := s.termsOf(ctx, c, reader)
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return err
 		}
-		return fn(c, d, f)
+		d := acap.Decision{Usage: acap.Preserve, Reason: acap.Unavailable} // if there is no policy
+		if t == nil {
+			if len(usages) > 0 {
+				return nil
+			}
+			return fn(c, d, f)
+		}
+		if _, ok := t.ForAll(usages); !ok {
+			return nil
+		}
+		return fn(c, t.Decide(acap.Preserve), f)
 	})
 }
 
-// decidePreserve decides by the current policy whether a capture may be kept.
-func (s *Site) decidePreserve(ctx context.Context, c archive.Capture, reader acap.Target) (acap.Decision, acap.Facts,
+// termsOf returns the current terms of a capture, and the facts for decisions on it. The terms are nil
+// if the policy was never read.
+func (s *Site) termsOf(ctx context.Context, c archive.Capture, reader acap.Target) (*terms.Terms, acap.Facts,
 	error) {
 	res, _, err := s.archive.Resource(c.URL)
 	if err != nil {
-		return acap.Decision{}, acap.Facts{}, err
+		return nil, acap.Facts{}, err
 	}
 	f := acap.Facts{Now: time.Now().UTC(), FirstCrawled: res.FirstCrawled, FirstIndexed: res.FirstIndexed,
-		FirstPreserved: res.FirstPreserved, FirstPresented: res.FirstPresented, Recrawled: !c.Current, Target: reader}
+		FirstPreserved: res.FirstPreserved, FirstPresented: res.FirstPresented, Recrawled: !c.Current, Target: reader,
+		Fetched: res.LastCrawled}
+	own := res.Own
+	if !c.Current {
+		f.Fetched, own = c.Fetched, terms.Earlier(res.Own, c.Own)
+	}
 	u, err := url.Parse(c.URL)
 	if err != nil {
-		return acap.Decision{}, f, err
+		return nil, f, err
 	}
-	origin, err := s.lastPolicies().Policy(ctx, u)
+	policies := s.lastPolicies()
+	origin, err := policies.Policy(ctx, u)
 	if err != nil {
-		return acap.Decision{Usage: acap.Preserve, Reason: acap.Unavailable}, f, nil
+		return nil, f, nil
 	}
-	return terms.Held(ctx, origin, u, res.Own, nil, terms.Sources{}, f).Decide(acap.Preserve), f, nil
+	return terms.Held(ctx, origin, u, own, nil, terms.Sources{Policies: policies}, f), f, nil
 }

@@ -163,6 +163,28 @@ func (t *Terms) Decide(u acap.Usage) acap.Decision {
 	return t.fulfil(d)
 }
 
+// Preferences returns what ACAP and the newer vocabularies say about each newer usage, without usages
+// of which nothing is said.
+func (t *Terms) Preferences() map[acap.Usage][]acap.Said {
+	out := map[acap.Usage][]acap.Said{}
+	for _, u := range acap.NewerUsages() {
+		if said := t.policy.Opinions(u, t.resource); len(said) > 0 {
+			out[u] = said
+		}
+	}
+	return out
+}
+
+// ForAll returns the first refusal of one of the usages. ok is true if all are allowed.
+func (t *Terms) ForAll(usages []acap.Usage) (refused acap.Decision, ok bool) {
+	for _, u := range usages {
+		if d := t.Decide(u); !d.Allowed {
+			return d, false
+		}
+	}
+	return acap.Decision{}, true
+}
+
 // Unread reports whether any earlier result was a refusal because the policy of a required
 // resource's origin could not be read. Such a refusal does not erase stored data (X63).
 func (t *Terms) Unread() bool { return t.unread }

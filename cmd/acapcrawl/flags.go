@@ -82,6 +82,22 @@ func setting(flags *pflag.FlagSet, name string) {
 	flags.SetAnnotation(name, keyOfFlag, []string{s.key}) // cannot fail: the flag exists
 }
 
+// forFlag adds the flag --for. The function that it returns parses the values of the flag.
+func forFlag(flags *pflag.FlagSet) func() ([]acap.Usage, error) {
+	names := flags.StringArray("for", nil, "only where the use `USE` is allowed: train-ai, ai-use, ai-index or tdm "+
+		"(repeatable: all of them)")
+	return func() (list []acap.Usage, err error) {
+		for _, name := range *names {
+			u := acap.Usage(strings.ToLower(name))
+			if !u.Newer() {
+				return nil, unknown("--for", name, "a use", usageNames(acap.NewerUsages()))
+			}
+			list = append(list, u)
+		}
+		return list, nil
+	}
+}
+
 // judgedCrawler adds the flag --crawler to a verb that can decide for another crawler than the
 // configured one.
 func judgedCrawler(flags *pflag.FlagSet) {

@@ -46,7 +46,7 @@ var flagGroups = []struct{ heading, flags string }{
 	{"Speed", "delay adaptive concurrency per-host per-address timeout"},
 	{"Revisits", "refetch recrawl-min recrawl-max"},
 	{"Identity", "crawler purpose contact signature-key signature-agent"},
-	{"Policy", "preferences strict dialect cannot as-of refresh assume-policy"},
+	{"Policy", "for preferences strict dialect cannot as-of refresh assume-policy"},
 	{"Reader restrictions", "reader-ip reader-domain reader-country framed"},
 	{"Archiving", "preserve index chromium"},
 	{"Network", "listen demo/serve"},
