@@ -283,7 +283,7 @@ func (d Decision) Why() string {
 		ByExpiry:   "its time limit has passed:", ByLocation: "the page is not where its permission says:",
 		ByTarget: "the reader does not meet a condition of",
 		ByHeader: "restricted by", ByMeta: "restricted by", Unavailable: "its policy could not be read",
-		Unfulfillable: "what it requires is not available:",
+		Unfulfillable: "what it requires is not available:", ByAgreement: "an agreement is required by",
 	}[d.Reason]
 	if !known { // the reason comes from another vocabulary than ACAP
 		what = map[bool]string{true: "permitted by", false: "prohibited by"}[d.Allowed]
@@ -295,6 +295,9 @@ func (d Decision) Why() string {
 	}
 	if d.Note != "" {
 		parts = append(parts, fmt.Sprintf("(%s)", d.Note))
+	}
+	if d.Terms != "" {
+		parts = append(parts, fmt.Sprintf("(the terms: %s)", d.Terms))
 	}
 	return strings.Join(parts, " ")
 }

@@ -71,6 +71,25 @@ func outcomeOf(l *Lease, visited string, hops []gate.Hop, err error, now time.Ti
 	return o
 }
 
+// refuseUnlicensed records in o that the last answer asks for a licence (RSL 3.4: 401 or 402 with
+// WWW-Authenticate: License). Such a page is neither missing nor visited again in the same run.
+func (o *outcome) refuseUnlicensed(hops []gate.Hop) {
+	if o.State != Fetched || o.Status != http.StatusUnauthorized && o.Status != http.StatusPaymentRequired {
+		return
+	}
+	last := hops[len(hops)-1]
+	for i, value := range last.Header.Values("WWW-Authenticate") {
+		scheme, _, _ := strings.Cut(strings.TrimSpace(value), " ")
+		if !strings.EqualFold(strings.TrimSuffix(scheme, ","), "License") {
+			continue
+		}
+		o.decision = acap.Decision{Usage: acap.Crawl, Reason: acap.ByAgreement, Because: &acap.Field{
+			Source: acap.Header, URL: last.URL, Line: i + 1, Column: 1, Text: "WWW-Authenticate: " + value}}
+		o.State, o.Why = Refused, o.decision.Err(last.URL).Error()
+		return
+	}
+}
+
 // refuse records in o that the gate refused a request. visited is the address of the visit.
 func (o *outcome) refuse(r *gate.Refusal, visited string) {
 	o.State, o.Why, o.down = Refused, r.Error(), r.TakeDown

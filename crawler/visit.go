@@ -195,6 +195,9 @@ func (r *run) receive(p *pageVisit) error {
 	}
 	p.answered = true
 	p.end = outcomeOf(p.lease, p.lease.URL, hops, nil, time.Now())
+	if r.o.Licences {
+		p.end.refuseUnlicensed(hops)
+	}
 	p.end.Delay, p.end.down = p.pause, cmp.Or(p.end.down, p.trace.TakeDown)
 	if p.end.State != Fetched || p.known != "" {
 		return nil
