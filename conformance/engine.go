@@ -97,6 +97,11 @@ func (w *web) visit(ctx context.Context, u *url.URL) (*visit, error) {
 		got, err := w.Fetch(ctx, u.String())
 		if err == nil && got.Last().Status >= 200 && got.Last().Status <= 299 {
 			v.page = got
+			read, err := w.authority.Licences(ctx, got.Own().Licences)
+			if err != nil {
+				return nil, err
+			}
+			got.SetLicences(read)
 		}
 	}
 	return v, nil

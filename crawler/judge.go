@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -79,8 +80,11 @@ func (o *outcome) refuseUnlicensed(hops []gate.Hop) {
 	}
 	last := hops[len(hops)-1]
 	for i, value := range last.Header.Values("WWW-Authenticate") {
-		scheme, _, _ := strings.Cut(strings.TrimSpace(value), " ")
-		if !strings.EqualFold(strings.TrimSuffix(scheme, ","), "License") {
+		asks := func(challenge string) bool {
+			scheme, _, _ := strings.Cut(strings.TrimSpace(challenge), " ")
+			return strings.EqualFold(scheme, "License")
+		}
+		if !slices.ContainsFunc(strings.Split(value, ","), asks) {
 			continue
 		}
 		o.decision = acap.Decision{Usage: acap.Crawl, Reason: acap.ByAgreement, Because: &acap.Field{

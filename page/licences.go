@@ -14,10 +14,16 @@ const rslType = "application/rsl+xml"
 // maxLicences is how many associations with licence documents are read from one page.
 const maxLicences = 32
 
+// isRSL reports whether a media type, which may have parameters, is that of licence documents.
+func isRSL(mime string) bool {
+	mime, _, _ = strings.Cut(mime, ";")
+	return strings.EqualFold(strings.TrimSpace(mime), rslType)
+}
+
 // noteLicence records an element that associates the page, or its parent element, with a licence
 // document: a LINK that names one, or a SCRIPT that contains one (RSL 4.6).
 func (t *tree) noteLicence(n *html.Node) {
-	if !strings.EqualFold(strings.TrimSpace(attr(n.Attr, "type")), rslType) || len(t.licences) > maxLicences {
+	if !isRSL(attr(n.Attr, "type")) || len(t.licences) > maxLicences {
 		return
 	}
 	if n.Data == "script" || hasRel(attr(n.Attr, "rel"), "license") && has(n.Attr, "href") {
@@ -33,7 +39,7 @@ func (p *Page) readLicences(t *tree) (list []acap.Licence) {
 		value = value[:min(len(value), left)]
 		left -= len(value)
 		for _, l := range parseLinkHeader(value) {
-			if hasRel(l.rel, "license") && strings.EqualFold(l.mime, rslType) {
+			if hasRel(l.rel, "license") && isRSL(l.mime) {
 				list = append(list, p.licence(acap.Tag{Source: acap.Header, Name: "Link", Content: value, Line: i + 1,
 					Column: 1}, l.ref))
 			}

@@ -186,6 +186,11 @@ func (a *Authority) nextVersion(v, held *Version) *Version {
 	next := *v
 	next.References = append([]Document(nil), v.References...)
 	next.Since = v.Robots.Fetched
+	for _, d := range v.References { // a file may have changed after robots.txt was read
+		if d.Fetched.After(next.Since) {
+			next.Since = d.Fetched
+		}
+	}
 	if held == nil {
 		return &next
 	}

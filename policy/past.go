@@ -22,11 +22,19 @@ type past struct {
 // which the past counts. It also returns nil if the store fails, because then today's policy cannot be
 // read either.
 func (a *Authority) At(u *url.URL, t time.Time) *acap.Policy {
+	if _, last, err := a.Since(u); err != nil || last.IsZero() || !t.Before(last) {
+		return nil
+	}
+	return a.Then(u, t)
+}
+
+// Then is At, but also returns the policy that was read last, if it was in force at the time.
+func (a *Authority) Then(u *url.URL, t time.Time) *acap.Policy {
 	if len(a.crawler.Vocabularies) == 0 {
 		return nil
 	}
 	key, last, err := a.Since(u)
-	if err != nil || last.IsZero() || !t.Before(last) {
+	if err != nil {
 		return nil
 	}
 	a.mu.Lock()

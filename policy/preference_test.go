@@ -119,3 +119,39 @@ func TestLicences(t *testing.T) {
 		t.Errorf("a crawler that does not obey the vocabulary read %+v, %v", got, err)
 	}
 }
+
+// A licence that changes after robots.txt was read makes a version from the time when it was read: a
+// page that was fetched before is judged by what was said then.
+func TestAtAfterLicence(t *testing.T) {
+	s, now, store := newSite(t), newClock(), NewMemory()
+	text := "prohibits"
+	s.Handle("/l.xml", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`<rsl xmlns="https://rslstandard.org/rsl" max-age="1"><content url="/"><license><` + text +
+			` type="usage">all</` + text + `></license></content></rsl>`))
+	})
+	s.Text("/robots.txt", "License: "+s.URL+"/l.xml")
+	read := func() *Authority {
+		a := New(fetcher(t), reader(t), store, Options{Now: now.now})
+		origin(t, a, s.at("/"))
+		return a
+	}
+	read()
+	now.pass(23*time.Hour + 55*time.Minute) // the licence is still fresh when robots.txt is read again
+	a := New(fetcher(t), reader(t), store, Options{Now: now.now})
+	if _, err := a.Refresh(t.Context(), s.at("/")); err != nil {
+		t.Fatal(err)
+	}
+	now.pass(time.Minute)
+	fetched := now.now()
+	text = "permits"
+	now.pass(time.Hour)
+	read()
+	now.pass(MaxAge)
+	a = read()
+	then := a.At(s.at("/"), fetched)
+	today := origin(t, a, s.at("/")).Policy
+	if r := acap.NewResource(s.at("/a")); then == nil || !today.Decide(acap.TrainAI, r).Allowed ||
+		today.Since(then).Decide(acap.TrainAI, r).Allowed {
+		t.Errorf("then %v, today %+v", then != nil, today.Decide(acap.TrainAI, r))
+	}
+}

@@ -85,7 +85,8 @@ func (l *licence) claim(u acap.Usage, o operator, terms string) (c claim) {
 		if w, permitted := permits.widthIn(u); permitted {
 			width = min(width, w)
 		}
-		return claim{Opinion: verdict(acap.Prohibits, prohibits.field), width: width}
+		return claim{Opinion: verdict(acap.Prohibits, prohibits.field), width: width,
+			ours: l.permits["user"] != nil && o.meets(l)}
 	}
 	width, permitted := permits.widthIn(u)
 	f := l.field
@@ -172,8 +173,12 @@ func (a *associated) pattern(value string) string {
 	switch {
 	case value == "" && a.whole:
 		return "/"
+	case value == "":
+		return nowhere
 	case strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "//"), strings.HasPrefix(value, "*"):
 		return value
+	case !strings.Contains(value, "//"): // a path without a slash is read with one, as in TDMRep
+		return "/" + value
 	}
 	scheme, rest, ok := strings.Cut(value, "://")
 	host, path, _ := strings.Cut(rest, "/")

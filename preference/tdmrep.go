@@ -50,16 +50,22 @@ type reservation struct {
 // set stores a value of tdm-reservation. Within one source, 1 counts more than 0. It reports whether
 // the value is valid.
 func (r *reservation) set(value string, f *acap.Field) bool {
-	value = strings.TrimSpace(value)
-	if value != "0" && value != "1" {
-		return false
+	valid := false
+	for part := range strings.SplitSeq(value, ",") { // header lines may have been joined
+		if part = strings.TrimSpace(part); part == "0" || part == "1" {
+			valid = true
+			r.setOne(part == "1", f)
+		}
 	}
-	reserved := value == "1"
+	return valid
+}
+
+// setOne stores whether the source reserves text and data mining.
+func (r *reservation) setOne(reserved bool, f *acap.Field) {
 	r.contradicts = r.contradicts || r.because != nil && r.reserved != reserved
 	if r.because == nil || reserved && !r.reserved {
 		r.reserved, r.because = reserved, f
 	}
-	return true
 }
 
 // replace returns r with what the later source o says. Absence replaces nothing.

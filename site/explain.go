@@ -188,6 +188,7 @@ func (x *explainer) findTerms(ctx context.Context) (err error) {
 		}
 	case x.Page != nil:
 	case past.URL != "":
+		sources.Policies, facts.Fetched = heldPolicies{x.policies, past}, past.LastCrawled
 		x.Reached, err = terms.ReachHeld(ctx, past.Way, past.Own, past.Page, past.Kept, sources, facts)
 		return err
 	case past.Led != "":
@@ -197,6 +198,20 @@ func (x *explainer) findTerms(ctx context.Context) (err error) {
 	}
 	x.Reached, err = terms.Reach(ctx, x.Origin.Policy, x.URL, x.Page, sources, facts)
 	return err
+}
+
+// heldPolicies are the policies for a held page: those read now, with what was said at its fetch.
+type heldPolicies struct {
+	terms.Policies
+	past Past
+}
+
+// At implements terms.Past.
+func (p heldPolicies) At(u *url.URL, _ time.Time) *acap.Policy {
+	if acap.NewResource(u).URL != p.past.URL {
+		return nil
+	}
+	return p.past.Then
 }
 
 // checkRedirect records that the redirect target address is refused, if its policy now prohibits
@@ -322,22 +337,30 @@ func markUnfulfillable(list []acap.Rival, d acap.Decision) []acap.Rival {
 }
 
 // Line returns the source line of the field f. It returns "" for an HTTP header, and if the line is
-// not known.
+// not known, or is another one today.
 func (e *Explanation) Line(f *acap.Field) string {
 	switch f.Source {
 	case acap.Robots, acap.Referred:
-		for _, o := range e.origins {
-			if o.Robots != nil && o.Robots.URL == f.URL {
-				return o.Robots.Line(f.Line)
-			}
-			for _, ref := range o.References {
-				if ref.File != nil && ref.URL == f.URL {
-					return ref.File.Line(f.Line)
-				}
-			}
+		if line := e.policyLine(f); strings.Contains(line, f.Text) {
+			return line
 		}
 	case acap.Meta, acap.Class:
 		return e.pageLine(f)
+	}
+	return ""
+}
+
+// policyLine returns the line of a policy file at the position of f.
+func (e *Explanation) policyLine(f *acap.Field) string {
+	for _, o := range e.origins {
+		if o.Robots != nil && o.Robots.URL == f.URL {
+			return o.Robots.Line(f.Line)
+		}
+		for _, ref := range o.References {
+			if ref.File != nil && ref.URL == f.URL {
+				return ref.File.Line(f.Line)
+			}
+		}
 	}
 	return ""
 }

@@ -3,12 +3,15 @@ package site
 import (
 	"errors"
 	"net/url"
+	"path/filepath"
 
+	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/policy"
 )
 
 // Past is the data that earlier crawls stored about a URL.
@@ -18,6 +21,9 @@ type Past struct {
 	Page *page.Page // the current copy of the page; nil: none is stored
 	Led  string     // target of a redirect that a crawl refused to follow; "": none
 
+	// Then is the policy that was in force when the page was fetched last; nil if it is not known
+	Then *acap.Policy
+
 	// seeds of the data directory; their hosts may be requested even if the hosts have private IP
 	// addresses
 	Seeds []string
@@ -25,7 +31,16 @@ type Past struct {
 
 // Past returns what the data directory has stored about u.
 func (s *Site) Past(u *url.URL) (Past, error) {
-	return pastOf(s.archive, s.withFrontier, u)
+	p, err := pastOf(s.archive, s.withFrontier, u)
+	return p.with(s.policy), err
+}
+
+// with returns p with the policy at the time of the last fetch, which policies knows.
+func (p Past) with(policies *policy.Authority) Past {
+	if u, err := url.Parse(p.URL); err == nil && p.URL != "" && !p.LastCrawled.IsZero() {
+		p.Then = policies.Then(u, p.LastCrawled)
+	}
+	return p
 }
 
 // ReadPast returns what the data directory cfg.Data has stored about u, like Site.Past. It opens
@@ -40,7 +55,19 @@ func ReadPast(cfg *config.Config, u *url.URL) (p Past, err error) {
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	with := func(fn func(*crawler.Frontier) error) error { return withFrontierOf(cfg, fn) }
-	return pastOf(a, with, u)
+	if p, err = pastOf(a, with, u); err != nil {
+		return p, err
+	}
+	who, err := RecordedCrawler(cfg)
+	if err != nil {
+		return p, err
+	}
+	store, err := policy.Open(filepath.Join(cfg.Data, "policy.db"))
+	if err != nil {
+		return p, err
+	}
+	policies := policy.New(nil, who, store, policy.Options{})
+	return p.with(policies), policies.Close()
 }
 
 func pastOf(a *archive.Archive, with func(func(*crawler.Frontier) error) error, u *url.URL) (p Past, err error) {
