@@ -332,10 +332,16 @@ func (v *verifier) tombstone(k, value []byte) {
 	}
 }
 
-func (v *verifier) intent(k, _ []byte) {
+func (v *verifier) intent(k, value []byte) {
+	what := ""
 	if checkURL(string(k)) != nil {
+		what = "names no URL"
+	} else if _, err := unframe(k, value); err != nil {
+		what = err.Error()
+	}
+	if what != "" {
 		k := bytes.Clone(k)
-		v.find(fmt.Sprintf("intent %q", k), "names no URL", func(t *txn) (string, error) {
+		v.find(fmt.Sprintf("intent %q", k), what, func(t *txn) (string, error) {
 			return "removed", t.tx.Bucket(bIntents).Delete(k)
 		})
 	}

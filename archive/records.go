@@ -29,7 +29,7 @@ var (
 	bAliases    = []byte("aliases")    // URL → URL to which it redirects (X66)
 	bAliased    = []byte("aliased")    // URL, 0, URL that redirects to it → nothing
 	bTombstones = []byte("tombstones") // URL, 0, number → Tombstone
-	bIntents    = []byte("intents")    // URL → nothing: the index may disagree with the resource
+	bIntents    = []byte("intents")    // URL → its checksum: the index may disagree with the resource
 	bDoomed     = []byte("doomed")     // key ID → nothing: the key must be destroyed
 
 	bJudged  = []byte("judged")  // origin → PolicyVersion.Since of the policy that decided all pages not in bDue

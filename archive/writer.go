@@ -328,7 +328,7 @@ func (t *txn) condemnKey(id uint64) error {
 // intend logs an intent for url: from now on the index may disagree with the resource.
 func (t *txn) intend(url string) error {
 	t.logged = append(t.logged, url)
-	return t.tx.Bucket(bIntents).Put([]byte(url), nil)
+	return t.tx.Bucket(bIntents).Put([]byte(url), frame([]byte(url), nil))
 }
 
 // log counts the intents that a committed transaction has logged, and removes the intents that the
