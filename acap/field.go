@@ -104,7 +104,7 @@ func within(text, token string) (from, to int, ok bool) {
 func alone(text, token string) int {
 	// P1 3 (A17): byte-order marks, leading blanks, tabs, and blanks before the colon do not change
 	// a field
-	ends := func(r rune) bool { return blank(r) || strings.ContainsRune(",;:=\"", r) }
+	ends := func(r rune) bool { return Blank(r) || strings.ContainsRune(",;:=\"", r) }
 	for from := 0; ; {
 		i := strings.Index(text[from:], token)
 		if i < 0 {

@@ -151,7 +151,7 @@ func (n *narrowing) meta(t *Tag) {
 	n.rules(field, content, false)
 }
 
-func separates(r rune) bool { return r == ',' || r == ';' || blank(r) }
+func separates(r rune) bool { return r == ',' || r == ';' || Blank(r) }
 
 // acapWord returns the offset of the word ACAP in s, or -1 if there is none.
 func acapWord(s string) int {

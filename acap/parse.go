@@ -217,17 +217,27 @@ func (p *parser) other(field *Field) {
 // 2.10.3).
 func (p *parser) claim(n int, comment string) {
 	if rest, ok := cutFold(strings.TrimLeft(comment, "#"), "acap version="); ok && p.comment == "" {
-		words := strings.FieldsFunc(rest, func(r rune) bool { return r == '#' || blank(r) })
+		words := strings.FieldsFunc(rest, func(r rune) bool { return r == '#' || Blank(r) })
 		if len(words) > 0 {
 			p.comment, p.claimed = words[0], n
 		}
 	}
 }
 
-// blank reports whether r separates words: white space, or an invisible mark that some editors
+// Blank reports whether r separates words: white space, or an invisible mark that some editors
 // insert (P1 3, A17).
-func blank(r rune) bool {
+func Blank(r rune) bool {
 	return unicode.IsSpace(r) || r == '\ufeff' || r == '\u200b' || r == 0
+}
+
+// SpeaksACAP reports whether a line begins like an ACAP field. Blanks (P1 3, A17) and a version
+// marker (P1 2.5.3.1, A08) may come before it.
+func SpeaksACAP(line string) bool {
+	line = strings.TrimLeftFunc(line, Blank)
+	if len(line) > 6 && strings.EqualFold(line[:6], "[V1.1]") {
+		line = strings.TrimLeftFunc(line[6:], Blank)
+	}
+	return len(line) > 5 && strings.EqualFold(line[:5], "ACAP-")
 }
 
 // trimLeft and trimRight remove blanks. They are fast for the usual cases: no blanks, or ASCII
@@ -239,14 +249,14 @@ func trimLeft(s string) string {
 	if s == "" || s[0] > ' ' && s[0] < utf8.RuneSelf {
 		return s
 	}
-	return strings.TrimLeftFunc(s, blank)
+	return strings.TrimLeftFunc(s, Blank)
 }
 
 func trimRight(s string) string {
 	if s == "" || s[len(s)-1] > ' ' && s[len(s)-1] < utf8.RuneSelf {
 		return s
 	}
-	return strings.TrimRightFunc(s, blank)
+	return strings.TrimRightFunc(s, Blank)
 }
 
 // split splits a line into name and value. It is fast if the name is the same as on the line
@@ -268,7 +278,7 @@ func splitField(s string) (name, value string, colon bool) {
 		i++
 	}
 	if i < len(s) && s[i] != ':' {
-		i = strings.IndexFunc(s, func(r rune) bool { return r == ':' || blank(r) })
+		i = strings.IndexFunc(s, func(r rune) bool { return r == ':' || Blank(r) })
 	}
 	if i < 0 || i == len(s) {
 		return s, "", false
@@ -444,5 +454,5 @@ func (p *parser) sort() {
 
 // looksLikeHTML reports whether the first line that is not blank begins with "<".
 func looksLikeHTML(text string) bool {
-	return strings.HasPrefix(strings.TrimLeftFunc(text, blank), "<")
+	return strings.HasPrefix(strings.TrimLeftFunc(text, Blank), "<")
 }

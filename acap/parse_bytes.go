@@ -167,7 +167,7 @@ func (p *parser) lookAtValue(w rawLine) {
 	}
 	r, _ := utf8.DecodeRuneInString(w.line[at:])
 	within := at >= w.at && at < w.at+len(w.value)
-	if !blank(r) || within && w.plain != "" {
+	if !Blank(r) || within && w.plain != "" {
 		part := "name"
 		if within {
 			part = "value"
@@ -220,7 +220,7 @@ func (w rawLine) cutByHash() bool {
 	case "":
 		return behind != "" && trimLeft(behind) == behind
 	}
-	return !strings.ContainsFunc(trimRight(behind), blank)
+	return !strings.ContainsFunc(trimRight(behind), Blank)
 }
 
 // firstInvisible returns the offset and the size of the first invisible character that the author

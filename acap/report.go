@@ -111,8 +111,8 @@ func (t *Tag) place(f *Field, token string) (line, column, length int) {
 	}
 	from, to, ok := find(s, token)
 	if !ok {
-		s = strings.TrimRightFunc(s, blank)
-		from, to = len(s)-len(strings.TrimLeftFunc(s, blank)), min(len(s), maxLocated)
+		s = strings.TrimRightFunc(s, Blank)
+		from, to = len(s)-len(strings.TrimLeftFunc(s, Blank)), min(len(s), maxLocated)
 	}
 	before := s[:from]
 	if i := strings.LastIndexByte(before, '\n'); i >= 0 { // a META tag may span several lines, but a mark may not

@@ -1,6 +1,5 @@
 // Package check explains to publishers how their text is read: mistakes in a robots.txt, a page or
-// a header and how to correct them, differences between two readings or two versions, and the
-// translation between conventional records and ACAP.
+// a header and how to correct them, and differences between two readings or two versions.
 //
 //	report.go   Report: checked texts, and the findings about them
 //	robots.go   a robots.txt, or a file to which one refers
@@ -17,10 +16,6 @@
 //	            alone, and with a library: reader_temoto.go, reader_cause.go
 //	differ.go   Compare: what two readings decide differently; differ_ask.go: the questions;
 //	            differ_version.go: other changes between versions
-//	convert.go  ToACAP: conventional records as ACAP; convert_back.go: ToConventional, the reverse;
-//	            convert_settle.go: makes one language decide like the other; convert_glob.go: the
-//	            intersection of two patterns; convert_prove.go: compares both files;
-//	            convert_lost.go: what conventional records cannot express
 //	codes.go    the paragraphs and readings behind the codes of findings
 //	levels.go   Levels: severities and suppressed findings, by configuration and by comments
 //	text.go     a report for readers

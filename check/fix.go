@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -204,7 +203,7 @@ func (t *source) correct(f acap.Finding) []Edit {
 	case "loose-form": // P1 3 (A17): blanks before a name and before its colon are accepted
 		return s.tighten()
 	case "version-marker": // P1 2.5.3.1 (A08): a version marker such as [V1.1] is not part of a field
-		return []Edit{{from, s.end - len(strings.TrimLeftFunc(t.text[to:s.end], blank)), ""}}
+		return []Edit{{from, s.end - len(strings.TrimLeftFunc(t.text[to:s.end], acap.Blank)), ""}}
 	case "misspelt-name":
 		return s.replaceBy(meant(f.Hint, "write ", ":"))
 	case "version-form": // P1 2.8 (B07, X56): a version is written as two numbers
@@ -233,7 +232,7 @@ func (t *source) correct(f acap.Finding) []Edit {
 
 // isWord reports whether the finding is about one word, and not about a whole field.
 func (s spot) isWord() bool {
-	return s.word != "" && !strings.ContainsFunc(s.word, func(r rune) bool { return blank(r) || r == ':' })
+	return s.word != "" && !strings.ContainsFunc(s.word, func(r rune) bool { return acap.Blank(r) || r == ':' })
 }
 
 // replace returns the edit that replaces the word of s. It returns nil if the word stays the same.
@@ -265,11 +264,11 @@ func (s spot) addSlash() []Edit {
 // tighten returns the edits that remove blanks before a name and between the name and its colon.
 func (s spot) tighten() []Edit {
 	var edits []Edit
-	if s.start < s.from && strings.TrimFunc(s.text[s.start:s.from], blank) == "" {
+	if s.start < s.from && strings.TrimFunc(s.text[s.start:s.from], acap.Blank) == "" {
 		edits = append(edits, Edit{s.start, s.from, ""})
 	}
 	rest := s.text[s.to:s.end]
-	if gap := len(rest) - len(strings.TrimLeftFunc(rest, blank)); gap > 0 && strings.HasPrefix(rest[gap:], ":") {
+	if gap := len(rest) - len(strings.TrimLeftFunc(rest, acap.Blank)); gap > 0 && strings.HasPrefix(rest[gap:], ":") {
 		edits = append(edits, Edit{s.to, s.to + gap, ""})
 	}
 	return edits
@@ -340,9 +339,4 @@ func slipped(s, known string, twice bool) bool {
 	longest := max(len(s), len(known))
 	return longest == 1 || longest == 2 && (twice || len(s) == 2 && len(known) == 2 && s[0] == known[1] &&
 		s[1] == known[0])
-}
-
-// blank reports whether r separates words (P1 3, A17).
-func blank(r rune) bool {
-	return unicode.IsSpace(r) || r == '\ufeff' || r == '\u200b' || r == 0
 }

@@ -84,7 +84,7 @@ func commentLevels(t Text) (out map[string]lowered, wrong []acap.Finding) {
 		verb, _, _ := strings.Cut(said, " ")
 		level := acap.Severity(strings.ToLower(verb))
 		list, _, _ := strings.Cut(said[len(verb):], "--")
-		names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || blank(r) })
+		names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || acap.Blank(r) })
 		switch {
 		case !slices.Contains([]acap.Severity{Ignored, acap.Notice, acap.Warning}, level):
 			fault(verb, "write ignore, notice or warning",
@@ -123,7 +123,7 @@ func (t Text) commentFault(i int, word, hint, message string) acap.Finding {
 // speaksToCheck returns the instruction in a comment that begins with commentStart. ok is false for
 // other lines.
 func speaksToCheck(line string) (said string, ok bool) {
-	comment := strings.TrimLeftFunc(line, blank)
+	comment := strings.TrimLeftFunc(line, acap.Blank)
 	if !strings.HasPrefix(comment, "#") {
 		return "", false
 	}

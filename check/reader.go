@@ -109,27 +109,17 @@ func (d *Document) conventional() *acap.File { return acap.Parse(d.File.URL, d.k
 func (d *Document) kept(ofACAP bool) []byte {
 	lines := d.File.Lines()
 	for i, line := range lines {
-		if speaksACAP(line) != ofACAP && !aside(line) {
+		if acap.SpeaksACAP(line) != ofACAP && !aside(line) {
 			lines[i] = ""
 		}
 	}
 	return []byte(strings.Join(lines, "\n") + "\n")
 }
 
-// speaksACAP reports whether a line begins like an ACAP field. Blanks (P1 3, A17) and a version
-// marker (P1 2.5.3.1, A08) may come before it.
-func speaksACAP(line string) bool {
-	line = strings.TrimLeftFunc(line, blank)
-	if len(line) > 6 && strings.EqualFold(line[:6], "[V1.1]") {
-		line = strings.TrimLeftFunc(line[6:], blank)
-	}
-	return len(line) > 5 && strings.EqualFold(line[:5], "ACAP-")
-}
-
 // aside reports whether a line belongs to both kinds of records: a comment, or a line that may be a
 // qualifier of the field above it (P1 2.7, A07).
 func aside(line string) bool {
-	line = strings.TrimLeftFunc(line, blank)
+	line = strings.TrimLeftFunc(line, acap.Blank)
 	name, _, found := strings.Cut(line, "=")
 	return strings.HasPrefix(line, "#") || found && !strings.Contains(name, ":")
 }

@@ -146,5 +146,5 @@ func (c *causes) versioned() bool {
 }
 
 func (c *causes) isACAP(line int) bool {
-	return line <= len(c.lines) && speaksACAP(c.lines[line-1])
+	return line <= len(c.lines) && acap.SpeaksACAP(c.lines[line-1])
 }

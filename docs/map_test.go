@@ -242,7 +242,7 @@ type place struct{ file, name string }
 func (p place) order() int {
 	folder, _, _ := strings.Cut(p.file, "/")
 	switch {
-	case slices.Contains([]string{"check", "config", "conformance", "cmd"}, folder):
+	case slices.Contains([]string{"check", "config", "convert", "conformance", "cmd"}, folder):
 		return 2
 	case strings.HasPrefix(p.name, "package "):
 		return 1

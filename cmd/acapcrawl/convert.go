@@ -14,13 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/check"
+	"github.com/acapcrawl/acapcrawl/convert"
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // convertRequest holds the arguments of the verb convert.
 type convertRequest struct {
-	check.Convert
+	convert.Options
 	Name string // name of the file to convert; "-" is standard input
 	To   string
 	Dir  string // the directory for the results; "": standard output
@@ -66,7 +66,7 @@ one notice that rules apply only in the letter case of the file.`,
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r := convertRequest{To: *to, Dir: *dir, JSON: out.JSON(),
-			Convert: check.Convert{Reference: *reference, Ignore: *ignore, AnyCase: *anyCase}}
+			Options: convert.Options{Reference: *reference, Ignore: *ignore, AnyCase: *anyCase}}
 		for _, name := range *usages {
 			u := acap.Usage(strings.ToLower(strings.TrimSpace(name)))
 			if !u.Standard() || u == acap.Other {
@@ -108,14 +108,14 @@ func (c *Command) runConvert(r convertRequest) error {
 	if err != nil {
 		return err
 	}
-	convert, other := check.ToACAP, "--to conventional"
+	translate, other := convert.ToACAP, "--to conventional"
 	if r.To == toConventional {
-		convert, other = check.ToConventional, "--to acap"
+		translate, other = convert.ToConventional, "--to acap"
 	}
-	out, err := convert(src, r.Convert)
+	out, err := translate(src, r.Options)
 	name := called(r.Name)
 	switch {
-	case errors.Is(err, check.ErrSpeaksACAP), errors.Is(err, check.ErrNoACAP):
+	case errors.Is(err, convert.ErrSpeaksACAP), errors.Is(err, convert.ErrNoACAP):
 		return misuse(other, "%s: %w", name, err)
 	case err != nil:
 		return failure("", fmt.Errorf("%s: %w", name, err))
@@ -128,7 +128,7 @@ func (c *Command) runConvert(r convertRequest) error {
 	switch {
 	case r.JSON:
 		if out.Remarks == nil {
-			out.Remarks = []check.Remark{}
+			out.Remarks = []convert.Remark{}
 		}
 		err = c.printJSON(out)
 	case r.Dir == "":
@@ -148,7 +148,7 @@ func (c *Command) runConvert(r convertRequest) error {
 
 // writeConverted writes the resulting files to a directory, and makes the directory if necessary.
 // It never overwrites a file. It writes robots.txt last, after the file to which robots.txt refers.
-func (c *Command) writeConverted(r convertRequest, out *check.Conversion) error {
+func (c *Command) writeConverted(r convertRequest, out *convert.Conversion) error {
 	dir := c.path(r.Dir)
 	type file struct{ name, text string }
 	files := []file{{filepath.Join(dir, "robots.txt"), out.Robots}}

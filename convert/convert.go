@@ -1,4 +1,4 @@
-package check
+package convert
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Convert holds the options of a conversion.
-type Convert struct {
+// Options holds the options of a conversion.
+type Options struct {
 	Usages []acap.Usage // the usages in the ACAP fields; if empty, only crawl
 	// path of a separate file for the ACAP records, to which robots.txt refers; "" puts them into
 	// robots.txt
@@ -22,7 +22,7 @@ type Convert struct {
 // Conversion is the result of a conversion between conventional records and ACAP.
 type Conversion struct {
 	Robots    string   `json:"robots"`
-	Reference string   `json:"reference,omitempty"` // the content of the file at Convert.Reference
+	Reference string   `json:"reference,omitempty"` // the content of the file at Options.Reference
 	Remarks   []Remark `json:"remarks"`
 }
 
@@ -98,12 +98,12 @@ const convertedSite = "http://site.invalid"
 // separate file. If ACAP cannot express a rule, the result prohibits, and a remark says so. ToACAP
 // compares the result with the original, on examples of all patterns and of their intersections,
 // for each crawler that the file names and one other crawler.
-func ToACAP(src []byte, o Convert) (*Conversion, error) {
+func ToACAP(src []byte, o Options) (*Conversion, error) {
 	f := acap.Parse(convertedSite+"/robots.txt", src)
 	switch {
 	case len(src) > acap.MaxSize:
 		return nil, ErrTooLarge
-	case slices.ContainsFunc(f.Lines(), speaksACAP):
+	case slices.ContainsFunc(f.Lines(), acap.SpeaksACAP):
 		return nil, ErrSpeaksACAP
 	}
 	// without usages, or if Ignore is set and crawl is missing, ACAP records for crawl are needed
@@ -178,7 +178,7 @@ func voicesOf(f *acap.File) []*voice {
 // toACAP is the state of a conversion to ACAP.
 type toACAP struct {
 	file    *acap.File
-	options Convert
+	options Options
 	records []*record
 	remarks []Remark
 }
@@ -292,7 +292,7 @@ func (t *toACAP) lookAtLines() {
 }
 
 // text returns the text of robots.txt, and the text of the file to which robots.txt refers.
-func (t *toACAP) text(o Convert) (robots, reference string) {
+func (t *toACAP) text(o Options) (robots, reference string) {
 	var b strings.Builder
 	b.WriteString("##ACAP version=1.1\n")
 	for _, line := range t.file.Lines() {

@@ -1,4 +1,4 @@
-package check
+package convert
 
 import (
 	"fmt"
@@ -14,12 +14,12 @@ import (
 // can say the same for a single page, the remark contains this header. The result permits nothing
 // that was prohibited, with one exception: spellings of a path in another letter case, about which
 // there is one notice. ToConventional does not follow references to other files.
-func ToConventional(src []byte, o Convert) (*Conversion, error) {
+func ToConventional(src []byte, o Options) (*Conversion, error) {
 	f := acap.Parse(convertedSite+"/robots.txt", src)
 	switch {
 	case len(src) > acap.MaxSize:
 		return nil, ErrTooLarge
-	case !slices.ContainsFunc(f.Lines(), speaksACAP):
+	case !slices.ContainsFunc(f.Lines(), acap.SpeaksACAP):
 		return nil, ErrNoACAP
 	}
 	c := toConventional{file: f, options: o, statements: f.Statements(), voices: voicesOf(f),
@@ -95,7 +95,7 @@ func isToken(name string) bool {
 // toConventional is the state of a conversion to conventional records.
 type toConventional struct {
 	file       *acap.File
-	options    Convert
+	options    Options
 	statements []acap.Statement
 	voices     []*voice
 	other      string // the name of a crawler that no record names

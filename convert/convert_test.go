@@ -1,4 +1,4 @@
-package check_test
+package convert_test
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/check"
+	"github.com/acapcrawl/acapcrawl/convert"
 )
 
 // chooser makes choices from bytes, so that a fuzzer can vary them.
@@ -85,14 +85,14 @@ func reader(t testing.TB, robots, reference, crawler string) func(u acap.Usage, 
 // remarked reports whether a warning says that a crawler may do something else with a path after
 // the conversion. A warning for any crawler is ignored for a crawler that f names, and a warning
 // for named crawlers is ignored for all others.
-func remarked(f *acap.File, remarks []check.Remark, crawler, path string) bool {
+func remarked(f *acap.File, remarks []convert.Remark, crawler, path string) bool {
 	if !slices.ContainsFunc(f.Crawlers(), func(n string) bool {
 		return strings.EqualFold(n, crawler) ||
 			strings.EqualFold(n, crawler+"/1.0")
 	}) {
 		crawler = "*"
 	}
-	return slices.ContainsFunc(remarks, func(r check.Remark) bool {
+	return slices.ContainsFunc(remarks, func(r convert.Remark) bool {
 		told := r.Severity != acap.Notice && slices.ContainsFunc(r.Crawlers,
 			func(n string) bool { return strings.EqualFold(n, crawler) })
 		return told && slices.ContainsFunc(r.Paths, func(p string) bool {
@@ -106,7 +106,7 @@ func remarked(f *acap.File, remarks []check.Remark, crawler, path string) bool {
 // paths are compared.
 func lookAtACAP(t *testing.T, data []byte) (done bool) {
 	c := &chooser{data}
-	o := check.Convert{Ignore: c.below(2) == 1, AnyCase: c.below(3) == 1, Usages: []acap.Usage{acap.Crawl}}
+	o := convert.Options{Ignore: c.below(2) == 1, AnyCase: c.below(3) == 1, Usages: []acap.Usage{acap.Crawl}}
 	if c.below(3) == 1 {
 		o.Reference = "/acap.txt"
 	}
@@ -118,10 +118,10 @@ func lookAtACAP(t *testing.T, data []byte) (done bool) {
 		inCase = lowerCase
 	}
 	text = inCase.Replace(text)
-	out, err := check.ToACAP([]byte(text), o)
+	out, err := convert.ToACAP([]byte(text), o)
 	switch {
 	// the intersection of patterns with several asterisks each may be too complex
-	case errors.Is(err, check.ErrTooLarge):
+	case errors.Is(err, convert.ErrTooLarge):
 		return false
 	case err != nil:
 		t.Fatalf("%v\n%s", err, text)
@@ -222,10 +222,10 @@ func lookAtConventional(t *testing.T, data []byte) (done bool) {
 		inCase = lowerCase
 	}
 	text = inCase.Replace(text)
-	out, err := check.ToConventional([]byte(text), check.Convert{AnyCase: true})
+	out, err := convert.ToConventional([]byte(text), convert.Options{AnyCase: true})
 	switch {
 	// the intersection of patterns with several asterisks each may be too complex
-	case errors.Is(err, check.ErrTooLarge):
+	case errors.Is(err, convert.ErrTooLarge):
 		return false
 	case err != nil:
 		t.Fatalf("%v\n%s", err, text)
@@ -280,12 +280,12 @@ func FuzzToConventional(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { lookAtConventional(t, data) })
 }
 
-var updateConvert = flag.Bool("update-convert", false, "write what the cases of testdata/convert lead to")
+var updateConvert = flag.Bool("update-convert", false, "write what the cases of testdata/cases lead to")
 
-// TestConvert converts the files of testdata/convert. Each file has a reason, the text to convert,
+// TestConvert converts the files of testdata/cases. Each file has a reason, the text to convert,
 // the target language, and the expected records and remarks. The flag -update-convert writes these.
 func TestConvert(t *testing.T) {
-	files, err := filepath.Glob("testdata/convert/*.txt")
+	files, err := filepath.Glob("testdata/cases/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no cases", err)
 	}
@@ -298,11 +298,11 @@ func TestConvert(t *testing.T) {
 			question, wanted, _ := strings.Cut(string(text), "-- wanted --\n")
 			_, question, _ = strings.Cut(question, "-- ")
 			to, source, _ := strings.Cut(question, " --\n")
-			convert := check.ToConventional
+			translate := convert.ToConventional
 			if to == "acap" {
-				convert = check.ToACAP
+				translate = convert.ToACAP
 			}
-			out, err := convert([]byte(source), check.Convert{AnyCase: to != "acap" || !strings.Contains(file, "case")})
+			out, err := translate([]byte(source), convert.Options{AnyCase: to != "acap" || !strings.Contains(filepath.Base(file), "case")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -341,11 +341,12 @@ func TestConvertIsBounded(t *testing.T) {
 	long := "User-agent: *\nDisallow: /" + strings.Repeat("*a", 2000) + "$\nAllow: /" + strings.Repeat("*a*b", 1000) +
 		"\n"
 	for _, text := range []string{stars.String(), long, strings.Repeat("User-agent: *\n", acap.MaxSize)} {
-		if _, err := check.ToACAP([]byte(text), check.Convert{}); !errors.Is(err, check.ErrTooLarge) {
+		if _, err := convert.ToACAP([]byte(text), convert.Options{}); !errors.Is(err, convert.ErrTooLarge) {
 			t.Errorf("%.40q: %v", text, err)
 		}
 	}
-	if _, err := check.ToConventional([]byte(crawlers.String()), check.Convert{}); !errors.Is(err, check.ErrTooLarge) {
+	_, err := convert.ToConventional([]byte(crawlers.String()), convert.Options{})
+	if !errors.Is(err, convert.ErrTooLarge) {
 		t.Errorf("many crawlers: %v", err)
 	}
 }
@@ -361,11 +362,11 @@ func TestConvertSaysWhatWasCompared(t *testing.T) {
 		fmt.Fprintf(&many, "Disallow: /%d/\n", i)
 	}
 	for text, want := range map[string]bool{many.String(): true, "User-agent: *\nDisallow: /a/\n": false} {
-		out, err := check.ToACAP([]byte(text), check.Convert{AnyCase: true})
+		out, err := convert.ToACAP([]byte(text), convert.Options{AnyCase: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := slices.ContainsFunc(out.Remarks, func(r check.Remark) bool { return r.Code == "not-compared" })
+		told := slices.ContainsFunc(out.Remarks, func(r convert.Remark) bool { return r.Code == "not-compared" })
 		if told != want || !out.Exact() {
 			t.Errorf("%.30q: %v", text, out.Remarks)
 		}

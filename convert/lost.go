@@ -1,4 +1,4 @@
-package check
+package convert
 
 import (
 	"fmt"
@@ -80,7 +80,7 @@ func (c *toConventional) remarkOnLosses() {
 		}
 	}
 	for i, line := range c.file.Lines() {
-		line = strings.TrimFunc(line, blank)
+		line = strings.TrimFunc(line, acap.Blank)
 		if len(line) > 13 && strings.EqualFold(line[:13], "ACAP-request-") {
 			c.remarks = append(c.remarks, Remark{Code: "lost", Severity: acap.Warning, Line: i + 1,
 				Message: fmt.Sprintf("conventional records have no requests: %s is lost", line)})
@@ -96,7 +96,7 @@ func (c *toConventional) remarkOnLines() {
 	for _, f := range c.file.Findings {
 		switch {
 		case f.Code == "rule-without-slash", f.Code == "within-conventional",
-			f.Code == "orphan-field" && f.Line <= len(lines) && !speaksACAP(lines[f.Line-1]):
+			f.Code == "orphan-field" && f.Line <= len(lines) && !acap.SpeaksACAP(lines[f.Line-1]):
 			c.remarks = append(c.remarks, Remark{Code: "no-effect", Severity: acap.Notice, Line: f.Line,
 				Message: "the line is not converted, because " + f.Message})
 		case f.Code == "foreign-field" || f.Code == "unknown-line":
@@ -115,7 +115,7 @@ func (c *toConventional) remarkOnLines() {
 	}
 	comments := Remark{Code: "left-out", Severity: acap.Notice, Message: "the comments of the file are left out"}
 	for i, line := range lines {
-		if strings.HasPrefix(strings.TrimLeftFunc(line, blank), "#") &&
+		if strings.HasPrefix(strings.TrimLeftFunc(line, acap.Blank), "#") &&
 			!strings.HasPrefix(strings.ToLower(line), "##acap version=") {
 			if comments.Line == 0 {
 				comments.Line = i + 1
