@@ -38,15 +38,15 @@ func (c *Command) conformanceSite() *cobra.Command {
 		Use:   "site",
 		Short: "Serve a test site and judge the crawlers that visit it",
 		Long: `Serve a publisher's site with traps, and judge its visitors by their requests: the report
-lists the requirements of RFC 9309, of conventional tags and of ACAP that each visitor kept, violated, or was
-not tested for. The command ends after --for, with Ctrl-C, or with the crawler that --run starts. In the
-command of --run, {URL} is the address of the index and {URLS} are the addresses of all origins. All requests
-of this crawler count as one visitor, whatever User-Agents it sends. With --judge nothing is served: the
-command judges visits that --log has written.
+lists the requirements of RFC 9309, of conventional tags, of ACAP, of TDMRep and of RSL that each visitor
+kept, violated, or was not tested for. The command ends after --for, with Ctrl-C, or with the crawler that
+--run starts. In the command of --run, {URL} is the address of the index and {URLS} are the addresses of all
+origins. All requests of this crawler count as one visitor, whatever User-Agents it sends. With --judge
+nothing is served: the command judges visits that --log has written.
 
-The exit status is 1 if a requirement of RFC 9309 was violated. Violations of ACAP count, and set the exit
-status, only for a crawler that shows a sign of reading ACAP. With --protocol only violations of the named
-protocols count; --protocol acap judges every crawler by ACAP.`,
+The exit status is 1 if a requirement of RFC 9309 was violated. Violations of ACAP, TDMRep and RSL count,
+and set the exit status, only for a crawler that shows a sign of reading them. With --protocol only
+violations of the named protocols count; --protocol acap judges every crawler by ACAP.`,
 		Example: `  acapcrawl conformance site
   acapcrawl conformance site --run 'wget -q -r -l 6 --tries=1 -H -P "$(mktemp -d)" {URLS}' --format html -o wget.html
   acapcrawl conformance site --run 'acapcrawl crawl --data "$(mktemp -d)" --delay 0 --allow-private {URLS}'

@@ -47,7 +47,7 @@ func (v *Visitor) test(r Result) check.TestCase {
 	case r.Outcome == Unheeded:
 		c.Skipped = "advice that was not heeded: " + r.Says
 	case r.Outcome == NotJudged:
-		c.Skipped = v.Verdict(ACAP)
+		c.Skipped = v.Verdict(r.Protocol)
 	case r.Outcome == Untested:
 		c.Skipped = "not exercised: " + r.Why
 	}

@@ -87,7 +87,10 @@ func (v *Visit) answered() bool { return v.Status < 300 }
 
 // readsOnlyPolicy reports whether a visitor requested nothing but robots.txt and policy files.
 func (v *Visitor) readsOnlyPolicy() bool {
-	return !slices.ContainsFunc(v.visits, func(at *Visit) bool { return !policyFile(pathOf(at.Target)) })
+	return !slices.ContainsFunc(v.visits, func(at *Visit) bool {
+		p := pathOf(at.Target)
+		return !policyFile(p) && p != tdmPath
+	})
 }
 
 // robotsReadBefore returns a request for robots.txt of the same origin that another visitor made

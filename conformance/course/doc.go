@@ -15,7 +15,7 @@
 //
 //	station.go           Station: one requirement; protocols, levels, categories
 //	stations_*.go        the table of stations
-//	origins.go           the origins, and what is unusual about the robots.txt of each
+//	origins*.go          the origins, and what is unusual about the robots.txt of each
 //	web.go               Web: the answer of every address of the course to one visitor
 //	server.go            Server: serves each origin on its own port and records the visits
 //	visit.go             Visit: one request, stored as a line of JSON
@@ -24,9 +24,10 @@
 //	judge.go             Judge: computes outcomes from visits, with the evidence
 //	crowd.go             visits that excuse another visitor: one crawler at several addresses,
 //	                     a program that reads robots.txt for a crawler
-//	reads_acap.go        ReadsACAP: whether a visitor is judged by ACAP
+//	reads.go             Reads: whether a visitor is judged by a protocol that crawlers need not know
 //	reading.go           what the engine permits to one crawler that the visitor may be
 //	manners.go           requirements about order and time: robots.txt first, delays, parallel requests
+//	documents.go         requirements about tdmrep.json and licence documents: when and how often
 //	text.go, html.go     the report as text and as HTML
 //	ci.go                the report as JUnit and SARIF
 package course

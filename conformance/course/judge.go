@@ -19,7 +19,7 @@ const (
 	Untested  Outcome = "not exercised"
 	Unheeded  Outcome = "not heeded" // a violated requirement of level Advice
 	Used      Outcome = "used"       // a kept requirement of level May
-	NotJudged Outcome = "not judged" // a requirement of ACAP, for a visitor that shows no sign of reading ACAP
+	NotJudged Outcome = "not judged" // a requirement of a protocol that the visitor shows no sign of reading
 )
 
 // Report is the result of Judge.
@@ -46,7 +46,9 @@ type Visitor struct {
 	Requests int        `json:"requests"`
 	Unjudged string     `json:"unjudged,omitempty"` // why the visitor was not judged; "" if it was judged
 	Counted  []Protocol `json:"counted,omitempty"`  // the protocols for which violations count as failures
-	ACAP     *ReadsACAP `json:"acap,omitempty"`     // nil if the visitor was not judged
+	ACAP     *Reads     `json:"acap,omitempty"`     // nil if the visitor was not judged; so are TDMRep and RSL
+	TDMRep   *Reads     `json:"tdmrep,omitempty"`
+	RSL      *Reads     `json:"rsl,omitempty"`
 	Results  []Result   `json:"results,omitempty"`
 
 	visits []*Visit
@@ -87,8 +89,8 @@ const maxEvidence = 20
 type Told struct {
 	Crawler  []string // names of the crawler in robots.txt; visitors with other names are not judged
 	Purposes []string // purposes for which the crawler collects pages
-	// protocols for which violations count as failures; if empty: RFC 9309, and also ACAP for a
-	// visitor that shows a sign of reading it
+	// protocols for which violations count as failures; if empty: RFC 9309, and also ACAP, TDMRep
+	// and RSL for a visitor that shows a sign of reading them
 	Protocols []Protocol
 }
 
@@ -135,7 +137,7 @@ func (v *Visitor) unjudged(told Told) string {
 	return ""
 }
 
-// judge computes the fields Results, ACAP and Counted of the visitor.
+// judge computes the fields Results, ACAP, TDMRep, RSL and Counted of the visitor.
 func (v *Visitor) judge(ctx context.Context, c *crowd, told Told) error {
 	web := NewWeb(v.served, v.visits[0].Purposes, symbolic) // the course as it was served to the visitor
 	w := newWatch(v, c)
@@ -147,7 +149,7 @@ func (v *Visitor) judge(ctx context.Context, c *crowd, told Told) error {
 		v.Results = append(v.Results, s.result(w, against[s]))
 	}
 	v.dropDependentViolations(c, web.stations)
-	v.judgeACAP(w, web.stations, against, told.Protocols)
+	v.judgeReads(w, web.stations, against, told.Protocols)
 	return nil
 }
 
@@ -275,13 +277,16 @@ func (s *Station) result(w *watch, against []Evidence) Result {
 	return r
 }
 
+// onlyLook is why a single look tests nothing.
+const onlyLook = "it requested one page without robots.txt: that is a look, not a crawl"
+
 // untested returns why the visits did not test the requirement of a station with traps; "" if they
 // did.
 func (s *Station) untested(w *watch) string {
 	v, served := w.visitor, w.visitor.visits[0]
 	switch {
 	case w.look:
-		return "it requested one page without robots.txt: that is a look, not a crawl"
+		return onlyLook
 	case v.severalNames(s):
 		return fmt.Sprintf("robots.txt called it by %d names, since its User-Agent changed; "+
 			"name the crawler with --crawler", len(v.called))

@@ -64,7 +64,7 @@ func robotsFirst(w *watch) finding {
 	f := finding{outcome: Untested, why: "it received fewer than two pages"}
 	pages := map[string]bool{}
 	for _, at := range w.visitor.visits {
-		if !policyFile(pathOf(at.Target)) && at.answered() {
+		if p := pathOf(at.Target); !policyFile(p) && p != tdmPath && at.answered() {
 			pages[at.Origin+target(at.Target)] = true
 		}
 	}

@@ -47,6 +47,15 @@ var origins = []origin{
 	{name: "lost", says: "robots.txt refers to a file that is answered with 503", closed: true},
 	{name: "both", says: "ACAP fields next to conventional records"},
 	{name: "ignore", says: "conventional records that ACAP-ignore-conventional-records disables"},
+	{name: "tdm", says: "tdmrep.json reserves text and data mining"},
+	{name: "tdmshut", says: "robots.txt prohibits tdmrep.json"},
+	{name: "rsl", says: "robots.txt names a licence document, by which some pages need a licence server"},
+	{name: "rslpages", says: "pages name or contain licences"},
+	{name: "rslnamed", says: "robots.txt names licence documents for the visitor and for others"},
+	{name: "rslall", says: "every page needs a licence server", closed: true},
+	{name: "rslloop", says: "the licence document redirects in a circle"},
+	{name: "rslmany", says: "robots.txt names a hundred licence documents"},
+	{name: "rslpaid", says: "pages are answered with 401 and 402, and ask for a licence"},
 }
 
 // Origins returns the names of the origins, the index first.
@@ -74,8 +83,11 @@ var sites embed.FS
 
 const (
 	robotsPath = "/robots.txt"
-	// policyRoot is the folder of the files to which robots.txt redirects or refers. RFC 9309 2.2.2
-	// (F23): policy files may always be fetched, whatever the rules say.
+	// tdmPath is the file of TDMRep. It may be requested although a licence needs a server, but
+	// only if robots.txt permits it.
+	tdmPath = "/.well-known/tdmrep.json"
+	// policyRoot is the folder of the files to which robots.txt redirects or refers, and of licence
+	// documents. RFC 9309 2.2.2 (F23): policy files may always be fetched, whatever the rules say.
 	policyRoot = "/policy/"
 )
 
@@ -85,19 +97,6 @@ func policyFile(path string) bool { return path == robotsPath || strings.HasPref
 // policyFiles returns robots.txt of an origin and the files below policyRoot, by path. They contain
 // placeholders for the visitor's names.
 func policyFiles(o string) map[string]Answer {
-	plain := func(status int, body []byte) Answer {
-		return Answer{Status: status, Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, Body: body}
-	}
-	to := func(place string) Answer {
-		return Answer{Status: http.StatusMovedPermanently, Header: http.Header{"Location": {place}}}
-	}
-	read := func(name string) []byte {
-		src, err := sites.ReadFile("sites/" + name)
-		if err != nil {
-			panic(err) // cannot happen: the files are embedded
-		}
-		return src
-	}
 	switch o {
 	case "gone":
 		return map[string]Answer{robotsPath: plain(http.StatusNotFound, []byte("There is no robots.txt here.\n"))}
@@ -131,10 +130,33 @@ func policyFiles(o string) map[string]Answer {
 			// because a crawler may take 404 for a file without rules.
 			policyRoot + "lost.txt": plain(http.StatusServiceUnavailable, []byte("Not now.\n")),
 		}
+	case "tdm", "tdmshut", "rsl", "rslpages", "rslnamed", "rslall", "rslloop", "rslmany", "rslpaid":
+		return preferenceFiles(o)
 	case "large":
 		return map[string]Answer{robotsPath: plain(http.StatusOK, large())}
 	}
 	return map[string]Answer{robotsPath: plain(http.StatusOK, read(o+".txt"))}
+}
+
+// plain returns an answer with the media type that robots.txt must have.
+func plain(status int, body []byte) Answer { return typed(status, "text/plain; charset=utf-8", body) }
+
+func typed(status int, kind string, body []byte) Answer {
+	return Answer{Status: status, Header: http.Header{"Content-Type": {kind}}, Body: body}
+}
+
+// to returns a redirect.
+func to(place string) Answer {
+	return Answer{Status: http.StatusMovedPermanently, Header: http.Header{"Location": {place}}}
+}
+
+// read returns a file of the folder sites.
+func read(name string) []byte {
+	src, err := sites.ReadFile("sites/" + name)
+	if err != nil {
+		panic(err) // cannot happen: the files are embedded
+	}
+	return src
 }
 
 // large returns a robots.txt of more than 500 KiB. One rule comes after 400 KiB, and one after 520

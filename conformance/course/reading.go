@@ -13,6 +13,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/preference"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
@@ -30,13 +31,26 @@ func shortenAddresses(s string) string {
 type reading struct {
 	web       *Web
 	authority *policy.Authority
-	now       time.Time
+	// the policy without licences, for tdmrep.json: a licence server is not needed for it
+	unlicensed *policy.Authority
+	now        time.Time
 }
 
 func newReading(pages, robots *Web, c acap.Crawler, now time.Time) *reading {
-	return &reading{web: pages, now: now,
-		authority: policy.New(files{robots}, c, policy.NewMemory(),
-			policy.Options{Now: func() time.Time { return now }})}
+	o := policy.Options{Now: func() time.Time { return now }}
+	r := &reading{web: pages, now: now, unlicensed: policy.New(files{robots}, c, policy.NewMemory(), o)}
+	c.Vocabularies = licences()
+	r.authority = policy.New(files{robots}, c, policy.NewMemory(), o)
+	return r
+}
+
+// licences returns the vocabulary that can prohibit requests in addition to ACAP and RFC 9309.
+func licences() []acap.Vocabulary {
+	list, err := preference.Vocabularies([]string{"rsl"}, preference.Settings{})
+	if err != nil {
+		panic(err) // cannot happen: the vocabulary exists
+	}
+	return list
 }
 
 // files serves robots.txt and policy files of the course to the engine. It implements
@@ -83,7 +97,11 @@ func (r *reading) policy(ctx context.Context, origin, at string) (*acap.Policy, 
 		u = &url.URL{Scheme: "http", Host: origin + ".course.example", Path: at}
 	}
 	u.Fragment, u.RawFragment = "", ""
-	p, err := r.authority.Policy(ctx, u)
+	from := r.authority
+	if pathOf(at) == tdmPath {
+		from = r.unlicensed
+	}
+	p, err := from.Policy(ctx, u)
 	return p, u, err
 }
 
@@ -97,7 +115,7 @@ func (r *reading) reasonAgainstLink(ctx context.Context, s *Station, u *url.URL)
 	a := r.web.Answer(s.Origin, s.From)
 	pg := page.New([]page.Hop{{URL: from.String(), Method: http.MethodGet, Status: a.Status, Header: a.Header,
 		Body: a.Body}})
-	t := terms.Of(ctx, p, from, pg, terms.Sources{}, acap.Facts{Now: r.now})
+	t := terms.Of(ctx, p, from, pg, terms.Sources{Licences: r.authority}, acap.Facts{Now: r.now})
 	links, _ := t.Links()
 	if slices.ContainsFunc(links, func(l string) bool { return same(l, u) }) {
 		return "", nil

@@ -14,10 +14,13 @@ const (
 	REP  Protocol = "rep"  // RFC 9309, the Robots Exclusion Protocol
 	Tags Protocol = "tags" // conventional META tags, headers and link relations
 	ACAP Protocol = "acap"
+
+	TDMRep Protocol = "tdmrep" // tdmrep.json of the TDM Reservation Protocol
+	RSL    Protocol = "rsl"    // licence documents of Really Simple Licensing
 )
 
 // Protocols lists the protocols in the order of a report.
-func Protocols() []Protocol { return []Protocol{REP, Tags, ACAP} }
+func Protocols() []Protocol { return []Protocol{REP, Tags, ACAP, TDMRep, RSL} }
 
 // Categories lists the categories of the protocol in the order of a report.
 func (p Protocol) Categories() []string {
@@ -26,6 +29,10 @@ func (p Protocol) Categories() []string {
 		return []string{catRobots, catRules, catWays, catManners}
 	case Tags:
 		return []string{catTags}
+	case TDMRep:
+		return []string{catTDMFile}
+	case RSL:
+		return []string{catLicences, catDocuments}
 	}
 	return []string{catCrawl, catFollow, catFiles}
 }
@@ -37,6 +44,10 @@ func (p Protocol) Title() string {
 		return "RFC 9309"
 	case Tags:
 		return "conventional tags"
+	case TDMRep:
+		return "TDMRep"
+	case RSL:
+		return "RSL"
 	}
 	return "ACAP"
 }
@@ -70,6 +81,10 @@ const (
 	catCrawl   = "ACAP crawl"
 	catFollow  = "ACAP follow"
 	catFiles   = "ACAP files"
+
+	catTDMFile   = "TDMRep file"
+	catLicences  = "RSL licences"
+	catDocuments = "RSL documents"
 )
 
 // Need is what the judge must know about a visitor before the visits can test the requirement of a
@@ -115,7 +130,7 @@ type content struct {
 	head, body string      // content of an HTML page; if body is empty, the page lists the links of the station
 	header     [][2]string // additional fields of the response
 	to         string      // if not empty: the target of a redirect
-	status     int         // status of the redirect; 0 means 302
+	status     int         // status; 0 means 302 for a redirect, and otherwise 200
 	raw        string      // if not empty: the body, instead of an HTML page
 }
 
@@ -132,7 +147,8 @@ func (s *Station) bait() string {
 // Stations returns a new list of all stations in the order of a report.
 func Stations() []*Station {
 	return slices.Concat(robotsStations(), ruleStations(), wayStations(), mannerStations(), tagStations(),
-		acapRecordStations(), acapCrawlStations(), acapFollowStations(), acapFileStations())
+		acapRecordStations(), acapCrawlStations(), acapFollowStations(), acapFileStations(),
+		tdmrepStations(), licenceStations(), licencePageStations(), documentStations())
 }
 
 func presuming(id string, s *Station) *Station {
@@ -151,6 +167,8 @@ func Unobservable() [][2]string {
 		{"must-use-resource, must-include-resource", "how the resource is used after it was fetched"},
 		{"prohibited-modification, prohibited-context, required-context, target-condition",
 			"how, where and to whom a page is shown"},
+		{"Content-Usage, Content-Signal, TDMRep reservations, noai, PLUS, and licences without a licence server",
+			"whether a page is indexed, kept, shown or given to a model"},
 		{"ACAP-request-take-down, ACAP-request-re-crawl",
 			"whether stored data is erased, and whether a visit was made because of the request"},
 		{"the same visitor under another name or address",

@@ -51,9 +51,10 @@ func title(agent, address string) string {
 // Verdict returns a summary of the results of one protocol, and says whether violations of this
 // protocol count as failures.
 func (v *Visitor) Verdict(p Protocol) string {
-	if p == ACAP && !v.ACAP.Judged {
-		return fmt.Sprintf("not judged: the crawler shows no sign of reading ACAP, which prohibits %s of it",
-			several(v.ACAP.Prohibited, "request"))
+	reads := v.reads(p)
+	if reads != nil && !reads.Judged {
+		return fmt.Sprintf("not judged: the crawler shows no sign of reading %s, which prohibits %s of it", p.Title(),
+			several(reads.Prohibited, "request"))
 	}
 	says := "no violation"
 	if n := v.Violations(p); n > 0 {
@@ -62,8 +63,8 @@ func (v *Visitor) Verdict(p Protocol) string {
 			says += ", which does not count for the exit status"
 		}
 	}
-	if p == ACAP && v.ACAP.Sign != "" {
-		says += "; the crawler reads ACAP: " + v.ACAP.Sign
+	if reads != nil && reads.Sign != "" {
+		says += "; the crawler reads " + p.Title() + ": " + reads.Sign
 	}
 	return says
 }
@@ -91,7 +92,7 @@ func (v *Visitor) text(b *strings.Builder) {
 // their evidence, and the requirements that were not tested.
 func (v *Visitor) writeProtocol(b *strings.Builder, p Protocol) {
 	fmt.Fprintf(b, "\n  %s: %s\n", p.Title(), v.Verdict(p))
-	if p == ACAP && !v.ACAP.Judged {
+	if !v.Judged(p) {
 		return
 	}
 	fmt.Fprintf(b, "    %-24s %9s %9s %11s %14s\n", "", Kept, Violated, Unheeded, Untested)

@@ -17,6 +17,7 @@ type Web struct {
 	names    []string
 	purposes []string
 	base     func(origin string) string
+	fill     *strings.Replacer
 	answers  map[string]map[string]Answer // origin → target in normal form → answer
 	pages    map[string]*Station          // the station of each address, by key
 	stations []*Station
@@ -34,6 +35,7 @@ type Answer struct {
 func NewWeb(names, purposes []string, base func(origin string) string) *Web {
 	w := &Web{names: names, purposes: purposes, base: base, answers: map[string]map[string]Answer{},
 		pages: map[string]*Station{}, stations: Stations()}
+	w.fill = w.replacer()
 	for _, o := range origins {
 		w.answers[o.name] = map[string]Answer{}
 		for p, a := range policyFiles(o.name) {
@@ -86,10 +88,16 @@ const (
 	noPurpose = "a-purpose-that-was-not-told"
 )
 
+// fillIn replaces the placeholders in s.
 func (w *Web) fillIn(s string) string {
 	if !strings.Contains(s, "{{") {
 		return s
 	}
+	return w.fill.Replace(s)
+}
+
+// replacer returns what replaces placeholders by the visitor's name and the addresses of origins.
+func (w *Web) replacer() *strings.Replacer {
 	name, purpose := noName, noPurpose
 	if len(w.names) > 0 {
 		name = w.names[0]
@@ -101,7 +109,7 @@ func (w *Web) fillIn(s string) string {
 	for _, o := range origins {
 		pairs = append(pairs, "{{"+o.name+"}}", w.base(o.name))
 	}
-	return strings.NewReplacer(pairs...).Replace(s)
+	return strings.NewReplacer(pairs...)
 }
 
 func otherCase(name string) string {
@@ -194,7 +202,9 @@ func (s *Station) answer(c content) Answer {
 		a.Header.Set("Location", c.to)
 		return a
 	}
-	a.Status = http.StatusOK
+	if a.Status == 0 {
+		a.Status = http.StatusOK
+	}
 	if c.raw != "" {
 		a.Body = []byte(c.raw)
 		return a
