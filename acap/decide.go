@@ -18,7 +18,26 @@ func (p *Policy) Decide(u Usage, r Resource) (d Decision) {
 	}
 	p.decideByFields(k, &r, &d)
 	p.consult(k, &r, &d)
+	if d.Allowed && len(p.crawler.For) > 0 && (k == kIndex || k == kPreserve || presents.has(k)) {
+		p.requireUses(&r, &d)
+	}
 	return d
+}
+
+// requireUses refuses d if a usage of Crawler.For is not allowed.
+func (p *Policy) requireUses(r *Resource, d *Decision) {
+	q := p
+	if p.recorder != nil { // Trace lists the fields about the usage of d only
+		unrecorded := *p
+		unrecorded.recorder = nil
+		q = &unrecorded
+	}
+	for _, use := range p.crawler.For {
+		if o := q.Decide(use, *r); !o.Allowed {
+			*d = Decision{Usage: d.Usage, Reason: o.Reason, Because: o.Because, Note: o.Note, Terms: o.Terms, For: use}
+			return
+		}
+	}
 }
 
 // foreclosed returns a decision that does not depend on comparing statements, or nil if there is

@@ -36,6 +36,9 @@ type Decision struct {
 	Because *Field // the field that decided; nil for default and for an unreadable robots.txt
 	Note    string // one clause that adds a detail to the field, for example "HTTP status 503"
 	Terms   string // where the terms of an agreement are; set only for ByAgreement, and may be empty
+	// the usage of Crawler.For that is not allowed, if that is why Usage is refused; Reason, Because and
+	// Terms are then about this usage
+	For Usage
 
 	fields statementSet
 }

@@ -288,8 +288,10 @@ func (d Decision) Why() string {
 	if !known { // the reason comes from another vocabulary than ACAP
 		what = map[bool]string{true: "permitted by", false: "prohibited by"}[d.Allowed]
 	}
-	var parts []string
-	parts = append(parts, what)
+	if d.For != "" {
+		what = string(d.For) + " is not allowed: " + what
+	}
+	parts := []string{what}
 	if d.Because != nil {
 		parts = append(parts, d.Because.String())
 	}

@@ -9,7 +9,11 @@ func (c Crawler) Key() string {
 	for i, v := range c.Vocabularies {
 		vocabularies[i] = v.Key()
 	}
-	return fmt.Sprintf("names %q, purposes %q declared %t, cannot %q, strict %t, pilot %t, "+
+	key := fmt.Sprintf("names %q, purposes %q declared %t, cannot %q, strict %t, pilot %t, "+
 		"sub-records %t, vocabularies %q",
 		c.Names, c.Purposes, c.Purposes != nil, c.Cannot, c.Strict, c.Pilot, c.SubTakeDowns, vocabularies)
+	if len(c.For) > 0 {
+		key += fmt.Sprintf(", for %q", c.For)
+	}
+	return key
 }

@@ -17,7 +17,7 @@ func TestCrawlerKey(t *testing.T) {
 		{Names: base.Names, Purposes: []string{}}, {Names: base.Names, Purposes: []string{"news"}},
 		{Names: base.Names, Cannot: []string{"news"}}, {Names: base.Names, Strict: true}, {Names: base.Names,
 			Pilot: true},
-		{Names: base.Names, SubTakeDowns: true},
+		{Names: base.Names, SubTakeDowns: true}, {Names: base.Names, For: []Usage{TrainAI}},
 	} {
 		if other, twice := seen[c.Key()]; twice {
 			t.Errorf("crawlers %d and %d have the key %s", i, other, c.Key())

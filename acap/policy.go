@@ -24,6 +24,10 @@ type Crawler struct {
 	SubTakeDowns bool // execute take-downs in sub-records (P1 2.3, C13)
 
 	Vocabularies []Vocabulary // vocabularies that the crawler obeys in addition to ACAP, RFC 9309 and conventional tags
+
+	// newer usages for which the crawler collects pages: a page on which one of them is not allowed is
+	// neither preserved, indexed nor presented
+	For []Usage
 }
 
 // Reference is a file that a policy needs in addition to robots.txt, together with its content or

@@ -25,7 +25,8 @@ type Config struct {
 	Policy   Policy
 	// the newer vocabularies that the crawler obeys
 	Preferences Preferences
-	Contact     string // URL of the operator, sent in the User-Agent; "": no URL is sent
+	For         []string // newer usages that must be allowed on a page that is kept, indexed or shown
+	Contact     string   // URL of the operator, sent in the User-Agent; "": no URL is sent
 
 	// which addresses a crawl may visit, relative to the seeds: host, domain, prefix or any
 	Scope          string

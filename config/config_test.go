@@ -118,6 +118,7 @@ func TestEveryKeyEverywhere(t *testing.T) {
 		"tdmrep_covers_ai":   {"false", "false", "false"},
 		"content_signal_use": {"false", "false", "false"},
 		"operator_kind":      {"education", "education", "education"},
+		"for":                {"[train-ai, tdm]", "train-ai,TDM", "[train-ai tdm]"},
 		"operator_country":   {"FR", "FR", "FR"},
 		"contact": {"'https://example.com/bot'", "https://example.com/bot",
 			"https://example.com/bot"},

@@ -61,9 +61,15 @@ Usage types, qualifier types or element-level that this crawler treats as unsupp
 become prohibitions.`),
 
 	setting("preferences", Vocabularies(), "write a list of "+strings.Join(Vocabularies(), ", ")+", or none",
-		func(c *Config) *[]string { return &c.Preferences.Vocabularies }, vocabularies, plain, `
+		func(c *Config) *[]string { return &c.Preferences.Vocabularies },
+		namesOf(Vocabularies(), "a vocabulary of preferences"), plain, `
 The vocabularies after ACAP in which publishers state preferences, such as those about the training of models, and
 that this crawler obeys. An empty list, or none, turns them off.`),
+
+	setting("for", []string{}, "write a list of "+strings.Join(Uses(), ", ")+", or none",
+		func(c *Config) *[]string { return &c.For }, namesOf(Uses(), "a use"), plain, `
+The uses for which pages are collected, as in [train-ai]. A page on which one of them is not allowed is neither kept,
+indexed nor shown; its links are followed. An empty list, or none, asks for no use.`),
 
 	setting("tdmrep_covers_ai", true, "write true or false",
 		func(c *Config) *bool { return &c.Preferences.TDMRepCoversAI }, boolean, plain, `
@@ -368,6 +374,9 @@ func Keys() []string {
 func Vocabularies() []string {
 	return []string{"aipref", "content-signal", "tdmrep", "rsl", "noai", "plus-dmi"}
 }
+
+// Uses returns the uses that the setting for can name.
+func Uses() []string { return []string{"train-ai", "ai-use", "ai-index", "tdm"} }
 
 // OperatorKinds returns the values of operator_kind, apart from the empty one.
 func OperatorKinds() []string {

@@ -269,18 +269,22 @@ func oneOf(words ...string) func(any) (string, error) {
 	}
 }
 
-// vocabularies reads a list of names of vocabularies. The only name "none" means the empty list.
-func vocabularies(v any) ([]string, error) {
-	names, err := list(func(string) error { return nil })(v)
-	if err != nil || slices.Equal(names, []string{"none"}) {
-		return []string{}, err
-	}
-	for _, name := range names {
-		if !slices.Contains(Vocabularies(), name) {
-			return nil, fmt.Errorf("%q is not a vocabulary of preferences", name)
+// namesOf returns a reader of a list of the known names, in any case. The only name "none" means the
+// empty list.
+func namesOf(known []string, what string) func(any) ([]string, error) {
+	return func(v any) ([]string, error) {
+		names, err := list(func(string) error { return nil })(v)
+		if err != nil || slices.Equal(names, []string{"none"}) {
+			return []string{}, err
 		}
+		for i, name := range names {
+			names[i] = strings.ToLower(name)
+			if !slices.Contains(known, names[i]) {
+				return nil, fmt.Errorf("%q is not %s", name, what)
+			}
+		}
+		return names, nil
 	}
-	return names, nil
 }
 
 // country reads a country code of two letters in upper case, or an empty string.

@@ -72,6 +72,9 @@ type Receipt struct {
 	RefusedFollow   bool
 	RefusedIndex    bool
 	RefusedPreserve bool
+	// the decision that keeps nothing of the page because a usage of acap.Crawler.For needs an
+	// agreement, or nil
+	NeedsLicence *acap.Decision
 }
 
 // Options configure a Crawler. The comment of a field names the default that replaces its zero
@@ -245,4 +248,6 @@ type run struct {
 	stopped  error               // the error of Options.Room that ended the run, or nil
 	visiting map[string]bool     // addresses whose visit is in progress, until the queue has the outcome of the visit
 	reached  map[string]struct{} // pages that were first received through a redirect to them
+	// seeds of which nothing is kept because a usage needs an agreement, with the reason as a sentence
+	unlicensed map[string]string
 }

@@ -44,7 +44,7 @@ type Summary struct {
 
 	Stopped error `json:"-"` // the error of Options.Room that stopped the run, or nil
 
-	SeedsRefused     bool   `json:"-"` // the run named seeds, and policy refused all of them
+	SeedsRefused     bool   `json:"-"` // the run named seeds, and policy refused all of them, or asks for licences
 	RefusedWhy       string `json:"-"` // why the first of these seeds was refused, as a sentence
 	SeedsUnreachable bool   `json:"-"` // the run named seeds, and none of them could be reached
 	UnreachableWhy   string `json:"-"` // why the first of these seeds could not be reached, as a sentence

@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -177,14 +178,16 @@ func (r *run) finish(leasing context.Context) (Summary, error) {
 		if err != nil {
 			return s, err
 		}
-		if rec.State == Refused && s.RefusedWhy == "" {
-			s.RefusedWhy = rec.Why
+		why, refused := r.unlicensed[seed]
+		if rec.State == Refused {
+			why, refused = rec.Why, true
 		}
+		s.RefusedWhy = cmp.Or(s.RefusedWhy, why)
 		unreachable := rec.State == Unreachable || rec.State == Failed && rec.Status == 0
 		if unreachable && s.UnreachableWhy == "" {
 			s.UnreachableWhy = seed + ": " + rec.Why
 		}
-		s.SeedsRefused = s.SeedsRefused && rec.State == Refused
+		s.SeedsRefused = s.SeedsRefused && refused
 		s.SeedsUnreachable = s.SeedsUnreachable && unreachable
 	}
 	return s, nil

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
@@ -142,11 +143,24 @@ func (r *run) done(l *Lease, o outcome, receipt Receipt) error {
 		return err
 	}
 	r.tally.end(o, receipt, again)
+	if d := receipt.NeedsLicence; d != nil && l.Depth == 0 {
+		r.noteUnlicensed(l.URL, d)
+	}
 	if o.State != Fetched && o.State != Queued {
 		r.skip(Skip{URL: l.URL, State: o.State, Why: o.Why, When: time.Now(), Final: o.final(), Decision: o.decision,
 			TakeDown: o.down, Defect: o.broken})
 	}
 	return nil
+}
+
+// noteUnlicensed records that nothing is kept of a seed because of d.
+func (r *run) noteUnlicensed(seed string, d *acap.Decision) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unlicensed == nil {
+		r.unlicensed = map[string]string{}
+	}
+	r.unlicensed[seed] = d.Err(seed).Error()
 }
 
 // again reports whether another visit of this run counts the same page. A page can be reached by a

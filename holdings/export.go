@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
@@ -19,7 +20,6 @@ import (
 // ExportOptions selects what to export, and how.
 type ExportOptions struct {
 	Under    []string           // export only addresses that begin with one of these prefixes; empty means all
-	For      []acap.Usage       // export only captures on which these newer usages are allowed
 	Policies terms.Policies     // policies to apply, without requests; nil means Options.Known
 	Name     string             // name of the WARC file, for its warcinfo record and for the CDXJ index; may be ""
 	Plain    bool               // write without compression
@@ -35,6 +35,12 @@ type Exported struct {
 	Duplicate bool   `json:"duplicate,omitempty"`
 	Why       string `json:"why,omitempty"`  // why the capture was not exported, as a clause; "" if it was exported
 	Line      string `json:"line,omitempty"` // the policy line that decided; "" if no line did
+
+	Fetched time.Time `json:"-"`
+	Digest  string    `json:"-"` // of the body
+	// of an exported capture: what ACAP and the newer vocabularies say about each newer usage, without
+	// usages of which nothing is said
+	Preferences map[acap.Usage][]acap.Said `json:"-"`
 }
 
 // ExportCounts counts what an export did.
@@ -114,9 +120,7 @@ type exporter struct {
 	hops   map[uint64]int      // exported capture → number of its hops at that time, if any
 	counts ExportCounts
 
-	// what newer vocabularies say about the capture with the ID stated, by newer usage
-	preferences map[acap.Usage][]acap.Said
-	stated      uint64
+	preferences map[acap.Usage][]acap.Said // what newer vocabularies say about the current capture
 
 	records int   // number of written records
 	bytes   int64 // number of written bytes
@@ -144,7 +148,7 @@ func (e *exporter) wanted(address string) bool {
 
 // capture checks a capture by the same rules as a sweep, and writes it if it may be preserved.
 func (e *exporter) capture(c archive.Capture) (out Exported, err error) {
-	out = Exported{URL: c.URL, Version: c.Version}
+	out = Exported{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Digest: c.Digest}
 	if out.Why, out.Line, err = e.whyWithheld(c); err != nil {
 		return out, err
 	}
@@ -152,6 +156,7 @@ func (e *exporter) capture(c archive.Capture) (out Exported, err error) {
 		e.counts.Withheld++
 		return out, nil
 	}
+	out.Preferences = e.preferences
 	wire, err := e.archive.Wire(c.ID)
 	if err != nil {
 		return out, err
@@ -185,16 +190,14 @@ func (e *exporter) whyWithheld(c archive.Capture) (why, line string, err error) 
 	if err != nil || why != "" {
 		return why, line, err
 	}
-	d, err := j.capture(c)
+	t := j.captureTerms(c)
+	d, err := j.permit(c, t)
 	if err != nil {
 		return "", "", err
 	}
-	if t := j.captureTerms(c); d.Allowed {
-		e.preferences, e.stated = t.Preferences(), c.ID
-		if d, _ = t.ForAll(e.o.For); d.Usage == "" {
-			return "", "", nil
-		}
-		return fmt.Sprintf("%s is not allowed: %s", d.Usage, d.Why()), d.Because.String(), nil
+	if d.Allowed {
+		e.preferences = t.Preferences()
+		return "", "", nil
 	}
 	return d.Why(), d.Because.String(), nil
 }

@@ -235,9 +235,6 @@ func (e *exporter) describe(c archive.Capture) (f warc.Fields, err error) {
 		}
 	}
 	for _, usage := range acap.NewerUsages() {
-		if c.ID != e.stated {
-			break
-		}
 		for _, s := range e.preferences[usage] {
 			add(metaPreference+string(usage), fmt.Sprintf("%s %s %s", s.Verdict, s.Vocabulary, s.Because))
 		}

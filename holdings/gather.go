@@ -174,8 +174,11 @@ func described(r archive.Resource) bool {
 // capture decides whether one stored copy may be kept. For time limits, an older version is treated
 // as crawled again (H05). Prohibitions in an older version on its elements still apply.
 func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
-	facts, own := j.stated(c)
-	t := j.captureTerms(c)
+	return j.permit(c, j.captureTerms(c))
+}
+
+// permit returns the decision of capture. t are the terms of c, without its body.
+func (j *gatherer) permit(c archive.Capture, t *terms.Terms) (acap.Decision, error) {
 	permit := t.Preserving(j.o.NoArchive)
 	if !permit.Allowed {
 		return permit, nil
@@ -186,6 +189,7 @@ func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
 	}
 	whole := false
 	err := j.read(c, func(pg *page.Page) {
+		facts, own := j.stated(c)
 		_, cut, ok := terms.Held(j.ctx, j.origin, j.url, own, pg, j.sources, facts).Copy(acap.Preserve)
 		whole = ok && !cut
 	})

@@ -17,9 +17,9 @@ import (
 // Query is a reader's search query.
 type Query struct {
 	Text        string
-	Skip, Limit int          // Skip is the number of results to skip, Limit the greatest number to return
-	For         []acap.Usage // only results on which these newer usages are allowed
-	Why         bool         // also list the pages and parts left out, and why; for operators, not for readers
+	Skip, Limit int // Skip is the number of results to skip, Limit the greatest number to return
+
+	Why bool // also list the pages and parts left out, and why; for operators, not for readers
 }
 
 // Found is the answer to a query.
@@ -148,11 +148,6 @@ func (s *search) examine(ctx context.Context, address string) (more bool, err er
 	c, err := s.candidate(ctx, address, s.query.Text, s.who)
 	if err != nil {
 		return false, err
-	}
-	if c.terms != nil && c.refused == nil {
-		if d, ok := c.terms.ForAll(s.query.For); !ok {
-			c.refuse(d)
-		}
 	}
 	skipped := s.found.Count < s.query.Skip
 	shows := c.shows()

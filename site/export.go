@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
-	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
@@ -18,7 +15,6 @@ import (
 // ExportOptions select what Export writes. Functions may be nil.
 type ExportOptions struct {
 	Under    []string                // export only addresses that begin with one of these prefixes; none: all addresses
-	For      []acap.Usage            // export only captures on which these newer usages are allowed
 	Plain    bool                    // do not compress the records
 	Each     func(holdings.Exported) // called for each stored version, whether exported or not
 	Progress func(done, total int)   // called with the number of captures done so far, and of all captures
@@ -39,12 +35,19 @@ func (s *Site) Export(ctx context.Context, w io.Writer, o ExportOptions) (holdin
 }
 
 // ExportFile writes the same data as Export to a file called name. Next to the file it writes an
-// index of the file, in the format CDXJ. Both files appear only when they are complete and on disk.
+// index of the file, in the format CDXJ, and, if the crawler collects pages for some usages, a manifest
+// with what publishers say about these usages. The files appear only when all are complete and on disk.
 func (s *Site) ExportFile(ctx context.Context, name string, force bool, o ExportOptions) (holdings.ExportCounts,
 	error) {
 	x, err := s.newExport(ctx, o)
 	if err != nil {
 		return holdings.ExportCounts{}, err
+	}
+	if len(s.who.For) > 0 {
+		if err := s.CheckOutput(ManifestName(name), force); err != nil {
+			return holdings.ExportCounts{}, err
+		}
+		x.manifest = &manifest{usages: s.who.For}
 	}
 	err = x.writeFiles(ctx, name, force)
 	return x.counts, err
@@ -56,6 +59,7 @@ type export struct {
 	o        holdings.ExportOptions
 	each     func(holdings.Exported)
 	progress func(done, total int)
+	manifest *manifest // nil: none is written
 	counts   holdings.ExportCounts
 	refused  *RefusedError // the first capture that policy refuses to export
 	done     int
@@ -68,7 +72,7 @@ func (s *Site) newExport(ctx context.Context, o ExportOptions) (*export, error) 
 		return nil, err
 	}
 	x := &export{holdings: h, each: o.Each, progress: o.Progress,
-		o: holdings.ExportOptions{Under: o.Under, For: o.For, Policies: s.lastPolicies(), Plain: o.Plain,
+		o: holdings.ExportOptions{Under: o.Under, Policies: s.lastPolicies(), Plain: o.Plain,
 			Info: warc.Fields{{Name: "software", Value: "acapcrawl/" + Version},
 				{Name: "robots", Value: strings.Join(Specifications(), ", ")},
 				{Name: "http-header-user-agent", Value: UserAgent(s.cfg, s.who)}}}}
@@ -99,41 +103,13 @@ func (x *export) note(e holdings.Exported) {
 	if e.Why != "" && x.refused == nil {
 		x.refused = &RefusedError{fmt.Errorf("nothing may be exported: %s: %s", e.URL, e.Why)}
 	}
+	if e.Why == "" && x.manifest != nil {
+		x.manifest.add(e)
+	}
 	if x.each != nil {
 		x.each(e)
 	}
 	if x.done++; x.progress != nil {
 		x.progress(x.done, x.total)
 	}
-}
-
-// writeFiles writes the WARC file and its index to temporary files, and renames both when they are
-// complete and on disk.
-func (x *export) writeFiles(ctx context.Context, name string, force bool) (err error) {
-	lines := &sorter{dir: filepath.Dir(name)}
-	defer func() { err = errors.Join(err, lines.close()) }()
-	x.o.Name, x.o.Line = filepath.Base(name), lines.add
-	records, err := draftOf(name, func(w io.Writer) error { return x.write(ctx, w) })
-	if err != nil {
-		return err
-	}
-	index, err := draftOf(IndexName(name), lines.write)
-	if err != nil {
-		return errors.Join(err, records.Discard())
-	}
-	if err := index.Publish(IndexName(name), force); err != nil {
-		return errors.Join(publishError(err, IndexName(name)), records.Discard())
-	}
-	if err := records.Publish(name, force); err != nil {
-		return errors.Join(publishError(err, name), os.Remove(IndexName(name)))
-	}
-	return nil
-}
-
-// IndexName returns the name of the index of a WARC file; "-" if the WARC file is standard output.
-func IndexName(name string) string {
-	if name == "-" {
-		return name
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".warc") + ".cdxj"
 }

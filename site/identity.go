@@ -27,6 +27,7 @@ type identity struct {
 	SubRecords bool `json:"sub_records,omitempty"` // value of the setting actions.sub_records
 
 	Preferences *preferences `json:"preferences,omitempty"` // the newer vocabularies; nil: not recorded
+	For         []acap.Usage `json:"for,omitempty"`         // newer usages for which pages are collected
 }
 
 // preferences describes the newer vocabularies that a crawler obeys.
@@ -71,13 +72,23 @@ func CrawlerOf(cfg *config.Config) acap.Crawler {
 		panic(err) // cannot happen: package config checks the names
 	}
 	return acap.Crawler{Names: cfg.Crawler, Purposes: cfg.Purposes, Cannot: cfg.Cannot, Strict: cfg.Policy.Strict,
-		Pilot: cfg.Policy.Dialect == config.DialectPilot, SubTakeDowns: cfg.Actions.SubRecords, Vocabularies: newer}
+		Pilot: cfg.Policy.Dialect == config.DialectPilot, SubTakeDowns: cfg.Actions.SubRecords, Vocabularies: newer,
+		For: usesOf(cfg)}
+}
+
+// usesOf returns the newer usages that the setting for names.
+func usesOf(cfg *config.Config) (list []acap.Usage) {
+	for _, name := range cfg.For {
+		list = append(list, acap.Usage(name))
+	}
+	return list
 }
 
 // recordCrawler writes the identity of the given crawler to the data directory. Commands that work
 // on stored pages read this identity.
 func recordCrawler(dir string, who acap.Crawler) error {
-	id := identity{Crawler: who.Names, Cannot: who.Cannot, Strict: who.Strict, SubRecords: who.SubTakeDowns}
+	id := identity{Crawler: who.Names, Cannot: who.Cannot, Strict: who.Strict, SubRecords: who.SubTakeDowns,
+		For: who.For}
 	if who.Purposes != nil {
 		id.Purposes = &who.Purposes
 	}
@@ -140,6 +151,9 @@ func RecordedCrawler(cfg *config.Config, kinds ...config.Kind) (acap.Crawler, er
 	}
 	if !given("actions.sub_records") {
 		who.SubTakeDowns = id.SubRecords
+	}
+	if !given("for") {
+		who.For = id.For
 	}
 	if p := id.Preferences; p != nil {
 		names, settings := preference.SettingsOf(who.Vocabularies)

@@ -55,7 +55,7 @@ func ReadPast(cfg *config.Config, u *url.URL) (p Past, err error) {
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	with := func(fn func(*crawler.Frontier) error) error { return withFrontierOf(cfg, fn) }
-	if p, err = pastOf(a, with, u); err != nil {
+	if p, err = pastOf(a, with, u); err != nil || p.LastCrawled.IsZero() {
 		return p, err
 	}
 	who, err := RecordedCrawler(cfg)

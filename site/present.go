@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"time"
 
@@ -28,9 +29,10 @@ func (s *Site) Search(ctx context.Context, q present.Query, who present.Reader) 
 	return s.Presenter().Search(ctx, q, who)
 }
 
-// Captures calls fn for every capture that may be listed and on which all given usages are allowed. It
-// passes the decision whether the capture may be preserved now, and the facts used for this decision.
-func (s *Site) Captures(ctx context.Context, reader acap.Target, usages []acap.Usage,
+// Captures calls fn for every capture that may be listed and on which all usages of the crawler's For
+// are allowed. It passes the decision whether the capture may be preserved now, and the facts used for
+// this decision.
+func (s *Site) Captures(ctx context.Context, reader acap.Target,
 	fn func(archive.Capture, acap.Decision, acap.Facts) error) error {
 	return s.archive.EachCapture(func(c archive.Capture) error {
 		// P04: a page under a take-down is hidden even before it is erased
@@ -45,17 +47,61 @@ func (s *Site) Captures(ctx context.Context, reader acap.Target, usages []acap.U
 			return err
 		}
 		d := acap.Decision{Usage: acap.Preserve, Reason: acap.Unavailable} // if there is no policy
-		if t == nil {
-			if len(usages) > 0 {
-				return nil
-			}
-			return fn(c, d, f)
+		if t != nil {
+			d = t.Decide(acap.Preserve)
 		}
-		if _, ok := t.ForAll(usages); !ok {
+		if d.For != "" || t == nil && len(s.who.For) > 0 {
 			return nil
 		}
-		return fn(c, t.Decide(acap.Preserve), f)
+		return fn(c, d, f)
 	})
+}
+
+// VerdictCounts counts captures by a verdict of ACAP and the newer vocabularies together.
+type VerdictCounts struct {
+	Prohibit  int `json:"prohibit"`
+	Agreement int `json:"agreement"`
+	Permit    int `json:"permit"`
+	Unknown   int `json:"unknown"`
+}
+
+// Verdicts counts, for each newer usage, all captures by the verdict on this usage, as Decide gives it. If
+// the policy of a capture could not be read, the usage counts as prohibited. Verdicts reads every
+// capture.
+func (s *Site) Verdicts(ctx context.Context) (map[acap.Usage]VerdictCounts, error) {
+	out := map[acap.Usage]VerdictCounts{}
+	for _, u := range acap.NewerUsages() {
+		out[u] = VerdictCounts{}
+	}
+	err := s.archive.EachCapture(func(c archive.Capture) error {
+		t, _, err := s.termsOf(ctx, c, acap.Target{})
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		for u, n := range out {
+			d := acap.Decision{Usage: u, Reason: acap.Unavailable}
+			if t != nil {
+				d = t.Decide(u)
+			}
+			n.add(d)
+			out[u] = n
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (n *VerdictCounts) add(d acap.Decision) {
+	switch {
+	case d.Allowed && d.Reason == acap.ByDefault:
+		n.Unknown++
+	case d.Allowed:
+		n.Permit++
+	case d.Reason == acap.ByAgreement:
+		n.Agreement++
+	default:
+		n.Prohibit++
+	}
 }
 
 // termsOf returns the current terms of a capture, and the facts for decisions on it. The terms are nil

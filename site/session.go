@@ -253,7 +253,10 @@ func (s *session) receipt(pg *page.Page, r holdings.Receipt) crawler.Receipt {
 		out.Decision = r.Refused[0]
 		out.Decision.Usage = acap.Crawl
 	}
-	for _, d := range r.Refused {
+	for i, d := range r.Refused {
+		if d.For != "" && d.Reason == acap.ByAgreement {
+			out.NeedsLicence = &r.Refused[i]
+		}
 		s.log.Debug("refused", "usage", d.Usage, "url", pg.URL().String(), "why", d.Why())
 		switch d.Usage {
 		case acap.Follow:

@@ -175,16 +175,6 @@ func (t *Terms) Preferences() map[acap.Usage][]acap.Said {
 	return out
 }
 
-// ForAll returns the first refusal of one of the usages. ok is true if all are allowed.
-func (t *Terms) ForAll(usages []acap.Usage) (refused acap.Decision, ok bool) {
-	for _, u := range usages {
-		if d := t.Decide(u); !d.Allowed {
-			return d, false
-		}
-	}
-	return acap.Decision{}, true
-}
-
 // Unread reports whether any earlier result was a refusal because the policy of a required
 // resource's origin could not be read. Such a refusal does not erase stored data (X63).
 func (t *Terms) Unread() bool { return t.unread }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 )
@@ -14,34 +13,19 @@ import (
 type archiveRequest struct {
 	judging
 	JSON   bool
-	For    []acap.Usage // ls lists only captures on which these newer usages are allowed
-	Repair bool         // verify also repairs what can be repaired
-	Erased string       // URL, as typed, whose erasure verify checks
+	Repair bool   // verify also repairs what can be repaired
+	Erased string // URL, as typed, whose erasure verify checks
 	Verify archive.VerifyOptions
 }
 
 func (c *Command) archiveVerb() *cobra.Command {
 	return c.group("archive", "List, count, verify, compact, copy and exchange archived pages",
-		c.archiveList(),
+		c.archivePart("ls", "List the captures and until when each may be kept", c.runArchiveList, true),
 		c.archivePart("stats", "Print counts and sizes", c.runArchiveStats, false),
 		c.archiveVerify(),
 		c.archivePart("erasures", "List what was erased, why, and by which line", c.runArchiveErasures, false),
 		c.archivePart("compact", "Rewrite archive and index without erased data", c.runArchiveCompact, false),
 		c.archiveExport(), c.archiveImport(), c.archiveBackup(), c.archiveRestore())
-}
-
-// archiveList returns the verb archive ls.
-func (c *Command) archiveList() *cobra.Command {
-	var usages func() ([]acap.Usage, error)
-	cmd := c.archivePart("ls", "List the captures and until when each may be kept",
-		func(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
-			if r.For, err = usages(); err != nil {
-				return err
-			}
-			return c.runArchiveList(ctx, cfg, r)
-		}, true)
-	usages = forFlag(cmd.Flags())
-	return cmd
 }
 
 // archivePart returns a verb of the command archive. If judges is true, the verb gets the flags
@@ -57,6 +41,7 @@ func (c *Command) archivePart(use, short string, run func(context.Context, *conf
 		judgedCrawler(flags)
 		setting(flags, "purpose")
 		setting(flags, "preferences")
+		setting(flags, "for")
 		judge = judgingFlags(cmd, "reader", "refresh")
 	}
 	out := jsonFlag(cmd)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/display"
@@ -22,7 +21,6 @@ type exportRequest struct {
 	judging
 	File  string   // name of the WARC file, as typed; "-" is standard output
 	Under []string // export only addresses that begin with one of these URLs; empty: all addresses
-	For   []acap.Usage
 	Force bool
 	JSON  bool
 }
@@ -51,7 +49,7 @@ data.`,
 	judgedCrawler(flags)
 	setting(flags, "purpose")
 	setting(flags, "preferences")
-	usages := forFlag(flags)
+	setting(flags, "for")
 	judge := judgingFlags(cmd, "refresh")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -77,9 +75,6 @@ data.`,
 			r.Under = append(r.Under, normal)
 		}
 		var err error
-		if r.For, err = usages(); err != nil {
-			return err
-		}
 		if r.judging, err = judge(); err != nil {
 			return err
 		}
@@ -106,7 +101,7 @@ func (c *Command) runExport(ctx context.Context, cfg *config.Config, r exportReq
 	defer func() { err = errors.Join(err, d.Close()) }()
 	screen := newProgress(c.Stderr)
 	defer screen.Done()
-	o := site.ExportOptions{Under: r.Under, For: r.For, Plain: strings.HasSuffix(name, ".warc"),
+	o := site.ExportOptions{Under: r.Under, Plain: strings.HasSuffix(name, ".warc"),
 		Progress: func(done, total int) { screen.Count(done, total, "capture") },
 		Each: func(e holdings.Exported) {
 			if e.Why != "" {

@@ -46,6 +46,7 @@ standard error, with the reason. Files may be imported again: existing captures 
 	judgedCrawler(flags)
 	setting(flags, "purpose")
 	setting(flags, "preferences")
+	setting(flags, "for")
 	setting(flags, "max-body")
 	setting(flags, "memory")
 	out := jsonFlag(cmd)

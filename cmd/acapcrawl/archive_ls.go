@@ -40,7 +40,7 @@ func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r arch
 	out := bufio.NewWriter(c.Stdout)
 	values, lines := jsonArray{w: out}, tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	n := 0
-	err = d.Captures(ctx, r.Reader, r.For, func(cp archive.Capture, decision acap.Decision, f acap.Facts) error {
+	err = d.Captures(ctx, r.Reader, func(cp archive.Capture, decision acap.Decision, f acap.Facts) error {
 		l := listed{URL: cp.URL, Version: cp.Version, Fetched: cp.Fetched, Status: cp.Status, MIME: cp.MIME,
 			Digest: cp.Digest, Bytes: cp.Bytes,
 			Truncated: cp.Truncated, Cuts: cp.Cuts, Permitted: decision.Allowed}

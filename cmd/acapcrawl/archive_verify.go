@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/holdings"
@@ -74,18 +75,42 @@ func percentage(text string) (fraction float64, ok bool) {
 	return p / 100, ok && err == nil && p > 0 && p <= 100
 }
 
-func (c *Command) runArchiveStats(_ context.Context, cfg *config.Config, r archiveRequest) (err error) {
+// statsJSON is what archive stats --json prints.
+type statsJSON struct {
+	archive.Stats
+	Verdicts map[acap.Usage]site.VerdictCounts `json:"verdicts"` // counted by captures
+}
+
+// printStats prints counts and sizes, and the verdicts on the newer usages, as JSON.
+func (c *Command) printStats(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
+	d, err := c.openHeld(ctx, cfg, r.Refresh)
+	if err != nil {
+		return c.orNothing(true, statsJSON{}, err)
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	d.serve()
+	var out statsJSON
+	if out.Stats, err = d.Archive().Stats(); err != nil {
+		return err
+	}
+	if out.Verdicts, err = d.Verdicts(ctx); err != nil {
+		return err
+	}
+	return c.printJSON(out)
+}
+
+func (c *Command) runArchiveStats(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
+	if r.JSON {
+		return c.printStats(ctx, cfg, r)
+	}
 	a, done, err := c.openArchive(cfg)
 	if err != nil {
-		return c.orNothing(r.JSON, archive.Stats{}, err)
+		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	st, err := a.Stats()
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case r.JSON:
-		return c.printJSON(st)
 	}
 	erased, pages, err := erasedInAll(a)
 	if err != nil {

@@ -35,7 +35,7 @@ type crawlRequest struct {
 // lists them.
 const crawlSettings = "scope include exclude depth sitemaps requisites canonical drop-parameters allow-private " +
 	"max-pages max-bytes max-time max-host-urls max-body memory min-free delay adaptive concurrency per-host " +
-	"per-address timeout recrawl-min recrawl-max crawler purpose preferences strict dialect contact " +
+	"per-address timeout recrawl-min recrawl-max crawler purpose preferences for strict dialect contact " +
 	"signature-key signature-agent preserve index chromium metrics"
 
 func (c *Command) crawlVerb() *cobra.Command {

@@ -53,7 +53,7 @@ With --robots FILE, explain decides by a robots.txt that is not published yet: i
 	robots := flags.String("robots", "", "read `FILE` instead of robots.txt, and request nothing")
 	all := flags.Bool("all", false, "list lines about other crawlers and resources too")
 	judgedCrawler(flags)
-	for _, name := range []string{"purpose", "preferences", "strict", "dialect", "allow-private"} {
+	for _, name := range []string{"purpose", "preferences", "for", "strict", "dialect", "allow-private"} {
 		setting(flags, name)
 	}
 	cannot := flags.StringArray("cannot", nil, "treat `X` as unsupported: a usage type, a qualifier type or "+

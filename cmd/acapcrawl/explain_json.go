@@ -11,6 +11,7 @@ type explainedJSON struct {
 	conformance.Decision
 	Because   *becauseJSON `json:"because,omitempty"`
 	LimitedBy []boundJSON  `json:"limited_by,omitempty"`
+	For       acap.Usage   `json:"for,omitempty"` // see acap.Decision
 
 	Preferences   *conformance.Preference `json:"preferences,omitempty"` // the verdict of each vocabulary
 	Against       []rivalJSON             `json:"against"`
@@ -71,7 +72,7 @@ func (e *explanation) json() any {
 	for _, a := range e.Answers {
 		j := explainedJSON{Decision: conformance.NewDecision(a.Decision, e.Facts()), Against: rivalsJSON(a.Rivals),
 			Elsewhere: rivalsJSON(a.Elsewhere), ElsewhereMore: a.More}
-		j.Note = a.Decision.Note
+		j.Note, j.For = a.Decision.Note, a.Decision.For
 		if f := a.Decision.Because; f != nil {
 			j.Because = &becauseJSON{placeOf(f), e.Line(f)}
 		}

@@ -218,10 +218,10 @@ func (e *explanation) block(a site.Explained) string {
 	return b.String()
 }
 
-// verdicts returns a line for each vocabulary with its verdict.
+// verdicts returns a line for each vocabulary with its verdict and the field that decides it.
 func verdicts(said []acap.Said) (lines []string) {
 	for _, s := range said {
-		lines = append(lines, fmt.Sprintf("%s: %s", s.Vocabulary, s.Verdict))
+		lines = append(lines, fmt.Sprintf("%s: %s, %s", s.Vocabulary, s.Verdict, s.Because))
 	}
 	return lines
 }
@@ -289,6 +289,9 @@ func reason(d acap.Decision) string {
 		words = "this conventional rule prohibits it"
 	case d.Reason == acap.ByProhibition && d.Note != "":
 		words = "this permission cannot be complied with"
+	}
+	if d.For != "" {
+		words = fmt.Sprintf("pages are collected for %s, which is not allowed: %s", d.For, words)
 	}
 	if d.Note != "" {
 		words += " (" + d.Note + ")"

@@ -27,6 +27,8 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"purpose": {"purposes", "declare the purpose `P` (repeatable; '' declares that there is none)"},
 	"preferences": {"preferences",
 		"obey the vocabulary `NAME` of preferences (repeatable; none turns all off)"},
+	"for": {"for", "only where the use `USE` is allowed: train-ai, ai-use, ai-index or tdm (repeatable: all of " +
+		"them; none ends this)"},
 	"scope":           {"scope", "follow links within `SCOPE`: host, domain, prefix, any"},
 	"depth":           {"depth", "follow at most `N` links from a seed"},
 	"max-pages":       {"max_pages", "make at most `N` page requests"},
@@ -70,7 +72,7 @@ const keyOfFlag = "key"
 func setting(flags *pflag.FlagSet, name string) {
 	s := settingFlags[name]
 	switch name {
-	case "crawler", "purpose", "preferences", "include", "exclude", "drop-parameters":
+	case "crawler", "purpose", "preferences", "for", "include", "exclude", "drop-parameters":
 		flags.StringArray(name, nil, s.usage)
 	case "sitemaps", "allow-private", "strict", "requisites", "canonical", "per-address":
 		flags.Bool(name, false, s.usage)
@@ -80,22 +82,6 @@ func setting(flags *pflag.FlagSet, name string) {
 		flags.String(name, "", s.usage)
 	}
 	flags.SetAnnotation(name, keyOfFlag, []string{s.key}) // cannot fail: the flag exists
-}
-
-// forFlag adds the flag --for. The function that it returns parses the values of the flag.
-func forFlag(flags *pflag.FlagSet) func() ([]acap.Usage, error) {
-	names := flags.StringArray("for", nil, "only where the use `USE` is allowed: train-ai, ai-use, ai-index or tdm "+
-		"(repeatable: all of them)")
-	return func() (list []acap.Usage, err error) {
-		for _, name := range *names {
-			u := acap.Usage(strings.ToLower(name))
-			if !u.Newer() {
-				return nil, unknown("--for", name, "a use", usageNames(acap.NewerUsages()))
-			}
-			list = append(list, u)
-		}
-		return list, nil
-	}
 }
 
 // judgedCrawler adds the flag --crawler to a verb that can decide for another crawler than the

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,7 +34,7 @@ type skipReport struct {
 // reportEntry is one line of the report.
 type reportEntry struct {
 	URL string     `json:"url"`
-	Use acap.Usage `json:"use"` // crawl, follow, preserve, index or present-thumbnail
+	Use acap.Usage `json:"use"` // crawl, follow, preserve, index, present-thumbnail, or a usage of acap.Crawler.For
 	// an acap.Reason if policy decided, otherwise a crawler.State or one of the constants below
 	Reason string      `json:"reason"`
 	Why    string      `json:"why"` // the reason as a sentence
@@ -125,7 +126,7 @@ func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 	if at := pg.URL().String(); at != entry.URL {
 		entry.Final = at
 	}
-	for _, d := range got.Refused {
+	for _, d := range refusals(got.Refused) {
 		e := entry
 		e.Use, e.Reason, e.Line = d.Usage, string(d.Reason), lineOf(d.Because)
 		e.Why = d.Err(pg.URL().String()).Error()
@@ -160,6 +161,20 @@ func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 		}
 		r.add(e)
 	}
+}
+
+// refusals returns list with one decision about each usage of acap.Crawler.For, in place of those that
+// are refused because of this usage.
+func refusals(list []acap.Decision) (out []acap.Decision) {
+	for _, d := range list {
+		if d.For != "" {
+			d.Usage, d.For = d.For, ""
+		}
+		if !slices.ContainsFunc(out, func(o acap.Decision) bool { return o.Usage == d.Usage }) {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 func lineOf(f *acap.Field) *reportLine {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/index"
 	"github.com/acapcrawl/acapcrawl/present"
@@ -22,7 +21,6 @@ type searchRequest struct {
 	Query string
 	Skip  int
 	Limit int
-	For   []acap.Usage // only results on which these newer usages are allowed
 	Why   bool
 	JSON  bool
 }
@@ -49,7 +47,7 @@ type:KIND (html, text, markdown, feed, pdf, image, or a media type), before:DAY 
 	judgedCrawler(flags)
 	setting(flags, "purpose")
 	setting(flags, "preferences")
-	usages := forFlag(flags)
+	setting(flags, "for")
 	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -67,9 +65,6 @@ type:KIND (html, text, markdown, feed, pdf, image, or a media type), before:DAY 
 			}
 		}
 		var err error
-		if r.For, err = usages(); err != nil {
-			return err
-		}
 		if r.judging, err = judge(); err != nil {
 			return err
 		}
@@ -91,7 +86,7 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 		return c.orNothing(r.JSON, []struct{}{}, err)
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	found, err := p.Search(ctx, present.Query{Text: r.Query, Skip: r.Skip, Limit: r.Limit, For: r.For, Why: r.Why},
+	found, err := p.Search(ctx, present.Query{Text: r.Query, Skip: r.Skip, Limit: r.Limit, Why: r.Why},
 		present.Reader{Target: r.Reader, AsOf: r.AsOf})
 	if err != nil {
 		return err

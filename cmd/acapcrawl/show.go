@@ -58,6 +58,7 @@ func (c *Command) showVerb() *cobra.Command {
 	judgedCrawler(flags)
 	setting(flags, "purpose")
 	setting(flags, "preferences")
+	setting(flags, "for")
 	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

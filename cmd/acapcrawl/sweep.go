@@ -44,6 +44,7 @@ policies apply to, or this program, has changed.`,
 	judgedCrawler(flags)
 	setting(flags, "purpose")
 	setting(flags, "preferences")
+	setting(flags, "for")
 	judge := judgingFlags(cmd, "from-now", "refresh")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
