@@ -44,7 +44,7 @@ func (a *Authority) licence(ctx context.Context, rawurl string) (Document, error
 	for {
 		a.mu.Lock()
 		d, known := a.licences[rawurl]
-		if known && (d.Err == "" && a.lasts(licensing, d) || d.Err != "" && a.o.Now().Before(d.Expires)) {
+		if known && (a.fresh(d) || d.Err != "" && a.o.Now().Before(d.Expires)) {
 			a.mu.Unlock()
 			return d, nil
 		}
@@ -77,6 +77,9 @@ func (a *Authority) readLicence(ctx context.Context, rawurl string, held Documen
 	d, _, err := a.read(ctx, rawurl, held)
 	if err != nil {
 		return Document{}, err
+	}
+	if lasts := a.lifetime(licensing, d.Text); d.Err == "" && lasts > 0 {
+		d.Expires = d.Fetched.Add(lasts)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -113,7 +113,8 @@ func (a *Authority) pace(key string, file *acap.File) {
 
 // readReferences adds to v the files to which robots.txt, given as file, refers this crawler (P1
 // 2.3.2), and then the files that vocabularies need, each once. A stored file is used if it is
-// fresh. readReferences reports whether any file was fetched.
+// fresh, or, if a vocabulary needs it, as new as robots.txt. readReferences reports whether any file
+// was fetched.
 func (a *Authority) readReferences(ctx context.Context, key string, file *acap.File, v, held *Version, reread bool) (
 	read bool, err error) {
 	var policy *acap.Policy // the policy of robots.txt and its permissions references
@@ -127,43 +128,41 @@ func (a *Authority) readReferences(ctx context.Context, key string, file *acap.F
 			files++
 		}
 		d, known := held.reference(r.URL)
-		fresh := a.fresh(d)
-		if r.Vocabulary != "" {
-			fresh = !d.Fetched.Before(v.Robots.Fetched) || d.Err == "" && a.lasts(r.Vocabulary, d)
+		fresh := a.fresh(d) || r.Vocabulary != "" && !d.Fetched.Before(v.Robots.Fetched)
+		if known && fresh && !reread {
+			v.References = append(v.References, d)
+			continue
 		}
-		switch {
-		case !reread && known && fresh:
-		case r.Asked:
+		if r.Asked {
 			if policy == nil {
 				policy = a.build(key, file, v).Policy
 			}
 			d, err = a.readPermitted(ctx, r.URL, d, policy)
-			read = true
-		default:
+		} else {
 			d, _, err = a.read(ctx, r.URL, d)
-			read = true
 		}
-		if err != nil {
+		if read = true; err != nil {
 			return read, err
+		}
+		if r.Vocabulary != "" && d.Err == "" {
+			d.Expires = d.Fetched.Add(a.lifetime(r.Vocabulary, d.Text))
 		}
 		v.References = append(v.References, d)
 	}
 	return read, nil
 }
 
-// lasts reports whether the file d of a vocabulary may be used after robots.txt is read again. A
-// vocabulary without a method Fresh has its files read whenever robots.txt is read, whether they
-// exist or not.
-func (a *Authority) lasts(vocabulary string, d Document) bool {
+// lifetime returns how long a file of a vocabulary is used without reading it again with robots.txt; 0
+// for a vocabulary without a method Fresh.
+func (a *Authority) lifetime(vocabulary string, text []byte) time.Duration {
 	for _, v := range a.crawler.Vocabularies {
 		if f, ok := v.(interface {
 			Fresh(text []byte) time.Duration
 		}); ok && v.Name() == vocabulary {
-			now := a.o.Now()
-			return !d.Fetched.After(now) && !d.Fetched.Before(a.o.Reread) && now.Before(d.Fetched.Add(f.Fresh(d.Text)))
+			return f.Fresh(text)
 		}
 	}
-	return false
+	return 0
 }
 
 // readPermitted is like read, but makes no request if the policy prohibits crawling the file.
