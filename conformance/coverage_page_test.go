@@ -80,7 +80,7 @@ func Page(docs []Document, samples []Sample) []byte {
 	var b strings.Builder
 	b.WriteString(`# Conformance
 
-Every statement of the five documents, and every reading of this project, with the cases of the corpus that show it. A case under
+Every statement of the documents, and every reading of this project, with the cases of the corpus that show it. A case under
 *decided by* comes out as it does because of the statement; a case under *otherwise* is its near neighbour, where the statement
 does not apply and something else comes out. Run them all with ` + "`go test ./conformance`" + `.
 
