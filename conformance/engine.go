@@ -95,7 +95,7 @@ func (w *web) visit(ctx context.Context, u *url.URL) (*visit, error) {
 	}
 	if _, listed := w.responses[key]; listed && origin.Policy.Decide(acap.Crawl, acap.NewResource(u)).Allowed {
 		got, err := w.Fetch(ctx, u.String())
-		if err == nil && got.Last().Status >= 200 && got.Last().Status <= 299 {
+		if err == nil && (got.Last().Status/100 == 2 || asksForLicence(got.Last())) {
 			v.page = got
 			read, err := w.authority.Licences(ctx, got.Own().Licences)
 			if err != nil {
@@ -105,6 +105,13 @@ func (w *web) visit(ctx context.Context, u *url.URL) (*visit, error) {
 		}
 	}
 	return v, nil
+}
+
+// asksForLicence reports whether an answer without a page asks for a licence. What the answer says is then
+// about the page.
+func asksForLicence(h page.Hop) bool {
+	line, _ := page.LicenceChallenge(h.Status, h.Header)
+	return line > 0
 }
 
 // policy returns the policy of u's origin at the time of the visit, with the statements of the page

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +19,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/page"
 )
 
 // maxTries is the number of visits in one run to an address that does not answer, or answers with
@@ -75,23 +75,17 @@ func outcomeOf(l *Lease, visited string, hops []gate.Hop, err error, now time.Ti
 // refuseUnlicensed records in o that the last answer asks for a licence (RSL 3.4: 401 or 402 with
 // WWW-Authenticate: License). Such a page is neither missing nor visited again in the same run.
 func (o *outcome) refuseUnlicensed(hops []gate.Hop) {
-	if o.State != Fetched || o.Status != http.StatusUnauthorized && o.Status != http.StatusPaymentRequired {
+	if o.State != Fetched {
 		return
 	}
 	last := hops[len(hops)-1]
-	for i, value := range last.Header.Values("WWW-Authenticate") {
-		asks := func(challenge string) bool {
-			scheme, _, _ := strings.Cut(strings.TrimSpace(challenge), " ")
-			return strings.EqualFold(scheme, "License")
-		}
-		if !slices.ContainsFunc(strings.Split(value, ","), asks) {
-			continue
-		}
-		o.decision = acap.Decision{Usage: acap.Crawl, Reason: acap.ByAgreement, Because: &acap.Field{
-			Source: acap.Header, URL: last.URL, Line: i + 1, Column: 1, Text: "WWW-Authenticate: " + value}}
-		o.State, o.Why = Refused, o.decision.Err(last.URL).Error()
+	line, value := page.LicenceChallenge(last.Status, last.Header)
+	if line == 0 {
 		return
 	}
+	o.decision = acap.Decision{Usage: acap.Crawl, Reason: acap.ByAgreement, Because: &acap.Field{
+		Source: acap.Header, URL: last.URL, Line: line, Column: 1, Text: "WWW-Authenticate: " + value}}
+	o.State, o.Why = Refused, o.decision.Err(last.URL).Error()
 }
 
 // refuse records in o that the gate refused a request. visited is the address of the visit.

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
@@ -20,7 +21,31 @@ func (p *Page) readOwn() acap.Own {
 				Column: 1})
 		}
 	}
+	if line, value := LicenceChallenge(p.Last().Status, p.Last().Header); line > 0 {
+		own.Tags = append(own.Tags, acap.Tag{Source: acap.Header, Name: challenge, Content: value, Line: line, Column: 1})
+	}
 	return own
+}
+
+// challenge is the header with which a server asks for credentials.
+const challenge = "WWW-Authenticate"
+
+// LicenceChallenge returns the number and the value of the header line with which an answer asks for a
+// licence (RSL 3.4: 401 or 402 with WWW-Authenticate: License). The number is 0 if there is none.
+func LicenceChallenge(status int, h http.Header) (line int, value string) {
+	if status != http.StatusUnauthorized && status != http.StatusPaymentRequired {
+		return 0, ""
+	}
+	for i, value := range h.Values(challenge) {
+		asks := func(challenge string) bool {
+			scheme, _, _ := strings.Cut(strings.TrimSpace(challenge), " ")
+			return strings.EqualFold(scheme, "License")
+		}
+		if slices.ContainsFunc(strings.Split(value, ","), asks) {
+			return i + 1, value
+		}
+	}
+	return 0, ""
 }
 
 // ownHeaders are the headers that state permissions: robots headers, and those of newer

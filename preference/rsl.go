@@ -119,6 +119,9 @@ type pageLicences struct {
 
 // Page reads the documents that a page names or contains.
 func (v rsl) Page(p *acap.Page, site acap.Preferences) acap.Preferences {
+	if asks := headers(p, "WWW-Authenticate"); len(asks) > 0 {
+		return &unlicensed{by: p.Field(asks[0]), site: site}
+	}
 	if len(p.Licences) == 0 {
 		return site
 	}
@@ -147,6 +150,26 @@ func (v rsl) Page(p *acap.Page, site acap.Preferences) acap.Preferences {
 		}
 	}
 	return &pageLicences{site: site, page: both[0], part: both[1]}
+}
+
+// unlicensed are the preferences of a page whose answer asks for a licence (RSL 3.4: 401 or 402 with
+// WWW-Authenticate: License). Everything needs an agreement unless the site prohibits it.
+type unlicensed struct {
+	by   *acap.Field
+	site acap.Preferences // may be nil
+}
+
+// Usages implements acap.Preferences.
+func (p *unlicensed) Usages() []acap.Usage { return append(acap.Usages(), acap.NewerUsages()...) }
+
+// Opinion implements acap.Preferences.
+func (p *unlicensed) Opinion(u acap.Usage, r acap.Resource) acap.Opinion {
+	if p.site != nil {
+		if o := p.site.Opinion(u, r); o.Verdict == acap.Prohibits {
+			return o
+		}
+	}
+	return verdict(acap.Agreement, p.by)
 }
 
 // unreadable says what follows if a licence document cannot be read; the reason is appended.
