@@ -102,9 +102,6 @@ type Options struct {
 	Canonical  bool     // do not store a page whose canonical address was fetched before
 	Drop       []string // names of query parameters to remove from links, since they do not change the page
 	Recrawl    Recrawl  // when pages are revisited; zero: never
-	// an answer 401 or 402 that asks for a licence of RSL is a refusal; otherwise it is an answer
-	// like any other 4xx
-	Licences bool
 
 	// Held reports whether a copy or an index entry of the page at an address in normal form is
 	// kept. If a copy or entry is kept, a re-crawl request makes the crawler visit the page even if

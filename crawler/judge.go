@@ -19,7 +19,6 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
-	"github.com/acapcrawl/acapcrawl/page"
 )
 
 // maxTries is the number of visits in one run to an address that does not answer, or answers with
@@ -70,22 +69,6 @@ func outcomeOf(l *Lease, visited string, hops []gate.Hop, err error, now time.Ti
 		o.retry(l.Tries+1, now)
 	}
 	return o
-}
-
-// refuseUnlicensed records in o that the last answer asks for a licence (RSL 3.4: 401 or 402 with
-// WWW-Authenticate: License). Such a page is neither missing nor visited again in the same run.
-func (o *outcome) refuseUnlicensed(hops []gate.Hop) {
-	if o.State != Fetched {
-		return
-	}
-	last := hops[len(hops)-1]
-	line, value := page.LicenceChallenge(last.Status, last.Header)
-	if line == 0 {
-		return
-	}
-	o.decision = acap.Decision{Usage: acap.Crawl, Reason: acap.ByAgreement, Because: &acap.Field{
-		Source: acap.Header, URL: last.URL, Line: line, Column: 1, Text: "WWW-Authenticate: " + value}}
-	o.State, o.Why = Refused, o.decision.Err(last.URL).Error()
 }
 
 // refuse records in o that the gate refused a request. visited is the address of the visit.

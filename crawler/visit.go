@@ -195,9 +195,6 @@ func (r *run) receive(p *pageVisit) error {
 	}
 	p.answered = true
 	p.end = outcomeOf(p.lease, p.lease.URL, hops, nil, time.Now())
-	if r.o.Licences {
-		p.end.refuseUnlicensed(hops)
-	}
 	p.end.Delay, p.end.down = p.pause, cmp.Or(p.end.down, p.trace.TakeDown)
 	if p.end.State != Fetched || p.known != "" {
 		return nil
@@ -257,7 +254,8 @@ func (r *run) queueLinks(p *pageVisit) error {
 	}
 	if receipt.RefusedCrawl { // P2 2.2.9.1 (M06): the page itself prohibits crawl
 		end.decision = receipt.Decision
-		end.State, end.Why = Refused, fmt.Sprintf("crawl of %s is not permitted by the page itself", l.URL)
+		end.State, end.Why = Refused, fmt.Sprintf("crawl of %s is not permitted by the page itself: %s", l.URL,
+			receipt.Decision.Why())
 	}
 	if end.down != nil { // links of a page that is taken down are not followed
 		return r.done(l, *end, receipt)

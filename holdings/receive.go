@@ -44,7 +44,8 @@ type Receipt struct {
 
 // Receive stores what may be stored of a page. The result is durable when it returns. Only a 2xx
 // response is stored as a page; redirects are stored as captures of their own addresses. Only 404
-// and 410 erase the page: another failure does not mean that it is gone (H05). A 304 response
+// and 410 erase the page: another failure does not mean that it is gone (H05). An answer that asks for
+// a licence is a page that prohibits crawl (RSL 3.4). A 304 response
 // confirms the archived copy. The copy is then checked against today's policy and the new headers,
 // and no new capture is made (see archive.Renew).
 func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) {
@@ -61,7 +62,7 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 	switch {
 	case gone:
 		return Receipt{}, errors.Join(h.endPages(ctx, pg.Hops()), h.endParts(ctx, pg), h.keepRedirects(ctx, pg.Hops()))
-	case (status < 200 || status > 299) && status != http.StatusNotModified:
+	case (status < 200 || status > 299) && status != http.StatusNotModified && !asksForLicence(origin, pg):
 		return Receipt{}, h.keepRedirects(ctx, pg.Hops())
 	// X02: the policy may have changed since the request; a page that may not be crawled is not
 	// read
@@ -92,6 +93,12 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 		return g.Receipt, err
 	}
 	return h.recheckReceived(ctx, origin, u, g.Receipt)
+}
+
+// asksForLicence reports whether an answer asks for a licence and origin obeys that.
+func asksForLicence(origin *acap.Policy, pg *page.Page) bool {
+	line, _ := page.LicenceChallenge(pg.Last().Status, pg.Last().Header)
+	return line > 0 && !origin.Narrow(pg.Own()).Decide(acap.Crawl, acap.NewResource(pg.URL())).Allowed
 }
 
 // recheckReceived checks a page again if its policy changed while it was received.

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"sync"
 	"time"
 
@@ -112,7 +111,6 @@ func (s *session) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
 		MaxBytes: max(cfg.MaxBytes, 0),
 		MaxTime:  cfg.MaxTime, Include: cfg.Include, Exclude: cfg.Exclude, Requisites: cfg.Requisites,
 		Canonical: cfg.Canonical, Drop: cfg.DropParameters, Recrawl: s.recrawl, Refetch: o.Refetch,
-		Licences: slices.ContainsFunc(st.who.Vocabularies, func(v acap.Vocabulary) bool { return v.Name() == "rsl" }),
 		Promoted: o.promoted, Held: s.holdings.Holds, Stands: st.mayBeTakenDown, Pause: s.pause,
 		Progress: o.Progress, Every: o.Every, Budget: st.o.Budget, Collect: o.Collect,
 		Skipped: func(skip crawler.Skip) {
