@@ -22,7 +22,8 @@ func (p *Page) readOwn() acap.Own {
 		}
 	}
 	if line, value := LicenceChallenge(p.Last().Status, p.Last().Header); line > 0 {
-		own.Tags = append(own.Tags, acap.Tag{Source: acap.Header, Name: challenge, Content: value, Line: line, Column: 1})
+		own.Tags = append(own.Tags, acap.Tag{Source: acap.Header, Name: challenge, Content: value, Line: line,
+			Column: 1})
 	}
 	return own
 }
