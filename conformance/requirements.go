@@ -32,6 +32,7 @@ type Requirement struct {
 // Document is one file of requirements.
 type Document struct {
 	Name, Title  string
+	Newer        bool // the document is about newer preferences, which an engine need not know
 	Requirements []Requirement
 }
 
@@ -42,11 +43,11 @@ var documents = []Document{
 	{Name: "PILOT", Title: "The pilot of 2007"},
 	{Name: "REP", Title: "The Robots Exclusion Protocol as the search engines documented it in 2008"},
 	{Name: "RTAG", Title: "The Robots-Tag header and META rules (draft of 2026)"},
-	{Name: "AIPREF", Title: "AI preferences of the IETF: drafts vocab-08 and attach-05"},
-	{Name: "SIGNALS", Title: "Content Signals"},
-	{Name: "TDMREP", Title: "The TDM Reservation Protocol (report of 2024)"},
-	{Name: "RSL", Title: "Really Simple Licensing 1.0"},
-	{Name: "PREF", Title: "How newer preferences are combined; noai and PLUS"},
+	{Name: "AIPREF", Title: "AI preferences of the IETF: drafts vocab-08 and attach-05", Newer: true},
+	{Name: "SIGNALS", Title: "Content Signals", Newer: true},
+	{Name: "TDMREP", Title: "The TDM Reservation Protocol (report of 2024)", Newer: true},
+	{Name: "RSL", Title: "Really Simple Licensing 1.0", Newer: true},
+	{Name: "PREF", Title: "How newer preferences are combined; noai and PLUS", Newer: true},
 	{Name: readings, Title: "Readings"},
 }
 

@@ -99,6 +99,8 @@ type Result struct {
 	Got         json.RawMessage `json:"got,omitempty"`    // for Failed: the answer, unless it is long
 	Stderr      string          `json:"stderr,omitempty"` // for Errored: the last lines of the engine's standard error
 	Took        time.Duration   `json:"-"`
+
+	answered bool // the engine sent an answer, which may be an error
 }
 
 // Limits of the details that are kept about a wrong answer.
@@ -112,12 +114,14 @@ type RunOptions struct {
 	Jobs      int  // number of engines that run at the same time; 0 means one
 	Decisions bool // compare only whether a usage is permitted
 	FailFast  bool // stop at the first case that does not pass
+	Newer     bool // do not skip the cases of newer preferences, even if the engine knows none
 
 	Progress func(asked int) // called for each result, one call at a time; may be nil
 }
 
 // Run sends all samples to an engine and compares the engine's answers with the expected answers.
-// The results have the order of the samples. When ctx ends, Run returns the error of ctx.
+// The results have the order of the samples. If the engine knows no newer preferences, the cases of
+// these are skipped, unless FailFast or Newer is set. When ctx ends, Run returns the error of ctx.
 func Run(ctx context.Context, samples []Sample, e Engine, o RunOptions) ([]Result, Trouble, error) {
 	r := runner{options: o, results: make([]Result, len(samples))}
 	questions, places, err := r.questions(samples)
@@ -150,6 +154,9 @@ func Run(ctx context.Context, samples []Sample, e Engine, o RunOptions) ([]Resul
 	wg.Wait()
 	if err := errors.Join(ctx.Err(), errors.Join(errs...)); err != nil {
 		return nil, r.trouble, err
+	}
+	if !o.FailFast && !o.Newer {
+		skipPreferences(r.results)
 	}
 	return r.results, r.trouble, nil
 }
@@ -263,6 +270,7 @@ func (r *runner) reply(to *Result, a Reply) {
 
 func (out *Result) judge(a Reply, decisions bool) {
 	out.Outcome, out.Why, out.Took = Passed, "", a.Took
+	out.answered = a.Fault == ""
 	if a.Fault == "" {
 		a.Fault = told(a.Answer)
 	}

@@ -12,12 +12,14 @@ import (
 
 // Report is the result of a run.
 type Report struct {
-	Engine  string   `json:"engine,omitempty"` // the command of the engine; "" for this program's own engine
-	Cases   int      `json:"cases"`            // number of cases that were run
-	Passed  int      `json:"passed"`
-	Failed  int      `json:"failed"`
-	Errors  int      `json:"errors"`
-	Skipped int      `json:"skipped"`
+	Engine  string `json:"engine,omitempty"` // the command of the engine; "" for this program's own engine
+	Cases   int    `json:"cases"`            // number of cases that were run
+	Passed  int    `json:"passed"`
+	Failed  int    `json:"failed"`
+	Errors  int    `json:"errors"`
+	Skipped int    `json:"skipped"`
+	// number of skipped cases of newer preferences, because the engine does not know them
+	Unknown int      `json:"unknown_preferences,omitempty"`
 	Percent float64  `json:"percent"` // passed cases in percent of the cases that were run, rounded down
 	Trouble Trouble  `json:"trouble"`
 	Tree    []Node   `json:"tree"`
@@ -37,6 +39,9 @@ func NewReport(engine string, docs []Document, results []Result, t Trouble) *Rep
 			r.Errors++
 		case Skipped:
 			r.Skipped++
+			if result.Why == noPreferences {
+				r.Unknown++
+			}
 		}
 	}
 	if r.Cases = r.Passed + r.Failed + r.Errors; r.Cases > 0 {

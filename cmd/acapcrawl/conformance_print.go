@@ -66,6 +66,10 @@ func conformanceInWords(report *conformance.Report, r conformanceRunRequest) (st
 		}
 	}
 	fmt.Fprintf(&b, " (%v %%)\n", report.Percent)
+	if n := report.Unknown; n > 0 {
+		fmt.Fprintf(&b, "%s of newer preferences skipped: in no case did the engine restrict a use because of one.\n",
+			several(n, "case"))
+	}
 	if hidden, tests := unseen(report.Tree); !r.All && whole {
 		fmt.Fprintf(&b,
 			"No case can show %s, and %d more are shown only by tests of this program; --all lists them.\n", several(

@@ -58,6 +58,9 @@ standard input, and writes for each a line of JSON with the id of the case and i
 If a case ends COMMAND, it is started again without this case. An answer after --timeout is an error, and so
 is {"id": …, "error": "…"}.
 
+If an engine passes no case in which a newer preference (AIPREF, RSL and others) restricts a use, the cases
+that need these are skipped. --require AIPREF,SIGNALS,TDMREP,RSL,PREF demands them.
+
 The exit status is 0 if every case passes, or with --min or --require if these are met. Otherwise it is 1,
 also if the engine prints lines that answer no case.`,
 		Example: `  acapcrawl conformance run --engine './myengine --decide' --jobs 4
@@ -152,6 +155,7 @@ func (c *Command) runConformance(ctx context.Context, r conformanceRunRequest) e
 	}
 	line := newProgress(c.Stderr)
 	o := conformance.RunOptions{Jobs: r.Jobs, Decisions: r.Decisions, FailFast: r.FailFast,
+		Newer:    slices.ContainsFunc(r.Require, conformance.DemandsPreferences),
 		Progress: func(asked int) { line.Count(asked, len(samples), "case") }}
 	results, trouble, err := conformance.Run(ctx, samples, engine, o)
 	line.Done()
