@@ -161,6 +161,7 @@ func (a *auditor) describe() {
 				Why: ref.Err.Error()})
 		}
 	}
+	a.vocabularyFiles()
 }
 
 func (a *auditor) file(f *acap.File, named, final string) AuditFile {
@@ -331,7 +332,7 @@ func (a *auditor) read(ctx context.Context, u *url.URL, pg *page.Page) error {
 		return err
 	}
 	t, err := terms.Reach(ctx, a.surface.Origin.Policy, u, pg, terms.Sources{Policies: a.site.Policies,
-		Fetcher: a.site.Fetcher},
+		Fetcher: a.site.Fetcher, Licences: a.site.Policies},
 		acap.Facts{Now: a.o.Check.Now})
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ const (
 	Unsaid    State = "unsaid" // permitted because no statement mentions it
 	Permitted State = "permitted"
 	Limited   State = "limited" // permitted within limits, or only to some readers
-	Ask       State = "ask"     // a link says where to request permission
+	Ask       State = "ask"     // permission must be requested: a link says where, or a licence needs an agreement
 	Refused   State = "refused"
 )
 
@@ -34,7 +34,7 @@ type Effects struct {
 // Row holds the decisions about one address.
 type Row struct {
 	URL   string `json:"url"`
-	Cells []Cell `json:"cells"` // in the order of acap.Usages
+	Cells []Cell `json:"cells"` // in the order of acap.Usages, then of acap.NewerUsages
 }
 
 // Cell is the decision about one usage.
@@ -45,7 +45,10 @@ type Cell struct {
 	Note    string       `json:"note,omitempty"`
 	Because []*AuditLine `json:"because"` // the line that decided, then the lines that set limits
 	Limits  acap.Limits  `json:"limits"`
-	byACAP  bool         // the prohibition or limit comes from ACAP, so a crawler without ACAP ignores it
+	Terms   string       `json:"terms,omitempty"` // where the terms of a needed agreement are
+	// the verdict of each vocabulary, if vocabularies say different things
+	By     []VocabularyVerdict `json:"by,omitempty"`
+	byACAP bool                // the prohibition or limit comes from ACAP, so a crawler without ACAP ignores it
 }
 
 // effects adds the decisions about u for each crawler. pg is the page, nil if it was not fetched.
@@ -53,14 +56,17 @@ func (a *auditor) effects(ctx context.Context, u *url.URL, pg *page.Page, one Au
 	facts := acap.Facts{Now: a.o.Check.Now}
 	rows := make([]Row, len(a.views))
 	for i, v := range a.views {
-		sources := terms.Sources{Policies: v.policies, Fetcher: a.site.Fetcher}
+		// all crawlers share one source of licence documents, so that each is requested once
+		sources := terms.Sources{Policies: v.policies, Fetcher: a.site.Fetcher, Licences: a.site.Policies}
 		t, err := terms.Reach(ctx, v.policy, u, pg, sources, facts)
 		if err != nil {
 			return err
 		}
 		rows[i].URL = one.URL
-		for _, usage := range acap.Usages() {
-			rows[i].Cells = append(rows[i].Cells, cellOf(t.Decide(usage), facts))
+		for _, usage := range a.usages() {
+			c := cellOf(t.Decide(usage), facts)
+			c.By = verdicts(t, usage)
+			rows[i].Cells = append(rows[i].Cells, c)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -77,7 +83,7 @@ func (a *auditor) effects(ctx context.Context, u *url.URL, pg *page.Page, one Au
 
 func cellOf(d acap.Decision, facts acap.Facts) Cell {
 	c := Cell{Usage: d.Usage, State: Refused, Reason: d.Reason, Note: d.Note, Because: []*AuditLine{},
-		Limits: d.Limits(facts)}
+		Limits: d.Limits(facts), Terms: d.Terms}
 	add := func(f *acap.Field) {
 		if line := lineOf(f); line != nil && !slices.ContainsFunc(c.Because,
 			func(have *AuditLine) bool { return *have == *line }) {
@@ -86,7 +92,7 @@ func cellOf(d acap.Decision, facts acap.Facts) Cell {
 	}
 	add(d.Because)
 	switch d.Reason {
-	case acap.Conventional, acap.ByMeta, acap.ByHeader, acap.Unavailable:
+	case acap.Conventional, acap.ByMeta, acap.ByHeader, acap.Unavailable, acap.ByPreference, acap.ByAgreement:
 	default:
 		c.byACAP = !d.Allowed && ofACAP(d.Because)
 	}
@@ -94,7 +100,7 @@ func cellOf(d acap.Decision, facts acap.Facts) Cell {
 	case d.Reason == acap.ByTarget:
 		c.State = Limited
 	// P1 2.5.6 (L03): a reference says where to request permission for further usages
-	case d.Usage == acap.Other && len(c.Limits.UsageRef) > 0:
+	case d.Usage == acap.Other && len(c.Limits.UsageRef) > 0, d.Reason == acap.ByAgreement:
 		c.State = Ask
 	case !d.Allowed:
 	case !c.Limits.Empty():
@@ -134,7 +140,7 @@ func (a *auditor) gather() {
 		a.Effects[i].Crawlers = append(a.Effects[i].Crawlers, v.name)
 	}
 	for _, row := range a.views[0].rows {
-		crawled := row.Cells[0].State != Refused
+		crawled := row.Cells[0].State != Refused && row.Cells[0].State != Ask
 		if crawled && slices.ContainsFunc(row.Cells[1:], func(c Cell) bool { return c.byACAP }) {
 			a.Silent++
 		}

@@ -20,10 +20,10 @@ var auditHTML string
 // or references to other files. It escapes all text of publishers.
 func WriteAuditHTML(w io.Writer, audits []*Audit) error {
 	t, err := template.New("audit").Funcs(template.FuncMap{
-		"shown": shownText, "usages": acap.Usages, "list": usageList, "short": shortAddress, "count": count,
+		"shown": shownText, "list": usageList, "short": shortAddress, "count": count,
 		"join": strings.Join,
-		"line": lineName, "words": stateWords, "mark": func(s State) string { return htmlMarks[s] }, "head": heads,
-		"who": addressees,
+		"line": lineName, "words": stateWords, "mark": func(s State) string { return htmlMarks[s] },
+		"who": addressees, "verdict": func(v string) State { return verdictStates[v] },
 	}).Parse(auditHTML)
 	if err != nil {
 		return err
@@ -77,20 +77,14 @@ func (v auditPageView) Verdict() string {
 	return "Everything that was checked has the effect that it states."
 }
 
+// verdictStates holds the state of a usage about which only one vocabulary has a verdict.
+var verdictStates = map[string]State{"permit": Permitted, "agreement": Ask, "prohibit": Refused}
+
 var htmlMarks = map[State]string{Unsaid: "○", Permitted: "✓", Limited: "◐", Ask: "?", Refused: "✕"}
 
 func stateWords(s State) string {
 	return map[State]string{Unsaid: "nothing is said", Permitted: "permitted", Limited: "limited",
 		Ask: "permission needed", Refused: "refused"}[s]
-}
-
-// heads returns the column headings of the table of effects.
-func heads() []string {
-	out := make([]string, len(acap.Usages()))
-	for i, u := range acap.Usages() {
-		out[i] = string(u)
-	}
-	return out
 }
 
 // shownText returns text of publishers without control characters and without characters that

@@ -47,6 +47,7 @@ type AuditFile struct {
 	Why          string `json:"why,omitempty"` // why the policy file could not be read
 	Statements   int    `json:"statements"`
 	Conventional int    `json:"conventional_rules"`
+	Vocabulary   string `json:"vocabulary,omitempty"` // the newer vocabulary that needs the file; "" for others
 }
 
 // AuditLine is a field that decided something.

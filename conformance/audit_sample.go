@@ -70,7 +70,7 @@ func (s *sample) add(address string, first bool) {
 // deciding returns the fields of the policy files that decide something about r, for any crawler.
 func (a *auditor) deciding(r acap.Resource) (list []*acap.Field) {
 	for _, v := range a.views {
-		for _, u := range acap.Usages() {
+		for _, u := range a.usages() {
 			if d := v.policy.Decide(u, r); d.Because != nil && !slices.Contains(list, a.place(d.Because)) {
 				list = append(list, a.place(d.Because))
 			}

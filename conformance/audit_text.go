@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
@@ -71,6 +72,8 @@ func (a *Audit) Looked() (out []string) {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, f := range a.Files {
 		switch {
+		case f.Vocabulary != "":
+			out = append(out, f.lookedAtFile())
 		case f.Why != "":
 			add("%s could not be read: %s.", f.URL, f.Why)
 		case a.Status == "none" && f.URL == a.Site+"/robots.txt":
@@ -290,6 +293,11 @@ func (a *Audit) Lines() (lines []*AuditLine) {
 						lines = append(lines, l)
 					}
 				}
+				for _, v := range c.By {
+					if numberOf(lines, v.By) == 0 {
+						lines = append(lines, v.By)
+					}
+				}
 			}
 		}
 	}
@@ -303,17 +311,22 @@ func numberOf(lines []*AuditLine, l *AuditLine) int {
 
 var stateMarks = map[State]string{Unsaid: ".", Permitted: "+", Limited: "~", Ask: "?", Refused: "-"}
 
-// brief holds short names of the usages, for column headings.
-var brief = []string{"crawl", "follow", "index", "keep", "present", "orig", "copy", "oldcopy", "snip", "thumb",
-	"oldsnip", "oldthumb", "link", "other"}
+// brief holds short names of usages, for column headings. The others have their own name.
+var brief = map[acap.Usage]string{acap.Preserve: "keep", acap.PresentOriginal: "orig", acap.PresentCurrentCopy: "copy",
+	acap.PresentOldCopy: "oldcopy", acap.PresentSnippet: "snip", acap.PresentThumbnail: "thumb",
+	acap.PresentOldSnippet: "oldsnip", acap.PresentOldThumbnail: "oldthumb", acap.PresentLink: "link"}
 
 func (a *Audit) writeEffects(b *strings.Builder) {
 	lines := a.Lines()
+	var heads []string
+	for _, u := range a.Usages() {
+		heads = append(heads, cmp.Or(brief[u], string(u)))
+	}
 	for _, e := range a.Effects {
 		fmt.Fprintf(b, "\nEffects for %s (+ permitted, . nothing said, ~ limited, ? permission needed, - refused; by "+
 			"line):\n", e.Who())
 		t := tabwriter.NewWriter(b, 0, 8, 1, ' ', 0)
-		fmt.Fprintf(t, "  %s\t\n", strings.Join(brief, "\t"))
+		fmt.Fprintf(t, "  %s\t\n", strings.Join(heads, "\t"))
 		for _, row := range e.Rows {
 			t.Write([]byte("  "))
 			for _, c := range row.Cells {
@@ -326,6 +339,7 @@ func (a *Audit) writeEffects(b *strings.Builder) {
 			fmt.Fprintf(t, "%s\n", strings.NewReplacer("\t", " ", "\n", " ").Replace(shortAddress(row.URL, a.Site)))
 		}
 		t.Flush() // cannot fail: it writes to a strings.Builder
+		e.writeDisagreements(b, lines)
 	}
 	if len(lines) > 0 {
 		b.WriteString("\nThe lines behind them:\n")

@@ -42,8 +42,10 @@ func (c *Command) conformanceAudit() *cobra.Command {
 		Long: `Read a publisher's robots.txt, the files that it refers to, and some pages, chosen so that as
 many statements as possible apply to one of them. The report lists the statements, their mistakes, the
 contradictions between pages and robots.txt, and the decisions for every usage and every crawler that is
-named. The command requests no page that may not be crawled, and nothing more from a site that answers with
-429, or with 503 and Retry-After. With --format html the report is a page to hand on or print.
+named. Of newer preferences it reports train-ai, ai-use, ai-index and tdm, and what each vocabulary says where
+they differ; --preferences none leaves this out. The command requests no page that may not be crawled, and
+nothing more from a site that answers with 429, or with 503 and Retry-After. With --format html the report is
+a page to hand on or print.
 
 The exit status is 1 if something should be corrected, 3 if no page may be crawled, and 4 if the site cannot
 be read.`,
@@ -54,7 +56,7 @@ be read.`,
 	flags.SortFlags = false
 	pages := flags.Int("pages", 20, "request at most `N` pages")
 	judgedCrawler(flags)
-	for _, name := range []string{"purpose", "delay", "timeout", "allow-private", "dialect"} {
+	for _, name := range []string{"purpose", "preferences", "delay", "timeout", "allow-private", "dialect"} {
 		setting(flags, name)
 	}
 	flags.String("as-of", "", "apply dates as of `TIME` (RFC 3339)")
