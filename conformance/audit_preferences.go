@@ -68,7 +68,9 @@ func (e Effects) Disagreements() (list []Disagreement) {
 			if len(c.By) == 0 {
 				continue
 			}
-			i := slices.IndexFunc(list, func(d Disagreement) bool { return slices.EqualFunc(d.Verdicts, c.By, sameVerdict) })
+			i := slices.IndexFunc(list, func(d Disagreement) bool {
+				return slices.EqualFunc(d.Verdicts, c.By, sameVerdict)
+			})
 			if i < 0 {
 				i = len(list)
 				list = append(list, Disagreement{Verdicts: c.By})
