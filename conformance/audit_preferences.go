@@ -24,8 +24,8 @@ type Disagreement struct {
 	Pages    []string
 }
 
-// usages returns the usages that the audit reports: those of ACAP, and the newer ones if the crawler
-// obeys newer vocabularies.
+// usages returns the usages that the audit reports: those of ACAP, and the newer ones if the
+// crawler obeys newer vocabularies.
 func (a *auditor) usages() []acap.Usage {
 	if len(a.site.Who.Vocabularies) == 0 {
 		return acap.Usages()

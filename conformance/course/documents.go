@@ -26,8 +26,8 @@ func tdmFirst(w *watch) finding {
 	return finding{outcome: Untested, why: "it requested no page of the origin tdm"}
 }
 
-// tdmOnce checks that the visitor requested tdmrep.json of the origin tdm once for each time that it
-// requested robots.txt.
+// tdmOnce checks that the visitor requested tdmrep.json of the origin tdm once for each time that
+// it requested robots.txt.
 func tdmOnce(w *watch) finding {
 	robots := 0
 	for _, at := range w.origins["tdm"] {
@@ -57,8 +57,8 @@ func paidOnce(w *watch) finding {
 	return f
 }
 
-// discardedOnce checks that the visitor requested each page whose own licence needs a licence server
-// once.
+// discardedOnce checks that the visitor requested each page whose own licence needs a licence
+// server once.
 func discardedOnce(w *watch) finding {
 	f := finding{outcome: Untested, why: "it never requested a page whose own licence needs a licence server"}
 	for _, id := range []string{"rsl-header", "rsl-link", "rsl-inline"} {
@@ -116,8 +116,8 @@ func documentsBounded(w *watch) finding {
 	return w.boundedBelow("rslmany", policyRoot+"many/", maxDocuments, "requests for licence documents of one origin")
 }
 
-// boundedBelow checks that the visitor made at most as many requests for paths with a prefix as most
-// says, within an hour of the first.
+// boundedBelow checks that the visitor made at most as many requests for paths with a prefix as
+// most says, within an hour of the first.
 func (w *watch) boundedBelow(origin, prefix string, most int, what string) finding {
 	var reads []*Visit
 	for _, at := range w.origins[origin] {

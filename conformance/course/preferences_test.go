@@ -297,8 +297,8 @@ func TestLicensees(t *testing.T) {
 	}
 }
 
-// A crawler that knows neither TDMRep nor RSL is not judged by them, whatever it requests, unless the
-// user says so. Its results in the other protocols do not depend on them.
+// A crawler that knows neither TDMRep nor RSL is not judged by them, whatever it requests, unless
+// the user says so. Its results in the other protocols do not depend on them.
 func TestCrawlerWithoutPreferences(t *testing.T) {
 	got := (&rover{agents: roverbot, keeps: rep}).run(t)
 	if slices.Contains(got.Counted, TDMRep) || slices.Contains(got.Counted, RSL) || got.Failures() > 0 ||

@@ -9,15 +9,17 @@ import (
 // Reads says whether a visitor shows that it reads a protocol that crawlers need not know, and how
 // many of its requests only that protocol prohibits.
 //
-// A crawler that does not know ACAP, TDMRep or RSL does not have to obey it. So violations of it are
-// reported only after a sign that the crawler reads it. Each sign is unlikely for a crawler that
-// does not:
+// A crawler that does not know ACAP, TDMRep or RSL does not have to obey it. So violations of it
+// are reported only after a sign that the crawler reads it. Each sign is unlikely for a crawler
+// that does not:
 //
-//   - ACAP, RSL: after robots.txt, the visitor fetched a file that only a field of this protocol in that robots.txt
-//     names: a file of a permissions reference, a resource that must be used in place of a page, or a licence document.
-//   - ACAP: at 7 × (n + 1) or more stations the visitor left the trap, which only ACAP prohibits, and requested the
-//     control, which the same kind of bait leads to. n is the number of stations where it requested the trap and not
-//     the control. A crawler that stops early, or follows only some of the links, leaves traps and controls alike.
+//   - ACAP, RSL: after robots.txt, the visitor fetched a file that only a field of this protocol
+//     in that robots.txt names: a file of a permissions reference, a resource that must be used in
+//     place of a page, or a licence document.
+//   - ACAP: at 7 × (n + 1) or more stations the visitor left the trap, which only ACAP prohibits,
+//     and requested the control, which the same kind of bait leads to. n is the number of stations
+//     where it requested the trap and not the control. A crawler that stops early, or follows only
+//     some of the links, leaves traps and controls alike.
 //   - TDMRep: the visitor fetched tdmrep.json, to which no page links.
 //
 // Nothing else is a sign. A crawler that knows no ACAP can also leave a few traps and request
