@@ -43,6 +43,14 @@ type Decision struct {
 	fields statementSet
 }
 
+// AboutFor returns the decision on d.For if that is why d.Usage is refused, otherwise d.
+func (d Decision) AboutFor() Decision {
+	if d.For != "" {
+		d.Usage, d.For = d.For, ""
+	}
+	return d
+}
+
 // Refused is the error that Decision.Err returns for a refused usage.
 type Refused struct {
 	Decision Decision

@@ -160,7 +160,7 @@ func (r *run) noteUnlicensed(seed string, d *acap.Decision) {
 	if r.unlicensed == nil {
 		r.unlicensed = map[string]string{}
 	}
-	r.unlicensed[seed] = d.Err(seed).Error()
+	r.unlicensed[seed] = d.AboutFor().Err(seed).Error()
 }
 
 // again reports whether another visit of this run counts the same page. A page can be reached by a

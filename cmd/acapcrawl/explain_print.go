@@ -180,8 +180,11 @@ func (e *explanation) block(a site.Explained) string {
 	var b strings.Builder
 	d := a.Decision
 	word := "prohibited"
-	if d.Allowed {
+	switch {
+	case d.Allowed:
 		word = "permitted"
+	case d.Reason == acap.ByAgreement:
+		word = "needs an agreement"
 	}
 	fmt.Fprintf(&b, "%s\n", word)
 	if d.Because == nil {

@@ -167,9 +167,7 @@ func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 // are refused because of this usage.
 func refusals(list []acap.Decision) (out []acap.Decision) {
 	for _, d := range list {
-		if d.For != "" {
-			d.Usage, d.For = d.For, ""
-		}
+		d = d.AboutFor()
 		if !slices.ContainsFunc(out, func(o acap.Decision) bool { return o.Usage == d.Usage }) {
 			out = append(out, d)
 		}
