@@ -244,3 +244,6 @@ func (f *File) gating(c *Crawler) version {
 
 // IgnoreConventional reports whether ACAP-ignore-conventional-records is in effect (P1 2.10.1).
 func (f *File) IgnoreConventional() bool { return f.ignore }
+
+// Root returns the root URL of the origin of the file, or nil if its URL is not absolute.
+func (f *File) Root() *url.URL { return rootOf(f.base) }

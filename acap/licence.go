@@ -5,6 +5,12 @@ import (
 	"net/url"
 )
 
+// Values of Licence.Err.
+const (
+	LicenceNotRead  = "it was not read"
+	TooManyLicences = "the page names too many licence documents"
+)
+
 // Licence is an association of a resource with a licence document of RSL: by a Link header, by a
 // LINK element, or by a SCRIPT element that contains the document. It is plain data, so that it can
 // be stored with the resource, with the document as evidence.

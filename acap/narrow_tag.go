@@ -257,7 +257,7 @@ func (n *narrowing) nearStatement(words []string) string {
 		return ""
 	}
 	for _, w := range words[:min(len(words), 8)] {
-		if best := nearest(strings.ToLower(w), statementWords()); best != "" {
+		if best := Nearest(strings.ToLower(w), statementWords()); best != "" {
 			return "did you mean " + best + "?"
 		}
 	}

@@ -27,6 +27,18 @@ type reporter struct {
 	tags     map[*Field]*Tag // the tags from which a page's fields were made, to find the positions of tokens
 }
 
+// Collector collects findings about one text, each once. It reports at most a thousand errors and
+// warnings, and as many notices; one further finding says that there are more.
+type Collector struct{ reporter reporter }
+
+// Report adds a finding about the field f.
+func (c *Collector) Report(f *Field, code string, severity Severity, hint, message string) {
+	c.reporter.report(f, code, severity, hint, "%s", message)
+}
+
+// Findings returns the findings in the order of the reports.
+func (c *Collector) Findings() []Finding { return c.reporter.findings }
+
 // remark is a finding without its position. It identifies findings that were already reported,
 // before their position, which takes time, is computed.
 type remark struct {
@@ -144,7 +156,7 @@ func (r *reporter) near(s string, known func() []string) string {
 	}
 	r.hints++
 	words := known()
-	if best := nearest(s, words); best != "" {
+	if best := Nearest(s, words); best != "" {
 		return "did you mean " + best + "?"
 	}
 	return writeOneOf(words)
@@ -156,7 +168,7 @@ func (r *reporter) nearDefined(s string, known func() []string) string {
 		return ""
 	}
 	r.hints++
-	if best := nearest(s, known()); best != "" {
+	if best := Nearest(s, known()); best != "" {
 		return "did you mean " + best + "?"
 	}
 	return "define it, before all records"
@@ -171,8 +183,9 @@ func writeOneOf(words []string) string {
 	return "write one of " + list
 }
 
-// nearest returns the known word most similar to s, or "" if none is similar.
-func nearest(s string, known []string) string {
+// Nearest returns the known word most similar to s, which must be in lower case. It returns "" if no
+// word is similar.
+func Nearest(s string, known []string) string {
 	best, distance := "", 1+len(s)/3
 	for _, k := range known {
 		if d := editDistance(s, strings.ToLower(k), distance); d < distance {

@@ -51,7 +51,7 @@ func (x *expander) specification(e *entry, tokens []string) (specification, []st
 func looksLikeQualifier(t string) bool {
 	name, _, ok := strings.Cut(t, "=")
 	name = strings.ToLower(name)
-	return ok && isName(name) && (qualifierRow(name) != nil || nearest(name, qualifierNames()) != "")
+	return ok && isName(name) && (qualifierRow(name) != nil || Nearest(name, qualifierNames()) != "")
 }
 
 // resources reads one resource specification: a path pattern, or the name of a resource set (P1

@@ -36,17 +36,46 @@ type Line struct {
 }
 
 // Lines returns the lines with one of the given names, which must be in lower case. ours are the
-// lines that address the crawler; before are the lines before any User-agent line. A line with one
-// of the names addresses the crawlers of its group. It ends a run of User-agent lines: User-agent
-// lines below it begin another group. A crawler belongs to the groups that name it, otherwise to
-// those for "*". If the lines of two vocabularies end each other's groups, each vocabulary must
-// pass the names of both.
+// lines that address the crawler; before are the lines before any User-agent line. A crawler belongs
+// to the groups that name it, otherwise to those for "*". See LineGroups for how lines end groups.
 func (s *Site) Lines(names ...string) (ours, before []Line) {
+	groups, before := s.file.LineGroups(names...)
+	for _, want := range []func(agent string) bool{s.crawler.names,
+		func(agent string) bool { return agentToken(agent) == "*" }} {
+		found := false
+		for _, g := range groups {
+			if slices.ContainsFunc(g.agents, want) {
+				ours, found = append(ours, g.Lines...), true
+			}
+		}
+		if found {
+			break
+		}
+	}
+	return ours, before
+}
+
+// LineGroup holds consecutive User-agent lines, and the lines below them that belong to other
+// vocabularies than ACAP and RFC 9309.
+type LineGroup struct {
+	Agents []string // product tokens, or "*"
+	Heads  []*Field // the User-agent lines, in the order of Agents
+	Lines  []Line   // the lines for these agents; none if they have only other lines
+	Group  int      // the index of the group in Groups that contains the User-agent lines
+
+	agents []string // the values of the User-agent lines
+}
+
+// LineGroups returns the groups of lines with one of the given names, which must be in lower case,
+// and the lines before any User-agent line. A line with one of the names addresses the crawlers of
+// its group. It ends a run of User-agent lines: User-agent lines below it begin another group. If
+// the lines of two vocabularies end each other's groups, the caller must pass the names of both.
+func (f *File) LineGroups(names ...string) (groups []LineGroup, before []Line) {
 	byGroup := map[*group]*groupLines{}
-	for _, g := range s.file.groups {
+	for _, g := range f.groups {
 		byGroup[g] = &groupLines{}
 	}
-	for _, o := range s.file.others {
+	for _, o := range f.others {
 		name, value, _ := splitField(o.field.Text)
 		l := Line{o.field, strings.ToLower(name), value}
 		switch {
@@ -57,18 +86,10 @@ func (s *Site) Lines(names ...string) (ours, before []Line) {
 			byGroup[o.group].add(l, o.agents)
 		}
 	}
-	for _, want := range []func(agent string) bool{s.crawler.names,
-		func(agent string) bool { return agentToken(agent) == "*" }} {
-		found := false
-		for _, g := range s.file.groups {
-			lines, met := byGroup[g].of(g.agents, want)
-			ours, found = append(ours, lines...), found || met
-		}
-		if found {
-			break
-		}
+	for i, g := range f.groups {
+		groups = append(groups, byGroup[g].split(g, i)...)
 	}
-	return ours, before
+	return groups, before
 }
 
 // groupLines holds the lines of one group. agents holds, for each line, how many User-agent lines
@@ -82,19 +103,28 @@ func (s *groupLines) add(l Line, agents int) {
 	s.lines, s.agents = append(s.lines, l), append(s.agents, agents)
 }
 
-// of returns the lines that address an agent for which the function want returns true. met reports
-// whether there is such an agent in the group.
-func (s *groupLines) of(agents []string, want func(string) bool) (lines []Line, met bool) {
-	from, to := 0, 0 // the range of agents that the line addresses
-	for i, l := range s.lines {
-		if s.agents[i] != to {
-			from, to = to, s.agents[i]
+// split divides the group g with the given index into groups of lines.
+func (s *groupLines) split(g *group, index int) (groups []LineGroup) {
+	part := func(from, to int) {
+		p := LineGroup{Group: index, agents: g.agents[from:to], Heads: g.heads[from:to]}
+		for _, a := range p.agents {
+			p.Agents = append(p.Agents, agentToken(a))
 		}
-		if slices.ContainsFunc(agents[from:to], want) {
-			lines = append(lines, l)
-		}
+		groups = append(groups, p)
 	}
-	return lines, slices.ContainsFunc(agents, want)
+	end := 0 // the number of agents in groups
+	for i, l := range s.lines {
+		if to := s.agents[i]; to != end {
+			part(end, to)
+			end = to
+		}
+		last := &groups[len(groups)-1]
+		last.Lines = append(last.Lines, l)
+	}
+	if end < len(g.agents) {
+		part(end, len(g.agents))
+	}
+	return groups
 }
 
 // Report adds a finding about the field f.

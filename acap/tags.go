@@ -91,7 +91,11 @@ func (n *narrowing) rule(field *Field, name, value string) {
 				"%q is not a date that can be read: it counts as passed", value)
 		}
 	default:
-		n.report(field.at(name), "unknown-rule", Notice, n.near(name, ruleNames), "the rule %q has no effect", name)
+		names := ruleNames
+		if strings.HasSuffix(name, "ai") {
+			names = func() []string { return []string{NoAI, NoImageAI} }
+		}
+		n.report(field.at(name), "unknown-rule", Notice, n.near(name, names), "the rule %q has no effect", name)
 	}
 }
 

@@ -65,7 +65,7 @@ func (p *Page) readLicences(t *tree) (list []acap.Licence) {
 	}
 	for i := range list {
 		if i >= maxLicences {
-			list[i].URL, list[i].Text, list[i].Err = "", nil, "the page names too many licence documents"
+			list[i].URL, list[i].Text, list[i].Err = "", nil, acap.TooManyLicences
 		}
 	}
 	return list
@@ -73,7 +73,7 @@ func (p *Page) readLicences(t *tree) (list []acap.Licence) {
 
 // licence returns the association with a document at an address.
 func (p *Page) licence(tag acap.Tag, address string) acap.Licence {
-	l := acap.Licence{Tag: tag, Err: "it was not read"}
+	l := acap.Licence{Tag: tag, Err: acap.LicenceNotRead}
 	var err error
 	if l.URL, err = acap.LicenceURL(address, p.url); err != nil {
 		l.URL, l.Err = "", err.Error()

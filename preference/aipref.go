@@ -32,11 +32,16 @@ func linesOf(s *acap.Site, names ...string) (ours []acap.Line) {
 	}
 	for _, l := range before {
 		if contains(names, l.Name) {
-			s.Report(l.Field, "orphan-field", acap.Error, "put it below a User-agent line",
-				"the line is before any User-agent line and is ignored")
+			reportOrphan(l, s.Report)
 		}
 	}
 	return ours
+}
+
+// reportOrphan reports a line before any User-agent line.
+func reportOrphan(l acap.Line, report reporting) {
+	report(l.Field, "orphan-field", acap.Error, "put it below a User-agent line",
+		"the line is before any User-agent line and is ignored")
 }
 
 func contains(list []string, s string) bool {
@@ -97,15 +102,7 @@ func (aipref) Site(s *acap.Site) acap.Preferences {
 	rules := &usageRules{general: opinions{}, site: s}
 	var patterns []string
 	for _, l := range lines {
-		pattern, statement := "", l.Value
-		if strings.HasPrefix(l.Value, "/") {
-			pattern, statement = l.Value, ""
-			if i := strings.IndexAny(l.Value, " \t"); i >= 0 {
-				pattern, statement = l.Value[:i], strings.Trim(l.Value[i:], " \t")
-			}
-		}
-		said := opinions{}
-		readUsage([]string{statement}, s.Strict(), func(int) *acap.Field { return l.Field }, s.Report, said)
+		pattern, said := readUsageLine(l, s.Strict(), s.Report)
 		if pattern == "" {
 			rules.general.addAll(said)
 			continue
@@ -114,6 +111,25 @@ func (aipref) Site(s *acap.Site) acap.Preferences {
 	}
 	rules.paths = acap.NewPaths(patterns)
 	return rules
+}
+
+// readUsageLine reads a Content-Usage line of robots.txt: the path, "" if it has none, and what it
+// says (attach 3). A path alone says that nothing is known about its resources.
+func readUsageLine(l acap.Line, strict bool, report reporting) (pattern string, said opinions) {
+	statement := l.Value
+	if strings.HasPrefix(l.Value, "/") {
+		pattern, statement = l.Value, ""
+		if i := strings.IndexAny(l.Value, " \t"); i >= 0 {
+			pattern, statement = l.Value[:i], strings.Trim(l.Value[i:], " \t")
+		}
+	}
+	said = opinions{}
+	if l.Value == "" {
+		report(l.Field, "empty-preference", acap.Notice, "write a preference, as in train-ai=n",
+			"the line has no value and says nothing")
+	}
+	readUsage([]string{statement}, strict, func(int) *acap.Field { return l.Field }, report, said)
+	return pattern, said
 }
 
 // Usages implements acap.Preferences.
@@ -148,6 +164,7 @@ func (rs *usageRules) Opinion(u acap.Usage, r acap.Resource) (o acap.Opinion) {
 
 // Page adds the header Content-Usage of the response (attach 2). Its lines are one dictionary.
 func (aipref) Page(p *acap.Page, site acap.Preferences) acap.Preferences {
+	reportMeta(p, contentUsage)
 	tags := headers(p, contentUsage)
 	if len(tags) == 0 {
 		return site
@@ -171,44 +188,99 @@ func readUsage(lines []string, strict bool, field func(i int) *acap.Field, repor
 	dictionary, err := httpsfv.UnmarshalDictionary(lines)
 	if err != nil {
 		at := malformedLine(lines)
-		report(field(at), "malformed-preference", acap.Error, "write train-ai=n, search=y",
+		report(field(at).At(lines[at]), "malformed-preference", acap.Error, hintFor(aipref{}, lines[at],
+			"write label=y or label=n, separated by commas, as in train-ai=n, search=y"),
 			"the value is not a dictionary of RFC 9651, so it says nothing: "+err.Error())
 		if strict {
 			salvage(lines, field, said)
 		}
 		return
 	}
+	counts := map[string]usageMember{} // the member of each label that counts: the last (RFC 9651 3.2)
+	members := usageMembers(lines)
+	for _, m := range members {
+		counts[m.label] = m
+	}
+	for _, m := range members {
+		if last := counts[m.label]; labels(m.label) != nil && last != m {
+			reportRepeated(field(m.line).At(m.text), m, last, report)
+		}
+	}
 	for _, label := range dictionary.Names() {
 		member, _ := dictionary.Get(label)
-		f := field(lineWith(lines, label))
-		value, usages := valueOf(member), labels(label)
+		m := counts[label]
+		f := field(m.line)
+		at, value, usages := f.At(m.text), valueOf(member), labels(label)
 		switch {
 		case usages == nil:
-			reportLabel(f, label, report)
+			reportLabel(f.At(label), label, value, report)
 		case value == "y":
 			said.add(verdict(acap.Permits, f), usages...)
 		case value == "n":
 			said.add(verdict(acap.Prohibits, f), usages...)
+		case value == "yes" || value == "no":
+			report(at, "other-vocabulary", acap.Warning, hintFor(aipref{}, m.text, ""),
+				value+" is a value of Content-Signal: in Content-Usage it says nothing")
 		default:
-			report(f, "unknown-preference", acap.Warning, "write "+label+"=y or "+label+"=n",
-				"the value of "+label+" is neither y nor n, so it says nothing")
+			report(at, "unknown-preference", acap.Warning, hintFor(aipref{}, m.text,
+				"write "+label+"=y or "+label+"=n"), "the value of "+label+" is neither y nor n, so it says nothing")
+		}
+		if p := parameterLabel(member); usages != nil && p != "" {
+			report(at, "label-as-parameter", acap.Warning, hintFor(aipref{}, m.text, "separate members by commas"),
+				p+" follows a semicolon, so it is a parameter of "+label+" and says nothing")
 		}
 	}
 }
 
+// reportRepeated reports a member of a dictionary that a later one with the same label replaces.
+func reportRepeated(at *acap.Field, m, last usageMember, report reporting) {
+	if strings.TrimSpace(m.text) == strings.TrimSpace(last.text) {
+		report(at, "repeated-preference", acap.Notice, "keep one of them", m.label+" is in the dictionary twice")
+		return
+	}
+	report(at, "contradictory-preference", acap.Warning, "keep one of them",
+		"the dictionary has "+m.label+" twice, and the last counts: "+last.text)
+}
+
+// parameterLabel returns a label of AIPREF among the parameters of a member, or "".
+func parameterLabel(m httpsfv.Member) string {
+	item, ok := m.(httpsfv.Item)
+	if !ok || item.Params == nil {
+		return ""
+	}
+	for _, name := range item.Params.Names() {
+		if labels(name) != nil {
+			return name
+		}
+	}
+	return ""
+}
+
 // reportLabel reports a label that AIPREF does not have, or no longer has.
-func reportLabel(f *acap.Field, label string, report reporting) {
+func reportLabel(at *acap.Field, label, value string, report reporting) {
+	other := map[string]string{"ai-train": "train-ai", "ai-input": "ai-use"}[label]
 	switch draft := retired(label); {
 	case draft != "":
-		report(f, "retired-label", acap.Warning, "use train-ai, ai-use and search",
+		report(at, "retired-label", acap.Warning, "use train-ai, ai-use and search",
 			draft+" dropped the label "+label+": it says nothing")
-	case label == "ai-train" || label == "ai-input" || label == "use":
-		report(f, "other-vocabulary", acap.Warning, "write it in a Content-Signal line",
+	case other != "":
+		report(at, "other-vocabulary", acap.Warning, "use the label "+other+", or write it in a Content-Signal line",
 			label+" is a key of Content-Signal: in Content-Usage it says nothing")
+	case label == "use":
+		report(at, "other-vocabulary", acap.Warning, "write it in a Content-Signal line",
+			"use is a key of Content-Signal: in Content-Usage it says nothing")
 	default:
-		report(f, "unknown-label", acap.Notice, "use train-ai, ai-use and search",
-			"the label "+label+" is unknown and says nothing")
+		report(at, "unknown-label", acap.Notice, meant(label, "use train-ai, ai-use and search", "train-ai", "ai-use",
+			"search"), "the label "+label+" is unknown and says nothing")
 	}
+}
+
+// meant returns a hint that names the word most similar to s, or otherwise if none is similar.
+func meant(s, otherwise string, known ...string) string {
+	if best := acap.Nearest(strings.ToLower(s), known); best != "" {
+		return "did you mean " + best + "?"
+	}
+	return otherwise
 }
 
 // valueOf returns the token that is the value of a dictionary's member, or "".
@@ -231,16 +303,37 @@ func malformedLine(lines []string) int {
 	return 0
 }
 
-// lineWith returns the index of the last line with a member of the given label, whose value counts.
-func lineWith(lines []string, label string) int {
-	for i := len(lines) - 1; i > 0; i-- {
-		if d, err := httpsfv.UnmarshalDictionary([]string{lines[i]}); err == nil {
-			if _, ok := d.Get(label); ok {
-				return i
+// usageMember is a member of a dictionary as it is written.
+type usageMember struct {
+	label, text string
+	line        int // the index of the line that contains its beginning
+}
+
+// usageMembers returns the members of a dictionary that parses, in order. It reads each line once.
+func usageMembers(lines []string) (list []usageMember) {
+	quoted, display := false, false // inside a string, and inside a display string, which has no escapes
+	for n, l := range lines {
+		from := 0
+		add := func(to int) {
+			text := strings.Trim(l[from:to], " \t")
+			label, _, _ := strings.Cut(text, ";")
+			label, _, _ = strings.Cut(label, "=")
+			list = append(list, usageMember{label, text, n})
+			from = to + 1
+		}
+		for i := 0; i < len(l); i++ {
+			switch c := l[i]; {
+			case c == '\\' && quoted && !display:
+				i++
+			case c == '"':
+				quoted, display = !quoted, !quoted && i > 0 && l[i-1] == '%'
+			case c == ',' && !quoted:
+				add(i)
 			}
 		}
+		add(len(l))
 	}
-	return 0
+	return list
 }
 
 // salvage adds the prohibitions that can be recognised in a malformed dictionary.

@@ -23,9 +23,17 @@ func (noai) Site(*acap.Site) acap.Preferences { return nil }
 func (noai) Page(p *acap.Page, _ acap.Preferences) acap.Preferences {
 	said := opinions{}
 	for i := range p.Rules {
-		if r := &p.Rules[i]; r.Name == acap.NoAI || r.Name == acap.NoImageAI && p.Image {
-			said.add(verdict(acap.Prohibits, r.Field), acap.TrainAI)
+		r := &p.Rules[i]
+		if r.Name != acap.NoAI && r.Name != acap.NoImageAI {
+			continue
 		}
+		if r.Name == acap.NoImageAI && !p.Image {
+			p.Report(r.Field.At(r.Name), "image-rule", acap.Notice,
+				"send it with each image, or write noai for the page",
+				"noimageai says nothing about the page, only about the image that it is sent with")
+			continue
+		}
+		said.add(verdict(acap.Prohibits, r.Field), acap.TrainAI)
 	}
 	return said.orNil()
 }

@@ -16,15 +16,27 @@ type places struct {
 	line, column int // of offset; counted from 1, the column in characters
 }
 
-// to returns the line and column of an offset.
+// to returns the line and column of an offset. A line ends with LF, CRLF or CR.
 func (p *places) to(offset int) (line, column int) {
 	part := p.text[p.offset:offset]
-	if n := bytes.Count(part, []byte("\n")); n > 0 {
-		p.line, p.column = p.line+n, 1
-		part = part[bytes.LastIndexByte(part, '\n')+1:]
+	for i, c := range part {
+		if c == '\n' || c == '\r' && !bytes.HasPrefix(p.text[p.offset+i+1:], []byte("\n")) {
+			p.line, p.column = p.line+1, 1
+			part = p.text[p.offset+i+1 : offset]
+		}
 	}
 	p.offset, p.column = offset, p.column+utf8.RuneCount(part)
 	return p.line, p.column
+}
+
+// characterAt returns the offset at which the character that contains the byte at offset begins.
+func (p *places) characterAt(offset int) int {
+	for at := max(0, offset-utf8.UTFMax+1); at < offset; at++ {
+		if _, n := utf8.DecodeRune(p.text[at:]); utf8.RuneStart(p.text[at]) && at+n > offset {
+			return at
+		}
+	}
+	return offset
 }
 
 // maxShown is how many bytes of a statement its field shows.
@@ -40,4 +52,15 @@ func shortened(text string) string {
 func (p *places) field(source acap.Source, url string, offset int, text string) *acap.Field {
 	line, column := p.to(offset)
 	return &acap.Field{Source: source, URL: url, Line: line, Column: column, Text: shortened(text)}
+}
+
+// mark returns the field for a finding about a part of the text: the first line of the part.
+func (p *places) mark(source acap.Source, url string, from, to int) *acap.Field {
+	line, column := p.to(from)
+	part := p.text[from:min(to, from+maxShown)]
+	if i := bytes.IndexAny(part, "\r\n"); i >= 0 {
+		part = part[:i]
+	}
+	return &acap.Field{Source: source, URL: url, Line: line, Column: column,
+		Text: strings.ToValidUTF8(string(part), "")}
 }

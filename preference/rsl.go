@@ -62,14 +62,33 @@ func (v rsl) Site(s *acap.Site) acap.Preferences {
 		doc, err := v.document(s, l.Value)
 		if err != nil {
 			p.addUnread(l.Field, l.Value)
-			s.Report(l.Field, "unreadable-licence", acap.Error, "name a licence document of RSL 1.0",
-				unreadable+err.Error())
+			if !reportAddress(l, s.Root, s.Report) {
+				ReportUnreadable(l.Field, err, s.Report)
+			}
 			continue
 		}
 		p.add(doc)
 	}
 	p.arrange()
 	return p
+}
+
+// reportAddress reports the address in a License line if it is not absolute or not of the https
+// scheme. It returns false if the address is right.
+func reportAddress(l acap.Line, root *url.URL, report reporting) bool {
+	_, err := acap.LicenceURL(l.Value, root)
+	if err != nil {
+		report(l.Field.At(l.Value), "licence-address", acap.Error, "write an absolute URL of the https scheme",
+			unreadable+err.Error())
+	}
+	return err != nil
+}
+
+// ReportUnreadable calls report with the finding that the document named by the field f cannot be
+// read because of err.
+func ReportUnreadable(f *acap.Field, err error, report func(f *acap.Field, code string, severity acap.Severity,
+	hint, message string)) {
+	report(f, "unreadable-licence", acap.Error, "name a licence document of RSL 1.0", unreadable+err.Error())
 }
 
 // document returns the licence document at the address in value.
@@ -139,7 +158,7 @@ func (v rsl) Page(p *acap.Page, site acap.Preferences) acap.Preferences {
 		doc, err := pageDocument(l, p.URL, root)
 		if err != nil {
 			both[at].addUnread(f, l.URL)
-			p.Report(f, "unreadable-licence", acap.Error, "name a licence document of RSL 1.0", unreadable+err.Error())
+			reportAssociation(l, f, err, p.Report)
 			continue
 		}
 		both[at].add(doc)
@@ -170,6 +189,15 @@ func (p *unlicensed) Opinion(u acap.Usage, r acap.Resource) acap.Opinion {
 		}
 	}
 	return verdict(acap.Agreement, p.by)
+}
+
+// reportAssociation reports an association of a page with a document that cannot be read.
+func reportAssociation(l *acap.Licence, f *acap.Field, err error, report reporting) {
+	if l.URL == "" && l.Text == nil && l.Err != acap.TooManyLicences {
+		report(f, "licence-address", acap.Error, "write an absolute URL of the https scheme", unreadable+err.Error())
+		return
+	}
+	ReportUnreadable(f, err, report)
 }
 
 // unreadable says what follows if a licence document cannot be read; the reason is appended.

@@ -92,8 +92,7 @@ func (v tdmrep) Site(s *acap.Site) acap.Preferences {
 		if f.Vocabulary != v.Name() || f.Err != nil || len(f.Text) == 0 {
 			continue
 		}
-		reader := tdmReader{url: f.URL, report: s.Report, places: places{text: f.Text, line: 1, column: 1}}
-		patterns, entries := reader.read()
+		patterns, entries := newTDMReader(f.URL, f.Text, s.Report).read()
 		if len(entries) > 0 {
 			return &tdmFile{tdmrep: v, paths: acap.NewPaths(patterns), entries: entries}
 		}
@@ -164,6 +163,7 @@ func (t *tdmPage) Opinion(u acap.Usage, r acap.Resource) acap.Opinion {
 
 // readTags reads the headers or META tags of a page.
 func readTags(p *acap.Page, source acap.Source) (r reservation) {
+	var first, policy *acap.Field
 	for i := range p.Tags {
 		t := &p.Tags[i]
 		if t.Source != source {
@@ -171,19 +171,29 @@ func readTags(p *acap.Page, source acap.Source) (r reservation) {
 		}
 		switch strings.ToLower(strings.TrimSpace(t.Name)) {
 		case tdmReservation:
-			f := *p.Field(t)
+			at := p.Field(t)
+			if first == nil {
+				first = at
+			}
+			f := *at
 			f.Text = t.Name + ": " + strings.TrimSpace(t.Content)
 			if !r.set(t.Content, &f) {
-				p.Report(&f, "unknown-preference", acap.Warning, "write 0 or 1",
+				p.Report(at, "unknown-preference", acap.Warning, "write 0 or 1",
 					"the value of tdm-reservation is neither 0 nor 1, so it says nothing")
 			}
 		case tdmPolicy:
-			r.policy = firstPolicy(r.policy, t.Content, p.URL)
+			policy = p.Field(t)
+			if r.policy = firstPolicy(r.policy, t.Content, p.URL); r.policy == "" {
+				reportPolicy(policy, p.Report)
+			}
 		}
 	}
-	if r.contradicts {
-		p.Report(r.because, "contradictory-preference", acap.Warning, "keep one of them",
+	switch {
+	case r.contradicts:
+		p.Report(first, "contradictory-preference", acap.Warning, "keep one of them",
 			"tdm-reservation is both 0 and 1: 1 counts")
+	case policy != nil && r.because != nil && !r.reserved:
+		reportIgnoredPolicy(policy, p.Report)
 	}
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 )
@@ -13,6 +14,12 @@ type tdmReader struct {
 	url    string
 	report reporting
 	places
+	locations []*acap.Field // the values of the member location, one for each entry that read returns
+}
+
+func newTDMReader(url string, text []byte, report reporting) *tdmReader {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	return &tdmReader{url: url, report: report, places: places{text: text, line: 1, column: 1}}
 }
 
 // read returns the locations of the file and what each says, in order. It skips broken entries. If
@@ -22,12 +29,15 @@ func (r *tdmReader) read() (patterns []string, entries []reservation) {
 		r.fault(0, "too-long", "split it, or use fewer locations", "the file is too long, so it says nothing")
 		return nil, nil
 	}
-	if !json.Valid(bytes.TrimPrefix(r.text, []byte("\ufeff"))) {
-		r.fault(0, "malformed-json", "write a JSON array of objects", "the file is not JSON, so it says nothing")
+	var list []json.RawMessage
+	err := json.Unmarshal(r.text, &list)
+	if syntax, is := errors.AsType[*json.SyntaxError](err); is {
+		at := max(0, min(int(syntax.Offset)-1, len(bytes.TrimRight(r.text, " \t\r\n"))))
+		r.fault(r.characterAt(at), "malformed-json", "write a JSON array of objects",
+			"the file is not JSON, so it says nothing: "+err.Error())
 		return nil, nil
 	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(bytes.TrimPrefix(r.text, []byte("\ufeff")), &list); err != nil {
+	if err != nil || list == nil {
 		r.fault(0, "malformed-json", "put the objects between [ and ]",
 			"the file is not a JSON array, so it says nothing")
 		return nil, nil
@@ -35,74 +45,138 @@ func (r *tdmReader) read() (patterns []string, entries []reservation) {
 	offset := 0
 	for _, raw := range list {
 		offset += bytes.Index(r.text[offset:], raw)
-		location, said, err := r.entry(raw, offset)
+		whole := r.mark(acap.TDMRep, r.url, offset, offset+len(raw))
+		location, said, err := r.entry(raw, offset, whole)
 		if err != nil {
-			r.fault(offset, "malformed-entry", `write {"location": "/", "tdm-reservation": 1}`,
+			r.report(whole, "malformed-entry", acap.Error, `write {"location": "/", "tdm-reservation": 1}`,
 				"this entry is ignored: "+err.Error())
 		} else {
 			patterns, entries = append(patterns, location), append(entries, said)
+			r.places.to(offset + len(raw))
 		}
 		offset += len(raw)
 	}
 	return patterns, entries
 }
 
-// fault reports an error at an offset of the file.
+// fault reports an error because of which the file says nothing.
 func (r *tdmReader) fault(offset int, code, hint, message string) {
-	r.report(r.field(acap.TDMRep, r.url, offset, ""), code, acap.Error, hint, message)
+	r.report(r.mark(acap.TDMRep, r.url, offset, offset), code, acap.Error, hint, message)
 }
 
-// entry reads one entry. A location without a slash at its beginning is read with one. A value of
-// tdm-reservation other than 0 and 1 is silence.
-func (r *tdmReader) entry(raw json.RawMessage, offset int) (location string, said reservation, err error) {
-	f := r.field(acap.TDMRep, r.url, offset, string(raw))
+// tdmEntry is an entry while it is read.
+type tdmEntry struct {
+	*tdmReader
+	field, whole *acap.Field // the entry, for decisions and for findings
+	location     string
+	at, policy   *acap.Field // the values of location and tdm-policy
+	said         reservation
+	reservations int
+}
+
+// entry reads the entry at an offset of the file; whole is the field for findings about it. A
+// location without a slash at its beginning is read with one. A value of tdm-reservation other than 0
+// and 1 is silence.
+func (r *tdmReader) entry(raw json.RawMessage, offset int, whole *acap.Field) (location string, said reservation,
+	err error) {
+	e := tdmEntry{tdmReader: r, whole: whole, field: r.field(acap.TDMRep, r.url, offset, string(raw))}
 	members, err := membersOf(raw)
 	if err != nil {
 		return "", said, err
 	}
-	reservations := 0
 	for _, m := range members {
-		var text string
-		isText := json.Unmarshal(m.value, &text) == nil
-		switch m.name {
-		case "location":
-			if !isText || location != "" {
-				return "", said, errors.New("it needs one location, which must be a string")
-			}
-			location = text
-		case tdmReservation:
-			reservations++
-			if !isText {
-				text = string(m.value)
-			}
-			if !said.set(text, f) {
-				r.report(f, "unknown-preference", acap.Warning, "write 0 or 1",
-					"the value of tdm-reservation is neither 0 nor 1, so the entry says nothing")
-			}
-		case tdmPolicy:
-			if said.policy = firstPolicy(said.policy, text, r.url); said.policy == "" {
-				r.report(f, "malformed-preference", acap.Warning, "write the URL of the policy",
-					"the value of tdm-policy is not a URL of the http or https scheme, so it names no policy")
-			}
+		if err := e.member(m, offset); err != nil {
+			return "", said, err
 		}
 	}
 	switch {
-	case location == "":
+	case e.location == "":
 		return "", said, errors.New("it has no location")
-	case reservations == 0:
+	case e.reservations == 0:
 		return "", said, errors.New("it has no tdm-reservation")
-	case location[0] != '/' && location[0] != '*':
-		r.report(f, "rule-without-slash", acap.Notice, `write "/`+location+`"`,
-			"the location "+location+" begins without a slash and is read with one")
-		location = "/" + location
 	}
-	return location, said, nil
+	e.reportConflicts()
+	r.locations = append(r.locations, e.at)
+	if c := e.location[0]; c != '/' && c != '*' {
+		e.location = "/" + e.location
+	}
+	return e.location, e.said, nil
+}
+
+// member reads a member of the entry at an offset of the file.
+func (e *tdmEntry) member(m member, offset int) error {
+	var text string
+	isText := json.Unmarshal(m.value, &text) == nil
+	at := e.mark(acap.TDMRep, e.url, offset+m.offset, offset+m.offset+len(m.value))
+	switch m.name {
+	case "location":
+		if !isText || e.location != "" {
+			return errors.New("it needs one location, which must be a string")
+		}
+		e.location, e.at = text, at
+	case tdmReservation:
+		e.reservations++
+		quoted := isText
+		if !isText {
+			text = string(m.value)
+		}
+		switch valid := e.said.set(text, e.field); {
+		case !valid:
+			e.report(at, "unknown-preference", acap.Warning, "write 0 or 1",
+				"the value of tdm-reservation is neither 0 nor 1, so the entry says nothing")
+		case quoted:
+			e.report(at, "quoted-number", acap.Notice, "write "+strings.TrimSpace(text),
+				"tdm-reservation is a number; not every crawler reads a string")
+		}
+	case tdmPolicy:
+		e.policy = at
+		if e.said.policy = firstPolicy(e.said.policy, text, e.url); e.said.policy == "" {
+			reportPolicy(at, e.report)
+		}
+	default:
+		e.report(at, "unknown-member", acap.Notice,
+			meant(m.name, "use location, tdm-reservation and tdm-policy", "location", tdmReservation, tdmPolicy),
+			"the member "+m.name+" is unknown and says nothing")
+	}
+	return nil
+}
+
+// reportPolicy reports a tdm-policy that is no URL.
+func reportPolicy(at *acap.Field, report reporting) {
+	report(at, "malformed-preference", acap.Warning, "write the URL of the policy",
+		"the value of tdm-policy is not a URL of the http or https scheme, so it names no policy")
+}
+
+// reportIgnoredPolicy reports a policy next to a reservation 0.
+func reportIgnoredPolicy(at *acap.Field, report reporting) {
+	report(at, "ignored-policy", acap.Notice, "leave it out, or write 1",
+		"a policy has no effect if tdm-reservation is 0")
+}
+
+// reportConflicts reports members of the entry that do not fit each other, and unusual locations.
+func (e *tdmEntry) reportConflicts() {
+	switch {
+	case e.said.contradicts:
+		e.report(e.whole, "contradictory-preference", acap.Warning, "keep one of them",
+			"tdm-reservation is both 0 and 1: 1 counts")
+	case e.policy != nil && e.said.because != nil && !e.said.reserved:
+		reportIgnoredPolicy(e.policy, e.report)
+	}
+	switch location := e.location; {
+	case strings.Contains(location, "://"):
+		e.report(e.at, "absolute-location", acap.Warning, "write only the path",
+			"a location is a path: this URL matches nothing")
+	case location[0] != '/' && location[0] != '*':
+		e.report(e.at.At(location), "rule-without-slash", acap.Notice, "write /"+location,
+			"the location begins without a slash and is read with one")
+	}
 }
 
 // member is a member of a JSON object.
 type member struct {
-	name  string
-	value json.RawMessage
+	name   string
+	value  json.RawMessage
+	offset int // of the value in the object
 }
 
 // membersOf returns the members of a JSON object in order, repeated names included.
@@ -121,6 +195,7 @@ func membersOf(raw json.RawMessage) (list []member, err error) {
 		if err := d.Decode(&m.value); err != nil {
 			return nil, err
 		}
+		m.offset = int(d.InputOffset()) - len(m.value)
 		list = append(list, m)
 	}
 	return list, nil
