@@ -47,7 +47,7 @@ var siblings = map[string][]string{
 	"thumbnail":   {},
 	"render":      {},
 	"actions":     {"acap", "address", "spool", "disk"},
-	"check":       {"acap", "page", "policy", "terms", "display"},
+	"check":       {"acap", "page", "policy", "preference", "terms", "display"},
 	"convert":     {"acap", "preference"},
 	"conformance": {"acap", "address", "gate", "page", "policy", "preference", "snippet", "terms", "check", "display"},
 	"web":         {"acap", "defect", "page", "terms", "present", "actions", "policy", "check"},

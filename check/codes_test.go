@@ -15,6 +15,8 @@ import (
 const (
 	findingsPage = "../docs/findings.md"
 	requirements = "../conformance/requirements"
+
+	preferenceCases = "../conformance/corpus/preferences"
 )
 
 // TestCodes tests that docs/findings.md has a section for each code in the table codes, and no
@@ -40,7 +42,8 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestBehind tests that the paragraphs and readings of each code are in the list of requirements.
+// TestBehind tests that the paragraphs and readings of each code are in the list of requirements, or
+// that there are cases for them.
 func TestBehind(t *testing.T) {
 	known := map[string]bool{}
 	files, err := filepath.Glob(filepath.Join(requirements, "*.jsonl"))
@@ -70,6 +73,13 @@ func TestBehind(t *testing.T) {
 		if lines.Err() != nil {
 			t.Fatal(name, lines.Err())
 		}
+	}
+	cases, err := filepath.Glob(filepath.Join(preferenceCases, "*.txtar"))
+	if err != nil || len(cases) == 0 {
+		t.Fatal(cases, err)
+	}
+	for _, name := range cases { // the parts of newer vocabularies have files of cases
+		known[strings.ReplaceAll(strings.TrimSuffix(filepath.Base(name), ".txtar"), "-", " ")] = true
 	}
 	for _, code := range slices.Sorted(maps.Keys(codes)) {
 		for _, p := range Behind(code) {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/preference"
 )
 
 // Fix is a safe correction of a robots.txt, or of a file to which a robots.txt refers: there is no
@@ -32,15 +33,23 @@ var restoring = map[string]bool{
 	"unknown-qualifier":  true, // the permission was read as a prohibition
 	"rule-without-slash": true, // the rule matched nothing
 	"version-comment":    true, // permissions with features of version 1.1 were ignored
+
+	// statements of newer vocabularies that said nothing
+	"label-as-parameter":   true,
+	"malformed-preference": true,
+	"other-vocabulary":     true,
+	"unknown-label":        true,
+	"unknown-preference":   true,
 }
 
 // maxRounds is how many rounds of corrections one text gets. After a round, further corrections may
 // be possible.
 const maxRounds = 100
 
-// Repair makes all safe corrections of a robots.txt, or of a file to which a robots.txt refers. It
-// returns the text and the corrected findings. Other lines stay the same, byte by byte. A file that
-// is too long, or in UTF-16, is returned unchanged. Suppressed findings are not corrected.
+// Repair makes all safe corrections of a robots.txt, of a file to which a robots.txt refers, of a
+// tdmrep.json or of a licence document. It returns the text and the corrected findings. Other lines
+// stay the same, byte by byte. A file that is too long, or in UTF-16, is returned unchanged.
+// Suppressed findings are not corrected.
 func Repair(src []byte, kind Kind, o Options, levels Levels) (out []byte, mended []acap.Finding) {
 	for range maxRounds {
 		fixes, moves := Fixes(src, onItsOwn(src, kind, o, levels))
@@ -64,13 +73,27 @@ func Repair(src []byte, kind Kind, o Options, levels Levels) (out []byte, mended
 func onItsOwn(src []byte, kind Kind, o Options, levels Levels) []acap.Finding {
 	var f *acap.File
 	var found []acap.Finding
-	if kind == ReferenceKind {
+	switch kind {
+	case TDMRepKind:
+		_, found = preference.CheckTDMRep(somewhere, src, o.Vocabularies)
+		return suppress(Text{Name: somewhere, Kind: kind}, found, levels)
+	case RSLKind:
+		found = preference.CheckLicence(preference.LicenceText{Name: somewhere, Text: src, Line: 1, Column: 1},
+			o.Vocabularies)
+		return suppress(Text{Name: somewhere, Kind: kind}, found, levels)
+	case ReferenceKind:
 		f, found = referredAlone("reference", src, o)
-	} else {
+	default:
 		f = acap.Parse(somewhere, src)
 		found = about(findings(f, o, new(Report).withFiles(somewhere, f, o, nil)), somewhere, somewhere)
+		found = append(found, preference.CheckRobots(f, siteOf(f), o.Vocabularies)...)
 	}
-	r := Report{Texts: []Text{{Name: f.URL, Kind: kind, Lines: f.Lines()}}, Findings: found}
+	return suppress(Text{Name: f.URL, Kind: kind, Lines: f.Lines()}, found, levels)
+}
+
+// suppress returns the findings about a text that neither levels nor comments in the text suppress.
+func suppress(t Text, found []acap.Finding, levels Levels) []acap.Finding {
+	r := Report{Texts: []Text{t}, Findings: found}
 	r.Apply(levels)
 	return r.Findings
 }
@@ -115,7 +138,8 @@ func Fixes(src []byte, found []acap.Finding) (words, moves []Fix) {
 	}
 	t := newSource(src)
 	for _, f := range found {
-		if f.Source != acap.Robots && f.Source != acap.Referred || f.Line < 1 || f.Line >= len(t.starts) {
+		if f.Source == acap.Meta || f.Source == acap.Class || f.Source == acap.Header || f.Line < 1 ||
+			f.Line >= len(t.starts) {
 			continue
 		}
 		if e := t.correct(f); e != nil {
@@ -219,7 +243,14 @@ func (t *source) correct(f acap.Finding) []Edit {
 		}
 	case "dollar-in-rule":
 		return s.replace(strings.ReplaceAll(s.word[:len(s.word)-1], "$", "%24") + s.word[len(s.word)-1:])
+	case "malformed-preference", "unknown-preference", "other-vocabulary", "label-as-parameter", "letter-case":
+		return s.correctPreference()
+	case "comma-separated", "quoted-number":
+		return s.correctFile()
 	case "rule-without-slash": // REP 1 (X52): a rule without a leading slash matches nothing
+		if f.Source != acap.Robots && f.Source != acap.Referred {
+			return s.correctFile()
+		}
 		name, _, _ := strings.Cut(strings.ToLower(t.body(f.Line)), ":")
 		if strings.TrimSpace(name) == "disallow" && isPath(s.word) {
 			return s.addSlash()
@@ -293,6 +324,8 @@ func (s spot) respell() []Edit {
 		return nil
 	}
 	switch s.finding.Code {
+	case "unknown-label":
+		return s.respellLabel(name)
 	case "unknown-field":
 		permits := strings.HasPrefix(strings.ToLower(name), "acap-allow-")
 		if slipped(s.word, name, !permits) && permits == strings.HasPrefix(strings.ToLower(s.word), "acap-a") {

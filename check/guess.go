@@ -3,8 +3,13 @@ package check
 import (
 	"bytes"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
+
+// licenceStart matches the beginning of a licence document of RSL in lower case.
+var licenceStart = regexp.MustCompile(
+	`(?s)^(?:<\?.*?\?>|<!--.*?-->|<!doctype\s+rsl\b[^>]*>|\s)*<(?:[\w.-]+:)?rsl[\s/>]`)
 
 // Guess returns the kind of a file. It looks at the name, then at the first bytes; otherwise the
 // file is a robots.txt.
@@ -14,6 +19,10 @@ func Guess(name string, src []byte) Kind {
 		return PageKind
 	case ".headers", ".header", ".http":
 		return HeaderKind
+	case ".json":
+		return TDMRepKind
+	case ".rsl":
+		return RSLKind
 	}
 	if strings.EqualFold(filepath.Base(name), "robots.txt") {
 		return RobotsKind
@@ -22,12 +31,18 @@ func Guess(name string, src []byte) Kind {
 	switch {
 	case bytes.HasPrefix(start, []byte("http/")):
 		return HeaderKind
+	case licenceStart.Match(start):
+		return RSLKind
 	case bytes.HasPrefix(start, []byte("<")):
 		return PageKind
+	case bytes.HasPrefix(start, []byte("[")), bytes.HasPrefix(start, []byte("{")):
+		return TDMRepKind
 	}
 	for line := range bytes.Lines(start) {
-		if bytes.HasPrefix(line, []byte("x-robots-tag:")) || bytes.HasPrefix(line, []byte("robots-tag:")) {
-			return HeaderKind
+		for _, name := range []string{"x-robots-tag:", "robots-tag:", "tdm-reservation:", "tdm-policy:"} {
+			if bytes.HasPrefix(line, []byte(name)) {
+				return HeaderKind
+			}
 		}
 	}
 	return RobotsKind

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/preference"
 )
 
 // Header checks the robots headers of a recorded response: lines "Name: value", optionally after a
@@ -14,9 +15,13 @@ func (r *Report) Header(name string, src []byte, o Options, robots *acap.File, r
 	lines := splitLines(strings.ToValidUTF8(strings.TrimPrefix(string(src), "\ufeff"), "\ufffd"))
 	var found []acap.Finding
 	own := acap.Own{URL: somewhere}
+	var links []string      // the values of Link lines
+	var linkLines []int     // the numbers of these lines
 	values := map[int]int{} // the offset of each line's value, by line number
 	end := func() {
-		for _, f := range r.ofOwn(name, own, o, robots, refs) {
+		list, plain := linksOf(links, linkLines)
+		own.Licences = withoutUnread(list)
+		for _, f := range append(r.ofOwn(name, own, o, robots, refs), withoutType(name, plain)...) {
 			// columns are counted as if one blank followed the colon
 			if at := utf8.RuneCountInString(headerName(lines[f.Line-1])) + len(": "); f.Column > at {
 				f.Column += values[f.Line] - at
@@ -24,7 +29,7 @@ func (r *Report) Header(name string, src []byte, o Options, robots *acap.File, r
 			f.URL = name
 			found = append(found, f)
 		}
-		own.Tags = nil
+		own.Tags, links, linkLines = nil, nil, nil
 	}
 	for i, line := range lines {
 		field, value, ok := strings.Cut(line, ":")
@@ -38,14 +43,19 @@ func (r *Report) Header(name string, src []byte, o Options, robots *acap.File, r
 			r.note("%s:%d: the line is no header field and was not checked", name, i+1)
 			continue
 		}
-		if misspelt(field) {
-			found = append(found, ofMisspelt(name, field, i+1))
+		if meant := meantName(field, o); meant != "" {
+			found = append(found, ofMisspelt(name, field, meant, i+1))
 		}
-		if !carries(field) {
+		link := strings.EqualFold(field, "Link") && preference.Reads(o.Vocabularies, rslName)
+		if !carries(field, o) && !link {
 			continue
 		}
 		content := strings.TrimSpace(value)
 		values[i+1] = utf8.RuneCountInString(line) - utf8.RuneCountInString(strings.TrimLeft(value, " \t"))
+		if link {
+			links, linkLines = append(links, content), append(linkLines, i+1)
+			continue
+		}
 		own.Tags = append(own.Tags, acap.Tag{Source: acap.Header, Name: field, Content: content, Line: i + 1,
 			Column: 1})
 	}
@@ -58,19 +68,28 @@ func headerName(line string) string {
 	return name
 }
 
-// carries reports whether the header field with this name contains rules for crawlers.
-func carries(field string) bool {
-	return strings.EqualFold(field, "X-Robots-Tag") || strings.EqualFold(field, "Robots-Tag")
+// carries reports whether the header field with this name contains rules for crawlers, or preferences
+// in a vocabulary that is in force.
+func carries(field string, o Options) bool {
+	return acap.RobotsHeader(field) || o.Vocabularies != nil && preferenceHeader(field)
 }
 
-// misspelt reports whether the name of a header field looks like the name of one with rules for
-// crawlers, but is not such a name.
-func misspelt(field string) bool {
-	return strings.Contains(strings.ToLower(field), "robot") && !carries(field)
+// meantName returns the name of a header with rules for crawlers if the name of a header field looks
+// like it but is another one; otherwise "".
+func meantName(field string, o Options) string {
+	switch {
+	case acap.RobotsHeader(field):
+		return ""
+	case strings.Contains(strings.ToLower(field), "robot"):
+		return "X-Robots-Tag"
+	case o.Vocabularies == nil:
+		return ""
+	}
+	return meantHeader(field)
 }
 
-func ofMisspelt(name, field string, line int) acap.Finding {
+func ofMisspelt(name, field, meant string, line int) acap.Finding {
 	return acap.Finding{Code: "misspelt-header", Severity: acap.Warning, Source: acap.Header, URL: name, Line: line,
 		Column: 1, Length: utf8.RuneCountInString(field),
-		Message: fmt.Sprintf("crawlers know no header %s: it does not count", field), Hint: "write X-Robots-Tag"}
+		Message: fmt.Sprintf("crawlers know no header %s: it does not count", field), Hint: "write " + meant}
 }

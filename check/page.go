@@ -12,6 +12,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/preference"
 )
 
 // PageOf returns the page that a file contains.
@@ -21,7 +22,7 @@ func PageOf(name string, src []byte) *page.Page {
 	case ".xhtml", ".xht":
 		kind = "application/xhtml+xml"
 	}
-	at := url.URL{Scheme: "http", Host: "robots.invalid", Path: "/" + filepath.Base(name)}
+	at := url.URL{Scheme: "https", Host: "robots.invalid", Path: "/" + filepath.Base(name)}
 	return page.New([]page.Hop{{URL: at.String(), Status: http.StatusOK, Header: http.Header{"Content-Type": {kind}},
 		Body: src}})
 }
@@ -43,9 +44,14 @@ func (r *Report) page(name string, p *page.Page, o Options, alone bool, robots *
 	own := p.Own()
 	var header []string
 	own.Tags, header = numbered(own.Tags)
+	var plain []acap.Tag
+	if own.Licences = withoutUnread(own.Licences); preference.Reads(o.Vocabularies, rslName) {
+		own.Licences, plain, header = numberedLinks(own.Licences, p.PlainLicences(), header)
+	}
 	title := headerOf(name)
 	var here, above []acap.Finding
-	for _, f := range r.ofOwn(name, own, o, robots, refs) {
+	own.Licences, here = embedded(name, own.Licences, p.URL(), o)
+	for _, f := range append(r.ofOwn(name, own, o, robots, refs), withoutType(name, plain)...) {
 		if f.Source == acap.Header {
 			f.URL = title
 			above = append(above, f)
@@ -56,15 +62,15 @@ func (r *Report) page(name string, p *page.Page, o Options, alone bool, robots *
 	}
 	answered := p.Last().Header
 	for _, field := range slices.Sorted(maps.Keys(answered)) {
-		if misspelt(field) {
+		if meant := meantName(field, o); meant != "" {
 			for _, value := range answered[field] {
 				header = append(header, field+": "+value)
-				above = append(above, ofMisspelt(title, field, len(header)))
+				above = append(above, ofMisspelt(title, field, meant, len(header)))
 			}
 		}
 	}
 	for _, tag := range p.Strays() {
-		if isCrawler(tag) {
+		if isCrawler(tag) || isReservation(tag, o) {
 			here = append(here, stray(name, tag))
 		}
 	}
@@ -105,9 +111,10 @@ func (r *Report) ofOwn(name string, own acap.Own, o Options, robots *acap.File, 
 	refs = new(Report).withFiles(name, robots, o, refs)
 	names := append(Everyone(robots, o).Names, addressees(own.Tags)...)
 	for _, c := range []acap.Crawler{{Pilot: o.Pilot}, {Names: names, Pilot: o.Pilot}} {
+		c.Vocabularies = o.Vocabularies
 		for _, f := range robots.Policy(c, refs...).Narrow(own).Findings() {
 			switch {
-			case f.Source != acap.Meta && f.Source != acap.Class && f.Source != acap.Header:
+			case f.Source != acap.Meta && f.Source != acap.Class && f.Source != acap.Header && f.Source != acap.Image:
 			case alone && f.Code == "undefined-usage":
 				r.note("%s:%d: whether robots.txt defines the usage was not checked; name it as well, before the page",
 					name, f.Line)
@@ -125,9 +132,9 @@ func (r *Report) ofOwn(name string, own acap.Own, o Options, robots *acap.File, 
 func addressees(tags []acap.Tag) []string {
 	var names []string
 	for _, t := range tags {
-		if t.Source == acap.Header {
+		if acap.RobotsHeader(t.Name) && t.Source == acap.Header {
 			names = append(names, strings.FieldsFunc(t.Content, separates)...)
-		} else if isCrawler(t) {
+		} else if t.Source == acap.Meta && isCrawler(t) {
 			for name := range strings.SplitSeq(t.Name, ",") {
 				names = append(names, strings.TrimSpace(name))
 			}
@@ -150,6 +157,12 @@ func isCrawler(t acap.Tag) bool {
 		}
 	}
 	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(t.Content)), "acap")
+}
+
+// isReservation reports whether a META tag belongs to TDMRep, and that vocabulary is in force.
+func isReservation(t acap.Tag, o Options) bool {
+	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(t.Name)), "tdm-") &&
+		preference.Reads(o.Vocabularies, tdmrepName)
 }
 
 // splitLines splits a text into lines at CRLF, LF and CR.

@@ -18,10 +18,14 @@ const (
 	ReferenceKind Kind = "reference" // a file that a permissions reference names (P1 2.3.2)
 	PageKind      Kind = "page"
 	HeaderKind    Kind = "header" // the headers of one or more responses, separated by empty lines
+	TDMRepKind    Kind = "tdmrep" // a tdmrep.json
+	RSLKind       Kind = "rsl"    // a licence document of RSL
 )
 
 // Kinds returns all kinds.
-func Kinds() []Kind { return []Kind{RobotsKind, ReferenceKind, PageKind, HeaderKind} }
+func Kinds() []Kind {
+	return []Kind{RobotsKind, ReferenceKind, PageKind, HeaderKind, TDMRepKind, RSLKind}
+}
 
 // Text is a checked document.
 type Text struct {

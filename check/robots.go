@@ -7,12 +7,15 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/preference"
 )
 
 // Options holds the conditions of a check.
 type Options struct {
 	Now   time.Time // the time with which dates are compared
 	Pilot bool      // accept the forms of the pilot of 2007 (PILOT 1.3.1, N10, N18)
+
+	Vocabularies []acap.Vocabulary // the newer vocabularies whose statements are checked
 }
 
 // somewhere is the URL of a robots.txt whose address is unknown. The host does not exist (RFC
@@ -33,6 +36,14 @@ func Parse(name string, src []byte) *acap.File {
 		name = somewhere
 	}
 	return acap.Parse(name, src)
+}
+
+// siteOf returns the root of the site of a robots.txt, or nil if it is unknown.
+func siteOf(f *acap.File) *url.URL {
+	if f.URL == somewhere {
+		return nil
+	}
+	return f.Root()
 }
 
 // Everyone returns a crawler that every record of f addresses, so that no statement is overlooked.
@@ -56,6 +67,7 @@ func (r *Report) Robots(name string, src []byte, o Options, refs ...acap.Referen
 	found := findings(f, o, refs)
 	linting.Wait()
 	found = append(found, own.independentOf(found)...)
+	found = append(found, preference.CheckRobots(f, siteOf(f), o.Vocabularies)...)
 	r.Add(Text{Name: name, Kind: RobotsKind, Lines: f.Lines(), Source: src}, about(found, f.URL, name)...)
 	for _, ref := range refs {
 		if ref.File != nil && ref.File.URL != "" && !r.has(ref.File.URL) {

@@ -75,6 +75,7 @@ type Surface struct {
 	site       Site
 	o          Options
 	references []acap.Reference // the references in robots.txt that apply to any crawler, with their files
+	files      []acap.Reference // the files in which the site states preferences
 	views      []view
 	dead       map[string]string // links that were checked, with the reason why they do not work; "" if they work
 }
@@ -112,7 +113,7 @@ func (r *Report) Surface(ctx context.Context, u *url.URL, site Site, o Options) 
 		s.tell(top, "", "no-robots", acap.Notice, "", "there is no robots.txt, the response has status %d: nothing is "+
 			"restricted by it", s.Origin.HTTP)
 		s.views = []view{{site.Who, site.Policies}}
-		return s, nil
+		return s, s.readPreferences(ctx)
 	}
 	everyone, err := site.Policies.For(Everyone(s.Origin.Robots, o)).Origin(ctx, u)
 	if err != nil {
@@ -131,7 +132,7 @@ func (r *Report) Surface(ctx context.Context, u *url.URL, site Site, o Options) 
 		}
 	}
 	s.look(files)
-	return s, nil
+	return s, s.readPreferences(ctx)
 }
 
 // References returns the references in robots.txt that apply to any crawler, with their files.

@@ -70,6 +70,9 @@ func (s *Surface) blank(name string) {
 // requested, before redirects.
 func (s *Surface) Own(ctx context.Context, u *url.URL, pg *page.Page) error {
 	if name := pg.URL().String(); !s.report.has(name) {
+		if err := s.readPageLicences(ctx, pg); err != nil {
+			return err
+		}
 		origin, err := s.site.Policies.Origin(ctx, pg.URL())
 		if err != nil {
 			return err
@@ -82,6 +85,8 @@ func (s *Surface) Own(ctx context.Context, u *url.URL, pg *page.Page) error {
 			robots = acap.Parse(origin.Key+"/robots.txt", nil)
 		}
 		s.report.Page(name, pg, s.o, robots, refs...)
+		s.checkPageLicences(pg)
+		s.pageContradictions(pg, robots, refs)
 	}
 	var lacks lackings
 	for i, v := range s.views {

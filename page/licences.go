@@ -23,7 +23,13 @@ func isRSL(mime string) bool {
 // noteLicence records an element that associates the page, or its parent element, with a licence
 // document: a LINK that names one, or a SCRIPT that contains one (RSL 4.6).
 func (t *tree) noteLicence(n *html.Node) {
-	if !isRSL(attr(n.Attr, "type")) || len(t.licences) > maxLicences {
+	if !isRSL(attr(n.Attr, "type")) {
+		if n.Data == "link" && len(t.plain) < maxLicences && hasRel(attr(n.Attr, "rel"), "license") {
+			t.plain = append(t.plain, n)
+		}
+		return
+	}
+	if len(t.licences) > maxLicences {
 		return
 	}
 	if n.Data == "script" || hasRel(attr(n.Attr, "rel"), "license") && has(n.Attr, "href") {
@@ -79,6 +85,45 @@ func (p *Page) licence(tag acap.Tag, address string) acap.Licence {
 		l.URL, l.Err = "", err.Error()
 	}
 	return l
+}
+
+// PlainLicences returns the associations of the page with licences that look like those of RSL but do
+// not have its media type, so that they are not read.
+func (p *Page) PlainLicences() (list []acap.Tag) {
+	left := maxHeader
+	for i, value := range p.Last().Header.Values("Link") {
+		value = value[:min(len(value), left)]
+		left -= len(value)
+		for _, l := range parseLinkHeader(value) {
+			if hasRel(l.rel, "license") && looksLikeRSL(l.ref, l.mime) {
+				list = append(list, acap.Tag{Source: acap.Header, Name: "Link", Content: value, Line: i + 1, Column: 1})
+				break
+			}
+		}
+	}
+	at := cursor{src: p.Source(), spot: spot{line: 1, column: 1}}
+	for _, n := range p.tree().plain {
+		if href := attr(n.Attr, "href"); looksLikeRSL(href, attr(n.Attr, "type")) {
+			s := at.find(href)
+			list = append(list, acap.Tag{Source: acap.Meta, Name: "link", Content: href, Line: s.line,
+				Column: s.column})
+		}
+	}
+	return list
+}
+
+// looksLikeRSL reports whether a licence at an address with a media type other than that of RSL may be
+// meant as one of RSL.
+func looksLikeRSL(address, mime string) bool {
+	mime, _, _ = strings.Cut(strings.ToLower(mime), ";")
+	address, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(address)), "?")
+	switch mime = strings.TrimSpace(mime); {
+	case isRSL(mime):
+		return false
+	case mime == "application/xml", mime == "text/xml", strings.Contains(mime, "rsl"):
+		return true
+	}
+	return mime == "" && (strings.HasSuffix(address, ".xml") || strings.HasSuffix(address, ".rsl"))
 }
 
 // find returns the position of the next occurrence of text, or the current one if there is none.

@@ -362,7 +362,8 @@ func skipAll(src string, i int, bytes string) int {
 // page, such as its author, contain no rules and are not stored.
 func mayRule(name, content string) bool {
 	name = strings.ToLower(name)
-	if strings.Contains(name, "robots") || defines(name) || strings.HasPrefix(strings.TrimSpace(name), "tdm-") {
+	if strings.Contains(name, "robots") || defines(name) || strings.HasPrefix(strings.TrimSpace(name), "tdm-") ||
+		name == "content-usage" || name == "content-signal" {
 		return true
 	}
 	switch name {

@@ -26,6 +26,7 @@ type tree struct {
 	outside   []*html.Node // META elements outside the head that look like rules
 	strays    []acap.Tag   // the names and contents of the META elements in outside
 	licences  []*html.Node // elements that associate the page with licence documents
+	plain     []*html.Node // LINK elements that name a licence, without the media type of RSL
 	marked    []*html.Node // elements with marks, in document order
 	marks     map[*html.Node][]acap.Mark
 	elements  int         // number of elements numbered so far

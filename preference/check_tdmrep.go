@@ -1,6 +1,7 @@
 package preference
 
 import (
+	"net/url"
 	"slices"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -13,19 +14,28 @@ type Location struct {
 }
 
 // CheckTDMRep returns the locations of a tdmrep.json in order, without those of broken entries, and the
-// findings about the file. If the vocabulary tdmrep is not in force, it returns nothing.
-func CheckTDMRep(url string, text []byte, vocabularies []acap.Vocabulary) ([]Location, []acap.Finding) {
+// findings about the file. name is its name or address. If the vocabulary tdmrep is not in force, it returns nothing.
+func CheckTDMRep(name string, text []byte, vocabularies []acap.Vocabulary) ([]Location, []acap.Finding) {
 	if !Reads(vocabularies, tdmrep{}.Name()) {
 		return nil, nil
 	}
 	var c acap.Collector
-	r := newTDMReader(url, text, c.Report)
+	address := name // policies may be relative to it
+	if u, err := url.Parse(name); err != nil || u.Host == "" {
+		address = "https://robots.invalid" + tdmPath
+	}
+	r := newTDMReader(address, text, c.Report)
 	patterns, _ := r.read()
 	list := make([]Location, len(patterns))
 	for i, p := range patterns {
+		r.locations[i].URL = name
 		list[i] = Location{p, r.locations[i]}
 	}
-	return list, c.Findings()
+	found := c.Findings()
+	for i := range found {
+		found[i].URL = name
+	}
+	return list, found
 }
 
 // Reads reports whether a vocabulary with the given name is in a list.

@@ -148,10 +148,13 @@ func (a *associated) add(doc *document) {
 	}
 }
 
+// NoteUnread is the note of an opinion on a licence document that was advertised but not read.
+const NoteUnread = "the licence document could not be read"
+
 // addUnread adds a document at address, which the field f advertises but which could not be read.
 func (a *associated) addUnread(f *acap.Field, address string) {
 	o := verdict(acap.Agreement, f)
-	o.Note, o.Terms = "the licence document could not be read", address
+	o.Note, o.Terms = NoteUnread, address
 	a.unread = append(a.unread, o)
 }
 

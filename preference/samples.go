@@ -63,3 +63,16 @@ func LicenceLines(f *acap.File) (list []acap.Line) {
 	}
 	return list
 }
+
+// Crawlers returns the names of crawlers for which a robots.txt has preferences of their own.
+func Crawlers(f *acap.File) (list []string) {
+	groups, _ := f.LineGroups(lineNames()...)
+	for _, g := range groups {
+		for _, name := range g.Agents {
+			if len(g.Lines) > 0 && name != "*" && name != "" && !slices.Contains(list, name) && len(list) < maxAgents {
+				list = append(list, name)
+			}
+		}
+	}
+	return list
+}

@@ -112,14 +112,16 @@ type signalMember struct {
 func (m signalMember) read(report reporting, said opinions) {
 	usages := signalUsages(m.key)
 	at := m.field.At(m.text)
+	written, _, _ := strings.Cut(m.text, "=")
 	switch {
 	case usages == nil && labels(m.key) != nil:
 		other := map[string]string{"train-ai": "ai-train", "ai-use": "ai-input"}[m.key]
 		report(at, "other-vocabulary", acap.Warning, "use the key "+other+", or write it in a Content-Usage line",
 			m.key+" is a label of Content-Usage: in Content-Signal it says nothing")
 	case usages == nil:
-		report(at, "unknown-label", acap.Notice, meant(m.key, "use search, ai-input, ai-train and use", "search",
-			"ai-input", "ai-train"), "the key "+m.key+" is unknown and says nothing")
+		report(m.field.At(strings.TrimSpace(written)), "unknown-label", acap.Notice,
+			meant(m.key, "use search, ai-input, ai-train and use", "search", "ai-input", "ai-train"),
+			"the key "+m.key+" is unknown and says nothing")
 	case m.value == "yes":
 		said.add(verdict(acap.Permits, m.field), usages...)
 		m.reportCase(report)

@@ -107,6 +107,7 @@ func (r *tdmReader) entry(raw json.RawMessage, offset int, whole *acap.Field) (l
 func (e *tdmEntry) member(m member, offset int) error {
 	var text string
 	isText := json.Unmarshal(m.value, &text) == nil
+	name := e.mark(acap.TDMRep, e.url, offset+m.from, offset+m.to)
 	at := e.mark(acap.TDMRep, e.url, offset+m.offset, offset+m.offset+len(m.value))
 	switch m.name {
 	case "location":
@@ -134,7 +135,7 @@ func (e *tdmEntry) member(m member, offset int) error {
 			reportPolicy(at, e.report)
 		}
 	default:
-		e.report(at, "unknown-member", acap.Notice,
+		e.report(name, "unknown-member", acap.Notice,
 			meant(m.name, "use location, tdm-reservation and tdm-policy", "location", tdmReservation, tdmPolicy),
 			"the member "+m.name+" is unknown and says nothing")
 	}
@@ -174,9 +175,10 @@ func (e *tdmEntry) reportConflicts() {
 
 // member is a member of a JSON object.
 type member struct {
-	name   string
-	value  json.RawMessage
-	offset int // of the value in the object
+	name     string
+	value    json.RawMessage
+	from, to int // the range of the name in the object, with its quotation marks
+	offset   int // of the value in the object
 }
 
 // membersOf returns the members of a JSON object in order, repeated names included.
@@ -186,11 +188,14 @@ func membersOf(raw json.RawMessage) (list []member, err error) {
 		return nil, errors.New("it is not an object")
 	}
 	for d.More() {
+		var m member
+		m.from = int(d.InputOffset())
+		m.from += bytes.IndexByte(raw[m.from:], '"')
 		name, err := d.Token()
 		if err != nil {
 			return nil, err
 		}
-		var m member
+		m.to = int(d.InputOffset())
 		m.name, _ = name.(string) // the name of a member is always a string
 		if err := d.Decode(&m.value); err != nil {
 			return nil, err

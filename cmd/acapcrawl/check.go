@@ -20,6 +20,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/docs"
+	"github.com/acapcrawl/acapcrawl/preference"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
@@ -37,14 +38,17 @@ type checkRequest struct {
 func (c *Command) checkVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE|URL…",
-		Short: "Find mistakes in a robots.txt, a page, a header or a site",
-		Long: `Find mistakes in a robots.txt, a page or a header, and print how to correct them. If FILE is
--, read standard input. The type of a file is taken from its name, otherwise from its first bytes. For a URL,
-check reads the robots.txt of its site, the files that robots.txt refers to, the page, and the resources that
-the page requires; it requests nothing that may not be crawled. The exit status is 1 if there is an error or a
-warning, and 0 if there are only notices.
+		Short: "Find mistakes in a robots.txt, a page, a header, a file with preferences or a site",
+		Long: `Find mistakes in a robots.txt, a page, a header, a tdmrep.json or a licence document of RSL, and
+print how to correct them. If FILE is -, read standard input. The type of a file is taken from its name,
+otherwise from its first bytes. For a URL, check reads the robots.txt of its site, the files that robots.txt
+refers to, the page, and the resources that the page requires; it requests nothing that may not be crawled.
+The exit status is 1 if there is an error or a warning, and 0 if there are only notices.
 
-With --fix, check corrects a robots.txt in place if the meaning is beyond doubt, and prints a diff; a
+Statements in the newer vocabularies of preferences are checked too, including tdmrep.json and licence
+documents; --preferences none turns that off.
+
+With --fix, check corrects a file, but not a page or header, in place if the meaning is beyond doubt, and prints a diff; a
 corrected standard input is written to standard output. Decisions stay the same, except for a line that was
 not read as it is written. The remaining findings are printed to standard error.
 
@@ -60,13 +64,13 @@ The report says how many findings are suppressed.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	as := flags.String("as", "", "read files as `KIND`: robots, reference, page, header")
+	as := flags.String("as", "", "read files as `KIND`: robots, reference, page, header, tdmrep, rsl")
 	code := flags.String("explain", "", "print the documentation of the finding `CODE`, and check nothing")
 	all := flags.Bool("all", false, "print every finding in full")
 	fix := flags.Bool("fix", false, "correct files if that is safe, and print what changes")
 	dryRun := flags.Bool("dry-run", false, "with --fix: change no file")
 	judgedCrawler(flags)
-	for _, name := range []string{"dialect", "purpose", "delay", "timeout", "allow-private"} {
+	for _, name := range []string{"preferences", "dialect", "purpose", "delay", "timeout", "allow-private"} {
 		setting(flags, name)
 	}
 	flags.String("as-of", "", "apply dates as of `TIME` (RFC 3339)")
@@ -130,7 +134,8 @@ func (c *Command) runCheck(ctx context.Context, cfg *config.Config, r checkReque
 	if err != nil {
 		return err
 	}
-	o := check.Options{Now: r.Now, Pilot: cfg.Policy.Dialect == config.DialectPilot}
+	o := check.Options{Now: r.Now, Pilot: cfg.Policy.Dialect == config.DialectPilot,
+		Vocabularies: site.CrawlerOf(cfg).Vocabularies}
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
@@ -138,7 +143,7 @@ func (c *Command) runCheck(ctx context.Context, cfg *config.Config, r checkReque
 		return c.runFix(ctx, o, levels, r)
 	}
 	var faults []error
-	var site checkedSite
+	files := checkedFiles{report: report, o: o, as: r.As}
 	var urls []*url.URL
 	for i, name := range r.Names {
 		if ctx.Err() != nil {
@@ -154,12 +159,13 @@ func (c *Command) runCheck(ctx context.Context, cfg *config.Config, r checkReque
 				urls = append(urls, u)
 			}
 		} else {
-			err = c.checkFile(report, o, r.As, &site, name)
+			err = c.checkFile(&files, name)
 		}
 		if err != nil {
 			faults = append(faults, err)
 		}
 	}
+	report.Contradictions(files.site, o)
 	if err := c.checkURLs(ctx, cfg, report, o, urls); err != nil {
 		faults = append(faults, err)
 	}
@@ -264,33 +270,49 @@ func called(name string) string {
 	return name
 }
 
-func (c *Command) checkFile(report *check.Report, o check.Options, as check.Kind, site *checkedSite,
-	name string) error {
+// checkedFiles are the files checked so far.
+type checkedFiles struct {
+	report *check.Report
+	o      check.Options
+	as     check.Kind // kind of the files; "": decide by file name or content
+	// the site of the last robots.txt: files that come later on the command line are checked as files
+	// of the same site; nil if there is none
+	site *check.LocalSite
+}
+
+func (c *Command) checkFile(files *checkedFiles, name string) error {
 	src, err := c.readChecked(name)
 	if err != nil {
 		return err
 	}
-	called := called(name)
-	switch cmp.Or(as, check.Guess(called, src)) {
+	called, report, o := called(name), files.report, files.o
+	var robots *acap.File
+	var refs []acap.Reference
+	if files.site != nil {
+		robots, refs = files.site.Robots, files.site.References
+	}
+	switch kind := cmp.Or(files.as, check.Guess(called, src)); kind {
 	case check.RobotsKind:
-		site.robots = check.Parse(called, src)
-		site.refs = c.beside(name, site.robots.References(check.Everyone(site.robots, o)))
-		report.Robots(called, src, o, site.refs...)
+		report.Contradictions(files.site, o)
+		robots = check.Parse(called, src)
+		refs = c.beside(name, robots.References(check.Everyone(robots, o)))
+		report.Robots(called, src, o, refs...)
+		files.site = check.NewLocalSite(called, robots, refs)
 	case check.ReferenceKind:
 		report.Referred(called, src, o)
 	case check.PageKind:
-		report.PageAlone(called, check.PageOf(called, src), o, site.robots, site.refs...)
+		report.PageAlone(called, check.PageOf(called, src), o, robots, refs...)
 	case check.HeaderKind:
-		report.Header(called, src, o, site.robots, site.refs...)
+		report.Header(called, src, o, robots, refs...)
+	case check.TDMRepKind:
+		report.TDMRep(called, src, o)
+		files.site.Add(called, kind, src)
+	case check.RSLKind:
+		report.Licence(preference.LicenceText{Name: called, Text: src, Line: 1, Column: 1,
+			Naming: files.site.Naming(called)}, o)
+		files.site.Add(called, kind, src)
 	}
 	return nil
-}
-
-// checkedSite is the content of the last robots.txt among the files checked so far. Files that come
-// later on the command line are checked as files of the same site.
-type checkedSite struct {
-	robots *acap.File
-	refs   []acap.Reference
 }
 
 // beside reads the files to which a robots.txt refers. It looks for them in the directory that

@@ -14,6 +14,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/preference"
 )
 
 // runFix corrects every file in place and prints the changes. With DryRun it only prints the
@@ -50,9 +51,9 @@ func (c *Command) fixFile(report *check.Report, o check.Options, levels check.Le
 	}
 	called := called(name)
 	kind := cmp.Or(r.As, check.Guess(called, src))
-	if kind != check.RobotsKind && kind != check.ReferenceKind {
-		return misuse("", "%s is read as %s; only a robots.txt, or a file that one refers to, can be mended", name,
-			kind)
+	if kind == check.PageKind || kind == check.HeaderKind {
+		return misuse("", "%s is read as %s; only a robots.txt, a file that one refers to, a tdmrep.json and a "+
+			"licence document can be mended", name, kind)
 	}
 	fixed, mended := check.Repair(src, kind, o, levels)
 	if name == "-" && !r.DryRun {
@@ -70,10 +71,15 @@ func (c *Command) fixFile(report *check.Report, o check.Options, levels check.Le
 			return err
 		}
 	}
-	if kind == check.ReferenceKind {
+	switch kind {
+	case check.ReferenceKind:
 		report.Referred(called, fixed, o)
-	} else {
-		report.Robots(called, fixed, o)
+	case check.TDMRepKind:
+		report.TDMRep(called, fixed, o)
+	case check.RSLKind:
+		report.Licence(preference.LicenceText{Name: called, Text: fixed, Line: 1, Column: 1}, o)
+	default:
+		report.Contradictions(check.NewLocalSite(called, report.Robots(called, fixed, o), nil), o)
 	}
 	return nil
 }
