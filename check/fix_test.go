@@ -45,8 +45,10 @@ func fixCases(t testing.TB) (out []*fixCase) {
 			t.Fatal(err)
 		}
 		kind := RobotsKind
-		if strings.HasPrefix(filepath.Base(name), "reference") {
-			kind = ReferenceKind
+		for _, k := range []Kind{ReferenceKind, TDMRepKind, RSLKind} {
+			if strings.HasPrefix(filepath.Base(name), string(k)) {
+				kind = k
+			}
 		}
 		out = append(out, &fixCase{name, a, kind})
 	}
@@ -59,7 +61,7 @@ func TestRepair(t *testing.T) {
 		if len(bytes.TrimSpace(c.archive.Comment)) == 0 {
 			t.Errorf("%s gives no reason", c.name)
 		}
-		got, mended := Repair(src, c.kind, Options{}, nil)
+		got, mended := Repair(src, c.kind, everyVocabulary(t), nil)
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s: got\n%q\nwant\n%q", c.name, got, want)
 		}
@@ -85,22 +87,26 @@ func FuzzRepair(f *testing.F) {
 		if len(src) > 4000 {
 			return
 		}
-		kind := RobotsKind
-		if referred {
-			kind = ReferenceKind
+		switch kind := Guess("", src); {
+		case referred:
+			keeps(t, src, ReferenceKind)
+		case kind == TDMRepKind || kind == RSLKind:
+			keeps(t, src, kind)
+		default:
+			keeps(t, src, RobotsKind)
 		}
-		keeps(t, src, kind)
 	})
 }
 
 func keeps(t *testing.T, src []byte, kind Kind) {
 	t.Helper()
-	out, _ := Repair(src, kind, Options{}, nil)
-	if again, mended := Repair(out, kind, Options{}, nil); !bytes.Equal(again, out) || len(mended) > 0 {
+	o := everyVocabulary(t)
+	out, _ := Repair(src, kind, o, nil)
+	if again, mended := Repair(out, kind, o, nil); !bytes.Equal(again, out) || len(mended) > 0 {
 		t.Errorf("%q is mended to %q, and that to %q", src, out, again)
 	}
 	for range maxRounds { // apply one round of corrections after the other
-		words, moves := Fixes(src, onItsOwn(src, kind, Options{}, nil))
+		words, moves := Fixes(src, onItsOwn(src, kind, o, nil))
 		fixes := words
 		if len(words) == 0 {
 			fixes = moves
@@ -119,7 +125,7 @@ func keeps(t *testing.T, src []byte, kind Kind) {
 		plain := slices.DeleteFunc(slices.Clone(fixes), func(f Fix) bool { return restoring[f.Finding.Code] })
 		if len(plain) > 0 && kind == RobotsKind {
 			same, _ := apply(src, plain)
-			if more := permits(src, same); more != "" {
+			if more := permits(src, same, o); more != "" {
 				t.Errorf("%q becomes %q: %s", src, same, more)
 			}
 		}
@@ -149,7 +155,7 @@ func lostLine(src, out []byte, named map[int]bool) string {
 }
 
 // permits returns a description of something that out permits and src does not, or "".
-func permits(src, out []byte) string {
+func permits(src, out []byte, o Options) string {
 	before, after := acap.Parse(somewhere, src), acap.Parse(somewhere, out)
 	paths := []string{"/", "/x"}
 	for _, f := range []*acap.File{before, after} {
@@ -172,6 +178,7 @@ func permits(src, out []byte) string {
 		crawlers = append(crawlers, acap.Crawler{Names: []string{name}})
 	}
 	for _, c := range crawlers {
+		c.Vocabularies = o.Vocabularies
 		then, now := before.Policy(c, left(before, c)...), after.Policy(c, left(after, c)...)
 		for _, path := range paths[:min(len(paths), 60)] {
 			u, err := url.Parse("http://robots.invalid" + path)
@@ -179,7 +186,7 @@ func permits(src, out []byte) string {
 				continue
 			}
 			r := acap.NewResource(u)
-			for _, usage := range acap.Usages() {
+			for _, usage := range append(acap.Usages(), acap.NewerUsages()...) {
 				if a, b := then.Decide(usage, r), now.Decide(usage, r); b.Allowed && !a.Allowed {
 					return fmt.Sprintf("%v may %s %s: %s; %s", c.Names, usage, path, a.Why(), b.Why())
 				}
@@ -202,7 +209,9 @@ func left(f *acap.File, c acap.Crawler) []acap.Reference {
 func TestRepairRandom(t *testing.T) {
 	var lines []string
 	for _, c := range fixCases(t) {
-		lines = append(lines, slices.Collect(strings.Lines(string(c.text("before"))))...)
+		if c.kind == RobotsKind || c.kind == ReferenceKind {
+			lines = append(lines, slices.Collect(strings.Lines(string(c.text("before"))))...)
+		}
 	}
 	lines = append(lines, "ACAP-crawler: abot\n", "User-agent: abot\n", "ACAP-usage-purpose: news\n",
 		"ACAP-allow-crawl: /\n", "ACAP-allow-index: /a\n", "ACAP-allow-present: /\n",

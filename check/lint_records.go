@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/preference"
 )
 
 // heads reports problems with the heads of records and groups.
@@ -27,6 +28,10 @@ func (l *linter) heads() {
 			}
 		}
 	}
+	var prefers map[int]bool // the indexes of groups with preferences
+	if len(l.options.Vocabularies) > 0 {
+		prefers = preference.Groups(l.file)
+	}
 	for i := range l.groups {
 		g := &l.groups[i]
 		if !l.looks(1 + len(g.Heads)) {
@@ -34,7 +39,7 @@ func (l *linter) heads() {
 		}
 		switch {
 		case !g.Ruled && len(g.Heads) > 0:
-			l.ruleless(g, any, groups)
+			l.ruleless(g, any, groups, prefers[i])
 		case len(g.Rules) > 0:
 			l.emptied(g.Heads, g.Rules[0].Field, "Allow or Disallow", func(a, b *acap.Field) bool { return false })
 		}
@@ -107,17 +112,17 @@ func (l *linter) emptied(heads []*acap.Field, first *acap.Field, what string, ap
 	}
 }
 
-// ruleless reports a group without rules. The group for any crawler does not apply to the crawlers
-// that such a group names (RFC 9309 2.2.1). A crawler for which another group has rules is not
-// reported.
-func (l *linter) ruleless(g *acap.Group, any *acap.Field, groups map[string][]*acap.Group) {
+// ruleless reports a group without rules. prefers says that it has preferences. The group for any
+// crawler does not apply to the crawlers that such a group names (RFC 9309 2.2.1). A crawler for
+// which another group has rules is not reported.
+func (l *linter) ruleless(g *acap.Group, any *acap.Field, groups map[string][]*acap.Group, prefers bool) {
 	for k, h := range g.Heads {
 		if slices.ContainsFunc(groups[strings.ToLower(g.Agents[k])],
 			func(other *acap.Group) bool { return other.Ruled }) {
 			continue
 		}
 		if any == nil || slices.Contains(g.Agents, "*") {
-			if g.Paced {
+			if g.Paced || prefers {
 				continue
 			}
 			l.tell(h, "", "empty-group", acap.Notice, "put rules below it, or leave it out",

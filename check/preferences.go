@@ -164,7 +164,7 @@ func withoutType(name string, plain []acap.Tag) (found []acap.Finding) {
 		}
 		found = append(found, acap.Finding{Code: "licence-without-type", Severity: acap.Warning, Source: t.Source,
 			URL: name, Line: t.Line, Column: t.Column, Length: max(1, length),
-			Message: "a licence without the type application/rsl+xml is none of RSL: it is not read",
+			Message: "without the type application/rsl+xml a licence is not read as one of RSL",
 			Hint:    `add type="application/rsl+xml"`})
 	}
 	return found

@@ -29,8 +29,9 @@ const ofURL = ", reported by `check` of a URL"
 // its response: "/a 404", "/a 200 text/html", "/a 200 text/html X-Name: value", or "/a /b" for a
 // redirect. Any other address returns a short text.
 type tinySite struct {
-	texts    map[string]string
-	policies *policy.Authority
+	texts        map[string]string
+	policies     *policy.Authority
+	vocabularies []acap.Vocabulary // those that the crawler obeys; their files are texts, too
 }
 
 const tinyHost = "http://example.com"
@@ -44,6 +45,12 @@ func (s *tinySite) answer(rawurl string) page.Hop {
 		h.Body = []byte(s.texts["robots.txt"])
 	case "/page.html":
 		h.Body, h.Header = []byte(s.texts["html"]), http.Header{"Content-Type": {"text/html; charset=utf-8"}}
+	}
+	if file := map[string]string{"/.well-known/tdmrep.json": "tdmrep.json", "/licence.xml": "rsl"}[path]; file != "" {
+		h.Body = []byte(s.texts[file])
+		if s.texts[file] == "" {
+			h.Status = http.StatusNotFound
+		}
 	}
 	for line := range strings.Lines(s.texts["site"]) {
 		words := strings.Fields(line)
@@ -107,7 +114,7 @@ func (s tinyFiles) Fetch(_ context.Context, rawurl string, _ http.Header) (polic
 // checked returns the report about the page of an example.
 func (s *tinySite) checked(t testing.TB) *Report {
 	t.Helper()
-	who := acap.Crawler{Names: []string{"searchbot"}}
+	who := acap.Crawler{Names: []string{"searchbot"}, Vocabularies: s.vocabularies}
 	answers := &Answers{Fetcher: tinyFiles{s}}
 	s.policies = policy.New(answers, who, policy.NewMemory(), policy.Options{})
 	defer s.policies.Close()
@@ -117,7 +124,7 @@ func (s *tinySite) checked(t testing.TB) *Report {
 	}
 	r := &Report{}
 	surface, err := r.Surface(t.Context(), u, Site{Who: who, Sender: who, Policies: s.policies, Answers: answers,
-		Fetcher: s}, Options{Now: newYear})
+		Fetcher: s}, Options{Now: newYear, Vocabularies: s.vocabularies})
 	if err != nil {
 		t.Fatal(err)
 	}

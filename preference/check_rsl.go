@@ -69,6 +69,8 @@ type licenceCheck struct {
 	acap.Collector
 	LicenceText
 	contents int
+	lastTag  []byte // the start tag that was read last
+	lastAt   int    // its offset
 }
 
 // here returns the field for a finding about the place up to which the text was read.
@@ -81,7 +83,32 @@ func (c *licenceCheck) here() *acap.Field {
 func (c *licenceCheck) tag() *acap.Field {
 	end := int(c.InputOffset())
 	start := c.offset + max(0, bytes.LastIndexByte(c.text[c.offset:end], '<'))
+	c.lastTag, c.lastAt = c.text[start:end], start
 	return c.mark(acap.Licensing, c.url, start, end)
+}
+
+// value returns the field for findings about the value of an attribute of the last start tag. If the
+// attribute was not found, it returns otherwise.
+func (c *licenceCheck) value(name string, otherwise *acap.Field) *acap.Field {
+	tag, at := c.lastTag, bytes.IndexAny(c.lastTag, " \t\r\n")
+	for at >= 0 {
+		equals := bytes.IndexByte(tag[at:], '=')
+		if equals < 0 {
+			break
+		}
+		attribute := strings.TrimSpace(string(tag[at : at+equals]))
+		from := at + equals + 1
+		from += bytes.IndexAny(tag[from:], "\"'") + 1 // in XML that parses, each value has quotation marks
+		to := from + bytes.IndexByte(tag[from:], tag[from-1])
+		if to < from || c.lastAt+from < c.offset {
+			break
+		}
+		if attribute == name {
+			return c.mark(acap.Licensing, c.url, c.lastAt+from, c.lastAt+to)
+		}
+		at = to + 1
+	}
+	return otherwise
 }
 
 func (c *licenceCheck) document() error {
@@ -95,12 +122,12 @@ func (c *licenceCheck) document() error {
 	at := c.tag()
 	if root.Name != (xml.Name{Space: rslSpace, Local: "rsl"}) {
 		c.Report(at, "wrong-namespace", acap.Error, `begin with <rsl xmlns="`+rslSpace+`">`,
-			"the first element is not rsl of the namespace "+rslSpace+", so the document is none of RSL")
+			"the first element is not rsl of the namespace "+rslSpace+", so the document is not one of RSL")
 		return nil
 	}
 	if age := attribute(root, "max-age"); has(root, "max-age") {
 		if _, err := strconv.ParseUint(age, 10, 16); err != nil {
-			c.malformed(at, "max-age", "a number of days", "30 days count")
+			c.malformed(c.value("max-age", at), "max-age", "a number of days", "30 days count")
 		}
 	}
 	if err := c.each("rsl", c.checkContent); err != nil {
@@ -175,13 +202,14 @@ func (c *licenceCheck) checkContent(e xml.StartElement, at *acap.Field) error {
 		c.checkURL(attribute(e, "url"), at)
 	}
 	if server := attribute(e, "server"); has(e, "server") && !absolute(server, "https") {
-		c.malformed(at, "server", "an absolute URL of the https scheme", "no licence can be obtained there")
+		c.malformed(c.value("server", at), "server", "an absolute URL of the https scheme",
+			"no licence can be obtained there")
 	}
 	if v := attribute(e, "encrypted"); has(e, "encrypted") && v != "true" && v != "false" {
-		c.malformed(at, "encrypted", "true or false", "it says nothing")
+		c.malformed(c.value("encrypted", at), "encrypted", "true or false", "it says nothing")
 	}
 	if has(e, "lastmod") && !isDate(attribute(e, "lastmod")) {
-		c.malformed(at, "lastmod", "a date, as in 2026-01-31", "it says nothing")
+		c.malformed(c.value("lastmod", at), "lastmod", "a date, as in 2026-01-31", "it says nothing")
 	}
 	var offers []*offer
 	err := c.each("content", func(e xml.StartElement, at *acap.Field) error {
@@ -214,9 +242,9 @@ func (c *licenceCheck) checkURL(value string, at *acap.Field) {
 	case value == "":
 	case strings.HasPrefix(value, "//"), strings.Contains(value, "://") && !absolute(value, "http", "https"),
 		c.Root != nil && of.pattern(value) == nowhere:
-		c.Report(at.At(value), "foreign-url", acap.Warning, "write a path, or a URL of the site", other)
+		c.Report(c.value("url", at), "foreign-url", acap.Warning, "write a path, or a URL of the site", other)
 	case value[0] != '/' && value[0] != '*' && !strings.Contains(value, "//"):
-		c.Report(at.At(value), "rule-without-slash", acap.Notice, "write /"+value,
+		c.Report(c.value("url", at), "rule-without-slash", acap.Notice, "write /"+value,
 			"the URL begins without a slash and is read with one")
 	}
 }
@@ -244,10 +272,10 @@ func (c *licenceCheck) checkPayment(e xml.StartElement, at *acap.Field) error {
 		c.Report(at, "unknown-payment", acap.Warning, `write type="free" if nothing is to be paid`,
 			"the payment has no type, so what the licence permits needs an agreement")
 	case kind == "inference":
-		c.Report(at.At(kind), "unknown-payment", acap.Warning, "write use",
+		c.Report(c.value("type", at), "unknown-payment", acap.Warning, "write use",
 			"inference was a type of payment in drafts only; what the licence permits needs an agreement")
 	case !slices.Contains(known, kind):
-		c.Report(at.At(kind), "unknown-payment", acap.Warning,
+		c.Report(c.value("type", at), "unknown-payment", acap.Warning,
 			meant(kind, "use a type of RSL 1.0, such as purchase", known...),
 			"the type of payment is unknown, so what the licence permits needs an agreement")
 	}
@@ -262,7 +290,8 @@ func (c *licenceCheck) checkPayment(e xml.StartElement, at *acap.Field) error {
 		case "amount":
 			isCapital := func(r rune) bool { return 'A' <= r && r <= 'Z' }
 			if code := attribute(e, "currency"); len(code) != 3 || strings.TrimFunc(code, isCapital) != "" {
-				c.malformed(at, "currency", "a code of ISO 4217, as in EUR", "the amount is not clear")
+				c.malformed(c.value("currency", at), "currency", "a code of ISO 4217, as in EUR",
+					"the amount is not clear")
 			}
 		}
 		return c.Skip()
@@ -306,8 +335,10 @@ func kinds(element string) []string {
 
 // checkKind checks the type of an element legal or reporting.
 func (c *licenceCheck) checkKind(e xml.StartElement, at *acap.Field) {
-	if kind := attribute(e, "type"); !slices.Contains(kinds(e.Name.Local), kind) {
-		c.Report(at, "unknown-type", acap.Warning, meant(kind, "use "+strings.Join(kinds(e.Name.Local), ", "),
-			kinds(e.Name.Local)...), fmt.Sprintf("the type %q of %s is unknown", kind, e.Name.Local))
+	kind, known := attribute(e, "type"), kinds(e.Name.Local)
+	if !slices.Contains(known, kind) {
+		c.Report(c.value("type", at), "unknown-type", acap.Warning,
+			meant(kind, "use "+strings.Join(known, ", "), known...),
+			fmt.Sprintf("the type %q of %s is unknown", kind, e.Name.Local))
 	}
 }

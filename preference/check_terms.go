@@ -74,7 +74,7 @@ func (c *licenceCheck) checkTerms(e xml.StartElement, at *acap.Field, o *offer) 
 	name, kind := e.Name.Local, attribute(e, "type")
 	switch key := name + " " + kind; {
 	case kind != "usage" && kind != "user" && kind != "geo":
-		c.Report(at, "unknown-type", acap.Error,
+		c.Report(c.value("type", at), "unknown-type", acap.Error,
 			meant(kind, `write type="usage", "user" or "geo"`, "usage", "user", "geo"),
 			fmt.Sprintf("the type of %s is none of usage, user and geo, so the document cannot be read", name))
 	case o.seen[key]:
@@ -148,7 +148,7 @@ func (c *licenceCheck) checkToken(name, kind string, t token, o *offer) {
 		}
 	case kind == "geo" && country(upper):
 		c.Report(t.field, "unknown-token", acap.Warning, "write "+upper,
-			"codes of countries are in upper case: this names none")
+			"codes of countries are in upper case, so this names no country")
 	case kind == "geo":
 		c.Report(t.field, "unknown-token", acap.Warning, "write two letters of ISO 3166-1, or EU",
 			"this names no country")

@@ -64,6 +64,18 @@ func LicenceLines(f *acap.File) (list []acap.Line) {
 	return list
 }
 
+// Groups returns the indexes, in File.Groups, of the groups that have preferences.
+func Groups(f *acap.File) map[int]bool {
+	found := map[int]bool{}
+	groups, _ := f.LineGroups(lineNames()...)
+	for _, g := range groups {
+		if len(g.Lines) > 0 {
+			found[g.Group] = true
+		}
+	}
+	return found
+}
+
 // Crawlers returns the names of crawlers for which a robots.txt has preferences of their own.
 func Crawlers(f *acap.File) (list []string) {
 	groups, _ := f.LineGroups(lineNames()...)

@@ -48,9 +48,9 @@ The exit status is 1 if there is an error or a warning, and 0 if there are only 
 Statements in the newer vocabularies of preferences are checked too, including tdmrep.json and licence
 documents; --preferences none turns that off.
 
-With --fix, check corrects a file, but not a page or header, in place if the meaning is beyond doubt, and prints a diff; a
-corrected standard input is written to standard output. Decisions stay the same, except for a line that was
-not read as it is written. The remaining findings are printed to standard error.
+With --fix, check corrects a file, but no page and no header, in place if the meaning is beyond doubt, and
+prints a diff; a corrected standard input is written to standard output. Decisions stay the same, except for
+a line that was not read as it is written. The remaining findings are printed to standard error.
 
 Each finding has a code; --explain CODE prints its documentation. The settings check.ignore, check.notice,
 check.warning and check.error list codes to suppress, or to report with that severity. A comment line in a
