@@ -38,7 +38,7 @@ type checkRequest struct {
 func (c *Command) checkVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE|URL…",
-		Short: "Find mistakes in a robots.txt, a page, a header, a file with preferences or a site",
+		Short: "Find mistakes in a robots.txt, a page, a header or a site",
 		Long: `Find mistakes in a robots.txt, a page, a header, a tdmrep.json or a licence document of RSL, and
 print how to correct them. If FILE is -, read standard input. The type of a file is taken from its name,
 otherwise from its first bytes. For a URL, check reads the robots.txt of its site, the files that robots.txt
