@@ -73,19 +73,30 @@ func (s *LocalSite) add(vocabulary string, at *url.URL, name string, src []byte)
 // vocabularies. The checked files of the site must be in the report.
 func (r *Report) Contradictions(s *LocalSite, o Options) {
 	if s != nil {
-		r.contradictions(s.Robots, o, slices.Concat(s.References, s.files), s.names)
+		new(opposed).site(s.Robots, o, slices.Concat(s.References, s.files)).report(r, s.names)
 		r.arrange()
 	}
 }
 
-// contradictions reports statements that permit a usage and are without effect, because another
-// vocabulary prohibits the usage or demands an agreement for the same resource and crawler. refs are
-// the files to which robots.txt refers, and the files of vocabularies. It compares examples of
-// resources, so it may overlook a contradiction. names holds the names of texts by their addresses; a
-// text without one has its address as its name.
-func (r *Report) contradictions(f *acap.File, o Options, refs []acap.Reference, names map[string]string) {
+// opposed collects statements that permit a usage and are without effect, because another vocabulary
+// prohibits the usage or demands an agreement for the same resource and crawler.
+type opposed struct {
+	list     []opposition
+	reported int // how many of the list are reported
+}
+
+// opposition is a statement that permits usages, and one of another vocabulary that does not.
+type opposition struct {
+	permits, other acap.Said
+	usages         []acap.Usage
+	path           string // an example of the resources
+}
+
+// site compares the statements of a site. refs are the files to which robots.txt refers, and the files
+// of vocabularies. It compares examples of resources, so it may overlook a contradiction.
+func (found *opposed) site(f *acap.File, o Options, refs []acap.Reference) *opposed {
 	if len(o.Vocabularies) == 0 {
-		return
+		return found
 	}
 	var files []acap.Reference
 	for _, ref := range refs {
@@ -103,7 +114,6 @@ func (r *Report) contradictions(f *acap.File, o Options, refs []acap.Reference, 
 			paths = append(paths, example)
 		}
 	}
-	var found opposed
 	for _, c := range preferring(f, o) {
 		p := f.Policy(c, append(new(Report).withFiles("", f, o, refs), files...)...)
 		for _, path := range paths {
@@ -112,7 +122,7 @@ func (r *Report) contradictions(f *acap.File, o Options, refs []acap.Reference, 
 			}
 		}
 	}
-	found.report(r, names)
+	return found
 }
 
 // preferring returns a crawler that no group names, and crawlers that have preferences of their own.
@@ -125,16 +135,6 @@ func preferring(f *acap.File, o Options) []acap.Crawler {
 		list = append(list, acap.Crawler{Names: []string{name}, Vocabularies: o.Vocabularies})
 	}
 	return list
-}
-
-// opposed collects pairs of opinions that contradict each other.
-type opposed struct{ list []opposition }
-
-// opposition is a statement that permits usages, and one of another vocabulary that does not.
-type opposition struct {
-	permits, other acap.Said
-	usages         []acap.Usage
-	path           string // an example of the resources
 }
 
 // compare compares the opinions of the vocabularies on the resource at u.
@@ -182,8 +182,8 @@ func sameField(a, b *acap.Field) bool {
 	return a.URL == b.URL && a.Line == b.Line && a.Column == b.Column && a.Text == b.Text
 }
 
-// report adds the findings to r, at the statements that permit. names holds the names of texts by
-// their addresses.
+// report adds the findings that are not reported yet to r, at the statements that permit. names holds
+// the names of texts by their addresses; a text without one has its address as its name.
 func (o *opposed) report(r *Report, names map[string]string) {
 	named := func(f acap.Field) *acap.Field {
 		if name, ok := names[f.URL]; ok {
@@ -191,7 +191,7 @@ func (o *opposed) report(r *Report, names map[string]string) {
 		}
 		return &f
 	}
-	for _, n := range o.list {
+	for _, n := range o.list[o.reported:] {
 		usages := make([]string, len(n.usages))
 		for i, u := range n.usages {
 			if usages[i] = string(u); u == acap.Index {
@@ -209,4 +209,5 @@ func (o *opposed) report(r *Report, names map[string]string) {
 			Message: fmt.Sprintf("%s permits %s of %s, and %s %s (%s:%d): the stricter counts", n.permits.Vocabulary,
 				strings.Join(usages, ", "), shortened(n.path), n.other.Vocabulary, verdict, other, otherLine)})
 	}
+	o.reported = len(o.list)
 }

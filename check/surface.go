@@ -76,6 +76,7 @@ type Surface struct {
 	o          Options
 	references []acap.Reference // the references in robots.txt that apply to any crawler, with their files
 	files      []acap.Reference // the files in which the site states preferences
+	opposed    opposed          // statements of the site and its pages that contradict each other
 	views      []view
 	dead       map[string]string // links that were checked, with the reason why they do not work; "" if they work
 }

@@ -36,7 +36,7 @@ func (s *Surface) readPreferences(ctx context.Context) error {
 			s.checkLicence(f, lines)
 		}
 	}
-	s.report.contradictions(s.Origin.Robots, s.o, slices.Concat(s.references, s.files), nil)
+	s.opposed.site(s.Origin.Robots, s.o, slices.Concat(s.references, s.files)).report(s.report, nil)
 	return nil
 }
 
@@ -175,7 +175,6 @@ func (s *Surface) pageContradictions(pg *page.Page, robots *acap.File, refs []ac
 	if s.Origin.Robots != nil && robots.URL == s.Origin.Robots.URL {
 		refs = append(refs, s.files...)
 	}
-	var found opposed
-	found.compare(robots.Policy(acap.Crawler{Vocabularies: s.o.Vocabularies}, refs...).Narrow(pg.Own()), pg.URL())
-	found.report(s.report, nil)
+	s.opposed.compare(robots.Policy(acap.Crawler{Vocabularies: s.o.Vocabularies}, refs...).Narrow(pg.Own()), pg.URL())
+	s.opposed.report(s.report, nil)
 }

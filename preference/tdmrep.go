@@ -178,13 +178,13 @@ func readTags(p *acap.Page, source acap.Source) (r reservation) {
 			f := *at
 			f.Text = t.Name + ": " + strings.TrimSpace(t.Content)
 			if !r.set(t.Content, &f) {
-				p.Report(at, "unknown-preference", acap.Warning, "write 0 or 1",
+				p.Report(at.At(strings.TrimSpace(t.Content)), "unknown-preference", acap.Warning, "write 0 or 1",
 					"the value of tdm-reservation is neither 0 nor 1, so it says nothing")
 			}
 		case tdmPolicy:
 			policy = p.Field(t)
 			if r.policy = firstPolicy(r.policy, t.Content, p.URL); r.policy == "" {
-				reportPolicy(policy, p.Report)
+				reportPolicy(policy.At(strings.TrimSpace(t.Content)), p.Report)
 			}
 		}
 	}
