@@ -6,6 +6,9 @@
 //	page.go, header.go
 //	            the statements of a page, or of the header of a response
 //	guess.go    the type of a text
+//	preferences.go
+//	            a tdmrep.json, a licence document, and headers with preferences; contradictions.go:
+//	            vocabularies that contradict each other; surface_preferences.go: the files of a site
 //	surface.go  Surface: everything by which a site states the use of its pages; surface_page.go: a
 //	            page, and the resources that it requires
 //	lint.go     text that is correct but does not do what its author may expect: lint_fields.go
@@ -22,5 +25,6 @@
 //	sarif.go, junit.go, github.go
 //	            reports for programs
 //	fix.go, fix_lines.go
-//	            Repair: safe corrections of words and of the order of lines
+//	            Repair: safe corrections of words and of the order of lines; fix_preferences.go:
+//	            of preferences
 package check

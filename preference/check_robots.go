@@ -67,7 +67,7 @@ type statement struct {
 
 // agentLines are the lines for one product token.
 type agentLines struct {
-	head  *acap.Field            // the first User-agent line
+	head  *acap.Field            // the name in the first User-agent line
 	first map[string]*acap.Field // the first line of each name, in the spelling of kindOf
 }
 
@@ -130,7 +130,7 @@ func (c *robotsCheck) group(g acap.LineGroup) {
 		token := strings.ToLower(a)
 		agents = append(agents, token)
 		if c.lines[token] == nil {
-			c.lines[token] = &agentLines{g.Heads[i], map[string]*acap.Field{}}
+			c.lines[token] = &agentLines{g.Heads[i].At(a), map[string]*acap.Field{}}
 			c.tokens = append(c.tokens, token)
 		}
 	}

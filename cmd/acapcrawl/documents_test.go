@@ -75,6 +75,8 @@ func documentScript(t *testing.T, name, text string) string {
 			script.WriteString("exec " + line + "\ncmp stdout explained.txt\n")
 		case line == "acapcrawl check mistaken.txt":
 			script.WriteString("status 1 " + line + "\ncmp stdout told.txt\n")
+		case line == "acapcrawl check signals.txt":
+			script.WriteString("status 1 " + line + "\ncmp stdout told-of-signals.txt\n")
 		case line == "acapcrawl watch", line == "acapcrawl serve":
 			script.WriteString("interrupted " + line + "\n")
 		case strings.Contains(line, "--run 'wget"):
@@ -95,6 +97,10 @@ exec acapcrawl decide
 #!/bin/sh
 shift
 exec acapcrawl crawl --data "$(mktemp -d)" --depth 1 --max-pages 20 --delay 0 --allow-private "$@"
+-- .well-known/tdmrep.json --
+[{"location": "/", "tdm-reservation": 1}]
+-- licence.xml --
+<rsl xmlns="https://rslstandard.org/rsl"><content url="/"><license/></content></rsl>
 -- house-rules.jsonl --
 {"case": {"web": {}, "url": "http://example.com/", "usages": ["index"]}, "want": {"decisions": {"index": {"allowed": true}}}}
 -- conventional.txt --
@@ -110,7 +116,8 @@ ACAP-disallow-crawl: /private/
 `)
 	for name, language := range map[string]string{"cases.jsonl": "jsonl", "robots.txt": "robots",
 		"explained.txt": "text",
-		"mistaken.txt":  "mistaken", "told.txt": "told"} {
+		"mistaken.txt":  "mistaken", "told.txt": "told",
+		"signals.txt": "signals", "told-of-signals.txt": "told-of-signals"} {
 		content := strings.Join(blocks(text, language), "")
 		if content == "" && language == "jsonl" {
 			content = `{"web": {}, "url": "http://example.com/", "usages": ["index"]}` + "\n"
