@@ -48,7 +48,7 @@ var siblings = map[string][]string{
 	"render":      {},
 	"actions":     {"acap", "address", "spool", "disk"},
 	"check":       {"acap", "page", "policy", "preference", "terms", "display"},
-	"convert":     {"acap", "preference"},
+	"convert":     {"acap", "address", "preference"},
 	"conformance": {"acap", "address", "gate", "page", "policy", "preference", "snippet", "terms", "check", "display"},
 	"web":         {"acap", "defect", "page", "terms", "present", "actions", "policy", "check"},
 	"config":      {},

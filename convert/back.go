@@ -15,6 +15,25 @@ import (
 // that was prohibited, with one exception: spellings of a path in another letter case, about which
 // there is one notice. ToConventional does not follow references to other files.
 func ToConventional(src []byte, o Options) (*Conversion, error) {
+	c, err := newToConventional(src, o)
+	if err != nil {
+		return nil, err
+	}
+	out := &Conversion{}
+	if out.Robots, err = c.assemble(c.group); err != nil {
+		return nil, err
+	}
+	c.remarkOnCase()
+	c.remarkOnLosses()
+	c.remarkOnLines()
+	out.Remarks = c.remarks
+	out.Remarks = together(append(out.Remarks, c.prove(out)...))
+	return out, nil
+}
+
+// newToConventional parses a robots.txt with ACAP records. It adds remarks about names of crawlers
+// that conventional records cannot contain.
+func newToConventional(src []byte, o Options) (*toConventional, error) {
 	f := acap.Parse(convertedSite+"/robots.txt", src)
 	switch {
 	case len(src) > acap.MaxSize:
@@ -22,7 +41,7 @@ func ToConventional(src []byte, o Options) (*Conversion, error) {
 	case !slices.ContainsFunc(f.Lines(), acap.SpeaksACAP):
 		return nil, ErrNoACAP
 	}
-	c := toConventional{file: f, options: o, statements: f.Statements(), voices: voicesOf(f),
+	c := &toConventional{file: f, options: o, statements: f.Statements(), voices: voicesOf(f),
 		other: unnamed(f.Crawlers())}
 	if len(f.Crawlers())*len(c.statements) > maxPairs/2 {
 		return nil, ErrTooLarge
@@ -32,8 +51,6 @@ func ToConventional(src []byte, o Options) (*Conversion, error) {
 			c.strayed = append(c.strayed, finding.Line)
 		}
 	}
-	sorted := map[string][]string{}
-	var names []string
 	for _, name := range f.Crawlers() {
 		token, _, _ := strings.Cut(name, "/") // P1 2.3.1 (C05): a version after a crawler name is not part of the name
 		if !isToken(token) {
@@ -42,23 +59,31 @@ func ToConventional(src []byte, o Options) (*Conversion, error) {
 					"that name, and its record is left out", name)})
 			continue
 		}
-		if !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, token) }) {
-			names = append(names, token)
+		if !slices.ContainsFunc(c.names, func(n string) bool { return strings.EqualFold(n, token) }) {
+			c.names = append(c.names, token)
 		}
 	}
-	for _, name := range names {
-		g, err := c.group(name)
+	return c, nil
+}
+
+// assemble returns a robots.txt with one group for each different text that write returns for a
+// crawler, and the Sitemap lines of the file. Crawlers with the text of the crawler that no record
+// names get no group.
+func (c *toConventional) assemble(write func(name string) (string, error)) (string, error) {
+	sorted := map[string][]string{}
+	for _, name := range c.names {
+		g, err := write(name)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		sorted[g] = append(sorted[g], name)
 	}
-	rest, err := c.group(c.other)
+	rest, err := write(c.other)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	var b strings.Builder
-	for _, name := range names { // the crawlers in the order of the file
+	for _, name := range c.names { // the crawlers in the order of the file
 		for g, have := range sorted {
 			if have[0] != name || g == rest {
 				continue
@@ -70,18 +95,13 @@ func ToConventional(src []byte, o Options) (*Conversion, error) {
 		}
 	}
 	b.WriteString("User-agent: *\n" + rest)
-	for i, s := range f.Sitemaps {
+	for i, s := range c.file.Sitemaps {
 		if i == 0 {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(&b, "Sitemap: %s\n", s)
 	}
-	c.remarkOnCase()
-	c.remarkOnLosses()
-	c.remarkOnLines()
-	out := &Conversion{Robots: b.String(), Remarks: c.remarks}
-	out.Remarks = together(append(out.Remarks, c.prove(out)...))
-	return out, nil
+	return b.String(), nil
 }
 
 // isToken reports whether a name is a valid product token for a User-agent line.
@@ -98,8 +118,9 @@ type toConventional struct {
 	options    Options
 	statements []acap.Statement
 	voices     []*voice
-	other      string // the name of a crawler that no record names
-	strayed    []int  // the line numbers of ACAP fields within conventional records
+	names      []string // the crawlers that the records name
+	other      string   // the name of a crawler that no record names
+	strayed    []int    // the line numbers of ACAP fields within conventional records
 	remarks    []Remark
 	spellings  []spelling
 	patterns   []string
@@ -111,14 +132,7 @@ func (c *toConventional) group(name string) (string, error) {
 	s.wins = func(a, d term, path string) bool { return permitsOver(s.terms, a, d, path) }
 	names := []string{c.who(name)}
 	p := c.file.Policy(acap.Crawler{Names: []string{name}})
-	root, _, _ := resourceAt("/")
-	if d := p.Decide(acap.Crawl, root); d.Reason == acap.Unavailable {
-		r := Remark{Code: "not-read", Severity: acap.Warning, Crawlers: names, Paths: []string{"/"},
-			Message: "the crawler is shut out, since " + d.Note}
-		if d.Because != nil {
-			r.Line = d.Because.Line
-		}
-		c.remarks = append(c.remarks, r)
+	if c.unread(p, names) {
 		return "Disallow: /\n", nil
 	}
 	if err := s.settle(); err != nil {
@@ -149,6 +163,23 @@ func (c *toConventional) group(name string) (string, error) {
 	}
 	c.noteCase(names, items, s.terms, b.String())
 	return b.String(), nil
+}
+
+// unread reports whether a policy permits nothing because a file could not be read, and adds a remark
+// about it for the crawlers names.
+func (c *toConventional) unread(p *acap.Policy, names []string) bool {
+	root, _, _ := resourceAt("/")
+	d := p.Decide(acap.Crawl, root)
+	if d.Reason != acap.Unavailable {
+		return false
+	}
+	r := Remark{Code: "not-read", Severity: acap.Warning, Crawlers: names, Paths: []string{"/"},
+		Message: "the crawler is shut out, since " + d.Note}
+	if d.Because != nil {
+		r.Line = d.Because.Line
+	}
+	c.remarks = append(c.remarks, r)
+	return true
 }
 
 // who returns the crawler's name in the form for a remark.
@@ -330,7 +361,7 @@ func (c *toConventional) prove(out *Conversion) []Remark {
 			names = append(names, token)
 		}
 	}
-	p := newProof(slices.DeleteFunc(c.patterns, func(s string) bool { return s == "" }), names)
+	p := newProof(slices.DeleteFunc(c.patterns, func(s string) bool { return s == "" }), names, maxProved)
 	written := c.written()
 	after := parsed(out.Robots)
 	for _, name := range p.names {

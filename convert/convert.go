@@ -15,14 +15,17 @@ type Options struct {
 	// path of a separate file for the ACAP records, to which robots.txt refers; "" puts them into
 	// robots.txt
 	Reference string
-	Ignore    bool // crawlers that read ACAP ignore the conventional records (P1 2.10.1)
-	AnyCase   bool // the site ignores letter case in paths, or has only one spelling of each path
+	Ignore    bool   // crawlers that read ACAP ignore the conventional records (P1 2.10.1)
+	Site      string // the root URL of the site that a licence document names; "": that of its first absolute URL
+	AnyCase   bool   // the site ignores letter case in paths, or has only one spelling of each path
 }
 
-// Conversion is the result of a conversion between conventional records and ACAP.
+// Conversion is the result of a conversion. Each text is "" if the conversion does not write it.
 type Conversion struct {
-	Robots    string   `json:"robots"`
+	Robots    string   `json:"robots,omitempty"`
 	Reference string   `json:"reference,omitempty"` // the content of the file at Options.Reference
+	TDMRep    string   `json:"tdmrep,omitempty"`    // the content of /.well-known/tdmrep.json
+	License   string   `json:"license,omitempty"`   // a licence document of RSL
 	Remarks   []Remark `json:"remarks"`
 }
 
@@ -35,10 +38,11 @@ type Remark struct {
 	Line     int           `json:"line"` // the converted line; 0 means the whole file
 	Also     []int         `json:"also,omitempty"`
 	// the crawlers that the remark concerns; "*" means the crawlers that no record names
-	Crawlers []string `json:"crawlers,omitempty"`
-	Paths    []string `json:"paths,omitempty"`  // patterns of the paths that the remark concerns
-	Header   string   `json:"header,omitempty"` // a response header that expresses the same for a single page
-	Message  string   `json:"message"`
+	Crawlers []string     `json:"crawlers,omitempty"`
+	Usages   []acap.Usage `json:"usages,omitempty"` // the usages that the remark concerns, if the conversion is about several
+	Paths    []string     `json:"paths,omitempty"`  // patterns of the paths that the remark concerns
+	Header   string       `json:"header,omitempty"` // a response header that expresses the same for a single page
+	Message  string       `json:"message"`
 }
 
 // String returns the remark for a list. It adds the crawlers that the remark concerns, unless it
@@ -63,7 +67,8 @@ func together(remarks []Remark) []Remark {
 	var out []Remark
 	at := map[string]int{}
 	for _, r := range remarks {
-		key := fmt.Sprintf("%q", []string{r.Code, string(r.Severity), fmt.Sprint(r.Line, r.Also), r.Header, r.Message,
+		key := fmt.Sprintf("%q", []string{r.Code, string(r.Severity), fmt.Sprint(r.Line, r.Also, r.Usages), r.Header,
+			r.Message,
 			strings.Join(r.Paths, " ")})
 		i, known := at[key]
 		switch {
@@ -324,19 +329,24 @@ func (r *record) write(b *strings.Builder, usages []acap.Usage) {
 		fmt.Fprintf(b, "ACAP-crawler: %s\n", name)
 	}
 	for _, u := range usages {
-		if !slices.ContainsFunc(r.items, func(it item) bool { return it.pattern == "/" }) {
-			fmt.Fprintf(b, "ACAP-allow-%s: /\n", u)
+		r.fields(b, u)
+	}
+}
+
+// fields writes the fields of the record about a usage.
+func (r *record) fields(b *strings.Builder, u acap.Usage) {
+	if !slices.ContainsFunc(r.items, func(it item) bool { return it.pattern == "/" }) {
+		fmt.Fprintf(b, "ACAP-allow-%s: /\n", u)
+	}
+	for _, it := range r.items {
+		word := "disallow"
+		if it.allow {
+			word = "allow"
 		}
-		for _, it := range r.items {
-			word := "disallow"
-			if it.allow {
-				word = "allow"
-			}
-			comment := ""
-			if it.against >= 0 {
-				comment = fmt.Sprintf(" # line %d against line %d", r.lines[it.from], r.lines[it.against])
-			}
-			fmt.Fprintf(b, "ACAP-%s-%s: %s%s\n", word, u, it.pattern, comment)
+		comment := ""
+		if it.against >= 0 {
+			comment = fmt.Sprintf(" # line %d against line %d", r.lines[it.from], r.lines[it.against])
 		}
+		fmt.Fprintf(b, "ACAP-%s-%s: %s%s\n", word, u, it.pattern, comment)
 	}
 }

@@ -74,12 +74,17 @@ func reader(t testing.TB, robots, reference, crawler string) func(u acap.Usage, 
 	}
 	p := f.Policy(c, refs...)
 	return func(u acap.Usage, path string) bool {
-		at, err := url.Parse("http://example.org" + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p.Decide(u, acap.NewResource(at)).Allowed
+		return p.Decide(u, resourceOf(t, path)).Allowed
 	}
+}
+
+func resourceOf(t testing.TB, path string) acap.Resource {
+	t.Helper()
+	at, err := url.Parse(home + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return acap.NewResource(at)
 }
 
 // remarked reports whether a warning says that a crawler may do something else with a path after
@@ -298,15 +303,12 @@ func TestConvert(t *testing.T) {
 			question, wanted, _ := strings.Cut(string(text), "-- wanted --\n")
 			_, question, _ = strings.Cut(question, "-- ")
 			to, source, _ := strings.Cut(question, " --\n")
-			translate := convert.ToConventional
-			if to == "acap" {
-				translate = convert.ToACAP
-			}
-			out, err := translate([]byte(source), convert.Options{AnyCase: to != "acap" || !strings.Contains(filepath.Base(file), "case")})
+			o := convert.Options{AnyCase: to != "acap" || !strings.Contains(filepath.Base(file), "case")}
+			out, err := translation(to)([]byte(source), o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := out.Robots
+			got := out.Robots + out.TDMRep + out.License
 			if i := strings.Index(got, "ACAP-version: 1.1\n\n"); i >= 0 {
 				got = got[i+len("ACAP-version: 1.1\n\n"):]
 			}
@@ -328,6 +330,21 @@ func TestConvert(t *testing.T) {
 			}
 		})
 	}
+}
+
+// translation returns the conversion with the given name: acap, conventional, or "to" or "from" and a
+// newer vocabulary.
+func translation(name string) func([]byte, convert.Options) (*convert.Conversion, error) {
+	direction, vocabulary, _ := strings.Cut(name, " ")
+	newer := map[string]func(string, []byte, convert.Options) (*convert.Conversion, error){"to": convert.To,
+		"from": convert.From}[direction]
+	switch {
+	case name == "acap":
+		return convert.ToACAP
+	case newer == nil:
+		return convert.ToConventional
+	}
+	return func(src []byte, o convert.Options) (*convert.Conversion, error) { return newer(vocabulary, src, o) }
 }
 
 // TestConvertIsBounded tests that hostile files are refused, and that this takes limited time.

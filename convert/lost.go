@@ -47,11 +47,7 @@ func (c *toConventional) remarkOnLosses() {
 			continue
 		}
 		r := Remark{Code: "lost", Severity: acap.Warning, Line: s.Field.Line, Crawlers: s.Crawlers, Paths: paths(s)}
-		if len(s.Purposes) > 0 {
-			r.Message = fmt.Sprintf("conventional records know no purposes: that %s is for %s is lost", s.Field.Text,
-				strings.Join(s.Purposes, ", "))
-			c.remarks = append(c.remarks, r)
-		}
+		c.remarkOnPurposes(s, "conventional records know")
 		var rules, without []string
 		for _, u := range s.Usages {
 			switch {
@@ -79,11 +75,26 @@ func (c *toConventional) remarkOnLosses() {
 			c.remarks = append(c.remarks, r)
 		}
 	}
+	c.remarkOnRequests("conventional records have")
+}
+
+// remarkOnPurposes adds a remark that the purposes of a statement are lost. language is the target
+// with a verb.
+func (c *toConventional) remarkOnPurposes(s acap.Statement, language string) {
+	if len(s.Purposes) > 0 {
+		c.remarks = append(c.remarks, Remark{Code: "lost", Severity: acap.Warning, Line: s.Field.Line,
+			Crawlers: s.Crawlers, Paths: paths(s), Message: fmt.Sprintf("%s no purposes: that %s is for %s is lost",
+				language, s.Field.Text, strings.Join(s.Purposes, ", "))})
+	}
+}
+
+// remarkOnRequests adds remarks that action requests are lost. language is the target with a verb.
+func (c *toConventional) remarkOnRequests(language string) {
 	for i, line := range c.file.Lines() {
 		line = strings.TrimFunc(line, acap.Blank)
 		if len(line) > 13 && strings.EqualFold(line[:13], "ACAP-request-") {
 			c.remarks = append(c.remarks, Remark{Code: "lost", Severity: acap.Warning, Line: i + 1,
-				Message: fmt.Sprintf("conventional records have no requests: %s is lost", line)})
+				Message: fmt.Sprintf("%s no requests: %s is lost", language, line)})
 		}
 	}
 }

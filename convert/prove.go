@@ -37,8 +37,8 @@ func (p place) spelledOtherwise(pattern string) bool {
 
 // newProof returns a proof with examples of all patterns, and of the intersection of each two
 // patterns, in several letter cases. It compares the decisions for the crawlers in names, and for
-// one crawler that no record names.
-func newProof(patterns, names []string) *proof {
+// one crawler that no record names. most is how many decisions are compared at most.
+func newProof(patterns, names []string, most int) *proof {
 	p := &proof{seen: map[string]bool{}, names: append(slices.Clone(names[:min(len(names), maxNames)]), unnamed(names))}
 	if len(names) > maxNames {
 		p.remark = append(p.remark, Remark{Code: "not-compared", Severity: acap.Notice,
@@ -58,7 +58,7 @@ func newProof(patterns, names []string) *proof {
 	spent, cut := 0, false
 	for i, a := range patterns {
 		for j, b := range patterns {
-			if cut = len(p.paths)*len(p.names) > maxProved || spent > maxToil; cut {
+			if cut = len(p.paths)*len(p.names) > most || spent > maxToil; cut {
 				break
 			}
 			if spent++; i == j || apart(lower[i], lower[j]) {
@@ -72,8 +72,8 @@ func newProof(patterns, names []string) *proof {
 			}
 		}
 	}
-	if most := maxProved / len(p.names); len(p.paths) > most {
-		p.paths, cut = p.paths[:max(most, 100)], true
+	if each := most / len(p.names); len(p.paths) > each {
+		p.paths, cut = p.paths[:max(each, 100)], true
 	}
 	if cut {
 		p.remark = append(p.remark, Remark{Code: "not-compared", Severity: acap.Notice,
@@ -155,7 +155,8 @@ func folded(f *acap.File) *acap.File {
 // prove compares the decisions of three files: the original, the result with only its ACAP records,
 // and the whole result.
 func (t *toACAP) prove(out *Conversion) []Remark {
-	p := newProof(t.patternsAndNames())
+	patterns, names := t.patternsAndNames()
+	p := newProof(patterns, names, maxProved)
 	o := t.options
 	o.Ignore = true
 	alone, aloneReference := t.text(o)
