@@ -165,8 +165,8 @@ func (c *toConventional) group(name string) (string, error) {
 	return b.String(), nil
 }
 
-// unread reports whether a policy permits nothing because a file could not be read, and adds a remark
-// about it for the crawlers names.
+// unread reports whether a policy permits nothing because a file could not be read, and adds a
+// remark about it for the crawlers names.
 func (c *toConventional) unread(p *acap.Policy, names []string) bool {
 	root, _, _ := resourceAt("/")
 	d := p.Decide(acap.Crawl, root)

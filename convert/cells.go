@@ -65,8 +65,8 @@ func answerOf(d acap.Decision) answer {
 	return a
 }
 
-// contains reports whether the cell c covers everything that the cell d covers. It also returns false
-// if it cannot decide this.
+// contains reports whether the cell c covers everything that the cell d covers. It also returns
+// false if it cannot decide this.
 func (c *cell) contains(d *cell) bool {
 	text, ends := strings.CutSuffix(d.pattern, "$")
 	if !ends && strings.HasSuffix(c.pattern, "$") {
@@ -126,8 +126,8 @@ func (g *grid) add(to *[]*cell, pattern string) {
 	*to = append(*to, &cell{pattern: pattern, glob: acap.NewGlob(pattern), folded: acap.Folded(pattern)})
 }
 
-// extend adds cells for the paths that two cells have in common, if the target decides otherwise about
-// them than the source. It reports whether it added a cell.
+// extend adds cells for the paths that two cells have in common, if the target decides otherwise
+// about them than the source. It reports whether it added a cell.
 func (g *grid) extend(target *acap.Policy) (added bool, err error) {
 	from := len(g.spare)
 	for i := g.paired; i < len(g.cells); i++ {
@@ -154,8 +154,8 @@ func (g *grid) extend(target *acap.Policy) (added bool, err error) {
 	return added, nil
 }
 
-// intersect adds spare cells for the paths that two cells have in common, in the spelling of each of
-// them, if the source decides differently on the two.
+// intersect adds spare cells for the paths that two cells have in common, in the spelling of each
+// of them, if the source decides differently on the two.
 func (g *grid) intersect(a, b *cell) error {
 	if a.allowed == b.allowed || apart(a.folded, b.folded) || a.contains(b) || b.contains(a) {
 		return nil
@@ -230,8 +230,8 @@ func (t *translation) allowed(samples []sample) string {
 	return string(b)
 }
 
-// samplesOf returns the examples of a cell that match the fewest patterns of the source, and the same
-// paths in the other letter case.
+// samplesOf returns the examples of a cell that match the fewest patterns of the source, and the
+// same paths in the other letter case.
 func (g *grid) samplesOf(c *cell) (out []sample) {
 	fewest := 0
 	var chosen []place
@@ -330,7 +330,8 @@ func (t *translation) wish(l *label, samples []sample) (wish, []*acap.Field) {
 	return silent, nil
 }
 
-// bars reports whether the source prohibits or limits one of the usages of a label on one of the samples.
+// bars reports whether the source prohibits or limits one of the usages of a label on one of the
+// samples.
 func (t *translation) bars(l *label, samples []sample) bool {
 	return slices.ContainsFunc(samples, func(s sample) bool {
 		return !s.swapped && slices.ContainsFunc(l.usages, func(u acap.Usage) bool {

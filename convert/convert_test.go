@@ -332,8 +332,8 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// translation returns the conversion with the given name: acap, conventional, or "to" or "from" and a
-// newer vocabulary.
+// translation returns the conversion with the given name: acap, conventional, or "to" or "from" and
+// a newer vocabulary.
 func translation(name string) func([]byte, convert.Options) (*convert.Conversion, error) {
 	direction, vocabulary, _ := strings.Cut(name, " ")
 	newer := map[string]func(string, []byte, convert.Options) (*convert.Conversion, error){"to": convert.To,

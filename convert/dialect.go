@@ -302,8 +302,8 @@ func escapedXML(s string) string {
 }
 
 // arrangeRSL keeps the cells that change something. A list of permitted usages is closed: it needs
-// an agreement for what it lacks. So search is permitted only within a place where it is prohibited,
-// or if models are prohibited anyway.
+// an agreement for what it lacks. So search is permitted only within a place where it is
+// prohibited, or if models are prohibited anyway.
 func arrangeRSL(cells []*cell) (kept []*cell) {
 	for _, c := range cells {
 		around := narrowest(kept, c)

@@ -17,7 +17,8 @@ type fields struct {
 	rules     bool   // the fields about crawl are made from conventional rules, so the cells do not speak of crawl
 }
 
-// The indexes of the labels of ACAP. Those between present and other are the types based on present.
+// The indexes of the labels of ACAP. Those between present and other are the types based on
+// present.
 const (
 	fieldCrawl   = iota
 	fieldPresent = 4
@@ -57,9 +58,10 @@ func acapDialect() (*dialect, *fields) {
 
 // arrange completes what the cells say.
 //
-// P1 2.5.6 (F19): disallow-other prohibits every usage that no field names, so all basic usages must
-// be named next to it. A path within a prohibited one must be permitted. A named crawler obeys the
-// record for any crawler, too (P1 2.2.1, C01), so its own record permits what that one prohibits.
+// P1 2.5.6 (F19): disallow-other prohibits every usage that no field names, so all basic usages
+// must be named next to it. A path within a prohibited one must be permitted. A named crawler obeys
+// the record for any crawler, too (P1 2.2.1, C01), so its own record permits what that one
+// prohibits.
 func (f *fields) arrange(cells []*cell) []*cell {
 	other := len(f.labels) - 1
 	beyond := f.beyond(cells)
@@ -80,8 +82,8 @@ func (f *fields) arrange(cells []*cell) []*cell {
 	return cells
 }
 
-// within returns what a cell that prohibits present says about a type based on it: nothing, unless the
-// type is permitted around the cell, or for any crawler. Such a permission may win against the
+// within returns what a cell that prohibits present says about a type based on it: nothing, unless
+// the type is permitted around the cell, or for any crawler. Such a permission may win against the
 // prohibition of present (P1 2.5.5, F17).
 func (f *fields) within(around []*cell, c *cell, label int) wish {
 	if f.permits[label] || says(around, c, label, permit) {

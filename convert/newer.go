@@ -27,8 +27,8 @@ var (
 	ErrSaysNothing   = errors.New("the file has no statements in this vocabulary to convert")
 )
 
-// Recognise returns the newer vocabularies in which a file makes statements: TDMRep for JSON, RSL for
-// XML, otherwise those of the lines of a robots.txt.
+// Recognise returns the newer vocabularies in which a file makes statements: TDMRep for JSON, RSL
+// for XML, otherwise those of the lines of a robots.txt.
 func Recognise(src []byte) (list []string) {
 	start := bytes.TrimLeft(bytes.TrimPrefix(src, []byte("\ufeff")), " \t\r\n")
 	switch {
@@ -57,10 +57,10 @@ func vocabularyOf(line string) string {
 }
 
 // To translates the ACAP records of a robots.txt, with its conventional records, into a newer
-// vocabulary: into a robots.txt without ACAP for AIPREF and ContentSignal, a tdmrep.json for TDMRep, a
-// licence document for RSL. Remarks list what is lost, and where the result restricts more. The
-// result never permits what the file prohibits; what the vocabulary cannot say is not said. To
-// compares both on examples of all patterns. It does not follow references to other files.
+// vocabulary: into a robots.txt without ACAP for AIPREF and ContentSignal, a tdmrep.json for
+// TDMRep, a licence document for RSL. Remarks list what is lost, and where the result restricts
+// more. The result never permits what the file prohibits; what the vocabulary cannot say is not
+// said. To compares both on examples of all patterns. It does not follow references to other files.
 func To(vocabulary string, src []byte, o Options) (*Conversion, error) {
 	d := dialectOf(vocabulary)
 	if d == nil {
@@ -120,8 +120,8 @@ func (t *translation) remarkOnSilence() {
 	}
 }
 
-// remarkOnOthers adds remarks about lines of other newer vocabularies, which the new robots.txt does not
-// contain.
+// remarkOnOthers adds remarks about lines of other newer vocabularies, which the new robots.txt
+// does not contain.
 func (t *translation) remarkOnOthers(f *acap.File) {
 	for i, line := range f.Lines() {
 		if vocabularyOf(line) != "" {
@@ -158,9 +158,9 @@ func (t *translation) gridFor(c *toConventional, name string) (*grid, error) {
 	return t.newGrid(c.patternsFor(name), c.policyFor(name).Decide)
 }
 
-// group returns the conventional rules for a crawler, and statements of the target. AIPREF says nothing
-// about paths that Disallow excludes (draft-ietf-aipref-attach-05, 3.1), so the statements are made and
-// compared as if there were no rules.
+// group returns the conventional rules for a crawler, and statements of the target. AIPREF says
+// nothing about paths that Disallow excludes (draft-ietf-aipref-attach-05, 3.1), so the statements
+// are made and compared as if there were no rules.
 func (t *translation) group(c *toConventional, name string) (string, error) {
 	rules, err := c.group(name)
 	if err != nil {

@@ -125,8 +125,8 @@ func (f *fromVocabulary) policyFor(name string) *acap.Policy {
 }
 
 // sourceFor returns the decisions of the source for a crawler. AIPREF says nothing about paths that
-// Disallow excludes (draft-ietf-aipref-attach-05, 3.1). What it would say there counts: it is in force
-// as soon as the Disallow line is removed.
+// Disallow excludes (draft-ietf-aipref-attach-05, 3.1). What it would say there counts: it is in
+// force as soon as the Disallow line is removed.
 func (f *fromVocabulary) sourceFor(name string) decider {
 	policy := f.policyFor(name)
 	open := policy
@@ -193,8 +193,8 @@ func (f *fromVocabulary) records(out *Conversion) error {
 	return nil
 }
 
-// note stores what the record for any crawler says, and returns its lines as lines that do not belong
-// to another record.
+// note stores what the record for any crawler says, and returns its lines as lines that do not
+// belong to another record.
 func (f *fromVocabulary) note(lines []line) []line {
 	lines = slices.Clone(lines)
 	for i, l := range lines {
@@ -244,8 +244,8 @@ func (f *fromVocabulary) crawling(name string) (*record, error) {
 	return f.rules.record(v)
 }
 
-// remarkOnLines adds remarks about statements that say nothing, and about what all statements of the
-// vocabulary say.
+// remarkOnLines adds remarks about statements that say nothing, and about what all statements of
+// the vocabulary say.
 func (f *fromVocabulary) remarkOnLines() {
 	seen := map[string]bool{}
 	for _, name := range append([]string{f.other}, f.names...) {
@@ -304,8 +304,8 @@ func originOf(e xml.StartElement) string {
 	return ""
 }
 
-// elsewhere returns the root URL of the site that an element content names, if it is another one than
-// that of robots.txt. Licences do not distinguish http and https.
+// elsewhere returns the root URL of the site that an element content names, if it is another one
+// than that of robots.txt. Licences do not distinguish http and https.
 func elsewhere(e xml.StartElement, robots string) string {
 	bare := func(s string) string {
 		_, rest, _ := strings.Cut(s, "://")

@@ -86,8 +86,8 @@ type probe struct {
 	was     answer
 }
 
-// misleads reports whether the answer of the target permits what the source prohibits, or differs and
-// no remark says so.
+// misleads reports whether the answer of the target permits what the source prohibits, or differs
+// and no remark says so.
 func (t *translation) misleads(q *probe, now answer) bool {
 	a := q.was
 	switch {

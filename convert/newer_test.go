@@ -163,8 +163,8 @@ func lookBack(t *testing.T, v string, out *convert.Conversion, o convert.Options
 	}
 }
 
-// compare calls judge with the decisions of two policies on each usage of a path, and reports what it
-// returns as an error, unless it is "".
+// compare calls judge with the decisions of two policies on each usage of a path, and reports what
+// it returns as an error, unless it is "".
 func compare(t *testing.T, was, is *acap.Policy, path string, judge func(u acap.Usage, a, b acap.Decision) string,
 	text, result string, remarks []convert.Remark) {
 	t.Helper()
@@ -187,7 +187,8 @@ func noErrors(t *testing.T, out *convert.Conversion, text string) {
 	}
 }
 
-// sameCase reports whether the same statements of a file are about a path if letter case is ignored.
+// sameCase reports whether the same statements of a file are about a path if letter case is
+// ignored.
 func sameCase(f *acap.File, path string) bool {
 	return !slices.ContainsFunc(f.Statements(), func(s acap.Statement) bool {
 		return slices.ContainsFunc(s.Patterns, func(p string) bool { return otherCase(p, path) })
@@ -322,7 +323,8 @@ func TestFromNewerRandom(t *testing.T) { randomly(t, lookAtFrom) }
 
 func FuzzFromNewer(f *testing.F) { f.Fuzz(func(t *testing.T, data []byte) { lookAtFrom(t, data) }) }
 
-// TestNewerIsBounded tests that hostile files are converted or refused, and that this takes limited time.
+// TestNewerIsBounded tests that hostile files are converted or refused, and that this takes limited
+// time.
 func TestNewerIsBounded(t *testing.T) {
 	lines := func(n int, format string) string {
 		var b strings.Builder

@@ -20,7 +20,8 @@ type translation struct {
 	speaks   bool   // the target has statements
 	document string // the placeholder for the URL of a licence document that is translated
 	excluded bool   // AIPREF says nothing about some paths, because Disallow excludes them
-	// paths in another letter case that the source prohibits and the target does not, and the reverse
+	// paths in another letter case that the source prohibits and the target does not, and the
+	// reverse
 	spelt [2]spellings
 }
 
@@ -53,9 +54,9 @@ type result struct {
 	policy *acap.Policy // of the lines, for the crawler
 }
 
-// settle finds lines of the target that never permit what the source prohibits. before are the lines
-// of the target above them. settle reads what it writes with the engine of the target, and corrects
-// it until it permits nothing that the source prohibits.
+// settle finds lines of the target that never permit what the source prohibits. before are the
+// lines of the target above them. settle reads what it writes with the engine of the target, and
+// corrects it until it permits nothing that the source prohibits.
 func (t *translation) settle(g *grid, name string, before []line) (*result, error) {
 	closed := &closings{examples: map[*cell]string{}, labels: map[*cell][]int{}}
 	for range maxRounds {

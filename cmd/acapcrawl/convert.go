@@ -28,11 +28,7 @@ const (
 	toConventional = "conventional"
 )
 
-func (c *Command) convertVerb() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "convert FILE",
-		Short: "Translate permissions between ACAP, conventional records and newer vocabularies",
-		Long: `Translate the conventional records of a robots.txt into ACAP. The conventional records stay,
+const convertLong = `Translate the conventional records of a robots.txt into ACAP. The conventional records stay,
 and the ACAP records follow them, or are written to a file of their own with --reference. With --to
 conventional, translate what the ACAP records say about crawling into records for crawlers without ACAP. If
 FILE is -, read standard input. The result is written to standard output; what could not be translated, or is
@@ -53,7 +49,13 @@ listed with the lines they come from, and the exit status is 0.
 A tdmrep.json, a licence document, or a robots.txt with Content-Usage or Content-Signal lines is translated
 into ACAP; --from selects one vocabulary if a robots.txt has several, or conventional for its Allow and
 Disallow lines. ACAP can prohibit the four uses train-ai, ai-use, ai-index and tdm only together. What needs an
-agreement is prohibited.`,
+agreement is prohibited.`
+
+func (c *Command) convertVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "convert FILE",
+		Short: "Translate between ACAP, conventional records and newer vocabularies",
+		Long:  convertLong,
 		Example: `  acapcrawl convert robots.txt > with-acap.txt
   acapcrawl convert --reference /acap.txt --ignore-conventional -o site robots.txt
   acapcrawl convert --to conventional robots.txt
