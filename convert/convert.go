@@ -38,11 +38,12 @@ type Remark struct {
 	Line     int           `json:"line"` // the converted line; 0 means the whole file
 	Also     []int         `json:"also,omitempty"`
 	// the crawlers that the remark concerns; "*" means the crawlers that no record names
-	Crawlers []string     `json:"crawlers,omitempty"`
-	Usages   []acap.Usage `json:"usages,omitempty"` // the usages that the remark concerns, if the conversion is about several
-	Paths    []string     `json:"paths,omitempty"`  // patterns of the paths that the remark concerns
-	Header   string       `json:"header,omitempty"` // a response header that expresses the same for a single page
-	Message  string       `json:"message"`
+	Crawlers []string `json:"crawlers,omitempty"`
+	// the usages that the remark concerns, if the conversion is about several
+	Usages  []acap.Usage `json:"usages,omitempty"`
+	Paths   []string     `json:"paths,omitempty"`  // patterns of the paths that the remark concerns
+	Header  string       `json:"header,omitempty"` // a response header that expresses the same for a single page
+	Message string       `json:"message"`
 }
 
 // String returns the remark for a list. It adds the crawlers that the remark concerns, unless it

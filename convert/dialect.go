@@ -221,7 +221,8 @@ func tdmrepDialect() *dialect {
 			if i == len(cells)-1 {
 				comma = ""
 			}
-			lines = append(lines, line{fmt.Sprintf(`  {"location": %s, "tdm-reservation": 1}%s`, location, comma), c, 0})
+			text := fmt.Sprintf(`  {"location": %s, "tdm-reservation": 1}%s`, location, comma)
+			lines = append(lines, line{text, c, 0})
 		}
 		return append(lines, line{"]", nil, -1})
 	}

@@ -252,8 +252,8 @@ func (t *translation) loseStatements(c *toConventional) {
 		c.remarkOnPurposes(s, t.name+" has")
 		if len(s.Qualifiers) > 0 {
 			c.remarks = append(c.remarks, Remark{Code: "lost", Severity: acap.Warning, Line: s.Field.Line,
-				Crawlers: s.Crawlers, Paths: paths(s), Message: fmt.Sprintf("of %s, %s has no words for %s", s.Field.Text,
-					t.name, strings.Join(s.Qualifiers, " "))})
+				Crawlers: s.Crawlers, Paths: paths(s), Message: fmt.Sprintf("of %s, %s has no words for %s",
+					s.Field.Text, t.name, strings.Join(s.Qualifiers, " "))})
 		}
 	}
 	c.remarkOnRequests(t.name + " has")

@@ -171,7 +171,9 @@ func (f *fromVocabulary) records(out *Conversion) error {
 		if i == 0 {
 			above, f.starred = f.note(r.lines), slices.Clone(f.patterns)
 		}
-		same := slices.IndexFunc(written, func(w *record) bool { return w.names[0] != "*" && textOf(w.lines) == textOf(lines) })
+		same := slices.IndexFunc(written, func(w *record) bool {
+			return w.names[0] != "*" && textOf(w.lines) == textOf(lines)
+		})
 		switch {
 		case len(lines) == 0:
 		case same < 0:

@@ -54,7 +54,7 @@ agreement is prohibited.`
 func (c *Command) convertVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert FILE",
-		Short: "Translate between ACAP, conventional records and newer vocabularies",
+		Short: "Translate ACAP from and to conventional records and others",
 		Long:  convertLong,
 		Example: `  acapcrawl convert robots.txt > with-acap.txt
   acapcrawl convert --reference /acap.txt --ignore-conventional -o site robots.txt
@@ -116,8 +116,8 @@ func (r *convertRequest) check(languages []string, site string) error {
 	case r.From != "" && !slices.Contains(languages[1:], r.From) && (r.From != toACAP || r.To == toACAP):
 		return unknown("--from", r.From, "a language", languages[1:])
 	case toRecords && (r.To != toACAP || r.From != toConventional):
-		return misuse("", "--reference, --ignore-conventional and --usages are for a conversion of conventional records "+
-			"to ACAP")
+		return misuse("", "--reference, --ignore-conventional and --usages are for a conversion of conventional "+
+			"records to ACAP")
 	case r.To != toACAP && r.From != "" && r.From != toACAP:
 		return misuse("--to "+toACAP, "only ACAP is converted to %s; convert to ACAP first", r.To)
 	case r.Reference != "" && !isSitePath(r.Reference):
