@@ -109,8 +109,7 @@ func (f *fields) write(cells []*cell) (lines []line) {
 	for i, l := range f.labels {
 		kept = kept[:0]
 		for _, c := range cells {
-			around := narrowest(kept, c)
-			if c.says[i] == silent || f.implied(cells, c, i) || around != nil && around.says[i] == c.says[i] && f.comment(around, i) == f.comment(c, i) {
+			if c.says[i] == silent || f.implied(cells, c, i) || f.repeats(narrowest(kept, c), c, i) {
 				continue
 			}
 			word := "disallow-"
@@ -124,10 +123,17 @@ func (f *fields) write(cells []*cell) (lines []line) {
 	return lines
 }
 
+// repeats reports whether the field of a cell would say the same as that of the cell around it, which
+// may be nil.
+func (f *fields) repeats(around, c *cell, label int) bool {
+	return around != nil && around.says[label] == c.says[label] && f.comment(around, label) == f.comment(c, label)
+}
+
 // implied reports whether a permission of a type based on present need not be written: present is
 // permitted at the same paths, and nothing prohibits the type.
 func (f *fields) implied(cells []*cell, c *cell, label int) bool {
-	return label > fieldPresent && label < len(f.labels)-1 && c.says[fieldPresent] == permit && c.says[label] == permit &&
+	derived := label > fieldPresent && label < len(f.labels)-1
+	return derived && c.says[fieldPresent] == permit && c.says[label] == permit &&
 		!f.star[label] && !slices.ContainsFunc(cells, func(o *cell) bool { return o.says[label] == prohibit })
 }
 

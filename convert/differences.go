@@ -156,7 +156,8 @@ func (t *translation) source(r *result, now answer, u acap.Usage) (word string, 
 	}
 	label := l.of
 	for i := range t.labels {
-		said := l.cell.says[i] == prohibit && slices.Contains(t.labels[i].usages, u) || l.cell.says[i] == permit && now.needs
+		said := l.cell.says[i] == prohibit && slices.Contains(t.labels[i].usages, u) ||
+			l.cell.says[i] == permit && now.needs
 		if label < 0 && said {
 			label = i
 		}
@@ -169,7 +170,8 @@ func (t *translation) source(r *result, now answer, u acap.Usage) (word string, 
 
 // remark returns the remark about a difference for the crawler who.
 func (t *translation) remark(d *difference, who string) Remark {
-	r := Remark{Code: "lost", Severity: acap.Warning, Crawlers: []string{who}, Usages: d.usages, Paths: outermost(d.cells)}
+	r := Remark{Code: "lost", Severity: acap.Warning, Crawlers: []string{who}, Usages: d.usages,
+		Paths: outermost(d.cells)}
 	what := "the file"
 	if len(d.fields) > 0 {
 		r.Line, what = d.fields[0].Line, d.fields[0].Text

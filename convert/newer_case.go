@@ -67,8 +67,9 @@ func (t *translation) remarksOn(c *closings, r *result) (list []Remark) {
 			usages = append(usages, t.labels[i].usages...)
 		}
 		remark := Remark{Code: "letter-case", Severity: acap.Warning, Crawlers: []string{t.who(r.name)},
-			Paths: []string{at.pattern}, Usages: usages, Message: fmt.Sprintf("%s for %s is left out: ACAP knows no letter "+
-				"case (P1 2.9), and it would permit %s, which is prohibited", strings.Join(words, ", "), at.pattern, c.examples[at])}
+			Paths: []string{at.pattern}, Usages: usages, Message: fmt.Sprintf("%s for %s is left out: ACAP knows no "+
+				"letter case (P1 2.9), and it would permit %s, which is prohibited", strings.Join(words, ", "), at.pattern,
+				c.examples[at])}
 		if fields := at.because[c.labels[at][0]]; len(fields) > 0 {
 			remark.Line, remark.Also = fields[0].Line, linesOf(fields[1:])
 		}
@@ -130,15 +131,15 @@ func (t *translation) remarkOnCase() {
 		if n.example == "" {
 			continue
 		}
-		message := fmt.Sprintf("%s distinguishes letter case in paths, ACAP does not: %s is no longer prohibited, if the "+
-			"site has it", t.name, n.example)
+		message := fmt.Sprintf("%s distinguishes letter case in paths, ACAP does not: %s is no longer prohibited, if "+
+			"the site has it", t.name, n.example)
 		if i == 1 {
 			message = fmt.Sprintf("ACAP knows no letter case (P1 2.9): prohibitions cover %s too, in any letter case",
 				n.example)
 		}
 		lines := slices.Compact(slices.Sorted(slices.Values(linesOf(n.fields))))
-		r := Remark{Code: "letter-case", Severity: acap.Notice, Crawlers: n.crawlers, Paths: n.patterns, Usages: n.usages,
-			Message: message}
+		r := Remark{Code: "letter-case", Severity: acap.Notice, Crawlers: n.crawlers, Paths: n.patterns,
+			Usages: n.usages, Message: message}
 		if len(lines) > 0 {
 			r.Line, r.Also = lines[0], lines[1:]
 		}
