@@ -190,7 +190,11 @@ func (p *parser) unread(field *Field, name string, w rawLine, colon bool) {
 		if preferenceLine(p.lower) {
 			return
 		}
-		p.report(field.at(name), "foreign-field", Notice, p.near(p.lower, conventionalFields),
+		known := conventionalFields
+		if meant := meantPreference(p.lower); meant != "" {
+			known = func() []string { return []string{meant} }
+		}
+		p.report(field.at(name), "foreign-field", Notice, p.near(p.lower, known),
 			"%q is not a field of robots.txt", name)
 	default:
 		p.report(field, "unknown-line", Notice, "write a name, a colon and a value, or # before a comment",
@@ -201,6 +205,17 @@ func (p *parser) unread(field *Field, name string, w rawLine, colon bool) {
 // preferenceLine reports whether a line with this name, in lower case, belongs to a newer vocabulary.
 func preferenceLine(name string) bool {
 	return name == "content-usage" || name == "content-signal" || name == "content-signals" || name == "license"
+}
+
+// meantPreference returns the name of a line of a newer vocabulary that differs from name by at most
+// two characters, or "".
+func meantPreference(name string) string {
+	for _, known := range []string{"Content-Usage", "Content-Signal", "License"} {
+		if editDistance(name, strings.ToLower(known), 3) < 3 {
+			return known
+		}
+	}
+	return ""
 }
 
 // other stores a line that ACAP and RFC 9309 do not define, because another vocabulary may define

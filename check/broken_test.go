@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -24,21 +25,22 @@ func written(data []byte) []byte {
 }
 
 // broken returns the report about the files of an archive, like the command check.
-func broken(a *txtar.Archive) *Report {
-	r := &Report{}
+func broken(t *testing.T, a *txtar.Archive) *Report {
+	r, o := &Report{}, everyVocabulary(t)
+	o.Now = time.Time{}
 	var site *acap.File
 	for _, f := range a.Files {
 		src := written(f.Data)
 		switch kind := Guess(f.Name, src); {
 		case strings.HasPrefix(f.Name, "want."):
 		case f.Name == "reference.txt":
-			r.Referred(f.Name, src, Options{})
+			r.Referred(f.Name, src, o)
 		case kind == RobotsKind:
-			site = r.Robots(f.Name, src, Options{})
+			site = r.Robots(f.Name, src, o)
 		case kind == PageKind:
-			r.PageAlone(f.Name, PageOf(f.Name, src), Options{}, site)
+			r.PageAlone(f.Name, PageOf(f.Name, src), o, site)
 		default:
-			r.Header(f.Name, src, Options{}, site)
+			r.Header(f.Name, src, o, site)
 		}
 	}
 	return r
@@ -59,7 +61,7 @@ func TestBroken(t *testing.T) {
 		if len(bytes.TrimSpace(a.Comment)) == 0 {
 			t.Errorf("%s gives no reason", name)
 		}
-		r := broken(a)
+		r := broken(t, a)
 		if len(r.Findings) == 0 {
 			t.Errorf("%s: nothing is told", name)
 		}

@@ -109,6 +109,7 @@ var codes = map[string]string{
 	"missing-parentheses":        "P1 2.7.2, E07, E10",
 	"missing-preference":         "AIPREF attach 3 groups, SIGNALS, RSL 4.4",
 	"missing-resources":          "P1 2.4.4, X57",
+	"misplaced-preference":       "AIPREF attach 3, SIGNALS, RSL 4.4",
 	"misspelt-header":            "RTAG 3.1, RTAG 3.1.1",
 	"misspelt-name":              "REP 1",
 	"misspelt-value":             "P1 2.5.3.1, H01",

@@ -65,6 +65,9 @@ func (s *LocalSite) licenceURLs(name string) (list []*url.URL) {
 
 func (s *LocalSite) add(vocabulary string, at *url.URL, name string, src []byte) {
 	at.Fragment = ""
+	if _, known := s.names[at.String()]; known || len(s.files) >= maxDocuments {
+		return
+	}
 	s.files = append(s.files, acap.Reference{URL: at.String(), Vocabulary: vocabulary, Text: src})
 	s.names[at.String()] = name
 }

@@ -35,8 +35,8 @@ func everyVocabulary(t testing.TB) Options {
 	return Options{Now: newYear, Vocabularies: list}
 }
 
-// prefer returns the report about the texts of a site: robots.txt, tdmrep.json, rsl (a licence
-// document), http (the header of a response) and html (a page). If there is a text site, the files
+// prefer returns the report about the texts of a site: robots.txt, tdmrep.json, reference (a file to
+// which robots.txt refers), rsl (a licence document), http (the header of a response) and html (a page). If there is a text site, the files
 // are those of a running site.
 func prefer(t testing.TB, texts map[string]string) *Report {
 	t.Helper()
@@ -59,6 +59,9 @@ func prefer(t testing.TB, texts map[string]string) *Report {
 		r.Licence(preference.LicenceText{Name: "licence.xml", Text: []byte(text), Line: 1, Column: 1,
 			Naming: site.Naming("licence.xml")}, o)
 		site.Add("licence.xml", RSLKind, []byte(text))
+	}
+	if text, ok := texts["reference"]; ok {
+		r.Referred("terms.txt", []byte(text), o)
 	}
 	if text, ok := texts["http"]; ok {
 		r.Header("header", []byte(text), o, robots)

@@ -98,6 +98,7 @@ func referredAlone(name string, src []byte, o Options) (*acap.File, []acap.Findi
 
 func (r *Report) referred(f *acap.File, found []acap.Finding, o Options) {
 	found = append(about(found, f.URL, f.URL), lint(f, o).independentOf(found)...)
+	found = append(found, preference.CheckReferred(f, o.Vocabularies)...)
 	r.Add(Text{Name: f.URL, Kind: ReferenceKind, Lines: f.Lines()}, found...)
 }
 

@@ -191,8 +191,11 @@ func readUsage(lines []string, strict bool, field func(i int) *acap.Field, repor
 	dictionary, err := httpsfv.UnmarshalDictionary(lines)
 	if err != nil {
 		at := malformedLine(lines)
-		report(field(at).At(lines[at]), "malformed-preference", acap.Error, hintFor(aipref{}, lines[at],
-			"write label=y or label=n, separated by commas, as in train-ai=n, search=y"),
+		otherwise := "write label=y or label=n, separated by commas, as in train-ai=n, search=y"
+		if word, _, _ := strings.Cut(lines[at], " "); strings.ContainsAny(word, "/*") {
+			otherwise = "begin the path with a slash, as in /news/ train-ai=n"
+		}
+		report(field(at).At(lines[at]), "malformed-preference", acap.Error, hintFor(aipref{}, lines[at], otherwise),
 			"the value is not a dictionary of RFC 9651, so it says nothing: "+err.Error())
 		if strict {
 			salvage(lines, field, said)

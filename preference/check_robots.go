@@ -13,17 +13,7 @@ import (
 // vocabularies, for all crawlers. Each line is read once, and compared with the lines for the same
 // crawlers. root is the root of the site, or nil if it is unknown.
 func CheckRobots(f *acap.File, root *url.URL, vocabularies []acap.Vocabulary) []acap.Finding {
-	c := &robotsCheck{root: root, first: map[statementKey]statement{}, lines: map[string]*agentLines{}}
-	for _, v := range vocabularies {
-		switch v := v.(type) {
-		case aipref:
-			c.usage = true
-		case signals:
-			c.signals = &v
-		case rsl:
-			c.rsl = true
-		}
-	}
+	c := newRobotsCheck(root, vocabularies)
 	if !c.usage && c.signals == nil && !c.rsl {
 		return nil
 	}
@@ -39,6 +29,38 @@ func CheckRobots(f *acap.File, root *url.URL, vocabularies []acap.Vocabulary) []
 	return c.Findings()
 }
 
+// CheckReferred returns the findings about such lines in a file to which a robots.txt refers: they are
+// read in robots.txt only.
+func CheckReferred(f *acap.File, vocabularies []acap.Vocabulary) []acap.Finding {
+	c := newRobotsCheck(nil, vocabularies)
+	groups, lines := f.LineGroups(lineNames()...)
+	for _, g := range groups {
+		lines = append(lines, g.Lines...)
+	}
+	for _, l := range lines {
+		if c.inForce(l) {
+			c.Report(l.Field, "misplaced-preference", acap.Warning, "write it in robots.txt",
+				"preferences are read in robots.txt, not in files to which it refers: the line says nothing")
+		}
+	}
+	return c.Findings()
+}
+
+func newRobotsCheck(root *url.URL, vocabularies []acap.Vocabulary) *robotsCheck {
+	c := &robotsCheck{root: root, first: map[statementKey]*statement{}, lines: map[string]*agentLines{}}
+	for _, v := range vocabularies {
+		switch v := v.(type) {
+		case aipref:
+			c.usage = true
+		case signals:
+			c.signals = &v
+		case rsl:
+			c.rsl = true
+		}
+	}
+	return c
+}
+
 // robotsCheck checks the lines of one robots.txt.
 type robotsCheck struct {
 	acap.Collector
@@ -46,12 +68,12 @@ type robotsCheck struct {
 	signals    *signals // nil if the vocabulary is not in force
 	root       *url.URL // the root of the site; nil if it is unknown
 
-	first   map[statementKey]statement // the strictest statement so far
-	lines   map[string]*agentLines     // by product token in lower case
-	tokens  []string                   // the keys of lines, in the order of the file
-	own     []ownLicence               // the licences in groups for named crawlers
-	general *acap.Field                // the first License line before any User-agent line; nil if there is none
-	work    int                        // number of comparisons
+	first   map[statementKey]*statement // the strictest statement so far
+	lines   map[string]*agentLines      // by product token in lower case
+	tokens  []string                    // the keys of lines, in the order of the file
+	own     []ownLicence                // the licences in groups for named crawlers
+	general *acap.Field                 // the first License line before any User-agent line; nil if there is none
+	work    int                         // number of comparisons
 }
 
 // statementKey identifies statements about the same: label is a label or a key, or the address of a
@@ -63,6 +85,9 @@ type statement struct {
 	field  *acap.Field
 	text   string // as it is written
 	strict int    // how strict it is, compared with statements of the same key
+
+	agents int // how many agents it addresses
+	beaten int // for how many of them another statement is stricter
 }
 
 // agentLines are the lines for one product token.
@@ -80,8 +105,8 @@ type ownLicence struct {
 // anyGroup stands for the product token of lines before any User-agent line.
 const anyGroup = "/"
 
-// Limits on the work for a hostile file: how many agents of one group are compared with other groups,
-// and how many comparisons are made in one file.
+// Limits on the work for a hostile file: of a group with more agents, no lines are compared; and how
+// many comparisons are made in one file.
 const (
 	maxAgents   = 20
 	maxCompared = 500_000
@@ -157,19 +182,18 @@ func (c *robotsCheck) group(g acap.LineGroup) {
 
 // line checks a line of a group for the given product tokens.
 func (c *robotsCheck) line(l acap.Line, agents []string) {
-	compared := agents[:min(len(agents), maxAgents)]
 	switch l.Name {
 	case contentUsage:
-		c.usageLine(l, compared)
+		c.usageLine(l, agents)
 	case license:
-		c.licence(l, compared)
+		c.licence(l, agents)
 		if !slices.Contains(agents, "*") {
 			c.own = append(c.own, ownLicence{l.Field, agents})
 		}
 	default:
 		c.signals.readLine(l, c.Report, opinions{})
 		for _, m := range signalMembers(l.Value, l.Field) {
-			c.signal(m, compared)
+			c.signal(m, agents)
 		}
 	}
 }
@@ -181,9 +205,9 @@ func (c *robotsCheck) usageLine(l acap.Line, agents []string) {
 		k := statementKey{"", kindOf(l), path, label}
 		switch said[labels(label)[0]].Verdict {
 		case acap.Permits:
-			c.compare(k, statement{l.Field, label + "=y", 0}, agents)
+			c.compare(k, statement{field: l.Field, text: label + "=y", strict: 0}, agents)
 		case acap.Prohibits:
-			c.compare(k, statement{l.Field, label + "=n", 1}, agents)
+			c.compare(k, statement{field: l.Field, text: label + "=n", strict: 1}, agents)
 		}
 	}
 }
@@ -195,15 +219,15 @@ func (c *robotsCheck) signal(m signalMember, agents []string) {
 		strict = slices.Index([]string{"yes", "no"}, m.value)
 	}
 	if strict >= 0 && (m.key == "use" || signalUsages(m.key) != nil) {
-		c.compare(statementKey{"", "Content-Signal", "", m.key}, statement{m.field, m.key + "=" + m.value, strict},
-			agents)
+		c.compare(statementKey{"", "Content-Signal", "", m.key},
+			statement{field: m.field, text: m.key + "=" + m.value, strict: strict}, agents)
 	}
 }
 
 // licence checks a License line.
 func (c *robotsCheck) licence(l acap.Line, agents []string) {
 	if !reportAddress(l, c.root, c.Report) {
-		c.compare(statementKey{"", "License", "", l.Value}, statement{l.Field, l.Value, 0}, agents)
+		c.compare(statementKey{"", "License", "", l.Value}, statement{field: l.Field, text: l.Value, strict: 0}, agents)
 	}
 }
 
@@ -221,31 +245,47 @@ func (c *robotsCheck) ofGroups() {
 	}
 }
 
-// compare compares a statement with earlier ones about the same for each agent.
+// compare compares a statement with earlier ones about the same. It reports only what is true for all
+// agents.
 func (c *robotsCheck) compare(k statementKey, s statement, agents []string) {
+	if len(agents) > maxAgents {
+		return
+	}
+	s.agents = len(agents)
+	same := 0
+	var other *statement // an earlier statement that is not milder
 	for _, a := range agents {
 		if c.work++; c.work > maxCompared {
 			return
 		}
 		k.agent = a
-		had, is := c.first[k]
-		switch {
-		case !is:
-			c.first[k] = s
-		case had.strict == s.strict:
-			c.Report(s.field.At(s.text), "repeated-preference", acap.Notice, "keep one of them",
-				fmt.Sprintf("line %d says the same to the same crawlers: %s", had.field.Line, s.text))
+		switch had := c.first[k]; {
+		case had == nil:
+			c.first[k] = &s
+		case had.strict < s.strict:
+			if had.beaten++; had.beaten == had.agents {
+				c.weaker(had, &s)
+			}
+			c.first[k] = &s
 		case had.strict > s.strict:
-			c.weaker(s, had)
+			s.beaten++
+			other = had
 		default:
-			c.weaker(had, s)
-			c.first[k] = s
+			same++
+			other = had
 		}
+	}
+	switch {
+	case s.beaten == len(agents):
+		c.weaker(&s, other)
+	case same == len(agents):
+		c.Report(s.field.At(s.text), "repeated-preference", acap.Notice, "keep one of them",
+			fmt.Sprintf("line %d says the same to the same crawlers: %s", other.field.Line, s.text))
 	}
 }
 
 // weaker reports a statement that has no effect because a stricter one is about the same.
-func (c *robotsCheck) weaker(s, than statement) {
+func (c *robotsCheck) weaker(s, than *statement) {
 	c.Report(s.field.At(s.text), "contradictory-preference", acap.Warning, "keep one of them",
 		fmt.Sprintf("line %d says %s about the same to the same crawlers: the stricter counts, and %s has no effect",
 			than.field.Line, than.text, s.text))

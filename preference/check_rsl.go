@@ -75,7 +75,8 @@ type licenceCheck struct {
 
 // here returns the field for a finding about the place up to which the text was read.
 func (c *licenceCheck) here() *acap.Field {
-	at := max(c.offset, min(int(c.InputOffset()), len(c.text)))
+	end := len(bytes.TrimRight(c.text, " \t\r\n"))
+	at := max(c.offset, c.characterAt(min(int(c.InputOffset()), end)))
 	return c.mark(acap.Licensing, c.url, at, at)
 }
 

@@ -29,7 +29,7 @@ func Patterns(f *acap.File, files []acap.Reference, most int) (list []string) {
 	}
 	for _, r := range files {
 		switch {
-		case r.Err != nil:
+		case r.Err != nil, len(list) == most:
 		case r.Vocabulary == tdmrep{}.Name():
 			locations, _ := newTDMReader(r.URL, r.Text, nothing).read()
 			for _, p := range locations {
