@@ -29,7 +29,7 @@ func (r *Report) Header(name string, src []byte, o Options, robots *acap.File, r
 			f.URL = name
 			found = append(found, f)
 		}
-		own.Tags, links, linkLines = nil, nil, nil
+		own.Tags, own.Image, links, linkLines = nil, false, nil, nil
 	}
 	for i, line := range lines {
 		field, value, ok := strings.Cut(line, ":")
@@ -45,6 +45,9 @@ func (r *Report) Header(name string, src []byte, o Options, robots *acap.File, r
 		}
 		if meant := meantName(field, o); meant != "" {
 			found = append(found, ofMisspelt(name, field, meant, i+1))
+		}
+		if strings.EqualFold(field, "Content-Type") {
+			own.Image = strings.HasPrefix(strings.ToLower(strings.TrimSpace(value)), "image/")
 		}
 		link := strings.EqualFold(field, "Link") && preference.Reads(o.Vocabularies, rslName)
 		if !carries(field, o) && !link {

@@ -210,6 +210,25 @@ func TestPreferenceCodes(t *testing.T) {
 	}
 }
 
+// TestPreferenceHeaders tests that the lines of a header field form one dictionary, which one
+// malformed line spoils, and that the media type says whether a rule is about an image.
+func TestPreferenceHeaders(t *testing.T) {
+	var r Report
+	r.Header("h", []byte("HTTP/1.1 200 OK\nContent-Usage: train-ai=n\nContent-Usage: Search=y\n"+
+		"X-Robots-Tag: noimageai\n\nHTTP/1.1 200 OK\nContent-Type: image/png\nX-Robots-Tag: noimageai\n"+
+		"Content-Usage: search=y\n"), everyVocabulary(t), nil)
+	var got []string
+	for _, f := range r.Findings {
+		got = append(got, fmt.Sprint(f.Line, " ", f.Code))
+	}
+	if want := []string{"3 malformed-preference", "4 image-rule"}; !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+	if !strings.Contains(r.Findings[0].Message, "all lines are one dictionary") {
+		t.Error(r.Findings[0])
+	}
+}
+
 // TestPreferences tests the reports about pairs of sites. The name of an archive is a code: the site
 // below wrong leads to it, the site below right does not. The comment is the reason.
 func TestPreferences(t *testing.T) {

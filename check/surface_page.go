@@ -70,23 +70,9 @@ func (s *Surface) blank(name string) {
 // requested, before redirects.
 func (s *Surface) Own(ctx context.Context, u *url.URL, pg *page.Page) error {
 	if name := pg.URL().String(); !s.report.has(name) {
-		if err := s.readPageLicences(ctx, pg); err != nil {
+		if err := s.statements(ctx, name, pg); err != nil {
 			return err
 		}
-		origin, err := s.site.Policies.Origin(ctx, pg.URL())
-		if err != nil {
-			return err
-		}
-		robots, refs := origin.Robots, origin.References
-		if origin.Key == s.Origin.Key {
-			refs = s.references
-		}
-		if robots == nil {
-			robots = acap.Parse(origin.Key+"/robots.txt", nil)
-		}
-		s.report.Page(name, pg, s.o, robots, refs...)
-		s.checkPageLicences(pg)
-		s.pageContradictions(pg, robots, refs)
 	}
 	var lacks lackings
 	for i, v := range s.views {
@@ -130,6 +116,28 @@ func (s *Surface) Own(ctx context.Context, u *url.URL, pg *page.Page) error {
 	for _, l := range lacks.list {
 		s.lacking(l, pg)
 	}
+	return nil
+}
+
+// statements checks the statements of a page, which findings mention under the given name.
+func (s *Surface) statements(ctx context.Context, name string, pg *page.Page) error {
+	if err := s.readPageLicences(ctx, pg); err != nil {
+		return err
+	}
+	origin, err := s.site.Policies.Origin(ctx, pg.URL())
+	if err != nil {
+		return err
+	}
+	robots, refs := origin.Robots, origin.References
+	if origin.Key == s.Origin.Key {
+		refs = s.references
+	}
+	if robots == nil {
+		robots = acap.Parse(origin.Key+"/robots.txt", nil)
+	}
+	s.report.Page(name, pg, s.o, robots, refs...)
+	s.checkPageLicences(pg)
+	s.pageContradictions(pg, robots, refs)
 	return nil
 }
 

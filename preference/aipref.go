@@ -192,11 +192,15 @@ func readUsage(lines []string, strict bool, field func(i int) *acap.Field, repor
 	if err != nil {
 		at := malformedLine(lines)
 		otherwise := "write label=y or label=n, separated by commas, as in train-ai=n, search=y"
+		so := "it says nothing"
+		if len(lines) > 1 {
+			so = "no line says anything, because all lines are one dictionary"
+		}
 		if word, _, _ := strings.Cut(lines[at], " "); strings.ContainsAny(word, "/*") {
 			otherwise = "begin the path with a slash, as in /news/ train-ai=n"
 		}
 		report(field(at).At(lines[at]), "malformed-preference", acap.Error, hintFor(aipref{}, lines[at], otherwise),
-			"the value is not a dictionary of RFC 9651, so it says nothing: "+err.Error())
+			"the value is not a dictionary of RFC 9651, so "+so+": "+err.Error())
 		if strict {
 			salvage(lines, field, said)
 		}

@@ -195,7 +195,7 @@ func readTags(p *acap.Page, source acap.Source) (r reservation) {
 	case r.contradicts:
 		p.Report(first, "contradictory-preference", acap.Warning, "keep one of them",
 			"tdm-reservation is both 0 and 1: 1 counts")
-	case policy != nil && r.because != nil && !r.reserved:
+	case r.policy != "" && r.because != nil && !r.reserved:
 		reportIgnoredPolicy(policy, p.Report)
 	}
 	return r

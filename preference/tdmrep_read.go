@@ -160,7 +160,7 @@ func (e *tdmEntry) reportConflicts() {
 	case e.said.contradicts:
 		e.report(e.whole, "contradictory-preference", acap.Warning, "keep one of them",
 			"tdm-reservation is both 0 and 1: 1 counts")
-	case e.policy != nil && e.said.because != nil && !e.said.reserved:
+	case e.said.policy != "" && e.said.because != nil && !e.said.reserved:
 		reportIgnoredPolicy(e.policy, e.report)
 	}
 	switch location := e.location; {
