@@ -51,8 +51,8 @@ func (f *Field) String() string {
 	return fmt.Sprintf("%s:%d: %s", f.URL, f.Line, f.Text)
 }
 
-// At returns one token of the field f as a Field for a finding: if f contains the token, the finding
-// is about the token, otherwise about the whole field.
+// At returns one token of the field f as a Field for a finding: if f contains the token, the
+// finding is about the token, otherwise about the whole field.
 func (f *Field) At(token string) *Field { return f.at(token) }
 
 // at returns one token of the field f as a Field for a finding. The column of the token is computed

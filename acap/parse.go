@@ -202,13 +202,14 @@ func (p *parser) unread(field *Field, name string, w rawLine, colon bool) {
 	}
 }
 
-// preferenceLine reports whether a line with this name, in lower case, belongs to a newer vocabulary.
+// preferenceLine reports whether a line with this name, in lower case, belongs to a newer
+// vocabulary.
 func preferenceLine(name string) bool {
 	return name == "content-usage" || name == "content-signal" || name == "content-signals" || name == "license"
 }
 
-// meantPreference returns the name of a line of a newer vocabulary that differs from name by at most
-// two characters, or "".
+// meantPreference returns the name of a line of a newer vocabulary that differs from name by at
+// most two characters, or "".
 func meantPreference(name string) string {
 	for _, known := range []string{"Content-Usage", "Content-Signal", "License"} {
 		if editDistance(name, strings.ToLower(known), 3) < 3 {

@@ -183,8 +183,8 @@ func writeOneOf(words []string) string {
 	return "write one of " + list
 }
 
-// Nearest returns the known word most similar to s, which must be in lower case. It returns "" if no
-// word is similar.
+// Nearest returns the known word most similar to s, which must be in lower case. It returns "" if
+// no word is similar.
 func Nearest(s string, known []string) string {
 	best, distance := "", 1+len(s)/3
 	for _, k := range known {

@@ -36,8 +36,9 @@ type Line struct {
 }
 
 // Lines returns the lines with one of the given names, which must be in lower case. ours are the
-// lines that address the crawler; before are the lines before any User-agent line. A crawler belongs
-// to the groups that name it, otherwise to those for "*". See LineGroups for how lines end groups.
+// lines that address the crawler; before are the lines before any User-agent line. A crawler
+// belongs to the groups that name it, otherwise to those for "*". See LineGroups for how lines end
+// groups.
 func (s *Site) Lines(names ...string) (ours, before []Line) {
 	groups, before := s.file.LineGroups(names...)
 	for _, want := range []func(agent string) bool{s.crawler.names,

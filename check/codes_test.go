@@ -42,8 +42,8 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestBehind tests that the paragraphs and readings of each code are in the list of requirements, or
-// that there are cases for them.
+// TestBehind tests that the paragraphs and readings of each code are in the list of requirements,
+// or that there are cases for them.
 func TestBehind(t *testing.T) {
 	known := map[string]bool{}
 	files, err := filepath.Glob(filepath.Join(requirements, "*.jsonl"))

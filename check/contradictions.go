@@ -31,8 +31,8 @@ func NewLocalSite(name string, robots *acap.File, refs []acap.Reference) *LocalS
 	return &LocalSite{Robots: robots, References: refs, names: map[string]string{robots.URL: name}}
 }
 
-// Add adds a tdmrep.json, or a licence document that a License line of robots.txt names. Other files
-// have no effect, and so do documents whose file names robots.txt does not name.
+// Add adds a tdmrep.json, or a licence document that a License line of robots.txt names. Other
+// files have no effect, and so do documents whose file names robots.txt does not name.
 func (s *LocalSite) Add(name string, kind Kind, src []byte) {
 	switch {
 	case s == nil:
@@ -81,8 +81,8 @@ func (r *Report) Contradictions(s *LocalSite, o Options) {
 	}
 }
 
-// opposed collects statements that permit a usage and are without effect, because another vocabulary
-// prohibits the usage or demands an agreement for the same resource and crawler.
+// opposed collects statements that permit a usage and are without effect, because another
+// vocabulary prohibits the usage or demands an agreement for the same resource and crawler.
 type opposed struct {
 	list     []opposition
 	reported int // how many of the list are reported
@@ -95,8 +95,8 @@ type opposition struct {
 	path           string // an example of the resources
 }
 
-// site compares the statements of a site. refs are the files to which robots.txt refers, and the files
-// of vocabularies. It compares examples of resources, so it may overlook a contradiction.
+// site compares the statements of a site. refs are the files to which robots.txt refers, and the
+// files of vocabularies. It compares examples of resources, so it may overlook a contradiction.
 func (found *opposed) site(f *acap.File, o Options, refs []acap.Reference) *opposed {
 	if len(o.Vocabularies) == 0 {
 		return found
@@ -128,7 +128,8 @@ func (found *opposed) site(f *acap.File, o Options, refs []acap.Reference) *oppo
 	return found
 }
 
-// preferring returns a crawler that no group names, and crawlers that have preferences of their own.
+// preferring returns a crawler that no group names, and crawlers that have preferences of their
+// own.
 func preferring(f *acap.File, o Options) []acap.Crawler {
 	list := []acap.Crawler{{Vocabularies: o.Vocabularies}}
 	for _, name := range preference.Crawlers(f) {
@@ -185,8 +186,8 @@ func sameField(a, b *acap.Field) bool {
 	return a.URL == b.URL && a.Line == b.Line && a.Column == b.Column && a.Text == b.Text
 }
 
-// report adds the findings that are not reported yet to r, at the statements that permit. names holds
-// the names of texts by their addresses; a text without one has its address as its name.
+// report adds the findings that are not reported yet to r, at the statements that permit. names
+// holds the names of texts by their addresses; a text without one has its address as its name.
 func (o *opposed) report(r *Report, names map[string]string) {
 	named := func(f acap.Field) *acap.Field {
 		if name, ok := names[f.URL]; ok {

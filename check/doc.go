@@ -7,8 +7,9 @@
 //	            the statements of a page, or of the header of a response
 //	guess.go    the type of a text
 //	preferences.go
-//	            a tdmrep.json, a licence document, and headers with preferences; contradictions.go:
-//	            vocabularies that contradict each other; surface_preferences.go: the files of a site
+//	            a tdmrep.json, a licence document, and headers with preferences;
+//	            contradictions.go: vocabularies that contradict each other;
+//	            surface_preferences.go: the files of a site
 //	surface.go  Surface: everything by which a site states the use of its pages; surface_page.go: a
 //	            page, and the resources that it requires
 //	lint.go     text that is correct but does not do what its author may expect: lint_fields.go

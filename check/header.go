@@ -71,14 +71,14 @@ func headerName(line string) string {
 	return name
 }
 
-// carries reports whether the header field with this name contains rules for crawlers, or preferences
-// in a vocabulary that is in force.
+// carries reports whether the header field with this name contains rules for crawlers, or
+// preferences in a vocabulary that is in force.
 func carries(field string, o Options) bool {
 	return acap.RobotsHeader(field) || o.Vocabularies != nil && preferenceHeader(field)
 }
 
-// meantName returns the name of a header with rules for crawlers if the name of a header field looks
-// like it but is another one; otherwise "".
+// meantName returns the name of a header with rules for crawlers if the name of a header field
+// looks like it but is another one; otherwise "".
 func meantName(field string, o Options) string {
 	switch {
 	case acap.RobotsHeader(field):

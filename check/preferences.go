@@ -67,8 +67,9 @@ func shadowed(locations []preference.Location) []acap.Finding {
 	return c.Findings()
 }
 
-// maxShadowing limits the work to compare the locations of a tdmrep.json with earlier ones. The unit is
-// about one comparison of a part between asterisks; 3,000 locations with one asterisk need less.
+// maxShadowing limits the work to compare the locations of a tdmrep.json with earlier ones. The
+// unit is about one comparison of a part between asterisks; 3,000 locations with one asterisk need
+// less.
 const maxShadowing = 10_000_000
 
 // preferenceHeader reports whether the header field with this name contains preferences.
@@ -156,8 +157,8 @@ func numberedLinks(list []acap.Licence, plain []acap.Tag, lines []string) ([]aca
 	return list, plain, lines
 }
 
-// withoutType reports associations with licences that look like those of RSL, but have not its media
-// type. Other licences, such as those of Creative Commons, are not meant.
+// withoutType reports associations with licences that look like those of RSL, but have not its
+// media type. Other licences, such as those of Creative Commons, are not meant.
 func withoutType(name string, plain []acap.Tag) (found []acap.Finding) {
 	for _, t := range plain {
 		length := utf8.RuneCountInString(t.Content)

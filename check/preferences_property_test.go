@@ -15,8 +15,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/preference"
 )
 
-// randomPreferences returns a robots.txt with one statement in each line, and a tdmrep.json with one
-// entry in each line.
+// randomPreferences returns a robots.txt with one statement in each line, and a tdmrep.json with
+// one entry in each line.
 func randomPreferences(r *rand.Rand) (robots, locations []string) {
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
 	robots = append(robots, "License: https://example.com/l.xml")
@@ -64,8 +64,9 @@ func allowed(t *testing.T, robots, locations []string, o Options) string {
 	return b.String()
 }
 
-// TestPreferencesClaimNothingFalse tests what findings claim on random sites: that a statement has no
-// effect, because another says the same or is stricter, or because an earlier location matches first.
+// TestPreferencesClaimNothingFalse tests what findings claim on random sites: that a statement has
+// no effect, because another says the same or is stricter, or because an earlier location matches
+// first.
 func TestPreferencesClaimNothingFalse(t *testing.T) {
 	o, claimed := everyVocabulary(t), map[string]int{}
 	for seed := range 300 {
@@ -109,8 +110,8 @@ func TestPreferencesClaimNothingFalse(t *testing.T) {
 	t.Log(claimed)
 }
 
-// FuzzPreferences tests that the check of any text never fails, that the positions of findings are in
-// the text, and that docs/findings.md explains their codes.
+// FuzzPreferences tests that the check of any text never fails, that the positions of findings are
+// in the text, and that docs/findings.md explains their codes.
 func FuzzPreferences(f *testing.F) {
 	names, err := filepath.Glob("testdata/preferences/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -154,8 +155,8 @@ func FuzzPreferences(f *testing.F) {
 	})
 }
 
-// TestPreferencesAreBounded checks hostile files of one site together. Work that is quadratic in their
-// size would take hours.
+// TestPreferencesAreBounded checks hostile files of one site together. Work that is quadratic in
+// their size would take hours.
 func TestPreferencesAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector makes it slow")

@@ -35,9 +35,9 @@ func everyVocabulary(t testing.TB) Options {
 	return Options{Now: newYear, Vocabularies: list}
 }
 
-// prefer returns the report about the texts of a site: robots.txt, tdmrep.json, reference (a file to
-// which robots.txt refers), rsl (a licence document), http (the header of a response) and html (a page). If there is a text site, the files
-// are those of a running site.
+// prefer returns the report about the texts of a site: robots.txt, tdmrep.json, reference (a file
+// to which robots.txt refers), rsl (a licence document), http (the header of a response) and html
+// (a page). If there is a text site, the files are those of a running site.
 func prefer(t testing.TB, texts map[string]string) *Report {
 	t.Helper()
 	o := everyVocabulary(t)
@@ -146,8 +146,8 @@ func outcome(r *Report, code string, shown []string) (string, []string) {
 	return strings.Join(got, "\n"), shown
 }
 
-// preferenceCodes returns the codes that the source reports about preferences, with their severities.
-// The codes of ACAP that package preference reports too have sections of their own.
+// preferenceCodes returns the codes that the source reports about preferences, with their
+// severities. The codes of ACAP that package preference reports too have sections of their own.
 func preferenceCodes(t *testing.T) map[string][]string {
 	t.Helper()
 	call := regexp.MustCompile(`"([a-z]+(?:-[a-z]+)+)", (acap\.(?:Error|Warning|Notice)|severity),`)
@@ -180,8 +180,8 @@ func preferenceCodes(t *testing.T) map[string][]string {
 	return codes
 }
 
-// TestPreferenceCodes tests that docs/findings.md has a section about each code that is reported about
-// preferences, and no others, and that there is a case for each.
+// TestPreferenceCodes tests that docs/findings.md has a section about each code that is reported
+// about preferences, and no others, and that there is a case for each.
 func TestPreferenceCodes(t *testing.T) {
 	src, err := os.ReadFile(findingsPage)
 	if err != nil {
@@ -229,8 +229,8 @@ func TestPreferenceHeaders(t *testing.T) {
 	}
 }
 
-// TestPreferences tests the reports about pairs of sites. The name of an archive is a code: the site
-// below wrong leads to it, the site below right does not. The comment is the reason.
+// TestPreferences tests the reports about pairs of sites. The name of an archive is a code: the
+// site below wrong leads to it, the site below right does not. The comment is the reason.
 func TestPreferences(t *testing.T) {
 	names, err := filepath.Glob("testdata/preferences/*.txtar")
 	if err != nil || len(names) < 30 {

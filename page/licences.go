@@ -87,8 +87,8 @@ func (p *Page) licence(tag acap.Tag, address string) acap.Licence {
 	return l
 }
 
-// PlainLicences returns the associations of the page with licences that look like those of RSL but do
-// not have its media type, so that they are not read.
+// PlainLicences returns the associations of the page with licences that look like those of RSL but
+// do not have its media type, so that they are not read.
 func (p *Page) PlainLicences() (list []acap.Tag) {
 	left := maxHeader
 	for i, value := range p.Last().Header.Values("Link") {
@@ -112,8 +112,8 @@ func (p *Page) PlainLicences() (list []acap.Tag) {
 	return list
 }
 
-// looksLikeRSL reports whether a licence at an address with a media type other than that of RSL may be
-// meant as one of RSL.
+// looksLikeRSL reports whether a licence at an address with a media type other than that of RSL may
+// be meant as one of RSL.
 func looksLikeRSL(address, mime string) bool {
 	mime, _, _ = strings.Cut(strings.ToLower(mime), ";")
 	address, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(address)), "?")

@@ -21,8 +21,8 @@ func lineNames() []string { return []string{contentUsage, contentSignal, content
 // license is the name of the line that names a licence.
 const license = "license"
 
-// linesOf returns the lines of robots.txt with the given names for the crawler, and those before any
-// User-agent line, which have no effect and are reported.
+// linesOf returns the lines of robots.txt with the given names for the crawler, and those before
+// any User-agent line, which have no effect and are reported.
 func linesOf(s *acap.Site, names ...string) (ours []acap.Line) {
 	all, before := s.Lines(lineNames()...)
 	for _, l := range all {

@@ -29,8 +29,8 @@ func CheckRobots(f *acap.File, root *url.URL, vocabularies []acap.Vocabulary) []
 	return c.Findings()
 }
 
-// CheckReferred returns the findings about such lines in a file to which a robots.txt refers: they are
-// read in robots.txt only.
+// CheckReferred returns the findings about such lines in a file to which a robots.txt refers: they
+// are read in robots.txt only.
 func CheckReferred(f *acap.File, vocabularies []acap.Vocabulary) []acap.Finding {
 	c := newRobotsCheck(nil, vocabularies)
 	groups, lines := f.LineGroups(lineNames()...)
@@ -105,8 +105,8 @@ type ownLicence struct {
 // anyGroup stands for the product token of lines before any User-agent line.
 const anyGroup = "/"
 
-// Limits on the work for a hostile file: of a group with more agents, no lines are compared; and how
-// many comparisons are made in one file.
+// Limits on the work for a hostile file: of a group with more agents, no lines are compared; and
+// how many comparisons are made in one file.
 const (
 	maxAgents   = 20
 	maxCompared = 500_000
@@ -245,8 +245,8 @@ func (c *robotsCheck) ofGroups() {
 	}
 }
 
-// compare compares a statement with earlier ones about the same. It reports only what is true for all
-// agents.
+// compare compares a statement with earlier ones about the same. It reports only what is true for
+// all agents.
 func (c *robotsCheck) compare(k statementKey, s statement, agents []string) {
 	if len(agents) > maxAgents {
 		return
@@ -291,8 +291,9 @@ func (c *robotsCheck) weaker(s, than *statement) {
 			than.field.Line, than.text, s.text))
 }
 
-// missing reports groups for named crawlers that lack lines which the groups for any crawler have: a
-// named group inherits nothing (attach 3, RSL 4.4). Groups that may crawl nothing need no preferences.
+// missing reports groups for named crawlers that lack lines which the groups for any crawler have:
+// a named group inherits nothing (attach 3, RSL 4.4). Groups that may crawl nothing need no
+// preferences.
 func (c *robotsCheck) missing(all []acap.Group, groups []acap.LineGroup) {
 	star := c.lines["*"]
 	if star == nil {

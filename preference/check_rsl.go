@@ -62,8 +62,8 @@ func CheckLicence(t LicenceText, vocabularies []acap.Vocabulary) []acap.Finding 
 	return c.Findings()
 }
 
-// licenceCheck checks one licence document. Its methods return an error if the text cannot be parsed
-// any further.
+// licenceCheck checks one licence document. Its methods return an error if the text cannot be
+// parsed any further.
 type licenceCheck struct {
 	rslReader
 	acap.Collector
@@ -88,8 +88,8 @@ func (c *licenceCheck) tag() *acap.Field {
 	return c.mark(acap.Licensing, c.url, start, end)
 }
 
-// value returns the field for findings about the value of an attribute of the last start tag. If the
-// attribute was not found, it returns otherwise.
+// value returns the field for findings about the value of an attribute of the last start tag. If
+// the attribute was not found, it returns otherwise.
 func (c *licenceCheck) value(name string, otherwise *acap.Field) *acap.Field {
 	tag, at := c.lastTag, bytes.IndexAny(c.lastTag, " \t\r\n")
 	for at >= 0 {

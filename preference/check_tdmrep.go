@@ -13,8 +13,9 @@ type Location struct {
 	Field   *acap.Field // the value of the member location
 }
 
-// CheckTDMRep returns the locations of a tdmrep.json in order, without those of broken entries, and the
-// findings about the file. name is its name or address. If the vocabulary tdmrep is not in force, it returns nothing.
+// CheckTDMRep returns the locations of a tdmrep.json in order, without those of broken entries, and
+// the findings about the file. name is its name or address. If the vocabulary tdmrep is not in
+// force, it returns nothing.
 func CheckTDMRep(name string, text []byte, vocabularies []acap.Vocabulary) ([]Location, []acap.Finding) {
 	if !Reads(vocabularies, tdmrep{}.Name()) {
 		return nil, nil

@@ -123,8 +123,8 @@ func (c *licenceCheck) reportEmpty(name, kind string, at *acap.Field) {
 		fmt.Sprintf("%s of the type %s names nothing: %s", name, kind, so))
 }
 
-// reportCommas reports tokens that are separated by commas. region is the text between the tags, which
-// begins at the offset from; nil if it is not known.
+// reportCommas reports tokens that are separated by commas. region is the text between the tags,
+// which begins at the offset from; nil if it is not known.
 func (c *licenceCheck) reportCommas(words []string, from int, region []byte, at *acap.Field) {
 	trimmed := bytes.TrimLeft(region, " \t\r\n")
 	start := from + len(region) - len(trimmed)
@@ -172,9 +172,9 @@ func (o *offer) add(element string, t token) {
 	o.byWidth[width] |= set
 }
 
-// reportContradictions reports permitted tokens of a content that have no effect, because everything
-// that they name is prohibited in the same licence, or in another licence with a token that is as
-// narrow (RSL 3.1.1).
+// reportContradictions reports permitted tokens of a content that have no effect, because
+// everything that they name is prohibited in the same licence, or in another licence with a token
+// that is as narrow (RSL 3.1.1).
 func (c *licenceCheck) reportContradictions(offers []*offer) {
 	var others [all + 1]usageSet // what licences for everybody prohibit with tokens of at most each width
 	for _, o := range offers {

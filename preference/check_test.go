@@ -79,8 +79,8 @@ func TestCheckLicence(t *testing.T) {
 	}
 }
 
-// conforms checks that the findings about a document include an error exactly if a crawler cannot read
-// the document, and that their places are in the text.
+// conforms checks that the findings about a document include an error exactly if a crawler cannot
+// read the document, and that their places are in the text.
 func conforms(t *testing.T, text []byte) {
 	t.Helper()
 	_, err := readDocument("l.xml", 1, text)
@@ -233,8 +233,8 @@ func TestCorrected(t *testing.T) {
 	}
 }
 
-// Hostile files are checked in a time that is not quadratic in their size: a check that compared each
-// line with each other line would take hours.
+// Hostile files are checked in a time that is not quadratic in their size: a check that compared
+// each line with each other line would take hours.
 func TestCheckHostile(t *testing.T) {
 	content := "<content url=\"/\"><license/></content>"
 	lines := func(n int, line func(i int) string) string {

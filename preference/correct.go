@@ -7,10 +7,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Corrected returns the value of a line with the given name, Content-Usage or Content-Signal, as its
-// author meant it. name may be in any letter case. ok is false if there is a doubt, or if the value is
-// right: only letter case, separators, quotation marks and the words yes, no, y and n are corrected,
-// and only if every member has a known label.
+// Corrected returns the value of a line with the given name, Content-Usage or Content-Signal, as
+// its author meant it. name may be in any letter case. ok is false if there is a doubt, or if the
+// value is right: only letter case, separators, quotation marks and the words yes, no, y and n are
+// corrected, and only if every member has a known label.
 func Corrected(name, value string) (corrected string, ok bool) {
 	var v corrector
 	switch strings.ToLower(name) {
@@ -26,8 +26,8 @@ func Corrected(name, value string) (corrected string, ok bool) {
 
 // corrector is a vocabulary whose statements are members with a label and a value.
 type corrector interface {
-	// value returns the value of a label in the form in which the vocabulary writes it. ok is false if
-	// the label is unknown, or if the value is none of those of the label.
+	// value returns the value of a label in the form in which the vocabulary writes it. ok is false
+	// if the label is unknown, or if the value is none of those of the label.
 	value(label, written string) (value string, ok bool)
 }
 

@@ -18,8 +18,8 @@ func (noai) Files(*acap.Site) []acap.Needed { return nil }
 // Site implements acap.Vocabulary.
 func (noai) Site(*acap.Site) acap.Preferences { return nil }
 
-// Page reads the rules of a page. noimageai is about images: on the response of an image it is about
-// that image, on a page it says nothing about the page.
+// Page reads the rules of a page. noimageai is about images: on the response of an image it is
+// about that image, on a page it says nothing about the page.
 func (noai) Page(p *acap.Page, _ acap.Preferences) acap.Preferences {
 	said := opinions{}
 	for i := range p.Rules {

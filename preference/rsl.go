@@ -34,8 +34,8 @@ func (rsl) Files(s *acap.Site) (list []acap.Needed) {
 	return list
 }
 
-// licenceLines returns the License lines of the groups for the crawler. If there are none, it returns
-// those before any group.
+// licenceLines returns the License lines of the groups for the crawler. If there are none, it
+// returns those before any group.
 func licenceLines(s *acap.Site) []acap.Line {
 	ours, before := s.Lines(lineNames()...)
 	var list []acap.Line
@@ -52,7 +52,8 @@ func licenceLines(s *acap.Site) []acap.Line {
 	return nil
 }
 
-// Site reads the documents of a site. A document that is named but cannot be read needs an agreement.
+// Site reads the documents of a site. A document that is named but cannot be read needs an
+// agreement.
 func (v rsl) Site(s *acap.Site) acap.Preferences {
 	lines := licenceLines(s)
 	if len(lines) == 0 {
@@ -177,8 +178,8 @@ func (v rsl) Page(p *acap.Page, site acap.Preferences) acap.Preferences {
 	return &pageLicences{site: site, page: both[0], part: both[1]}
 }
 
-// unlicensed are the preferences of a page whose answer asks for a licence (RSL 3.4: 401 or 402 with
-// WWW-Authenticate: License). Everything needs an agreement unless the site prohibits it.
+// unlicensed are the preferences of a page whose answer asks for a licence (RSL 3.4: 401 or 402
+// with WWW-Authenticate: License). Everything needs an agreement unless the site prohibits it.
 type unlicensed struct {
 	by   *acap.Field
 	site acap.Preferences // may be nil
@@ -244,8 +245,8 @@ func (p *pageLicences) Usages() (list []acap.Usage) {
 }
 
 // Opinion returns the verdict of the documents of the page, otherwise that of the site. A document
-// that an element of the body names is obeyed for the whole page if it prohibits the usage or needs an
-// agreement.
+// that an element of the body names is obeyed for the whole page if it prohibits the usage or needs
+// an agreement.
 func (p *pageLicences) Opinion(u acap.Usage, r acap.Resource) (o acap.Opinion) {
 	if p.page != nil {
 		o = p.page.opinion(u, &r)

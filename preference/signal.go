@@ -64,7 +64,8 @@ func (v signals) Page(p *acap.Page, site acap.Preferences) acap.Preferences {
 	return join(site, said)
 }
 
-// reportMeta reports a META tag with the name of a header: preferences have no META form (attach 2).
+// reportMeta reports a META tag with the name of a header: preferences have no META form (attach
+// 2).
 func reportMeta(p *acap.Page, name string) {
 	for i := range p.Tags {
 		t := &p.Tags[i]

@@ -38,8 +38,8 @@ func (tdmrep) Files(s *acap.Site) []acap.Needed {
 	return []acap.Needed{{URL: s.Root.JoinPath(tdmPath).String(), Asked: true}}
 }
 
-// reservation is what one source says: whether text and data mining is reserved, and where the terms
-// are. The zero value says nothing.
+// reservation is what one source says: whether text and data mining is reserved, and where the
+// terms are. The zero value says nothing.
 type reservation struct {
 	reserved    bool
 	because     *acap.Field // the field that says whether it is reserved; nil if the source does not say it
@@ -47,8 +47,8 @@ type reservation struct {
 	contradicts bool        // the source says both 0 and 1; 1 counts
 }
 
-// set stores a value of tdm-reservation. Within one source, 1 counts more than 0. It reports whether
-// the value is valid.
+// set stores a value of tdm-reservation. Within one source, 1 counts more than 0. It reports
+// whether the value is valid.
 func (r *reservation) set(value string, f *acap.Field) bool {
 	valid := false
 	for part := range strings.SplitSeq(value, ",") { // header lines may have been joined
@@ -144,8 +144,8 @@ type tdmPage struct {
 	header, meta reservation
 }
 
-// Page reads the headers and META tags of a page. They count more than the file, META tags more than
-// headers.
+// Page reads the headers and META tags of a page. They count more than the file, META tags more
+// than headers.
 func (v tdmrep) Page(p *acap.Page, site acap.Preferences) acap.Preferences {
 	page := &tdmPage{tdmrep: v, header: readTags(p, acap.Header), meta: readTags(p, acap.Meta)}
 	page.site, _ = site.(*tdmFile)

@@ -75,8 +75,8 @@ type tdmEntry struct {
 }
 
 // entry reads the entry at an offset of the file; whole is the field for findings about it. A
-// location without a slash at its beginning is read with one. A value of tdm-reservation other than 0
-// and 1 is silence.
+// location without a slash at its beginning is read with one. A value of tdm-reservation other than
+// 0 and 1 is silence.
 func (r *tdmReader) entry(raw json.RawMessage, offset int, whole *acap.Field) (location string, said reservation,
 	err error) {
 	e := tdmEntry{tdmReader: r, whole: whole, field: r.field(acap.TDMRep, r.url, offset, string(raw))}

@@ -275,8 +275,8 @@ type checkedFiles struct {
 	report *check.Report
 	o      check.Options
 	as     check.Kind // kind of the files; "": decide by file name or content
-	// the site of the last robots.txt: files that come later on the command line are checked as files
-	// of the same site; nil if there is none
+	// the site of the last robots.txt: files that come later on the command line are checked as
+	// files of the same site; nil if there is none
 	site *check.LocalSite
 }
 
