@@ -20,6 +20,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 func (c *Command) conformanceVerb() *cobra.Command {
@@ -92,7 +93,8 @@ be read.`,
 // runAudit audits the sites of the given URLs one after another. When ctx ends, runAudit reports
 // what was found until then.
 func (c *Command) runAudit(ctx context.Context, cfg *config.Config, r auditRequest) error {
-	o := check.Options{Now: r.Now, Pilot: cfg.Policy.Dialect == config.DialectPilot}
+	o := check.Options{Now: r.Now, Pilot: cfg.Policy.Dialect == config.DialectPilot,
+		Vocabularies: site.CrawlerOf(cfg).Vocabularies}
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
