@@ -54,16 +54,16 @@ func (p *Page) readLicences(t *tree) (list []acap.Licence) {
 	at := cursor{src: p.Source(), spot: spot{line: 1, column: 1}}
 	for _, n := range t.licences {
 		part := !inHead(n)
+		line := at.find(attr(n.Attr, "type")) // other elements may name the same address
 		if n.Data == "script" {
 			text := innerText(n)
-			line := at.find(text)
+			line = at.find(text)
 			tag := acap.Tag{Source: acap.Meta, Name: "script", Content: `<script type="` + rslType + `">`,
 				Line: line.line, Column: line.column}
 			list = append(list, acap.Licence{Tag: tag, Part: part, Text: []byte(text)})
 			continue
 		}
 		href := attr(n.Attr, "href")
-		line := at.find(href)
 		l := p.licence(acap.Tag{Source: acap.Meta, Name: "link", Content: `<link rel="license" type="` + rslType +
 			`" href="` + href + `">`, Line: line.line, Column: line.column}, strings.TrimSpace(href))
 		l.Part = part
@@ -126,12 +126,17 @@ func looksLikeRSL(address, mime string) bool {
 	return mime == "" && (strings.HasSuffix(address, ".xml") || strings.HasSuffix(address, ".rsl"))
 }
 
-// find returns the position of the next occurrence of text, or the current one if there is none.
+// find returns the position of the next occurrence of text, and moves to its end. If there is none,
+// find returns the current position.
 func (c *cursor) find(text string) spot {
-	if i := strings.Index(c.src[c.offset:], text); i >= 0 {
-		c.to(c.offset + i)
+	i := strings.Index(c.src[c.offset:], text)
+	if i < 0 {
+		return c.spot
 	}
-	return c.spot
+	c.to(c.offset + i)
+	found := c.spot
+	c.to(c.offset + len(text))
+	return found
 }
 
 // innerText returns the text directly in n.
