@@ -76,7 +76,7 @@ var owners = map[string][]string{
 	"github.com/abadojack/whatlanggo":      {"page"},
 	"github.com/oschwald/maxminddb-golang": {"present"},
 	"github.com/maxmind/mmdbwriter":        {"internal/geo"},
-	"github.com/dunglas/httpsfv":           {"acap", "page", "preference"},
+	"github.com/dunglas/httpsfv":           {"acap", "conformance/second", "page", "preference"},
 	"github.com/chromedp/":                 {"render"},
 	"golang.org/x/image/":                  {"thumbnail"},
 	"golang.org/x/time/":                   {"web"},

@@ -21,7 +21,9 @@ func Decide(ctx context.Context, c *Case) (*Answer, error) {
 	u.Fragment, u.RawFragment = "", ""
 	w := newWeb(c, c.Web)
 	if c.Held != nil {
-		if w.then, err = newWeb(c, c.Held.Web).visit(ctx, u); err != nil {
+		earlier := newWeb(c, c.Held.Web)
+		earlier.fetched = true
+		if w.then, err = earlier.visit(ctx, u); err != nil {
 			return nil, err
 		}
 	}
@@ -93,17 +95,19 @@ func (w *web) visit(ctx context.Context, u *url.URL) (*visit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, listed := w.responses[key]; listed && origin.Policy.Decide(acap.Crawl, acap.NewResource(u)).Allowed {
-		got, err := w.Fetch(ctx, u.String())
-		if err == nil && (got.Last().Status/100 == 2 || asksForLicence(got.Last())) {
-			v.page = got
-			read, err := w.authority.Licences(ctx, got.Own().Licences)
-			if err != nil {
-				return nil, err
-			}
-			got.SetLicences(read)
-		}
+	if _, listed := w.responses[key]; !listed {
+		return v, nil
 	}
+	got, err := w.Fetch(ctx, u.String())
+	if err != nil || got.Last().Status/100 != 2 && !asksForLicence(got.Last()) {
+		return v, nil // there is no page, or it may not be crawled
+	}
+	v.page = got
+	read, err := w.authority.Licences(ctx, got.Own().Licences)
+	if err != nil {
+		return nil, err
+	}
+	got.SetLicences(read)
 	return v, nil
 }
 
@@ -135,8 +139,9 @@ func (w *web) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
 	return today.Since(then), err
 }
 
-// terms determines what applies to the page that v visited. Of a held copy that cannot be visited
-// today, it uses the page as it was fetched.
+// terms determines what applies to the page that v visited. If a held copy cannot be visited today,
+// it uses the page as it was fetched. The statements of a held page apply although crawling it may be
+// prohibited today.
 func (w *web) terms(ctx context.Context, u *url.URL, v *visit, f acap.Facts) (*terms.Reached, error) {
 	origin, err := w.Policy(ctx, u)
 	if err != nil {
@@ -146,7 +151,11 @@ func (w *web) terms(ctx context.Context, u *url.URL, v *visit, f acap.Facts) (*t
 	if pg == nil && w.then != nil {
 		pg = w.then.page
 	}
-	return terms.Reach(ctx, origin, u, pg, terms.Sources{Policies: w, Fetcher: w, Licences: w.authority}, f)
+	s := terms.Sources{Policies: w, Fetcher: w, Licences: w.authority}
+	if w.then == nil || pg == nil || acap.NewResource(pg.URL()).URL != acap.NewResource(u).URL {
+		return terms.Reach(ctx, origin, u, pg, s, f)
+	}
+	return &terms.Reached{Terms: terms.Held(ctx, origin, u, pg.Own(), pg, s, f)}, nil
 }
 
 // preferences returns what newer vocabularies say about each newer usage of a resource, and about

@@ -24,6 +24,8 @@ type web struct {
 	named     string              // host and port of the URL that the case is about
 	authority *policy.Authority
 	then      *visit // for a held copy, the visit at which it was fetched; otherwise nil
+	// true for the web at the fetch of a held copy: the page was fetched, whatever was permitted
+	fetched bool
 }
 
 func newWeb(c *Case, responses map[string]Response) *web {
@@ -120,7 +122,8 @@ func (w policyFiles) Fetch(_ context.Context, rawurl string, _ http.Header) (pol
 	return policy.Response{URL: rawurl, Status: h.Status, Header: h.Header, Body: h.Body}, err
 }
 
-// Fetch fetches a page like a crawler: crawl must be permitted at every hop.
+// Fetch fetches a page like a crawler: crawl must be permitted at every hop. A page that was fetched
+// according to the case is read all the same.
 func (w *web) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
 	var hops []page.Hop
 	for range maxHops + 1 {
@@ -132,7 +135,7 @@ func (w *web) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d := p.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
+		if d := p.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed && !w.fetched {
 			return nil, d.Err(rawurl)
 		}
 		h, err := w.hop(rawurl)

@@ -54,16 +54,17 @@ func (p *Page) readLicences(t *tree) (list []acap.Licence) {
 	at := cursor{src: p.Source(), spot: spot{line: 1, column: 1}}
 	for _, n := range t.licences {
 		part := !inHead(n)
-		line := at.find(attr(n.Attr, "type")) // other elements may name the same address
+		at.tagWith(attr(n.Attr, "type")) // other elements may name the same address
 		if n.Data == "script" {
 			text := innerText(n)
-			line = at.find(text)
+			line := at.find(text)
 			tag := acap.Tag{Source: acap.Meta, Name: "script", Content: `<script type="` + rslType + `">`,
 				Line: line.line, Column: line.column}
 			list = append(list, acap.Licence{Tag: tag, Part: part, Text: []byte(text)})
 			continue
 		}
 		href := attr(n.Attr, "href")
+		line := at.find(href)
 		l := p.licence(acap.Tag{Source: acap.Meta, Name: "link", Content: `<link rel="license" type="` + rslType +
 			`" href="` + href + `">`, Line: line.line, Column: line.column}, strings.TrimSpace(href))
 		l.Part = part
@@ -137,6 +138,13 @@ func (c *cursor) find(text string) spot {
 	found := c.spot
 	c.to(c.offset + len(text))
 	return found
+}
+
+// tagWith moves to the beginning of the next tag that contains text, if there is one.
+func (c *cursor) tagWith(text string) {
+	if i := strings.Index(c.src[c.offset:], text); i >= 0 {
+		c.to(c.offset + max(0, strings.LastIndexByte(c.src[c.offset:c.offset+i], '<')))
+	}
 }
 
 // innerText returns the text directly in n.

@@ -1,6 +1,7 @@
 package preference
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/dunglas/httpsfv"
@@ -346,10 +347,14 @@ func usageMembers(lines []string) (list []usageMember) {
 	return list
 }
 
+// aroundEquals matches an equals sign with blanks, which RFC 9651 does not allow.
+var aroundEquals = regexp.MustCompile(`[ \t]*=[ \t]*`)
+
 // salvage adds the prohibitions that can be recognised in a malformed dictionary.
 func salvage(lines []string, field func(i int) *acap.Field, said opinions) {
 	for i, l := range lines {
-		words := strings.FieldsFunc(strings.ToLower(l), func(r rune) bool { return strings.ContainsRune(",; \t", r) })
+		l = strings.ToLower(aroundEquals.ReplaceAllString(l, "="))
+		words := strings.FieldsFunc(l, func(r rune) bool { return strings.ContainsRune(",; \t", r) })
 		for _, word := range words {
 			if label, ok := strings.CutSuffix(word, "=n"); ok {
 				said.add(verdict(acap.Prohibits, field(i)), labels(label)...)

@@ -112,7 +112,7 @@ func TestFindings(t *testing.T) {
 		"no JSON": {group, map[string]string{home + tdmPath: "<html>"}, []string{"malformed-json"}},
 		"broken entries": {group, map[string]string{home + tdmPath: `[7, {"tdm-reservation": 1}, {"location": "/"},
 			{"location": "", "tdm-reservation": 1}]`},
-			[]string{"malformed-entry", "malformed-entry", "malformed-entry", "malformed-entry"}},
+			[]string{"malformed-entry", "malformed-entry", "malformed-entry", "rule-without-slash"}},
 		"no reservation": {group, map[string]string{home + tdmPath: `[{"location": "x", "tdm-reservation": "yes"}]`},
 			[]string{"unknown-preference", "rule-without-slash"}},
 		"no policy": {group, map[string]string{

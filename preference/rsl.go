@@ -139,63 +139,54 @@ func (p *siteLicences) Opinion(u acap.Usage, r acap.Resource) acap.Opinion { ret
 
 // pageLicences are the licences of a site and of one of its pages, or of elements of the page.
 type pageLicences struct {
-	site       acap.Preferences // may be nil
-	page, part *associated      // nil if there are none
+	site  acap.Preferences // may be nil
+	page  *associated      // nil if there are none
+	parts []*associated    // the document of each element
+	asks  *acap.Field      // the header by which the answer asks for a licence; may be nil
 }
 
 // Page reads the documents that a page names or contains.
 func (v rsl) Page(p *acap.Page, site acap.Preferences) acap.Preferences {
+	all := &pageLicences{site: site}
 	if asks := headers(p, "WWW-Authenticate"); len(asks) > 0 {
-		return &unlicensed{by: p.Field(asks[0]), site: site}
+		all.asks = p.Field(asks[0])
 	}
-	if len(p.Licences) == 0 {
+	if len(p.Licences) == 0 && all.asks == nil {
 		return site
 	}
 	root, _ := url.Parse(p.URL)
-	both := [2]*associated{}
 	for i := range p.Licences {
-		l, at := &p.Licences[i], 0
-		if l.Part {
-			at = 1
+		l := &p.Licences[i]
+		a := all.page
+		if l.Part || a == nil {
+			a = &associated{operator: v.operator, root: root, whole: true}
 		}
-		if both[at] == nil {
-			both[at] = &associated{operator: v.operator, root: root, whole: true}
+		if l.Part {
+			all.parts = append(all.parts, a)
+		} else {
+			all.page = a
 		}
 		f := p.Field(&l.Tag)
 		doc, err := pageDocument(l, p.URL, root)
 		if err != nil {
-			both[at].addUnread(f, l.URL)
+			a.addUnread(f, l.URL)
 			reportAssociation(l, f, err, p.Report)
 			continue
 		}
-		both[at].add(doc)
+		a.add(doc)
 	}
-	for _, a := range both {
-		if a != nil {
-			a.arrange()
-		}
+	for _, a := range all.associated() {
+		a.arrange()
 	}
-	return &pageLicences{site: site, page: both[0], part: both[1]}
+	return all
 }
 
-// unlicensed are the preferences of a page whose answer asks for a licence (RSL 3.4: 401 or 402
-// with WWW-Authenticate: License). Everything needs an agreement unless the site prohibits it.
-type unlicensed struct {
-	by   *acap.Field
-	site acap.Preferences // may be nil
-}
-
-// Usages implements acap.Preferences.
-func (p *unlicensed) Usages() []acap.Usage { return append(acap.Usages(), acap.NewerUsages()...) }
-
-// Opinion implements acap.Preferences.
-func (p *unlicensed) Opinion(u acap.Usage, r acap.Resource) acap.Opinion {
-	if p.site != nil {
-		if o := p.site.Opinion(u, r); o.Verdict == acap.Prohibits {
-			return o
-		}
+// associated returns the associations of the page and of its elements.
+func (p *pageLicences) associated() []*associated {
+	if p.page == nil {
+		return p.parts
 	}
-	return verdict(acap.Agreement, p.by)
+	return append([]*associated{p.page}, p.parts...)
 }
 
 // reportAssociation reports an association of a page with a document that cannot be read.
@@ -236,17 +227,19 @@ func (p *pageLicences) Usages() (list []acap.Usage) {
 	if p.site != nil {
 		list = p.site.Usages()
 	}
-	for _, a := range []*associated{p.page, p.part} {
-		if a != nil {
-			list = append(list, a.usages()...)
-		}
+	for _, a := range p.associated() {
+		list = append(list, a.usages()...)
+	}
+	if p.asks != nil {
+		list = append(list, append(acap.Usages(), acap.NewerUsages()...)...)
 	}
 	return list
 }
 
 // Opinion returns the verdict of the documents of the page, otherwise that of the site. A document
 // that an element of the body names is obeyed for the whole page if it prohibits the usage or needs
-// an agreement.
+// an agreement. An answer that asks for a licence (RSL 3.4: 401 or 402 with WWW-Authenticate:
+// License) needs an agreement for any usage that is not prohibited.
 func (p *pageLicences) Opinion(u acap.Usage, r acap.Resource) (o acap.Opinion) {
 	if p.page != nil {
 		o = p.page.opinion(u, &r)
@@ -254,9 +247,12 @@ func (p *pageLicences) Opinion(u acap.Usage, r acap.Resource) (o acap.Opinion) {
 	if o.Verdict == acap.Unknown && p.site != nil {
 		o = p.site.Opinion(u, r)
 	}
-	if p.part != nil {
-		if part := p.part.opinion(u, &r); part.Verdict >= acap.Agreement && part.Verdict > o.Verdict {
-			return part
+	if p.asks != nil && o.Verdict < acap.Agreement {
+		o = verdict(acap.Agreement, p.asks)
+	}
+	for _, a := range p.parts {
+		if part := a.opinion(u, &r); part.Verdict >= acap.Agreement && part.Verdict > o.Verdict {
+			o = part
 		}
 	}
 	return o

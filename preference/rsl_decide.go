@@ -72,21 +72,21 @@ func (t *terms) widthIn(u acap.Usage) (width int, ok bool) {
 // claim is what one licence says of a usage.
 type claim struct {
 	acap.Opinion
-	width   int  // how wide the deciding token is
-	ours    bool // the licence is for users like the operator, not for everybody
-	granted bool // a licence that the operator meets permits the usage
+	width int  // how wide the deciding token is
+	ours  bool // the licence is for users like the operator, not for everybody
 }
 
 // claim returns what a licence says of a usage. The verdict is Unknown if it says nothing.
 func (l *licence) claim(u acap.Usage, o operator, terms string) (c claim) {
 	permits, prohibits := l.permits["usage"], l.prohibits["usage"]
+	met := o.meets(l)
+	ours := met && l.permits["user"] != nil
 	if width, ok := prohibits.widthIn(u); ok {
 		// what is both permitted and prohibited inside one licence is prohibited, by whatever token
 		if w, permitted := permits.widthIn(u); permitted {
 			width = min(width, w)
 		}
-		return claim{Opinion: verdict(acap.Prohibits, prohibits.field), width: width,
-			ours: l.permits["user"] != nil && o.meets(l)}
+		return claim{verdict(acap.Prohibits, prohibits.field), width, ours}
 	}
 	width, permitted := permits.widthIn(u)
 	f := l.field
@@ -99,10 +99,10 @@ func (l *licence) claim(u acap.Usage, o operator, terms string) (c claim) {
 		f = permits.field
 	}
 	switch {
-	case permitted && l.free && o.meets(l):
-		return claim{Opinion: verdict(acap.Permits, f), width: width, granted: true, ours: l.permits["user"] != nil}
+	case permitted && l.free && met:
+		return claim{verdict(acap.Permits, f), width, ours}
 	case permitted, u.Newer(), slices.Contains(search(), u): // payment, reports, other users; or not on the closed list
-		c = claim{Opinion: verdict(acap.Agreement, f), width: width}
+		c = claim{verdict(acap.Agreement, f), width, ours}
 		if !permitted {
 			c.width = listed
 		}
@@ -122,12 +122,12 @@ func (c claim) beats(d claim) bool {
 		return c.Verdict != acap.Unknown
 	case c.width != d.width:
 		return c.width < d.width
-	case c.ours != d.ours && c.granted != d.granted:
+	case c.ours != d.ours:
 		return c.ours
-	case (c.Verdict == acap.Prohibits) != (d.Verdict == acap.Prohibits):
-		return c.Verdict == acap.Prohibits
+	case c.Verdict == acap.Prohibits || d.Verdict == acap.Prohibits:
+		return d.Verdict != acap.Prohibits
 	}
-	return c.granted && !d.granted
+	return c.Verdict == acap.Permits && d.Verdict != acap.Permits
 }
 
 // associated are the licence documents that one association names: a site, a page, or an element of
@@ -180,12 +180,13 @@ func (a *associated) pattern(value string) string {
 		return nowhere
 	case strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "//"), strings.HasPrefix(value, "*"):
 		return value
-	case !strings.Contains(value, "//"): // a path without a slash is read with one, as in TDMRep
-		return "/" + value
 	}
 	scheme, rest, ok := strings.Cut(value, "://")
+	if !ok && !strings.HasPrefix(value, "//") { // a path without a slash is read with one, as in TDMRep
+		return "/" + value
+	}
 	host, path, _ := strings.Cut(rest, "/")
-	if !ok || a.root == nil || !sameHost(host, strings.ToLower(scheme), a.root) {
+	if a.root == nil || !sameHost(host, strings.ToLower(scheme), a.root) {
 		return nowhere
 	}
 	return "/" + path
@@ -250,5 +251,5 @@ func (a *associated) usages() []acap.Usage {
 	if slices.ContainsFunc(a.contents, func(c *content) bool { return c.server != "" }) {
 		return append(acap.Usages(), acap.NewerUsages()...)
 	}
-	return append(held(), acap.NewerUsages()...)
+	return append(append(held(), acap.Other), acap.NewerUsages()...)
 }

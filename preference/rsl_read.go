@@ -102,8 +102,8 @@ func readDocument(url string, line int, text []byte) (*document, error) {
 	return nil, err
 }
 
-// start returns the first element from here on. A document type is an error, because it may define
-// entities.
+// start returns the first element from here on. Text before it is an error, and so is a document type,
+// because it may define entities.
 func (r *rslReader) start() (xml.StartElement, error) {
 	for {
 		t, err := r.Token()
@@ -113,6 +113,10 @@ func (r *rslReader) start() (xml.StartElement, error) {
 		switch t := t.(type) {
 		case xml.Directive:
 			return xml.StartElement{}, errors.New("it declares a document type")
+		case xml.CharData:
+			if len(bytes.TrimSpace(t)) > 0 {
+				return xml.StartElement{}, errors.New("it contains text outside its first element")
+			}
 		case xml.StartElement:
 			return t, nil
 		}

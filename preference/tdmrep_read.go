@@ -75,8 +75,8 @@ type tdmEntry struct {
 }
 
 // entry reads the entry at an offset of the file; whole is the field for findings about it. A
-// location without a slash at its beginning is read with one. A value of tdm-reservation other than
-// 0 and 1 is silence.
+// location without a slash at its beginning is read with one. With a value of tdm-reservation other
+// than 0 and 1, the entry says nothing, and its policy does not count.
 func (r *tdmReader) entry(raw json.RawMessage, offset int, whole *acap.Field) (location string, said reservation,
 	err error) {
 	e := tdmEntry{tdmReader: r, whole: whole, field: r.field(acap.TDMRep, r.url, offset, string(raw))}
@@ -90,17 +90,25 @@ func (r *tdmReader) entry(raw json.RawMessage, offset int, whole *acap.Field) (l
 		}
 	}
 	switch {
-	case e.location == "":
+	case e.at == nil:
 		return "", said, errors.New("it has no location")
 	case e.reservations == 0:
 		return "", said, errors.New("it has no tdm-reservation")
 	}
 	e.reportConflicts()
 	r.locations = append(r.locations, e.at)
-	if c := e.location[0]; c != '/' && c != '*' {
+	if !rooted(e.location) {
 		e.location = "/" + e.location
 	}
+	if e.said.because == nil {
+		e.said.policy = ""
+	}
 	return e.location, e.said, nil
+}
+
+// rooted reports whether a location begins like a path pattern.
+func rooted(location string) bool {
+	return strings.HasPrefix(location, "/") || strings.HasPrefix(location, "*")
 }
 
 // member reads a member of the entry at an offset of the file.
@@ -111,7 +119,7 @@ func (e *tdmEntry) member(m member, offset int) error {
 	at := e.mark(acap.TDMRep, e.url, offset+m.offset, offset+m.offset+len(m.value))
 	switch m.name {
 	case "location":
-		if !isText || e.location != "" {
+		if !isText || e.at != nil || m.value[0] != '"' {
 			return errors.New("it needs one location, which must be a string")
 		}
 		e.location, e.at = text, at
@@ -167,7 +175,7 @@ func (e *tdmEntry) reportConflicts() {
 	case strings.Contains(location, "://"):
 		e.report(e.at, "absolute-location", acap.Warning, "write only the path",
 			"a location is a path: this URL matches nothing")
-	case location[0] != '/' && location[0] != '*':
+	case !rooted(location):
 		e.report(e.at.At(location), "rule-without-slash", acap.Notice, "write /"+location,
 			"the location begins without a slash and is read with one")
 	}
