@@ -12,7 +12,7 @@ func second(q *question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	u = u.JoinPath() // F12, a reading without a paragraph: dot segments are removed
+	u = u.ResolveReference(u) // F12, a reading without a paragraph: dot segments are removed
 	u.Fragment = ""
 	e := newEngine(q)
 	a := &answer{Decisions: map[string]decision{}, ByPurpose: map[string]map[string]decision{}}
@@ -23,16 +23,22 @@ func second(q *question) (*answer, error) {
 	if e.mayCrawl(u) {
 		p = e.known(u)
 	}
+	if then := e.then(); then != nil && p == nil {
+		p = then.known(u) // what a held page says itself is in force until the next visit
+	}
+	views := e.views(u, p)
 	for _, pur := range e.purposes() {
 		s := e.subject(u, pur, p)
+		s.views = views
 		subjects = append(subjects, s)
 		if pur.name != "" {
 			a.ByPurpose[pur.name] = s.all()
 		}
 	}
-	for _, usage := range usages() {
+	for _, usage := range everyUsage() {
 		a.Decisions[usage] = common(usage, subjects)
 	}
+	a.Preferences = subjects[0].preferences()
 	a.Policy = &policyAnswer{e.q.robots(u).status}
 	a.textModelled, a.linksModelled = e.content(subjects, a)
 	return a, nil
@@ -40,7 +46,7 @@ func second(q *question) (*answer, error) {
 
 func (s *subject) all() map[string]decision {
 	out := map[string]decision{}
-	for _, usage := range usages() {
+	for _, usage := range everyUsage() {
 		out[usage] = s.decide(usage)
 	}
 	return out
@@ -52,7 +58,9 @@ func (e *engine) known(u *url.URL) *page {
 	if !listed || r.Error != "" || r.Status != 0 && (r.Status < 200 || r.Status > 299) {
 		return nil
 	}
-	return readPage(u, r)
+	p := readPage(u, r)
+	p.web = e.q
+	return p
 }
 
 // common joins the decisions for several purposes. Crawl is permitted if it is permitted for any

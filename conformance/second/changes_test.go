@@ -305,7 +305,7 @@ func addToPage(q *question, element string) bool {
 	if err != nil {
 		return false
 	}
-	at := u.JoinPath().String()
+	at := u.ResolveReference(u).String()
 	w, ok := q.Web[at]
 	if !ok || !strings.Contains(w.Body, "</head>") {
 		return false

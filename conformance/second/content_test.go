@@ -83,6 +83,9 @@ func pageText(doc *html.Node, marks []mark, explicit bool) string {
 			b.WriteString(n.Data)
 			return
 		}
+		if n.Data == "script" {
+			return
+		}
 		if cut(n, "index", marks, explicit) {
 			b.WriteString(traces(n))
 			return

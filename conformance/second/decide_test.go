@@ -21,6 +21,7 @@ type subject struct {
 	marks  []mark
 	whole  map[string]bool // usages that statements in class attributes prohibit for the whole page
 	tags   restriction
+	views  map[string]views // what newer vocabularies say
 }
 
 // subject reads the policy for u and the statements of its page, if there is one.
@@ -82,8 +83,8 @@ func (s *subject) discarded() bool {
 	return s.policy.chooseTwice("crawl").allowed && !s.limited("crawl", c).Allowed
 }
 
-// decide returns the decision about one usage.
-func (s *subject) decide(usage string) decision {
+// older returns the decision of ACAP and RFC 9309 about one usage.
+func (s *subject) older(usage string) decision {
 	if s.shut() {
 		return decision{Reason: "unavailable"}
 	}
@@ -92,6 +93,9 @@ func (s *subject) decide(usage string) decision {
 	}
 	if usage == "crawl" {
 		return s.crawl()
+	}
+	if slices.Contains(newer(), usage) {
+		return s.fourth()
 	}
 	c := s.policy.chooseTwice(usage)
 	d := s.limited(usage, c)

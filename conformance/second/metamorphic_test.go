@@ -7,7 +7,7 @@ import (
 
 // TestNothingChanges checks that changes without meaning change no answer of the main engine.
 func TestNothingChanges(t *testing.T) {
-	metamorphic(t, nothing(), func(before, after *answer) string {
+	metamorphic(t, makeQuestion, nothing(), func(before, after *answer) string {
 		for _, s := range []string{compare("", before.Decisions, after.Decisions), unlike("text", before.Text,
 			after.Text),
 			unlike("links", before.Links, after.Links)} {
@@ -35,7 +35,7 @@ func unlike(name string, before, after any) string {
 // crawl becomes prohibited, nothing else is compared, because the page's statements are not read
 // and required parts not checked (X02, X73).
 func TestNoMoreFreedom(t *testing.T) {
-	metamorphic(t, restrictions(), func(before, after *answer) string {
+	metamorphic(t, makeQuestion, restrictions(), func(before, after *answer) string {
 		if unread(before.Decisions, after.Decisions) {
 			return ""
 		}
@@ -61,7 +61,7 @@ func freer(where string, before, after map[string]decision) string {
 	if unread(before, after) {
 		return ""
 	}
-	for _, u := range usages() {
+	for _, u := range sortedKeys(before) {
 		if !before[u].Allowed && after[u].Allowed {
 			return u + where + ": " + text(before[u]) + ", then " + text(after[u])
 		}
@@ -71,7 +71,9 @@ func freer(where string, before, after map[string]decision) string {
 
 // metamorphic decides each case with the main engine before and after each change, and fails where
 // bad finds an error.
-func metamorphic(t *testing.T, changes []change, bad func(before, after *answer) string) {
+func metamorphic(t *testing.T, makeQuestion func(seed uint64) *question, changes []change, bad func(before,
+	after *answer) string) {
+	t.Helper()
 	shown, asked := 0, map[string]int{}
 	for i := range *cases / 10 {
 		seed := *first + uint64(i)

@@ -1,6 +1,7 @@
 package second
 
 import (
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -12,18 +13,24 @@ import (
 type page struct {
 	url      *url.URL
 	html     bool
+	body     string
+	web      *question // the web from which the page and the documents that it names are read
 	document *html.Node
+	lines    map[*html.Node]int // lines on which META, LINK and SCRIPT elements begin
 	header   map[string][]string
 	metas    []meta // META elements of the head (P2, N11)
 }
 
-type meta struct{ name, content string }
+type meta struct {
+	name, content string
+	line          int
+}
 
 // readPage reads a fetched response.
 func readPage(u *url.URL, r response) *page {
-	p := &page{url: u, header: r.Header}
+	p := &page{url: u, header: canonical(r.Header), body: r.bytes(), lines: map[*html.Node]int{}}
 	kind := "text/html"
-	if list := r.Header["Content-Type"]; len(list) > 0 {
+	if list := p.header["Content-Type"]; len(list) > 0 {
 		kind = list[0]
 	} else if strings.HasSuffix(u.Path, "/robots.txt") {
 		kind = "text/plain"
@@ -32,18 +39,54 @@ func readPage(u *url.URL, r response) *page {
 	if !p.html {
 		return p
 	}
-	doc, err := html.Parse(strings.NewReader(r.Body))
+	doc, err := html.Parse(strings.NewReader(p.body))
 	if err != nil {
 		p.html = false
 		return p
 	}
 	p.document = doc
+	p.number()
 	for n := range doc.Descendants() {
 		if n.Type == html.ElementNode && n.Data == "meta" && within(n, "head") {
-			p.metas = append(p.metas, meta{curly(attribute(n, "name")), curly(attribute(n, "content"))})
+			p.metas = append(p.metas, meta{curly(attribute(n, "name")), curly(attribute(n, "content")), p.lines[n]})
 		}
 	}
 	return p
+}
+
+// canonical returns headers under their usual names.
+func canonical(header map[string][]string) map[string][]string {
+	out := map[string][]string{}
+	for _, name := range sortedKeys(header) {
+		key := http.CanonicalHeaderKey(name)
+		out[key] = append(out[key], header[name]...)
+	}
+	return out
+}
+
+// metaAt returns the place of a META element.
+func (p *page) metaAt(m meta) because {
+	return because{Source: "meta", URL: p.url.String(), Line: m.line}
+}
+
+// number finds the lines of elements. The elements of one name are in the tree in the same order as
+// in the text.
+func (p *page) number() {
+	found := map[string][]int{}
+	line := 1
+	for z := html.NewTokenizer(strings.NewReader(p.body)); z.Next() != html.ErrorToken; {
+		raw := string(z.Raw())
+		if t := z.Token(); t.Type == html.StartTagToken || t.Type == html.SelfClosingTagToken {
+			found[t.Data] = append(found[t.Data], line)
+		}
+		line += strings.Count(raw, "\n")
+	}
+	for n := range p.document.Descendants() {
+		if list := found[n.Data]; n.Type == html.ElementNode && len(list) > 0 &&
+			slices.Contains([]string{"meta", "link", "script"}, n.Data) {
+			p.lines[n], found[n.Data] = list[0], list[1:]
+		}
+	}
 }
 
 func within(n *html.Node, tag string) bool {
@@ -73,13 +116,14 @@ type tag struct {
 	addressee int
 	listed    bool
 	content   string
+	at        because
 }
 
 func (e *engine) tags(p *page) []tag {
 	var out []tag
 	for _, m := range p.metas {
 		names := strings.Split(m.name, ",")
-		t := tag{listed: len(names) > 1, content: m.content}
+		t := tag{listed: len(names) > 1, content: m.content, at: p.metaAt(m)}
 		for _, n := range names {
 			n = strings.TrimSpace(n)
 			if namesUs(n, e.tokens) {

@@ -90,16 +90,22 @@ func (e *engine) canUse(value string, relative *url.URL, p *page) bool {
 		return false
 	}
 	other := readPage(got.url, got.response)
+	other.web = e.q
 	for _, pur := range e.purposes() {
 		if e.subject(other.url, pur, other).discarded() {
 			return false
 		}
 	}
-	return true
+	return !e.needsServer(other.url, other)
 }
 
 // mayCrawl reports whether any purpose may crawl a URL, before it is fetched.
 func (e *engine) mayCrawl(u *url.URL) bool {
+	return e.crawlable(u) && !e.needsServer(u, nil)
+}
+
+// crawlable reports whether ACAP and RFC 9309 permit any purpose to crawl a URL.
+func (e *engine) crawlable(u *url.URL) bool {
 	for _, pur := range e.purposes() {
 		if e.subject(u, pur, nil).crawlable() {
 			return true

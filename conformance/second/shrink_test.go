@@ -43,6 +43,21 @@ func smallerOnes(q *question) []*question {
 	for _, u := range sortedKeys(q.Web) {
 		with(func(c *question) { delete(c.Web, u) })
 	}
+	with(func(c *question) { c.Held = nil })
+	with(func(c *question) { c.Preferences = nil })
+	with(func(c *question) { c.OperatorKind, c.OperatorCountry = "", "" })
+	with(func(c *question) { c.TDMRepCoversAI, c.ContentSignalUse = nil, nil })
+	if q.Held != nil {
+		for _, u := range sortedKeys(q.Held.Web) {
+			with(func(c *question) { delete(c.Held.Web, u) })
+			for _, body := range smallerTexts(q.Held.Web[u].Body) {
+				with(func(c *question) { r := c.Held.Web[u]; r.Body = body; c.Held.Web[u] = r })
+			}
+			for name := range maps.Keys(q.Held.Web[u].Header) {
+				with(func(c *question) { delete(c.Held.Web[u].Header, name) })
+			}
+		}
+	}
 	with(func(c *question) { c.Cannot = nil })
 	with(func(c *question) { c.Purposes = nil })
 	with(func(c *question) { c.Target = nil })
@@ -63,6 +78,9 @@ func smallerOnes(q *question) []*question {
 		}
 		for name := range maps.Keys(q.Web[u].Header) {
 			with(func(c *question) { delete(c.Web[u].Header, name) })
+			for i := range q.Web[u].Header[name] {
+				with(func(c *question) { h := c.Web[u].Header; h[name] = slices.Delete(h[name], i, i+1) })
+			}
 		}
 	}
 	return out

@@ -13,6 +13,9 @@ type restriction struct {
 	noindex, nofollow, nosnippet, noarchive bool
 	chars                                   *int
 	ends                                    *time.Time // the earliest unavailable_after date
+
+	noai, noimageai []because // where these rules are
+	at              because   // the place of the rules that are being read
 }
 
 // apply applies one rule with its value, if any. Unknown rules have no effect.
@@ -28,6 +31,10 @@ func (r *restriction) apply(name, value string) {
 		r.nosnippet = true
 	case "noarchive", "nocache":
 		r.noarchive = true
+	case "noai":
+		r.noai = append(r.noai, r.at)
+	case "noimageai":
+		r.noimageai = append(r.noimageai, r.at)
 	case "max-snippet":
 		n, err := strconv.Atoi(strings.TrimSpace(value))
 		if err == nil && n >= 0 && (r.chars == nil || n < *r.chars) {
@@ -54,7 +61,7 @@ func readEnd(s string) time.Time {
 func isRule(s string) bool {
 	switch strings.ToLower(s) {
 	case "all", "none", "index", "follow", "noindex", "nofollow", "nosnippet", "noarchive", "nocache", "noodp",
-		"noimageindex":
+		"noimageindex", "noai", "noimageai":
 		return true
 	}
 	return hasValue(s)
@@ -144,15 +151,12 @@ func splitQuoted(s string, separator byte) []string {
 func (e *engine) restrictions(p *page) restriction {
 	var r restriction
 	for _, t := range e.tags(p) {
-		s := t.content
-		// X19: only the conventional rules before an ACAP statement are read
-		if i := strings.Index(strings.ToUpper(s), "ACAP"); i >= 0 {
-			s = s[:i]
-		}
-		r.legacy(s, e.tokens, false)
+		r.at = t.at
+		r.legacy(t.content, e.tokens, false) // X19: conventional rules count before and after an ACAP statement
 	}
 	for _, name := range []string{"Robots-Tag", "X-Robots-Tag"} {
-		for _, v := range p.header[name] {
+		for i, v := range p.header[name] {
+			r.at = p.headerAt(i)
 			// RTAG (X22): the syntax is recognised by the semicolon, whatever the header's name
 			if strings.Contains(v, ";") {
 				r.structured(v, e.tokens)

@@ -87,5 +87,5 @@ func (q *question) robots(u *url.URL) robots {
 	case got.response.Status >= 400:
 		return robots{status: "none"}
 	}
-	return robots{"read", got.response.Body}
+	return robots{"read", got.response.bytes()}
 }
