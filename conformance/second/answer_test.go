@@ -52,10 +52,10 @@ func (s *subject) all() map[string]decision {
 	return out
 }
 
-// known returns the page at u, if the web has one.
+// known returns the page at u, if the web has one. An answer that asks for a licence is one, too.
 func (e *engine) known(u *url.URL) *page {
 	r, listed := e.q.Web[u.String()]
-	if !listed || r.Error != "" || r.Status != 0 && (r.Status < 200 || r.Status > 299) {
+	if !listed || r.Error != "" || r.Status != 0 && (r.Status < 200 || r.Status > 299) && !asksForLicence(r) {
 		return nil
 	}
 	p := readPage(u, r)

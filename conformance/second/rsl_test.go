@@ -57,9 +57,9 @@ func (e *engine) rsl(v views, u *url.URL, g preferenceGroup, p *page) {
 	}
 }
 
-// refused adds that a page needs an agreement if it answers 401 or 402 and asks for a licence.
+// refused adds that a page needs an agreement if its answer asks for a licence.
 func (e *engine) refused(v views, u *url.URL) {
-	if r, ok := e.q.Web[u.String()]; ok && e.mayCrawl(u) && (r.Status == 401 || r.Status == 402) && asksForLicence(r) {
+	if r, ok := e.q.Web[u.String()]; ok && e.mayCrawl(u) && asksForLicence(r) {
 		v.add(opinion{stance: agreement, because: []because{{Source: "header", URL: u.String()}}, terms: []string{""}},
 			everyUsage()...)
 	}
@@ -80,10 +80,13 @@ func (e *engine) associated(usage string, adverts []advert, u *url.URL) opinion 
 	return o
 }
 
+// asksForLicence reports whether an answer with the status 401 or 402 asks for a licence.
 func asksForLicence(r response) bool {
-	return slices.ContainsFunc(canonical(r.Header)["Www-Authenticate"], func(s string) bool {
-		scheme, _, _ := strings.Cut(strings.TrimSpace(s), " ")
-		return strings.EqualFold(scheme, "License")
+	return (r.Status == 401 || r.Status == 402) && slices.ContainsFunc(canonical(r.Header)["Www-Authenticate"], func(s string) bool {
+		return slices.ContainsFunc(strings.Split(s, ","), func(challenge string) bool {
+			scheme, _, _ := strings.Cut(strings.TrimSpace(challenge), " ")
+			return strings.EqualFold(scheme, "License")
+		})
 	})
 }
 
