@@ -166,24 +166,6 @@ func (p *Policy) Opinions(u Usage, r Resource) (list []Said) {
 	return list
 }
 
-// PreferencePatterns returns the patterns of paths on which the preferences in
-// Crawler.Vocabularies depend, those of the first vocabulary first. A vocabulary names them if its
-// Preferences have a method Patterns() []string.
-func (p *Policy) PreferencePatterns() (list []string) {
-	if p == nil {
-		return nil
-	}
-	for i := addedAt; i < len(p.preferences); i++ {
-		if said, ok := p.preferences[i].(interface{ Patterns() []string }); ok {
-			list = append(list, said.Patterns()...)
-		}
-	}
-	for _, q := range p.byPurpose[:min(len(p.byPurpose), 1)] { // preferences do not depend on purposes
-		list = append(list, q.PreferencePatterns()...)
-	}
-	return list
-}
-
 // fieldOpinion returns what ACAP fields say about a usage.
 func (p *Policy) fieldOpinion(k kind, r *Resource) Opinion {
 	var d Decision

@@ -111,13 +111,19 @@ func filePolicy(vocabulary, robots string) func(text, name string) *acap.Policy 
 // vocabularyPolicy returns the policy of robots.txt and of the file of a vocabulary, for a crawler
 // that obeys this vocabulary.
 func vocabularyPolicy(f *acap.File, vocabulary, name string, file []byte) *acap.Policy {
-	c := acap.Crawler{Names: []string{name}}
-	c.Vocabularies, _ = preference.Vocabularies([]string{vocabulary}, preference.Settings{})
+	c := vocabularyCrawler(vocabulary, name)
 	refs := f.References(c)
 	for i := range refs {
 		refs[i].Text = file
 	}
 	return f.Policy(c, refs...)
+}
+
+// vocabularyCrawler returns a crawler that obeys a newer vocabulary.
+func vocabularyCrawler(vocabulary, name string) acap.Crawler {
+	c := acap.Crawler{Names: []string{name}}
+	c.Vocabularies, _ = preference.Vocabularies([]string{vocabulary}, preference.Settings{}) // the name exists
+	return c
 }
 
 // narrowest returns the cell in kept with the longest pattern that covers everything that c covers,

@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,16 +26,9 @@ var (
 	ErrSaysNothing   = errors.New("the file has no statements in this vocabulary to convert")
 )
 
-// Recognise returns the newer vocabularies in which a file makes statements: TDMRep for JSON, RSL
-// for XML, otherwise those of the lines of a robots.txt.
-func Recognise(src []byte) (list []string) {
-	start := bytes.TrimLeft(bytes.TrimPrefix(src, []byte("\ufeff")), " \t\r\n")
-	switch {
-	case bytes.HasPrefix(start, []byte("[")), bytes.HasPrefix(start, []byte("{")):
-		return []string{TDMRep}
-	case bytes.HasPrefix(start, []byte("<")):
-		return []string{RSL}
-	}
+// Stated returns the newer vocabularies in which lines of a robots.txt make statements, in alphabetical
+// order. It leaves out License lines, which only name a document.
+func Stated(src []byte) (list []string) {
 	for _, line := range parsed(string(src[:min(len(src), acap.MaxSize)])).Lines() {
 		if v := vocabularyOf(line); v != "" && v != RSL && !slices.Contains(list, v) {
 			list = append(list, v)

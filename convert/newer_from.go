@@ -10,6 +10,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/preference"
 )
 
 // From translates statements in a newer vocabulary into ACAP records: the Content-Usage or
@@ -66,8 +67,7 @@ type fromVocabulary struct {
 	open     *acap.File // robots without its Allow and Disallow lines
 	file     []byte     // the file of the vocabulary; nil if its statements are in robots.txt
 	names    []string   // the crawlers that robots.txt names
-	patterns []string   // of all crawlers
-	starred  []string   // the patterns of the record for any crawler, which all crawlers obey
+	patterns []string   // of the statements for all crawlers
 	rules    *toACAP    // the translation of the conventional rules
 	before   []line     // the target above the records
 }
@@ -111,10 +111,29 @@ func (f *fromVocabulary) read() error {
 	f.open, f.rules = parsed(withoutRules(f.robots)), &toACAP{file: f.robots, options: f.options}
 	f.rules.options.Usages = []acap.Usage{acap.Crawl}
 	f.before = append(f.before, line{"ACAP-version: 1.1", nil, -1})
+	if err := f.readPatterns(); err != nil {
+		return err
+	}
 	for _, finding := range f.policyFor(f.other).Findings() {
 		if finding.Code == "malformed-json" || finding.Code == "unreadable-licence" {
 			return fmt.Errorf("line %d: %s", finding.Line, finding.Message)
 		}
+	}
+	return nil
+}
+
+// readPatterns stores the patterns of the source.
+func (f *fromVocabulary) readPatterns() error {
+	c := vocabularyCrawler(f.vocabulary, f.other)
+	refs := f.robots.References(c)
+	for i := range refs {
+		refs[i].Text = f.file
+	}
+	if f.vocabulary != ContentSignal { // it has no paths
+		f.patterns = preference.Patterns(f.robots, refs, maxCells+1)
+	}
+	if len(f.patterns) > maxCells {
+		return ErrTooLarge
 	}
 	return nil
 }
@@ -169,7 +188,7 @@ func (f *fromVocabulary) records(out *Conversion) error {
 		f.remarkOn(r)
 		lines := r.lines[len(above)+2:]
 		if i == 0 {
-			above, f.starred = f.note(r.lines), slices.Clone(f.patterns)
+			above = f.note(r.lines)
 		}
 		same := slices.IndexFunc(written, func(w *record) bool {
 			return w.names[0] != "*" && textOf(w.lines) == textOf(lines)
@@ -212,9 +231,7 @@ func (f *fromVocabulary) note(lines []line) []line {
 // one translates the statements for one crawler. If it must prohibit other usages, it names crawl,
 // too (P1 2.5.6, F19): as the conventional rules do.
 func (f *fromVocabulary) one(name string, before []line) (*result, error) {
-	patterns := append(slices.Clone(f.starred), f.policyFor(name).PreferencePatterns()...)
-	f.patterns = append(f.patterns, patterns...)
-	g, err := f.newGrid(patterns, f.sourceFor(name))
+	g, err := f.newGrid(f.patterns, f.sourceFor(name))
 	if err != nil {
 		return nil, err
 	}

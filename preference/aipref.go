@@ -143,9 +143,6 @@ func (rs *usageRules) Usages() []acap.Usage {
 	return all.Usages()
 }
 
-// Patterns returns the paths on which the statements depend.
-func (rs *usageRules) Patterns() []string { return rs.paths.Patterns() }
-
 // Opinion returns the verdict of the statement with the longest path that matches r, or of those
 // without a path if none matches. It inherits nothing from shorter paths, and several statements of
 // the longest path are combined (attach 3.2). A path that Disallow excludes carries no preference

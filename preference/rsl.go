@@ -3,7 +3,6 @@ package preference
 import (
 	"errors"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -128,11 +127,6 @@ func (rsl) Fresh(text []byte) time.Duration {
 
 // Usages implements acap.Preferences.
 func (p *siteLicences) Usages() []acap.Usage { return p.usages() }
-
-// Patterns returns the paths of the contents. A content that matches nothing has none.
-func (p *siteLicences) Patterns() []string {
-	return slices.DeleteFunc(p.paths.Patterns(), func(pattern string) bool { return pattern == nowhere })
-}
 
 // Opinion implements acap.Preferences.
 func (p *siteLicences) Opinion(u acap.Usage, r acap.Resource) acap.Opinion { return p.opinion(u, &r) }

@@ -116,9 +116,6 @@ func (t *tdmFile) at(r *acap.Resource) reservation {
 	return reservation{}
 }
 
-// Patterns returns the locations of the file.
-func (t *tdmFile) Patterns() []string { return t.paths.Patterns() }
-
 // Opinion implements acap.Preferences.
 func (t *tdmFile) Opinion(u acap.Usage, r acap.Resource) acap.Opinion { return t.opinion(u, t.at(&r)) }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/convert"
 	"github.com/acapcrawl/acapcrawl/display"
 )
@@ -73,14 +74,15 @@ func (r *convertRequest) source(name string, src []byte) (string, error) {
 	if r.From != "" || r.To != toACAP {
 		return r.From, nil
 	}
-	list := convert.Recognise(src)
-	if strings.EqualFold(filepath.Base(name), "tdmrep.json") {
-		list = []string{convert.TDMRep}
-	}
-	switch len(list) {
-	case 0:
+	list := convert.Stated(src)
+	switch kind := check.Guess(name, src); {
+	case kind == check.TDMRepKind:
+		return convert.TDMRep, nil
+	case kind == check.RSLKind:
+		return convert.RSL, nil
+	case len(list) == 0:
 		return toConventional, nil
-	case 1:
+	case len(list) == 1:
 		return list[0], nil
 	}
 	return "", misuse("--from "+list[0], "%s makes statements in several vocabularies: %s", name,
