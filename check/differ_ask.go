@@ -7,14 +7,17 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/preference"
 )
 
 // Limits on the number of questions, for hostile files.
 const (
 	maxNamed     = 100       // crawlers
+	maxStated    = 5_000     // patterns in newer vocabularies
 	maxWitnesses = 20_000    // addresses
 	maxMeetings  = 4_000     // pairs of patterns with an asterisk
 	maxQuestions = 4_000_000 // questions in total
+	maxPreferred = 1_000_000 // questions about newer vocabularies
 )
 
 // Questions returns the questions to ask about some documents: for every crawler that they name and
@@ -32,14 +35,22 @@ func Questions(base *url.URL, docs ...*Document) Ask {
 	for i, f := range files {
 		statements[i] = f.Statements()
 	}
-	paths, left := witnesses(patternsOf(files, statements))
+	patterns := patternsOf(files, statements)
+	for _, d := range docs {
+		if len(d.Vocabularies) > 0 {
+			patterns = append(patterns, preference.Patterns(d.File, d.Files, maxStated)...)
+		}
+	}
+	paths, left := witnesses(patterns)
 	ask := Ask{Crawlers: crawlersOf(files), Usages: usagesOf(statements), Addresses: addresses(base, paths), Left: left}
 	return ask.Bounded()
 }
 
 // Bounded returns the questions up to the limits. The field Left of the result says which questions
 // it leaves out.
-func (a Ask) Bounded() Ask {
+func (a Ask) Bounded() Ask { return a.bounded(maxQuestions) }
+
+func (a Ask) bounded(questions int) Ask {
 	leave := func(n, most int, what string) int {
 		if n <= most {
 			return n
@@ -49,7 +60,7 @@ func (a Ask) Bounded() Ask {
 		return most
 	}
 	a.Crawlers = a.Crawlers[:leave(len(a.Crawlers), maxNamed, "crawlers")]
-	each := maxQuestions / max(1, len(a.Crawlers)*len(a.Usages))
+	each := questions / max(1, len(a.Crawlers)*len(a.Usages))
 	a.Addresses = a.Addresses[:leave(len(a.Addresses), each, "addresses")]
 	return a
 }

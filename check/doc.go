@@ -19,7 +19,8 @@
 //	reader.go   Document: a robots.txt, and the ways to read it: with and without ACAP, ACAP
 //	            alone, and with a library: reader_temoto.go, reader_cause.go
 //	differ.go   Compare: what two readings decide differently; differ_ask.go: the questions;
-//	            differ_version.go: other changes between versions
+//	            differ_version.go: other changes between versions; differ_preferences.go: what
+//	            newer vocabularies say differently
 //	codes.go    the paragraphs and readings behind the codes of findings
 //	levels.go   Levels: severities and suppressed findings, by configuration and by comments
 //	text.go     a report for readers

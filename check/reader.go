@@ -12,6 +12,9 @@ type Document struct {
 	File     *acap.File
 	Source   []byte
 	Referred map[string]*acap.File // the files to which File refers, by URL; a file that could not be read is missing
+
+	Vocabularies []acap.Vocabulary // the newer vocabularies in which the document is read
+	Files        []acap.Reference  // the files of these vocabularies; one that is missing was not read
 }
 
 // NewDocument parses src as the robots.txt at url.

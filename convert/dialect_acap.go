@@ -123,8 +123,8 @@ func (f *fields) write(cells []*cell) (lines []line) {
 	return lines
 }
 
-// repeats reports whether the field of a cell would say the same as that of the cell around it, which
-// may be nil.
+// repeats reports whether the field of a cell would say the same as that of the cell around it,
+// which may be nil.
 func (f *fields) repeats(around, c *cell, label int) bool {
 	return around != nil && around.says[label] == c.says[label] && f.comment(around, label) == f.comment(c, label)
 }

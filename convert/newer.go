@@ -26,8 +26,8 @@ var (
 	ErrSaysNothing   = errors.New("the file has no statements in this vocabulary to convert")
 )
 
-// Stated returns the newer vocabularies in which lines of a robots.txt make statements, in alphabetical
-// order. It leaves out License lines, which only name a document.
+// Stated returns the newer vocabularies in which lines of a robots.txt make statements, in
+// alphabetical order. It leaves out License lines, which only name a document.
 func Stated(src []byte) (list []string) {
 	for _, line := range parsed(string(src[:min(len(src), acap.MaxSize)])).Lines() {
 		if v := vocabularyOf(line); v != "" && v != RSL && !slices.Contains(list, v) {

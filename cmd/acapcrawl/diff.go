@@ -13,8 +13,10 @@ import (
 
 // diffRequest holds the arguments of diff that are not settings.
 type diffRequest struct {
-	Args    []string // one or two names of files or URLs
-	Against string   // the way of reading robots.txt with which the ACAP reading is compared: conventional or temoto
+	Args []string // one or two names of files or URLs, or the names of up to three files of one site
+	// the way of reading robots.txt with which the ACAP reading is compared: conventional or
+	// temoto; preferences: only vocabularies are compared with each other
+	Against string
 	Alone   bool     // the ACAP reading ignores the conventional records
 	Site    *url.URL // the site to which the files belong; nil: not known
 	URLs    string   // name of a file with addresses; "-" is standard input
@@ -35,13 +37,10 @@ type diffRequest struct {
 const (
 	againstConventional = "conventional"
 	againstTemoto       = "temoto"
+	againstPreferences  = "preferences"
 )
 
-func (c *Command) diffVerb() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "diff FILE|URL [FILE|URL]",
-		Short: "Compare two readings or two versions of a robots.txt",
-		Long: `With one robots.txt: print for which crawlers and URLs the ACAP reading and the conventional
+const diffLong = `With one robots.txt: print for which crawlers and URLs the ACAP reading and the conventional
 reading disagree, and by which lines. The ACAP reading is that of a crawler that obeys ACAP and conventional
 records. The conventional reading is that of a crawler that obeys only conventional records (RFC 9309). These
 say nothing about usages other than crawl: for these, diff prints what ACAP prohibits of the pages that such a
@@ -51,11 +50,24 @@ print why it decides differently.
 With two files: print what changed for whom from the first to the second. With --history URL, compare two
 versions of robots.txt that the data directory has of that site.
 
+If the file has statements in the newer vocabularies of preferences, print also where ACAP and these
+vocabularies say different things about a usage of a URL, and by which lines; --against preferences prints
+only this. For a URL, tdmrep.json and licence documents are requested. Up to three files of one site can be
+given: robots.txt, tdmrep.json and a licence document. Two versions of one of them are compared in each
+vocabulary.
+
 The URLs are examples that the patterns of the files match; --urls or --held select others. A URL as argument
 names the robots.txt of its site; - is standard input. The exit status is 0 if there is no difference, and 1
-if there is one.`,
+if there is one.`
+
+func (c *Command) diffVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "diff FILE|URL [FILE|URL]",
+		Short: "Compare two readings or two versions of permissions",
+		Long:  diffLong,
 		Example: `  acapcrawl diff robots.txt
   acapcrawl diff --against temoto --crawler examplebot https://example.com/
+  acapcrawl diff --against preferences robots.txt tdmrep.json
   acapcrawl diff old.txt new.txt
   acapcrawl diff --history --from 2026-01-31T12:00:00Z https://example.com/`,
 	}
@@ -63,7 +75,7 @@ if there is one.`,
 	flags.SortFlags = false
 	r := diffRequest{}
 	flags.StringVar(&r.Against, "against", againstConventional, "compare with the reading of `READER`: conventional, "+
-		"temoto")
+		"temoto; preferences: compare only the newer vocabularies and ACAP with each other")
 	flags.BoolVar(&r.Alone, "alone", false, "ignore the conventional records in the ACAP reading")
 	flags.StringVar(&r.URLs, "urls", "", "compare on the URLs or paths in `FILE`, one per line")
 	flags.BoolVar(&r.Held, "held", false, "compare on the archived URLs of the site")
@@ -76,6 +88,7 @@ if there is one.`,
 	flags.String("from", "", "with --history: from the version in force at `TIME` (default: the one before)")
 	flags.String("to", "", "with --history: to the version in force at `TIME` (default: the last)")
 	flags.BoolVar(&r.All, "all", false, "list all URLs of a difference instead of one example")
+	setting(flags, "preferences")
 	setting(flags, "strict")
 	setting(flags, "allow-private")
 	out := c.reportFlags(cmd, textForm, jsonForm)
@@ -110,11 +123,12 @@ if there is one.`,
 
 // check returns an error if arguments and flags contradict each other.
 func (r *diffRequest) check(cmd *cobra.Command) error {
-	switch {
-	case len(r.Args) == 0 || len(r.Args) > 2:
+	if n := len(r.Args); n == 0 || n > 3 || n == 3 && slices.ContainsFunc(r.Args, isURL) {
 		return misuse(cmd.CommandPath()+" robots.txt", "%s takes one or two files or URLs", cmd.CommandPath())
-	case r.Against != againstConventional && r.Against != againstTemoto:
-		return unknown("--against", r.Against, "a reader", []string{againstConventional, againstTemoto})
+	}
+	readers := []string{againstConventional, againstTemoto, againstPreferences}
+	if !slices.Contains(readers, r.Against) {
+		return unknown("--against", r.Against, "a reader", readers)
 	}
 	if err := r.checkVersions(cmd); err != nil {
 		return err
@@ -124,7 +138,6 @@ func (r *diffRequest) check(cmd *cobra.Command) error {
 
 // checkVersions checks the flags about versions.
 func (r *diffRequest) checkVersions(cmd *cobra.Command) error {
-	two := len(r.Args) == 2 || r.History
 	switch {
 	case r.History && len(r.Args) != 1:
 		return misuse(cmd.CommandPath()+" --history https://example.com/", "--history takes one URL")
@@ -132,7 +145,7 @@ func (r *diffRequest) checkVersions(cmd *cobra.Command) error {
 		return misuse("", "--from and --to need --history")
 	case !r.From.IsZero() && !r.To.IsZero() && !r.From.Before(r.To):
 		return misuse("", "--from is not before --to")
-	case two && (r.Against != againstConventional || r.Alone || r.Case):
+	case r.History && (r.Against != againstConventional || r.Alone || r.Case):
 		return misuse("", "--against, --alone and --case compare readings of one file, not two versions")
 	}
 	return nil

@@ -25,13 +25,19 @@ func (c *Command) printDiff(d *differ) error {
 		for _, ch := range d.changes {
 			list = append(list, d.changeJSON(ch))
 		}
+		for _, one := range d.contrasts {
+			list = append(list, d.contrastJSON(one))
+		}
 		return display.Encoder(w).Encode(list)
 	})
-	if err == nil && len(d.found)+len(d.changes) > 0 {
+	if err == nil && d.differences() > 0 {
 		return nothing("")
 	}
 	return err
 }
+
+// differences returns the number of differences.
+func (d *differ) differences() int { return len(d.found) + len(d.changes) + len(d.contrasts) }
 
 // text returns the differences grouped by crawlers. Crawlers with the same differences share a
 // group.
@@ -40,11 +46,7 @@ func (d *differ) text() string {
 		return ""
 	}
 	var b strings.Builder
-	what := d.docs[0].name + " and " + d.docs[1].name
-	if d.docs[0].Document == d.docs[1].Document {
-		what = fmt.Sprintf("%s: the readings %s and %s", d.docs[0].name, d.docs[0].reader, d.docs[1].reader)
-	}
-	b.WriteString(what + "\n")
+	b.WriteString(d.heading() + "\n")
 	var texts []string
 	who := map[string][]string{}
 	for _, c := range d.ask.Crawlers {
@@ -73,7 +75,7 @@ func (d *differ) text() string {
 	for _, names := range who {
 		differ += len(names)
 	}
-	fmt.Fprintf(&b, "\n%s for %d of %s, of %s compared\n", several(len(d.found)+len(d.changes), "difference"),
+	fmt.Fprintf(&b, "\n%s for %d of %s, of %s compared\n", several(d.differences(), "difference"),
 		differ,
 		several(len(d.ask.Crawlers), "crawler"), addressCount(len(d.ask.Addresses)))
 	return b.String()
@@ -97,21 +99,13 @@ func crawlerName(c acap.Crawler) string {
 // of returns as text the differences that concern crawler c.
 func (d *differ) of(c acap.Crawler) string {
 	var b strings.Builder
-	var texts []string
-	usages := map[string][]string{}
+	var list usageTexts
 	for _, f := range d.found {
-		if crawlerName(f.Crawler) != crawlerName(c) {
-			continue
+		if crawlerName(f.Crawler) == crawlerName(c) {
+			list.add(d.difference(f), f.Usage)
 		}
-		text := d.difference(f)
-		if usages[text] == nil {
-			texts = append(texts, text)
-		}
-		usages[text] = append(usages[text], string(f.Usage))
 	}
-	for _, text := range texts {
-		fmt.Fprintf(&b, "  %s of %s", strings.ReplaceAll(wrapped(usages[text]), "\n", "\n  "), text)
-	}
+	list.write(&b)
 	for _, ch := range d.changes {
 		if crawlerName(ch.Crawler) != crawlerName(c) {
 			continue
@@ -124,7 +118,29 @@ func (d *differ) of(c acap.Crawler) string {
 		d.side(&b, 0, orNone(ch.Before), d.line(0, ch.Was))
 		d.side(&b, 1, orNone(ch.After), d.line(1, ch.Is))
 	}
-	return b.String()
+	return b.String() + d.contrastsOf(c)
+}
+
+// usageTexts joins usages with the same text.
+type usageTexts struct {
+	texts  []string
+	usages map[string][]string
+}
+
+func (l *usageTexts) add(text string, u acap.Usage) {
+	if l.usages == nil {
+		l.usages = map[string][]string{}
+	}
+	if l.usages[text] == nil {
+		l.texts = append(l.texts, text)
+	}
+	l.usages[text] = append(l.usages[text], string(u))
+}
+
+func (l *usageTexts) write(b *strings.Builder) {
+	for _, text := range l.texts {
+		fmt.Fprintf(b, "  %s of %s", strings.ReplaceAll(wrapped(l.usages[text]), "\n", "\n  "), text)
+	}
 }
 
 func orNone(s string) string {
@@ -138,16 +154,7 @@ func orNone(s string) string {
 // documents or readings decides.
 func (d *differ) difference(f check.Difference) string {
 	var b strings.Builder
-	b.WriteString(d.shown(f.Addresses[0].URL.String()))
-	switch n := len(f.Addresses) - 1; {
-	case d.request.All:
-		for _, a := range f.Addresses[1:] {
-			b.WriteString("\n    " + d.shown(a.URL.String()))
-		}
-	case n > 0:
-		fmt.Fprintf(&b, " and %d more", n)
-	}
-	b.WriteByte('\n')
+	b.WriteString(d.addresses(f.Addresses) + "\n")
 	for i, a := range []check.Answer{f.A, f.B} {
 		word := "prohibited"
 		if a.Allowed {
@@ -162,6 +169,21 @@ func (d *differ) difference(f check.Difference) string {
 		fmt.Fprintf(&b, "    %-13s %s\n", "", f.B.Note)
 	}
 	return b.String()
+}
+
+// addresses returns an address as an example, and the number of the others or, with --all, the
+// others.
+func (d *differ) addresses(list []check.Address) string {
+	text := d.shown(list[0].URL.String())
+	switch n := len(list) - 1; {
+	case d.request.All:
+		for _, a := range list[1:] {
+			text += "\n    " + d.shown(a.URL.String())
+		}
+	case n > 0:
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
 }
 
 func (d *differ) side(b *strings.Builder, i int, verdict, why string) {
@@ -195,10 +217,20 @@ func (d *differ) line(side int, f *acap.Field) string {
 
 // file returns the name of the file in d.docs[side] that contains the field f.
 func (d *differ) file(side int, f *acap.Field) string {
-	if f.URL == d.docs[side].File.URL {
-		return d.docs[side].name
+	for _, one := range append([]compared{d.docs[side]}, d.parts...) {
+		if name, ok := one.fileName(f.URL); ok {
+			return name
+		}
 	}
 	return f.URL
+}
+
+// fileName returns the name of the file at a URL, if it is the compared file.
+func (c *compared) fileName(url string) (name string, ok bool) {
+	if c.kind == check.RobotsKind {
+		return c.name, url == c.File.URL
+	}
+	return c.name, len(c.Files) > 0 && url == c.Files[0].URL
 }
 
 // shown returns an address in the form in which it is printed. If the site is not known, only the
@@ -220,9 +252,11 @@ type differenceJSON struct {
 	Temoto       *bool      `json:"temoto,omitempty"`
 	Before       *bool      `json:"before,omitempty"`
 	After        *bool      `json:"after,omitempty"`
-	Lines        []int      `json:"lines"`
+	// the newer vocabulary in which two versions differ
+	Vocabulary string `json:"vocabulary,omitempty"`
+	Lines      []int  `json:"lines"`
 	// the reason of each of the two verdicts; the keys are the JSON names of the verdicts above,
-	// for example "before"
+	// for example "before"; for a difference between vocabularies their names
 	By     map[string]sideJSON `json:"by"`
 	Others int                 `json:"others,omitempty"` // number of further URLs with the same difference
 	URLs   []string            `json:"urls,omitempty"`   // all URLs with this difference; only with --all
@@ -238,6 +272,9 @@ type sideJSON struct {
 	Because *placeJSON   `json:"because,omitempty"`
 	Note    string       `json:"note,omitempty"`
 	Limits  *acap.Limits `json:"limits,omitempty"`
+	// what a newer vocabulary says: prohibit, agreement, permit or unknown
+	Verdict string `json:"verdict,omitempty"`
+	Terms   string `json:"terms,omitempty"` // where the terms of an agreement are
 }
 
 func (d *differ) json(f check.Difference) differenceJSON {

@@ -13,6 +13,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/convert"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/site"
 	"github.com/acapcrawl/acapcrawl/terms"
@@ -27,6 +28,7 @@ type compared struct {
 	*check.Document
 	name   string // name or URL of the file, printed before each line of the file
 	reader string // name of this reading in the result
+	kind   check.Kind
 }
 
 // runDiff compares two readings of one robots.txt, or two versions.
@@ -42,9 +44,9 @@ func (c *Command) runDiff(ctx context.Context, cfg *config.Config, r diffRequest
 	if err != nil {
 		return err
 	}
-	documents := []*check.Document{d.docs[0].Document}
-	if len(d.docs) == 2 {
-		documents = append(documents, d.docs[1].Document)
+	var documents []*check.Document
+	for _, one := range append(slices.Clip(d.docs), d.parts...) {
+		documents = append(documents, one.Document)
 	}
 	d.ask = check.Questions(base, documents...)
 	d.narrow()
@@ -66,13 +68,17 @@ type differ struct {
 	now     time.Time
 	strict  bool
 	docs    []compared // one document, or the versions before and after
+	parts   []compared // for one document: other files of its site
 	ask     check.Ask
 	notes   []string // notes for the user, without a full stop
 
-	found   []check.Difference
-	changes []check.Change
-	partial bool          // some addresses were not compared
-	blind   check.Reading // the conventional reading, if found contains differences from the reading of another library
+	found []check.Difference
+	// usages about which the vocabularies of the site, or the versions in a vocabulary, differ
+	contrasts []check.Contrast
+	changes   []check.Change
+	partial   bool // some addresses were not compared
+	// the conventional reading, if found contains differences from the reading of another library
+	blind check.Reading
 }
 
 // diffed reads the documents to compare.
@@ -81,28 +87,76 @@ func (c *Command) diffed(ctx context.Context, cfg *config.Config, d *differ) err
 		return c.versions(ctx, cfg, d)
 	}
 	for _, arg := range d.request.Args {
-		one := compared{name: arg}
+		var one compared
 		var err error
 		if isURL(arg) {
 			one, err = c.robotsOf(ctx, cfg, arg)
 		} else {
-			site := nowhere
-			if d.request.Site != nil {
-				if site, err = policy.Key(d.request.Site); err != nil {
-					return err
-				}
-			}
-			var text []byte
-			if text, err = c.readFile("diff", arg); err == nil {
-				one.name, one.Document = named(arg), check.NewDocument(site+"/robots.txt", text)
-			}
+			one, err = c.fileOf(cfg, d.request.Site, arg)
 		}
 		if err != nil {
 			return err
 		}
 		d.docs = append(d.docs, one)
 	}
+	return d.sort()
+}
+
+// sort finds out whether the documents are two versions, or several files of one site, which have
+// different kinds.
+func (d *differ) sort() error {
+	kinds := map[check.Kind]bool{}
+	for _, one := range d.docs {
+		kinds[one.kind] = true
+	}
+	two := len(d.docs) > 1
+	switch {
+	case two && len(kinds) == len(d.docs) && !slices.ContainsFunc(d.request.Args, isURL):
+		order := []check.Kind{check.RobotsKind, check.TDMRepKind, check.RSLKind}
+		slices.SortFunc(d.docs, func(a, b compared) int {
+			return slices.Index(order, a.kind) - slices.Index(order, b.kind)
+		})
+		d.docs, d.parts = slices.Clone(d.docs[:1]), d.docs[1:]
+	case len(d.docs) > 2 || len(kinds) > 1:
+		return misuse("", "two versions of one file are compared, or up to three files of one site: robots.txt, "+
+			"tdmrep.json and a licence document")
+	case two && (d.request.Against != againstConventional || d.request.Alone || d.request.Case):
+		return misuse("", "--against, --alone and --case compare readings of one file, not two versions")
+	}
 	return nil
+}
+
+// fileOf reads a robots.txt, a tdmrep.json or a licence document. site is nil if it is not known.
+func (c *Command) fileOf(cfg *config.Config, site *url.URL, arg string) (compared, error) {
+	root := nowhere
+	if site != nil {
+		var err error
+		if root, err = policy.Key(site); err != nil {
+			return compared{}, err
+		}
+	}
+	text, err := c.readFile("diff", arg)
+	if err != nil {
+		return compared{}, err
+	}
+	one := compared{name: named(arg), kind: check.Guess(arg, text)}
+	newer := vocabularies(cfg)
+	switch one.kind {
+	case check.TDMRepKind, check.RSLKind:
+		one.Document = check.NewStatements(root, one.kind, text, newer)
+	default:
+		one.kind, one.Document = check.RobotsKind, check.NewDocument(root+"/robots.txt", text)
+		// the file follows no reference, so only the vocabularies of its own lines are read
+		one.Vocabularies = slices.DeleteFunc(newer, func(v acap.Vocabulary) bool {
+			return v.Name() != convert.AIPREF && v.Name() != convert.ContentSignal
+		})
+	}
+	return one, nil
+}
+
+// vocabularies returns the newer vocabularies that the settings turn on.
+func vocabularies(cfg *config.Config) []acap.Vocabulary {
+	return slices.Clone(site.CrawlerOf(cfg).Vocabularies)
 }
 
 // robotsOf requests the robots.txt of a site, and every file to which it refers.
@@ -124,7 +178,9 @@ func (c *Command) robotsOf(ctx context.Context, cfg *config.Config, arg string) 
 	}
 	defer g.Close()
 	g.Name(u)
-	policies := policy.New(site.PolicyFiles(g), acap.Crawler{}, policy.NewMemory(), policy.Options{Pace: g.Pace})
+	newer := vocabularies(cfg)
+	anyone := acap.Crawler{Vocabularies: newer}
+	policies := policy.New(site.PolicyFiles(g), anyone, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	defer policies.Close()
 	g.Use(policies)
 	o, err := policies.Origin(ctx, u)
@@ -134,8 +190,12 @@ func (c *Command) robotsOf(ctx context.Context, cfg *config.Config, arg string) 
 	case o.Status == policy.Unreachable:
 		return compared{}, fmt.Errorf("%s/robots.txt could not be read: %s", o.Key, o.Why)
 	}
+	read := o.Robots.References(anyone)
 	for _, one := range check.Questions(u, &check.Document{File: o.Robots}).Crawlers {
-		if len(o.Robots.References(one)) == 0 {
+		one.Vocabularies = newer
+		if !slices.ContainsFunc(o.Robots.References(one), func(r acap.Reference) bool {
+			return !slices.ContainsFunc(read, func(known acap.Reference) bool { return known.URL == r.URL })
+		}) {
 			continue
 		}
 		if _, err := policies.For(one).Origin(ctx, u); err != nil {
@@ -146,16 +206,32 @@ func (c *Command) robotsOf(ctx context.Context, cfg *config.Config, arg string) 
 	if err != nil {
 		return compared{}, err
 	}
-	return versionOf(o.Key, history[len(history)-1]), nil
+	return versionOf(o.Key, history[len(history)-1], newer), nil
 }
 
-// versionOf converts a version from the policy store.
-func versionOf(key string, v policy.Version) compared {
-	one := compared{name: key + "/robots.txt", Document: check.NewDocument(key+"/robots.txt", v.Robots.Text)}
-	one.Referred = map[string]*acap.File{}
+// versionOf converts a version from the policy store. newer are the newer vocabularies in which it
+// is read.
+func versionOf(key string, v policy.Version, newer []acap.Vocabulary) compared {
+	one := compared{name: key + "/robots.txt", Document: check.NewDocument(key+"/robots.txt", v.Robots.Text),
+		kind: check.RobotsKind}
+	one.Referred, one.Vocabularies = map[string]*acap.File{}, newer
+	vocabulary := map[string]string{}
+	for _, c := range append([]acap.Crawler{{}}, check.Questions(&url.URL{}, one.Document).Crawlers...) {
+		c.Vocabularies = newer
+		for _, ref := range one.File.References(c) {
+			vocabulary[ref.URL] = ref.Vocabulary
+		}
+	}
 	for _, ref := range v.References {
-		if ref.Err == "" {
+		switch name := vocabulary[ref.URL]; {
+		case name == "" && ref.Err == "":
 			one.Referred[ref.URL] = acap.ParseReferred(ref.URL, ref.Text)
+		case name != "":
+			f := acap.Reference{URL: ref.URL, Final: ref.Final, Vocabulary: name, Text: ref.Text}
+			if ref.Err != "" {
+				f.Err = errors.New(ref.Err)
+			}
+			one.Files = append(one.Files, f)
 		}
 	}
 	return one
@@ -207,7 +283,7 @@ func (c *Command) versions(ctx context.Context, cfg *config.Config, d *differ) (
 		return nil
 	}
 	for _, i := range []int{from, to} {
-		one := versionOf(key, list[i])
+		one := versionOf(key, list[i], vocabularies(cfg))
 		one.name += "@" + list[i].Since.Format(time.RFC3339)
 		d.docs = append(d.docs, one)
 	}
@@ -359,15 +435,42 @@ func (d *differ) compare(ctx context.Context) (err error) {
 	first := d.docs[0]
 	if len(d.docs) == 2 {
 		d.docs[0].reader, d.docs[1].reader = "before", "after"
-		d.found, err = check.Compare(ctx, first.ACAP(d.now), d.docs[1].ACAP(d.now), d.ask)
+		if d.found, err = check.Compare(ctx, first.ACAP(d.now), d.docs[1].ACAP(d.now), d.ask); err != nil {
+			return err
+		}
 		var left []string
 		d.changes, left = check.Changes(first.Document, d.docs[1].Document, d.ask.Crawlers)
 		d.notes = append(d.notes, left...)
+		ask := d.preferences(first.Document, d.docs[1].Document)
+		d.contrasts, err = check.Restated(ctx, first.Document, d.docs[1].Document, ask)
 		return err
 	}
 	d.docs = append(d.docs, first)
 	d.docs[0].reader, d.docs[1].reader = "ACAP", d.request.Against
 	d.ask.Crawled = true
+	if d.request.Against != againstTemoto {
+		all := []*check.Document{first.Document}
+		for _, one := range d.parts {
+			all = append(all, one.Document)
+		}
+		ask := d.preferences(all...)
+		if d.contrasts, err = check.Opposed(ctx, all, ask); err != nil || d.request.Against == againstPreferences {
+			return err
+		}
+	}
+	return d.compareReadings(ctx)
+}
+
+// preferences returns the questions about the newer vocabularies of documents.
+func (d *differ) preferences(docs ...*check.Document) check.Ask {
+	ask := d.ask.Preferences(d.request.Usages, docs...)
+	d.notes = append(d.notes, ask.Left...)
+	return ask
+}
+
+// compareReadings compares the ACAP reading of one document with another reading.
+func (d *differ) compareReadings(ctx context.Context) (err error) {
+	first := d.docs[0]
 	acapReading := first.ACAP(d.now)
 	if d.request.Alone {
 		d.docs[0].reader = "only ACAP"
