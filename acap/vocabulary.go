@@ -176,7 +176,7 @@ func (p *Policy) fieldOpinion(k kind, r *Resource) Opinion {
 	}
 	o := Opinion{Verdict: Prohibits, Reason: d.Reason, Because: d.Because, Note: d.Note}
 	switch {
-	case d.Allowed && d.Reason == ByDefault:
+	case d.Reason == ByDefault:
 		return Opinion{}
 	case d.Allowed:
 		o.Verdict = Permits
@@ -190,7 +190,7 @@ func (p *Policy) fieldOpinion(k kind, r *Resource) Opinion {
 // H11). then must be a policy for the same crawler; if it is nil, or could not be read, Since returns
 // p.
 func (p *Policy) Since(then *Policy) *Policy {
-	if p == nil || then == nil || then.refusal != nil || len(p.byPurpose) != len(then.byPurpose) {
+	if p == nil || then == nil || len(p.byPurpose) != len(then.byPurpose) {
 		return p
 	}
 	q := *p

@@ -319,7 +319,7 @@ type usageMember struct {
 
 // usageMembers returns the members of a dictionary that parses, in order. It reads each line once.
 func usageMembers(lines []string) (list []usageMember) {
-	quoted, display := false, false // inside a string, and inside a display string, which has no escapes
+	quoted, display := false, false // inside a string; the string is a display string, which has no escapes
 	for n, l := range lines {
 		from := 0
 		add := func(to int) {
@@ -331,10 +331,10 @@ func usageMembers(lines []string) (list []usageMember) {
 		}
 		for i := 0; i < len(l); i++ {
 			switch c := l[i]; {
-			case c == '\\' && quoted && !display:
+			case c == '\\' && !display:
 				i++
 			case c == '"':
-				quoted, display = !quoted, !quoted && i > 0 && l[i-1] == '%'
+				quoted, display = !quoted, i > 0 && l[i-1] == '%'
 			case c == ',' && !quoted:
 				add(i)
 			}

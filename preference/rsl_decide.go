@@ -14,13 +14,13 @@ type operator struct{ kind, country string }
 // meets reports whether the operator is among the users and countries for whom a licence is. An
 // operator who has not said what they are meets no such condition.
 func (o operator) meets(l *licence) bool {
-	if t := l.permits["user"]; t != nil && (o.kind == "" || !t.has(o.kind)) {
+	if t := l.permits["user"]; t != nil && !t.has(o.kind) {
 		return false
 	}
 	if t := l.prohibits["user"]; t != nil && (o.kind == "" || t.has(o.kind)) {
 		return false
 	}
-	if t := l.permits["geo"]; t != nil && (o.country == "" || !t.within(o.country)) {
+	if t := l.permits["geo"]; t != nil && !t.within(o.country) {
 		return false
 	}
 	t := l.prohibits["geo"]
@@ -44,10 +44,10 @@ const (
 )
 
 // widthIn returns the width of the narrowest token in the terms that names a usage. ok is false if
-// none does.
+// none does; then the width is that of all.
 func (t *terms) widthIn(u acap.Usage) (width int, ok bool) {
-	if t == nil || u == acap.Crawl || u == acap.Follow {
-		return 0, false
+	if u == acap.Crawl || u == acap.Follow {
+		return all, false
 	}
 	token := ""
 	switch {
@@ -61,7 +61,7 @@ func (t *terms) widthIn(u acap.Usage) (width int, ok bool) {
 		token = "search"
 	}
 	switch {
-	case token != "" && t.has(token):
+	case t.has(token):
 		return exact, true
 	case strings.HasPrefix(token, "ai-") && t.has("ai-all"):
 		return aiAll, true
@@ -83,10 +83,8 @@ func (l *licence) claim(u acap.Usage, o operator, terms string) (c claim) {
 	ours := met && l.permits["user"] != nil
 	if width, ok := prohibits.widthIn(u); ok {
 		// what is both permitted and prohibited inside one licence is prohibited, by whatever token
-		if w, permitted := permits.widthIn(u); permitted {
-			width = min(width, w)
-		}
-		return claim{verdict(acap.Prohibits, prohibits.field), width, ours}
+		permitted, _ := permits.widthIn(u)
+		return claim{verdict(acap.Prohibits, prohibits.field), min(width, permitted), ours}
 	}
 	width, permitted := permits.widthIn(u)
 	f := l.field
@@ -178,11 +176,11 @@ func (a *associated) pattern(value string) string {
 		return "/"
 	case value == "":
 		return nowhere
-	case strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "//"), strings.HasPrefix(value, "*"):
+	case strings.HasPrefix(value, "/"), strings.HasPrefix(value, "*"):
 		return value
 	}
 	scheme, rest, ok := strings.Cut(value, "://")
-	if !ok && !strings.HasPrefix(value, "//") { // a path without a slash is read with one, as in TDMRep
+	if !ok { // a path without a slash is read with one, as in TDMRep
 		return "/" + value
 	}
 	host, path, _ := strings.Cut(rest, "/")

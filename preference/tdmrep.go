@@ -89,7 +89,7 @@ type tdmFile struct {
 // Site reads tdmrep.json. A file that cannot be read says nothing.
 func (v tdmrep) Site(s *acap.Site) acap.Preferences {
 	for _, f := range s.Files {
-		if f.Vocabulary != v.Name() || f.Err != nil || len(f.Text) == 0 {
+		if f.Vocabulary != v.Name() || f.Err != nil {
 			continue
 		}
 		patterns, entries := newTDMReader(f.URL, f.Text, s.Report).read()

@@ -119,7 +119,7 @@ func (e *tdmEntry) member(m member, offset int) error {
 	at := e.mark(acap.TDMRep, e.url, offset+m.offset, offset+m.offset+len(m.value))
 	switch m.name {
 	case "location":
-		if !isText || e.at != nil || m.value[0] != '"' {
+		if m.value[0] != '"' || e.at != nil {
 			return errors.New("it needs one location, which must be a string")
 		}
 		e.location, e.at = text, at
@@ -192,7 +192,7 @@ type member struct {
 // membersOf returns the members of a JSON object in order, repeated names included.
 func membersOf(raw json.RawMessage) (list []member, err error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+	if t, _ := d.Token(); t != json.Delim('{') {
 		return nil, errors.New("it is not an object")
 	}
 	for d.More() {

@@ -269,9 +269,11 @@ func covers(pattern string, page bool, u *url.URL) (int, bool) {
 	if pattern == "" {
 		return 1, page
 	}
-	if _, rest, ok := strings.Cut(pattern, "://"); ok {
+	if scheme, rest, ok := strings.Cut(pattern, "://"); ok { // http and https are the same site
 		host, path, _ := strings.Cut(rest, "/")
-		if !strings.EqualFold(host, u.Host) {
+		port := map[string]string{"http": ":80", "https": ":443"}
+		written, found := port[strings.ToLower(scheme)]
+		if !found || strings.TrimSuffix(strings.ToLower(host), written) != strings.TrimSuffix(u.Host, port[u.Scheme]) {
 			return 0, false
 		}
 		pattern = path

@@ -42,7 +42,8 @@ func (r *reservation) addPolicy(value string, base *url.URL) {
 	if value = strings.TrimSpace(value); value == "" {
 		return
 	}
-	if u, err := base.Parse(value); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+	u, err := base.Parse(value)
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
 		r.policy = append(r.policy, u.String())
 	}
 }

@@ -175,7 +175,7 @@ func (x *finder) add(f *file, at ast.Node, where, text, how string, readings []s
 	slices.Sort(readings)
 	m := &Mutant{ID: len(x.mutants) + 1, File: f.name, Line: f.line(at.Pos()), Func: where, Text: text, How: how,
 		Readings: slices.Compact(readings)}
-	m.strict = len(readings) > 0
+	m.strict = f.strict || len(readings) > 0
 	x.mutants = append(x.mutants, m)
 	return m.ID
 }
@@ -234,7 +234,7 @@ func (b *body) operands(n *ast.BinaryExpr) {
 		}
 		id := b.add(operand, "operand left out of "+n.Op.String(), slices.Clone(b.near(n)))
 		// the doc comment of a function describes its branches, but not each operand
-		b.mutants[id-1].strict = len(b.f.said(n.Pos(), n.End())) > 0
+		b.mutants[id-1].strict = b.f.strict || len(b.f.said(n.Pos(), n.End())) > 0
 		if n.Op == token.LAND {
 			b.f.around(operand, "((", fmt.Sprintf(") || %s.On(%d))", alias, id))
 		} else {

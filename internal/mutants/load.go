@@ -20,7 +20,19 @@ import (
 const module = "github.com/acapcrawl/acapcrawl"
 
 // engine lists the packages whose files are mutated.
-var engine = []string{"acap", "page", "policy", "terms", "snippet"}
+var engine = []string{"acap", "page", "policy", "preference", "terms", "snippet"}
+
+// everyBranch reports whether some case must notice every mutant of a file, although most comments
+// there name no reading: almost each branch is a rule of a vocabulary. Findings, their places and
+// their corrections are not part of an answer.
+func everyBranch(file string) bool {
+	for _, start := range []string{"preference/check_", "preference/correct", "preference/place"} {
+		if strings.HasPrefix(file, start) {
+			return false
+		}
+	}
+	return strings.HasPrefix(file, "preference/") || file == "acap/vocabulary.go"
+}
 
 // root is the function that decides a case.
 const root = module + "/conformance.Decide"
@@ -43,6 +55,7 @@ type file struct {
 	syntax  *ast.File
 	fset    *token.FileSet
 	remarks map[int][]string // line → readings that a comment names on this line or directly above it
+	strict  bool             // some case must notice every mutant of the file
 	edits   []edit
 }
 
@@ -116,6 +129,7 @@ func typed(dir string, l listed, fset *token.FileSet, imports types.Importer) (*
 			return nil, err
 		}
 		f := &file{pkg: p, path: path, name: filepath.ToSlash(relative), src: src, syntax: parsed, fset: fset}
+		f.strict = everyBranch(f.name)
 		f.remark()
 		p.files = append(p.files, f)
 		syntax = append(syntax, parsed)
