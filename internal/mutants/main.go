@@ -5,9 +5,9 @@
 // a case or a row of a table, or adds or removes a usage in a set. One build contains all mutants,
 // made from changed copies of the source. While the cases are decided, one mutant at a time is
 // active. The run fails if no case notices a mutant of a table, of a branch whose comment names a
-// reading, or of package preference. It also fails if a case notices no mutant at all. Only branches in functions that a
-// case can call count. A mutant that changes only findings is counted separately, because findings
-// are not part of the corpus.
+// reading, or of package preference. It also fails if a case notices no mutant at all. Only branches
+// in functions that a case can call count. A mutant that changes only findings is counted
+// separately, because findings are not part of the corpus.
 //
 //	go run ./internal/mutants                 tries all mutants
 //	go run ./internal/mutants -only 'F17'     tries those whose line matches
