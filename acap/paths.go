@@ -16,6 +16,15 @@ func NewPaths(patterns []string) *Paths {
 	return &Paths{newRules(readAll(lines))}
 }
 
+// Patterns returns the patterns in the form in which they are compared: percent-normalised.
+func (p *Paths) Patterns() []string {
+	out := make([]string, len(p.list))
+	for i, r := range p.list {
+		out[i] = r.exact
+	}
+	return out
+}
+
 // Longest returns the indexes of the longest patterns that match r, in ascending order. The length
 // of a pattern is its number of bytes after percent-encoding is normalised. It returns nil if no
 // pattern matches.

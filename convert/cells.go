@@ -32,6 +32,7 @@ type cell struct {
 	samples []sample
 	wants   []wish          // by label: what the target should say
 	allowed string          // which of the usages of labels the source permits
+	kinds   uint64          // the kinds of the statements with this pattern
 	says    []wish          // by label
 	bars    []bool          // by label: the source prohibits or limits one of the usages
 	closed  []bool          // by label: the target must not permit here
@@ -82,24 +83,31 @@ type grid struct {
 	cells  []*cell
 	spare  []*cell     // intersections of cells that have not become cells
 	bases  *acap.Paths // the patterns of the source
-	known  map[string]bool
+	known  map[string]*cell
 	paired int // how many of the cells were intersected with each other
 }
 
 // decider decides for one crawler, like a Policy.
 type decider func(u acap.Usage, r acap.Resource) acap.Decision
 
+// said is a pattern of a source, with the kinds of the statements about it. Two statements of one kind
+// never decide otherwise together than alone. kinds is 0 if all statements are of one kind.
+type said struct {
+	pattern string
+	kinds   uint64
+}
+
 // newGrid returns cells for the patterns of a source.
-func (t *translation) newGrid(patterns []string, source decider) (*grid, error) {
-	g := &grid{t: t, source: source, known: map[string]bool{}}
-	g.add(&g.cells, "/")
+func (t *translation) newGrid(patterns []said, source decider) (*grid, error) {
+	g := &grid{t: t, source: source, known: map[string]*cell{}}
+	g.add(&g.cells, "/", 0)
 	for _, p := range patterns {
-		rooted, ok := inCommonSpelt(p, "/")
+		rooted, ok := inCommonSpelt(p.pattern, "/")
 		if !ok {
 			return nil, ErrTooLarge
 		}
 		for _, r := range rooted {
-			g.add(&g.cells, r)
+			g.add(&g.cells, r, p.kinds)
 		}
 	}
 	if len(g.cells) > maxCells {
@@ -118,12 +126,18 @@ func (t *translation) newGrid(patterns []string, source decider) (*grid, error) 
 	return g, nil
 }
 
-func (g *grid) add(to *[]*cell, pattern string) {
-	if g.known[pattern] || len(examplesOf(pattern)) == 0 {
+// add adds a cell with a pattern, or kinds of statements to the cell that has this pattern already.
+func (g *grid) add(to *[]*cell, pattern string, kinds uint64) {
+	if c := g.known[pattern]; c != nil {
+		c.kinds |= kinds
 		return
 	}
-	g.known[pattern] = true
-	*to = append(*to, &cell{pattern: pattern, glob: acap.NewGlob(pattern), folded: acap.Folded(pattern)})
+	if len(examplesOf(pattern)) == 0 {
+		return
+	}
+	c := &cell{pattern: pattern, glob: acap.NewGlob(pattern), folded: acap.Folded(pattern), kinds: kinds}
+	g.known[pattern] = c
+	*to = append(*to, c)
 }
 
 // extend adds cells for the paths that two cells have in common, if the target decides otherwise
@@ -157,7 +171,8 @@ func (g *grid) extend(target *acap.Policy) (added bool, err error) {
 // intersect adds spare cells for the paths that two cells have in common, in the spelling of each
 // of them, if the source decides differently on the two.
 func (g *grid) intersect(a, b *cell) error {
-	if a.allowed == b.allowed || apart(a.folded, b.folded) || a.contains(b) || b.contains(a) {
+	alike := a.allowed == b.allowed && (a.kinds|b.kinds == a.kinds || a.kinds|b.kinds == b.kinds)
+	if alike || apart(a.folded, b.folded) || a.contains(b) || b.contains(a) {
 		return nil
 	}
 	for _, pair := range [][2]string{{a.pattern, b.pattern}, {b.pattern, a.pattern}} {
@@ -167,7 +182,7 @@ func (g *grid) intersect(a, b *cell) error {
 			return ErrTooLarge
 		}
 		for _, p := range both {
-			g.add(&g.spare, p)
+			g.add(&g.spare, p, a.kinds|b.kinds)
 		}
 	}
 	return nil

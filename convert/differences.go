@@ -48,7 +48,28 @@ func (t *translation) differences(r *result) (list []*difference) {
 			joined[key].cells = append(joined[key].cells, c)
 		}
 	}
-	return list
+	return joinWords(list)
+}
+
+// joinWords joins differences that only have different words of the target.
+func joinWords(list []*difference) (out []*difference) {
+	for _, d := range list {
+		i := slices.IndexFunc(out, func(o *difference) bool {
+			return o.kind == d.kind && o.word != "" && o.why == d.why && slices.Equal(o.fields, d.fields) &&
+				slices.Equal(o.cells, d.cells)
+		})
+		if i < 0 {
+			out = append(out, d)
+			continue
+		}
+		out[i].word += ", " + d.word
+		for _, u := range d.usages {
+			if !slices.Contains(out[i].usages, u) {
+				out[i].usages = append(out[i].usages, u)
+			}
+		}
+	}
+	return out
 }
 
 // differencesOf returns the differences on the samples of one cell, by reason.

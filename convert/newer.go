@@ -124,13 +124,34 @@ func (t *translation) remarkOnOthers(f *acap.File) {
 }
 
 // patternsFor returns the patterns of the statements of an ACAP file that address a crawler.
-func (c *toConventional) patternsFor(name string) (list []string) {
+func (c *toConventional) patternsFor(name string) (list []said) {
 	for _, s := range c.statements {
-		if _, reached := c.head(s, name); reached {
-			list = append(list, paths(s)...)
+		if _, reached := c.head(s, name); !reached {
+			continue
+		}
+		for _, p := range paths(s) {
+			list = append(list, said{p, kindsOf(s)})
 		}
 	}
 	return list
+}
+
+// kindsOf returns the kinds of a statement: for each of its usages, a prohibition, a permission, or a
+// permission with qualifiers.
+func kindsOf(s acap.Statement) (kinds uint64) {
+	kind := 0
+	switch {
+	case s.Allow && len(s.Qualifiers) > 0:
+		kind = 2
+	case s.Allow:
+		kind = 1
+	}
+	for i, u := range acap.Usages() {
+		if slices.Contains(s.Usages, u) {
+			kinds |= 1 << (3*i + kind)
+		}
+	}
+	return kinds
 }
 
 func (c *toConventional) policyFor(name string) *acap.Policy {

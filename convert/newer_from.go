@@ -130,7 +130,7 @@ func (f *fromVocabulary) readPatterns() error {
 		refs[i].Text = f.file
 	}
 	if f.vocabulary != ContentSignal { // it has no paths
-		f.patterns = preference.Patterns(f.robots, refs, maxCells+1)
+		f.patterns = acap.NewPaths(preference.Patterns(f.robots, refs, maxCells+1)).Patterns()
 	}
 	if len(f.patterns) > maxCells {
 		return ErrTooLarge
@@ -231,7 +231,11 @@ func (f *fromVocabulary) note(lines []line) []line {
 // one translates the statements for one crawler. If it must prohibit other usages, it names crawl,
 // too (P1 2.5.6, F19): as the conventional rules do.
 func (f *fromVocabulary) one(name string, before []line) (*result, error) {
-	g, err := f.newGrid(f.patterns, f.sourceFor(name))
+	var list []said
+	for _, p := range f.patterns {
+		list = append(list, said{pattern: p})
+	}
+	g, err := f.newGrid(list, f.sourceFor(name))
 	if err != nil {
 		return nil, err
 	}
