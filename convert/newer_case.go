@@ -68,8 +68,8 @@ func (t *translation) remarksOn(c *closings, r *result) (list []Remark) {
 		}
 		remark := Remark{Code: "letter-case", Severity: acap.Warning, Crawlers: []string{t.who(r.name)},
 			Paths: []string{at.pattern}, Usages: usages, Message: fmt.Sprintf("left out for %s: %s would permit %s, "+
-				"which is prohibited, because ACAP knows no letter case (P1 2.9)", at.pattern, strings.Join(words, ", "),
-				c.examples[at])}
+				"which is prohibited, because ACAP knows no letter case (P1 2.9)", at.pattern,
+				strings.Join(words, ", "), c.examples[at])}
 		if fields := at.because[c.labels[at][0]]; len(fields) > 0 {
 			remark.Line, remark.Also = fields[0].Line, linesOf(fields[1:])
 		}
