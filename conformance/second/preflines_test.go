@@ -8,8 +8,6 @@ import (
 // preferenceGroup is what the group of robots.txt for this crawler contains of newer vocabularies.
 type preferenceGroup struct {
 	usage, signals, licences []line
-	rules                    []rule // Allow and Disallow of the group that RFC 9309 selects
-	named                    bool
 	url                      *url.URL // of robots.txt
 }
 
