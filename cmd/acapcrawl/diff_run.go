@@ -183,6 +183,10 @@ func (c *Command) robotsOf(ctx context.Context, cfg *config.Config, arg string) 
 	policies := policy.New(site.PolicyFiles(g), anyone, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	defer policies.Close()
 	g.Use(policies)
+	who.Vocabularies = newer // robots.txt must permit this crawler to read tdmrep.json, which is then read for all
+	if _, err := policies.For(who).Origin(ctx, u); err != nil {
+		return compared{}, err
+	}
 	o, err := policies.Origin(ctx, u)
 	switch {
 	case err != nil:
