@@ -13,6 +13,10 @@ type Own struct {
 
 	Licences []Licence `json:",omitempty"` // associations with licence documents
 
+	// Then holds the statements of an earlier version of the resource at its own fetch. It is nil if
+	// these are the same statements. It is not stored.
+	Then *Own `json:"-"`
+
 	// Tangled is a mark inside so many other marks that it is not evaluated. It is nil if there is
 	// none. A page with such a mark may not be crawled.
 	Tangled *Mark `json:",omitempty"`

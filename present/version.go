@@ -73,6 +73,7 @@ func (p *Presenter) find(ctx context.Context, rawurl string, which Which, who Re
 	old := pg != nil && !c.Current
 	if old {
 		v.usage, r.Own = f.old, terms.Earlier(r.Own, pg.Own())
+		r.Own.Then = &c.Own // the stored page does not contain its licence documents
 	}
 	v.resource, v.facts, v.language = r, p.facts(r, who, old), languageOf(r, pg)
 	if old {

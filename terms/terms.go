@@ -77,17 +77,31 @@ func (t *Terms) readLicences(pg *page.Page) {
 }
 
 // Held returns the terms of the stored page at u. These are today's policy of its origin, with the
-// preferences of newer vocabularies at the time f.Fetched if s.Policies implements Past,
-// restricted further by own, the statements in the page at the last lawful fetch (H11, X02). pg is
-// the stored page, or nil if no copy is stored.
+// preferences of newer vocabularies that the origin and the page stated at the time f.Fetched,
+// restricted further by own, the statements in the page at the last lawful fetch (H11, X02).
+// s.Policies tells what the origin stated then if it implements Past. pg is the stored page, or nil
+// if no copy is stored.
 func Held(ctx context.Context, origin *acap.Policy, u *url.URL, own acap.Own, pg *page.Page, s Sources,
 	f acap.Facts) *Terms {
-	if past, ok := s.Policies.(Past); ok && !f.Fetched.IsZero() {
-		origin = origin.Since(past.At(u, f.Fetched))
-	}
+	origin = origin.Since(stated(origin, u, own, s, f))
 	t := &Terms{policy: origin, resource: acap.NewResource(u), sources: s, facts: f, ctx: ctx,
 		fetched: map[string]Part{}}
 	return t.with(pg, own)
+}
+
+// stated returns the policy at the time f.Fetched, with the statements of the page at that time. It
+// returns nil if nothing was different then.
+func stated(origin *acap.Policy, u *url.URL, own acap.Own, s Sources, f acap.Facts) (then *acap.Policy) {
+	if past, ok := s.Policies.(Past); ok && !f.Fetched.IsZero() {
+		then = past.At(u, f.Fetched)
+	}
+	switch {
+	case own.Then != nil && then == nil:
+		return origin.Narrow(*own.Then)
+	case own.Then != nil:
+		return then.Narrow(*own.Then)
+	}
+	return then.Narrow(own)
 }
 
 // Past is implemented by Policies that know earlier policies.

@@ -475,7 +475,7 @@ func TestEarlier(t *testing.T) {
 		[]acap.Tag{{Name: "robots", Content: "noarchive"}}
 	old.Marks = append(old.Marks, acap.Mark{Token: "the-acap:disallow-present", Place: acap.OnHead})
 	got := Earlier(now, old)
-	want := acap.Own{Tags: now.Tags, Marks: append(slices.Clone(now.Marks), old.Marks[0], old.Marks[3])}
+	want := acap.Own{Tags: now.Tags, Marks: append(slices.Clone(now.Marks), old.Marks[0], old.Marks[3]), Then: &old}
 	if !reflect.DeepEqual(got, want) || len(now.Marks) != 1 {
 		t.Errorf("%+v", got)
 	}
