@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
 )
 
 var randomCases = flag.Int("cases", 2_000, "how many random cases TestRandomCases asks")
@@ -69,11 +71,27 @@ func (d dice) field() string {
 			"ACAP-composite-usage: both index (brief)") + "\n"
 	case 1:
 		return d.of("User-agent: *", "User-agent: searchbot", "Disallow: /news/", "Allow: /news/today", "Disallow:",
-			"Sitemap: http://example.com/map.xml") + "\n"
+			"Sitemap: http://example.com/map.xml", "Content-Usage: "+d.usages(), "Content-Usage: /news/ "+d.usages(),
+			"Content-Signal: search=no, ai-train=yes, use=reference", "License: https://example.com/l.xml") + "\n"
 	case 2, 3, 4, 5:
 		return "ACAP-disallow-" + d.usage() + ": " + d.pattern() + "\n"
 	}
 	return "ACAP-allow-" + d.usage() + ": " + d.pattern() + d.some(2, d.qualifier) + "\n"
+}
+
+// usages returns a dictionary of AIPREF, which may be malformed.
+func (d dice) usages() string {
+	return d.of("train-ai=n", "train-ai=y, search=n", "ai-use=n;x", "Train-AI=n", "search=y, train-ai=n,", "")
+}
+
+// licence returns a licence document of RSL, which may be malformed.
+func (d dice) licence() string {
+	return `<rsl xmlns="https://rslstandard.org/rsl">` + d.some(2, func() string {
+		return "<content url=" + d.of(`"/"`, `"/news/"`, `""`, `"/" server="https://licences.example/"`) + "><license>" +
+			d.of("", `<permits type="usage">search ai-index</permits>`) +
+			d.of("", `<prohibits type="usage">ai-train</prohibits>`) + d.of("", `<payment type="use"/>`) +
+			"</license></content>"
+	}) + "</rsl>"
 }
 
 func (d dice) robots() string {
@@ -108,8 +126,14 @@ func (d dice) oneCase(id int) []byte {
 		"http://example.com/short.txt": map[string]any{"body": "The harbour in short.",
 			"header": map[string]any{"Content-Type": []string{"text/plain"}}},
 		"http://example.com/news/today.html": map[string]any{"body": d.page(),
-			"header": map[string]any{"X-Robots-Tag": []string{d.of("noindex", "all", "otherbot: noindex",
-				"nosnippet")}}},
+			"header": map[string]any{"X-Robots-Tag": []string{d.of("noindex", "all", "otherbot: noindex", "nosnippet",
+				"noai")}, "Content-Usage": []string{d.usages()}, "TDM-Reservation": []string{d.of("0", "1", "x")},
+				"Link": []string{d.of("", `<https://example.com/m.xml>; rel="license"; type="application/rsl+xml"`)}}},
+		"http://example.com/.well-known/tdmrep.json": map[string]any{
+			"body": d.of("[]", `[{"location": "/news/", "tdm-reservation": 1}]`, `[{"location": "*", "tdm-reservation": 1, `+
+				`"tdm-policy": "https://example.com/p"}, 7]`, "{}")},
+		"https://example.com/l.xml": map[string]any{"body": d.licence()},
+		"https://example.com/m.xml": map[string]any{"body": d.licence()},
 	}
 	if d.IntN(2) == 0 {
 		delete(web["http://example.com/news/today.html"].(map[string]any), "header")
@@ -119,10 +143,13 @@ func (d dice) oneCase(id int) []byte {
 		"strict": d.IntN(8) == 0, "query": d.of("", "harbour", "short"),
 		"url": d.of("http://example.com/news/today.html", "http://example.com/news/today.html",
 			"http://example.com/news/", "http://example.com/", "http://example.com/old/x.html"),
-		"want": []string{"decision", "text", "snippet", "links", "policy", "actions", "copy", "by_purpose"},
+		"want": []string{"decision", "text", "snippet", "links", "policy", "actions", "copy", "by_purpose", "preferences"},
 		"facts": map[string]any{"now": "2026-01-05T12:00:00Z", "first_crawled": "2026-01-01T00:00:00Z",
 			"first_indexed": d.of("2026-01-01T00:00:00Z", "2026-01-04T00:00:00Z"), "recrawled": d.IntN(3) == 0},
 		"target": map[string]any{"ip": d.of("192.0.2.7", "198.51.100.1", ""), "country": d.of("BE", "US", "")},
+	}
+	if d.IntN(2) == 0 {
+		c["usages"] = append(acap.Usages(), acap.NewerUsages()...)
 	}
 	switch d.IntN(4) {
 	case 0:
@@ -173,7 +200,8 @@ func TestRandomCases(t *testing.T) {
 			case u == "other" && got.Reason == "unfulfillable" && got.Limits != nil:
 			case got.Allowed != (got.Limits != nil), got.Reason == "", !got.Allowed && got.Because == nil &&
 				got.Reason != "unavailable",
-				got.Allowed && got.Because == nil && got.Reason != "default":
+				got.Allowed && got.Because == nil && got.Reason != "default",
+				got.Terms != "" && got.Reason != acap.ByAgreement:
 				t.Fatalf("%s\n%s: %s", line, u, answers[0])
 			}
 			if got.Allowed {
