@@ -49,9 +49,12 @@ func (e *Entry) Index(p Place, file string) (Line, bool) {
 	}
 	_, f.Digest, _ = strings.Cut(e.payloadDigest(), ":")
 	digits := strings.NewReplacer("-", "", ":", "", "T", "").Replace(Date(e.Date))
-	key := strings.Join(strings.Fields(oneLine(SURT(e.Target))), "%20")
-	return Line{Key: key, Timestamp: digits[:14], fields: f}, true
+	return Line{Key: URLKey(e.Target), Timestamp: digits[:14], fields: f}, true
 }
+
+// URLKey returns the key of an address in an index: its SURT on one line, with %20 for white space,
+// because white space ends the key.
+func URLKey(address string) string { return strings.Join(strings.Fields(oneLine(SURT(address))), "%20") }
 
 // String returns the line without a line feed.
 func (l Line) String() string {
