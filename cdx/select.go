@@ -2,6 +2,7 @@ package cdx
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -96,8 +97,8 @@ func (q *Query) onPage(records Records) Records {
 			}
 		}
 		if seen <= start && q.page > 0 {
-			last := strconv.FormatInt(max(0, (seen-1)/q.pageSize), 10)
-			yield(Record{}, &Error{"page", strconv.FormatInt(q.page, 10), "there is no such page; the last page is " + last})
+			reason := fmt.Sprintf("there is no such page; the last page is %d", max(0, (seen-1)/q.pageSize))
+			yield(Record{}, &Error{"page", strconv.FormatInt(q.page, 10), reason})
 		}
 	}
 }
@@ -201,5 +202,6 @@ func (w *window) check(sort string) error {
 	if len(w.list) <= maxSorted && w.bytes <= maxSortedBytes {
 		return nil
 	}
-	return &Error{"sort", sort, "there are too many records to sort; write a limit of at most 1000, or ask for fewer pages"}
+	return &Error{"sort", sort,
+		"there are too many records to sort; write a limit of at most 1000, or ask for fewer pages"}
 }

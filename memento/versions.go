@@ -78,7 +78,9 @@ func (v Versions) around(i int) []related {
 		if r.index < 0 || r.index >= len(v.list) {
 			continue
 		}
-		at, found := slices.BinarySearchFunc(list, r.index, func(a related, i int) int { return cmp.Compare(a.index, i) })
+		at, found := slices.BinarySearchFunc(list, r.index, func(a related, i int) int {
+			return cmp.Compare(a.index, i)
+		})
 		if !found {
 			list = slices.Insert(list, at, related{index: r.index})
 		}

@@ -54,7 +54,9 @@ func (e *Entry) Index(p Place, file string) (Line, bool) {
 
 // URLKey returns the key of an address in an index: its SURT on one line, with %20 for white space,
 // because white space ends the key.
-func URLKey(address string) string { return strings.Join(strings.Fields(oneLine(SURT(address))), "%20") }
+func URLKey(address string) string {
+	return strings.Join(strings.Fields(oneLine(SURT(address))), "%20")
+}
 
 // String returns the line without a line feed.
 func (l Line) String() string {
