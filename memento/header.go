@@ -23,7 +23,8 @@ type Page struct {
 	Original string // address of the original page (URI-R)
 	TimeGate string // address of its TimeGate (URI-G)
 
-	// TimeMap returns the address of a page of its TimeMap (URI-T). The first page has the number 1.
+	// TimeMap returns the address of a page of its TimeMap (URI-T). The first page has the number
+	// 1.
 	TimeMap func(f Form, page int) string
 
 	// PageSize is the number of versions in a page of a TimeMap; 0 for DefaultPageSize.

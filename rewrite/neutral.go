@@ -1,0 +1,69 @@
+package rewrite
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// plainCDATA returns a CDATA section as text that means the same everywhere. In HTML it would be a
+// comment that ends at the first angle bracket, in SVG a text; a browser knows which.
+func plainCDATA(p piece) string {
+	if !p.foreign {
+		return "" // a comment
+	}
+	return html.EscapeString(strings.TrimSuffix(strings.TrimPrefix(p.raw, "<![CDATA["), "]]>"))
+}
+
+// neutralScript returns the text of a SCRIPT without tags if it is ambiguous. Scripts are never
+// run.
+func neutralScript(text string, ambiguous bool) string {
+	if !ambiguous {
+		return text
+	}
+	return strings.ReplaceAll(text, "<", `\u003c`)
+}
+
+// styleText returns the text of a STYLE element with new addresses. In SVG, character references
+// and CDATA sections are read first.
+func (r *rewriter) styleText(p piece) string {
+	text := p.raw
+	if !p.ambiguous || !strings.ContainsAny(text, "<&") {
+		return r.css(text)
+	}
+	switch {
+	case !p.foreign:
+	case strings.Contains(text, "<![CDATA["):
+		text = strings.NewReplacer("<![CDATA[", "", "]]>", "").Replace(text)
+	default:
+		text = html.UnescapeString(text)
+	}
+	return neutralCSS(r.css(text))
+}
+
+// neutralCSS returns a style sheet that is the same whether a browser reads it as text or as tags
+// and character references. In strings, the signs for them are escaped; elsewhere they have no
+// meaning in CSS, but for comparisons and nested selectors, where a blank may follow.
+func neutralCSS(css string) string {
+	if !strings.ContainsAny(css, "<&") {
+		return css
+	}
+	var b strings.Builder
+	escape := strings.NewReplacer("<", `\3c `, "&", `\26 `)
+	apart := strings.NewReplacer("<!--", " ", "<", "< ", "&", "& ")
+	for l := (lexer{css: css}); ; {
+		t := l.next()
+		text := css[t.start:t.end]
+		switch t.kind {
+		case endOfSheet:
+			return b.String()
+		case stringToken, urlToken:
+			text = escape.Replace(text)
+		case name, function, atKeyword, hash: // they contain neither, except escaped
+			text = strings.NewReplacer(`\<`, `\3c `, `\&`, `\26 `).Replace(text)
+		default:
+			text = apart.Replace(text)
+		}
+		b.WriteString(text)
+	}
+}
