@@ -158,8 +158,10 @@ func (r *rewriter) rebase(t *tag, value string) {
 // if its scheme is unknown.
 func (r *rewriter) link(t *tag, value string) (string, bool) {
 	if _, _, what := r.base.resolve(value); what == opaque || what == special {
-		_, rest := cutScheme(strings.TrimFunc(value, func(c rune) bool { return c <= ' ' }))
-		return nothing, what == special || strings.HasPrefix(strings.ReplaceAll(rest, `\`, "/"), "//")
+		_, rest := cutScheme(strings.ReplaceAll(trimmed(value), `\`, "/"))
+		if what == special || strings.HasPrefix(rest, "//") {
+			return nothing, true
+		}
 	}
 	return r.single(value, linkKind(t))
 }

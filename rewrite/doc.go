@@ -23,7 +23,8 @@
 // After rewriting, the only addresses that are not replaced are those that make no browser contact
 // another host: empty references, fragments, schemes such as data or mailto, and links to ftp and
 // the like, which a browser follows only if the reader wants it. What a browser cannot read as an
-// address becomes about:blank.
+// address becomes about:blank, and so does data as the address of a frame or style sheet, because a
+// document in it may name other hosts.
 //
 // Everything that is not an address passes byte for byte, with these exceptions. The href of BASE
 // and xml:base are emptied, and so is integrity where the address of the element changes, because

@@ -129,8 +129,7 @@ func connects(rel string) bool {
 
 // note records an address if it leads to another host.
 func (d *detector) note(t *tag, key, value string) {
-	ref := strings.TrimFunc(value, func(c rune) bool { return c <= ' ' })
-	ref = strings.NewReplacer("\t", "", "\r", "", "\n", "", `\`, "/").Replace(ref)
+	ref := strings.ReplaceAll(trimmed(value), `\`, "/")
 	switch scheme, rest := cutScheme(ref); scheme {
 	case "http", "https", "ws", "wss", "ftp", "file":
 	case "":

@@ -50,6 +50,7 @@ func neutralCSS(css string) string {
 	}
 	var b strings.Builder
 	escape := strings.NewReplacer("<", `\3c `, "&", `\26 `)
+	again := strings.NewReplacer(`\<`, `\3c `, `\&`, `\26 `)
 	apart := strings.NewReplacer("<!--", " ", "<", "< ", "&", "& ")
 	for l := (lexer{css: css}); ; {
 		t := l.next()
@@ -60,7 +61,7 @@ func neutralCSS(css string) string {
 		case stringToken, urlToken:
 			text = escape.Replace(text)
 		case name, function, atKeyword, hash: // they contain neither, except escaped
-			text = strings.NewReplacer(`\<`, `\3c `, `\&`, `\26 `).Replace(text)
+			text = again.Replace(text)
 		default:
 			text = apart.Replace(text)
 		}

@@ -25,10 +25,7 @@ type base struct{ url *url.URL }
 // and tabs and line ends in it; a backslash is a slash; http:path is relative if the base is http
 // as well; more than two slashes are two.
 func (b base) resolve(ref string) (address, fragment string, f fate) {
-	ref = strings.TrimFunc(ref, func(c rune) bool { return c <= ' ' })
-	if strings.ContainsAny(ref, "\t\r\n") {
-		ref = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(ref)
-	}
+	ref = trimmed(ref)
 	if ref == "" || ref[0] == '#' {
 		return "", "", stays
 	}
@@ -54,6 +51,16 @@ func (b base) resolve(ref string) (address, fragment string, f fate) {
 	u.User, u.RawQuery = nil, escapeQuery(u.RawQuery)
 	u.Path = cmp.Or(u.Path, "/")
 	return u.String(), fragment, web
+}
+
+// trimmed returns a reference without blanks and control characters around it, and without tabs and
+// line ends in it.
+func trimmed(ref string) string {
+	ref = strings.TrimFunc(ref, func(c rune) bool { return c <= ' ' })
+	if strings.ContainsAny(ref, "\t\r\n") {
+		ref = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(ref)
+	}
+	return ref
 }
 
 // absolute returns a reference without fragment in the notation of RFC 3986. rest is the reference
@@ -91,8 +98,7 @@ func cutScheme(ref string) (scheme, rest string) {
 
 // namesHost reports whether a reference names a host itself, and does not take it from the base.
 func namesHost(ref string) bool {
-	ref = strings.NewReplacer("\t", "", "\r", "", "\n", "", `\`, "/").Replace(strings.TrimFunc(ref,
-		func(c rune) bool { return c <= ' ' }))
+	ref = strings.ReplaceAll(trimmed(ref), `\`, "/")
 	scheme, _ := cutScheme(ref)
 	return scheme == "http" || scheme == "https" || strings.HasPrefix(ref, "//")
 }

@@ -119,6 +119,10 @@ func (r *rewriter) single(value string, kind Kind) (string, bool) {
 		return clean(r.to(address, kind) + fragment), true
 	case what == broken, what == special && kind != Page:
 		return nothing, true
+	case what == opaque && (kind == Frame || kind == Style):
+		// A document or style sheet in a data address may name other hosts in turn.
+		scheme, _ := cutScheme(trimmed(value))
+		return nothing, scheme == "data"
 	}
 	return "", false
 }

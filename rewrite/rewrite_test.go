@@ -102,6 +102,8 @@ func TestElements(t *testing.T) {
 		`<p style="background:url(&quot;b.png&quot;)">`:                    `<p style="background:url(&#34;/image:a.example/dir/b.png&#34;)">`,
 		`<style>@import "i.css"; p > a { background: url(b.png) }</style>`: `<style>@import "/style:a.example/dir/i.css"; p > a { background: url("/image:a.example/dir/b.png") }</style>`,
 		`<style type=text/css><!-- a{} --></style>`:                        "",
+		`<link rel=stylesheet href="data:text/css,@import '//b.example'"><iframe src=" DATA:text/html,<p>"></iframe><style>@import "data:,x";a{b:url(data:,x)}</style>`: `<link rel=stylesheet href="about:blank"><iframe src="about:blank"></iframe><style>@import "about:blank";a{b:url(data:,x)}</style>`,
+		"<p a\xff=1 A\xff=2 style='b:url(c)'\xff>\xff": "<p a\xff=1 A\xff=2 style=\"b:url(&#34;/image:a.example/dir/c&#34;)\"\xff>\xff",
 		// SVG
 		`<svg><image xlink:href=i.png /><use href="s.svg#x"/><use href="#y"/><a xlink:href=/b><path fill="url(#g)" mask="url(m.svg#m)"/></svg>`:                                             `<svg><image xlink:href="/image:a.example/dir/i.png" /><use href="/image:a.example/dir/s.svg#x"/><use href="#y"/><a xlink:href="/page:a.example/b"><path fill="url(#g)" mask="url(&#34;/image:a.example/dir/m.svg#m&#34;)"/></svg>`,
 		`<svg xml:base="http://b.example/"><set attributeName=href to=//b.example/x><animate attributename="xlink:href" values="a.png; #b;c.png"/><set attributeName=fill to="url(f.svg)">`: `<svg xml:base=""><set attributeName=href to="/image:b.example/x"><animate attributename="xlink:href" values="/image:a.example/dir/a.png; #b;/image:a.example/dir/c.png"/><set attributeName=fill to="url(&#34;/image:a.example/dir/f.svg&#34;)">`,
@@ -226,7 +228,7 @@ func TestCSS(t *testing.T) {
 		`@import "c";@import 'd' screen;@IMPORT url(e);@import url("f") layer(x) supports(background:url("g"))`: `@import "/style:a.example/dir/c";@import "/style:a.example/dir/d" screen;@IMPORT url("/style:a.example/dir/e");@import url("/style:a.example/dir/f") layer(x) supports(background:url("/image:a.example/dir/g"))`,
 		`@\69mport/**/"c"`:            `@\69mport/**/"/style:a.example/dir/c"`,
 		`@import src("c");@import "c`: `@import src("/style:a.example/dir/c");@import "/style:a.example/dir/c"`,
-		`@import "data:,x" "c";`:      "",
+		`@import "blob:x" "c";`:       "",
 		`@import x{} "c"`:             "",
 		`@charset "utf-8";@namespace url(http://b.example/);@namespace x "http://b.example/"; a{b:url(c)}`: `@charset "utf-8";@namespace url(http://b.example/);@namespace x "http://b.example/"; a{b:url("/image:a.example/dir/c")}`,
 		`@document url(http://b.example/),url("c"){a{b:url(c)}}`:                                           `@document url(http://b.example/),url("c"){a{b:url("/image:a.example/dir/c")}}`,
@@ -384,7 +386,13 @@ func requested(t testing.TB, n *html.Node, a html.Attribute) string {
 		return inCSS(t, a.Val)
 	case "srcdoc":
 		return left(t, a.Val)
-	case "srcset", "imagesrcset", "ping", "attributionsrc", "archive":
+	case "srcset", "imagesrcset":
+		for _, ref := range candidate.FindAllStringSubmatch(a.Val, -1) {
+			if elsewhere(n, ref[1]) {
+				return ref[1]
+			}
+		}
+	case "ping", "attributionsrc", "archive":
 		for _, ref := range strings.FieldsFunc(a.Val, func(c rune) bool { return strings.ContainsRune(" \t\r\n\f", c) }) {
 			if elsewhere(n, ref) {
 				return ref
@@ -392,15 +400,20 @@ func requested(t testing.TB, n *html.Node, a html.Attribute) string {
 		}
 	case "values", "to", "from", "by":
 		for ref := range strings.SplitSeq(a.Val, ";") {
-			if elsewhere(n, ref) {
+			animated := slices.ContainsFunc(n.Attr, func(a html.Attribute) bool {
+				return strings.EqualFold(a.Key, "attributename") && strings.HasSuffix(strings.ToLower(a.Val), "href")
+			})
+			if (n.Data == "set" || n.Data == "animate") && animated && elsewhere(n, ref) {
 				return ref
 			}
 		}
 	case "content":
-		if refreshes := regexp.MustCompile(`(?i)^[\s\d.]*[;,\s]\s*(?:url\s*=\s*)?['"]?(.*)`); n.Data == "meta" {
-			if m := refreshes.FindStringSubmatch(a.Val); m != nil && elsewhere(n, m[1]) {
-				return a.Val
-			}
+		refreshes := slices.ContainsFunc(n.Attr, func(a html.Attribute) bool {
+			return a.Key == "http-equiv" && strings.EqualFold(a.Val, "refresh")
+		})
+		m := refreshed.FindStringSubmatch(a.Val)
+		if n.Data == "meta" && refreshes && m != nil && elsewhere(n, m[1]) {
+			return a.Val
 		}
 	case "src", "href", "data", "poster", "background", "action", "formaction", "codebase", "classid", "lowsrc":
 		if a.Key == "data" && n.Data != "object" || a.Key == "href" && n.Data == "a" && strings.HasPrefix(a.Val, "ftp:") {
@@ -412,6 +425,11 @@ func requested(t testing.TB, n *html.Node, a html.Attribute) string {
 	}
 	return ""
 }
+
+var refreshed = regexp.MustCompile(`(?is)^[ \t\r\n\f]*[\d.]+[ \t\r\n\f]*[;,\s][ \t\r\n\f]*(?:url\s*=\s*)?['"]?(.*)`)
+
+// candidate matches an address in srcset and its descriptors.
+var candidate = regexp.MustCompile(`(?s)[ \t\r\n\f,]*([^ \t\r\n\f]*[^ \t\r\n\f,])(?:,|(?:\([^)]*(?:\)|$)|[^,(])*(?:,|$))`)
 
 var authority = regexp.MustCompile(`(?is)^(?:(?:https?|wss?|ftp|file):[/\\]*|[/\\][/\\]+)(?:[^/\\?#]*@)?([^/\\?#]*)`)
 
@@ -425,7 +443,7 @@ func elsewhere(n *html.Node, ref string) bool {
 		return !strings.HasPrefix(ref, "https://archive.example/")
 	}
 	m := authority.FindStringSubmatch(ref)
-	return m != nil && m[1] != "archive.example"
+	return m != nil && m[1] != "archive.example" && m[1] != ""
 }
 
 // inCSS returns an address of another host in a style sheet, or "".

@@ -166,10 +166,11 @@ func skipBlanks(s string, i int) int {
 
 // lower returns s with ASCII letters in lower case.
 func lower(s string) string {
-	return strings.Map(func(c rune) rune {
+	b := []byte(s)
+	for i, c := range b {
 		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
+			b[i] = c + 'a' - 'A'
 		}
-		return c
-	}, s)
+	}
+	return string(b)
 }
