@@ -101,6 +101,16 @@ exec acapcrawl crawl --data "$(mktemp -d)" --depth 1 --max-pages 20 --delay 0 --
 [{"location": "/", "tdm-reservation": 1}]
 -- licence.xml --
 <rsl xmlns="https://rslstandard.org/rsl"><content url="/"><license/></content></rsl>
+-- tdmrep.json --
+[{"location": "/", "tdm-reservation": 1}]
+-- old/tdmrep.json --
+[{"location": "/", "tdm-reservation": 0}]
+-- acap.txt --
+ACAP-crawler: *
+ACAP-disallow-index: /private/
+-- managed.txt --
+User-agent: *
+Content-Signal: search=yes, ai-train=no
 -- house-rules.jsonl --
 {"case": {"web": {}, "url": "http://example.com/", "usages": ["index"]}, "want": {"decisions": {"index": {"allowed": true}}}}
 -- conventional.txt --
