@@ -36,21 +36,41 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 	if err != nil {
 		return Copy{}, err
 	}
-	c := v.capture
-	if d := v.Decide(acap.Preserve); !d.Allowed {
-		return Copy{}, v.refuse(d)
-	}
-	d := v.Decide(v.usage)
+	d, body, cut := v.decideCopy(who)
 	if !d.Allowed {
 		return Copy{}, v.refuse(d)
 	}
-	body, cut, ok := v.Terms.Copy(v.usage)
-	if !ok { // N28: if a prohibited element cannot be cut out, the whole copy is refused
-		if part, barred := v.FirstBarred(v.usage); barred {
-			d = part
-		}
-		return Copy{}, v.refuse(d.Refuse(acap.ByProhibition, "that part cannot be cut out"))
+	c := v.capture
+	out := Copy{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Current: c.Current, Status: c.Status,
+		Header: c.Header, Body: body,
+		Cut: cut || c.Cut, Truncated: c.Truncated, Cuts: c.Cuts, Include: v.Included(v.usage),
+		Limits: d.Limits(v.facts)}
+	if out.Cut || out.Truncated || c.Header.Get("Content-Encoding") != "" {
+		out.Header = remade(c.Header)
 	}
+	return out, p.shown(ctx, v.resource.URL)
+}
+
+// decideCopy decides whether the copy v may be shown, and returns the bytes that may be shown. cut
+// reports that these are not all bytes of the copy. If v has no page, only its statements are known:
+// then body is nil, and v must have no part that may not be shown.
+func (v *version) decideCopy(who Reader) (d acap.Decision, body []byte, cut bool) {
+	if d = v.Decide(acap.Preserve); !d.Allowed {
+		return d, nil, false
+	}
+	if d = v.Decide(v.usage); !d.Allowed {
+		return d, nil, false
+	}
+	if v.Page() != nil {
+		var ok bool
+		if body, cut, ok = v.Terms.Copy(v.usage); !ok { // N28: if a prohibited element cannot be cut out, the whole copy is refused
+			if part, barred := v.FirstBarred(v.usage); barred {
+				d = part
+			}
+			return d.Refuse(acap.ByProhibition, "that part cannot be cut out"), nil, false
+		}
+	}
+	c := v.capture
 	if cut {
 		d = d.Changing(less, "parts of the page may not be shown")
 	}
@@ -60,18 +80,7 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 	if c.Truncated {
 		d = d.Changing(less, "the end of the page is not archived")
 	}
-	d = d.Within(v.context(who, !cut && !c.Cut && !c.Truncated))
-	if !d.Allowed {
-		return Copy{}, v.refuse(d)
-	}
-	out := Copy{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Current: c.Current, Status: c.Status,
-		Header: c.Header, Body: body,
-		Cut: cut || c.Cut, Truncated: c.Truncated, Cuts: c.Cuts, Include: v.Included(v.usage),
-		Limits: d.Limits(v.facts)}
-	if out.Cut || out.Truncated || c.Header.Get("Content-Encoding") != "" {
-		out.Header = remade(c.Header)
-	}
-	return out, p.shown(ctx, v.resource.URL)
+	return d.Within(v.context(who, !cut && !c.Cut && !c.Truncated)), body, cut
 }
 
 // remade returns the header to show with a body that was changed after it was received. It removes
