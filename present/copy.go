@@ -24,6 +24,10 @@ type Copy struct {
 	Cuts    []string          `json:"cuts,omitempty"`
 	Include []snippet.Include `json:"include,omitempty"`
 	Limits  acap.Limits       `json:"limits"`
+
+	Decision acap.Decision `json:"-"` // the permission
+	// Rewritable reports that the terms permit changing links in the copy.
+	Rewritable bool `json:"-"`
 }
 
 var copies = form{current: acap.PresentCurrentCopy, old: acap.PresentOldCopy}
@@ -36,6 +40,11 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 	if err != nil {
 		return Copy{}, err
 	}
+	return p.showCopy(ctx, v, who)
+}
+
+// showCopy returns the copy v, if it may be shown, and records that it was shown.
+func (p *Presenter) showCopy(ctx context.Context, v *version, who Reader) (Copy, error) {
 	d, body, cut := v.decideCopy(who)
 	if !d.Allowed {
 		return Copy{}, v.refuse(d)
@@ -44,7 +53,7 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 	out := Copy{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Current: c.Current, Status: c.Status,
 		Header: c.Header, Body: body,
 		Cut: cut || c.Cut, Truncated: c.Truncated, Cuts: c.Cuts, Include: v.Included(v.usage),
-		Limits: d.Limits(v.facts)}
+		Limits: d.Limits(v.facts), Decision: d, Rewritable: d.Changing(everyChange, "links are changed").Allowed}
 	if out.Cut || out.Truncated || c.Header.Get("Content-Encoding") != "" {
 		out.Header = remade(c.Header)
 	}
@@ -63,7 +72,8 @@ func (v *version) decideCopy(who Reader) (d acap.Decision, body []byte, cut bool
 	}
 	if v.Page() != nil {
 		var ok bool
-		if body, cut, ok = v.Terms.Copy(v.usage); !ok { // N28: if a prohibited element cannot be cut out, the whole copy is refused
+		// N28: if a prohibited element cannot be cut out, the whole copy is refused
+		if body, cut, ok = v.Terms.Copy(v.usage); !ok {
 			if part, barred := v.FirstBarred(v.usage); barred {
 				d = part
 			}

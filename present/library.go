@@ -40,6 +40,9 @@ type Library interface {
 	// that has no copy.
 	Thumbnail(ctx context.Context, address string, version int) (p archive.Picture, held bool, err error)
 
+	// Tombstones returns what was erased of a page, oldest first.
+	Tombstones(ctx context.Context, address string) ([]archive.Tombstone, error)
+
 	// NotePresented records when pages were first presented, in a single write. A time that is
 	// already recorded is not changed.
 	NotePresented(ctx context.Context, addresses []string, at time.Time) error
@@ -77,6 +80,10 @@ func (l stored) Page(_ context.Context, address string) (archive.Resource, bool,
 
 func (l stored) Versions(_ context.Context, address string) ([]archive.Capture, error) {
 	return l.archive.Captures(address)
+}
+
+func (l stored) Tombstones(_ context.Context, address string) ([]archive.Tombstone, error) {
+	return l.archive.Tombstones(address)
 }
 
 func (l stored) Copy(_ context.Context, id uint64) (c archive.Capture, body []byte, err error) {

@@ -96,6 +96,8 @@ func (m *memory) Thumbnail(_ context.Context, address string, version int) (arch
 	return p, held, nil
 }
 
+func (m *memory) Tombstones(context.Context, string) ([]archive.Tombstone, error) { return nil, nil }
+
 func (m *memory) NotePresented(_ context.Context, addresses []string, at time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

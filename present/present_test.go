@@ -498,6 +498,7 @@ func TestCopy(t *testing.T) {
 			if text != c.want {
 				t.Errorf("%q, want %q", text, c.want)
 			}
+			s.compareVersions("/a", c.who)
 			if r, _, _ := s.archive.Resource(site + "/a"); r.FirstPresented.IsZero() != (err != nil) {
 				t.Errorf("first presented %v, %v", r.FirstPresented, err)
 			}

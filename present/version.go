@@ -54,11 +54,7 @@ func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who
 // find does the same as version, but does not check whether the addresses of the redirect chain
 // permit the usage.
 func (p *Presenter) find(ctx context.Context, rawurl string, which Which, who Reader, f form) (*version, error) {
-	way, err := p.library.Way(ctx, rawurl)
-	if err != nil {
-		return nil, err
-	}
-	r, known, err := p.library.Page(ctx, way[len(way)-1])
+	way, r, known, err := p.lookUp(ctx, rawurl)
 	if err != nil {
 		return nil, err
 	}
@@ -69,10 +65,32 @@ func (p *Presenter) find(ctx context.Context, rawurl string, which Which, who Re
 	if err != nil {
 		return nil, err
 	}
-	v := &version{asked: rawurl, usage: f.current, capture: c}
-	old := pg != nil && !c.Current
+	return p.underTerms(ctx, way, r, c, pg, who, f)
+}
+
+// lookUp returns the redirect chain from rawurl, and the record of the page at its end.
+func (p *Presenter) lookUp(ctx context.Context, rawurl string) (way []string, r archive.Resource, known bool,
+	err error) {
+	if way, err = p.library.Way(ctx, rawurl); err != nil {
+		return nil, r, false, err
+	}
+	r, known, err = p.library.Page(ctx, way[len(way)-1])
+	return way, r, known, err
+}
+
+// underTerms returns the copy c of the page r, with today's terms. pg is the copy as a page, or nil. If c
+// has an ID and pg is nil, the terms are those of the stored statements of c. way is the redirect chain to r. The
+// errors are those of version, without a prohibition in the chain.
+func (p *Presenter) underTerms(ctx context.Context, way []string, r archive.Resource, c archive.Capture, pg *page.Page,
+	who Reader, f form) (*version, error) {
+	v := &version{asked: way[0], usage: f.current, capture: c}
+	old := c.ID != 0 && !c.Current
 	if old {
-		v.usage, r.Own = f.old, terms.Earlier(r.Own, pg.Own())
+		own := c.Own
+		if pg != nil {
+			own = pg.Own()
+		}
+		v.usage, r.Own = f.old, terms.Earlier(r.Own, own)
 		r.Own.Then = &c.Own // the stored page does not contain its licence documents
 	}
 	v.resource, v.facts, v.language = r, p.facts(r, who, old), languageOf(r, pg)

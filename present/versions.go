@@ -1,0 +1,190 @@
+package present
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/page"
+)
+
+// Version is a stored version of a page that a reader may see.
+type Version struct {
+	URL      string // the page, to which the requested address may redirect
+	Version  int
+	Fetched  time.Time
+	Status   int // of the archived answer
+	MIME     string
+	Digest   string // "sha256:" and hexadecimal digits; of the stored body
+	Bytes    int64  // length of the stored body
+	Current  bool
+	Decision acap.Decision // the permission to show the copy
+	Limits   acap.Limits
+	// Rewritable reports that the terms permit changing links in the copy. If false, the copy is only
+	// shown as it was sent.
+	Rewritable bool
+	// Location is the target of an archived redirect, as it was sent.
+	Location string
+
+	id uint64
+}
+
+// everyChange is the set of all modifications. A copy of which any modification is prohibited is shown
+// as it was sent.
+const everyChange = acap.FormatChange | acap.StyleChange | acap.AppearanceChange | acap.TranslationChange |
+	acap.ContentChange | acap.AnnotationChange | acap.MetadataChange | acap.StructureChange
+
+// Versions returns the copies of rawurl that may be shown to the reader, oldest first. These are the copies of
+// rawurl itself, archived redirects included; if there is none, those of the page to which rawurl
+// redirects. If the list is empty, the state says why.
+func (p *Presenter) Versions(ctx context.Context, rawurl string, who Reader) ([]Version, State, error) {
+	way, err := p.library.Way(ctx, rawurl)
+	if err != nil {
+		return nil, State{}, err
+	}
+	list, refused, err := p.listVersions(ctx, way[:1], who)
+	if err == nil && len(list) == 0 && len(way) > 1 {
+		var latest acap.Decision
+		if list, latest, err = p.listVersions(ctx, way, who); latest.Usage != "" {
+			refused = latest
+		}
+	}
+	if err != nil || len(list) > 0 {
+		return list, State{Standing: Showable}, err
+	}
+	state, err := p.State(ctx, rawurl, refused, who)
+	return nil, state, err
+}
+
+// listVersions returns the copies of the page at the end of way that may be shown. refused is the refusal
+// of the latest copy that may not be shown.
+func (p *Presenter) listVersions(ctx context.Context, way []string, who Reader) (list []Version, refused acap.Decision,
+	err error) {
+	at := way[len(way)-1]
+	r, known, err := p.library.Page(ctx, at)
+	if err != nil || !known {
+		return nil, refused, err
+	}
+	captures, err := p.library.Versions(ctx, at)
+	if err != nil {
+		return nil, refused, err
+	}
+	for _, c := range captures {
+		v, d, err := p.mayShow(ctx, way, r, c, who)
+		switch {
+		case errors.Is(err, archive.ErrNotHeld): // erased since the list was read
+		case err != nil:
+			return nil, refused, err
+		case d.Allowed:
+			list = append(list, describe(v, c, d))
+		default:
+			refused = d
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Version) int { return a.Fetched.Compare(b.Fetched) })
+	return list, refused, nil
+}
+
+func describe(v *version, c archive.Capture, d acap.Decision) Version {
+	out := Version{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Status: c.Status, MIME: c.MIME, Digest: c.Digest,
+		Bytes: c.Bytes, Current: c.Current, Decision: d, Limits: d.Limits(v.facts), id: c.ID,
+		Rewritable: d.Changing(everyChange, "links are changed").Allowed}
+	if c.Redirect() {
+		out.Location = c.Header.Get("Location")
+	}
+	return out
+}
+
+// mayShow decides whether the copy c of the page r at the end of way may be shown. It reads the body of c
+// only if the decision depends on the elements of the page. The error is archive.ErrNotHeld if the copy
+// no longer exists.
+func (p *Presenter) mayShow(ctx context.Context, way []string, r archive.Resource, c archive.Capture, who Reader) (
+	v *version, d acap.Decision, err error) {
+	v, err = p.permitted(ctx, way, r, c, nil, who)
+	if err == nil && !c.Redirect() && dependsOnBody(v) {
+		var body []byte
+		if c, body, err = p.library.Copy(ctx, c.ID); err == nil {
+			v, err = p.permitted(ctx, way, r, c, c.Page(body), who)
+		}
+	}
+	if refused, ok := errors.AsType[*acap.Refused](err); ok {
+		return nil, refused.Decision, nil
+	}
+	if err != nil {
+		return nil, d, err
+	}
+	d, _, _ = v.decideCopy(who)
+	if d.Allowed && c.Redirect() { // no redirect is the current version, so the permission of a current copy counts too
+		if current := v.Decide(acap.PresentCurrentCopy); !current.Allowed {
+			d = current
+		}
+	}
+	return v, d, nil
+}
+
+// permitted returns the copy c with its terms. The error is an *acap.Refused if the redirect chain does not
+// permit showing it.
+func (p *Presenter) permitted(ctx context.Context, way []string, r archive.Resource, c archive.Capture, pg *page.Page,
+	who Reader) (*version, error) {
+	v, err := p.underTerms(ctx, way, r, c, pg, who, copies)
+	if err == nil && v.way != nil && !v.way.Open(v.usage) {
+		return nil, v.refuse(v.way.Decide(v.usage))
+	}
+	return v, err
+}
+
+// dependsOnBody reports whether the decision to show v depends on the elements of the page: some may not
+// be shown, or something must be shown with the page.
+func dependsOnBody(v *version) bool {
+	d := v.Decide(v.usage)
+	_, barred := v.FirstBarred(v.usage)
+	return d.Allowed && (barred || len(d.MustUse()) > 0 || len(d.MustInclude()) > 0)
+}
+
+// Open returns a version that Versions returned for rawurl. It decides again; the errors are those of Copy.
+func (p *Presenter) Open(ctx context.Context, rawurl string, chosen Version, who Reader) (Copy, error) {
+	way, err := p.library.Way(ctx, rawurl)
+	if err != nil {
+		return Copy{}, err
+	}
+	if chosen.URL == rawurl {
+		way = way[:1]
+	}
+	r, known, err := p.library.Page(ctx, chosen.URL)
+	if err != nil {
+		return Copy{}, err
+	}
+	c, body, err := p.library.Copy(ctx, chosen.id)
+	if errors.Is(err, archive.ErrNotHeld) || err == nil && (!known || way[len(way)-1] != c.URL) {
+		return Copy{}, ErrNotHeld
+	}
+	if err != nil {
+		return Copy{}, err
+	}
+	if c.Redirect() {
+		return p.openRedirect(ctx, way, r, c, who)
+	}
+	v, err := p.permitted(ctx, way, r, c, c.Page(body), who)
+	if err != nil {
+		return Copy{}, err
+	}
+	return p.showCopy(ctx, v, who)
+}
+
+// openRedirect returns an archived redirect, without its body.
+func (p *Presenter) openRedirect(ctx context.Context, way []string, r archive.Resource, c archive.Capture, who Reader) (
+	Copy, error) {
+	v, d, err := p.mayShow(ctx, way, r, c, who)
+	if err == nil {
+		err = d.Err(way[0])
+	}
+	if err != nil {
+		return Copy{}, err
+	}
+	return Copy{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Status: c.Status,
+		Header: http.Header{"Location": {c.Header.Get("Location")}}, Limits: d.Limits(v.facts)}, nil
+}
