@@ -1,0 +1,16 @@
+// Package view answers the requests of readers for what an archive holds: HTML pages, copies, and later
+// feeds and an API. It only reads. Everything that it shows of a page comes from a Presenter, which
+// decides by the publisher's terms what this reader may see.
+//
+//	handler.go  Handler and its routes
+//	visitor.go  Visitor: who sends a request
+//	target.go   the address of a page and the time within a path
+//	problem.go  refusals, and what they look like as a page and as JSON
+//	page.go     templates, the frame of every page, ETag
+//	home.go     the search form
+//	search.go   results
+//	versions.go the versions of a page
+//
+// A server in front of Handler checks the Host header, rates and sizes, and names the Visitor with
+// WithVisitor. Handler may therefore run in another process than the server, next to the open archive.
+package view

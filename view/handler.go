@@ -1,0 +1,139 @@
+package view
+
+import (
+	"context"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/present"
+)
+
+// Presenter returns what may be shown of archived pages; *present.Presenter implements it. Nothing of an
+// archived page reaches a reader in another way.
+type Presenter interface {
+	Search(ctx context.Context, q present.Query, who present.Reader) (present.Found, error)
+	Versions(ctx context.Context, address string, who present.Reader) ([]present.Version, present.State, error)
+	Open(ctx context.Context, address string, v present.Version, who present.Reader) (present.Copy, error)
+	Thumbnail(ctx context.Context, address string, which present.Which, who present.Reader) (present.Thumbnail, error)
+}
+
+// Options configure a Handler.
+type Options struct {
+	Presenter Presenter
+	// PolicyRead returns when the policy in the document at address was last read; nil: unknown.
+	PolicyRead func(address string) time.Time
+	Failed     func(error)      // called for errors of the archive, possibly concurrently; may be nil
+	Now        func() time.Time // nil: time.Now
+}
+
+// Handler answers readers. It may be used concurrently.
+type Handler struct {
+	o         Options
+	templates map[string]*template.Template // keyed by file name
+	assets    map[string]asset              // keyed by path
+	exact     map[string]route
+	prefixes  []route
+}
+
+// route is how requests for one path, or for all paths with one prefix, are answered.
+type route struct {
+	prefix string // for routes of prefixes
+	get    answer // nil: GET is not allowed
+	post   answer // nil: POST is not allowed
+	api    bool   // problems are answered as JSON
+}
+
+// answer writes the answer to a request. If it returns an error, it must not have written anything.
+type answer func(w http.ResponseWriter, r *request) error
+
+// request is a request with its parts.
+type request struct {
+	*http.Request
+	visitor Visitor
+	query   url.Values
+	rest    string // what follows the prefix of the route, byte for byte, with the query
+	api     bool
+}
+
+// New returns a Handler.
+func New(o Options) (*Handler, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	h := &Handler{o: o}
+	var err error
+	if h.templates, err = readTemplates(); err != nil {
+		return nil, err
+	}
+	if h.assets, err = readAssets(); err != nil {
+		return nil, err
+	}
+	h.exact = map[string]route{
+		"/":       {get: h.home},
+		"/search": {get: h.search},
+	}
+	h.prefixes = []route{
+		{prefix: "/versions/", get: h.versions},
+		{prefix: "/assets/", get: h.asset},
+	}
+	return h, nil
+}
+
+// ServeHTTP answers a request. It finds the route in the request target as it was sent, because a path may
+// contain an address, whose slashes and escapes must not change.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	req := &request{Request: r, visitor: VisitorOf(r.Context())}
+	setCommon(w.Header())
+	at, ok := h.find(req)
+	req.api = at.api
+	if err := h.answer(w, req, at, ok); err != nil {
+		h.writeProblem(w, req, h.problemOf(err))
+	}
+}
+
+// find returns the route of a request, and sets the parts of the request that depend on the route.
+func (h *Handler) find(r *request) (route, bool) {
+	sent := r.RequestURI
+	path, query, _ := strings.Cut(sent, "?")
+	if at, ok := h.exact[path]; ok {
+		var err error
+		r.query, err = url.ParseQuery(query)
+		return at, err == nil
+	}
+	for _, at := range h.prefixes {
+		if rest, ok := strings.CutPrefix(sent, at.prefix); ok {
+			r.rest = rest
+			return at, true
+		}
+	}
+	return route{api: strings.HasPrefix(sent, "/api/")}, false
+}
+
+func (h *Handler) answer(w http.ResponseWriter, r *request, at route, found bool) error {
+	if !found {
+		return &Problem{Status: http.StatusNotFound, Code: "no-page", Title: "There is no such page",
+			Detail: "The address leads to no page of this archive."}
+	}
+	fn, allow := at.get, "GET, HEAD"
+	switch {
+	case at.get == nil:
+		allow = "POST"
+	case at.post != nil:
+		allow += ", POST"
+	}
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodPost:
+		fn = at.post
+	default:
+		fn = nil
+	}
+	if fn == nil {
+		return &Problem{Status: http.StatusMethodNotAllowed, Code: "method", Allow: allow,
+			Title: "This method is not allowed here", Detail: "This address answers to " + allow + "."}
+	}
+	return fn(w, r)
+}

@@ -1,0 +1,197 @@
+package view
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/memento"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+//go:embed assets
+var assetFiles embed.FS
+
+// ownPolicy is the Content-Security-Policy of this server's own pages: nothing is loaded from other hosts.
+const ownPolicy = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+	"frame-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// setCommon sets the header fields that all answers have, unless a route replaces them.
+func setCommon(h http.Header) {
+	h.Set("Content-Security-Policy", ownPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-DNS-Prefetch-Control", "off")
+	h.Set("Cache-Control", "private, no-cache")
+}
+
+// layout is what the templates of whole pages get.
+type layout struct {
+	Title   string
+	Path    string // path of the request, without its query
+	Visitor Visitor
+	Style   string // path of the style sheet
+	Script  string // path of the script
+	Body    any
+}
+
+// readTemplates parses each page together with layout.html.
+func readTemplates() (map[string]*template.Template, error) {
+	names, err := fs.Glob(templateFiles, "templates/*.html")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]*template.Template{}
+	for _, name := range names {
+		t, err := template.New("layout.html").Funcs(helpers()).ParseFS(templateFiles, "templates/layout.html", name)
+		if err != nil {
+			return nil, err
+		}
+		out[path.Base(name)] = t
+	}
+	return out, nil
+}
+
+// helpers returns the functions that templates may call.
+func helpers() template.FuncMap {
+	return template.FuncMap{
+		"date":  func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
+		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"stamp": memento.Timestamp,
+		"count": count,
+		// own returns a path of this server that ends with the address of a page.
+		"own": func(prefix, page string) template.URL { return template.URL(prefix + escapeTarget(page)) },
+	}
+}
+
+// count returns a number with its noun: "1 version", "2 versions".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// escapeTarget escapes the characters of an address that may not appear in a request target.
+func escapeTarget(page string) string {
+	var out strings.Builder
+	for i := range len(page) {
+		if c := page[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"<>\^`+"`{|}#", c) >= 0 {
+			fmt.Fprintf(&out, "%%%02X", c)
+		} else {
+			out.WriteByte(c)
+		}
+	}
+	return out.String()
+}
+
+// originOf returns scheme and host of an address.
+func originOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// execute returns a whole page.
+func (h *Handler) execute(r *request, name, title string, body any) ([]byte, error) {
+	at, _, _ := strings.Cut(r.RequestURI, "?")
+	var out bytes.Buffer
+	err := h.templates[name].ExecuteTemplate(&out, "layout.html", layout{Title: title, Path: at, Visitor: r.visitor,
+		Style: h.assetPath("style.css"), Script: h.assetPath("script.js"), Body: body})
+	return out.Bytes(), err
+}
+
+// show answers with a page made from a template.
+func (h *Handler) show(w http.ResponseWriter, r *request, name, title string, body any) error {
+	text, err := h.execute(r, name, title, body)
+	if err != nil {
+		return err
+	}
+	return writeTagged(w, r, "text/html; charset=utf-8", text)
+}
+
+// writeTagged answers with body and an ETag, or with 304 if the client has it.
+func writeTagged(w http.ResponseWriter, r *request, kind string, body []byte) error {
+	sum := sha256.Sum256(body)
+	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+	w.Header().Set("ETag", tag)
+	if matches(r.Header.Get("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	writeBody(w, r, http.StatusOK, kind, body)
+	return nil
+}
+
+// matches reports whether an If-None-Match header contains the tag (RFC 9110 13.1.2: a weak tag matches, too).
+func matches(header, tag string) bool {
+	for one := range strings.SplitSeq(header, ",") {
+		if one = strings.TrimPrefix(strings.TrimSpace(one), "W/"); one == tag || one == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+func writeBody(w http.ResponseWriter, r *request, status int, kind string, body []byte) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		w.Write(body)
+	}
+}
+
+// asset is a file that pages load. Its path contains a digest, so that it may be cached for ever.
+type asset struct {
+	kind string
+	body []byte
+}
+
+// readAssets returns the embedded files, keyed by "DIGEST/NAME".
+func readAssets() (map[string]asset, error) {
+	out := map[string]asset{}
+	return out, fs.WalkDir(assetFiles, "assets", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		body, err := assetFiles.ReadFile(name)
+		sum := sha256.Sum256(body)
+		out[hex.EncodeToString(sum[:6])+"/"+path.Base(name)] = asset{mime.TypeByExtension(path.Ext(name)), body}
+		return err
+	})
+}
+
+// assetPath returns the path of an embedded file, or "" if there is none of that name.
+func (h *Handler) assetPath(name string) string {
+	for at := range h.assets {
+		if path.Base(at) == name {
+			return "/assets/" + at
+		}
+	}
+	return ""
+}
+
+func (h *Handler) asset(w http.ResponseWriter, r *request) error {
+	a, ok := h.assets[r.rest]
+	if !ok {
+		return notFound()
+	}
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	return writeTagged(w, r, a.kind, a.body)
+}

@@ -1,0 +1,148 @@
+package view
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/present"
+)
+
+// Problem is an answer that is not the requested one. It is shown as a page or as a problem document (RFC
+// 9457).
+type Problem struct {
+	Status int    `json:"status"`
+	Code   string `json:"code"` // does not change between versions of the program
+	Title  string `json:"title"`
+	Detail string `json:"detail"` // one sentence: what happened, and what to do
+
+	// The line that decided, if one did: address of its document, line number from 1, and the field.
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"`
+	Field string `json:"field,omitempty"`
+	// PolicyRead is when the policy was read that contains the line.
+	PolicyRead time.Time `json:"policy_read,omitzero"`
+
+	Retry time.Duration `json:"-"` // for the header Retry-After; 0: none
+	Allow string        `json:"-"` // for the header Allow; empty: none
+}
+
+func (p *Problem) Error() string { return p.Detail }
+
+func badRequest(detail string) *Problem {
+	return &Problem{Status: http.StatusBadRequest, Code: "malformed", Title: "This request cannot be read",
+		Detail: detail}
+}
+
+// notFound is the same for a page that was never archived and for one of which this reader may not
+// learn that it is archived.
+func notFound() *Problem {
+	return &Problem{Status: http.StatusNotFound, Code: "not-found", Title: "Not in this archive",
+		Detail: "Nothing that you may see is archived under this address."}
+}
+
+// refused returns the problem for a refusal: status 451, or 503 if today's policy could not be read.
+func (h *Handler) refused(d acap.Decision) *Problem {
+	d = d.AboutFor()
+	p := &Problem{Status: http.StatusUnavailableForLegalReasons, Code: string(d.Reason),
+		Title: "Archived, but may not be shown", Detail: sentence("The publisher does not permit this: " + d.Why())}
+	if d.Reason == acap.Unavailable {
+		p.Status, p.Code, p.Retry = http.StatusServiceUnavailable, "unavailable", time.Minute
+		p.Title = "The publisher's permissions cannot be read now"
+		p.Detail = sentence("Without them this archive shows nothing of the page: " + d.Why())
+	}
+	if d.Because != nil {
+		p.File, p.Line, p.Field = d.Because.URL, d.Because.Line, d.Because.Text
+		if h.o.PolicyRead != nil {
+			p.PolicyRead = h.o.PolicyRead(d.Because.URL)
+		}
+	}
+	return p
+}
+
+// absent returns the problem for an address of which nothing can be shown (RFC 7725, RFC 9110 15.5.11).
+func (h *Handler) absent(s present.State) *Problem {
+	switch s.Standing {
+	case present.Unavailable, present.Withheld:
+		return h.refused(s.Decision)
+	case present.Erased:
+		p := &Problem{Status: http.StatusGone, Code: "erased", Title: "Erased from this archive"}
+		if s.Decision.Because != nil {
+			down := h.refused(s.Decision)
+			p.File, p.Line, p.Field, p.PolicyRead = down.File, down.Line, down.Field, down.PolicyRead
+			p.Detail = "The publisher asked for it to be taken down."
+			return p
+		}
+		p.Detail = sentence("It was erased on " + s.Erased.When.UTC().Format("2 January 2006 at 15:04 UTC") + ": " +
+			s.Erased.Why)
+		p.Field = s.Erased.Line
+		return p
+	}
+	return notFound()
+}
+
+// sentence returns s with a full stop at its end.
+func sentence(s string) string {
+	if s != "" && s[len(s)-1] != '.' {
+		return s + "."
+	}
+	return s
+}
+
+// problemOf returns the problem that describes err.
+func (h *Handler) problemOf(err error) *Problem {
+	p, is := errors.AsType[*Problem](err)
+	refused, barred := errors.AsType[*acap.Refused](err)
+	switch {
+	case is:
+		return p
+	case barred:
+		return h.refused(refused.Decision)
+	case errors.Is(err, present.ErrNotHeld):
+		return notFound()
+	}
+	if h.o.Failed != nil {
+		h.o.Failed(err)
+	}
+	return &Problem{Status: http.StatusInternalServerError, Code: "failed", Title: "This archive has a fault",
+		Detail: "The answer could not be made; the operator's log says why."}
+}
+
+// writeProblem answers with p: as a problem document if the route is part of the API, otherwise as a page.
+func (h *Handler) writeProblem(w http.ResponseWriter, r *request, p *Problem) {
+	head := w.Header()
+	for name := range head {
+		if name != "Vary" {
+			head.Del(name)
+		}
+	}
+	if setCommon(head); p.Retry > 0 {
+		head.Set("Retry-After", strconv.Itoa(int(p.Retry.Seconds())))
+	}
+	if p.Allow != "" {
+		head.Set("Allow", p.Allow)
+	}
+	if p.Status == http.StatusUnavailableForLegalReasons && p.File != "" {
+		head.Add("Link", "<"+originOf(p.File)+`>; rel="blocked-by"`)
+	}
+	head.Set("Cache-Control", "no-store")
+	if r.api {
+		body, err := json.Marshal(struct {
+			Type string `json:"type"`
+			*Problem
+		}{"urn:acapcrawl:problem:" + p.Code, p})
+		if err != nil { // cannot happen: the fields are text and numbers
+			body = []byte("{}")
+		}
+		writeBody(w, r, p.Status, "application/problem+json", append(body, '\n'))
+		return
+	}
+	body, err := h.execute(r, "problem.html", p.Title, p)
+	if err != nil {
+		body = []byte(p.Detail)
+	}
+	writeBody(w, r, p.Status, "text/html; charset=utf-8", body)
+}

@@ -1,0 +1,34 @@
+package view
+
+import (
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/memento"
+)
+
+// target returns the normal form of the address that a path contains behind its prefix, byte for byte
+// and with its query. The error is a *Problem.
+func target(raw string) (string, error) {
+	if !strings.HasPrefix(raw, "http://") && !strings.HasPrefix(raw, "https://") {
+		return "", badRequest("The path needs a whole address that begins with http:// or https://.")
+	}
+	normal, err := address.Normal(raw)
+	if err != nil {
+		return "", badRequest("The address in the path cannot be read: " + err.Error() + ".")
+	}
+	return normal, nil
+}
+
+// timed splits "TIMESTAMP/URL" and returns the time and the normal form of the address. The error is a
+// *Problem.
+func timed(rest string) (at time.Time, page string, err error) {
+	stamp, raw, found := strings.Cut(rest, "/")
+	if at, err = memento.ParseTimestamp(stamp); err != nil || !found {
+		return at, "", badRequest("The path needs a time of 14 digits in UTC, a slash and an address, such as " +
+			"20260131120000/https://example.org/.")
+	}
+	page, err = target(raw)
+	return at, page, err
+}

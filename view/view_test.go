@@ -1,0 +1,177 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/present"
+)
+
+// fixed is a Presenter with fixed answers.
+type fixed struct {
+	found    present.Found
+	versions map[string][]present.Version
+	states   map[string]present.State
+	err      error
+	asked    []present.Reader
+}
+
+func (f *fixed) Search(_ context.Context, q present.Query, who present.Reader) (present.Found, error) {
+	f.asked = append(f.asked, who)
+	return f.found, f.err
+}
+
+func (f *fixed) Versions(_ context.Context, address string, _ present.Reader) ([]present.Version, present.State, error) {
+	return f.versions[address], f.states[address], f.err
+}
+
+func (f *fixed) Open(context.Context, string, present.Version, present.Reader) (present.Copy, error) {
+	return present.Copy{}, present.ErrNotHeld
+}
+
+func (f *fixed) Thumbnail(context.Context, string, present.Which, present.Reader) (present.Thumbnail, error) {
+	return present.Thumbnail{}, present.ErrNotHeld
+}
+
+func handler(t *testing.T, f *fixed) *Handler {
+	t.Helper()
+	h, err := New(Options{Presenter: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// get sends a request with a target exactly as written.
+func get(h *Handler, method, sent string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "/", nil)
+	r.RequestURI = sent
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// TestStatus checks the status of each case of a page that cannot be shown.
+func TestStatus(t *testing.T) {
+	line := &acap.Field{URL: "http://quay.example/robots.txt", Line: 3, Text: "ACAP-disallow-present: /p<b>"}
+	f := &fixed{states: map[string]present.State{
+		"http://quay.example/withheld": {Standing: present.Withheld,
+			Decision: acap.Decision{Usage: acap.PresentCurrentCopy, Reason: acap.ByProhibition, Because: line}},
+		"http://quay.example/unread": {Standing: present.Unavailable,
+			Decision: acap.Decision{Usage: acap.PresentCurrentCopy, Reason: acap.Unavailable, Note: "HTTP status 503"}},
+		"http://quay.example/erased": {Standing: present.Erased},
+	}}
+	h := handler(t, f)
+	for _, c := range []struct {
+		sent   string
+		status int
+		header string
+		want   string
+	}{
+		{sent: "/versions/http://quay.example/never", status: 404},
+		{sent: "/versions/http://quay.example/withheld", status: 451, header: "Link",
+			want: `<http://quay.example>; rel="blocked-by"`},
+		{sent: "/versions/http://quay.example/unread", status: 503, header: "Retry-After", want: "60"},
+		{sent: "/versions/http://quay.example/erased", status: 410},
+		{sent: "/versions/quay.example/", status: 400},
+		{sent: "/versions/ftp://quay.example/", status: 400},
+		{sent: "/versions/http://", status: 400},
+		{sent: "/nowhere", status: 404},
+		{sent: "/search?page=x&q=a", status: 400},
+		{sent: "/search?q=%zz", status: 404},
+	} {
+		w := get(h, "GET", c.sent)
+		if w.Code != c.status || w.Header().Get("Cache-Control") != "no-store" || w.Header().Get(c.header) != c.want {
+			t.Errorf("%s: %d %v", c.sent, w.Code, w.Header())
+		}
+		if strings.Contains(w.Body.String(), "<b>") {
+			t.Errorf("%s: the publisher's text is not escaped", c.sent)
+		}
+	}
+	w := get(h, "GET", "/versions/http://quay.example/withheld")
+	for _, part := range []string{"http://quay.example/robots.txt", "line 3", "ACAP-disallow-present"} {
+		if !strings.Contains(w.Body.String(), part) {
+			t.Errorf("the refusal does not contain %s", part)
+		}
+	}
+	never, hidden := get(h, "GET", "/versions/http://quay.example/a"), get(h, "GET", "/versions/http://quay.example/b")
+	if never.Body.String() != hidden.Body.String() {
+		t.Error("pages never held and hidden differ")
+	}
+}
+
+// TestMethods checks that reading is possible only with GET and HEAD.
+func TestMethods(t *testing.T) {
+	h := handler(t, &fixed{})
+	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "TRACE"} {
+		if w := get(h, method, "/"); w.Code != 405 || w.Header().Get("Allow") != "GET, HEAD" {
+			t.Errorf("%s: %d %v", method, w.Code, w.Header())
+		}
+	}
+	if w := get(h, "HEAD", "/"); w.Code != 200 || w.Body.Len() > 0 || w.Header().Get("Content-Length") == "0" {
+		t.Errorf("HEAD: %d, %d bytes", w.Code, w.Body.Len())
+	}
+}
+
+// TestTagged checks conditional requests, for pages and files.
+func TestTagged(t *testing.T) {
+	h := handler(t, &fixed{})
+	for _, sent := range []string{"/", h.assetPath("style.css"), h.assetPath("script.js")} {
+		first := get(h, "GET", sent)
+		tag := first.Header().Get("ETag")
+		if first.Code != 200 || tag == "" {
+			t.Fatalf("%s: %d %v", sent, first.Code, first.Header())
+		}
+		if w := get(h, "GET", sent, "If-None-Match", `"other", W/`+tag); w.Code != 304 || w.Body.Len() > 0 {
+			t.Errorf("%s: %d, %d bytes", sent, w.Code, w.Body.Len())
+		}
+		if w := get(h, "GET", sent, "If-None-Match", `"other"`); w.Code != 200 {
+			t.Errorf("%s: %d", sent, w.Code)
+		}
+	}
+	if w := get(h, "GET", "/assets/../style.css"); w.Code != 404 {
+		t.Error(w.Code)
+	}
+}
+
+// TestSearchAsReader checks that the search decides for the visitor, and escapes what it shows.
+func TestSearchAsReader(t *testing.T) {
+	f := &fixed{found: present.Found{Count: 1, Results: []present.Result{{URL: "http://quay.example/<i>", Link: true,
+		Title: "<script>", Href: "javascript:alert(1)"}}}}
+	h := handler(t, f)
+	r := httptest.NewRequest("GET", "/", nil)
+	r.RequestURI = "/search?q=ferry"
+	who := acap.Target{Country: "FR", IP: netip.MustParseAddr("192.0.2.1")}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r.WithContext(WithVisitor(r.Context(), Visitor{Reader: who})))
+	if len(f.asked) != 1 || f.asked[0].Target.Country != "FR" {
+		t.Errorf("%+v", f.asked)
+	}
+	for _, bad := range []string{"<script>\n", "<i>", `href="javascript`} {
+		if strings.Contains(w.Body.String(), bad) {
+			t.Errorf("the page contains %s", bad)
+		}
+	}
+}
+
+// TestFailed checks that the text of an error of the archive reaches the operator and not the reader.
+func TestFailed(t *testing.T) {
+	f, told := &fixed{err: errors.New("secret path")}, error(nil)
+	h, err := New(Options{Presenter: f, Failed: func(err error) { told = err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := get(h, "GET", "/versions/http://quay.example/a")
+	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "secret") || told == nil {
+		t.Errorf("%d %s, %v", w.Code, w.Body, told)
+	}
+}

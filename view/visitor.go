@@ -1,0 +1,45 @@
+package view
+
+import (
+	"context"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/present"
+)
+
+// Visitor describes who sends a request. The server in front of the Handler sets it.
+type Visitor struct {
+	Reader acap.Target // decides about restrictions to certain readers (P1 2.5.5.9)
+	Base   string      // address of this server as the visitor wrote it: "https://archive.example"
+	Role   Role
+	Name   string // of the user; empty if nobody is logged in
+	Token  string // must be sent back in the field "token" of every form; empty if nobody is logged in
+}
+
+// Role says what a visitor may do besides reading.
+type Role string
+
+// The roles.
+const (
+	Anyone    Role = ""
+	Publisher Role = "publisher" // sees and submits requests of its own
+	Operator  Role = "operator"  // sees and submits all requests
+)
+
+type visitorKey struct{}
+
+// WithVisitor returns a context that names the visitor of a request.
+func WithVisitor(ctx context.Context, v Visitor) context.Context {
+	return context.WithValue(ctx, visitorKey{}, v)
+}
+
+// VisitorOf returns the visitor that WithVisitor put into ctx, otherwise a visitor of whom nothing is
+// known.
+func VisitorOf(ctx context.Context) Visitor {
+	v, _ := ctx.Value(visitorKey{}).(Visitor)
+	return v
+}
+
+// reader returns the visitor as a reader. A copy is shown in a frame of this server only by the viewer,
+// which says so itself.
+func (v Visitor) reader() present.Reader { return present.Reader{Target: v.Reader} }
