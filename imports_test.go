@@ -55,7 +55,7 @@ var siblings = map[string][]string{
 	"conformance": {"acap", "address", "gate", "page", "policy", "preference", "snippet", "terms", "check", "display"},
 	"web":         {"acap", "defect", "page", "terms", "present", "actions", "policy", "check", "view"},
 	"view": {"acap", "actions", "address", "cdx", "check", "display", "memento", "page", "policy", "preference", "present",
-		"rewrite", "snippet", "terms"},
+		"rewrite", "snippet", "terms", "thumbnail"},
 	"config": {},
 	"docs":   {},
 	"site": {"acap", "address", "actions", "archive", "config", "crawler", "defect", "disk", "gate", "holdings",
@@ -90,7 +90,7 @@ var owners = map[string][]string{
 	"github.com/yuin/goldmark":             {"page"},
 	"github.com/ledongthuc/pdf":            {"page"},
 	"github.com/rogpeppe/go-internal/":     {"cmd/acapcrawl", "conformance", "check"},
-	"github.com/santhosh-tekuri/":          {"check"},
+	"github.com/santhosh-tekuri/":          {"check", "view"},
 }
 
 // listed holds the fields of the output of go list that the test uses.

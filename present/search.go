@@ -9,10 +9,14 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/index"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/snippet"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
+
+// ErrQuery is wrapped by the errors of Search for queries that cannot be understood.
+var ErrQuery = index.ErrQuery
 
 // Query is a reader's search query.
 type Query struct {

@@ -1,5 +1,5 @@
-// Package view answers the requests of readers for what an archive holds: HTML pages, copies, and later
-// feeds and an API. It only reads. Everything that it shows of a page comes from a Presenter, which
+// Package view answers the requests of readers for what an archive holds: HTML pages, copies, feeds and a
+// JSON API. It only reads. Everything that it shows of a page comes from a Presenter, which
 // decides by the publisher's terms what this reader may see.
 //
 //	handler.go  Handler and its routes
@@ -10,6 +10,11 @@
 //	home.go     the search form
 //	search.go   results
 //	versions.go the versions of a page
+//
+//	openapi.json   the OpenAPI document of the API
+//	document.go    reads it
+//	parameters.go  checks the parameters of requests by it
+//	api.go         the routes of the API
 //
 // A server in front of Handler checks the Host header, rates and sizes, and names the Visitor with
 // WithVisitor. Handler may therefore run in another process than the server, next to the open archive.

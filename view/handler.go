@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
@@ -18,6 +19,10 @@ type Presenter interface {
 	Versions(ctx context.Context, address string, who present.Reader) ([]present.Version, present.State, error)
 	Open(ctx context.Context, address string, v present.Version, who present.Reader) (present.Copy, error)
 	Thumbnail(ctx context.Context, address string, which present.Which, who present.Reader) (present.Thumbnail, error)
+	Copy(ctx context.Context, address string, which present.Which, who present.Reader) (present.Copy, error)
+	Snippet(ctx context.Context, address, query string, which present.Which, who present.Reader) (present.Passage, error)
+	Original(ctx context.Context, address string, who present.Reader) (present.Lead, error)
+	State(ctx context.Context, address string, refused acap.Decision, who present.Reader) (present.State, error)
 }
 
 // Options configure a Handler.
@@ -34,6 +39,7 @@ type Handler struct {
 	o         Options
 	templates map[string]*template.Template // keyed by file name
 	assets    map[string]asset              // keyed by path
+	document  *document
 	exact     map[string]route
 	prefixes  []route
 }
@@ -71,9 +77,15 @@ func New(o Options) (*Handler, error) {
 	if h.assets, err = readAssets(); err != nil {
 		return nil, err
 	}
+	if h.document, err = readDocument(); err != nil {
+		return nil, err
+	}
 	h.exact = map[string]route{
-		"/":       {get: h.home},
-		"/search": {get: h.search},
+		"/":              {get: h.home},
+		"/search":        {get: h.search},
+		"/openapi.json":  {get: h.apiDocument, api: true},
+		"/api/v1/search": {get: h.apiSearch, api: true},
+		"/api/v1/show":   {get: h.apiShow, api: true},
 	}
 	h.prefixes = []route{
 		{prefix: "/versions/", get: h.versions},
@@ -101,7 +113,7 @@ func (h *Handler) find(r *request) (route, bool) {
 	if at, ok := h.exact[path]; ok {
 		var err error
 		r.query, err = url.ParseQuery(query)
-		return at, err == nil
+		return at, err == nil || at.api // the API answers with status 400
 	}
 	for _, at := range h.prefixes {
 		if rest, ok := strings.CutPrefix(sent, at.prefix); ok {

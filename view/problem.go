@@ -103,6 +103,8 @@ func (h *Handler) problemOf(err error) *Problem {
 		return h.refused(refused.Decision)
 	case errors.Is(err, present.ErrNotHeld):
 		return notFound()
+	case errors.Is(err, present.ErrQuery):
+		return badRequest(sentence("The search cannot be made: " + err.Error()))
 	}
 	if h.o.Failed != nil {
 		h.o.Failed(err)

@@ -39,6 +39,22 @@ func (f *fixed) Thumbnail(context.Context, string, present.Which, present.Reader
 	return present.Thumbnail{}, present.ErrNotHeld
 }
 
+func (f *fixed) Copy(context.Context, string, present.Which, present.Reader) (present.Copy, error) {
+	return present.Copy{}, present.ErrNotHeld
+}
+
+func (f *fixed) Snippet(context.Context, string, string, present.Which, present.Reader) (present.Passage, error) {
+	return present.Passage{}, present.ErrNotHeld
+}
+
+func (f *fixed) Original(context.Context, string, present.Reader) (present.Lead, error) {
+	return present.Lead{}, present.ErrNotHeld
+}
+
+func (f *fixed) State(_ context.Context, address string, _ acap.Decision, _ present.Reader) (present.State, error) {
+	return f.states[address], f.err
+}
+
 func handler(t *testing.T, f *fixed) *Handler {
 	t.Helper()
 	h, err := New(Options{Presenter: f})

@@ -1,0 +1,151 @@
+package view
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/thumbnail"
+)
+
+// encode returns a value as the command line prints it with --json.
+func encode(value any) ([]byte, error) {
+	var out bytes.Buffer
+	err := display.Encoder(&out).Encode(value)
+	return out.Bytes(), err
+}
+
+// apiSearch answers like the verb search with --json.
+func (h *Handler) apiSearch(w http.ResponseWriter, r *request) error {
+	v, err := h.parameters(r)
+	if err != nil {
+		return err
+	}
+	who, err := h.reader(r, v)
+	if err != nil {
+		return err
+	}
+	q := present.Query{Text: strings.TrimSpace(v.text("q")), Skip: v.number("skip"), Limit: v.number("limit"),
+		Why: v.is("why")}
+	found, err := h.o.Presenter.Search(r.Context(), q, who)
+	if err != nil {
+		return err
+	}
+	if next := q.Skip + q.Limit; found.Count > next || found.More {
+		v.given.Set("skip", fmt.Sprint(next))
+		if v.op.find("skip").Schema.demand(v.text("skip")) == "" {
+			w.Header().Set("Link", "</api/v1/search?"+v.given.Encode()+`>; rel="next"`)
+		}
+	}
+	if found.Results == nil {
+		found.Results = []present.Result{}
+	}
+	body, err := encode(found.Results)
+	if err != nil {
+		return err
+	}
+	return writeTagged(w, r, "application/json", body)
+}
+
+// apiShow answers like the verb show with --json.
+func (h *Handler) apiShow(w http.ResponseWriter, r *request) error {
+	v, err := h.parameters(r)
+	if err != nil {
+		return err
+	}
+	if err := contradiction(v); err != nil {
+		return err
+	}
+	who, err := h.reader(r, v)
+	if err != nil {
+		return err
+	}
+	who.Framed = v.is("framed")
+	page, which := v.url(), present.Which{At: v.time("at"), Version: v.number("version")}
+	shown, err := h.showAs(r.Context(), v, page, which, who)
+	if err != nil {
+		return h.unshown(r.Context(), page, which, who, err)
+	}
+	body, err := encode(shown)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "private, no-store") // its terms can change at any time
+	w.Header().Set("X-Robots-Tag", "noindex, noarchive")
+	writeBody(w, r, http.StatusOK, "application/json", body)
+	return nil
+}
+
+// contradiction returns a *Problem if parameters of show contradict each other.
+func contradiction(v values) error {
+	var forms []string
+	for _, name := range []string{"headers", "snippet", "thumbnail", "original"} {
+		if v.is(name) {
+			forms = append(forms, name)
+		}
+	}
+	switch {
+	case len(forms) > 1:
+		return badRequest("The parameters " + strings.Join(forms, " and ") + " select different content; give one of them.")
+	case v.given.Has("query") && !v.is("snippet"):
+		return badRequest("The parameter query needs snippet=true.")
+	case v.given.Has("version") && v.given.Has("at"):
+		return badRequest("The parameters at and version both select a version; give one of them.")
+	case v.is("original") && (v.given.Has("version") || v.given.Has("at")):
+		return badRequest("The original has no versions: give original without at and version.")
+	case v.is("framed") && (v.is("snippet") || v.is("thumbnail")): // P1 2.5.5.7 (K04): only copies and originals
+		return badRequest("The parameter framed applies to copies and originals only.") // depend on their context
+	}
+	return nil
+}
+
+// showAs returns what was requested of a page.
+func (h *Handler) showAs(ctx context.Context, v values, page string, which present.Which, who present.Reader) (any,
+	error) {
+	switch p := h.o.Presenter; {
+	case v.is("thumbnail"):
+		return p.Thumbnail(ctx, page, which, who)
+	case v.is("snippet"):
+		return p.Snippet(ctx, page, v.text("query"), which, who)
+	case v.is("original"):
+		return p.Original(ctx, page, who)
+	default:
+		return p.Copy(ctx, page, which, who)
+	}
+}
+
+// unshown returns the problem for a page that is not shown. If this reader may not see a link to the page
+// either, it is the same as for a page that was never archived.
+func (h *Handler) unshown(ctx context.Context, page string, which present.Which, who present.Reader, err error) error {
+	var refused acap.Decision
+	if barred, is := errors.AsType[*acap.Refused](err); is {
+		refused = barred.Decision
+	} else if errors.Is(err, thumbnail.ErrNone) {
+		p := notFound()
+		p.Code, p.Detail = "no-image", sentence(err.Error())
+		return p
+	} else if !errors.Is(err, present.ErrNotHeld) {
+		return err
+	}
+	state, err := h.o.Presenter.State(ctx, page, refused, who)
+	if err != nil {
+		return err
+	}
+	if state.Standing == present.Erased && which.Version != 0 &&
+		cmp.Or(state.Erased.Version, which.Version) != which.Version {
+		return notFound() // another version was erased
+	}
+	return h.absent(state)
+}
+
+// apiDocument answers with the OpenAPI document.
+func (h *Handler) apiDocument(w http.ResponseWriter, r *request) error {
+	return writeTagged(w, r, "application/json", documentText)
+}
