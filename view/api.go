@@ -93,7 +93,8 @@ func contradiction(v values) error {
 	}
 	switch {
 	case len(forms) > 1:
-		return badRequest("The parameters " + strings.Join(forms, " and ") + " select different content; give one of them.")
+		return badRequest("The parameters " + strings.Join(forms, " and ") +
+			" select different content; give one of them.")
 	case v.given.Has("query") && !v.is("snippet"):
 		return badRequest("The parameter query needs snippet=true.")
 	case v.given.Has("version") && v.given.Has("at"):
