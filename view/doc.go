@@ -9,6 +9,7 @@
 //	page.go     templates, the frame of every page, ETag
 //	home.go     the search form
 //	search.go   results
+//	memento.go  the versions of a page as package memento names them
 //	versions.go the versions of a page
 //
 //	openapi.json   the OpenAPI document of the API

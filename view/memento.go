@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"strconv"
 	"time"
 
@@ -30,6 +31,48 @@ func timeMapPath(f memento.Form, n int, page string) string {
 		path += strconv.Itoa(n) + "/"
 	}
 	return path + escapeTarget(page)
+}
+
+// history is the versions of a page that a reader may see, at least one. Version i of versions is list[i].
+type history struct {
+	list     []present.Version
+	versions memento.Versions
+	page     memento.Page
+}
+
+// history returns the versions of a page that the visitor may see. The error is a *Problem that says why there is
+// none, or an error of the archive.
+func (h *Handler) history(ctx context.Context, page string, v Visitor) (*history, error) {
+	list, state, err := h.o.Presenter.Versions(ctx, page, v.reader())
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, h.absent(state)
+	}
+	list = distinct(list)
+	return &history{list: list, versions: versionsOf(v, list), page: h.mementoPage(v, page)}, nil
+}
+
+// at returns the number of the version to show for a time, and whether it is of that second. If not, the
+// reader is redirected to it.
+func (h *history) at(t time.Time) (i int, exact bool) {
+	if i = h.versions.Exact(t); i >= 0 {
+		return i, true
+	}
+	return h.versions.Nearest(t), false
+}
+
+// distinct returns the versions with different addresses. Addresses count in seconds: of several versions of the
+// same second the last one remains. list is in order of time.
+func distinct(list []present.Version) []present.Version {
+	out := make([]present.Version, 0, len(list))
+	for i, v := range list {
+		if i+1 == len(list) || !v.Fetched.Truncate(time.Second).Equal(list[i+1].Fetched.Truncate(time.Second)) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // versionsOf returns versions with the addresses of their copies. The address is that of the page which
