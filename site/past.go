@@ -5,38 +5,23 @@ import (
 	"net/url"
 	"path/filepath"
 
-	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/explain"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// Past is the data that earlier crawls stored about a URL.
-type Past struct {
-	archive.Resource
-	Way  []string   // the redirect chain from the URL to its page, the page's address last
-	Page *page.Page // the current copy of the page; nil: none is stored
-	Led  string     // target of a redirect that a crawl refused to follow; "": none
-
-	// Then is the policy that was in force when the page was fetched last; nil if it is not known
-	Then *acap.Policy
-
-	// seeds of the data directory; their hosts may be requested even if the hosts have private IP
-	// addresses
-	Seeds []string
-}
-
 // Past returns what the data directory has stored about u.
-func (s *Site) Past(u *url.URL) (Past, error) {
+func (s *Site) Past(u *url.URL) (explain.Past, error) {
 	p, err := pastOf(s.archive, s.withFrontier, u)
-	return p.with(s.policy), err
+	return withThen(p, s.policy), err
 }
 
-// with returns p with the policy at the time of the last fetch, which policies knows.
-func (p Past) with(policies *policy.Authority) Past {
+// withThen returns p with the policy at the time of the last fetch, which policies knows.
+func withThen(p explain.Past, policies *policy.Authority) explain.Past {
 	if u, err := url.Parse(p.URL); err == nil && p.URL != "" && !p.LastCrawled.IsZero() {
 		p.Then = policies.Then(u, p.LastCrawled)
 	}
@@ -45,7 +30,7 @@ func (p Past) with(policies *policy.Authority) Past {
 
 // ReadPast returns what the data directory cfg.Data has stored about u, like Site.Past. It opens
 // only archive and queue; p is zero if the directory is empty.
-func ReadPast(cfg *config.Config, u *url.URL) (p Past, err error) {
+func ReadPast(cfg *config.Config, u *url.URL) (p explain.Past, err error) {
 	if Empty(cfg.Data) {
 		return p, nil
 	}
@@ -67,10 +52,10 @@ func ReadPast(cfg *config.Config, u *url.URL) (p Past, err error) {
 		return p, err
 	}
 	policies := policy.New(nil, who, store, policy.Options{})
-	return p.with(policies), policies.Close()
+	return withThen(p, policies), policies.Close()
 }
 
-func pastOf(a *archive.Archive, with func(func(*crawler.Frontier) error) error, u *url.URL) (p Past, err error) {
+func pastOf(a *archive.Archive, with func(func(*crawler.Frontier) error) error, u *url.URL) (p explain.Past, err error) {
 	address, err := address.Normal(u.String())
 	if err != nil {
 		return p, err

@@ -9,6 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/explain"
 )
 
 // printDiff writes the differences. The exit status reports whether there are any.
@@ -161,7 +162,7 @@ func (d *differ) difference(f check.Difference) string {
 			word = "permitted"
 		}
 		d.side(&b, i, word, d.why(i, a))
-		if limits := limitsInWords(a.Limits); len(limits) > 0 {
+		if limits := explain.LimitWords(a.Limits); len(limits) > 0 {
 			fmt.Fprintf(&b, "    %-13s %s\n", "", strings.Join(limits, "; "))
 		}
 	}
@@ -199,12 +200,12 @@ func (d *differ) why(side int, a check.Answer) string {
 	}
 	switch {
 	case a.Because == nil:
-		return reason(decision)
+		return explain.Reason(decision)
 	case a.Reason == acap.ByPermission || a.Reason == acap.ByProhibition && a.Note == "" ||
 		a.Reason == acap.Conventional:
 		return d.line(side, a.Because)
 	}
-	return d.line(side, a.Because) + " (" + reason(decision) + ")"
+	return d.line(side, a.Because) + " (" + explain.Reason(decision) + ")"
 }
 
 // line returns the policy field f of d.docs[side] in the form FILE:LINE: TEXT.

@@ -17,6 +17,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/explain"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/site"
 )
@@ -126,9 +127,9 @@ func unknown(flag, word, what string, words []string) error {
 	return misuse("", "%s: %q is not one of %s", flag, word, strings.Join(words, ", "))
 }
 
-// explanation is a site.Explanation together with the arguments of the command that requested it.
+// explanation is an explain.Explanation together with the arguments of the command that requested it.
 type explanation struct {
-	*site.Explanation
+	*explain.Explanation
 	request *explainRequest
 }
 
@@ -139,7 +140,7 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 	if err := c.readable(cfg.SignatureKey); err != nil {
 		return err
 	}
-	var past site.Past
+	var past explain.Past
 	if r.Robots == "" && r.PageFile == "" {
 		var err error
 		if past, err = c.pastOf(cfg, r.URL); err != nil {
@@ -230,7 +231,7 @@ func (c *Command) readPage(r *explainRequest) (*page.Page, error) {
 }
 
 // pastOf returns what the data directory stores about u.
-func (c *Command) pastOf(cfg *config.Config, u *url.URL) (p site.Past, err error) {
+func (c *Command) pastOf(cfg *config.Config, u *url.URL) (p explain.Past, err error) {
 	if c.owner != nil {
 		return c.owner.Past(u)
 	}

@@ -3,17 +3,14 @@ package main
 import (
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/explain"
 	"github.com/acapcrawl/acapcrawl/policy"
-	"github.com/acapcrawl/acapcrawl/present"
-	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // printExplained writes the crawler and what was read, then a block for each group of usages with
@@ -176,30 +173,22 @@ func wrapped(words []string) string {
 }
 
 // block returns the text of the result a, without the names of usages.
-func (e *explanation) block(a site.Explained) string {
+func (e *explanation) block(a explain.Explained) string {
 	var b strings.Builder
 	d := a.Decision
-	word := "prohibited"
-	switch {
-	case d.Allowed:
-		word = "permitted"
-	case d.Reason == acap.ByAgreement:
-		word = "needs an agreement"
-	}
-	fmt.Fprintf(&b, "%s\n", word)
+	fmt.Fprintf(&b, "%s\n", explain.Answer(d))
 	if d.Because == nil {
-		fmt.Fprintf(&b, "  %s\n", reason(d))
+		fmt.Fprintf(&b, "  %s\n", explain.Reason(d))
 	} else {
-		f, length := e.deciding(d)
-		section(&b, place(f, nil)+": "+reason(d), []string{e.quoted(f, length)})
+		f, length := e.Deciding(d)
+		section(&b, explain.Place(f, "")+": "+explain.Reason(d), []string{e.quoted(f, length)})
 	}
 	section(&b, "limits", e.limits(a))
 	section(&b, "verdicts, of which the strictest decides", verdicts(a.Opinions))
 	var beside, against, within, elsewhere []string
 	for _, v := range a.Rivals {
 		switch {
-		case v.Usage == acap.Other && a.Usage != acap.Other && !d.Allowed && v.Outcome == acap.Loses && !e.request.All:
-			// not listed: a field about other usages does not change a usage that is refused anyway
+		case explain.Aside(a, v) && !e.request.All: // not listed
 		case v.Outcome == acap.Loses:
 			against = append(against, e.rival(v))
 		case v.Outcome == acap.Within:
@@ -231,28 +220,19 @@ func verdicts(said []acap.Said) (lines []string) {
 
 // limits returns a line for each limit. If a limit is not set by the deciding field, the line names
 // the fields that set it. Further lines say what the limits prevent.
-func (e *explanation) limits(a site.Explained) []string {
-	var lines []string
-	holders := map[string][]string{} // limit in words → the fields that set the limit; nil: the deciding field sets it
-	for _, bound := range a.Bounds {
-		for _, line := range limitsInWords(bound.Limits) {
-			if _, told := holders[line]; !told {
-				lines = append(lines, line)
-				holders[line] = []string{}
-			}
-			if because := a.Decision.Because; because != nil && *bound.Field == *because {
-				holders[line] = nil
-			} else if holders[line] != nil {
-				holders[line] = append(holders[line], place(bound.Field, &acap.Field{URL: e.request.URL.String()}))
-			}
+func (e *explanation) limits(a explain.Explained) (lines []string) {
+	for _, limit := range explain.LimitsOf(a) {
+		var by []string
+		for _, f := range limit.By {
+			by = append(by, explain.Place(f, e.request.URL.String()))
 		}
-	}
-	for i, line := range lines {
-		if by := holders[line]; len(by) > 0 {
-			lines[i] = line + ", by " + strings.Join(by, " and ")
+		line := limit.Words
+		if len(by) > 0 {
+			line += ", by " + strings.Join(by, " and ")
 		}
+		lines = append(lines, line)
 	}
-	return append(lines, present.Forgone(a.Decision)...)
+	return lines
 }
 
 func section(b *strings.Builder, title string, lines []string) {
@@ -265,108 +245,9 @@ func section(b *strings.Builder, title string, lines []string) {
 	}
 }
 
-// reason returns in words the kind of rule that decided.
-func reason(d acap.Decision) string {
-	words := map[acap.Reason]string{
-		acap.ByPermission:  "this permission decides",
-		acap.ByProhibition: "this prohibition decides",
-		acap.ByDefault:     "nothing is said about it",
-		acap.ByOther:       "this prohibition covers usages of which nothing else is said",
-		acap.ByConflict:    "permissions and this prohibition both match, and no pattern is narrower than all others",
-		acap.ByFallback:    "this field cannot be interpreted fully, and counts as a prohibition",
-		acap.ByExpiry:      "the time limit of this permission has passed",
-		acap.ByLocation:    "the page is not where this permission says",
-		acap.ByHeader:      "this header restricts it",
-		acap.ByMeta:        "this tag restricts it",
-		acap.ByPreference:  "this preference decides",
-		acap.ByAgreement:   "this requires an agreement first",
-		acap.Unavailable:   "its policy could not be read",
-		acap.Unfulfillable: "this permission requires something that is not available",
-	}[d.Reason]
-	switch {
-	case d.Reason == acap.ByTarget:
-		return d.Note
-	case d.Reason == acap.Conventional && d.Allowed:
-		words = "this conventional rule permits it"
-	case d.Reason == acap.Conventional:
-		words = "this conventional rule prohibits it"
-	case d.Reason == acap.ByProhibition && d.Note != "":
-		words = "this permission cannot be complied with"
-	}
-	if d.For != "" {
-		words = fmt.Sprintf("pages are collected for %s, which is not allowed: %s", d.For, words)
-	}
-	if d.Note != "" {
-		words += " (" + d.Note + ")"
-	}
-	if d.Terms != "" {
-		words += "; the terms: " + d.Terms
-	}
-	return words
-}
-
-// place returns where the field f is: URL, line and column. Instead of the URL it returns only the
-// path if the field other is not nil and has the same origin.
-func place(f, other *acap.Field) string {
-	where := f.URL
-	if other != nil {
-		a, err := url.Parse(f.URL)
-		b, err2 := url.Parse(other.URL)
-		if err == nil && err2 == nil && a.Scheme == b.Scheme && a.Host == b.Host {
-			where = a.RequestURI()
-		}
-	}
-	switch {
-	case f.Source == acap.Header:
-		return where + ": header"
-	case f.Line == 0: // a tag whose line is not known
-		return where
-	}
-	return fmt.Sprintf("%s:%d:%d", where, f.Line, f.Column)
-}
-
 // rival returns what one competing field says, and why it did not decide.
 func (e *explanation) rival(v acap.Rival) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n  ", place(v.Field, &acap.Field{URL: e.request.URL.String()}), written(v.Field))
-	switch {
-	case v.Outcome == acap.Loses && v.Over != nil:
-		fmt.Fprintf(&b, "loses to %s: ", shortly(v.Over, v.Field))
-	case v.Outcome == acap.Loses:
-		b.WriteString("loses: ")
-	case v.Outcome == acap.Binds:
-		b.WriteString("applies too: ")
-	}
-	b.WriteString(v.Why)
-	if v.Rule != "" {
-		fmt.Fprintf(&b, " (%s)", v.Rule)
-	}
-	return b.String()
-}
-
-// written returns a field as the publisher wrote it.
-func written(f *acap.Field) string {
-	switch f.Source {
-	case acap.Meta:
-		return "META " + f.Text
-	case acap.Class:
-		return "class " + f.Text
-	}
-	return f.Text
-}
-
-// shortly returns a short name for the field f in a text about the field at: for example only the
-// line if both fields are in the same file.
-func shortly(f, at *acap.Field) string {
-	switch {
-	case f.Source == acap.Header:
-		return "the header " + f.Text
-	case f.Source == acap.Class:
-		return fmt.Sprintf("the class on line %d of the page", f.Line)
-	case f.URL == at.URL:
-		return fmt.Sprintf("line %d", f.Line)
-	}
-	return place(f, at)
+	return explain.Place(v.Field, e.request.URL.String()) + "  " + explain.Written(v.Field) + "\n  " + explain.Effect(v)
 }
 
 // quoted returns the source line of a field, and below it carets that mark length characters of the
@@ -374,62 +255,7 @@ func shortly(f, at *acap.Field) string {
 func (e *explanation) quoted(f *acap.Field, length int) string {
 	line := e.Line(f)
 	if line == "" {
-		return written(f)
+		return explain.Written(f)
 	}
 	return acap.Excerpt(line, f.Column, length)
-}
-
-// deciding returns the field that decided, and how many characters of it to mark: the whole field
-// or tag, or the part that could not be interpreted.
-func (e *explanation) deciding(d acap.Decision) (at *acap.Field, length int) {
-	f := d.Because
-	if d.Reason == acap.ByFallback {
-		for _, fi := range e.Policy().Findings() {
-			if fi.URL == f.URL && fi.Line == f.Line && fi.Column > f.Column && fi.Severity == acap.Error {
-				at := *f
-				at.Column = fi.Column
-				return &at, fi.Length
-			}
-		}
-	}
-	line := []rune(e.Line(f))
-	rest := string(line[min(max(f.Column-1, 0), len(line)):])
-	token, _, _ := strings.Cut(rest, " ")
-	switch end := strings.IndexByte(rest, '>'); {
-	case strings.HasPrefix(rest, f.Text):
-		token = f.Text
-	case (f.Source == acap.Meta || f.Source == acap.Class) && end >= 0:
-		token = rest[:end+1]
-	}
-	return f, utf8.RuneCountInString(token)
-}
-
-// limitsInWords returns each limit as one line.
-func limitsInWords(l acap.Limits) []string {
-	var out []string
-	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if !l.Until.IsZero() {
-		add("until %s", l.Until.Format(time.RFC3339))
-	}
-	if l.UntilRecrawled {
-		add("until it is crawled again")
-	}
-	if l.MaxChars != nil {
-		add("at most %d characters", *l.MaxChars)
-	}
-	if l.MaxWords != nil {
-		add("at most %d words", *l.MaxWords)
-	}
-	for _, list := range []struct {
-		words  string
-		values []string
-	}{{"made only from", l.MustUse}, {"shown only with", l.MustInclude}, {"without modification of",
-		l.ProhibitedModification},
-		{"never", l.ProhibitedContext}, {"only", l.RequiredContext}, {"only for readers who meet", l.Target},
-		{"only at", l.Location}, {"ask at", l.UsageRef}} {
-		if len(list.values) > 0 {
-			add("%s %s", list.words, strings.Join(list.values, ", "))
-		}
-	}
-	return out
 }

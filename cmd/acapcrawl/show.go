@@ -17,6 +17,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/explain"
 	"github.com/acapcrawl/acapcrawl/present"
 	"github.com/acapcrawl/acapcrawl/snippet"
 	"github.com/acapcrawl/acapcrawl/thumbnail"
@@ -319,7 +320,7 @@ func (c *Command) showOriginal(ctx context.Context, p *present.Presenter, addres
 	if lead.Framed {
 		text += "    to be shown within a frame\n"
 	}
-	for _, limit := range limitsInWords(lead.Limits) {
+	for _, limit := range explain.LimitWords(lead.Limits) {
 		text += "    " + display.Line(limit) + "\n"
 	}
 	for _, in := range lead.Include {

@@ -1,0 +1,56 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+func TestReasonsHaveWords(t *testing.T) {
+	seen := map[string]acap.Reason{}
+	for _, r := range []acap.Reason{acap.ByPermission, acap.ByProhibition, acap.ByDefault, acap.ByOther,
+		acap.ByConflict, acap.ByFallback, acap.ByExpiry,
+		acap.ByLocation, acap.ByTarget, acap.Conventional, acap.ByHeader, acap.ByMeta, acap.Unavailable,
+		acap.Unfulfillable} {
+		words := Reason(acap.Decision{Reason: r, Note: "note of " + string(r)})
+		if other, twice := seen[words]; twice || !strings.Contains(words, "note of "+string(r)) {
+			t.Errorf("%s: %q, as %q", r, words, other)
+		}
+		seen[words] = r
+	}
+}
+
+func TestLimitWords(t *testing.T) {
+	n := 20
+	got := LimitWords(acap.Limits{Until: time.Date(2026, 1, 8, 0, 0, 0, 0, time.UTC), UntilRecrawled: true,
+		MaxChars: &n, MaxWords: &n,
+		MustUse: []string{"a"}, MustInclude: []string{"b", "c"}, ProhibitedModification: []string{"d"},
+		ProhibitedContext: []string{"e"},
+		RequiredContext:   []string{"f"}, Target: []string{"g"}, Location: []string{"h"}, UsageRef: []string{"i"}})
+	if len(got) != 12 || got[0] != "until 2026-01-08T00:00:00Z" || !strings.HasSuffix(got[5], " b, c") {
+		t.Errorf("%q", got)
+	}
+	if got := LimitWords(acap.Limits{}); got != nil {
+		t.Errorf("no limits: %q", got)
+	}
+}
+
+func TestPlace(t *testing.T) {
+	const asked = "https://a.example/x"
+	for _, c := range []struct {
+		field acap.Field
+		want  string
+	}{
+		{acap.Field{Source: acap.Robots, URL: "https://a.example/robots.txt", Line: 3, Column: 1}, "/robots.txt:3:1"},
+		{acap.Field{Source: acap.Referred, URL: "https://b.example/t.txt", Line: 3, Column: 2},
+			"https://b.example/t.txt:3:2"},
+		{acap.Field{Source: acap.Header, URL: "https://a.example/x", Line: 1, Column: 1}, "/x: header"},
+		{acap.Field{Source: acap.Meta, URL: "https://a.example/x?y"}, "/x?y"},
+	} {
+		if got := Place(&c.field, asked); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
