@@ -59,8 +59,8 @@ var siblings = map[string][]string{
 		"policy", "preference", "present", "rewrite", "snippet", "terms", "thumbnail"},
 	"config": {},
 	"docs":   {},
-	"site": {"acap", "address", "actions", "archive", "config", "crawler", "defect", "disk", "explain", "gate", "holdings",
-		"index", "memory", "page", "policy", "preference",
+	"site": {"acap", "address", "actions", "archive", "config", "crawler", "defect", "disk", "explain", "gate",
+		"holdings", "index", "memory", "page", "policy", "preference",
 		"present", "render", "terms", "warc"},
 }
 

@@ -55,7 +55,8 @@ func ReadPast(cfg *config.Config, u *url.URL) (p explain.Past, err error) {
 	return withThen(p, policies), policies.Close()
 }
 
-func pastOf(a *archive.Archive, with func(func(*crawler.Frontier) error) error, u *url.URL) (p explain.Past, err error) {
+func pastOf(a *archive.Archive, with func(func(*crawler.Frontier) error) error, u *url.URL) (p explain.Past,
+	err error) {
 	address, err := address.Normal(u.String())
 	if err != nil {
 		return p, err
