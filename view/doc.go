@@ -16,6 +16,7 @@
 //	document.go    reads it
 //	parameters.go  checks the parameters of requests by it
 //	api.go         the routes of the API
+//	docs.go        the document as a page
 //
 // A server in front of Handler checks the Host header, rates and sizes, and names the Visitor with
 // WithVisitor. Handler may therefore run in another process than the server, next to the open archive.

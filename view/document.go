@@ -72,6 +72,7 @@ type schema struct {
 	Items       *schema            `json:"items"`
 	Required    []string           `json:"required"`
 	Properties  map[string]*schema `json:"properties"`
+	Values      *schema            `json:"additionalProperties"`
 	AnyOf       []*schema          `json:"anyOf"`
 
 	pattern *regexp.Regexp

@@ -84,6 +84,7 @@ func New(o Options) (*Handler, error) {
 	h.exact = map[string]route{
 		"/":              {get: h.home},
 		"/search":        {get: h.search},
+		"/docs":          {get: h.apiPage},
 		"/openapi.json":  {get: h.apiDocument, api: true},
 		"/api/v1/search": {get: h.apiSearch, api: true},
 		"/api/v1/show":   {get: h.apiShow, api: true},
