@@ -10,6 +10,7 @@
 //	home.go     the search form
 //	search.go   results
 //	memento.go  the versions of a page as package memento names them
+//	timegate.go TimeGate and TimeMap (RFC 7089)
 //	versions.go the versions of a page
 //
 //	openapi.json   the OpenAPI document of the API

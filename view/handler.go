@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/memento"
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
@@ -91,6 +92,9 @@ func New(o Options) (*Handler, error) {
 	}
 	h.prefixes = []route{
 		{prefix: "/versions/", get: h.versions},
+		{prefix: "/timegate/", get: h.timeGate},
+		{prefix: "/timemap/link/", get: h.timeMap(memento.AsLinks)},
+		{prefix: "/timemap/json/", get: h.timeMap(memento.AsJSON)},
 		{prefix: "/assets/", get: h.asset},
 	}
 	return h, nil
