@@ -54,15 +54,6 @@ func (h *Handler) history(ctx context.Context, page string, v Visitor) (*history
 	return &history{list: list, versions: versionsOf(v, list), page: h.mementoPage(v, page)}, nil
 }
 
-// at returns the number of the version to show for a time, and whether it is of that second. If not, the
-// reader is redirected to it.
-func (h *history) at(t time.Time) (i int, exact bool) {
-	if i = h.versions.Exact(t); i >= 0 {
-		return i, true
-	}
-	return h.versions.Nearest(t), false
-}
-
 // distinct returns the versions with different addresses. Addresses count in seconds: of several versions of the
 // same second the last one remains. list is in order of time.
 func distinct(list []present.Version) []present.Version {

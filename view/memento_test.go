@@ -32,13 +32,4 @@ func TestHistory(t *testing.T) {
 	if got := h.page.TimeMap(memento.AsJSON, 2); got != "https://archive.example/timemap/json/2/"+page {
 		t.Error(got)
 	}
-	for _, c := range []struct {
-		at    time.Time
-		want  int
-		exact bool
-	}{{at, 0, true}, {at.Add(-time.Hour), 0, false}, {at.Add(time.Hour), 1, false}, {at.Add(time.Minute), 1, true}} {
-		if i, exact := h.at(c.at); i != c.want || exact != c.exact {
-			t.Errorf("%s: %d %t", c.at, i, exact)
-		}
-	}
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -30,9 +31,7 @@ func (h *Handler) timeGate(w http.ResponseWriter, r *request) error {
 	if asked {
 		i = held.versions.Nearest(at)
 	}
-	for name, values := range held.page.TimeGateHeader(held.versions, i) {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), held.page.TimeGateHeader(held.versions, i))
 	w.Header().Set("Cache-Control", "private, no-store") // terms and versions can change at any moment
 	w.WriteHeader(http.StatusFound)
 	return nil
