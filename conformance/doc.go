@@ -8,6 +8,7 @@
 //	case.go    Case and Answer: the JSON of the oracle, read strictly
 //	web.go     the case's web as a fetcher
 //	engine.go  Decide: from a case to its answer
+//	oracle.go  Oracle: answers cases in JSON Lines
 //	corpus.go  the corpus: cases as files named after a paragraph or reading, each with its reason
 //	requirements.go
 //	           the statements of the documents, the cases that show them, and the page about them

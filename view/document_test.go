@@ -16,9 +16,10 @@ var byWeb = []string{"get /api/v1/requests", "post /api/v1/requests"}
 // sample returns a request for each operation that is answered with status 200.
 func sample() map[string]struct{ sent, body string } {
 	return map[string]struct{ sent, body string }{
-		"get /openapi.json":  {sent: "/openapi.json"},
-		"get /api/v1/search": {sent: "/api/v1/search?q=ferry"},
-		"get /api/v1/show":   {sent: "/api/v1/show?" + about("/a")},
+		"get /openapi.json":   {sent: "/openapi.json"},
+		"get /api/v1/search":  {sent: "/api/v1/search?q=ferry"},
+		"get /api/v1/show":    {sent: "/api/v1/show?" + about("/a")},
+		"post /api/v1/decide": {sent: "/api/v1/decide", body: caseLine("one")},
 	}
 }
 

@@ -89,6 +89,7 @@ func New(o Options) (*Handler, error) {
 		"/openapi.json":  {get: h.apiDocument, api: true},
 		"/api/v1/search": {get: h.apiSearch, api: true},
 		"/api/v1/show":   {get: h.apiShow, api: true},
+		"/api/v1/decide": {post: h.apiDecide, api: true},
 	}
 	h.prefixes = []route{
 		{prefix: "/versions/", get: h.versions},

@@ -1,0 +1,71 @@
+package view
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/acapcrawl/acapcrawl/conformance"
+	"github.com/acapcrawl/acapcrawl/defect"
+)
+
+// maxBody is the maximum length of the body of a request in bytes.
+const maxBody = 1 << 20
+
+// apiDecide answers like the verb decide. It sends each answer before it reads the next case.
+func (h *Handler) apiDecide(w http.ResponseWriter, r *request) error {
+	v, err := h.parameters(r)
+	if err != nil {
+		return err
+	}
+	control := http.NewResponseController(w)
+	// Without this, a server of HTTP/1 reads the whole body before it sends the first answer. Not every
+	// ResponseWriter can do it; then the client gets the answers later.
+	_ = control.EnableFullDuplex()
+	w.Header().Set("Content-Type", "application/jsonl")
+	w.Header().Set("Cache-Control", "no-store")
+	sent := &sentBytes{ResponseWriter: w}
+	out := bufio.NewWriter(sent)
+	o := conformance.Oracle{Dialect: v.text("dialect"), MaxLine: maxBody,
+		Flush: func() error {
+			if err := out.Flush(); err != nil {
+				return err
+			}
+			if err := control.Flush(); !errors.Is(err, http.ErrNotSupported) {
+				return err
+			}
+			return nil
+		},
+		Defect: func(e *defect.Error) {
+			if h.o.Failed != nil {
+				h.o.Failed(e)
+			}
+		}}
+	_, err = o.Answer(r.Context(), http.MaxBytesReader(w, r.Body, maxBody), out)
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	why := fmt.Sprintf("The body is longer than %d bytes; send the other cases in further requests.", maxBody)
+	switch {
+	case large && !sent.some:
+		return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "too-large", Title: "The body is too long",
+			Detail: why}
+	case large:
+		line, err := encode(map[string]string{"id": "", "error": why})
+		if err == nil {
+			out.Write(line)
+		}
+	}
+	out.Flush() // an error means that the client is gone, as does any other error of Answer
+	return nil
+}
+
+// sentBytes notes whether something was written.
+type sentBytes struct {
+	http.ResponseWriter
+	some bool
+}
+
+func (s *sentBytes) Write(p []byte) (int, error) {
+	s.some = true
+	return s.ResponseWriter.Write(p)
+}
