@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
@@ -33,6 +34,20 @@ func (s *Site) lastPolicies() lastPolicies {
 // LastPolicies returns the policies as they were last read, with the take-downs in force. It makes
 // no request.
 func (s *Site) LastPolicies() terms.Policies { return s.lastPolicies() }
+
+// PolicyRead returns when the robots.txt at address was last read; zero if it never was, or if address is
+// that of another document.
+func (s *Site) PolicyRead(address string) time.Time {
+	u, err := url.Parse(address)
+	if err != nil || u.Path != "/robots.txt" {
+		return time.Time{}
+	}
+	o, known := s.policy.Held(u)
+	if !known {
+		return time.Time{}
+	}
+	return o.Fetched
+}
 
 // Policy returns the policy of u's origin that was read last.
 func (p lastPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,11 +46,11 @@ const (
 // hosting lists the verbs whose process also runs the verbs of other processes. All other verbs end
 // soon, so other processes wait for their end.
 var hosting = []string{"crawl", "demo", "sweep", "archive ls", "archive verify", "archive compact", "archive export",
-	"archive import", "archive backup", actionsRunName}
+	"archive import", "archive backup", actionsRunName, serveName}
 
 // protocol is the version of the JSON messages (types request, message and input) between the owner
 // of a data directory and its guests, the processes whose verbs it runs.
-const protocol = 1
+const protocol = 2
 
 // The limits of a host, which is a process that runs the verbs of other processes, its guests.
 const (
@@ -79,6 +80,10 @@ type host struct {
 	ending context.Context // context of guests to which no output was sent yet
 	end    context.CancelFunc
 	guests sync.WaitGroup // counts the guests and the goroutine that accepts them
+
+	readers *readersHost  // answers readers for the verb serve of another process
+	asked   chan struct{} // closed when another process asks for the data directory
+	ask     func()        // closes asked
 }
 
 // listen makes a socket on which other processes can connect to this process, which runs verb and
@@ -92,7 +97,8 @@ func listen(dir, verb string, stderr io.Writer) (*host, error) {
 		return nil, err
 	}
 	h := &host{dir: dir, socket: filepath.Join(where, socketFile), token: rand.Text(), stderr: stderr, grace: grace,
-		linger: linger, patient: patient}
+		linger: linger, patient: patient, asked: make(chan struct{})}
+	h.ask = sync.OnceFunc(func() { close(h.asked) })
 	told := socketFile
 	if err := h.makeSocket(); err != nil {
 		if where, err = os.MkdirTemp("", private); err != nil {
@@ -175,6 +181,8 @@ func removeSocket(name string) {
 // until then.
 func (h *host) serve(s *site.Site) {
 	slots := make(chan struct{}, maxGuests)
+	h.readers = newReadersHost(&lazyView{make: func() (http.Handler, error) { return newView(s, h.failed) }})
+	h.guests.Go(h.readers.serve)
 	h.guests.Go(func() {
 		for {
 			select {
@@ -202,6 +210,9 @@ func (h *host) serve(s *site.Site) {
 	})
 }
 
+// failed prints an error of an answer to a reader.
+func (h *host) failed(err error) { fmt.Fprintln(h.stderr, "An answer to a reader failed:", err) }
+
 // errGuests means that the verb of a guest did not end, and may still use the data directory.
 var errGuests = errors.New("a verb of another process does not end")
 
@@ -212,6 +223,9 @@ var errGuests = errors.New("a verb of another process does not end")
 func (h *host) close() error {
 	os.Remove(filepath.Join(h.dir, ownerFile))
 	h.listener.Close()
+	if h.readers != nil {
+		h.readers.close(finishWithin)
+	}
 	gone := make(chan struct{})
 	go func() {
 		h.guests.Wait()
@@ -246,7 +260,12 @@ func (h *host) close() error {
 // runGuest runs the verb of a guest that has connected. The verb is interrupted if the guest is
 // interrupted or disconnects.
 func (h *host) runGuest(conn *net.UnixConn, s *site.Site) {
-	defer conn.Close()
+	passed := false
+	defer func() {
+		if !passed {
+			conn.Close()
+		}
+	}()
 	conn.SetReadDeadline(time.Now().Add(introduce))
 	in := context.AfterFunc(h.ending, func() { conn.Close() })
 	var req request
@@ -257,6 +276,15 @@ func (h *host) runGuest(conn *net.UnixConn, s *site.Site) {
 		return
 	}
 	conn.SetReadDeadline(time.Time{})
+	switch {
+	case req.Release:
+		h.ask()
+		_ = json.NewEncoder(conn).Encode(message{}) // the other process tries again if it gets no answer
+		return
+	case req.Readers:
+		passed = json.NewEncoder(conn).Encode(message{}) == nil && h.readers.take(conn)
+		return
+	}
 	bounded.N = math.MaxInt64
 	ctx, cancel := context.WithCancel(h.ctx)
 	heard := make(chan input)

@@ -55,8 +55,13 @@ func (o owner) String() string { return fmt.Sprintf("acapcrawl %s (process %d)",
 // file open, unlocked calls open again and again until a time limit passes. If the other process
 // can run this verb, unlocked returns a *busy, and Main lets the other process run the verb.
 func (c *Command) unlocked(dir string, open func() error) error {
+	released := ""
 	for began := time.Now(); ; {
 		o, reached := reachable(dir)
+		if reached && o.Token != released && c.waitsFor(o) && o.Verb == serveName && o.Protocol == protocol {
+			released = o.Token
+			o.askRelease()
+		}
 		err := inUse(dir)
 		if reached {
 			err = c.through(dir, o)
@@ -75,6 +80,20 @@ func (c *Command) unlocked(dir string, open func() error) error {
 		case <-c.over:
 			return context.Canceled
 		}
+	}
+}
+
+// askRelease asks the verb serve of another process to close the data directory. Without an answer the
+// caller waits as for any other process.
+func (o owner) askRelease() {
+	conn, err := net.DialTimeout("unix", o.Socket, notice)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(notice))
+	if json.NewEncoder(conn).Encode(request{Token: o.Token, Release: true}) == nil {
+		_ = skipLine(conn) // an error says only that the process ends, which is what was asked for
 	}
 }
 

@@ -19,6 +19,11 @@ type request struct {
 	Dir     string   `json:"dir"`
 	Columns *int     `json:"columns,omitempty"` // width of the terminal of standard error, in columns; 0: not known
 	Bold    bool     `json:"bold,omitempty"`    // the value of Command.Bold
+
+	// Readers asks for HTTP on this connection, from the message that accepts the guest on. The owner then
+	// answers readers. Release asks the verb serve to close the data directory. Both need only Token.
+	Readers bool `json:"readers,omitempty"`
+	Release bool `json:"release,omitempty"`
 }
 
 // message is a JSON value that the owner of the data directory sends to a guest. The first message

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/site"
+	"github.com/acapcrawl/acapcrawl/view"
+)
+
+// serveName is the verb that has a data directory open only as long as no other process needs it.
+const serveName = "serve"
+
+// The times of readers.
+const (
+	forAnother   = 10 * time.Second       // maximum time that a request waits until the data directory is open
+	finishWithin = 5 * time.Second        // after this time, requests that run are cancelled
+	handOverTime = 3 * time.Second        // time for a process to open the data directory that it asked for
+	watchOwner   = 250 * time.Millisecond // how often the process that has the data directory open is checked
+)
+
+// newView returns the handler of readers' requests for an open data directory.
+func newView(s *site.Site, failed func(error)) (*view.Handler, error) {
+	return view.New(view.Options{Presenter: s.Presenter(), PolicyRead: s.PolicyRead, Failed: failed})
+}
+
+// answerer answers a request, or returns false if it cannot because the data directory was closed.
+type answerer interface {
+	serve(w http.ResponseWriter, r *http.Request) bool
+}
+
+// readers answers the requests of readers: in this process while it has the data directory open,
+// otherwise through the process that has it open. It implements http.Handler.
+type readers struct {
+	command *Command
+	cfg     *config.Config
+	failed  func(error)
+
+	mu      sync.Mutex
+	answers answerer      // nil: no process has the data directory open
+	why     error         // why answers is nil
+	changed chan struct{} // closed when answers changes
+}
+
+func newReaders(c *Command, cfg *config.Config, failed func(error)) *readers {
+	return &readers{command: c, cfg: cfg, failed: failed, changed: make(chan struct{})}
+}
+
+func (rd *readers) set(answers answerer, why error) {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	rd.answers, rd.why = answers, why
+	close(rd.changed)
+	rd.changed = make(chan struct{})
+}
+
+func (rd *readers) current() (answerer, error, <-chan struct{}) {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	return rd.answers, rd.why, rd.changed
+}
+
+// ServeHTTP waits a short time if the data directory is passing from one process to another.
+func (rd *readers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	late := time.NewTimer(forAnother)
+	defer late.Stop()
+	for {
+		answers, why, changed := rd.current()
+		var empty *site.EmptyError
+		switch {
+		case answers != nil && answers.serve(w, r):
+			return
+		case errors.As(why, &empty):
+			http.Error(w, "Nothing is archived yet. Run acapcrawl crawl, and load this page again.",
+				http.StatusServiceUnavailable)
+			return
+		}
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+			return
+		case <-late.C:
+			w.Header().Set("Retry-After", "10")
+			http.Error(w, "The archive is busy or cannot be opened; the operator's log says why. Try again later.",
+				http.StatusServiceUnavailable)
+			return
+		}
+	}
+}
+
+// run keeps the data directory open, and releases it to other processes that ask for it, until ctx ends.
+func (rd *readers) run(ctx context.Context) {
+	said := ""
+	for ctx.Err() == nil {
+		err := rd.runOwn(ctx)
+		if taken, is := errors.AsType[*busy](err); is {
+			rd.runThrough(ctx, taken.owner)
+			continue
+		}
+		if err != nil && ctx.Err() == nil {
+			var empty *site.EmptyError
+			if err.Error() != said && !errors.As(err, &empty) {
+				said = err.Error()
+				rd.failed(err)
+			}
+			rd.set(nil, err)
+			sleep(ctx, time.Second)
+		}
+	}
+	rd.set(nil, ctx.Err())
+}
+
+// runOwn opens the data directory in this process and answers readers until another process asks for the
+// directory or ctx ends. It then waits until that process has opened it.
+func (rd *readers) runOwn(ctx context.Context) (err error) {
+	c := rd.command.other(ctx, rd.command.Stderr, serveName)
+	d, err := c.openHeld(ctx, rd.cfg, false)
+	if err != nil {
+		return err
+	}
+	h, err := newView(d.Site, rd.failed)
+	if err != nil {
+		return errors.Join(err, d.Close())
+	}
+	own := newOwnReaders(h)
+	rd.set(own, nil)
+	token, asked := "", (<-chan struct{})(nil)
+	if d.host != nil {
+		token, asked = d.host.token, d.host.asked
+	}
+	select {
+	case <-asked:
+	case <-ctx.Done():
+	}
+	rd.set(nil, nil)
+	own.finish()
+	err = d.Close()
+	for until := time.Now().Add(handOverTime); ctx.Err() == nil && time.Now().Before(until); sleep(ctx, pause) {
+		if o, ok := reachable(rd.cfg.Data); ok && o.Token != token {
+			break
+		}
+	}
+	return err
+}
+
+// runThrough answers readers through the process o until that process no longer has the data directory
+// open.
+func (rd *readers) runThrough(ctx context.Context, o owner) {
+	through := newOtherReaders(o)
+	defer through.close()
+	rd.set(through, nil)
+	for ctx.Err() == nil {
+		sleep(ctx, watchOwner)
+		if now, ok := readOwner(rd.cfg.Data); !ok || now.Token != o.Token {
+			break
+		}
+		if _, ok := reachable(rd.cfg.Data); !ok {
+			break
+		}
+	}
+	rd.set(nil, nil)
+}
+
+// ownReaders answers readers from the data directory that this process has open.
+type ownReaders struct {
+	handler http.Handler
+	ctx     context.Context // ends when requests that run must end
+	cancel  context.CancelFunc
+
+	mu      sync.Mutex
+	over    bool
+	running sync.WaitGroup
+}
+
+func newOwnReaders(h http.Handler) *ownReaders {
+	own := &ownReaders{handler: h}
+	own.ctx, own.cancel = context.WithCancel(context.Background())
+	return own
+}
+
+// serve answers a request. It returns false if the data directory is being closed.
+func (own *ownReaders) serve(w http.ResponseWriter, r *http.Request) bool {
+	own.mu.Lock()
+	if own.over {
+		own.mu.Unlock()
+		return false
+	}
+	own.running.Add(1)
+	own.mu.Unlock()
+	defer own.running.Done()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(own.ctx, cancel)()
+	own.handler.ServeHTTP(w, r.WithContext(ctx))
+	return true
+}
+
+// finish waits until no request runs. It cancels requests that take long.
+func (own *ownReaders) finish() {
+	own.mu.Lock()
+	own.over = true
+	own.mu.Unlock()
+	late := time.AfterFunc(finishWithin, own.cancel)
+	defer late.Stop()
+	own.running.Wait()
+	own.cancel()
+}
