@@ -139,11 +139,14 @@ type Check struct {
 
 // Serve holds the settings of the HTTP server that the verb serve starts.
 type Serve struct {
-	Hosts       []string // accepted values of the Host header, in addition to the address Listen
-	AdminListen string   // address:port at which /healthz and /metrics are served; empty: they are not served
-	Certificate string   // name of the file with the TLS certificate; "": no TLS
-	Key         string   // name of the file with the private key of the TLS certificate
-	BehindProxy bool
+	PublicHosts    []string // accepted values of the Host header, in addition to the address Listen
+	AdminListen    string   // address:port at which /healthz and /metrics are served; empty: they are not served
+	Certificate    string   // name of the file with the TLS certificate; "": no TLS
+	Key            string   // name of the file with the private key of the TLS certificate
+	TrustedProxies []string // IP addresses and ranges in CIDR notation
+
+	RequestsPerSecond, Burst       int // of one client
+	ClientConnections, Connections int // of one client, and of all
 }
 
 // AutoFree is the value of MinFree that means the smaller of 256 MB and 2 % of the disk.

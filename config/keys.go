@@ -333,8 +333,8 @@ signature_key, which signs requests.`),
 		func(c *Config) *string { return &c.Listen }, address, plain, `
 The address on which serve listens.`),
 
-	setting("serve.hosts", []string{}, "as in requests.example.org",
-		func(c *Config) *[]string { return &c.Serve.Hosts }, list(hostName), plain, `
+	setting("serve.public_hosts", []string{}, "as in archive.example.org",
+		func(c *Config) *[]string { return &c.Serve.PublicHosts }, list(hostName), plain, `
 The names that serve accepts in the Host header, in addition to the address on which it listens.`),
 
 	setting("serve.admin_listen", "", "write an address with a port as in 127.0.0.1:8081",
@@ -350,10 +350,26 @@ A file with the certificate of serve (PEM). It is required if serve listens beyo
 		func(c *Config) *string { return &c.Serve.Key }, text, plain, `
 A file with the private key of serve.certificate (PEM).`),
 
-	setting("serve.behind_proxy", false, "write true or false",
-		func(c *Config) *bool { return &c.Serve.BehindProxy }, boolean, plain, `
-Whether serve runs behind a proxy that uses TLS. Then serve may listen beyond loopback without a certificate, and the
-address of a client is the last one in X-Forwarded-For.`),
+	setting("serve.trusted_proxies", []string{}, "write addresses or ranges as in 192.0.2.7,2001:db8::/48",
+		func(c *Config) *[]string { return &c.Serve.TrustedProxies }, list(addressRange), plain, `
+The addresses of proxies in front of serve that use TLS. Then serve may listen beyond loopback without a certificate.
+The address of a reader is the last one in X-Forwarded-For that is not in this list.`),
+
+	setting("serve.requests_per_second", 50, "write a number above 0",
+		func(c *Config) *int { return &c.Serve.RequestsPerSecond }, integer(1), plain, `
+How many requests of one client serve answers in a second, subresources of copies included. More get status 429.`),
+
+	setting("serve.burst", 200, "write a number above 0",
+		func(c *Config) *int { return &c.Serve.Burst }, integer(1), plain, `
+How many requests one client may send at once, beyond serve.requests_per_second.`),
+
+	setting("serve.client_connections", 64, "write a number above 0",
+		func(c *Config) *int { return &c.Serve.ClientConnections }, integer(1), plain, `
+How many connections one client may have to serve; trusted proxies may have more.`),
+
+	setting("serve.connections", 16384, "write a number above 0",
+		func(c *Config) *int { return &c.Serve.Connections }, integer(1), plain, `
+How many connections serve has at most. A further connection replaces one that is idle.`),
 
 	setting("log_level", "warn", "",
 		func(c *Config) *slog.Level { return &c.LogLevel }, logLevel,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -132,6 +133,17 @@ func hostName(s string) error {
 	u, err := url.Parse("http://" + s)
 	if err != nil || s == "" || u.Host != s || u.Hostname() != s && u.Hostname() != strings.Trim(s, "[]") {
 		return fmt.Errorf("%q is not the name of a host", s)
+	}
+	return nil
+}
+
+// addressRange returns an error if s is not an IP address or a range in CIDR notation.
+func addressRange(s string) error {
+	if _, err := netip.ParsePrefix(s); err == nil {
+		return nil
+	}
+	if _, err := netip.ParseAddr(s); err != nil {
+		return fmt.Errorf("%q is not an IP address or range", s)
 	}
 	return nil
 }

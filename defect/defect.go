@@ -4,6 +4,7 @@ package defect
 
 import (
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -25,11 +26,14 @@ func (e *Error) Error() string {
 }
 
 // Catch recovers from a panic of the function that defers it, and sets err to an *Error. It then
-// calls log, which may be nil, with the error.
+// calls log, which may be nil, with the error. The panic http.ErrAbortHandler goes on.
 func Catch(err *error, at string, log func(*Error)) {
 	value := recover()
 	if value == nil {
 		return
+	}
+	if value == http.ErrAbortHandler { // a handler ends the connection on purpose
+		panic(value)
 	}
 	e := &Error{At: at, Value: value, Where: where(), Stack: debug.Stack()}
 	if *err = e; log != nil {

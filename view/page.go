@@ -125,10 +125,11 @@ func (h *Handler) show(w http.ResponseWriter, r *request, name, title string, bo
 	return writeTagged(w, r, "text/html; charset=utf-8", text)
 }
 
-// writeTagged answers with body and an ETag, or with 304 if the client has it.
+// writeTagged answers with body and an ETag, or with 304 if the client has it. The ETag is weak, because
+// the body may be compressed on its way.
 func writeTagged(w http.ResponseWriter, r *request, kind string, body []byte) error {
 	sum := sha256.Sum256(body)
-	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+	tag := `W/"` + hex.EncodeToString(sum[:12]) + `"`
 	w.Header().Set("ETag", tag)
 	if matches(r.Header.Get("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
@@ -141,7 +142,8 @@ func writeTagged(w http.ResponseWriter, r *request, kind string, body []byte) er
 // matches reports whether an If-None-Match header contains the tag (RFC 9110 13.1.2: a weak tag matches, too).
 func matches(header, tag string) bool {
 	for one := range strings.SplitSeq(header, ",") {
-		if one = strings.TrimPrefix(strings.TrimSpace(one), "W/"); one == tag || one == "*" {
+		one = strings.TrimSpace(one)
+		if one == "*" || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
 			return true
 		}
 	}

@@ -16,12 +16,12 @@
 //
 // The routes for publishers:
 //
-//	GET    /v1/key                   the public key of receipts
-//	POST   /v1/requests              {"action","url"} with Idempotency-Key: submits a request
-//	GET    /v1/requests              lists requests: action, state, url, after, limit
-//	GET    /v1/requests/{id}         one request
-//	DELETE /v1/requests/{id}         withdraws a request
-//	GET    /v1/requests/{id}/receipt the receipt of a request, signed if the operator has a key
+//	GET    /api/v1/key                   the public key of receipts
+//	POST   /api/v1/requests              {"action","url"} with Idempotency-Key: submits a request
+//	GET    /api/v1/requests              lists requests: action, state, url, after, limit
+//	GET    /api/v1/requests/{id}         one request
+//	DELETE /api/v1/requests/{id}         withdraws a request
+//	GET    /api/v1/requests/{id}/receipt the receipt of a request, signed if the operator has a key
 //
 // The routes for the operator, on another address:
 //

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -9,39 +10,48 @@ import (
 
 // The rate limits of requests, each with the size of its token bucket. A new bucket is full.
 const (
-	allRate, allBurst     = 100, 200      // requests per second of all clients
-	oneRate, oneBurst     = 10.0, 60      // requests per second of one client
 	tokenRate, tokenBurst = 1.0, 20       // requests per second with one access token
 	failRate, failBurst   = 10.0 / 60, 10 // failed authentications per second of one client
 	// maximum number of clients, and also of access tokens, for which rates are kept in memory
 	remembered = 10_000
 )
 
+// Limits are the limits of requests and connections. A zero field has its default.
+type Limits struct {
+	Rate        float64 // requests of one client per second; default 50
+	Burst       int     // requests that one client may send at once; default 200
+	PerClient   int     // connections of one client, trusted proxies excepted; default 64
+	Connections int     // connections of all clients; default 16,384
+}
+
+func (l *Limits) setDefaults() {
+	l.Rate, l.Burst = cmp.Or(l.Rate, 50), cmp.Or(l.Burst, 200)
+	l.PerClient, l.Connections = cmp.Or(l.PerClient, 64), cmp.Or(l.Connections, 16_384)
+}
+
 // limits limits the rates of HTTP requests. It is safe for concurrent use, and its memory is
 // limited.
 type limits struct {
 	now     func() time.Time
-	all     *rate.Limiter
 	clients buckets
 	tokens  buckets
 	fails   buckets
 }
 
-func newLimits(now func() time.Time) *limits {
-	return &limits{now: now, all: rate.NewLimiter(allRate, allBurst),
-		clients: buckets{rate: oneRate, burst: oneBurst}, tokens: buckets{rate: tokenRate, burst: tokenBurst},
+func newLimits(l Limits, now func() time.Time) *limits {
+	return &limits{now: now,
+		clients: buckets{rate: rate.Limit(l.Rate), burst: l.Burst}, tokens: buckets{rate: tokenRate, burst: tokenBurst},
 		fails: buckets{rate: failRate, burst: failBurst}}
 }
 
-// allowRequest counts a request of a client and reports whether it is allowed. A request that
-// exceeds the rate of its client is not counted in the rate of all clients.
+// allowRequest counts a request of a client and reports whether it is allowed.
 func (l *limits) allowRequest(client string) bool {
 	now := l.now()
 	if wait, _ := l.clients.waitTime(client, now); wait > 0 {
 		return false
 	}
 	l.clients.spend(client, now)
-	return l.all.AllowN(now, 1)
+	return true
 }
 
 // waitTime returns how long a client that sends an access token must wait, or 0. A client must wait

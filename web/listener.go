@@ -66,9 +66,13 @@ func (p *pool) evict() {
 	go worst.Close() // in a goroutine, because TLS first sends an alert, which may take some time
 }
 
-// shared is a net.Listener that limits the number of open connections of each client.
+// shared is a net.Listener that limits the number of open connections of each client, except of trusted
+// proxies.
 type shared struct {
 	net.Listener
+	most    int // maximum number of connections of one client
+	trusted func(remote string) bool
+
 	mu sync.Mutex
 	of map[string]int // client → number of open connections
 }
@@ -81,7 +85,11 @@ func (l *shared) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		client := clientAt(conn.RemoteAddr().String())
+		remote := conn.RemoteAddr().String()
+		client := clientAt(remote)
+		if l.trusted(remote) {
+			return conn, nil
+		}
 		if l.acquire(client) {
 			return &sharedConn{Conn: conn, end: sync.OnceFunc(func() { l.release(client) })}, nil
 		}
@@ -92,7 +100,7 @@ func (l *shared) Accept() (net.Conn, error) {
 func (l *shared) acquire(client string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.of[client] >= maxOfClient {
+	if l.of[client] >= l.most {
 		return false
 	}
 	l.of[client]++

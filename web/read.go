@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -59,16 +60,34 @@ func namesServer(names map[string]bool, r *http.Request) bool {
 
 // client returns the name under which requests of a client are counted: the IPv4 address, or the
 // first 64 bits of the IPv6 address.
-func (s *Server) client(r *http.Request) string {
+func (s *Server) client(r *http.Request) string { return clientAt(s.address(r)) }
+
+// address returns the address of the client: that of the connection, or behind trusted proxies the
+// rightmost address in X-Forwarded-For that is not the address of a trusted proxy.
+func (s *Server) address(r *http.Request) string {
 	at := r.RemoteAddr
-	if s.o.BehindProxy {
-		all := r.Header.Values("X-Forwarded-For")
-		if len(all) > 0 {
-			last := all[len(all)-1]
-			at = strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
+	list := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(list) - 1; i >= 0 && s.trusts(at); i-- {
+		if from := strings.TrimSpace(list[i]); from != "" {
+			at = from
 		}
 	}
-	return clientAt(at)
+	return at
+}
+
+// trusts reports whether an address, with or without port, is that of a trusted proxy.
+func (s *Server) trusts(at string) bool {
+	ip, ok := addressOf(at)
+	return ok && slices.ContainsFunc(s.o.Trusted, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// addressOf returns the IP address in an address with or without port.
+func addressOf(at string) (netip.Addr, bool) {
+	if host, _, err := net.SplitHostPort(at); err == nil {
+		at = host
+	}
+	ip, err := netip.ParseAddr(strings.Trim(at, "[]"))
+	return ip.Unmap().WithZone(""), err == nil
 }
 
 // clientAt returns the name, as client does, for a network address with or without a port.

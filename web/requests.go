@@ -85,7 +85,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Idempotency-Replayed", "true")
 		status = http.StatusOK
 	}
-	w.Header().Set("Location", fmt.Sprintf("/v1/requests/%d", a.Request.ID))
+	w.Header().Set("Location", fmt.Sprintf("/api/v1/requests/%d", a.Request.ID))
 	writeJSON(w, "application/json", status, requestAnswer(a))
 	return nil
 }

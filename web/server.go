@@ -7,9 +7,10 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"path"
+	"net/netip"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/defect"
 )
@@ -25,10 +26,21 @@ type Backend interface {
 type Options struct {
 	Backend Backend
 	// accepted host names in the Host header, with any port, in addition to the listener's address
-	Hosts       []string
-	TLS         *tls.Config  // nil: no TLS
-	BehindProxy bool         // take the address of the client from the end of X-Forwarded-For
-	Metrics     http.Handler // answers /metrics in ServeAdmin; nil: /metrics does not exist
+	Hosts []string
+	TLS   *tls.Config // nil: no TLS
+	// addresses of proxies: of the client, they say in X-Forwarded-For where it is, and in
+	// X-Forwarded-Proto whether it uses TLS
+	Trusted []netip.Prefix
+	Limits  Limits
+	Metrics http.Handler // answers /metrics in ServeAdmin; nil: /metrics does not exist
+
+	// Readers answers all requests except those for action requests; the context names the visitor
+	// (view.WithVisitor). nil: there is nothing to read.
+	Readers http.Handler
+	// Reader returns what decides about restrictions to certain readers, from the address of a client
+	// (P1 2.5.5.9). nil: only the address is known. After an error nothing is shown to the client.
+	Reader func(context.Context, netip.Addr) (acap.Target, error)
+
 	// the public key, as a JWK, with which receipts can be checked; nil: receipts are not signed
 	Key json.RawMessage
 	// if an action request is late by more than this, /healthz reports a failure; 0: 10 minutes
@@ -44,16 +56,16 @@ type Options struct {
 
 // The limits of a connection.
 const (
-	maxConnections = 256
-	maxOfClient    = 32       // maximum number of connections of one client; not used behind a proxy
 	maxStreams     = 16       // maximum number of concurrent requests on one HTTP/2 connection
 	maxHead        = 16 << 10 // maximum size of the header of a request in bytes
 	maxBody        = 16 << 10
 	headTimeout    = 5 * time.Second
 	readTimeout    = 10 * time.Second
 	writeTimeout   = 2 * time.Minute // so long because a request may have to wait for a compaction
-	idleTimeout    = time.Minute
+	idleTimeout    = 10 * time.Second
 	answerTimeout  = 90 * time.Second
+	readersTimeout = time.Minute // time for an answer to a reader
+	maxForm        = 1 << 20     // maximum size of the body of a reader's request
 )
 
 // Server answers publishers on one listener, and the operator on another. Its methods may be called
@@ -80,14 +92,15 @@ func New(o Options) *Server {
 	if o.Late <= 0 {
 		o.Late = 10 * time.Minute
 	}
-	s := &Server{o: o, limits: newLimits(o.Now)}
+	o.Limits.setDefaults()
+	s := &Server{o: o, limits: newLimits(o.Limits, o.Now)}
 	public, admin := http.NewServeMux(), http.NewServeMux()
-	public.Handle("/v1/key", route("GET, HEAD", map[string]handler{http.MethodGet: s.key}))
-	public.Handle("/v1/requests", route("GET, HEAD, POST",
+	public.Handle("/api/v1/key", route("GET, HEAD", map[string]handler{http.MethodGet: s.key}))
+	public.Handle("/api/v1/requests", route("GET, HEAD, POST",
 		map[string]handler{http.MethodGet: s.list, http.MethodPost: s.submit}))
-	public.Handle("/v1/requests/{id}", route("DELETE, GET, HEAD",
+	public.Handle("/api/v1/requests/{id}", route("DELETE, GET, HEAD",
 		map[string]handler{http.MethodGet: s.get, http.MethodDelete: s.withdraw}))
-	public.Handle("/v1/requests/{id}/receipt", route("GET, HEAD", map[string]handler{http.MethodGet: s.receipt}))
+	public.Handle("/api/v1/requests/{id}/receipt", route("GET, HEAD", map[string]handler{http.MethodGet: s.receipt}))
 	public.Handle("/", route("", nil))
 	admin.Handle("/healthz", route("GET, HEAD", map[string]handler{http.MethodGet: s.healthz}))
 	if o.Metrics != nil {
@@ -98,28 +111,28 @@ func New(o Options) *Server {
 			}}))
 	}
 	admin.Handle("/", route("", nil))
-	s.public, s.admin = s.endpoint(public), s.endpoint(admin)
+	s.public, s.admin = s.endpoint(s.route(public)), s.endpoint(inNormalForm(admin))
 	return s
 }
 
-// endpoint returns an endpoint that passes requests to mux. All requests are checked first in the
-// same way, even the requests that net/http and mux would answer themselves.
-func (s *Server) endpoint(mux *http.ServeMux) endpoint {
+// endpoint returns an endpoint that passes requests to h. All requests are checked first in the same way,
+// even the requests that net/http would answer itself.
+func (s *Server) endpoint(h http.Handler) endpoint {
 	out := endpoint{names: map[string]bool{}}
 	out.Server = &http.Server{ReadHeaderTimeout: headTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout:    idleTimeout,
 		MaxHeaderBytes: maxHead, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		DisableGeneralOptionsHandler: true,
-		ConnState:                    newPool(maxConnections).state}
+		ConnState:                    newPool(s.o.Limits.Connections).state}
 	out.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Cache-Control", "no-store")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		head := w.Header()
+		head.Set("Cache-Control", "no-store")
+		head.Set("X-Content-Type-Options", "nosniff")
+		head.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		seen := &status{ResponseWriter: w, status: http.StatusOK}
 		if err := s.check(out.names, r); err != nil {
 			seen.code = writeProblem(seen, err)
-		} else if err := s.serveSafely(mux, seen, r); err != nil {
+		} else if err := s.serveSafely(h, seen, r); err != nil {
 			seen.code = writeProblem(seen, err)
 		}
 		if s.o.Answered != nil {
@@ -129,10 +142,10 @@ func (s *Server) endpoint(mux *http.ServeMux) endpoint {
 	return out
 }
 
-// serveSafely calls mux.ServeHTTP and returns a panic as an error.
-func (s *Server) serveSafely(mux http.Handler, w http.ResponseWriter, r *http.Request) (err error) {
+// serveSafely calls h.ServeHTTP and returns a panic as an error.
+func (s *Server) serveSafely(h http.Handler, w http.ResponseWriter, r *http.Request) (err error) {
 	defer defect.Catch(&err, r.Method+" "+r.URL.Path, s.o.Defect)
-	mux.ServeHTTP(w, r)
+	h.ServeHTTP(w, r)
 	return nil
 }
 
@@ -144,9 +157,7 @@ func (s *Server) Serve(l net.Listener) error {
 	for _, name := range s.o.Hosts {
 		s.public.names[hostName(name)] = true
 	}
-	if !s.o.BehindProxy {
-		l = &shared{Listener: l, of: map[string]int{}}
-	}
+	l = &shared{Listener: l, most: s.o.Limits.PerClient, trusted: s.trusts, of: map[string]int{}}
 	// the TLS listener wraps all others, because net/http recognises HTTP/2 by the type of the
 	// connection
 	if s.o.TLS != nil {
@@ -174,8 +185,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// check returns an error for a request for another host, for a request of a client that sends too
-// many requests, and for a path that is not in normal form.
+// check returns an error for a request for another host, and for a request of a client that sends too many
+// requests.
 func (s *Server) check(names map[string]bool, r *http.Request) error {
 	switch {
 	case !namesServer(names, r):
@@ -183,7 +194,7 @@ func (s *Server) check(names map[string]bool, r *http.Request) error {
 			detail: "this server does not answer to that host name"}
 	case !s.limits.allowRequest(s.client(r)):
 		return tooMany(time.Second, "too many requests came from this client, or reach this server")
-	case r.Method == http.MethodConnect || r.URL.Path != path.Clean("/"+r.URL.Path):
+	case r.Method == http.MethodConnect:
 		return notFound()
 	}
 	return nil
@@ -192,7 +203,7 @@ func (s *Server) check(names map[string]bool, r *http.Request) error {
 // notFound returns the problem for a path that does not exist.
 func notFound() error {
 	return &problem{status: http.StatusNotFound, code: actions.NotFound,
-		detail: "there is nothing here; requests go to /v1/requests"}
+		detail: "there is nothing here; requests go to /api/v1/requests"}
 }
 
 // handler answers a request that Server.check has accepted. The error is a *problem, or an error of
@@ -204,12 +215,17 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 func route(allow string, do map[string]handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := answer(w, r, allow, do); err != nil {
-			code := writeProblem(w, err)
-			if seen, ok := w.(*status); ok {
-				seen.code = code
-			}
+			fail(w, err)
 		}
 	})
+}
+
+// fail writes err as a problem document, and records its code.
+func fail(w http.ResponseWriter, err error) {
+	code := writeProblem(w, err)
+	if seen, ok := w.(*status); ok {
+		seen.code = code
+	}
 }
 
 func answer(w http.ResponseWriter, r *http.Request, allow string, do map[string]handler) error {

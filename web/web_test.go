@@ -22,7 +22,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/defect"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // bleve starts background goroutines when it is loaded
+}
 
 const good, other = "acap_good", "acap_other"
 
@@ -201,97 +203,97 @@ func TestRequests(t *testing.T) {
 		code    string
 		reached string
 	}{
-		{"a submission", asked{"POST", "/v1/requests", down, nil}, 201, "", "submit take-down https://quay.example/x"},
-		{"with a charset", asked{"POST", "/v1/requests", down,
+		{"a submission", asked{"POST", "/api/v1/requests", down, nil}, 201, "", "submit take-down https://quay.example/x"},
+		{"with a charset", asked{"POST", "/api/v1/requests", down,
 			[]string{"Content-Type: application/json; charset=UTF-8"}}, 201, "",
 			"submit take-down https://quay.example/x"},
 		{"its key in the body",
-			asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k2"}`,
+			asked{"POST", "/api/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k2"}`,
 				[]string{"-Idempotency-Key"}}, 201, "", "submit re-crawl https://quay.example/x"},
 		{"the same key twice",
-			asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k1"}`, nil}, 201,
+			asked{"POST", "/api/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k1"}`, nil}, 201,
 			"", "submit re-crawl https://quay.example/x"},
-		{"two keys", asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k2"}`,
+		{"two keys", asked{"POST", "/api/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k2"}`,
 			nil}, 400, "malformed", ""},
-		{"two headers", asked{"POST", "/v1/requests", down, []string{"+Idempotency-Key: k9"}}, 400, "malformed", ""},
-		{"no key", asked{"POST", "/v1/requests", down, []string{"-Idempotency-Key"}}, 400, "malformed", ""},
-		{"a long key", asked{"POST", "/v1/requests", down, []string{"Idempotency-Key: " + long[:201]}}, 400,
+		{"two headers", asked{"POST", "/api/v1/requests", down, []string{"+Idempotency-Key: k9"}}, 400, "malformed", ""},
+		{"no key", asked{"POST", "/api/v1/requests", down, []string{"-Idempotency-Key"}}, 400, "malformed", ""},
+		{"a long key", asked{"POST", "/api/v1/requests", down, []string{"Idempotency-Key: " + long[:201]}}, 400,
 			"malformed", ""},
 		{"a key beyond ASCII",
-			asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k\u0000"}`,
+			asked{"POST", "/api/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k\u0000"}`,
 				[]string{"-Idempotency-Key"}}, 400, "malformed", ""},
-		{"no action", asked{"POST", "/v1/requests", `{"url":"https://quay.example/x"}`, nil}, 400, "malformed", ""},
-		{"no url", asked{"POST", "/v1/requests", `{"action":"take-down"}`, nil}, 400, "malformed", ""},
-		{"no object", asked{"POST", "/v1/requests", `["take-down"]`, nil}, 400, "malformed", ""},
-		{"nothing", asked{"POST", "/v1/requests", ``, nil}, 400, "malformed", ""},
-		{"half of it", asked{"POST", "/v1/requests", down[:30], nil}, 400, "malformed", ""},
+		{"no action", asked{"POST", "/api/v1/requests", `{"url":"https://quay.example/x"}`, nil}, 400, "malformed", ""},
+		{"no url", asked{"POST", "/api/v1/requests", `{"action":"take-down"}`, nil}, 400, "malformed", ""},
+		{"no object", asked{"POST", "/api/v1/requests", `["take-down"]`, nil}, 400, "malformed", ""},
+		{"nothing", asked{"POST", "/api/v1/requests", ``, nil}, 400, "malformed", ""},
+		{"half of it", asked{"POST", "/api/v1/requests", down[:30], nil}, 400, "malformed", ""},
 		{"an unknown member",
-			asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/x","all":"yes"}`, nil},
+			asked{"POST", "/api/v1/requests", `{"action":"take-down","url":"https://quay.example/x","all":"yes"}`, nil},
 			400, "malformed", ""},
-		{"a member in capitals", asked{"POST", "/v1/requests", `{"Action":"take-down","url":"https://quay.example/x"}`,
+		{"a member in capitals", asked{"POST", "/api/v1/requests", `{"Action":"take-down","url":"https://quay.example/x"}`,
 			nil}, 400, "malformed", ""},
-		{"a member twice", asked{"POST", "/v1/requests",
+		{"a member twice", asked{"POST", "/api/v1/requests",
 			`{"action":"take-down","url":"https://quay.example/x","url":"https://quay.example/y"}`, nil}, 400,
 			"malformed", ""},
 		{"a member twice, once escaped",
-			asked{"POST", "/v1/requests",
+			asked{"POST", "/api/v1/requests",
 				`{"action":"take-down","url":"https://quay.example/x","\u0075rl":"https://quay.example/y"}`, nil}, 400,
 			"malformed", ""},
-		{"a list for a text", asked{"POST", "/v1/requests", `{"action":"take-down","url":["https://quay.example/x"]}`,
+		{"a list for a text", asked{"POST", "/api/v1/requests", `{"action":"take-down","url":["https://quay.example/x"]}`,
 			nil}, 400, "malformed", ""},
-		{"two objects", asked{"POST", "/v1/requests", down + down, nil}, 400, "malformed", ""},
+		{"two objects", asked{"POST", "/api/v1/requests", down + down, nil}, 400, "malformed", ""},
 		{"half of a character",
-			asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/\ud800"}`, nil}, 400,
+			asked{"POST", "/api/v1/requests", `{"action":"take-down","url":"https://quay.example/\ud800"}`, nil}, 400,
 			"malformed", ""},
-		{"no UTF-8", asked{"POST", "/v1/requests", "{\"action\":\"take-down\",\"url\":\"https://quay.example/\xff\"}",
+		{"no UTF-8", asked{"POST", "/api/v1/requests", "{\"action\":\"take-down\",\"url\":\"https://quay.example/\xff\"}",
 			nil}, 400, "malformed", ""},
-		{"a form", asked{"POST", "/v1/requests", "action=take-down",
+		{"a form", asked{"POST", "/api/v1/requests", "action=take-down",
 			[]string{"Content-Type: application/x-www-form-urlencoded"}}, 415, "media-type", ""},
 		{"plain text, as a page of another site can send",
-			asked{"POST", "/v1/requests", down, []string{"Content-Type: text/plain"}}, 415, "media-type", ""},
-		{"packed", asked{"POST", "/v1/requests", down, []string{"Content-Encoding: gzip"}}, 415, "media-type", ""},
-		{"too large", asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/` + long + `"}`,
+			asked{"POST", "/api/v1/requests", down, []string{"Content-Type: text/plain"}}, 415, "media-type", ""},
+		{"packed", asked{"POST", "/api/v1/requests", down, []string{"Content-Encoding: gzip"}}, 415, "media-type", ""},
+		{"too large", asked{"POST", "/api/v1/requests", `{"action":"take-down","url":"https://quay.example/` + long + `"}`,
 			nil}, 413, "too-large", ""},
-		{"no credential", asked{"POST", "/v1/requests", down, []string{"-Authorization"}}, 401, "credential", ""},
-		{"another scheme", asked{"POST", "/v1/requests", down, []string{"Authorization: Basic " + good}}, 401,
+		{"no credential", asked{"POST", "/api/v1/requests", down, []string{"-Authorization"}}, 401, "credential", ""},
+		{"another scheme", asked{"POST", "/api/v1/requests", down, []string{"Authorization: Basic " + good}}, 401,
 			"credential", ""},
-		{"two credentials", asked{"POST", "/v1/requests", down, []string{"+Authorization: Bearer " + other}}, 401,
+		{"two credentials", asked{"POST", "/api/v1/requests", down, []string{"+Authorization: Bearer " + other}}, 401,
 			"credential", ""},
-		{"a credential with a blank", asked{"POST", "/v1/requests", down, []string{"Authorization: Bearer a b"}}, 401,
+		{"a credential with a blank", asked{"POST", "/api/v1/requests", down, []string{"Authorization: Bearer a b"}}, 401,
 			"credential", ""},
-		{"a long credential", asked{"POST", "/v1/requests", down, []string{"Authorization: Bearer " + long[:300]}}, 401,
+		{"a long credential", asked{"POST", "/api/v1/requests", down, []string{"Authorization: Bearer " + long[:300]}}, 401,
 			"credential", ""},
-		{"an unknown credential", asked{"POST", "/v1/requests", down, []string{"Authorization: Bearer acap_bad"}}, 401,
+		{"an unknown credential", asked{"POST", "/api/v1/requests", down, []string{"Authorization: Bearer acap_bad"}}, 401,
 			"credential", "submit take-down https://quay.example/x"},
-		{"a credential in the query", asked{"POST", "/v1/requests?access_token=" + good, down,
+		{"a credential in the query", asked{"POST", "/api/v1/requests?access_token=" + good, down,
 			[]string{"-Authorization"}}, 401, "credential", ""},
 
-		{"one", asked{"GET", "/v1/requests/1", "", nil}, 200, "", "get"},
-		{"its head", asked{"HEAD", "/v1/requests/1", "", nil}, 200, "", "get"},
-		{"another's", asked{"GET", "/v1/requests/1", "", []string{"Authorization: Bearer " + other}}, 404, "not-found",
+		{"one", asked{"GET", "/api/v1/requests/1", "", nil}, 200, "", "get"},
+		{"its head", asked{"HEAD", "/api/v1/requests/1", "", nil}, 200, "", "get"},
+		{"another's", asked{"GET", "/api/v1/requests/1", "", []string{"Authorization: Bearer " + other}}, 404, "not-found",
 			"get"},
-		{"none", asked{"GET", "/v1/requests/2", "", nil}, 404, "not-found", "get"},
-		{"no number", asked{"GET", "/v1/requests/one", "", nil}, 404, "not-found", ""},
-		{"a number with a sign", asked{"GET", "/v1/requests/+1", "", nil}, 404, "not-found", ""},
-		{"a number with zeros", asked{"GET", "/v1/requests/01", "", nil}, 404, "not-found", ""},
-		{"a number too large", asked{"GET", "/v1/requests/18446744073709551616", "", nil}, 404, "not-found", ""},
-		{"an encoded slash", asked{"GET", "/v1/requests/1%2Freceipt", "", nil}, 404, "not-found", ""},
-		{"withdrawn", asked{"DELETE", "/v1/requests/1", "", nil}, 200, "", "withdraw"},
-		{"another's, withdrawn", asked{"DELETE", "/v1/requests/1", "", []string{"Authorization: Bearer " + other}}, 404,
+		{"none", asked{"GET", "/api/v1/requests/2", "", nil}, 404, "not-found", "get"},
+		{"no number", asked{"GET", "/api/v1/requests/one", "", nil}, 404, "not-found", ""},
+		{"a number with a sign", asked{"GET", "/api/v1/requests/+1", "", nil}, 404, "not-found", ""},
+		{"a number with zeros", asked{"GET", "/api/v1/requests/01", "", nil}, 404, "not-found", ""},
+		{"a number too large", asked{"GET", "/api/v1/requests/18446744073709551616", "", nil}, 404, "not-found", ""},
+		{"an encoded slash", asked{"GET", "/api/v1/requests/1%2Freceipt", "", nil}, 404, "not-found", ""},
+		{"withdrawn", asked{"DELETE", "/api/v1/requests/1", "", nil}, 200, "", "withdraw"},
+		{"another's, withdrawn", asked{"DELETE", "/api/v1/requests/1", "", []string{"Authorization: Bearer " + other}}, 404,
 			"not-found", "withdraw"},
-		{"a receipt", asked{"GET", "/v1/requests/1/receipt", "", nil}, 200, "", "receipt"},
-		{"the list", asked{"GET", "/v1/requests", "", nil}, 200, "", "list"},
+		{"a receipt", asked{"GET", "/api/v1/requests/1/receipt", "", nil}, 200, "", "receipt"},
+		{"the list", asked{"GET", "/api/v1/requests", "", nil}, 200, "", "list"},
 		{"narrowed", asked{"GET",
-			"/v1/requests?action=take-down&state=done&after=3&limit=2&url=https%3A%2F%2Fquay.example%2Fx", "", nil},
+			"/api/v1/requests?action=take-down&state=done&after=3&limit=2&url=https%3A%2F%2Fquay.example%2Fx", "", nil},
 			200, "", "list"},
-		{"narrowed by what is not known", asked{"GET", "/v1/requests?origin=https://reef.example", "", nil}, 400,
+		{"narrowed by what is not known", asked{"GET", "/api/v1/requests?origin=https://reef.example", "", nil}, 400,
 			"malformed", ""},
-		{"narrowed twice", asked{"GET", "/v1/requests?limit=1&limit=2", "", nil}, 400, "malformed", ""},
-		{"too many", asked{"GET", "/v1/requests?limit=1001", "", nil}, 400, "malformed", ""},
-		{"a broken query", asked{"GET", "/v1/requests?a=%zz", "", nil}, 400, "malformed", ""},
+		{"narrowed twice", asked{"GET", "/api/v1/requests?limit=1&limit=2", "", nil}, 400, "malformed", ""},
+		{"too many", asked{"GET", "/api/v1/requests?limit=1001", "", nil}, 400, "malformed", ""},
+		{"a broken query", asked{"GET", "/api/v1/requests?a=%zz", "", nil}, 400, "malformed", ""},
 
-		{"another method", asked{"PUT", "/v1/requests", down, nil}, 405, "method", ""},
-		{"a preflight", asked{"OPTIONS", "/v1/requests", "",
+		{"another method", asked{"PUT", "/api/v1/requests", down, nil}, 405, "method", ""},
+		{"a preflight", asked{"OPTIONS", "/api/v1/requests", "",
 			[]string{"Origin: https://reef.example", "Access-Control-Request-Method: POST"}}, 405, "method", ""},
 		{"nowhere", asked{"GET", "/", "", nil}, 404, "not-found", ""},
 		{"no metrics", asked{"GET", "/metrics", "", nil}, 404, "not-found", ""},
@@ -319,37 +321,37 @@ func TestRequests(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	s := serve(t, Options{})
-	status, _, h, body := s.ask(t, asked{"POST", "/v1/requests", down, nil})
-	if status != 201 || h.Get("Location") != "/v1/requests/1" ||
+	status, _, h, body := s.ask(t, asked{"POST", "/api/v1/requests", down, nil})
+	if status != 201 || h.Get("Location") != "/api/v1/requests/1" ||
 		!strings.Contains(body, `"url":"https://quay.example/x"`) || !strings.Contains(body, `"ledger":{"seq":8`) {
 		t.Errorf("%d %v %s", status, h, body)
 	}
-	if status, _, h, _ = s.ask(t, asked{"POST", "/v1/requests", down, nil}); status != 200 ||
+	if status, _, h, _ = s.ask(t, asked{"POST", "/api/v1/requests", down, nil}); status != 200 ||
 		h.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("again: %d %v", status, h)
 	}
-	if status, code, _, _ := s.ask(t, asked{"POST", "/v1/requests", strings.Replace(down, "/x", "/y", 1),
+	if status, code, _, _ := s.ask(t, asked{"POST", "/api/v1/requests", strings.Replace(down, "/x", "/y", 1),
 		nil}); status != 409 || code != "key-reused" {
 		t.Errorf("another with the same key: %d %s", status, code)
 	}
-	if _, _, _, body := s.ask(t, asked{"GET", "/v1/requests", "", nil}); !strings.HasPrefix(body,
+	if _, _, _, body := s.ask(t, asked{"GET", "/api/v1/requests", "", nil}); !strings.HasPrefix(body,
 		`{"requests":[{"id":1,`) || !strings.Contains(body, `"next":1`) {
 		t.Error(body)
 	}
 	s.reached()
-	s.ask(t, asked{"GET", "/v1/requests?action=take-down&state=done&after=3&limit=2", "", nil})
+	s.ask(t, asked{"GET", "/api/v1/requests?action=take-down&state=done&after=3&limit=2", "", nil})
 	if f := s.calls[0].Filter; f.Action != "take-down" || f.State != actions.Done || f.After != 3 || f.Limit != 2 ||
 		f.Origins != nil {
 		t.Errorf("%+v", f)
 	}
 	s.backend.answer = func(actions.Call) (actions.Answer, error) { return actions.Answer{}, nil }
-	if _, _, _, body := s.ask(t, asked{"GET", "/v1/requests", "", nil}); strings.TrimSpace(body) != `{"requests":[]}` {
+	if _, _, _, body := s.ask(t, asked{"GET", "/api/v1/requests", "", nil}); strings.TrimSpace(body) != `{"requests":[]}` {
 		t.Error(body)
 	}
 	s.backend.answer = func(actions.Call) (actions.Answer, error) {
 		return actions.Answer{}, errors.New("the disk of /secret is full")
 	}
-	status, code, h, body := s.ask(t, asked{"GET", "/v1/requests/1", "", nil})
+	status, code, h, body := s.ask(t, asked{"GET", "/api/v1/requests/1", "", nil})
 	if status != 503 || code != "unavailable" || h.Get("Retry-After") == "" || strings.Contains(body, "secret") {
 		t.Errorf("%d %s %v %s", status, code, h, body)
 	}
@@ -365,7 +367,7 @@ func TestHost(t *testing.T) {
 		"localhost": 421, "127.0.0.1:1": 421, "evil.example": 421, "evil.example:" + port: 421,
 		"requests.example.evil.example": 421, "127.0.0.1.evil.example:" + port: 421,
 	} {
-		if status, _, _, _ := s.ask(t, asked{"GET", "/v1/requests", "", []string{"Host: " + host}}); status != want {
+		if status, _, _, _ := s.ask(t, asked{"GET", "/api/v1/requests", "", []string{"Host: " + host}}); status != want {
 			t.Errorf("%s: %d, want %d", host, status, want)
 		}
 	}
@@ -381,9 +383,9 @@ func TestGuessing(t *testing.T) {
 		defer mu.Unlock()
 		return now
 	}
-	s := serve(t, Options{BehindProxy: true, Now: clock})
+	s := serve(t, Options{Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("203.0.113.0/24")}, Now: clock})
 	from := func(ip, token string) (int, http.Header) {
-		status, _, h, _ := s.ask(t, asked{"GET", "/v1/requests", "", []string{"X-Forwarded-For: 203.0.113.9, " + ip,
+		status, _, h, _ := s.ask(t, asked{"GET", "/api/v1/requests", "", []string{"X-Forwarded-For: 198.51.100.1, " + ip + ", 203.0.113.9",
 			"Authorization: Bearer " + token}})
 		return status, h
 	}
@@ -427,14 +429,14 @@ func TestRate(t *testing.T) {
 	s := serve(t, Options{Now: func() time.Time { return now }})
 	var got []int
 	for range tokenBurst + 2 {
-		status, _, _, _ := s.ask(t, asked{"GET", "/v1/requests", "", nil})
+		status, _, _, _ := s.ask(t, asked{"GET", "/api/v1/requests", "", nil})
 		got = append(got, status)
 	}
 	if slices.Contains(got[:tokenBurst], 429) || got[tokenBurst] != 429 || got[tokenBurst+1] != 429 {
 		t.Error(got)
 	}
 	if status, _, _, _ := s.ask(t,
-		asked{"GET", "/v1/requests", "", []string{"Authorization: Bearer " + other}}); status != 200 {
+		asked{"GET", "/api/v1/requests", "", []string{"Authorization: Bearer " + other}}); status != 200 {
 		t.Errorf("another credential: %d", status)
 	}
 }
@@ -442,26 +444,27 @@ func TestRate(t *testing.T) {
 // A client that sends too many requests does not use up the rate of other clients.
 func TestFlood(t *testing.T) {
 	now := time.Now()
-	s := serve(t, Options{BehindProxy: true, Now: func() time.Time { return now }})
+	s := serve(t, Options{Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("203.0.113.0/24")}, Now: func() time.Time { return now }})
 	from := func(ip, path string) int {
 		status, _, _, _ := s.ask(t, asked{"GET", path, "", []string{"X-Forwarded-For: " + ip}})
 		return status
 	}
 	var last int
-	for range allBurst {
+	for range 201 {
 		last = from("192.0.2.1", "/nowhere")
 	}
 	if last != 429 {
 		t.Errorf("who floods gets %d", last)
 	}
-	if status := from("192.0.2.2", "/v1/requests"); status != 200 {
+	if status := from("192.0.2.2", "/api/v1/requests"); status != 200 {
 		t.Errorf("another: %d", status)
 	}
 }
 
 // The number of connections of one client is limited, so that others can connect.
 func TestShare(t *testing.T) {
-	s := serve(t, Options{})
+	const most = 32
+	s := serve(t, Options{Limits: Limits{PerClient: most}})
 	dial := func(from string) net.Conn {
 		conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).Dial("tcp", s.at)
 		if err != nil && from != "127.0.0.1" {
@@ -474,7 +477,7 @@ func TestShare(t *testing.T) {
 		return conn
 	}
 	answered := func(conn net.Conn) bool {
-		fmt.Fprintf(conn, "GET /v1/key HTTP/1.1\r\nHost: %s\r\n\r\n", s.at)
+		fmt.Fprintf(conn, "GET /api/v1/key HTTP/1.1\r\nHost: %s\r\n\r\n", s.at)
 		conn.SetReadDeadline(time.Now().Add(2 * time.Minute))
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err == nil {
@@ -486,7 +489,7 @@ func TestShare(t *testing.T) {
 	if !answered(first) {
 		t.Fatal("the first gets no answer")
 	}
-	for range maxOfClient - 1 {
+	for range most - 1 {
 		dial("127.0.0.1")
 	}
 	if answered(dial("127.0.0.1")) {
@@ -503,9 +506,10 @@ func TestShare(t *testing.T) {
 // Idle connections from many addresses do not block new ones: a new connection replaces an idle
 // one.
 func TestIdleConnections(t *testing.T) {
-	s := serve(t, Options{})
-	for i := range maxConnections + 64 {
-		from := net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+i/maxOfClient))}
+	const all, most = 256, 32
+	s := serve(t, Options{Limits: Limits{PerClient: most, Connections: all}})
+	for i := range all + 64 {
+		from := net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+i/most))}
 		conn, err := (&net.Dialer{LocalAddr: &from}).Dial("tcp", s.at)
 		if err != nil {
 			t.Skipf("this system has one address of loopback: %v", err)
@@ -513,7 +517,7 @@ func TestIdleConnections(t *testing.T) {
 		t.Cleanup(func() { conn.Close() })
 	}
 	for range 3 {
-		if status, _, _, body := s.ask(t, asked{"GET", "/v1/requests", "", nil}); status != 200 {
+		if status, _, _, body := s.ask(t, asked{"GET", "/api/v1/requests", "", nil}); status != 200 {
 			t.Errorf("%d %s", status, body)
 		}
 	}
@@ -566,7 +570,7 @@ func TestEveryAnswerIsChecked(t *testing.T) {
 		told = append(told, fmt.Sprintf("%s %s %d %s", r.Method, r.RequestURI, status, code))
 	}})
 	for _, c := range []struct{ line, host, want string }{
-		{"GET //healthz", s.at, "404 not-found"}, {"GET /v1/../v1/requests", s.at, "404 not-found"},
+		{"GET //healthz", s.at, "404 not-found"}, {"GET /api/v1/../v1/requests", s.at, "404 not-found"},
 		{"OPTIONS *", s.at, "404 not-found"},
 		{"CONNECT " + s.at, s.at, "404 not-found"}, {"OPTIONS *", "evil.example", "421 host"},
 		{"GET //healthz", "evil.example", "421 host"},
@@ -599,9 +603,9 @@ func TestRateBeforeBody(t *testing.T) {
 	now := time.Now()
 	s := serve(t, Options{Now: func() time.Time { return now }})
 	for range tokenBurst {
-		s.ask(t, asked{"GET", "/v1/requests", "", nil})
+		s.ask(t, asked{"GET", "/api/v1/requests", "", nil})
 	}
-	if status, code, _, _ := s.ask(t, asked{"POST", "/v1/requests", "no JSON", nil}); status != 429 || code != "rate" {
+	if status, code, _, _ := s.ask(t, asked{"POST", "/api/v1/requests", "no JSON", nil}); status != 429 || code != "rate" {
 		t.Errorf("%d %s", status, code)
 	}
 }
@@ -610,7 +614,7 @@ func TestRateBeforeBody(t *testing.T) {
 // further client can be stored, a new client must wait even if it never failed before.
 func TestManyClients(t *testing.T) {
 	now := time.Now()
-	l := newLimits(func() time.Time { return now })
+	l := newLimits(Limits{Rate: 50, Burst: 200}, func() time.Time { return now })
 	l.countValid("known")
 	for i := range remembered + 100 {
 		l.countFailed(fmt.Sprint(i))
@@ -677,17 +681,17 @@ func TestRawConnections(t *testing.T) {
 		"no HTTP": "\x16\x03\x01\x02\x00\x01",
 		"a large head": "GET / HTTP/1.1\r\nHost: " + s.at + "\r\nX: " + strings.Repeat("a", 64<<10) +
 			"\r\n\r\n",
-		"two lengths": "POST /v1/requests HTTP/1.1\r\nHost: " + s.at +
+		"two lengths": "POST /api/v1/requests HTTP/1.1\r\nHost: " + s.at +
 			"\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
-		"length and chunks": "POST /v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nAuthorization: Bearer " + good +
+		"length and chunks": "POST /api/v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nAuthorization: Bearer " + good +
 			"\r\nContent-Type: application/json\r\nIdempotency-Key: k\r\nContent-Length: 3\r\nTransfer-Encoding: " +
 			"chunked\r\n\r\nzz\r\n",
-		"two hosts": "GET /v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nHost: evil.example\r\n\r\n",
-		"no host":   "GET /v1/requests HTTP/1.1\r\nAuthorization: Bearer " + good + "\r\n\r\n",
-		"an absolute address": "GET http://evil.example/v1/requests HTTP/1.1\r\nHost: " + s.at +
+		"two hosts": "GET /api/v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nHost: evil.example\r\n\r\n",
+		"no host":   "GET /api/v1/requests HTTP/1.1\r\nAuthorization: Bearer " + good + "\r\n\r\n",
+		"an absolute address": "GET http://evil.example/api/v1/requests HTTP/1.1\r\nHost: " + s.at +
 			"\r\nAuthorization: Bearer " + good + "\r\n\r\n",
 		"a tunnel": "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n",
-		"a body without an end": "POST /v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nAuthorization: Bearer " + good +
+		"a body without an end": "POST /api/v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nAuthorization: Bearer " + good +
 			"\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\n" +
 			strings.Repeat("a", 32<<10),
 	} {
@@ -725,14 +729,14 @@ func TestDefect(t *testing.T) {
 	}})
 	s.answer = func(actions.Call) (actions.Answer, error) { panic("sixteen bits") }
 	for range 2 {
-		if status, code, _, _ := s.ask(t, asked{path: "/v1/requests"}); status != http.StatusServiceUnavailable ||
+		if status, code, _, _ := s.ask(t, asked{path: "/api/v1/requests"}); status != http.StatusServiceUnavailable ||
 			code != actions.Unavailable {
 			t.Errorf("answered %d %s", status, code)
 		}
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if len(told) != 2 || told[0].At != "GET /v1/requests" {
+	if len(told) != 2 || told[0].At != "GET /api/v1/requests" {
 		t.Errorf("%v", told)
 	}
 }

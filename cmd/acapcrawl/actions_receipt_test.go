@@ -63,12 +63,12 @@ func TestPublishersReceipt(t *testing.T) {
 	s, end := startServe(t, data, "--config", config)
 	defer end()
 	s.token = credential.Token
-	status, got := s.ask(t, "POST", "/v1/requests", "k1", fmt.Sprintf(`{"action":"take-down","url":%q}`,
+	status, got := s.ask(t, "POST", "/api/v1/requests", "k1", fmt.Sprintf(`{"action":"take-down","url":%q}`,
 		origin+"/a.html?x=1&y=2"))
 	if status != 201 {
 		t.Fatalf("%d %v", status, got)
 	}
-	status, got = s.ask(t, "POST", "/v1/requests", "k2", fmt.Sprintf(`{"action":"take-down","url":%q}`,
+	status, got = s.ask(t, "POST", "/api/v1/requests", "k2", fmt.Sprintf(`{"action":"take-down","url":%q}`,
 		origin+"/a.html"))
 	if status != 201 {
 		t.Fatalf("%d %v", status, got)
@@ -77,11 +77,11 @@ func TestPublishersReceipt(t *testing.T) {
 	if got := call(t.Context(), data, "actions", "run", "--config", config); got.status != statusDone {
 		t.Fatalf("%+v", got)
 	}
-	status, key := s.ask(t, "GET", "/v1/key", "", "")
+	status, key := s.ask(t, "GET", "/api/v1/key", "", "")
 	if status != 200 {
 		t.Fatalf("%d %v", status, key)
 	}
-	status, receipt := s.ask(t, "GET", "/v1/requests/"+id+"/receipt", "", "")
+	status, receipt := s.ask(t, "GET", "/api/v1/requests/"+id+"/receipt", "", "")
 	if status != 200 {
 		t.Fatalf("%d %v", status, receipt)
 	}

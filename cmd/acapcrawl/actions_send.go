@@ -47,7 +47,7 @@ func (c *Command) sendRequest(ctx context.Context, r submitRequest) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, base.JoinPath("v1", "requests").String(),
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, base.JoinPath("api", "v1", "requests").String(),
 		bytes.NewReader(body))
 	if err != nil {
 		return err

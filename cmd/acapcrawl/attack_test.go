@@ -169,7 +169,7 @@ func TestAttacksThroughServe(t *testing.T) {
 		if i%18 == 17 {
 			s.token = token() // a new credential, because requests per credential are limited
 		}
-		status, got := s.ask(t, "POST", "/v1/requests", fmt.Sprint("bad", i), take(c.url))
+		status, got := s.ask(t, "POST", "/api/v1/requests", fmt.Sprint("bad", i), take(c.url))
 		if c.status != 0 && status != c.status || c.status == 0 && status == 429 {
 			t.Errorf("%q: %d, want %d: %v", c.url, status, c.status, got)
 		}
@@ -178,7 +178,7 @@ func TestAttacksThroughServe(t *testing.T) {
 	for name, bad := range map[string]string{"none": "", "of another form": "secret", "wrong": nobody[:len(nobody)-1] +
 		"*", "of an unknown ID": "acap_AAAAAAAA_" + nobody[14:]} {
 		s.token = bad
-		if status, got := s.ask(t, "POST", "/v1/requests", "k", take(mine.origin+"/a.html")); status != 401 ||
+		if status, got := s.ask(t, "POST", "/api/v1/requests", "k", take(mine.origin+"/a.html")); status != 401 ||
 			got["code"] != "credential" {
 			t.Errorf("a token that is %s: %d %v", name, status, got)
 		}
@@ -199,7 +199,7 @@ func TestAttacksThroughServe(t *testing.T) {
 		{mine.origin + "/%2a", "/%2A"},
 		{mine.origin + "/x//y.html", "/x//y.html"},
 	} {
-		status, got := s.ask(t, "POST", "/v1/requests", fmt.Sprint("good", i), take(c.url))
+		status, got := s.ask(t, "POST", "/api/v1/requests", fmt.Sprint("good", i), take(c.url))
 		if status != 201 || got["url"] != mine.origin+c.page || got["state"] != "done" {
 			t.Errorf("%s: %d %v", c.url, status, got)
 		}
@@ -210,16 +210,16 @@ func TestAttacksThroughServe(t *testing.T) {
 	}
 	// A repeated request has no effect, whatever the outcome of the first.
 	list := struct{ Requests []actions.Request }{}
-	_, got := s.ask(t, "GET", "/v1/requests?url="+url.QueryEscape(mine.origin+"/a.html"), "", "")
+	_, got := s.ask(t, "GET", "/api/v1/requests?url="+url.QueryEscape(mine.origin+"/a.html"), "", "")
 	if text, err := json.Marshal(got); err != nil || json.Unmarshal(text, &list) != nil || len(list.Requests) != 1 {
 		t.Fatal(got)
 	}
-	s.ask(t, "DELETE", fmt.Sprint("/v1/requests/", list.Requests[0].ID), "", "")
+	s.ask(t, "DELETE", fmt.Sprint("/api/v1/requests/", list.Requests[0].ID), "", "")
 	if said := call(t.Context(), data, "crawl", "--delay", "0", "--refetch", "--depth", "0", mine.origin+
 		"/a.html"); said.status != statusDone {
 		t.Fatal(said)
 	}
-	if status, got := s.ask(t, "POST", "/v1/requests", "good0", take(mine.origin+"/a.html")); status != 200 ||
+	if status, got := s.ask(t, "POST", "/api/v1/requests", "good0", take(mine.origin+"/a.html")); status != 200 ||
 		got["standing"] != false {
 		t.Errorf("replayed: %d %v", status, got)
 	}
@@ -277,7 +277,7 @@ func ended(t *testing.T, s *serving, data, origin string, secrets *[]string) (go
 	}
 	for name, token := range map[string]string{"expired": short, "revoked": revoked, "replaced": former} {
 		s.token = token
-		if status, got := s.ask(t, "POST", "/v1/requests", "k", fmt.Sprintf(`{"action":"take-down","url":%q}`,
+		if status, got := s.ask(t, "POST", "/api/v1/requests", "k", fmt.Sprintf(`{"action":"take-down","url":%q}`,
 			origin+"/a.html")); status != 401 || got["code"] != "credential" {
 			t.Errorf("a token that is %s: %d %v", name, status, got)
 		}
@@ -300,7 +300,7 @@ func TestServeSameKey(t *testing.T) {
 	var made atomic.Int64
 	for range 16 {
 		all.Go(func() {
-			status, got := s.ask(t, "POST", "/v1/requests", "k", fmt.Sprintf(`{"action":"take-down","url":%q}`,
+			status, got := s.ask(t, "POST", "/api/v1/requests", "k", fmt.Sprintf(`{"action":"take-down","url":%q}`,
 				mine.origin+"/a.html"))
 			switch {
 			case status == 201:

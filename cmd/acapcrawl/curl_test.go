@@ -41,7 +41,7 @@ func TestCurl(t *testing.T) {
 		answers = append(answers, string(out))
 	}
 	method := regexp.MustCompile(`-X ([A-Z]+)`)
-	route := regexp.MustCompile(`8080(/v1/[a-z]+(?:/1)?(?:/receipt)?)`)
+	route := regexp.MustCompile(`8080(/api/v1/[a-z]+(?:/1)?(?:/receipt)?)`)
 	for _, block := range blocks(read(t, "docs/actions.md"), "bash") {
 		for _, command := range strings.SplitAfter(strings.ReplaceAll(block, "\\\n", " "), "\n") {
 			verb := "GET"
@@ -57,8 +57,8 @@ func TestCurl(t *testing.T) {
 		}
 		run(block)
 	}
-	for _, want := range []string{"POST /v1/requests", "GET /v1/requests", "GET /v1/requests/1",
-		"GET /v1/requests/1/receipt", "DELETE /v1/requests/1", "GET /v1/key"} {
+	for _, want := range []string{"POST /api/v1/requests", "GET /api/v1/requests", "GET /api/v1/requests/1",
+		"GET /api/v1/requests/1/receipt", "DELETE /api/v1/requests/1", "GET /api/v1/key"} {
 		if !used[want] {
 			t.Errorf("docs/actions.md has no example of %s", want)
 		}

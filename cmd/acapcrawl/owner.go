@@ -178,8 +178,11 @@ func removeSocket(name string) {
 }
 
 // serve runs the verbs of guests with s until close is called. The fields of s must not change
-// until then.
+// until then. Further calls do nothing.
 func (h *host) serve(s *site.Site) {
+	if h.readers != nil {
+		return
+	}
 	slots := make(chan struct{}, maxGuests)
 	h.readers = newReadersHost(&lazyView{make: func() (http.Handler, error) { return newView(s, h.failed) }})
 	h.guests.Go(h.readers.serve)

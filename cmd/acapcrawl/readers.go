@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/present"
 	"github.com/acapcrawl/acapcrawl/site"
 	"github.com/acapcrawl/acapcrawl/view"
+	"github.com/acapcrawl/acapcrawl/web"
 )
 
 // serveName is the verb that has a data directory open only as long as no other process needs it.
@@ -26,6 +30,52 @@ const (
 // newView returns the handler of readers' requests for an open data directory.
 func newView(s *site.Site, failed func(error)) (*view.Handler, error) {
 	return view.New(view.Options{Presenter: s.Presenter(), PolicyRead: s.PolicyRead, Failed: failed})
+}
+
+// readerFacts returns a function that returns what decides about restrictions to certain readers: the
+// address, and by the settings the country and the domains of the address.
+func (c *Command) readerFacts(cfg *config.Config) (func(context.Context, netip.Addr) (acap.Target, error), error) {
+	var countries *present.Countries
+	if file := cfg.CountryDatabase; file != "" {
+		var err error
+		if countries, err = present.OpenCountries(file); err != nil {
+			return nil, misuse("", "country_database: %s: %w", file, bare(err))
+		}
+	}
+	names := present.NewNames(c.resolver())
+	return func(ctx context.Context, ip netip.Addr) (who acap.Target, err error) {
+		who.IP = ip
+		if countries != nil {
+			if who.Country, err = countries.Country(ip); err != nil {
+				return who, err
+			}
+		}
+		if cfg.ReaderDNS {
+			// without a verified name, conditions on domains are not met
+			who.Domains, _ = names.Of(ctx, ip)
+		}
+		return who, ctx.Err()
+	}, nil
+}
+
+// prefixes returns the IP addresses and ranges in list, which the settings have checked.
+func prefixes(list []string) (out []netip.Prefix) {
+	for _, s := range list {
+		p, err := netip.ParsePrefix(s)
+		if ip, failed := netip.ParseAddr(s); failed == nil {
+			p, err = ip.Prefix(ip.BitLen())
+		}
+		if err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func limitsOf(cfg *config.Config) web.Limits {
+	s := cfg.Serve
+	return web.Limits{Rate: float64(s.RequestsPerSecond), Burst: s.Burst, PerClient: s.ClientConnections,
+		Connections: s.Connections}
 }
 
 // answerer answers a request, or returns false if it cannot because the data directory was closed.

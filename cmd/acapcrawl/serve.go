@@ -29,10 +29,11 @@ import (
 func (c *Command) serveVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Accept publishers' requests over HTTP, and execute them",
-		Long: `Accept publishers' requests over HTTP (POST /v1/requests with a token from actions credentials
-add), execute them, and watch the robots.txt of all archived sites like acapcrawl watch. /healthz and /metrics
-are served only at serve.admin_listen. Crawls and all other verbs can run at the same time.`,
+		Short: "Show the archive in browsers, and execute publishers' requests",
+		Long: `Answer HTTP: pages for readers (search, versions, copies, policies), an API, and publishers' requests
+(POST /api/v1/requests with a token from actions credentials add), which serve executes. It also watches the
+robots.txt of all archived sites like acapcrawl watch. /healthz and /metrics are served only at
+serve.admin_listen. Crawls and all other verbs can run at the same time.`,
 		Example: `  acapcrawl serve
   acapcrawl serve --listen 127.0.0.1:8080
   ACAPCRAWL_SERVE_ADMIN_LISTEN=127.0.0.1:8081 acapcrawl serve`,
@@ -61,6 +62,10 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	if err != nil {
 		return err
 	}
+	readerFacts, err := c.readerFacts(cfg)
+	if err != nil {
+		return err
+	}
 	l, secure, err := c.listener(ctx, cfg)
 	if err != nil {
 		return err
@@ -78,8 +83,10 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	var s *web.Server
 	told := newServeMetrics(registry, func() (actions.Status, bool) { return s.Status(ctx) })
 	log := logger(c.Stderr, cfg)
-	s = web.New(web.Options{Backend: channel, Hosts: cfg.Serve.Hosts, TLS: secure, BehindProxy: cfg.Serve.BehindProxy,
-		Key:    key,
+	views := newReaders(c, cfg, func(err error) { log.Error("an answer to a reader failed", "error", err) })
+	s = web.New(web.Options{Backend: channel, Hosts: cfg.Serve.PublicHosts, TLS: secure,
+		Trusted: prefixes(cfg.Serve.TrustedProxies), Limits: limitsOf(cfg), Key: key, Readers: views,
+		Reader: readerFacts,
 		Defect: site.LogDefects(log), Late: max(10*cfg.Actions.EraseWithin, 10*time.Minute),
 		Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 		Answered: func(r *http.Request, status int, code string) {
@@ -94,6 +101,9 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	fmt.Fprintf(c.Stderr, "Answering at %s://%s; Ctrl-C ends it.\n", scheme, l.Addr())
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	reading := context.WithoutCancel(ctx)
+	reading, stopReading := context.WithCancel(reading)
+	defer stopReading()
 	var watched, served, adminServed error
 	var watch, serving sync.WaitGroup
 	serving.Go(func() {
@@ -106,6 +116,7 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 			stop()
 		})
 	}
+	watch.Go(func() { views.run(reading) })
 	watch.Go(func() {
 		if watched = c.runWatch(ctx, cfg, watchRequest{Flags: flags, Wake: channel.wake}); watched != nil {
 			stop()
@@ -116,6 +127,7 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	defer cancel()
 	err = s.Shutdown(over)
 	channel.close()
+	stopReading()
 	watch.Wait()
 	serving.Wait()
 	for _, ended := range []error{served, adminServed} {
@@ -150,10 +162,10 @@ func (c *Command) listener(ctx context.Context, cfg *config.Config) (l net.Liste
 	if (certificate == "") != (key == "") {
 		return nil, nil, misuse("", "serve.certificate and serve.key go together")
 	}
-	if certificate == "" && !cfg.Serve.BehindProxy && !loopback(cfg.Listen) {
-		return nil, nil, misuse("serve.certificate and serve.key, or serve.behind_proxy: true where a proxy speaks TLS",
-			"serve does not listen at %s without TLS: others could read the token of a publisher and submit "+
-				"requests in its name",
+	if certificate == "" && len(cfg.Serve.TrustedProxies) == 0 && !loopback(cfg.Listen) {
+		return nil, nil, misuse("serve.certificate and serve.key, or serve.trusted_proxies if proxies use TLS",
+			"serve does not listen at %s without TLS: others could read passwords and the tokens of publishers, and "+
+				"submit requests in their name",
 			cfg.Listen)
 	}
 	if certificate != "" {

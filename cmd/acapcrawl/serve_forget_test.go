@@ -29,7 +29,7 @@ func TestServeForgets(t *testing.T) {
 			// take down two pages, because the first take-down may be executed by the initial work
 			// of serve
 			for _, path := range []string{"/a.html", "/big.html"} {
-				status, got := s.ask(t, "POST", "/v1/requests", path, fmt.Sprintf(`{"action":"take-down","url":%q}`,
+				status, got := s.ask(t, "POST", "/api/v1/requests", path, fmt.Sprintf(`{"action":"take-down","url":%q}`,
 					origin+path))
 				if status != 201 || got["state"] != "done" {
 					t.Fatalf("%d %v", status, got)
@@ -42,7 +42,7 @@ func TestServeForgets(t *testing.T) {
 			if where := holding(t, data, "A gull"); where != nil {
 				t.Error(where)
 			}
-			if status, got := s.ask(t, "POST", "/v1/requests", "again", fmt.Sprintf(`{"action":"re-crawl","url":%q}`,
+			if status, got := s.ask(t, "POST", "/api/v1/requests", "again", fmt.Sprintf(`{"action":"re-crawl","url":%q}`,
 				origin+"/shy.html")); status != 201 {
 				t.Fatalf("%d %v", status, got)
 			}

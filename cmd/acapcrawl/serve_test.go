@@ -108,12 +108,12 @@ func TestServe(t *testing.T) {
 	s, end := startServe(t, data)
 	s.token = credential.Token
 	body := fmt.Sprintf(`{"action":"take-down","url":%q}`, origin+"/a.html")
-	status, got := s.ask(t, "POST", "/v1/requests", "k1", body)
+	status, got := s.ask(t, "POST", "/api/v1/requests", "k1", body)
 	if status != 201 || got["state"] != "done" || got["url"] != origin+"/a.html" {
 		t.Fatalf("%d %v", status, got)
 	}
 	id := fmt.Sprint(got["id"])
-	if status, got := s.ask(t, "POST", "/v1/requests", "k1", body); status != 200 || fmt.Sprint(got["id"]) != id {
+	if status, got := s.ask(t, "POST", "/api/v1/requests", "k1", body); status != 200 || fmt.Sprint(got["id"]) != id {
 		t.Errorf("again: %d %v", status, got)
 	}
 	held := func(path string) bool { return call(t.Context(), data, "show", origin+path).status == statusDone }
@@ -125,10 +125,10 @@ func TestServe(t *testing.T) {
 			t.Errorf("%s: %+v", run[0], got)
 		}
 	}
-	if status, got := s.ask(t, "GET", "/v1/requests/"+id, "", ""); status != 200 || got["standing"] != true {
+	if status, got := s.ask(t, "GET", "/api/v1/requests/"+id, "", ""); status != 200 || got["standing"] != true {
 		t.Errorf("%d %v", status, got)
 	}
-	if status, got := s.ask(t, "GET", "/v1/requests/"+id+"/receipt", "", ""); status != 200 ||
+	if status, got := s.ask(t, "GET", "/api/v1/requests/"+id+"/receipt", "", ""); status != 200 ||
 		!strings.Contains(fmt.Sprint(got["receipt"]), "url:"+origin+"/a.html") {
 		t.Errorf("the receipt: %d %v", status, got)
 	}
@@ -137,13 +137,13 @@ func TestServe(t *testing.T) {
 		status             int
 		code               string
 	}{
-		"another origin": {"POST", "/v1/requests", `{"action":"take-down","url":"https://reef.example/a"}`, 403,
+		"another origin": {"POST", "/api/v1/requests", `{"action":"take-down","url":"https://reef.example/a"}`, 403,
 			"origin"},
-		"another port": {"POST", "/v1/requests", `{"action":"take-down","url":"http://127.0.0.1:1/a"}`, 403,
+		"another port": {"POST", "/api/v1/requests", `{"action":"take-down","url":"http://127.0.0.1:1/a"}`, 403,
 			"origin"},
-		"a wildcard": {"POST", "/v1/requests", fmt.Sprintf(`{"action":"take-down","url":%q}`, origin+"/*"), 422,
+		"a wildcard": {"POST", "/api/v1/requests", fmt.Sprintf(`{"action":"take-down","url":%q}`, origin+"/*"), 422,
 			"url"},
-		"another request": {"GET", "/v1/requests/999", "", 404, "not-found"},
+		"another request": {"GET", "/api/v1/requests/999", "", 404, "not-found"},
 	} {
 		if status, got := s.ask(t, c.method, c.path, strings.ReplaceAll(name, " ", "-"), c.body); status != c.status ||
 			got["code"] != c.code {
@@ -162,7 +162,7 @@ func TestServe(t *testing.T) {
 		"\nacapcrawl_ledger_up 1\n") {
 		t.Error("the metrics do not tell of the ledger")
 	}
-	if status, got := s.ask(t, "DELETE", "/v1/requests/"+id, "", ""); status != 200 || got["standing"] != false {
+	if status, got := s.ask(t, "DELETE", "/api/v1/requests/"+id, "", ""); status != 200 || got["standing"] != false {
 		t.Errorf("withdrawn: %d %v", status, got)
 	}
 	if got := call(t.Context(), data, "crawl", "--refetch", "--delay", "0"); got.status != statusDone ||
@@ -233,7 +233,7 @@ func TestServeTLS(t *testing.T) {
 		transport := &http.Transport{DisableKeepAlives: true, ForceAttemptHTTP2: two,
 			TLSClientConfig: &tls.Config{RootCAs: pool}}
 		s.client.Transport = transport
-		if status, got := s.ask(t, "GET", "/v1/key", "", ""); !strings.HasPrefix(s.at, "https://") || status != 200 ||
+		if status, got := s.ask(t, "GET", "/api/v1/key", "", ""); !strings.HasPrefix(s.at, "https://") || status != 200 ||
 			got["crv"] != "Ed25519" {
 			t.Errorf("%s: %d %v", s.at, status, got)
 		}

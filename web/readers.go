@@ -1,0 +1,113 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzhttp"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/view"
+)
+
+// route returns the handler that finds out who answers a request. It compares the request target as it was
+// sent, because the paths of readers contain addresses, whose slashes must not change.
+func (s *Server) route(requests http.Handler) http.Handler {
+	requests = inNormalForm(requests)
+	readers := compress(http.HandlerFunc(s.answerReader))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		stripOrigin(r)
+		at, _, _ := strings.Cut(r.RequestURI, "?")
+		switch {
+		case strings.HasPrefix(at, "/v1/"): // the address before version 1 of the API had other parts
+			http.Redirect(w, r, "/api"+r.RequestURI, http.StatusPermanentRedirect)
+		case s.o.Readers == nil, at == "/api/v1/key", at == "/api/v1/requests",
+			strings.HasPrefix(at, "/api/v1/requests/"):
+			requests.ServeHTTP(w, r)
+		default:
+			readers.ServeHTTP(w, r)
+		}
+	})
+}
+
+// stripOrigin removes scheme and host from a request target in absolute form (RFC 9112 3.2.2). The host was
+// checked as the Host header, which net/http takes from the target.
+func stripOrigin(r *http.Request) {
+	if rest, found := strings.CutPrefix(r.RequestURI, "http://"+r.Host); found {
+		r.RequestURI = "/" + strings.TrimPrefix(rest, "/")
+	}
+}
+
+// inNormalForm answers requests for paths that are not in normal form with status 404.
+func inNormalForm(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != path.Clean("/"+r.URL.Path) {
+			fail(w, notFound())
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// compress compresses answers of text with gzip. Copies and pictures are sent as they are.
+func compress(h http.Handler) http.Handler {
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.RandomJitter(32, 0, false),
+		gzhttp.ContentTypes([]string{"text/html", "text/css", "text/javascript", "application/json", "text/plain",
+			"application/atom+xml", "application/link-format", "text/x-cdxj", "application/x-ndjson"}))
+	if err != nil { // cannot happen: the options are constants
+		return h
+	}
+	compressed := wrap(h)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.RequestURI, "/raw/") || strings.HasPrefix(r.RequestURI, "/thumbnail/") {
+			h.ServeHTTP(w, r)
+			return
+		}
+		compressed.ServeHTTP(w, r)
+	})
+}
+
+// answerReader answers a reader. The body of the request and the time for the answer are limited.
+func (s *Server) answerReader(w http.ResponseWriter, r *http.Request) {
+	who, err := s.visitor(r)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(view.WithVisitor(r.Context(), who), readersTimeout)
+	defer cancel()
+	// a writer without deadlines is one of a test
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(readersTimeout))
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	s.o.Readers.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// visitor returns who sends r.
+func (s *Server) visitor(r *http.Request) (view.Visitor, error) {
+	scheme := "http"
+	if r.TLS != nil || s.trusts(r.RemoteAddr) && r.Header.Get("X-Forwarded-Proto") == "https" {
+		scheme = "https"
+	}
+	who := view.Visitor{Base: scheme + "://" + r.Host}
+	ip, ok := addressOf(s.address(r))
+	if !ok {
+		ip = netip.Addr{}
+	}
+	who.Reader = acap.Target{IP: ip}
+	if s.o.Reader == nil {
+		return who, nil
+	}
+	var err error
+	if who.Reader, err = s.o.Reader(r.Context(), ip); err != nil {
+		return who, errors.Join(errReader, err)
+	}
+	return who, nil
+}
+
+// errReader means that the facts that decide about a reader could not be found out.
+var errReader = errors.New("the country or domain of the reader could not be found")
