@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// read requests path as a reader, writes the body to w, and returns the status.
+func (s *serving) read(t *testing.T, path string, w io.Writer) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.at+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(w, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode
+}
+
+// text returns the body of the page at path, and fails unless its status is 200.
+func (s *serving) text(t *testing.T, path string) string {
+	t.Helper()
+	var out strings.Builder
+	if status := s.read(t, path, &out); status != http.StatusOK {
+		t.Fatalf("%s: %d %s", path, status, out.String())
+	}
+	return out.String()
+}
+
+// TestReadersWhileOthersWork checks that readers get the same answers while serve has the data directory
+// open, while a crawl or another verb has it open, and afterwards.
+func TestReadersWhileOthersWork(t *testing.T) {
+	joined(t)
+	site, data := crawled(t, "/a.html")
+	s, end := startServe(t, data)
+	versions := "/versions/" + site.URL + "/a.html"
+	before := s.text(t, versions)
+
+	// a verb that every process can run
+	if said := call(t.Context(), data, "archive", "ls"); said.status != statusDone || !strings.Contains(said.stdout, "a.html") {
+		t.Errorf("archive ls next to serve: %+v", said)
+	}
+
+	// a verb for which serve closes the data directory; meanwhile its process answers readers
+	d, done := own(t, data, "crawl")
+	d.serve()
+	for _, path := range []string{versions, "/search?q=gull", "/versions/" + site.URL + "/none.html", "/"} {
+		want := http.StatusOK
+		if strings.HasSuffix(path, "none.html") {
+			want = http.StatusNotFound
+		}
+		if status := s.read(t, path, io.Discard); status != want {
+			t.Errorf("%s through another process: %d", path, status)
+		}
+	}
+	if during := s.text(t, versions); during != before {
+		t.Errorf("through another process:\n%s\nwant\n%s", during, before)
+	}
+	if err := done(); err != nil {
+		t.Error(err)
+	}
+	if after := s.text(t, versions); after != before {
+		t.Errorf("afterwards:\n%s\nwant\n%s", after, before)
+	}
+
+	// a whole crawl, with readers all the time
+	ctx, stop := context.WithCancel(t.Context())
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				if status := s.read(t, "/search?q=gull", io.Discard); status != http.StatusOK && status != http.StatusTooManyRequests {
+					t.Errorf("during a crawl: %d", status)
+				}
+			}
+		})
+	}
+	said := call(t.Context(), data, "crawl", "--delay", "0", site.URL+"/big.html")
+	stop()
+	readers.Wait()
+	if said.status != statusDone {
+		t.Errorf("a crawl next to serve: %+v", said)
+	}
+	s.text(t, "/versions/"+site.URL+"/big.html")
+	if status := end(); status != statusDone {
+		t.Errorf("serve ended with status %d: %s", status, s.log.String())
+	}
+}
+
+// TestReadersOfNothing checks what readers get before anything is archived.
+func TestReadersOfNothing(t *testing.T) {
+	joined(t)
+	s, end := startServe(t, t.TempDir()+"/data")
+	var out strings.Builder
+	if status := s.read(t, "/", &out); status != http.StatusServiceUnavailable || !strings.Contains(out.String(),
+		"acapcrawl crawl") {
+		t.Errorf("%d %s", status, out.String())
+	}
+	if status := end(); status != statusDone {
+		t.Error(status)
+	}
+}
