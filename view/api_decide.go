@@ -46,7 +46,7 @@ func (h *Handler) apiDecide(w http.ResponseWriter, r *request) error {
 	_, large := errors.AsType[*http.MaxBytesError](err)
 	why := fmt.Sprintf("The body is longer than %d bytes; send the other cases in further requests.", maxBody)
 	switch {
-	case large && !sent.some:
+	case large && !sent.some && out.Buffered() == 0:
 		return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "too-large", Title: "The body is too long",
 			Detail: why}
 	case large:
