@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
@@ -15,8 +16,18 @@ import (
 // encoding.
 type decoded struct {
 	text string
+	name string            // of the encoding (Encoding Standard 4.2); "" for UTF-8
 	enc  encoding.Encoding // the encoding of the body; nil: UTF-8
 	bom  string            // byte order mark at the beginning of the body
+}
+
+// Charset returns the name of the encoding in which Source read the body, as in a Content-Type header;
+// "" if the body is not text.
+func (p *Page) Charset() string {
+	if !p.textual() {
+		return ""
+	}
+	return cmp.Or(p.source().name, "utf-8")
 }
 
 // Numbers of bytes at the beginning of a body that are examined to find or to guess its encoding.
@@ -60,7 +71,7 @@ func decodeAs(body []byte, label string) decoded {
 	if err != nil {
 		return decoded{text: strings.ToValidUTF8(view(body), "\uFFFD")}
 	}
-	return decoded{text: view(text), enc: enc}
+	return decoded{text: view(text), name: name, enc: enc}
 }
 
 // encode converts s to the encoding of d, with the byte order mark. Characters that the encoding

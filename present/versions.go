@@ -27,6 +27,8 @@ type Version struct {
 	// Rewritable reports that the terms permit changing links in the copy. If false, the copy is only
 	// shown as it was sent.
 	Rewritable bool
+	// Linked reports that the terms permit a link to the original page, as the page's address (X61).
+	Linked bool
 	// Location is the target of an archived redirect, as it was sent.
 	Location string
 
@@ -92,11 +94,18 @@ func (p *Presenter) listVersions(ctx context.Context, way []string, who Reader) 
 func describe(v *version, c archive.Capture, d acap.Decision) Version {
 	out := Version{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Status: c.Status, MIME: c.MIME, Digest: c.Digest,
 		Bytes: c.Bytes, Current: c.Current, Decision: d, Limits: d.Limits(v.facts), id: c.ID,
-		Rewritable: d.Changing(everyChange, "links are changed").Allowed}
+		Rewritable: d.Changing(everyChange, "links are changed").Allowed, Linked: v.linked()}
 	if c.Redirect() {
 		out.Location = c.Header.Get("Location")
 	}
 	return out
+}
+
+// linked reports whether the address of the page may be a link, without anything that must be shown with it or
+// instead of it.
+func (v *version) linked() bool {
+	d := v.Decide(acap.PresentLink)
+	return d.Allowed && len(d.MustUse())+len(d.MustInclude()) == 0 && (v.way == nil || v.way.Open(acap.PresentLink))
 }
 
 // mayShow decides whether the copy c of the page r at the end of way may be shown. It reads the body of c

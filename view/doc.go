@@ -12,6 +12,12 @@
 //	memento.go  the versions of a page as package memento names them
 //	timegate.go TimeGate and TimeMap (RFC 7089)
 //	versions.go the versions of a page
+//	choose.go   which version answers a time, and where a browser shows it
+//	raw.go      a copy itself, and its header
+//	sent.go     how the bytes of a copy are sent: as they are or rewritten, to show or to save
+//	copy.go     the viewer: a copy in a frame, with a banner
+//	thumbnail.go the thumbnail of a version
+//	compare.go  the text of two versions, compared by passages.go and diff.go
 //
 //	openapi.json   the OpenAPI document of the API
 //	document.go    reads it

@@ -52,6 +52,7 @@ type route struct {
 	get    answer // nil: GET is not allowed
 	post   answer // nil: POST is not allowed
 	api    bool   // problems are answered as JSON
+	copies bool   // problems may appear in the frame of the viewer
 }
 
 // answer writes the answer to a request. If it returns an error, it must not have written anything.
@@ -64,6 +65,7 @@ type request struct {
 	query   url.Values
 	rest    string // what follows the prefix of the route, byte for byte, with the query
 	api     bool
+	copies  bool
 }
 
 // New returns a Handler.
@@ -96,6 +98,10 @@ func New(o Options) (*Handler, error) {
 		{prefix: "/timegate/", get: h.timeGate},
 		{prefix: "/timemap/link/", get: h.timeMap(memento.AsLinks)},
 		{prefix: "/timemap/json/", get: h.timeMap(memento.AsJSON)},
+		{prefix: "/copy/", get: h.viewer},
+		{prefix: "/raw/", get: h.raw, copies: true},
+		{prefix: "/thumbnail/", get: h.thumbnail},
+		{prefix: "/compare/", get: h.compare},
 		{prefix: "/assets/", get: h.asset},
 	}
 	return h, nil
@@ -107,7 +113,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req := &request{Request: r, visitor: VisitorOf(r.Context())}
 	setCommon(w.Header())
 	at, ok := h.find(req)
-	req.api = at.api
+	req.api, req.copies = at.api, at.copies
 	if err := h.answer(w, req, at, ok); err != nil {
 		h.writeProblem(w, req, h.problemOf(err))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -121,7 +122,11 @@ func (h *Handler) writeProblem(w http.ResponseWriter, r *request, p *Problem) {
 			head.Del(name)
 		}
 	}
-	if setCommon(head); p.Retry > 0 {
+	setCommon(head)
+	if r.copies {
+		head.Set("Content-Security-Policy", strings.TrimSuffix(ownPolicy, "'none'")+"'self'") // frame-ancestors
+	}
+	if p.Retry > 0 {
 		head.Set("Retry-After", strconv.Itoa(int(p.Retry.Seconds())))
 	}
 	if p.Allow != "" {

@@ -86,7 +86,8 @@ func (s *Stock) Policy(context.Context, *url.URL) (*acap.Policy, error) {
 // Hold archives and indexes an HTML page, as fetched at that time.
 func (s *Stock) Hold(path, body string, fetched time.Time) {
 	s.t.Helper()
-	s.hold(path, "text/html; charset=utf-8", []byte(body), fetched)
+	s.HoldAnswer(Site+path, http.StatusOK, http.Header{"Content-Type": {"text/html; charset=utf-8"}}, []byte(body),
+		fetched)
 }
 
 // HoldPicture archives a picture.
@@ -96,18 +97,17 @@ func (s *Stock) HoldPicture(path string, fetched time.Time) {
 	if err := png.Encode(&body, image.NewGray(image.Rect(0, 0, 40, 30))); err != nil {
 		s.t.Fatal(err)
 	}
-	s.hold(path, "image/png", body.Bytes(), fetched)
+	s.HoldAnswer(Site+path, http.StatusOK, http.Header{"Content-Type": {"image/png"}}, body.Bytes(), fetched)
 }
 
-// hold archives and indexes those parts of a page that robots.txt permits to store.
-func (s *Stock) hold(path, kind string, body []byte, fetched time.Time) {
+// HoldAnswer archives and indexes those parts of the answer of a server that robots.txt permits to store.
+func (s *Stock) HoldAnswer(address string, status int, header http.Header, body []byte, fetched time.Time) {
 	s.t.Helper()
-	u, err := url.Parse(Site + path)
+	u, err := url.Parse(address)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	header := http.Header{"Content-Type": {kind}}
-	pg := page.New([]page.Hop{{URL: u.String(), Method: http.MethodGet, Status: http.StatusOK, Header: header,
+	pg := page.New([]page.Hop{{URL: u.String(), Method: http.MethodGet, Status: status, Header: header,
 		Body: body, Start: fetched}})
 	policy, err := s.Policy(context.Background(), u)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Stock) hold(path, kind string, body []byte, fetched time.Time) {
 	t := terms.Of(context.Background(), policy, u, pg, terms.Sources{Policies: s}, acap.Facts{Now: fetched})
 	content, indexed := t.Text()
 	copied, cut, kept := t.Copy(acap.Preserve)
-	d := archive.Deposit{Resource: archive.Resource{URL: u.String(), Status: http.StatusOK, MIME: pg.MIME(),
+	d := archive.Deposit{Resource: archive.Resource{URL: u.String(), Status: status, MIME: pg.MIME(),
 		Language: pg.Language(), Own: pg.Own(), Kept: t.Keep(kept, content)},
 		Fetched: fetched, Header: header, Index: indexed, Cut: cut}
 	if kept {

@@ -1,0 +1,132 @@
+package view
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/memento"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/snippet"
+)
+
+const (
+	longestCompared = 512 << 10 // maximum number of bytes of a text that is compared
+	mostPassages    = 2000      // maximum number of passages that a comparison shows
+)
+
+// compareChanges are the modifications that a comparison makes: it shows the text without style and
+// structure, and marks what differs (P1 2.5.5.5).
+const compareChanges = acap.FormatChange | acap.StyleChange | acap.AppearanceChange | acap.ContentChange |
+	acap.AnnotationChange | acap.StructureChange
+
+// comparePage is a comparison of the text of two versions.
+type comparePage struct {
+	Address  string
+	From     present.Version
+	To       present.Version
+	Include  []snippet.Include
+	Summary  []string
+	Passages []passage
+}
+
+// compare shows how the text of a page differs between two versions, both of which this reader may see in a
+// page of this service. The terms of both must permit the modifications that a comparison makes.
+func (h *Handler) compare(w http.ResponseWriter, r *request) error {
+	stamp, rest, _ := strings.Cut(r.rest, "/")
+	from, err := memento.ParseTimestamp(stamp)
+	if err != nil {
+		return badRequest("The path needs two times of 14 digits in UTC and an address, such as " +
+			"20260131120000/20260201120000/https://example.org/.")
+	}
+	to, address, err := timed(rest)
+	if err != nil {
+		return err
+	}
+	list, state, err := h.o.Presenter.Versions(r.Context(), address, r.readerAt(viewer))
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return h.absent(state)
+	}
+	first, second := choose(r.visitor, list, address, from), choose(r.visitor, list, address, to)
+	if !first.exact || !second.exact {
+		return redirectTo(w, "/compare/"+memento.Timestamp(first.Fetched)+"/"+memento.Timestamp(second.Fetched)+"/"+
+			escapeTarget(first.URL))
+	}
+	out, err := h.compared(r, address, first, second)
+	if err != nil {
+		return err
+	}
+	setUnstored(w.Header())
+	return h.show(w, r, "compare.html", "Two versions of "+out.Address, out)
+}
+
+// compared returns the comparison of two versions.
+func (h *Handler) compared(r *request, address string, first, second choice) (comparePage, error) {
+	out := comparePage{Address: first.URL, From: first.Version, To: second.Version}
+	var texts [2][]string
+	cut := false
+	for i, v := range []present.Version{first.Version, second.Version} {
+		c, err := h.o.Presenter.Open(r.Context(), address, v, r.readerAt(viewer))
+		if err != nil {
+			return out, err
+		}
+		d := c.Decision.Changing(compareChanges, "a comparison shows parts of the text with marks")
+		if !d.Allowed && c.Status/100 != 3 { // nothing of a redirect is shown but its target
+			return out, h.refused(d)
+		}
+		var short bool
+		texts[i], short = paragraphs(v, c)
+		cut = cut || short
+		out.include(c.Include)
+	}
+	passages, n := comparePassages(texts[0], texts[1])
+	if out.Passages, out.Summary = passages, n.summary(first.Digest == second.Digest); cut {
+		out.Summary = append(out.Summary, "Only the first "+count(longestCompared>>10, "kilobyte")+
+			" of each text are compared.")
+	}
+	if len(passages) > mostPassages {
+		out.Passages = passages[:mostPassages]
+		out.Summary = append(out.Summary, "Only the first "+count(mostPassages, "passage")+" are shown.")
+	}
+	return out, nil
+}
+
+// include adds what must be shown with a version, once.
+func (out *comparePage) include(list []snippet.Include) {
+	for _, in := range list {
+		known := false
+		for _, other := range out.Include {
+			known = known || other == in
+		}
+		if !known {
+			out.Include = append(out.Include, in)
+		}
+	}
+}
+
+// paragraphs returns the text of a copy by paragraphs, its title first. cut reports that the text is longer
+// than a comparison reads. The text of a redirect is its target.
+func paragraphs(v present.Version, c present.Copy) (list []string, cut bool) {
+	if c.Status/100 == 3 {
+		return []string{"Redirect to " + v.Location}, false
+	}
+	text, blocks := pageOf(c).Blocks(page.Cut{})
+	last := 0
+	add := func(from, to int) {
+		to = min(to, longestCompared)
+		if s := strings.TrimSpace(strings.ToValidUTF8(text[min(from, to):to], "")); s != "" {
+			list = append(list, s)
+		}
+	}
+	for _, b := range blocks {
+		add(last, b.Start) // words outside blocks, such as those of the title
+		add(b.Start, b.End)
+		last = b.End
+	}
+	add(last, len(text))
+	return list, len(text) > longestCompared
+}

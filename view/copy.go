@@ -1,0 +1,172 @@
+package view
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/explain"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/snippet"
+)
+
+// longestSource is the maximum number of bytes of a source text that the viewer shows.
+const longestSource = 256 << 10
+
+// viewerPage is a page with a copy in a frame, and a banner outside the frame.
+type viewerPage struct {
+	present.Version
+	Host    string
+	Title   string
+	Form    viewerForm
+	Place   string // of the deciding line; "" if no line decided
+	Line    string // text of the deciding line
+	Read    time.Time
+	Terms   []string // the limits, in words
+	Reduced []string // sentences that say why less is shown than was archived
+	Include []snippet.Include
+	Target  string // of an archived redirect
+	Source  string // text of a page that browsers may not show
+	Cut     bool   // Source is only the beginning
+	Alone   bool   // the terms permit showing the copy by itself
+
+	// Times of other versions; zero for none.
+	First, Previous, Next, Last time.Time
+}
+
+// viewerForm says how the viewer shows a copy.
+type viewerForm string
+
+const (
+	inFrame    viewerForm = "frame"
+	asImage    viewerForm = "image"
+	asRedirect viewerForm = "redirect"
+	aloneOnly  viewerForm = "alone"
+	toSave     viewerForm = "save"
+)
+
+// viewer shows a copy in a frame, with its terms. The copy is shown within a frame of this service (P1
+// 2.5.5.7). If the terms permit showing it only by itself, the viewer has a link to it instead.
+func (h *Handler) viewer(w http.ResponseWriter, r *request) error {
+	at, page, err := timed(r.rest)
+	if err != nil {
+		return err
+	}
+	who := r.readerAt(viewer)
+	list, state, err := h.o.Presenter.Versions(r.Context(), page, who)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 || !choose(r.visitor, list, page, at).exact {
+		if unframed, other, err := h.o.Presenter.Versions(r.Context(), page, r.visitor.reader()); err != nil {
+			return err
+		} else if len(unframed) > 0 && (len(list) == 0 || choose(r.visitor, unframed, page, at).exact) {
+			list, state, who = unframed, other, r.visitor.reader()
+		}
+	}
+	if len(list) == 0 {
+		return h.absent(state)
+	}
+	chosen := choose(r.visitor, list, page, at)
+	if !chosen.exact {
+		return redirectTo(w, timedPath("/copy/", chosen.Fetched, chosen.URL))
+	}
+	out, err := h.viewed(r, page, chosen, who)
+	if err != nil {
+		return err
+	}
+	setUnstored(w.Header())
+	return h.show(w, r, "copy.html", "Copy of "+chosen.URL, out)
+}
+
+// viewed returns what the viewer shows of a version.
+func (h *Handler) viewed(r *request, page string, chosen choice, who present.Reader) (viewerPage, error) {
+	out := viewerPage{Version: chosen.Version, Host: hostOf(chosen.URL), Target: targetOf(chosen.Version)}
+	out.neighbours(chosen)
+	out.Alone = len(chosen.Limits.RequiredContext) == 0
+	c, err := h.o.Presenter.Open(r.Context(), page, chosen.Version, who)
+	if err != nil {
+		return out, err
+	}
+	if d := chosen.Decision; d.Because != nil {
+		out.Place, out.Line = display.Line(d.Because.URL), display.Line(d.Because.Text)
+		if h.o.PolicyRead != nil {
+			out.Read = h.o.PolicyRead(d.Because.URL)
+		}
+	}
+	for _, words := range explain.LimitWords(c.Limits) {
+		out.Terms = append(out.Terms, display.Line(words))
+	}
+	out.Include = c.Include
+	out.reduce(c)
+	out.chooseForm(c, who)
+	return out, nil
+}
+
+// chooseForm decides how the copy is shown.
+func (out *viewerPage) chooseForm(c present.Copy, who present.Reader) {
+	p := pageOf(c)
+	how := sentOf(p, c)
+	out.Title = display.Line(p.Title(page.Cut{}))
+	switch {
+	case c.Status/100 == 3:
+		out.Form = asRedirect
+	case !who.Framed:
+		out.Form = aloneOnly
+	case how.inline:
+		out.Form = inFrame
+		if !how.change && (p.HTML() || p.MIME() == "text/css") {
+			out.Reduced = append(out.Reduced, "The terms prohibit modifications, so the copy is shown exactly as it "+
+				"was sent: links and images with whole addresses do not lead to archived copies.")
+		}
+	case p.MIME() == "image/svg+xml":
+		out.Form = asImage
+	default:
+		out.Form = toSave
+		out.Reduced = append(out.Reduced, "The copy is not shown here, only offered to save. "+how.why)
+		out.Source = p.Source()
+		if out.Cut = len(out.Source) > longestSource; out.Cut {
+			out.Source = strings.ToValidUTF8(out.Source[:longestSource], "")
+		}
+		if !utf8.ValidString(out.Source) {
+			out.Source = ""
+		}
+	}
+}
+
+// reduce records why the copy is not all that the publisher sent.
+func (out *viewerPage) reduce(c present.Copy) {
+	if c.Cut {
+		out.Reduced = append(out.Reduced, "Parts that may not be archived or shown were removed.")
+	}
+	if c.Truncated {
+		out.Reduced = append(out.Reduced, "The end of the page is not archived.")
+	}
+	for _, clause := range c.Cuts {
+		out.Reduced = append(out.Reduced, sentence(display.Line(clause)))
+	}
+}
+
+// neighbours sets the times of the other versions.
+func (out *viewerPage) neighbours(c choice) {
+	last := c.all.Len() - 1
+	if c.index > 0 {
+		out.First, out.Previous = c.all.At(0).Time, c.all.At(c.index-1).Time
+	}
+	if c.index < last {
+		out.Next, out.Last = c.all.At(c.index+1).Time, c.all.At(last).Time
+	}
+}
+
+// hostOf returns the host of an address.
+func hostOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	return u.Host
+}
