@@ -62,7 +62,7 @@ var siblings = map[string][]string{
 	"docs":   {},
 	"site": {"acap", "address", "actions", "archive", "config", "crawler", "defect", "disk", "explain", "gate",
 		"holdings", "index", "memory", "page", "policy", "preference",
-		"present", "render", "terms", "warc"},
+		"present", "render", "terms", "view", "warc"},
 }
 
 // owners lists for some libraries the only packages that may import them, so that a library can be

@@ -18,6 +18,7 @@
 //	            lint_patterns.go: resources that represent a whole pattern
 //	reader.go   Document: a robots.txt, and the ways to read it: with and without ACAP, ACAP
 //	            alone, and with a library: reader_temoto.go, reader_cause.go
+//	stored.go   a stored version of a policy as a Document
 //	differ.go   Compare: what two readings decide differently; differ_ask.go: the questions;
 //	            differ_version.go: other changes between versions; differ_preferences.go: what
 //	            newer vocabularies say differently

@@ -31,6 +31,7 @@
 //	disk.go      frontier.db: its buckets and write transactions
 //	record.go    the encoding of its records
 //	backup.go    copying the file during a crawl
+//	hosts.go     what is known of a host
 //	check.go     verification of the file
 //
 // Every request goes through the Gate, which decides whether it is permitted; this package does not

@@ -321,13 +321,22 @@ func (a *Authority) History(u *url.URL) ([]Version, error) {
 
 // Origins returns the keys of all origins that were requested.
 func (a *Authority) Origins() (keys []string, err error) {
-	err = a.store.Each(func(at Attempt) error {
+	err = a.store.Each("", func(at Attempt) error {
 		keys = append(keys, at.Origin)
 		return nil
 	})
 	return keys, err
 }
 
-// Attempts calls fn with the last attempt to read robots.txt, once for each origin. fn must not use
-// the authority.
-func (a *Authority) Attempts(fn func(Attempt) error) error { return a.store.Each(fn) }
+// Attempts calls fn with the last attempt to read robots.txt, once for each origin whose key comes
+// after the key after, in the order of keys, until fn returns an error. fn must not use the authority.
+func (a *Authority) Attempts(after string, fn func(Attempt) error) error {
+	return a.store.Each(after, fn)
+}
+
+// Attempt returns the last attempt to read the robots.txt of the origin with this key. known is false if
+// it was never requested.
+func (a *Authority) Attempt(key string) (at Attempt, known bool, err error) {
+	rec, known, err := a.store.Load(key)
+	return attempt(key, rec.Last, rec.Held), known, err
+}

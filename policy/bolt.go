@@ -256,22 +256,35 @@ func (d *disk) Since(origin string) (since time.Time, err error) {
 	return since, err
 }
 
-func (d *disk) Each(fn func(Attempt) error) error {
+func (d *disk) Each(after string, fn func(Attempt) error) error {
 	return d.view(func(tx *bolt.Tx) error {
-		return tx.Bucket(lastBucket).ForEach(func(k, src []byte) error {
-			origin := string(k)
-			var last Document
-			if err := json.Unmarshal(src, &last); err != nil {
-				return d.unreadable(origin, err)
+		c := tx.Bucket(lastBucket).Cursor()
+		for k, src := c.Seek(prefixOf(after)); k != nil; k, src = c.Next() {
+			a, err := d.attempt(tx, string(k), src)
+			if err == nil {
+				err = fn(a)
 			}
-			var held *Version
-			if _, src := newest(tx, origin); src != nil {
-				held = &Version{}
-				if err := json.Unmarshal(src, held); err != nil {
-					return d.unreadable(origin, err)
-				}
+			if err != nil {
+				return err
 			}
-			return fn(attempt(origin, last, held))
-		})
+		}
+		return nil
 	})
+}
+
+// attempt decodes the last attempt at an origin, without the texts of its files.
+func (d *disk) attempt(tx *bolt.Tx, origin string, src []byte) (Attempt, error) {
+	var last Document
+	if err := json.Unmarshal(src, &last); err != nil {
+		return Attempt{}, d.unreadable(origin, err)
+	}
+	_, src = newest(tx, origin)
+	if src == nil {
+		return attempt(origin, last, nil), nil
+	}
+	held := &Version{}
+	if err := json.Unmarshal(src, held); err != nil {
+		return Attempt{}, d.unreadable(origin, err)
+	}
+	return attempt(origin, last, held), nil
 }

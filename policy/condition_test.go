@@ -190,7 +190,7 @@ func TestAttempts(t *testing.T) {
 	s.Status("/robots.txt", 503)
 	origin(t, a, s.at("/"))
 	n := 0
-	err := a.Attempts(func(at Attempt) error {
+	err := a.Attempts("", func(at Attempt) error {
 		n++
 		if at != (Attempt{Origin: s.URL, Status: Unreachable, At: c.now(), Expires: c.now().Add(MinAge), Read: read,
 			Since: at.Since}) {

@@ -121,9 +121,9 @@ type Store interface {
 	// Since returns Version.Since of the last version of an origin that was read; zero if none was
 	// ever read. It costs less than Load.
 	Since(origin string) (time.Time, error)
-	// Each calls fn with the last attempt at each origin, in the order of their keys. fn must not
-	// use the store.
-	Each(fn func(Attempt) error) error
+	// Each calls fn with the last attempt at each origin whose key comes after the key after, in the
+	// order of keys, until fn returns an error. fn must not use the store.
+	Each(after string, fn func(Attempt) error) error
 	Close() error
 }
 
@@ -180,10 +180,13 @@ func (m *memory) Since(origin string) (since time.Time, err error) {
 	return since, nil
 }
 
-func (m *memory) Each(fn func(Attempt) error) error {
+func (m *memory) Each(after string, fn func(Attempt) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, origin := range slices.Sorted(maps.Keys(m.records)) {
+		if origin <= after {
+			continue
+		}
 		r := m.records[origin]
 		if err := fn(attempt(origin, r.Last, r.Held)); err != nil {
 			return err

@@ -83,7 +83,7 @@ func TestStores(t *testing.T) {
 				t.Errorf("renewed: %+v, %v", vs, err)
 			}
 			var keys []string
-			if err := s.Each(func(at Attempt) error {
+			if err := s.Each("", func(at Attempt) error {
 				keys = append(keys, at.Origin)
 				if at.Origin == "http://a" && (at.Status != Read || !at.At.Equal(renewed.Robots.Fetched) ||
 					!at.Expires.Equal(renewed.Robots.Expires) || !at.Read.Equal(at.At)) {

@@ -3,6 +3,7 @@ package site
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/gocolly/colly/v2"
@@ -84,6 +85,7 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	endReading := c.keepReading(ctx, s.cfg.Actions.SeenWithin)
 	defer endReading()
 	sum.Summary, err = c.crawler(s.cfg, order).Run(ctx, o.Seeds)
+	s.progress.end()
 	endReading()
 	err = errors.Join(err, s.frontier.Flush(), c.executor.Settle(context.WithoutCancel(ctx)))
 	if err == nil {
@@ -107,3 +109,25 @@ func (s *session) awaitJudged(ctx context.Context, judging func()) {
 	cancel()
 	s.holdings.AwaitRejudged(ctx)
 }
+
+// progress is the last progress that a running crawl has reported. It is safe for concurrent use.
+type progress struct{ last atomic.Pointer[running] }
+
+// running is the progress of a crawl that runs since the time began.
+type running struct {
+	crawler.Progress
+	began time.Time
+}
+
+// note returns a function that stores the progress and passes it to next, which may be nil.
+func (p *progress) note(next func(crawler.Progress)) func(crawler.Progress) {
+	began := time.Now().UTC()
+	return func(now crawler.Progress) {
+		p.last.Store(&running{now, began})
+		if next != nil {
+			next(now)
+		}
+	}
+}
+
+func (p *progress) end() { p.last.Store(nil) }

@@ -146,7 +146,7 @@ func (s *Site) noteRequests(ctx context.Context, x *actions.Executor, f *crawler
 		return err
 	}
 	var origins []string
-	err = s.policy.Attempts(func(at policy.Attempt) error {
+	err = s.policy.Attempts("", func(at policy.Attempt) error {
 		if !at.Since.IsZero() && !at.Since.Before(passed) {
 			origins = append(origins, at.Origin)
 		}

@@ -134,10 +134,14 @@ func (s *Site) RefreshPolicies(ctx context.Context) error {
 }
 
 // withFrontier calls fn with the queue of the data directory, if there is one.
+// Calls without an open queue open it one after another. fn must not call withFrontier.
 func (s *Site) withFrontier(fn func(*crawler.Frontier) error) error {
-	if s.frontier != nil {
-		return fn(s.frontier)
+	s.queue.Lock()
+	if f := s.frontier; f != nil {
+		s.queue.Unlock()
+		return fn(f)
 	}
+	defer s.queue.Unlock()
 	return withFrontierOf(s.cfg, fn)
 }
 

@@ -148,7 +148,7 @@ func (s *session) originsDue(o rereadOptions) (list []string, n Reread, err erro
 	now := time.Now()
 	n.Next = now.Add(o.within)
 	var due []policy.Attempt
-	err = s.site.policy.Attempts(func(at policy.Attempt) error {
+	err = s.site.policy.Attempts("", func(at policy.Attempt) error {
 		soon, within := slices.Contains(o.soon, at.Origin), o.within
 		switch {
 		case soon && (o.only || within > justRead):

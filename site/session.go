@@ -45,12 +45,8 @@ type session struct {
 // it may be called more than once. If o.requests is set, begin also returns the session when the
 // error reports only requests that could not be executed.
 func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(), err error) {
-	if s.frontier == nil {
-		s.frontier, err = crawler.Open(frontierFile(s.cfg), crawler.FrontierOptions{Delay: s.cfg.Delay,
-			PerHost: s.cfg.PerHost, Backoff: o.Backoff, Adaptive: s.cfg.Adaptive, MaxHost: max(s.cfg.MaxHostURLs, 0)})
-		if err != nil {
-			return nil, nil, err
-		}
+	if err := s.openFrontier(o.Backoff); err != nil {
+		return nil, nil, err
 	}
 	draws, endDrawing, err := startDrawer(ctx, s.cfg)
 	if err != nil {
@@ -99,20 +95,34 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 	}), nil
 }
 
+// openFrontier opens the queue for a crawl, if it is not open.
+func (s *Site) openFrontier(backoff time.Duration) (err error) {
+	s.queue.Lock()
+	defer s.queue.Unlock()
+	if s.frontier == nil {
+		s.frontier, err = crawler.Open(frontierFile(s.cfg), crawler.FrontierOptions{Delay: s.cfg.Delay,
+			PerHost: s.cfg.PerHost, Backoff: backoff, Adaptive: s.cfg.Adaptive, MaxHost: max(s.cfg.MaxHostURLs, 0)})
+	}
+	return err
+}
+
 // diskPerByte is the largest number of bytes that archive and index use on disk for one byte of a
 // page, before segments of the index are merged.
 const diskPerByte = 3
 
 // crawler returns a crawler that visits the pages selected by o.
 func (s *session) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
-	st := s.site
+	st, progress := s.site, o.Progress
+	if !o.requests {
+		progress = st.progress.note(progress)
+	}
 	return crawler.New(st.gate, s, st.frontier, crawler.Options{Concurrency: cfg.Concurrency,
 		Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth, MaxPages: max(cfg.MaxPages, 0),
 		MaxBytes: max(cfg.MaxBytes, 0),
 		MaxTime:  cfg.MaxTime, Include: cfg.Include, Exclude: cfg.Exclude, Requisites: cfg.Requisites,
 		Canonical: cfg.Canonical, Drop: cfg.DropParameters, Recrawl: s.recrawl, Refetch: o.Refetch,
 		Promoted: o.promoted, Held: s.holdings.Holds, Stands: st.mayBeTakenDown, Pause: s.pause,
-		Progress: o.Progress, Every: o.Every, Budget: st.o.Budget, Collect: o.Collect,
+		Progress: progress, Every: o.Every, Budget: st.o.Budget, Collect: o.Collect,
 		Skipped: func(skip crawler.Skip) {
 			if skip.Defect != nil {
 				st.defect(skip.Defect)

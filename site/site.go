@@ -72,8 +72,10 @@ type Site struct {
 type opened struct {
 	mu       sync.Mutex // held while holdings are opened or closed
 	holdings *holdings.Holdings
-	frontier *crawler.Frontier // nil if no queue is open
+	queue    sync.Mutex        // held while the queue is opened, and while it is open for one call only
+	frontier *crawler.Frontier // nil if no queue is open for a crawl
 	session  *session          // session of the running or last crawl; nil: there was none
+	progress progress          // progress of the running crawl
 }
 
 // Empty reports whether nothing was ever stored in dir. A directory with keys but without an

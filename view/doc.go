@@ -7,7 +7,6 @@
 //	target.go   the address of a page and the time within a path
 //	problem.go  refusals, and what they look like as a page and as JSON
 //	page.go     templates, the frame of every page, ETag
-//	home.go     the search form
 //	search.go   results
 //	memento.go  the versions of a page as package memento names them
 //	timegate.go TimeGate and TimeMap (RFC 7089)
@@ -18,6 +17,8 @@
 //	copy.go     the viewer: a copy in a frame, with a banner
 //	thumbnail.go the thumbnail of a version
 //	compare.go  the text of two versions, compared by passages.go and diff.go
+//	sites.go    the list of sites and the home page; site.go: one host; policydiff.go: versions of a
+//	            policy compared
 //
 //	openapi.json   the OpenAPI document of the API
 //	document.go    reads it

@@ -32,8 +32,11 @@ type Options struct {
 	Presenter Presenter
 	// PolicyRead returns when the policy in the document at address was last read; nil: unknown.
 	PolicyRead func(address string) time.Time
-	Failed     func(error)      // called for errors of the archive, possibly concurrently; may be nil
-	Now        func() time.Time // nil: time.Now
+	Sites      Sites // nil: there are no pages of sites
+	// Vocabularies are the newer vocabularies in which policies are read.
+	Vocabularies []acap.Vocabulary
+	Failed       func(error)      // called for errors of the archive, possibly concurrently; may be nil
+	Now          func() time.Time // nil: time.Now
 }
 
 // Handler answers readers. It may be used concurrently.
@@ -44,6 +47,7 @@ type Handler struct {
 	document  *document
 	exact     map[string]route
 	prefixes  []route
+	compared  comparer
 }
 
 // route is how requests for one path, or for all paths with one prefix, are answered.
@@ -87,6 +91,7 @@ func New(o Options) (*Handler, error) {
 	h.exact = map[string]route{
 		"/":              {get: h.home},
 		"/search":        {get: h.search},
+		"/sites":         {get: h.sites},
 		"/docs":          {get: h.apiPage},
 		"/openapi.json":  {get: h.apiDocument, api: true},
 		"/api/v1/search": {get: h.apiSearch, api: true},
@@ -95,6 +100,7 @@ func New(o Options) (*Handler, error) {
 	}
 	h.prefixes = []route{
 		{prefix: "/versions/", get: h.versions},
+		{prefix: "/sites/", get: h.site},
 		{prefix: "/timegate/", get: h.timeGate},
 		{prefix: "/timemap/link/", get: h.timeMap(memento.AsLinks)},
 		{prefix: "/timemap/json/", get: h.timeMap(memento.AsJSON)},
@@ -137,10 +143,15 @@ func (h *Handler) find(r *request) (route, bool) {
 	return route{api: strings.HasPrefix(sent, "/api/")}, false
 }
 
+// noPage is the problem for a path that leads to nothing.
+func noPage() *Problem {
+	return &Problem{Status: http.StatusNotFound, Code: "no-page", Title: "There is no such page",
+		Detail: "The address leads to no page of this archive."}
+}
+
 func (h *Handler) answer(w http.ResponseWriter, r *request, at route, found bool) error {
 	if !found {
-		return &Problem{Status: http.StatusNotFound, Code: "no-page", Title: "There is no such page",
-			Detail: "The address leads to no page of this archive."}
+		return noPage()
 	}
 	fn, allow := at.get, "GET, HEAD"
 	switch {

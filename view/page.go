@@ -56,7 +56,8 @@ func readTemplates() (map[string]*template.Template, error) {
 	}
 	out := map[string]*template.Template{}
 	for _, name := range names {
-		t, err := template.New("layout.html").Funcs(helpers()).ParseFS(templateFiles, "templates/layout.html", name)
+		t, err := template.New("layout.html").Funcs(helpers()).ParseFS(templateFiles, "templates/layout.html",
+			"templates/parts.html", name)
 		if err != nil {
 			return nil, err
 		}
@@ -72,6 +73,10 @@ func helpers() template.FuncMap {
 		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"stamp": memento.Timestamp,
 		"count": count,
+		// nano returns a time exactly, as a parameter.
+		"nano":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+		"seconds": func(s float64) string { return strconv.FormatFloat(s, 'g', 3, 64) + " s" },
+		"bytes":   byteSize,
 		// own returns a path of this server that ends with the address of a page.
 		"own": func(prefix, page string) template.URL { return template.URL(prefix + escapeTarget(page)) },
 	}
@@ -83,6 +88,15 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// byteSize returns a number of bytes in the unit that suits it: "1.5 MB".
+func byteSize(n int64) string {
+	size, unit := float64(n), 0
+	for ; size >= 999.5 && unit < 4; unit++ {
+		size /= 1000
+	}
+	return strconv.FormatFloat(size, 'g', 3, 64) + " " + []string{"bytes", "kB", "MB", "GB", "TB"}[unit]
 }
 
 // escapeTarget escapes the characters of an address that may not appear in a request target.

@@ -216,29 +216,7 @@ func (c *Command) robotsOf(ctx context.Context, cfg *config.Config, arg string) 
 // versionOf converts a version from the policy store. newer are the newer vocabularies in which it
 // is read.
 func versionOf(key string, v policy.Version, newer []acap.Vocabulary) compared {
-	one := compared{name: key + "/robots.txt", Document: check.NewDocument(key+"/robots.txt", v.Robots.Text),
-		kind: check.RobotsKind}
-	one.Referred, one.Vocabularies = map[string]*acap.File{}, newer
-	vocabulary := map[string]string{}
-	for _, c := range append([]acap.Crawler{{}}, check.Questions(&url.URL{}, one.Document).Crawlers...) {
-		c.Vocabularies = newer
-		for _, ref := range one.File.References(c) {
-			vocabulary[ref.URL] = ref.Vocabulary
-		}
-	}
-	for _, ref := range v.References {
-		switch name := vocabulary[ref.URL]; {
-		case name == "" && ref.Err == "":
-			one.Referred[ref.URL] = acap.ParseReferred(ref.URL, ref.Text)
-		case name != "":
-			f := acap.Reference{URL: ref.URL, Final: ref.Final, Vocabulary: name, Text: ref.Text}
-			if ref.Err != "" {
-				f.Err = errors.New(ref.Err)
-			}
-			one.Files = append(one.Files, f)
-		}
-	}
-	return one
+	return compared{name: key + "/robots.txt", Document: check.NewStored(key, v, newer), kind: check.RobotsKind}
 }
 
 // versions reads two stored versions of a site's policy. If only one version is stored, versions

@@ -11,3 +11,15 @@ document.addEventListener("keydown", (event) => {
     field.select();
   }
 });
+
+// The progress of a running crawl is renewed while the page is visible.
+const live = document.querySelector("[data-live]");
+if (live) {
+  setInterval(async () => {
+    if (document.hidden) return;
+    const answer = await fetch(location.href).catch(() => null);
+    if (!answer || !answer.ok) return;
+    const next = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-live]");
+    if (next) live.replaceChildren(...next.childNodes);
+  }, 5000);
+}

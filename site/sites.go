@@ -1,0 +1,193 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/view"
+)
+
+// Sites reports what is known of the sites of a data directory; it implements view.Sites. Counting the
+// addresses of a site takes a walk over them. It runs in the background, one site at a time. A report that
+// needs new counts waits for them only for a short time.
+type Sites struct {
+	site  *Site
+	tally tallies
+}
+
+// Sites returns the reports about sites. The caller must close them before it closes the site.
+func (s *Site) Sites() *Sites {
+	o := &Sites{site: s}
+	o.tally.site = s
+	o.tally.begin()
+	return o
+}
+
+// Close ends the counting in the background.
+func (o *Sites) Close() { o.tally.close() }
+
+// Sites implements view.Sites.
+func (o *Sites) Sites(ctx context.Context, after string, limit int, full bool) (list []view.Site, more bool,
+	err error) {
+	var found []policy.Attempt
+	err = o.site.policy.Attempts(after, func(a policy.Attempt) error {
+		if len(found) == limit {
+			more = true
+			return errEnough
+		}
+		found = append(found, a)
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, countWithin)
+	defer cancel()
+	for _, a := range found {
+		one, _, err := o.report(ctx, a, full)
+		if err != nil {
+			return nil, false, err
+		}
+		list = append(list, one)
+	}
+	return list, more, nil
+}
+
+// errEnough ends a walk over origins.
+var errEnough = errors.New("enough origins")
+
+// countWithin is how long a report waits for counts.
+const countWithin = 300 * time.Millisecond
+
+// Host implements view.Sites.
+func (o *Sites) Host(ctx context.Context, host string, full bool) (list []view.SiteDetail, err error) {
+	soon, cancel := context.WithTimeout(ctx, countWithin)
+	defer cancel()
+	for _, key := range []string{"https://" + host, "http://" + host} {
+		a, known, err := o.site.policy.Attempt(key)
+		if err != nil {
+			return nil, err
+		}
+		if !known {
+			continue
+		}
+		d := view.SiteDetail{Requests: []view.SiteRequest{}, Skipped: []view.SkippedAddress{}}
+		var counted *tally
+		if d.Site, counted, err = o.report(soon, a, full); err != nil {
+			return nil, err
+		}
+		if d.Versions, err = o.versions(key); err != nil {
+			return nil, err
+		}
+		if d.Requests, err = o.requests(key); err != nil {
+			return nil, err
+		}
+		if counted != nil {
+			d.Skipped, d.More = counted.of(full).skipped, counted.of(full).more
+		}
+		list = append(list, d)
+	}
+	return list, ctx.Err()
+}
+
+// report returns what is known of an origin, with its tally; nil if it is not counted yet.
+func (o *Sites) report(ctx context.Context, a policy.Attempt, full bool) (s view.Site, counted *tally, err error) {
+	s = view.Site{Origin: a.Origin, Host: a.Origin[strings.Index(a.Origin, "://")+len("://"):],
+		Policy: view.SitePolicy{Status: a.Status, Tried: a.At, Read: a.Read, Since: a.Since, Next: a.Expires}}
+	if held, known := o.site.policy.HeldOf(a.Origin); known {
+		s.Policy.Why = held.Why
+	}
+	counted, err = o.tally.of(ctx, a.Origin)
+	if err != nil || counted == nil {
+		return s, nil, err
+	}
+	s.Counts = &counted.of(full).counts
+	if h := counted.host; h != nil {
+		s.Pace = &view.SitePace{CrawlDelay: h.Delay.Seconds(), Observed: h.Pace.Seconds(), Failures: h.Failures}
+		if full || s.Counts.Queued > 0 {
+			s.Pace.Due = h.Due
+		}
+	}
+	return s, counted, nil
+}
+
+// versions returns the stored versions of a policy.
+func (o *Sites) versions(key string) (list []view.SiteVersion, err error) {
+	u, err := url.Parse(key)
+	if err != nil {
+		return nil, err
+	}
+	history, err := o.site.policy.History(u)
+	for _, v := range history {
+		list = append(list, view.SiteVersion{Since: v.Since, Status: v.Robots.Status(), Digest: v.Robots.Digest,
+			Bytes: int64(len(v.Robots.Text)), Version: v})
+	}
+	return list, err
+}
+
+// requests returns the requests in the policy in force. Requests that a publisher submitted in another
+// way are not public.
+func (o *Sites) requests(key string) (list []view.SiteRequest, err error) {
+	list = []view.SiteRequest{}
+	held, known := o.site.policy.HeldOf(key)
+	if !known {
+		return list, nil
+	}
+	recorded := map[place]actions.Request{}
+	err = o.site.ledger.Each(actions.Filter{Origins: []string{key}, Standing: true}, func(r actions.Request) error {
+		if r.From.File != "" {
+			recorded[place{r.Action, r.URL}] = r
+		}
+		return nil
+	})
+	bound, bindErr := o.site.ledger.Bind(key, held.Policy)
+	if err = errors.Join(err, bindErr); err != nil {
+		return nil, err
+	}
+	for _, a := range bound.Actions() {
+		if a.Field == nil || a.Field.Source != acap.Robots && a.Field.Source != acap.Referred {
+			continue
+		}
+		r := recorded[place{a.Action, a.URL}]
+		list = append(list, view.SiteRequest{Action: a.Action, URL: a.URL, File: a.Field.URL, Line: a.Field.Line,
+			Text: a.Field.Text, State: string(r.State), ID: r.ID, Why: a.Why})
+	}
+	return list, nil
+}
+
+// place identifies a request of an origin.
+type place struct{ action, url string }
+
+// Totals implements view.Sites.
+func (o *Sites) Totals() (t view.Totals, err error) {
+	held, err := o.site.archive.Stats()
+	if err != nil {
+		return t, err
+	}
+	t = view.Totals{Pages: held.Resources, Versions: held.Captures, Bytes: held.Bytes}
+	err = o.site.withFrontier(func(f *crawler.Frontier) error {
+		c := f.Counts()
+		t.Queued, t.Hosts, t.Refused, t.Failed, t.Trapped = c.Queued, c.Hosts, c.Refused, c.Failed, c.Trapped
+		return nil
+	})
+	return t, err
+}
+
+// Crawl implements view.Sites.
+func (o *Sites) Crawl() *view.Crawl {
+	p := o.site.progress.last.Load()
+	if p == nil {
+		return nil
+	}
+	s := p.SoFar
+	return &view.Crawl{Began: p.began, Done: p.Done, Fetched: p.Fetched,
+		Stored: s.Stored, Indexed: s.Indexed, Refused: p.Refused, Errors: p.Errors, UnderWay: p.UnderWay,
+		Queued: p.Queued, Hosts: p.Hosts, Bytes: s.Bytes, Recent: p.Rate, NextDue: p.NextDue}
+}

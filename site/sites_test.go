@@ -1,0 +1,121 @@
+package site
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/view"
+)
+
+// hostOf returns the report about the only origin of a host.
+func hostOf(t *testing.T, o *Sites, p *publisher, full bool) view.SiteDetail {
+	t.Helper()
+	for {
+		list, err := o.Host(t.Context(), strings.TrimPrefix(p.origin, "http://"), full)
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%d origins, %v", len(list), err)
+		}
+		if list[0].Counts != nil { // otherwise the count has not ended
+			return list[0]
+		}
+	}
+}
+
+// refresh reads the policy of a publisher again.
+func refresh(t *testing.T, s *Site, p *publisher) {
+	t.Helper()
+	u, err := url.Parse(p.origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.gate.Name(u)
+	if _, err := s.policy.Refresh(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSites checks what readers and the operator learn about a site: addresses that may not be linked
+// are neither listed nor counted for readers.
+func TestSites(t *testing.T) {
+	p := newPublisher(t, "/a.html", "/b.html", "/secret.html")
+	p.setRobots("User-agent: *\nDisallow: /private\nCrawl-delay: 0.01\nACAP-crawler: *\n" +
+		"ACAP-disallow-present-link: /secret\nACAP-disallow-crawl: /secret-too\nACAP-request-take-down: /down.html\n")
+	s := open(t, t.TempDir())
+	seeds := []string{"/a.html", "/b.html", "/secret.html", "/private.html", "/secret-too.html", "/missing.html"}
+	for i, path := range seeds {
+		seeds[i] = p.origin + path
+	}
+	if _, err := s.Crawl(t.Context(), CrawlOptions{Seeds: seeds}); err != nil {
+		t.Fatal(err)
+	}
+	o := s.Sites()
+	t.Cleanup(o.Close)
+	open, full := hostOf(t, o, p, false), hostOf(t, o, p, true)
+	if open.Counts.Pages != 2 || full.Counts.Pages != 3 || open.Counts.Refused != 1 || full.Counts.Refused != 2 {
+		t.Errorf("open %+v, full %+v", *open.Counts, *full.Counts)
+	}
+	if text, err := json.Marshal(open.Skipped); err != nil || strings.Contains(string(text), "secret") ||
+		len(open.Skipped) != 1 || open.Skipped[0].Line != 2 || open.Skipped[0].File != p.origin+"/robots.txt" {
+		t.Errorf("%s, %v", text, err)
+	}
+	if len(full.Skipped) != 2 || full.Skipped[1].URL != p.origin+"/secret-too.html" {
+		t.Errorf("%+v", full.Skipped)
+	}
+	if open.Pace == nil || open.Pace.CrawlDelay != 0.01 || open.Counts.LastVisit.IsZero() || len(open.Versions) != 1 {
+		t.Errorf("%+v", open)
+	}
+	if len(open.Requests) != 1 || open.Requests[0].Action != "take-down" || open.Requests[0].Line != 7 ||
+		open.Requests[0].State == "" {
+		t.Errorf("%+v", open.Requests)
+	}
+	totals, err := o.Totals()
+	if err != nil || totals.Versions != 3 || totals.Refused != 2 {
+		t.Errorf("%+v, %v", totals, err)
+	}
+	if o.Crawl() != nil {
+		t.Error("a crawl runs")
+	}
+
+	p.setRobots("ACAP-crawler: *\nACAP-disallow-present: /\n")
+	refresh(t, s, p)
+	if open := hostOf(t, o, p, false); open.Counts.Pages != 0 || len(open.Versions) != 2 {
+		t.Errorf("after the policy changed: %+v", open)
+	}
+	if list, err := o.Host(t.Context(), "unknown.example", true); err != nil || len(list) != 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// TestSitesInOrder checks that the list of sites has pages and no site is lost between them.
+func TestSitesInOrder(t *testing.T) {
+	s := open(t, t.TempDir())
+	var want, got []string
+	for range 3 {
+		p := newPublisher(t)
+		refresh(t, s, p)
+		want = append(want, p.origin)
+	}
+	slices.Sort(want)
+	o := s.Sites()
+	t.Cleanup(o.Close)
+	for more := true; more; {
+		var list []view.Site
+		var err error
+		after := ""
+		if len(got) > 0 {
+			after = got[len(got)-1]
+		}
+		if list, more, err = o.Sites(t.Context(), after, 2, false); err != nil || len(list) == 0 {
+			t.Fatalf("%d sites, %v", len(list), err)
+		}
+		for _, one := range list {
+			got = append(got, one.Origin)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

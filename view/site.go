@@ -1,0 +1,163 @@
+package view
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/check"
+)
+
+// sitePage is what is known of a host.
+type sitePage struct {
+	Host    string
+	Origins []siteOrigin
+	Crawl   *Crawl
+	Full    bool
+}
+
+// siteOrigin is one origin of a host, with the current robots.txt and one of its versions.
+type siteOrigin struct {
+	SiteDetail
+	ID       string         // prefix of the anchors of this origin
+	Lines    []sourceLine   // of the robots.txt in force
+	MoreLine int            // number of lines that are not shown
+	Others   []acap.Finding // about files that robots.txt refers to
+	Notes    []string
+	Shown    *SiteVersion // the version whose changes are shown; nil: there is only one
+	Before   *SiteVersion
+	Change   *PolicyChange
+}
+
+// sourceLine is a line of robots.txt with the findings about it.
+type sourceLine struct {
+	Number   int
+	Text     string
+	Findings []acap.Finding
+}
+
+// site shows what is known of a host.
+func (h *Handler) site(w http.ResponseWriter, r *request) error {
+	if h.o.Sites == nil {
+		return noPage()
+	}
+	host, query, err := hostAndQuery(r.rest)
+	if err != nil {
+		return err
+	}
+	full := r.visitor.Role == Operator
+	list, err := h.o.Sites.Host(r.Context(), host, full)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return &Problem{Status: http.StatusNotFound, Code: "no-site", Title: "Nothing is known of this site",
+			Detail: "This archive has never read a robots.txt of this host."}
+	}
+	out := sitePage{Host: host, Crawl: h.o.Sites.Crawl(), Full: full}
+	for _, d := range list {
+		one, err := h.siteOrigin(r, d, query)
+		if err != nil {
+			return err
+		}
+		out.Origins = append(out.Origins, one)
+	}
+	return h.show(w, r, "site.html", host, out)
+}
+
+// hostAndQuery reads the end of the path /sites/HOST. The error is a *Problem.
+func hostAndQuery(rest string) (host string, query url.Values, err error) {
+	raw, sent, _ := strings.Cut(rest, "?")
+	if query, err = url.ParseQuery(sent); err != nil {
+		return "", nil, badRequest("The parameters in the address cannot be read.")
+	}
+	raw, err = url.PathUnescape(raw)
+	if err != nil || raw == "" || len(raw) > maxKey || strings.ContainsAny(raw, "/?#@\\") {
+		return "", nil, badRequest("The path needs the name of a host, such as /sites/example.org.")
+	}
+	normal, err := address.Normal("http://" + raw + "/")
+	if err == nil {
+		host, err = address.Host(normal)
+	}
+	if err != nil {
+		return "", nil, badRequest("The path needs the name of a host, such as /sites/example.org: " + err.Error() + ".")
+	}
+	return host, query, nil
+}
+
+// siteOrigin prepares an origin for its page. The parameters origin and version choose the version whose
+// changes are shown; default: the latest.
+func (h *Handler) siteOrigin(r *request, d SiteDetail, query url.Values) (out siteOrigin, err error) {
+	scheme, _, _ := strings.Cut(d.Origin, ":")
+	out = siteOrigin{SiteDetail: d, ID: scheme}
+	n := len(d.Versions)
+	if n == 0 {
+		return out, nil
+	}
+	if err := h.addSource(&out); err != nil {
+		return out, err
+	}
+	chosen := n - 1
+	if at := query.Get("version"); at != "" && query.Get("origin") == d.Origin {
+		t, err := time.Parse(time.RFC3339Nano, at)
+		chosen = -1
+		for i, v := range d.Versions {
+			if err == nil && v.Since.Equal(t) {
+				chosen = i
+			}
+		}
+		if chosen < 0 {
+			return out, badRequest("The parameter version must be the time of a version that the page of the site lists.")
+		}
+	}
+	if chosen == 0 {
+		return out, nil
+	}
+	out.Before, out.Shown = &d.Versions[chosen-1], &d.Versions[chosen]
+	out.Change, err = h.compared.compare(r.Context(), d.Origin, *out.Before, *out.Shown, h.o.Now(), h.o.Vocabularies)
+	return out, err
+}
+
+// addSource adds the robots.txt in force, with findings next to its lines.
+func (h *Handler) addSource(out *siteOrigin) error {
+	last := out.Versions[len(out.Versions)-1]
+	report, err := h.report(out.Origin, last)
+	if err != nil {
+		return err
+	}
+	name := out.Origin + "/robots.txt"
+	out.Notes = report.Notes
+	about := map[int][]acap.Finding{}
+	for _, f := range report.Findings {
+		if f.URL == name {
+			about[f.Line] = append(about[f.Line], f)
+		} else {
+			out.Others = append(out.Others, f)
+		}
+	}
+	for i, text := range report.Texts[0].Lines {
+		if i == mostLines {
+			out.MoreLine = len(report.Texts[0].Lines) - i
+			break
+		}
+		out.Lines = append(out.Lines, sourceLine{i + 1, text, about[i+1]})
+	}
+	return nil
+}
+
+// report returns the findings about the robots.txt of a version. Its first text is the robots.txt.
+func (h *Handler) report(origin string, v SiteVersion) (*check.Report, error) {
+	now := h.o.Now()
+	key := fmt.Sprintf("%s %d on %s", origin, v.Since.UnixNano(), now.UTC().Format(time.DateOnly))
+	return once(&h.compared, key, func() (*check.Report, error) {
+		d := check.NewStored(origin, v.Version, h.o.Vocabularies)
+		o := check.Options{Now: now, Vocabularies: h.o.Vocabularies}
+		r := &check.Report{}
+		r.Robots(d.File.URL, d.Source, o, d.References(check.Everyone(d.File, o))...)
+		return r, nil
+	})
+}
