@@ -119,7 +119,8 @@ func (p *PolicyChange) decisions(ctx context.Context, a, b *check.Document, now 
 	}
 	changes, left := check.Changes(a, b, ask.Crawlers)
 	for _, c := range changes {
-		p.add(PolicyDiff{Crawler: crawlerName(c.Crawler), What: c.What, Address: c.URL, Before: c.Before, After: c.After})
+		p.add(PolicyDiff{Crawler: crawlerName(c.Crawler), What: c.What, Address: c.URL, Before: c.Before,
+			After: c.After})
 	}
 	preferences := narrowed(ask.Preferences(nil, a, b))
 	contrasts, err := check.Restated(ctx, a, b, preferences)

@@ -84,7 +84,7 @@ func hostAndQuery(rest string) (host string, query url.Values, err error) {
 		host, err = address.Host(normal)
 	}
 	if err != nil {
-		return "", nil, badRequest("The path needs the name of a host, such as /sites/example.org: " + err.Error() + ".")
+		return "", nil, badRequest("The path does not name a host: " + err.Error() + ".")
 	}
 	return host, query, nil
 }
@@ -111,7 +111,7 @@ func (h *Handler) siteOrigin(r *request, d SiteDetail, query url.Values) (out si
 			}
 		}
 		if chosen < 0 {
-			return out, badRequest("The parameter version must be the time of a version that the page of the site lists.")
+			return out, badRequest("The parameter version must be the time of a version that this page lists.")
 		}
 	}
 	if chosen == 0 {
