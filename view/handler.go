@@ -47,7 +47,7 @@ type Handler struct {
 	document  *document
 	exact     map[string]route
 	prefixes  []route
-	compared  comparer
+	changes   comparer
 }
 
 // route is how requests for one path, or for all paths with one prefix, are answered.

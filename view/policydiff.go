@@ -194,55 +194,20 @@ const around = 3
 // diffLines compares two texts line by line. Unchanged lines far from a change are left out.
 func diffLines(a, b []string) []DiffLine {
 	a, b = a[:min(len(a), mostLines)], b[:min(len(b), mostLines)]
-	head := 0
-	for head < len(a) && head < len(b) && a[head] == b[head] {
-		head++
-	}
-	tail := 0
-	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
 	var all []DiffLine
-	for _, line := range a[:head] {
-		all = append(all, DiffLine{" ", line})
+	take := func(mark string, from *[]string, n int) {
+		for _, line := range (*from)[:n] {
+			all = append(all, DiffLine{mark, line})
+		}
+		*from = (*from)[n:]
 	}
-	all = append(all, diffMiddle(a[head:len(a)-tail], b[head:len(b)-tail])...)
-	for _, line := range a[len(a)-tail:] {
-		all = append(all, DiffLine{" ", line})
+	for _, e := range diff(a, b) {
+		take(" ", &a, e.same)
+		b = b[e.same:]
+		take("-", &a, e.removed)
+		take("+", &b, e.added)
 	}
 	return shortenDiff(all)
-}
-
-// diffMiddle compares two texts by their longest common subsequence.
-func diffMiddle(a, b []string) (out []DiffLine) {
-	common := make([][]uint16, len(a)+1) // length of the longest common subsequence of a[i:] and b[j:]
-	for i := range common {
-		common[i] = make([]uint16, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				common[i][j] = common[i+1][j+1] + 1
-			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-			}
-		}
-	}
-	i, j := 0, 0
-	for i < len(a) || j < len(b) {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			out = append(out, DiffLine{" ", a[i]})
-			i, j = i+1, j+1
-		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
-			out = append(out, DiffLine{"-", a[i]})
-			i++
-		default:
-			out = append(out, DiffLine{"+", b[j]})
-			j++
-		}
-	}
-	return out
 }
 
 // shortenDiff replaces unchanged lines far from a change by one line with the mark "…".

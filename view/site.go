@@ -118,7 +118,7 @@ func (h *Handler) siteOrigin(r *request, d SiteDetail, query url.Values) (out si
 		return out, nil
 	}
 	out.Before, out.Shown = &d.Versions[chosen-1], &d.Versions[chosen]
-	out.Change, err = h.compared.compare(r.Context(), d.Origin, *out.Before, *out.Shown, h.o.Now(), h.o.Vocabularies)
+	out.Change, err = h.changes.compare(r.Context(), d.Origin, *out.Before, *out.Shown, h.o.Now(), h.o.Vocabularies)
 	return out, err
 }
 
@@ -153,7 +153,7 @@ func (h *Handler) addSource(out *siteOrigin) error {
 func (h *Handler) report(origin string, v SiteVersion) (*check.Report, error) {
 	now := h.o.Now()
 	key := fmt.Sprintf("%s %d on %s", origin, v.Since.UnixNano(), now.UTC().Format(time.DateOnly))
-	return once(&h.compared, key, func() (*check.Report, error) {
+	return once(&h.changes, key, func() (*check.Report, error) {
 		d := check.NewStored(origin, v.Version, h.o.Vocabularies)
 		o := check.Options{Now: now, Vocabularies: h.o.Vocabularies}
 		r := &check.Report{}
