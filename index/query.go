@@ -47,6 +47,25 @@ func Check(query string) error {
 	return err
 }
 
+// Words returns the words and phrases that a query searches for, each as a query. The list is empty if the
+// query is invalid.
+func Words(query string) (list []string) {
+	clauses, err := parse(query)
+	if err != nil {
+		return nil
+	}
+	for _, c := range clauses {
+		switch {
+		case c.not:
+		case c.kind == word:
+			list = append(list, c.text)
+		case c.kind == phrase && !strings.ContainsRune(c.text, '"'):
+			list = append(list, `"`+c.text+`"`)
+		}
+	}
+	return list
+}
+
 // parse reads a query. It consists of words and "phrases", all of which must be found. A minus
 // before a clause excludes matching documents. site:host, lang:xx, type:pdf, before:2026-01-31 and
 // after:2026-01 restrict the results.

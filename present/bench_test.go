@@ -116,7 +116,7 @@ func BenchmarkCopy(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				pg, _, err := s.page(context.Background(), r.Current)
+				_, pg, err := s.page(context.Background(), r.Current)
 				if err != nil {
 					b.Fatal(err)
 				}

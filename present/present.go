@@ -67,13 +67,13 @@ func (p *Presenter) terms(ctx context.Context, r archive.Resource, pg *page.Page
 	return t, terms.TakeDown(origin, u), nil
 }
 
-// page returns the stored copy of a capture as a page, and its version number.
-func (p *Presenter) page(ctx context.Context, id uint64) (*page.Page, int, error) {
+// page returns the record of a capture, and its copy as a page.
+func (p *Presenter) page(ctx context.Context, id uint64) (archive.Capture, *page.Page, error) {
 	c, body, err := p.library.Copy(ctx, id)
 	if err != nil {
-		return nil, 0, err
+		return c, nil, err
 	}
-	return c.Page(body), c.Version, nil
+	return c, c.Page(body), nil
 }
 
 // shown records the time of the first presentation of each address. Time limits on present count

@@ -2,7 +2,6 @@ package present
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"slices"
 	"time"
@@ -24,6 +23,12 @@ type Query struct {
 	Skip, Limit int // Skip is the number of results to skip, Limit the greatest number to return
 
 	Why bool // also list the pages and parts left out, and why; for operators, not for readers
+	// For restricts the results to pages of which all these usages are allowed.
+	For []acap.Usage
+	// Details sets the fields of Result that explain it, and Found.Partial.
+	Details bool
+	// Brief ends the search at Limit results. Found.Count then counts no further ones.
+	Brief bool
 }
 
 // Found is the answer to a query.
@@ -31,6 +36,17 @@ type Found struct {
 	Results []Result
 	Count   int  // number of results that may be shown, including those before Skip
 	More    bool // there may be more results than Count
+
+	// Partial counts the results in Results that are shown without a part, by part and reason; set
+	// only if Query.Details is set.
+	Partial []Partial
+}
+
+// Partial is a number of results that are shown without one of their parts.
+type Partial struct {
+	Usage   acap.Usage // the usage that would show the part
+	Reason  acap.Reason
+	Results int
 }
 
 // Result is one found page, prepared for showing.
@@ -51,6 +67,8 @@ type Result struct {
 	Thumbnail *Size     `json:"thumbnail,omitempty"` // size of the thumbnail; nil: none may be shown
 	Fetched   time.Time `json:"fetched,omitzero"`
 	LeftOut   []LeftOut `json:"left_out,omitempty"` // set only if Query.Why is set
+
+	Details *Details `json:"-"` // set only if Query.Details is set
 }
 
 // Shown reports whether anything of the page may be shown. Results of which nothing may be shown
@@ -99,6 +117,7 @@ func (p *Presenter) Search(ctx context.Context, q Query, who Reader) (Found, err
 	for _, r := range s.found.Results {
 		if r.Shown() {
 			shown = append(append(shown, r.URL), r.Also...)
+			s.countPartial(r)
 		}
 	}
 	if err := p.shown(ctx, shown...); err != nil {
@@ -145,11 +164,11 @@ func (s *search) examine(ctx context.Context, address string) (more bool, err er
 	} else {
 		s.behind++
 	}
-	if s.looked++; s.behind > beyond || s.looked > looks {
+	if s.looked++; s.behind > beyond || s.looked > looks || full && s.query.Brief {
 		s.found.More = true
 		return false, nil
 	}
-	c, err := s.candidate(ctx, address, s.query.Text, s.who)
+	c, err := s.candidate(ctx, address)
 	if err != nil {
 		return false, err
 	}
@@ -229,128 +248,9 @@ func (s *search) fold(ctx context.Context, other, c *candidate) (bool, error) {
 // sameShown reports whether two results look the same to a reader, apart from address and time.
 func sameShown(a, b Result) bool {
 	for _, r := range []*Result{&a, &b} {
-		r.URL, r.Fetched, r.Also, r.LeftOut = "", time.Time{}, nil, nil
+		r.URL, r.Fetched, r.Also, r.LeftOut, r.Details = "", time.Time{}, nil, nil, nil
 	}
 	return reflect.DeepEqual(a, b)
-}
-
-// candidate is a hit of the index that may become a result.
-type candidate struct {
-	resource archive.Resource
-	facts    acap.Facts
-	// terms without the copy; nil if no policy is available, and again nil once the result is made
-	terms   *terms.Terms
-	same    string   // the value of terms.Same; "" means that the page cannot be compared with others
-	refused *LeftOut // why nothing of the page may be shown in any presentation
-	result  *Result  // the result; nil until it is made
-	at      int      // index in Found.Results; -1: not there
-}
-
-// candidate returns what is known of the page at address, which the index found, without reading
-// the copy of the page, because a search may have to skip many hits. If the page was erased but is
-// still in the index, the resource of the candidate has no URL.
-func (p *Presenter) candidate(ctx context.Context, address, query string, who Reader) (*candidate, error) {
-	c := &candidate{at: -1}
-	r, known, err := p.library.Page(ctx, address)
-	if err != nil || !known || !r.Indexed {
-		return c, err
-	}
-	c.resource, c.facts = r, p.facts(r, who, false)
-	t, down, err := p.terms(ctx, r, nil, c.facts)
-	switch {
-	case err != nil: // if there is no policy, nothing is shown
-		c.refuse(acap.Decision{Usage: acap.Present, Reason: acap.Unavailable, Note: err.Error()})
-		return c, ctx.Err()
-	case down != nil: // P05: a page under a take-down is hidden
-		c.refuse(acap.Decision{Usage: acap.Present, Reason: acap.ByProhibition, Because: down})
-	case !t.Findable():
-		d := t.Decide(acap.Index)
-		if d.Allowed {
-			d = d.Refuse(acap.Unfulfillable, "its index entry was made from data that may no longer be used")
-		}
-		c.refuse(d)
-	}
-	c.terms, c.same = t, t.Same()
-	return c, nil
-}
-
-func (c *candidate) refuse(d acap.Decision) { c.refused = leftOut(d, c.resource.URL) }
-
-func leftOut(d acap.Decision, address string) *LeftOut {
-	return &LeftOut{Usage: d.Usage, Reason: d.Reason, Why: snippet.Plain(d.Err(address).Error()),
-		Clause: snippet.Plain(d.Why())}
-}
-
-// shows reports whether anything of the page might be shown. It decides without the copy; the copy
-// may contain further restrictions.
-func (c *candidate) shows() bool {
-	return c.resource.URL != "" && c.refused == nil && (c.terms.May(acap.PresentLink) ||
-		c.terms.May(acap.PresentSnippet))
-}
-
-// surely reports whether the link to the page may be shown, whatever the copy of the page contains.
-func (c *candidate) surely() bool {
-	d := c.terms.Decide(acap.PresentLink)
-	return d.Allowed && len(d.MustUse()) == 0 && len(d.MustInclude()) == 0
-}
-
-// make makes the result of c. It returns false if nothing of the page may be shown.
-func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
-	if c.result != nil {
-		return c.result.Shown(), nil
-	}
-	s.behind, s.looked = s.behind+costly, s.looked+costly
-	version, language := 0, c.resource.Language
-	if c.resource.Current != 0 {
-		pg, n, err := s.page(ctx, c.resource.Current)
-		if errors.Is(err, archive.ErrNotHeld) { // the copy was erased during the search
-			c.resource.URL = ""
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		t, _, err := s.terms(ctx, c.resource, pg, c.facts)
-		if err != nil {
-			return false, ctx.Err()
-		}
-		c.terms, version, language = t, n, languageOf(c.resource, pg)
-	}
-	if _, known := s.wanted[language]; !known {
-		s.wanted[language] = s.Presenter.wanted(s.query.Text, language)
-	}
-	res, ok := resultOf(c.terms, s.wanted[language])
-	res.URL, res.Fetched = c.resource.URL, c.resource.LastCrawled
-	if ok {
-		if res.Thumbnail, err = s.size(ctx, c.resource, version, c.terms); err != nil {
-			return false, err
-		}
-	}
-	if s.query.Why {
-		res.LeftOut = c.whyNot(res)
-	}
-	c.result, c.terms = &res, nil
-	return ok, nil
-}
-
-// whyNot returns, for each part of the page that res does not show, why this part may not be shown.
-func (c *candidate) whyNot(res Result) (list []LeftOut) {
-	if c.refused != nil {
-		return []LeftOut{*c.refused}
-	}
-	for _, u := range []struct {
-		usage acap.Usage
-		shown bool
-	}{{acap.PresentLink, res.Link}, {acap.PresentSnippet, res.Snippet != nil}, {acap.Present, res.Title != ""}} {
-		d := c.terms.Decide(u.usage)
-		if part, barred := c.terms.FirstBarred(u.usage); d.Allowed && barred {
-			d = part
-		}
-		if !u.shown && !d.Allowed {
-			list = append(list, *leftOut(d, c.resource.URL))
-		}
-	}
-	return list
 }
 
 // resultOf returns the result for a page with the terms t. ok is false if nothing may be shown.
