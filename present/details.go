@@ -25,6 +25,17 @@ type Part struct {
 	Shown    bool // the result has this part
 }
 
+// Missing returns the parts that the result itself does not show because they may not be shown. The copy
+// is not a part of the result.
+func (d *Details) Missing() (list []Part) {
+	for _, p := range d.Parts {
+		if !p.Shown && !p.Decision.Allowed && p.Decision.Usage != acap.PresentCurrentCopy {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
 // describe sets the details of a result. held is the current copy; its ID is 0 if none is stored. The
 // credits that a thumbnail requires join those of the result, because both are shown together.
 func (s *search) describe(c *candidate, res *Result, held archive.Capture, language string) {
@@ -70,11 +81,8 @@ func (s *search) countPartial(r Result) {
 	if r.Details == nil {
 		return
 	}
-	for _, p := range r.Details.Parts {
+	for _, p := range r.Details.Missing() {
 		d := p.Decision
-		if p.Shown || d.Allowed || d.Usage == acap.PresentCurrentCopy {
-			continue
-		}
 		i := slices.IndexFunc(s.found.Partial, func(one Partial) bool {
 			return one.Usage == d.Usage && one.Reason == d.Reason
 		})

@@ -8,6 +8,9 @@
 //	present.go  Presenter: checks the terms of a stored page for a reader
 //	library.go  Library: the storage that a Presenter reads
 //	search.go   Search: results that index, present-link and present-snippet permit
+//	candidate.go  a hit of the index that may become a result
+//	details.go  Details: why a result is shown as it is
+//	filter.go   Filter: conditions of a search besides its words
 //	version.go  one version that a reader requested, and its current terms
 //	copy.go     Copy: a copy that preserve and present-currentcopy or present-oldcopy permit
 //	passage.go  Snippet: a snippet that present-snippet or present-oldsnippet permits

@@ -7,7 +7,9 @@
 //	target.go   the address of a page and the time within a path
 //	problem.go  refusals, and what they look like as a page and as JSON
 //	page.go     templates, the frame of every page, ETag
-//	search.go   results
+//	search.go   results of a search, and why there are none
+//	form.go     the parameters of a search
+//	result.go   one result
 //	memento.go  the versions of a page as package memento names them
 //	timegate.go TimeGate and TimeMap (RFC 7089)
 //	versions.go the versions of a page

@@ -48,7 +48,7 @@ type layout struct {
 	Body    any
 }
 
-// readTemplates parses each page together with layout.html.
+// readTemplates parses each page together with layout.html, parts.html and form.html.
 func readTemplates() (map[string]*template.Template, error) {
 	names, err := fs.Glob(templateFiles, "templates/*.html")
 	if err != nil {
@@ -57,7 +57,7 @@ func readTemplates() (map[string]*template.Template, error) {
 	out := map[string]*template.Template{}
 	for _, name := range names {
 		t, err := template.New("layout.html").Funcs(helpers()).ParseFS(templateFiles, "templates/layout.html",
-			"templates/parts.html", name)
+			"templates/parts.html", "templates/form.html", name)
 		if err != nil {
 			return nil, err
 		}
@@ -70,6 +70,7 @@ func readTemplates() (map[string]*template.Template, error) {
 func helpers() template.FuncMap {
 	return template.FuncMap{
 		"date":  func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
+		"day":   func(t time.Time) string { return t.UTC().Format("2 January 2006") },
 		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"stamp": memento.Timestamp,
 		"count": count,
@@ -77,6 +78,7 @@ func helpers() template.FuncMap {
 		"nano":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 		"seconds": func(s float64) string { return strconv.FormatFloat(s, 'g', 3, 64) + " s" },
 		"bytes":   byteSize,
+		"blank": func() searchForm { return searchForm{} },
 		// own returns a path of this server that ends with the address of a page.
 		"own": func(prefix, page string) template.URL { return template.URL(prefix + escapeTarget(page)) },
 	}

@@ -1,0 +1,162 @@
+package view
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/present"
+)
+
+// searchForm is what a reader searches for.
+type searchForm struct {
+	Query string // as typed
+	present.Filter
+	For  []acap.Usage // the publisher must allow all these usages
+	Page int          // from 1
+}
+
+// readSearch reads the parameters of a search. The error is a *Problem. The form then holds what could be
+// read.
+func readSearch(r *request) (searchForm, error) {
+	f := searchForm{Query: r.query.Get("q"), Page: 1, Filter: present.Filter{
+		Site: r.query.Get("site"), Language: r.query.Get("lang"), Type: r.query.Get("type"),
+		Before: r.query.Get("before"), After: r.query.Get("after")}}
+	for _, field := range []*string{&f.Site, &f.Language, &f.Type, &f.Before, &f.After} {
+		*field = strings.TrimSpace(*field)
+	}
+	for _, name := range []string{"q", "site", "lang", "type", "before", "after", "page"} {
+		if len(r.query[name]) > 1 {
+			return f, badRequest("The parameter " + name + " may be given only once.")
+		}
+	}
+	for _, value := range r.query["for"] {
+		u := acap.Usage(strings.ToLower(strings.TrimSpace(value)))
+		switch {
+		case u == "" || slices.Contains(f.For, u):
+		case !u.Newer():
+			return f, badRequest(fmt.Sprintf("The parameter for must be train-ai, ai-use, ai-index or tdm, not %q.",
+				clip(value)))
+		default:
+			f.For = append(f.For, u)
+		}
+	}
+	if text := r.query.Get("page"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > lastPage {
+			return f, badRequest(fmt.Sprintf("The parameter page must be a number from 1 to %d, not %q.", lastPage,
+				clip(text)))
+		}
+		f.Page = n
+	}
+	return f, nil
+}
+
+// empty reports whether f has nothing to search for.
+func (f searchForm) empty() bool {
+	return strings.TrimSpace(f.Query) == "" && f.Filter == present.Filter{}
+}
+
+// query returns the query of f. The error wraps present.ErrQuery.
+func (f searchForm) query() (q present.Query, err error) {
+	q.For = f.For
+	q.Text, err = f.Narrow(strings.TrimSpace(f.Query))
+	return q, err
+}
+
+// title is the title of the page of results.
+func (f searchForm) title() string {
+	if q := strings.TrimSpace(f.Query); q != "" {
+		return clip(q)
+	}
+	return "Search"
+}
+
+// link returns the address of a page of the results of f.
+func (f searchForm) link(page int) string {
+	v := url.Values{}
+	for _, p := range f.parameters() {
+		v.Add(p.name, p.value)
+	}
+	if page > 1 {
+		v.Set("page", strconv.Itoa(page))
+	}
+	return "/search?" + v.Encode()
+}
+
+type searchParameter struct{ name, value string }
+
+func (f searchForm) parameters() (list []searchParameter) {
+	for _, p := range []searchParameter{{"q", f.Query}, {"site", f.Site}, {"lang", f.Language}, {"type", f.Type},
+		{"before", f.Before}, {"after", f.After}} {
+		if p.value != "" {
+			list = append(list, p)
+		}
+	}
+	for _, u := range f.For {
+		list = append(list, searchParameter{"for", string(u)})
+	}
+	return list
+}
+
+// Uses reports whether f is restricted to pages that allow the usage.
+func (f searchForm) Uses(u string) bool { return slices.Contains(f.For, acap.Usage(u)) }
+
+// Filtered reports whether f has filters.
+func (f searchForm) Filtered() bool { return f.Filter != present.Filter{} || len(f.For) > 0 }
+
+// Chips returns the filters of f, with links to the search without them.
+func (f searchForm) Chips() []chip { return f.chips() }
+
+// chip is a filter of a search.
+type chip struct {
+	Label   string
+	Href    string // address of the search without this filter
+	without searchForm
+}
+
+func (f searchForm) chips() (list []chip) {
+	add := func(label string, without searchForm) {
+		list = append(list, chip{label, without.link(1), without})
+	}
+	for _, one := range []struct {
+		words string
+		field func(*searchForm) *string
+	}{
+		{"site: ", (*searchForm).siteField},
+		{"language: ", (*searchForm).languageField},
+		{"type: ", (*searchForm).typeField},
+		{"fetched before ", func(f *searchForm) *string { return &f.Before }},
+		{"fetched since ", func(f *searchForm) *string { return &f.After }},
+	} {
+		if value := *one.field(&f); value != "" {
+			without := f
+			*one.field(&without) = ""
+			add(one.words+value, without)
+		}
+	}
+	for i, u := range f.For {
+		without := f
+		without.For = slices.Delete(slices.Clone(f.For), i, i+1)
+		add("allowed: "+string(u), without)
+	}
+	return list
+}
+
+func (f *searchForm) siteField() *string     { return &f.Site }
+func (f *searchForm) languageField() *string { return &f.Language }
+func (f *searchForm) typeField() *string     { return &f.Type }
+
+// linkWith returns the address of the search f with one more filter: field, of a copy of f, gets value. It
+// returns "" if the search has a filter of this kind.
+func (f searchForm) linkWith(field func(*searchForm) *string, value string) string {
+	at := field(&f)
+	if *at != "" || value == "" {
+		return ""
+	}
+	*at = value
+	return f.link(1)
+}
