@@ -78,7 +78,7 @@ func helpers() template.FuncMap {
 		"nano":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 		"seconds": func(s float64) string { return strconv.FormatFloat(s, 'g', 3, 64) + " s" },
 		"bytes":   byteSize,
-		"blank": func() searchForm { return searchForm{} },
+		"blank":   func() searchForm { return searchForm{} },
 		// own returns a path of this server that ends with the address of a page.
 		"own": func(prefix, page string) template.URL { return template.URL(prefix + escapeTarget(page)) },
 	}
