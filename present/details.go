@@ -87,7 +87,8 @@ func (s *search) countPartial(r Result) {
 			return one.Usage == d.Usage && one.Reason == d.Reason
 		})
 		if i < 0 {
-			i, s.found.Partial = len(s.found.Partial), append(s.found.Partial, Partial{Usage: d.Usage, Reason: d.Reason})
+			i = len(s.found.Partial)
+			s.found.Partial = append(s.found.Partial, Partial{Usage: d.Usage, Reason: d.Reason})
 		}
 		s.found.Partial[i].Results++
 	}

@@ -118,7 +118,8 @@ func counted(found present.Found, first, shown int) string {
 // partial says of how many results a part is missing, by part and reason.
 func partial(found present.Found) (list []string) {
 	for _, one := range found.Partial {
-		list = append(list, fmt.Sprintf("%d without %s: %s", one.Results, partWords(one.Usage), shortReason(one.Reason)))
+		list = append(list, fmt.Sprintf("%d without %s: %s", one.Results, partWords(one.Usage),
+			shortReason(one.Reason)))
 	}
 	return list
 }
