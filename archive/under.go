@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"strings"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -16,4 +17,51 @@ func (a *Archive) HoldsUnder(prefix string) (held bool, err error) {
 		return nil
 	})
 	return held, err
+}
+
+// EachAddress calls fn for the URL of every resource that begins with prefix, under the conditions of
+// Each. It does not read the records.
+func (a *Archive) EachAddress(prefix string, fn func(url string) error) error {
+	return each(a, bResources, []byte(prefix), func(_ *bolt.Tx, k, _ []byte) (string, error) {
+		return string(k), nil
+	}, fn)
+}
+
+// EachOrigin calls fn for every beginning of URLs that has a resource, such as http://example.com, under the
+// conditions of Each. Its cost depends on the number of origins, not on that of resources.
+func (a *Archive) EachOrigin(fn func(origin string) error) error {
+	for from := []byte{}; from != nil; {
+		var list []string
+		err := a.view(func(tx *bolt.Tx) error {
+			c := tx.Bucket(bResources).Cursor()
+			k, _ := c.Seek(from)
+			for from = nil; k != nil; k, _ = c.Seek(from) {
+				origin := originOf(string(k))
+				if len(list) == batch {
+					from = bytes.Clone(k)
+					return nil
+				}
+				list = append(list, origin)
+				from = []byte(origin + "0") // the first key after those that begin with the origin and a slash
+			}
+			from = nil
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, origin := range list {
+			if err := fn(origin); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// originOf returns a URL up to the slash after its host.
+func originOf(url string) string {
+	scheme, rest, _ := strings.Cut(url, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return scheme + "://" + host
 }

@@ -7,6 +7,7 @@
 //	query.go  Query, Parse: the parameters of a request
 //	error.go  Error: a parameter that cannot be obeyed
 //	range.go  the keys that a query asks for
+//	addresses.go the addresses and origins that a query asks for
 //	filter.go the parameter filter
 //	record.go Record and its fields
 //	select.go time, filters, order, limit and pages

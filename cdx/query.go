@@ -21,6 +21,7 @@ const (
 
 // Query is a query that was read.
 type Query struct {
+	url     string // as given, without a wildcard
 	match   string // "exact", "prefix", "host" or "domain"
 	ranges  []Range
 	from    string // records before this timestamp are left out; "" for none
@@ -117,7 +118,7 @@ func (p *parser) address() {
 	if reason != "" {
 		p.refuse("url", "%s", reason)
 	}
-	p.query.match, p.query.ranges = match, list
+	p.query.url, p.query.match, p.query.ranges = strings.TrimSpace(address), match, list
 }
 
 const maxAddress = address.MaxLength

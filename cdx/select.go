@@ -57,10 +57,7 @@ func (q *Query) matches(r *Record) bool {
 	if q.from != "" && r.Timestamp < q.from || q.to != "" && r.Timestamp > q.to {
 		return false
 	}
-	inside := false
-	for _, keys := range q.ranges {
-		inside = inside || keys.Contains(r.URLKey)
-	}
+	inside := q.InRanges(r.URLKey)
 	for i := range q.filters {
 		inside = inside && q.filters[i].match(r)
 	}

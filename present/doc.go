@@ -12,6 +12,7 @@
 //	details.go  Details: why a result is shown as it is
 //	filter.go   Filter: conditions of a search besides its words
 //	version.go  one version that a reader requested, and its current terms
+//	listing.go  List: the versions of many addresses, for CDX and feeds
 //	copy.go     Copy: a copy that preserve and present-currentcopy or present-oldcopy permit
 //	passage.go  Snippet: a snippet that present-snippet or present-oldsnippet permits
 //	original.go Original: where to send a reader, if present-original permits it

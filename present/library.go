@@ -43,6 +43,12 @@ type Library interface {
 	// Tombstones returns what was erased of a page, oldest first.
 	Tombstones(ctx context.Context, address string) ([]archive.Tombstone, error)
 
+	// Origins returns the origins that have stored pages, such as http://example.com, in order.
+	Origins(ctx context.Context) iter.Seq2[string, error]
+
+	// Addresses returns the addresses of stored pages that begin with prefix, in order.
+	Addresses(ctx context.Context, prefix string) iter.Seq2[string, error]
+
 	// NotePresented records when pages were first presented, in a single write. A time that is
 	// already recorded is not changed.
 	NotePresented(ctx context.Context, addresses []string, at time.Time) error

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -97,6 +98,20 @@ func (m *memory) Thumbnail(_ context.Context, address string, version int) (arch
 }
 
 func (m *memory) Tombstones(context.Context, string) ([]archive.Tombstone, error) { return nil, nil }
+
+func (m *memory) Origins(context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) { yield(site, nil) }
+}
+
+func (m *memory) Addresses(_ context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, address := range slices.Sorted(maps.Keys(m.pages)) {
+			if strings.HasPrefix(address, prefix) && !yield(address, nil) {
+				return
+			}
+		}
+	}
+}
 
 func (m *memory) NotePresented(_ context.Context, addresses []string, at time.Time) error {
 	m.mu.Lock()

@@ -1,0 +1,84 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/cdx"
+	"github.com/acapcrawl/acapcrawl/memento"
+	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/warc"
+)
+
+// mostScans is the number of CDX queries for several pages that are answered at a time. Others wait.
+const mostScans = 2
+
+// cdx lists the versions of pages that this reader may see, with the parameters of pywb's CDX server.
+func (h *Handler) cdx(w http.ResponseWriter, r *request) error {
+	_, sent, _ := strings.Cut(r.RequestURI, "?")
+	values, err := url.ParseQuery(sent)
+	if err != nil {
+		return badRequest(sentence("The parameters cannot be read: " + err.Error()))
+	}
+	q, err := cdx.Parse(values)
+	if err != nil {
+		return badRequest(sentence("The query cannot be answered: " + err.Error()))
+	}
+	l := present.Listing{Key: warc.URLKey, In: q.InRanges, Origin: q.InOrigin, Addresses: q.Addresses()}
+	if l.Addresses == nil {
+		select {
+		case h.scans <- struct{}{}:
+			defer func() { <-h.scans }()
+		case <-r.Context().Done():
+			return r.Context().Err()
+		}
+	}
+	w.Header().Set("Content-Type", q.ContentType())
+	w.Header().Set("Cache-Control", "private, no-store") // terms and versions can change at any moment
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	out := &begun{ResponseWriter: w}
+	err = q.Write(out, h.records(r.Context(), l, r.visitor), func(c cdx.Record) string {
+		return r.visitor.Base + "/raw/" + c.Timestamp + "/" + escapeTarget(c.URL)
+	})
+	switch mistake, is := errors.AsType[*cdx.Error](err); {
+	case is:
+		return badRequest(sentence("The query cannot be answered: " + mistake.Error()))
+	case err != nil && out.written:
+		panic(http.ErrAbortHandler) // the client must not take a part of the list for the whole
+	}
+	return err
+}
+
+// records returns the listed versions as records.
+func (h *Handler) records(ctx context.Context, l present.Listing, v Visitor) cdx.Records {
+	return func(yield func(cdx.Record, error) bool) {
+		for one, err := range h.o.Presenter.List(ctx, l, v.reader()) {
+			if !yield(recordOf(one), err) {
+				return
+			}
+		}
+	}
+}
+
+func recordOf(v present.Version) cdx.Record {
+	return cdx.Record{URLKey: warc.URLKey(v.URL), Timestamp: memento.Timestamp(v.Fetched), URL: v.URL, MIME: v.MIME,
+		Status: strconv.Itoa(v.Status), Digest: v.Digest, Length: strconv.FormatInt(v.Bytes, 10)}
+}
+
+// begun remembers whether a part of the answer was written.
+type begun struct {
+	http.ResponseWriter
+	written bool
+}
+
+func (b *begun) Write(p []byte) (int, error) {
+	b.written = true
+	return b.ResponseWriter.Write(p)
+}
