@@ -57,7 +57,7 @@ var siblings = map[string][]string{
 	"web":     {"acap", "defect", "page", "terms", "present", "actions", "policy", "check", "view"},
 	"explain": {"acap", "archive", "page", "policy", "present", "terms"},
 	"view": {"acap", "actions", "address", "cdx", "check", "conformance", "defect", "display", "explain", "memento",
-		"page", "policy", "preference", "present", "rewrite", "snippet", "terms", "thumbnail"},
+		"page", "policy", "preference", "present", "rewrite", "snippet", "terms", "thumbnail", "warc"},
 	"config": {},
 	"docs":   {},
 	"site": {"acap", "address", "actions", "archive", "config", "crawler", "defect", "disk", "explain", "gate",

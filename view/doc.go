@@ -12,6 +12,7 @@
 //	result.go   one result
 //	memento.go  the versions of a page as package memento names them
 //	timegate.go TimeGate and TimeMap (RFC 7089)
+//	cdx.go      the CDX server API
 //	versions.go the versions of a page
 //	choose.go   which version answers a time, and where a browser shows it
 //	raw.go      a copy itself, and its header

@@ -16,6 +16,7 @@ var byWeb = []string{"get /api/v1/requests", "post /api/v1/requests"}
 // sample returns a request for each operation that is answered with status 200.
 func sample() map[string]struct{ sent, body string } {
 	return map[string]struct{ sent, body string }{
+		"get /cdx":            {sent: "/cdx?url=quay.example/a&showNumPages=true"},
 		"get /openapi.json":   {sent: "/openapi.json"},
 		"get /api/v1/search":  {sent: "/api/v1/search?q=ferry"},
 		"get /api/v1/show":    {sent: "/api/v1/show?" + about("/a")},

@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"html/template"
+	"iter"
 	"net/http"
 	"net/url"
 	"strings"
@@ -24,6 +25,7 @@ type Presenter interface {
 	Snippet(ctx context.Context, address, query string, which present.Which, who present.Reader) (present.Passage,
 		error)
 	Original(ctx context.Context, address string, who present.Reader) (present.Lead, error)
+	List(ctx context.Context, l present.Listing, who present.Reader) iter.Seq2[present.Version, error]
 	State(ctx context.Context, address string, refused acap.Decision, who present.Reader) (present.State, error)
 }
 
@@ -45,6 +47,7 @@ type Handler struct {
 	templates map[string]*template.Template // keyed by file name
 	assets    map[string]asset              // keyed by path
 	document  *document
+	scans     chan struct{} // semaphore of requests that may read much of the archive
 	exact     map[string]route
 	prefixes  []route
 	changes   comparer
@@ -77,7 +80,7 @@ func New(o Options) (*Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	h := &Handler{o: o}
+	h := &Handler{o: o, scans: make(chan struct{}, mostScans)}
 	var err error
 	if h.templates, err = readTemplates(); err != nil {
 		return nil, err
@@ -93,6 +96,7 @@ func New(o Options) (*Handler, error) {
 		"/search":        {get: h.search},
 		"/sites":         {get: h.sites},
 		"/docs":          {get: h.apiPage},
+		"/cdx":           {get: h.cdx, api: true},
 		"/openapi.json":  {get: h.apiDocument, api: true},
 		"/api/v1/search": {get: h.apiSearch, api: true},
 		"/api/v1/show":   {get: h.apiShow, api: true},

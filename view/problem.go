@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -106,6 +107,10 @@ func (h *Handler) problemOf(err error) *Problem {
 		return notFound()
 	case errors.Is(err, present.ErrQuery):
 		return badRequest(sentence("The search cannot be made: " + err.Error()))
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return &Problem{Status: http.StatusServiceUnavailable, Code: "too-slow", Title: "This takes too long",
+			Detail: "The answer could not be made in time; ask for less, or try again later.", Retry: time.Minute}
 	}
 	if h.o.Failed != nil {
 		h.o.Failed(err)

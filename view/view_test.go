@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -49,6 +50,14 @@ func (f *fixed) Snippet(context.Context, string, string, present.Which, present.
 
 func (f *fixed) Original(context.Context, string, present.Reader) (present.Lead, error) {
 	return present.Lead{}, present.ErrNotHeld
+}
+
+func (f *fixed) List(context.Context, present.Listing, present.Reader) iter.Seq2[present.Version, error] {
+	return func(yield func(present.Version, error) bool) {
+		if f.err != nil {
+			yield(present.Version{}, f.err)
+		}
+	}
 }
 
 func (f *fixed) State(_ context.Context, address string, _ acap.Decision, _ present.Reader) (present.State, error) {

@@ -1,0 +1,181 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/internal/stock"
+	"github.com/acapcrawl/acapcrawl/memento"
+)
+
+// shelf archives pages, whose numbers in order of the CDX index are in the comments.
+func shelf(t testing.TB) (*stock.Stock, *Handler) {
+	s, h := stocked(t)
+	for _, one := range [][2]string{
+		{"/path/b.html", "20140101000000"}, // 4
+		{"/", "20130101000000"},            // 0
+		{"/", "20140601120000"},            // 1
+		{"/paths", "20140101000000"},       // 6
+		{"/", "20150101000000"},            // 2
+		{"/path/", "20140101000000"},       // 3
+		{"/path/c.php?d=1", "20140101000000"},
+	} {
+		at, _ := memento.ParseTimestamp(one[1])
+		s.Hold(one[0], "<p>"+one[0]+one[1], at)
+	}
+	s.HoldPicture("/path/d.png", time.Date(2014, 1, 1, 0, 0, 0, 0, time.UTC)) // 5, after c.php
+	return s, h
+}
+
+// found returns the paths and years in an answer with output=text and the fields url and timestamp.
+func found(w *httptest.ResponseRecorder) string {
+	if w.Code != 200 {
+		return fmt.Sprint(w.Code)
+	}
+	var out []string
+	for line := range strings.Lines(w.Body.String()) {
+		address, stamp, _ := strings.Cut(strings.TrimSpace(line), " ")
+		out = append(out, strings.TrimPrefix(address, stock.Site)+stamp[2:4])
+	}
+	return strings.Join(out, " ")
+}
+
+// TestCDX has the examples of pywb's documentation of its CDX server, on our pages.
+func TestCDX(t *testing.T) {
+	_, h := shelf(t)
+	const all = "/13 /14 /15 /path/14 /path/b.html14 /path/c.php?d=114 /path/d.png14 /paths14"
+	for _, row := range []struct{ query, want string }{
+		{"url=http://quay.example/*&page=0&filter=mime:text/html&limit=4", "/13 /14 /15 /path/14"},
+		{"url=http://quay.example/*&page=1&filter=mime:text/html&limit=10", "400"},
+		{"url=quay.example", "/13 /14 /15"},
+		{"url=https://www.QUAY.example:443/", "/13 /14 /15"},
+		{"url=quay.example&from=2014&to=2014", "/14"},
+		{"url=quay.example&from=201406", "/14 /15"},
+		{"url=http://quay.example/path/*", "/path/b.html14 /path/c.php?d=114 /path/d.png14"},
+		{"url=http://quay.example/path/&matchType=prefix", "/path/b.html14 /path/c.php?d=114 /path/d.png14"},
+		{"url=http://quay.example/path&matchType=exact", "/path/14"},
+		{"url=http://quay.example/path/b.html&matchType=host", all},
+		{"url=*.quay.example", all},
+		{"url=quay.example&matchType=domain", all},
+		{"url=*.example&limit=1", "/13"},
+		{"url=other.example&matchType=domain", ""},
+		{"url=quay.example&sort=reverse", "/15 /14 /13"},
+		{"url=quay.example&sort=reverse&limit=1", "/15"},
+		{"url=quay.example&sort=closest&closest=20140501", "/14 /15 /13"},
+		{"url=quay.example&closest=2014&limit=1", "/14"},
+		{"url=quay.example/*&filter==mime:text/html&filter=!=status:200", ""},
+		{"url=quay.example/*&filter==mime:image/png", "/path/d.png14"},
+		{`url=quay.example&matchType=domain&filter=~url:.*\.php$`, ""},
+		{`url=quay.example&matchType=domain&filter=~url:.*\.php`, "/path/c.php?d=114"},
+		{"url=quay.example/*&filter=!mime:html", "/path/d.png14"},
+		{"url=*.quay.example&pageSize=3&page=2", "/path/d.png14 /paths14"},
+		{"url=*.quay.example&pageSize=3&page=3", "400"},
+		{"url=quay.example/nothing", ""},
+		{"url=quay.example&offset=1", "400"},
+		{"url=quay.example&fl=filename", "400"},
+		{"url=quay.example&matchType=all", "400"},
+		{"url=quay.example&filter=~url:(", "400"},
+		{"url=%zz", "400"},
+		{"", "400"},
+	} {
+		sent := row.query
+		if !strings.Contains(sent, "fl=") && sent != "" {
+			sent += "&output=text&fl=url,timestamp"
+		}
+		w := ask(h, "GET", "/cdx?"+strings.ReplaceAll(sent, "+", "%2B"))
+		if got := found(w); got != row.want {
+			t.Errorf("%s: %s, want %s", row.query, got, row.want)
+		}
+		if w.Code == 400 && (w.Header().Get("Content-Type") != "application/problem+json" ||
+			w.Header().Get("Cache-Control") != "no-store") {
+			t.Errorf("%s: %v", row.query, w.Header())
+		}
+	}
+	if w := ask(h, "HEAD", "/cdx?url=quay.example"); w.Code != 200 || w.Body.Len() > 0 ||
+		w.Header().Get("Content-Type") != "text/x-cdxj" {
+		t.Errorf("HEAD: %d %v", w.Code, w.Header())
+	}
+}
+
+// TestCDXOutputs checks the forms of an answer, and that addresses in it can be requested.
+func TestCDXOutputs(t *testing.T) {
+	_, h := shelf(t)
+	for output, want := range map[string]string{
+		"cdxj": `example,quay)/path 20140101000000 {"url": "http://quay.example/path/", "mime": "text/html", ` +
+			`"status": "200", "digest": "sha256:`,
+		"json": `{"urlkey": "example,quay)/path", "timestamp": "20140101000000", "url": "http://quay.example/path/"`,
+		"text": `example,quay)/path 20140101000000 http://quay.example/path/ text/html 200 sha256:`,
+		"link": `<https://archive.example/raw/20140101000000/http://quay.example/path/>; rel="memento"; ` +
+			`datetime="Wed, 01 Jan 2014 00:00:00 GMT"`,
+	} {
+		w := ask(h, "GET", "/cdx?url=quay.example/path&output="+output)
+		if w.Code != 200 || !strings.HasPrefix(w.Body.String(), want) {
+			t.Errorf("%s: %d %s", output, w.Code, w.Body)
+		}
+	}
+	w := ask(h, "GET", "/cdx?url=*.quay.example&pageSize=3&showNumPages=true")
+	if w.Body.String() != "{\"blocks\": 8, \"pages\": 3, \"pageSize\": 3}\n" {
+		t.Error(w.Body)
+	}
+}
+
+// TestCDXTerms checks that CDX lists and counts only what this reader may see.
+func TestCDXTerms(t *testing.T) {
+	s, h := shelf(t)
+	france := Visitor{Base: base, Reader: acap.Target{Country: "FR"}}
+	for _, row := range []struct {
+		robots, want string
+		who          Visitor
+	}{
+		{robots: "ACAP-disallow-present: /path/", want: "/13 /14 /15 /paths14"},
+		{robots: "ACAP-disallow-present-link: /path/", want: "/13 /14 /15 /paths14"},
+		{robots: "ACAP-request-take-down: /path/", want: "/13 /14 /15 /path/b.html14 /path/c.php?d=114 " +
+			"/path/d.png14 /paths14"},
+		{robots: "ACAP-disallow-present-oldcopy: /", want: "/15 /path/14 /path/b.html14 /path/c.php?d=114 " +
+			"/path/d.png14 /paths14"},
+		{robots: "ACAP-disallow-present-currentcopy: /", want: "/13 /14"},
+		{robots: "ACAP-allow-present: / target-condition=prohibitedcountrylist:FR", who: france},
+		{robots: "ACAP-allow-present-currentcopy: / time-limit=2-days\nACAP-disallow-present-oldcopy: /"},
+	} {
+		s.SetRobots(row.robots)
+		w := askFrom(h, row.who, "GET", "/cdx?url=*.quay.example&output=text&fl=url,timestamp")
+		if got := found(w); got != row.want {
+			t.Errorf("%s: %s, want %s", row.robots, got, row.want)
+		}
+		count := askFrom(h, row.who, "GET", "/cdx?url=*.quay.example&showNumPages=true")
+		if want := fmt.Sprintf(`{"blocks": %d,`, len(strings.Fields(row.want))); !strings.HasPrefix(count.Body.String(),
+			want) {
+			t.Errorf("%s: %s, want %s", row.robots, count.Body, want)
+		}
+	}
+	s.SetUnread()
+	if w := ask(h, "GET", "/cdx?url=*.quay.example"); w.Code != 200 || w.Body.Len() > 0 {
+		t.Errorf("no policy: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestCDXTurns checks that queries for several pages wait for each other, and that a client that goes away
+// ends its query.
+func TestCDXTurns(t *testing.T) {
+	_, h := shelf(t)
+	for range mostScans {
+		h.scans <- struct{}{}
+	}
+	if w := ask(h, "GET", "/cdx?url=quay.example"); w.Code != 200 {
+		t.Errorf("one page: %d", w.Code)
+	}
+	r := httptest.NewRequest("GET", "/", nil)
+	r.RequestURI = "/cdx?" + url.Values{"url": {"*.quay.example"}}.Encode()
+	ctx, cancel := context.WithCancel(r.Context())
+	cancel()
+	w := httptest.NewRecorder()
+	if h.ServeHTTP(w, r.WithContext(ctx)); w.Code != 503 {
+		t.Errorf("several pages: %d", w.Code)
+	}
+}
