@@ -76,6 +76,7 @@ type opened struct {
 	frontier *crawler.Frontier // nil if no queue is open for a crawl
 	session  *session          // session of the running or last crawl; nil: there was none
 	progress progress          // progress of the running crawl
+	reports  []*Sites          // the reports that Sites returned
 }
 
 // Empty reports whether nothing was ever stored in dir. A directory with keys but without an
@@ -211,6 +212,9 @@ func (s *Site) Archive() *archive.Archive { return s.archive }
 // Policies returns all stored versions of the policies.
 func (s *Site) Policies() *policy.Authority { return s.policy }
 
+// Vocabularies returns the newer vocabularies that the crawler obeys.
+func (s *Site) Vocabularies() []acap.Vocabulary { return s.who.Vocabularies }
+
 // Names returns the finder of DNS names of readers' IP addresses.
 func (s *Site) Names() *present.Names { return s.names }
 
@@ -221,6 +225,9 @@ func (s *Site) Ledger() *actions.Ledger { return s.ledger }
 func (s *Site) Close() error {
 	if s.lent {
 		return nil
+	}
+	for _, o := range s.reports {
+		o.tally.close()
 	}
 	var errs []error
 	if s.holdings != nil {

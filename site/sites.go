@@ -22,16 +22,16 @@ type Sites struct {
 	tally tallies
 }
 
-// Sites returns the reports about sites. The caller must close them before it closes the site.
+// Sites returns the reports about sites. Closing the site ends their work in the background.
 func (s *Site) Sites() *Sites {
 	o := &Sites{site: s}
 	o.tally.site = s
 	o.tally.begin()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reports = append(s.reports, o)
 	return o
 }
-
-// Close ends the counting in the background.
-func (o *Sites) Close() { o.tally.close() }
 
 // Sites implements view.Sites.
 func (o *Sites) Sites(ctx context.Context, after string, limit int, full bool) (list []view.Site, more bool,

@@ -52,7 +52,6 @@ func TestSites(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := s.Sites()
-	t.Cleanup(o.Close)
 	open, full := hostOf(t, o, p, false), hostOf(t, o, p, true)
 	if open.Counts.Pages != 2 || full.Counts.Pages != 3 || open.Counts.Refused != 1 || full.Counts.Refused != 2 {
 		t.Errorf("open %+v, full %+v", *open.Counts, *full.Counts)
@@ -100,7 +99,6 @@ func TestSitesInOrder(t *testing.T) {
 	}
 	slices.Sort(want)
 	o := s.Sites()
-	t.Cleanup(o.Close)
 	for more := true; more; {
 		var list []view.Site
 		var err error
