@@ -19,5 +19,6 @@
 //	changes.go  how presentations modify a page, and presentations not made for that reason
 //	country.go  Countries: the country of an IP address
 //	names.go    Names: the verified DNS names of an IP address
+//	entry.go    Entry: a version in a list of the archive; Totals
 //	thumbnail.go  Thumbnail: a small picture that preserve and present-(old)thumbnail permit
 package present

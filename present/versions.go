@@ -31,6 +31,7 @@ type Version struct {
 	Linked bool
 	// Location is the target of an archived redirect, as it was sent.
 	Location string
+	Entry    Entry // as in lists of the archive
 
 	id uint64
 }
@@ -94,7 +95,8 @@ func (p *Presenter) listVersions(ctx context.Context, way []string, who Reader) 
 func describe(v *version, c archive.Capture, d acap.Decision) Version {
 	out := Version{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Status: c.Status, MIME: c.MIME, Digest: c.Digest,
 		Bytes: c.Bytes, Current: c.Current, Decision: d, Limits: d.Limits(v.facts), id: c.ID,
-		Rewritable: d.Changing(everyChange, "links are changed").Allowed, Linked: v.linked()}
+		Rewritable: d.Changing(everyChange, "links are changed").Allowed, Linked: v.linked(),
+		Entry: NewEntry(c, v.Decide(acap.Preserve), v.facts)}
 	if c.Redirect() {
 		out.Location = c.Header.Get("Location")
 	}

@@ -57,51 +57,33 @@ func (s *Site) Captures(ctx context.Context, reader acap.Target,
 	})
 }
 
-// VerdictCounts counts captures by a verdict of ACAP and the newer vocabularies together.
-type VerdictCounts struct {
-	Prohibit  int `json:"prohibit"`
-	Agreement int `json:"agreement"`
-	Permit    int `json:"permit"`
-	Unknown   int `json:"unknown"`
-}
-
-// Verdicts counts, for each newer usage, all captures by the verdict on this usage, as Decide gives it. If
-// the policy of a capture could not be read, the usage counts as prohibited. Verdicts reads every
-// capture.
-func (s *Site) Verdicts(ctx context.Context) (map[acap.Usage]VerdictCounts, error) {
-	out := map[acap.Usage]VerdictCounts{}
-	for _, u := range acap.NewerUsages() {
-		out[u] = VerdictCounts{}
+// Totals returns counts and sizes of the whole archive. It includes what may not be shown to readers, and
+// reads every capture. If the policy of a capture could not be read, all newer usages count as
+// prohibited.
+func (s *Site) Totals(ctx context.Context) (out present.Totals, err error) {
+	if out.Stats, err = s.archive.Stats(); err != nil {
+		return out, err
 	}
-	err := s.archive.EachCapture(func(c archive.Capture) error {
+	out.Verdicts = map[acap.Usage]present.VerdictCounts{}
+	for _, u := range acap.NewerUsages() {
+		out.Verdicts[u] = present.VerdictCounts{}
+	}
+	err = s.archive.EachCapture(func(c archive.Capture) error {
 		t, _, err := s.termsOf(ctx, c, acap.Target{})
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
-		for u, n := range out {
+		for u, n := range out.Verdicts {
 			d := acap.Decision{Usage: u, Reason: acap.Unavailable}
 			if t != nil {
 				d = t.Decide(u)
 			}
-			n.add(d)
-			out[u] = n
+			n.Add(d)
+			out.Verdicts[u] = n
 		}
 		return nil
 	})
 	return out, err
-}
-
-func (n *VerdictCounts) add(d acap.Decision) {
-	switch {
-	case d.Allowed && d.Reason == acap.ByDefault:
-		n.Unknown++
-	case d.Allowed:
-		n.Permit++
-	case d.Reason == acap.ByAgreement:
-		n.Agreement++
-	default:
-		n.Prohibit++
-	}
 }
 
 // termsOf returns the current terms of a capture, and the facts for decisions on it. The terms are nil

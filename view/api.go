@@ -15,11 +15,32 @@ import (
 	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
+// apiRoutes returns the routes of the API and of its description.
+func (h *Handler) apiRoutes() map[string]route {
+	return map[string]route{
+		"/docs":                 {get: h.apiPage},
+		"/openapi.json":         {get: h.apiDocument, api: true},
+		"/api/v1/search":        {get: h.apiSearch, api: true},
+		"/api/v1/show":          {get: h.apiShow, api: true},
+		"/api/v1/decide":        {post: h.apiDecide, api: true},
+		"/api/v1/archive/stats": {get: h.apiStats, api: true},
+	}
+}
+
 // encode returns a value as the command line prints it with --json.
 func encode(value any) ([]byte, error) {
 	var out bytes.Buffer
 	err := display.Encoder(&out).Encode(value)
 	return out.Bytes(), err
+}
+
+// writeJSON answers with a value and an ETag.
+func writeJSON(w http.ResponseWriter, r *request, value any) error {
+	body, err := encode(value)
+	if err != nil {
+		return err
+	}
+	return writeTagged(w, r, "application/json", body)
 }
 
 // apiSearch answers like the verb search with --json.
@@ -47,11 +68,7 @@ func (h *Handler) apiSearch(w http.ResponseWriter, r *request) error {
 	if found.Results == nil {
 		found.Results = []present.Result{}
 	}
-	body, err := encode(found.Results)
-	if err != nil {
-		return err
-	}
-	return writeTagged(w, r, "application/json", body)
+	return writeJSON(w, r, found.Results)
 }
 
 // apiShow answers like the verb show with --json.
@@ -144,6 +161,21 @@ func (h *Handler) unshown(ctx context.Context, page string, which present.Which,
 		return notFound() // another version was erased
 	}
 	return h.absent(state)
+}
+
+// apiStats answers like the verb archive stats with --json.
+func (h *Handler) apiStats(w http.ResponseWriter, r *request) error {
+	if _, err := h.parameters(r); err != nil {
+		return err
+	}
+	if h.o.Totals == nil {
+		return notFound()
+	}
+	totals, err := h.o.Totals(r.Context())
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, r, totals)
 }
 
 // apiDocument answers with the OpenAPI document.

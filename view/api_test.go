@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/internal/stock"
+	"github.com/acapcrawl/acapcrawl/present"
 )
 
 // api is a Handler over a small archive. It compares every answer with the OpenAPI document.
@@ -30,7 +33,7 @@ const documentName = "http://localhost/openapi.json"
 func newAPI(t *testing.T) *api {
 	t.Helper()
 	s := stock.New(t)
-	h, err := New(Options{Presenter: s, Failed: func(err error) { t.Error(err) }})
+	h, err := New(Options{Presenter: s, Failed: func(err error) { t.Error(err) }, Totals: totals})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,4 +287,22 @@ func TestAPIReader(t *testing.T) {
 	a.ask(operator, "/api/v1/show?"+about("/a")+"&reader_country=be", 200)
 	a.ask(operator, "/api/v1/show?"+about("/a")+"&reader_country=fr", 404)
 	a.ask(Visitor{}, "/api/v1/show?"+about("/a"), 404)
+}
+
+// totals are the totals of an archive.
+func totals(context.Context) (out present.Totals, err error) {
+	out.Captures, out.Verdicts = 3, map[acap.Usage]present.VerdictCounts{acap.TrainAI: {Prohibit: 1}}
+	return out, nil
+}
+
+// TestAPIStats checks that only an operator learns how much is archived.
+func TestAPIStats(t *testing.T) {
+	a := newAPI(t)
+	a.ask(Visitor{}, "/api/v1/archive/stats", 403)
+	a.ask(Visitor{Role: Publisher}, "/api/v1/archive/stats", 403)
+	w := a.ask(operator, "/api/v1/archive/stats", 200)
+	if !strings.HasPrefix(w.Body.String(), `{"captures":3,`) {
+		t.Errorf("%s", w.Body)
+	}
+	a.ask(operator, "/api/v1/archive/stats?refresh=true", 400)
 }

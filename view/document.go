@@ -32,6 +32,7 @@ type operation struct {
 	Summary     string               `json:"summary"`
 	Description string               `json:"description"`
 	Parameters  []*parameter         `json:"parameters"`
+	Role        Role                 `json:"x-role"` // only visitors with this role may use it
 	Body        *response            `json:"requestBody"`
 	Responses   map[string]*response `json:"responses"` // keyed by status
 }

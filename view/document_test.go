@@ -16,11 +16,12 @@ var byWeb = []string{"get /api/v1/requests", "post /api/v1/requests"}
 // sample returns a request for each operation that is answered with status 200.
 func sample() map[string]struct{ sent, body string } {
 	return map[string]struct{ sent, body string }{
-		"get /cdx":            {sent: "/cdx?url=quay.example/a&showNumPages=true"},
-		"get /openapi.json":   {sent: "/openapi.json"},
-		"get /api/v1/search":  {sent: "/api/v1/search?q=ferry"},
-		"get /api/v1/show":    {sent: "/api/v1/show?" + about("/a")},
-		"post /api/v1/decide": {sent: "/api/v1/decide", body: caseLine("one")},
+		"get /cdx":                  {sent: "/cdx?url=quay.example/a&showNumPages=true"},
+		"get /openapi.json":         {sent: "/openapi.json"},
+		"get /api/v1/search":        {sent: "/api/v1/search?q=ferry"},
+		"get /api/v1/show":          {sent: "/api/v1/show?" + about("/a")},
+		"get /api/v1/archive/stats": {sent: "/api/v1/archive/stats"},
+		"post /api/v1/decide":       {sent: "/api/v1/decide", body: caseLine("one")},
 	}
 }
 
@@ -56,7 +57,7 @@ func TestDocument(t *testing.T) {
 			case !known:
 				t.Errorf("%s has no sample", name)
 			default:
-				a.send(Visitor{}, httptest.NewRequest(strings.ToUpper(method), "/", strings.NewReader(one.body)),
+				a.send(operator, httptest.NewRequest(strings.ToUpper(method), "/", strings.NewReader(one.body)),
 					one.sent, 200)
 			}
 		}

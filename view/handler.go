@@ -4,6 +4,7 @@ import (
 	"context"
 	"html/template"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -37,8 +38,10 @@ type Options struct {
 	Sites      Sites // nil: there are no pages of sites
 	// Vocabularies are the newer vocabularies in which policies are read.
 	Vocabularies []acap.Vocabulary
-	Failed       func(error)      // called for errors of the archive, possibly concurrently; may be nil
-	Now          func() time.Time // nil: time.Now
+	// Totals returns counts and sizes of the whole archive; nil: there are none.
+	Totals func(ctx context.Context) (present.Totals, error)
+	Failed func(error)      // called for errors of the archive, possibly concurrently; may be nil
+	Now    func() time.Time // nil: time.Now
 }
 
 // Handler answers readers. It may be used concurrently.
@@ -92,16 +95,12 @@ func New(o Options) (*Handler, error) {
 		return nil, err
 	}
 	h.exact = map[string]route{
-		"/":              {get: h.home},
-		"/search":        {get: h.search},
-		"/sites":         {get: h.sites},
-		"/docs":          {get: h.apiPage},
-		"/cdx":           {get: h.cdx, api: true},
-		"/openapi.json":  {get: h.apiDocument, api: true},
-		"/api/v1/search": {get: h.apiSearch, api: true},
-		"/api/v1/show":   {get: h.apiShow, api: true},
-		"/api/v1/decide": {post: h.apiDecide, api: true},
+		"/":       {get: h.home},
+		"/search": {get: h.search},
+		"/sites":  {get: h.sites},
+		"/cdx":    {get: h.cdx, api: true},
 	}
+	maps.Copy(h.exact, h.apiRoutes())
 	h.prefixes = []route{
 		{prefix: "/versions/", get: h.versions},
 		{prefix: "/sites/", get: h.site},

@@ -32,6 +32,9 @@ func (h *Handler) parameters(r *request) (values, error) {
 		method = "get"
 	}
 	v := values{op: h.document.Paths[path][method]}
+	if role := v.op.Role; role != Anyone && role != r.visitor.Role {
+		return v, forbidden(fmt.Sprintf("%s is only for the %s of this archive.", path, role))
+	}
 	var err error
 	if v.given, err = url.ParseQuery(query); err != nil {
 		return v, badRequest("The query of the address cannot be read: a percent sign needs two hexadecimal digits, " +

@@ -12,23 +12,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/present"
 )
-
-// listed is one capture in archive ls --json.
-type listed struct {
-	URL       string     `json:"url"`
-	Version   int        `json:"version"`
-	Fetched   time.Time  `json:"fetched"`
-	Status    int        `json:"status"`
-	MIME      string     `json:"mime"`
-	Digest    string     `json:"digest"`
-	Bytes     int64      `json:"bytes"`
-	Until     *time.Time `json:"until"` // the time after which the capture may no longer be kept; null: no limit
-	Recrawled bool       `json:"until_recrawled,omitempty"`
-	Truncated bool       `json:"truncated"`      // the end of the page is missing
-	Cuts      []string   `json:"cuts,omitempty"` // names of the parts that were too large to be kept, read or indexed
-	Permitted bool       `json:"permitted"`      // the policy of today permits to keep the capture
-}
 
 func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
 	d, _, err := c.openPresenter(ctx, cfg, &r.judging)
@@ -41,18 +26,11 @@ func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r arch
 	values, lines := jsonArray{w: out}, tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	n := 0
 	err = d.Captures(ctx, r.Reader, func(cp archive.Capture, decision acap.Decision, f acap.Facts) error {
-		l := listed{URL: cp.URL, Version: cp.Version, Fetched: cp.Fetched, Status: cp.Status, MIME: cp.MIME,
-			Digest: cp.Digest, Bytes: cp.Bytes,
-			Truncated: cp.Truncated, Cuts: cp.Cuts, Permitted: decision.Allowed}
-		limits := decision.Limits(f)
-		l.Recrawled = limits.UntilRecrawled
-		if !limits.Until.IsZero() {
-			l.Until = &limits.Until
-		}
+		l := present.NewEntry(cp, decision, f)
 		if r.JSON {
 			return values.add(l)
 		}
-		l.print(lines)
+		printEntry(lines, l)
 		if n++; n%aligned == 0 {
 			return lines.Flush()
 		}
@@ -74,8 +52,8 @@ func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r arch
 // aligned is the number of captures that are printed as one table with aligned columns.
 const aligned = 1000
 
-// print prints a capture as one line of a table.
-func (l listed) print(w io.Writer) {
+// printEntry prints an entry as one line of a table.
+func printEntry(w io.Writer, l present.Entry) {
 	until := ""
 	switch {
 	case !l.Permitted:

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/present"
 )
 
 // filled makes a data directory with n captures, written in random order, and returns its name.
@@ -53,7 +54,7 @@ func TestLongList(t *testing.T) {
 	n := aligned + 234
 	data := filled(t, n)
 	text, values := call(t.Context(), data, "archive", "ls"), call(t.Context(), data, "archive", "ls", "--json")
-	var list []listed
+	var list []present.Entry
 	if err := json.Unmarshal([]byte(values.stdout), &list); err != nil || len(list) != n ||
 		values.status != statusDone {
 		t.Fatalf("status %d, %d captures, %v", values.status, len(list), err)

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/present"
 	"github.com/acapcrawl/acapcrawl/site"
 	"github.com/spf13/cobra"
 )
@@ -75,25 +75,16 @@ func percentage(text string) (fraction float64, ok bool) {
 	return p / 100, ok && err == nil && p > 0 && p <= 100
 }
 
-// statsJSON is what archive stats --json prints.
-type statsJSON struct {
-	archive.Stats
-	Verdicts map[acap.Usage]site.VerdictCounts `json:"verdicts"` // counted by captures
-}
-
 // printStats prints counts and sizes, and the verdicts on the newer usages, as JSON.
 func (c *Command) printStats(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
 	d, err := c.openHeld(ctx, cfg, r.Refresh)
 	if err != nil {
-		return c.orNothing(true, statsJSON{}, err)
+		return c.orNothing(true, present.Totals{}, err)
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	d.serve()
-	var out statsJSON
-	if out.Stats, err = d.Archive().Stats(); err != nil {
-		return err
-	}
-	if out.Verdicts, err = d.Verdicts(ctx); err != nil {
+	out, err := d.Totals(ctx)
+	if err != nil {
 		return err
 	}
 	return c.printJSON(out)

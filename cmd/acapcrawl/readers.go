@@ -30,7 +30,7 @@ const (
 // newView returns the handler of readers' requests for an open data directory.
 func newView(s *site.Site, failed func(error)) (*view.Handler, error) {
 	return view.New(view.Options{Presenter: s.Presenter(), PolicyRead: s.PolicyRead, Sites: s.Sites(),
-		Vocabularies: s.Vocabularies(), Failed: failed})
+		Vocabularies: s.Vocabularies(), Totals: s.Totals, Failed: failed})
 }
 
 // readerFacts returns a function that returns what decides about restrictions to certain readers: the
