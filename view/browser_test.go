@@ -1,0 +1,204 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// chromium returns the path of Chromium. Without it, the test is skipped.
+func chromium(t *testing.T) string {
+	t.Helper()
+	if p := os.Getenv("ACAPCRAWL_CHROMIUM"); p != "" {
+		return p
+	}
+	p, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("no Chromium is installed, and ACAPCRAWL_CHROMIUM names none")
+	}
+	return p
+}
+
+// browsed is what Chromium did with a page.
+type browsed struct {
+	dom string
+	log string // network log without what concerns the test's own server
+}
+
+// browse loads a page with Chromium, which can reach no host but this one, until nothing happens any more.
+func browse(t *testing.T, address string) browsed {
+	t.Helper()
+	dir := t.TempDir()
+	log := filepath.Join(dir, "net.json")
+	args := []string{"--headless", "--disable-gpu", "--no-first-run", "--user-data-dir=" + filepath.Join(dir, "home"),
+		"--log-net-log=" + log, "--disable-component-update", "--disable-sync",
+		"--disable-default-apps", "--disable-extensions", "--disable-dev-shm-usage", "--no-pings",
+		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost", "--virtual-time-budget=5000", "--dump-dom"}
+	if os.Geteuid() == 0 || os.Getenv("ACAPCRAWL_CHROMIUM_SANDBOX") == "false" {
+		args = append(args, "--no-sandbox")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	dom, err := exec.CommandContext(ctx, chromium(t), append(args, address)...).Output()
+	if err != nil {
+		t.Fatalf("chromium: %v", err)
+	}
+	text, err := os.ReadFile(log)
+	if err != nil || !json.Valid(text) {
+		t.Fatalf("the network log cannot be read: %v", err)
+	}
+	return browsed{string(dom), ownPaths.ReplaceAllString(string(text), "")}
+}
+
+// ownPaths are paths of this server with the address of a page in them.
+var ownPaths = regexp.MustCompile(`/(raw|copy|versions|compare|thumbnail|timegate|timemap/[a-z]+)/[^"\s]*`)
+
+// hosts returns the host names in a network log that end with .localhost. Chromium resolves them itself.
+func (b browsed) hosts() []string {
+	var list []string
+	for _, name := range regexp.MustCompile(`[a-z0-9-]+\.localhost`).FindAllString(b.log, -1) {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// recorder is a server that records which paths were requested.
+type recorder struct {
+	*httptest.Server
+	mu    sync.Mutex
+	paths []string
+}
+
+func (r *recorder) requested() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.paths)
+}
+
+// record serves a Handler, and extra pages by path.
+func record(t *testing.T, h *Handler, extra map[string]string) *recorder {
+	t.Helper()
+	r := &recorder{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.mu.Lock()
+		r.paths = append(r.paths, req.RequestURI)
+		r.mu.Unlock()
+		if body, ok := extra[req.RequestURI]; ok {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			w.Write([]byte(body))
+			return
+		}
+		h.ServeHTTP(w, req.WithContext(WithVisitor(req.Context(), Visitor{Base: r.URL})))
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+// ran is a script that requests a path of this server and of another one, if it runs.
+const ran = `new Image().src='/ran';new Image().src='http://ran.localhost/';fetch('/ran');parent.postMessage('ran','*');` +
+	`document.cookie='ran=1'`
+
+// hostile are parts of pages that try to run scripts, to leave the frame or to contact other hosts.
+var hostile = map[string]string{
+	"script":      `<script>` + ran + `</script><script src="data:text/javascript,` + html.EscapeString(ran) + `"></script>`,
+	"module":      `<script type=module>` + ran + `</script><script src=//script.localhost/x.js></script>`,
+	"handler":     `<body onload="` + ran + `"><img src=x onerror="` + ran + `"><svg onload="` + ran + `">`,
+	"speculation": `<script type=speculationrules>{"prefetch":[{"urls":["https://speculation.localhost/"]}]}</script>`,
+	"worker":      `<script>navigator.serviceWorker.register('/raw/sw.js');` + ran + `</script>`,
+	"frame":       `<iframe src="javascript:` + ran + `"></iframe><iframe srcdoc="<script>` + ran + `</script>"></iframe>`,
+	"far frame":   `<iframe src=https://frame.localhost/></iframe><object data=//object.localhost/></object><embed src=//embed.localhost/x>`,
+	"form": `<form id=f action=http://form.localhost/><input name=a autofocus onfocus="` + ran + `"></form>` +
+		`<button form=f formaction="javascript:` + ran + `">`,
+	"refresh": `<meta http-equiv=refresh content="0;url=http://refresh.localhost/">`,
+	"style": `<style>@import "//import.localhost/x.css";@font-face{font-family:f;src:url(//font.localhost/f.woff)}` +
+		`body{font-family:f;background:url(//css.localhost/i.png)}input[value^=a]{background:url(//value.localhost/)}</style>` +
+		`<link rel=stylesheet href=//sheet.localhost/x.css><p style="background:image-set('//set.localhost/i.png' 1x)">x<input value=a>`,
+	"image": `<img src=//image.localhost/ srcset="//srcset.localhost/i.png 1x"><picture><source srcset=//source.localhost/i.png>` +
+		`<img src=x></picture><video poster=//poster.localhost/i.png src=//video.localhost/v.mp4></video>` +
+		`<audio src=//audio.localhost/a.mp3 autoplay></audio><input type=image src=//input.localhost/>`,
+	"base":    `<base href=http://base.localhost/><img src=i.png><link rel=icon href=i.ico>`,
+	"connect": `<link rel=preconnect href=https://preconnect.localhost><link rel=dns-prefetch href=//dns.localhost>`,
+	"fetch": `<link rel=prefetch href=//prefetch.localhost/x><link rel=preload as=image href=//preload.localhost/i.png>` +
+		`<link rel=modulepreload href=//modulepreload.localhost/m.js><link rel=manifest href=//manifest.localhost/m>`,
+	"svg": `<svg><image href=//svgimage.localhost/i.png /><use href="//use.localhost/s.svg#x"/><style>@import "//svgstyle.localhost/";` +
+		`</style><foreignObject><iframe src=//foreign.localhost/></iframe></foreignObject><script>` + ran + `</script></svg>`,
+	"policy": `<meta http-equiv=Content-Security-Policy content="default-src * 'unsafe-inline'"><script>` + ran + `</script>`,
+	"top":    `<a id=a href=http://top.localhost/ target=_top></a><script>top.location='http://top.localhost/';` + ran + `</script>`,
+	"manifest": `<html manifest=//appcache.localhost/m><body background=//background.localhost/i.png>` +
+		`<table background=//table.localhost/i.png><td>x</table>`,
+	"ping": `<a href=x ping=//ping.localhost/ attributionsrc=//attribution.localhost/>x</a><img attributionsrc=//attribution.localhost/ src=y>`,
+}
+
+// connecting are the parts that make Chromium contact other hosts in spite of the policy: such a page is not shown
+// unchanged.
+var connecting = []string{"far frame", "connect", "fetch", "svg", "ping"}
+
+// TestControl checks that the test notices what it looks for: without the headers of copies, Chromium runs the
+// scripts and names the hosts.
+func TestControl(t *testing.T) {
+	_, h := stocked(t)
+	server := record(t, h, map[string]string{"/page": hostile["connect"] + hostile["image"] + hostile["script"]})
+	b := browse(t, server.URL+"/page")
+	for _, host := range []string{"preconnect.localhost", "dns.localhost", "srcset.localhost", "ran.localhost"} {
+		if !slices.Contains(b.hosts(), host) {
+			t.Errorf("%s is not in %v", host, b.hosts())
+		}
+	}
+	if !slices.Contains(server.requested(), "/ran") {
+		t.Error(server.requested())
+	}
+}
+
+// TestHostile checks in Chromium that copies run no script and contact no host but ours, rewritten or not, in
+// the frame of the viewer and by themselves.
+func TestHostile(t *testing.T) {
+	for name, robots := range map[string]string{"rewritten": "",
+		"unmodified": "ACAP-allow-present: / prohibited-modification=any"} {
+		t.Run(name, func(t *testing.T) {
+			s, h := stocked(t)
+			all, n := "", 0
+			for part, body := range hostile {
+				path := "/" + strings.ReplaceAll(part, " ", "-")
+				s.Hold(path, "<!doctype html>"+body, noon)
+				all += `<iframe src="` + at("/raw/", path) + `"></iframe>`
+				n++
+			}
+			whole := ""
+			for part, body := range hostile {
+				if robots == "" || !slices.Contains(connecting, part) {
+					whole += body
+				}
+			}
+			s.Hold("/all", "<!doctype html><title>All</title>"+whole, noon)
+			s.SetRobots(robots)
+			server := record(t, h, map[string]string{"/frames": all})
+			for _, path := range []string{"/frames", at("/copy/", "/all"), at("/raw/", "/all")} {
+				b := browse(t, server.URL+path)
+				if hosts := b.hosts(); len(hosts) > 0 {
+					t.Errorf("%s contacts %v", path, hosts)
+				}
+			}
+			for _, path := range server.requested() {
+				if strings.Contains(path, "ran") && !strings.HasPrefix(path, "/raw/") {
+					t.Errorf("a script ran: %s", path)
+				}
+			}
+			if got := len(server.requested()); got < n+3 {
+				t.Errorf("only %d requests: %v", got, server.requested())
+			}
+		})
+	}
+}
