@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"html"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -75,17 +77,17 @@ func (b browsed) hosts() []string {
 	return list
 }
 
-// recorder is a server that records which paths were requested.
+// recorder is a server that records what was requested: "STATUS PATH".
 type recorder struct {
 	*httptest.Server
-	mu    sync.Mutex
-	paths []string
+	mu       sync.Mutex
+	requests []string
 }
 
 func (r *recorder) requested() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.paths)
+	return slices.Clone(r.requests)
 }
 
 // record serves a Handler, and extra pages by path.
@@ -93,15 +95,19 @@ func record(t *testing.T, h *Handler, extra map[string]string) *recorder {
 	t.Helper()
 	r := &recorder{}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		r.mu.Lock()
-		r.paths = append(r.paths, req.RequestURI)
-		r.mu.Unlock()
+		kept := httptest.NewRecorder()
 		if body, ok := extra[req.RequestURI]; ok {
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			w.Write([]byte(body))
-			return
+			kept.Header().Set("Content-Type", "text/html; charset=utf-8")
+			kept.WriteString(body)
+		} else {
+			h.ServeHTTP(kept, req.WithContext(WithVisitor(req.Context(), Visitor{Base: r.URL})))
 		}
-		h.ServeHTTP(w, req.WithContext(WithVisitor(req.Context(), Visitor{Base: r.URL})))
+		r.mu.Lock()
+		r.requests = append(r.requests, strconv.Itoa(kept.Code)+" "+req.RequestURI)
+		r.mu.Unlock()
+		maps.Copy(w.Header(), kept.Header())
+		w.WriteHeader(kept.Code)
+		w.Write(kept.Body.Bytes())
 	}))
 	t.Cleanup(r.Close)
 	return r
@@ -157,7 +163,7 @@ func TestControl(t *testing.T) {
 			t.Errorf("%s is not in %v", host, b.hosts())
 		}
 	}
-	if !slices.Contains(server.requested(), "/ran") {
+	if !slices.Contains(server.requested(), "404 /ran") {
 		t.Error(server.requested())
 	}
 }
@@ -169,12 +175,12 @@ func TestHostile(t *testing.T) {
 		"unmodified": "ACAP-allow-present: / prohibited-modification=any"} {
 		t.Run(name, func(t *testing.T) {
 			s, h := stocked(t)
-			all, n := "", 0
+			all, paths := "", map[string]bool{at("/copy/", "/all"): true, at("/raw/", "/all"): true}
 			for part, body := range hostile {
 				path := "/" + strings.ReplaceAll(part, " ", "-")
 				s.Hold(path, "<!doctype html>"+body, noon)
 				all += `<iframe src="` + at("/raw/", path) + `"></iframe>`
-				n++
+				paths[at("/raw/", path)] = true
 			}
 			whole := ""
 			for part, body := range hostile {
@@ -191,14 +197,52 @@ func TestHostile(t *testing.T) {
 					t.Errorf("%s contacts %v", path, hosts)
 				}
 			}
-			for _, path := range server.requested() {
-				if strings.Contains(path, "ran") && !strings.HasPrefix(path, "/raw/") {
-					t.Errorf("a script ran: %s", path)
+			if slices.Contains(server.requested(), "404 /ran") {
+				t.Error("a script ran")
+			}
+			for path := range paths {
+				if !slices.Contains(server.requested(), "200 "+path) {
+					t.Errorf("%s was not loaded", path)
 				}
 			}
-			if got := len(server.requested()); got < n+3 {
-				t.Errorf("only %d requests: %v", got, server.requested())
-			}
 		})
+	}
+}
+
+// TestFrame checks in Chromium that the viewer shows a copy in its frame with images, styles and fonts, if the terms
+// permit that, and otherwise only what they permit.
+func TestFrame(t *testing.T) {
+	for _, c := range []struct {
+		robots              string
+		page, style, others string // status
+	}{
+		{"", "200", "200", "200"},
+		{"ACAP-allow-present: / prohibited-modification=any", "200", "200", "200"},
+		{"ACAP-allow-present: /d/a required-context=within-user-frame", "200", "200", "200"},
+		{"ACAP-allow-present: /d/a prohibited-context=within-user-frame", "", "", ""},
+		{"ACAP-allow-present: /d/i prohibited-context=within-user-frame", "200", "200", "451"},
+	} {
+		s, h := stocked(t)
+		s.Hold("/d/a", "<!doctype html><link rel=stylesheet href=s.css><p>a<img src=i/i.png>", noon)
+		hold(s, "/d/s.css", "text/css", "@font-face{font-family:f;src:url(i/f.woff2)}p{font-family:f;background:url(i/b.png)}")
+		for _, path := range []string{"/d/i/i.png", "/d/i/b.png"} {
+			s.HoldPicture(path, noon)
+		}
+		hold(s, "/d/i/f.woff2", "font/woff2", "")
+		s.SetRobots(c.robots)
+		server := record(t, h, nil)
+		browse(t, server.URL+at("/copy/", "/d/a"))
+		for path, status := range map[string]string{"/d/a": c.page, "/d/s.css": c.style, "/d/i/i.png": c.others,
+			"/d/i/b.png": c.others, "/d/i/f.woff2": c.others} {
+			got := ""
+			for _, request := range server.requested() {
+				if code, found := strings.CutSuffix(request, " "+at("/raw/", path)); found {
+					got = code
+				}
+			}
+			if got != status {
+				t.Errorf("%s: %s: status %q, want %q", c.robots, path, got, status)
+			}
+		}
 	}
 }
