@@ -439,6 +439,7 @@ func TestCopy(t *testing.T) {
 			want: "!unfulfillable", line: 4},
 		{name: "a credit that is missing", now: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:nope",
 			want: "!unfulfillable"},
+		{name: "a credit in the page", now: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:by", want: article},
 		{name: "noarchive (N24)", body: `<meta name="robots" content="noarchive">x`, want: "!meta"},
 		{name: "a part cut out", body: `<p>Open <b class="the-acap:disallow-present">shut</b> quay.`,
 			want: "<p>Open  quay."},
