@@ -23,6 +23,7 @@ func (h *Handler) apiRoutes() map[string]route {
 		"/api/v1/search":        {get: h.apiSearch, api: true},
 		"/api/v1/show":          {get: h.apiShow, api: true},
 		"/api/v1/decide":        {post: h.apiDecide, api: true},
+		"/api/v1/archive/ls":    {get: h.apiList, api: true},
 		"/api/v1/archive/stats": {get: h.apiStats, api: true},
 	}
 }
@@ -161,6 +162,34 @@ func (h *Handler) unshown(ctx context.Context, page string, which present.Which,
 		return notFound() // another version was erased
 	}
 	return h.absent(state)
+}
+
+// apiList answers like the verb archive ls with --json, with the versions that this reader may see.
+func (h *Handler) apiList(w http.ResponseWriter, r *request) error {
+	v, err := h.parameters(r)
+	if err != nil {
+		return err
+	}
+	who, err := h.reader(r, v)
+	if err != nil {
+		return err
+	}
+	list, after, limit := []present.Entry{}, v.text("after"), v.number("limit")
+	all := present.Listing{Key: func(address string) string { return address },
+		In:     func(address string) bool { return address > after },
+		Origin: func(origin string) bool { return origin+"0" > after }} // "0" follows the slash after an origin
+	for version, err := range h.o.Presenter.List(r.Context(), all, who) {
+		if err != nil {
+			return err
+		}
+		if n := len(list); n >= limit && list[n-1].URL != version.URL {
+			v.given.Set("after", list[n-1].URL)
+			w.Header().Set("Link", "</api/v1/archive/ls?"+v.given.Encode()+`>; rel="next"`)
+			break
+		}
+		list = append(list, version.Entry)
+	}
+	return writeJSON(w, r, list)
 }
 
 // apiStats answers like the verb archive stats with --json.

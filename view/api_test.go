@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -305,4 +306,40 @@ func TestAPIStats(t *testing.T) {
 		t.Errorf("%s", w.Body)
 	}
 	a.ask(operator, "/api/v1/archive/stats?refresh=true", 400)
+}
+
+// TestAPIList follows a list in parts. It contains each version that may be shown once, and no other.
+func TestAPIList(t *testing.T) {
+	a := newAPI(t)
+	day := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+	for i, path := range []string{"/a", "/b", "/b", "/b", "/hidden", "/refused", "/z"} {
+		a.stock.Hold(path, "<title>T</title><p>Text "+strconv.Itoa(i), day.AddDate(0, 0, i))
+	}
+	a.stock.SetRobots("ACAP-disallow-present: /hidden\nACAP-disallow-present-currentcopy: /refused\n" +
+		"ACAP-allow-preserve: /z time-limit=until-2099-01-01")
+	var got []string
+	for sent := "/api/v1/archive/ls?limit=2"; sent != ""; {
+		w := a.ask(Visitor{}, sent, 200)
+		var list []present.Entry
+		if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			if strings.HasSuffix(e.URL, "/z") != (e.Until != nil) || !e.Permitted || !strings.HasPrefix(e.Digest, "sha256:") {
+				t.Errorf("%+v", e)
+			}
+			got = append(got, fmt.Sprint(strings.TrimPrefix(e.URL, stock.Site), " ", e.Version))
+		}
+		next, _, _ := strings.Cut(strings.TrimPrefix(w.Header().Get("Link"), "<"), ">")
+		if sent = next; len(got) > 10 {
+			t.Fatal("the list has no end")
+		}
+	}
+	if strings.Join(got, ", ") != "/a 1, /b 1, /b 2, /b 3, /z 1" {
+		t.Error(got)
+	}
+	a.stock.SetUnread()
+	if w := a.ask(operator, "/api/v1/archive/ls", 200); w.Body.String() != "[]\n" {
+		t.Errorf("without a policy: %s", w.Body)
+	}
 }
