@@ -27,6 +27,7 @@ type crawlRequest struct {
 	Seeds   []*url.URL // addresses at which the crawl begins; empty: continue with the queue of the data directory
 	Refetch bool
 	Status  time.Duration // interval at which the crawl prints its state to standard error; 0: never
+	Serve   string        // address:port at which readers are answered during the crawl; "": none
 	Report  string        // name of the report file; "-": standard output; "": no report
 	JSON    bool
 }
@@ -59,11 +60,12 @@ loses data, and acapcrawl crawl continues. The signal SIGUSR1 prints the status.
 		"line of JSON")
 	report := flags.String("report", "", "append to `FILE` a line of JSON for every page that is not fetched, "+
 		"followed, archived or indexed; - is standard output")
+	serve := flags.String("serve", "", "show the archive and the crawl in browsers at `ADDRESS`, while it runs")
 	for name := range strings.FieldsSeq(crawlSettings) {
 		setting(flags, name)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := crawlRequest{Refetch: *refetch, Status: *status, Report: *report, JSON: out.JSON()}
+		r := crawlRequest{Refetch: *refetch, Status: *status, Report: *report, Serve: *serve, JSON: out.JSON()}
 		switch {
 		case r.Status < 0:
 			return misuse("--status 10s", "--status: %s is not a positive duration", r.Status)
@@ -121,14 +123,11 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 		}
 		defer func() { err = errors.Join(err, report.Close()) }()
 	}
-	if cfg.Metrics != "" {
-		at, end, err := serveMetrics(ctx, cfg.Metrics, w.state)
-		if err != nil {
-			return err
-		}
-		defer end()
-		fmt.Fprintf(w.screen, "Metrics are answered at http://%s/metrics.\n", at)
+	end, err := c.serveCrawl(ctx, cfg, r, w)
+	if err != nil {
+		return err
 	}
+	defer end()
 	sum, err := c.crawl(ctx, cfg, logger(w.screen, cfg), o)
 	w.screen.Done()
 	switch {
@@ -144,6 +143,35 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 		err = errors.Join(err, printSummary(summary, sum, time.Now()))
 	}
 	return errors.Join(err, outcome(sum.Summary))
+}
+
+// serveCrawl starts what a crawl answers over HTTP: metrics, and the pages for readers. The caller must call
+// end.
+func (c *Command) serveCrawl(ctx context.Context, cfg *config.Config, r crawlRequest, w *watch) (end func(),
+	err error) {
+	endMetrics := func() {}
+	if cfg.Metrics != "" {
+		var at string
+		if at, endMetrics, err = serveMetrics(ctx, cfg.Metrics, w.state); err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(w.screen, "Metrics are answered at http://%s/metrics.\n", at)
+	}
+	if r.Serve == "" {
+		return endMetrics, nil
+	}
+	shown := *cfg
+	shown.Listen = r.Serve
+	at, endReaders, err := c.serveReaders(ctx, &shown, true)
+	if err != nil {
+		endMetrics()
+		return nil, err
+	}
+	fmt.Fprintf(w.screen, "The archive is shown at %s while the crawl runs.\n", at)
+	return func() {
+		_ = endReaders() // the crawl has ended, so nobody waits for these answers
+		endMetrics()
+	}, nil
 }
 
 // gcPercent is the value of GOGC, in percent, for a crawl that does not index. A crawl without an

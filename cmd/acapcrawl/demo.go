@@ -31,7 +31,7 @@ import (
 type demoRequest struct {
 	Data  string // the data directory to fill; "": a new temporary one
 	All   bool   // also list the pages for which nothing was refused
-	Serve bool   // after the crawl, keep serving the example site (a newspaper) until Ctrl-C
+	Serve bool   // after the crawl, serve the newspaper and the archive until Ctrl-C
 	JSON  bool
 }
 
@@ -46,7 +46,7 @@ func (c *Command) demoVerb() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	all := flags.Bool("all", false, "list pages without a refusal too")
-	serve := flags.Bool("serve", false, "keep serving the newspaper until Ctrl-C")
+	serve := flags.Bool("serve", false, "show the archive in browsers, and keep the newspaper, until Ctrl-C")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.runDemo(cmd.Context(), demoRequest{Data: cmd.Flag("data").Value.String(), All: *all, Serve: *serve,
@@ -104,11 +104,18 @@ func (c *Command) runDemo(ctx context.Context, r demoRequest) error {
 	if err := c.crawlDemo(ctx, cfg, r, base); err != nil || !r.Serve {
 		return err
 	}
-	if r.JSON {
-		fmt.Fprintf(c.Stderr, "The newspaper stays at %s until Ctrl-C.\n", base)
+	cfg.Listen = freePort(ctx, cfg.Listen)
+	at, end, err := c.serveReaders(ctx, cfg, false)
+	if err != nil {
+		return err
 	}
+	out := c.Stdout
+	if r.JSON {
+		out = c.Stderr
+	}
+	fmt.Fprintf(out, "\nThe archive is at %s, and the newspaper at %s, until Ctrl-C.\n", at, base)
 	<-ctx.Done()
-	return nil
+	return end()
 }
 
 // crawlDemo crawls the newspaper at base and prints what was done and refused.
@@ -152,7 +159,7 @@ Continue with the crawled pages:
 `
 	if serving {
 		text += `
-The newspaper stays at BASE until Ctrl-C. Meanwhile, in another terminal:
+Meanwhile, in another terminal:
   PROGRAM explain --data DATA BASE/members/
   PROGRAM check BASE/robots.txt
   PROGRAM crawl --data DATA --delay 0 --refetch --max-pages 3 BASE/

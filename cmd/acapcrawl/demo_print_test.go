@@ -85,7 +85,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// With --serve the newspaper answers until Ctrl-C, and every command that demo suggests works.
+// With --serve the newspaper and the archive answer until Ctrl-C, and every command that demo suggests works.
 func TestDemoServes(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -101,7 +101,7 @@ func TestDemoServes(t *testing.T) {
 	}()
 	var printed strings.Builder
 	part := make([]byte, 4096)
-	for !strings.Contains(printed.String(), "--refetch") { // demo prints this command last
+	for !strings.Contains(printed.String(), "until Ctrl-C") { // demo prints this last
 		n, err := reader.Read(part)
 		if err != nil {
 			t.Fatalf("%v after %s", err, &printed)
@@ -138,6 +138,13 @@ func TestDemoServes(t *testing.T) {
 		if got := c.Main(t.Context(), strings.Fields(command[1])); got != want {
 			t.Errorf("acapcrawl %s: status %d: %s", command[1], got, &stderr)
 		}
+	}
+	archive := regexp.MustCompile(`The archive is at (http://\S+/),`).FindStringSubmatch(printed.String())
+	if archive == nil {
+		t.Fatalf("no address of the archive: %s", &printed)
+	}
+	if _, lines := get(t, archive[1]+"search?q=ferry"); !strings.Contains(strings.Join(lines, "\n"), "/versions/http") {
+		t.Errorf("the archive shows %q", lines)
 	}
 	interrupt()
 	if got := <-status; got != statusDone {

@@ -49,7 +49,7 @@ var flagGroups = []struct{ heading, flags string }{
 	{"Policy", "for preferences strict dialect cannot as-of refresh assume-policy"},
 	{"Reader restrictions", "reader-ip reader-domain reader-country framed"},
 	{"Archiving", "preserve index chromium"},
-	{"Network", "listen demo/serve"},
+	{"Network", "listen serve"},
 	{"Output", "explain why all failures receipt force status report metrics format json output"},
 }
 

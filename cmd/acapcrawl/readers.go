@@ -165,6 +165,16 @@ func (rd *readers) run(ctx context.Context) {
 	rd.set(nil, ctx.Err())
 }
 
+// follow answers readers through other processes or verbs that have the data directory open, and does not open it
+// itself, until ctx ends.
+func (rd *readers) follow(ctx context.Context) {
+	for ; ctx.Err() == nil; sleep(ctx, pause) {
+		if o, ok := reachable(rd.cfg.Data); ok {
+			rd.runThrough(ctx, o)
+		}
+	}
+}
+
 // runOwn opens the data directory in this process and answers readers until another process asks for the
 // directory or ctx ends. It then waits until that process has opened it.
 func (rd *readers) runOwn(ctx context.Context) (err error) {
