@@ -17,6 +17,7 @@ type searchForm struct {
 	present.Filter
 	For  []acap.Usage // the publisher must allow all these usages
 	Page int          // from 1
+	Open bool         // the filters are shown at first
 }
 
 // readSearch reads the parameters of a search. The error is a *Problem. The form then holds what could be
@@ -33,7 +34,7 @@ func readSearch(r *request) (searchForm, error) {
 			return f, badRequest("The parameter " + name + " may be given only once.")
 		}
 	}
-	for _, value := range r.query["for"] {
+	for value := range strings.SplitSeq(strings.Join(r.query["for"], ","), ",") {
 		u := acap.Usage(strings.ToLower(strings.TrimSpace(value)))
 		switch {
 		case u == "" || slices.Contains(f.For, u):
@@ -91,19 +92,43 @@ type searchParameter struct{ name, value string }
 
 func (f searchForm) parameters() (list []searchParameter) {
 	for _, p := range []searchParameter{{"q", f.Query}, {"site", f.Site}, {"lang", f.Language}, {"type", f.Type},
-		{"before", f.Before}, {"after", f.After}} {
+		{"before", f.Before}, {"after", f.After}, {"for", f.uses()}} {
 		if p.value != "" {
 			list = append(list, p)
 		}
 	}
-	for _, u := range f.For {
-		list = append(list, searchParameter{"for", string(u)})
+	return list
+}
+
+// useOption is an entry of the list of usages that the publisher must allow.
+type useOption struct {
+	Value, Words string
+	Chosen       bool
+}
+
+// Uses returns the list of usages. Several chosen usages are one more entry.
+func (f searchForm) Uses() (list []useOption) {
+	chosen := f.uses()
+	for _, one := range []useOption{{Value: "train-ai", Words: "training of models"},
+		{Value: "ai-use", Words: "input of models"}, {Value: "ai-index", Words: "an index for models"},
+		{Value: "tdm", Words: "text and data mining"}} {
+		one.Chosen = one.Value == chosen
+		list = append(list, one)
+	}
+	if len(f.For) > 1 {
+		list = append(list, useOption{chosen, strings.ReplaceAll(chosen, ",", ", "), true})
 	}
 	return list
 }
 
-// Uses reports whether f is restricted to pages that allow the usage.
-func (f searchForm) Uses(u string) bool { return slices.Contains(f.For, acap.Usage(u)) }
+// uses returns the usages as one parameter.
+func (f searchForm) uses() string {
+	var names []string
+	for _, u := range f.For {
+		names = append(names, string(u))
+	}
+	return strings.Join(names, ",")
+}
 
 // Filtered reports whether f has filters.
 func (f searchForm) Filtered() bool { return f.Filter != present.Filter{} || len(f.For) > 0 }

@@ -45,6 +45,7 @@ type layout struct {
 	Visitor Visitor
 	Style   string // path of the style sheet
 	Script  string // path of the script
+	Icon    string // path of the icon
 	Body    any
 }
 
@@ -128,7 +129,8 @@ func (h *Handler) execute(r *request, name, title string, body any) ([]byte, err
 	at, _, _ := strings.Cut(r.RequestURI, "?")
 	var out bytes.Buffer
 	err := h.templates[name].ExecuteTemplate(&out, "layout.html", layout{Title: title, Path: at, Visitor: r.visitor,
-		Style: h.assetPath("style.css"), Script: h.assetPath("script.js"), Body: body})
+		Style: h.assetPath("style.css"), Script: h.assetPath("script.js"), Icon: h.assetPath("icon.svg"),
+		Body: body})
 	return out.Bytes(), err
 }
 

@@ -43,6 +43,7 @@ func (h *Handler) search(w http.ResponseWriter, r *request) error {
 	out := searchPage{searchForm: form, Asked: !form.empty(), First: (form.Page-1)*perPage + 1,
 		Operator: r.visitor.Role == Operator}
 	if !out.Asked {
+		out.Open = true
 		return h.show(w, r, "search.html", "Search", out)
 	}
 	q, err := form.query()
@@ -69,6 +70,7 @@ func (h *Handler) search(w http.ResponseWriter, r *request) error {
 // searchError shows the form again, with the reason why the search cannot be made, with status 400.
 func (h *Handler) searchError(w http.ResponseWriter, r *request, form searchForm, err error) error {
 	p := h.problemOf(err)
+	form.Open = form.Filtered()
 	body, err := h.execute(r, "search.html", "Search", searchPage{searchForm: form, Error: p.Detail})
 	if err != nil {
 		return err

@@ -135,7 +135,7 @@ func TestFilters(t *testing.T) {
 		{[]string{"q", "ferry", "after", "2026-02"}, "5 results<"},
 		{[]string{"q", "-tide", "site", "quay.example"}, "5 results<"},
 		{[]string{"q", "ferry -", "lang", "de"}, "1 result<"},
-		{[]string{"q", "ferry", "for", "train-ai", "for", "tdm", "for", ""}, "5 results<"},
+		{[]string{"q", "ferry", "for", "train-ai", "for", "tdm,ai-use", "for", ""}, "5 results<"},
 	} {
 		w := lookUp(h, Anyone, c.parameters...)
 		if got := strings.Contains(w.Body.String(), c.count); w.Code != 200 || !got ||
@@ -167,7 +167,7 @@ func TestFilters(t *testing.T) {
 func TestForms(t *testing.T) {
 	_, h := searchable(t)
 	body := lookUp(h, Anyone, "q", `  "ferry"  -x `, "lang", "de", "for", "tdm").Body.String()
-	for _, want := range []string{`value="  &#34;ferry&#34;  -x "`, `value="de"`, `value="tdm" checked`,
+	for _, want := range []string{`value="  &#34;ferry&#34;  -x "`, `value="de"`, `value="tdm" selected`,
 		`href="/search?for=tdm&amp;q=&#43;&#43;%22ferry%22&#43;&#43;-x&#43;"`, `href="/search?lang=de&amp;q=&#43;&#43;%22ferry%22&#43;&#43;-x&#43;"`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %s", want)

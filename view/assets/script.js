@@ -99,7 +99,7 @@ document.addEventListener("keydown", (event) => {
 // The button exists only with this script, because without it there are no shortcuts.
 const button = element("button", "Keyboard shortcuts");
 button.type = "button";
-button.className = "quiet-button";
+button.className = "second";
 button.addEventListener("click", showHelp);
 document.querySelector("body > footer")?.append(button);
 
