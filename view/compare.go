@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/memento"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/present"
@@ -112,13 +113,13 @@ func (out *comparePage) include(list []snippet.Include) {
 // than a comparison reads. The text of a redirect is its target.
 func paragraphs(v present.Version, c present.Copy) (list []string, cut bool) {
 	if c.Status/100 == 3 {
-		return []string{"Redirect to " + v.Location}, false
+		return []string{"Redirect to " + display.Line(v.Location)}, false
 	}
 	text, blocks := pageOf(c).Blocks(page.Cut{})
 	last := 0
 	add := func(from, to int) {
 		to = min(to, longestCompared)
-		if s := strings.TrimSpace(strings.ToValidUTF8(text[min(from, to):to], "")); s != "" {
+		if s := strings.TrimSpace(display.Line(text[min(from, to):to])); s != "" {
 			list = append(list, s)
 		}
 	}

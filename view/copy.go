@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/explain"
@@ -132,9 +131,7 @@ func (out *viewerPage) chooseForm(c present.Copy, who present.Reader) {
 		if out.Cut = len(out.Source) > longestSource; out.Cut {
 			out.Source = strings.ToValidUTF8(out.Source[:longestSource], "")
 		}
-		if !utf8.ValidString(out.Source) {
-			out.Source = ""
-		}
+		out.Source = display.Text(out.Source)
 	}
 }
 
