@@ -4,5 +4,6 @@
 //	explain.go  Question, Explanation, and Of, which answers a question
 //	pasted.go   Pasted: the answer by the text of a robots.txt that is not published
 //	lines.go    the source lines behind fields
+//	report.go   Report: an explanation as JSON
 //	words.go    reasons, limits and places in words, for terminals and pages
 package explain

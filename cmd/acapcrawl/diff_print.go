@@ -267,12 +267,12 @@ type differenceJSON struct {
 
 // sideJSON is what one of the two compared documents or readings decides, and why.
 type sideJSON struct {
-	File    string       `json:"file"`
-	Reason  acap.Reason  `json:"reason,omitempty"`
-	Says    string       `json:"says,omitempty"` // for a change: the value of the changed line in this version
-	Because *placeJSON   `json:"because,omitempty"`
-	Note    string       `json:"note,omitempty"`
-	Limits  *acap.Limits `json:"limits,omitempty"`
+	File    string                 `json:"file"`
+	Reason  acap.Reason            `json:"reason,omitempty"`
+	Says    string                 `json:"says,omitempty"` // for a change: the value of the changed line in this version
+	Because *explain.ReportedField `json:"because,omitempty"`
+	Note    string                 `json:"note,omitempty"`
+	Limits  *acap.Limits           `json:"limits,omitempty"`
 	// what a newer vocabulary says: prohibit, agreement, permit or unknown
 	Verdict string `json:"verdict,omitempty"`
 	Terms   string `json:"terms,omitempty"` // where the terms of an agreement are
@@ -316,7 +316,7 @@ func (d *differ) because(j *differenceJSON, s *sideJSON, side int, f *acap.Field
 	if f == nil {
 		return
 	}
-	p := placeOf(f)
+	p := explain.ReportField(f)
 	p.URL = d.file(side, f)
 	s.Because = &p
 	if !slices.Contains(j.Lines, f.Line) {

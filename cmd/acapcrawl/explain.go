@@ -175,7 +175,7 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 	}
 	err = c.writeReport(r.Out, func(w io.Writer) error {
 		if r.Out.JSON() {
-			return display.Encoder(w).Encode(e.json())
+			return display.Encoder(w).Encode(e.Report())
 		}
 		return printExplained(w, e)
 	})
