@@ -56,6 +56,9 @@ func (h *Handler) apiSearch(w http.ResponseWriter, r *request) error {
 	}
 	q := present.Query{Text: strings.TrimSpace(v.text("q")), Skip: v.number("skip"), Limit: v.number("limit"),
 		Why: v.is("why")}
+	for _, use := range v.given["for"] {
+		q.For = append(q.For, acap.Usage(use))
+	}
 	found, err := h.o.Presenter.Search(r.Context(), q, who)
 	if err != nil {
 		return err

@@ -170,6 +170,7 @@ func TestAPISearch(t *testing.T) {
 	if w = a.ask(Visitor{}, "/api/v1/search?q=zebra", 200); w.Body.String() != "[]\n" {
 		t.Errorf("nothing is found: %s", w.Body)
 	}
+	a.ask(Visitor{}, "/api/v1/search?q=harbour&for=tdm&for=train-ai", 200)
 	a.ask(Visitor{}, "/api/v1/search?q=harbour&why=true", 403)
 	w = a.ask(operator, "/api/v1/search?q=harbour&why=true", 200)
 	if !strings.Contains(w.Body.String(), "robots.txt:3") {
@@ -255,6 +256,7 @@ func TestAPIParameters(t *testing.T) {
 		{sent: "/api/v1/search?q=a&limit=0", status: 400, want: "limit must be a number from 1 to 100"},
 		{sent: "/api/v1/search?q=a&limit=99999999999999999999", status: 400, want: "limit must be"},
 		{sent: "/api/v1/search?q=a&limit=1&limit=2", status: 400, want: "limit may be given only once"},
+		{sent: "/api/v1/search?q=a&for=tdm&for=sale", status: 400, want: "for must be one of train-ai, ai-use, ai-index, tdm"},
 		{sent: "/api/v1/search?q=a&skip=-1", status: 400, want: "skip must be"},
 		{sent: "/api/v1/search?q=%zz", status: 400, want: "percent sign"},
 		{sent: "/api/v1/search?q=%ff", status: 400, want: "UTF-8"},

@@ -11,7 +11,8 @@ import (
 )
 
 // byWeb are the operations that package web answers, because they need a credential.
-var byWeb = []string{"get /api/v1/requests", "post /api/v1/requests"}
+var byWeb = []string{"get /api/v1/key", "get /api/v1/requests", "post /api/v1/requests", "get /api/v1/requests/{id}",
+	"delete /api/v1/requests/{id}", "get /api/v1/requests/{id}/receipt"}
 
 // sample returns a request for each operation that is answered with status 200.
 func sample() map[string]struct{ sent, body string } {
