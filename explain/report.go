@@ -89,8 +89,8 @@ func (e *Explanation) Report() Report {
 func rivals(list []acap.Rival) []ReportedRival {
 	out := []ReportedRival{}
 	for _, v := range list {
-		one := ReportedRival{ReportedField: ReportField(v.Field), Usage: v.Usage, Allow: v.Allow, Outcome: v.Outcome, Why: v.Why,
-			Rule: v.Rule}
+		one := ReportedRival{ReportedField: ReportField(v.Field), Usage: v.Usage, Allow: v.Allow, Outcome: v.Outcome,
+			Why: v.Why, Rule: v.Rule}
 		if v.Over != nil {
 			over := ReportField(v.Over)
 			one.Over = &over

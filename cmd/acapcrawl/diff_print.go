@@ -269,7 +269,7 @@ type differenceJSON struct {
 type sideJSON struct {
 	File    string                 `json:"file"`
 	Reason  acap.Reason            `json:"reason,omitempty"`
-	Says    string                 `json:"says,omitempty"` // for a change: the value of the changed line in this version
+	Says    string                 `json:"says,omitempty"` // for a change: the value of the changed line
 	Because *explain.ReportedField `json:"because,omitempty"`
 	Note    string                 `json:"note,omitempty"`
 	Limits  *acap.Limits           `json:"limits,omitempty"`
