@@ -84,7 +84,7 @@ var owners = map[string][]string{
 	"github.com/oschwald/maxminddb-golang": {"present"},
 	"github.com/maxmind/mmdbwriter":        {"internal/geo"},
 	"github.com/dunglas/httpsfv":           {"acap", "conformance/second", "page", "preference"},
-	"github.com/chromedp/":                 {"render"},
+	"github.com/chromedp/":                 {"render", "internal/pagecheck"},
 	"golang.org/x/image/":                  {"thumbnail"},
 	"golang.org/x/time/":                   {"web"},
 	"golang.org/x/sync/":                   {"memory"},
