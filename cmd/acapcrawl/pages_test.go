@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"maps"
@@ -19,12 +18,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/view"
 )
 
-// readersOf crawls the newspaper and serves its archive to a visitor with a role. It returns the address
-// of the server and that of the newspaper.
-func readersOf(t *testing.T, role view.Role) (archive, newspaper string) {
+// crawlNewspaper serves the newspaper, crawls it and opens the data directory.
+func crawlNewspaper(t *testing.T) (s *site.Site, newspaper string) {
 	t.Helper()
-	ctx := context.Background()
-	newspaper, stop, err := serveSite(ctx, conformance.NewSite())
+	newspaper, stop, err := serveSite(t.Context(), conformance.NewSite())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,73 +31,74 @@ func readersOf(t *testing.T, role view.Role) (archive, newspaper string) {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	if _, err := (&Command{}).crawl(ctx, cfg, log, newDemo(newspaper).options()); err != nil {
+	if _, err := (&Command{}).crawl(t.Context(), cfg, log, newDemo(newspaper).options()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := site.Open(cfg, site.Options{})
-	if err != nil {
+	if s, err = site.Open(cfg, site.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
+	return s, newspaper
+}
+
+// serveReaders serves an archive to a visitor with a role, and returns the address of the server.
+func serveReaders(t *testing.T, s *site.Site, role view.Role) string {
+	t.Helper()
 	h, err := newView(s, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := view.Visitor{Base: "http://" + r.Host, Role: role}
 		if role != view.Anyone {
 			v.Name, v.Token = string(role), "token"
 		}
 		h.ServeHTTP(w, r.WithContext(view.WithVisitor(r.Context(), v)))
 	}))
-	server.Start()
 	t.Cleanup(server.Close)
-	return server.URL, newspaper
+	return server.URL
 }
 
 // copyPath finds the link to a copy in a list of versions.
 var copyPath = regexp.MustCompile(`href="(/copy/[^"]+)"`)
 
-// pagesOf returns the text of every kind of page by its address.
-func pagesOf(t *testing.T, archive, newspaper string) map[string]string {
+// pagesOf returns the text of pages by their addresses. If one lists versions, it adds the first copy and a
+// comparison.
+func pagesOf(t *testing.T, server string, paths ...string) map[string]string {
 	t.Helper()
-	host := strings.TrimPrefix(newspaper, "http://")
-	ferry := newspaper + "/news/ferry.html"
-	paths := []string{"/", "/search?q=ferry", "/search?q=nothingatall", "/sites", "/sites/" + host, "/sites/other.example",
-		"/versions/" + ferry, "/versions/" + newspaper + "/news/live/council.html", "/versions/" + newspaper + "/never",
-		"/versions/x", "/explain", "/explain?url=" + url.QueryEscape(ferry), "/requests", "/requests/1", "/login", "/docs"}
 	pages := map[string]string{}
 	for i := 0; i < len(paths); i++ {
-		address := archive + paths[i]
-		answer, err := http.Get(address)
+		answer, err := http.Get(server + paths[i])
 		if err != nil {
 			t.Fatal(err)
 		}
 		text, err := io.ReadAll(answer.Body)
 		answer.Body.Close()
 		if err != nil || !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html") {
-			t.Fatalf("%s: %v, %v", address, answer.Header, err)
+			t.Fatalf("%s: %v, %v", paths[i], answer.Header, err)
 		}
 		t.Logf("%d %s", answer.StatusCode, paths[i])
-		pages[address] = string(text)
-		if link := copyPath.FindStringSubmatch(string(text)); link != nil && strings.HasPrefix(paths[i], "/versions/") {
-			copied := strings.ReplaceAll(link[1], "&amp;", "&")
-			stamp := strings.Split(copied, "/")[2]
-			paths = append(paths, copied, "/compare/"+stamp+"/"+stamp+"/"+ferry)
+		pages[server+paths[i]] = string(text)
+		link := copyPath.FindStringSubmatch(string(text))
+		if of, is := strings.CutPrefix(paths[i], "/versions/"); is && link != nil {
+			stamp := strings.Split(link[1], "/")[2]
+			paths = append(paths, strings.ReplaceAll(link[1], "&amp;", "&"), "/compare/"+stamp+"/"+stamp+"/"+of)
 		}
 	}
 	return pages
 }
 
-// TestPages checks every kind of page, as everybody and as the operator, with html-validate, and with
-// axe-core in Chromium: no violation of WCAG 2.2, and no page is wider than the window.
+// TestPages checks every kind of page with html-validate, and with axe-core in Chromium: no violation of
+// WCAG 2.2, and no page is wider than the window.
 func TestPages(t *testing.T) {
-	for _, role := range []view.Role{view.Anyone, view.Operator} {
-		t.Run("role "+string(role), func(t *testing.T) {
-			archive, newspaper := readersOf(t, role)
-			pages := pagesOf(t, archive, newspaper)
-			t.Run("html", func(t *testing.T) { pagecheck.Validate(t, pages) })
-			t.Run("axe", func(t *testing.T) { pagecheck.Axe(t, slices.Sorted(maps.Keys(pages))) })
-		})
-	}
+	t.Parallel() // most of the time it waits for the browser
+	s, newspaper := crawlNewspaper(t)
+	host, ferry := strings.TrimPrefix(newspaper, "http://"), newspaper+"/news/ferry.html"
+	pages := pagesOf(t, serveReaders(t, s, view.Anyone), "/", "/search?q=ferry", "/search?q=nothingatall", "/sites",
+		"/sites/"+host, "/sites/other.example", "/versions/"+ferry, "/versions/"+newspaper+"/news/live/council.html",
+		"/versions/x", "/explain", "/explain?url="+url.QueryEscape(ferry), "/requests", "/requests/1", "/login", "/docs")
+	maps.Copy(pages, pagesOf(t, serveReaders(t, s, view.Operator), "/", "/sites", "/sites/"+host, "/requests",
+		"/requests/1"))
+	t.Run("html", func(t *testing.T) { pagecheck.Validate(t, pages) })
+	t.Run("axe", func(t *testing.T) { pagecheck.Axe(t, slices.Sorted(maps.Keys(pages))) })
 }
