@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,6 +115,16 @@ func New(o Options) (*Handler, error) {
 		{prefix: "/assets/", get: h.asset},
 	}
 	return h, nil
+}
+
+// Routes returns the paths that h answers, in order; those with a slash at the end are prefixes of paths.
+func (h *Handler) Routes() []string {
+	list := slices.Collect(maps.Keys(h.exact))
+	for _, at := range h.prefixes {
+		list = append(list, at.prefix)
+	}
+	slices.Sort(list)
+	return list
 }
 
 // ServeHTTP answers a request. It finds the route in the request target as it was sent, because a path may

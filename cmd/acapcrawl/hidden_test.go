@@ -1,0 +1,250 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/memento"
+	"github.com/acapcrawl/acapcrawl/site"
+	"github.com/acapcrawl/acapcrawl/view"
+)
+
+// The words by which TestNothingHidden finds parts of the page. No other page contains them.
+const (
+	inPath  = "zqpath"
+	inTitle = "zqtitle"
+	inBody  = "zqbody"
+	inOld   = "zqold" // only in the first version
+)
+
+// changingSite is a web site with one page whose robots.txt and version change.
+type changingSite struct {
+	mu     sync.Mutex
+	robots string
+	head   string // of the page
+	old    bool
+}
+
+func (p *changingSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case r.URL.Path == "/robots.txt":
+		fmt.Fprintf(w, "ACAP-version: 1.1\nACAP-crawler: *\n%s\n", p.robots)
+	case r.URL.Path == "/open.html":
+		fmt.Fprint(w, "<!DOCTYPE html><html lang=en><title>Open</title><p>An open page about gulls.")
+	case r.URL.Path == "/"+inPath+".html":
+		word := inBody
+		if p.old {
+			word = inOld
+		}
+		fmt.Fprintf(w, "<!DOCTYPE html><html lang=en><title>%s</title>%s<p>A page about gulls and %s.", inTitle, p.head,
+			word)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// hiddenCase is a policy, a reader, and the words that this reader must not see.
+type hiddenCase struct {
+	robots, head string
+	reader       acap.Target
+	hidden       []string
+}
+
+var (
+	all    = []string{inPath, inTitle, inBody, inOld}
+	france = acap.Target{Country: "FR", IP: netip.MustParseAddr("192.0.2.1")}
+)
+
+// hiddenCases are policies that differ in what they hide, for all readers or for some.
+func hiddenCases() map[string]hiddenCase {
+	page := "/" + inPath + ".html"
+	return map[string]hiddenCase{
+		"present prohibited": {robots: "ACAP-disallow-present: " + page, hidden: all},
+		"other countries": {robots: "ACAP-allow-present: / target-condition=permittedcountrylist:de", reader: france,
+			hidden: all},
+		"a prohibited country": {robots: "ACAP-allow-present: / target-condition=prohibitedcountrylist:FR",
+			reader: france, hidden: all},
+		"an unknown country": {robots: "ACAP-allow-present: / target-condition=permittedcountrylist:de",
+			hidden: all},
+		"a time that has ended": {robots: "ACAP-allow-present: / time-limit=until-2020-01-01", hidden: all},
+		"taken down":            {robots: "ACAP-request-take-down: " + page, hidden: []string{inTitle, inBody, inOld}},
+		"only the old copy": {robots: "ACAP-disallow-present-currentcopy: /\nACAP-disallow-present-snippet: /",
+			hidden: []string{inBody}},
+		"only the current copy": {robots: "ACAP-disallow-present-oldcopy: /\nACAP-disallow-present-oldsnippet: /",
+			hidden: []string{inOld}},
+		"only a link": {robots: "ACAP-disallow-present: /\nACAP-allow-present-link: /",
+			hidden: []string{inBody, inOld}},
+		"noarchive": {head: `<meta name="robots" content="noarchive, nosnippet">`,
+			hidden: []string{inBody, inOld}},
+		"not kept":      {robots: "ACAP-disallow-preserve: " + page, hidden: []string{inOld}},
+		"META, present": {head: `<meta name="robots" content="ACAP disallow-present">`, hidden: all},
+		"no link and no copy": {robots: "ACAP-disallow-present-link: /\nACAP-disallow-present-currentcopy: /\n" +
+			"ACAP-disallow-present-oldcopy: /\nACAP-disallow-present-snippet: /\nACAP-disallow-present-oldsnippet: /",
+			hidden: all},
+		"an element": {head: `<p class="the-acap:disallow-present">x</p>`, hidden: nil},
+	}
+}
+
+// TestNothingHidden requests every route as a reader who may not see a page, or not all of it, and looks
+// for the hidden words. A page that the reader may not even see as a link must look like a page that
+// was never archived.
+func TestNothingHidden(t *testing.T) {
+	t.Parallel()
+	for name, c := range hiddenCases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, origin, captures := archiveUnder(t, c)
+			visitRoutes(t, h, c, origin, captures)
+		})
+	}
+}
+
+// archiveUnder crawls two versions of the page, changes the policy of its site, and returns the handler of
+// the archive, the address of the site, and the versions.
+func archiveUnder(t *testing.T, c hiddenCase) (*view.Handler, string, []archive.Capture) {
+	t.Helper()
+	p := &changingSite{old: true}
+	web := httptest.NewServer(p)
+	t.Cleanup(web.Close)
+	data := filepath.Join(t.TempDir(), "data")
+	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": data, "delay": "0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := site.Open(cfg, site.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	hidden := web.URL + "/" + inPath + ".html"
+	crawlOnce := func() {
+		if _, err := s.Crawl(t.Context(), site.CrawlOptions{Seeds: []string{hidden, web.URL + "/open.html"},
+			Refetch: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	crawlOnce()
+	p.mu.Lock()
+	p.old, p.head = false, c.head
+	p.mu.Unlock()
+	crawlOnce()
+	captures, err := s.Archive().Captures(hidden)
+	if err != nil || len(captures) < 1 {
+		t.Fatalf("%d versions, %v", len(captures), err)
+	}
+	p.mu.Lock()
+	p.robots = c.robots
+	p.mu.Unlock()
+	if err := s.RefreshPolicies(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h, err := newView(s, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, web.URL, captures
+}
+
+func visitRoutes(t *testing.T, h *view.Handler, c hiddenCase, origin string, captures []archive.Capture) {
+	t.Helper()
+	hidden := origin + "/" + inPath + ".html"
+	never := origin + "/nopath.html"
+	routes := h.Routes()
+	for _, route := range routes {
+		list, known := targets(route, origin, hidden, captures)
+		if !known {
+			t.Errorf("no requests for the route %s: this test must have some", route)
+		}
+		for _, sent := range list {
+			status, text := requestAs(h, c.reader, sent)
+			// what the reader sent may come back, and robots.txt, which is public, is shown with its lines
+			named := strings.Contains(sent, inPath)
+			for _, word := range c.hidden {
+				public := word == inPath && route == "/sites/"
+				if strings.Contains(text, word) && !strings.Contains(sent, word) && !public {
+					t.Errorf("%s: status %d shows %s", sent, status, word)
+				}
+			}
+			if named && slices.Contains(c.hidden, inPath) {
+				as, other := requestAs(h, c.reader, strings.ReplaceAll(sent, hidden, never))
+				if as != status || strings.ReplaceAll(text, hidden, never) != other {
+					t.Errorf("%s: status %d and %d bytes, but of a page never archived %d and %d bytes", sent, status,
+						len(text), as, len(other))
+				}
+			}
+		}
+	}
+}
+
+// requestAs sends a GET request of a reader.
+func requestAs(h http.Handler, who acap.Target, sent string) (int, string) {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.RequestURI = sent
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r.WithContext(view.WithVisitor(r.Context(), view.Visitor{Reader: who, Base: "http://archive.test"})))
+	return w.Code, fmt.Sprint(w.Header(), w.Body)
+}
+
+// targets returns requests for a route. known is false if the route has none here.
+func targets(route, origin, hidden string, captures []archive.Capture) (list []string, known bool) {
+	host := strings.TrimPrefix(origin, "http://")
+	name, _, _ := strings.Cut(host, ":")
+	stamps := []string{"19990101000000", "20990101000000"}
+	for _, c := range captures {
+		stamps = append(stamps, memento.Timestamp(c.Fetched))
+	}
+	switch route {
+	case "/", "/sites", "/docs", "/openapi.json", "/opensearch.xml", "/robots.txt", "/requests", "/login",
+		"/api/v1/sites", "/api/v1/archive/ls", "/api/v1/archive/stats", "/api/v1/decide", "/audit":
+		return []string{route}, true
+	case "/search", "/api/v1/search", "/feed.atom":
+		for _, q := range []string{"gulls", "page", inBody, inTitle, inOld, "site:" + name} {
+			list = append(list, route+"?q="+q)
+		}
+		if route == "/feed.atom" {
+			list = append(list, route+"?url="+hidden)
+		}
+	case "/cdx":
+		for _, m := range []string{"exact", "prefix", "host", "domain"} {
+			list = append(list, "/cdx?url="+hidden+"&matchType="+m, "/cdx?url="+origin+"/&matchType="+m,
+				"/cdx?output=json&url="+origin+"/&matchType="+m)
+		}
+	case "/api/v1/show", "/explain", "/api/v1/explain":
+		list = append(list, route+"?url="+hidden)
+	case "/versions/", "/timegate/", "/timemap/link/", "/timemap/json/":
+		list = append(list, route+hidden)
+	case "/raw/", "/copy/", "/thumbnail/":
+		for _, stamp := range stamps {
+			list = append(list, route+stamp+"/"+hidden)
+		}
+	case "/compare/":
+		for _, a := range stamps {
+			for _, b := range stamps {
+				list = append(list, route+a+"/"+b+"/"+hidden)
+			}
+		}
+	case "/sites/":
+		list = append(list, route+host, route+name)
+	case "/assets/", "/requests/":
+		list = append(list, route+"1")
+	default:
+		return nil, false
+	}
+	return list, true
+}
