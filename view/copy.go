@@ -25,13 +25,15 @@ type viewerPage struct {
 	Place   string // of the deciding line; "" if no line decided
 	Line    string // text of the deciding line
 	Read    time.Time
-	Terms   []string // the limits, in words
-	Reduced []string // sentences that say why less is shown than was archived
+	Until   time.Time // end of the permission; zero for none
+	Terms   []string  // the other limits, in words
+	Reduced []string  // sentences that say why less is shown than was archived
 	Include []snippet.Include
 	Target  string // of an archived redirect
 	Source  string // text of a page that browsers may not show
 	Cut     bool   // Source is only the beginning
 	Alone   bool   // the terms permit showing the copy by itself
+	Compare bool   // the terms permit comparing its text
 
 	// Times of other versions; zero for none.
 	First, Previous, Next, Last time.Time
@@ -87,6 +89,7 @@ func (h *Handler) viewed(r *request, page string, chosen choice, who present.Rea
 	out := viewerPage{Version: chosen.Version, Host: hostOf(chosen.URL), Target: targetOf(chosen.Version)}
 	out.neighbours(chosen)
 	out.Alone = len(chosen.Limits.RequiredContext) == 0
+	out.Compare = chosen.index > 0 && chosen.Decision.Changing(compareChanges, "").Allowed
 	c, err := h.o.Presenter.Open(r.Context(), page, chosen.Version, who)
 	if err != nil {
 		return out, err
@@ -97,7 +100,9 @@ func (h *Handler) viewed(r *request, page string, chosen choice, who present.Rea
 			out.Read = h.o.PolicyRead(d.Because.URL)
 		}
 	}
-	for _, words := range explain.LimitWords(c.Limits) {
+	limits := c.Limits
+	out.Until, limits.Until = limits.Until, time.Time{}
+	for _, words := range explain.LimitWords(limits) {
 		out.Terms = append(out.Terms, display.Line(words))
 	}
 	out.Include = c.Include
