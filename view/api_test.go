@@ -34,7 +34,8 @@ const documentName = "http://localhost/openapi.json"
 func newAPI(t *testing.T) *api {
 	t.Helper()
 	s := stock.New(t)
-	h, err := New(Options{Presenter: s, Failed: func(err error) { t.Error(err) }, Totals: totals})
+	h, err := New(Options{Presenter: s, Failed: func(err error) { t.Error(err) }, Totals: totals,
+		Sites: &fixedSites{count: 5, texts: []string{"User-agent: *\n"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,8 +55,7 @@ func (h *Handler) site(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if len(list) == 0 {
-		return &Problem{Status: http.StatusNotFound, Code: "no-site", Title: "Nothing is known of this site",
-			Detail: "This archive has never read a robots.txt of this host."}
+		return noSite()
 	}
 	out := sitePage{Host: host, Crawl: h.o.Sites.Crawl(), Full: full}
 	for _, d := range list {
@@ -75,18 +74,33 @@ func hostAndQuery(rest string) (host string, query url.Values, err error) {
 	if query, err = url.ParseQuery(sent); err != nil {
 		return "", nil, badRequest("The parameters in the address cannot be read.")
 	}
-	raw, err = url.PathUnescape(raw)
-	if err != nil || raw == "" || len(raw) > maxKey || strings.ContainsAny(raw, "/?#@\\") {
-		return "", nil, badRequest("The path needs the name of a host, such as /sites/example.org.")
+	if raw, err = url.PathUnescape(raw); err != nil {
+		raw = ""
+	}
+	host, err = normalHost(raw)
+	return host, query, err
+}
+
+// normalHost returns the normal form of the name of a host, with a port or without. The error is a
+// *Problem.
+func normalHost(raw string) (host string, err error) {
+	if raw == "" || len(raw) > maxKey || strings.ContainsAny(raw, "/?#@\\") {
+		return "", badRequest("This needs the name of a host, such as example.org.")
 	}
 	normal, err := address.Normal("http://" + raw + "/")
 	if err == nil {
 		host, err = address.Host(normal)
 	}
 	if err != nil {
-		return "", nil, badRequest("The path does not name a host: " + err.Error() + ".")
+		return "", badRequest("This is not the name of a host: " + err.Error() + ".")
 	}
-	return host, query, nil
+	return host, nil
+}
+
+// noSite returns the problem for a host of which nothing is known.
+func noSite() *Problem {
+	return &Problem{Status: http.StatusNotFound, Code: "no-site", Title: "Nothing is known of this site",
+		Detail: "This archive has never read a robots.txt of this host."}
 }
 
 // siteOrigin prepares an origin for its page. The parameters origin and version choose the version whose
