@@ -96,10 +96,11 @@ func New(o Options) (*Handler, error) {
 		return nil, err
 	}
 	h.exact = map[string]route{
-		"/":       {get: h.home},
-		"/search": {get: h.search},
-		"/sites":  {get: h.sites},
-		"/cdx":    {get: h.cdx, api: true},
+		"/":         {get: h.home},
+		"/search":   {get: h.search},
+		"/versions": {get: h.findVersions},
+		"/sites":    {get: h.sites},
+		"/cdx":      {get: h.cdx, api: true},
 	}
 	maps.Copy(h.exact, h.apiRoutes())
 	h.prefixes = []route{
