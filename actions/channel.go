@@ -14,6 +14,7 @@ import (
 // Call is one call of the channel.
 type Call struct {
 	Do     string `json:"do"`              // DoSubmit, DoGet, ...
+	As     Caller `json:"as,omitempty"`    // whose rights the call has
 	Token  string `json:"token,omitempty"` // token of a credential; not used with DoStatus
 	Key    string `json:"key,omitempty"`   // DoSubmit: the idempotency key
 	Action string `json:"action,omitempty"`
@@ -21,6 +22,16 @@ type Call struct {
 	ID     uint64 `json:"id,omitempty"`
 	Filter Filter `json:"filter,omitzero"` // used by DoList; Origins are replaced by the origins of the credential
 }
+
+// Caller says whose rights a call has. The sender of a Call has to make sure that it is true.
+type Caller string
+
+// The callers.
+const (
+	AsCredential Caller = ""         // the credential whose token is in the call
+	AsOperator   Caller = "operator" // may do everything
+	AsAnyone     Caller = "anyone"   // may read what robots.txt makes public
+)
 
 // The values of Call.Do.
 const (
@@ -30,6 +41,7 @@ const (
 	DoWithdraw = "withdraw"
 	DoReceipt  = "receipt"
 	DoStatus   = "status"
+	DoIdentify = "identify" // returns the credential of the call
 )
 
 // Answer is the channel's answer to a Call.
@@ -42,8 +54,9 @@ type Answer struct {
 	Replayed bool            `json:"replayed,omitempty"`
 	Receipt  json.RawMessage `json:"receipt,omitempty"`
 	// head of the ledger: a caller that keeps it can later prove a change
-	Head   *Head   `json:"head,omitempty"`
-	Status *Status `json:"status,omitempty"`
+	Head       *Head       `json:"head,omitempty"`
+	Status     *Status     `json:"status,omitempty"`
+	Credential *Credential `json:"credential,omitempty"`
 
 	Err error `json:"-"` // cause of Unavailable; only for the operator
 }
@@ -59,8 +72,8 @@ type Status struct {
 	Erased time.Time `json:"erased,omitzero"`
 }
 
-// Answer executes c with the rights of the credential whose token is in c. Every rejection is noted
-// in the chain.
+// Answer executes c with the rights of the credential whose token is in c, or of c.As. Every rejection of a
+// credential and of a change is noted in the chain.
 func (l *Ledger) Answer(c Call) Answer {
 	a, err := l.answer(c)
 	if err == nil {
@@ -77,28 +90,22 @@ func (l *Ledger) answer(c Call) (a Answer, err error) {
 		s, err := l.Status()
 		return Answer{Status: &s}, err
 	}
-	var by Credential
-	err = l.noteRejection(nil, func(*rejected) (err error) {
-		by, err = l.Authenticate(c.Token)
-		return err
-	})
+	who, err := l.rightsOf(c)
 	if err != nil {
 		return a, err
 	}
 	switch c.Do {
-	case DoSubmit:
+	case DoSubmit, DoWithdraw:
 		a.Request = new(Request)
-		*a.Request, a.Replayed, err = l.Submit(Submission{By: &by, Action: c.Action, URL: c.URL, Key: c.Key})
-	case DoWithdraw:
-		a.Request = new(Request)
-		*a.Request, err = l.Withdraw(c.ID, &by)
+		*a.Request, a.Replayed, err = l.change(c, who)
 	case DoList:
-		a.Requests, a.Next, err = l.page(c.Filter, &by)
+		a.Requests, a.Next, err = l.page(c.Filter, who)
 	case DoGet, DoReceipt:
-		err = l.noteRejection(&by, func(*rejected) error { return l.answerAbout(c, &by, &a) })
+		err = l.noteFor(who, func() error { return l.answerAbout(c, who, &a) })
+	case DoIdentify:
+		a.Credential = who.by
 	default:
-		err = l.noteRejection(&by,
-			func(*rejected) error { return reject(Malformed, "%.40q is not a call of the channel", c.Do) })
+		err = l.noteFor(who, func() error { return reject(Malformed, "%.40q is not a call of the channel", c.Do) })
 	}
 	if err != nil {
 		return a, err
@@ -108,18 +115,82 @@ func (l *Ledger) answer(c Call) (a Answer, err error) {
 	return a, err
 }
 
-// answerAbout sets a to a request or its receipt. If the request belongs to an origin for which the
-// credential by is not valid, answerAbout reports the request as unknown.
-func (l *Ledger) answerAbout(c Call, by *Credential, a *Answer) error {
+// rights say what a caller may see and change.
+type rights struct {
+	by       *Credential // nil: not a publisher
+	operator bool
+}
+
+// rightsOf returns the rights of the caller of c.
+func (l *Ledger) rightsOf(c Call) (who rights, err error) {
+	switch c.As {
+	case AsOperator:
+		return rights{operator: true}, nil
+	case AsAnyone:
+		return rights{}, nil
+	case AsCredential:
+		err = l.noteRejection(nil, func(*rejected) error {
+			by, err := l.Authenticate(c.Token)
+			who.by = &by
+			return err
+		})
+		return who, err
+	}
+	return who, reject(Malformed, "%.40q is not a caller of the channel", c.As)
+}
+
+// sees reports whether a caller with these rights may see r.
+func (who rights) sees(r *Request) bool {
+	if who.by != nil {
+		return slices.Contains(who.by.Origins, r.Origin)
+	}
+	return who.operator || r.From.File != ""
+}
+
+// show returns r as a caller with these rights may see it.
+func (who rights) show(r Request) Request {
+	if who.by != nil || who.operator {
+		return r
+	}
+	return r.public()
+}
+
+// noteFor calls fn, and notes its rejection if the caller uses a credential. What readers and the operator read
+// leaves no trace in the chain.
+func (l *Ledger) noteFor(who rights, fn func() error) error {
+	if who.by == nil {
+		return fn()
+	}
+	return l.noteRejection(who.by, func(*rejected) error { return fn() })
+}
+
+// change submits or withdraws a request.
+func (l *Ledger) change(c Call, who rights) (r Request, replayed bool, err error) {
+	if who.by == nil && !who.operator {
+		return r, false, reject(BadCredential, "only the operator and publishers change requests")
+	}
+	if c.Do == DoWithdraw {
+		r, err = l.Withdraw(c.ID, who.by)
+		return r, false, err
+	}
+	return l.Submit(Submission{By: who.by, Action: c.Action, URL: c.URL, Key: c.Key})
+}
+
+// answerAbout sets a to a request or its receipt. If the caller may not see the request, answerAbout
+// reports the request as unknown. Receipts are only for the operator and publishers: they say what was archived.
+func (l *Ledger) answerAbout(c Call, who rights, a *Answer) error {
 	r, known, err := l.Get(c.ID)
 	switch {
 	case err != nil:
 		return err
-	case !known || !slices.Contains(by.Origins, r.Origin):
+	case !known || !who.sees(&r):
 		return unknown(c.ID)
 	case c.Do == DoGet:
+		r = who.show(r)
 		a.Request = &r
 		return nil
+	case who.by == nil && !who.operator:
+		return reject(NotFound, "the receipt of request %d is only for its publisher", c.ID)
 	}
 	if a.Receipt, known, err = l.Receipt(c.ID); err == nil && !known {
 		err = reject(NotFound, "there is no receipt of request %d yet", c.ID)
@@ -130,10 +201,14 @@ func (l *Ledger) answerAbout(c Call, by *Credential, a *Answer) error {
 // maxPage is the maximal number of requests on a page of a list.
 const maxPage = 1000
 
-// page lists requests of the origins of the credential by. next is the value of After for the next
-// page, or 0.
-func (l *Ledger) page(f Filter, by *Credential) (list []Request, next uint64, err error) {
-	f.Origins = by.Origins
+// page lists the requests that the caller may see. next is the value of After, or with Filter.Newest of Before,
+// for the next page, or 0.
+func (l *Ledger) page(f Filter, who rights) (list []Request, next uint64, err error) {
+	f.Origins = nil
+	if who.by != nil {
+		f.Origins = who.by.Origins
+	}
+	f.inFile = who.by == nil && !who.operator
 	if f.Limit <= 0 || f.Limit > maxPage {
 		f.Limit = maxPage
 	}
@@ -147,7 +222,7 @@ func (l *Ledger) page(f Filter, by *Credential) (list []Request, next uint64, er
 			next = list[limit-1].ID
 			return nil
 		}
-		list = append(list, r)
+		list = append(list, who.show(r))
 		return nil
 	})
 	return list, next, err

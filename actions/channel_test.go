@@ -123,3 +123,72 @@ func TestAnswerAtOnce(t *testing.T) {
 		t.Errorf("%d are not replayed", fresh)
 	}
 }
+
+// TestAnswerAs checks what the operator and what everybody sees and changes, and that reading leaves no trace in
+// the chain.
+func TestAnswerAs(t *testing.T) {
+	d := newDesk(t, Options{})
+	d.work(t, down+"/line")
+	d.submit(t, d.ours, acap.TakeDown, site+"/quiet", "k")
+	d.submit(t, d.other, acap.TakeDown, "http://elsewhere.example/x", "k")
+	before := len(d.events(t))
+	for i, c := range []struct {
+		Call
+		code, ids string
+	}{
+		{Call{Do: DoList, As: AsOperator}, "", "[1 2 3]"},
+		{Call{Do: DoList, As: AsOperator, Filter: Filter{Newest: true, Limit: 2}}, "", "[3 2]"},
+		{Call{Do: DoList, As: AsOperator, Filter: Filter{Newest: true, Before: 2}}, "", "[1]"},
+		{Call{Do: DoList, Token: d.token, Filter: Filter{Newest: true}}, "", "[2 1]"},
+		{Call{Do: DoList, As: AsAnyone}, "", "[1]"},
+		{Call{Do: DoList, As: AsAnyone, Token: d.token, Filter: Filter{Origins: []string{site}}}, "", "[1]"},
+		{Call{Do: DoGet, As: AsOperator, ID: 3}, "", "[3]"},
+		{Call{Do: DoGet, As: AsOperator, ID: 9}, NotFound, "[]"},
+		{Call{Do: DoGet, As: AsAnyone, ID: 1}, "", "[1]"},
+		{Call{Do: DoGet, As: AsAnyone, ID: 2}, NotFound, "[]"},
+		{Call{Do: DoReceipt, As: AsAnyone, ID: 1}, NotFound, "[]"},
+		{Call{Do: DoSubmit, As: AsAnyone, Key: "k", Action: acap.TakeDown, URL: site + "/y"}, BadCredential, "[]"},
+		{Call{Do: DoWithdraw, As: AsAnyone, ID: 2}, BadCredential, "[]"},
+		{Call{Do: DoWithdraw, As: "root", ID: 2}, Malformed, "[]"},
+	} {
+		a := d.Answer(c.Call)
+		ids := []uint64{}
+		for _, r := range a.Requests {
+			ids = append(ids, r.ID)
+		}
+		if a.Request != nil {
+			ids = append(ids, a.Request.ID)
+		}
+		if a.Code != c.code || fmt.Sprint(ids) != c.ids {
+			t.Errorf("%d: %+v", i, a)
+		}
+	}
+	if after := len(d.events(t)); after != before {
+		t.Errorf("reading made %d entries", after-before)
+	}
+	if a := d.Answer(Call{Do: DoIdentify, Token: d.token}); a.Credential == nil || a.Credential.Name != "quay" {
+		t.Errorf("%+v", a)
+	}
+	a := d.Answer(Call{Do: DoSubmit, As: AsOperator, Key: "f", Action: acap.TakeDown, URL: site + "/z"})
+	if a.Code != "" || a.Request.From.Kind != Operator {
+		t.Fatalf("%+v", a)
+	}
+	if again := d.Answer(Call{Do: DoSubmit, As: AsOperator, Key: "f", Action: acap.TakeDown, URL: site + "/z"}); !again.Replayed {
+		t.Errorf("%+v", again)
+	}
+	if a = d.Answer(Call{Do: DoWithdraw, As: AsOperator, ID: a.Request.ID}); a.Code != "" || a.Request.Standing {
+		t.Errorf("%+v", a)
+	}
+}
+
+// What everybody sees of a request says nothing about the archive or about credentials.
+func TestPublic(t *testing.T) {
+	r := Request{ID: 3, Action: acap.TakeDown, URL: site + "/x", Origin: site, Source: "secret", State: Failed,
+		Why: "secret", Erased: 2, Status: 200, Failures: 1, From: Source{Kind: Channel, File: site + "/robots.txt",
+			Line: 4, Text: down + "/x", Credential: "secret"}}
+	text, err := json.Marshal(r.public())
+	if err != nil || strings.Contains(string(text), "secret") || strings.Contains(string(text), "erased") ||
+		strings.Contains(string(text), "status") || !strings.Contains(string(text), "robots.txt:4: "+down+"/x") {
+		t.Errorf("%s, %v", text, err)
+	}
+}

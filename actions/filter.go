@@ -2,8 +2,10 @@ package actions
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -20,6 +22,10 @@ type Filter struct {
 	Standing bool      `json:"standing,omitempty"` // only requests in force are selected
 	After    uint64    `json:"after,omitempty"`    // only requests with a larger ID are selected
 	Limit    int       `json:"limit,omitempty"`    // maximal number of requests
+	Newest   bool      `json:"newest,omitempty"`   // by descending ID; After is then not used
+	Before   uint64    `json:"before,omitempty"`   // with Newest: only requests with a smaller ID; 0: all
+
+	inFile bool // only requests that a line of robots.txt, or of a file that it refers to, makes
 }
 
 // Known reports whether s is one of the states.
@@ -31,20 +37,24 @@ func (s State) Known() bool {
 func (f *Filter) fits(r *Request) bool {
 	return (f.Action == "" || r.Action == f.Action) && (f.State == "" || r.State == f.State) &&
 		(f.URL == "" || r.URL == f.URL) &&
-		!r.Asked.Before(f.Since) && (!f.Standing || r.Standing)
+		!r.Asked.Before(f.Since) && (!f.Standing || r.Standing) && (!f.inFile || r.From.File != "")
 }
 
 // scanned is the maximal number of requests that one transaction reads.
 const scanned = 500
 
-// Each calls fn with the requests that f selects, by ascending ID. No transaction is open during a
+// Each calls fn with the requests that f selects, by ascending ID, or by descending ID if f.Newest is set. No transaction is open during a
 // call: fn may be slow and may write.
 func (l *Ledger) Each(f Filter, fn func(Request) error) error {
 	left := f.Limit
-	for after, done := f.After, false; !done; {
+	at := f.After
+	if f.Newest {
+		at = cmp.Or(f.Before, math.MaxUint64)
+	}
+	for done := false; !done; {
 		var found []Request
 		err := l.view(func(t *txn) error {
-			ids := t.ids(f.Origins, after, scanned)
+			ids := t.ids(f.Origins, at, scanned, f.Newest)
 			done = len(ids) < scanned
 			for _, id := range ids {
 				r, known, err := t.request(id)
@@ -54,7 +64,7 @@ func (l *Ledger) Each(f Filter, fn func(Request) error) error {
 				if known && f.fits(&r) {
 					found = append(found, r)
 				}
-				after = id
+				at = id
 			}
 			return nil
 		})
@@ -121,17 +131,24 @@ func (t *txn) asks(origin string) (stands bool, err error) {
 	return false, nil
 }
 
-// ids returns up to n request IDs that are larger than after: IDs of the given origins or, if
-// origins is empty, of all origins.
-func (t *txn) ids(origins []string, after uint64, n int) (ids []uint64) {
+// ids returns up to n request IDs that are larger than at, in ascending order, or with newest smaller than at,
+// in descending order: IDs of the given origins or, if origins is empty, of all origins.
+func (t *txn) ids(origins []string, at uint64, n int, newest bool) (ids []uint64) {
+	keys := keysAfter
+	if newest {
+		keys = keysBefore
+	}
 	if len(origins) == 0 {
-		return keysAfter(t.tx.Bucket(bRequests), nil, after, n)
+		return keys(t.tx.Bucket(bRequests), nil, at, n)
 	}
 	for _, o := range origins {
-		ids = append(ids, keysAfter(t.tx.Bucket(bOrigins), []byte(o+"\x00"), after, n)...)
+		ids = append(ids, keys(t.tx.Bucket(bOrigins), []byte(o+"\x00"), at, n)...)
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
+	if newest {
+		slices.Reverse(ids)
+	}
 	return ids[:min(n, len(ids))]
 }
 
@@ -144,6 +161,24 @@ func keysAfter(b *bbolt.Bucket, prefix []byte, after uint64, n int) (ids []uint6
 	c := b.Cursor()
 	for k, _ := c.Seek(binary.BigEndian.AppendUint64(bytes.Clone(prefix), after+1)); k != nil && len(ids) < n &&
 		bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+		if len(k) == len(prefix)+8 {
+			ids = append(ids, binary.BigEndian.Uint64(k[len(prefix):]))
+		}
+	}
+	return ids
+}
+
+// keysBefore returns up to n numbers of the bucket, smaller than before, the largest first. Keys are as for
+// keysAfter.
+func keysBefore(b *bbolt.Bucket, prefix []byte, before uint64, n int) (ids []uint64) {
+	c := b.Cursor()
+	k, _ := c.Seek(binary.BigEndian.AppendUint64(bytes.Clone(prefix), before))
+	if k == nil {
+		k, _ = c.Last()
+	} else {
+		k, _ = c.Prev()
+	}
+	for ; k != nil && len(ids) < n && bytes.HasPrefix(k, prefix); k, _ = c.Prev() {
 		if len(k) == len(prefix)+8 {
 			ids = append(ids, binary.BigEndian.Uint64(k[len(prefix):]))
 		}

@@ -65,6 +65,20 @@ type Request struct {
 	Standing bool `json:"standing"`
 }
 
+// public returns what everybody may know of r, which a line of robots.txt requests: what the line says, and when it
+// was executed. What was archived, and which credential confirmed the line, is not public.
+func (r *Request) public() Request {
+	from := r.From
+	from.Kind, from.Credential = Robots, ""
+	out := Request{ID: r.ID, Action: r.Action, URL: r.URL, Origin: r.Origin, From: from, State: r.State,
+		Asked: r.Asked, Confirmed: r.Confirmed, Done: r.Done, Gone: r.Gone, Standing: r.Standing}
+	out.Source = (&acap.Field{URL: from.File, Line: from.Line, Text: from.Text}).String()
+	if r.State == Refused {
+		out.Why = r.Why
+	}
+	return out
+}
+
 // open reports whether r is unfinished.
 func (r *Request) open() bool {
 	switch r.State {
