@@ -144,6 +144,9 @@ type Serve struct {
 	Certificate    string   // name of the file with the TLS certificate; "": no TLS
 	Key            string   // name of the file with the private key of the TLS certificate
 	TrustedProxies []string // IP addresses and ranges in CIDR notation
+	// hash of the operator's password, as the verb serve password prints it; "": the operator cannot log in
+	OperatorPassword string
+	Readers          string // who may read: ReadersEveryone or ReadersLogin
 
 	RequestsPerSecond, Burst       int // of one client
 	ClientConnections, Connections int // of one client, and of all

@@ -355,6 +355,15 @@ A file with the private key of serve.certificate (PEM).`),
 The addresses of proxies in front of serve that use TLS. Then serve may listen beyond loopback without a certificate.
 The address of a reader is the last one in X-Forwarded-For that is not in this list.`),
 
+	setting("serve.operator_password", "", "write the line that acapcrawl serve password prints",
+		func(c *Config) *string { return &c.Serve.OperatorPassword }, optional(passwordHash), plain, `
+A hash of the password with which the user operator logs in: the output of acapcrawl serve password, or a bcrypt hash.
+If it is empty, the operator cannot log in.`),
+
+	setting("serve.readers", ReadersEveryone, "write everyone or login",
+		func(c *Config) *string { return &c.Serve.Readers }, oneOf(ReadersEveryone, ReadersLogin), plain, `
+Who may read: everyone, or with login only the operator and publishers that have logged in.`),
+
 	setting("serve.requests_per_second", 50, "write a number above 0",
 		func(c *Config) *int { return &c.Serve.RequestsPerSecond }, integer(1), plain, `
 How many requests of one client serve answers in a second, subresources of copies included. More get status 429.`),
@@ -401,6 +410,12 @@ func OperatorKinds() []string {
 
 // Scopes returns the values of scope.
 func Scopes() []string { return []string{"host", "domain", "prefix", "any"} }
+
+// The values of serve.readers.
+const (
+	ReadersEveryone = "everyone"
+	ReadersLogin    = "login"
+)
 
 // The values of actions.mode.
 const (

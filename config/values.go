@@ -281,6 +281,18 @@ func oneOf(words ...string) func(any) (string, error) {
 	}
 }
 
+// passwordHash reads a hash of a password. It checks only the beginning, which names the kind of hash. The value
+// itself is not part of an error.
+func passwordHash(v any) (string, error) {
+	s, err := text(v)
+	for _, kind := range []string{"$argon2id$", "$2a$", "$2b$", "$2y$"} {
+		if strings.HasPrefix(s, kind) {
+			return s, err
+		}
+	}
+	return "", errors.New("this is not a hash of a password")
+}
+
 // namesOf returns a reader of a list of the known names, in any case. The only name "none" means the
 // empty list.
 func namesOf(known []string, what string) func(any) ([]string, error) {

@@ -1,5 +1,5 @@
-// Package web is the HTTP server through which publishers submit action requests (P1 2.6), and
-// through which the operator gets health and metrics.
+// Package web is the HTTP server in front of package view: it knows who sends a request, and limits what a client may
+// do. Publishers submit action requests through it (P1 2.6), and the operator gets health and metrics.
 //
 // All HTTP requests are limited in size and time. Before the body is read, the server checks in
 // this order: Host header, request rate of the client, path, method, rate of failed
@@ -9,6 +9,12 @@
 //
 //	server.go   Server, Options: routes, limits of a connection
 //	requests.go handlers of /v1
+//	readers.go  finds out who answers a request, and who the reader is
+//	login.go    pages of the login; checks of forms
+//	session.go  sessions and their cookie
+//	password.go hashes of the operator's password
+//	ledger.go   pages of requests: list, receipt, forms to submit and to withdraw
+//	audit.go    who logged in and changed something
 //	listener.go connections: limits in total and for each client
 //	read.go     reads host, client, token, key, body and query of a request
 //	limits.go   rates for each client and each credential

@@ -74,6 +74,18 @@ func (l *limits) waitTime(client, token string) time.Duration {
 func (l *limits) countValid(token string)   { l.tokens.spend(token, l.now()) }
 func (l *limits) countFailed(client string) { l.fails.spend(client, l.now()) }
 
+// tryLogin counts a login of a client as failed, until loginWorked is called. If the client must wait, tryLogin
+// returns how long.
+func (l *limits) tryLogin(client string) time.Duration {
+	if _, known := l.fails.waitTime(client, l.now()); !known && l.fails.noRoom(l.now()) {
+		return time.Minute
+	}
+	return l.fails.take(client, l.now())
+}
+
+// loginWorked takes back what tryLogin counted.
+func (l *limits) loginWorked(client string) { l.fails.giveBack(client, l.now()) }
+
 // buckets is a set of token buckets, which limit rates. The names are clients or access tokens.
 type buckets struct {
 	rate  rate.Limit
@@ -91,6 +103,29 @@ func (b *buckets) spend(name string, now time.Time) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.bucket(name).ReserveN(now, 1)
+}
+
+// take takes one token from the bucket with the given name, or returns the time until the bucket has one.
+func (b *buckets) take(name string, now time.Time) (wait time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := b.bucket(name)
+	if l.AllowN(now, 1) {
+		return 0
+	}
+	return max(b.timeTo(l, now), time.Second)
+}
+
+// giveBack puts one token back into the bucket with the given name.
+func (b *buckets) giveBack(name string, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bucket(name).ReserveN(now, -1)
+}
+
+// bucket returns the bucket with the given name, and makes it if it does not exist. b.mu must be locked.
+func (b *buckets) bucket(name string) *rate.Limiter {
 	l := b.of[name]
 	if l == nil {
 		if b.of == nil {
@@ -99,7 +134,12 @@ func (b *buckets) spend(name string, now time.Time) {
 		l = rate.NewLimiter(b.rate, b.burst)
 		b.of[name] = l
 	}
-	l.ReserveN(now, 1)
+	return l
+}
+
+// timeTo returns the time until the bucket l has a token.
+func (b *buckets) timeTo(l *rate.Limiter, now time.Time) time.Duration {
+	return time.Duration((1 - l.TokensAt(now)) / float64(b.rate) * float64(time.Second))
 }
 
 // waitTime returns the time until the bucket with the given name has a token. known reports whether
@@ -111,7 +151,7 @@ func (b *buckets) waitTime(name string, now time.Time) (wait time.Duration, know
 	if l == nil || l.TokensAt(now) >= 1 {
 		return 0, l != nil
 	}
-	return time.Duration((1 - l.TokensAt(now)) / float64(b.rate) * float64(time.Second)), true
+	return b.timeTo(l, now), true
 }
 
 // noRoom reports whether no bucket can be added, because the maximum number is reached. If

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/view"
 )
 
@@ -19,7 +20,7 @@ import (
 // sent, because the paths of readers contain addresses, whose slashes must not change.
 func (s *Server) route(requests http.Handler) http.Handler {
 	requests = inNormalForm(requests)
-	readers := compress(http.HandlerFunc(s.answerReader))
+	readers, pages := compress(http.HandlerFunc(s.answerReader)), s.pages()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		stripOrigin(r)
 		at, _, _ := strings.Cut(r.RequestURI, "?")
@@ -29,6 +30,10 @@ func (s *Server) route(requests http.Handler) http.Handler {
 		case s.o.Readers == nil, at == "/api/v1/key", at == "/api/v1/requests",
 			strings.HasPrefix(at, "/api/v1/requests/"):
 			requests.ServeHTTP(w, r)
+		case s.o.Frame != nil && isPage(at):
+			pages.ServeHTTP(w, r)
+		case s.o.Frame != nil && strings.HasPrefix(at, "/assets/") && r.Method == http.MethodGet &&
+			s.o.Frame.Asset(w, r, strings.TrimPrefix(at, "/assets/")):
 		default:
 			readers.ServeHTTP(w, r)
 		}
@@ -74,26 +79,56 @@ func compress(h http.Handler) http.Handler {
 
 // answerReader answers a reader. The body of the request and the time for the answer are limited.
 func (s *Server) answerReader(w http.ResponseWriter, r *http.Request) {
-	who, err := s.visitor(r)
-	if err != nil {
+	r, err := s.identify(r)
+	if err == nil && r.Method == http.MethodPost && !changesNothing(r) {
+		err = s.checkOrigin(r)
+	}
+	switch {
+	case err != nil:
 		fail(w, err)
 		return
+	case s.mustLogIn(r):
+		s.askForLogin(w, r)
+		return
 	}
-	ctx, cancel := context.WithTimeout(view.WithVisitor(r.Context(), who), readersTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), readersTimeout)
 	defer cancel()
 	// a writer without deadlines is one of a test
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(readersTimeout))
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	s.o.Readers.ServeHTTP(w, r.WithContext(ctx))
+	r = r.Clone(ctx)
+	r.Header.Del("Cookie") // the secrets of the visitor stay in this server
+	r.Header.Del("Authorization")
+	s.o.Readers.ServeHTTP(w, r)
+}
+
+// changesNothing reports whether a POST request of a reader only asks something. Other sites may send it, too.
+func changesNothing(r *http.Request) bool {
+	at, _, _ := strings.Cut(r.RequestURI, "?")
+	return at == "/explain" || at == "/api/v1/decide"
+}
+
+// identify returns r with a context that names the visitor.
+func (s *Server) identify(r *http.Request) (*http.Request, error) {
+	who, err := s.visitor(r)
+	r = r.WithContext(view.WithVisitor(r.Context(), who))
+	if err != nil || !s.mustLogIn(r) || !strings.HasPrefix(r.RequestURI, "/api/") || token(r) == "" {
+		return r, err
+	}
+	// programs read with the access token of a publisher
+	a, err := s.callBackend(r, actions.Call{Do: actions.DoIdentify})
+	if err == nil && a.Credential != nil {
+		who.Role, who.Name = view.Publisher, a.Credential.Name
+	}
+	return r.WithContext(view.WithVisitor(r.Context(), who)), err
 }
 
 // visitor returns who sends r.
 func (s *Server) visitor(r *http.Request) (view.Visitor, error) {
-	scheme := "http"
-	if r.TLS != nil || s.trusts(r.RemoteAddr) && r.Header.Get("X-Forwarded-Proto") == "https" {
-		scheme = "https"
+	who := view.Visitor{Base: s.scheme(r) + "://" + r.Host}
+	if in, token, ok := s.session(r); ok && (!s.o.LoginToRead || s.reconfirm(r, &in, token)) {
+		who.Role, who.Name, who.Token = in.role, in.name, in.form
 	}
-	who := view.Visitor{Base: scheme + "://" + r.Host}
 	ip, ok := addressOf(s.address(r))
 	if !ok {
 		ip = netip.Addr{}

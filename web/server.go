@@ -13,6 +13,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/defect"
+	"github.com/acapcrawl/acapcrawl/view"
 )
 
 // Backend answers the calls of publishers and checks their credentials. Answer is called
@@ -40,6 +41,14 @@ type Options struct {
 	// Reader returns what decides about restrictions to certain readers, from the address of a client
 	// (P1 2.5.5.9). nil: only the address is known. After an error nothing is shown to the client.
 	Reader func(context.Context, netip.Addr) (acap.Target, error)
+
+	// Frame makes the pages of logins and requests; nil: these pages do not exist.
+	Frame *view.Frame
+	// hash of the operator's password, which CheckHash accepts; "": the operator cannot log in
+	Password    string
+	LoginToRead bool        // reading needs a login
+	Audit       *Audit      // nil: logins and changes are not recorded
+	Failed      func(error) // called for errors that are not answered in words, possibly concurrently; may be nil
 
 	// the public key, as a JWK, with which receipts can be checked; nil: receipts are not signed
 	Key json.RawMessage
@@ -74,6 +83,10 @@ type Server struct {
 	o      Options
 	limits *limits
 	health health
+
+	sessions  sessions
+	passwords passwords
+
 	public endpoint
 	admin  endpoint
 }
@@ -93,7 +106,8 @@ func New(o Options) *Server {
 		o.Late = 10 * time.Minute
 	}
 	o.Limits.setDefaults()
-	s := &Server{o: o, limits: newLimits(o.Limits, o.Now)}
+	s := &Server{o: o, limits: newLimits(o.Limits, o.Now), sessions: sessions{now: o.Now},
+		passwords: passwords{hash: o.Password, turn: make(chan struct{}, 1)}}
 	public, admin := http.NewServeMux(), http.NewServeMux()
 	public.Handle("/api/v1/key", route("GET, HEAD", map[string]handler{http.MethodGet: s.key}))
 	public.Handle("/api/v1/requests", route("GET, HEAD, POST",

@@ -85,7 +85,7 @@ func printHelp(w io.Writer, cmd *cobra.Command) error {
 func usageText(cmd *cobra.Command) string {
 	var b strings.Builder
 	use := cmd.UseLine()
-	if cmd.HasSubCommands() {
+	if cmd.HasSubCommands() && cmd.Use == cmd.Name() { // a verb that does something itself says so in Use
 		use = cmd.CommandPath() + " VERB [flags]"
 	}
 	fmt.Fprintf(&b, "Usage:\n  %s\n", use)

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +29,7 @@ import (
 
 func (c *Command) serveVerb() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "serve",
+		Use:   "serve [VERB]",
 		Short: "Show the archive in browsers, and execute publishers' requests",
 		Long: `Answer HTTP: pages for readers (search, versions, copies, policies), an API, and publishers' requests
 (POST /api/v1/requests with a token from actions credentials add), which serve executes. It also watches the
@@ -43,6 +44,7 @@ serve.admin_listen. Crawls and all other verbs can run at the same time.`,
 	flags.SortFlags = false
 	setting(flags, "listen")
 	visiting(flags)
+	cmd.AddCommand(c.servePasswordVerb())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := c.settings(cmd)
 		if err != nil {
@@ -66,6 +68,10 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	if err != nil {
 		return err
 	}
+	frame, err := c.frame(cfg)
+	if err != nil {
+		return err
+	}
 	l, secure, err := c.listener(ctx, cfg)
 	if err != nil {
 		return err
@@ -86,7 +92,9 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	views := newReaders(c, cfg, func(err error) { log.Error("an answer to a reader failed", "error", err) })
 	s = web.New(web.Options{Backend: channel, Hosts: cfg.Serve.PublicHosts, TLS: secure,
 		Trusted: prefixes(cfg.Serve.TrustedProxies), Limits: limitsOf(cfg), Key: key, Readers: views,
-		Reader: readerFacts,
+		Reader: readerFacts, Frame: frame, Password: cfg.Serve.OperatorPassword,
+		LoginToRead: cfg.Serve.Readers == config.ReadersLogin, Audit: web.NewAudit(filepath.Join(cfg.Data, auditFile)),
+		Failed: func(err error) { log.Error("a page of requests failed", "error", err) },
 		Defect: site.LogDefects(log), Late: max(10*cfg.Actions.EraseWithin, 10*time.Minute),
 		Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 		Answered: func(r *http.Request, status int, code string) {

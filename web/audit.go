@@ -1,0 +1,124 @@
+package web
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/view"
+)
+
+// Entry is a line of the audit log: who did what in the browser. It holds no secret.
+type Entry struct {
+	Time    time.Time `json:"time"`
+	What    string    `json:"what"` // Login, FailedLogin, Logout, Submitted or Withdrew
+	Role    view.Role `json:"role,omitempty"`
+	Name    string    `json:"name,omitempty"`    // name of the user; of a failed login it is not recorded
+	Client  string    `json:"client"`            // address of the client
+	Request uint64    `json:"request,omitempty"` // ID of the action request
+}
+
+// The values of Entry.What.
+const (
+	Login       = "login"
+	FailedLogin = "failed login"
+	Logout      = "logout"
+	Submitted   = "submitted"
+	Withdrew    = "withdrew"
+)
+
+// maxAudit is the size in bytes at which the file of the audit log is renamed and a new one begins. The file before
+// that is deleted.
+const maxAudit = 1 << 20
+
+// Audit is the audit log: a file of JSON Lines that only grows, and the file before it. Its methods may be called
+// concurrently. Only one process may write to it.
+type Audit struct {
+	path string
+	size int64 // at which the file is renamed
+	mu   sync.Mutex
+}
+
+// NewAudit returns the audit log in the file at path, which Append makes if it does not exist.
+func NewAudit(path string) *Audit { return &Audit{path: path, size: maxAudit} }
+
+// formerPath returns the name that the file gets when it is full: a.jsonl → a.1.jsonl.
+func (a *Audit) formerPath() string {
+	kind := filepath.Ext(a.path)
+	return strings.TrimSuffix(a.path, kind) + ".1" + kind
+}
+
+// Append adds an entry to the log.
+func (a *Audit) Append(e Entry) (err error) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if is, err := os.Stat(a.path); err == nil && is.Size() >= a.size {
+		if err := disk.Rename(a.path, a.formerPath()); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(a.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// Last returns up to n entries, the newest first. Lines that are no entry, such as one that a crash cut off, are
+// skipped.
+func (a *Audit) Last(n int) ([]Entry, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var all []Entry
+	for _, path := range []string{a.formerPath(), a.path} {
+		f, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		lines := bufio.NewScanner(f)
+		for lines.Scan() {
+			var e Entry
+			if json.Unmarshal(lines.Bytes(), &e) == nil {
+				all = append(all, e)
+			}
+		}
+		if err := errors.Join(lines.Err(), f.Close()); err != nil {
+			return nil, err
+		}
+	}
+	slices.Reverse(all)
+	return all[:min(n, len(all))], nil
+}
+
+// record adds an entry about r to the audit log, if there is one.
+func (s *Server) record(r *http.Request, what string, in session, id uint64) error {
+	if s.o.Audit == nil {
+		return nil
+	}
+	client := s.address(r)
+	if ip, ok := addressOf(client); ok {
+		client = ip.String()
+	}
+	return s.o.Audit.Append(Entry{Time: s.o.Now().UTC(), What: what, Role: in.role, Name: in.name, Client: client,
+		Request: id})
+}

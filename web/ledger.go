@@ -1,0 +1,226 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/view"
+)
+
+// callFor sends a call with the rights of the visitor to the backend. If the credential of a publisher is no longer
+// valid, its session ends.
+func (s *Server) callFor(r *http.Request, c actions.Call) (actions.Answer, error) {
+	in, token, _ := s.session(r)
+	if in.role == view.Publisher {
+		if wait := s.limits.waitTime(s.client(r), hashToken(in.access)); wait > 0 {
+			return actions.Answer{}, tooMany(wait, "too many requests came with this credential")
+		}
+		s.limits.countValid(hashToken(in.access))
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
+	defer cancel()
+	a, err := s.o.Backend.Answer(ctx, in.call(c))
+	switch {
+	case err != nil:
+		return a, err
+	case a.Code == actions.BadCredential:
+		s.sessions.close(token)
+		return a, &problem{status: http.StatusForbidden, code: a.Code,
+			detail: "your credential is no longer valid; log in with another one"}
+	case a.Code != "":
+		return a, rejection(a.Code, a.Why)
+	}
+	return a, nil
+}
+
+// requestsView is what the template requests.html shows.
+type requestsView struct {
+	Requests         []actions.Request
+	Next             uint64 // Filter.Before of the next page; 0: none
+	Paged            bool   // this is not the first page
+	Key, Action, URL string // the fields of the form
+	Problem          string // why a submission was refused
+}
+
+// listed is the number of requests on a page.
+const listed = 100
+
+// requestsPage shows the requests that the visitor may see.
+func (s *Server) requestsPage(w http.ResponseWriter, r *http.Request) error {
+	v := requestsView{Key: randomToken(), Action: acap.TakeDown}
+	f := actions.Filter{Newest: true, Limit: listed}
+	for name, values := range r.URL.Query() {
+		var err error
+		switch {
+		case len(values) != 1:
+			return malformed(name + " is given more than once")
+		case name == "url":
+			f.URL, v.URL = values[0], values[0]
+		case name == "before":
+			f.Before, err = strconv.ParseUint(values[0], 10, 64)
+			v.Paged = true
+		default:
+			return malformed("a list can be narrowed by url and paged by before, not by " + strconv.Quote(name))
+		}
+		if err != nil {
+			return malformed("before is not a number")
+		}
+	}
+	return s.writeRequests(w, r, http.StatusOK, f, v)
+}
+
+func (s *Server) writeRequests(w http.ResponseWriter, r *http.Request, status int, f actions.Filter,
+	v requestsView) error {
+	a, err := s.callFor(r, actions.Call{Do: actions.DoList, Filter: f})
+	if err != nil {
+		return err
+	}
+	v.Requests, v.Next = a.Requests, a.Next
+	return s.o.Frame.Write(w, r, status, "requests.html", "Requests", v)
+}
+
+// submitForm submits a request and redirects to its page. If the request is refused, it shows the form again.
+func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) error {
+	in, _, err := s.checkForm(r)
+	if err != nil {
+		return err
+	}
+	get := r.PostForm.Get
+	if !wellFormedKey(get("key")) {
+		return malformed("the form has no key; load its page again")
+	}
+	a, err := s.callFor(r, actions.Call{Do: actions.DoSubmit, Key: get("key"), Action: get("action"), URL: get("url")})
+	if p, refused := errors.AsType[*problem](err); refused && (p.status == http.StatusUnprocessableEntity ||
+		p.code == actions.WrongOrigin || p.code == actions.KeyReused || p.code == actions.Malformed) {
+		if seen, ok := w.(*status); ok {
+			seen.code = p.code
+		}
+		return s.writeRequests(w, r, p.status, actions.Filter{Newest: true, Limit: listed}, requestsView{
+			Key: randomToken(), Action: get("action"), URL: get("url"), Problem: sentence("not submitted: " + p.detail)})
+	}
+	if err == nil && a.Request == nil {
+		err = errors.New("a submission was answered without a request")
+	}
+	if err != nil {
+		return err
+	}
+	if !a.Replayed {
+		s.recordChange(r, Submitted, in, a.Request.ID)
+	}
+	return seeRequest(w, r, a.Request.ID)
+}
+
+// recordChange adds an entry about a change. The change has already happened, and the ledger records it too.
+func (s *Server) recordChange(r *http.Request, what string, in session, id uint64) {
+	if err := s.record(r, what, in, id); err != nil {
+		s.failed(err)
+	}
+}
+
+func seeRequest(w http.ResponseWriter, r *http.Request, id uint64) error {
+	http.Redirect(w, r, fmt.Sprintf("/requests/%d", id), http.StatusSeeOther)
+	return nil
+}
+
+// requestPage shows one request, with its receipt for the operator and for its publisher.
+func (s *Server) requestPage(w http.ResponseWriter, r *http.Request) error {
+	id, err := requestID(r)
+	if err != nil {
+		return err
+	}
+	a, err := s.callFor(r, actions.Call{Do: actions.DoGet, ID: id})
+	if err != nil {
+		return err
+	}
+	v := struct {
+		Request      *actions.Request
+		Receipt      string
+		Withdrawable bool
+	}{Request: a.Request, Withdrawable: withdrawable(view.VisitorOf(r.Context()).Role, a.Request)}
+	if in, _, ok := s.session(r); ok && in.role != view.Anyone && !a.Request.Done.IsZero() {
+		text, err := s.readReceipt(r, id)
+		if p, is := errors.AsType[*problem](err); is && p.code == actions.NotFound {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		var out bytes.Buffer
+		if json.Indent(&out, text, "", "  ") == nil {
+			v.Receipt = out.String()
+		}
+	}
+	return s.o.Frame.Write(w, r, http.StatusOK, "request.html", fmt.Sprintf("Request %d", id), v)
+}
+
+// withdrawable reports whether a visitor with this role can withdraw r. A request in robots.txt is withdrawn there,
+// and only the operator withdraws its own.
+func withdrawable(role view.Role, r *actions.Request) bool {
+	switch role {
+	case view.Operator:
+		return r.Standing && (r.From.Credential != "" || r.From.Kind == actions.Operator)
+	case view.Publisher:
+		return r.Standing && r.From.Credential != "" && r.From.Kind != actions.Operator
+	}
+	return false
+}
+
+func (s *Server) readReceipt(r *http.Request, id uint64) (json.RawMessage, error) {
+	a, err := s.callFor(r, actions.Call{Do: actions.DoReceipt, ID: id})
+	return a.Receipt, err
+}
+
+// receiptFile sends a receipt byte for byte, so that its signature can be checked.
+func (s *Server) receiptFile(w http.ResponseWriter, r *http.Request) error {
+	id, err := requestID(r)
+	if err != nil {
+		return err
+	}
+	text, err := s.readReceipt(r, id)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="receipt-%d.json"`, id))
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(text, '\n')) // the client may have gone
+	return nil
+}
+
+// withdrawForm withdraws a request and redirects to its page.
+func (s *Server) withdrawForm(w http.ResponseWriter, r *http.Request) error {
+	in, _, err := s.checkForm(r)
+	if err != nil {
+		return err
+	}
+	id, err := requestID(r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.callFor(r, actions.Call{Do: actions.DoWithdraw, ID: id}); err != nil {
+		return err
+	}
+	s.recordChange(r, Withdrew, in, id)
+	return seeRequest(w, r, id)
+}
+
+// audited is the number of entries of the audit log on its page.
+const audited = 500
+
+// auditPage shows the audit log to the operator. For others it does not exist.
+func (s *Server) auditPage(w http.ResponseWriter, r *http.Request) error {
+	if s.o.Audit == nil || view.VisitorOf(r.Context()).Role != view.Operator {
+		return notFound()
+	}
+	all, err := s.o.Audit.Last(audited)
+	if err != nil {
+		return err
+	}
+	return s.o.Frame.Write(w, r, http.StatusOK, "audit.html", "Who did what", all)
+}
