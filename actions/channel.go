@@ -72,8 +72,8 @@ type Status struct {
 	Erased time.Time `json:"erased,omitzero"`
 }
 
-// Answer executes c with the rights of the credential whose token is in c, or of c.As. Every rejection of a
-// credential and of a change is noted in the chain.
+// Answer executes c with the rights of the credential whose token is in c, or of c.As. Every
+// rejection of a credential and of a change is noted in the chain.
 func (l *Ledger) Answer(c Call) Answer {
 	a, err := l.answer(c)
 	if err == nil {
@@ -155,8 +155,8 @@ func (who rights) show(r Request) Request {
 	return r.public()
 }
 
-// noteFor calls fn, and notes its rejection if the caller uses a credential. What readers and the operator read
-// leaves no trace in the chain.
+// noteFor calls fn, and notes its rejection if the caller uses a credential. What readers and the
+// operator read leaves no trace in the chain.
 func (l *Ledger) noteFor(who rights, fn func() error) error {
 	if who.by == nil {
 		return fn()
@@ -176,8 +176,9 @@ func (l *Ledger) change(c Call, who rights) (r Request, replayed bool, err error
 	return l.Submit(Submission{By: who.by, Action: c.Action, URL: c.URL, Key: c.Key})
 }
 
-// answerAbout sets a to a request or its receipt. If the caller may not see the request, answerAbout
-// reports the request as unknown. Receipts are only for the operator and publishers: they say what was archived.
+// answerAbout sets a to a request or its receipt. If the caller may not see the request,
+// answerAbout reports the request as unknown. Receipts are only for the operator and publishers:
+// they say what was archived.
 func (l *Ledger) answerAbout(c Call, who rights, a *Answer) error {
 	r, known, err := l.Get(c.ID)
 	switch {
@@ -201,8 +202,8 @@ func (l *Ledger) answerAbout(c Call, who rights, a *Answer) error {
 // maxPage is the maximal number of requests on a page of a list.
 const maxPage = 1000
 
-// page lists the requests that the caller may see. next is the value of After, or with Filter.Newest of Before,
-// for the next page, or 0.
+// page lists the requests that the caller may see. next is the value of After, or with
+// Filter.Newest of Before, for the next page, or 0.
 func (l *Ledger) page(f Filter, who rights) (list []Request, next uint64, err error) {
 	f.Origins = nil
 	if who.by != nil {

@@ -43,7 +43,8 @@ func (f *Filter) fits(r *Request) bool {
 // scanned is the maximal number of requests that one transaction reads.
 const scanned = 500
 
-// Each calls fn with the requests that f selects, by ascending ID, or by descending ID if f.Newest is set. No transaction is open during a
+// Each calls fn with the requests that f selects, by ascending ID, or by descending ID if f.Newest
+// is set. No transaction is open during a
 // call: fn may be slow and may write.
 func (l *Ledger) Each(f Filter, fn func(Request) error) error {
 	left := f.Limit
@@ -131,8 +132,9 @@ func (t *txn) asks(origin string) (stands bool, err error) {
 	return false, nil
 }
 
-// ids returns up to n request IDs that are larger than at, in ascending order, or with newest smaller than at,
-// in descending order: IDs of the given origins or, if origins is empty, of all origins.
+// ids returns up to n request IDs that are larger than at, in ascending order, or with newest
+// smaller than at, in descending order: IDs of the given origins or, if origins is empty, of all
+// origins.
 func (t *txn) ids(origins []string, at uint64, n int, newest bool) (ids []uint64) {
 	keys := keysAfter
 	if newest {
@@ -168,8 +170,8 @@ func keysAfter(b *bbolt.Bucket, prefix []byte, after uint64, n int) (ids []uint6
 	return ids
 }
 
-// keysBefore returns up to n numbers of the bucket, smaller than before, the largest first. Keys are as for
-// keysAfter.
+// keysBefore returns up to n numbers of the bucket, smaller than before, the largest first. Keys
+// are as for keysAfter.
 func keysBefore(b *bbolt.Bucket, prefix []byte, before uint64, n int) (ids []uint64) {
 	c := b.Cursor()
 	k, _ := c.Seek(binary.BigEndian.AppendUint64(bytes.Clone(prefix), before))

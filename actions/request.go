@@ -65,8 +65,9 @@ type Request struct {
 	Standing bool `json:"standing"`
 }
 
-// public returns what everybody may know of r, which a line of robots.txt requests: what the line says, and when it
-// was executed. What was archived, and which credential confirmed the line, is not public.
+// public returns what everybody may know of r, which a line of robots.txt requests: what the line
+// says, and when it was executed. What was archived, and which credential confirmed the line, is
+// not public.
 func (r *Request) public() Request {
 	from := r.From
 	from.Kind, from.Credential = Robots, ""

@@ -2,8 +2,8 @@ package view
 
 import "net/http"
 
-// Frame makes the pages of the server in front of a Handler: login, and requests of publishers. They have the same
-// layout as the pages of Handler. It may be used concurrently.
+// Frame makes the pages of the server in front of a Handler: login, and requests of publishers.
+// They have the same layout as the pages of Handler. It may be used concurrently.
 type Frame struct{ h *Handler }
 
 // NewFrame returns a Frame.
@@ -17,8 +17,8 @@ func NewFrame() (*Frame, error) {
 	return &Frame{h}, err
 }
 
-// Write answers with the page that the template with this name makes from body. The context of r names the visitor.
-// The page is not stored by the client, because it depends on who is logged in.
+// Write answers with the page that the template with this name makes from body. The context of r
+// names the visitor. The page is not stored by the client, because it depends on who is logged in.
 func (f *Frame) Write(w http.ResponseWriter, r *http.Request, status int, name, title string, body any) error {
 	req := &request{Request: r, visitor: VisitorOf(r.Context())}
 	text, err := f.h.execute(req, name, title, body)
@@ -35,16 +35,16 @@ func (f *Frame) WriteProblem(w http.ResponseWriter, r *http.Request, p *Problem)
 	f.h.writeProblem(w, &request{Request: r, visitor: VisitorOf(r.Context())}, p)
 }
 
-// setOwn sets the header fields of pages with forms that change something. Browsers send the Origin header, which the
-// server checks, only if the referrer policy permits a referrer.
+// setOwn sets the header fields of pages with forms that change something. Browsers send the Origin
+// header, which the server checks, only if the referrer policy permits a referrer.
 func setOwn(h http.Header) {
 	setCommon(h)
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 }
 
-// Asset answers with the style sheet, script or picture that pages name by /assets/ and this name. It returns false
-// if there is none.
+// Asset answers with the style sheet, script or picture that pages name by /assets/ and this name.
+// It returns false if there is none.
 func (f *Frame) Asset(w http.ResponseWriter, r *http.Request, name string) bool {
 	setCommon(w.Header())
 	return f.h.asset(w, &request{Request: r, rest: name}) == nil

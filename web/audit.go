@@ -36,12 +36,12 @@ const (
 	Withdrew    = "withdrew"
 )
 
-// maxAudit is the size in bytes at which the file of the audit log is renamed and a new one begins. The file before
-// that is deleted.
+// maxAudit is the size in bytes at which the file of the audit log is renamed and a new one begins.
+// The file before that is deleted.
 const maxAudit = 1 << 20
 
-// Audit is the audit log: a file of JSON Lines that only grows, and the file before it. Its methods may be called
-// concurrently. Only one process may write to it.
+// Audit is the audit log: a file of JSON Lines that only grows, and the file before it. Its methods
+// may be called concurrently. Only one process may write to it.
 type Audit struct {
 	path string
 	size int64 // at which the file is renamed
@@ -81,8 +81,8 @@ func (a *Audit) Append(e Entry) (err error) {
 	return errors.Join(err, f.Close())
 }
 
-// Last returns up to n entries, the newest first. Lines that are no entry, such as one that a crash cut off, are
-// skipped.
+// Last returns up to n entries, the newest first. Lines that are no entry, such as one that a crash
+// cut off, are skipped.
 func (a *Audit) Last(n int) ([]Entry, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestAudit checks the file of the audit log: its mode, what is in it, and that its size is bounded.
+// TestAudit checks the file of the audit log: its mode, what is in it, and that its size is
+// bounded.
 func TestAudit(t *testing.T) {
 	f := newOffice(t, Options{})
 	b := f.browser(t, "http://localhost")

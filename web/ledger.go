@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/view"
 )
 
-// callFor sends a call with the rights of the visitor to the backend. If the credential of a publisher is no longer
-// valid, its session ends.
+// callFor sends a call with the rights of the visitor to the backend. If the credential of a
+// publisher is no longer valid, its session ends.
 func (s *Server) callFor(r *http.Request, c actions.Call) (actions.Answer, error) {
 	in, token, _ := s.session(r)
 	if in.role == view.Publisher {
@@ -86,7 +86,8 @@ func (s *Server) writeRequests(w http.ResponseWriter, r *http.Request, status in
 	return s.o.Frame.Write(w, r, status, "requests.html", "Requests", v)
 }
 
-// submitForm submits a request and redirects to its page. If the request is refused, it shows the form again.
+// submitForm submits a request and redirects to its page. If the request is refused, it shows the
+// form again.
 func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) error {
 	in, _, err := s.checkForm(r)
 	if err != nil {
@@ -96,7 +97,8 @@ func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) error {
 	if !wellFormedKey(get("key")) {
 		return malformed("the form has no key; load its page again")
 	}
-	a, err := s.callFor(r, actions.Call{Do: actions.DoSubmit, Key: get("key"), Action: get("action"), URL: get("url")})
+	a, err := s.callFor(r,
+		actions.Call{Do: actions.DoSubmit, Key: get("key"), Action: get("action"), URL: get("url")})
 	if p, refused := errors.AsType[*problem](err); refused && (p.status == http.StatusUnprocessableEntity ||
 		p.code == actions.WrongOrigin || p.code == actions.KeyReused || p.code == actions.Malformed) {
 		if seen, ok := w.(*status); ok {
@@ -117,7 +119,8 @@ func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) error {
 	return seeRequest(w, r, a.Request.ID)
 }
 
-// recordChange adds an entry about a change. The change has already happened, and the ledger records it too.
+// recordChange adds an entry about a change. The change has already happened, and the ledger
+// records it too.
 func (s *Server) recordChange(r *http.Request, what string, in session, id uint64) {
 	if err := s.record(r, what, in, id); err != nil {
 		s.failed(err)
@@ -160,8 +163,8 @@ func (s *Server) requestPage(w http.ResponseWriter, r *http.Request) error {
 	return s.o.Frame.Write(w, r, http.StatusOK, "request.html", fmt.Sprintf("Request %d", id), v)
 }
 
-// withdrawable reports whether a visitor with this role can withdraw r. A request in robots.txt is withdrawn there,
-// and only the operator withdraws its own.
+// withdrawable reports whether a visitor with this role can withdraw r. A request in robots.txt is
+// withdrawn there, and only the operator withdraws its own.
 func withdrawable(role view.Role, r *actions.Request) bool {
 	switch role {
 	case view.Operator:

@@ -21,7 +21,8 @@ const (
 	publisherName = "publisher" // a publisher may also use the name of its credential
 )
 
-// pages returns the handler of the pages that this server makes itself: login, and requests of publishers.
+// pages returns the handler of the pages that this server makes itself: login, and requests of
+// publishers.
 func (s *Server) pages() http.Handler {
 	mux := http.NewServeMux()
 	get, post := http.MethodGet, http.MethodPost
@@ -110,7 +111,8 @@ func (s *Server) mustLogIn(r *http.Request) bool {
 	return s.o.LoginToRead && view.VisitorOf(r.Context()).Role == view.Anyone && !strings.HasPrefix(at, "/assets/")
 }
 
-// askForLogin answers a request that needs a login: a page with a redirect to the login, others with status 401.
+// askForLogin answers a request that needs a login: a page with a redirect to the login, others
+// with status 401.
 func (s *Server) askForLogin(w http.ResponseWriter, r *http.Request) {
 	if s.o.Frame == nil || strings.HasPrefix(r.RequestURI, "/api/") ||
 		r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -120,8 +122,8 @@ func (s *Server) askForLogin(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/login?next="+url.QueryEscape(r.RequestURI), http.StatusSeeOther)
 }
 
-// checkOrigin returns an error unless a page of this server sent r. Sec-Fetch-Site cannot be set by scripts;
-// browsers that do not send it send Origin.
+// checkOrigin returns an error unless a page of this server sent r. Sec-Fetch-Site cannot be set by
+// scripts; browsers that do not send it send Origin.
 func (s *Server) checkOrigin(r *http.Request) error {
 	switch site := r.Header.Get("Sec-Fetch-Site"); {
 	case site == "same-origin":
@@ -129,8 +131,8 @@ func (s *Server) checkOrigin(r *http.Request) error {
 	case site == "" && r.Header.Get("Origin") == view.VisitorOf(r.Context()).Base:
 		return nil
 	}
-	return &problem{status: http.StatusForbidden, code: "cross-site", detail: "a page of another site sent this form, " +
-		"or a proxy changed the Host header or did not send X-Forwarded-Proto"}
+	return &problem{status: http.StatusForbidden, code: "cross-site", detail: "a page of another site sent this " +
+		"form, or a proxy changed the Host header or did not send X-Forwarded-Proto"}
 }
 
 // readForm reads the form in the body of r. Each field may occur once.
@@ -142,7 +144,8 @@ func readForm(r *http.Request) error {
 	}
 	if err := r.ParseForm(); err != nil {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			return &problem{status: http.StatusRequestEntityTooLarge, code: "too-large", detail: "the form may have 16 KiB"}
+			return &problem{status: http.StatusRequestEntityTooLarge, code: "too-large",
+				detail: "the form may have 16 KiB"}
 		}
 		return malformed("the form cannot be read")
 	}
@@ -154,8 +157,8 @@ func readForm(r *http.Request) error {
 	return nil
 }
 
-// checkForm reads a form that changes something. It returns the session of the visitor and its token, or an error if
-// the form does not come from a page that this server made for this session.
+// checkForm reads a form that changes something. It returns the session of the visitor and its
+// token, or an error if the form does not come from a page that this server made for this session.
 func (s *Server) checkForm(r *http.Request) (in session, token string, err error) {
 	if err := s.checkOrigin(r); err != nil {
 		return in, "", err
@@ -192,8 +195,8 @@ func localPath(next string) string {
 	return "/"
 }
 
-// login starts a session. A failed login counts against the limit of the client before the password is checked, so
-// that simultaneous attempts do not exceed it.
+// login starts a session. A failed login counts against the limit of the client before the password
+// is checked, so that simultaneous attempts do not exceed it.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 	if err := s.checkOrigin(r); err != nil {
 		return err
@@ -237,8 +240,8 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// authenticate returns a session for the user. A wrong name or password is the same *problem; the session then only
-// says which role the client asked for.
+// authenticate returns a session for the user. A wrong name or password is the same *problem; the
+// session then only says which role the client asked for.
 func (s *Server) authenticate(r *http.Request, user, password string) (in session, err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
 	defer cancel()

@@ -116,7 +116,8 @@ func (f *office) changes() (n int) {
 	return n
 }
 
-// browser sends requests like a browser: with cookies, and with the headers that name the origin of a form.
+// browser sends requests like a browser: with cookies, and with the headers that name the origin of
+// a form.
 type browser struct {
 	t      *testing.T
 	office *office
@@ -226,8 +227,8 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestCookie checks the attributes of the cookie with TLS, behind a proxy and on loopback, and that there is no login
-// where others could read the password.
+// TestCookie checks the attributes of the cookie with TLS, behind a proxy and on loopback, and that
+// there is no login where others could read the password.
 func TestCookie(t *testing.T) {
 	f := newOffice(t, Options{Trusted: nil})
 	const strict = "; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict"
@@ -260,8 +261,8 @@ func TestCookie(t *testing.T) {
 	}
 }
 
-// TestSessionFixation checks that a login never takes over a token that the browser sent, and that the former
-// session of the browser ends.
+// TestSessionFixation checks that a login never takes over a token that the browser sent, and that
+// the former session of the browser ends.
 func TestSessionFixation(t *testing.T) {
 	f := newOffice(t, Options{})
 	b := f.browser(t, "http://localhost")
@@ -283,8 +284,8 @@ func TestSessionFixation(t *testing.T) {
 	}
 }
 
-// TestBruteForce checks that the eleventh failure of a client within a minute gets status 429, also if all arrive at
-// once, and that other clients and successful logins are not limited.
+// TestBruteForce checks that the eleventh failure of a client within a minute gets status 429, also
+// if all arrive at once, and that other clients and successful logins are not limited.
 func TestBruteForce(t *testing.T) {
 	f := newOffice(t, Options{})
 	for range 30 {
@@ -318,8 +319,8 @@ func TestBruteForce(t *testing.T) {
 	}
 }
 
-// TestCSRF checks that forms change something only if they come from a page of this server with the token of the
-// session.
+// TestCSRF checks that forms change something only if they come from a page of this server with the
+// token of the session.
 func TestCSRF(t *testing.T) {
 	f := newOffice(t, Options{})
 	b := f.browser(t, "http://localhost")
@@ -369,7 +370,8 @@ func TestCSRF(t *testing.T) {
 	}
 }
 
-// TestReadersForms checks the origin of forms to readers' routes: only routes that change nothing accept any.
+// TestReadersForms checks the origin of forms to readers' routes: only routes that change nothing
+// accept any.
 func TestReadersForms(t *testing.T) {
 	f := newOffice(t, Options{})
 	b := f.browser(t, "http://localhost")
@@ -381,8 +383,8 @@ func TestReadersForms(t *testing.T) {
 	}
 }
 
-// TestRebinding checks that a page that reaches this server under a name of its own gets nothing, with a session or
-// without.
+// TestRebinding checks that a page that reaches this server under a name of its own gets nothing,
+// with a session or without.
 func TestRebinding(t *testing.T) {
 	f := newOffice(t, Options{})
 	b := f.browser(t, "http://localhost")
@@ -401,7 +403,8 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestRequestPages checks what the pages of requests show and with which rights they ask the ledger.
+// TestRequestPages checks what the pages of requests show and with which rights they ask the
+// ledger.
 func TestRequestPages(t *testing.T) {
 	f := newOffice(t, Options{})
 	anyone, operator, publisher := f.browser(t, "http://localhost"), f.browser(t, "http://localhost"), f.browser(t, "http://localhost")

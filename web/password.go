@@ -25,7 +25,8 @@ const (
 	maxBcryptCost                = 16
 )
 
-// HashPassword returns the Argon2id hash of a password, in the form of its reference implementation.
+// HashPassword returns the Argon2id hash of a password, in the form of its reference
+// implementation.
 func HashPassword(password string) string {
 	salt := make([]byte, saltLength)
 	rand.Read(salt)
@@ -35,8 +36,8 @@ func HashPassword(password string) string {
 		text(salt), text(hash))
 }
 
-// CheckHash returns an error if hash is not a hash of a password, Argon2id or bcrypt, with a bearable cost. The error
-// does not contain the hash.
+// CheckHash returns an error if hash is not a hash of a password, Argon2id or bcrypt, with a
+// bearable cost. The error does not contain the hash.
 func CheckHash(hash string) error {
 	if strings.HasPrefix(hash, "$argon2id$") {
 		_, err := readArgon(hash)
@@ -81,7 +82,8 @@ func readArgon(text string) (h argonHash, err error) {
 	return h, nil
 }
 
-// passwords checks the password of the operator, one at a time because a check needs much memory and time.
+// passwords checks the password of the operator, one at a time because a check needs much memory
+// and time.
 type passwords struct {
 	hash string
 	turn chan struct{}

@@ -16,8 +16,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/view"
 )
 
-// route returns the handler that finds out who answers a request. It compares the request target as it was
-// sent, because the paths of readers contain addresses, whose slashes must not change.
+// route returns the handler that finds out who answers a request. It compares the request target as
+// it was sent, because the paths of readers contain addresses, whose slashes must not change.
 func (s *Server) route(requests http.Handler) http.Handler {
 	requests = inNormalForm(requests)
 	readers, pages := compress(http.HandlerFunc(s.answerReader)), s.pages()
@@ -40,8 +40,8 @@ func (s *Server) route(requests http.Handler) http.Handler {
 	})
 }
 
-// stripOrigin removes scheme and host from a request target in absolute form (RFC 9112 3.2.2). The host was
-// checked as the Host header, which net/http takes from the target.
+// stripOrigin removes scheme and host from a request target in absolute form (RFC 9112 3.2.2). The
+// host was checked as the Host header, which net/http takes from the target.
 func stripOrigin(r *http.Request) {
 	if rest, found := strings.CutPrefix(r.RequestURI, "http://"+r.Host); found {
 		r.RequestURI = "/" + strings.TrimPrefix(rest, "/")
@@ -102,7 +102,8 @@ func (s *Server) answerReader(w http.ResponseWriter, r *http.Request) {
 	s.o.Readers.ServeHTTP(w, r)
 }
 
-// changesNothing reports whether a POST request of a reader only asks something. Other sites may send it, too.
+// changesNothing reports whether a POST request of a reader only asks something. Other sites may
+// send it, too.
 func changesNothing(r *http.Request) bool {
 	at, _, _ := strings.Cut(r.RequestURI, "?")
 	return at == "/explain" || at == "/api/v1/decide"

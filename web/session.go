@@ -54,7 +54,8 @@ type sessions struct {
 	of map[[sha256.Size]byte]session // keyed by the digest of the token in the cookie
 }
 
-// open starts a session and returns its token. Every login has a new token, so that nobody knows it beforehand.
+// open starts a session and returns its token. Every login has a new token, so that nobody knows it
+// beforehand.
 func (s *sessions) open(in session) (token string) {
 	token, in.form = randomToken(), randomToken()
 	in.until, in.checked = s.now().Add(sessionTime), s.now()
@@ -68,7 +69,8 @@ func (s *sessions) open(in session) (token string) {
 	return token
 }
 
-// makeRoom deletes sessions that have ended, and the oldest session of the user of in if there are too many.
+// makeRoom deletes sessions that have ended, and the oldest session of the user of in if there are
+// too many.
 func (s *sessions) makeRoom(in session) {
 	var oldest [sha256.Size]byte
 	n, first := 0, in.until
@@ -122,15 +124,15 @@ func randomToken() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// The names of the cookie with TLS and on loopback without TLS. Browsers accept the prefix __Host- only from the host
-// itself, with Secure, and for the whole host.
+// The names of the cookie with TLS and on loopback without TLS. Browsers accept the prefix __Host-
+// only from the host itself, with Secure, and for the whole host.
 const (
 	secureCookie = "__Host-acapcrawl"
 	plainCookie  = "acapcrawl"
 )
 
-// cookie returns a cookie for the session token, or with an empty token a cookie that deletes it. ok is false if
-// others could read the cookie: without TLS it is sent only to names of loopback.
+// cookie returns a cookie for the session token, or with an empty token a cookie that deletes it.
+// ok is false if others could read the cookie: without TLS it is sent only to names of loopback.
 func (s *Server) cookie(r *http.Request, token string) (c *http.Cookie, ok bool) {
 	secure := s.scheme(r) == "https"
 	c = &http.Cookie{Name: plainCookie, Value: token, Path: "/", HttpOnly: true, Secure: secure,
@@ -172,8 +174,9 @@ func (s *Server) session(r *http.Request) (in session, token string, ok bool) {
 	return in, sent[0].Value, ok
 }
 
-// reconfirm ends the session of a publisher whose credential is no longer valid. It asks the ledger at most once
-// in credentialTime. It returns false if the credential is not valid or could not be checked.
+// reconfirm ends the session of a publisher whose credential is no longer valid. It asks the ledger
+// at most once in credentialTime. It returns false if the credential is not valid or could not be
+// checked.
 func (s *Server) reconfirm(r *http.Request, in *session, token string) bool {
 	if in.role != view.Publisher || s.o.Now().Sub(in.checked) < credentialTime {
 		return true

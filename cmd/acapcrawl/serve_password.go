@@ -14,7 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/web"
 )
 
-// auditFile is the name of the file in the data directory in which serve records logins and changes.
+// auditFile is the name of the file in the data directory in which serve records logins and
+// changes.
 const auditFile = "serve-audit.jsonl"
 
 // The length of the operator's password.
@@ -23,8 +24,8 @@ const (
 	maxPassword = 256 // in bytes
 )
 
-// servePasswordVerb returns the verb that hashes a password. It never takes the password from an argument, which
-// other users of the machine can see.
+// servePasswordVerb returns the verb that hashes a password. It never takes the password from an
+// argument, which other users of the machine can see.
 func (c *Command) servePasswordVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "password",
@@ -48,14 +49,15 @@ func (c *Command) runServePassword() error {
 	case strings.ContainsAny(password, "\r\n"):
 		return misuse("", "standard input has more than one line")
 	case len(password) > maxPassword || utf8.RuneCountInString(password) < minPassword:
-		return misuse("", "the password must have at least %d characters and at most %d bytes", minPassword, maxPassword)
+		return misuse("", "the password must have at least %d characters and at most %d bytes", minPassword,
+			maxPassword)
 	}
 	_, err = fmt.Fprintln(c.Stdout, web.HashPassword(password))
 	return err
 }
 
-// frame returns what makes the pages of the login. It returns an error if the operator could not log in because of
-// the settings.
+// frame returns what makes the pages of the login. It returns an error if the operator could not
+// log in because of the settings.
 func (c *Command) frame(cfg *config.Config) (*view.Frame, error) {
 	if hash := cfg.Serve.OperatorPassword; hash != "" {
 		if err := web.CheckHash(hash); err != nil {
