@@ -105,7 +105,8 @@ func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) error {
 			seen.code = p.code
 		}
 		return s.writeRequests(w, r, p.status, actions.Filter{Newest: true, Limit: listed}, requestsView{
-			Key: randomToken(), Action: get("action"), URL: get("url"), Problem: sentence("not submitted: " + p.detail)})
+			Key: randomToken(), Action: get("action"), URL: get("url"),
+			Problem: sentence("not submitted: " + p.detail)})
 	}
 	if err == nil && a.Request == nil {
 		err = errors.New("a submission was answered without a request")
