@@ -5,8 +5,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/view"
 )
 
@@ -115,5 +118,33 @@ func TestSitesInOrder(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestSitesDuringCrawl checks the reports while a crawl runs.
+func TestSitesDuringCrawl(t *testing.T) {
+	p := newPublisher(t, "/a.html")
+	s := open(t, t.TempDir())
+	o := s.Sites()
+	var running atomic.Int32
+	sum, err := s.Crawl(t.Context(), CrawlOptions{Seeds: []string{p.origin + "/a.html"}, Every: time.Millisecond,
+		Progress: func(crawler.Progress) {
+			if o.Crawl() != nil {
+				running.Add(1)
+			}
+			if _, _, err := o.Sites(t.Context(), "", 10, true); err != nil {
+				t.Error(err)
+			}
+			if _, err := o.Totals(); err != nil {
+				t.Error(err)
+			}
+		}})
+	if err != nil || sum.Stored != 1 || running.Load() == 0 {
+		t.Errorf("%+v, %v, seen %d times", sum, err, running.Load())
+	}
+	if o.Crawl() != nil {
+		t.Error("the crawl has not ended")
+	}
+	for hostOf(t, o, p, false).Counts.Pages != 1 { // counts made during the crawl are used for a short time
 	}
 }

@@ -23,10 +23,11 @@ const (
 	mostSkipped = 100 // skipped addresses that are listed for an origin
 	tallyBatch  = 500 // records of the queue that are read at once
 
-	// While data change, a site is counted again at the earliest after this time, and after a
-	// multiple of the time that the last count took: counting uses only a small part of the machine.
-	tallyPause  = 10 * time.Second
+	// After data have changed, a site is counted again at the earliest after a multiple of the time
+	// that the last count took, and during a crawl after a pause: counting uses only a small part of
+	// the machine.
 	tallyFactor = 20
+	tallyPause  = 10 * time.Second
 )
 
 // tally holds the counts of one origin.
@@ -103,7 +104,7 @@ func (o *tallies) of(ctx context.Context, origin string) (*tally, error) {
 	if t != nil && (t.policy != policy || !t.until.IsZero() && !now.Before(t.until)) {
 		t = nil
 	}
-	if t != nil && (t.data == data || now.Sub(t.open.counts.Counted) < max(tallyPause, tallyFactor*t.took)) {
+	if t != nil && (t.data == data || now.Sub(t.open.counts.Counted) < o.pause(t)) {
 		o.mu.Unlock()
 		return t, nil
 	}
@@ -120,6 +121,14 @@ func (o *tallies) of(ctx context.Context, origin string) (*tally, error) {
 		return nil, c.err
 	}
 	return c.result, nil
+}
+
+// pause returns how long a tally is used although data have changed.
+func (o *tallies) pause(t *tally) time.Duration {
+	if o.site.progress.last.Load() != nil {
+		return max(tallyPause, tallyFactor*t.took)
+	}
+	return tallyFactor * t.took
 }
 
 // start begins to count an origin, unless that is under way. The caller holds mu.

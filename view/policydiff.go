@@ -11,6 +11,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/check"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // Limits on the work for one comparison of two versions, whose texts may be hostile.
@@ -141,6 +142,7 @@ func (p *PolicyChange) add(d PolicyDiff) {
 		p.Cut = true
 		return
 	}
+	d.Crawler, d.Before, d.After = display.Line(d.Crawler), display.Line(d.Before), display.Line(d.After)
 	p.Differs = append(p.Differs, d)
 }
 
@@ -197,7 +199,7 @@ func diffLines(a, b []string) []DiffLine {
 	var all []DiffLine
 	take := func(mark string, from *[]string, n int) {
 		for _, line := range (*from)[:n] {
-			all = append(all, DiffLine{mark, line})
+			all = append(all, DiffLine{mark, display.Line(line)})
 		}
 		*from = (*from)[n:]
 	}

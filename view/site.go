@@ -10,6 +10,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/check"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // sitePage is what is known of a host.
@@ -158,7 +159,7 @@ func (h *Handler) addSource(out *siteOrigin) error {
 			out.MoreLine = len(report.Texts[0].Lines) - i
 			break
 		}
-		out.Lines = append(out.Lines, sourceLine{i + 1, text, about[i+1]})
+		out.Lines = append(out.Lines, sourceLine{i + 1, display.Line(text), about[i+1]})
 	}
 	return nil
 }
