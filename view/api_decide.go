@@ -2,9 +2,11 @@ package view
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/conformance"
 	"github.com/acapcrawl/acapcrawl/defect"
@@ -43,20 +45,31 @@ func (h *Handler) apiDecide(w http.ResponseWriter, r *request) error {
 			}
 		}}
 	_, err = o.Answer(r.Context(), http.MaxBytesReader(w, r.Body, maxBody), out)
-	_, large := errors.AsType[*http.MaxBytesError](err)
-	why := fmt.Sprintf("The body is longer than %d bytes; send the other cases in further requests.", maxBody)
-	switch {
-	case large && !sent.some && out.Buffered() == 0:
-		return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "too-large", Title: "The body is too long",
-			Detail: why}
-	case large:
-		line, err := encode(map[string]string{"id": "", "error": why})
-		if err == nil {
+	if err != nil {
+		p := brokenOff(err)
+		if !sent.some && out.Buffered() == 0 {
+			return p
+		}
+		if line, err := encode(map[string]string{"id": "", "error": p.Detail}); err == nil {
 			out.Write(line)
 		}
 	}
-	out.Flush() // an error means that the client is gone, as does any other error of Answer
+	out.Flush() // an error means that the client is gone
 	return nil
+}
+
+// brokenOff returns the problem for cases that were not all answered because of err.
+func brokenOff(err error) *Problem {
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case large:
+		return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "too-large", Title: "The body is too long",
+			Detail: fmt.Sprintf("The body is longer than %d bytes; send the other cases in further requests.", maxBody)}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Problem{Status: http.StatusServiceUnavailable, Code: "too-long", Title: "This takes too long",
+			Detail: "The answers took too long; send the other cases in further requests.", Retry: time.Minute}
+	}
+	return badRequest("The body broke off; send the other cases in further requests.")
 }
 
 // sentBytes notes whether something was written.

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 // caseLine returns a case about a page that robots.txt prohibits.
@@ -55,6 +57,20 @@ func TestAPIDecide(t *testing.T) {
 	if !strings.HasPrefix(w.Body.String(), `{"id":"one","decisions"`) ||
 		!strings.Contains(w.Body.String(), `{"error":"The body is longer than`) {
 		t.Errorf("%.100s … %s", w.Body, w.Body.String()[max(0, w.Body.Len()-200):])
+	}
+	for _, early := range []string{"", caseLine("one")} {
+		body := io.MultiReader(strings.NewReader(early), iotest.ErrReader(errors.New("the client is gone")))
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest("POST", "/", body)
+		r.RequestURI = "/api/v1/decide"
+		a.ServeHTTP(w, r)
+		want := `"detail":"The body broke off`
+		if early != "" {
+			want = `"findings":[]}` + "\n" + `{"error":"The body broke off`
+		}
+		if (w.Code == 200) != (early != "") || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("a body that breaks off: %d %s", w.Code, w.Body)
+		}
 	}
 	if w := get(a.Handler, "GET", "/api/v1/decide"); w.Code != 405 || w.Header().Get("Allow") != "POST" {
 		t.Errorf("GET: %d %v", w.Code, w.Header())

@@ -64,7 +64,8 @@ func skipLine(r io.Reader) error {
 	return nil
 }
 
-// serve answers a request. It returns false if the other process cannot be reached.
+// serve answers a request. It returns false if the other process cannot be reached; the body of r is then
+// not read yet.
 func (t *otherReaders) serve(w http.ResponseWriter, r *http.Request) bool {
 	out := r.Clone(r.Context())
 	// Opaque passes the request target on byte for byte
@@ -77,19 +78,73 @@ func (t *otherReaders) serve(w http.ResponseWriter, r *http.Request) bool {
 	for _, name := range []string{"Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade"} {
 		out.Header.Del(name)
 	}
+	body := newKeptBody(r.Body)
+	if r.Body != nil && r.Body != http.NoBody {
+		out.Body = body
+	} else {
+		body.Close()
+	}
 	answer, err := t.transport.RoundTrip(out)
 	if err != nil {
-		return r.Context().Err() != nil
+		<-body.closed
+		if !body.read || r.Context().Err() != nil {
+			return r.Context().Err() != nil
+		}
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "The archive passed from one process to another; send the request again.",
+			http.StatusServiceUnavailable)
+		return true
 	}
 	defer answer.Body.Close()
 	for name, values := range answer.Header {
 		w.Header()[name] = values
 	}
 	w.WriteHeader(answer.StatusCode)
-	if _, err := io.Copy(w, answer.Body); err != nil {
+	to := io.Writer(w)
+	if answer.ContentLength < 0 { // the beginning may be needed before the end is known
+		to = flushing{w, http.NewResponseController(w)}
+	}
+	if _, err := io.Copy(to, answer.Body); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take the beginning for the whole
 	}
 	return true
+}
+
+// keptBody is the body of a request. Close does not close it, so that it can be sent to another process if
+// it was not read.
+type keptBody struct {
+	io.Reader
+	read   bool // valid after closed
+	once   sync.Once
+	closed chan struct{}
+}
+
+func newKeptBody(r io.Reader) *keptBody { return &keptBody{Reader: r, closed: make(chan struct{})} }
+
+// Read notes that the body was read.
+func (b *keptBody) Read(p []byte) (int, error) {
+	b.read = true
+	return b.Reader.Read(p)
+}
+
+// Close ends the reading, but leaves the body open.
+func (b *keptBody) Close() error {
+	b.once.Do(func() { close(b.closed) })
+	return nil
+}
+
+// flushing is a writer that sends at once.
+type flushing struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (f flushing) Write(p []byte) (int, error) {
+	n, err := f.ResponseWriter.Write(p)
+	if err == nil {
+		err = f.control.Flush()
+	}
+	return n, err
 }
 
 // readersHost answers readers on connections of other processes.
