@@ -21,6 +21,9 @@
 //
 // With -polite 1000 it crawls that many hosts at once, and prints how evenly they progress.
 //
+// With -readers 200 it lets so many readers search and open copies, while a crawl runs and next to 10,000 idle
+// connections, and prints how long answers take.
+//
 // With -held 5000,20000 it crawls sites of so many pages, and prints what each verb then costs.
 package main
 
@@ -54,7 +57,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "",
 		"run only these, separated by commas: floor, colly, policy, archive, index, bleve")
 	politely := flag.Int("polite", 0, "instead, crawl this many hosts at once with a second of delay each")
-	lasting := flag.Duration("lasting", time.Minute, "how long, with -polite")
+	lasting := flag.Duration("lasting", time.Minute, "how long, with -polite and -readers")
 	hostile := flag.Int("hostile", 0,
 		"instead, crawl and import this many copies of each kind of hostile page at once, and print the memory that "+
 			"takes")
@@ -62,6 +65,8 @@ func main() {
 	held := flag.String("held", "",
 		"instead, crawl sites of so many pages, numbers separated by commas, and print what "+
 			"each verb costs with these pages held")
+	readers := flag.Int("readers", 0, "instead, let this many readers use acapcrawl serve, and print how long answers take; "+
+		"-lasting says for how long")
 	role := flag.String("role", "", "what a process of the benchmark is: serve, floor, colly or bleve")
 	hosts := flag.String("site", "", "the hosts of the site, blanks between, for a process of the benchmark")
 	dir := flag.String("dir", "", "where a process of the benchmark may write")
@@ -75,6 +80,8 @@ func main() {
 		switch {
 		case *politely > 0:
 			err = crawlPolitely(ctx, os.Stdout, *politely, *lasting)
+		case *readers > 0:
+			err = measureReaders(ctx, os.Stdout, o, *readers, *lasting)
 		case *held != "":
 			err = measureHeld(ctx, os.Stdout, o, *held)
 		case *hostile > 0:
