@@ -66,14 +66,14 @@ func TestForUses(t *testing.T) {
 	}
 }
 
-// TestBrief checks that a brief search examines no hit after the last result to return.
-func TestBrief(t *testing.T) {
+// TestFurther checks that a search with Further below 0 examines no hit after the last result to return.
+func TestFurther(t *testing.T) {
 	s := open(t)
 	for i := range 20 {
 		s.hold(fmt.Sprintf("/%d", i), strings.Replace(article, "tide", fmt.Sprintf("tide%d", i), 1))
 	}
 	s.asked = 0
-	found, err := s.Search(t.Context(), Query{Text: "pilot", Limit: 2, Brief: true}, Reader{})
+	found, err := s.Search(t.Context(), Query{Text: "pilot", Limit: 2, Further: -1}, Reader{})
 	if err != nil || found.Count != 2 || !found.More || s.asked > 8 {
 		t.Errorf("%d results, more %v, %d questions, %v", found.Count, found.More, s.asked, err)
 	}

@@ -1,6 +1,7 @@
 package present
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -27,8 +28,9 @@ type Query struct {
 	For []acap.Usage
 	// Details sets the fields of Result that explain it, and Found.Partial.
 	Details bool
-	// Brief ends the search at Limit results. Found.Count then counts no further ones.
-	Brief bool
+	// Further is the greatest number of hits examined after the last result to return, only to count further
+	// results; 0: 1,000, below 0: none.
+	Further int
 }
 
 // Found is the answer to a query.
@@ -84,7 +86,7 @@ type LeftOut struct {
 }
 
 const (
-	beyond = 1000 // greatest number of hits examined after the last result to return, only to count further results
+	beyond = 1000 // Query.Further, unless it is set
 	costly = 20   // a hit whose copy must be read counts as this number of hits
 	twins  = 8    // greatest number of pages with the same text that are compared with one another
 
@@ -164,7 +166,7 @@ func (s *search) examine(ctx context.Context, address string) (more bool, err er
 	} else {
 		s.behind++
 	}
-	if s.looked++; s.behind > beyond || s.looked > looks || full && s.query.Brief {
+	if s.looked++; s.behind > max(cmp.Or(s.query.Further, beyond), 0) || s.looked > looks {
 		s.found.More = true
 		return false, nil
 	}

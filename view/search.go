@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	perPage  = 10  // results on a page
-	lastPage = 100 // the last page of results that can be requested
+	perPage      = 10  // results on a page
+	countFurther = 200 // number of hits behind the page that are examined, only to count results
+	lastPage     = 100 // the last page of results that can be requested
 )
 
 // searchPage is a page of results.
@@ -50,7 +51,7 @@ func (h *Handler) search(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return h.searchError(w, r, form, err)
 	}
-	q.Skip, q.Limit, q.Details, q.Why = out.First-1, perPage, true, out.Operator
+	q.Skip, q.Limit, q.Further, q.Details, q.Why = out.First-1, perPage, countFurther, true, out.Operator
 	found, err := h.o.Presenter.Search(r.Context(), q, r.visitor.reader())
 	if errors.Is(err, present.ErrQuery) {
 		return h.searchError(w, r, form, err)
@@ -199,7 +200,7 @@ func (h *Handler) whichFilters(ctx context.Context, chips []chip, who present.Re
 
 // finds reports whether q has a result that may be shown.
 func (h *Handler) finds(ctx context.Context, q present.Query, who present.Reader) (bool, error) {
-	q.Limit, q.Brief = 1, true
+	q.Limit, q.Further = 1, -1
 	found, err := h.o.Presenter.Search(ctx, q, who)
 	if errors.Is(err, present.ErrQuery) {
 		return false, nil
