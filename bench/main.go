@@ -65,8 +65,8 @@ func main() {
 	held := flag.String("held", "",
 		"instead, crawl sites of so many pages, numbers separated by commas, and print what "+
 			"each verb costs with these pages held")
-	readers := flag.Int("readers", 0, "instead, let this many readers use acapcrawl serve, and print how long answers take; "+
-		"-lasting says for how long")
+	readers := flag.Int("readers", 0, "instead, let this many readers use acapcrawl serve, and print how "+
+		"long answers take; -lasting says for how long")
 	role := flag.String("role", "", "what a process of the benchmark is: serve, floor, colly or bleve")
 	hosts := flag.String("site", "", "the hosts of the site, blanks between, for a process of the benchmark")
 	dir := flag.String("dir", "", "where a process of the benchmark may write")

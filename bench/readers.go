@@ -74,7 +74,8 @@ func measureReaders(ctx context.Context, out io.Writer, o order, readers int, la
 	w := watch(serve.Process.Pid)
 	fmt.Fprintf(out, "%d pages of %d bytes, %d readers with pauses of %s for %s\n", o.pages, o.bytes, readers, thinks,
 		lasting)
-	again := append([]string{"crawl", "--refetch", "--delay", "100ms", "--max-time", lasting.String()}, s.site.seeds()...)
+	again := append([]string{"crawl", "--refetch", "--delay", "100ms", "--max-time", lasting.String()},
+		s.site.seeds()...)
 	crawler := s.command(ctx, data, again)
 	if err := crawler.Start(); err != nil {
 		return err
