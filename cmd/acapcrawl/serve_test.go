@@ -239,6 +239,20 @@ func TestServeTLS(t *testing.T) {
 		}
 		transport.CloseIdleConnections()
 	}
+	for version, want := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true,
+		tls.VersionTLS13: true} {
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(s.at, "https://"), &tls.Config{RootCAs: pool,
+			MinVersion: version, MaxVersion: version, NextProtos: []string{"h2", "http/1.1"}})
+		if (err == nil) != want {
+			t.Errorf("%s: %v", tls.VersionName(version), err)
+		}
+		if err == nil {
+			if got := conn.ConnectionState().NegotiatedProtocol; got != "h2" {
+				t.Errorf("%s: %q", tls.VersionName(version), got)
+			}
+			conn.Close()
+		}
+	}
 	if status := end(); status != statusDone {
 		t.Errorf("serve ends with status %d", status)
 	}
