@@ -48,9 +48,10 @@ func Questions(base *url.URL, docs ...*Document) Ask {
 
 // Bounded returns the questions up to the limits. The field Left of the result says which questions
 // it leaves out.
-func (a Ask) Bounded() Ask { return a.bounded(maxQuestions) }
+func (a Ask) Bounded() Ask { return a.AtMost(maxQuestions) }
 
-func (a Ask) bounded(questions int) Ask {
+// AtMost is Bounded with a limit on the number of questions.
+func (a Ask) AtMost(questions int) Ask {
 	leave := func(n, most int, what string) int {
 		if n <= most {
 			return n

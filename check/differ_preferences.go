@@ -170,7 +170,7 @@ func (a Ask) Preferences(usages []acap.Usage, docs ...*Document) Ask {
 			func(u acap.Usage) bool { return u == acap.Other })
 	}
 	a.Usages, a.Left = usages, nil
-	return a.bounded(maxPreferred)
+	return a.AtMost(maxPreferred)
 }
 
 // prefers reports whether a document makes statements in one of its newer vocabularies.

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"time"
@@ -40,7 +41,12 @@ type Past struct {
 	Seeds []string
 }
 
-// Origins returns the state of the origin of a URL, with the policy to decide by.
+// ErrNeverRead means that the policy of an origin was never requested, so nothing can be said about its
+// pages.
+var ErrNeverRead = errors.New("its robots.txt was never read")
+
+// Origins returns the state of the origin of a URL, with the policy to decide by. If it makes no request,
+// its error wraps ErrNeverRead for an origin that was never requested.
 type Origins interface {
 	Origin(ctx context.Context, u *url.URL) (*policy.Origin, error)
 }

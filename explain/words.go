@@ -21,6 +21,18 @@ func Answer(d acap.Decision) string {
 	return "prohibited"
 }
 
+// Declares returns in words which version of ACAP the robots.txt of the origin declares.
+func (e *Explanation) Declares() string {
+	version := "it declares no version of ACAP"
+	if v := e.Origin.Robots.Version(); v != "" {
+		version = "ACAP " + v
+	}
+	if e.Origin.Robots.IgnoreConventional() {
+		version += "; conventional records are ignored"
+	}
+	return version
+}
+
 // Reason returns in words the kind of rule that decided.
 func Reason(d acap.Decision) string {
 	words := reasonWords(d)

@@ -61,6 +61,20 @@ func (p *Presenter) State(ctx context.Context, rawurl string, refused acap.Decis
 	return State{Standing: Withheld, Decision: refused}, nil
 }
 
+// Linkable reports whether something of rawurl is stored, and a link to its page may be shown to the
+// reader. If a policy cannot be read, or if a take-down is in force, it may not.
+func (p *Presenter) Linkable(ctx context.Context, rawurl string, who Reader) (bool, error) {
+	way, r, known, err := p.lookUp(ctx, rawurl)
+	if err != nil || !known {
+		return false, err
+	}
+	down, open, err := p.linkable(ctx, way, r, who)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	return err == nil && open && down == nil, nil
+}
+
 // linkable reports whether a link to the page r at the end of way may be shown to the reader. A
 // take-down does not prohibit this link; down is the take-down in force, or nil. The error is that of a
 // policy that could not be read.

@@ -61,7 +61,10 @@ func pastOf(a *archive.Archive, with func(func(*crawler.Frontier) error) error, 
 	if err != nil {
 		return p, err
 	}
-	err = with(func(f *crawler.Frontier) error {
+	if p, err = heldAt(a, address); err != nil {
+		return p, err
+	}
+	return p, with(func(f *crawler.Frontier) error {
 		if p.Seeds, err = f.Seeds(); err != nil {
 			return err
 		}
@@ -69,9 +72,10 @@ func pastOf(a *archive.Archive, with func(func(*crawler.Frontier) error) error, 
 		p.Led = rec.Led
 		return err
 	})
-	if err != nil {
-		return p, err
-	}
+}
+
+// heldAt returns what the archive has stored about an address in its normal form.
+func heldAt(a *archive.Archive, address string) (p explain.Past, err error) {
 	if p.Way, err = a.Way(address); err != nil {
 		return p, err
 	}

@@ -34,6 +34,7 @@ type Presenter interface {
 // Options configure a Handler.
 type Options struct {
 	Presenter Presenter
+	Explainer Explainer // nil: /explain answers 404
 	// PolicyRead returns when the policy in the document at address was last read; nil: unknown.
 	PolicyRead func(address string) time.Time
 	Sites      Sites // nil: there are no pages of sites
@@ -55,6 +56,8 @@ type Handler struct {
 	exact     map[string]route
 	prefixes  []route
 	changes   comparer
+
+	explaining chan struct{} // holds a value for each explanation that is being made
 }
 
 // route is how requests for one path, or for all paths with one prefix, are answered.
@@ -84,7 +87,7 @@ func New(o Options) (*Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	h := &Handler{o: o, scans: make(chan struct{}, mostScans)}
+	h := &Handler{o: o, scans: make(chan struct{}, mostScans), explaining: make(chan struct{}, maxExplaining)}
 	var err error
 	if h.templates, err = readTemplates(); err != nil {
 		return nil, err
@@ -101,6 +104,7 @@ func New(o Options) (*Handler, error) {
 		"/versions": {get: h.findVersions},
 		"/sites":    {get: h.sites},
 		"/cdx":      {get: h.cdx, api: true},
+		"/explain":  {get: h.explainStored, post: h.explainPasted},
 	}
 	maps.Copy(h.exact, h.apiRoutes())
 	h.prefixes = []route{

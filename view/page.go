@@ -70,10 +70,11 @@ func readTemplates() (map[string]*template.Template, error) {
 // helpers returns the functions that templates may call.
 func helpers() template.FuncMap {
 	return template.FuncMap{
-		"date":  func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
+		"date":  longDate,
 		"day":   func(t time.Time) string { return t.UTC().Format("2 January 2006") },
 		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"stamp": memento.Timestamp,
+		"asked": askedFields,
 		"count": count,
 		// nano returns a time exactly, as a parameter.
 		"nano":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
@@ -84,6 +85,9 @@ func helpers() template.FuncMap {
 		"own": func(prefix, page string) template.URL { return template.URL(prefix + escapeTarget(page)) },
 	}
 }
+
+// longDate returns a time as pages show it.
+func longDate(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
 // count returns a number with its noun: "1 version", "2 versions".
 func count(n int, noun string) string {

@@ -109,7 +109,7 @@ func (p *PolicyChange) decisions(ctx context.Context, a, b *check.Document, now 
 	if err != nil {
 		return err
 	}
-	ask := narrowed(check.Questions(base, a, b))
+	ask := check.Questions(base, a, b).AtMost(mostQuestions)
 	found, err := check.Compare(ctx, a.ACAP(now), b.ACAP(now), ask)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (p *PolicyChange) decisions(ctx context.Context, a, b *check.Document, now 
 		p.add(PolicyDiff{Crawler: crawlerName(c.Crawler), What: c.What, Address: c.URL, Before: c.Before,
 			After: c.After})
 	}
-	preferences := narrowed(ask.Preferences(nil, a, b))
+	preferences := ask.Preferences(nil, a, b).AtMost(mostQuestions)
 	contrasts, err := check.Restated(ctx, a, b, preferences)
 	if err != nil {
 		return err
@@ -144,17 +144,6 @@ func (p *PolicyChange) add(d PolicyDiff) {
 	}
 	d.Crawler, d.Before, d.After = display.Line(d.Crawler), display.Line(d.Before), display.Line(d.After)
 	p.Differs = append(p.Differs, d)
-}
-
-// narrowed returns the questions up to mostQuestions.
-func narrowed(ask check.Ask) check.Ask {
-	most := mostQuestions / max(1, len(ask.Crawlers)*len(ask.Usages))
-	if n := len(ask.Addresses); n > most {
-		ask.Left = append(slices.Clip(ask.Left), fmt.Sprintf("%d of %d addresses were not compared, because there are "+
-			"too many", n-most, n))
-		ask.Addresses = ask.Addresses[:most]
-	}
-	return ask
 }
 
 func crawlerName(c acap.Crawler) string {
@@ -180,8 +169,8 @@ func verdict(a check.Answer) string {
 }
 
 func said(s acap.Said) string {
-	word := string(s.Verdict)
-	if word == "" {
+	word := s.Verdict.String()
+	if s.Verdict == acap.Unknown {
 		word = "nothing said"
 	}
 	if s.Because == nil {

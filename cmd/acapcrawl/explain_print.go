@@ -97,14 +97,7 @@ func (e *explanation) policyRead() string {
 	case e.request.Robots != "":
 		where = named(e.request.Robots) + " in place of " + where
 	}
-	version := "ACAP " + o.Robots.Version()
-	if o.Robots.Version() == "" {
-		version = "it declares no version of ACAP"
-	}
-	if o.Robots.IgnoreConventional() {
-		version += "; conventional records are ignored"
-	}
-	return where + ": " + version
+	return where + ": " + e.Declares()
 }
 
 func named(file string) string {

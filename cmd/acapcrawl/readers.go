@@ -29,7 +29,7 @@ const (
 
 // newView returns the handler of readers' requests for an open data directory.
 func newView(s *site.Site, failed func(error)) (*view.Handler, error) {
-	return view.New(view.Options{Presenter: s.Presenter(), PolicyRead: s.PolicyRead, Sites: s.Sites(),
+	return view.New(view.Options{Presenter: s.Presenter(), PolicyRead: s.PolicyRead, Sites: s.Sites(), Explainer: s,
 		Vocabularies: s.Vocabularies(), Totals: s.Totals, Failed: failed})
 }
 

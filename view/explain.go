@@ -1,0 +1,164 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/explain"
+	"github.com/acapcrawl/acapcrawl/present"
+)
+
+// Explainer says what may be done with an address. It makes no request. It may be used concurrently.
+type Explainer interface {
+	// Crawler returns the crawler of this archive.
+	Crawler() acap.Crawler
+	// Explain answers q by the policies as they were last read. It uses what is stored about the address
+	// only if the reader may see a link to it. The error wraps explain.ErrNeverRead if the policy of the
+	// origin was never read.
+	Explain(ctx context.Context, q explain.Question, who present.Reader) (*explain.Explanation, error)
+}
+
+const (
+	maxExplaining = 2                // explanations that are made at the same time
+	explainTime   = 20 * time.Second // for one explanation
+	compareTime   = 10 * time.Second // for the comparison of two files
+)
+
+// explainPage is the policy explorer: the form, and the answers if there was a question.
+type explainPage struct {
+	Form      explainForm
+	Asked     bool
+	Pasted    bool
+	Permalink string // path and query of a question about stored policies
+	NeverRead string // the origin whose policy was never read; then there are no answers
+	About     explained
+	Compared  *compared // nil: there was no second file
+	Notes     []string
+}
+
+// explainStored answers a question about a stored policy (GET), or shows the form.
+func (h *Handler) explainStored(w http.ResponseWriter, r *request) error {
+	if h.o.Explainer == nil {
+		return noPage()
+	}
+	form := readForm(r.query)
+	if form == (explainForm{}) {
+		return h.show(w, r, "explain.html", "Explain", explainPage{})
+	}
+	out := explainPage{Form: form, Asked: true, Permalink: form.permalink()}
+	if form.URL == "" {
+		return badRequest("The parameter url is missing: give the address of a page, as in " +
+			"url=https://example.org/a.html.")
+	}
+	q, err := h.question(&form)
+	if err != nil {
+		return err
+	}
+	ctx, done, err := h.takeTurn(r.Context())
+	if err != nil {
+		return err
+	}
+	defer done()
+	e, err := h.o.Explainer.Explain(ctx, q, r.visitor.reader())
+	switch {
+	case errors.Is(err, explain.ErrNeverRead):
+		out.NeverRead = originOf(q.URL.String())
+	case err != nil:
+		return tooLong(ctx, err)
+	default:
+		out.About = h.describe(e, &form)
+	}
+	return h.show(w, r, "explain.html", "Explain "+q.URL.String(), out)
+}
+
+// explainPasted answers a question about pasted texts (POST). Nothing of them is stored.
+func (h *Handler) explainPasted(w http.ResponseWriter, r *request) error {
+	if h.o.Explainer == nil {
+		return noPage()
+	}
+	form, err := readPosted(w, r)
+	if err != nil {
+		return err
+	}
+	if form.Robots == "" && form.Page == "" && form.Headers == "" && form.Against == "" {
+		return badRequest("Nothing was pasted: paste a robots.txt, a page or the headers of an answer.")
+	}
+	ctx, done, err := h.takeTurn(r.Context())
+	if err != nil {
+		return err
+	}
+	defer done()
+	out := explainPage{Form: form, Asked: true, Pasted: true}
+	q, err := h.question(&form)
+	if err != nil {
+		return err
+	}
+	if q.Page, err = form.pasted(q.URL); err != nil {
+		return err
+	}
+	e, err := h.explainForm(ctx, q, r.visitor.reader(), &out)
+	if err != nil {
+		return tooLong(ctx, err)
+	}
+	out.About = h.describe(e, &form)
+	if form.Against != "" {
+		if out.Compared, err = h.compareFiles(ctx, e, q, &out); err != nil {
+			return tooLong(ctx, err)
+		}
+	}
+	text, err := h.execute(r, "explain.html", "Explain pasted text", out)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	writeBody(w, r, http.StatusOK, "text/html; charset=utf-8", text)
+	return nil
+}
+
+// explainForm answers q by the pasted robots.txt, otherwise by the policy that was last read of the
+// address, otherwise by an empty robots.txt.
+func (h *Handler) explainForm(ctx context.Context, q explain.Question, who present.Reader, out *explainPage) (
+	*explain.Explanation, error) {
+	form := &out.Form
+	if form.Robots != "" {
+		return explain.Pasted(ctx, q, []byte(form.Robots))
+	}
+	if form.URL != "" && form.URL[0] != '/' {
+		e, err := h.o.Explainer.Explain(ctx, q, who)
+		if !errors.Is(err, explain.ErrNeverRead) {
+			if err == nil {
+				out.Notes = append(out.Notes, "No robots.txt was pasted, so the one that was last read of "+
+					e.Origin.Key+" counts.")
+			}
+			return e, err
+		}
+	}
+	out.Notes = append(out.Notes, "No robots.txt was pasted, and none of this site was ever read here, so it counts "+
+		"as empty.")
+	return explain.Pasted(ctx, q, nil)
+}
+
+// takeTurn waits until few enough other explanations are being made: one of a hostile file takes long. It
+// returns the context in which to make the explanation.
+func (h *Handler) takeTurn(ctx context.Context) (limited context.Context, done func(), err error) {
+	select {
+	case h.explaining <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	limited, cancel := context.WithTimeout(ctx, explainTime)
+	return limited, func() { cancel(); <-h.explaining }, nil
+}
+
+// tooLong returns the problem for an explanation that was stopped, otherwise err.
+func tooLong(ctx context.Context, err error) error {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return err
+	}
+	return &Problem{Status: http.StatusServiceUnavailable, Code: "too-long", Title: "This takes too long",
+		Detail: "The texts are so large or so complicated that the answers could not be found in time; shorten them.",
+		Retry:  time.Minute}
+}

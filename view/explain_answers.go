@@ -1,0 +1,257 @@
+package view
+
+import (
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/explain"
+	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// Limits on what is shown of one answer, for hostile files.
+const (
+	maxRivals  = 30  // competing fields
+	maxBounds  = 30  // limits
+	maxWritten = 500 // characters of a field
+)
+
+// explained is an explanation as it is shown.
+type explained struct {
+	URL        string
+	Crawler    string
+	AsOf       time.Time
+	Reader     string // "": unknown
+	Policy     string // what was read of the policy, in a sentence
+	PolicyRead time.Time
+	Page       string // what was read of the page, in a sentence
+	TakeDown   *fieldRow
+	Answers    []answerRow
+	Sources    []sourceText
+}
+
+// answerRow is the answer about one usage.
+type answerRow struct {
+	Usage    acap.Usage
+	Answer   string // allowed, refused, needs an agreement, unknown
+	Class    string // of the style sheet
+	Reason   string
+	Line     *fieldRow // the deciding line; nil: none decided
+	Limits   []limitRow
+	Groups   []rivalGroup
+	Opinions []opinionRow
+	Then     *answerRow // the answer with a second file; nil: there is none
+}
+
+// fieldRow is a field with its place.
+type fieldRow struct {
+	Place string
+	Text  string
+	Href  string // of its line on the page; "": it is not shown
+}
+
+type limitRow struct {
+	Words string
+	By    []fieldRow
+}
+
+// rivalGroup is the competing fields with one effect.
+type rivalGroup struct {
+	Title  string
+	Rivals []rivalRow
+	More   int // number of fields left out
+}
+
+type rivalRow struct {
+	fieldRow
+	Effect string
+}
+
+// opinionRow is what one vocabulary says.
+type opinionRow struct {
+	Vocabulary string
+	Verdict    string
+	Class      string
+	Line       *fieldRow
+	Note       string
+	Terms      string
+}
+
+// describe returns an explanation as it is shown.
+func (h *Handler) describe(e *explain.Explanation, form *explainForm) explained {
+	t := e.Facts().Target
+	out := explained{URL: e.URL.String(), Crawler: crawlerWords(e.Crawler), AsOf: e.Facts().Now,
+		Policy:     policyWords(e, form),
+		PolicyRead: e.Origin.Fetched, Page: pageWords(e)}
+	if form.Robots != "" || e.Origin.Robots == nil {
+		out.PolicyRead = time.Time{}
+	}
+	var reader []string
+	if t.IP.IsValid() {
+		reader = append(reader, t.IP.String())
+	}
+	reader = append(reader, t.Domains...)
+	if t.Country != "" {
+		reader = append(reader, t.Country)
+	}
+	out.Reader = strings.Join(reader, ", ")
+	s := h.sources(e, form)
+	out.Sources = s.texts
+	// P04: a page with a take-down in force is neither stored nor shown; the decisions do not change (X64)
+	if down := terms.TakeDown(e.Origin.Policy, e.URL); down != nil {
+		row := s.row(down, out.URL)
+		out.TakeDown = &row
+	}
+	for _, a := range e.Answers {
+		out.Answers = append(out.Answers, answerOf(a, s, out.URL))
+	}
+	return out
+}
+
+func crawlerWords(c acap.Crawler) string {
+	words := strings.Join(c.Names, ", ")
+	if words == "" {
+		words = "a crawler that no line names"
+	}
+	if len(c.Purposes) > 0 {
+		words += ", collecting for " + strings.Join(c.Purposes, ", ")
+	} else if c.Purposes != nil {
+		words += ", collecting for no purpose"
+	}
+	if len(c.Cannot) > 0 {
+		words += ", unable to interpret " + strings.Join(c.Cannot, ", ")
+	}
+	return shorten(words)
+}
+
+// policyWords returns what was read of the policy of the origin.
+func policyWords(e *explain.Explanation, form *explainForm) string {
+	o := e.Origin
+	where := o.Key + "/robots.txt"
+	switch {
+	case form.Robots != "":
+		return "The pasted robots.txt, in place of " + where + ": " + e.Declares() + "."
+	case o.Robots == nil:
+		return sentence(where + " could not be read: " + o.Why)
+	case o.Status == policy.Unreachable:
+		return sentence(where + ", as last read: " + e.Declares() + ". It could not be read again, so nothing may be " +
+			"requested until it can: " + o.Why)
+	case o.Status == policy.None:
+		return where + " does not exist, so there are no restrictions."
+	}
+	return where + ": " + e.Declares() + "."
+}
+
+// pageWords returns what was read of the page.
+func pageWords(e *explain.Explanation) string {
+	switch {
+	// P1 2.5.1 (X02): statements of a page that may not be crawled are not read
+	case e.Page != nil && !e.Origin.Policy.Decide(acap.Crawl, acap.NewResource(e.URL)).Allowed:
+		return "The page may not be crawled, so its own statements are not read."
+	case e.Page != nil:
+		return "The pasted page."
+	case e.Past.URL != "":
+		return "The page as last crawled, on " + longDate(e.Past.LastCrawled) + "."
+	}
+	return "The page itself was not read: the answers depend on its address alone."
+}
+
+// answerOf returns one answer as it is shown. at is the address of the question.
+func answerOf(a explain.Explained, s *sources, at string) answerRow {
+	d := a.Decision
+	out := answerRow{Usage: a.Usage, Reason: shorten(explain.Reason(d))}
+	out.Answer, out.Class = verdictOf(d)
+	if d.Because != nil {
+		row := s.row(d.Because, at)
+		out.Line = &row
+	}
+	for i, limit := range explain.LimitsOf(a) {
+		if i == maxBounds {
+			out.Limits = append(out.Limits, limitRow{Words: "and more limits, which are left out"})
+			break
+		}
+		row := limitRow{Words: shorten(limit.Words)}
+		for _, f := range limit.By[:min(len(limit.By), maxBounds)] {
+			row.By = append(row.By, s.row(f, at))
+		}
+		out.Limits = append(out.Limits, row)
+	}
+	out.Groups = rivalsOf(a, s, at)
+	for _, said := range a.Opinions {
+		row := opinionRow{Vocabulary: said.Vocabulary, Verdict: said.Verdict.String(), Class: classOf(said.Verdict),
+			Note: shorten(said.Note), Terms: shorten(said.Terms)}
+		if said.Because != nil {
+			line := s.row(said.Because, at)
+			row.Line = &line
+		}
+		out.Opinions = append(out.Opinions, row)
+	}
+	return out
+}
+
+// verdictOf returns an answer in one word, and its class.
+func verdictOf(d acap.Decision) (answer, class string) {
+	switch {
+	case d.Allowed && d.Reason == acap.ByDefault && d.Usage.Newer():
+		return "unknown", "maybe" // no vocabulary says anything, which neither permits nor prohibits
+	case d.Allowed:
+		return "allowed", "yes"
+	case d.Reason == acap.ByAgreement:
+		return "needs an agreement", "maybe"
+	}
+	return "refused", "no"
+}
+
+// classOf returns the class of the style sheet for the verdict of a vocabulary.
+func classOf(v acap.Verdict) string {
+	switch v {
+	case acap.Permits:
+		return "yes"
+	case acap.Prohibits:
+		return "no"
+	}
+	return "maybe"
+}
+
+// rivalsOf returns the competing fields of an answer by their effect.
+func rivalsOf(a explain.Explained, s *sources, at string) (groups []rivalGroup) {
+	titles := []string{"In addition", "Lost against it", "Within the page"}
+	all := make([]rivalGroup, len(titles))
+	for _, v := range a.Rivals {
+		i := 0
+		switch {
+		case explain.Aside(a, v):
+			continue
+		case v.Outcome == acap.Loses:
+			i = 1
+		case v.Outcome == acap.Within:
+			i = 2
+		}
+		g := &all[i]
+		if g.Title = titles[i]; len(g.Rivals) == maxRivals {
+			g.More++
+			continue
+		}
+		g.Rivals = append(g.Rivals, rivalRow{s.row(v.Field, at), shorten(explain.Effect(v))})
+	}
+	for _, g := range all {
+		if len(g.Rivals) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+// shorten returns text safe to show, cut after maxWritten characters.
+func shorten(text string) string {
+	text = display.Line(text)
+	n := 0
+	for i := range text {
+		if n++; n > maxWritten {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
