@@ -148,3 +148,31 @@ func TestSitesDuringCrawl(t *testing.T) {
 	for hostOf(t, o, p, false).Counts.Pages != 1 { // counts made during the crawl are used for a short time
 	}
 }
+
+// TestSitesHide checks that a page to which not every reader may see a link is not counted for readers as
+// soon as the policy says so.
+func TestSitesHide(t *testing.T) {
+	p := newPublisher(t, "/a.html", "/secret.html")
+	s := open(t, t.TempDir())
+	crawl(t, s, p.origin+"/a.html", p.origin+"/secret.html")
+	o := s.Sites()
+	if n := hostOf(t, o, p, false).Counts.Pages; n != 2 {
+		t.Fatalf("%d pages", n)
+	}
+	for _, line := range []string{
+		"ACAP-disallow-present-link: /secret", "ACAP-disallow-present: /secret",
+		"ACAP-allow-present: /secret target-condition=permittedcountrylist:FR",
+		"ACAP-allow-present-link: /secret time-limit=until-2012-12-31",
+		"ACAP-allow-present-link: /secret must-use-resource=/other.html", "ACAP-disallow-present-link: /\n" +
+			"ACAP-allow-present-link: /a",
+		"ACAP-request-take-down: /secret.html",
+	} {
+		p.setRobots("##ACAP version=1.1\nACAP-crawler: *\n" + line + "\n")
+		refresh(t, s, p)
+		open, full := hostOf(t, o, p, false), hostOf(t, o, p, true)
+		if open.Counts.Pages != 1 || full.Counts.Pages != 2 || len(open.Skipped) != 0 {
+			t.Errorf("%s: %d pages for readers, %d for the operator; %v", line, open.Counts.Pages, full.Counts.Pages,
+				open.Skipped)
+		}
+	}
+}
