@@ -138,7 +138,14 @@ func (h *Handler) showAs(ctx context.Context, v values, page string, which prese
 	case v.is("snippet"):
 		return p.Snippet(ctx, page, v.text("query"), which, who)
 	case v.is("original"):
-		return p.Original(ctx, page, who)
+		lead, err := p.Original(ctx, page, who)
+		if err == nil {
+			var known bool
+			if known, err = h.mayKnow(ctx, page, acap.PresentOriginal, who); err == nil && !known {
+				err = present.ErrNotHeld
+			}
+		}
+		return lead, err
 	default:
 		return p.Copy(ctx, page, which, who)
 	}
@@ -151,9 +158,7 @@ func (h *Handler) unshown(ctx context.Context, page string, which present.Which,
 	if barred, is := errors.AsType[*acap.Refused](err); is {
 		refused = barred.Decision
 	} else if errors.Is(err, thumbnail.ErrNone) {
-		p := notFound()
-		p.Code, p.Detail = "no-image", sentence(err.Error())
-		return p
+		return h.noImage(ctx, page, who, err)
 	} else if !errors.Is(err, present.ErrNotHeld) {
 		return err
 	}
@@ -166,6 +171,26 @@ func (h *Handler) unshown(ctx context.Context, page string, which present.Which,
 		return notFound() // another version was erased
 	}
 	return h.absent(state)
+}
+
+// noImage returns the problem for a page of which no thumbnail can be made: err says why.
+func (h *Handler) noImage(ctx context.Context, page string, who present.Reader, err error) error {
+	known, failed := h.mayKnow(ctx, page, acap.PresentThumbnail, who)
+	if failed != nil {
+		return failed
+	}
+	p := notFound()
+	if known {
+		p.Code, p.Detail = "no-image", sentence(err.Error())
+	}
+	return p
+}
+
+// mayKnow reports whether the reader may learn that a page is archived of which the usage u shows nothing
+// archived: a link to it may be shown.
+func (h *Handler) mayKnow(ctx context.Context, page string, u acap.Usage, who present.Reader) (bool, error) {
+	state, err := h.o.Presenter.State(ctx, page, acap.Decision{Usage: u}, who)
+	return state.Standing != present.NotHeld, err
 }
 
 // apiList answers like the verb archive ls with --json, with the versions that this reader may see.

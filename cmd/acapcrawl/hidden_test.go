@@ -211,7 +211,7 @@ func targets(route, origin, hidden string, captures []archive.Capture) (list []s
 	}
 	switch route {
 	case "/", "/sites", "/docs", "/openapi.json", "/opensearch.xml", "/robots.txt", "/requests", "/login",
-		"/api/v1/sites", "/api/v1/archive/ls", "/api/v1/archive/stats", "/api/v1/decide", "/audit":
+		"/api/v1/archive/ls", "/api/v1/archive/stats", "/api/v1/decide", "/audit":
 		return []string{route}, true
 	case "/search", "/api/v1/search", "/feed.atom":
 		for _, q := range []string{"gulls", "page", inBody, inTitle, inOld, "site:" + name} {
@@ -225,8 +225,15 @@ func targets(route, origin, hidden string, captures []archive.Capture) (list []s
 			list = append(list, "/cdx?url="+hidden+"&matchType="+m, "/cdx?url="+origin+"/&matchType="+m,
 				"/cdx?output=json&url="+origin+"/&matchType="+m)
 		}
-	case "/api/v1/show", "/explain", "/api/v1/explain":
+	case "/api/v1/show":
+		for _, form := range []string{"", "&version=1", "&version=2", "&snippet=true", "&snippet=true&version=1",
+			"&thumbnail=true", "&original=true"} {
+			list = append(list, route+"?url="+hidden+form)
+		}
+	case "/versions", "/explain", "/api/v1/explain":
 		list = append(list, route+"?url="+hidden)
+	case "/api/v1/sites":
+		list = append(list, route, route+"?host="+host)
 	case "/versions/", "/timegate/", "/timemap/link/", "/timemap/json/":
 		list = append(list, route+hidden)
 	case "/raw/", "/copy/", "/thumbnail/":
