@@ -3,14 +3,19 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
 )
 
 const operatorPassword = "kelp and limpets"
@@ -239,6 +244,38 @@ func TestPublisherInBrowser(t *testing.T) {
 	if text := publisher.text(t, "/requests"); !strings.Contains(text, "<h1>Log in</h1>") {
 		t.Error(text)
 	}
+	if status := end(); status != statusDone {
+		t.Error(status)
+	}
+}
+
+// TestLoginPages checks the pages of login, requests and audit log like TestPages, for everybody and for the
+// operator.
+func TestLoginPages(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
+	site, data := crawled(t, "/a.html")
+	s, end := startGuarded(t, data, "")
+	operator := s.person(t)
+	operator.login(t, "operator", operatorPassword)
+	_, at, _ := operator.post(t, "/requests", operator.form(t, "take-down", site.URL+"/a.html"))
+	// for the browser, which has no session, this server sends the cookie of the operator
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, err := operator.client.Get(s.at + r.RequestURI)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer answer.Body.Close()
+		w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
+		w.WriteHeader(answer.StatusCode)
+		_, _ = io.Copy(w, answer.Body)
+	}))
+	defer front.Close()
+	// the first request is that of a line of robots.txt
+	pages := pagesOf(t, s.at, "/login", "/requests", "/requests/1", at, "/audit")
+	maps.Copy(pages, pagesOf(t, front.URL, "/login", "/requests", "/requests?before=1", "/requests/1", at, "/audit"))
+	t.Run("html", func(t *testing.T) { pagecheck.Validate(t, pages) })
+	t.Run("axe", func(t *testing.T) { pagecheck.Axe(t, slices.Sorted(maps.Keys(pages))) })
 	if status := end(); status != statusDone {
 		t.Error(status)
 	}
