@@ -167,7 +167,7 @@ func TestSitesHide(t *testing.T) {
 			"ACAP-allow-present-link: /a",
 		"ACAP-request-take-down: /secret.html",
 	} {
-		p.setRobots("##ACAP version=1.1\nACAP-crawler: *\n" + line + "\n")
+		p.setRobots("ACAP-version: 1.1\nACAP-crawler: *\n" + line + "\n")
 		refresh(t, s, p)
 		open, full := hostOf(t, o, p, false), hostOf(t, o, p, true)
 		if open.Counts.Pages != 1 || full.Counts.Pages != 2 || len(open.Skipped) != 0 {
