@@ -7,8 +7,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-
-	"github.com/acapcrawl/acapcrawl/acap"
 )
 
 // Listing selects archived addresses, for a list of their versions.
@@ -131,7 +129,7 @@ func (p *Presenter) listed(ctx context.Context, addresses []keyed, who Reader) (
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		open, err := p.mayLink(ctx, one.address, who)
+		open, _, err := p.Listed(ctx, one.address, who)
 		if err != nil {
 			return nil, err
 		}
@@ -146,21 +144,6 @@ func (p *Presenter) listed(ctx context.Context, addresses []keyed, who Reader) (
 	}
 	slices.SortStableFunc(all, func(a, b Version) int { return a.Fetched.Compare(b.Fetched) })
 	return all, nil
-}
-
-// mayLink reports whether the reader may see a link to an archived address. It reads no copy: it also
-// returns false if something must be shown with the link, because a list of addresses cannot show it.
-func (p *Presenter) mayLink(ctx context.Context, address string, who Reader) (bool, error) {
-	r, known, err := p.library.Page(ctx, address)
-	if err != nil || !known {
-		return false, err
-	}
-	t, down, err := p.terms(ctx, r, nil, p.facts(r, who, false))
-	if err != nil || down != nil { // without a policy nothing is shown
-		return false, ctx.Err()
-	}
-	d := t.Decide(acap.PresentLink)
-	return d.Allowed && len(d.MustUse()) == 0 && len(d.MustInclude()) == 0, nil
 }
 
 // largest is a heap of addresses whose first element has the largest key.

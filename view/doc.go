@@ -13,6 +13,8 @@
 //	memento.go  the versions of a page as package memento names them
 //	timegate.go TimeGate and TimeMap (RFC 7089)
 //	cdx.go      the CDX server API
+//	feed.go     Atom feeds of new versions and matches
+//	finding.go  how programs use this server: OpenSearch, robots.txt
 //	versions.go the versions of a page
 //	choose.go   which version answers a time, and where a browser shows it
 //	raw.go      a copy itself, and its header

@@ -28,6 +28,7 @@ type Presenter interface {
 		error)
 	Original(ctx context.Context, address string, who present.Reader) (present.Lead, error)
 	List(ctx context.Context, l present.Listing, who present.Reader) iter.Seq2[present.Version, error]
+	Listed(ctx context.Context, address string, who present.Reader) (listed bool, until time.Time, err error)
 	State(ctx context.Context, address string, refused acap.Decision, who present.Reader) (present.State, error)
 }
 
@@ -107,6 +108,11 @@ func New(o Options) (*Handler, error) {
 		"/explain":  {get: h.explainStored, post: h.explainPasted},
 	}
 	maps.Copy(h.exact, h.apiRoutes())
+	maps.Copy(h.exact, map[string]route{
+		"/feed.atom":      {get: h.feed},
+		"/opensearch.xml": {get: h.openSearch},
+		"/robots.txt":     {get: h.robots},
+	})
 	h.prefixes = []route{
 		{prefix: "/versions/", get: h.versions},
 		{prefix: "/sites/", get: h.site},

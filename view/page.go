@@ -46,6 +46,7 @@ type layout struct {
 	Style   string // path of the style sheet
 	Script  string // path of the script
 	Icon    string // path of the icon
+	Feed    string // path of the feed about what the page shows; "" if there is none
 	Body    any
 }
 
@@ -134,8 +135,16 @@ func (h *Handler) execute(r *request, name, title string, body any) ([]byte, err
 	var out bytes.Buffer
 	err := h.templates[name].ExecuteTemplate(&out, "layout.html", layout{Title: title, Path: at, Visitor: r.visitor,
 		Style: h.assetPath("style.css"), Script: h.assetPath("script.js"), Icon: h.assetPath("icon.svg"),
-		Body: body})
+		Feed: feedOf(body), Body: body})
 	return out.Bytes(), err
+}
+
+// feedOf returns the path of the feed about a page, or "".
+func feedOf(body any) string {
+	if one, has := body.(interface{ feed() string }); has {
+		return one.feed()
+	}
+	return ""
 }
 
 // show answers with a page made from a template.

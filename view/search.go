@@ -35,6 +35,15 @@ type searchPage struct {
 	Withheld []present.Result // for the operator: pages that match and are not shown to anybody
 }
 
+// feed returns the path of the feed of new results, or "" if no search was made.
+func (p searchPage) feed() string {
+	q, err := p.query()
+	if err != nil || !p.Asked || len(q.For) > 0 { // a feed has no restriction to uses
+		return ""
+	}
+	return feedPath("q", q.Text)
+}
+
 // search shows the pages that match a query and may be shown to this reader.
 func (h *Handler) search(w http.ResponseWriter, r *request) error {
 	form, err := readSearch(r)

@@ -3,7 +3,6 @@ package view
 import (
 	"html/template"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +33,6 @@ type versionsPage struct {
 	Cut    bool // the period has more versions than are listed
 
 	Earlier, Later period // the nearest periods of the same length that have versions
-	FeedPath       string
 }
 
 const badPeriod = "The period must be a year, a month or a day, such as 2026, 202601 or 20260131."
@@ -117,7 +115,7 @@ func (h *Handler) findVersions(w http.ResponseWriter, r *request) error {
 // newVersionsPage returns the page about list, which is not empty and in order of time.
 func newVersionsPage(page string, list []present.Version, digits string) versionsPage {
 	out := versionsPage{Address: page, Count: len(list), First: list[0].Fetched.UTC(),
-		Last: list[len(list)-1].Fetched.UTC(), FeedPath: "/feed.atom?" + url.Values{"url": {page}}.Encode()}
+		Last: list[len(list)-1].Fetched.UTC()}
 	if list[0].URL != page {
 		out.Elsewhere = list[0].URL
 	}
@@ -178,6 +176,8 @@ func (p *versionsPage) count(stamps []string) {
 
 // monthOf returns the month of a timestamp, from 0.
 func monthOf(stamp string) int { return int(stamp[4]-'0')*10 + int(stamp[5]) - '1' }
+
+func (p versionsPage) feed() string { return feedPath("url", p.Address) }
 
 // link returns a link to a period: within this page if it lists all versions.
 func (p *versionsPage) link(digits string) period {

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/present"
@@ -58,6 +59,10 @@ func (f *fixed) List(context.Context, present.Listing, present.Reader) iter.Seq2
 			yield(present.Version{}, f.err)
 		}
 	}
+}
+
+func (f *fixed) Listed(context.Context, string, present.Reader) (bool, time.Time, error) {
+	return true, time.Time{}, f.err
 }
 
 func (f *fixed) State(_ context.Context, address string, _ acap.Decision, _ present.Reader) (present.State, error) {
