@@ -127,7 +127,7 @@ func writeCopy(w http.ResponseWriter, r *request, c present.Copy, v present.Vers
 		// A copy has an origin of its own, and fonts need permission across origins.
 		head.Set("Access-Control-Allow-Origin", "*")
 	}
-	if len(body) == 0 {
+	if c.Status/100 == 3 { // it has no body
 		how.kind = "text/plain; charset=utf-8"
 		head.Del("Content-Disposition")
 	}
