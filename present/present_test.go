@@ -439,6 +439,8 @@ func TestCopy(t *testing.T) {
 			want: "!unfulfillable", line: 4},
 		{name: "a credit that is missing", now: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:nope",
 			want: "!unfulfillable"},
+		{name: "a credit that is a text", now: "ACAP-allow-present: / must-include-resource=the-acap:credit:text:Quay",
+			want: article},
 		{name: "a credit in the page", now: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:by", want: article},
 		{name: "noarchive (N24)", body: `<meta name="robots" content="noarchive">x`, want: "!meta"},
 		{name: "a part cut out", body: `<p>Open <b class="the-acap:disallow-present">shut</b> quay.`,

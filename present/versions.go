@@ -149,11 +149,12 @@ func (p *Presenter) permitted(ctx context.Context, way []string, r archive.Resou
 }
 
 // dependsOnBody reports whether the decision to show v depends on the elements of the page: some may not
-// be shown, or something must be shown with the page, which may be in the page only.
+// be shown, or something must be shown with the page that is not a literal text and may be in the page only.
 func dependsOnBody(v *version) bool {
 	d := v.Decide(v.usage)
 	_, barred := v.FirstBarred(v.usage)
-	return d.Reason == acap.Unfulfillable || d.Allowed && (barred || len(d.MustUse()) > 0 || len(d.MustInclude()) > 0)
+	quoted := slices.ContainsFunc(d.MustInclude(), func(r *acap.Required) bool { return !r.IsText })
+	return d.Reason == acap.Unfulfillable || d.Allowed && (barred || quoted || len(d.MustUse()) > 0)
 }
 
 // Open returns a version that Versions returned for rawurl. It decides again; the errors are those of Copy.
