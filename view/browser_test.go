@@ -143,6 +143,12 @@ var hostile = map[string]string{
 		`<link rel=modulepreload href=//modulepreload.localhost/m.js><link rel=manifest href=//manifest.localhost/m>`,
 	"svg": `<svg><image href=//svgimage.localhost/i.png /><use href="//use.localhost/s.svg#x"/><style>@import "//svgstyle.localhost/";` +
 		`</style><foreignObject><iframe src=//foreign.localhost/></iframe></foreignObject><script>` + ran + `</script></svg>`,
+	"noscript": `<noscript><link rel=preconnect href=https://noscript.localhost></noscript>`,
+	"shadow": `<div><template shadowrootmode=open><link rel=preconnect href=https://shadow.localhost>` +
+		`<iframe src=//shadowframe.localhost/></iframe></template></div>`,
+	"anchor": `<meta http-equiv=x-dns-prefetch-control content=on><a href=https://anchor.localhost/>x</a>` +
+		`<link rel=icon href=//icon.localhost/i.ico><link rel="compression-dictionary" href=//dictionary.localhost/d>` +
+		`<link rel="alternate stylesheet" href=//alternate.localhost/s.css><meta http-equiv=accept-ch content=dpr>`,
 	"policy": `<meta http-equiv=Content-Security-Policy content="default-src * 'unsafe-inline'"><script>` + ran + `</script>`,
 	"top":    `<a id=a href=http://top.localhost/ target=_top></a><script>top.location='http://top.localhost/';` + ran + `</script>`,
 	"manifest": `<html manifest=//appcache.localhost/m><body background=//background.localhost/i.png>` +
@@ -150,9 +156,24 @@ var hostile = map[string]string{
 	"ping": `<a href=x ping=//ping.localhost/ attributionsrc=//attribution.localhost/>x</a><img attributionsrc=//attribution.localhost/ src=y>`,
 }
 
+// documents are documents of other types than HTML, which try the same: media type and content.
+var documents = map[string][2]string{
+	"/evil.svg": {"image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg" onload="` + ran + `"><script>` + ran +
+		`</script><image href="http://svg.localhost/i.png"/><style>@import "http://svgcss.localhost/";</style></svg>`},
+	"/evil.xml": {"text/xml", `<?xml version="1.0"?><?xml-stylesheet type="text/xsl" href="http://xsl.localhost/x.xsl"?>` +
+		`<!DOCTYPE a SYSTEM "http://dtd.localhost/a.dtd"><a xmlns:h="http://www.w3.org/1999/xhtml">` +
+		`<h:link rel="preconnect" href="http://xml.localhost"/><h:script>` + ran + `</h:script></a>`},
+	"/evil.xhtml": {"application/xhtml+xml", `<!DOCTYPE html [<!ENTITY e '<link rel="preconnect" href="http://entity.localhost"/>'>]>` +
+		`<html xmlns="http://www.w3.org/1999/xhtml"><body>&e;<script>` + ran + `</script></body></html>`},
+	"/evil.pdf": {"application/pdf", "%PDF-1.4\n1 0 obj<</OpenAction<</S/URI/URI(http://pdf.localhost/)>>>>"},
+	"/evil.png": {"image/png", `<script>` + ran + `</script><link rel=preconnect href=http://png.localhost>`},
+	"/evil.txt": {"text/plain", `<script>` + ran + `</script><link rel=preconnect href=http://txt.localhost>`},
+	"/evil":     {"x/unknown", `<script>` + ran + `</script><link rel=preconnect href=http://unknown.localhost>`},
+}
+
 // connecting are the parts that make Chromium contact other hosts in spite of the policy: such a page is not shown
 // unchanged.
-var connecting = []string{"far frame", "connect", "fetch", "svg", "ping"}
+var connecting = []string{"far frame", "connect", "fetch", "svg", "ping", "noscript", "shadow"}
 
 // TestControl checks that the test notices what it looks for: without the headers of copies, Chromium runs the
 // scripts and names the hosts.
@@ -191,6 +212,11 @@ func TestHostile(t *testing.T) {
 				}
 			}
 			s.Hold("/all", "<!doctype html><title>All</title>"+whole, noon)
+			for path, document := range documents {
+				hold(s, path, document[0], document[1])
+				all += `<iframe src="` + at("/raw/", path) + `"></iframe><img src="` + at("/raw/", path) + `">`
+				paths[at("/raw/", path)] = true
+			}
 			s.SetRobots(robots)
 			server := record(t, h, map[string]string{"/frames": all})
 			for _, path := range []string{"/frames", at("/copy/", "/all"), at("/raw/", "/all")} {
