@@ -24,6 +24,7 @@ func (h *Handler) apiRoutes() map[string]route {
 		"/api/v1/show":          {get: h.apiShow, api: true},
 		"/api/v1/decide":        {post: h.apiDecide, api: true},
 		"/api/v1/sites":         {get: h.apiSites, api: true},
+		"/api/v1/explain":       {get: h.apiExplain, api: true},
 		"/api/v1/archive/ls":    {get: h.apiList, api: true},
 		"/api/v1/archive/stats": {get: h.apiStats, api: true},
 	}

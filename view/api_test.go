@@ -35,7 +35,8 @@ func newAPI(t *testing.T) *api {
 	t.Helper()
 	s := stock.New(t)
 	h, err := New(Options{Presenter: s, Failed: func(err error) { t.Error(err) }, Totals: totals,
-		Sites: &fixedSites{count: 5, texts: []string{"User-agent: *\n"}}})
+		Explainer: &stored{who: acap.Crawler{Names: []string{"gazer"}}, robots: map[string]string{stock.Site: explainedRobots}},
+		Sites:     &fixedSites{count: 5, texts: []string{"User-agent: *\n"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,6 +31,7 @@
 //	api.go         the routes of the API
 //	api_decide.go  the policy engine as a route
 //	api_sites.go   sites as JSON
+//	api_explain.go explanations as JSON
 //	docs.go        the document as a page
 //
 // A server in front of Handler checks the Host header, rates and sizes, and names the Visitor with

@@ -23,6 +23,7 @@ func sample() map[string]struct{ sent, body string } {
 		"get /api/v1/show":          {sent: "/api/v1/show?" + about("/a")},
 		"get /api/v1/archive/ls":    {sent: "/api/v1/archive/ls"},
 		"get /api/v1/sites":         {sent: "/api/v1/sites"},
+		"get /api/v1/explain":       {sent: "/api/v1/explain?" + about("/a")},
 		"get /api/v1/archive/stats": {sent: "/api/v1/archive/stats"},
 		"post /api/v1/decide":       {sent: "/api/v1/decide", body: caseLine("one")},
 	}

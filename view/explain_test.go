@@ -15,6 +15,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/explain"
+	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
@@ -23,6 +24,7 @@ type stored struct {
 	who    acap.Crawler
 	robots map[string]string // by origin
 	asked  []explain.Question
+	page   *page.Page // the archived page; nil: none
 }
 
 func (s *stored) Crawler() acap.Crawler { return s.who }
@@ -32,6 +34,9 @@ func (s *stored) Explain(ctx context.Context, q explain.Question, _ present.Read
 	text, known := s.robots[originOf(q.URL.String())]
 	if !known {
 		return nil, fmt.Errorf("%s: %w", q.URL.Host, explain.ErrNeverRead)
+	}
+	if q.Page == nil {
+		q.Page = s.page
 	}
 	return explain.Pasted(ctx, q, []byte(text))
 }

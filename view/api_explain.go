@@ -1,0 +1,71 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/explain"
+)
+
+// apiExplain answers like the verb explain with --json, by the policy that was last read.
+func (h *Handler) apiExplain(w http.ResponseWriter, r *request) error {
+	v, err := h.parameters(r)
+	if err != nil {
+		return err
+	}
+	if h.o.Explainer == nil {
+		return noPage()
+	}
+	q, err := h.apiQuestion(v)
+	if err != nil {
+		return err
+	}
+	ctx, done, err := h.takeTurn(r.Context())
+	if err != nil {
+		return err
+	}
+	defer done()
+	e, err := h.o.Explainer.Explain(ctx, q, r.visitor.reader())
+	if errors.Is(err, explain.ErrNeverRead) {
+		return &Problem{Status: http.StatusNotFound, Code: "never-read", Title: "The policy of this site is not known",
+			Detail: fmt.Sprintf("This archive has never read the robots.txt of %s.", originOf(q.URL.String()))}
+	}
+	if err != nil {
+		return tooLong(ctx, err)
+	}
+	return writeJSON(w, r, withoutPage(e.Report()))
+}
+
+// withoutPage returns a report without the lines of the archived page, which contain more than its
+// statements and may not be shown to every reader.
+func withoutPage(out explain.Report) explain.Report {
+	for _, d := range out.Decisions {
+		if b := d.Because; b != nil && (b.Source == acap.Meta || b.Source == acap.Class) {
+			b.SourceLine = ""
+		}
+	}
+	return out
+}
+
+// apiQuestion returns the question in the parameters of a request. The error is a *Problem.
+func (h *Handler) apiQuestion(v values) (q explain.Question, err error) {
+	form := readForm(v.given)
+	if q, err = h.question(&form); err != nil {
+		return q, err
+	}
+	if v.given.Has("purpose") && strings.TrimSpace(form.Purpose) == "" {
+		q.Crawler.Purposes = []string{} // P1 2.3.3 (C15): the crawler declares that it has no purpose
+	}
+	for _, u := range v.given["usage"] {
+		q.Usages = append(q.Usages, acap.Usage(u))
+	}
+	if v.given.Has("cannot") {
+		q.Crawler.Cannot = v.given["cannot"]
+	}
+	q.Crawler.Strict = q.Crawler.Strict || v.is("strict")
+	q.All = v.is("all")
+	return q, nil
+}
