@@ -31,6 +31,7 @@
 //
 // The routes for the operator, on another address:
 //
+//	GET    /readyz                   whether readers can be answered
 //	GET    /healthz                  whether the ledger can be used and nothing is overdue
 //	GET    /metrics                  for Prometheus
 package web

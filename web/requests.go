@@ -246,6 +246,18 @@ func (s *Server) status(ctx context.Context) (actions.Answer, error) {
 	return s.health.answer, s.health.err
 }
 
+// readyz answers whether readers can be answered now.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
+	if s.o.Ready != nil {
+		if err := s.o.Ready(); err != nil {
+			return &problem{status: http.StatusServiceUnavailable, code: "not-ready", detail: err.Error(),
+				retry: time.Second}
+		}
+	}
+	writeJSON(w, "application/json", http.StatusOK, map[string]string{"status": "ready"})
+	return nil
+}
+
 // healthz answers whether action requests can be accepted, and whether all of them were executed in
 // time.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {

@@ -33,6 +33,7 @@ type Options struct {
 	// X-Forwarded-Proto whether it uses TLS
 	Trusted []netip.Prefix
 	Limits  Limits
+	Ready   func() error // why readers cannot be answered now, for /readyz; nil: they always can
 	Metrics http.Handler // answers /metrics in ServeAdmin; nil: /metrics does not exist
 
 	// Readers answers all requests except those for action requests; the context names the visitor
@@ -117,6 +118,7 @@ func New(o Options) *Server {
 	public.Handle("/api/v1/requests/{id}/receipt", route("GET, HEAD", map[string]handler{http.MethodGet: s.receipt}))
 	public.Handle("/", route("", nil))
 	admin.Handle("/healthz", route("GET, HEAD", map[string]handler{http.MethodGet: s.healthz}))
+	admin.Handle("/readyz", route("GET, HEAD", map[string]handler{http.MethodGet: s.readyz}))
 	if o.Metrics != nil {
 		admin.Handle("/metrics", route("GET, HEAD",
 			map[string]handler{http.MethodGet: func(w http.ResponseWriter, r *http.Request) error {
@@ -180,7 +182,7 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.public.Server.Serve(l)
 }
 
-// ServeAdmin answers the operator on l, without TLS, until Shutdown is called: /healthz and
+// ServeAdmin answers the operator on l, without TLS, until Shutdown is called: /healthz, /readyz and
 // /metrics.
 func (s *Server) ServeAdmin(l net.Listener) error {
 	addAddress(s.admin.names, l.Addr())

@@ -181,9 +181,11 @@ func visitRoutes(t *testing.T, h *view.Handler, c hiddenCase, origin string, cap
 					t.Errorf("%s: status %d shows %s", sent, status, word)
 				}
 			}
-			if named && slices.Contains(c.hidden, inPath) {
+			// the policy explorer shows what robots.txt, which is public, says of the address
+			explains := strings.HasSuffix(route, "/explain") && strings.Contains(c.robots, inPath)
+			if named && slices.Contains(c.hidden, inPath) && !explains {
 				as, other := requestAs(h, c.reader, strings.ReplaceAll(sent, hidden, never))
-				if as != status || strings.ReplaceAll(text, hidden, never) != other {
+				if as != status || strings.ReplaceAll(text, inPath, "nopath") != other {
 					t.Errorf("%s: status %d and %d bytes, but of a page never archived %d and %d bytes", sent, status,
 						len(text), as, len(other))
 				}
@@ -198,6 +200,7 @@ func requestAs(h http.Handler, who acap.Target, sent string) (int, string) {
 	r.RequestURI = sent
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r.WithContext(view.WithVisitor(r.Context(), view.Visitor{Reader: who, Base: "http://archive.test"})))
+	w.Header().Del("ETag") // a digest of the body, which contains the address
 	return w.Code, fmt.Sprint(w.Header(), w.Body)
 }
 

@@ -115,6 +115,18 @@ func (rd *readers) current() (answerer, error, <-chan struct{}) {
 	return rd.answers, rd.why, rd.changed
 }
 
+// ready returns why no reader can be answered now, or nil.
+func (rd *readers) ready() error {
+	answers, why, _ := rd.current()
+	switch {
+	case answers != nil:
+		return nil
+	case why != nil:
+		return why
+	}
+	return errors.New("the data directory is being opened")
+}
+
 // ServeHTTP waits a short time if the data directory is passing from one process to another.
 func (rd *readers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	late := time.NewTimer(forAnother)

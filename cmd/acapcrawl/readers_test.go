@@ -46,6 +46,9 @@ func TestReadersWhileOthersWork(t *testing.T) {
 	s, end := startServe(t, data)
 	versions := "/versions/" + site.URL + "/a.html"
 	before := s.text(t, versions)
+	if _, lines := get(t, s.admin+"/readyz"); !strings.Contains(strings.Join(lines, ""), "ready") {
+		t.Errorf("ready: %q", lines)
+	}
 
 	// a verb that every process can run
 	if said := call(t.Context(), data, "archive", "ls"); said.status != statusDone || !strings.Contains(said.stdout, "a.html") {
@@ -102,6 +105,11 @@ func TestReadersWhileOthersWork(t *testing.T) {
 func TestReadersOfNothing(t *testing.T) {
 	joined(t)
 	s, end := startServe(t, t.TempDir()+"/data")
+	if resp, err := s.client.Get(s.admin + "/readyz"); err != nil || resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("ready: %+v, %v", resp, err)
+	} else {
+		resp.Body.Close()
+	}
 	var out strings.Builder
 	if status := s.read(t, "/", &out); status != http.StatusServiceUnavailable || !strings.Contains(out.String(),
 		"acapcrawl crawl") {

@@ -33,8 +33,8 @@ func (c *Command) serveVerb() *cobra.Command {
 		Short: "Show the archive in browsers, and execute publishers' requests",
 		Long: `Answer HTTP: pages for readers (search, versions, copies, policies), an API, and publishers' requests
 (POST /api/v1/requests with a token from actions credentials add), which serve executes. It also watches the
-robots.txt of all archived sites like acapcrawl watch. /healthz and /metrics are served only at
-serve.admin_listen. Crawls and all other verbs can run at the same time.`,
+robots.txt of all archived sites like acapcrawl watch. /healthz, /readyz and /metrics are served
+only at serve.admin_listen. Crawls and all other verbs can run at the same time.`,
 		Example: `  acapcrawl serve
   acapcrawl serve --listen 127.0.0.1:8080
   ACAPCRAWL_SERVE_ADMIN_LISTEN=127.0.0.1:8081 acapcrawl serve`,
@@ -92,7 +92,7 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	views := newReaders(c, cfg, func(err error) { log.Error("an answer to a reader failed", "error", err) })
 	s = web.New(web.Options{Backend: channel, Hosts: cfg.Serve.PublicHosts, TLS: secure,
 		Trusted: prefixes(cfg.Serve.TrustedProxies), Limits: limitsOf(cfg), Key: key, Readers: views,
-		Reader: readerFacts, Frame: frame, Password: cfg.Serve.OperatorPassword,
+		Reader: readerFacts, Ready: views.ready, Frame: frame, Password: cfg.Serve.OperatorPassword,
 		LoginToRead: cfg.Serve.Readers == config.ReadersLogin, Audit: web.NewAudit(filepath.Join(cfg.Data, auditFile)),
 		Failed: func(err error) { log.Error("a page of requests failed", "error", err) },
 		Defect: site.LogDefects(log), Late: max(10*cfg.Actions.EraseWithin, 10*time.Minute),
@@ -203,7 +203,7 @@ func (c *Command) adminListener(ctx context.Context, cfg *config.Config) (net.Li
 		return nil, failure("another address in serve.admin_listen, as in 127.0.0.1:8081",
 			fmt.Errorf("serve cannot listen at %s: %w", cfg.Serve.AdminListen, err))
 	}
-	fmt.Fprintf(c.Stderr, "Health and metrics are at http://%s/healthz and /metrics.\n", l.Addr())
+	fmt.Fprintf(c.Stderr, "Health and metrics are at http://%s/healthz, /readyz and /metrics.\n", l.Addr())
 	return l, nil
 }
 
