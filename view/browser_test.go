@@ -178,6 +178,7 @@ var connecting = []string{"far frame", "connect", "fetch", "svg", "ping", "noscr
 // TestControl checks that the test notices what it looks for: without the headers of copies, Chromium runs the
 // scripts and names the hosts.
 func TestControl(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
 	_, h := stocked(t)
 	server := record(t, h, map[string]string{"/page": hostile["connect"] + hostile["image"] + hostile["script"]})
 	b := browse(t, server.URL+"/page")
@@ -194,6 +195,7 @@ func TestControl(t *testing.T) {
 // TestHostile checks in Chromium that copies run no script and contact no host but ours, rewritten or not, in
 // the frame of the viewer and by themselves.
 func TestHostile(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
 	for name, robots := range map[string]string{"rewritten": "",
 		"unmodified": "ACAP-allow-present: / prohibited-modification=any"} {
 		t.Run(name, func(t *testing.T) {
@@ -240,6 +242,7 @@ func TestHostile(t *testing.T) {
 // TestFrame checks in Chromium that the viewer shows a copy in its frame with images, styles and fonts, if the terms
 // permit that, and otherwise only what they permit.
 func TestFrame(t *testing.T) {
+	t.Parallel() // most of the time it waits for the browser
 	for _, c := range []struct {
 		robots              string
 		page, style, others string // status
