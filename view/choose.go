@@ -18,8 +18,9 @@ const (
 	part                // within a copy: an image, a style sheet
 )
 
-// placeOf returns where a browser puts the answer. Scripts and forms cannot set these headers, and a copy is
-// sandboxed, so that only pages of this server make requests of the same origin (Fetch Metadata 2.1, 2.3).
+// placeOf returns where a browser puts the answer. Scripts and forms cannot set these headers, and
+// a copy is sandboxed, so that only pages of this server make requests of the same origin (Fetch
+// Metadata 2.1, 2.3).
 func placeOf(r *request) place {
 	dest := r.Header.Get("Sec-Fetch-Dest")
 	switch {
@@ -33,8 +34,8 @@ func placeOf(r *request) place {
 	return part
 }
 
-// readerAt returns the visitor as a reader who sees a copy at that place (P1 2.5.5.7: the frame of the viewer
-// is a frame of the service that shows the page).
+// readerAt returns the visitor as a reader who sees a copy at that place (P1 2.5.5.7: the frame of
+// the viewer is a frame of the service that shows the page).
 func (r *request) readerAt(p place) present.Reader {
 	who := r.visitor.reader()
 	who.Framed = p == viewer || p == framed
@@ -58,7 +59,8 @@ func choose(v Visitor, list []present.Version, page string, at time.Time) choice
 	return c
 }
 
-// versionAt returns the version of that second. Of several, it is the last one, as in memento.NewVersions.
+// versionAt returns the version of that second. Of several, it is the last one, as in
+// memento.NewVersions.
 func versionAt(list []present.Version, at time.Time) present.Version {
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].Fetched.UTC().Truncate(time.Second).Equal(at) {
@@ -68,7 +70,8 @@ func versionAt(list []present.Version, at time.Time) present.Version {
 	return present.Version{}
 }
 
-// redirectTo redirects to another path of this server, which the browser must not store: terms change.
+// redirectTo redirects to another path of this server, which the browser must not store: terms
+// change.
 func redirectTo(w http.ResponseWriter, path string) error {
 	w.Header().Set("Location", path)
 	w.Header().Set("Cache-Control", "private, no-store")

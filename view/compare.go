@@ -32,8 +32,9 @@ type comparePage struct {
 	Passages []passage
 }
 
-// compare shows how the text of a page differs between two versions, both of which this reader may see in a
-// page of this service. The terms of both must permit the modifications that a comparison makes.
+// compare shows how the text of a page differs between two versions, both of which this reader may
+// see in a page of this service. The terms of both must permit the modifications that a comparison
+// makes.
 func (h *Handler) compare(w http.ResponseWriter, r *request) error {
 	stamp, rest, _ := strings.Cut(r.rest, "/")
 	from, err := memento.ParseTimestamp(stamp)
@@ -109,8 +110,8 @@ func (out *comparePage) include(list []snippet.Include) {
 	}
 }
 
-// paragraphs returns the text of a copy by paragraphs, its title first. cut reports that the text is longer
-// than a comparison reads. The text of a redirect is its target.
+// paragraphs returns the text of a copy by paragraphs, its title first. cut reports that the text
+// is longer than a comparison reads. The text of a redirect is its target.
 func paragraphs(v present.Version, c present.Copy) (list []string, cut bool) {
 	if c.Status/100 == 3 {
 		return []string{"Redirect to " + display.Line(v.Location)}, false

@@ -50,8 +50,8 @@ const (
 	toSave     viewerForm = "save"
 )
 
-// viewer shows a copy in a frame, with its terms. The copy is shown within a frame of this service (P1
-// 2.5.5.7). If the terms permit showing it only by itself, the viewer has a link to it instead.
+// viewer shows a copy in a frame, with its terms. The copy is shown within a frame of this service
+// (P1 2.5.5.7). If the terms permit showing it only by itself, the viewer has a link to it instead.
 func (h *Handler) viewer(w http.ResponseWriter, r *request) error {
 	at, page, err := timed(r.rest)
 	if err != nil {

@@ -16,10 +16,11 @@ const (
 	deepest = 20
 )
 
-// diff compares two lists: it first takes the items that occur exactly once in both as anchors (patience
-// diff), and in the parts between them it finds the longest common subsequence. A part of more than
-// mostPairs pairs without anchors counts as replaced. Work is at most proportional to the length of the
-// lists, times deepest and the square root of mostPairs; memory to the length and mostPairs.
+// diff compares two lists: it first takes the items that occur exactly once in both as anchors
+// (patience diff), and in the parts between them it finds the longest common subsequence. A part of
+// more than mostPairs pairs without anchors counts as replaced. Work is at most proportional to the
+// length of the lists, times deepest and the square root of mostPairs; memory to the length and
+// mostPairs.
 func diff(a, b []string) []edit {
 	var d differ
 	d.compare(a, b, deepest)
@@ -87,8 +88,8 @@ func commonSuffix(a, b []string) int {
 // pair is a place in each of two lists.
 type pair struct{ i, j int }
 
-// uniquePairs returns the places of items that occur exactly once in each list, as many as possible in the
-// same order in both (a longest increasing subsequence, in time n log n).
+// uniquePairs returns the places of items that occur exactly once in each list, as many as possible
+// in the same order in both (a longest increasing subsequence, in time n log n).
 func uniquePairs(a, b []string) []pair {
 	type seen struct{ count, at int }
 	there := map[string]seen{}

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// passage is a part of a comparison: a paragraph, or a number of unchanged paragraphs that are not shown.
+// passage is a part of a comparison: a paragraph, or a number of unchanged paragraphs that are not
+// shown.
 type passage struct {
 	Skipped int
 	Runs    []run
@@ -38,8 +39,8 @@ func comparePassages(a, b []string) (list []passage, n counts) {
 	return list, n
 }
 
-// unchanged returns unchanged paragraphs: the first one after a change, the last one before a change, and the
-// number of the others.
+// unchanged returns unchanged paragraphs: the first one after a change, the last one before a
+// change, and the number of the others.
 func unchanged(texts []string, after, before bool) (list []passage) {
 	if after {
 		list = append(list, passage{Runs: []run{{Same: texts[0]}}})
@@ -58,8 +59,8 @@ func unchanged(texts []string, after, before bool) (list []passage) {
 	return list
 }
 
-// replaced compares paragraphs that were replaced by others, in pairs. What has no counterpart was removed or
-// added.
+// replaced compares paragraphs that were replaced by others, in pairs. What has no counterpart was
+// removed or added.
 func replaced(a, b []string, n *counts) (list []passage) {
 	for k := range max(len(a), len(b)) {
 		var before, after string
@@ -82,8 +83,8 @@ func replaced(a, b []string, n *counts) (list []passage) {
 	return list
 }
 
-// compareWords compares two paragraphs word by word. If less than a third of the words are the same, the
-// whole paragraph counts as replaced.
+// compareWords compares two paragraphs word by word. If less than a third of the words are the
+// same, the whole paragraph counts as replaced.
 func compareWords(before, after string, n *counts) (runs []run) {
 	a, b := strings.Fields(before), strings.Fields(after)
 	edits, same := diff(a, b), 0

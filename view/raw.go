@@ -9,14 +9,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
-// copyPolicy is the Content-Security-Policy of archived copies: no scripts, frames, forms or connections, and
-// nothing from other hosts. The sandbox gives a copy an origin of its own.
+// copyPolicy is the Content-Security-Policy of archived copies: no scripts, frames, forms or
+// connections, and nothing from other hosts. The sandbox gives a copy an origin of its own.
 const copyPolicy = "sandbox; default-src 'none'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; " +
 	"font-src 'self' data:; media-src 'self'; script-src 'none'; connect-src 'none'; frame-src 'none'; " +
 	"form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
 
-// passed are the archived header fields that are passed on: the language, and statements about the use of
-// the page, which a copy must keep.
+// passed are the archived header fields that are passed on: the language, and statements about the
+// use of the page, which a copy must keep.
 var passed = []string{"Content-Language", "Content-Usage", "Tdm-Reservation", "Tdm-Policy"}
 
 // longestPassed is the maximum length of a field that is passed on, in bytes.
@@ -25,9 +25,9 @@ const longestPassed = 1 << 10
 // raw sends an archived copy as it was sent, or with rewritten addresses if the terms permit every
 // modification.
 //
-// The terms may depend on the place (P1 2.5.5.7). In the frame of the viewer, the copy is shown within this
-// service. Otherwise, and if the browser does not say where it puts the copy, it is shown by itself. A part
-// of another copy must be permitted in both ways.
+// The terms may depend on the place (P1 2.5.5.7). In the frame of the viewer, the copy is shown
+// within this service. Otherwise, and if the browser does not say where it puts the copy, it is
+// shown by itself. A part of another copy must be permitted in both ways.
 func (h *Handler) raw(w http.ResponseWriter, r *request) error {
 	at, page, err := timed(r.rest)
 	if err != nil {
@@ -70,8 +70,8 @@ func (h *Handler) openAt(r *request, page string, v present.Version, where place
 	return c, err
 }
 
-// requireViewer answers for a copy that may be shown only together with something else, such as a credit,
-// which only the viewer shows (P1 2.5.5.6).
+// requireViewer answers for a copy that may be shown only together with something else, such as a
+// credit, which only the viewer shows (P1 2.5.5.6).
 func requireViewer(w http.ResponseWriter, v present.Version, where place) error {
 	path := timedPath("/copy/", v.Fetched, v.URL)
 	if where == alone {
@@ -82,8 +82,8 @@ func requireViewer(w http.ResponseWriter, v present.Version, where place) error 
 		Detail: "Its terms require a credit next to it, which the page at " + path + " shows."}
 }
 
-// setCopyHeader sets the header fields of an archived copy. Of the archived header it passes on only what
-// cannot change what the browser does.
+// setCopyHeader sets the header fields of an archived copy. Of the archived header it passes on
+// only what cannot change what the browser does.
 func setCopyHeader(head, archived http.Header) {
 	head.Set("Content-Security-Policy", copyPolicy)
 	setUnstored(head)
@@ -95,7 +95,8 @@ func setCopyHeader(head, archived http.Header) {
 	}
 }
 
-// setUnstored sets the header fields of answers that contain parts of a copy, whose terms can change at any time.
+// setUnstored sets the header fields of answers that contain parts of a copy, whose terms can
+// change at any time.
 func setUnstored(head http.Header) {
 	head.Set("Cache-Control", "private, no-store")
 	head.Set("X-Robots-Tag", "noindex, noarchive")
@@ -106,8 +107,8 @@ func printable(s string) bool {
 	return strings.IndexFunc(s, func(c rune) bool { return c < ' ' || c > '~' }) < 0
 }
 
-// writeCopy writes status, content and the fields that describe the content. An archived redirect leads to
-// the copy of its target; an archived error keeps its status (RFC 7089 4.5.4, 4.5.5).
+// writeCopy writes status, content and the fields that describe the content. An archived redirect
+// leads to the copy of its target; an archived error keeps its status (RFC 7089 4.5.4, 4.5.5).
 func writeCopy(w http.ResponseWriter, r *request, c present.Copy, v present.Version) {
 	head, status := w.Header(), c.Status
 	if to := targetOf(v); to != "" {

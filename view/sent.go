@@ -24,15 +24,17 @@ type sent struct {
 }
 
 // shownTypes are the media types that a browser shows without contacting other hosts, given the
-// Content-Security-Policy of copies. Playlists are not among them, because they name further addresses.
+// Content-Security-Policy of copies. Playlists are not among them, because they name further
+// addresses.
 var shownTypes = typeSet("text/plain text/css text/javascript application/javascript application/json text/csv " +
 	"text/markdown text/vtt image/png image/apng image/jpeg image/gif image/webp image/avif image/bmp image/x-icon " +
 	"image/vnd.microsoft.icon audio/mpeg audio/mp4 audio/aac audio/ogg audio/wav audio/webm audio/flac video/mp4 " +
 	"video/webm video/ogg font/woff font/woff2 font/ttf font/otf application/font-woff application/font-woff2 " +
 	"application/x-font-ttf application/x-font-woff application/vnd.ms-fontobject")
 
-// savedTypes are media types that can only be saved. Browsers run or interpret some of them: XML may contain
-// any element, also made by entities and style sheets. An image element shows SVG nevertheless.
+// savedTypes are media types that can only be saved. Browsers run or interpret some of them: XML
+// may contain any element, also made by entities and style sheets. An image element shows SVG
+// nevertheless.
 var savedTypes = typeSet("application/pdf application/xml text/xml application/xhtml+xml image/svg+xml " +
 	"application/rss+xml application/atom+xml application/zip application/gzip")
 
@@ -50,9 +52,9 @@ func pageOf(c present.Copy) *page.Page {
 		Wire: c.Body, Truncated: c.Truncated, Start: c.Fetched}})
 }
 
-// sentOf decides how a copy is sent. Addresses are rewritten only if the terms permit every modification.
-// Otherwise the bytes are sent as they are; then a browser may show HTML only if nothing in it makes the
-// browser contact other hosts in spite of the Content-Security-Policy.
+// sentOf decides how a copy is sent. Addresses are rewritten only if the terms permit every
+// modification. Otherwise the bytes are sent as they are; then a browser may show HTML only if
+// nothing in it makes the browser contact other hosts in spite of the Content-Security-Policy.
 func sentOf(p *page.Page, c present.Copy) sent {
 	kind := p.MIME()
 	switch {
@@ -74,9 +76,9 @@ func sentOf(p *page.Page, c present.Copy) sent {
 	return sent{kind: "application/octet-stream", why: "Its media type is none that this archive shows."}
 }
 
-// contacts returns a sentence that names what in an unchanged page makes a browser contact other hosts; ""
-// for nothing. The page is also examined byte by byte, because browsers may read damaged characters
-// differently. ISO-2022-JP hides tags from that.
+// contacts returns a sentence that names what in an unchanged page makes a browser contact other
+// hosts; "" for nothing. The page is also examined byte by byte, because browsers may read damaged
+// characters differently. ISO-2022-JP hides tags from that.
 func contacts(p *page.Page) string {
 	switch p.Charset() {
 	case "iso-2022-jp", "replacement", "x-user-defined":
@@ -106,8 +108,8 @@ func typed(kind string, h http.Header) string {
 	return kind
 }
 
-// body returns the bytes to send for a copy of the time at. If rewriting fails, the copy is sent as it is,
-// to be saved.
+// body returns the bytes to send for a copy of the time at. If rewriting fails, the copy is sent as
+// it is, to be saved.
 func (s *sent) body(p *page.Page, c present.Copy, at time.Time) []byte {
 	if !s.change {
 		return c.Body
@@ -135,8 +137,8 @@ func (s *sent) body(p *page.Page, c present.Copy, at time.Time) []byte {
 	return out.Bytes()
 }
 
-// targetOf returns the address to which an archived redirect leads; "" if it is not an http or https
-// address.
+// targetOf returns the address to which an archived redirect leads; "" if it is not an http or
+// https address.
 func targetOf(v present.Version) string {
 	base, err := url.Parse(v.URL)
 	if err != nil || v.Location == "" {

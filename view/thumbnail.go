@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
-// thumbnail sends the thumbnail of a version. A page may also have a thumbnail if no copy of it may be
-// archived or shown; its time is then that of the last crawl.
+// thumbnail sends the thumbnail of a version. A page may also have a thumbnail if no copy of it may
+// be archived or shown; its time is then that of the last crawl.
 func (h *Handler) thumbnail(w http.ResponseWriter, r *request) error {
 	at, page, err := timed(r.rest)
 	if err != nil {
@@ -46,8 +46,8 @@ func (h *Handler) thumbnail(w http.ResponseWriter, r *request) error {
 	return err
 }
 
-// writeThumbnail sends a thumbnail. What must be shown with it can only be shown by a page of this server
-// (P1 2.5.5.6).
+// writeThumbnail sends a thumbnail. What must be shown with it can only be shown by a page of this
+// server (P1 2.5.5.6).
 func writeThumbnail(w http.ResponseWriter, r *request, t present.Thumbnail) error {
 	if len(t.Include) > 0 && placeOf(r) != viewer {
 		return &Problem{Status: http.StatusUnavailableForLegalReasons, Code: string(acap.Unfulfillable),
