@@ -27,6 +27,8 @@ func TestAPIAsVerbs(t *testing.T) {
 		{"/api/v1/show" + about, []string{"show", "--json", page}},
 		{"/api/v1/show" + about + "&version=1", []string{"show", "--json", "--version", "1", page}},
 		{"/api/v1/show" + about + "&snippet=true&query=gull", []string{"show", "--json", "--snippet", "--query", "gull", page}},
+		{"/api/v1/explain" + about, []string{"explain", "--json", page}},
+		{"/api/v1/explain" + about + "&usage=present&all=true", []string{"explain", "--json", "--usage", "present", "--all", page}},
 		{"/api/v1/show" + about + "&original=true", []string{"show", "--json", "--original", page}},
 	}
 	printed := make([]string, len(pairs))
