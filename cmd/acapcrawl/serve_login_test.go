@@ -105,8 +105,10 @@ func TestTakeDownInBrowser(t *testing.T) {
 	}
 	stamp := regexp.MustCompile(`\d{14}`).FindString(moved)
 	pages := []string{"/versions/" + page, "/raw/" + stamp + "/" + page, "/copy/" + stamp + "/" + page,
-		"/timegate/" + page, "/timemap/link/" + page, "/timemap/json/" + page, "/api/v1/show?url=" + url.QueryEscape(page)}
-	lists := []string{"/search?q=gull", "/api/v1/search?q=gull", "/cdx?url=" + url.QueryEscape(page)}
+		"/timegate/" + page, "/timemap/link/" + page, "/timemap/json/" + page,
+		"/api/v1/show?url=" + url.QueryEscape(page)}
+	lists := []string{"/search?q=gull", "/feed.atom?q=gull", "/api/v1/search?q=gull",
+		"/cdx?url=" + url.QueryEscape(page)}
 	for _, path := range pages {
 		if status := s.read(t, path, io.Discard); status >= 400 {
 			t.Errorf("before: %s: %d", path, status)
@@ -137,6 +139,9 @@ func TestTakeDownInBrowser(t *testing.T) {
 		if s.read(t, path, &out); strings.Contains(out.String(), page) {
 			t.Errorf("%s shows everybody the page", path)
 		}
+	}
+	if said := call(t.Context(), data, "actions", "run"); said.status != statusDone { // compacts the files
+		t.Errorf("%+v", said)
 	}
 	if status := operator.read(t, at+"/receipt", io.Discard); status != 200 {
 		t.Errorf("the receipt: %d", status)
@@ -203,19 +208,19 @@ func TestPublisherInBrowser(t *testing.T) {
 	operator, publisher := s.person(t), s.person(t)
 	operator.login(t, "operator", operatorPassword)
 	publisher.login(t, "newsdesk", credential.Token)
-	if status, _, text := publisher.post(t, "/requests", publisher.form(t, "take-down", site.URL+"/a.html")); status != 200 ||
-		!strings.Contains(text, "<dt>Credential</dt><dd>newsdesk</dd>") {
+	down := publisher.form(t, "take-down", site.URL+"/a.html")
+	if status, _, text := publisher.post(t, "/requests", down); status != 200 || !strings.Contains(text, "<dt>Credential</dt><dd>newsdesk</dd>") {
 		t.Errorf("%d %s", status, text)
 	}
 	_, elsewhere, _ := operator.post(t, "/requests", operator.form(t, "take-down", "http://reef.example/x"))
 	if status := publisher.read(t, elsewhere, io.Discard); status != http.StatusNotFound {
 		t.Errorf("a request for another site: %d", status)
 	}
-	if status, _, text := publisher.post(t, "/requests", publisher.form(t, "take-down", "http://reef.example/x")); status != 403 ||
-		!strings.Contains(text, "not for http://reef.example") {
+	down = publisher.form(t, "take-down", "http://reef.example/x")
+	if status, _, text := publisher.post(t, "/requests", down); status != 403 || !strings.Contains(text, "not for http://reef.example") {
 		t.Errorf("%d %s", status, text)
 	}
-	if status, _, _ := publisher.post(t, elsewhere+"/withdraw", publisher.form(t, "", "")); status != http.StatusNotFound {
+	if status, _, _ := publisher.post(t, elsewhere+"/withdraw", down); status != http.StatusNotFound {
 		t.Errorf("withdrawing a request for another site: %d", status)
 	}
 
@@ -225,7 +230,7 @@ func TestPublisherInBrowser(t *testing.T) {
 	if status != 200 || !strings.Contains(text, "requested by the operator") {
 		t.Errorf("through another process: %d %s", status, text)
 	}
-	if status, _, text := publisher.post(t, at+"/withdraw", publisher.form(t, "", "")); status != http.StatusConflict {
+	if status, _, text := publisher.post(t, at+"/withdraw", down); status != http.StatusConflict {
 		t.Errorf("withdrawing a request of the operator: %d %s", status, text)
 	}
 	if status := publisher.read(t, "/versions/"+site.URL+"/big.html", io.Discard); status != http.StatusGone {
