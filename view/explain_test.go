@@ -5,17 +5,23 @@ import (
 	"context"
 	"fmt"
 	"html"
+	"io"
+	"maps"
 	"mime/multipart"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/explain"
+	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
 	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/preference"
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
@@ -335,4 +341,33 @@ func TestExplainHostile(t *testing.T) {
 			t.Errorf("%s: it does not say what is left out", name)
 		}
 	}
+}
+
+// TestExplainPages checks the form and the answers with html-validate, and with axe-core in Chromium.
+func TestExplainPages(t *testing.T) {
+	vocabularies, err := preference.Vocabularies(preference.Names(), preference.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	robots := quayRobots + "ACAP-disallow-presnt: /x\nUser-agent: *\nContent-Signal: ai-train=no\nContent-Usage: train-ai=n\n"
+	h := explorer(t, &stored{who: acap.Crawler{Names: []string{"gazer"}, Vocabularies: vocabularies},
+		robots: map[string]string{"https://quay.example": robots}})
+	posted := paste(t, h, map[string]string{"robots": robots, "against": "ACAP-crawler: *\nACAP-disallow-index: /q\n",
+		"url": "/p/a", "headers": "X-Robots-Tag: noarchive",
+		"page": "<html><head>\n<meta name=robots content='ACAP disallow-follow'>\n<title>x</title>"}).Body.String()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/posted" {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			io.WriteString(w, posted)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	pages := map[string]string{server.URL + "/posted": posted}
+	for _, sent := range []string{"/explain", "/explain?url=https://quay.example/p/a", "/explain?url=https://never.example/"} {
+		pages[server.URL+sent] = get(h, "GET", sent).Body.String()
+	}
+	t.Run("html", func(t *testing.T) { pagecheck.Validate(t, pages) })
+	t.Run("axe", func(t *testing.T) { pagecheck.Axe(t, slices.Sorted(maps.Keys(pages))) })
 }
