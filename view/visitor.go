@@ -13,6 +13,7 @@ type Visitor struct {
 	Base   string      // address of this server as the visitor wrote it: "https://archive.example"
 	Role   Role
 	Name   string // of the user; empty if nobody is logged in
+	Users  bool   // this server has logins and pages for requests
 	Token  string // must be sent back in the field "token" of every form; empty if nobody is logged in
 }
 

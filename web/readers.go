@@ -126,7 +126,7 @@ func (s *Server) identify(r *http.Request) (*http.Request, error) {
 
 // visitor returns who sends r.
 func (s *Server) visitor(r *http.Request) (view.Visitor, error) {
-	who := view.Visitor{Base: s.scheme(r) + "://" + r.Host}
+	who := view.Visitor{Base: s.scheme(r) + "://" + r.Host, Users: s.o.Backend != nil}
 	if in, token, ok := s.session(r); ok && (!s.o.LoginToRead || s.reconfirm(r, &in, token)) {
 		who.Role, who.Name, who.Token = in.role, in.name, in.form
 	}
