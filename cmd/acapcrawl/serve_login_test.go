@@ -209,7 +209,8 @@ func TestPublisherInBrowser(t *testing.T) {
 	operator.login(t, "operator", operatorPassword)
 	publisher.login(t, "newsdesk", credential.Token)
 	down := publisher.form(t, "take-down", site.URL+"/a.html")
-	if status, _, text := publisher.post(t, "/requests", down); status != 200 || !strings.Contains(text, "<dt>Credential</dt><dd>newsdesk</dd>") {
+	if status, _, text := publisher.post(t, "/requests", down); status != 200 ||
+		!strings.Contains(text, "<dt>Credential</dt><dd>newsdesk</dd>") {
 		t.Errorf("%d %s", status, text)
 	}
 	_, elsewhere, _ := operator.post(t, "/requests", operator.form(t, "take-down", "http://reef.example/x"))
@@ -217,7 +218,8 @@ func TestPublisherInBrowser(t *testing.T) {
 		t.Errorf("a request for another site: %d", status)
 	}
 	down = publisher.form(t, "take-down", "http://reef.example/x")
-	if status, _, text := publisher.post(t, "/requests", down); status != 403 || !strings.Contains(text, "not for http://reef.example") {
+	if status, _, text := publisher.post(t, "/requests", down); status != 403 ||
+		!strings.Contains(text, "not for http://reef.example") {
 		t.Errorf("%d %s", status, text)
 	}
 	if status, _, _ := publisher.post(t, elsewhere+"/withdraw", down); status != http.StatusNotFound {
