@@ -109,15 +109,15 @@ func (rd *readers) set(answers answerer, why error) {
 	rd.changed = make(chan struct{})
 }
 
-func (rd *readers) current() (answerer, error, <-chan struct{}) {
+func (rd *readers) current() (answerer, <-chan struct{}, error) {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
-	return rd.answers, rd.why, rd.changed
+	return rd.answers, rd.changed, rd.why
 }
 
 // ready returns why no reader can be answered now, or nil.
 func (rd *readers) ready() error {
-	answers, why, _ := rd.current()
+	answers, _, why := rd.current()
 	switch {
 	case answers != nil:
 		return nil
@@ -132,7 +132,7 @@ func (rd *readers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	late := time.NewTimer(forAnother)
 	defer late.Stop()
 	for {
-		answers, why, changed := rd.current()
+		answers, changed, why := rd.current()
 		var empty *site.EmptyError
 		switch {
 		case answers != nil && answers.serve(w, r):
