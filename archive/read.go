@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -112,6 +113,32 @@ func (a *Archive) Captures(url string) (list []Capture, err error) {
 		return nil
 	})
 	slices.SortStableFunc(list, func(c, d Capture) int { return c.Fetched.Compare(d.Fetched) })
+	return list, err
+}
+
+// Moment is when a version was fetched.
+type Moment struct {
+	ID      uint64 // of the capture
+	Fetched time.Time
+}
+
+// Moments returns when the versions of url were fetched, the oldest first. It costs less than Captures.
+func (a *Archive) Moments(url string) (list []Moment, err error) {
+	err = a.view(func(tx *bolt.Tx) error {
+		current, err := a.current(tx, url)
+		if err != nil {
+			return err
+		}
+		for _, id := range versionsOf(tx, url, current) {
+			rec, _, err := a.captureRecord(tx, id)
+			if err != nil {
+				return err
+			}
+			list = append(list, Moment{id, rec.Fetched})
+		}
+		return nil
+	})
+	slices.SortStableFunc(list, func(c, d Moment) int { return c.Fetched.Compare(d.Fetched) })
 	return list, err
 }
 

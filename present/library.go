@@ -33,6 +33,12 @@ type Library interface {
 	// Versions returns the records of all copies of a page, oldest first, without their bodies.
 	Versions(ctx context.Context, address string) ([]archive.Capture, error)
 
+	// Moments returns when all copies of a page were fetched, oldest first.
+	Moments(ctx context.Context, address string) ([]archive.Moment, error)
+
+	// Capture returns the record of one copy, without its body.
+	Capture(ctx context.Context, id uint64) (archive.Capture, error)
+
 	// Copy returns one copy with its body.
 	Copy(ctx context.Context, id uint64) (archive.Capture, []byte, error)
 
@@ -86,6 +92,14 @@ func (l stored) Page(_ context.Context, address string) (archive.Resource, bool,
 
 func (l stored) Versions(_ context.Context, address string) ([]archive.Capture, error) {
 	return l.archive.Captures(address)
+}
+
+func (l stored) Moments(_ context.Context, address string) ([]archive.Moment, error) {
+	return l.archive.Moments(address)
+}
+
+func (l stored) Capture(_ context.Context, id uint64) (archive.Capture, error) {
+	return l.archive.Capture(id)
 }
 
 func (l stored) Tombstones(_ context.Context, address string) ([]archive.Tombstone, error) {

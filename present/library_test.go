@@ -97,6 +97,18 @@ func (m *memory) Thumbnail(_ context.Context, address string, version int) (arch
 	return p, held, nil
 }
 
+func (m *memory) Moments(_ context.Context, address string) (list []archive.Moment, err error) {
+	for _, c := range m.versions[address] {
+		list = append(list, archive.Moment{ID: c.ID, Fetched: c.Fetched})
+	}
+	return list, nil
+}
+
+func (m *memory) Capture(ctx context.Context, id uint64) (archive.Capture, error) {
+	c, _, err := m.Copy(ctx, id)
+	return c, err
+}
+
 func (m *memory) Tombstones(context.Context, string) ([]archive.Tombstone, error) { return nil, nil }
 
 func (m *memory) Origins(context.Context) iter.Seq2[string, error] {

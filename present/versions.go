@@ -45,19 +45,28 @@ const everyChange = acap.FormatChange | acap.StyleChange | acap.AppearanceChange
 // rawurl itself, archived redirects included; if there is none, those of the page to which rawurl
 // redirects. If the list is empty, the state says why.
 func (p *Presenter) Versions(ctx context.Context, rawurl string, who Reader) ([]Version, State, error) {
+	return p.versions(ctx, rawurl, who, p.listVersions)
+}
+
+// lister lists copies of the page at the end of way that may be shown to the reader, oldest first. refused is the
+// refusal of a copy that may not be shown.
+type lister func(ctx context.Context, way []string, who Reader) (list []Version, refused acap.Decision, err error)
+
+// versions lists the copies of rawurl itself, or if there is none, those of the page to which it redirects.
+func (p *Presenter) versions(ctx context.Context, rawurl string, who Reader, list lister) ([]Version, State, error) {
 	way, err := p.library.Way(ctx, rawurl)
 	if err != nil {
 		return nil, State{}, err
 	}
-	list, refused, err := p.listVersions(ctx, way[:1], who)
-	if err == nil && len(list) == 0 && len(way) > 1 {
+	found, refused, err := list(ctx, way[:1], who)
+	if err == nil && len(found) == 0 && len(way) > 1 {
 		var latest acap.Decision
-		if list, latest, err = p.listVersions(ctx, way, who); latest.Usage != "" {
+		if found, latest, err = list(ctx, way, who); latest.Usage != "" {
 			refused = latest
 		}
 	}
-	if err != nil || len(list) > 0 {
-		return list, State{Standing: Showable}, err
+	if err != nil || len(found) > 0 {
+		return found, State{Standing: Showable}, err
 	}
 	state, err := p.State(ctx, rawurl, refused, who)
 	return nil, state, err

@@ -58,12 +58,12 @@ func (h *Handler) viewer(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	who := r.readerAt(viewer)
-	list, state, err := h.o.Presenter.Versions(r.Context(), page, who)
+	list, state, err := h.o.Presenter.Around(r.Context(), page, at, who)
 	if err != nil {
 		return err
 	}
 	if len(list) == 0 || !choose(r.visitor, list, page, at).exact {
-		if unframed, other, err := h.o.Presenter.Versions(r.Context(), page, r.visitor.reader()); err != nil {
+		if unframed, other, err := h.o.Presenter.Around(r.Context(), page, at, r.visitor.reader()); err != nil {
 			return err
 		} else if len(unframed) > 0 && (len(list) == 0 || choose(r.visitor, unframed, page, at).exact) {
 			list, state, who = unframed, other, r.visitor.reader()

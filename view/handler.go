@@ -21,6 +21,8 @@ import (
 type Presenter interface {
 	Search(ctx context.Context, q present.Query, who present.Reader) (present.Found, error)
 	Versions(ctx context.Context, address string, who present.Reader) ([]present.Version, present.State, error)
+	Around(ctx context.Context, address string, at time.Time, who present.Reader) ([]present.Version, present.State,
+		error)
 	Open(ctx context.Context, address string, v present.Version, who present.Reader) (present.Copy, error)
 	Thumbnail(ctx context.Context, address string, which present.Which, who present.Reader) (present.Thumbnail, error)
 	Copy(ctx context.Context, address string, which present.Which, who present.Reader) (present.Copy, error)

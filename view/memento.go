@@ -47,6 +47,19 @@ func (h *Handler) history(ctx context.Context, page string, v Visitor) (*history
 	if err != nil {
 		return nil, err
 	}
+	return h.historyOf(v, page, list, state)
+}
+
+// around is like history, but only of the versions next to the one for the time at.
+func (h *Handler) around(ctx context.Context, page string, at time.Time, v Visitor) (*history, error) {
+	list, state, err := h.o.Presenter.Around(ctx, page, at, v.reader())
+	if err != nil {
+		return nil, err
+	}
+	return h.historyOf(v, page, list, state)
+}
+
+func (h *Handler) historyOf(v Visitor, page string, list []present.Version, state present.State) (*history, error) {
 	if len(list) == 0 {
 		return nil, h.absent(state)
 	}

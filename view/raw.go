@@ -34,7 +34,7 @@ func (h *Handler) raw(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	where := placeOf(r)
-	list, state, err := h.o.Presenter.Versions(r.Context(), page, r.readerAt(where))
+	list, state, err := h.o.Presenter.Around(r.Context(), page, at, r.readerAt(where))
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func (h *Handler) thumbnail(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	who := r.visitor.reader()
-	list, state, err := h.o.Presenter.Versions(r.Context(), page, who)
+	list, state, err := h.o.Presenter.Around(r.Context(), page, at, who)
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,13 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/memento"
 )
+
+// farFuture is later than every version.
+var farFuture = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
 
 // timeGate redirects to the version of a page for the time in Accept-Datetime, or to the latest version
 // (RFC 7089 4.2.1: status 302, Location, Vary and Link, and no Memento-Datetime).
@@ -23,14 +27,14 @@ func (h *Handler) timeGate(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return badRequest("In " + err.Error() + ".") // RFC 7089 4.5.3: a malformed Accept-Datetime is status 400
 	}
-	held, err := h.history(r.Context(), page, r.visitor)
+	if !asked {
+		at = farFuture
+	}
+	held, err := h.around(r.Context(), page, at, r.visitor)
 	if err != nil {
 		return err
 	}
-	i := held.versions.Latest()
-	if asked {
-		i = held.versions.Nearest(at)
-	}
+	i := held.versions.Nearest(at)
 	maps.Copy(w.Header(), held.page.TimeGateHeader(held.versions, i))
 	w.Header().Set("Cache-Control", "private, no-store") // terms and versions can change at any moment
 	w.WriteHeader(http.StatusFound)

@@ -29,6 +29,11 @@ func (f *fixed) Search(_ context.Context, q present.Query, who present.Reader) (
 	return f.found, f.err
 }
 
+func (f *fixed) Around(ctx context.Context, address string, _ time.Time, who present.Reader) ([]present.Version,
+	present.State, error) {
+	return f.Versions(ctx, address, who)
+}
+
 func (f *fixed) Versions(_ context.Context, address string, _ present.Reader) ([]present.Version, present.State, error) {
 	return f.versions[address], f.states[address], f.err
 }
