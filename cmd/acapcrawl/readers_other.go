@@ -79,9 +79,10 @@ func (t *otherReaders) serve(w http.ResponseWriter, r *http.Request) bool {
 		out.Header.Del(name)
 	}
 	body := newKeptBody(r.Body)
-	if r.Body != nil && r.Body != http.NoBody {
+	if r.ContentLength != 0 {
 		out.Body = body
 	} else {
+		out.Body = http.NoBody
 		body.Close()
 	}
 	answer, err := t.transport.RoundTrip(out)

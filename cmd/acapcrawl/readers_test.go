@@ -83,8 +83,10 @@ func TestReadersWhileOthersWork(t *testing.T) {
 	for range 4 {
 		readers.Go(func() {
 			for ctx.Err() == nil {
-				if status := s.read(t, "/search?q=gull", io.Discard); status != http.StatusOK && status != http.StatusTooManyRequests {
-					t.Errorf("during a crawl: %d", status)
+				var text strings.Builder
+				status := s.read(t, "/search?q=gull", &text)
+				if status != http.StatusOK && status != http.StatusTooManyRequests {
+					t.Errorf("during a crawl: %d %s", status, text.String())
 				}
 			}
 		})
