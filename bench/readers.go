@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	thinks      = time.Second // average pause of a reader between two requests
-	idleConns   = 10_000      // connections that send nothing, at most
-	slowConns   = 100         // connections that send one byte a second
+	thinks      = 5 * time.Second // average pause of a reader between two pages
+	idleConns   = 10_000          // connections that send nothing, at most
+	slowConns   = 100             // connections that send one byte a second
 	mostLatency = 10 * time.Second
 )
 
