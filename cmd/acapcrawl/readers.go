@@ -21,9 +21,10 @@ const serveName = "serve"
 
 // The times of readers.
 const (
-	forAnother   = 10 * time.Second       // maximum time that a request waits until the data directory is open
-	finishWithin = 5 * time.Second        // after this time, requests that run are cancelled
-	handOverTime = 3 * time.Second        // time for a process to open the data directory that it asked for
+	forAnother   = 10 * time.Second // maximum time that a request waits until the data directory is open
+	finishWithin = 5 * time.Second  // after this time, requests that run are cancelled
+	// time for a process to open the data directory that it asked for; a process that needs longer asks again
+	handOverTime = 500 * time.Millisecond
 	watchOwner   = 250 * time.Millisecond // how often the process that has the data directory open is checked
 )
 
