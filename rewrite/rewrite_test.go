@@ -50,89 +50,158 @@ func rewritten(t testing.TB, page string, to Func) string {
 
 // TestElements: the addresses of each element, and what else remains.
 func TestElements(t *testing.T) {
-	for page, want := range map[string]string{
+	for _, c := range []struct{ page, want string }{
 		// links
-		`<a href=b.html>`:              `<a href="/page:a.example/dir/b.html">`,
-		`<A  HREF = '/b#c'  Class=x >`: `<A  HREF="/page:a.example/b#c"  Class=x >`,
-		`<a href="http://b.example/?a=1&amp;b=2&copy=3" ping="/p  //c.example/q,r">`: `<a href="/page:b.example/?a=1&amp;b=2&amp;copy=3" ping="/other:a.example/p /other:c.example/q,r">`,
-		`<area href=//b.example><map>`:                                             `<area href="/page:b.example/"><map>`,
-		`<form action=go><button formaction=/x><input type=submit formaction="y">`: `<form action="/page:a.example/dir/go"><button formaction="/page:a.example/x"><input type=submit formaction="/page:a.example/dir/y">`,
-		`<q cite=s><img longdesc=d>`:                                               `<q cite="/page:a.example/dir/s"><img longdesc="/page:a.example/dir/d">`,
+		{`<a href=b.html>`, `<a href="/page:a.example/dir/b.html">`},
+		{`<A  HREF = '/b#c'  Class=x >`, `<A  HREF="/page:a.example/b#c"  Class=x >`},
+		{`<a href="http://b.example/?a=1&amp;b=2&copy=3" ping="/p  //c.example/q,r">`,
+			`<a href="/page:b.example/?a=1&amp;b=2&amp;copy=3" ping="/other:a.example/p /other:c.example/q,r">`},
+		{`<area href=//b.example><map>`, `<area href="/page:b.example/"><map>`},
+		{`<form action=go><button formaction=/x><input type=submit formaction="y">`,
+			`<form action="/page:a.example/dir/go"><button formaction="/page:a.example/x">` +
+				`<input type=submit formaction="/page:a.example/dir/y">`},
+		{`<q cite=s><img longdesc=d>`, `<q cite="/page:a.example/dir/s"><img longdesc="/page:a.example/dir/d">`},
 		// what stays
-		`<a href="#top"><a href=""><a href="mailto:a@b.example"><a href="javascript:go()"><a href="tel:1">`: "",
-		`<img src="data:image/png;base64,AA=="><img src=" "><img src="blob:http://b.example/1">`:            "",
-		`<a href="ftp://b.example/">`: "",
-		`<p title="http://b.example/" data-src="//b.example" onclick="open('http://b.example/')">http://b.example/ &copy`:                                      "",
-		"<!doctype html public \"http://b.example/\">\r\n<!-- <img src=//b.example> --><?x <?></ x></p>":                                                       "",
-		`<script>var a = "<img src=//b.example>"; a<b</script>`:                                                                                                "",
-		`<textarea><img src="//b.example"></textarea><title><a href=x></title>`:                                                                                "",
-		`<meta property="og:image" content="http://b.example/i.png"><meta name=refresh content="1;url=http://b.example">`:                                      "",
-		`<meta http-equiv=refresh content="5"><meta http-equiv=refresh content="url=http://b.example"><meta http-equiv=refresh content="1x;http://b.example">`: "",
-		"<p>a < b <3 &lt;img src=//b.example&gt;":                                                                                                              "",
+		{`<a href="#top"><a href=""><a href="mailto:a@b.example"><a href="javascript:go()"><a href="tel:1">`, ""},
+		{`<img src="data:image/png;base64,AA=="><img src=" "><img src="blob:http://b.example/1">`, ""},
+		{`<a href="ftp://b.example/">`, ""},
+		{`<p title="http://b.example/" data-src="//b.example" ` +
+			`onclick="open('http://b.example/')">http://b.example/ &copy`, ""},
+		{"<!doctype html public \"http://b.example/\">\r\n<!-- <img src=//b.example> --><?x <?></ x></p>", ""},
+		{`<script>var a = "<img src=//b.example>"; a<b</script>`, ""},
+		{`<textarea><img src="//b.example"></textarea><title><a href=x></title>`, ""},
+		{`<meta property="og:image" content="http://b.example/i.png">` +
+			`<meta name=refresh content="1;url=http://b.example">`, ""},
+		{`<meta http-equiv=refresh content="5"><meta http-equiv=refresh content="url=http://b.example">` +
+			`<meta http-equiv=refresh content="1x;http://b.example">`, ""},
+		{"<p>a < b <3 &lt;img src=//b.example&gt;", ""},
 		// images
-		`<img src=i.png srcset="i2.png 2x, //b.example/i3.png, /i,4.png 4x" sizes=1px>`:              `<img src="/image:a.example/dir/i.png" srcset="/image:a.example/dir/i2.png 2x, /image:b.example/i3.png, /image:a.example/i,4.png 4x" sizes=1px>`,
-		`<source srcset=",, a.png, ,b.png 1x(,),c.png">`:                                             `<source srcset=",, /image:a.example/dir/a.png, ,/image:a.example/dir/b.png 1x(,),/image:a.example/dir/c.png">`,
-		`<img srcset="data:,a 1x, b.png">`:                                                           `<img srcset="data:,a 1x, /image:a.example/dir/b.png">`,
-		`<image src=i.png><input type=image src=j.png>`:                                              `<image src="/image:a.example/dir/i.png"><input type=image src="/image:a.example/dir/j.png">`,
-		`<body background=b.gif><td background=c.gif>`:                                               `<body background="/image:a.example/dir/b.gif"><td background="/image:a.example/dir/c.gif">`,
-		`<img lowsrc=l.gif dynsrc=d.avi>`:                                                            `<img lowsrc="/image:a.example/dir/l.gif" dynsrc="/image:a.example/dir/d.avi">`,
-		`<video poster=p.png src=v.mp4><source src=s.ogg><track src=t.vtt></video><audio src=a.mp3>`: `<video poster="/image:a.example/dir/p.png" src="/other:a.example/dir/v.mp4"><source src="/other:a.example/dir/s.ogg"><track src="/other:a.example/dir/t.vtt"></video><audio src="/other:a.example/dir/a.mp3">`,
+		{`<img src=i.png srcset="i2.png 2x, //b.example/i3.png, /i,4.png 4x" sizes=1px>`,
+			`<img src="/image:a.example/dir/i.png" srcset="/image:a.example/dir/i2.png 2x, /image:b.example/i3.png, ` +
+				`/image:a.example/i,4.png 4x" sizes=1px>`},
+		{`<source srcset=",, a.png, ,b.png 1x(,),c.png">`,
+			`<source srcset=",, /image:a.example/dir/a.png, ,/image:a.example/dir/b.png ` +
+				`1x(,),/image:a.example/dir/c.png">`},
+		{`<img srcset="data:,a 1x, b.png">`, `<img srcset="data:,a 1x, /image:a.example/dir/b.png">`},
+		{`<image src=i.png><input type=image src=j.png>`,
+			`<image src="/image:a.example/dir/i.png"><input type=image src="/image:a.example/dir/j.png">`},
+		{`<body background=b.gif><td background=c.gif>`,
+			`<body background="/image:a.example/dir/b.gif"><td background="/image:a.example/dir/c.gif">`},
+		{`<img lowsrc=l.gif dynsrc=d.avi>`,
+			`<img lowsrc="/image:a.example/dir/l.gif" dynsrc="/image:a.example/dir/d.avi">`},
+		{`<video poster=p.png src=v.mp4><source src=s.ogg><track src=t.vtt></video><audio src=a.mp3>`,
+			`<video poster="/image:a.example/dir/p.png" src="/other:a.example/dir/v.mp4">` +
+				`<source src="/other:a.example/dir/s.ogg"><track src="/other:a.example/dir/t.vtt"></video>` +
+				`<audio src="/other:a.example/dir/a.mp3">`},
 		// frames and objects
-		`<iframe src=//b.example/f></iframe><frame src=g><embed src=h>`:                            `<iframe src="/frame:b.example/f"></iframe><frame src="/frame:a.example/dir/g"><embed src="/frame:a.example/dir/h">`,
-		`<object data=o.swf codebase=/c/ classid="clsid:1" archive="a.jar /b.jar">`:                `<object data="/frame:a.example/dir/o.swf" codebase="/other:a.example/c/" classid="clsid:1" archive="/other:a.example/dir/a.jar /other:a.example/b.jar">`,
-		`<applet code=A.class codebase=c><param name=Movie value=m.swf><param name=n value=m.swf>`: `<applet code="/other:a.example/dir/A.class" codebase="/other:a.example/dir/c"><param name=Movie value="/other:a.example/dir/m.swf"><param name=n value=m.swf>`,
-		`<iframe srcdoc="<p title='&quot;'><img src=x>&lt;">`:                                      `<iframe srcdoc="&lt;p title=&#39;&#34;&#39;&gt;&lt;img src=&#34;/image:a.example/dir/x&#34;&gt;&lt;">`,
-		`<iframe srcdoc="<p>x</p>">`:                                                               "",
+		{`<iframe src=//b.example/f></iframe><frame src=g><embed src=h>`,
+			`<iframe src="/frame:b.example/f"></iframe><frame src="/frame:a.example/dir/g">` +
+				`<embed src="/frame:a.example/dir/h">`},
+		{`<object data=o.swf codebase=/c/ classid="clsid:1" archive="a.jar /b.jar">`,
+			`<object data="/frame:a.example/dir/o.swf" codebase="/other:a.example/c/" classid="clsid:1" ` +
+				`archive="/other:a.example/dir/a.jar /other:a.example/b.jar">`},
+		{`<applet code=A.class codebase=c><param name=Movie value=m.swf><param name=n value=m.swf>`,
+			`<applet code="/other:a.example/dir/A.class" codebase="/other:a.example/dir/c">` +
+				`<param name=Movie value="/other:a.example/dir/m.swf"><param name=n value=m.swf>`},
+		{`<iframe srcdoc="<p title='&quot;'><img src=x>&lt;">`,
+			`<iframe srcdoc="&lt;p title=&#39;&#34;&#39;&gt;&lt;img src=&#34;/image:a.example/dir/x&#34;&gt;&lt;">`},
+		{`<iframe srcdoc="<p>x</p>">`, ""},
 		// LINK
-		`<link rel=stylesheet href=s.css integrity="sha256-x" crossorigin>`:                                                                                          `<link rel=stylesheet href="/style:a.example/dir/s.css" integrity="" crossorigin>`,
-		`<link rel="shortcut ICON" href=i.ico><link rel=preconnect href=//b.example><link rel=dns-prefetch href=https://c.example>`:                                  `<link rel="shortcut ICON" href="/image:a.example/dir/i.ico"><link rel=preconnect href="/other:b.example/"><link rel=dns-prefetch href="/other:c.example/">`,
-		`<link rel=preload as=font href=f.woff2><link rel=preload as=IMAGE imagesrcset="i.png 1x"><link rel=modulepreload href=m.js><link rel=manifest href=w.json>`: `<link rel=preload as=font href="/font:a.example/dir/f.woff2"><link rel=preload as=IMAGE imagesrcset="/image:a.example/dir/i.png 1x"><link rel=modulepreload href="/other:a.example/dir/m.js"><link rel=manifest href="/other:a.example/dir/w.json">`,
-		`<link rel=canonical href=http://a.example/><link rel=unheard-of href=x>`:                                                                                    `<link rel=canonical href="/page:a.example/"><link rel=unheard-of href="/other:a.example/dir/x">`,
-		`<link rel=dns-prefetch href="foo://b.example"><link rel=dns-prefetch href="ftp:b.example"><link rel=icon href="data:,x">`:                                   `<link rel=dns-prefetch href="about:blank"><link rel=dns-prefetch href="about:blank"><link rel=icon href="data:,x">`,
+		{`<link rel=stylesheet href=s.css integrity="sha256-x" crossorigin>`,
+			`<link rel=stylesheet href="/style:a.example/dir/s.css" integrity="" crossorigin>`},
+		{`<link rel="shortcut ICON" href=i.ico><link rel=preconnect href=//b.example>` +
+			`<link rel=dns-prefetch href=https://c.example>`,
+			`<link rel="shortcut ICON" href="/image:a.example/dir/i.ico">` +
+				`<link rel=preconnect href="/other:b.example/"><link rel=dns-prefetch href="/other:c.example/">`},
+		{`<link rel=preload as=font href=f.woff2><link rel=preload as=IMAGE imagesrcset="i.png 1x">` +
+			`<link rel=modulepreload href=m.js><link rel=manifest href=w.json>`,
+			`<link rel=preload as=font href="/font:a.example/dir/f.woff2">` +
+				`<link rel=preload as=IMAGE imagesrcset="/image:a.example/dir/i.png 1x">` +
+				`<link rel=modulepreload href="/other:a.example/dir/m.js">` +
+				`<link rel=manifest href="/other:a.example/dir/w.json">`},
+		{`<link rel=canonical href=http://a.example/><link rel=unheard-of href=x>`,
+			`<link rel=canonical href="/page:a.example/"><link rel=unheard-of href="/other:a.example/dir/x">`},
+		{`<link rel=dns-prefetch href="foo://b.example"><link rel=dns-prefetch href="ftp:b.example">` +
+			`<link rel=icon href="data:,x">`,
+			`<link rel=dns-prefetch href="about:blank"><link rel=dns-prefetch href="about:blank">` +
+				`<link rel=icon href="data:,x">`},
 		// BASE
-		`<a href=x><base href=http://b.example/d/e><a href=x><base href=http://c.example/><img src=/y><a href=#z>`: `<a href="/page:a.example/dir/x"><base href=""><a href="/page:b.example/d/x"><base href=""><img src="/image:b.example/y"><a href=#z>`,
-		`<base target=_top><base href=../up/><a href=x>`:                                                           `<base target=_top><base href=""><a href="/page:a.example/up/x">`,
-		`<base href="data:,x"><a href=x>`:                                                                          `<base href=""><a href="/page:a.example/dir/x">`,
+		{`<a href=x><base href=http://b.example/d/e><a href=x><base href=http://c.example/><img src=/y><a href=#z>`,
+			`<a href="/page:a.example/dir/x"><base href=""><a href="/page:b.example/d/x"><base href="">` +
+				`<img src="/image:b.example/y"><a href=#z>`},
+		{`<base target=_top><base href=../up/><a href=x>`,
+			`<base target=_top><base href=""><a href="/page:a.example/up/x">`},
+		{`<base href="data:,x"><a href=x>`, `<base href=""><a href="/page:a.example/dir/x">`},
 		// META refresh
-		`<meta http-equiv=Refresh content="0; URL='n.html'">`:         `<meta http-equiv=Refresh content="0; URL=/page:a.example/dir/n.html">`,
-		`<meta content=".5,n.html" http-equiv=" refresh ">`:           `<meta content=".5,/page:a.example/dir/n.html" http-equiv=" refresh ">`,
-		`<meta http-equiv=refresh content='1 "//b.example/&quot; x'>`: `<meta http-equiv=refresh content="1 /page:b.example/">`,
-		`<meta http-equiv=refresh content="1;urx">`:                   `<meta http-equiv=refresh content="1;/page:a.example/dir/urx">`,
+		{`<meta http-equiv=Refresh content="0; URL='n.html'">`,
+			`<meta http-equiv=Refresh content="0; URL=/page:a.example/dir/n.html">`},
+		{`<meta content=".5,n.html" http-equiv=" refresh ">`,
+			`<meta content=".5,/page:a.example/dir/n.html" http-equiv=" refresh ">`},
+		{`<meta http-equiv=refresh content='1 "//b.example/&quot; x'>`,
+			`<meta http-equiv=refresh content="1 /page:b.example/">`},
+		{`<meta http-equiv=refresh content="1;urx">`, `<meta http-equiv=refresh content="1;/page:a.example/dir/urx">`},
 		// styles
-		`<p style="background:url(&quot;b.png&quot;)">`:                    `<p style="background:url(&#34;/image:a.example/dir/b.png&#34;)">`,
-		`<style>@import "i.css"; p > a { background: url(b.png) }</style>`: `<style>@import "/style:a.example/dir/i.css"; p > a { background: url("/image:a.example/dir/b.png") }</style>`,
-		`<style type=text/css><!-- a{} --></style>`:                        "",
-		`<link rel=stylesheet href="data:text/css,@import '//b.example'"><iframe src=" DATA:text/html,<p>"></iframe><style>@import "data:,x";a{b:url(data:,x)}</style>`: `<link rel=stylesheet href="about:blank"><iframe src="about:blank"></iframe><style>@import "about:blank";a{b:url(data:,x)}</style>`,
-		"<p a\xff=1 A\xff=2 style='b:url(c)'\xff>\xff": "<p a\xff=1 A\xff=2 style=\"b:url(&#34;/image:a.example/dir/c&#34;)\"\xff>\xff",
+		{`<p style="background:url(&quot;b.png&quot;)">`,
+			`<p style="background:url(&#34;/image:a.example/dir/b.png&#34;)">`},
+		{`<style>@import "i.css"; p > a { background: url(b.png) }</style>`,
+			`<style>@import "/style:a.example/dir/i.css"; ` +
+				`p > a { background: url("/image:a.example/dir/b.png") }</style>`},
+		{`<style type=text/css><!-- a{} --></style>`, ""},
+		{`<link rel=stylesheet href="data:text/css,@import '//b.example'"><iframe src=" DATA:text/html,<p>"></iframe>` +
+			`<style>@import "data:,x";a{b:url(data:,x)}</style>`,
+			`<link rel=stylesheet href="about:blank"><iframe src="about:blank"></iframe>` +
+				`<style>@import "about:blank";a{b:url(data:,x)}</style>`},
+		{"<p a\xff=1 A\xff=2 style='b:url(c)'\xff>\xff",
+			"<p a\xff=1 A\xff=2 style=\"b:url(&#34;/image:a.example/dir/c&#34;)\"\xff>\xff"},
 		// SVG
-		`<svg><image xlink:href=i.png /><use href="s.svg#x"/><use href="#y"/><a xlink:href=/b><path fill="url(#g)" mask="url(m.svg#m)"/></svg>`:                                             `<svg><image xlink:href="/image:a.example/dir/i.png" /><use href="/image:a.example/dir/s.svg#x"/><use href="#y"/><a xlink:href="/page:a.example/b"><path fill="url(#g)" mask="url(&#34;/image:a.example/dir/m.svg#m&#34;)"/></svg>`,
-		`<svg xml:base="http://b.example/"><set attributeName=href to=//b.example/x><animate attributename="xlink:href" values="a.png; #b;c.png"/><set attributeName=fill to="url(f.svg)">`: `<svg xml:base=""><set attributeName=href to="/image:b.example/x"><animate attributename="xlink:href" values="/image:a.example/dir/a.png; #b;/image:a.example/dir/c.png"/><set attributeName=fill to="url(&#34;/image:a.example/dir/f.svg&#34;)">`,
-		`<svg><style>.a{fill:url(a.svg#b)}</style></svg>`:                                      `<svg><style>.a{fill:url("/image:a.example/dir/a.svg#b")}</style></svg>`,
-		`<svg><style><![CDATA[ .a>.b{fill:url(a.svg)} ]]></style></svg>`:                       `<svg><style> .a>.b{fill:url("/image:a.example/dir/a.svg")} </style></svg>`,
-		`<svg><title>a &amp; b</title><text>x</text></svg><script>a<b</script>`:                "",
-		`<svg><g></g></svg><style>a{}</style><textarea><img src=//b.example></textarea>`:       "",
-		`<svg><style>.a{fill:url(&quot;a.svg&quot;)} .b>.c{} & d{}</style></svg>`:              `<svg><style>.a{fill:url("/image:a.example/dir/a.svg")} .b>.c{} &  d{}</style></svg>`,
-		`<select><option>a<style>a{b:"<c&d"} @media (width<9px){/*<!-- <e*/}</style></select>`: `<select><option>a<style>a{b:"\3c c\26 d"} @media (width< 9px){/*  < e*/}</style></select>`,
+		{`<svg><image xlink:href=i.png /><use href="s.svg#x"/><use href="#y"/><a xlink:href=/b>` +
+			`<path fill="url(#g)" mask="url(m.svg#m)"/></svg>`,
+			`<svg><image xlink:href="/image:a.example/dir/i.png" /><use href="/image:a.example/dir/s.svg#x"/>` +
+				`<use href="#y"/><a xlink:href="/page:a.example/b">` +
+				`<path fill="url(#g)" mask="url(&#34;/image:a.example/dir/m.svg#m&#34;)"/></svg>`},
+		{`<svg xml:base="http://b.example/"><set attributeName=href to=//b.example/x>` +
+			`<animate attributename="xlink:href" values="a.png; #b;c.png"/><set attributeName=fill to="url(f.svg)">`,
+			`<svg xml:base=""><set attributeName=href to="/image:b.example/x">` +
+				`<animate attributename="xlink:href" values="/image:a.example/dir/a.png; #b;/image:a.example/dir/c.png"/>` +
+				`<set attributeName=fill to="url(&#34;/image:a.example/dir/f.svg&#34;)">`},
+		{`<svg><style>.a{fill:url(a.svg#b)}</style></svg>`,
+			`<svg><style>.a{fill:url("/image:a.example/dir/a.svg#b")}</style></svg>`},
+		{`<svg><style><![CDATA[ .a>.b{fill:url(a.svg)} ]]></style></svg>`,
+			`<svg><style> .a>.b{fill:url("/image:a.example/dir/a.svg")} </style></svg>`},
+		{`<svg><title>a &amp; b</title><text>x</text></svg><script>a<b</script>`, ""},
+		{`<svg><g></g></svg><style>a{}</style><textarea><img src=//b.example></textarea>`, ""},
+		{`<svg><style>.a{fill:url(&quot;a.svg&quot;)} .b>.c{} & d{}</style></svg>`,
+			`<svg><style>.a{fill:url("/image:a.example/dir/a.svg")} .b>.c{} &  d{}</style></svg>`},
+		{`<select><option>a<style>a{b:"<c&d"} @media (width<9px){/*<!-- <e*/}</style></select>`,
+			`<select><option>a<style>a{b:"\3c c\26 d"} @media (width< 9px){/*  < e*/}</style></select>`},
 		// scripts
-		`<script src=s.js integrity=x async></script>`: `<script src="/other:a.example/dir/s.js" integrity="" async></script>`,
-		`<script type=importmap>{"imports": {"lib": "/lib.js", "x/": "https://b.example/x/"}, "scopes": {"./s/": {"a": "\u002e/b"}}}</script>`: `<script type=importmap>{"imports": {"lib": "/other:a.example/lib.js", "x/": "/other:b.example/x/"}, "scopes": {"/other:a.example/dir/s/": {"a": "/other:a.example/dir/b"}}}</script>`,
-		`<noscript><img src=n.png></noscript><template><img src=t.png></template>`:                                                             `<noscript><img src="/image:a.example/dir/n.png"></noscript><template><img src="/image:a.example/dir/t.png"></template>`,
+		{`<script src=s.js integrity=x async></script>`,
+			`<script src="/other:a.example/dir/s.js" integrity="" async></script>`},
+		{`<script type=importmap>{"imports": {"lib": "/lib.js", "x/": "https://b.example/x/"}, ` +
+			`"scopes": {"./s/": {"a": "\u002e/b"}}}</script>`,
+			`<script type=importmap>{"imports": {"lib": "/other:a.example/lib.js", "x/": "/other:b.example/x/"}, ` +
+				`"scopes": {"/other:a.example/dir/s/": {"a": "/other:a.example/dir/b"}}}</script>`},
+		{`<noscript><img src=n.png></noscript><template><img src=t.png></template>`,
+			`<noscript><img src="/image:a.example/dir/n.png"></noscript>` +
+				`<template><img src="/image:a.example/dir/t.png"></template>`},
 		// comments (HTML 13.2.5.43 to 13.2.5.52)
-		`<!--><img src=a>--><!---><img src=b><!--c--!><img src=c><!-- <!-- --><img src=d>`: `<!--><img src="/image:a.example/dir/a">--><!---><img src="/image:a.example/dir/b"><!--c--!><img src="/image:a.example/dir/c"><!-- <!-- --><img src="/image:a.example/dir/d">`,
-		`<!--a-- ><img src=a>--><!--a-><img src=b>`:                                        "",
+		{`<!--><img src=a>--><!---><img src=b><!--c--!><img src=c><!-- <!-- --><img src=d>`,
+			`<!--><img src="/image:a.example/dir/a">--><!---><img src="/image:a.example/dir/b">` +
+				`<!--c--!><img src="/image:a.example/dir/c"><!-- <!-- --><img src="/image:a.example/dir/d">`},
+		{`<!--a-- ><img src=a>--><!--a-><img src=b>`, ""},
 		// tags with odd attributes
-		`<img src=a src=b SRC=c>`:                `<img src="/image:a.example/dir/a" src=b SRC=c>`,
-		`<img/src=a/alt=x>`:                      `<img/src="/image:a.example/dir/a/alt=x">`,
-		`<img alt="x"src='a'/>`:                  `<img alt="x"src="/image:a.example/dir/a"/>`,
-		"<img\n=src=a src\f=\r\nb>":              "<img\n=src=a src=\"/image:a.example/dir/b\">",
-		`<img src><img src=><img alt=">" src=a>`: `<img src><img src=><img alt=">" src="/image:a.example/dir/a">`,
-		`<img src=a`:                             "", // a tag without end is ignored
+		{`<img src=a src=b SRC=c>`, `<img src="/image:a.example/dir/a" src=b SRC=c>`},
+		{`<img/src=a/alt=x>`, `<img/src="/image:a.example/dir/a/alt=x">`},
+		{`<img alt="x"src='a'/>`, `<img alt="x"src="/image:a.example/dir/a"/>`},
+		{"<img\n=src=a src\f=\r\nb>", "<img\n=src=a src=\"/image:a.example/dir/b\">"},
+		{`<img src><img src=><img alt=">" src=a>`, `<img src><img src=><img alt=">" src="/image:a.example/dir/a">`},
+		{`<img src=a`, ""}, // a tag without end is ignored
 	} {
-		if want == "" {
-			want = page
+		if c.want == "" {
+			c.want = c.page
 		}
-		if got := rewritten(t, page, short); got != want {
-			t.Errorf("%s\nbecomes %s\nnot     %s", page, got, want)
+		if got := rewritten(t, c.page, short); got != c.want {
+			t.Errorf("%s\nbecomes %s\nnot     %s", c.page, got, c.want)
 		}
 	}
 }
@@ -207,56 +276,69 @@ func TestReferences(t *testing.T) {
 
 // TestCSS: which parts of a style sheet are addresses (CSS Syntax 3, CSS Values 4, CSS Images 4).
 func TestCSS(t *testing.T) {
-	for sheet, want := range map[string]string{
-		`a{b:url(c)}`:            `a{b:url("/image:a.example/dir/c")}`,
-		`a{b:URL( 'c' )}`:        `a{b:URL( "/image:a.example/dir/c" )}`,
-		"a{b:url(\n\"c\\\nd\")}": "a{b:url(\n\"/image:a.example/dir/cd\")}",
-		`a{b:url( c\29 d )}`:     `a{b:url("/image:a.example/dir/c)d")}`,
-		`a{b:u\72 l(c)}`:         `a{b:url("/image:a.example/dir/c")}`,
-		`a{b:\000075r\l(c)}`:     `a{b:url("/image:a.example/dir/c")}`,
-		`a{b:src("c")}`:          `a{b:src("/image:a.example/dir/c")}`,
-		`a{b:url(c`:              `a{b:url("/image:a.example/dir/c")`,
-		`a{b:url("c`:             `a{b:url("/image:a.example/dir/c"`,
-		`a{b:url(#c) url(data:,x) url("") url()}`: "",
-		`a{b:url(//b.example/"c)}`:                "", // not valid
-		`a{b:url(c d) url(e)}`:                    `a{b:url(c d) url("/image:a.example/dir/e")}`,
-		`a{b:url(c(d) url(e)}`:                    `a{b:url(c(d) url("/image:a.example/dir/e")}`,
-		"a{b:\"c\nurl(d)\"}":                      "a{b:\"c\nurl(\"/image:a.example/dir/d\")\"}", // the string ends with the line
-		`a{b:"url(c)" 'url(d)'}`:                  "",
-		`/* url(c) */ a{b:url(/**/c)}`:            `/* url(c) */ a{b:url("/image:a.example/**/c")}`,
-		`/* url(c)`:                               "",
-		`@import "c";@import 'd' screen;@IMPORT url(e);@import url("f") layer(x) supports(background:url("g"))`: `@import "/style:a.example/dir/c";@import "/style:a.example/dir/d" screen;@IMPORT url("/style:a.example/dir/e");@import url("/style:a.example/dir/f") layer(x) supports(background:url("/image:a.example/dir/g"))`,
-		`@\69mport/**/"c"`:            `@\69mport/**/"/style:a.example/dir/c"`,
-		`@import src("c");@import "c`: `@import src("/style:a.example/dir/c");@import "/style:a.example/dir/c"`,
-		`@import "blob:x" "c";`:       "",
-		`@import x{} "c"`:             "",
-		`@charset "utf-8";@namespace url(http://b.example/);@namespace x "http://b.example/"; a{b:url(c)}`: `@charset "utf-8";@namespace url(http://b.example/);@namespace x "http://b.example/"; a{b:url("/image:a.example/dir/c")}`,
-		`@document url(http://b.example/),url("c"){a{b:url(c)}}`:                                           `@document url(http://b.example/),url("c"){a{b:url("/image:a.example/dir/c")}}`,
-		`@font-face{font-family:"c";src:local("d"),url(e) format("woff2"),url("f")} a{b:url(g)}`:           `@font-face{font-family:"c";src:local("d"),url("/font:a.example/dir/e") format("woff2"),url("/font:a.example/dir/f")} a{b:url("/image:a.example/dir/g")}`,
-		`a{b:image-set("c" 1x type("image/png"), url(d) 2x)}`:                                              `a{b:image-set("/image:a.example/dir/c" 1x type("image/png"), url("/image:a.example/dir/d") 2x)}`,
-		`a{b:-webkit-image-set((var(--c, "d")) 1x)}`:                                                       `a{b:-webkit-image-set((var(--c, "/image:a.example/dir/d")) 1x)}`,
-		`a{--b:"http://b.example/";--c:"\\\\b.example";--d:"e";f:"http://b.example"}`:                      `a{--b:"/image:b.example/";--c:"/image:b.example/";--d:"e";f:"http://b.example"}`,
-		`--b:{c:"//b.example";d:"//b.example"};e:"//b.example"`:                                            `--b:{c:"/image:b.example/";d:"/image:b.example/"};e:"//b.example"`,
-		`a{content:"x" attr(href);b:c("d")}`:                                                               "",
+	for _, c := range []struct{ sheet, want string }{
+		{`a{b:url(c)}`, `a{b:url("/image:a.example/dir/c")}`},
+		{`a{b:URL( 'c' )}`, `a{b:URL( "/image:a.example/dir/c" )}`},
+		{"a{b:url(\n\"c\\\nd\")}", "a{b:url(\n\"/image:a.example/dir/cd\")}"},
+		{`a{b:url( c\29 d )}`, `a{b:url("/image:a.example/dir/c)d")}`},
+		{`a{b:u\72 l(c)}`, `a{b:url("/image:a.example/dir/c")}`},
+		{`a{b:\000075r\l(c)}`, `a{b:url("/image:a.example/dir/c")}`},
+		{`a{b:src("c")}`, `a{b:src("/image:a.example/dir/c")}`},
+		{`a{b:url(c`, `a{b:url("/image:a.example/dir/c")`},
+		{`a{b:url("c`, `a{b:url("/image:a.example/dir/c"`},
+		{`a{b:url(#c) url(data:,x) url("") url()}`, ""},
+		{`a{b:url(//b.example/"c)}`, ""}, // not valid
+		{`a{b:url(c d) url(e)}`, `a{b:url(c d) url("/image:a.example/dir/e")}`},
+		{`a{b:url(c(d) url(e)}`, `a{b:url(c(d) url("/image:a.example/dir/e")}`},
+		{"a{b:\"c\nurl(d)\"}", "a{b:\"c\nurl(\"/image:a.example/dir/d\")\"}"}, // the string ends with the line
+		{`a{b:"url(c)" 'url(d)'}`, ""},
+		{`/* url(c) */ a{b:url(/**/c)}`, `/* url(c) */ a{b:url("/image:a.example/**/c")}`},
+		{`/* url(c)`, ""},
+		{`@import "c";@import 'd' screen;@IMPORT url(e);@import url("f") layer(x) supports(background:url("g"))`,
+			`@import "/style:a.example/dir/c";@import "/style:a.example/dir/d" screen;` +
+				`@IMPORT url("/style:a.example/dir/e");` +
+				`@import url("/style:a.example/dir/f") layer(x) supports(background:url("/image:a.example/dir/g"))`},
+		{`@\69mport/**/"c"`, `@\69mport/**/"/style:a.example/dir/c"`},
+		{`@import src("c");@import "c`, `@import src("/style:a.example/dir/c");@import "/style:a.example/dir/c"`},
+		{`@import "blob:x" "c";`, ""},
+		{`@import x{} "c"`, ""},
+		{`@charset "utf-8";@namespace url(http://b.example/);@namespace x "http://b.example/"; a{b:url(c)}`,
+			`@charset "utf-8";@namespace url(http://b.example/);@namespace x "http://b.example/"; ` +
+				`a{b:url("/image:a.example/dir/c")}`},
+		{`@document url(http://b.example/),url("c"){a{b:url(c)}}`,
+			`@document url(http://b.example/),url("c"){a{b:url("/image:a.example/dir/c")}}`},
+		{`@font-face{font-family:"c";src:local("d"),url(e) format("woff2"),url("f")} a{b:url(g)}`,
+			`@font-face{font-family:"c";src:local("d"),url("/font:a.example/dir/e") format("woff2"),` +
+				`url("/font:a.example/dir/f")} a{b:url("/image:a.example/dir/g")}`},
+		{`a{b:image-set("c" 1x type("image/png"), url(d) 2x)}`,
+			`a{b:image-set("/image:a.example/dir/c" 1x type("image/png"), url("/image:a.example/dir/d") 2x)}`},
+		{`a{b:-webkit-image-set((var(--c, "d")) 1x)}`,
+			`a{b:-webkit-image-set((var(--c, "/image:a.example/dir/d")) 1x)}`},
+		{`a{--b:"http://b.example/";--c:"\\\\b.example";--d:"e";f:"http://b.example"}`,
+			`a{--b:"/image:b.example/";--c:"/image:b.example/";--d:"e";f:"http://b.example"}`},
+		{`--b:{c:"//b.example";d:"//b.example"};e:"//b.example"`,
+			`--b:{c:"/image:b.example/";d:"/image:b.example/"};e:"//b.example"`},
+		{`a{content:"x" attr(href);b:c("d")}`, ""},
 		// url is part of a longer token, or of a shorter one
-		`a{b:1url(//b.example/*)*/) #url(//c) @url(//d) -url(e) xurl(f)}`: "",
-		`a{b:.5e3\75rl(//b.example/*)*/) +1url(//c) 1.url(c)}`:            `a{b:.5e3\75rl(//b.example/*)*/) +1url(//c) 1.url("/image:a.example/dir/c")}`,
-		`a{b:1eurl(//c) 1e+url(c)}`:                                       `a{b:1eurl(//c) 1e+url("/image:a.example/dir/c")}`,
-		`<!--url(c)-->url(d)`:                                             `<!--url("/image:a.example/dir/c")-->url("/image:a.example/dir/d")`,
-		`a{b:url(ws://b.example) url(http://)}`:                           `a{b:url("about:blank") url("about:blank")}`,
-		"a{b:url(c\\\n)} d{e:url(f)}":                                     "a{b:url(c\\\n)} d{e:url(\"/image:a.example/dir/f\")}",
-		`a{b:url("c\")d")}`:                                               `a{b:url("/image:a.example/dir/c%22%29d")}`,
-		`a{b:url("c\`:                                                     `a{b:url("/image:a.example/dir/c"`,
-		"a{b:url(\x00c)}":                                                 `a{b:url("/image:a.example/dir/%EF%BF%BDc")}`,
-		`a{b:url(\110000 \d800 c)}`:                                       `a{b:url("/image:a.example/dir/%EF%BF%BD%EF%BF%BDc")}`,
-		`)]}};@import "c"`:                                                `)]}};@import "/style:a.example/dir/c"`,
+		{`a{b:1url(//b.example/*)*/) #url(//c) @url(//d) -url(e) xurl(f)}`, ""},
+		{`a{b:.5e3\75rl(//b.example/*)*/) +1url(//c) 1.url(c)}`,
+			`a{b:.5e3\75rl(//b.example/*)*/) +1url(//c) 1.url("/image:a.example/dir/c")}`},
+		{`a{b:1eurl(//c) 1e+url(c)}`, `a{b:1eurl(//c) 1e+url("/image:a.example/dir/c")}`},
+		{`<!--url(c)-->url(d)`, `<!--url("/image:a.example/dir/c")-->url("/image:a.example/dir/d")`},
+		{`a{b:url(ws://b.example) url(http://)}`, `a{b:url("about:blank") url("about:blank")}`},
+		{"a{b:url(c\\\n)} d{e:url(f)}", "a{b:url(c\\\n)} d{e:url(\"/image:a.example/dir/f\")}"},
+		{`a{b:url("c\")d")}`, `a{b:url("/image:a.example/dir/c%22%29d")}`},
+		{`a{b:url("c\`, `a{b:url("/image:a.example/dir/c"`},
+		{"a{b:url(\x00c)}", `a{b:url("/image:a.example/dir/%EF%BF%BDc")}`},
+		{`a{b:url(\110000 \d800 c)}`, `a{b:url("/image:a.example/dir/%EF%BF%BD%EF%BF%BDc")}`},
+		{`)]}};@import "c"`, `)]}};@import "/style:a.example/dir/c"`},
 	} {
-		if want == "" {
-			want = sheet
+		if c.want == "" {
+			c.want = c.sheet
 		}
-		got, err := CSS(sheet, address(t), short)
-		if got != want || err != nil {
-			t.Errorf("%s\nbecomes %s\nnot     %s (error %v)", sheet, got, want, err)
+		got, err := CSS(c.sheet, address(t), short)
+		if got != c.want || err != nil {
+			t.Errorf("%s\nbecomes %s\nnot     %s (error %v)", c.sheet, got, c.want, err)
 		}
 	}
 }
@@ -286,7 +368,8 @@ var hostile = []string{
 	`<math><style><iframe src=//evil.example></style>`,
 	`<svg></p><style><img src=//evil.example></style>`,
 	`<select><style></select><img src=//evil.example></style>`,
-	`<select><template></select><style><img src=//evil.example></style></template><style></select><img src=//evil.example></style>`,
+	`<select><template></select><style><img src=//evil.example></style></template>` +
+		`<style></select><img src=//evil.example></style>`,
 	`<select><iframe></select><img src=//evil.example></iframe>`,
 	`<frameset><style><frame src=//evil.example></style>`,
 	`<frameset><script></script><frame src=//evil.example>`,
@@ -393,7 +476,7 @@ func requested(t testing.TB, n *html.Node, a html.Attribute) string {
 			}
 		}
 	case "ping", "attributionsrc", "archive":
-		for _, ref := range strings.FieldsFunc(a.Val, func(c rune) bool { return strings.ContainsRune(" \t\r\n\f", c) }) {
+		for _, ref := range words(a.Val) {
 			if elsewhere(n, ref) {
 				return ref
 			}
@@ -416,7 +499,8 @@ func requested(t testing.TB, n *html.Node, a html.Attribute) string {
 			return a.Val
 		}
 	case "src", "href", "data", "poster", "background", "action", "formaction", "codebase", "classid", "lowsrc":
-		if a.Key == "data" && n.Data != "object" || a.Key == "href" && n.Data == "a" && strings.HasPrefix(a.Val, "ftp:") {
+		if a.Key == "data" && n.Data != "object" || a.Key == "href" && n.Data == "a" &&
+			strings.HasPrefix(a.Val, "ftp:") {
 			return ""
 		}
 		if elsewhere(n, a.Val) {
@@ -426,10 +510,16 @@ func requested(t testing.TB, n *html.Node, a html.Attribute) string {
 	return ""
 }
 
+// words splits a list of tokens as HTML does.
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(c rune) bool { return strings.ContainsRune(" \t\r\n\f", c) })
+}
+
 var refreshed = regexp.MustCompile(`(?is)^[ \t\r\n\f]*[\d.]+[ \t\r\n\f]*[;,\s][ \t\r\n\f]*(?:url\s*=\s*)?['"]?(.*)`)
 
 // candidate matches an address in srcset and its descriptors.
-var candidate = regexp.MustCompile(`(?s)[ \t\r\n\f,]*([^ \t\r\n\f]*[^ \t\r\n\f,])(?:,|(?:\([^)]*(?:\)|$)|[^,(])*(?:,|$))`)
+var candidate = regexp.MustCompile(`(?s)[ \t\r\n\f,]*([^ \t\r\n\f]*[^ \t\r\n\f,])` +
+	`(?:,|(?:\([^)]*(?:\)|$)|[^,(])*(?:,|$))`)
 
 var authority = regexp.MustCompile(`(?is)^(?:(?:https?|wss?|ftp|file):[/\\]*|[/\\][/\\]+)(?:[^/\\?#]*@)?([^/\\?#]*)`)
 
@@ -474,33 +564,42 @@ func TestLeft(t *testing.T) {
 }
 
 func TestForeign(t *testing.T) {
-	for page, want := range map[string]string{
-		`<p><a href=http://b.example/><img src=//b.example><link rel=stylesheet href=//b.example><script src=//b.example></script>`:                     "",
-		"<p>\n<link rel='x PreConnect' href=//b.example>\n<link rel=dns-prefetch href='https://c.example'>":                                             "2 link href //b.example; 3 link href https://c.example",
-		`<link rel=preconnect href=/><link rel=prefetch href=x><link rel=prerender href=http:x>`:                                                        "1 link href http:x",
-		`<link rel=dns-prefetch href=foo:\\b.example><link rel=dns-prefetch href=data:,x>`:                                                              `1 link href foo:\\b.example`,
-		`<iframe src=x></iframe><iframe src="\\b.example"></iframe><frame src=http://c.example><object data=//d.example><embed src=" &#47;/e.example">`: `1 iframe src \\b.example; 1 frame src http://c.example; 1 object data //d.example; 1 embed src  //e.example`,
-		`<iframe src=about:blank></iframe><iframe src=data:,x></iframe><iframe src=#x></iframe><iframe></iframe>`:                                       "",
-		`<base href=//b.example><iframe src=x></iframe><iframe src=""></iframe>`:                                                                        "1 iframe src x",
-		`<base href=/x/><iframe src=x></iframe>`:                                                                                                        "",
-		"\n<iframe srcdoc=\"\n<link rel=preconnect href=//b.example>\">":                                                                                "2 link href //b.example",
-		`<img attributionsrc="/x //b.example">`:                                                                                                         "1 img attributionsrc //b.example",
-		`<noscript><iframe src=//b.example></iframe></noscript><template><iframe src=//b.example></template>`:                                           "1 iframe src //b.example; 1 iframe src //b.example",
-		`<!-- <iframe src=//b.example> --><script>"<iframe src=//b.example>"</script><textarea><iframe src=//b.example></textarea>`:                     "",
-		`<svg><style><iframe src=//b.example></style></svg>`:                                                                                            "1 style  ",
-		`<svg><style><![CDATA[ a>b{} ]]></style><title>a</title><g/></svg><script>a<b</script>`:                                                         "",
-		`<svg><style/></svg>`: "1 style  ",
-		`<svg><text><![CDATA[a]]></text><![CDATA[>]]<b]]></svg>`:            "1 ![cdata[  ",
-		`<svg></svg><p><![CDATA[a]]><![CDATA[a>`:                            "1 ![cdata[  ",
-		`<select><option><script>a<b</script></select><script>a<b</script>`: "1 script  ",
+	for _, c := range []struct{ page, want string }{
+		{`<p><a href=http://b.example/><img src=//b.example><link rel=stylesheet href=//b.example>` +
+			`<script src=//b.example></script>`, ""},
+		{"<p>\n<link rel='x PreConnect' href=//b.example>\n<link rel=dns-prefetch href='https://c.example'>",
+			"2 link href //b.example; 3 link href https://c.example"},
+		{`<link rel=preconnect href=/><link rel=prefetch href=x><link rel=prerender href=http:x>`,
+			"1 link href http:x"},
+		{`<link rel=dns-prefetch href=foo:\\b.example><link rel=dns-prefetch href=data:,x>`,
+			`1 link href foo:\\b.example`},
+		{`<iframe src=x></iframe><iframe src="\\b.example"></iframe><frame src=http://c.example>` +
+			`<object data=//d.example><embed src=" &#47;/e.example">`,
+			`1 iframe src \\b.example; 1 frame src http://c.example; 1 object data //d.example; ` +
+				`1 embed src  //e.example`},
+		{`<iframe src=about:blank></iframe><iframe src=data:,x></iframe><iframe src=#x></iframe><iframe></iframe>`, ""},
+		{`<base href=//b.example><iframe src=x></iframe><iframe src=""></iframe>`, "1 iframe src x"},
+		{`<base href=/x/><iframe src=x></iframe>`, ""},
+		{"\n<iframe srcdoc=\"\n<link rel=preconnect href=//b.example>\">", "2 link href //b.example"},
+		{`<img attributionsrc="/x //b.example">`, "1 img attributionsrc //b.example"},
+		{`<noscript><iframe src=//b.example></iframe></noscript><template><iframe src=//b.example></template>`,
+			"1 iframe src //b.example; 1 iframe src //b.example"},
+		{`<!-- <iframe src=//b.example> --><script>"<iframe src=//b.example>"</script>` +
+			`<textarea><iframe src=//b.example></textarea>`, ""},
+		{`<svg><style><iframe src=//b.example></style></svg>`, "1 style  "},
+		{`<svg><style><![CDATA[ a>b{} ]]></style><title>a</title><g/></svg><script>a<b</script>`, ""},
+		{`<svg><style/></svg>`, "1 style  "},
+		{`<svg><text><![CDATA[a]]></text><![CDATA[>]]<b]]></svg>`, "1 ![cdata[  "},
+		{`<svg></svg><p><![CDATA[a]]><![CDATA[a>`, "1 ![cdata[  "},
+		{`<select><option><script>a<b</script></select><script>a<b</script>`, "1 script  "},
 	} {
 		var got []string
-		found, err := Foreign(strings.NewReader(page))
+		found, err := Foreign(strings.NewReader(c.page))
 		for _, a := range found {
 			got = append(got, fmt.Sprintf("%d %s %s %s", a.Line, a.Element, a.Attribute, a.Value))
 		}
-		if strings.Join(got, "; ") != want || err != nil {
-			t.Errorf("%s\nhas %q, error %v", page, got, err)
+		if strings.Join(got, "; ") != c.want || err != nil {
+			t.Errorf("%s\nhas %q, error %v", c.page, got, err)
 		}
 	}
 	many, err := Foreign(strings.NewReader(strings.Repeat("<iframe src=//b.example></iframe>", 1000)))
@@ -531,7 +630,7 @@ func contacts(page string) string {
 		switch rel := strings.ToLower(attrs["rel"]); {
 		case n.Type != html.ElementNode || n.Namespace != "":
 		case n.Data == "link" && (strings.Contains(rel, "preconnect") || strings.Contains(rel, "dns-prefetch")) &&
-			slices.ContainsFunc(strings.FieldsFunc(rel, func(c rune) bool { return strings.ContainsRune(" \t\r\n\f", c) }),
+			slices.ContainsFunc(words(rel),
 				func(word string) bool { return word == "preconnect" || word == "dns-prefetch" }) &&
 			elsewhere(n, attrs["href"]),
 			n.Data == "iframe" && (elsewhere(n, attrs["src"]) || contacts(attrs["srcdoc"]) != ""),
@@ -587,7 +686,8 @@ func TestErrors(t *testing.T) {
 	}
 	var out strings.Builder
 	long := "<p><img src=//b.example alt='" + strings.Repeat("a", maxToken+1)
-	if err := HTML(&out, strings.NewReader(long), address(t), short); err == nil || strings.Contains(out.String(), "img") {
+	if err := HTML(&out, strings.NewReader(long), address(t), short); err == nil ||
+		strings.Contains(out.String(), "img") {
 		t.Errorf("a tag that is too long: %d bytes, error %v", out.Len(), err)
 	}
 }
