@@ -173,7 +173,8 @@ func TestAnswerAs(t *testing.T) {
 	if a.Code != "" || a.Request.From.Kind != Operator {
 		t.Fatalf("%+v", a)
 	}
-	if again := d.Answer(Call{Do: DoSubmit, As: AsOperator, Key: "f", Action: acap.TakeDown, URL: site + "/z"}); !again.Replayed {
+	again := d.Answer(Call{Do: DoSubmit, As: AsOperator, Key: "f", Action: acap.TakeDown, URL: site + "/z"})
+	if !again.Replayed {
 		t.Errorf("%+v", again)
 	}
 	if a = d.Answer(Call{Do: DoWithdraw, As: AsOperator, ID: a.Request.ID}); a.Code != "" || a.Request.Standing {

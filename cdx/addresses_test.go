@@ -62,7 +62,8 @@ func TestAddresses(t *testing.T) {
 // TestInOrigin checks that no origin is left out that has a key in the ranges.
 func TestInOrigin(t *testing.T) {
 	for _, row := range []struct{ match, given, in string }{
-		{"host", "harbour.example", "01"}, {"domain", "harbour.example", "012"}, {"host", "http://harbour.example:8080", "3"},
+		{"host", "harbour.example", "01"}, {"domain", "harbour.example", "012"},
+		{"host", "http://harbour.example:8080", "3"},
 		{"prefix", "http://harbour.example/a", "01"}, {"prefix", "http://harbour.example", "01"},
 		{"exact", "http://harbour.example/a", "01"}, {"domain", "example", "012345"},
 	} {

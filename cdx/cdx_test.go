@@ -143,7 +143,8 @@ func TestQueries(t *testing.T) {
 		{"page", "url=*.harbour.example&pageSize=4", "0 1 2 3"},
 		{"page", "url=*.harbour.example&pageSize=4&page=2", "8"},
 		{"page", "url=*.harbour.example&pageSize=4&page=1&limit=3", "4 5 6"},
-		{"page", "url=*.harbour.example&pageSize=3&page=3", `error: page="3": there is no such page; the last page is 2`},
+		{"page", "url=*.harbour.example&pageSize=3&page=3",
+			`error: page="3": there is no such page; the last page is 2`},
 		{"page", "url=nothing.example&page=0", ""},
 		{"page", "url=nothing.example&page=1", `error: page="1": there is no such page; the last page is 0`},
 	} {
@@ -160,7 +161,8 @@ func TestRanges(t *testing.T) {
 		query string
 		want  []Range
 	}{
-		{"url=http://a.example/path/file.html", []Range{{"example,a)/path/file.html", "example,a)/path/file.html\x00"}}},
+		{"url=http://a.example/path/file.html",
+			[]Range{{"example,a)/path/file.html", "example,a)/path/file.html\x00"}}},
 		{"url=http://a.example/path/file.html&matchType=prefix",
 			[]Range{{"example,a)/path/file.html", "example,a)/path/file.htmm"}}},
 		{"url=http://a.example/path/&matchType=prefix", []Range{{"example,a)/path/", "example,a)/path0"}}},
@@ -187,39 +189,40 @@ func TestRanges(t *testing.T) {
 func TestRefused(t *testing.T) {
 	long := strings.Repeat("a", 257)
 	for query, parameter := range map[string]string{
-		"":                                            "url",
-		"url=":                                        "url",
-		"url=*":                                       "url",
-		"url=*.":                                      "url",
-		"url=" + strings.Repeat("a", 8001):            "url",
-		"url=a&url=b":                                 "url",
-		"url=a&matchType=range":                       "matchType",
-		"url=a&matchType=Exact":                       "matchType",
-		"url=mailto:a&matchType=host":                 "url",
-		"url=*.a.example:8080":                        "url",
-		"url=a&allowFuzzy=true":                       "allowFuzzy",
-		"url=a&showPagedIndex=true":                   "showPagedIndex",
-		"url=a&resolveRevisits=true":                  "resolveRevisits",
-		"url=a&from=20x4":                             "from",
-		"url=a&from=201413":                           "from",
-		"url=a&to=20140230":                           "to",
-		"url=a&to=201401010000000":                    "to",
-		"url=a&to=-2014":                              "to",
-		"url=a&limit=0":                               "limit",
-		"url=a&limit=-1":                              "limit",
-		"url=a&limit=%2B1":                            "limit",
-		"url=a&limit=ten":                             "limit",
-		"url=a&limit=99999999999999999999":            "limit",
-		"url=a&sort=forward":                          "sort",
-		"url=a&sort=closest":                          "sort",
-		"url=a&sort=closest&closest=x":                "closest",
-		"url=a&closest=201":                           "closest",
-		"url=a&closest=20145":                         "closest",
-		"url=a&closest=2014&sort=reverse":             "closest",
-		"url=a*&closest=2014":                         "closest",
-		"url=a&output=xml":                            "output",
-		"url=a&filter=html":                           "filter",
-		"url=a&filter=!~text/.*":                      "filter", // an example in pywb's documentation that names no field
+		"":                                 "url",
+		"url=":                             "url",
+		"url=*":                            "url",
+		"url=*.":                           "url",
+		"url=" + strings.Repeat("a", 8001): "url",
+		"url=a&url=b":                      "url",
+		"url=a&matchType=range":            "matchType",
+		"url=a&matchType=Exact":            "matchType",
+		"url=mailto:a&matchType=host":      "url",
+		"url=*.a.example:8080":             "url",
+		"url=a&allowFuzzy=true":            "allowFuzzy",
+		"url=a&showPagedIndex=true":        "showPagedIndex",
+		"url=a&resolveRevisits=true":       "resolveRevisits",
+		"url=a&from=20x4":                  "from",
+		"url=a&from=201413":                "from",
+		"url=a&to=20140230":                "to",
+		"url=a&to=201401010000000":         "to",
+		"url=a&to=-2014":                   "to",
+		"url=a&limit=0":                    "limit",
+		"url=a&limit=-1":                   "limit",
+		"url=a&limit=%2B1":                 "limit",
+		"url=a&limit=ten":                  "limit",
+		"url=a&limit=99999999999999999999": "limit",
+		"url=a&sort=forward":               "sort",
+		"url=a&sort=closest":               "sort",
+		"url=a&sort=closest&closest=x":     "closest",
+		"url=a&closest=201":                "closest",
+		"url=a&closest=20145":              "closest",
+		"url=a&closest=2014&sort=reverse":  "closest",
+		"url=a*&closest=2014":              "closest",
+		"url=a&output=xml":                 "output",
+		"url=a&filter=html":                "filter",
+		// an example in pywb's documentation that names no field:
+		"url=a&filter=!~text/.*":                      "filter",
 		"url=a&filter=size:3":                         "filter",
 		"url=a&filter=filename:a.warc":                "filter",
 		"url=a&filter=offset:0":                       "filter",
@@ -258,7 +261,8 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"url=a&limit=&from=&to=&sort=&closest=&filter=&fields=&output=&page=&matchType=",
-		`url=a&filter=~url:\Qa(`, "url=a&filter=~url:(?i)A", "url=a&filter=~url:" + long[:256], "url=a&showNumPages=false"} {
+		`url=a&filter=~url:\Qa(`, "url=a&filter=~url:(?i)A", "url=a&filter=~url:" + long[:256],
+		"url=a&showNumPages=false"} {
 		values, _ := url.ParseQuery(query)
 		if _, err := Parse(values); err != nil {
 			t.Errorf("%.60s: error %v", query, err)
@@ -288,7 +292,8 @@ func TestOutputs(t *testing.T) {
 		MIME: "text html\r\n\"<&>", Length: "0"}}
 	for _, row := range []struct{ query, contentType, want string }{
 		{"url=harbour.example&limit=2", "text/x-cdxj",
-			`example,harbour)/ 20130101000000 {"url": "http://harbour.example/", "mime": "text/html", "status": "200", ` +
+			`example,harbour)/ 20130101000000 {"url": "http://harbour.example/", ` +
+				`"mime": "text/html", "status": "200", ` +
 				`"digest": "sha256:20130101000000", "length": "12"}` + "\n" +
 				`example,harbour)/ 20140301120000 {"url": "https://www.harbour.example/", "mime": "text/html", ` +
 				`"status": "301", "digest": "sha256:20140301120000", "length": "12"}` + "\n"},
@@ -298,7 +303,8 @@ func TestOutputs(t *testing.T) {
 		{"url=harbour.example&limit=1&output=text", "text/plain; charset=utf-8",
 			"example,harbour)/ 20130101000000 http://harbour.example/ text/html 200 sha256:20130101000000 12\n"},
 		{"url=harbour.example&limit=2&output=link&from=2014", "application/link-format",
-			`</raw/20140301120000/https://www.harbour.example/>; rel="memento"; datetime="Sat, 01 Mar 2014 12:00:00 GMT",
+			`</raw/20140301120000/https://www.harbour.example/>; rel="memento"; ` +
+				`datetime="Sat, 01 Mar 2014 12:00:00 GMT",
 </raw/20140601120000/http://harbour.example/>; rel="memento"; datetime="Sun, 01 Jun 2014 12:00:00 GMT"
 `},
 		{"url=harbour.example&limit=1&fields=urlkey,timestamp", "text/x-cdxj", "example,harbour)/ 20130101000000 {}\n"},
@@ -306,7 +312,8 @@ func TestOutputs(t *testing.T) {
 			`example,harbour)/ 20130101000000 {"status": "200"}` + "\n"},
 		{"url=harbour.example&limit=1&fl=timestamp,urlkey&output=json", "text/x-ndjson",
 			`{"timestamp": "20130101000000", "urlkey": "example,harbour)/"}` + "\n"},
-		{"url=harbour.example&from=2015&fl=status,mimetype&output=text", "text/plain; charset=utf-8", "- warc/revisit\n"},
+		{"url=harbour.example&from=2015&fl=status,mimetype&output=text", "text/plain; charset=utf-8",
+			"- warc/revisit\n"},
 		{"url=harbour.example&from=2015&fl=status&output=json", "text/x-ndjson", "{}\n"},
 		{"url=nothing.example", "text/x-cdxj", ""},
 		{"url=nothing.example&output=link", "application/link-format", ""},
@@ -452,7 +459,9 @@ func FuzzQuery(f *testing.F) {
 		}
 		asked, lines := 0, 0
 		for r, err := range q.Select(from(shelf, &asked)) {
-			if err == nil && !slices.ContainsFunc(q.Ranges(), func(keys Range) bool { return keys.Contains(r.URLKey) }) {
+			if err == nil && !slices.ContainsFunc(q.Ranges(), func(keys Range) bool {
+				return keys.Contains(r.URLKey)
+			}) {
 				t.Errorf("%s is outside of %v", r.URLKey, q.Ranges())
 			}
 			if err != nil {

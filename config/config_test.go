@@ -182,7 +182,7 @@ func TestEveryKeyEverywhere(t *testing.T) {
 		"serve.admin_listen":        {"'[::1]:81'", "[::1]:81", "[::1]:81"},
 		"serve.certificate":         {"/etc/c.pem", "/etc/c.pem", "/etc/c.pem"},
 		"serve.key":                 {"/etc/k.pem", "/etc/k.pem", "/etc/k.pem"},
-		"serve.trusted_proxies":     {"[192.0.2.7, '2001:db8::/48']", "192.0.2.7,2001:db8::/48", "[192.0.2.7 2001:db8::/48]"},
+		"serve.trusted_proxies":     {"[192.0.2.7, 'fd00::/8']", "192.0.2.7,fd00::/8", "[192.0.2.7 fd00::/8]"},
 		"serve.operator_password":   {"$2a$10$x", "$2a$10$x", "$2a$10$x"},
 		"serve.readers":             {"login", "login", "login"},
 		"serve.requests_per_second": {"5", "5", "5"},

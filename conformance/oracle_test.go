@@ -51,7 +51,8 @@ func TestOracleLong(t *testing.T) {
 	if err != nil || n != (Unanswered{Malformed: 1}) || flushed == 0 {
 		t.Fatalf("%+v, %v, flushed %d times", n, err, flushed)
 	}
-	if !strings.HasPrefix(out.String(), `{"id":"","error":"the case is longer than 100 bytes"}`+"\n"+`{"id":"b","decisions":`) {
+	if !strings.HasPrefix(out.String(), `{"id":"","error":"the case is longer than 100 bytes"}`+"\n"+
+		`{"id":"b","decisions":`) {
 		t.Error(out.String())
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -87,7 +87,8 @@ func (d dice) usages() string {
 // licence returns a licence document of RSL, which may be malformed.
 func (d dice) licence() string {
 	return `<rsl xmlns="https://rslstandard.org/rsl">` + d.some(2, func() string {
-		return "<content url=" + d.of(`"/"`, `"/news/"`, `""`, `"/" server="https://licences.example/"`) + "><license>" +
+		return "<content url=" + d.of(`"/"`, `"/news/"`, `""`, `"/" server="https://licences.example/"`) +
+			"><license>" +
 			d.of("", `<permits type="usage">search ai-index</permits>`) +
 			d.of("", `<prohibits type="usage">ai-train</prohibits>`) + d.of("", `<payment type="use"/>`) +
 			"</license></content>"
@@ -130,8 +131,8 @@ func (d dice) oneCase(id int) []byte {
 				"noai")}, "Content-Usage": []string{d.usages()}, "TDM-Reservation": []string{d.of("0", "1", "x")},
 				"Link": []string{d.of("", `<https://example.com/m.xml>; rel="license"; type="application/rsl+xml"`)}}},
 		"http://example.com/.well-known/tdmrep.json": map[string]any{
-			"body": d.of("[]", `[{"location": "/news/", "tdm-reservation": 1}]`, `[{"location": "*", "tdm-reservation": 1, `+
-				`"tdm-policy": "https://example.com/p"}, 7]`, "{}")},
+			"body": d.of("[]", `[{"location": "/news/", "tdm-reservation": 1}]`,
+				`[{"location": "*", "tdm-reservation": 1, "tdm-policy": "https://example.com/p"}, 7]`, "{}")},
 		"https://example.com/l.xml": map[string]any{"body": d.licence()},
 		"https://example.com/m.xml": map[string]any{"body": d.licence()},
 	}
@@ -143,7 +144,8 @@ func (d dice) oneCase(id int) []byte {
 		"strict": d.IntN(8) == 0, "query": d.of("", "harbour", "short"),
 		"url": d.of("http://example.com/news/today.html", "http://example.com/news/today.html",
 			"http://example.com/news/", "http://example.com/", "http://example.com/old/x.html"),
-		"want": []string{"decision", "text", "snippet", "links", "policy", "actions", "copy", "by_purpose", "preferences"},
+		"want": []string{"decision", "text", "snippet", "links", "policy", "actions", "copy", "by_purpose",
+			"preferences"},
 		"facts": map[string]any{"now": "2026-01-05T12:00:00Z", "first_crawled": "2026-01-01T00:00:00Z",
 			"first_indexed": d.of("2026-01-01T00:00:00Z", "2026-01-04T00:00:00Z"), "recrawled": d.IntN(3) == 0},
 		"target": map[string]any{"ip": d.of("192.0.2.7", "198.51.100.1", ""), "country": d.of("BE", "US", "")},

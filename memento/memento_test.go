@@ -99,9 +99,10 @@ func TestMusts(t *testing.T) {
 	}{
 		{"2.1.1", "a datetime is an RFC 1123 date", header.Get("Memento-Datetime") == "Tue, 20 Mar 2001 13:36:10 GMT"},
 		{"2.1.1", "a datetime is in GMT", Date(at.Time.In(time.FixedZone("", 3600))) == Date(at.Time)},
-		{"2.2.4", "each link to a memento has a datetime", all(slices.Concat(links, gateLinks, first), func(l parsed) bool {
-			return !l.has("memento") || l.params["datetime"] != ""
-		})},
+		{"2.2.4", "each link to a memento has a datetime",
+			all(slices.Concat(links, gateLinks, first), func(l parsed) bool {
+				return !l.has("memento") || l.params["datetime"] != ""
+			})},
 		{"2.2.4", "it is the Memento-Datetime of the target", all(links, func(l parsed) bool {
 			return l.target != at.Address || l.params["datetime"] == header.Get("Memento-Datetime")
 		})},
@@ -287,13 +288,17 @@ func TestTimeMap(t *testing.T) {
 	if err := page(2).WriteTimeMap(&b, AsLinks, v, 2); err != nil {
 		t.Fatal(err)
 	}
+	const page1, page2, page3 = `from="Mon, 01 Jan 2001 00:00:00 GMT"; until="Tue, 01 Jan 2002 00:00:00 GMT"`,
+		`from="Wed, 01 Jan 2003 00:00:00 GMT"; until="Thu, 01 Jan 2004 00:00:00 GMT"`,
+		`from="Sat, 01 Jan 2005 00:00:00 GMT"; until="Sat, 01 Jan 2005 00:00:00 GMT"`
+	const at, kind = `/http://harbour.example/tides?at=north,south>; rel=`, `; type="application/link-format"; `
 	want := `<http://harbour.example/tides?at=north,south>; rel="original",
-<https://archive.example/timegate/http://harbour.example/tides?at=north,south>; rel="timegate",
-<https://archive.example/timemap/link/2/http://harbour.example/tides?at=north,south>; rel="self"; type="application/link-format"; from="Wed, 01 Jan 2003 00:00:00 GMT"; until="Thu, 01 Jan 2004 00:00:00 GMT",
-<https://archive.example/timemap/link/1/http://harbour.example/tides?at=north,south>; rel="timemap"; type="application/link-format"; from="Mon, 01 Jan 2001 00:00:00 GMT"; until="Tue, 01 Jan 2002 00:00:00 GMT",
-<https://archive.example/timemap/link/3/http://harbour.example/tides?at=north,south>; rel="timemap"; type="application/link-format"; from="Sat, 01 Jan 2005 00:00:00 GMT"; until="Sat, 01 Jan 2005 00:00:00 GMT",
-<https://archive.example/raw/20030101000000/http://harbour.example/tides?at=north,south>; rel="memento"; datetime="Wed, 01 Jan 2003 00:00:00 GMT",
-<https://archive.example/raw/20040101000000/http://harbour.example/tides?at=north,south>; rel="memento"; datetime="Thu, 01 Jan 2004 00:00:00 GMT"
+<https://archive.example/timegate` + at + `"timegate",
+<https://archive.example/timemap/link/2` + at + `"self"` + kind + page2 + `,
+<https://archive.example/timemap/link/1` + at + `"timemap"` + kind + page1 + `,
+<https://archive.example/timemap/link/3` + at + `"timemap"` + kind + page3 + `,
+<https://archive.example/raw/20030101000000` + at + `"memento"; datetime="Wed, 01 Jan 2003 00:00:00 GMT",
+<https://archive.example/raw/20040101000000` + at + `"memento"; datetime="Thu, 01 Jan 2004 00:00:00 GMT"
 `
 	if b.String() != want {
 		t.Errorf("page 2:\n%s", b.String())

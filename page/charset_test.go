@@ -45,7 +45,8 @@ func TestCharset(t *testing.T) {
 		// a browser that obeys Charset reads the same
 		p := fetched(c.header, c.body)
 		enc, _ := charset.Lookup(p.Charset())
-		if text, err := enc.NewDecoder().String(c.body); err != nil || strings.TrimPrefix(text, "\ufeff") != p.Source() {
+		if text, err := enc.NewDecoder().String(c.body); err != nil ||
+			strings.TrimPrefix(text, "\ufeff") != p.Source() {
 			t.Errorf("%s: %s does not read the same: %v", c.name, p.Charset(), err)
 		}
 	}

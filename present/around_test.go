@@ -37,8 +37,8 @@ func TestAround(t *testing.T) {
 		for i := range rnd.IntN(20) {
 			at = at.Add(time.Duration(rnd.IntN(3)) * 700 * time.Millisecond)
 			// a copy without a part is a modification
-			m.versions[address] = append(m.versions[address], archive.Capture{ID: uint64(i + 1), URL: address, Version: i + 1,
-				Fetched: at, Status: 200, MIME: "text/plain", Cut: rnd.IntN(4) >= shows})
+			m.versions[address] = append(m.versions[address], archive.Capture{ID: uint64(i + 1), URL: address,
+				Version: i + 1, Fetched: at, Status: 200, MIME: "text/plain", Cut: rnd.IntN(4) >= shows})
 		}
 		all, state, err := p.Versions(t.Context(), address, Reader{})
 		if err != nil {
@@ -94,8 +94,8 @@ func TestAroundReadsLittle(t *testing.T) {
 	address := site + "/a"
 	m.pages[address] = archive.Resource{URL: address, Versions: 5000}
 	for i := range 5000 {
-		m.versions[address] = append(m.versions[address], archive.Capture{ID: uint64(i + 1), URL: address, Version: i + 1,
-			Fetched: noon.Add(time.Duration(i) * time.Minute), Status: 200, MIME: "text/plain"})
+		m.versions[address] = append(m.versions[address], archive.Capture{ID: uint64(i + 1), URL: address,
+			Version: i + 1, Fetched: noon.Add(time.Duration(i) * time.Minute), Status: 200, MIME: "text/plain"})
 	}
 	list, _, err := New(m, s).Around(t.Context(), address, noon.Add(time.Hour), Reader{})
 	if err != nil || numbers(list) != " 1 60 61 62 5000" || m.read != 5 {

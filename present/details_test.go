@@ -35,7 +35,8 @@ func TestDetails(t *testing.T) {
 			r.Details.Captured.Equal(noon))
 	}
 	for path, want := range map[string]string{
-		"/a": "present-link true true, present-snippet true true, 3 words, present-currentcopy true false, copy true true",
+		"/a": "present-link true true, present-snippet true true, 3 words, present-currentcopy true false, " +
+			"copy true true",
 		"/b": "present-link true true, present-snippet false false, present-currentcopy true false, copy true true",
 		"/c": "present-link true true, present-snippet true true, present-currentcopy false false, copy false true",
 	} {

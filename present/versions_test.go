@@ -52,7 +52,8 @@ func TestStandings(t *testing.T) {
 		want         string
 	}{
 		{name: "shown", want: "4"},
-		{name: "never held", do: func(s *store) { s.erase("/a", ""); s.erase("/b", "") }, want: "1 requested by the publisher"},
+		{name: "never held", do: func(s *store) { s.erase("/a", ""); s.erase("/b", "") },
+			want: "1 requested by the publisher"},
 		{name: "no copy, a link", robots: "ACAP-disallow-present-currentcopy: /\nACAP-disallow-present-oldcopy: /",
 			want: "3 prohibition 3"},
 		{name: "only the old copy", robots: "ACAP-disallow-present-currentcopy: /", want: "4"},
@@ -65,7 +66,8 @@ func TestStandings(t *testing.T) {
 			who: Reader{AsOf: noon.AddDate(0, 0, 5)}, want: "3 expired 3"},
 		{name: "no policy", do: func(s *store) { s.policy = nil }, want: "2 unavailable"},
 		{name: "taken down, not yet erased", robots: "ACAP-request-take-down: /a", want: "1 line 3"},
-		{name: "taken down, and no link", robots: "ACAP-request-take-down: /a\nACAP-disallow-present-link: /", want: "0"},
+		{name: "taken down, and no link", robots: "ACAP-request-take-down: /a\nACAP-disallow-present-link: /",
+			want: "0"},
 		{name: "erased", do: func(s *store) { s.erase("/a", "") }, want: "1 requested by the publisher"},
 		{name: "erased, and no link", robots: "ACAP-disallow-present-link: /",
 			do: func(s *store) { s.erase("/a", "") }, want: "0"},

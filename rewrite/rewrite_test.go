@@ -162,7 +162,8 @@ func TestElements(t *testing.T) {
 		{`<svg xml:base="http://b.example/"><set attributeName=href to=//b.example/x>` +
 			`<animate attributename="xlink:href" values="a.png; #b;c.png"/><set attributeName=fill to="url(f.svg)">`,
 			`<svg xml:base=""><set attributeName=href to="/image:b.example/x">` +
-				`<animate attributename="xlink:href" values="/image:a.example/dir/a.png; #b;/image:a.example/dir/c.png"/>` +
+				`<animate attributename="xlink:href" ` +
+				`values="/image:a.example/dir/a.png; #b;/image:a.example/dir/c.png"/>` +
 				`<set attributeName=fill to="url(&#34;/image:a.example/dir/f.svg&#34;)">`},
 		{`<svg><style>.a{fill:url(a.svg#b)}</style></svg>`,
 			`<svg><style>.a{fill:url("/image:a.example/dir/a.svg#b")}</style></svg>`},

@@ -23,7 +23,8 @@ func TestExplainHeld(t *testing.T) {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html")
-		io.WriteString(w, `<html lang=en><meta name=robots content="ACAP disallow-present-thumbnail"><title>x</title><p>Secret words.`)
+		io.WriteString(w, `<html lang=en><meta name=robots content="ACAP disallow-present-thumbnail"><title>x</title>`+
+			`<p>Secret words.`)
 	}))
 	defer server.Close()
 	s := open(t, t.TempDir())
@@ -64,8 +65,8 @@ func TestExplainHeld(t *testing.T) {
 		t.Error("the answers are not those for the crawler of the question")
 	}
 	never, _ := url.Parse("http://never.example/")
-	if _, err := s.Explain(t.Context(), explain.Question{URL: never, Crawler: s.Crawler()}, present.Reader{}); !errors.Is(err,
-		explain.ErrNeverRead) {
+	if _, err := s.Explain(t.Context(), explain.Question{URL: never, Crawler: s.Crawler()},
+		present.Reader{}); !errors.Is(err, explain.ErrNeverRead) {
 		t.Errorf("never read: %v", err)
 	}
 }

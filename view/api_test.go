@@ -35,8 +35,9 @@ func newAPI(t *testing.T) *api {
 	t.Helper()
 	s := stock.New(t)
 	h, err := New(Options{Presenter: s, Failed: func(err error) { t.Error(err) }, Totals: totals,
-		Explainer: &stored{who: acap.Crawler{Names: []string{"gazer"}}, robots: map[string]string{stock.Site: explainedRobots}},
-		Sites:     &fixedSites{count: 5, texts: []string{"User-agent: *\n"}}})
+		Explainer: &stored{who: acap.Crawler{Names: []string{"gazer"}},
+			robots: map[string]string{stock.Site: explainedRobots}},
+		Sites: &fixedSites{count: 5, texts: []string{"User-agent: *\n"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +228,8 @@ func TestAPIShow(t *testing.T) {
 	if p.File != stock.Robots || p.Line != 4 || p.Field != "ACAP-disallow-present-currentcopy: /refused" {
 		t.Errorf("%+v", p)
 	}
-	if p := problem(t, a.ask(Visitor{}, "/api/v1/show?"+about("/erased"), 410)); !strings.Contains(p.Detail, "time limit") {
+	p = problem(t, a.ask(Visitor{}, "/api/v1/show?"+about("/erased"), 410))
+	if !strings.Contains(p.Detail, "time limit") {
 		t.Errorf("%+v", p)
 	}
 	for _, form := range []string{"", "&snippet=true", "&thumbnail=true", "&original=true", "&version=1"} {
@@ -258,22 +260,27 @@ func TestAPIParameters(t *testing.T) {
 		{sent: "/api/v1/search?q=a&limit=0", status: 400, want: "limit must be a number from 1 to 100"},
 		{sent: "/api/v1/search?q=a&limit=99999999999999999999", status: 400, want: "limit must be"},
 		{sent: "/api/v1/search?q=a&limit=1&limit=2", status: 400, want: "limit may be given only once"},
-		{sent: "/api/v1/search?q=a&for=tdm&for=sale", status: 400, want: "for must be one of train-ai, ai-use, ai-index, tdm"},
+		{sent: "/api/v1/search?q=a&for=tdm&for=sale", status: 400,
+			want: "for must be one of train-ai, ai-use, ai-index, tdm"},
 		{sent: "/api/v1/search?q=a&skip=-1", status: 400, want: "skip must be"},
 		{sent: "/api/v1/search?q=%zz", status: 400, want: "percent sign"},
 		{sent: "/api/v1/search?q=%ff", status: 400, want: "UTF-8"},
 		{sent: "/api/v1/search?q=%22a", status: 400, want: "quotation mark"},
 		{sent: "/api/v1/search?q=" + strings.Repeat("a", 5000), status: 400, want: "at most 4096 characters"},
 		{sent: "/api/v1/search?q=a&reader_country=BE", status: 403, want: "reader_country is only for the operator"},
-		{who: Visitor{Role: Publisher}, sent: "/api/v1/search?q=a&why=true", status: 403, want: "only for the operator"},
+		{who: Visitor{Role: Publisher}, sent: "/api/v1/search?q=a&why=true", status: 403,
+			want: "only for the operator"},
 		{who: operator, sent: "/api/v1/search?q=a&why=yes", status: 400, want: "true or false"},
-		{who: operator, sent: "/api/v1/search?q=a&reader_ip=here", status: 400, want: "an IP address, such as 192.0.2.1"},
+		{who: operator, sent: "/api/v1/search?q=a&reader_ip=here", status: 400,
+			want: "an IP address, such as 192.0.2.1"},
 		{who: operator, sent: "/api/v1/search?q=a&reader_country=Belgium", status: 400, want: "such as BE"},
 		{who: operator, sent: "/api/v1/search?q=a&as_of=2001-01-01T00:00:00Z", status: 400, want: "has passed"},
 		{sent: "/api/v1/show?url=quay.example", status: 400, want: "url must be a whole address"},
 		{sent: "/api/v1/show?" + about("/a") + "&at=noon", status: 400, want: "RFC 3339"},
-		{sent: "/api/v1/show?" + about("/a") + "&version=1&at=2026-01-05T13:00:00Z", status: 400, want: "at and version"},
-		{sent: "/api/v1/show?" + about("/a") + "&snippet=true&thumbnail=true", status: 400, want: "snippet and thumbnail"},
+		{sent: "/api/v1/show?" + about("/a") + "&version=1&at=2026-01-05T13:00:00Z", status: 400,
+			want: "at and version"},
+		{sent: "/api/v1/show?" + about("/a") + "&snippet=true&thumbnail=true", status: 400,
+			want: "snippet and thumbnail"},
 		{sent: "/api/v1/show?" + about("/a") + "&query=x", status: 400, want: "needs snippet"},
 		{sent: "/api/v1/show?" + about("/a") + "&original=true&version=1", status: 400, want: "no versions"},
 		{sent: "/api/v1/show?" + about("/a") + "&framed=true&snippet=true", status: 400, want: "copies and originals"},
@@ -329,7 +336,8 @@ func TestAPIList(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range list {
-			if strings.HasSuffix(e.URL, "/z") != (e.Until != nil) || !e.Permitted || !strings.HasPrefix(e.Digest, "sha256:") {
+			if strings.HasSuffix(e.URL, "/z") != (e.Until != nil) || !e.Permitted ||
+				!strings.HasPrefix(e.Digest, "sha256:") {
 				t.Errorf("%+v", e)
 			}
 			got = append(got, fmt.Sprint(strings.TrimPrefix(e.URL, stock.Site), " ", e.Version))

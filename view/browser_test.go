@@ -48,7 +48,8 @@ func browse(t *testing.T, address string) browsed {
 	args := []string{"--headless", "--disable-gpu", "--no-first-run", "--user-data-dir=" + filepath.Join(dir, "home"),
 		"--log-net-log=" + log, "--disable-component-update", "--disable-sync",
 		"--disable-default-apps", "--disable-extensions", "--disable-dev-shm-usage", "--no-pings",
-		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost", "--virtual-time-budget=5000", "--dump-dom"}
+		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost", "--virtual-time-budget=5000",
+		"--dump-dom"}
 	if os.Geteuid() == 0 || os.Getenv("ACAPCRAWL_CHROMIUM_SANDBOX") == "false" {
 		args = append(args, "--no-sandbox")
 	}
@@ -116,55 +117,70 @@ func record(t *testing.T, h *Handler, extra map[string]string) *recorder {
 }
 
 // ran is a script that requests a path of this server and of another one, if it runs.
-const ran = `new Image().src='/ran';new Image().src='http://ran.localhost/';fetch('/ran');parent.postMessage('ran','*');` +
+const ran = `new Image().src='/ran';new Image().src='http://ran.localhost/';fetch('/ran');` +
+	`parent.postMessage('ran','*');` +
 	`document.cookie='ran=1'`
 
 // hostile are parts of pages that try to run scripts, to leave the frame or to contact other hosts.
 var hostile = map[string]string{
-	"script":      `<script>` + ran + `</script><script src="data:text/javascript,` + html.EscapeString(ran) + `"></script>`,
+	"script": `<script>` + ran + `</script>` +
+		`<script src="data:text/javascript,` + html.EscapeString(ran) + `"></script>`,
 	"module":      `<script type=module>` + ran + `</script><script src=//script.localhost/x.js></script>`,
 	"handler":     `<body onload="` + ran + `"><img src=x onerror="` + ran + `"><svg onload="` + ran + `">`,
 	"speculation": `<script type=speculationrules>{"prefetch":[{"urls":["https://speculation.localhost/"]}]}</script>`,
 	"worker":      `<script>navigator.serviceWorker.register('/raw/sw.js');` + ran + `</script>`,
-	"frame":       `<iframe src="javascript:` + ran + `"></iframe><iframe srcdoc="<script>` + ran + `</script>"></iframe>`,
-	"far frame":   `<iframe src=https://frame.localhost/></iframe><object data=//object.localhost/></object><embed src=//embed.localhost/x>`,
+	"frame": `<iframe src="javascript:` + ran + `"></iframe>` +
+		`<iframe srcdoc="<script>` + ran + `</script>"></iframe>`,
+	"far frame": `<iframe src=https://frame.localhost/></iframe><object data=//object.localhost/></object>` +
+		`<embed src=//embed.localhost/x>`,
 	"form": `<form id=f action=http://form.localhost/><input name=a autofocus onfocus="` + ran + `"></form>` +
 		`<button form=f formaction="javascript:` + ran + `">`,
 	"refresh": `<meta http-equiv=refresh content="0;url=http://refresh.localhost/">`,
 	"style": `<style>@import "//import.localhost/x.css";@font-face{font-family:f;src:url(//font.localhost/f.woff)}` +
-		`body{font-family:f;background:url(//css.localhost/i.png)}input[value^=a]{background:url(//value.localhost/)}</style>` +
-		`<link rel=stylesheet href=//sheet.localhost/x.css><p style="background:image-set('//set.localhost/i.png' 1x)">x<input value=a>`,
-	"image": `<img src=//image.localhost/ srcset="//srcset.localhost/i.png 1x"><picture><source srcset=//source.localhost/i.png>` +
+		`body{font-family:f;background:url(//css.localhost/i.png)}` +
+		`input[value^=a]{background:url(//value.localhost/)}</style>` +
+		`<link rel=stylesheet href=//sheet.localhost/x.css>` +
+		`<p style="background:image-set('//set.localhost/i.png' 1x)">x<input value=a>`,
+	"image": `<img src=//image.localhost/ srcset="//srcset.localhost/i.png 1x">` +
+		`<picture><source srcset=//source.localhost/i.png>` +
 		`<img src=x></picture><video poster=//poster.localhost/i.png src=//video.localhost/v.mp4></video>` +
 		`<audio src=//audio.localhost/a.mp3 autoplay></audio><input type=image src=//input.localhost/>`,
 	"base":    `<base href=http://base.localhost/><img src=i.png><link rel=icon href=i.ico>`,
 	"connect": `<link rel=preconnect href=https://preconnect.localhost><link rel=dns-prefetch href=//dns.localhost>`,
-	"fetch": `<link rel=prefetch href=//prefetch.localhost/x><link rel=preload as=image href=//preload.localhost/i.png>` +
+	"fetch": `<link rel=prefetch href=//prefetch.localhost/x>` +
+		`<link rel=preload as=image href=//preload.localhost/i.png>` +
 		`<link rel=modulepreload href=//modulepreload.localhost/m.js><link rel=manifest href=//manifest.localhost/m>`,
-	"svg": `<svg><image href=//svgimage.localhost/i.png /><use href="//use.localhost/s.svg#x"/><style>@import "//svgstyle.localhost/";` +
-		`</style><foreignObject><iframe src=//foreign.localhost/></iframe></foreignObject><script>` + ran + `</script></svg>`,
+	"svg": `<svg><image href=//svgimage.localhost/i.png /><use href="//use.localhost/s.svg#x"/>` +
+		`<style>@import "//svgstyle.localhost/";</style>` +
+		`<foreignObject><iframe src=//foreign.localhost/></iframe></foreignObject>` +
+		`<script>` + ran + `</script></svg>`,
 	"noscript": `<noscript><link rel=preconnect href=https://noscript.localhost></noscript>`,
 	"shadow": `<div><template shadowrootmode=open><link rel=preconnect href=https://shadow.localhost>` +
 		`<iframe src=//shadowframe.localhost/></iframe></template></div>`,
 	"anchor": `<meta http-equiv=x-dns-prefetch-control content=on><a href=https://anchor.localhost/>x</a>` +
 		`<link rel=icon href=//icon.localhost/i.ico><link rel="compression-dictionary" href=//dictionary.localhost/d>` +
 		`<link rel="alternate stylesheet" href=//alternate.localhost/s.css><meta http-equiv=accept-ch content=dpr>`,
-	"policy": `<meta http-equiv=Content-Security-Policy content="default-src * 'unsafe-inline'"><script>` + ran + `</script>`,
-	"top":    `<a id=a href=http://top.localhost/ target=_top></a><script>top.location='http://top.localhost/';` + ran + `</script>`,
+	"policy": `<meta http-equiv=Content-Security-Policy content="default-src * 'unsafe-inline'">` +
+		`<script>` + ran + `</script>`,
+	"top": `<a id=a href=http://top.localhost/ target=_top></a>` +
+		`<script>top.location='http://top.localhost/';` + ran + `</script>`,
 	"manifest": `<html manifest=//appcache.localhost/m><body background=//background.localhost/i.png>` +
 		`<table background=//table.localhost/i.png><td>x</table>`,
-	"ping": `<a href=x ping=//ping.localhost/ attributionsrc=//attribution.localhost/>x</a><img attributionsrc=//attribution.localhost/ src=y>`,
+	"ping": `<a href=x ping=//ping.localhost/ attributionsrc=//attribution.localhost/>x</a>` +
+		`<img attributionsrc=//attribution.localhost/ src=y>`,
 }
 
 // documents are documents of other types than HTML, which try the same: media type and content.
 var documents = map[string][2]string{
 	"/evil.svg": {"image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg" onload="` + ran + `"><script>` + ran +
 		`</script><image href="http://svg.localhost/i.png"/><style>@import "http://svgcss.localhost/";</style></svg>`},
-	"/evil.xml": {"text/xml", `<?xml version="1.0"?><?xml-stylesheet type="text/xsl" href="http://xsl.localhost/x.xsl"?>` +
+	"/evil.xml": {"text/xml", `<?xml version="1.0"?>` +
+		`<?xml-stylesheet type="text/xsl" href="http://xsl.localhost/x.xsl"?>` +
 		`<!DOCTYPE a SYSTEM "http://dtd.localhost/a.dtd"><a xmlns:h="http://www.w3.org/1999/xhtml">` +
 		`<h:link rel="preconnect" href="http://xml.localhost"/><h:script>` + ran + `</h:script></a>`},
-	"/evil.xhtml": {"application/xhtml+xml", `<!DOCTYPE html [<!ENTITY e '<link rel="preconnect" href="http://entity.localhost"/>'>]>` +
-		`<html xmlns="http://www.w3.org/1999/xhtml"><body>&e;<script>` + ran + `</script></body></html>`},
+	"/evil.xhtml": {"application/xhtml+xml",
+		`<!DOCTYPE html [<!ENTITY e '<link rel="preconnect" href="http://entity.localhost"/>'>]>` +
+			`<html xmlns="http://www.w3.org/1999/xhtml"><body>&e;<script>` + ran + `</script></body></html>`},
 	"/evil.pdf": {"application/pdf", "%PDF-1.4\n1 0 obj<</OpenAction<</S/URI/URI(http://pdf.localhost/)>>>>"},
 	"/evil.png": {"image/png", `<script>` + ran + `</script><link rel=preconnect href=http://png.localhost>`},
 	"/evil.txt": {"text/plain", `<script>` + ran + `</script><link rel=preconnect href=http://txt.localhost>`},
@@ -255,7 +271,8 @@ func TestFrame(t *testing.T) {
 	} {
 		s, h := stocked(t)
 		s.Hold("/d/a", "<!doctype html><link rel=stylesheet href=s.css><p>a<img src=i/i.png>", noon)
-		hold(s, "/d/s.css", "text/css", "@font-face{font-family:f;src:url(i/f.woff2)}p{font-family:f;background:url(i/b.png)}")
+		hold(s, "/d/s.css", "text/css",
+			"@font-face{font-family:f;src:url(i/f.woff2)}p{font-family:f;background:url(i/b.png)}")
 		s.HoldPicture("/d/i/i.png", noon)
 		s.HoldPicture("/d/i/b.png", noon.Add(2*time.Second)) // the time in its address leads to it
 		hold(s, "/d/i/f.woff2", "font/woff2", "")
@@ -266,7 +283,8 @@ func TestFrame(t *testing.T) {
 			"/d/i/b.png": c.others, "/d/i/f.woff2": c.others} {
 			got := ""
 			for _, request := range server.requested() {
-				if code, found := strings.CutSuffix(request, stock.Site+path); found && strings.Contains(code, "/raw/") {
+				code, found := strings.CutSuffix(request, stock.Site+path)
+				if found && strings.Contains(code, "/raw/") {
 					code, _, _ = strings.Cut(code, " ")
 					got = code
 				}

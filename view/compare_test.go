@@ -32,15 +32,18 @@ func TestCompare(t *testing.T) {
 		status              int
 		want                []string
 	}{
-		{"words", strings.Replace(before, "ten", "<b>nine</b>", 1), "", 200, []string{"leaves at <del>ten.</del> <ins>nine.</ins>",
-			"0 added, 0 removed, 1 changed", "Words: 1 added, 1 removed", "It is small.", "!End.", "without changes"}},
-		{"a paragraph more", before + "<p>More & <i>.", "", 200, []string{"<ins>More &amp;", "1 added, 0 removed, 0 changed"}},
-		{"a paragraph less", strings.Replace(before, "<p>It is small.", "", 1), "", 200, []string{"<del>It is small.</del>",
-			"0 added, 1 removed, 0 changed"}},
+		{"words", strings.Replace(before, "ten", "<b>nine</b>", 1), "", 200,
+			[]string{"leaves at <del>ten.</del> <ins>nine.</ins>", "0 added, 0 removed, 1 changed",
+				"Words: 1 added, 1 removed", "It is small.", "!End.", "without changes"}},
+		{"a paragraph more", before + "<p>More & <i>.", "", 200,
+			[]string{"<ins>More &amp;", "1 added, 0 removed, 0 changed"}},
+		{"a paragraph less", strings.Replace(before, "<p>It is small.", "", 1), "", 200,
+			[]string{"<del>It is small.</del>", "0 added, 1 removed, 0 changed"}},
 		{"markup", before + "<!-- x -->", "", 200, []string{"The text is the same", "!<ins>"}},
 		{"another text", "<p>Nothing in common at all here.", "", 200, []string{"<del>The ferry leaves at ten.</del>"}},
 		{"escaped", "<p>&lt;script>x&lt;/script>", "", 200, []string{"&lt;script&gt;", "!<script>x"}},
-		{"no modification", "<p>x", "ACAP-allow-present: / prohibited-modification=annotation", 451, []string{"robots.txt, line 3"}},
+		{"no modification", "<p>x", "ACAP-allow-present: / prohibited-modification=annotation", 451,
+			[]string{"robots.txt, line 3"}},
 		{"no translation", "<p>x", "ACAP-allow-present: / prohibited-modification=translation", 200, nil},
 		{"not in a frame", "<p>x", "ACAP-allow-present: / prohibited-context=within-user-frame", 451, nil},
 		{"no old copies", "<p>x", "ACAP-disallow-present-oldcopy: /", 302, nil},
@@ -67,8 +70,8 @@ func TestCompareTimes(t *testing.T) {
 	if w.Code != 302 || w.Header().Get("Location") != want {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
-	for _, sent := range []string{"/compare/", "/compare/20260105120000/" + stock.Site + "/a", "/compare/x/20260105120000/" +
-		stock.Site + "/a", "/compare/20260105120000/20260105120000/"} {
+	for _, sent := range []string{"/compare/", "/compare/20260105120000/" + stock.Site + "/a",
+		"/compare/x/20260105120000/" + stock.Site + "/a", "/compare/20260105120000/20260105120000/"} {
 		if w := ask(h, "GET", sent); w.Code != 400 {
 			t.Errorf("%s: %d", sent, w.Code)
 		}

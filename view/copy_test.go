@@ -27,18 +27,21 @@ func TestViewer(t *testing.T) {
 		want                     []string
 	}{
 		{"all", "", "text/html", "<title>Ferry <b></title><p>x", []string{frame, alone, "<h1>Ferry &lt;b&gt;</h1>",
-			"published by quay.example", "5 January 2026, 12:00 UTC", `<a href="` + stock.Site + `/a" rel="noreferrer noopener">`,
+			"published by quay.example", "5 January 2026, 12:00 UTC",
+			`<a href="` + stock.Site + `/a" rel="noreferrer noopener">`,
 			"sets no limit"}},
 		{"no link", "ACAP-disallow-present-link: /", "text/html", "x", []string{frame, `!href="` + stock.Site}},
 		{"no modification", "ACAP-allow-present: / prohibited-modification=style", "text/html", "x",
 			[]string{frame, "exactly as it was sent", "robots.txt, line 3", "prohibited-modification=style</code>",
 				"without modification of style"}},
 		{"no modification, and other hosts", "ACAP-allow-present: / prohibited-modification=any", "text/html",
-			"<link rel=preconnect href=//evil.example>", []string{"!<iframe", "The element LINK in line 1 would", "download>Save",
+			"<link rel=preconnect href=//evil.example>",
+			[]string{"!<iframe", "The element LINK in line 1 would", "download>Save",
 				"&lt;link rel=preconnect href=//evil.example&gt;"}},
-		{"a time limit", "ACAP-allow-present: / time-limit=until-2126-01-08", "text/html", "x", []string{frame, "may be shown until", "2126", "sets no other limit"}},
-		{"a credit", "ACAP-allow-present: / must-include-resource=the-acap:credit:id:by", "text/html", "<p id=by>By Ada &amp; Co",
-			[]string{frame, "By Ada &amp; Co</p>", "!" + alone}},
+		{"a time limit", "ACAP-allow-present: / time-limit=until-2126-01-08", "text/html", "x",
+			[]string{frame, "may be shown until", "2126", "sets no other limit"}},
+		{"a credit", "ACAP-allow-present: / must-include-resource=the-acap:credit:id:by", "text/html",
+			"<p id=by>By Ada &amp; Co", []string{frame, "By Ada &amp; Co</p>", "!" + alone}},
 		{"only in a frame", "ACAP-allow-present: / required-context=within-user-frame", "text/html", "x",
 			[]string{frame, "!" + alone}},
 		{"not in a frame", "ACAP-allow-present: / prohibited-context=within-user-frame", "text/html", "x",
@@ -90,7 +93,8 @@ func TestViewerRedirect(t *testing.T) {
 	s, h := stocked(t)
 	s.HoldAnswer(stock.Site+"/r", http.StatusFound, http.Header{"Location": {"/b\">?c"}}, []byte{}, noon)
 	s.HoldAnswer(stock.Site+"/odd", http.StatusFound, http.Header{"Location": {"javascript:alert(1)"}}, []byte{}, noon)
-	contains(t, ask(h, "GET", at("/copy/", "/r")).Body.String(), "!<iframe", `<a href="`+at("/copy/", "/b%22%3E?c")+`">`)
+	contains(t, ask(h, "GET", at("/copy/", "/r")).Body.String(), "!<iframe",
+		`<a href="`+at("/copy/", "/b%22%3E?c")+`">`)
 	contains(t, ask(h, "GET", at("/copy/", "/odd")).Body.String(), "!<iframe", "!javascript:", "not a web page")
 }
 
@@ -113,10 +117,12 @@ func TestThumbnail(t *testing.T) {
 		{robots: "ACAP-disallow-present-currentcopy: /", sent: at("/thumbnail/", "/i.png"), status: 200},
 		{robots: "ACAP-disallow-present: /", sent: at("/thumbnail/", "/i.png"), status: 404},
 		{robots: "ACAP-request-take-down: /i.png", sent: at("/thumbnail/", "/i.png"), status: 410},
-		{robots: "ACAP-allow-present: / prohibited-modification=format", sent: at("/thumbnail/", "/i.png"), status: 451},
-		{robots: "ACAP-allow-present: / must-include-resource=the-acap:credit:text:Quay", sent: at("/thumbnail/", "/i.png"),
+		{robots: "ACAP-allow-present: / prohibited-modification=format", sent: at("/thumbnail/", "/i.png"),
 			status: 451},
-		{robots: "ACAP-allow-present: / must-include-resource=the-acap:credit:text:Quay", sent: at("/thumbnail/", "/i.png"),
+		{robots: "ACAP-allow-present: / must-include-resource=the-acap:credit:text:Quay",
+			sent: at("/thumbnail/", "/i.png"), status: 451},
+		{robots: "ACAP-allow-present: / must-include-resource=the-acap:credit:text:Quay",
+			sent:   at("/thumbnail/", "/i.png"),
 			header: []string{"Sec-Fetch-Dest", "image", "Sec-Fetch-Site", "same-origin"}, status: 200},
 	} {
 		s.SetRobots(c.robots)
@@ -125,7 +131,8 @@ func TestThumbnail(t *testing.T) {
 			t.Errorf("%s, %s: %d %s", c.robots, c.sent, w.Code, w.Body)
 		}
 		if w.Code == 200 && (!strings.HasPrefix(w.Header().Get("Content-Type"), "image/") || w.Body.Len() == 0 ||
-			w.Header().Get("Content-Security-Policy") != copyPolicy || w.Header().Get("Cache-Control") != "private, no-store") {
+			w.Header().Get("Content-Security-Policy") != copyPolicy ||
+			w.Header().Get("Cache-Control") != "private, no-store") {
 			t.Errorf("%s: %v, %d bytes", c.sent, w.Header(), w.Body.Len())
 		}
 	}

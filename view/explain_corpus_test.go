@@ -48,7 +48,8 @@ func TestExplainCorpus(t *testing.T) {
 				(got[u] == "needs an agreement") != (d.Reason == acap.ByAgreement) {
 				t.Errorf("%s: %s is %s, want %+v", s.Name, u, got[u], d)
 			}
-			if b := d.Because; b != nil && b.Source == acap.Robots && !strings.Contains(rows[u], fmt.Sprintf(":%d:", b.Line)) {
+			if b := d.Because; b != nil && b.Source == acap.Robots &&
+				!strings.Contains(rows[u], fmt.Sprintf(":%d:", b.Line)) {
 				t.Errorf("%s: %s is not decided by line %d: %s", s.Name, u, b.Line, rows[u])
 			}
 		}
@@ -62,7 +63,8 @@ func TestExplainCorpus(t *testing.T) {
 // the page, without a history.
 func pastedCase(c *conformance.Case) (map[string]string, bool) {
 	u, err := url.Parse(c.URL)
-	if err != nil || c.Held != nil || c.Facts.Now == nil || c.Facts.FirstCrawled != nil || c.Facts.FirstIndexed != nil ||
+	if err != nil || c.Held != nil || c.Facts.Now == nil || c.Facts.FirstCrawled != nil ||
+		c.Facts.FirstIndexed != nil ||
 		c.Facts.FirstPreserved != nil || c.Facts.FirstPresented != nil || c.Facts.Recrawled {
 		return nil, false
 	}

@@ -349,7 +349,8 @@ func TestExplainPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	robots := quayRobots + "ACAP-disallow-presnt: /x\nUser-agent: *\nContent-Signal: ai-train=no\nContent-Usage: train-ai=n\n"
+	robots := quayRobots + "ACAP-disallow-presnt: /x\nUser-agent: *\nContent-Signal: ai-train=no\n" +
+		"Content-Usage: train-ai=n\n"
 	h := explorer(t, &stored{who: acap.Crawler{Names: []string{"gazer"}, Vocabularies: vocabularies},
 		robots: map[string]string{"https://quay.example": robots}})
 	posted := paste(t, h, map[string]string{"robots": robots, "against": "ACAP-crawler: *\nACAP-disallow-index: /q\n",
@@ -365,7 +366,8 @@ func TestExplainPages(t *testing.T) {
 	}))
 	defer server.Close()
 	pages := map[string]string{server.URL + "/posted": posted}
-	for _, sent := range []string{"/explain", "/explain?url=https://quay.example/p/a", "/explain?url=https://never.example/"} {
+	for _, sent := range []string{"/explain", "/explain?url=https://quay.example/p/a",
+		"/explain?url=https://never.example/"} {
 		pages[server.URL+sent] = get(h, "GET", sent).Body.String()
 	}
 	t.Run("html", func(t *testing.T) { pagecheck.Validate(t, pages) })

@@ -150,8 +150,9 @@ func TestFinding(t *testing.T) {
 		}
 	}
 	for sent, link := range map[string]string{
-		"/":               `<link rel="search" type="application/opensearchdescription+xml"`,
-		"/search?q=ferry": `<link rel="alternate" type="application/atom+xml" title="New versions or matches" href="/feed.atom?q=ferry">`,
+		"/": `<link rel="search" type="application/opensearchdescription+xml"`,
+		"/search?q=ferry": `<link rel="alternate" type="application/atom+xml" title="New versions or matches" ` +
+			`href="/feed.atom?q=ferry">`,
 		"/versions/" + stock.Site + "/a": `<link rel="alternate" type="application/atom+xml" title="New versions or ` +
 			`matches" href="` + versionsFeed + `">`,
 	} {

@@ -43,7 +43,8 @@ func FuzzSent(f *testing.F) {
 		p := pageOf(c)
 		how := sentOf(p, c)
 		got := how.body(p, c, noon)
-		if !change && string(got) != body || change && how.change && p.HTML() && how.kind != "text/html; charset=utf-8" {
+		if !change && string(got) != body || change && how.change && p.HTML() &&
+			how.kind != "text/html; charset=utf-8" {
 			t.Fatalf("%s: %q", how.kind, got)
 		}
 		if how.inline && strings.HasPrefix(how.kind, "text/html") {

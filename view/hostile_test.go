@@ -32,7 +32,8 @@ func TestTypes(t *testing.T) {
 		{"HTML", "text/html", "<script>x</script>", "text/html; charset=utf-8", false},
 		{"HTML with other hosts", "text/html", connect, "text/html; charset=utf-8", true},
 		{"HTML with a frame", "text/html", "<iframe src=//evil.example>", "text/html; charset=utf-8", true},
-		{"HTML with a base", "text/html", "<base href=//evil.example><link rel=prefetch href=x>", "text/html; charset=utf-8", true},
+		{"HTML with a base", "text/html", "<base href=//evil.example><link rel=prefetch href=x>",
+			"text/html; charset=utf-8", true},
 		{"HTML in UTF-16", "text/html; charset=utf-16le", utf16le(connect), "text/html; charset=utf-16le", true},
 		{"HTML with a byte order mark", "text/html; charset=utf-8", "\xff\xfe" + utf16le(connect),
 			"text/html; charset=utf-16le", true},
@@ -40,15 +41,20 @@ func TestTypes(t *testing.T) {
 		{"HTML in a dead encoding", "text/html; charset=hz-gb-2312", "<p>x", "text/html; charset=replacement", true},
 		{"HTML that hides a tag behind a half character", "text/html; charset=shift_jis", "\x81" + connect,
 			"text/html; charset=shift_jis", true},
-		{"HTML with a declared encoding", "text/html", "<meta charset=windows-1251><p>\xc0", "text/html; charset=windows-1251", false},
-		{"XHTML", "application/xhtml+xml", "<html xmlns='http://www.w3.org/1999/xhtml'/>", "application/xhtml+xml", true},
-		{"XML with a style sheet", "text/xml", "<?xml-stylesheet type='text/xsl' href='//evil.example/x.xsl'?><a/>", "text/xml", true},
+		{"HTML with a declared encoding", "text/html", "<meta charset=windows-1251><p>\xc0",
+			"text/html; charset=windows-1251", false},
+		{"XHTML", "application/xhtml+xml", "<html xmlns='http://www.w3.org/1999/xhtml'/>",
+			"application/xhtml+xml", true},
+		{"XML with a style sheet", "text/xml", "<?xml-stylesheet type='text/xsl' href='//evil.example/x.xsl'?><a/>",
+			"text/xml", true},
 		{"SVG", "image/svg+xml", "<svg xmlns='http://www.w3.org/2000/svg' onload='x'/>", "image/svg+xml", true},
 		{"PDF", "application/pdf", "%PDF-1.4 /JavaScript", "application/pdf", true},
 		{"a feed", "application/atom+xml", "<feed/>", "application/atom+xml", true},
 		{"MHTML", "multipart/related", "MIME-Version: 1.0", "application/octet-stream", true},
-		{"a stream that replaces itself", "multipart/x-mixed-replace; boundary=a", "--a", "application/octet-stream", true},
-		{"a playlist", "application/vnd.apple.mpegurl", "#EXTM3U\nhttp://evil.example/", "application/octet-stream", true},
+		{"a stream that replaces itself", "multipart/x-mixed-replace; boundary=a", "--a",
+			"application/octet-stream", true},
+		{"a playlist", "application/vnd.apple.mpegurl", "#EXTM3U\nhttp://evil.example/",
+			"application/octet-stream", true},
 		{"a playlist as sound", "audio/mpegurl", "#EXTM3U\nhttp://evil.example/", "application/octet-stream", true},
 		{"Flash", "application/x-shockwave-flash", "FWS", "application/octet-stream", true},
 		{"an applet", "application/java-archive", "PK", "application/octet-stream", true},
@@ -58,7 +64,8 @@ func TestTypes(t *testing.T) {
 		{"an unknown type", "x/y", "<script>", "application/octet-stream", true},
 		{"a wildcard", "*/*", "<script>", "application/octet-stream", true},
 		{"text that looks like HTML", "text/plain", "<script>x</script>", "text/plain; charset=utf-8", false},
-		{"text in another encoding", "text/plain; charset=windows-1252", "\xe9", "text/plain; charset=windows-1252", false},
+		{"text in another encoding", "text/plain; charset=windows-1252", "\xe9",
+			"text/plain; charset=windows-1252", false},
 		{"a script", "text/javascript", "x()", "text/javascript", false},
 		{"a style sheet", "text/css; charset=koi8-r", "@import '//evil.example'", "text/css; charset=koi8-r", false},
 		{"a charset with a line end", "text/css; charset=\"a\r\nb\"", "a{}", "text/css", false},
@@ -166,8 +173,8 @@ func TestHostileTexts(t *testing.T) {
 	s.SetRobots("ACAP-allow-present: / must-include-resource=the-acap:credit:text:" + url.QueryEscape(evil))
 	for _, sent := range []string{at("/copy/", path), "/compare/20260105120000/20260106120000/" + stock.Site + path} {
 		w := ask(h, "GET", sent)
-		if body := w.Body.String(); w.Code != 200 || strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") ||
-			strings.Contains(body, "\u202e") {
+		if body := w.Body.String(); w.Code != 200 || strings.Contains(body, "<script>alert") ||
+			strings.Contains(body, "<img src=x") || strings.Contains(body, "\u202e") {
 			t.Errorf("%s: %d %s", sent, w.Code, body)
 		}
 	}

@@ -37,8 +37,8 @@ var (
 // TestRawUnmodified checks that a page whose terms prohibit a modification is sent byte for byte as it is shown by
 // the presenter, whatever the page contains.
 func TestRawUnmodified(t *testing.T) {
-	for _, modification := range []string{"any", "format", "style", "translation", "annotation", "appearance", "content",
-		"metadata", "structure"} {
+	for _, modification := range []string{"any", "format", "style", "translation", "annotation", "appearance",
+		"content", "metadata", "structure"} {
 		s, h := stocked(t)
 		body := "\ufeff<!doctype html>\r\n<a href=/b>b</a><img src='http://other.example/i.png'><base href=x>\x00\xff"
 		hold(s, "/a", "text/html; charset=utf-8", body)
@@ -54,13 +54,16 @@ func TestRawUnmodified(t *testing.T) {
 // TestRawRewritten checks that links and images of a page that may be modified lead to archived copies.
 func TestRawRewritten(t *testing.T) {
 	s, h := stocked(t)
-	hold(s, "/d/a", "text/html; charset=iso-8859-1", "<a href='b?x=1&amp;y=2#c'>caf\xe9</a><img src=//other.example/i.png>"+
-		"<link rel=stylesheet href=/s.css><link rel=preconnect href=https://evil.example><a href='/%2e%2e/%2e%2e/logout'>")
+	hold(s, "/d/a", "text/html; charset=iso-8859-1",
+		"<a href='b?x=1&amp;y=2#c'>caf\xe9</a><img src=//other.example/i.png>"+
+			"<link rel=stylesheet href=/s.css><link rel=preconnect href=https://evil.example>"+
+			"<a href='/%2e%2e/%2e%2e/logout'>")
 	hold(s, "/s.css", "text/css", "@import 'http://evil.example/x.css'; a{background:url(i.png)}")
 	hold(s, "/d/b?x=1&y=2", "text/html", "<p>target")
 	w := ask(h, "GET", at("/raw/", "/d/a"))
 	raw := "/raw/20260105120000/"
-	want := `<a href="` + raw + stock.Site + `/d/b?x=1&amp;y=2#c">café</a><img src="` + raw + `http://other.example/i.png">` +
+	want := `<a href="` + raw + stock.Site + `/d/b?x=1&amp;y=2#c">café</a>` +
+		`<img src="` + raw + `http://other.example/i.png">` +
 		`<link rel=stylesheet href="` + raw + stock.Site + `/s.css"><link rel=preconnect href="` + raw +
 		`https://evil.example/"><a href="` + raw + stock.Site + `/logout">`
 	if w.Code != 200 || w.Body.String() != want || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
@@ -89,7 +92,8 @@ func TestRawHeader(t *testing.T) {
 	w := ask(h, "GET", at("/raw/", "/a"))
 	link := w.Header().Get("Link")
 	want := http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Content-Length": {"4"},
-		"Content-Security-Policy": {"sandbox; default-src 'none'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; " +
+		"Content-Security-Policy": {"sandbox; default-src 'none'; img-src 'self' data:; " +
+			"style-src 'self' 'unsafe-inline'; " +
 			"font-src 'self' data:; media-src 'self'; script-src 'none'; connect-src 'none'; frame-src 'none'; " +
 			"form-action 'none'; base-uri 'none'; frame-ancestors 'self'"},
 		"X-Content-Type-Options": {"nosniff"}, "Referrer-Policy": {"no-referrer"}, "X-Dns-Prefetch-Control": {"off"},
@@ -124,14 +128,17 @@ func TestRawTimes(t *testing.T) {
 		"20260205115959": "20260105120000", "20260301000000": "20260205120000", "20300101000000": "20260305120000"} {
 		w := ask(h, "GET", raw(stamp))
 		if w.Code != 302 || w.Header().Get("Location") != base+raw(want) || w.Header().Get("Memento-Datetime") != "" ||
-			w.Header().Get("Cache-Control") != "private, no-store" || !strings.Contains(w.Header().Get("Link"), `rel="original"`) {
+			w.Header().Get("Cache-Control") != "private, no-store" ||
+			!strings.Contains(w.Header().Get("Link"), `rel="original"`) {
 			t.Errorf("%s: %d %v", stamp, w.Code, w.Header())
 		}
 	}
-	if w := ask(h, "HEAD", raw("20260205120000")); w.Code != 200 || w.Body.Len() > 0 || w.Header().Get("Content-Length") != "6" {
+	if w := ask(h, "HEAD", raw("20260205120000")); w.Code != 200 || w.Body.Len() > 0 ||
+		w.Header().Get("Content-Length") != "6" {
 		t.Errorf("HEAD: %d %v", w.Code, w.Header())
 	}
-	for _, sent := range []string{raw("2026"), raw("20261305120000"), "/raw/20260105120000", "/raw/20260105120000/quay.example",
+	for _, sent := range []string{raw("2026"), raw("20261305120000"), "/raw/20260105120000",
+		"/raw/20260105120000/quay.example",
 		"/raw/20260105120000/ftp://quay.example/", "/raw//", "/raw/20260105120000/http:/quay.example/a"} {
 		if w := ask(h, "GET", sent); w.Code != 400 || w.Header().Get("Memento-Datetime") != "" {
 			t.Errorf("%s: %d", sent, w.Code)
@@ -148,8 +155,8 @@ func TestRawTimes(t *testing.T) {
 // pages that may not be shown, which are not.
 func TestRawStatus(t *testing.T) {
 	s, h := stocked(t)
-	for path, location := range map[string]string{"/r": "/b?c", "/away": "https://other.example/x", "/odd": "javascript:alert(1)",
-		"/split": "/x\r\nSet-Cookie: a=b", "/host": "//evil.example/\\@quay.example"} {
+	for path, location := range map[string]string{"/r": "/b?c", "/away": "https://other.example/x",
+		"/odd": "javascript:alert(1)", "/split": "/x\r\nSet-Cookie: a=b", "/host": "//evil.example/\\@quay.example"} {
 		s.HoldAnswer(stock.Site+path, 301, http.Header{"Location": {location}}, []byte{}, noon)
 	}
 	s.HoldAnswer(stock.Site+"/gone", 404, http.Header{"Content-Type": {"text/plain"}}, []byte("no such page"), noon)
@@ -159,7 +166,8 @@ func TestRawStatus(t *testing.T) {
 		"/away": "/raw/20260105120000/https://other.example/x", "/odd": "", "/split": "",
 		"/host": "/raw/20260105120000/http://evil.example/%5C@quay.example"} {
 		w := ask(h, "GET", at("/raw/", path))
-		if w.Code != 301 || w.Header().Get("Location") != want || w.Header().Get("Memento-Datetime") == "" || w.Body.Len() > 0 {
+		if w.Code != 301 || w.Header().Get("Location") != want || w.Header().Get("Memento-Datetime") == "" ||
+			w.Body.Len() > 0 {
 			t.Errorf("%s: %d %v", path, w.Code, w.Header())
 		}
 	}
@@ -179,7 +187,8 @@ func TestRawStatus(t *testing.T) {
 		s.SetRobots(c.robots)
 		for _, prefix := range []string{"/raw/", "/copy/", "/compare/20260105120000/"} {
 			w := ask(h, "GET", at(prefix, "/a"))
-			if w.Code != c.status || w.Header().Get("Memento-Datetime") != "" || w.Header().Get("Cache-Control") != "no-store" {
+			if w.Code != c.status || w.Header().Get("Memento-Datetime") != "" ||
+				w.Header().Get("Cache-Control") != "no-store" {
 				t.Errorf("%s, %s: %d %v", c.robots, prefix, w.Code, w.Header())
 			}
 			never := ask(h, "GET", at(prefix, "/b"))
@@ -212,8 +221,8 @@ func TestRawPlace(t *testing.T) {
 		for _, place := range []struct {
 			header []string
 			want   int
-		}{{nil, c.alone}, {[]string{"Sec-Fetch-Dest", "document"}, c.alone}, {fromViewer, c.viewer}, {fromFrame, c.frame},
-			{fromCopy, c.part}} {
+		}{{nil, c.alone}, {[]string{"Sec-Fetch-Dest", "document"}, c.alone}, {fromViewer, c.viewer},
+			{fromFrame, c.frame}, {fromCopy, c.part}} {
 			if w := ask(h, "GET", at("/raw/", "/i.png"), place.header...); w.Code != place.want {
 				t.Errorf("%s, %v: %d, want %d", c.terms, place.header, w.Code, place.want)
 			}

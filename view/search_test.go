@@ -77,7 +77,8 @@ func TestResults(t *testing.T) {
 		"5 results", "Of these results, 2 may be listed but not shown in full",
 		"1 without an excerpt: the publisher prohibits it", "1 without a link: the publisher prohibits it",
 		`<mark>Ferry</mark> &amp; tide`, `The <mark>ferry</mark> waits for the tide`, "credit: Ada Quill",
-		copied + "/full", `href="/versions/http://quay.example/brief"`, `href="/explain?url=http%3a%2f%2fquay.example%2ffull"`,
+		copied + "/full", `href="/versions/http://quay.example/brief"`,
+		`href="/explain?url=http%3a%2f%2fquay.example%2ffull"`,
 		"<code>/robots.txt:3:1</code> <code>ACAP-disallow-present-snippet: /silent</code>",
 		`href="http://quay.example/full" rel="noreferrer noopener"`, `<h2 lang="de"`,
 		`href="/search?lang=de&amp;q=ferry"`, `href="/search?q=ferry&amp;site=quay.example"`,
@@ -168,7 +169,8 @@ func TestForms(t *testing.T) {
 	_, h := searchable(t)
 	body := lookUp(h, Anyone, "q", `  "ferry"  -x `, "lang", "de", "for", "tdm").Body.String()
 	for _, want := range []string{`value="  &#34;ferry&#34;  -x "`, `value="de"`, `value="tdm" selected`,
-		`href="/search?for=tdm&amp;q=&#43;&#43;%22ferry%22&#43;&#43;-x&#43;"`, `href="/search?lang=de&amp;q=&#43;&#43;%22ferry%22&#43;&#43;-x&#43;"`} {
+		`href="/search?for=tdm&amp;q=&#43;&#43;%22ferry%22&#43;&#43;-x&#43;"`,
+		`href="/search?lang=de&amp;q=&#43;&#43;%22ferry%22&#43;&#43;-x&#43;"`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %s", want)
 		}

@@ -28,7 +28,8 @@ func (f *fixedSites) Sites(_ context.Context, after string, limit int, full bool
 	f.asked = append(f.asked, full)
 	for i := range f.count {
 		host := fmt.Sprintf("h%03d.example", i)
-		if one := (Site{Origin: "http://" + host, Host: host, Policy: SitePolicy{Status: policy.Read, Read: day}}); one.Origin > after {
+		one := Site{Origin: "http://" + host, Host: host, Policy: SitePolicy{Status: policy.Read, Read: day}}
+		if one.Origin > after {
 			if len(list) == limit {
 				return list, true, nil
 			}
@@ -48,14 +49,16 @@ func (f *fixedSites) Host(_ context.Context, host string, full bool) ([]SiteDeta
 	}
 	d := SiteDetail{Site: Site{Origin: quay, Host: host, Policy: SitePolicy{Status: policy.Read, Read: day},
 		Counts: &SiteCounts{Pages: 1, Counted: day}, Pace: &SitePace{Due: day}},
-		Requests: []SiteRequest{{Action: "take-down", URL: quay + "/<x>", File: quay + "/robots.txt", Line: 3, State: "done"}},
+		Requests: []SiteRequest{{Action: "take-down", URL: quay + "/<x>", File: quay + "/robots.txt", Line: 3,
+			State: "done"}},
 		Skipped: []SkippedAddress{{URL: quay + "/<p>", Reason: "refused", Why: "prohibited", File: quay + "/robots.txt",
 			Line: 2}, {URL: quay + "/t", Reason: "trap", Why: "a trap"}}}
 	for i, text := range f.texts {
 		since := day.Add(time.Duration(i) * time.Hour)
-		v := policy.Version{Since: since, Robots: policy.Document{URL: quay + "/robots.txt", HTTP: 200, Text: []byte(text),
-			Fetched: since}}
-		d.Versions = append(d.Versions, SiteVersion{Since: since, Status: policy.Read, Bytes: int64(len(text)), Version: v})
+		v := policy.Version{Since: since, Robots: policy.Document{URL: quay + "/robots.txt", HTTP: 200,
+			Text: []byte(text), Fetched: since}}
+		d.Versions = append(d.Versions, SiteVersion{Since: since, Status: policy.Read, Bytes: int64(len(text)),
+			Version: v})
 	}
 	return []SiteDetail{d}, nil
 }
@@ -108,7 +111,8 @@ func TestSitesList(t *testing.T) {
 	}
 	mustContain(t, "the last page", get(h, "GET", "/sites?after=http%3A%2F%2Fh199.example").Body.String(),
 		"h204.example", "First page")
-	mustContain(t, "the page of the operator", as(h, Visitor{Role: Operator}, "/sites").Body.String(), "9876543", "7654321")
+	mustContain(t, "the page of the operator", as(h, Visitor{Role: Operator}, "/sites").Body.String(), "9876543",
+		"7654321")
 	home := get(h, "GET", "/").Body.String()
 	mustContain(t, "home", home, "h009.example", "All sites", "7 pages")
 	if strings.Contains(home, "h010.example") || strings.Contains(home, "7654321") {

@@ -107,7 +107,8 @@ func TestVersionsPeriods(t *testing.T) {
 			t.Errorf("%s: %d", sent, w.Code)
 		}
 	}
-	for _, sent := range []string{"/versions", "/versions?url=quay.example", "/versions?period=200613&url=http://quay.example/"} {
+	for _, sent := range []string{"/versions", "/versions?url=quay.example",
+		"/versions?period=200613&url=http://quay.example/"} {
 		if w := ask(h, "GET", sent); w.Code != 400 {
 			t.Errorf("%s: %d", sent, w.Code)
 		}

@@ -34,7 +34,8 @@ func (f *fixed) Around(ctx context.Context, address string, _ time.Time, who pre
 	return f.Versions(ctx, address, who)
 }
 
-func (f *fixed) Versions(_ context.Context, address string, _ present.Reader) ([]present.Version, present.State, error) {
+func (f *fixed) Versions(_ context.Context, address string, _ present.Reader) (
+	[]present.Version, present.State, error) {
 	return f.versions[address], f.states[address], f.err
 }
 
@@ -166,7 +167,8 @@ func TestTagged(t *testing.T) {
 		if first.Code != 200 || tag == "" {
 			t.Fatalf("%s: %d %v", sent, first.Code, first.Header())
 		}
-		if w := get(h, "GET", sent, "If-None-Match", `"other", `+strings.TrimPrefix(tag, "W/")); w.Code != 304 || w.Body.Len() > 0 {
+		if w := get(h, "GET", sent, "If-None-Match", `"other", `+strings.TrimPrefix(tag, "W/")); w.Code != 304 ||
+			w.Body.Len() > 0 {
 			t.Errorf("%s: %d, %d bytes", sent, w.Code, w.Body.Len())
 		}
 		if w := get(h, "GET", sent, "If-None-Match", `"other"`); w.Code != 200 {

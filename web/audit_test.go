@@ -28,7 +28,8 @@ func TestAudit(t *testing.T) {
 	var what []string
 	for line := range strings.Lines(string(text)) {
 		var e Entry
-		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Client != "192.0.2.1" || !e.Time.Equal(f.clock.now()) {
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Client != "192.0.2.1" ||
+			!e.Time.Equal(f.clock.now()) {
 			t.Errorf("%s, %v", line, err)
 		}
 		what = append(what, e.What+" "+string(e.Role)+" "+e.Name)

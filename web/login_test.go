@@ -58,15 +58,16 @@ func newOffice(t *testing.T, o Options) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &office{backend: &backend{keys: map[string]actions.Call{}}, clock: &wall{at: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)},
-		audit: filepath.Join(t.TempDir(), "audit.jsonl")}
+	f := &office{backend: &backend{keys: map[string]actions.Call{}},
+		clock: &wall{at: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}, audit: filepath.Join(t.TempDir(), "audit.jsonl")}
 	o.Backend, o.Frame, o.Password, o.Audit, o.Now = f, frame, string(hash), NewAudit(f.audit), f.clock.now
 	o.Hosts = []string{"archive.example"}
 	o.Failed = func(err error) { t.Error(err) }
 	if o.Readers == nil {
 		o.Readers = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			who := view.VisitorOf(r.Context())
-			_, _ = io.WriteString(w, string(who.Role)+" "+who.Name+" "+r.Header.Get("Cookie")+r.Header.Get("Authorization"))
+			_, _ = io.WriteString(w, string(who.Role)+" "+who.Name+" "+r.Header.Get("Cookie")+
+				r.Header.Get("Authorization"))
 		})
 	}
 	f.Server = New(o)
@@ -92,7 +93,8 @@ func (f *office) Answer(_ context.Context, c actions.Call) (actions.Answer, erro
 	case c.Do == actions.DoIdentify:
 		return actions.Answer{Credential: &actions.Credential{Name: name}}, nil
 	case c.Do == actions.DoList:
-		return actions.Answer{Requests: []actions.Request{{ID: 7, Action: "take-down", URL: "https://quay.example/<x>"}}}, nil
+		return actions.Answer{Requests: []actions.Request{{ID: 7, Action: "take-down",
+			URL: "https://quay.example/<x>"}}}, nil
 	case c.Do == actions.DoReceipt:
 		return actions.Answer{Receipt: []byte(`{"url":"a&b"}`)}, nil
 	case c.URL == "https://quay.example/*":
@@ -100,8 +102,9 @@ func (f *office) Answer(_ context.Context, c actions.Call) (actions.Answer, erro
 	case c.ID == 404:
 		return actions.Answer{Code: actions.NotFound, Why: "there is no request 404"}, nil
 	}
-	return actions.Answer{Request: &actions.Request{ID: 7, Action: "take-down", URL: "https://quay.example/x", Standing: true,
-		State: actions.Done, Done: f.clock.now(), From: actions.Source{Kind: actions.Channel, Credential: "newsdesk"}}}, nil
+	return actions.Answer{Request: &actions.Request{ID: 7, Action: "take-down", URL: "https://quay.example/x",
+		Standing: true, State: actions.Done, Done: f.clock.now(),
+		From: actions.Source{Kind: actions.Channel, Credential: "newsdesk"}}}, nil
 }
 
 // changes returns the calls so far that change the ledger.
@@ -334,8 +337,10 @@ func TestCSRF(t *testing.T) {
 			token  string
 			header map[string]string
 		}{
-			"another site":          {token, map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}},
-			"another port":          {token, map[string]string{"Sec-Fetch-Site": "same-site", "Origin": "http://localhost:1"}},
+			"another site": {token,
+				map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}},
+			"another port": {token,
+				map[string]string{"Sec-Fetch-Site": "same-site", "Origin": "http://localhost:1"}},
 			"an old browser":        {token, map[string]string{"Sec-Fetch-Site": "", "Origin": "https://evil.example"}},
 			"a sandboxed frame":     {token, map[string]string{"Sec-Fetch-Site": "", "Origin": "null"}},
 			"no origin":             {token, map[string]string{"Sec-Fetch-Site": "", "Origin": ""}},
@@ -364,8 +369,8 @@ func TestCSRF(t *testing.T) {
 		t.Fatalf("%d changes", n)
 	}
 	b.header = map[string]string{"Sec-Fetch-Site": ""} // a browser that sends only Origin
-	if w := b.do("POST", "/requests", submission7(token)); w.Code != 303 || w.Header().Get("Location") != "/requests/7" ||
-		f.changes() != 1 {
+	if w := b.do("POST", "/requests", submission7(token)); w.Code != 303 ||
+		w.Header().Get("Location") != "/requests/7" || f.changes() != 1 {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
 }
@@ -389,7 +394,8 @@ func TestRebinding(t *testing.T) {
 	f := newOffice(t, Options{})
 	b := f.browser(t, "http://localhost")
 	b.login("operator", password)
-	for _, host := range []string{"evil.example", "evil.example:80", "localhost.evil.example", "192.0.2.9", "", "archive.example.evil.example"} {
+	for _, host := range []string{"evil.example", "evil.example:80", "localhost.evil.example", "192.0.2.9", "",
+		"archive.example.evil.example"} {
 		b.header = map[string]string{"Host": host}
 		for _, path := range []string{"/", "/requests", "/login", "/audit", "/api/v1/key"} {
 			if w := b.do("GET", path, nil); w.Code != 421 || strings.Contains(w.Body.String(), "operator") {
@@ -407,7 +413,8 @@ func TestRebinding(t *testing.T) {
 // ledger.
 func TestRequestPages(t *testing.T) {
 	f := newOffice(t, Options{})
-	anyone, operator, publisher := f.browser(t, "http://localhost"), f.browser(t, "http://localhost"), f.browser(t, "http://localhost")
+	anyone, operator, publisher := f.browser(t, "http://localhost"), f.browser(t, "http://localhost"),
+		f.browser(t, "http://localhost")
 	operator.login("operator", password)
 	publisher.login("publisher", good)
 	for name, c := range map[string]struct {
@@ -445,16 +452,18 @@ func TestRequestPages(t *testing.T) {
 			t.Errorf("%s: audit: %d", name, w.Code)
 		}
 	}
-	for path, want := range map[string]int{"/requests/404": 404, "/requests/x": 404, "/requests/07": 404, "/requests/7/x": 404,
-		"/requests?before=x": 400, "/requests?page=2": 400, "/requests?url=a&url=b": 400, "/requests?before=9&url=x": 200,
-		"/requests/": 404} {
+	for path, want := range map[string]int{"/requests/404": 404, "/requests/x": 404, "/requests/07": 404,
+		"/requests/7/x": 404, "/requests?before=x": 400, "/requests?page=2": 400, "/requests?url=a&url=b": 400,
+		"/requests?before=9&url=x": 200,
+		"/requests/":               404} {
 		if w := operator.do("GET", path, nil); w.Code != want {
 			t.Errorf("%s: %d", path, w.Code)
 		}
 	}
 	wild := submission7(operator.formToken())
 	wild.Set("url", "https://quay.example/*")
-	if w := operator.do("POST", "/requests", wild); w.Code != 422 || !strings.Contains(w.Body.String(), "does not name one page") ||
+	if w := operator.do("POST", "/requests", wild); w.Code != 422 ||
+		!strings.Contains(w.Body.String(), "does not name one page") ||
 		!strings.Contains(w.Body.String(), `value="https://quay.example/*"`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -480,8 +489,8 @@ func TestGetChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/login", "/logout", "/requests", "/requests/7", "/requests/7/withdraw", "/requests/7/receipt",
-		"/audit", "/api/v1/requests", "/api/v1/requests/7", "/explain", "/"} {
+	for _, path := range []string{"/login", "/logout", "/requests", "/requests/7", "/requests/7/withdraw",
+		"/requests/7/receipt", "/audit", "/api/v1/requests", "/api/v1/requests/7", "/explain", "/"} {
 		for _, method := range []string{"GET", "HEAD", "OPTIONS", "PUT", "DELETE"} {
 			b.do(method, path, nil)
 			b.do(method, path+query, nil)
@@ -500,7 +509,8 @@ func TestGetChangesNothing(t *testing.T) {
 func TestLoginToRead(t *testing.T) {
 	f := newOffice(t, Options{LoginToRead: true, Key: []byte(`{}`)})
 	b := f.browser(t, "http://localhost")
-	for path, want := range map[string]int{"/": 303, "/raw/20260301000000/http://quay.example//x?a=b": 303, "/requests": 303,
+	for path, want := range map[string]int{"/": 303, "/raw/20260301000000/http://quay.example//x?a=b": 303,
+		"/requests":          303,
 		"/api/v1/search?q=x": 401, "/login": 200, "/robots.txt": 200, "/api/v1/key": 200, "/assets/none": 200} {
 		if w := b.do("GET", path, nil); w.Code != want {
 			t.Errorf("%s: %d", path, w.Code)
@@ -536,8 +546,10 @@ func TestLoginToRead(t *testing.T) {
 
 // TestNext checks that a login never redirects to another site.
 func TestNext(t *testing.T) {
-	for next, want := range map[string]string{"/requests": "/requests", "/copy/2/http://a.example//b": "/copy/2/http://a.example//b",
-		"": "/", "//evil.example": "/", "/\\evil.example": "/", "https://evil.example": "/", "/\t/evil.example": "/",
+	for next, want := range map[string]string{"/requests": "/requests",
+		"/copy/2/http://a.example//b": "/copy/2/http://a.example//b",
+		"":                            "/", "//evil.example": "/", "/\\evil.example": "/", "https://evil.example": "/",
+		"/\t/evil.example":    "/",
 		"/a\r\nSet-Cookie: x": "/"} {
 		if got := localPath(next); got != want {
 			t.Errorf("%q: %q", next, got)

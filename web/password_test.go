@@ -33,8 +33,10 @@ func TestPassword(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "x", "$argon2id$", strings.Replace(hash, "m=32768", "m=99999999", 1),
-		strings.Replace(hash, "t=3", "t=0", 1), strings.Replace(hash, "t=3", "t=9999", 1), strings.Replace(hash, "p=1", "p=0", 1),
-		strings.Replace(hash, "v=19", "v=16", 1), hash[:len(hash)-30], hash + "$", "$2a$31$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"} {
+		strings.Replace(hash, "t=3", "t=0", 1), strings.Replace(hash, "t=3", "t=9999", 1),
+		strings.Replace(hash, "p=1", "p=0", 1), strings.Replace(hash, "v=19", "v=16", 1),
+		hash[:len(hash)-30], hash + "$",
+		"$2a$31$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"} {
 		if err := CheckHash(bad); err == nil || strings.Contains(err.Error(), "$") {
 			t.Errorf("%q: %v", bad, err)
 		}

@@ -142,6 +142,16 @@ type asked struct {
 	header             []string
 }
 
+// proxies are the trusted proxies of the tests: the client itself, and another one.
+func proxies() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("203.0.113.0/24")}
+}
+
+// post returns a request that posts body with further or other lines of header.
+func post(body string, header ...string) asked {
+	return asked{"POST", "/api/v1/requests", body, header}
+}
+
 func (s *site) ask(t *testing.T, a asked) (status int, code string, h http.Header, body string) {
 	t.Helper()
 	at := s.at
@@ -203,75 +213,59 @@ func TestRequests(t *testing.T) {
 		code    string
 		reached string
 	}{
-		{"a submission", asked{"POST", "/api/v1/requests", down, nil}, 201, "", "submit take-down https://quay.example/x"},
-		{"with a charset", asked{"POST", "/api/v1/requests", down,
-			[]string{"Content-Type: application/json; charset=UTF-8"}}, 201, "",
+		{"a submission", post(down), 201, "", "submit take-down https://quay.example/x"},
+		{"with a charset", post(down, "Content-Type: application/json; charset=UTF-8"), 201, "",
 			"submit take-down https://quay.example/x"},
 		{"its key in the body",
-			asked{"POST", "/api/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k2"}`,
-				[]string{"-Idempotency-Key"}}, 201, "", "submit re-crawl https://quay.example/x"},
+			post(`{"action":"re-crawl","url":"https://quay.example/x","key":"k2"}`, "-Idempotency-Key"),
+			201, "", "submit re-crawl https://quay.example/x"},
 		{"the same key twice",
-			asked{"POST", "/api/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k1"}`, nil}, 201,
-			"", "submit re-crawl https://quay.example/x"},
-		{"two keys", asked{"POST", "/api/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k2"}`,
-			nil}, 400, "malformed", ""},
-		{"two headers", asked{"POST", "/api/v1/requests", down, []string{"+Idempotency-Key: k9"}}, 400, "malformed", ""},
-		{"no key", asked{"POST", "/api/v1/requests", down, []string{"-Idempotency-Key"}}, 400, "malformed", ""},
-		{"a long key", asked{"POST", "/api/v1/requests", down, []string{"Idempotency-Key: " + long[:201]}}, 400,
-			"malformed", ""},
+			post(`{"action":"re-crawl","url":"https://quay.example/x","key":"k1"}`),
+			201, "", "submit re-crawl https://quay.example/x"},
+		{"two keys", post(`{"action":"re-crawl","url":"https://quay.example/x","key":"k2"}`), 400, "malformed", ""},
+		{"two headers", post(down, "+Idempotency-Key: k9"), 400, "malformed", ""},
+		{"no key", post(down, "-Idempotency-Key"), 400, "malformed", ""},
+		{"a long key", post(down, "Idempotency-Key: "+long[:201]), 400, "malformed", ""},
 		{"a key beyond ASCII",
-			asked{"POST", "/api/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k\u0000"}`,
-				[]string{"-Idempotency-Key"}}, 400, "malformed", ""},
-		{"no action", asked{"POST", "/api/v1/requests", `{"url":"https://quay.example/x"}`, nil}, 400, "malformed", ""},
-		{"no url", asked{"POST", "/api/v1/requests", `{"action":"take-down"}`, nil}, 400, "malformed", ""},
-		{"no object", asked{"POST", "/api/v1/requests", `["take-down"]`, nil}, 400, "malformed", ""},
-		{"nothing", asked{"POST", "/api/v1/requests", ``, nil}, 400, "malformed", ""},
-		{"half of it", asked{"POST", "/api/v1/requests", down[:30], nil}, 400, "malformed", ""},
-		{"an unknown member",
-			asked{"POST", "/api/v1/requests", `{"action":"take-down","url":"https://quay.example/x","all":"yes"}`, nil},
+			post(`{"action":"re-crawl","url":"https://quay.example/x","key":"k\u0000"}`, "-Idempotency-Key"),
 			400, "malformed", ""},
-		{"a member in capitals", asked{"POST", "/api/v1/requests", `{"Action":"take-down","url":"https://quay.example/x"}`,
-			nil}, 400, "malformed", ""},
-		{"a member twice", asked{"POST", "/api/v1/requests",
-			`{"action":"take-down","url":"https://quay.example/x","url":"https://quay.example/y"}`, nil}, 400,
-			"malformed", ""},
+		{"no action", post(`{"url":"https://quay.example/x"}`), 400, "malformed", ""},
+		{"no url", post(`{"action":"take-down"}`), 400, "malformed", ""},
+		{"no object", post(`["take-down"]`), 400, "malformed", ""},
+		{"nothing", post(``), 400, "malformed", ""},
+		{"half of it", post(down[:30]), 400, "malformed", ""},
+		{"an unknown member", post(`{"action":"take-down","url":"https://quay.example/x","all":"yes"}`),
+			400, "malformed", ""},
+		{"a member in capitals", post(`{"Action":"take-down","url":"https://quay.example/x"}`), 400, "malformed", ""},
+		{"a member twice", post(`{"action":"take-down","url":"https://quay.example/x","url":"https://quay.example/y"}`),
+			400, "malformed", ""},
 		{"a member twice, once escaped",
-			asked{"POST", "/api/v1/requests",
-				`{"action":"take-down","url":"https://quay.example/x","\u0075rl":"https://quay.example/y"}`, nil}, 400,
-			"malformed", ""},
-		{"a list for a text", asked{"POST", "/api/v1/requests", `{"action":"take-down","url":["https://quay.example/x"]}`,
-			nil}, 400, "malformed", ""},
-		{"two objects", asked{"POST", "/api/v1/requests", down + down, nil}, 400, "malformed", ""},
-		{"half of a character",
-			asked{"POST", "/api/v1/requests", `{"action":"take-down","url":"https://quay.example/\ud800"}`, nil}, 400,
-			"malformed", ""},
-		{"no UTF-8", asked{"POST", "/api/v1/requests", "{\"action\":\"take-down\",\"url\":\"https://quay.example/\xff\"}",
-			nil}, 400, "malformed", ""},
-		{"a form", asked{"POST", "/api/v1/requests", "action=take-down",
-			[]string{"Content-Type: application/x-www-form-urlencoded"}}, 415, "media-type", ""},
-		{"plain text, as a page of another site can send",
-			asked{"POST", "/api/v1/requests", down, []string{"Content-Type: text/plain"}}, 415, "media-type", ""},
-		{"packed", asked{"POST", "/api/v1/requests", down, []string{"Content-Encoding: gzip"}}, 415, "media-type", ""},
-		{"too large", asked{"POST", "/api/v1/requests", `{"action":"take-down","url":"https://quay.example/` + long + `"}`,
-			nil}, 413, "too-large", ""},
-		{"no credential", asked{"POST", "/api/v1/requests", down, []string{"-Authorization"}}, 401, "credential", ""},
-		{"another scheme", asked{"POST", "/api/v1/requests", down, []string{"Authorization: Basic " + good}}, 401,
-			"credential", ""},
-		{"two credentials", asked{"POST", "/api/v1/requests", down, []string{"+Authorization: Bearer " + other}}, 401,
-			"credential", ""},
-		{"a credential with a blank", asked{"POST", "/api/v1/requests", down, []string{"Authorization: Bearer a b"}}, 401,
-			"credential", ""},
-		{"a long credential", asked{"POST", "/api/v1/requests", down, []string{"Authorization: Bearer " + long[:300]}}, 401,
-			"credential", ""},
-		{"an unknown credential", asked{"POST", "/api/v1/requests", down, []string{"Authorization: Bearer acap_bad"}}, 401,
-			"credential", "submit take-down https://quay.example/x"},
+			post(`{"action":"take-down","url":"https://quay.example/x","\u0075rl":"https://quay.example/y"}`),
+			400, "malformed", ""},
+		{"a list for a text", post(`{"action":"take-down","url":["https://quay.example/x"]}`), 400, "malformed", ""},
+		{"two objects", post(down + down), 400, "malformed", ""},
+		{"half of a character", post(`{"action":"take-down","url":"https://quay.example/\ud800"}`),
+			400, "malformed", ""},
+		{"no UTF-8", post("{\"action\":\"take-down\",\"url\":\"https://quay.example/\xff\"}"), 400, "malformed", ""},
+		{"a form", post("action=take-down", "Content-Type: application/x-www-form-urlencoded"), 415, "media-type", ""},
+		{"plain text, as a page of another site can send", post(down, "Content-Type: text/plain"),
+			415, "media-type", ""},
+		{"packed", post(down, "Content-Encoding: gzip"), 415, "media-type", ""},
+		{"too large", post(`{"action":"take-down","url":"https://quay.example/` + long + `"}`), 413, "too-large", ""},
+		{"no credential", post(down, "-Authorization"), 401, "credential", ""},
+		{"another scheme", post(down, "Authorization: Basic "+good), 401, "credential", ""},
+		{"two credentials", post(down, "+Authorization: Bearer "+other), 401, "credential", ""},
+		{"a credential with a blank", post(down, "Authorization: Bearer a b"), 401, "credential", ""},
+		{"a long credential", post(down, "Authorization: Bearer "+long[:300]), 401, "credential", ""},
+		{"an unknown credential", post(down, "Authorization: Bearer acap_bad"),
+			401, "credential", "submit take-down https://quay.example/x"},
 		{"a credential in the query", asked{"POST", "/api/v1/requests?access_token=" + good, down,
 			[]string{"-Authorization"}}, 401, "credential", ""},
 
 		{"one", asked{"GET", "/api/v1/requests/1", "", nil}, 200, "", "get"},
 		{"its head", asked{"HEAD", "/api/v1/requests/1", "", nil}, 200, "", "get"},
-		{"another's", asked{"GET", "/api/v1/requests/1", "", []string{"Authorization: Bearer " + other}}, 404, "not-found",
-			"get"},
+		{"another's", asked{"GET", "/api/v1/requests/1", "", []string{"Authorization: Bearer " + other}}, 404,
+			"not-found", "get"},
 		{"none", asked{"GET", "/api/v1/requests/2", "", nil}, 404, "not-found", "get"},
 		{"no number", asked{"GET", "/api/v1/requests/one", "", nil}, 404, "not-found", ""},
 		{"a number with a sign", asked{"GET", "/api/v1/requests/+1", "", nil}, 404, "not-found", ""},
@@ -279,8 +273,8 @@ func TestRequests(t *testing.T) {
 		{"a number too large", asked{"GET", "/api/v1/requests/18446744073709551616", "", nil}, 404, "not-found", ""},
 		{"an encoded slash", asked{"GET", "/api/v1/requests/1%2Freceipt", "", nil}, 404, "not-found", ""},
 		{"withdrawn", asked{"DELETE", "/api/v1/requests/1", "", nil}, 200, "", "withdraw"},
-		{"another's, withdrawn", asked{"DELETE", "/api/v1/requests/1", "", []string{"Authorization: Bearer " + other}}, 404,
-			"not-found", "withdraw"},
+		{"another's, withdrawn", asked{"DELETE", "/api/v1/requests/1", "", []string{"Authorization: Bearer " + other}},
+			404, "not-found", "withdraw"},
 		{"a receipt", asked{"GET", "/api/v1/requests/1/receipt", "", nil}, 200, "", "receipt"},
 		{"the list", asked{"GET", "/api/v1/requests", "", nil}, 200, "", "list"},
 		{"narrowed", asked{"GET",
@@ -321,17 +315,16 @@ func TestRequests(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	s := serve(t, Options{})
-	status, _, h, body := s.ask(t, asked{"POST", "/api/v1/requests", down, nil})
+	status, _, h, body := s.ask(t, post(down))
 	if status != 201 || h.Get("Location") != "/api/v1/requests/1" ||
 		!strings.Contains(body, `"url":"https://quay.example/x"`) || !strings.Contains(body, `"ledger":{"seq":8`) {
 		t.Errorf("%d %v %s", status, h, body)
 	}
-	if status, _, h, _ = s.ask(t, asked{"POST", "/api/v1/requests", down, nil}); status != 200 ||
-		h.Get("Idempotency-Replayed") != "true" {
+	if status, _, h, _ = s.ask(t, post(down)); status != 200 || h.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("again: %d %v", status, h)
 	}
-	if status, code, _, _ := s.ask(t, asked{"POST", "/api/v1/requests", strings.Replace(down, "/x", "/y", 1),
-		nil}); status != 409 || code != "key-reused" {
+	status, code, _, _ := s.ask(t, post(strings.Replace(down, "/x", "/y", 1)))
+	if status != 409 || code != "key-reused" {
 		t.Errorf("another with the same key: %d %s", status, code)
 	}
 	if _, _, _, body := s.ask(t, asked{"GET", "/api/v1/requests", "", nil}); !strings.HasPrefix(body,
@@ -345,13 +338,14 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	s.backend.answer = func(actions.Call) (actions.Answer, error) { return actions.Answer{}, nil }
-	if _, _, _, body := s.ask(t, asked{"GET", "/api/v1/requests", "", nil}); strings.TrimSpace(body) != `{"requests":[]}` {
+	_, _, _, body = s.ask(t, asked{"GET", "/api/v1/requests", "", nil})
+	if strings.TrimSpace(body) != `{"requests":[]}` {
 		t.Error(body)
 	}
 	s.backend.answer = func(actions.Call) (actions.Answer, error) {
 		return actions.Answer{}, errors.New("the disk of /secret is full")
 	}
-	status, code, h, body := s.ask(t, asked{"GET", "/api/v1/requests/1", "", nil})
+	status, code, h, body = s.ask(t, asked{"GET", "/api/v1/requests/1", "", nil})
 	if status != 503 || code != "unavailable" || h.Get("Retry-After") == "" || strings.Contains(body, "secret") {
 		t.Errorf("%d %s %v %s", status, code, h, body)
 	}
@@ -367,7 +361,8 @@ func TestHost(t *testing.T) {
 		"localhost": 421, "127.0.0.1:1": 421, "evil.example": 421, "evil.example:" + port: 421,
 		"requests.example.evil.example": 421, "127.0.0.1.evil.example:" + port: 421,
 	} {
-		if status, _, _, _ := s.ask(t, asked{"GET", "/api/v1/requests", "", []string{"Host: " + host}}); status != want {
+		status, _, _, _ := s.ask(t, asked{"GET", "/api/v1/requests", "", []string{"Host: " + host}})
+		if status != want {
 			t.Errorf("%s: %d, want %d", host, status, want)
 		}
 	}
@@ -383,10 +378,10 @@ func TestGuessing(t *testing.T) {
 		defer mu.Unlock()
 		return now
 	}
-	s := serve(t, Options{Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("203.0.113.0/24")}, Now: clock})
+	s := serve(t, Options{Trusted: proxies(), Now: clock})
 	from := func(ip, token string) (int, http.Header) {
-		status, _, h, _ := s.ask(t, asked{"GET", "/api/v1/requests", "", []string{"X-Forwarded-For: 198.51.100.1, " + ip + ", 203.0.113.9",
-			"Authorization: Bearer " + token}})
+		status, _, h, _ := s.ask(t, asked{"GET", "/api/v1/requests", "", []string{
+			"X-Forwarded-For: 198.51.100.1, " + ip + ", 203.0.113.9", "Authorization: Bearer " + token}})
 		return status, h
 	}
 	if status, _ := from("192.0.2.1", good); status != 200 {
@@ -444,7 +439,7 @@ func TestRate(t *testing.T) {
 // A client that sends too many requests does not use up the rate of other clients.
 func TestFlood(t *testing.T) {
 	now := time.Now()
-	s := serve(t, Options{Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("203.0.113.0/24")}, Now: func() time.Time { return now }})
+	s := serve(t, Options{Trusted: proxies(), Now: func() time.Time { return now }})
 	from := func(ip, path string) int {
 		status, _, _, _ := s.ask(t, asked{"GET", path, "", []string{"X-Forwarded-For: " + ip}})
 		return status
@@ -605,7 +600,7 @@ func TestRateBeforeBody(t *testing.T) {
 	for range tokenBurst {
 		s.ask(t, asked{"GET", "/api/v1/requests", "", nil})
 	}
-	if status, code, _, _ := s.ask(t, asked{"POST", "/api/v1/requests", "no JSON", nil}); status != 429 || code != "rate" {
+	if status, code, _, _ := s.ask(t, post("no JSON")); status != 429 || code != "rate" {
 		t.Errorf("%d %s", status, code)
 	}
 }
@@ -691,8 +686,8 @@ func TestRawConnections(t *testing.T) {
 		"an absolute address": "GET http://evil.example/api/v1/requests HTTP/1.1\r\nHost: " + s.at +
 			"\r\nAuthorization: Bearer " + good + "\r\n\r\n",
 		"a tunnel": "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n",
-		"a body without an end": "POST /api/v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nAuthorization: Bearer " + good +
-			"\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\n" +
+		"a body without an end": "POST /api/v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nAuthorization: Bearer " +
+			good + "\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\n" +
 			strings.Repeat("a", 32<<10),
 	} {
 		t.Run(name, func(t *testing.T) {

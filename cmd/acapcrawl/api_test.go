@@ -26,9 +26,11 @@ func TestAPIAsVerbs(t *testing.T) {
 		{"/api/v1/search?q=zebra", []string{"search", "--json", "zebra"}},
 		{"/api/v1/show" + about, []string{"show", "--json", page}},
 		{"/api/v1/show" + about + "&version=1", []string{"show", "--json", "--version", "1", page}},
-		{"/api/v1/show" + about + "&snippet=true&query=gull", []string{"show", "--json", "--snippet", "--query", "gull", page}},
+		{"/api/v1/show" + about + "&snippet=true&query=gull",
+			[]string{"show", "--json", "--snippet", "--query", "gull", page}},
 		{"/api/v1/explain" + about, []string{"explain", "--json", page}},
-		{"/api/v1/explain" + about + "&usage=present&all=true", []string{"explain", "--json", "--usage", "present", "--all", page}},
+		{"/api/v1/explain" + about + "&usage=present&all=true",
+			[]string{"explain", "--json", "--usage", "present", "--all", page}},
 		{"/api/v1/show" + about + "&original=true", []string{"show", "--json", "--original", page}},
 	}
 	printed := make([]string, len(pairs))
@@ -71,13 +73,15 @@ func TestAPIAsVerbs(t *testing.T) {
 	if err := done(); err != nil {
 		t.Error(err)
 	}
-	cases := `{"id":"a","web":{},"url":"http://example.com/","facts":{"now":"2026-01-05T12:00:00Z"}}` + "\n" + `{"id":"b"}` + "\n"
+	cases := `{"id":"a","web":{},"url":"http://example.com/","facts":{"now":"2026-01-05T12:00:00Z"}}` + "\n" +
+		`{"id":"b"}` + "\n"
 	var want strings.Builder
 	c := Command{Stdin: strings.NewReader(cases), Stdout: &want, Stderr: io.Discard}
 	if _, err := c.runDecide(t.Context(), c.Stdin, "1.1"); err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.at+"/api/v1/decide", strings.NewReader(cases))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.at+"/api/v1/decide",
+		strings.NewReader(cases))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,8 @@ func TestPages(t *testing.T) {
 	host, ferry := strings.TrimPrefix(newspaper, "http://"), newspaper+"/news/ferry.html"
 	pages := pagesOf(t, serveReaders(t, s, view.Anyone), "/", "/search?q=ferry", "/search?q=nothingatall", "/sites",
 		"/sites/"+host, "/sites/other.example", "/versions/"+ferry, "/versions/"+newspaper+"/news/live/council.html",
-		"/versions/"+newspaper+"/special/noarchive.html", "/versions/x", "/explain", "/explain?url="+url.QueryEscape(ferry), "/docs")
+		"/versions/"+newspaper+"/special/noarchive.html", "/versions/x", "/explain",
+		"/explain?url="+url.QueryEscape(ferry), "/docs")
 	maps.Copy(pages, pagesOf(t, serveReaders(t, s, view.Operator), "/", "/sites", "/sites/"+host))
 	t.Run("html", func(t *testing.T) { pagecheck.Validate(t, pages) })
 	t.Run("axe", func(t *testing.T) { pagecheck.Axe(t, slices.Sorted(maps.Keys(pages))) })

@@ -51,7 +51,8 @@ func TestReadersWhileOthersWork(t *testing.T) {
 	}
 
 	// a verb that every process can run
-	if said := call(t.Context(), data, "archive", "ls"); said.status != statusDone || !strings.Contains(said.stdout, "a.html") {
+	if said := call(t.Context(), data, "archive", "ls"); said.status != statusDone ||
+		!strings.Contains(said.stdout, "a.html") {
 		t.Errorf("archive ls next to serve: %+v", said)
 	}
 
@@ -131,7 +132,8 @@ func TestCrawlServes(t *testing.T) {
 	stderr, said := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		c := Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: said, Env: []string{"HOME=" + t.TempDir()}}
+		c := Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: said,
+			Env: []string{"HOME=" + t.TempDir()}}
 		ended <- c.Main(ctx, []string{"crawl", "--data", data, "--delay", "0", "--serve", "127.0.0.1:0",
 			site.URL + "/held.html"})
 		said.Close()

@@ -43,8 +43,8 @@ func TestSend(t *testing.T) {
 			body["url"] != "https://example.com/x" {
 			t.Errorf("%v, %v", body, err)
 		}
-		if r.Method != http.MethodPost || r.URL.Path != "/api/v1/requests" || r.Header.Get("Authorization") != "Bearer "+
-			sentToken || r.Header.Get("Idempotency-Key") != "k1" {
+		if r.Method != http.MethodPost || r.URL.Path != "/api/v1/requests" ||
+			r.Header.Get("Authorization") != "Bearer "+sentToken || r.Header.Get("Idempotency-Key") != "k1" {
 			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 		}
 		w.WriteHeader(http.StatusCreated)

@@ -42,8 +42,8 @@ func TestServeForgets(t *testing.T) {
 			if where := holding(t, data, "A gull"); where != nil {
 				t.Error(where)
 			}
-			if status, got := s.ask(t, "POST", "/api/v1/requests", "again", fmt.Sprintf(`{"action":"re-crawl","url":%q}`,
-				origin+"/shy.html")); status != 201 {
+			again := fmt.Sprintf(`{"action":"re-crawl","url":%q}`, origin+"/shy.html")
+			if status, got := s.ask(t, "POST", "/api/v1/requests", "again", again); status != 201 {
 				t.Fatalf("%d %v", status, got)
 			}
 			awaitRequest(t, data, origin+"/shy.html", func(r actions.Request) bool { return r.State == actions.Done })

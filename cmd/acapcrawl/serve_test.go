@@ -233,8 +233,8 @@ func TestServeTLS(t *testing.T) {
 		transport := &http.Transport{DisableKeepAlives: true, ForceAttemptHTTP2: two,
 			TLSClientConfig: &tls.Config{RootCAs: pool}}
 		s.client.Transport = transport
-		if status, got := s.ask(t, "GET", "/api/v1/key", "", ""); !strings.HasPrefix(s.at, "https://") || status != 200 ||
-			got["crv"] != "Ed25519" {
+		status, got := s.ask(t, "GET", "/api/v1/key", "", "")
+		if !strings.HasPrefix(s.at, "https://") || status != 200 || got["crv"] != "Ed25519" {
 			t.Errorf("%s: %d %v", s.at, status, got)
 		}
 		transport.CloseIdleConnections()
