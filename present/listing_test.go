@@ -94,3 +94,29 @@ func TestListEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestListedDecidesOnce checks that Listed and Linkable read the policy of a page once.
+func TestListedDecidesOnce(t *testing.T) {
+	s := open(t)
+	s.hold("/a", "<p>a")
+	s.asked = 0
+	if listed, _, err := s.Listed(t.Context(), site+"/a", Reader{}); err != nil || !listed || s.asked != 1 {
+		t.Errorf("listed: %t, the policy was read %d times, %v", listed, s.asked, err)
+	}
+	s.asked = 0
+	if open, err := s.Linkable(t.Context(), site+"/a", Reader{}); err != nil || !open || s.asked != 1 {
+		t.Errorf("linkable: %t, the policy was read %d times, %v", open, s.asked, err)
+	}
+}
+
+// BenchmarkListed measures the decision whether a page is counted and listed.
+func BenchmarkListed(b *testing.B) {
+	s := open(b)
+	s.hold("/a", "<p>a")
+	b.ReportAllocs()
+	for b.Loop() {
+		if listed, _, err := s.Listed(b.Context(), site+"/a", Reader{}); err != nil || !listed {
+			b.Fatal(listed, err)
+		}
+	}
+}
