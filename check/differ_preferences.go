@@ -81,9 +81,9 @@ func Opposed(ctx context.Context, docs []*Document, ask Ask) ([]Contrast, error)
 	})
 }
 
-// Restated returns the usages about which a newer vocabulary says something else in the second of
+// restated returns the usages about which a newer vocabulary says something else in the second of
 // two versions of a document. The error is that of ctx.
-func Restated(ctx context.Context, before, after *Document, ask Ask) ([]Contrast, error) {
+func restated(ctx context.Context, before, after *Document, ask Ask) ([]Contrast, error) {
 	var names []string
 	for _, v := range slices.Concat(before.Vocabularies, after.Vocabularies) {
 		if !slices.Contains(names, v.Name()) {

@@ -75,7 +75,7 @@ func TestContrastsAreTrue(t *testing.T) {
 			}
 		}
 		found += len(list)
-		if same, err := Restated(t.Context(), d, d, ask); err != nil || len(same) > 0 {
+		if same, err := restated(t.Context(), d, d, ask); err != nil || len(same) > 0 {
 			t.Errorf("a version differs from itself: %v %v\n%s", same, err, text)
 		}
 	}
@@ -115,7 +115,7 @@ func TestRestated(t *testing.T) {
 	} {
 		before, after := c.read(c.before), c.read(c.after)
 		ask := Questions(root, before, after).Preferences(nil, before, after)
-		list, err := Restated(t.Context(), before, after, ask)
+		list, err := restated(t.Context(), before, after, ask)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -188,7 +188,7 @@ func TestQuestionsTellWhatIsLeft(t *testing.T) {
 	}
 }
 
-// TestChangesOfMany tests that Changes reports only the changed ones of many requests, and that it
+// TestChangesOfMany tests that changes reports only the changed ones of many requests, and that it
 // returns a sentence if there are more changes than the limit.
 func TestChangesOfMany(t *testing.T) {
 	file := func(from, to int) *Document {
@@ -199,11 +199,11 @@ func TestChangesOfMany(t *testing.T) {
 		}
 		return NewDocument(robots, []byte(b.String()))
 	}
-	got, left := Changes(file(0, 5000), file(1, 5000), []acap.Crawler{{}})
+	got, left := changes(file(0, 5000), file(1, 5000), []acap.Crawler{{}})
 	if len(got) != 1 || got[0].URL != "http://h.example/0" || got[0].Before == "" || got[0].After != "" || left != nil {
 		t.Errorf("%+v %q", got, left)
 	}
-	if got, left := Changes(file(0, 3000), file(0, 0), make([]acap.Crawler, 10)); len(got) != maxChanges ||
+	if got, left := changes(file(0, 3000), file(0, 0), make([]acap.Crawler, 10)); len(got) != maxChanges ||
 		len(left) != 1 {
 		t.Errorf("%d changes, %q", len(got), left)
 	}
@@ -265,6 +265,6 @@ func FuzzDifferences(f *testing.F) {
 				}
 			}
 		}
-		Changes(d, NewDocument(robots, nil), ask.Crawlers)
+		changes(d, NewDocument(robots, nil), ask.Crawlers)
 	})
 }

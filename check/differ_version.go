@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -21,10 +22,31 @@ type Change struct {
 // maxChanges is the maximum number of changes that are reported, a limit for hostile files.
 const maxChanges = 20_000
 
-// Changes returns, for each crawler, the action requests and references that appeared or
+// Revision is what differs between two versions of a document.
+type Revision struct {
+	Decisions []Difference
+	Changes   []Change
+	Contrasts []Contrast // usages about which a newer vocabulary says something else
+	Left      []string   // sentences that say which changes were not compared because of a limit
+}
+
+// CompareVersions compares two versions of a document at the time now. preferences are the questions
+// about newer vocabularies (see Ask.Preferences). If ctx ends, CompareVersions returns its error, and
+// what it found until then.
+func CompareVersions(ctx context.Context, before, after *Document, now time.Time, ask, preferences Ask) (r Revision,
+	err error) {
+	if r.Decisions, err = Compare(ctx, before.ACAP(now), after.ACAP(now), ask); err != nil {
+		return r, err
+	}
+	r.Changes, r.Left = changes(before, after, ask.Crawlers)
+	r.Contrasts, err = restated(ctx, before, after, preferences)
+	return r, err
+}
+
+// changes returns, for each crawler, the action requests and references that appeared or
 // disappeared, and a changed Crawl-delay. If there are more changes than the limit, left contains a
 // sentence that says so.
-func Changes(before, after *Document, crawlers []acap.Crawler) (out []Change, left []string) {
+func changes(before, after *Document, crawlers []acap.Crawler) (out []Change, left []string) {
 	for i, c := range crawlers {
 		a, b := before.facts(c), after.facts(c)
 		was, is := byKey(a), byKey(b)

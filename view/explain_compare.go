@@ -135,15 +135,15 @@ func nameOf(c acap.Crawler) string {
 // fill finds the differences. The error is that of ctx.
 func (c *compared) fill(ctx context.Context, before, after *check.Document, ask check.Ask,
 	e *explain.Explanation) error {
-	now := e.Facts().Now
-	found, err := check.Compare(ctx, before.ACAP(now), after.ACAP(now), ask)
+	preferences := ask.Preferences(nil, before, after)
+	found, err := check.CompareVersions(ctx, before, after, e.Facts().Now, ask, preferences)
 	if err != nil {
 		return err
 	}
 	refused := changeGroup{Title: "Allowed by the first file, not by the second"}
 	allowed := changeGroup{Title: "Allowed by the second file, not by the first"}
 	limits := changeGroup{Title: "Allowed by both, with other limits"}
-	for _, d := range found {
+	for _, d := range found.Decisions {
 		to := &limits
 		if d.A.Allowed && !d.B.Allowed {
 			to = &refused
@@ -153,17 +153,12 @@ func (c *compared) fill(ctx context.Context, before, after *check.Document, ask 
 		c.add(to, rowOf(d.Crawler, string(d.Usage), d.Addresses, sideOf(d.A), sideOf(d.B)))
 	}
 	stated := changeGroup{Title: "Said differently in a newer vocabulary"}
-	contrasts, err := check.Restated(ctx, before, after, ask.Preferences(nil, before, after))
-	if err != nil {
-		return err
-	}
-	for _, one := range contrasts {
+	for _, one := range found.Contrasts {
 		c.add(&stated, rowOf(one.Crawler, string(one.Usage)+" ("+one.Vocabulary+")", one.Addresses,
 			sideOfSaid(one.Said[0]), sideOfSaid(one.Said[1])))
 	}
 	lines := changeGroup{Title: "Requests, references and delays"}
-	changes, left := check.Changes(before, after, ask.Crawlers)
-	for _, one := range changes {
+	for _, one := range found.Changes {
 		row := rowOf(one.Crawler, one.What, nil, changeSide{Answer: orNone(one.Before), Why: fieldWords(one.Was)},
 			changeSide{Answer: orNone(one.After), Why: fieldWords(one.Is)})
 		if one.URL != "" {
@@ -171,7 +166,7 @@ func (c *compared) fill(ctx context.Context, before, after *check.Document, ask 
 		}
 		c.add(&lines, row)
 	}
-	c.Notes = append(c.Notes, left...)
+	c.Notes = append(c.Notes, found.Left...)
 	for _, g := range []changeGroup{refused, allowed, limits, stated, lines} {
 		c.finish(g)
 	}

@@ -110,31 +110,25 @@ func (p *PolicyChange) decisions(ctx context.Context, a, b *check.Document, now 
 		return err
 	}
 	ask := check.Questions(base, a, b).AtMost(mostQuestions)
-	found, err := check.Compare(ctx, a.ACAP(now), b.ACAP(now), ask)
-	if err != nil {
-		return err
-	}
-	for _, f := range found {
+	preferences := ask.Preferences(nil, a, b).AtMost(mostQuestions)
+	found, err := check.CompareVersions(ctx, a, b, now, ask, preferences)
+	for _, f := range found.Decisions {
 		p.add(PolicyDiff{Crawler: crawlerName(f.Crawler), What: string(f.Usage), Address: f.Addresses[0].URL.String(),
 			Others: len(f.Addresses) - 1, Before: verdict(f.A), After: verdict(f.B)})
 	}
-	changes, left := check.Changes(a, b, ask.Crawlers)
-	for _, c := range changes {
+	for _, c := range found.Changes {
 		p.add(PolicyDiff{Crawler: crawlerName(c.Crawler), What: c.What, Address: c.URL, Before: c.Before,
 			After: c.After})
 	}
-	preferences := ask.Preferences(nil, a, b).AtMost(mostQuestions)
-	contrasts, err := check.Restated(ctx, a, b, preferences)
-	if err != nil {
-		return err
-	}
-	for _, c := range contrasts {
+	for _, c := range found.Contrasts {
 		p.add(PolicyDiff{Crawler: crawlerName(c.Crawler), What: string(c.Usage) + " (" + c.Vocabulary + ")",
 			Address: c.Addresses[0].URL.String(), Others: len(c.Addresses) - 1, Before: said(c.Said[0]),
 			After: said(c.Said[1])})
 	}
-	p.Left = slices.Concat(ask.Left, left, preferences.Left)
-	return nil
+	if err == nil {
+		p.Left = slices.Concat(ask.Left, found.Left, preferences.Left)
+	}
+	return err
 }
 
 func (p *PolicyChange) add(d PolicyDiff) {

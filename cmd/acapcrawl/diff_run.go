@@ -417,14 +417,11 @@ func (d *differ) compare(ctx context.Context) (err error) {
 	first := d.docs[0]
 	if len(d.docs) == 2 {
 		d.docs[0].reader, d.docs[1].reader = "before", "after"
-		if d.found, err = check.Compare(ctx, first.ACAP(d.now), d.docs[1].ACAP(d.now), d.ask); err != nil {
-			return err
-		}
-		var left []string
-		d.changes, left = check.Changes(first.Document, d.docs[1].Document, d.ask.Crawlers)
-		d.notes = append(d.notes, left...)
-		ask := d.preferences(first.Document, d.docs[1].Document)
-		d.contrasts, err = check.Restated(ctx, first.Document, d.docs[1].Document, ask)
+		second := d.docs[1].Document
+		ask := d.ask.Preferences(d.request.Usages, first.Document, second)
+		r, err := check.CompareVersions(ctx, first.Document, second, d.now, d.ask, ask)
+		d.found, d.changes, d.contrasts = r.Decisions, r.Changes, r.Contrasts
+		d.notes = slices.Concat(d.notes, r.Left, ask.Left)
 		return err
 	}
 	d.docs = append(d.docs, first)
@@ -435,19 +432,13 @@ func (d *differ) compare(ctx context.Context) (err error) {
 		for _, one := range d.parts {
 			all = append(all, one.Document)
 		}
-		ask := d.preferences(all...)
+		ask := d.ask.Preferences(d.request.Usages, all...)
+		d.notes = append(d.notes, ask.Left...)
 		if d.contrasts, err = check.Opposed(ctx, all, ask); err != nil || d.request.Against == againstPreferences {
 			return err
 		}
 	}
 	return d.compareReadings(ctx)
-}
-
-// preferences returns the questions about the newer vocabularies of documents.
-func (d *differ) preferences(docs ...*check.Document) check.Ask {
-	ask := d.ask.Preferences(d.request.Usages, docs...)
-	d.notes = append(d.notes, ask.Left...)
-	return ask
 }
 
 // compareReadings compares the ACAP reading of one document with another reading.
