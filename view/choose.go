@@ -45,30 +45,33 @@ func (r *request) readerAt(p place) present.Reader {
 // choice is a version of a page among those that may be shown.
 type choice struct {
 	present.Version
-	all   memento.Versions
-	index int  // in all
-	exact bool // it is the version of exactly that second of that address
+	all   memento.Versions // empty: there is no version
+	index int              // in all
+	exact bool             // it is the version of exactly that second of that address
+	state present.State    // if there is no version, it says why
+}
+
+// nearest returns the version of a page to show to a reader for a time, and the versions next to it.
+func (h *Handler) nearest(r *request, page string, at time.Time, who present.Reader) (choice, error) {
+	list, state, err := h.o.Presenter.Around(r.Context(), page, at, who)
+	if err != nil || len(list) == 0 {
+		return choice{state: state}, err
+	}
+	return choose(r.visitor, list, page, at), nil
 }
 
 // choose returns the version of a page to show for a time. The list is not empty, and oldest first.
 func choose(v Visitor, list []present.Version, page string, at time.Time) choice {
-	all := versionsOf(v, list)
-	c := choice{all: all, index: all.Nearest(at)}
-	c.Version = versionAt(list, all.At(c.index).Time)
-	c.exact = all.At(c.index).Time.Equal(at) && c.URL == page
+	list = distinct(list)
+	c := choice{all: versionsOf(v, list)}
+	c.index = c.all.Nearest(at)
+	c.Version = list[c.index]
+	c.exact = c.all.At(c.index).Time.Equal(at) && c.URL == page
 	return c
 }
 
-// versionAt returns the version of that second. Of several, it is the last one, as in
-// memento.NewVersions.
-func versionAt(list []present.Version, at time.Time) present.Version {
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].Fetched.UTC().Truncate(time.Second).Equal(at) {
-			return list[i]
-		}
-	}
-	return present.Version{}
-}
+// found reports whether there is a version.
+func (c choice) found() bool { return c.all.Len() > 0 }
 
 // redirectTo redirects to another path of this server, which the browser must not store: terms
 // change.

@@ -58,21 +58,22 @@ func (h *Handler) viewer(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	who := r.readerAt(viewer)
-	list, state, err := h.o.Presenter.Around(r.Context(), page, at, who)
+	chosen, err := h.nearest(r, page, at, who)
 	if err != nil {
 		return err
 	}
-	if len(list) == 0 || !choose(r.visitor, list, page, at).exact {
-		if unframed, other, err := h.o.Presenter.Around(r.Context(), page, at, r.visitor.reader()); err != nil {
+	if !chosen.exact {
+		unframed, err := h.nearest(r, page, at, r.visitor.reader())
+		if err != nil {
 			return err
-		} else if len(unframed) > 0 && (len(list) == 0 || choose(r.visitor, unframed, page, at).exact) {
-			list, state, who = unframed, other, r.visitor.reader()
+		}
+		if unframed.exact || unframed.found() && !chosen.found() {
+			chosen, who = unframed, r.visitor.reader()
 		}
 	}
-	if len(list) == 0 {
-		return h.absent(state)
+	if !chosen.found() {
+		return h.absent(chosen.state)
 	}
-	chosen := choose(r.visitor, list, page, at)
 	if !chosen.exact {
 		return redirectTo(w, timedPath("/copy/", chosen.Fetched, chosen.URL))
 	}

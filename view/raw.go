@@ -34,14 +34,13 @@ func (h *Handler) raw(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	where := placeOf(r)
-	list, state, err := h.o.Presenter.Around(r.Context(), page, at, r.readerAt(where))
+	chosen, err := h.nearest(r, page, at, r.readerAt(where))
 	if err != nil {
 		return err
 	}
-	if len(list) == 0 {
-		return h.absent(state)
+	if !chosen.found() {
+		return h.absent(chosen.state)
 	}
-	chosen := choose(r.visitor, list, page, at)
 	links := h.mementoPage(r.visitor, page)
 	if !chosen.exact {
 		maps.Copy(w.Header(), links.RedirectHeader(chosen.all, chosen.index))

@@ -17,27 +17,25 @@ func (h *Handler) thumbnail(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	who := r.visitor.reader()
-	list, state, err := h.o.Presenter.Around(r.Context(), page, at, who)
+	listed, err := h.nearest(r, page, at, who)
 	if err != nil {
 		return err
 	}
-	which, listed := present.Which{}, choice{}
-	if len(list) > 0 {
-		if listed = choose(r.visitor, list, page, at); listed.exact {
-			which.Version = listed.Version.Version
-		}
+	which := present.Which{}
+	if listed.exact {
+		which.Version = listed.Version.Version
 	}
 	picture, err := h.o.Presenter.Thumbnail(r.Context(), page, which, who)
 	refused, barred := errors.AsType[*acap.Refused](err)
 	switch {
 	case err == nil && (listed.exact || timedPath("", picture.Fetched, "") == timedPath("", at, "")):
 		return writeThumbnail(w, r, picture)
-	case len(list) > 0 && !listed.exact:
+	case listed.found() && !listed.exact:
 		return redirectTo(w, timedPath("/thumbnail/", listed.Fetched, listed.URL))
 	case err == nil:
 		return redirectTo(w, timedPath("/thumbnail/", picture.Fetched, page))
-	case len(list) == 0 && (barred || errors.Is(err, present.ErrNotHeld) || errors.Is(err, thumbnail.ErrNone)):
-		return h.absent(state)
+	case !listed.found() && (barred || errors.Is(err, present.ErrNotHeld) || errors.Is(err, thumbnail.ErrNone)):
+		return h.absent(listed.state)
 	case barred:
 		return h.refused(refused.Decision)
 	case errors.Is(err, thumbnail.ErrNone):
