@@ -12,11 +12,11 @@ type Entry struct {
 	URL       string     `json:"url"`
 	Version   int        `json:"version"`
 	Fetched   time.Time  `json:"fetched"`
-	Status    int        `json:"status"`
+	Status    int        `json:"status"` // of the archived answer
 	MIME      string     `json:"mime"`
-	Digest    string     `json:"digest"`
-	Bytes     int64      `json:"bytes"`
-	Until     *time.Time `json:"until"` // the time after which the capture may no longer be kept; null: no limit
+	Digest    string     `json:"digest"` // "sha256:" and hexadecimal digits; of the stored body
+	Bytes     int64      `json:"bytes"`  // length of the stored body
+	Until     *time.Time `json:"until"`  // the time after which the capture may no longer be kept; null: no limit
 	Recrawled bool       `json:"until_recrawled,omitempty"`
 	Truncated bool       `json:"truncated"`      // the end of the page is missing
 	Cuts      []string   `json:"cuts,omitempty"` // names of the parts that were too large to be kept, read or indexed

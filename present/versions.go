@@ -5,22 +5,16 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Version is a stored version of a page that a reader may see.
+// Version is a stored version of a page that a reader may see. URL is the page, to which the requested
+// address may redirect.
 type Version struct {
-	URL      string // the page, to which the requested address may redirect
-	Version  int
-	Fetched  time.Time
-	Status   int // of the archived answer
-	MIME     string
-	Digest   string // "sha256:" and hexadecimal digits; of the stored body
-	Bytes    int64  // length of the stored body
+	Entry
 	Current  bool
 	Decision acap.Decision // the permission to show the copy
 	Limits   acap.Limits
@@ -31,7 +25,6 @@ type Version struct {
 	Linked bool
 	// Location is the target of an archived redirect, as it was sent.
 	Location string
-	Entry    Entry // as in lists of the archive
 
 	id uint64
 }
@@ -102,10 +95,9 @@ func (p *Presenter) listVersions(ctx context.Context, way []string, who Reader) 
 }
 
 func describe(v *version, c archive.Capture, d acap.Decision) Version {
-	out := Version{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Status: c.Status, MIME: c.MIME, Digest: c.Digest,
-		Bytes: c.Bytes, Current: c.Current, Decision: d, Limits: d.Limits(v.facts), id: c.ID,
-		Rewritable: d.Changing(everyChange, "links are changed").Allowed, Linked: v.linked(),
-		Entry: NewEntry(c, v.Decide(acap.Preserve), v.facts)}
+	out := Version{Entry: NewEntry(c, v.Decide(acap.Preserve), v.facts), Current: c.Current, Decision: d,
+		Limits: d.Limits(v.facts), Rewritable: d.Changing(everyChange, "links are changed").Allowed,
+		Linked: v.linked(), id: c.ID}
 	if c.Redirect() {
 		out.Location = c.Header.Get("Location")
 	}

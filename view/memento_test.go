@@ -15,8 +15,9 @@ func TestHistory(t *testing.T) {
 	at := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	const page = "http://quay.example/a?b=c&d"
 	f := &fixed{versions: map[string][]present.Version{page: {
-		{URL: page, Version: 1, Fetched: at}, {URL: page, Version: 2, Fetched: at.Add(time.Millisecond)},
-		{URL: page + "2", Version: 3, Fetched: at.Add(time.Minute)}}}}
+		{Entry: present.Entry{URL: page, Version: 1, Fetched: at}},
+		{Entry: present.Entry{URL: page, Version: 2, Fetched: at.Add(time.Millisecond)}},
+		{Entry: present.Entry{URL: page + "2", Version: 3, Fetched: at.Add(time.Minute)}}}}}
 	h, err := handler(t, f).history(context.Background(), page, Visitor{Base: "https://archive.example"})
 	if err != nil {
 		t.Fatal(err)

@@ -24,8 +24,9 @@ func years(n int, every time.Duration) *fixed {
 	const page = stock.Site + "/a?b"
 	f := &fixed{versions: map[string][]present.Version{}}
 	for i := range n {
-		f.versions[page] = append(f.versions[page], present.Version{URL: page, Version: i + 1, Status: 200,
-			MIME: "text/html", Fetched: time.Date(2006, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * every),
+		entry := present.Entry{URL: page, Version: i + 1, Status: 200, MIME: "text/html",
+			Fetched: time.Date(2006, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * every)}
+		f.versions[page] = append(f.versions[page], present.Version{Entry: entry,
 			Decision: acap.Decision{Allowed: true, Reason: acap.ByPermission}})
 	}
 	return f
