@@ -12,7 +12,6 @@ import (
 	"image/png"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -27,20 +26,9 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"go.uber.org/goleak"
-)
 
-// program returns the path of Chromium. Without Chromium the test is skipped.
-func program(t *testing.T) string {
-	t.Helper()
-	if p := os.Getenv("ACAPCRAWL_CHROMIUM"); p != "" {
-		return p
-	}
-	p, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("no Chromium is installed, and ACAPCRAWL_CHROMIUM names none")
-	}
-	return p
-}
+	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
+)
 
 // testTime is the time limit for a page: enough on a busy machine.
 const testTime = 8 * time.Second
@@ -52,8 +40,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // left.
 func browse(t *testing.T) *Browser {
 	t.Helper()
-	o := Options{Program: program(t), Home: filepath.Join(t.TempDir(), "browser"), Time: testTime,
-		Unguarded: os.Geteuid() == 0 || os.Getenv("ACAPCRAWL_CHROMIUM_SANDBOX") == "false"}
+	program, sandbox := pagecheck.Chromium(t)
+	o := Options{Program: program, Home: filepath.Join(t.TempDir(), "browser"), Time: testTime, Unguarded: !sandbox}
 	b, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -18,21 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
 	"github.com/acapcrawl/acapcrawl/internal/stock"
 )
-
-// chromium returns the path of Chromium. Without it, the test is skipped.
-func chromium(t *testing.T) string {
-	t.Helper()
-	if p := os.Getenv("ACAPCRAWL_CHROMIUM"); p != "" {
-		return p
-	}
-	p, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("no Chromium is installed, and ACAPCRAWL_CHROMIUM names none")
-	}
-	return p
-}
 
 // browsed is what Chromium did with a page.
 type browsed struct {
@@ -43,6 +31,7 @@ type browsed struct {
 // browse loads a page with Chromium, which can reach no host but this one, until nothing happens any more.
 func browse(t *testing.T, address string) browsed {
 	t.Helper()
+	program, sandbox := pagecheck.Chromium(t)
 	dir := t.TempDir()
 	log := filepath.Join(dir, "net.json")
 	args := []string{"--headless", "--disable-gpu", "--no-first-run", "--user-data-dir=" + filepath.Join(dir, "home"),
@@ -50,12 +39,12 @@ func browse(t *testing.T, address string) browsed {
 		"--disable-default-apps", "--disable-extensions", "--disable-dev-shm-usage", "--no-pings",
 		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost", "--virtual-time-budget=5000",
 		"--dump-dom"}
-	if os.Geteuid() == 0 || os.Getenv("ACAPCRAWL_CHROMIUM_SANDBOX") == "false" {
+	if !sandbox {
 		args = append(args, "--no-sandbox")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	dom, err := exec.CommandContext(ctx, chromium(t), append(args, address)...).Output()
+	dom, err := exec.CommandContext(ctx, program, append(args, address)...).Output()
 	if err != nil {
 		t.Fatalf("chromium: %v", err)
 	}

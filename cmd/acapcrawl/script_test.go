@@ -26,6 +26,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/acapcrawl/acapcrawl/internal/geo"
+	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
@@ -81,7 +82,8 @@ func TestScript(t *testing.T) {
 			if cond != "chromium" {
 				return false, fmt.Errorf("unknown condition %s", cond)
 			}
-			return chromium() != "", nil
+			program, _ := pagecheck.FindChromium()
+			return program != "", nil
 		},
 	})
 }
@@ -98,19 +100,10 @@ func setup(env *testscript.Env) error {
 	for _, name := range []string{raceOptions, garbageOptions} {
 		env.Setenv(name, os.Getenv(name))
 	}
-	env.Setenv("CHROMIUM", chromium())
-	env.Setenv("SANDBOX", strconv.FormatBool(os.Geteuid() != 0 && os.Getenv("ACAPCRAWL_CHROMIUM_SANDBOX") != "false"))
+	program, sandbox := pagecheck.FindChromium()
+	env.Setenv("CHROMIUM", program)
+	env.Setenv("SANDBOX", strconv.FormatBool(sandbox))
 	return nil
-}
-
-// chromium returns the path of the program Chromium, which renders pages, or "" if Chromium is not
-// installed.
-func chromium() string {
-	if p := os.Getenv("ACAPCRAWL_CHROMIUM"); p != "" {
-		return p
-	}
-	p, _ := exec.LookPath("chromium")
-	return p
 }
 
 var commands = map[string]func(*testscript.TestScript, bool, []string){

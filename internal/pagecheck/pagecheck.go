@@ -126,17 +126,11 @@ func Axe(t *testing.T, addresses []string) {
 // browse starts Chromium and returns the context of its page.
 func browse(t *testing.T) context.Context {
 	t.Helper()
-	program := os.Getenv("ACAPCRAWL_CHROMIUM")
-	if program == "" {
-		var err error
-		if program, err = exec.LookPath("chromium"); err != nil {
-			t.Skip("no Chromium is installed, and ACAPCRAWL_CHROMIUM names none")
-		}
-	}
+	program, sandbox := Chromium(t)
 	home := t.TempDir()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.UserDataDir(home),
 		chromedp.Flag("disable-dev-shm-usage", true))
-	if os.Geteuid() == 0 || os.Getenv("ACAPCRAWL_CHROMIUM_SANDBOX") == "false" {
+	if !sandbox {
 		options = append(options, chromedp.NoSandbox)
 	}
 	base, end := chromedp.NewExecAllocator(context.Background(), options...)
