@@ -47,6 +47,10 @@ func (p *Presenter) newStrip(ctx context.Context, way []string, who Reader) (*st
 	if s.page, known, err = p.library.Page(ctx, at); err != nil || !known {
 		return s, err
 	}
+	if d, all, err := p.closed(ctx, way, s.page, who, copies); err != nil || all {
+		s.refused = d
+		return s, err
+	}
 	s.moments, err = p.library.Moments(ctx, at)
 	return s, err
 }

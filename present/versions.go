@@ -74,6 +74,9 @@ func (p *Presenter) listVersions(ctx context.Context, way []string, who Reader) 
 	if err != nil || !known {
 		return nil, refused, err
 	}
+	if d, all, err := p.closed(ctx, way, r, who, copies); err != nil || all {
+		return nil, d, err
+	}
 	captures, err := p.library.Versions(ctx, at)
 	if err != nil {
 		return nil, refused, err
