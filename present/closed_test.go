@@ -34,7 +34,7 @@ func TestHiddenReadsNothing(t *testing.T) {
 	}
 	p := New(m, s)
 	for robots, reads := range map[string]bool{
-		"ACAP-disallow-present: /": false,
+		"ACAP-disallow-present: /":                                       false,
 		"ACAP-allow-present: / target-condition=permittedcountrylist:de": false,
 		"ACAP-request-take-down: /a":                                     false,
 		"ACAP-disallow-present-currentcopy: /":                           true,
