@@ -20,13 +20,24 @@ func (h *Handler) apiRoutes() map[string]route {
 	return map[string]route{
 		"/docs":                 {get: h.apiPage},
 		"/openapi.json":         {get: h.apiDocument, api: true},
-		"/api/v1/search":        {get: h.apiSearch, api: true},
-		"/api/v1/show":          {get: h.apiShow, api: true},
-		"/api/v1/decide":        {post: h.apiDecide, api: true},
-		"/api/v1/sites":         {get: h.apiSites, api: true},
-		"/api/v1/explain":       {get: h.apiExplain, api: true},
-		"/api/v1/archive/ls":    {get: h.apiList, api: true},
-		"/api/v1/archive/stats": {get: h.apiStats, api: true},
+		"/api/v1/search":        {get: h.checked(h.apiSearch), api: true},
+		"/api/v1/show":          {get: h.checked(h.apiShow), api: true},
+		"/api/v1/decide":        {post: h.checked(h.apiDecide), api: true},
+		"/api/v1/sites":         {get: h.checked(h.apiSites), api: true},
+		"/api/v1/explain":       {get: h.checked(h.apiExplain), api: true},
+		"/api/v1/archive/ls":    {get: h.checked(h.apiList), api: true},
+		"/api/v1/archive/stats": {get: h.checked(h.apiStats), api: true},
+	}
+}
+
+// checked returns the answer that calls fn with the parameters of a request if they pass the checks.
+func (h *Handler) checked(fn func(http.ResponseWriter, *request, values) error) answer {
+	return func(w http.ResponseWriter, r *request) error {
+		v, err := h.parameters(r)
+		if err != nil {
+			return err
+		}
+		return fn(w, r, v)
 	}
 }
 
@@ -47,11 +58,7 @@ func writeJSON(w http.ResponseWriter, r *request, value any) error {
 }
 
 // apiSearch answers like the verb search with --json.
-func (h *Handler) apiSearch(w http.ResponseWriter, r *request) error {
-	v, err := h.parameters(r)
-	if err != nil {
-		return err
-	}
+func (h *Handler) apiSearch(w http.ResponseWriter, r *request, v values) error {
 	who, err := h.reader(r, v)
 	if err != nil {
 		return err
@@ -78,11 +85,7 @@ func (h *Handler) apiSearch(w http.ResponseWriter, r *request) error {
 }
 
 // apiShow answers like the verb show with --json.
-func (h *Handler) apiShow(w http.ResponseWriter, r *request) error {
-	v, err := h.parameters(r)
-	if err != nil {
-		return err
-	}
+func (h *Handler) apiShow(w http.ResponseWriter, r *request, v values) error {
 	if err := contradiction(v); err != nil {
 		return err
 	}
@@ -195,11 +198,7 @@ func (h *Handler) mayKnow(ctx context.Context, page string, u acap.Usage, who pr
 }
 
 // apiList answers like the verb archive ls with --json, with the versions that this reader may see.
-func (h *Handler) apiList(w http.ResponseWriter, r *request) error {
-	v, err := h.parameters(r)
-	if err != nil {
-		return err
-	}
+func (h *Handler) apiList(w http.ResponseWriter, r *request, v values) error {
 	who, err := h.reader(r, v)
 	if err != nil {
 		return err
@@ -223,10 +222,7 @@ func (h *Handler) apiList(w http.ResponseWriter, r *request) error {
 }
 
 // apiStats answers like the verb archive stats with --json.
-func (h *Handler) apiStats(w http.ResponseWriter, r *request) error {
-	if _, err := h.parameters(r); err != nil {
-		return err
-	}
+func (h *Handler) apiStats(w http.ResponseWriter, r *request, _ values) error {
 	if h.o.Totals == nil {
 		return notFound()
 	}

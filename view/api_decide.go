@@ -16,11 +16,7 @@ import (
 const maxBody = 1 << 20
 
 // apiDecide answers like the verb decide. It sends each answer before it reads the next case.
-func (h *Handler) apiDecide(w http.ResponseWriter, r *request) error {
-	v, err := h.parameters(r)
-	if err != nil {
-		return err
-	}
+func (h *Handler) apiDecide(w http.ResponseWriter, r *request, v values) error {
 	control := http.NewResponseController(w)
 	// Without this, a server of HTTP/1 reads the whole body before it sends the first answer. Not every
 	// ResponseWriter can do it; then the client gets the answers later.
@@ -44,7 +40,7 @@ func (h *Handler) apiDecide(w http.ResponseWriter, r *request) error {
 				h.o.Failed(e)
 			}
 		}}
-	_, err = o.Answer(r.Context(), http.MaxBytesReader(w, r.Body, maxBody), out)
+	_, err := o.Answer(r.Context(), http.MaxBytesReader(w, r.Body, maxBody), out)
 	if err != nil {
 		p := brokenOff(err)
 		if !sent.some && out.Buffered() == 0 {

@@ -11,11 +11,7 @@ import (
 )
 
 // apiExplain answers like the verb explain with --json, by the policy that was last read.
-func (h *Handler) apiExplain(w http.ResponseWriter, r *request) error {
-	v, err := h.parameters(r)
-	if err != nil {
-		return err
-	}
+func (h *Handler) apiExplain(w http.ResponseWriter, r *request, v values) error {
 	if h.o.Explainer == nil {
 		return noPage()
 	}
@@ -23,20 +19,16 @@ func (h *Handler) apiExplain(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	ctx, done, err := h.takeTurn(r.Context())
-	if err != nil {
-		return err
-	}
-	defer done()
-	e, err := h.o.Explainer.Explain(ctx, q, r.visitor.reader())
+	var report explain.Report
+	err = h.explainLast(r, q, func(e *explain.Explanation) { report = withoutPage(e.Report()) })
 	if errors.Is(err, explain.ErrNeverRead) {
 		return &Problem{Status: http.StatusNotFound, Code: "never-read", Title: "The policy of this site is not known",
 			Detail: fmt.Sprintf("This archive has never read the robots.txt of %s.", originOf(q.URL.String()))}
 	}
 	if err != nil {
-		return tooLong(ctx, err)
+		return err
 	}
-	return writeJSON(w, r, withoutPage(e.Report()))
+	return writeJSON(w, r, report)
 }
 
 // withoutPage returns a report without the lines of the archived page, which contain more than its

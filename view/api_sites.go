@@ -3,11 +3,7 @@ package view
 import "net/http"
 
 // apiSites returns the data of the pages of sites.
-func (h *Handler) apiSites(w http.ResponseWriter, r *request) error {
-	v, err := h.parameters(r)
-	if err != nil {
-		return err
-	}
+func (h *Handler) apiSites(w http.ResponseWriter, r *request, v values) error {
 	if h.o.Sites == nil {
 		return noPage()
 	}

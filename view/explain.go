@@ -57,6 +57,18 @@ func (h *Handler) explainStored(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	err = h.explainLast(r, q, func(e *explain.Explanation) { out.About = h.describe(e, &form) })
+	if errors.Is(err, explain.ErrNeverRead) {
+		out.NeverRead = originOf(q.URL.String())
+	} else if err != nil {
+		return err
+	}
+	return h.show(w, r, "explain.html", "Explain "+q.URL.String(), out)
+}
+
+// explainLast answers q by the policies that were last read, and calls describe with the answer. The error
+// wraps explain.ErrNeverRead if the policy of the origin was never read; it is a *Problem if the time ends.
+func (h *Handler) explainLast(r *request, q explain.Question, describe func(*explain.Explanation)) error {
 	ctx, done, err := h.takeTurn(r.Context())
 	if err != nil {
 		return err
@@ -65,13 +77,12 @@ func (h *Handler) explainStored(w http.ResponseWriter, r *request) error {
 	e, err := h.o.Explainer.Explain(ctx, q, r.visitor.reader())
 	switch {
 	case errors.Is(err, explain.ErrNeverRead):
-		out.NeverRead = originOf(q.URL.String())
+		return err
 	case err != nil:
 		return tooLong(ctx, err)
-	default:
-		out.About = h.describe(e, &form)
 	}
-	return h.show(w, r, "explain.html", "Explain "+q.URL.String(), out)
+	describe(e)
+	return nil
 }
 
 // explainPasted answers a question about pasted texts (POST). Nothing of them is stored.

@@ -22,11 +22,10 @@ const (
 )
 
 // pages returns the handler of the pages that this server makes itself: login, and requests of
-// publishers.
-func (s *Server) pages() http.Handler {
-	mux := http.NewServeMux()
+// publishers. answers reports whether that handler answers a path.
+func (s *Server) pages() (h http.Handler, answers func(path string) bool) {
 	get, post := http.MethodGet, http.MethodPost
-	for path, do := range map[string]map[string]handler{
+	list := map[string]map[string]handler{
 		"/login":                  {get: s.loginPage, post: s.login},
 		"/logout":                 {post: s.logout},
 		"/requests":               {get: s.requestsPage, post: s.submitForm},
@@ -34,31 +33,24 @@ func (s *Server) pages() http.Handler {
 		"/requests/{id}/receipt":  {get: s.receiptFile},
 		"/requests/{id}/withdraw": {post: s.withdrawForm},
 		"/audit":                  {get: s.auditPage},
-		"/":                       nil,
-	} {
-		allow := ""
-		if do[get] != nil {
-			allow = "GET, HEAD"
-		}
-		if do[post] != nil {
-			allow = strings.TrimPrefix(allow+", POST", ", ")
-		}
-		mux.Handle(path, s.page(allow, do))
 	}
-	return inNormalForm(mux)
-}
-
-// isPage reports whether the handler of pages answers the path at.
-func isPage(at string) bool {
-	switch at {
-	case "/login", "/logout", "/requests", "/audit":
-		return true
+	mux := http.NewServeMux()
+	mux.Handle("/", s.page(nil))
+	for path, do := range list {
+		mux.Handle(path, s.page(do))
 	}
-	return strings.HasPrefix(at, "/requests/")
+	return inNormalForm(mux), func(path string) bool {
+		for one := range list {
+			if prefix, _, more := strings.Cut(one, "{"); path == one || more && strings.HasPrefix(path, prefix) {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // page returns the handler for one path. It answers errors as pages.
-func (s *Server) page(allow string, do map[string]handler) http.Handler {
+func (s *Server) page(do map[string]handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		r, err := s.identify(r)
@@ -67,7 +59,7 @@ func (s *Server) page(allow string, do map[string]handler) http.Handler {
 			return
 		}
 		if err == nil {
-			err = answer(w, r, allow, do)
+			err = answer(w, r, do)
 		}
 		if err != nil {
 			s.failPage(w, r, err)

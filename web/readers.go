@@ -20,7 +20,8 @@ import (
 // it was sent, because the paths of readers contain addresses, whose slashes must not change.
 func (s *Server) route(requests http.Handler) http.Handler {
 	requests = inNormalForm(requests)
-	readers, pages := compress(http.HandlerFunc(s.answerReader)), s.pages()
+	readers := compress(http.HandlerFunc(s.answerReader))
+	pages, isPage := s.pages()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		stripOrigin(r)
 		at, _, _ := strings.Cut(r.RequestURI, "?")

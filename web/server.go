@@ -5,9 +5,12 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -110,23 +113,21 @@ func New(o Options) *Server {
 	s := &Server{o: o, limits: newLimits(o.Limits, o.Now), sessions: sessions{now: o.Now},
 		passwords: passwords{hash: o.Password, turn: make(chan struct{}, 1)}}
 	public, admin := http.NewServeMux(), http.NewServeMux()
-	public.Handle("/api/v1/key", route("GET, HEAD", map[string]handler{http.MethodGet: s.key}))
-	public.Handle("/api/v1/requests", route("GET, HEAD, POST",
-		map[string]handler{http.MethodGet: s.list, http.MethodPost: s.submit}))
-	public.Handle("/api/v1/requests/{id}", route("DELETE, GET, HEAD",
-		map[string]handler{http.MethodGet: s.get, http.MethodDelete: s.withdraw}))
-	public.Handle("/api/v1/requests/{id}/receipt", route("GET, HEAD", map[string]handler{http.MethodGet: s.receipt}))
-	public.Handle("/", route("", nil))
-	admin.Handle("/healthz", route("GET, HEAD", map[string]handler{http.MethodGet: s.healthz}))
-	admin.Handle("/readyz", route("GET, HEAD", map[string]handler{http.MethodGet: s.readyz}))
+	get := http.MethodGet
+	public.Handle("/api/v1/key", route(map[string]handler{get: s.key}))
+	public.Handle("/api/v1/requests", route(map[string]handler{get: s.list, http.MethodPost: s.submit}))
+	public.Handle("/api/v1/requests/{id}", route(map[string]handler{get: s.get, http.MethodDelete: s.withdraw}))
+	public.Handle("/api/v1/requests/{id}/receipt", route(map[string]handler{get: s.receipt}))
+	public.Handle("/", route(nil))
+	admin.Handle("/healthz", route(map[string]handler{get: s.healthz}))
+	admin.Handle("/readyz", route(map[string]handler{get: s.readyz}))
 	if o.Metrics != nil {
-		admin.Handle("/metrics", route("GET, HEAD",
-			map[string]handler{http.MethodGet: func(w http.ResponseWriter, r *http.Request) error {
-				o.Metrics.ServeHTTP(w, r)
-				return nil
-			}}))
+		admin.Handle("/metrics", route(map[string]handler{get: func(w http.ResponseWriter, r *http.Request) error {
+			o.Metrics.ServeHTTP(w, r)
+			return nil
+		}}))
 	}
-	admin.Handle("/", route("", nil))
+	admin.Handle("/", route(nil))
 	s.public, s.admin = s.endpoint(s.route(public)), s.endpoint(inNormalForm(admin))
 	return s
 }
@@ -227,10 +228,10 @@ func notFound() error {
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 // route returns the handler for one path, which calls the function in do for the HTTP method. If do
-// is nil, the path does not exist. allow is the text of the Allow header.
-func route(allow string, do map[string]handler) http.Handler {
+// is nil, the path does not exist.
+func route(do map[string]handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := answer(w, r, allow, do); err != nil {
+		if err := answer(w, r, do); err != nil {
 			fail(w, err)
 		}
 	})
@@ -244,7 +245,7 @@ func fail(w http.ResponseWriter, err error) {
 	}
 }
 
-func answer(w http.ResponseWriter, r *http.Request, allow string, do map[string]handler) error {
+func answer(w http.ResponseWriter, r *http.Request, do map[string]handler) error {
 	if do == nil {
 		return notFound()
 	}
@@ -254,6 +255,12 @@ func answer(w http.ResponseWriter, r *http.Request, allow string, do map[string]
 	}
 	fn := do[method]
 	if fn == nil {
+		methods := slices.Collect(maps.Keys(do))
+		if do[http.MethodGet] != nil {
+			methods = append(methods, http.MethodHead)
+		}
+		slices.Sort(methods)
+		allow := strings.Join(methods, ", ")
 		w.Header().Set("Allow", allow)
 		return &problem{status: http.StatusMethodNotAllowed, code: "method", detail: "this answers to " + allow}
 	}
