@@ -65,7 +65,7 @@ func brokenOff(err error) *Problem {
 		return &Problem{Status: http.StatusServiceUnavailable, Code: "too-long", Title: "This takes too long",
 			Detail: "The answers took too long; send the other cases in further requests.", Retry: time.Minute}
 	}
-	return badRequest("The body broke off; send the other cases in further requests.")
+	return badRequest("The body is incomplete; send the other cases in further requests.")
 }
 
 // sentBytes notes whether something was written.

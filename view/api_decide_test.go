@@ -64,9 +64,9 @@ func TestAPIDecide(t *testing.T) {
 		r := httptest.NewRequest("POST", "/", body)
 		r.RequestURI = "/api/v1/decide"
 		a.ServeHTTP(w, r)
-		want := `"detail":"The body broke off`
+		want := `"detail":"The body is incomplete`
 		if early != "" {
-			want = `"findings":[]}` + "\n" + `{"error":"The body broke off`
+			want = `"findings":[]}` + "\n" + `{"error":"The body is incomplete`
 		}
 		if (w.Code == 200) != (early != "") || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("a body that breaks off: %d %s", w.Code, w.Body)

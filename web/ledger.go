@@ -70,7 +70,7 @@ func (s *Server) requestsPage(w http.ResponseWriter, r *http.Request) error {
 			return malformed("a list can be narrowed by url and paged by before, not by " + strconv.Quote(name))
 		}
 		if err != nil {
-			return malformed("before is not a number")
+			return malformed("before must be a number")
 		}
 	}
 	return s.writeRequests(w, r, http.StatusOK, f, v)

@@ -137,7 +137,7 @@ func readForm(r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			return &problem{status: http.StatusRequestEntityTooLarge, code: "too-large",
-				detail: "the form may have 16 KiB"}
+				detail: "the form may have at most 16 KiB"}
 		}
 		return malformed("the form cannot be read")
 	}

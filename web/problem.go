@@ -64,7 +64,7 @@ func writeProblem(w http.ResponseWriter, err error) string {
 	if !is { // an internal error: its text is not sent to publishers
 		p = &problem{status: http.StatusServiceUnavailable, code: actions.Unavailable,
 			retry:  10 * time.Second,
-			detail: "the request could not be answered now; the same may be sent again, with the same key"}
+			detail: "the request could not be answered now; send it again later with the same key"}
 	}
 	if p.retry > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retry.Seconds()))))

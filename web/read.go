@@ -161,10 +161,10 @@ func submission(w http.ResponseWriter, r *http.Request) (map[string]string, erro
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return nil, &problem{status: http.StatusRequestEntityTooLarge, code: "too-large",
-			detail: "the body may have 16 KiB"}
+			detail: "the body may have at most 16 KiB"}
 	}
 	if err != nil {
-		return nil, malformed("the body broke off")
+		return nil, malformed("the body is incomplete")
 	}
 	if !utf8.Valid(body) {
 		return nil, malformed("the body is not UTF-8")
@@ -173,7 +173,7 @@ func submission(w http.ResponseWriter, r *http.Request) (map[string]string, erro
 	for _, text := range said {
 		// encoding/json decodes half of a surrogate pair to RuneError, which would change the URL.
 		if strings.ContainsRune(text, utf8.RuneError) {
-			return nil, malformed("the body has a character that is none")
+			return nil, malformed("the body contains half of a surrogate pair, which is no character")
 		}
 	}
 	return said, err
@@ -184,7 +184,7 @@ func submission(w http.ResponseWriter, r *http.Request) (map[string]string, erro
 func texts(body []byte) (map[string]string, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, malformed(`the body is not an object as {"action": "take-down", "url": "https://example.com/x"}`)
+		return nil, malformed(`the body must be an object such as {"action": "take-down", "url": "https://example.com/x"}`)
 	}
 	out := map[string]string{}
 	for d.More() {
@@ -194,7 +194,7 @@ func texts(body []byte) (map[string]string, error) {
 		}
 		key, _ := name.(string)
 		if key != "action" && key != "url" && key != "key" {
-			return nil, malformed("the body may have action, url and key, and nothing else")
+			return nil, malformed("the body may contain action, url and key only")
 		}
 		if _, twice := out[key]; twice {
 			return nil, malformed("the body has " + key + " twice")
@@ -202,7 +202,7 @@ func texts(body []byte) (map[string]string, error) {
 		value, err := d.Token()
 		text, is := value.(string)
 		if err != nil || !is {
-			return nil, malformed(key + " is not a text")
+			return nil, malformed(key + " must be a string")
 		}
 		out[key] = text
 	}

@@ -22,7 +22,7 @@ func (s *Server) readToken(r *http.Request) (string, error) {
 	}
 	if t == "" {
 		s.limits.countFailed(client)
-		return "", rejection(actions.BadCredential, "a credential of this operator is needed, as Authorization: Bearer")
+		return "", rejection(actions.BadCredential, "this needs a credential that the operator issued, sent as Authorization: Bearer TOKEN")
 	}
 	return t, nil
 }
@@ -62,7 +62,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 	key := said["key"]
 	if header := r.Header.Values("Idempotency-Key"); len(header) > 0 {
 		if len(header) > 1 || key != "" && key != header[0] {
-			return malformed("there is more than one key")
+			return malformed("the request has more than one idempotency key")
 		}
 		key = header[0]
 	}
@@ -126,12 +126,12 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 			f.URL = v
 		case "after":
 			if f.After, err = strconv.ParseUint(v, 10, 64); err != nil {
-				return malformed("after is not a number")
+				return malformed("after must be a number")
 			}
 		case "limit":
 			n, err := strconv.Atoi(v)
 			if err != nil || n < 1 || n > maxPage {
-				return malformed("limit is a number from 1 to 1000")
+				return malformed("limit must be a number from 1 to 1000")
 			}
 			f.Limit = n
 		default:
