@@ -184,7 +184,8 @@ func submission(w http.ResponseWriter, r *http.Request) (map[string]string, erro
 func texts(body []byte) (map[string]string, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, malformed(`the body must be an object such as {"action": "take-down", "url": "https://example.com/x"}`)
+		return nil, malformed("the body must be an object such as " +
+			`{"action": "take-down", "url": "https://example.com/x"}`)
 	}
 	out := map[string]string{}
 	for d.More() {

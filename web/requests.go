@@ -22,7 +22,8 @@ func (s *Server) readToken(r *http.Request) (string, error) {
 	}
 	if t == "" {
 		s.limits.countFailed(client)
-		return "", rejection(actions.BadCredential, "this needs a credential that the operator issued, sent as Authorization: Bearer TOKEN")
+		return "", rejection(actions.BadCredential,
+			"this needs a credential of the operator, sent as Authorization: Bearer TOKEN")
 	}
 	return t, nil
 }
