@@ -74,6 +74,21 @@ type recorder struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []string
+	awaited  map[string]chan struct{} // closed when that was requested
+}
+
+// awaits returns a channel that is closed when a request, "STATUS PATH", was answered.
+func (r *recorder) awaits(t *testing.T, request string) <-chan struct{} {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := make(chan struct{})
+	if slices.Contains(r.requests, request) {
+		close(c)
+	} else {
+		r.awaited[request] = c
+	}
+	return c
 }
 
 func (r *recorder) requested() []string {
@@ -85,7 +100,7 @@ func (r *recorder) requested() []string {
 // record serves a Handler, and extra pages by path.
 func record(t *testing.T, h *Handler, extra map[string]string) *recorder {
 	t.Helper()
-	r := &recorder{}
+	r := &recorder{awaited: map[string]chan struct{}{}}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		kept := httptest.NewRecorder()
 		if body, ok := extra[req.RequestURI]; ok {
@@ -95,7 +110,12 @@ func record(t *testing.T, h *Handler, extra map[string]string) *recorder {
 			h.ServeHTTP(kept, req.WithContext(WithVisitor(req.Context(), Visitor{Base: r.URL})))
 		}
 		r.mu.Lock()
-		r.requests = append(r.requests, strconv.Itoa(kept.Code)+" "+req.RequestURI)
+		done := strconv.Itoa(kept.Code) + " " + req.RequestURI
+		r.requests = append(r.requests, done)
+		if c := r.awaited[done]; c != nil {
+			delete(r.awaited, done)
+			defer close(c)
+		}
 		r.mu.Unlock()
 		maps.Copy(w.Header(), kept.Header())
 		w.WriteHeader(kept.Code)

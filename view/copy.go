@@ -57,22 +57,9 @@ func (h *Handler) viewer(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	who := r.readerAt(viewer)
-	chosen, err := h.nearest(r, page, at, who)
+	chosen, who, err := h.forViewer(r, page, at)
 	if err != nil {
 		return err
-	}
-	if !chosen.exact {
-		unframed, err := h.nearest(r, page, at, r.visitor.reader())
-		if err != nil {
-			return err
-		}
-		if unframed.exact || unframed.found() && !chosen.found() {
-			chosen, who = unframed, r.visitor.reader()
-		}
-	}
-	if !chosen.found() {
-		return h.absent(chosen.state)
 	}
 	if !chosen.exact {
 		return redirectTo(w, timedPath("/copy/", chosen.Fetched, chosen.URL))

@@ -20,6 +20,7 @@
 //	raw.go      a copy itself, and its header
 //	sent.go     how the bytes of a copy are sent: as they are or rewritten, to show or to save
 //	copy.go     the viewer: a copy in a frame, with a banner
+//	follow.go   a click in the frame of the viewer
 //	thumbnail.go the thumbnail of a version
 //	compare.go  the text of two versions, compared by passages.go and diff.go
 //	sites.go    the list of sites and the home page; site.go: one host; policydiff.go: versions of a

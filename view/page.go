@@ -29,6 +29,11 @@ var assetFiles embed.FS
 const ownPolicy = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 	"frame-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
+// framedPolicy is the Content-Security-Policy of own pages in the frame of the viewer. They need a style sheet
+// only.
+const framedPolicy = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'self'"
+
 // setCommon sets the header fields that all answers have, unless a route replaces them.
 func setCommon(h http.Header) {
 	h.Set("Content-Security-Policy", ownPolicy)
@@ -136,6 +141,14 @@ func (h *Handler) execute(r *request, name, title string, body any) ([]byte, err
 	err := h.templates[name].ExecuteTemplate(&out, "layout.html", layout{Title: title, Path: at, Visitor: r.visitor,
 		Style: h.assetPath("style.css"), Script: h.assetPath("script.js"), Icon: h.assetPath("icon.svg"),
 		Feed: feedOf(body), Body: body})
+	return out.Bytes(), err
+}
+
+// executeFramed returns a page for the frame of the viewer, without the header that other pages have.
+func (h *Handler) executeFramed(r *request, body framedPage) ([]byte, error) {
+	var out bytes.Buffer
+	err := h.templates["framed.html"].ExecuteTemplate(&out, "framed.html", layout{Title: body.Title, Visitor: r.visitor,
+		Style: h.assetPath("style.css"), Body: body})
 	return out.Bytes(), err
 }
 

@@ -128,7 +128,12 @@ func (h *Handler) writeProblem(w http.ResponseWriter, r *request, p *Problem) {
 		}
 	}
 	setCommon(head)
-	if r.copies {
+	where := placeOf(r)
+	inFrame := r.copies && (where == viewer || where == framed)
+	switch {
+	case inFrame:
+		head.Set("Content-Security-Policy", framedPolicy)
+	case r.copies: // a browser that does not say where it puts the answer may show it in the frame, too
 		head.Set("Content-Security-Policy", strings.TrimSuffix(ownPolicy, "'none'")+"'self'") // frame-ancestors
 	}
 	if p.Retry > 0 {
@@ -152,7 +157,13 @@ func (h *Handler) writeProblem(w http.ResponseWriter, r *request, p *Problem) {
 		writeBody(w, r, p.Status, "application/problem+json", append(body, '\n'))
 		return
 	}
-	body, err := h.execute(r, "problem.html", p.Title, p)
+	var body []byte
+	var err error
+	if inFrame {
+		body, err = h.executeFramed(r, framedPage{Problem: p, Followed: where == framed})
+	} else {
+		body, err = h.execute(r, "problem.html", p.Title, p)
+	}
 	if err != nil {
 		body = []byte(p.Detail)
 	}

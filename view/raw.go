@@ -25,8 +25,8 @@ const longestPassed = 1 << 10
 // raw sends an archived copy as it was sent, or with rewritten addresses if the terms permit every
 // modification.
 //
-// The terms may depend on the place (P1 2.5.5.7). In the frame of the viewer, the copy is shown
-// within this service. Otherwise, and if the browser does not say where it puts the copy, it is
+// The terms may depend on the place (P1 2.5.5.7). In the viewer, the copy is shown within this
+// service; after a click in its frame, follow answers. Otherwise, and if the browser does not say where it puts the copy, it is
 // shown by itself. A part of another copy must be permitted in both ways.
 func (h *Handler) raw(w http.ResponseWriter, r *request) error {
 	at, page, err := timed(r.rest)
@@ -34,6 +34,9 @@ func (h *Handler) raw(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	where := placeOf(r)
+	if where == framed {
+		return h.follow(w, r, page, at)
+	}
 	chosen, err := h.nearest(r, page, at, r.readerAt(where))
 	if err != nil {
 		return err
