@@ -21,7 +21,8 @@ func contains(t *testing.T, page string, texts ...string) {
 
 // TestViewer checks what the viewer says about a copy, and in which form it shows the copy.
 func TestViewer(t *testing.T) {
-	frame, alone := `<iframe class="copy" sandbox="allow-top-navigation-by-user-activation" src="`+at("/raw/", "/a")+`" title=`, `>Open the copy`
+	const sandbox = `<iframe class="copy" sandbox="allow-top-navigation-by-user-activation"`
+	frame, alone := sandbox+"\nsrc=\""+at("/raw/", "/a")+`" title=`, `>Open the copy`
 	for _, c := range []struct {
 		name, robots, kind, body string
 		want                     []string
