@@ -26,8 +26,9 @@ const longestPassed = 1 << 10
 // modification.
 //
 // The terms may depend on the place (P1 2.5.5.7). In the viewer, the copy is shown within this
-// service; after a click in its frame, follow answers. Otherwise, and if the browser does not say where it puts the copy, it is
-// shown by itself. A part of another copy must be permitted in both ways.
+// service; after a click in its frame, follow answers. Otherwise, and if the browser does not say
+// where it puts the copy, it is shown by itself. A part of another copy must be permitted in both
+// ways.
 func (h *Handler) raw(w http.ResponseWriter, r *request) error {
 	at, page, err := timed(r.rest)
 	if err != nil {
