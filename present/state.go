@@ -22,7 +22,8 @@ const (
 // State is the standing of an address for a reader, with the reason.
 type State struct {
 	Standing Standing
-	Decision acap.Decision     // Unavailable and Withheld: the refusal
+	// Unavailable and Withheld: the refusal; Erased: the take-down in force, zero if there is none
+	Decision acap.Decision
 	Erased   archive.Tombstone // Erased: the last erasure; zero if a take-down is in force and erases soon
 }
 
@@ -50,8 +51,12 @@ func (p *Presenter) State(ctx context.Context, rawurl string, refused acap.Decis
 	case !l.open:
 		return State{}, nil
 	case l.down != nil:
-		return State{Standing: Erased, Decision: acap.Decision{Usage: acap.Present, Reason: acap.ByProhibition,
-			Because: l.down}}, nil
+		out := State{Standing: Erased, Decision: acap.Decision{Usage: acap.Present, Reason: acap.ByProhibition,
+			Because: l.down}}
+		if n := len(stones); r.Current == 0 && n > 0 && stones[n-1].Asked {
+			out.Erased = stones[n-1]
+		}
+		return out, nil
 	case refused.Usage == "":
 		return State{Standing: Erased, Erased: stones[len(stones)-1]}, nil
 	case refused.Reason == acap.Unavailable:

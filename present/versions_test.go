@@ -68,6 +68,8 @@ func TestStandings(t *testing.T) {
 		{name: "taken down, not yet erased", robots: "ACAP-request-take-down: /a", want: "1 line 3"},
 		{name: "taken down, and no link", robots: "ACAP-request-take-down: /a\nACAP-disallow-present-link: /",
 			want: "0"},
+		{name: "taken down and erased", robots: "ACAP-request-take-down: /a",
+			do: func(s *store) { s.erase("/a", "") }, want: "1 line 3, erased"},
 		{name: "erased", do: func(s *store) { s.erase("/a", "") }, want: "1 requested by the publisher"},
 		{name: "erased, and no link", robots: "ACAP-disallow-present-link: /",
 			do: func(s *store) { s.erase("/a", "") }, want: "0"},
@@ -89,7 +91,9 @@ func TestStandings(t *testing.T) {
 			got := fmt.Sprint(int(state.Standing))
 			switch d := state.Decision; {
 			case state.Standing == Erased && d.Because != nil:
-				got += fmt.Sprint(" line ", d.Because.Line)
+				if got += fmt.Sprint(" line ", d.Because.Line); !state.Erased.When.IsZero() {
+					got += ", erased"
+				}
 			case state.Standing == Erased:
 				got += " " + state.Erased.Why
 			case d.Because != nil:

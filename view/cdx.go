@@ -22,7 +22,7 @@ func (h *Handler) cdx(w http.ResponseWriter, r *request) error {
 	_, sent, _ := strings.Cut(r.RequestURI, "?")
 	values, err := url.ParseQuery(sent)
 	if err != nil {
-		return badRequest(sentence("The parameters cannot be read: " + err.Error()))
+		return badQuery()
 	}
 	q, err := cdx.Parse(values)
 	if err != nil {

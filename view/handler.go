@@ -158,8 +158,10 @@ func (h *Handler) find(r *request) (route, bool) {
 	path, query, _ := strings.Cut(sent, "?")
 	if at, ok := h.exact[path]; ok {
 		var err error
-		r.query, err = url.ParseQuery(query)
-		return at, err == nil || at.api // the API answers with status 400
+		if r.query, err = url.ParseQuery(query); err != nil {
+			at.get = func(http.ResponseWriter, *request) error { return badQuery() }
+		}
+		return at, true
 	}
 	for _, at := range h.prefixes {
 		if rest, ok := strings.CutPrefix(sent, at.prefix); ok {

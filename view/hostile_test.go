@@ -122,6 +122,7 @@ func TestPathTricks(t *testing.T) {
 		{stock.Site + "/x/../a", 200},
 		{stock.Site + "/%61", 200},
 		{"http://QUAY.example:80/a", 200},
+		{"HTTP://quay.example/a", 200},
 		{"http://user:pass@quay.example/a", 200},
 		{stock.Site + "/q?x=//b&y=%2F", 200},
 		{stock.Site + "/q?x=//b&y=/", 404},

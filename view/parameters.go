@@ -37,8 +37,7 @@ func (h *Handler) parameters(r *request) (values, error) {
 	}
 	var err error
 	if v.given, err = url.ParseQuery(query); err != nil {
-		return v, badRequest("The query of the address cannot be read: a percent sign needs two hexadecimal digits, " +
-			"and a semicolon must be written as %3B.")
+		return v, badQuery()
 	}
 	for name, list := range v.given {
 		p := v.op.find(name)
@@ -59,6 +58,11 @@ func (h *Handler) parameters(r *request) (values, error) {
 		}
 	}
 	return v, nil
+}
+
+func badQuery() *Problem {
+	return badRequest("The query of the address cannot be read: a percent sign needs two hexadecimal digits, and a " +
+		"semicolon must be written as %3B.")
 }
 
 func forbidden(detail string) *Problem {

@@ -71,20 +71,36 @@ func (h *Handler) absent(s present.State) *Problem {
 	case present.Unavailable, present.Withheld:
 		return h.refused(s.Decision)
 	case present.Erased:
-		p := &Problem{Status: http.StatusGone, Code: "erased", Title: "Erased from this archive"}
 		if s.Decision.Because != nil {
-			down := h.refused(s.Decision)
-			p.File, p.Line, p.Field, p.PolicyRead = down.File, down.Line, down.Field, down.PolicyRead
-			p.Detail = "The publisher asked for it to be taken down."
-			return p
+			return h.takenDown(s)
 		}
-		p.Detail = sentence("It was erased on " + s.Erased.When.UTC().Format("2 January 2006 at 15:04 UTC") + ": " +
-			s.Erased.Why)
+		p := &Problem{Status: http.StatusGone, Code: "erased", Title: "Erased from this archive"}
+		p.Detail = sentence("It was erased on " + atTime(s.Erased.When) + ": " + s.Erased.Why)
 		p.Field = s.Erased.Line
 		return p
 	}
 	return notFound()
 }
+
+// takenDown returns the problem for a page of which a take-down is in force: who asked, and when the page
+// was erased.
+func (h *Handler) takenDown(s present.State) *Problem {
+	down := h.refused(s.Decision)
+	p := &Problem{Status: http.StatusGone, Code: "erased", Title: "Erased from this archive",
+		Detail: "The publisher asked for it to be taken down", File: down.File, Line: down.Line, Field: down.Field,
+		PolicyRead: down.PolicyRead}
+	if by := s.Decision.Because; by.Source == acap.Request { // of the ledger, which is no file with lines
+		p.Detail, p.File, p.Line, p.Field, p.PolicyRead = "It was taken down by "+by.String(), "", 0, "", time.Time{}
+	}
+	if !s.Erased.When.IsZero() {
+		p.Detail += "; it was erased on " + atTime(s.Erased.When)
+	}
+	p.Detail = sentence(p.Detail)
+	return p
+}
+
+// atTime returns a time within a sentence.
+func atTime(t time.Time) string { return t.UTC().Format("2 January 2006 at 15:04 UTC") }
 
 // sentence returns s with a full stop at its end.
 func sentence(s string) string {

@@ -11,7 +11,9 @@ import (
 // target returns the normal form of the address that a path contains behind its prefix, byte for byte
 // and with its query. The error is a *Problem.
 func target(raw string) (string, error) {
-	if !strings.HasPrefix(raw, "http://") && !strings.HasPrefix(raw, "https://") {
+	// RFC 3986 3.1: the case of a scheme does not matter
+	scheme, _, whole := strings.Cut(raw, "://")
+	if !whole || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
 		return "", badRequest("The path needs a whole address that begins with http:// or https://.")
 	}
 	normal, err := address.Normal(raw)

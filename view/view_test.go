@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
@@ -104,7 +105,14 @@ func TestStatus(t *testing.T) {
 			Decision: acap.Decision{Usage: acap.PresentCurrentCopy, Reason: acap.ByProhibition, Because: line}},
 		"http://quay.example/unread": {Standing: present.Unavailable,
 			Decision: acap.Decision{Usage: acap.PresentCurrentCopy, Reason: acap.Unavailable, Note: "HTTP status 503"}},
-		"http://quay.example/erased": {Standing: present.Erased},
+		"http://quay.example/erased": {Standing: present.Erased, Erased: archive.Tombstone{When: noon,
+			Why: "the time limit of 2 days has ended"}},
+		"http://quay.example/down": {Standing: present.Erased, Erased: archive.Tombstone{When: noon},
+			Decision: acap.Decision{Because: &acap.Field{URL: "http://quay.example/robots.txt", Line: 4,
+				Text: "ACAP-request-take-down: /down"}}},
+		"http://quay.example/asked": {Standing: present.Erased, Erased: archive.Tombstone{When: noon},
+			Decision: acap.Decision{Because: &acap.Field{Source: acap.Request, URL: "http://quay.example", Line: 7,
+				Text: "take-down, requested by the operator"}}},
 	}}
 	h := handler(t, f)
 	for _, c := range []struct {
@@ -123,7 +131,10 @@ func TestStatus(t *testing.T) {
 		{sent: "/versions/http://", status: 400},
 		{sent: "/nowhere", status: 404},
 		{sent: "/search?page=x&q=a", status: 400},
-		{sent: "/search?q=%zz", status: 404},
+		{sent: "/search?q=%zz", status: 400},
+		{sent: "/explain?url=a;b", status: 400},
+		{sent: "/feed.atom?q=%", status: 400},
+		{sent: "/versions?url=%zz", status: 400},
 	} {
 		w := get(h, "GET", c.sent)
 		if w.Code != c.status || w.Header().Get("Cache-Control") != "no-store" || w.Header().Get(c.header) != c.want {
@@ -137,6 +148,23 @@ func TestStatus(t *testing.T) {
 	for _, part := range []string{"http://quay.example/robots.txt", "line 3", "ACAP-disallow-present"} {
 		if !strings.Contains(w.Body.String(), part) {
 			t.Errorf("the refusal does not contain %s", part)
+		}
+	}
+	for path, parts := range map[string][]string{ // who asked or which limit, and when
+		"erased": {"the time limit of 2 days has ended", "on 5 January 2026 at 12:00 UTC"},
+		"down": {"The publisher asked", "on 5 January 2026 at 12:00 UTC", "robots.txt, line 4",
+			"ACAP-request-take-down: /down"},
+		"asked": {"request 7 of http://quay.example: take-down, requested by the operator",
+			"on 5 January 2026 at 12:00 UTC"},
+	} {
+		w := get(h, "GET", "/versions/http://quay.example/"+path)
+		for _, part := range parts {
+			if !strings.Contains(w.Body.String(), part) {
+				t.Errorf("%s: the answer does not contain %s", path, part)
+			}
+		}
+		if strings.Contains(w.Body.String(), "line 7") {
+			t.Errorf("%s: a request has no line", path)
 		}
 	}
 	never, hidden := get(h, "GET", "/versions/http://quay.example/a"), get(h, "GET", "/versions/http://quay.example/b")
