@@ -7,10 +7,10 @@
 // is strict: an unknown key and a value of another type are errors that name key and place. No
 // setting is ignored.
 //
-//	config.go    Config, Load
-//	keys.go      the table of keys
-//	origin.go    the source of each setting
-//	values.go    readers of values from a file, a variable or a flag
-//	template.go  the commented file that config init writes
-//	paths.go     the default paths of file and data directory
+//	config.go                   Config, Load
+//	keys.go, keys_serve.go      the table of keys
+//	origin.go                   the source of each setting
+//	values.go, values_number.go readers of values from a file, a variable or a flag
+//	template.go                 the commented file that config init writes
+//	paths.go                    the default paths of file and data directory
 package config

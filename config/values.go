@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // variable converts the value of an environment variable into the form it would have in a file: a
@@ -103,31 +102,6 @@ func boolean(v any) (bool, error) {
 	return false, fmt.Errorf("%s is neither true nor false", written(v))
 }
 
-// integer returns a function that reads a whole number. The number must be at least lowest, or one
-// of the numbers in exception.
-func integer(lowest int, exception ...int) func(any) (int, error) {
-	return func(v any) (int, error) {
-		n, err := whole(v)
-		if err != nil {
-			return 0, err
-		}
-		if n < int64(lowest) && !slices.Contains(exception, int(n)) || n > 1<<31-1 {
-			return 0, fmt.Errorf("%d is out of range", n)
-		}
-		return int(n), nil
-	}
-}
-
-// seenWithin reads a duration, which must be 0 or between the minimum and the maximum time for
-// which a robots.txt may be cached.
-func seenWithin(v any) (time.Duration, error) {
-	d, err := duration(0)(v)
-	if err == nil && d != 0 && (d < 5*time.Minute || d > 24*time.Hour) {
-		err = fmt.Errorf("%s is out of range", d)
-	}
-	return d, err
-}
-
 // hostName returns an error if s is not a host name without scheme and port.
 func hostName(s string) error {
 	u, err := url.Parse("http://" + s)
@@ -146,129 +120,6 @@ func addressRange(s string) error {
 		return fmt.Errorf("%q is not an IP address or range", s)
 	}
 	return nil
-}
-
-func whole(v any) (int64, error) {
-	switch v := v.(type) {
-	case int:
-		return int64(v), nil
-	case int64:
-		return v, nil
-	case float64: // the JSON parser returns all numbers as float64
-		if n := int64(v); float64(n) == v {
-			return n, nil
-		}
-	case string:
-		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
-			return n, nil
-		}
-	}
-	return 0, fmt.Errorf("%s is not a whole number", written(v))
-}
-
-// duration returns a function that reads a Go duration ("1s", "500ms"), which must be at least
-// lowest. The number 0 needs no unit; every other number does.
-func duration(lowest time.Duration) func(any) (time.Duration, error) {
-	return func(v any) (time.Duration, error) {
-		s, ok := v.(string)
-		if n, err := whole(v); err == nil && n == 0 {
-			s, ok = "0", true
-		}
-		d, err := time.ParseDuration(s)
-		if !ok || err != nil {
-			return 0, fmt.Errorf("%s is not a duration", written(v))
-		}
-		if d < lowest {
-			return 0, fmt.Errorf("%s is out of range", s)
-		}
-		return d, nil
-	}
-}
-
-var size = regexp.MustCompile(`^([0-9]{1,12})\s*(B|KB|KiB|MB|MiB|GB|GiB)?$`)
-
-// byteSize reads a number of bytes with or without a unit, for example 1000000 or 32MiB.
-func byteSize(v any) (int64, error) {
-	if n, err := whole(v); err == nil && n > 0 {
-		return n, nil
-	}
-	s, _ := v.(string)
-	m := size.FindStringSubmatch(s)
-	if m == nil {
-		return 0, fmt.Errorf("%s is not a size", written(v))
-	}
-	n, err := strconv.ParseInt(m[1], 10, 64)
-	unit := map[string]int64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9,
-		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[m[2]]
-	if err != nil || n == 0 || n > 1<<50/unit {
-		return 0, fmt.Errorf("%s is out of range", s)
-	}
-	return n * unit, nil
-}
-
-func writtenSize(n int64) any {
-	for _, u := range []struct {
-		name string
-		size int64
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
-		if n%u.size == 0 {
-			return fmt.Sprintf("%d%s", n/u.size, u.name)
-		}
-	}
-	return n
-}
-
-func sizeOrUnlimited(v any) (int64, error) {
-	if n, err := whole(v); err == nil && n == Unlimited {
-		return n, nil
-	}
-	return byteSize(v)
-}
-
-func writtenSizeOrUnlimited(n int64) any {
-	if n == Unlimited {
-		return n
-	}
-	return writtenSize(n)
-}
-
-// autoSize is written in a configuration if a size is to be computed from the machine. It is read
-// as 0 for a memory size, and as AutoFree for a disk size.
-const autoSize = "auto"
-
-func sizeOrAuto(v any) (int64, error) {
-	if v == autoSize {
-		return 0, nil
-	}
-	return byteSize(v)
-}
-
-func writtenSizeOrAuto(n int64) any {
-	if n == 0 {
-		return autoSize
-	}
-	return writtenSize(n)
-}
-
-// freeSize reads the number of bytes that must stay free on a disk: a size, 0, or "auto".
-func freeSize(v any) (int64, error) {
-	if v == autoSize {
-		return AutoFree, nil
-	}
-	if n, err := whole(v); err == nil && n == 0 {
-		return 0, nil
-	}
-	return byteSize(v)
-}
-
-func writtenFreeSize(n int64) any {
-	switch n {
-	case AutoFree:
-		return autoSize
-	case 0:
-		return n
-	}
-	return writtenSize(n)
 }
 
 func oneOf(words ...string) func(any) (string, error) {
