@@ -175,7 +175,7 @@ func writeTagged(w http.ResponseWriter, r *request, kind string, body []byte) er
 	sum := sha256.Sum256(body)
 	tag := `W/"` + hex.EncodeToString(sum[:12]) + `"`
 	w.Header().Set("ETag", tag)
-	if matches(r.Header.Get("If-None-Match"), tag) {
+	if matches(strings.Join(r.Header.Values("If-None-Match"), ","), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}

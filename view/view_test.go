@@ -199,6 +199,12 @@ func TestTagged(t *testing.T) {
 			w.Body.Len() > 0 {
 			t.Errorf("%s: %d, %d bytes", sent, w.Code, w.Body.Len())
 		}
+		r := httptest.NewRequest("GET", sent, nil)
+		r.Header["If-None-Match"] = []string{`"other"`, tag} // two lines are one list (RFC 9110 5.3)
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != 304 {
+			t.Errorf("%s, two lines: %d", sent, w.Code)
+		}
 		if w := get(h, "GET", sent, "If-None-Match", `"other"`); w.Code != 200 {
 			t.Errorf("%s: %d", sent, w.Code)
 		}

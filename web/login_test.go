@@ -409,6 +409,27 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
+// TestAbsoluteTarget checks that a request target in absolute form, which every server must accept (RFC 9112
+// 3.2.2), leads to the same page as its path, and that its host counts.
+func TestAbsoluteTarget(t *testing.T) {
+	f := newOffice(t, Options{})
+	for target, leads := range map[string]bool{
+		"http://localhost/login": true, "HTTP://localhost/login": true, "https://LOCALHOST/login?x=http://y/": true,
+		"http://user@localhost/login": true, "http://localhost//login": false, "http://evil.example/login": false,
+		"/x?y=http://localhost/login": false,
+	} {
+		r := httptest.NewRequest("GET", target, nil)
+		if target[0] == '/' {
+			r.Host = "localhost"
+		}
+		w := httptest.NewRecorder()
+		f.public.Handler.ServeHTTP(w, r)
+		if got := w.Code == 200 && strings.Contains(w.Body.String(), `name="password"`); got != leads {
+			t.Errorf("%s: status %d, %.80s", target, w.Code, w.Body)
+		}
+	}
+}
+
 // TestRequestPages checks what the pages of requests show and with which rights they ask the
 // ledger.
 func TestRequestPages(t *testing.T) {

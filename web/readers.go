@@ -44,9 +44,15 @@ func (s *Server) route(requests http.Handler) http.Handler {
 // stripOrigin removes scheme and host from a request target in absolute form (RFC 9112 3.2.2). The
 // host was checked as the Host header, which net/http takes from the target.
 func stripOrigin(r *http.Request) {
-	if rest, found := strings.CutPrefix(r.RequestURI, "http://"+r.Host); found {
-		r.RequestURI = "/" + strings.TrimPrefix(rest, "/")
+	_, rest, found := strings.Cut(r.RequestURI, "://")
+	if !found || r.RequestURI[0] == '/' {
+		return
 	}
+	at := strings.IndexAny(rest, "/?")
+	if at < 0 {
+		at = len(rest)
+	}
+	r.RequestURI = "/" + strings.TrimPrefix(rest[at:], "/")
 }
 
 // inNormalForm answers requests for paths that are not in normal form with status 404.
