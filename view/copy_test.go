@@ -28,9 +28,9 @@ func TestViewer(t *testing.T) {
 		want                     []string
 	}{
 		{"all", "", "text/html", "<title>Ferry <b></title><p>x", []string{frame, alone, "<h1>Ferry &lt;b&gt;</h1>",
-			"published by quay.example", "5 January 2026, 12:00 UTC",
+			"<dd>quay.example</dd>", "5 January 2026, 12:00:00 UTC",
 			`<a href="` + stock.Site + `/a" rel="noreferrer noopener">`,
-			"sets no limit"}},
+			"<dd>without a time limit</dd>", "<dt>Other terms</dt><dd>none</dd>"}},
 		{"no link", "ACAP-disallow-present-link: /", "text/html", "x", []string{frame, `!href="` + stock.Site}},
 		{"no modification", "ACAP-allow-present: / prohibited-modification=style", "text/html", "x",
 			[]string{frame, "exactly as it was sent", "robots.txt, line 3", "prohibited-modification=style</code>",
@@ -40,7 +40,7 @@ func TestViewer(t *testing.T) {
 			[]string{"!<iframe", "The element LINK in line 1 would", "download>Save",
 				"&lt;link rel=preconnect href=//evil.example&gt;"}},
 		{"a time limit", "ACAP-allow-present: / time-limit=until-2126-01-08", "text/html", "x",
-			[]string{frame, "may be shown until", "2126", "sets no other limit"}},
+			[]string{frame, "<dt>May be shown</dt><dd>until <time", "2126", "<dt>Other terms</dt><dd>none</dd>"}},
 		{"a credit", "ACAP-allow-present: / must-include-resource=the-acap:credit:id:by", "text/html",
 			"<p id=by>By Ada &amp; Co", []string{frame, "By Ada &amp; Co</p>", "!" + alone}},
 		{"only in a frame", "ACAP-allow-present: / required-context=within-user-frame", "text/html", "x",

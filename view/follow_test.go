@@ -55,7 +55,7 @@ func TestFollow(t *testing.T) {
 // within the frame leads to a page of this server, whose link opens the viewer of the other copy.
 func TestClick(t *testing.T) {
 	t.Parallel() // most of the time it waits for the browser
-	tab := pagecheck.NewTab(t)
+	tab := pagecheck.Browse(t)
 	s, h := stocked(t)
 	s.Hold("/a", `<!doctype html><a href=/top target=_top style="position:absolute;top:0;left:0;width:300px;height:100px">`+
 		`top</a><a href=/b style="position:absolute;top:100px;left:0;width:300px;height:100px">b</a>`+
@@ -64,7 +64,7 @@ func TestClick(t *testing.T) {
 	server := record(t, h, nil)
 	tab.Open(server.URL + at("/copy/", "/a"))
 	tab.ClickFrame(50, 20, 150, server.awaits(t, "200 "+at("/raw/", "/b"))) // begins with clicks that do nothing
-	if got := tab.Location(); got != server.URL+at("/copy/", "/a") {
+	if got := tab.Address(); got != server.URL+at("/copy/", "/a") {
 		t.Errorf("the window shows %s", got)
 	}
 	tab.ClickFrame(50, 110, 300, server.awaits(t, "200 "+at("/copy/", "/b")))

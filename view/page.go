@@ -76,12 +76,14 @@ func readTemplates() (map[string]*template.Template, error) {
 // helpers returns the functions that templates may call.
 func helpers() template.FuncMap {
 	return template.FuncMap{
-		"date":  longDate,
-		"day":   func(t time.Time) string { return t.UTC().Format("2 January 2006") },
-		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"stamp": memento.Timestamp,
-		"asked": askedFields,
-		"count": count,
+		"date": longDate,
+		// moment is for versions, of which two may be of the same minute.
+		"moment": func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04:05 UTC") },
+		"day":    func(t time.Time) string { return t.UTC().Format("2 January 2006") },
+		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"stamp":  memento.Timestamp,
+		"asked":  askedFields,
+		"count":  count,
 		// nano returns a time exactly, as a parameter.
 		"nano":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 		"seconds": func(s float64) string { return strconv.FormatFloat(s, 'g', 3, 64) + " s" },

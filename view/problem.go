@@ -30,6 +30,7 @@ type Problem struct {
 
 	Retry time.Duration `json:"-"` // for the header Retry-After; 0: none
 	Allow string        `json:"-"` // for the header Allow; empty: none
+	Page  string        `json:"-"` // the archived page whose terms can be explained; empty: none
 }
 
 func (p *Problem) Error() string { return p.Detail }
@@ -172,6 +173,9 @@ func (h *Handler) writeProblem(w http.ResponseWriter, r *request, p *Problem) {
 		}
 		writeBody(w, r, p.Status, "application/problem+json", append(body, '\n'))
 		return
+	}
+	if h.o.Explainer != nil && !inFrame && (p.File != "" || p.Field != "") {
+		p.Page = targetIn(r.rest)
 	}
 	var body []byte
 	var err error

@@ -34,3 +34,17 @@ func timed(rest string) (at time.Time, page string, err error) {
 	page, err = target(raw)
 	return at, page, err
 }
+
+// targetIn returns the normal form of the address in a path, behind any timestamps or periods; "" if there is
+// none.
+func targetIn(rest string) string {
+	for before, after, found := strings.Cut(rest, "/"); found && isDigits(before); before, after, found = strings.Cut(
+		rest, "/") {
+		rest = after
+	}
+	page, err := target(rest)
+	if err != nil {
+		return ""
+	}
+	return page
+}

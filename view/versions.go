@@ -15,6 +15,7 @@ import (
 const (
 	mostRows  = 400  // versions that the page of a whole period lists; of more, it lists a shorter period
 	mostInDay = 2000 // versions of one day that are listed
+	fewRows   = 20   // versions that readers with a keyboard pass one by one
 )
 
 // versionsPage lists the versions of a page: all counts by year and month, and the versions of a period.
@@ -31,6 +32,7 @@ type versionsPage struct {
 	Name   string // of the period
 	Months []versionMonth
 	Cut    bool // the period has more versions than are listed
+	Long   bool // so many versions are listed that readers with a keyboard need a link behind them
 
 	Earlier, Later period // the nearest periods of the same length that have versions
 }
@@ -129,6 +131,7 @@ func newVersionsPage(page string, list []present.Version, digits string) version
 	if out.Cut = to-from > mostInDay; out.Cut {
 		to = from + mostInDay
 	}
+	out.Long = to-from > fewRows
 	if n := len(out.Period); n > 0 && from > 0 {
 		out.Earlier = out.link(stamps[from-1][:n])
 	}

@@ -42,8 +42,8 @@ func TestVersionsKeyboard(t *testing.T) {
 		t.Errorf("%d, %d bytes", w.Code, len(body))
 	}
 	list := stops(body)
-	if len(list) < 5 || !strings.Contains(list[0], "<select") || !strings.Contains(list[1], "<button") ||
-		!strings.Contains(list[2], `href="#list"`) || strings.Count(body, "<option") != 20 {
+	if len(list) < 5 || !strings.Contains(list[0], `href="#list"`) || !strings.Contains(list[1], "<select") ||
+		!strings.Contains(list[2], "<button") || !strings.Contains(body, `href="#other"`) || strings.Count(body, "<option") != 20 {
 		t.Errorf("%d years; %q", strings.Count(body, "<option"), list[:5])
 	}
 	sent := ask(h, "GET", "/versions?url=http%3A%2F%2Fquay.example%2Fa%3Fb&period=2014")

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -144,9 +143,6 @@ func browse(t *testing.T) context.Context {
 	}
 	return ctx
 }
-
-// pageTime is the limit for one page, much more than it needs.
-const pageTime = 2 * time.Minute
 
 // inspect opens a page and returns what axe-core finds, and the width of the content.
 func inspect(ctx context.Context, axe, address string, width int64, scheme string) (found []violation, wide int64,
