@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
@@ -97,6 +96,13 @@ func get(h *Handler, method, sent string, header ...string) *httptest.ResponseRe
 	return w
 }
 
+// gone returns the state of a page that was erased at noon.
+func gone(by acap.Decision, why string) present.State {
+	s := present.State{Standing: present.Erased, Decision: by}
+	s.Erased.When, s.Erased.Why = noon, why
+	return s
+}
+
 // TestStatus checks the status of each case of a page that cannot be shown.
 func TestStatus(t *testing.T) {
 	line := &acap.Field{URL: "http://quay.example/robots.txt", Line: 3, Text: "ACAP-disallow-present: /p<b>"}
@@ -105,14 +111,11 @@ func TestStatus(t *testing.T) {
 			Decision: acap.Decision{Usage: acap.PresentCurrentCopy, Reason: acap.ByProhibition, Because: line}},
 		"http://quay.example/unread": {Standing: present.Unavailable,
 			Decision: acap.Decision{Usage: acap.PresentCurrentCopy, Reason: acap.Unavailable, Note: "HTTP status 503"}},
-		"http://quay.example/erased": {Standing: present.Erased, Erased: archive.Tombstone{When: noon,
-			Why: "the time limit of 2 days has ended"}},
-		"http://quay.example/down": {Standing: present.Erased, Erased: archive.Tombstone{When: noon},
-			Decision: acap.Decision{Because: &acap.Field{URL: "http://quay.example/robots.txt", Line: 4,
-				Text: "ACAP-request-take-down: /down"}}},
-		"http://quay.example/asked": {Standing: present.Erased, Erased: archive.Tombstone{When: noon},
-			Decision: acap.Decision{Because: &acap.Field{Source: acap.Request, URL: "http://quay.example", Line: 7,
-				Text: "take-down, requested by the operator"}}},
+		"http://quay.example/erased": gone(acap.Decision{}, "the time limit of 2 days has ended"),
+		"http://quay.example/down": gone(acap.Decision{Because: &acap.Field{URL: "http://quay.example/robots.txt", Line: 4,
+			Text: "ACAP-request-take-down: /down"}}, ""),
+		"http://quay.example/asked": gone(acap.Decision{Because: &acap.Field{Source: acap.Request, URL: "http://quay.example",
+			Line: 7, Text: "take-down, requested by the operator"}}, ""),
 	}}
 	h := handler(t, f)
 	for _, c := range []struct {
