@@ -47,7 +47,7 @@
 //
 // To read the source, begin with usage.go and field.go (usages and fields). Then:
 //
-//   - parse.go, parse_line.go, words.go, record.go, define.go, file.go, version.go: from a file to fields
+//   - parse.go, parse_line.go, words.go, record.go, define.go, file.go, version.go: files to fields
 //   - pattern.go, resources.go, purpose.go, lookup.go: matching
 //   - qualifier.go, required.go, target.go, plus.go: the qualifiers of annex A as a table
 //   - expand.go, usages.go, usages_behind.go, cannot.go: from fields to statements

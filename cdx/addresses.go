@@ -8,10 +8,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// Addresses returns the addresses in normal form that a query for one page asks for, so that the caller need
-// not look through all. They are those with the key of the query among its usual spellings: http or https,
-// with or without www, with or without a slash at the end, and with the letter case, the host and the order
-// of parameters as given or as in the key. Addresses returns nil for a query for several pages.
+// Addresses returns the addresses in normal form that a caller must look up for a query for one
+// page, so that it need not search the whole archive. These are the usual spellings that have the
+// key of the query: http or https, with or without www, with or without a slash at the end, and
+// with letter case, host and order of parameters as given or as in the key. Addresses returns nil
+// for a query for several pages.
 func (q *Query) Addresses() []string {
 	if q.match != "exact" {
 		return nil
@@ -44,7 +45,8 @@ func (q *Query) Addresses() []string {
 	return list
 }
 
-// otherSlash returns a path with its query, without the slash at the end of the path, or with one if it had none.
+// otherSlash removes the slash at the end of a path, or adds one if there is none. The path may
+// have a query, which stays.
 func otherSlash(path string) string {
 	path, query, found := strings.Cut(path, "?")
 	if found {

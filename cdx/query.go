@@ -19,7 +19,7 @@ const (
 	maxNumber       = 1_000_000_000
 )
 
-// Query is a query that was read.
+// Query holds the checked parameters of a request.
 type Query struct {
 	url     string // as given, without a wildcard
 	match   string // "exact", "prefix", "host" or "domain"
@@ -39,7 +39,7 @@ type Query struct {
 	count    bool // write the number of pages, not records
 }
 
-// parameters are the parameters of a query. Each may be given once, and filter several times.
+// parameters are the names of all parameters. Only filter may be given several times.
 var parameters = []string{"url", "matchType", "from", "to", "limit", "sort", "closest", "filter", "fields", "fl",
 	"output", "page", "pageSize", "showNumPages"}
 
@@ -61,8 +61,8 @@ func Parse(values url.Values) (*Query, error) {
 	return p.query, nil
 }
 
-// Ranges returns the ranges of keys in which all records for the query are. They do not overlap,
-// and are in order.
+// Ranges returns the ranges of keys that contain all records for the query, in order and without
+// overlap.
 func (q *Query) Ranges() []Range { return slices.Clone(q.ranges) }
 
 // parser reads the parameters of a request. After the first error it does nothing more.
@@ -226,8 +226,8 @@ func (p *parser) pages() {
 	}
 }
 
-// choice returns the value of a parameter that has these values. The first one is the default. It
-// may be "".
+// choice returns the value of a parameter, which must be one of values. The default is the first
+// one, which may be "".
 func (p *parser) choice(name string, values ...string) string {
 	value := p.get(name)
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// Range is a range of keys: those from From on, and before To, in the order of their bytes. To is
-// "" if the range has no end.
+// Range is a range of keys in the order of their bytes. It includes From and excludes To. If To is
+// "", the range has no end.
 type Range struct{ From, To string }
 
 // Contains reports whether a key is in the range.
@@ -43,7 +43,8 @@ func ranges(address, match string) (list []Range, reason string) {
 	return []Range{{host + ")", host + "*"}, {host + ",", host + "-"}}, ""
 }
 
-// after returns the first string after all strings that begin with prefix, or "" if there is none.
+// after returns the smallest string that is greater than all strings with this prefix, or "" if
+// there is no such string.
 func after(prefix string) string {
 	end := []byte(prefix)
 	for len(end) > 0 && end[len(end)-1] == 0xff {

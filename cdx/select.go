@@ -10,19 +10,20 @@ import (
 	"github.com/acapcrawl/acapcrawl/memento"
 )
 
-// Records are records in the order of their keys, and those with the same key in the order of their
-// timestamps. An error ends them.
+// Records is a sequence of records in the order of their keys; records with the same key are in
+// the order of their timestamps. An error ends the sequence.
 type Records = iter.Seq2[Record, error]
 
-// Most that a sorted query holds in memory.
+// The limits on what a sorted query holds in memory.
 const (
 	maxSorted      = 10_000  // records
 	maxSortedBytes = 8 << 20 // bytes of these records
 )
 
-// Select returns the records that answer the query: those in its ranges, within from and to, that
-// pass all filters, in the order of sort, and of these only the page and no more than limit. An
-// *Error, for a page beyond the end or for too many records to sort, comes before any record.
+// Select returns the records that answer the query: they are in its ranges, between from and to,
+// and pass all filters. They are sorted as the query demands, and cut to its page and limit. If
+// the page does not exist, or if there are too many records to sort, the first element is an
+// *Error.
 func (q *Query) Select(records Records) Records {
 	records = q.matching(records)
 	switch {

@@ -29,7 +29,7 @@ func (q *Query) ContentType() string {
 }
 
 // Write writes the answer to the query, with one record on each line: the records of Select, or
-// with showNumPages the number of pages. Nothing to list is an empty answer. For output=link,
+// with showNumPages the number of pages. The answer is empty if there are no records. For output=link,
 // address returns the address of the version that a record stands for.
 //
 // An *Error is returned before anything was written. Another error is that of records or w; then a
@@ -43,7 +43,7 @@ func (q *Query) Write(w io.Writer, records Records, address func(Record) string)
 	if l.fields == nil {
 		l.fields = names
 	}
-	if q.output == "cdxj" { // they are before the object
+	if q.output == "cdxj" { // these two stand before the object
 		l.fields = slices.DeleteFunc(slices.Clone(l.fields), func(name string) bool {
 			return name == "urlkey" || name == "timestamp"
 		})

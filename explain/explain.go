@@ -45,7 +45,7 @@ type Past struct {
 // pages.
 var ErrNeverRead = errors.New("its robots.txt was never read")
 
-// Origins returns the state of the origin of a URL, with the policy to decide by. If it makes no request,
+// Origins returns the state of the origin of a URL, with its policy. If it makes no request,
 // its error wraps ErrNeverRead for an origin that was never requested.
 type Origins interface {
 	Origin(ctx context.Context, u *url.URL) (*policy.Origin, error)
@@ -174,7 +174,8 @@ func (x *explainer) findTerms(ctx context.Context) (err error) {
 	return err
 }
 
-// heldPolicies are the policies for a held page: those of today, with what was said at its fetch.
+// heldPolicies returns today's policies, and for the page itself also the policy that was in force
+// when it was fetched.
 type heldPolicies struct {
 	terms.Policies
 	past Past

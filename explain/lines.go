@@ -12,7 +12,7 @@ import (
 func (e *Explanation) Origins() []*policy.Origin { return e.origins }
 
 // Line returns the source line of the field f. It returns "" for an HTTP header, and if the line is
-// not known, or is another one today.
+// not known or has changed since.
 func (e *Explanation) Line(f *acap.Field) string {
 	switch f.Source {
 	case acap.Robots, acap.Referred:

@@ -1,7 +1,7 @@
 // Package memento implements the part of RFC 7089 (Memento) that needs no server: datetimes, the
 // choice of a version, the headers of TimeGates and mementos, and TimeMaps. It has no network, no
-// clock and no storage. Which versions exist, and which of them a reader may see, is decided by the
-// caller: Versions must hold only versions that may be shown to this reader.
+// clock and no storage. The caller decides which versions exist and which of them a reader may see:
+// Versions must hold only versions that may be shown to this reader.
 //
 //	time.go     14-digit timestamps of addresses, and the dates of the headers (2.1.1)
 //	versions.go Versions: which version answers a time, and which versions are next to it (4.5.3)

@@ -46,9 +46,10 @@ func HeaderValue(links []Link) string {
 	return strings.Join(list, ", ")
 }
 
-// reference returns an address as it may stand between angle brackets. RFC 3986 2: an address
-// contains no control characters, blanks, quotation marks or angle brackets and only ASCII; such
-// octets are percent-encoded, so that no address can end the link or the header.
+// reference returns an address in a form that is valid between angle brackets. RFC 3986 2: an
+// address contains only ASCII, and no control characters, blanks, quotation marks or angle
+// brackets. reference percent-encodes all others, so that no address can end the link or the
+// header.
 func reference(address string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder

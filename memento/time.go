@@ -31,9 +31,9 @@ func Timestamp(t time.Time) string { return t.UTC().Format(digits) }
 // and 9999.
 func Date(t time.Time) string { return t.UTC().Format(date) }
 
-// ParseDate reads a date as RFC 7089 2.1.1 writes it: exactly as in Thu, 31 May 2007 20:35:00 GMT,
-// letter case included. Only the form of the day of the week is checked: a wrong day follows the
-// grammar, and the rest of the date is complete without it.
+// ParseDate reads a date exactly in the form of RFC 7089 2.1.1, such as Thu, 31 May 2007 20:35:00
+// GMT, letter case included. The weekday must be a valid name, but it may be the wrong one for the
+// date: RFC 7089 does not forbid this, and the other fields determine the time.
 func ParseDate(s string) (time.Time, error) {
 	t, err := time.Parse(date, s)
 	named := slices.Contains([]string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}, s[:min(3, len(s))])
@@ -43,8 +43,9 @@ func ParseDate(s string) (time.Time, error) {
 	return t, nil
 }
 
-// AcceptDatetime returns the time that a request asks a TimeGate for, or false if it asks for none.
-// RFC 7089 4.5.3: a malformed header is an error, which is answered with status 400.
+// AcceptDatetime returns the time in the header Accept-Datetime of a request; asked is false if
+// there is no such header. RFC 7089 4.5.3: a malformed header is an error, which the server
+// answers with status 400.
 func AcceptDatetime(h http.Header) (at time.Time, asked bool, err error) {
 	values := h.Values("Accept-Datetime")
 	if len(values) == 0 {

@@ -13,13 +13,14 @@ type Version struct {
 	Address string    // address of the version (URI-M)
 }
 
-// Versions are the versions of one page in order of time. Their times are whole seconds, and
-// different. The zero value has no versions. Versions are never changed, so that several goroutines
-// may use them.
+// Versions are the versions of one page in order of time. Their times are whole seconds, and no
+// two are equal. The zero value has no versions. Versions are never changed, so that several
+// goroutines may use them.
 type Versions struct{ list []Version }
 
 // NewVersions returns the versions in list, which may be in any order. Addresses and headers count
-// in seconds: of several versions of the same second the last one in list remains.
+// in seconds: if several versions have the same second, NewVersions keeps only the last of them in
+// list.
 func NewVersions(list []Version) Versions {
 	list = slices.Clone(list)
 	for i := range list {
@@ -36,29 +37,16 @@ func (v Versions) Len() int { return len(v.list) }
 // At returns version i, where 0 is the first version.
 func (v Versions) At(i int) Version { return v.list[i] }
 
-// Exact returns the number of the version of that second, or -1 if there is none.
-func (v Versions) Exact(at time.Time) int {
-	at = at.Truncate(time.Second)
-	i, found := slices.BinarySearchFunc(v.list, at, func(a Version, at time.Time) int { return a.Time.Compare(at) })
-	if !found {
-		return -1
-	}
-	return i
-}
-
-// Nearest returns the number of the version to show for a time: the last one that is not later, or
-// else the first version, which is then the nearest. It returns -1 if there is no version.
+// Nearest returns the number of the version to show for a time: the last version that is not
+// later, or if all are later, the first version. It returns -1 if there are no versions.
 //
 // RFC 7089 4.5.3: a time before the first version selects the first version, and a time after the
-// last version selects the last one. Between two versions RFC 7089 leaves the choice to the server.
+// last version selects the last one. Between two versions RFC 7089 leaves the choice to the
+// server.
 func (v Versions) Nearest(at time.Time) int {
 	later := sort.Search(len(v.list), func(i int) bool { return v.list[i].Time.After(at) })
 	return min(max(later-1, 0), len(v.list)-1)
 }
-
-// Latest returns the number of the last version, or -1 if there is none. A TimeGate selects it for
-// a request without Accept-Datetime (RFC 7089 4.5.3).
-func (v Versions) Latest() int { return len(v.list) - 1 }
 
 // related is a version with its relations to a selected version.
 type related struct {

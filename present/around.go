@@ -10,11 +10,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// Around returns the few versions that a reader of one version needs, oldest first: the version to show for the
-// time at, which is the last that is not later, or else the first; the versions before and after it; the first
-// and the last. These are versions that Versions returns, and of several of the same second the last. If
-// the list is empty, the state says why. Usually Around decides only about these versions, so that it
-// costs much less than Versions for a page with thousands of versions.
+// Around returns at most five of the versions that Versions returns, oldest first: the first
+// version, the version to show for the time at, the versions before and after that one, and the
+// last version. The version to show is the last one that is not later than at, or the first
+// version if all are later. If several versions have the same second, only the last of them
+// counts. If the list is empty, the state says why.
+//
+// Around decides about these few versions only, if they may be shown. So it costs much less than
+// Versions for a page with thousands of versions.
 func (p *Presenter) Around(ctx context.Context, rawurl string, at time.Time, who Reader) ([]Version, State, error) {
 	return p.versions(ctx, rawurl, who, func(ctx context.Context, way []string, who Reader) ([]Version, acap.Decision,
 		error) {
@@ -27,7 +30,8 @@ func (p *Presenter) Around(ctx context.Context, rawurl string, at time.Time, who
 	})
 }
 
-// strip is the sequence of the copies of one page, about which it decides when they are needed.
+// strip holds the copies of one page. It decides whether a copy may be shown only when the answer
+// is needed.
 type strip struct {
 	*Presenter
 	way     []string
@@ -35,8 +39,8 @@ type strip struct {
 	who     Reader
 	moments []archive.Moment
 	decided map[int]*Version // by the number in moments; nil: may not be shown
-	refused acap.Decision    // of the latest copy that was found not to be shown
-	latest  int              // its number
+	refused acap.Decision    // the refusal of the latest copy that may not be shown
+	latest  int              // number of that copy
 }
 
 func (p *Presenter) newStrip(ctx context.Context, way []string, who Reader) (*strip, error) {
@@ -105,7 +109,8 @@ func (s *strip) sameSecond(i int) (begin, end int) {
 	return begin, end
 }
 
-// before returns the number of the last copy before copy n that may be shown, or -1.
+// before returns the number of the last copy that may be shown and has a number below n. It
+// returns -1 if there is no such copy.
 func (s *strip) before(ctx context.Context, n int) (int, error) {
 	for i := n - 1; i >= 0; i-- {
 		if v, err := s.decide(ctx, i); err != nil || v != nil {
@@ -115,8 +120,9 @@ func (s *strip) before(ctx context.Context, n int) (int, error) {
 	return -1, nil
 }
 
-// from returns the number of the first copy from copy n on that may be shown, or of several in the same second the
-// last, or -1.
+// from returns the number of the first copy that may be shown and has at least the number n. If
+// others of the same second may be shown, it returns the last of them. It returns -1 if there is
+// no such copy.
 func (s *strip) from(ctx context.Context, n int) (int, error) {
 	for i := n; i < len(s.moments); i++ {
 		v, err := s.decide(ctx, i)

@@ -21,8 +21,8 @@ func (c *counting) Capture(ctx context.Context, id uint64) (archive.Capture, err
 	return c.memory.Capture(ctx, id)
 }
 
-// TestAround compares the versions next to a time with those of the whole list, for random pages of which
-// some versions may not be shown and some were fetched in the same second.
+// TestAround compares the versions next to a time with those of the whole list, for random pages.
+// Some versions may not be shown, and some were fetched in the same second.
 func TestAround(t *testing.T) {
 	s := open(t)
 	s.setRobots("ACAP-allow-present: / prohibited-modification=content")
@@ -57,9 +57,9 @@ func TestAround(t *testing.T) {
 	}
 }
 
-// aroundOf is Around on the whole list of versions.
+// aroundOf returns what Around must return, computed from the whole list of versions.
 func aroundOf(all []Version, at time.Time) (out []Version) {
-	var list []Version // without those of which a later one is of the same second
+	var list []Version // only the last version of each second
 	for i, v := range all {
 		if i == len(all)-1 || !second(all[i+1].Fetched).Equal(second(v.Fetched)) {
 			list = append(list, v)

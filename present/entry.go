@@ -20,7 +20,7 @@ type Entry struct {
 	Recrawled bool       `json:"until_recrawled,omitempty"`
 	Truncated bool       `json:"truncated"`      // the end of the page is missing
 	Cuts      []string   `json:"cuts,omitempty"` // names of the parts that were too large to be kept, read or indexed
-	Permitted bool       `json:"permitted"`      // the policy of today permits to keep the capture
+	Permitted bool       `json:"permitted"`      // today's policy permits keeping the capture
 }
 
 // NewEntry returns the entry of a capture. d is the decision to preserve it, with the facts f.
@@ -35,8 +35,8 @@ func NewEntry(c archive.Capture, d acap.Decision, f acap.Facts) Entry {
 	return e
 }
 
-// Totals are counts and sizes of a whole archive. They include what may not be shown to readers, so they
-// are for its operator.
+// Totals are counts and sizes of a whole archive. They include pages that may not be shown to
+// readers, so only the operator may see them.
 type Totals struct {
 	archive.Stats
 	Verdicts map[acap.Usage]VerdictCounts `json:"verdicts"` // of the newer usages, counted by captures

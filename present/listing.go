@@ -27,12 +27,15 @@ type Listing struct {
 // mostHeld is the number of addresses that a listing holds in memory.
 const mostHeld = 20_000
 
-// List returns the versions that the reader may see of the selected addresses, in the order of their keys, and
-// those with the same key in the order of time. It leaves out addresses to which the reader may not see a link, and
-// archived versions of other addresses, to which an address redirects. It returns no version of a page
-// whose policy cannot be read. An error ends the list.
+// List returns the versions of the selected addresses that the reader may see. They are in the
+// order of their keys; versions with the same key are in the order of time. List leaves out
 //
-// It reads the selected origins once for every 20,000 selected addresses, so that its memory is bounded.
+//   - addresses to which the reader may not see a link,
+//   - pages whose policy cannot be read,
+//   - versions of the page to which a selected address redirects.
+//
+// An error ends the list. List reads the selected origins once for every 20,000 selected
+// addresses, so that its memory is bounded.
 func (p *Presenter) List(ctx context.Context, l Listing, who Reader) iter.Seq2[Version, error] {
 	return func(yield func(Version, error) bool) {
 		l.held = cmp.Or(l.held, mostHeld)
@@ -72,7 +75,8 @@ func compareKeyed(a, b keyed) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.address, b.address))
 }
 
-// whole returns list without the addresses of the last key, of which more may follow, unless all have this key.
+// whole removes the addresses with the last key, because list may not contain all addresses with
+// this key. If all addresses have the same key, whole returns the whole list.
 func whole(list []keyed) []keyed {
 	last := list[len(list)-1].key
 	if n := slices.IndexFunc(list, func(k keyed) bool { return k.key == last }); n > 0 {
@@ -159,7 +163,7 @@ func (l *largest) Pop() any {
 	return last
 }
 
-// errStop ends a walk through the archive whose caller needs no more.
+// errStop ends a walk through the archive when the caller needs no more strings.
 var errStop = errors.New("no more is needed")
 
 func (l stored) Origins(ctx context.Context) iter.Seq2[string, error] {
@@ -170,7 +174,8 @@ func (l stored) Addresses(ctx context.Context, prefix string) iter.Seq2[string, 
 	return walked(ctx, func(fn func(string) error) error { return l.archive.EachAddress(prefix, fn) })
 }
 
-// walked returns what each passes to its function, until ctx ends.
+// walked returns the strings that each passes to its function. If ctx ends, or each fails, the
+// last element is the error.
 func walked(ctx context.Context, each func(func(string) error) error) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		err := each(func(one string) error {

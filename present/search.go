@@ -24,7 +24,7 @@ type Query struct {
 	Skip, Limit int // Skip is the number of results to skip, Limit the greatest number to return
 
 	Why bool // also list the pages and parts left out, and why; for operators, not for readers
-	// For restricts the results to pages of which all these usages are allowed.
+	// For restricts the results to pages for which all these usages are allowed.
 	For []acap.Usage
 	// Details sets the fields of Result that explain it, and Found.Partial.
 	Details bool

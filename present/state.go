@@ -13,7 +13,7 @@ type Standing int
 // The standings of an address.
 const (
 	NotHeld     Standing = iota // nothing was stored, or the reader may not even see a link
-	Erased                      // it could be linked, and was taken down or erased
+	Erased                      // a link to it may be shown, but it was taken down or erased
 	Unavailable                 // today's policy could not be read
 	Withheld                    // it is stored and may not be shown to the reader
 	Showable                    // it may be shown
@@ -27,8 +27,8 @@ type State struct {
 	Erased   archive.Tombstone // Erased: the last erasure; zero if a take-down is in force and erases soon
 }
 
-// State returns what the reader may learn about rawurl, of which nothing can be shown: refused is the
-// refusal of what was requested, zero if nothing is stored.
+// State returns what the reader may learn about rawurl if nothing of it can be shown. refused is
+// the decision that refused the request; it is zero if nothing is stored.
 func (p *Presenter) State(ctx context.Context, rawurl string, refused acap.Decision, who Reader) (State, error) {
 	way, r, known, err := p.lookUp(ctx, rawurl)
 	if err != nil {

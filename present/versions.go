@@ -34,9 +34,9 @@ type Version struct {
 const everyChange = acap.FormatChange | acap.StyleChange | acap.AppearanceChange | acap.TranslationChange |
 	acap.ContentChange | acap.AnnotationChange | acap.MetadataChange | acap.StructureChange
 
-// Versions returns the copies of rawurl that may be shown to the reader, oldest first. These are the copies of
-// rawurl itself, archived redirects included; if there is none, those of the page to which rawurl
-// redirects. If the list is empty, the state says why.
+// Versions returns the copies of rawurl that may be shown to the reader, oldest first. They
+// include archived redirects. If no copy of rawurl itself may be shown, Versions returns the
+// copies of the page to which rawurl redirects. If the list is empty, the state says why.
 func (p *Presenter) Versions(ctx context.Context, rawurl string, who Reader) ([]Version, State, error) {
 	return p.versions(ctx, rawurl, who, p.listVersions)
 }
@@ -45,7 +45,8 @@ func (p *Presenter) Versions(ctx context.Context, rawurl string, who Reader) ([]
 // refusal of a copy that may not be shown.
 type lister func(ctx context.Context, way []string, who Reader) (list []Version, refused acap.Decision, err error)
 
-// versions lists the copies of rawurl itself, or if there is none, those of the page to which it redirects.
+// versions calls list for rawurl itself, and if the result is empty, for the page to which rawurl
+// redirects.
 func (p *Presenter) versions(ctx context.Context, rawurl string, who Reader, list lister) ([]Version, State, error) {
 	way, err := p.library.Way(ctx, rawurl)
 	if err != nil {
@@ -152,8 +153,9 @@ func (p *Presenter) permitted(ctx context.Context, way []string, r archive.Resou
 	return v, err
 }
 
-// dependsOnBody reports whether the decision to show v depends on the elements of the page: some may not
-// be shown, or something must be shown with the page that is not a literal text and may be in the page only.
+// dependsOnBody reports whether the decision to show v depends on the elements of the page: some
+// of them may not be shown, or something must be shown with the page that is not a literal text
+// and that only the page may contain.
 func dependsOnBody(v *version) bool {
 	d := v.Decide(v.usage)
 	_, barred := v.FirstBarred(v.usage)

@@ -2,7 +2,7 @@ package rewrite
 
 import "strings"
 
-// form says how an attribute has its addresses.
+// form says how an attribute contains addresses.
 type form int
 
 const (
@@ -19,10 +19,10 @@ type addressed struct {
 	kind Kind
 }
 
-// addresses are the attributes with addresses: those of one element, written "element attribute",
-// and those of all others, written "attribute". IMAGE is another name of IMG in HTML, and an
-// element of SVG. href stands for xlink:href as well. LINK, META, PARAM and the animations of SVG
-// have rules of their own.
+// addresses lists the attributes that contain addresses. A key is "element attribute" for one
+// element, or "attribute" for all other elements. IMAGE is another name of IMG in HTML, and an
+// element of SVG. href stands for xlink:href too. LINK, META, PARAM and the animations of SVG have
+// rules of their own.
 var addresses = map[string]addressed{
 	// HTML, section 4 and the table of attributes
 	"href":        {one, Other},
@@ -46,7 +46,7 @@ var addresses = map[string]addressed{
 	"ping":        {list, Other},
 	"style":       {css, Image},
 
-	// obsolete attributes of HTML (HTML 16.2), and those of browsers of the past
+	// obsolete attributes of HTML (HTML 16.2), and those of old browsers
 	"background":        {one, Image},
 	"longdesc":          {one, Page},
 	"lowsrc":            {one, Image},
@@ -98,13 +98,13 @@ func (r *rewriter) tag(t *tag) {
 		return
 	}
 	for i := range t.attrs {
-		if t.attrs[i].key == "integrity" { // a digest of what the original address had
+		if t.attrs[i].key == "integrity" { // a digest of the content at the original address
 			t.attrs[i].set("")
 		}
 	}
 }
 
-// attribute returns the new value of an attribute, or false if the value stays.
+// attribute returns the new value of an attribute, or false if the value does not change.
 func (r *rewriter) attribute(t *tag, key, value string) (string, bool) {
 	key = strings.TrimPrefix(key, "xlink:")
 	switch {
@@ -141,8 +141,9 @@ func (r *rewriter) attribute(t *tag, key, value string) (string, bool) {
 	return r.srcdoc(value)
 }
 
-// rebase obeys a BASE element: the first one with an address is the base of the references after
-// it. Its href is emptied, because the new addresses must not be relative to it. (HTML 4.2.3)
+// rebase obeys a BASE element (HTML 4.2.3): the first one with an address is the base of all
+// references after it. The caller empties its href, because the new addresses must not be relative
+// to it.
 func (r *rewriter) rebase(t *tag, value string) {
 	if t.name != "base" || r.based {
 		return

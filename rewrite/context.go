@@ -1,6 +1,6 @@
 package rewrite
 
-// context follows where a browser may read the text of STYLE, SCRIPT and other elements as tags.
+// context tracks where a browser may read the text of STYLE, SCRIPT and other elements as tags.
 // The tokenizer reads it as text, because it builds no tree. Browsers read it as tags in SVG and
 // MathML, and where the tree builder ignores the start tag: in SELECT, in FRAMESET, and after COL
 // in TEMPLATE (HTML 13.2.6).
@@ -65,7 +65,7 @@ func (c *context) end(name string) {
 		c.choosing = false
 	case !c.seen:
 	case name == "svg" || name == "math":
-		c.stuck = c.stuck || c.depth > 0 && c.root != name // it may end nothing
+		c.stuck = c.stuck || c.depth > 0 && c.root != name // perhaps no element ends
 		c.depth = max(0, c.depth-1)
 		c.point = ""
 	case name == c.point:

@@ -2,10 +2,10 @@ package rewrite
 
 import "strings"
 
-// css returns a style sheet, or the value of a style attribute, with new addresses. They are in
-// url() and src() (CSS Values 4, 4.5), in @import (CSS Cascade 5, 2) and in image-set() and image()
+// css returns a style sheet, or the value of a style attribute, with new addresses. Addresses are
+// in url() and src() (CSS Values 4, 4.5), in @import (CSS Cascade 5, 2) and in image-set() and image()
 // (CSS Images 4, 2.3 and 2.4). The names in @namespace and @document are not addresses. A string in
-// a custom property is one if it names a host, because image-set(var(--x)) may use it.
+// a custom property is an address if it names a host, because image-set(var(--x)) may use it.
 func (r *rewriter) css(css string) string {
 	if !strings.ContainsAny(css, `(@"'`) {
 		return css
@@ -176,7 +176,7 @@ func (s *sheet) url(t token) {
 	s.change(t, unescape(strings.Trim(ref, " \t\r\n\f")), `url("`, `")`)
 }
 
-// change replaces a token by an address, if the address in it does not stay.
+// change writes the replacement of the address ref in place of a token, if there is one.
 func (s *sheet) change(t token, ref, before, after string) {
 	kind := Image
 	switch {

@@ -1,5 +1,5 @@
 // Package rewrite changes the addresses in archived HTML and CSS, so that every link and every
-// subresource points to the archive's own host. Only for pages whose terms permit modification. It
+// subresource points to the archive's own host. It is for pages whose terms permit modification. It
 // also finds the elements of an unchanged page that make a browser contact another host in spite of
 // a Content-Security-Policy. It has no network, no clock and no storage, and does not know the
 // archive: the caller gives a function that returns the replacement of an address.

@@ -10,7 +10,7 @@ import (
 type Address struct {
 	Element   string // name of the element in lower case; "![cdata[" for a CDATA section
 	Attribute string // name of the attribute; "" if the element has text that browsers may read as tags
-	Value     string // the address as written, of which at most 500 bytes; "" for text
+	Value     string // the first 500 bytes of the address as written; "" for text
 	Line      int    // line of the page, from 1
 }
 
@@ -20,16 +20,17 @@ const maxForeign = 100
 // errEnough ends a search that has found enough.
 var errEnough = errors.New("enough")
 
-// Foreign returns the addresses of other hosts which a browser contacts when it shows a page
-// without change, although the Content-Security-Policy of copies forbids every other host and
-// scripts are disabled: LINK with rel preconnect, dns-prefetch, prefetch or prerender; frames, for
+// Foreign returns the addresses of other hosts that a browser contacts when it shows a page
+// without change, although scripts are disabled and the Content-Security-Policy of copies forbids
+// all other hosts: LINK with rel preconnect, dns-prefetch, prefetch or prerender; frames, for
 // which a browser may connect before it blocks them; and attributionsrc. Images, styles and other
-// subresources are not among them, because the policy stops them, nor is META refresh, because the
-// sandbox does. A relative address counts if the page has a BASE element with a host.
+// subresources are not included, because the policy stops them. META refresh is not included,
+// because the sandbox stops it. A relative address counts if the page has a BASE element with a
+// host.
 //
-// Text that browsers may read as tags, such as STYLE in SVG with an angle bracket, counts as well:
-// nobody can say which addresses are in it. If the list is not empty, or on an error, the page must
-// not be shown in a browser unchanged. The list ends after 100 addresses.
+// Text that browsers may read as tags, such as STYLE in SVG with an angle bracket, counts too,
+// because it is not certain which addresses it contains. If the list is not empty, or if there is
+// an error, the page must not be shown in a browser unchanged. The list ends after 100 addresses.
 func Foreign(src io.Reader) ([]Address, error) {
 	d := detector{line: 1}
 	err := scan(src, d.piece)
@@ -74,7 +75,8 @@ func (d *detector) add(element, attribute, value string) {
 	d.found = append(d.found, Address{element, attribute, value[:min(len(value), 500)], d.line})
 }
 
-// sameEnd reports whether a CDATA section has no tags, whether it is a section or a comment.
+// sameEnd reports whether a CDATA section contains no tags, both if a browser reads it as a
+// section and if a browser reads it as a comment.
 func sameEnd(p piece) bool {
 	if !p.foreign {
 		return strings.HasSuffix(p.raw, "]]>")
@@ -115,8 +117,8 @@ func (d *detector) tag(t *tag) {
 	}
 }
 
-// connects reports whether browsers connect to the host of a LINK with that rel, whatever the
-// policy.
+// connects reports whether browsers connect to the host of a LINK with that rel, even if
+// the policy forbids it.
 func connects(rel string) bool {
 	for _, word := range strings.Fields(lower(rel)) {
 		switch word {
@@ -144,7 +146,8 @@ func (d *detector) note(t *tag, key, value string) {
 	d.add(t.name, key, value)
 }
 
-// srcdoc notes the addresses of a document in an attribute. One that is nested too deep counts.
+// srcdoc notes the addresses of a document in an attribute. A document that is nested too deep
+// counts as an address.
 func (d *detector) srcdoc(t *tag, value string) {
 	inner := detector{line: 1, based: d.based, nested: d.nested + 1}
 	if inner.nested > maxNested {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// plainCDATA returns a CDATA section as text that means the same everywhere. In HTML it would be a
-// comment that ends at the first angle bracket, in SVG a text; a browser knows which.
+// plainCDATA returns a CDATA section as ordinary text. In HTML, a browser reads a section as a
+// comment that ends at the first angle bracket; in SVG, as text.
 func plainCDATA(p piece) string {
 	if !p.foreign {
 		return "" // a comment
@@ -15,8 +15,8 @@ func plainCDATA(p piece) string {
 	return html.EscapeString(strings.TrimSuffix(strings.TrimPrefix(p.raw, "<![CDATA["), "]]>"))
 }
 
-// neutralScript returns the text of a SCRIPT without tags if it is ambiguous. Scripts are never
-// run.
+// neutralScript returns the text of a SCRIPT, without angle brackets if a browser may read it as
+// tags. Scripts never run.
 func neutralScript(text string, ambiguous bool) string {
 	if !ambiguous {
 		return text
@@ -41,9 +41,9 @@ func (r *rewriter) styleText(p piece) string {
 	return neutralCSS(r.css(text))
 }
 
-// neutralCSS returns a style sheet that is the same whether a browser reads it as text or as tags
-// and character references. In strings, the signs for them are escaped; elsewhere they have no
-// meaning in CSS, but for comparisons and nested selectors, where a blank may follow.
+// neutralCSS returns a style sheet that means the same whether a browser reads it as text, or as
+// tags and character references. It escapes the characters < and & in strings. Elsewhere in CSS
+// they occur only in comparisons and nested selectors, where a blank after them changes nothing.
 func neutralCSS(css string) string {
 	if !strings.ContainsAny(css, "<&") {
 		return css

@@ -14,7 +14,7 @@ const (
 	web                 // an http or https address
 	special             // a scheme with a host, which is not http: ws, wss, ftp, file
 	opaque              // another scheme, such as data, javascript or mailto
-	broken              // nothing that can be read
+	broken              // a browser cannot read it
 )
 
 // base is the address that references are relative to.

@@ -26,8 +26,8 @@ const (
 // begin with a slash.
 type Func func(address string, kind Kind) string
 
-// nothing replaces addresses that cannot be read, and those with schemes that make browsers contact
-// other hosts without http.
+// nothing replaces addresses that a browser cannot read, and those with schemes that make browsers
+// contact other hosts without http.
 const nothing = "about:blank"
 
 // maxNested is the depth to which documents in srcdoc attributes are rewritten. A deeper one is
@@ -42,9 +42,9 @@ type rewriter struct {
 	nested int // depth of srcdoc
 }
 
-// HTML copies a page from src to w with new addresses. address is the original address of the page.
-// An error is that of src, of w, of address, or that a tag or text is too long; then a part of the
-// page may have been written.
+// HTML copies a page from src to w with new addresses. address is the original address of the
+// page. HTML returns an error if src or w fails, if address is not absolute, or if a tag or text
+// is too long. Then a part of the page may have been written.
 func HTML(w io.Writer, src io.Reader, address *url.URL, to Func) error {
 	b, err := newBase(address)
 	if err != nil {
@@ -55,7 +55,7 @@ func HTML(w io.Writer, src io.Reader, address *url.URL, to Func) error {
 }
 
 // CSS returns a style sheet, or the value of a style attribute, with new addresses. address is the
-// original address of the style sheet. The error is that address is not absolute.
+// original address of the style sheet. CSS returns an error if address is not absolute.
 func CSS(sheet string, address *url.URL, to Func) (string, error) {
 	b, err := newBase(address)
 	if err != nil {

@@ -15,8 +15,8 @@ type tag struct {
 	known bool // the places of all attributes in raw are known
 }
 
-// attribute is an attribute of a tag. Of several attributes with one name, browsers ignore all but
-// the first, which is the only one in tag.attrs.
+// attribute is an attribute of a tag. If several attributes have the same name, browsers use only
+// the first one, and tag.attrs contains only this one.
 type attribute struct {
 	key     string // in lower case
 	value   string // without character references

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// list returns a list of addresses with new ones. White space separates them.
+// list returns a list of addresses, separated by white space, with new addresses.
 func (r *rewriter) list(value string, kind Kind) (string, bool) {
 	refs := strings.FieldsFunc(value, func(c rune) bool { return c < 0x80 && blank(byte(c)) })
 	changed := false
@@ -122,8 +122,8 @@ func (r *rewriter) srcdoc(value string) (string, bool) {
 }
 
 // jsonStrings returns JSON with new addresses, in an import map (HTML 8.1.6.2) or speculation
-// rules. Of the strings in them, those are addresses that name a host or begin with a slash or dot
-// segment; others are names of modules.
+// rules. A string is an address if it names a host, or begins with a slash or dot segment. Other
+// strings are names of modules.
 func (r *rewriter) jsonStrings(text string) string {
 	var b strings.Builder
 	copied := 0

@@ -133,7 +133,7 @@ func contradiction(v values) error {
 	return nil
 }
 
-// showAs returns what was requested of a page.
+// showAs returns a page in the form that the parameters select.
 func (h *Handler) showAs(ctx context.Context, v values, page string, which present.Which, who present.Reader) (any,
 	error) {
 	switch p := h.o.Presenter; {
@@ -190,8 +190,8 @@ func (h *Handler) noImage(ctx context.Context, page string, who present.Reader, 
 	return p
 }
 
-// mayKnow reports whether the reader may learn that a page is archived of which the usage u shows nothing
-// archived: a link to it may be shown.
+// mayKnow reports whether the reader may learn that a page is archived although the usage u shows
+// nothing archived of it: a link to the page may be shown.
 func (h *Handler) mayKnow(ctx context.Context, page string, u acap.Usage, who present.Reader) (bool, error) {
 	state, err := h.o.Presenter.State(ctx, page, acap.Decision{Usage: u}, who)
 	return state.Standing != present.NotHeld, err

@@ -12,7 +12,7 @@ import (
 type place int
 
 const (
-	alone  place = iota // in a window of its own; also a program, or a browser that does not say it
+	alone  place = iota // in a window of its own; also for programs, and browsers that do not say where
 	viewer              // within a page of this server, the viewer
 	framed              // in the frame of the viewer, after a click in the frame
 	part                // within a copy: an image, a style sheet
@@ -47,8 +47,8 @@ type choice struct {
 	present.Version
 	all   memento.Versions // empty: there is no version
 	index int              // in all
-	exact bool             // it is the version of exactly that second of that address
-	state present.State    // if there is no version, it says why
+	exact bool             // it has exactly the requested second and address
+	state present.State    // why there is no version
 }
 
 // nearest returns the version of a page to show to a reader for a time, and the versions next to it.

@@ -1,5 +1,5 @@
-// Package view answers the requests of readers for what an archive holds: HTML pages, copies, feeds and a
-// JSON API. It only reads. Everything that it shows of a page comes from a Presenter, which
+// Package view answers readers of an archive: with HTML pages, copies, feeds and a JSON API. It only
+// reads. Everything that it shows of a page comes from a Presenter, which
 // decides by the publisher's terms what this reader may see.
 //
 //	handler.go  Handler and its routes

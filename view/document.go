@@ -12,8 +12,8 @@ import (
 //go:embed openapi.json
 var documentText []byte
 
-// document is what this package reads of the OpenAPI document of the API (OpenAPI 3.1). Parameters are
-// checked by it, so that the document cannot say otherwise than the program.
+// document is the part of the OpenAPI document (OpenAPI 3.1) that this package uses. Requests are
+// checked against it, so that it cannot differ from what the program does.
 type document struct {
 	Info struct {
 		Title       string `json:"title"`
@@ -58,7 +58,7 @@ type response struct {
 	} `json:"content"` // keyed by media type
 }
 
-// schema is what is read of a JSON schema.
+// schema is the part of a JSON schema that this package uses.
 type schema struct {
 	Ref         string             `json:"$ref"`
 	Type        types              `json:"type"`

@@ -152,8 +152,9 @@ func (h *Handler) explainForm(ctx context.Context, q explain.Question, who prese
 	return explain.Pasted(ctx, q, nil)
 }
 
-// takeTurn waits until few enough other explanations are being made: one of a hostile file takes long. It
-// returns the context in which to make the explanation.
+// takeTurn waits until fewer than maxExplaining explanations are being made, because one of a
+// hostile file takes long. It returns the context in which to make the explanation. The caller
+// must call done afterwards.
 func (h *Handler) takeTurn(ctx context.Context) (limited context.Context, done func(), err error) {
 	select {
 	case h.explaining <- struct{}{}:

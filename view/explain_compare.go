@@ -116,7 +116,7 @@ func questions(at *url.URL, who acap.Crawler, docs ...*check.Document) check.Ask
 		ask.Left = append(ask.Left, fmt.Sprintf("%d of the crawlers that the files name were left out", n))
 		named = named[:maxCrawlers-1]
 	}
-	who.Vocabularies, who.For = nil, nil // vocabularies are compared apart
+	who.Vocabularies, who.For = nil, nil // vocabularies are compared separately
 	ask.Crawlers = append([]acap.Crawler{who}, named...)
 	for i := range ask.Crawlers {
 		ask.Crawlers[i].Purposes, ask.Crawlers[i].Strict = who.Purposes, who.Strict

@@ -130,7 +130,7 @@ func (h *Handler) question(f *explainForm) (q explain.Question, err error) {
 	return q, err
 }
 
-// address returns the address of a form. Pasted texts may be for no known site.
+// address returns the address of a form. The site of a pasted text may be unknown.
 func (f *explainForm) address() (*url.URL, error) {
 	raw := f.URL
 	if raw == "" || raw[0] == '/' {
@@ -146,8 +146,8 @@ func (f *explainForm) address() (*url.URL, error) {
 	return url.Parse(normal)
 }
 
-// crawler returns the crawler of a form. Without a name it is own, the crawler of this archive. Another
-// crawler reads the same vocabularies, and what else it obeys is not known.
+// crawler returns the crawler of a form. Without a name it is own, the crawler of this archive. For
+// another crawler the same vocabularies are in force; what else it obeys is not known.
 func (f *explainForm) crawler(own acap.Crawler) (acap.Crawler, error) {
 	names := strings.FieldsFunc(f.Crawler, func(r rune) bool { return r == ',' || r <= ' ' })
 	purposes := strings.Fields(f.Purpose)

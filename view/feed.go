@@ -50,8 +50,9 @@ type atomLink struct {
 	Href string `xml:"href,attr"`
 }
 
-// feed answers with the newest versions of a page, or the newest pages that match a query, as far as this
-// reader may see them. Pages to which this reader may not see a link are in no feed.
+// feed answers with the newest versions of a page, or the newest pages that match a query. It
+// contains only versions and pages that this reader may see, and no page to which this reader may
+// not see a link.
 func (h *Handler) feed(w http.ResponseWriter, r *request) error {
 	words, address := strings.TrimSpace(r.query.Get("q")), strings.TrimSpace(r.query.Get("url"))
 	for name, values := range r.query {
@@ -153,7 +154,7 @@ func (h *Handler) matchFeed(r *request, words string) (out atomFeed, err error) 
 	return out, nil
 }
 
-// isWeb reports whether address is one of the web, which cannot be a script.
+// isWeb reports whether address is an http or https address, which cannot run a script.
 func isWeb(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https")

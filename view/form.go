@@ -106,7 +106,7 @@ type useOption struct {
 	Chosen       bool
 }
 
-// Uses returns the list of usages. Several chosen usages are one more entry.
+// Uses returns the list of usages. If several usages are chosen, they are an additional entry.
 func (f searchForm) Uses() (list []useOption) {
 	chosen := f.uses()
 	for _, one := range []useOption{{Value: "train-ai", Words: "training of models"},
@@ -175,8 +175,8 @@ func (f *searchForm) siteField() *string     { return &f.Site }
 func (f *searchForm) languageField() *string { return &f.Language }
 func (f *searchForm) typeField() *string     { return &f.Type }
 
-// linkWith returns the address of the search f with one more filter: field, of a copy of f, gets value. It
-// returns "" if the search has a filter of this kind.
+// linkWith returns the address of the search f with one more filter: field returns the field of
+// the form to set to value. linkWith returns "" if the search already has a filter of this kind.
 func (f searchForm) linkWith(field func(*searchForm) *string, value string) string {
 	at := field(&f)
 	if *at != "" || value == "" {

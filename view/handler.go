@@ -172,7 +172,7 @@ func (h *Handler) find(r *request) (route, bool) {
 	return route{api: strings.HasPrefix(sent, "/api/")}, false
 }
 
-// noPage is the problem for a path that leads to nothing.
+// noPage returns the problem for a path that does not exist.
 func noPage() *Problem {
 	return &Problem{Status: http.StatusNotFound, Code: "no-page", Title: "There is no such page",
 		Detail: "The address leads to no page of this archive."}

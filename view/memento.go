@@ -67,8 +67,8 @@ func (h *Handler) historyOf(v Visitor, page string, list []present.Version, stat
 	return &history{list: list, versions: versionsOf(v, list), page: h.mementoPage(v, page)}, nil
 }
 
-// distinct returns the versions with different addresses. Addresses count in seconds: of several versions of the
-// same second the last one remains. list is in order of time.
+// distinct returns the versions with different addresses. Addresses count in seconds: if several
+// versions have the same second, only the last of them remains. list is in order of time.
 func distinct(list []present.Version) []present.Version {
 	out := make([]present.Version, 0, len(list))
 	for i, v := range list {

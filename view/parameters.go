@@ -206,8 +206,9 @@ func (v values) url() string {
 	return normal
 }
 
-// reader returns for whom to decide: the visitor, with the replacements that an operator may give. The
-// error is a *Problem for a time in the past: X03: a time limit that has ended does not begin again.
+// reader returns the reader to decide for: the visitor, with the replacements that an operator may
+// give. The error is a *Problem if as_of is in the past, because a time limit that has ended does
+// not begin again (X03).
 func (h *Handler) reader(r *request, v values) (present.Reader, error) {
 	who := r.visitor.reader()
 	if v.given.Has("reader_ip") || v.given.Has("reader_domain") || v.given.Has("reader_country") {

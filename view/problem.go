@@ -40,8 +40,8 @@ func badRequest(detail string) *Problem {
 		Detail: detail}
 }
 
-// notFound is the same for a page that was never archived and for one of which this reader may not
-// learn that it is archived.
+// notFound returns the problem for a page that was never archived. It is identical for an archived
+// page if this reader may not learn that it is archived.
 func notFound() *Problem {
 	return &Problem{Status: http.StatusNotFound, Code: "not-found", Title: "Not in this archive",
 		Detail: "Nothing that you may see is archived under this address."}
@@ -83,14 +83,14 @@ func (h *Handler) absent(s present.State) *Problem {
 	return notFound()
 }
 
-// takenDown returns the problem for a page of which a take-down is in force: who asked, and when the page
+// takenDown returns the problem for a page with a take-down in force: who asked, and when the page
 // was erased.
 func (h *Handler) takenDown(s present.State) *Problem {
 	down := h.refused(s.Decision)
 	p := &Problem{Status: http.StatusGone, Code: "erased", Title: "Erased from this archive",
 		Detail: "The publisher asked for it to be taken down", File: down.File, Line: down.Line, Field: down.Field,
 		PolicyRead: down.PolicyRead}
-	if by := s.Decision.Because; by.Source == acap.Request { // of the ledger, which is no file with lines
+	if by := s.Decision.Because; by.Source == acap.Request { // the ledger has no lines
 		p.Detail, p.File, p.Line, p.Field, p.PolicyRead = "It was taken down by "+by.String(), "", 0, "", time.Time{}
 	}
 	if !s.Erased.When.IsZero() {

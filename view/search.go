@@ -13,7 +13,7 @@ import (
 
 const (
 	perPage      = 10  // results on a page
-	countFurther = 100 // number of hits behind the page that are examined, only to count results
+	countFurther = 100 // number of hits after the page that are examined, only to count results
 	lastPage     = 100 // the last page of results that can be requested
 )
 

@@ -111,7 +111,7 @@ type SkippedAddress struct {
 
 // Totals counts everything that is stored.
 type Totals struct {
-	Pages    int   `json:"pages"` // pages of which anything is known
+	Pages    int   `json:"pages"` // pages about which anything is stored
 	Versions int   `json:"versions"`
 	Bytes    int64 `json:"bytes"` // of all versions, decoded
 	Queued   int   `json:"queued"`

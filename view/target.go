@@ -8,7 +8,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/memento"
 )
 
-// target returns the normal form of the address that a path contains behind its prefix, byte for byte
+// target returns the normal form of the address that a path contains after its prefix, byte for byte
 // and with its query. The error is a *Problem.
 func target(raw string) (string, error) {
 	// RFC 3986 3.1: the case of a scheme does not matter

@@ -17,7 +17,7 @@ var farFuture = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
 // timeGate redirects to the version of a page for the time in Accept-Datetime, or to the latest version
 // (RFC 7089 4.2.1: status 302, Location, Vary and Link, and no Memento-Datetime).
 func (h *Handler) timeGate(w http.ResponseWriter, r *request) error {
-	// also an answer without a version depends on the header, so that it may be malformed
+	// errors depend on the header too, because it may be malformed
 	w.Header().Set("Vary", "accept-datetime")
 	page, err := target(r.rest)
 	if err != nil {
@@ -27,7 +27,7 @@ func (h *Handler) timeGate(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return badRequest("In " + err.Error() + ".") // RFC 7089 4.5.3: a malformed Accept-Datetime is status 400
 	}
-	if !asked {
+	if !asked { // RFC 7089 4.5.3: without Accept-Datetime a TimeGate selects the latest version
 		at = farFuture
 	}
 	held, err := h.around(r.Context(), page, at, r.visitor)

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	mostRows  = 400  // versions that the page of a whole period lists; of more, it lists a shorter period
+	mostRows  = 400  // if a period has more versions, the page lists a shorter period
 	mostInDay = 2000 // versions of one day that are listed
 	fewRows   = 20   // versions that readers with a keyboard pass one by one
 )
@@ -21,7 +21,7 @@ const (
 // versionsPage lists the versions of a page: all counts by year and month, and the versions of a period.
 type versionsPage struct {
 	Address   string
-	Elsewhere string // the page to which Address redirects, if the versions are of it; or ""
+	Elsewhere string // the page to which Address redirects, if the versions are its versions; or ""
 	Count     int
 	First     time.Time
 	Last      time.Time
@@ -241,7 +241,7 @@ type timelineBar struct{ X, Y, Height int }
 
 const (
 	timelineHeight = 40
-	timelineMonths = 1200 // months in a picture; of more there is none
+	timelineMonths = 1200 // maximum number of months in a picture
 )
 
 // newTimeline returns the picture for months from first to last, or nil if there are too few or too many.

@@ -44,7 +44,7 @@ const maxAudit = 1 << 20
 // may be called concurrently. Only one process may write to it.
 type Audit struct {
 	path string
-	size int64 // at which the file is renamed
+	size int64 // the size at which the file is renamed
 	mu   sync.Mutex
 }
 
@@ -81,8 +81,8 @@ func (a *Audit) Append(e Entry) (err error) {
 	return errors.Join(err, f.Close())
 }
 
-// Last returns up to n entries, the newest first. Lines that are no entry, such as one that a crash
-// cut off, are skipped.
+// Last returns up to n entries, the newest first. It skips lines that are not entries, such as a
+// line that a crash cut off.
 func (a *Audit) Last(n int) ([]Entry, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -8,7 +8,7 @@
 // not change between versions.
 //
 //	server.go   Server, Options: routes, limits of a connection
-//	requests.go handlers of /v1
+//	requests.go handlers of /api/v1/requests
 //	readers.go  finds out who answers a request, and who the reader is
 //	login.go    pages of the login; checks of forms
 //	session.go  sessions and their cookie

@@ -83,7 +83,7 @@ func (l *limits) tryLogin(client string) time.Duration {
 	return l.fails.take(client, l.now())
 }
 
-// loginWorked takes back what tryLogin counted.
+// loginWorked removes the login that tryLogin counted.
 func (l *limits) loginWorked(client string) { l.fails.giveBack(client, l.now()) }
 
 // buckets is a set of token buckets, which limit rates. The names are clients or access tokens.

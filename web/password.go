@@ -36,8 +36,8 @@ func HashPassword(password string) string {
 		text(salt), text(hash))
 }
 
-// CheckHash returns an error if hash is not a hash of a password, Argon2id or bcrypt, with a
-// bearable cost. The error does not contain the hash.
+// CheckHash returns an error if hash is not a hash of a password, Argon2id or bcrypt, with an
+// acceptable cost. The error does not contain the hash.
 func CheckHash(hash string) error {
 	if strings.HasPrefix(hash, "$argon2id$") {
 		_, err := readArgon(hash)

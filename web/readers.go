@@ -100,7 +100,7 @@ func (s *Server) answerReader(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readersTimeout)
 	defer cancel()
-	// a writer without deadlines is one of a test
+	// only the writers of tests have no deadlines
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(readersTimeout))
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	r = r.Clone(ctx)

@@ -32,8 +32,8 @@ type Options struct {
 	// accepted host names in the Host header, with any port, in addition to the listener's address
 	Hosts []string
 	TLS   *tls.Config // nil: no TLS
-	// addresses of proxies: of the client, they say in X-Forwarded-For where it is, and in
-	// X-Forwarded-Proto whether it uses TLS
+	// addresses of proxies, which send the address of the client in X-Forwarded-For, and in
+	// X-Forwarded-Proto whether the client uses TLS
 	Trusted []netip.Prefix
 	Limits  Limits
 	Ready   func() error // why readers cannot be answered now, for /readyz; nil: they always can
@@ -74,15 +74,15 @@ const (
 	maxBody        = 16 << 10
 	headTimeout    = 5 * time.Second
 	readTimeout    = 10 * time.Second
-	writeTimeout   = 2 * time.Minute // so long because a request may have to wait for a compaction
+	writeTimeout   = 2 * time.Minute // a request may have to wait for a compaction
 	idleTimeout    = 10 * time.Second
 	answerTimeout  = 90 * time.Second
 	readersTimeout = time.Minute // time for an answer to a reader
 	maxForm        = 1 << 20     // maximum size of the body of a reader's request
 )
 
-// Server answers publishers on one listener, and the operator on another. Its methods may be called
-// concurrently.
+// Server answers readers and publishers on one listener, and the operator on another. Its methods
+// may be called concurrently.
 type Server struct {
 	o      Options
 	limits *limits
@@ -166,9 +166,9 @@ func (s *Server) serveSafely(h http.Handler, w http.ResponseWriter, r *http.Requ
 	return nil
 }
 
-// Serve answers publishers on l until Shutdown is called, and then returns http.ErrServerClosed.
-// The address of l is accepted as a host. If it is a loopback address, the other names of loopback
-// are accepted too.
+// Serve answers readers and publishers on l until Shutdown is called, and then returns
+// http.ErrServerClosed. The address of l is accepted as a host. If it is a loopback address, the
+// other names of loopback are accepted too.
 func (s *Server) Serve(l net.Listener) error {
 	addAddress(s.public.names, l.Addr())
 	for _, name := range s.o.Hosts {
