@@ -98,19 +98,10 @@ func wayFrom(tx *bolt.Tx, url string) (way []string, circle bool, err error) {
 
 // Captures returns the versions of url, the oldest first.
 func (a *Archive) Captures(url string) (list []Capture, err error) {
-	err = a.view(func(tx *bolt.Tx) error {
-		current, err := a.current(tx, url)
-		if err != nil {
-			return err
-		}
-		for _, id := range versionsOf(tx, url, current) {
-			c, err := a.readCapture(tx, id)
-			if err != nil {
-				return err
-			}
-			list = append(list, c)
-		}
-		return nil
+	err = a.eachVersion(url, func(tx *bolt.Tx, id uint64) error {
+		c, err := a.readCapture(tx, id)
+		list = append(list, c)
+		return err
 	})
 	slices.SortStableFunc(list, func(c, d Capture) int { return c.Fetched.Compare(d.Fetched) })
 	return list, err
@@ -124,22 +115,29 @@ type Moment struct {
 
 // Moments returns when the versions of url were fetched, the oldest first. It costs less than Captures.
 func (a *Archive) Moments(url string) (list []Moment, err error) {
-	err = a.view(func(tx *bolt.Tx) error {
+	err = a.eachVersion(url, func(tx *bolt.Tx, id uint64) error {
+		rec, _, err := a.captureRecord(tx, id)
+		list = append(list, Moment{id, rec.Fetched})
+		return err
+	})
+	slices.SortStableFunc(list, func(c, d Moment) int { return c.Fetched.Compare(d.Fetched) })
+	return list, err
+}
+
+// eachVersion calls fn with the ID of each version of url, in one transaction.
+func (a *Archive) eachVersion(url string, fn func(*bolt.Tx, uint64) error) error {
+	return a.view(func(tx *bolt.Tx) error {
 		current, err := a.current(tx, url)
 		if err != nil {
 			return err
 		}
 		for _, id := range versionsOf(tx, url, current) {
-			rec, _, err := a.captureRecord(tx, id)
-			if err != nil {
+			if err := fn(tx, id); err != nil {
 				return err
 			}
-			list = append(list, Moment{id, rec.Fetched})
 		}
 		return nil
 	})
-	slices.SortStableFunc(list, func(c, d Moment) int { return c.Fetched.Compare(d.Fetched) })
-	return list, err
 }
 
 // Capture returns a capture, or ErrNotHeld.

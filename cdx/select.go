@@ -103,42 +103,36 @@ func (q *Query) onPage(records Records) Records {
 
 // reverse returns the last records, in reverse order.
 func (q *Query) reverse(records Records) Records {
-	return func(yield func(Record, error) bool) {
-		var kept window
-		for r, err := range records {
-			if err == nil {
-				kept.add(r)
-				if q.limit > 0 && int64(len(kept.list)) > q.limit {
-					kept.dropFirst()
-				}
-				err = kept.check(q.sort)
-			}
-			if err != nil {
-				yield(Record{}, err)
-				return
-			}
-		}
-		for i := len(kept.list) - 1; i >= 0; i-- {
-			if !yield(kept.list[i], nil) {
-				return
-			}
-		}
-	}
+	return q.sorted(records, func([]Record) bool { return false }, slices.Reverse)
 }
 
 // nearest returns the records nearest to the time closest, the nearest one first; of two that are
 // equally near, the earlier one comes first. As records of one page are in order of time, the
 // nearest ones are next to each other: it holds no more than limit of them.
 func (q *Query) nearest(records Records) Records {
+	target := memento.Timestamp(q.closest)
+	// if the last record is farther than the first one, so are all later records
+	farther := func(list []Record) bool {
+		last := list[len(list)-1]
+		return last.Timestamp >= target && q.distance(list[0]) <= q.distance(last)
+	}
+	return q.sorted(records, farther, func(list []Record) {
+		slices.SortStableFunc(list, func(a, b Record) int { return cmp.Compare(q.distance(a), q.distance(b)) })
+	})
+}
+
+// sorted returns the last records up to the limit of the query, as order sorts them. If enough
+// returns true for records that exceed the limit by one, the last of these and all later ones are
+// left out.
+func (q *Query) sorted(records Records, enough func([]Record) bool, order func([]Record)) Records {
 	return func(yield func(Record, error) bool) {
 		var kept window
-		target := memento.Timestamp(q.closest)
 		for r, err := range records {
 			if err == nil {
 				kept.add(r)
 				if q.limit > 0 && int64(len(kept.list)) > q.limit {
-					if r.Timestamp >= target && q.distance(kept.list[0]) <= q.distance(r) {
-						kept.dropLast() // all later records are even farther
+					if enough(kept.list) {
+						kept.dropLast()
 						break
 					}
 					kept.dropFirst()
@@ -150,7 +144,7 @@ func (q *Query) nearest(records Records) Records {
 				return
 			}
 		}
-		slices.SortStableFunc(kept.list, func(a, b Record) int { return cmp.Compare(q.distance(a), q.distance(b)) })
+		order(kept.list)
 		for _, r := range kept.list {
 			if !yield(r, nil) {
 				return

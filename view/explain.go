@@ -120,13 +120,7 @@ func (h *Handler) explainPasted(w http.ResponseWriter, r *request) error {
 			return tooLong(ctx, err)
 		}
 	}
-	text, err := h.execute(r, "explain.html", "Explain pasted text", out)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	writeBody(w, r, http.StatusOK, "text/html; charset=utf-8", text)
-	return nil
+	return h.showOnce(w, r, http.StatusOK, "explain.html", "Explain pasted text", out)
 }
 
 // explainForm answers q by the pasted robots.txt, otherwise by the policy that was last read of the

@@ -21,13 +21,8 @@ func NewFrame() (*Frame, error) {
 // names the visitor. The page is not stored by the client, because it depends on who is logged in.
 func (f *Frame) Write(w http.ResponseWriter, r *http.Request, status int, name, title string, body any) error {
 	req := &request{Request: r, visitor: VisitorOf(r.Context())}
-	text, err := f.h.execute(req, name, title, body)
-	if err != nil {
-		return err
-	}
 	setOwn(w.Header())
-	writeBody(w, req, status, "text/html; charset=utf-8", text)
-	return nil
+	return f.h.showOnce(w, req, status, name, title, body)
 }
 
 // WriteProblem answers with a page that describes p.

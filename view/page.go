@@ -171,6 +171,17 @@ func (h *Handler) show(w http.ResponseWriter, r *request, name, title string, bo
 	return writeTagged(w, r, "text/html; charset=utf-8", text)
 }
 
+// showOnce is like show, with a status, for a page that the client must not store.
+func (h *Handler) showOnce(w http.ResponseWriter, r *request, status int, name, title string, body any) error {
+	text, err := h.execute(r, name, title, body)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	writeBody(w, r, status, "text/html; charset=utf-8", text)
+	return nil
+}
+
 // writeTagged answers with body and an ETag, or with 304 if the client has it. The ETag is weak, because
 // the body may be compressed on its way.
 func writeTagged(w http.ResponseWriter, r *request, kind string, body []byte) error {

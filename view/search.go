@@ -81,13 +81,7 @@ func (h *Handler) search(w http.ResponseWriter, r *request) error {
 func (h *Handler) searchError(w http.ResponseWriter, r *request, form searchForm, err error) error {
 	p := h.problemOf(err)
 	form.Open = form.Filtered()
-	body, err := h.execute(r, "search.html", "Search", searchPage{searchForm: form, Error: p.Detail})
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	writeBody(w, r, p.Status, "text/html; charset=utf-8", body)
-	return nil
+	return h.showOnce(w, r, p.Status, "search.html", "Search", searchPage{searchForm: form, Error: p.Detail})
 }
 
 // fill sets what the page shows of the results.

@@ -165,17 +165,18 @@ func requestID(r *http.Request) (uint64, error) {
 }
 
 func (s *Server) get(w http.ResponseWriter, r *http.Request) error {
-	return s.answerAbout(w, r, actions.DoGet)
+	return s.answerAbout(w, r, actions.DoGet, requestAnswer)
 }
 
 // withdraw withdraws an action request. A withdrawn take-down no longer blocks the resource.
 func (s *Server) withdraw(w http.ResponseWriter, r *http.Request) error {
-	return s.answerAbout(w, r, actions.DoWithdraw)
+	return s.answerAbout(w, r, actions.DoWithdraw, requestAnswer)
 }
 
 // answerAbout lets the backend execute the operation do for the action request that the path names,
-// and writes the answer.
-func (s *Server) answerAbout(w http.ResponseWriter, r *http.Request, do string) error {
+// and writes the part of the answer that value returns.
+func (s *Server) answerAbout(w http.ResponseWriter, r *http.Request, do string,
+	value func(actions.Answer) any) error {
 	id, err := requestID(r)
 	if err != nil {
 		return err
@@ -184,22 +185,13 @@ func (s *Server) answerAbout(w http.ResponseWriter, r *http.Request, do string) 
 	if err != nil {
 		return err
 	}
-	writeJSON(w, "application/json", http.StatusOK, requestAnswer(a))
+	writeJSON(w, "application/json", http.StatusOK, value(a))
 	return nil
 }
 
 // receipt writes the receipt of an action request, or a problem if there is no receipt yet.
 func (s *Server) receipt(w http.ResponseWriter, r *http.Request) error {
-	id, err := requestID(r)
-	if err != nil {
-		return err
-	}
-	a, err := s.callBackend(r, actions.Call{Do: actions.DoReceipt, ID: id})
-	if err != nil {
-		return err
-	}
-	writeJSON(w, "application/json", http.StatusOK, a.Receipt)
-	return nil
+	return s.answerAbout(w, r, actions.DoReceipt, func(a actions.Answer) any { return a.Receipt })
 }
 
 // key writes the public key of receipts as a JWK.
