@@ -97,7 +97,7 @@ func (r *request) tag(kind, of string) string {
 func (h *Handler) versionFeed(r *request, address string) (out atomFeed, err error) {
 	page, err := target(address)
 	if err != nil {
-		return out, badRequest("The parameter url must be a whole address that begins with http:// or https://.")
+		return out, badRequest(badURL)
 	}
 	held, err := h.history(r.Context(), page, r.visitor)
 	if err != nil {

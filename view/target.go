@@ -8,6 +8,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/memento"
 )
 
+// badURL says what a parameter url must be that target refuses.
+const badURL = "The parameter url must be a whole address that begins with http:// or https://."
+
 // target returns the normal form of the address that a path contains after its prefix, byte for byte
 // and with its query. The error is a *Problem.
 func target(raw string) (string, error) {

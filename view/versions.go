@@ -102,7 +102,7 @@ func (h *Handler) viewable(r *request, page string) (*history, error) {
 func (h *Handler) findVersions(w http.ResponseWriter, r *request) error {
 	page, err := target(strings.TrimSpace(r.query.Get("url")))
 	if err != nil {
-		return badRequest("The parameter url must be a whole address that begins with http:// or https://.")
+		return badRequest(badURL)
 	}
 	path := "/versions/"
 	if digits := r.query.Get("period"); digits != "" {
