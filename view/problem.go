@@ -174,7 +174,8 @@ func (h *Handler) writeProblem(w http.ResponseWriter, r *request, p *Problem) {
 		writeBody(w, r, p.Status, "application/problem+json", append(body, '\n'))
 		return
 	}
-	if h.o.Explainer != nil && !inFrame && (p.File != "" || p.Field != "") {
+	// A request in the ledger decides without a line in a document; its status is 410.
+	if h.o.Explainer != nil && !inFrame && (p.File != "" || p.Field != "" || p.Status == http.StatusGone) {
 		p.Page = targetIn(r.rest)
 	}
 	var body []byte

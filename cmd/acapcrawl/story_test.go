@@ -213,7 +213,7 @@ func (r story) pressKeys() {
 	r.Open(r.s.at + "/copy/20990101000000/" + r.h.URL + "/news/ferry.html")
 	inFrame := func() bool { return pagecheck.Eval[bool](r.Browser, `document.activeElement.matches("iframe")`) }
 	for n := 0; n < 30 && !inFrame(); n++ {
-		r.Press(pagecheck.Tab)
+		r.Tab()
 	}
 	if !inFrame() {
 		r.t.Error("the keyboard does not reach the copy")
@@ -254,7 +254,7 @@ func (r story) pressShortcuts() {
 // tab moves to the next element, which must be the expected one, and visibly have the focus.
 func (r story) tab(want string) {
 	r.t.Helper()
-	if r.Press(pagecheck.Tab); r.Focused() != want {
+	if r.Tab(); r.Focused() != want {
 		r.t.Fatalf("Tab leads to %q instead of %q", r.Focused(), want)
 	}
 	if !r.FocusVisible() {

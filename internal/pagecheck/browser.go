@@ -19,9 +19,9 @@ import (
 
 // The names of keys for Press.
 const (
-	Tab   = kb.Tab
 	Enter = kb.Enter
 	Esc   = kb.Escape
+	tab   = kb.Tab
 )
 
 // pageTime is the limit for one page, much more than it needs.
@@ -103,6 +103,17 @@ func (b *Browser) Fill(label, text string) {
 func (b *Browser) Press(keys string) {
 	b.t.Helper()
 	b.try(typed(keys))
+}
+
+// Tab presses Tab, and waits until an element has the keyboard focus: Chromium moves it into a frame with a process
+// of its own only after the key.
+func (b *Browser) Tab() {
+	b.t.Helper()
+	b.Press(tab)
+	Eval[bool](b, `new Promise((resolve) => {
+		const look = () => document.activeElement !== document.body ? resolve(true) : requestAnimationFrame(look);
+		look();
+	})`)
 }
 
 // Submit presses keys that lead to another page, and returns the status of the answer.
