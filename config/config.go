@@ -140,6 +140,7 @@ type Check struct {
 // Serve holds the settings of the HTTP server that the verb serve starts.
 type Serve struct {
 	PublicHosts    []string // accepted values of the Host header, in addition to the address Listen
+	ReplayDomain   string   // domain below which unmodified copies have host names of their own; "": none
 	AdminListen    string   // address:port at which /healthz and /metrics are served; empty: they are not served
 	Certificate    string   // name of the file with the TLS certificate; "": no TLS
 	Key            string   // name of the file with the private key of the TLS certificate

@@ -179,6 +179,7 @@ func TestEveryKeyEverywhere(t *testing.T) {
 		"actions.sub_records":       {"true", "1", "true"},
 		"actions.receipt_key":       {"/etc/r.pem", "/etc/r.pem", "/etc/r.pem"},
 		"serve.public_hosts":        {"[a.example, '[::1]']", "a.example,[::1]", "[a.example [::1]]"},
+		"serve.replay_domain":       {"replay.example.net", "replay.example.net", "replay.example.net"},
 		"serve.admin_listen":        {"'[::1]:81'", "[::1]:81", "[::1]:81"},
 		"serve.certificate":         {"/etc/c.pem", "/etc/c.pem", "/etc/c.pem"},
 		"serve.key":                 {"/etc/k.pem", "/etc/k.pem", "/etc/k.pem"},

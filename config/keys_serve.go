@@ -63,6 +63,12 @@ The address on which serve listens.`),
 		func(c *Config) *[]string { return &c.Serve.PublicHosts }, list(hostName), plain, `
 The names that serve accepts in the Host header, in addition to the address on which it listens.`),
 
+	setting("serve.replay_domain", "", "as in replay.example.net",
+		func(c *Config) *string { return &c.Serve.ReplayDomain }, optional(domain), plain, `
+A domain all of whose names lead to serve (*.replay.example.net), with a certificate for these names. Copies that must
+not be modified are then shown under a name of their own, where addresses that begin with a slash lead to archived
+copies. It should not be a subdomain of serve.public_hosts, and needs serve.readers: everyone.`),
+
 	setting("serve.admin_listen", "", "write an address with a port as in 127.0.0.1:8081",
 		func(c *Config) *string { return &c.Serve.AdminListen }, optional(address), plain, `
 The address on which serve answers /healthz and /metrics, without TLS. If it is empty, both are disabled. Choose an

@@ -111,6 +111,21 @@ func hostName(s string) error {
 	return nil
 }
 
+// domain reads the name of a domain, below which there are other names.
+func domain(v any) (string, error) {
+	s, err := text(v)
+	if err != nil {
+		return "", err
+	}
+	labels := strings.Split(strings.ToLower(s), ".")
+	if _, err := netip.ParseAddr(s); err == nil || len(s) > 189 || slices.ContainsFunc(labels, func(l string) bool {
+		return l == "" || len(l) > 63 || strings.Trim(l, "abcdefghijklmnopqrstuvwxyz0123456789-") != ""
+	}) {
+		return "", fmt.Errorf("%q is not the name of a domain", s)
+	}
+	return s, nil
+}
+
 // addressRange returns an error if s is not an IP address or a range in CIDR notation.
 func addressRange(s string) error {
 	if _, err := netip.ParsePrefix(s); err == nil {

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
-	"github.com/acapcrawl/acapcrawl/internal/stock"
 )
 
 // browsed is what Chromium did with a page.
@@ -52,8 +51,11 @@ func browse(t *testing.T, address string) browsed {
 	if err != nil || !json.Valid(text) {
 		t.Fatalf("the network log cannot be read: %v", err)
 	}
-	return browsed{string(dom), ownPaths.ReplaceAllString(string(text), "")}
+	return browsed{string(dom), ownHosts.ReplaceAllString(ownPaths.ReplaceAllString(string(text), ""), "")}
 }
+
+// ownHosts are the replay domain of the tests and hosts below it.
+var ownHosts = regexp.MustCompile(`([0-9]{14}h-[0-9a-f]{10}-quay-example\.)?replay\.localhost`)
 
 // ownPaths are paths of this server with the address of a page in them.
 var ownPaths = regexp.MustCompile(`/(raw|copy|versions|compare|thumbnail|timegate|timemap/[a-z]+)/[^"\s]*`)
@@ -69,12 +71,38 @@ func (b browsed) hosts() []string {
 	return list
 }
 
+// settled is the path of a picture that recorder.browse adds to the end of a page. It is answered when the awaited
+// requests were answered, so that Chromium does not take the page for complete before.
+const settled = "/settled"
+
+// browse loads the page at path, until these requests, "STATUS PATH", were answered and nothing happens any more.
+func (r *recorder) browse(t *testing.T, path string, awaited ...string) browsed {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r.mu.Lock()
+	r.opened, r.settle = path, func() {
+		for _, request := range awaited {
+			select {
+			case <-r.awaits(t, request):
+			case <-ctx.Done():
+				t.Errorf("%s: %s did not happen", path, request)
+			}
+		}
+	}
+	r.mu.Unlock()
+	return browse(t, r.URL+path)
+}
+
 // recorder is a server that records what was requested: "STATUS PATH".
 type recorder struct {
 	*httptest.Server
+	replay   string // domain below which unmodified copies have hosts of their own; "": none
 	mu       sync.Mutex
 	requests []string
 	awaited  map[string]chan struct{} // closed when that was requested
+	opened   string                   // path of the page that browse loads
+	settle   func()                   // returns when the requests that browse awaits were answered
 }
 
 // awaits returns a channel that is closed when a request, "STATUS PATH", was answered.
@@ -102,12 +130,19 @@ func record(t *testing.T, h *Handler, extra map[string]string) *recorder {
 	t.Helper()
 	r := &recorder{awaited: map[string]chan struct{}{}}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.mu.Lock()
+		opened, settle := r.opened, r.settle
+		r.mu.Unlock()
+		if req.RequestURI == settled {
+			settle()
+			return
+		}
 		kept := httptest.NewRecorder()
 		if body, ok := extra[req.RequestURI]; ok {
 			kept.Header().Set("Content-Type", "text/html; charset=utf-8")
 			kept.WriteString(body)
 		} else {
-			h.ServeHTTP(kept, req.WithContext(WithVisitor(req.Context(), Visitor{Base: r.URL})))
+			h.ServeHTTP(kept, req.WithContext(WithVisitor(req.Context(), r.visitor(req))))
 		}
 		r.mu.Lock()
 		done := strconv.Itoa(kept.Code) + " " + req.RequestURI
@@ -118,11 +153,29 @@ func record(t *testing.T, h *Handler, extra map[string]string) *recorder {
 		}
 		r.mu.Unlock()
 		maps.Copy(w.Header(), kept.Header())
+		if req.RequestURI == opened && opened != "" {
+			w.Header().Del("Content-Length")
+			kept.WriteString(`<img src="` + settled + `" alt="">`)
+		}
 		w.WriteHeader(kept.Code)
 		w.Write(kept.Body.Bytes())
 	}))
 	t.Cleanup(r.Close)
 	return r
+}
+
+// visitor returns what the server in front of a Handler says of a request.
+func (r *recorder) visitor(req *http.Request) Visitor {
+	v := Visitor{Base: r.URL}
+	if r.replay == "" {
+		return v
+	}
+	port := r.URL[strings.LastIndex(r.URL, ":"):]
+	v.Replay = "http://*." + r.replay + port
+	if name, found := strings.CutSuffix(req.Host, "."+r.replay+port); found {
+		v.Label, v.Ancestors = name, r.URL
+	}
+	return v
 }
 
 // ran is a script that requests a path of this server and of another one, if it runs.
@@ -206,7 +259,7 @@ func TestControl(t *testing.T) {
 	t.Parallel() // most of the time it waits for the browser
 	_, h := stocked(t)
 	server := record(t, h, map[string]string{"/page": hostile["connect"] + hostile["image"] + hostile["script"]})
-	b := browse(t, server.URL+"/page")
+	b := server.browse(t, "/page", "404 /ran")
 	for _, host := range []string{"preconnect.localhost", "dns.localhost", "srcset.localhost", "ran.localhost"} {
 		if !slices.Contains(b.hosts(), host) {
 			t.Errorf("%s is not in %v", host, b.hosts())
@@ -221,16 +274,16 @@ func TestControl(t *testing.T) {
 // the frame of the viewer and by themselves.
 func TestHostile(t *testing.T) {
 	t.Parallel() // most of the time it waits for the browser
-	for name, robots := range map[string]string{"rewritten": "",
-		"unmodified": "ACAP-allow-present: / prohibited-modification=any"} {
+	const unmodified = "ACAP-allow-present: / prohibited-modification=any"
+	for name, robots := range map[string]string{"rewritten": "", "unmodified": unmodified, "replay domain": unmodified} {
 		t.Run(name, func(t *testing.T) {
 			s, h := stocked(t)
-			all, paths := "", map[string]bool{at("/copy/", "/all"): true, at("/raw/", "/all"): true}
+			all, framed := "", []string(nil)
 			for part, body := range hostile {
 				path := "/" + strings.ReplaceAll(part, " ", "-")
 				s.Hold(path, "<!doctype html>"+body, noon)
 				all += `<iframe src="` + at("/raw/", path) + `"></iframe>`
-				paths[at("/raw/", path)] = true
+				framed = append(framed, "200 "+at("/raw/", path))
 			}
 			whole := ""
 			for part, body := range hostile {
@@ -242,23 +295,24 @@ func TestHostile(t *testing.T) {
 			for path, document := range documents {
 				hold(s, path, document[0], document[1])
 				all += `<iframe src="` + at("/raw/", path) + `"></iframe><img src="` + at("/raw/", path) + `">`
-				paths[at("/raw/", path)] = true
+				framed = append(framed, "200 "+at("/raw/", path))
 			}
 			s.SetRobots(robots)
 			server := record(t, h, map[string]string{"/frames": all})
-			for _, path := range []string{"/frames", at("/copy/", "/all"), at("/raw/", "/all")} {
-				b := browse(t, server.URL+path)
+			viewed := "200 " + at("/raw/", "/all")
+			if name == "replay domain" {
+				server.replay = "replay.localhost"
+				viewed = "200 /all"
+			}
+			for path, awaited := range map[string][]string{"/frames": framed, at("/copy/", "/all"): {viewed},
+				at("/raw/", "/all"): {"200 " + at("/raw/", "/all")}} {
+				b := server.browse(t, path, awaited...)
 				if hosts := b.hosts(); len(hosts) > 0 {
 					t.Errorf("%s contacts %v", path, hosts)
 				}
 			}
 			if slices.Contains(server.requested(), "404 /ran") {
 				t.Error("a script ran")
-			}
-			for path := range paths {
-				if !slices.Contains(server.requested(), "200 "+path) {
-					t.Errorf("%s was not loaded", path)
-				}
 			}
 		})
 	}
@@ -269,14 +323,14 @@ func TestHostile(t *testing.T) {
 func TestFrame(t *testing.T) {
 	t.Parallel() // most of the time it waits for the browser
 	for _, c := range []struct {
-		robots              string
-		page, style, others string // status
+		robots        string
+		style, others string // status; "": not requested
 	}{
-		{"", "200", "200", "200"},
-		{"ACAP-allow-present: / prohibited-modification=any", "200", "200", "200"},
-		{"ACAP-allow-present: /d/a required-context=within-user-frame", "200", "200", "200"},
-		{"ACAP-allow-present: /d/a prohibited-context=within-user-frame", "", "", ""},
-		{"ACAP-allow-present: /d/i prohibited-context=within-user-frame", "200", "200", "451"},
+		{"", "200", "200"},
+		{"ACAP-allow-present: / prohibited-modification=any", "200", "200"},
+		{"ACAP-allow-present: /d/a required-context=within-user-frame", "200", "200"},
+		{"ACAP-allow-present: /d/a prohibited-context=within-user-frame", "", ""},
+		{"ACAP-allow-present: /d/i prohibited-context=within-user-frame", "200", "451"},
 	} {
 		s, h := stocked(t)
 		s.Hold("/d/a", "<!doctype html><link rel=stylesheet href=s.css><p>a<img src=i/i.png>", noon)
@@ -287,19 +341,17 @@ func TestFrame(t *testing.T) {
 		hold(s, "/d/i/f.woff2", "font/woff2", "")
 		s.SetRobots(c.robots)
 		server := record(t, h, nil)
-		browse(t, server.URL+at("/copy/", "/d/a"))
-		for path, status := range map[string]string{"/d/a": c.page, "/d/s.css": c.style, "/d/i/i.png": c.others,
-			"/d/i/b.png": c.others, "/d/i/f.woff2": c.others} {
-			got := ""
-			for _, request := range server.requested() {
-				code, found := strings.CutSuffix(request, stock.Site+path)
-				if found && strings.Contains(code, "/raw/") {
-					code, _, _ = strings.Cut(code, " ")
-					got = code
-				}
-			}
-			if got != status {
-				t.Errorf("%s: %s: status %q, want %q", c.robots, path, got, status)
+		var awaited []string
+		if c.style != "" {
+			later := strings.Replace(at("/raw/", "/d/i/b.png"), "120000", "120002", 1)
+			awaited = []string{"200 " + at("/raw/", "/d/a"), c.style + " " + at("/raw/", "/d/s.css"),
+				c.others + " " + at("/raw/", "/d/i/i.png"), c.others + " " + later,
+				c.others + " " + at("/raw/", "/d/i/f.woff2")}
+		}
+		server.browse(t, at("/copy/", "/d/a"), awaited...)
+		for _, request := range server.requested() {
+			if c.style == "" && strings.Contains(request, "/raw/") {
+				t.Errorf("%s: %s", c.robots, request)
 			}
 		}
 	}

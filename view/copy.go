@@ -22,6 +22,8 @@ type viewerPage struct {
 	Host    string
 	Title   string
 	Form    viewerForm
+	Frame   string // address of the copy in the frame
+	Site    string // origin of Frame below the replay domain; "" for this server
 	Place   string // of the deciding line; "" if no line decided
 	Line    string // text of the deciding line
 	Read    time.Time
@@ -69,6 +71,9 @@ func (h *Handler) viewer(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	setUnstored(w.Header())
+	if out.Site != "" {
+		w.Header().Set("Content-Security-Policy", strings.Replace(ownPolicy, "frame-src 'self'", "frame-src "+out.Site, 1))
+	}
 	return h.show(w, r, "copy.html", "Copy of "+chosen.URL, out)
 }
 
@@ -95,12 +100,12 @@ func (h *Handler) viewed(r *request, page string, chosen choice, who present.Rea
 	}
 	out.Include = c.Include
 	out.reduce(c)
-	out.chooseForm(c, who)
+	out.chooseForm(c, who, r.visitor)
 	return out, nil
 }
 
-// chooseForm decides how the copy is shown.
-func (out *viewerPage) chooseForm(c present.Copy, who present.Reader) {
+// chooseForm decides how the copy is shown to a visitor.
+func (out *viewerPage) chooseForm(c present.Copy, who present.Reader, v Visitor) {
 	p := pageOf(c)
 	how := sentOf(p, c)
 	out.Title = display.Line(p.Title(page.Cut{}))
@@ -111,10 +116,7 @@ func (out *viewerPage) chooseForm(c present.Copy, who present.Reader) {
 		out.Form = aloneOnly
 	case how.inline:
 		out.Form = inFrame
-		if !how.change && (p.HTML() || p.MIME() == "text/css") {
-			out.Reduced = append(out.Reduced, "The terms prohibit modifications, so the copy is shown exactly as it "+
-				"was sent: links and images with whole addresses do not lead to archived copies.")
-		}
+		out.chooseFrame(!how.change && p.HTML(), v)
 	case p.MIME() == "image/svg+xml":
 		out.Form = asImage
 	default:
@@ -126,6 +128,21 @@ func (out *viewerPage) chooseForm(c present.Copy, who present.Reader) {
 		}
 		out.Source = display.Text(out.Source)
 	}
+}
+
+// chooseFrame sets the address of the copy in the frame. An unmodified page has it below the replay domain, if
+// there is one and the name of its host has room there.
+func (out *viewerPage) chooseFrame(unmodified bool, v Visitor) {
+	out.Frame = timedPath("/raw/", out.Fetched, out.URL)
+	if !unmodified {
+		return
+	}
+	lost := "whose address begins with a slash or names a host"
+	if at, origin := replayAddress(v, out.Version); at != "" {
+		out.Frame, out.Site, lost = at, origin, "whose address names a host"
+	}
+	out.Reduced = append(out.Reduced, "The terms prohibit modifications, so the copy is shown exactly as it was sent: "+
+		"links and images "+lost+" do not lead to archived copies.")
 }
 
 // reduce records why the copy is not all that the publisher sent.

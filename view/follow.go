@@ -24,14 +24,23 @@ func (h *Handler) follow(w http.ResponseWriter, r *request, page string, at time
 		return err
 	}
 	setUnstored(w.Header())
-	w.Header().Set("Content-Security-Policy", framedPolicy)
-	text, err := h.executeFramed(r, framedPage{Followed: true, Copy: timedPath("/copy/", chosen.Fetched, chosen.URL),
+	w.Header().Set("Content-Security-Policy", framedPolicyFor(r.visitor))
+	text, err := h.executeFramed(r, framedPage{Followed: true, Copy: viewerOf(r.visitor, chosen.Version),
 		Problem: &Problem{Title: "This link leads to another copy",
 			Detail: "The copy of " + chosen.URL + " of " + longDate(chosen.Fetched) + " has terms of its own."}})
 	if err == nil {
 		writeBody(w, r, http.StatusOK, "text/html; charset=utf-8", text)
 	}
 	return err
+}
+
+// viewerOf returns the path of the viewer with a version; below the replay domain, its whole address.
+func viewerOf(v Visitor, one present.Version) string {
+	path := timedPath("/copy/", one.Fetched, one.URL)
+	if v.Label != "" {
+		return v.Base + path
+	}
+	return path
 }
 
 // forViewer returns the version of a page that the viewer shows for a time, and the reader for whom it decided:

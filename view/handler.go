@@ -145,7 +145,10 @@ func (h *Handler) Routes() []string {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req := &request{Request: r, visitor: VisitorOf(r.Context())}
 	setCommon(w.Header())
-	at, ok := h.find(req)
+	at, ok := route{get: h.replay, copies: true}, true
+	if req.visitor.Label == "" {
+		at, ok = h.find(req)
+	}
 	req.api, req.copies = at.api, at.copies
 	if err := h.answer(w, req, at, ok); err != nil {
 		h.writeProblem(w, req, h.problemOf(err))

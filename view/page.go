@@ -149,8 +149,12 @@ func (h *Handler) execute(r *request, name, title string, body any) ([]byte, err
 // executeFramed returns a page for the frame of the viewer, without the header that other pages have.
 func (h *Handler) executeFramed(r *request, body framedPage) ([]byte, error) {
 	var out bytes.Buffer
+	style := h.assetPath("style.css")
+	if r.visitor.Label != "" { // every path below the replay domain is one of the archived site
+		style = r.visitor.Base + style
+	}
 	err := h.templates["framed.html"].ExecuteTemplate(&out, "framed.html", layout{Title: body.Title, Visitor: r.visitor,
-		Style: h.assetPath("style.css"), Body: body})
+		Style: style, Body: body})
 	return out.Bytes(), err
 }
 

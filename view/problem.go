@@ -149,9 +149,10 @@ func (h *Handler) writeProblem(w http.ResponseWriter, r *request, p *Problem) {
 	inFrame := r.copies && (where == viewer || where == framed)
 	switch {
 	case inFrame:
-		head.Set("Content-Security-Policy", framedPolicy)
+		head.Set("Content-Security-Policy", framedPolicyFor(r.visitor))
 	case r.copies: // a browser that does not say where it puts the answer may show it in the frame, too
-		head.Set("Content-Security-Policy", strings.TrimSuffix(ownPolicy, "'none'")+"'self'") // frame-ancestors
+		policy := strings.TrimSuffix(ownPolicy, "'none'") + "'self'" // frame-ancestors
+		head.Set("Content-Security-Policy", policyFor(r.visitor, policy))
 	}
 	if p.Retry > 0 {
 		head.Set("Retry-After", strconv.Itoa(int(p.Retry.Seconds())))

@@ -60,7 +60,9 @@ func (h *Handler) raw(w http.ResponseWriter, r *request) error {
 	head := w.Header()
 	maps.Copy(head, links.VersionHeader(chosen.all, chosen.index))
 	setCopyHeader(head, c.Header)
-	writeCopy(w, r, c, chosen.Version)
+	writeCopy(w, r, c, chosen.Version, func(to string) string {
+		return timedPath("/raw/", chosen.Fetched, to)
+	})
 	return nil
 }
 
@@ -111,11 +113,12 @@ func printable(s string) bool {
 }
 
 // writeCopy writes status, content and the fields that describe the content. An archived redirect
-// leads to the copy of its target; an archived error keeps its status (RFC 7089 4.5.4, 4.5.5).
-func writeCopy(w http.ResponseWriter, r *request, c present.Copy, v present.Version) {
+// leads to the copy of its target, whose path locate returns ("": none); an archived error keeps its
+// status (RFC 7089 4.5.4, 4.5.5).
+func writeCopy(w http.ResponseWriter, r *request, c present.Copy, v present.Version, locate func(string) string) {
 	head, status := w.Header(), c.Status
-	if to := targetOf(v); to != "" {
-		head.Set("Location", timedPath("/raw/", v.Fetched, to))
+	if to := targetOf(v); to != "" && locate(to) != "" {
+		head.Set("Location", locate(to))
 	}
 	if status < 200 || status > 599 || status == http.StatusNoContent || status == http.StatusResetContent ||
 		status == http.StatusNotModified { // these have no content

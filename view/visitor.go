@@ -15,6 +15,14 @@ type Visitor struct {
 	Name   string // of the user; empty if nobody is logged in
 	Users  bool   // this server has logins and pages for requests
 	Token  string // must be sent back in the field "token" of every form; empty if nobody is logged in
+
+	// Replay is the origin below which unmodified copies have host names of their own, with an asterisk
+	// for the label: "https://*.replay.example". Empty if there is none.
+	Replay string
+	// Label is set for a request below the replay domain: the first label of the host name. Base is then
+	// the address of the viewer.
+	Label     string
+	Ancestors string // origins of the viewer, separated by blanks; set together with Label
 }
 
 // Role says what a visitor may do besides reading.

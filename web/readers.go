@@ -26,6 +26,8 @@ func (s *Server) route(requests http.Handler) http.Handler {
 		stripOrigin(r)
 		at, _, _ := strings.Cut(r.RequestURI, "?")
 		switch {
+		case s.label(r) != "": // every path is one of the archived site
+			s.answerReader(w, r)
 		case strings.HasPrefix(at, "/v1/"): // the address before version 1 of the API had other parts
 			http.Redirect(w, r, "/api"+r.RequestURI, http.StatusPermanentRedirect)
 		case s.o.Readers == nil, at == "/api/v1/key", at == "/api/v1/requests",
@@ -134,7 +136,8 @@ func (s *Server) identify(r *http.Request) (*http.Request, error) {
 // visitor returns who sends r.
 func (s *Server) visitor(r *http.Request) (view.Visitor, error) {
 	who := view.Visitor{Base: s.scheme(r) + "://" + r.Host, Users: s.o.Backend != nil}
-	if in, token, ok := s.session(r); ok && (!s.o.LoginToRead || s.reconfirm(r, &in, token)) {
+	s.setReplay(&who, r)
+	if in, token, ok := s.session(r); ok && who.Label == "" && (!s.o.LoginToRead || s.reconfirm(r, &in, token)) {
 		who.Role, who.Name, who.Token = in.role, in.name, in.form
 	}
 	ip, ok := addressOf(s.address(r))

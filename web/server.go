@@ -31,7 +31,10 @@ type Options struct {
 	Backend Backend
 	// accepted host names in the Host header, with any port, in addition to the listener's address
 	Hosts []string
-	TLS   *tls.Config // nil: no TLS
+	// ReplayDomain is the domain below which unmodified copies have host names of their own; "": none. It must not be
+	// set together with LoginToRead, because browsers send no cookie to these hosts.
+	ReplayDomain string
+	TLS          *tls.Config // nil: no TLS
 	// addresses of proxies, which send the address of the client in X-Forwarded-For, and in
 	// X-Forwarded-Proto whether the client uses TLS
 	Trusted []netip.Prefix
@@ -93,6 +96,7 @@ type Server struct {
 
 	public endpoint
 	admin  endpoint
+	main   string // host name of the viewer, without port
 }
 
 // endpoint is the HTTP server of one listener.
@@ -128,26 +132,27 @@ func New(o Options) *Server {
 		}}))
 	}
 	admin.Handle("/", route(nil))
-	s.public, s.admin = s.endpoint(s.route(public)), s.endpoint(inNormalForm(admin))
+	s.prepare(&s.public, s.route(public))
+	s.prepare(&s.admin, inNormalForm(admin))
 	return s
 }
 
-// endpoint returns an endpoint that passes requests to h. All requests are checked first in the same way,
-// even the requests that net/http would answer itself.
-func (s *Server) endpoint(h http.Handler) endpoint {
-	out := endpoint{names: map[string]bool{}}
-	out.Server = &http.Server{ReadHeaderTimeout: headTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+// prepare makes the server of an endpoint, which passes requests to h. All requests are checked first in the same
+// way, even the requests that net/http would answer itself.
+func (s *Server) prepare(at *endpoint, h http.Handler) {
+	at.names = map[string]bool{}
+	at.Server = &http.Server{ReadHeaderTimeout: headTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout:    idleTimeout,
 		MaxHeaderBytes: maxHead, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		DisableGeneralOptionsHandler: true,
 		ConnState:                    newPool(s.o.Limits.Connections).state}
-	out.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	at.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		head := w.Header()
 		head.Set("Cache-Control", "no-store")
 		head.Set("X-Content-Type-Options", "nosniff")
 		head.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		seen := &status{ResponseWriter: w, status: http.StatusOK}
-		if err := s.check(out.names, r); err != nil {
+		if err := s.check(at, r); err != nil {
 			seen.code = writeProblem(seen, err)
 		} else if err := s.serveSafely(h, seen, r); err != nil {
 			seen.code = writeProblem(seen, err)
@@ -156,7 +161,6 @@ func (s *Server) endpoint(h http.Handler) endpoint {
 			s.o.Answered(r, seen.status, seen.code)
 		}
 	})
-	return out
 }
 
 // serveSafely calls h.ServeHTTP and returns a panic as an error.
@@ -171,8 +175,14 @@ func (s *Server) serveSafely(h http.Handler, w http.ResponseWriter, r *http.Requ
 // other names of loopback are accepted too.
 func (s *Server) Serve(l net.Listener) error {
 	addAddress(s.public.names, l.Addr())
-	for _, name := range s.o.Hosts {
+	if s.main = hostName(l.Addr().String()); strings.Contains(s.main, ":") {
+		s.main = "[" + s.main + "]"
+	}
+	for i, name := range s.o.Hosts {
 		s.public.names[hostName(name)] = true
+		if i == 0 {
+			s.main = hostName(name)
+		}
 	}
 	l = &shared{Listener: l, most: s.o.Limits.PerClient, trusted: s.trusts, of: map[string]int{}}
 	// the TLS listener wraps all others, because net/http recognises HTTP/2 by the type of the
@@ -204,9 +214,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // check returns an error for a request for another host, and for a request of a client that sends too many
 // requests.
-func (s *Server) check(names map[string]bool, r *http.Request) error {
+func (s *Server) check(at *endpoint, r *http.Request) error {
 	switch {
-	case !namesServer(names, r):
+	case !namesServer(at.names, r) && (at != &s.public || s.label(r) == ""):
 		return &problem{status: http.StatusMisdirectedRequest, code: "host",
 			detail: "this server does not answer to that host name"}
 	case !s.limits.allowRequest(s.client(r)):

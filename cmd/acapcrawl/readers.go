@@ -13,7 +13,6 @@ import (
 	"github.com/acapcrawl/acapcrawl/present"
 	"github.com/acapcrawl/acapcrawl/site"
 	"github.com/acapcrawl/acapcrawl/view"
-	"github.com/acapcrawl/acapcrawl/web"
 )
 
 // serveName is the verb that has a data directory open only as long as no other process needs it.
@@ -58,26 +57,6 @@ func (c *Command) readerFacts(cfg *config.Config) (func(context.Context, netip.A
 		}
 		return who, ctx.Err()
 	}, nil
-}
-
-// prefixes returns the IP addresses and ranges in list, which the settings have checked.
-func prefixes(list []string) (out []netip.Prefix) {
-	for _, s := range list {
-		p, err := netip.ParsePrefix(s)
-		if ip, failed := netip.ParseAddr(s); failed == nil {
-			p, err = ip.Prefix(ip.BitLen())
-		}
-		if err == nil {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-func limitsOf(cfg *config.Config) web.Limits {
-	s := cfg.Serve
-	return web.Limits{Rate: float64(s.RequestsPerSecond), Burst: s.Burst, PerClient: s.ClientConnections,
-		Connections: s.Connections}
 }
 
 // answerer answers a request, or returns false if it cannot because the data directory was closed.

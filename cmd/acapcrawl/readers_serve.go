@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/site"
 	"github.com/acapcrawl/acapcrawl/web"
 )
 
@@ -18,22 +17,21 @@ import (
 // The caller must call end.
 func (c *Command) serveReaders(ctx context.Context, cfg *config.Config, follow bool) (at string, end func() error,
 	err error) {
-	facts, err := c.readerFacts(cfg)
-	if err != nil {
-		return "", nil, err
+	if cfg.Serve.Readers == config.ReadersLogin {
+		return "", nil, misuse("acapcrawl serve next to the crawl", "serve.readers: login permits reading after a login "+
+			"only, and --serve has no logins")
 	}
-	l, secure, err := c.listener(ctx, cfg)
+	l, o, err := c.serverOptions(ctx, cfg)
 	if err != nil {
 		return "", nil, err
 	}
 	scheme := "http"
-	if secure != nil {
+	if o.TLS != nil {
 		scheme = "https"
 	}
-	log := logger(c.Stderr, cfg)
-	views := newReaders(c, cfg, func(err error) { log.Error("an answer to a reader failed", "error", err) })
-	s := web.New(web.Options{Hosts: cfg.Serve.PublicHosts, TLS: secure, Trusted: prefixes(cfg.Serve.TrustedProxies),
-		Limits: limitsOf(cfg), Readers: views, Reader: facts, Defect: site.LogDefects(log)})
+	views := newReaders(c, cfg, o.Failed)
+	o.Readers = views
+	s := web.New(o)
 	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	running.Go(func() {

@@ -3,22 +3,16 @@ package main
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 
 	"github.com/acapcrawl/acapcrawl/actions"
@@ -64,44 +58,29 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	if err != nil {
 		return err
 	}
-	readerFacts, err := c.readerFacts(cfg)
+	l, options, err := c.serverOptions(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	frame, err := c.frame(cfg)
-	if err != nil {
-		return err
-	}
-	l, secure, err := c.listener(ctx, cfg)
-	if err != nil {
-		return err
+	if options.Frame, err = c.frame(cfg); err != nil {
+		return errors.Join(err, l.Close())
 	}
 	scheme := "http"
-	if secure != nil {
+	if options.TLS != nil {
 		scheme = "https"
 	}
-	var key json.RawMessage // the public key with which receipts can be checked
 	if o.Key != nil {
-		key = actions.JWK(o.Key.Public().(ed25519.PublicKey))
+		options.Key = actions.JWK(o.Key.Public().(ed25519.PublicKey))
 	}
 	channel := newChannel(ctx, c, cfg)
-	registry := prometheus.NewRegistry()
+	views := newReaders(c, cfg, options.Failed)
+	options.Backend, options.Readers, options.Ready = channel, views, views.ready
+	options.Password, options.LoginToRead = cfg.Serve.OperatorPassword, cfg.Serve.Readers == config.ReadersLogin
+	options.Audit = web.NewAudit(filepath.Join(cfg.Data, auditFile))
+	options.Late = max(10*cfg.Actions.EraseWithin, 10*time.Minute)
 	var s *web.Server
-	told := newServeMetrics(registry, func() (actions.Status, bool) { return s.Status(ctx) })
-	log := logger(c.Stderr, cfg)
-	views := newReaders(c, cfg, func(err error) { log.Error("an answer to a reader failed", "error", err) })
-	s = web.New(web.Options{Backend: channel, Hosts: cfg.Serve.PublicHosts, TLS: secure,
-		Trusted: prefixes(cfg.Serve.TrustedProxies), Limits: limitsOf(cfg), Key: key, Readers: views,
-		Reader: readerFacts, Ready: views.ready, Frame: frame, Password: cfg.Serve.OperatorPassword,
-		LoginToRead: cfg.Serve.Readers == config.ReadersLogin, Audit: web.NewAudit(filepath.Join(cfg.Data, auditFile)),
-		Failed: func(err error) { log.Error("a page of requests failed", "error", err) },
-		Defect: site.LogDefects(log), Late: max(10*cfg.Actions.EraseWithin, 10*time.Minute),
-		Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
-		Answered: func(r *http.Request, status int, code string) {
-			told(r.Method, status)
-			log.Log(r.Context(), levelOf(status), "answered", "method", r.Method, "path", r.URL.Path, "status", status,
-				"code", code, "client", r.RemoteAddr)
-		}})
+	c.measure(&options, cfg, func() (actions.Status, bool) { return s.Status(ctx) })
+	s = web.New(options)
 	admin, err := c.adminListener(ctx, cfg)
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -148,74 +127,6 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 
 // shutdownTime is how long the verb serve waits at its end for unfinished answers.
 const shutdownTime = 10 * time.Second
-
-// levelOf returns the level at which an answer with this HTTP status is logged. For example,
-// requests for a page that does not exist are logged at level info.
-func levelOf(status int) slog.Level {
-	switch {
-	case status >= 500:
-		return slog.LevelError
-	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
-	case status >= 400:
-		return slog.LevelWarn
-	}
-	return slog.LevelInfo
-}
-
-// listener listens at the configured address. If other machines can reach this address, listener
-// returns an error unless TLS is configured here or in a proxy, because tokens must not be sent
-// unencrypted.
-func (c *Command) listener(ctx context.Context, cfg *config.Config) (l net.Listener, secure *tls.Config, err error) {
-	certificate, key := cfg.Serve.Certificate, cfg.Serve.Key
-	if (certificate == "") != (key == "") {
-		return nil, nil, misuse("", "serve.certificate and serve.key go together")
-	}
-	if certificate == "" && len(cfg.Serve.TrustedProxies) == 0 && !loopback(cfg.Listen) {
-		return nil, nil, misuse("serve.certificate and serve.key, or serve.trusted_proxies if proxies use TLS",
-			"serve does not listen at %s without TLS: others could read passwords and the tokens of publishers, and "+
-				"submit requests in their name",
-			cfg.Listen)
-	}
-	if certificate != "" {
-		pair, err := tls.LoadX509KeyPair(certificate, key)
-		if err != nil {
-			return nil, nil, misuse("", "serve.certificate and serve.key: %v", err)
-		}
-		secure = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12,
-			NextProtos: []string{"h2", "http/1.1"}}
-	}
-	l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen)
-	if err != nil {
-		return nil, nil, failure("another address with --listen, as in 127.0.0.1:8081",
-			fmt.Errorf("serve cannot listen at %s: %w", cfg.Listen, err))
-	}
-	return l, secure, nil
-}
-
-// adminListener listens at the address that is configured for health and metrics. It returns nil if
-// no address is configured.
-func (c *Command) adminListener(ctx context.Context, cfg *config.Config) (net.Listener, error) {
-	if cfg.Serve.AdminListen == "" {
-		return nil, nil
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Serve.AdminListen)
-	if err != nil {
-		return nil, failure("another address in serve.admin_listen, as in 127.0.0.1:8081",
-			fmt.Errorf("serve cannot listen at %s: %w", cfg.Serve.AdminListen, err))
-	}
-	fmt.Fprintf(c.Stderr, "Health and metrics are at http://%s/healthz, /readyz and /metrics.\n", l.Addr())
-	return l, nil
-}
-
-// loopback reports whether only this machine can reach a server that listens on address.
-func loopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
-}
 
 // channel answers the requests of publishers to the server. Between two requests it keeps no file
 // of the data directory open.

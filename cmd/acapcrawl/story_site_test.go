@@ -19,8 +19,11 @@ import (
 // storyYears is the number of years of which the tide tables have versions.
 const storyYears = 20
 
-// ferryColour is the background of the first version of the ferry page.
-const ferryColour = "1b6e4f"
+// The background of the first version of the ferry page, and of essays.
+const (
+	ferryColour = "1b6e4f"
+	paperColour = "f3e9d2"
+)
 
 // harbour is a web site with one page for each way in which an archive may show a page.
 type harbour struct {
@@ -56,7 +59,7 @@ harbour office</a>.`
 	case "/letters/pier.html":
 		body = `<title>Letters about the pier</title><p>A reader writes that the pier needs paint.`
 	case "/essays/knots.html":
-		body = `<title>On knots</title><h1>On knots</h1><p>A bowline does not slip, and can be undone after a storm.`
+		body = `<title>On knots</title><link rel="stylesheet" href="/essays/paper.css"><h1>On knots</h1><p>A bowline does not slip, and can be undone after a storm.`
 	case "/essays/maps.html":
 		body = `<title>On maps</title><link rel="preconnect" href="https://fonts.example/"><p>A chart is never finished.`
 	case "/retracted.html":
@@ -78,6 +81,9 @@ func (h *harbour) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/gull.png":
 		w.Header().Set("Content-Type", "image/png")
 		_, _ = w.Write(pictures.PNG())
+	case r.URL.Path == "/essays/paper.css":
+		w.Header().Set("Content-Type", "text/css")
+		fmt.Fprintf(w, "body { background: #%s }", paperColour)
 	case text == "":
 		http.NotFound(w, r)
 	default:
@@ -124,7 +130,7 @@ func crawlHarbour(t *testing.T) (h *harbour, data string) {
 		}
 	}
 	crawl(h.URL+"/news/ferry.html", h.URL+"/news/tide.html", h.URL+"/letters/pier.html", h.URL+"/essays/knots.html",
-		h.URL+"/essays/maps.html", h.URL+"/retracted.html", h.URL+"/gull.png")
+		h.URL+"/essays/maps.html", h.URL+"/retracted.html", h.URL+"/gull.png", h.URL+"/essays/paper.css")
 	addYears(t, data, h.URL+"/news/tide.html")
 	h.change(func() {
 		h.later = true

@@ -28,7 +28,7 @@ func TestStory(t *testing.T) {
 	t.Parallel() // most of the time it waits for the browser
 	b := pagecheck.Browse(t)
 	h, data := crawlHarbour(t)
-	s, end := startGuarded(t, data, "")
+	s, end := startGuarded(t, data, "  replay_domain: replay.localhost\n")
 	run := func(name string, width int64, scheme string, scripts bool, part func(story)) {
 		t.Run(name, func(t *testing.T) {
 			in := b.In(t)
@@ -84,9 +84,12 @@ func (r story) read() {
 	r.follow(r.version(0), http.StatusOK)
 	r.See(ferry, strings.TrimPrefix(r.h.URL, "http://"), "Fetched", "until 1 January 2100", r.h.URL+"/robots.txt, line 3",
 		"ACAP-allow-present: /")
-	if got := r.Colour("iframe"); got != ferryColour {
-		r.t.Errorf("the copy has the colour %s", got)
-	}
+	r.AwaitColour("iframe", ferryColour)
+	r.search("bowline")
+	r.follow("Versions of On knots", http.StatusOK)
+	r.follow(r.version(0), http.StatusOK)
+	r.See("The terms prohibit modifications", "whose address names a host")
+	r.AwaitColour("iframe", paperColour)
 	r.search("pier paint")
 	r.follow("Versions of Letters about the pier", http.StatusUnavailableForLegalReasons)
 	line := "ACAP-disallow-present-currentcopy: /letters/"

@@ -168,16 +168,21 @@ func (b *Browser) FocusVisible() bool {
 	})()`)
 }
 
-// Colour returns the colour, as RRGGBB, of a point on the screen: the middle of the element that a selector finds.
-// It includes what frames show.
-func (b *Browser) Colour(selector string) string {
+// AwaitColour waits until a point on the screen, the middle of the element that a selector finds, has a colour, given
+// as RRGGBB. It includes what frames show, which Chromium draws later than the page.
+func (b *Browser) AwaitColour(selector, want string) {
 	b.t.Helper()
 	Eval[bool](b, fmt.Sprintf(`(document.querySelector(%s).scrollIntoView({block: "center"}), true)`, quote(selector)))
 	at := Eval[point](b, fmt.Sprintf(`(() => {
 		const r = document.querySelector(%s).getBoundingClientRect();
 		return {x: r.x + r.width / 2, y: r.y + r.height / 2};
 	})()`, quote(selector)))
-	return b.pixel(int(at.X), int(at.Y))
+	got := ""
+	for until := time.Now().Add(pageTime); got != want; got = b.pixel(int(at.X), int(at.Y)) {
+		if time.Now().After(until) {
+			b.t.Fatalf("%s: %s has the colour %s instead of %s", b.Address(), selector, got, want)
+		}
+	}
 }
 
 // Eval returns the value of an expression in the page. It works without JavaScript too.
