@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -107,6 +108,7 @@ func TestNothingHidden(t *testing.T) {
 			t.Parallel()
 			h, origin, captures := archiveUnder(t, c)
 			visitRoutes(t, h, c, origin, captures)
+			visitReplayDomain(t, h, c, origin, captures)
 		})
 	}
 }
@@ -194,12 +196,54 @@ func visitRoutes(t *testing.T, h *view.Handler, c hiddenCase, origin string, cap
 	}
 }
 
+// visitReplayDomain requests the page below the replay domain: as the copy in the frame of the viewer, after a click
+// there, as a part of another page, and by itself.
+func visitReplayDomain(t *testing.T, h *view.Handler, c hiddenCase, origin string, captures []archive.Capture) {
+	t.Helper()
+	answers := map[string][]string{}
+	for _, path := range []string{"/" + inPath + ".html", "/nopath.html"} {
+		digest := fmt.Sprintf("%x", sha256.Sum256([]byte(origin+path)))[:10]
+		for _, one := range captures {
+			for _, entry := range []string{digest, "0123456789"} {
+				name := strings.Replace(origin, "http://127.0.0.1:", memento.Timestamp(one.Fetched)+"h", 1) + "-" + entry +
+					"-127-0-0-1"
+				who := view.Visitor{Reader: c.reader, Base: "http://archive.test", Label: name, Ancestors: "http://archive.test"}
+				for _, dest := range []string{"iframe", "image", "empty"} {
+					status, text := requestBy(h, who, path, "Sec-Fetch-Dest", dest, "Sec-Fetch-Site", "cross-site")
+					answers[path] = append(answers[path], fmt.Sprint(status, strings.ReplaceAll(text, inPath, "nopath")))
+				}
+			}
+		}
+	}
+	if shown := strings.Join(answers["/"+inPath+".html"], ""); c.hidden == nil && !strings.Contains(shown, inBody) {
+		t.Error("below the replay domain, no request shows a page that may be shown")
+	}
+	for i, text := range answers["/"+inPath+".html"] {
+		for _, word := range c.hidden {
+			if word != inPath && strings.Contains(text, word) {
+				t.Errorf("below the replay domain, request %d shows %s", i, word)
+			}
+		}
+		if other := answers["/nopath.html"][i]; slices.Contains(c.hidden, inPath) && text != other {
+			t.Errorf("below the replay domain, request %d: %s, but of a page never archived %s", i, text, other)
+		}
+	}
+}
+
 // requestAs sends a GET request of a reader.
 func requestAs(h http.Handler, who acap.Target, sent string) (int, string) {
+	return requestBy(h, view.Visitor{Reader: who, Base: "http://archive.test"}, sent)
+}
+
+// requestBy sends a GET request of a visitor, with the names and values of header fields.
+func requestBy(h http.Handler, who view.Visitor, sent string, header ...string) (int, string) {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.RequestURI = sent
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r.WithContext(view.WithVisitor(r.Context(), view.Visitor{Reader: who, Base: "http://archive.test"})))
+	h.ServeHTTP(w, r.WithContext(view.WithVisitor(r.Context(), who)))
 	w.Header().Del("ETag") // a digest of the body, which contains the address
 	return w.Code, fmt.Sprint(w.Header(), w.Body)
 }
