@@ -2,25 +2,27 @@ package present
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Linkable reports whether something of rawurl is stored, and a link to its page may be shown to the
-// reader. If a policy cannot be read, or if a take-down is in force, it may not.
-func (p *Presenter) Linkable(ctx context.Context, rawurl string, who Reader) (bool, error) {
-	way, r, known, err := p.lookUp(ctx, rawurl)
+// Linkable returns the redirect chain from rawurl to its page, if something of the page is stored and a link to it may
+// be shown to the reader. Otherwise, also if a policy cannot be read or a take-down is in force, it returns nil.
+func (p *Presenter) Linkable(ctx context.Context, rawurl string, who Reader) (way []string, err error) {
+	way, r, known, err := p.lookUp(ctx, rawurl, who)
 	if err != nil || !known {
-		return false, err
+		return nil, err
 	}
 	l, err := p.link(ctx, way, r, who)
-	if err != nil {
-		return false, ctx.Err()
+	if err != nil || !l.open || l.down != nil {
+		return nil, ctx.Err()
 	}
-	return l.open && l.down == nil, nil
+	return way, nil
 }
 
 // Listed reports whether the reader may see a link to rawurl, which may be an address that is not
@@ -28,11 +30,11 @@ func (p *Presenter) Linkable(ctx context.Context, rawurl string, who Reader) (bo
 // false. P1 2.6.1 (P05): a page under a take-down is not listed. until is when the permission ends;
 // zero: it has no end.
 func (p *Presenter) Listed(ctx context.Context, rawurl string, who Reader) (listed bool, until time.Time, err error) {
-	way, r, _, err := p.lookUp(ctx, rawurl)
+	way, r, _, err := p.lookUp(ctx, rawurl, who)
 	if err != nil {
 		return false, until, err
 	}
-	l, err := p.link(ctx, way, r, who)
+	l, err := p.linkTo(ctx, way, r, nil, who)
 	if err != nil || !l.open || l.down != nil || len(l.MustUse())+len(l.MustInclude()) > 0 {
 		return false, until, ctx.Err() // without a policy nothing is shown
 	}
@@ -47,11 +49,29 @@ type link struct {
 	facts         acap.Facts
 }
 
-// link decides on a link to the page r at the end of way. The error is that of a policy that could not be read.
-func (p *Presenter) link(ctx context.Context, way []string, r archive.Resource, who Reader) (l link, err error) {
+// link decides on a link to the page r at the end of way. It reads the current copy only if the decision depends on
+// the elements of the page. The error is that of a policy that could not be read, or of the archive.
+func (p *Presenter) link(ctx context.Context, way []string, r archive.Resource, who Reader) (link, error) {
+	l, err := p.linkTo(ctx, way, r, nil, who)
+	if err != nil || l.Reason != acap.Unfulfillable || r.Current == 0 {
+		return l, err
+	}
+	_, pg, err := p.page(ctx, r.Current)
+	switch {
+	case errors.Is(err, archive.ErrNotHeld): // erased since r was read
+		return l, nil
+	case err != nil:
+		return l, err
+	}
+	return p.linkTo(ctx, way, r, pg, who)
+}
+
+// linkTo is like link, by the current copy of the page; nil: by its stored statements.
+func (p *Presenter) linkTo(ctx context.Context, way []string, r archive.Resource, pg *page.Page, who Reader) (l link,
+	err error) {
 	r.URL = way[len(way)-1]
 	l.facts = p.facts(r, who, false)
-	t, down, err := p.terms(ctx, r, nil, l.facts)
+	t, down, err := p.terms(ctx, r, pg, l.facts)
 	if err != nil {
 		return l, err
 	}

@@ -104,8 +104,8 @@ func TestListedDecidesOnce(t *testing.T) {
 		t.Errorf("listed: %t, the policy was read %d times, %v", listed, s.asked, err)
 	}
 	s.asked = 0
-	if open, err := s.Linkable(t.Context(), site+"/a", Reader{}); err != nil || !open || s.asked != 1 {
-		t.Errorf("linkable: %t, the policy was read %d times, %v", open, s.asked, err)
+	if way, err := s.Linkable(t.Context(), site+"/a", Reader{}); err != nil || len(way) != 1 || s.asked != 1 {
+		t.Errorf("linkable: %q, the policy was read %d times, %v", way, s.asked, err)
 	}
 }
 

@@ -31,7 +31,10 @@ func New(library Library, policies terms.Policies) *Presenter {
 // Reader describes the person to whom something is shown, how it is shown, and when.
 type Reader struct {
 	Target acap.Target
-	Framed bool      // shown in a frame, page or screen of the caller (P1 2.5.5.7)
+	Framed bool // shown in a frame, page or screen of the caller (P1 2.5.5.7)
+	// Public says that the reader must not learn which pages are archived if no link to them may be shown. A
+	// redirect to such a page is treated like a redirect to a page that was never archived.
+	Public bool
 	AsOf   time.Time // the time used to check time limits; zero: now
 }
 

@@ -30,7 +30,7 @@ type State struct {
 // State returns what the reader may learn about rawurl if nothing of it can be shown. refused is
 // the decision that refused the request; it is zero if nothing is stored.
 func (p *Presenter) State(ctx context.Context, rawurl string, refused acap.Decision, who Reader) (State, error) {
-	way, r, known, err := p.lookUp(ctx, rawurl)
+	way, r, known, err := p.lookUp(ctx, rawurl, who)
 	if err != nil {
 		return State{}, err
 	}
@@ -48,6 +48,8 @@ func (p *Presenter) State(ctx context.Context, rawurl string, refused acap.Decis
 	case err != nil:
 		return State{Standing: Unavailable, Decision: acap.Decision{Usage: acap.PresentLink, Reason: acap.Unavailable,
 			Note: err.Error()}}, nil
+	case l.Reason == acap.Unavailable:
+		return State{Standing: Unavailable, Decision: l.Decision}, nil
 	case !l.open:
 		return State{}, nil
 	case l.down != nil:

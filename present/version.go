@@ -54,7 +54,7 @@ func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who
 // find does the same as version, but does not check whether the addresses of the redirect chain
 // permit the usage.
 func (p *Presenter) find(ctx context.Context, rawurl string, which Which, who Reader, f form) (*version, error) {
-	way, r, known, err := p.lookUp(ctx, rawurl)
+	way, r, known, err := p.lookUp(ctx, rawurl, who)
 	if err != nil {
 		return nil, err
 	}
@@ -68,14 +68,21 @@ func (p *Presenter) find(ctx context.Context, rawurl string, which Which, who Re
 	return p.underTerms(ctx, way, r, c, pg, who, f)
 }
 
-// lookUp returns the redirect chain from rawurl, and the record of the page at its end.
-func (p *Presenter) lookUp(ctx context.Context, rawurl string) (way []string, r archive.Resource, known bool,
-	err error) {
+// lookUp returns the redirect chain from rawurl that the reader may know, and the record of the page at its end.
+func (p *Presenter) lookUp(ctx context.Context, rawurl string, who Reader) (way []string, r archive.Resource,
+	known bool, err error) {
 	if way, err = p.library.Way(ctx, rawurl); err != nil {
 		return nil, r, false, err
 	}
 	r, known, err = p.library.Page(ctx, way[len(way)-1])
-	return way, r, known, err
+	if err != nil || len(way) == 1 || !who.Public {
+		return way, r, known, err
+	}
+	if l, err := p.link(ctx, way, r, who); err != nil || l.open || l.Reason == acap.Unavailable {
+		return way, r, known, ctx.Err()
+	}
+	r, known, err = p.library.Page(ctx, rawurl)
+	return way[:1], r, known, err
 }
 
 // underTerms returns the copy c of the page r, with today's terms. pg is the copy as a page, or nil. If c

@@ -48,7 +48,7 @@ type lister func(ctx context.Context, way []string, who Reader) (list []Version,
 // versions calls list for rawurl itself, and if the result is empty, for the page to which rawurl
 // redirects.
 func (p *Presenter) versions(ctx context.Context, rawurl string, who Reader, list lister) ([]Version, State, error) {
-	way, err := p.library.Way(ctx, rawurl)
+	way, _, _, err := p.lookUp(ctx, rawurl, who)
 	if err != nil {
 		return nil, State{}, err
 	}
@@ -165,7 +165,7 @@ func dependsOnBody(v *version) bool {
 
 // Open returns a version that Versions returned for rawurl. It decides again; the errors are those of Copy.
 func (p *Presenter) Open(ctx context.Context, rawurl string, chosen Version, who Reader) (Copy, error) {
-	way, err := p.library.Way(ctx, rawurl)
+	way, _, _, err := p.lookUp(ctx, rawurl, who)
 	if err != nil {
 		return Copy{}, err
 	}

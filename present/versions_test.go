@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -158,5 +159,67 @@ func TestArchivedRedirect(t *testing.T) {
 		if err != nil || state.Standing != want {
 			t.Errorf("%s: %d versions, %d %v", robots, len(list), state.Standing, err)
 		}
+	}
+}
+
+// TestStateOfParts checks the state of a page whose link is shown with an element of the page: it is known, and is
+// not taken for a page that was never archived.
+func TestStateOfParts(t *testing.T) {
+	s := open(t)
+	s.hold("/a", `<title>A</title><p class="abstract">Short.</p><p>Long.`)
+	s.setRobots("ACAP-allow-present: / must-use-resource=the-acap:extract:class:abstract")
+	list, state, err := s.Versions(t.Context(), site+"/a", Reader{Public: true})
+	if err != nil || len(list) > 0 || state.Standing != Withheld || state.Decision.Because.Line != 3 {
+		t.Errorf("%v %+v %v", list, state, err)
+	}
+}
+
+// TestRedirectToHidden checks that a redirect to a hidden page is shown to the public like a redirect to a page that
+// was never archived.
+func TestRedirectToHidden(t *testing.T) {
+	s := open(t)
+	for _, path := range []string{"/hidden", "/never"} {
+		address := site + "/to" + path
+		if _, err := s.archive.Receive(t.Context(), archive.Deposit{Resource: archive.Resource{URL: address, Status: 302,
+			Own: acap.Own{URL: address}}, Fetched: noon, Header: http.Header{"Location": {path}}, Body: []byte{}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.hold("/hidden", "<p>secret")
+	if err := s.archive.Lead(t.Context(), []string{site + "/to/hidden"}, site+"/hidden"); err != nil {
+		t.Fatal(err)
+	}
+	s.setRobots("ACAP-disallow-present: /hidden")
+	for _, who := range []Reader{{Public: true}, {Public: true, Framed: true}} {
+		var answers [2]string
+		for i, path := range []string{"/to/hidden", "/to/never"} {
+			out := &answers[i]
+			versions, state, err := s.Versions(t.Context(), site+path, who)
+			*out += fmt.Sprint(len(versions), state.Standing, err)
+			around, state, err := s.Around(t.Context(), site+path, noon, who)
+			*out += fmt.Sprint(len(around), state.Standing, err)
+			for _, v := range around {
+				c, err := s.Open(t.Context(), site+path, v, who)
+				*out += fmt.Sprint(c.Status, c.Version, err)
+			}
+			for _, which := range []Which{{}, {Version: 1}, {Version: 2}, {At: noon.AddDate(0, 0, 1)}} {
+				c, err := s.Copy(t.Context(), site+path, which, who)
+				*out += fmt.Sprint(c.Status, c.Version, err)
+				_, err = s.Snippet(t.Context(), site+path, "secret", which, who)
+				*out += fmt.Sprint(err)
+				_, err = s.Thumbnail(t.Context(), site+path, which, who)
+				*out += fmt.Sprint(err)
+			}
+			_, err = s.Original(t.Context(), site+path, who)
+			listed, _, failed := s.Listed(t.Context(), site+path, who)
+			way, wrong := s.Linkable(t.Context(), site+path, who)
+			*out = strings.ReplaceAll(fmt.Sprint(*out, err, listed, failed, way, wrong), path, "")
+		}
+		if answers[0] != answers[1] {
+			t.Errorf("to the hidden page:\n%s\nto one that was never archived:\n%s", answers[0], answers[1])
+		}
+	}
+	if _, err := s.Copy(t.Context(), site+"/to/hidden", Which{}, Reader{}); errors.Is(err, ErrNotHeld) || err == nil {
+		t.Errorf("the operator's terminal learns nothing of the hidden page: %v", err)
 	}
 }

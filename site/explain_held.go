@@ -27,12 +27,12 @@ func (s *Site) Explain(ctx context.Context, q explain.Question, who present.Read
 		if err != nil {
 			return nil, err
 		}
-		open, err := s.Presenter().Linkable(ctx, at, who)
+		way, err := s.Presenter().Linkable(ctx, at, who)
 		if err != nil {
 			return nil, err
 		}
-		if open {
-			if q.Past, err = heldAt(s.archive, at); err != nil {
+		if way != nil {
+			if q.Past, err = heldAt(s.archive, way); err != nil {
 				return nil, err
 			}
 			q.Past = withThen(q.Past, policies)

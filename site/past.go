@@ -61,7 +61,10 @@ func pastOf(a *archive.Archive, with func(func(*crawler.Frontier) error) error, 
 	if err != nil {
 		return p, err
 	}
-	if p, err = heldAt(a, address); err != nil {
+	if p.Way, err = a.Way(address); err != nil {
+		return p, err
+	}
+	if p, err = heldAt(a, p.Way); err != nil {
 		return p, err
 	}
 	return p, with(func(f *crawler.Frontier) error {
@@ -74,11 +77,9 @@ func pastOf(a *archive.Archive, with func(func(*crawler.Frontier) error) error, 
 	})
 }
 
-// heldAt returns what the archive has stored about an address in its normal form.
-func heldAt(a *archive.Archive, address string) (p explain.Past, err error) {
-	if p.Way, err = a.Way(address); err != nil {
-		return p, err
-	}
+// heldAt returns what the archive has stored about the page at the end of a redirect chain.
+func heldAt(a *archive.Archive, way []string) (p explain.Past, err error) {
+	p.Way = way
 	if p.Resource, _, err = a.Resource(p.Way[len(p.Way)-1]); err != nil || p.Current == 0 {
 		return p, err
 	}

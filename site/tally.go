@@ -254,7 +254,7 @@ func (s *side) visited(at time.Time) {
 
 // listed reports whether every reader may see a link to an address.
 func (o *tallies) listed(t *tally, p *present.Presenter, address string) (bool, error) {
-	listed, until, err := p.Listed(o.ctx, address, present.Reader{})
+	listed, until, err := p.Listed(o.ctx, address, present.Reader{Public: true})
 	if listed && !until.IsZero() && (t.until.IsZero() || until.Before(t.until)) {
 		t.until = until
 	}

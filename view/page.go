@@ -89,9 +89,20 @@ func helpers() template.FuncMap {
 		"seconds": func(s float64) string { return strconv.FormatFloat(s, 'g', 3, 64) + " s" },
 		"bytes":   byteSize,
 		"blank":   func() searchForm { return searchForm{} },
-		// own returns a path of this server that ends with the address of a page.
-		"own": func(prefix, page string) template.URL { return template.URL(prefix + escapeTarget(page)) },
+		// href and src return an attribute with a path of this server that ends with the address of a
+		// page. Package html/template would change some characters of the address.
+		"href": func(prefix, page string) template.HTMLAttr { return linkAttribute("href", prefix+page) },
+		"src":  func(prefix, page string) template.HTMLAttr { return linkAttribute("src", prefix+page) },
 	}
+}
+
+// linkAttribute returns an attribute of an element with a link to a path of this server, or to an http or https
+// address; for other addresses it leads nowhere.
+func linkAttribute(name, to string) template.HTMLAttr {
+	if _, err := target(to); err != nil && !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") {
+		to = "about:blank"
+	}
+	return template.HTMLAttr(name + `="` + template.HTMLEscapeString(escapeTarget(to)) + `"`)
 }
 
 // longDate returns a time as pages show it.

@@ -51,4 +51,6 @@ func VisitorOf(ctx context.Context) Visitor {
 
 // reader returns the visitor as a reader. A copy is shown in a frame of this server only by the viewer,
 // which says so itself.
-func (v Visitor) reader() present.Reader { return present.Reader{Target: v.Reader} }
+func (v Visitor) reader() present.Reader {
+	return present.Reader{Target: v.Reader, Public: v.Role != Operator}
+}
