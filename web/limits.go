@@ -8,10 +8,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The rate limits of requests, each with the size of its token bucket. A new bucket is full.
 const (
-	tokenRate, tokenBurst = 1.0, 20       // requests per second with one access token
-	failRate, failBurst   = 10.0 / 60, 10 // failed authentications per second of one client
+	// requests per second with one access token, and the size of its token bucket, which is full when new
+	tokenRate, tokenBurst = 1.0, 20
+	// maximum number of failed authentications of one client within failPeriod
+	mostFails  = 10
+	failPeriod = time.Minute
 	// maximum number of clients, and also of access tokens, for which rates are kept in memory
 	remembered = 10_000
 )
@@ -35,13 +37,12 @@ type limits struct {
 	now     func() time.Time
 	clients buckets
 	tokens  buckets
-	fails   buckets
+	fails   failures
 }
 
 func newLimits(l Limits, now func() time.Time) *limits {
 	return &limits{now: now,
-		clients: buckets{rate: rate.Limit(l.Rate), burst: l.Burst}, tokens: buckets{rate: tokenRate, burst: tokenBurst},
-		fails: buckets{rate: failRate, burst: failBurst}}
+		clients: buckets{rate: rate.Limit(l.Rate), burst: l.Burst}, tokens: buckets{rate: tokenRate, burst: tokenBurst}}
 }
 
 // allowRequest counts a request of a client and reports whether it is allowed.
@@ -62,29 +63,22 @@ func (l *limits) waitTime(client, token string) time.Duration {
 	if good {
 		return wait
 	}
-	wait, known := l.fails.waitTime(client, l.now())
-	if !known && l.fails.noRoom(l.now()) {
-		return time.Minute
-	}
-	return wait
+	return l.fails.waitTime(client, l.now())
 }
 
 // countValid counts a request with a valid access token. countFailed counts a failed authentication
 // of a client.
 func (l *limits) countValid(token string)   { l.tokens.spend(token, l.now()) }
-func (l *limits) countFailed(client string) { l.fails.spend(client, l.now()) }
+func (l *limits) countFailed(client string) { l.fails.add(client, l.now()) }
 
 // tryLogin counts a login of a client as failed, until loginWorked is called. If the client must wait, tryLogin
 // returns how long.
 func (l *limits) tryLogin(client string) time.Duration {
-	if _, known := l.fails.waitTime(client, l.now()); !known && l.fails.noRoom(l.now()) {
-		return time.Minute
-	}
-	return l.fails.take(client, l.now())
+	return l.fails.tryAdd(client, l.now())
 }
 
 // loginWorked removes the login that tryLogin counted.
-func (l *limits) loginWorked(client string) { l.fails.giveBack(client, l.now()) }
+func (l *limits) loginWorked(client string) { l.fails.removeLast(client) }
 
 // buckets is a set of token buckets, which limit rates. The names are clients or access tokens.
 type buckets struct {
@@ -106,24 +100,6 @@ func (b *buckets) spend(name string, now time.Time) {
 	b.bucket(name).ReserveN(now, 1)
 }
 
-// take takes one token from the bucket with the given name, or returns the time until the bucket has one.
-func (b *buckets) take(name string, now time.Time) (wait time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	l := b.bucket(name)
-	if l.AllowN(now, 1) {
-		return 0
-	}
-	return max(b.timeTo(l, now), time.Second)
-}
-
-// giveBack puts one token back into the bucket with the given name.
-func (b *buckets) giveBack(name string, now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.bucket(name).ReserveN(now, -1)
-}
-
 // bucket returns the bucket with the given name, and makes it if it does not exist. b.mu must be locked.
 func (b *buckets) bucket(name string) *rate.Limiter {
 	l := b.of[name]
@@ -137,11 +113,6 @@ func (b *buckets) bucket(name string) *rate.Limiter {
 	return l
 }
 
-// timeTo returns the time until the bucket l has a token.
-func (b *buckets) timeTo(l *rate.Limiter, now time.Time) time.Duration {
-	return time.Duration((1 - l.TokensAt(now)) / float64(b.rate) * float64(time.Second))
-}
-
 // waitTime returns the time until the bucket with the given name has a token. known reports whether
 // such a bucket exists.
 func (b *buckets) waitTime(name string, now time.Time) (wait time.Duration, known bool) {
@@ -151,7 +122,7 @@ func (b *buckets) waitTime(name string, now time.Time) (wait time.Duration, know
 	if l == nil || l.TokensAt(now) >= 1 {
 		return 0, l != nil
 	}
-	return b.timeTo(l, now), true
+	return time.Duration((1 - l.TokensAt(now)) / float64(b.rate) * float64(time.Second)), true
 }
 
 // noRoom reports whether no bucket can be added, because the maximum number is reached. If

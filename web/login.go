@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -74,9 +75,7 @@ func (s *Server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 		s.failed(err)
 		p = rejection(actions.Unavailable, "this could not be done now; try again later")
 	}
-	if seen, ok := w.(*status); ok {
-		seen.code = p.code
-	}
+	noteCode(w, p.code)
 	s.o.Frame.WriteProblem(w, r, &view.Problem{Status: p.status, Code: p.code, Title: http.StatusText(p.status),
 		Detail: sentence(p.detail), Retry: p.retry, Allow: w.Header().Get("Allow")})
 }
@@ -103,12 +102,18 @@ func (s *Server) mustLogIn(r *http.Request) bool {
 	return s.o.LoginToRead && view.VisitorOf(r.Context()).Role == view.Anyone && !strings.HasPrefix(at, "/assets/")
 }
 
-// askForLogin answers a request that needs a login: a page with a redirect to the login, others
-// with status 401.
+// forPrograms are the prefixes of paths that programs read more often than people.
+var forPrograms = []string{"/api/", "/cdx", "/raw/", "/thumbnail/", "/timegate/", "/timemap/", "/feed.atom",
+	"/openapi.json", "/opensearch.xml"}
+
+// askForLogin answers a request that needs a login: with a redirect to the login in browsers, otherwise with status
+// 401.
 func (s *Server) askForLogin(w http.ResponseWriter, r *http.Request) {
-	if s.o.Frame == nil || strings.HasPrefix(r.RequestURI, "/api/") ||
-		r.Method != http.MethodGet && r.Method != http.MethodHead {
-		fail(w, rejection(actions.BadCredential, "this archive can be read only after a login"))
+	program := !strings.Contains(r.Header.Get("Accept"), "text/html") &&
+		slices.ContainsFunc(forPrograms, func(prefix string) bool { return strings.HasPrefix(r.RequestURI, prefix) })
+	if s.o.Frame == nil || program || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		fail(w, rejection(actions.BadCredential, "this archive can be read only after a login, or with the access token of "+
+			"a publisher in the header Authorization: Bearer"))
 		return
 	}
 	http.Redirect(w, r, "/login?next="+url.QueryEscape(r.RequestURI), http.StatusSeeOther)

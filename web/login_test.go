@@ -308,7 +308,7 @@ func TestBruteForce(t *testing.T) {
 		t.Errorf("%v", n)
 	}
 	w := f.browser(t, "http://localhost").login("operator", password)
-	if w.Code != 429 || w.Header().Get("Retry-After") != "6" || w.Header().Get("Set-Cookie") != "" {
+	if w.Code != 429 || w.Header().Get("Retry-After") != "60" || w.Header().Get("Set-Cookie") != "" {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
 	far := f.browser(t, "http://localhost")
@@ -316,9 +316,24 @@ func TestBruteForce(t *testing.T) {
 	if w := far.login("operator", password); w.Code != 303 {
 		t.Errorf("another client: %d", w.Code)
 	}
-	f.clock.pass(6 * time.Second)
-	if w := f.browser(t, "http://localhost").login("operator", password); w.Code != 303 {
-		t.Errorf("after 6 s: %d", w.Code)
+	for _, c := range []struct {
+		wait   time.Duration
+		status int
+	}{{59 * time.Second, 429}, {time.Second, 303}} {
+		f.clock.pass(c.wait)
+		if w := f.browser(t, "http://localhost").login("operator", password); w.Code != c.status {
+			t.Errorf("%s later: %d", c.wait, w.Code)
+		}
+	}
+	for i := range 20 { // one each 5 s: within any minute at most ten are answered
+		f.clock.pass(5 * time.Second)
+		want := 403
+		if i%12 >= 10 {
+			want = 429
+		}
+		if w := f.browser(t, "http://localhost").login("operator", "wrong"); w.Code != want {
+			t.Errorf("failure %d: %d", i, w.Code)
+		}
 	}
 }
 
@@ -375,14 +390,15 @@ func TestCSRF(t *testing.T) {
 	}
 }
 
-// TestReadersForms checks the origin of forms to readers' routes: only routes that change nothing
-// accept any.
+// TestReadersForms checks that forms of other sites to readers' routes, which change nothing, are answered by the
+// handler of readers.
 func TestReadersForms(t *testing.T) {
 	f := newOffice(t, Options{})
 	b := f.browser(t, "http://localhost")
+	b.login("operator", password)
 	b.header = map[string]string{"Sec-Fetch-Site": "cross-site"}
-	for path, want := range map[string]int{"/explain": 200, "/api/v1/decide": 200, "/search": 403, "/explain/x": 403} {
-		if w := b.do("POST", path, url.Values{"robots": {"x"}}); w.Code != want {
+	for _, path := range []string{"/explain", "/api/v1/decide", "/search", "/nowhere"} {
+		if w := b.do("POST", path, url.Values{"robots": {"x"}}); w.Code != 200 || f.changes() != 0 {
 			t.Errorf("%s: %d", path, w.Code)
 		}
 	}
@@ -530,9 +546,10 @@ func TestGetChangesNothing(t *testing.T) {
 func TestLoginToRead(t *testing.T) {
 	f := newOffice(t, Options{LoginToRead: true, Key: []byte(`{}`)})
 	b := f.browser(t, "http://localhost")
+	b.header = map[string]string{"Accept": "text/html,*/*;q=0.8"}
 	for path, want := range map[string]int{"/": 303, "/raw/20260301000000/http://quay.example//x?a=b": 303,
 		"/requests":          303,
-		"/api/v1/search?q=x": 401, "/login": 200, "/robots.txt": 200, "/api/v1/key": 200, "/assets/none": 200} {
+		"/api/v1/search?q=x": 303, "/login": 200, "/robots.txt": 200, "/api/v1/key": 200, "/assets/none": 200} {
 		if w := b.do("GET", path, nil); w.Code != want {
 			t.Errorf("%s: %d", path, w.Code)
 		}
@@ -548,9 +565,17 @@ func TestLoginToRead(t *testing.T) {
 	program := f.browser(t, "http://localhost")
 	for token, want := range map[string]int{good: 200, "acap_wrong": 401} {
 		program.header = map[string]string{"Authorization": "Bearer " + token}
-		if w := program.do("GET", "/api/v1/search?q=x", nil); w.Code != want {
-			t.Errorf("%s: %d", token, w.Code)
+		for _, path := range []string{"/api/v1/search?q=x", "/cdx?url=x", "/timegate/http://quay.example/", "/openapi.json",
+			"/raw/20260301000000/http://quay.example/", "/feed.atom?q=x"} {
+			w := program.do("GET", path, nil)
+			if w.Code != want || (want == 401) != (w.Header().Get("WWW-Authenticate") != "") {
+				t.Errorf("%s, %s: %d %v", path, token, w.Code, w.Header())
+			}
 		}
+	}
+	program.header = nil
+	if w := program.do("GET", "/search", nil); w.Code != 303 {
+		t.Errorf("a page, for a client that accepts anything: %d", w.Code)
 	}
 	b.login("publisher", good)
 	if w := b.do("GET", "/", nil); w.Code != 200 {

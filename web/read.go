@@ -26,6 +26,9 @@ func hostName(host string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
 }
 
+// anyAddress stands in the names of a server for all IP addresses, if the server listens on all. It is no valid host.
+const anyAddress = " "
+
 // addAddress adds to names the address at, on which the server listens. For a loopback address it
 // also adds the other names of loopback.
 func addAddress(names map[string]bool, at net.Addr) {
@@ -34,7 +37,11 @@ func addAddress(names map[string]bool, at net.Addr) {
 		return
 	}
 	names[net.JoinHostPort(hostName(host), port)] = true
-	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
+	ip, err := netip.ParseAddr(host)
+	if err == nil && ip.IsUnspecified() {
+		names[net.JoinHostPort(anyAddress, port)] = true
+	}
+	if err == nil && (ip.IsLoopback() || ip.IsUnspecified()) {
 		for _, name := range []string{"localhost", "127.0.0.1", "::1"} {
 			names[net.JoinHostPort(name, port)] = true
 		}
@@ -55,7 +62,9 @@ func namesServer(names map[string]bool, r *http.Request) bool {
 			port = "443"
 		}
 	}
-	return names[net.JoinHostPort(hostName(r.Host), port)]
+	// DNS rebinding needs a name, so every IP address is safe
+	_, err = netip.ParseAddr(hostName(r.Host))
+	return names[net.JoinHostPort(hostName(r.Host), port)] || err == nil && names[net.JoinHostPort(anyAddress, port)]
 }
 
 // client returns the name under which requests of a client are counted: the IPv4 address, or the

@@ -20,14 +20,10 @@ import (
 // it was sent, because the paths of readers contain addresses, whose slashes must not change.
 func (s *Server) route(requests http.Handler) http.Handler {
 	requests = inNormalForm(requests)
-	readers := compress(http.HandlerFunc(s.answerReader))
 	pages, isPage := s.pages()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		stripOrigin(r)
+	own := compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at, _, _ := strings.Cut(r.RequestURI, "?")
 		switch {
-		case s.label(r) != "": // every path is one of the archived site
-			s.answerReader(w, r)
 		case strings.HasPrefix(at, "/v1/"): // the address before version 1 of the API had other parts
 			http.Redirect(w, r, "/api"+r.RequestURI, http.StatusPermanentRedirect)
 		case s.o.Readers == nil, at == "/api/v1/key", at == "/api/v1/requests",
@@ -38,8 +34,17 @@ func (s *Server) route(requests http.Handler) http.Handler {
 		case s.o.Frame != nil && strings.HasPrefix(at, "/assets/") && r.Method == http.MethodGet &&
 			s.o.Frame.Asset(w, r, strings.TrimPrefix(at, "/assets/")):
 		default:
-			readers.ServeHTTP(w, r)
+			s.answerReader(w, r)
 		}
+	}))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		stripOrigin(r)
+		copies := strings.HasPrefix(r.RequestURI, "/raw/") || strings.HasPrefix(r.RequestURI, "/thumbnail/")
+		if s.o.Readers != nil && (copies || s.label(r) != "") { // copies and pictures are sent as they are
+			s.answerReader(w, r)
+			return
+		}
+		own.ServeHTTP(w, r)
 	})
 }
 
@@ -68,30 +73,22 @@ func inNormalForm(h http.Handler) http.Handler {
 	})
 }
 
-// compress compresses answers of text with gzip. Copies and pictures are sent as they are.
+// compress compresses answers of text with gzip.
 func compress(h http.Handler) http.Handler {
 	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.RandomJitter(32, 0, false),
 		gzhttp.ContentTypes([]string{"text/html", "text/css", "text/javascript", "application/json", "text/plain",
-			"application/atom+xml", "application/link-format", "text/x-cdxj", "application/x-ndjson"}))
+			"application/atom+xml", "application/link-format", "text/x-cdxj", "text/x-ndjson", "application/x-ndjson",
+			"application/problem+json", "application/opensearchdescription+xml"}))
 	if err != nil { // cannot happen: the options are constants
 		return h
 	}
-	compressed := wrap(h)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.RequestURI, "/raw/") || strings.HasPrefix(r.RequestURI, "/thumbnail/") {
-			h.ServeHTTP(w, r)
-			return
-		}
-		compressed.ServeHTTP(w, r)
-	})
+	return wrap(h)
 }
 
-// answerReader answers a reader. The body of the request and the time for the answer are limited.
+// answerReader answers a reader, who changes nothing: a POST request only asks something that is too long for an
+// address, and other sites may send it, too. The body of the request and the time for the answer are limited.
 func (s *Server) answerReader(w http.ResponseWriter, r *http.Request) {
 	r, err := s.identify(r)
-	if err == nil && r.Method == http.MethodPost && !changesNothing(r) {
-		err = s.checkOrigin(r)
-	}
 	switch {
 	case err != nil:
 		fail(w, err)
@@ -111,18 +108,11 @@ func (s *Server) answerReader(w http.ResponseWriter, r *http.Request) {
 	s.o.Readers.ServeHTTP(w, r)
 }
 
-// changesNothing reports whether a POST request of a reader only asks something. Other sites may
-// send it, too.
-func changesNothing(r *http.Request) bool {
-	at, _, _ := strings.Cut(r.RequestURI, "?")
-	return at == "/explain" || at == "/api/v1/decide"
-}
-
 // identify returns r with a context that names the visitor.
 func (s *Server) identify(r *http.Request) (*http.Request, error) {
 	who, err := s.visitor(r)
 	r = r.WithContext(view.WithVisitor(r.Context(), who))
-	if err != nil || !s.mustLogIn(r) || !strings.HasPrefix(r.RequestURI, "/api/") || token(r) == "" {
+	if err != nil || !s.mustLogIn(r) || token(r) == "" {
 		return r, err
 	}
 	// programs read with the access token of a publisher

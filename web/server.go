@@ -97,6 +97,8 @@ type Server struct {
 	public endpoint
 	admin  endpoint
 	main   string // host name of the viewer, without port
+	// the public listener can be reached from other machines without TLS, so only proxies may use it
+	proxied bool
 }
 
 // endpoint is the HTTP server of one listener.
@@ -175,6 +177,8 @@ func (s *Server) serveSafely(h http.Handler, w http.ResponseWriter, r *http.Requ
 // other names of loopback are accepted too.
 func (s *Server) Serve(l net.Listener) error {
 	addAddress(s.public.names, l.Addr())
+	ip, known := addressOf(l.Addr().String())
+	s.proxied = s.o.TLS == nil && known && !ip.IsLoopback()
 	if s.main = hostName(l.Addr().String()); strings.Contains(s.main, ":") {
 		s.main = "[" + s.main + "]"
 	}
@@ -197,6 +201,9 @@ func (s *Server) Serve(l net.Listener) error {
 // /metrics.
 func (s *Server) ServeAdmin(l net.Listener) error {
 	addAddress(s.admin.names, l.Addr())
+	for _, name := range s.o.Hosts {
+		s.admin.names[hostName(name)] = true
+	}
 	return s.admin.Server.Serve(l)
 }
 
@@ -219,6 +226,9 @@ func (s *Server) check(at *endpoint, r *http.Request) error {
 	case !namesServer(at.names, r) && (at != &s.public || s.label(r) == ""):
 		return &problem{status: http.StatusMisdirectedRequest, code: "host",
 			detail: "this server does not answer to that host name"}
+	case at == &s.public && s.proxied && !s.trusts(r.RemoteAddr) && !loopbackName(r.RemoteAddr):
+		return &problem{status: http.StatusForbidden, code: "tls",
+			detail: "this server answers without TLS to its proxies only; use the https address of the archive"}
 	case !s.limits.allowRequest(s.client(r)):
 		return tooMany(time.Second, "too many requests came from this client, or reach this server")
 	case r.Method == http.MethodConnect:
@@ -249,9 +259,21 @@ func route(do map[string]handler) http.Handler {
 
 // fail writes err as a problem document, and records its code.
 func fail(w http.ResponseWriter, err error) {
-	code := writeProblem(w, err)
-	if seen, ok := w.(*status); ok {
-		seen.code = code
+	noteCode(w, writeProblem(w, err))
+}
+
+// noteCode records the code of a refusal, for Options.Answered.
+func noteCode(w http.ResponseWriter, code string) {
+	for w != nil {
+		switch at := w.(type) {
+		case *status:
+			at.code = code
+			return
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = at.Unwrap()
+		default:
+			return
+		}
 	}
 }
 

@@ -157,7 +157,8 @@ func loopbackName(host string) bool {
 
 // scheme returns the scheme with which the client sent r.
 func (s *Server) scheme(r *http.Request) string {
-	if r.TLS != nil || s.trusts(r.RemoteAddr) && r.Header.Get("X-Forwarded-Proto") == "https" {
+	proto, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",") // the first proxy is the one next to the client
+	if r.TLS != nil || s.trusts(r.RemoteAddr) && strings.EqualFold(strings.TrimSpace(proto), "https") {
 		return "https"
 	}
 	return "http"

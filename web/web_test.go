@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strings"
@@ -368,6 +369,64 @@ func TestHost(t *testing.T) {
 	}
 }
 
+// everywhere is a listener that says it listens on all addresses.
+type everywhere struct{ net.Listener }
+
+func (l everywhere) Addr() net.Addr {
+	return &net.TCPAddr{IP: net.IPv4zero, Port: l.Listener.Addr().(*net.TCPAddr).Port}
+}
+
+// A server that listens on all addresses accepts each IP address as its name, since DNS rebinding needs another name.
+func TestHostEverywhere(t *testing.T) {
+	s := New(Options{Backend: &backend{}, Hosts: []string{"requests.example"}})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() { ended <- s.ServeAdmin(everywhere{l}) }()
+	at := l.Addr().String()
+	_, port, _ := net.SplitHostPort(at)
+	for host, want := range map[string]int{at: 200, "localhost:" + port: 200, "[::1]:" + port: 200, "192.0.2.7:" + port: 200,
+		"requests.example": 200, "192.0.2.7": 421, "192.0.2.7:1": 421, "evil.example:" + port: 421, "*:" + port: 421} {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+at+"/readyz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s: %d, want %d", host, resp.StatusCode, want)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	<-ended
+}
+
+// Without TLS, a server that other machines reach answers only its proxies and programs on the same machine.
+func TestProxiesOnly(t *testing.T) {
+	s := New(Options{Backend: &backend{}, Trusted: proxies(), Hosts: []string{"localhost"}})
+	s.public.names["localhost"] = true
+	for _, proxied := range []bool{true, false} {
+		s.proxied = proxied
+		for at, want := range map[string]int{"203.0.113.9:1": 401, "127.0.0.1:1": 401, "192.0.2.1:1": 403, "[2001:db8::1]:1": 403} {
+			r := httptest.NewRequest("POST", "http://localhost/api/v1/requests", strings.NewReader("{}"))
+			r.RequestURI, r.RemoteAddr = "/api/v1/requests", at
+			w := httptest.NewRecorder()
+			if s.public.Handler.ServeHTTP(w, r); w.Code != want && (proxied || w.Code != 401) {
+				t.Errorf("proxies only %t, %s: %d", proxied, at, w.Code)
+			}
+		}
+	}
+}
+
 // A client that guesses access tokens is blocked, and other clients are not. A client with a valid
 // token is not blocked even if another client at the same address guesses tokens.
 func TestGuessing(t *testing.T) {
@@ -387,7 +446,7 @@ func TestGuessing(t *testing.T) {
 	if status, _ := from("192.0.2.1", good); status != 200 {
 		t.Fatal(status)
 	}
-	for i := range failBurst {
+	for i := range mostFails {
 		if status, _ := from("192.0.2.1", fmt.Sprint("guess", i)); status != 401 {
 			t.Errorf("%d: %d", i, status)
 		}
@@ -405,15 +464,22 @@ func TestGuessing(t *testing.T) {
 	if status, _ := from("192.0.2.1", good); status != 200 {
 		t.Errorf("who is known: %d", status)
 	}
-	for i := range failBurst { // all IPv6 addresses with the same first 64 bits are counted as one client
+	for i := range mostFails { // all IPv6 addresses with the same first 64 bits are counted as one client
 		from(fmt.Sprintf("2001:db8:0:7::%x", i+1), "guess")
 	}
 	if status, _ := from("2001:db8:0:7::ffff", "guess"); status != 429 {
 		t.Errorf("another address of the same line: %d", status)
 	}
-	mu.Lock()
-	now = now.Add(7 * time.Second)
-	mu.Unlock()
+	pass := func(d time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		now = now.Add(d)
+	}
+	pass(failPeriod - time.Second)
+	if status, _ := from("192.0.2.1", "guess"); status != 429 {
+		t.Errorf("within the minute: %d", status)
+	}
+	pass(time.Second)
 	if status, _ := from("192.0.2.1", "guess"); status != 401 {
 		t.Errorf("later: %d", status)
 	}
