@@ -155,6 +155,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Refuse answers a request with a problem, in the form of the answers to such requests.
+func (h *Handler) Refuse(w http.ResponseWriter, r *http.Request, p *Problem) {
+	req := &request{Request: r, visitor: VisitorOf(r.Context())}
+	at, _ := h.find(req)
+	req.api, req.copies = at.api, at.copies
+	h.writeProblem(w, req, p)
+}
+
 // find returns the route of a request, and sets the parts of the request that depend on the route.
 func (h *Handler) find(r *request) (route, bool) {
 	sent := r.RequestURI

@@ -70,15 +70,17 @@ type readers struct {
 	command *Command
 	cfg     *config.Config
 	failed  func(error)
+	empty   *view.Handler // answers while the data directory is empty
 
 	mu      sync.Mutex
 	answers answerer      // nil: no process has the data directory open
-	why     error         // why answers is nil
+	why     error         // why the archive cannot be read
 	changed chan struct{} // closed when answers changes
 }
 
-func newReaders(c *Command, cfg *config.Config, failed func(error)) *readers {
-	return &readers{command: c, cfg: cfg, failed: failed, changed: make(chan struct{})}
+func newReaders(c *Command, cfg *config.Config, failed func(error)) (*readers, error) {
+	empty, err := newEmptyView(cfg, failed)
+	return &readers{command: c, cfg: cfg, failed: failed, empty: empty, changed: make(chan struct{})}, err
 }
 
 func (rd *readers) set(answers answerer, why error) {
@@ -99,10 +101,10 @@ func (rd *readers) current() (answerer, <-chan struct{}, error) {
 func (rd *readers) ready() error {
 	answers, _, why := rd.current()
 	switch {
-	case answers != nil:
-		return nil
 	case why != nil:
 		return why
+	case answers != nil:
+		return nil
 	}
 	return errors.New("the data directory is being opened")
 }
@@ -112,14 +114,8 @@ func (rd *readers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	late := time.NewTimer(forAnother)
 	defer late.Stop()
 	for {
-		answers, changed, why := rd.current()
-		var empty *site.EmptyError
-		switch {
-		case answers != nil && answers.serve(w, r):
-			return
-		case errors.As(why, &empty):
-			http.Error(w, "Nothing is archived yet. Run acapcrawl crawl, and load this page again.",
-				http.StatusServiceUnavailable)
+		answers, changed, _ := rd.current()
+		if answers != nil && answers.serve(w, r) {
 			return
 		}
 		select {
@@ -127,9 +123,9 @@ func (rd *readers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		case <-late.C:
-			w.Header().Set("Retry-After", "10")
-			http.Error(w, "The archive is busy or cannot be opened; the operator's log says why. Try again later.",
-				http.StatusServiceUnavailable)
+			rd.empty.Refuse(w, r, &view.Problem{Status: http.StatusServiceUnavailable, Code: "closed",
+				Title:  "This archive cannot be read now",
+				Detail: "It is busy or cannot be opened; the operator's log says why. Try again later.", Retry: forAnother})
 			return
 		}
 	}
@@ -145,12 +141,15 @@ func (rd *readers) run(ctx context.Context) {
 			continue
 		}
 		if err != nil && ctx.Err() == nil {
-			var empty *site.EmptyError
-			if err.Error() != said && !errors.As(err, &empty) {
-				said = err.Error()
-				rd.failed(err)
+			if empty := (*site.EmptyError)(nil); errors.As(err, &empty) {
+				rd.set(newOwnReaders(rd.empty), err)
+			} else {
+				if err.Error() != said {
+					said = err.Error()
+					rd.failed(err)
+				}
+				rd.set(nil, err)
 			}
-			rd.set(nil, err)
 			sleep(ctx, time.Second)
 		}
 	}

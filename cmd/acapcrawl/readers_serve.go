@@ -29,7 +29,10 @@ func (c *Command) serveReaders(ctx context.Context, cfg *config.Config, follow b
 	if o.TLS != nil {
 		scheme = "https"
 	}
-	views := newReaders(c, cfg, o.Failed)
+	views, err := newReaders(c, cfg, o.Failed)
+	if err != nil {
+		return "", nil, errors.Join(err, l.Close())
+	}
 	o.Readers = views
 	s := web.New(o)
 	reading, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -113,10 +114,18 @@ func TestReadersOfNothing(t *testing.T) {
 	} else {
 		resp.Body.Close()
 	}
-	var out strings.Builder
-	if status := s.read(t, "/", &out); status != http.StatusServiceUnavailable || !strings.Contains(out.String(),
-		"acapcrawl crawl") {
-		t.Errorf("%d %s", status, out.String())
+	for path, want := range map[string]int{"/": 200, "/search?q=gull": 200, "/sites": 200, "/sites/quay.example": 404,
+		"/versions/http://quay.example/": 404, "/raw/20260105120000/http://quay.example/": 404, "/cdx?url=quay.example": 200,
+		"/feed.atom?q=gull": 200, "/explain?url=http://quay.example/": 200, "/api/v1/search?q=gull": 200,
+		"/api/v1/archive/ls": 200, "/api/v1/show?url=http://quay.example/": 404, "/robots.txt": 200,
+		"/thumbnail/20260105120000/http://quay.example/": 404, "/openapi.json": 200} {
+		if status := s.read(t, path, io.Discard); status != want {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	pasted := url.Values{"robots": {"ACAP-crawler: *\nACAP-disallow-index: /x"}, "url": {"http://quay.example/x"}}
+	if status, _, text := s.post(t, "/explain", pasted); status != 200 || !strings.Contains(text, "ACAP-disallow-index") {
+		t.Errorf("pasted text: %d %s", status, text)
 	}
 	if status := end(); status != statusDone {
 		t.Error(status)

@@ -72,8 +72,11 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	if o.Key != nil {
 		options.Key = actions.JWK(o.Key.Public().(ed25519.PublicKey))
 	}
+	views, err := newReaders(c, cfg, options.Failed)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
 	channel := newChannel(ctx, c, cfg)
-	views := newReaders(c, cfg, options.Failed)
 	options.Backend, options.Readers, options.Ready = channel, views, views.ready
 	options.Password, options.LoginToRead = cfg.Serve.OperatorPassword, cfg.Serve.Readers == config.ReadersLogin
 	options.Audit = web.NewAudit(filepath.Join(cfg.Data, auditFile))
