@@ -35,12 +35,16 @@ func (s *Site) lastPolicies() lastPolicies {
 // no request.
 func (s *Site) LastPolicies() terms.Policies { return s.lastPolicies() }
 
-// PolicyRead returns when the robots.txt at address was last read; zero if it never was, or if address is
-// that of another document.
+// PolicyRead returns when the statements in the document at address were last read: those of an archived page when it
+// was crawled, those of robots.txt and of files that belong to it when robots.txt was read. It is zero if they never
+// were.
 func (s *Site) PolicyRead(address string) time.Time {
 	u, err := url.Parse(address)
-	if err != nil || u.Path != "/robots.txt" {
+	if err != nil {
 		return time.Time{}
+	}
+	if r, known, err := s.archive.Resource(address); err == nil && known && u.Path != "/robots.txt" {
+		return r.LastCrawled
 	}
 	o, known := s.policy.Held(u)
 	if !known {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -51,11 +52,11 @@ func notFound() *Problem {
 func (h *Handler) refused(d acap.Decision) *Problem {
 	d = d.AboutFor()
 	p := &Problem{Status: http.StatusUnavailableForLegalReasons, Code: string(d.Reason),
-		Title: "Archived, but may not be shown", Detail: sentence("The publisher does not permit this: " + d.Why())}
+		Title: "Archived, but may not be shown", Detail: "The publisher does not permit this: " + d.Why()}
 	if d.Reason == acap.Unavailable {
 		p.Status, p.Code, p.Retry = http.StatusServiceUnavailable, "unavailable", time.Minute
 		p.Title = "The publisher's permissions cannot be read now"
-		p.Detail = sentence("Without them this archive shows nothing of the page: " + d.Why())
+		p.Detail = "Without them this archive shows nothing of the page: " + d.Why()
 	}
 	if d.Because != nil {
 		p.File, p.Line, p.Field = d.Because.URL, d.Because.Line, d.Because.Text
@@ -63,6 +64,7 @@ func (h *Handler) refused(d acap.Decision) *Problem {
 			p.PolicyRead = h.o.PolicyRead(d.Because.URL)
 		}
 	}
+	p.endSentence()
 	return p
 }
 
@@ -76,11 +78,28 @@ func (h *Handler) absent(s present.State) *Problem {
 			return h.takenDown(s)
 		}
 		p := &Problem{Status: http.StatusGone, Code: "erased", Title: "Erased from this archive"}
-		p.Detail = sentence("It was erased on " + atTime(s.Erased.When) + ": " + s.Erased.Why)
+		p.Detail = "It was erased on " + atTime(s.Erased.When) + ": " + s.Erased.Why
 		p.Field = s.Erased.Line
+		if parts := placed.FindStringSubmatch(s.Erased.Line); parts != nil {
+			if n, err := strconv.Atoi(parts[2]); err == nil {
+				p.File, p.Line, p.Field = parts[1], n, parts[3]
+			}
+		}
+		p.endSentence()
 		return p
 	}
 	return notFound()
+}
+
+// placed matches a line with its document and number, as in "http://example.com/robots.txt:3: Disallow: /".
+var placed = regexp.MustCompile(`^(https?://\S+):([0-9]+): (.+)$`)
+
+// endSentence adds a full stop to the detail, unless it ends with the line that decided: the full stop would look like
+// a part of it.
+func (p *Problem) endSentence() {
+	if p.Field == "" || !strings.HasSuffix(p.Detail, p.Field) {
+		p.Detail = sentence(p.Detail)
+	}
 }
 
 // takenDown returns the problem for a page with a take-down in force: who asked, and when the page

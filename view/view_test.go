@@ -106,12 +106,15 @@ func gone(by acap.Decision, why string) present.State {
 // TestStatus checks the status of each case of a page that cannot be shown.
 func TestStatus(t *testing.T) {
 	line := &acap.Field{URL: "http://quay.example/robots.txt", Line: 3, Text: "ACAP-disallow-present: /p<b>"}
+	swept := gone(acap.Decision{}, "prohibited by http://quay.example/robots.txt:5: ACAP-disallow-preserve: /sw")
+	swept.Erased.Line = "http://quay.example/robots.txt:5: ACAP-disallow-preserve: /sw"
 	f := &fixed{states: map[string]present.State{
 		"http://quay.example/withheld": {Standing: present.Withheld,
 			Decision: acap.Decision{Usage: acap.PresentCurrentCopy, Reason: acap.ByProhibition, Because: line}},
 		"http://quay.example/unread": {Standing: present.Unavailable,
 			Decision: acap.Decision{Usage: acap.PresentCurrentCopy, Reason: acap.Unavailable, Note: "HTTP status 503"}},
 		"http://quay.example/erased": gone(acap.Decision{}, "the time limit of 2 days has ended"),
+		"http://quay.example/swept": swept,
 		"http://quay.example/down": gone(acap.Decision{Because: &acap.Field{URL: "http://quay.example/robots.txt", Line: 4,
 			Text: "ACAP-request-take-down: /down"}}, ""),
 		"http://quay.example/asked": gone(acap.Decision{Because: &acap.Field{Source: acap.Request, URL: "http://quay.example",
@@ -157,6 +160,7 @@ func TestStatus(t *testing.T) {
 		"erased": {"the time limit of 2 days has ended", "on 5 January 2026 at 12:00 UTC"},
 		"down": {"The publisher asked", "on 5 January 2026 at 12:00 UTC", "robots.txt, line 4",
 			"ACAP-request-take-down: /down"},
+		"swept": {"robots.txt, line 5", "<code>ACAP-disallow-preserve: /sw</code>", "/sw</p>"},
 		"asked": {"request 7 of http://quay.example: take-down, requested by the operator",
 			"on 5 January 2026 at 12:00 UTC"},
 	} {
