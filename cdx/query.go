@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,6 +115,9 @@ func (p *parser) address() {
 		p.refuse("url", "it is longer than %d bytes; shorten it", maxAddress)
 		return
 	}
+	if hostAndPort.MatchString(address) {
+		address = "http://" + address
+	}
 	list, reason := ranges(address, match)
 	if reason != "" {
 		p.refuse("url", "%s", reason)
@@ -122,6 +126,9 @@ func (p *parser) address() {
 }
 
 const maxAddress = address.MaxLength
+
+// hostAndPort matches an address without scheme that begins with a host and a port.
+var hostAndPort = regexp.MustCompile(`^[^/?#:@]+:[0-9]+([/?]|$)`)
 
 // times reads from and to. They are the beginning of a timestamp, and include all times that begin
 // with them.

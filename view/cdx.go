@@ -39,11 +39,7 @@ func (h *Handler) cdx(w http.ResponseWriter, r *request) error {
 	}
 	w.Header().Set("Content-Type", q.ContentType())
 	w.Header().Set("Cache-Control", "private, no-store") // terms and versions can change at any moment
-	if r.Method == http.MethodHead {
-		w.WriteHeader(http.StatusOK)
-		return nil
-	}
-	out := &begun{ResponseWriter: w}
+	out := &begun{ResponseWriter: w, silent: r.Method == http.MethodHead}
 	err = q.Write(out, h.records(r.Context(), l, r.visitor), func(c cdx.Record) string {
 		return r.visitor.Base + "/raw/" + c.Timestamp + "/" + escapeTarget(c.URL)
 	})
@@ -56,13 +52,24 @@ func (h *Handler) cdx(w http.ResponseWriter, r *request) error {
 	return err
 }
 
-// records returns the listed versions as records.
+// records returns the listed versions as records. Addresses of copies count in seconds: of several versions of a page
+// with the same second, only the last one has a record.
 func (h *Handler) records(ctx context.Context, l present.Listing, v Visitor) cdx.Records {
 	return func(yield func(cdx.Record, error) bool) {
+		var held *cdx.Record
 		for one, err := range h.o.Presenter.List(ctx, l, v.reader()) {
-			if !yield(recordOf(one), err) {
+			if err != nil {
+				yield(cdx.Record{}, err)
 				return
 			}
+			next := recordOf(one)
+			if held != nil && (held.URL != next.URL || held.Timestamp != next.Timestamp) && !yield(*held, nil) {
+				return
+			}
+			held = &next
+		}
+		if held != nil {
+			yield(*held, nil)
 		}
 	}
 }
@@ -72,13 +79,16 @@ func recordOf(v present.Version) cdx.Record {
 		Status: strconv.Itoa(v.Status), Digest: v.Digest, Length: strconv.FormatInt(v.Bytes, 10)}
 }
 
-// begun remembers whether a part of the answer was written.
+// begun remembers whether a part of the answer was written. A silent one, for HEAD, writes no body.
 type begun struct {
 	http.ResponseWriter
-	written bool
+	written, silent bool
 }
 
 func (b *begun) Write(p []byte) (int, error) {
+	if b.silent {
+		return len(p), nil
+	}
 	b.written = true
 	return b.ResponseWriter.Write(p)
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"net/http/httptest"
 	"net/url"
@@ -177,5 +178,34 @@ func TestCDXTurns(t *testing.T) {
 	w := httptest.NewRecorder()
 	if h.ServeHTTP(w, r.WithContext(ctx)); w.Code != 503 {
 		t.Errorf("several pages: %d", w.Code)
+	}
+}
+
+// TestCDXSeconds checks that of two versions of the same second, the record is that of the version that /raw shows.
+func TestCDXSeconds(t *testing.T) {
+	s, h := stocked(t)
+	s.HoldAnswer(stock.Site+":8080/a", 200, nil, []byte("one"), noon)
+	s.HoldAnswer(stock.Site+":8080/a", 200, nil, []byte("two"), noon.Add(time.Second/2))
+	s.HoldAnswer(stock.Site+":8080/b", 200, nil, []byte("one"), noon.Add(time.Second/2))
+	w := ask(h, "GET", "/cdx?url=quay.example:8080&matchType=host&output=text&fl=timestamp,length")
+	if got := w.Body.String(); got != "20260105120000 3\n20260105120000 3\n" {
+		t.Errorf("%d %s", w.Code, got)
+	}
+	w = ask(h, "GET", "/cdx?url=quay.example:8080/a&output=text&fl=digest,url")
+	digest, page, _ := strings.Cut(strings.TrimSpace(w.Body.String()), " ")
+	raw := ask(h, "GET", "/raw/20260105120000/"+page).Body.String()
+	if sum := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(raw))); raw != "two" || digest != sum {
+		t.Errorf("the digest of %q is %s, the record has %s", raw, sum, digest)
+	}
+}
+
+// TestCDXHead checks that HEAD gets the status of GET, without a body.
+func TestCDXHead(t *testing.T) {
+	_, h := shelf(t)
+	for _, query := range []string{"url=quay.example", "url=quay.example&page=7", "url=quay.example&page=x"} {
+		get, head := ask(h, "GET", "/cdx?"+query), ask(h, "HEAD", "/cdx?"+query)
+		if get.Code != head.Code || head.Body.Len() > 0 {
+			t.Errorf("%s: GET %d, HEAD %d %s", query, get.Code, head.Code, head.Body)
+		}
 	}
 }

@@ -114,7 +114,7 @@ func TestStatus(t *testing.T) {
 		"http://quay.example/unread": {Standing: present.Unavailable,
 			Decision: acap.Decision{Usage: acap.PresentCurrentCopy, Reason: acap.Unavailable, Note: "HTTP status 503"}},
 		"http://quay.example/erased": gone(acap.Decision{}, "the time limit of 2 days has ended"),
-		"http://quay.example/swept": swept,
+		"http://quay.example/swept":  swept,
 		"http://quay.example/down": gone(acap.Decision{Because: &acap.Field{URL: "http://quay.example/robots.txt", Line: 4,
 			Text: "ACAP-request-take-down: /down"}}, ""),
 		"http://quay.example/asked": gone(acap.Decision{Because: &acap.Field{Source: acap.Request, URL: "http://quay.example",
