@@ -446,6 +446,45 @@ func TestAbsoluteTarget(t *testing.T) {
 	}
 }
 
+// TestRequestsAPI checks with which rights the API reads requests: those of the token, otherwise those of the session
+// or of everybody. A session alone changes nothing.
+func TestRequestsAPI(t *testing.T) {
+	for _, login := range []bool{false, true} {
+		f := newOffice(t, Options{LoginToRead: login})
+		anyone, operator := f.browser(t, "http://localhost"), f.browser(t, "http://localhost")
+		operator.login("operator", password)
+		for _, path := range []string{"/api/v1/requests", "/api/v1/requests/7", "/api/v1/requests/7/receipt"} {
+			status := 200
+			if login {
+				status = 401
+			}
+			for _, c := range []struct {
+				b      *browser
+				token  string
+				status int
+				as     actions.Caller
+			}{{anyone, "", status, actions.AsAnyone}, {operator, "", 200, actions.AsOperator},
+				{operator, good, 200, actions.AsCredential}, {operator, "acap_wrong", 401, actions.AsCredential}} {
+				if c.b.header = nil; c.token != "" {
+					c.b.header = map[string]string{"Authorization": "Bearer " + c.token}
+				}
+				before := len(f.calls)
+				w := c.b.do("GET", path, nil)
+				asked := len(f.calls) > before
+				if w.Code != c.status || asked && f.calls[len(f.calls)-1].As != c.as || !asked && c.status == 200 {
+					t.Errorf("login %t, %s with %q as %s: %d %v", login, path, c.token, c.as, w.Code, f.calls[before:])
+				}
+			}
+		}
+		operator.header = nil
+		for _, method := range []string{"POST", "DELETE"} {
+			if w := operator.do(method, "/api/v1/requests/7", nil); w.Code != 401 && w.Code != 405 || f.changes() != 0 {
+				t.Errorf("%s with a session: %d", method, w.Code)
+			}
+		}
+	}
+}
+
 // TestRequestPages checks what the pages of requests show and with which rights they ask the
 // ledger.
 func TestRequestPages(t *testing.T) {

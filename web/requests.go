@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/policy"
 )
 
 // readToken returns the access token of the HTTP request r. It returns an error if the client must
@@ -23,7 +25,8 @@ func (s *Server) readToken(r *http.Request) (string, error) {
 	if t == "" {
 		s.limits.countFailed(client)
 		return "", rejection(actions.BadCredential,
-			"this needs a credential of the operator, sent as Authorization: Bearer TOKEN")
+			"this needs a credential, which the operator of this archive gives to publishers, in the header "+
+				"Authorization: Bearer TOKEN")
 	}
 	return t, nil
 }
@@ -49,6 +52,20 @@ func (s *Server) callBackend(r *http.Request, call actions.Call) (a actions.Answ
 		return a, rejection(a.Code, a.Why)
 	}
 	return a, nil
+}
+
+// read sends a call that changes nothing with the access token of r to the backend. Without a token it has the rights
+// of the session, or those of everybody.
+func (s *Server) read(r *http.Request, call actions.Call) (actions.Answer, error) {
+	if len(r.Header.Values("Authorization")) > 0 {
+		return s.callBackend(r, call)
+	}
+	in, token, ok := s.session(r)
+	if s.o.LoginToRead && (!ok || !s.reconfirm(r, &in, token)) {
+		_, err := s.readToken(r)
+		return actions.Answer{}, err
+	}
+	return s.callFor(r, call)
 }
 
 // submit handles an HTTP request that submits an action request.
@@ -105,55 +122,91 @@ const (
 	maxPage   = 1000
 )
 
-// list writes one page of the list of requests for the origins of the credential, the oldest
-// request first.
+// list writes one page of the list of requests that the client may see, the oldest request first. It answers like the
+// verb actions ls with --json. If there are more requests, the header Link has the address of the next page.
 func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
-	f := actions.Filter{Limit: usualPage}
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return malformed("the query cannot be read")
 	}
-	for name, values := range q {
-		if len(values) != 1 {
-			return malformed(name + " is given more than once")
-		}
-		v := values[0]
-		switch name {
-		case "action":
-			f.Action = v
-		case "state":
-			f.State = actions.State(v)
-		case "url":
-			f.URL = v
-		case "after":
-			if f.After, err = strconv.ParseUint(v, 10, 64); err != nil {
-				return malformed("after must be a number")
-			}
-		case "limit":
-			n, err := strconv.Atoi(v)
-			if err != nil || n < 1 || n > maxPage {
-				return malformed("limit must be a number from 1 to 1000")
-			}
-			f.Limit = n
-		default:
-			return malformed("a list can be narrowed by action, state and url, and paged by after and limit, not by " +
-				strconv.Quote(name))
-		}
+	f, err := filterOf(q)
+	if err != nil {
+		return err
 	}
-	a, err := s.callBackend(r, actions.Call{Do: actions.DoList, Filter: f})
+	a, err := s.read(r, actions.Call{Do: actions.DoList, Filter: f})
 	if err != nil {
 		return err
 	}
 	if a.Requests == nil {
 		a.Requests = []actions.Request{}
 	}
-	writeJSON(w, "application/json", http.StatusOK, struct {
-		Requests []actions.Request `json:"requests"`
-		// the value of the query parameter after that returns the next page
-		Next uint64 `json:"next,omitempty"`
-	}{a.Requests, a.Next})
+	if a.Next > 0 {
+		q.Set("after", strconv.FormatUint(a.Next, 10))
+		w.Header().Set("Link", "</api/v1/requests?"+q.Encode()+`>; rel="next"`)
+	}
+	writeJSON(w, "application/json", http.StatusOK, a.Requests)
 	return nil
 }
+
+// filterOf returns the filter that the parameters of a list describe.
+func filterOf(q url.Values) (f actions.Filter, err error) {
+	f.Limit = usualPage
+	for name, values := range q {
+		if len(values) != 1 && name != "origin" {
+			return f, malformed(name + " is given more than once")
+		}
+		v := values[0]
+		switch name {
+		case "origin":
+			f.Origins, err = originKeys(values)
+		case "action":
+			f.Action = v
+		case "state":
+			f.State = actions.State(v)
+		case "url":
+			f.URL = v
+		case "since":
+			f.Since, err = time.Parse(time.RFC3339, v)
+		case "standing":
+			f.Standing, err = strconv.ParseBool(v)
+		case "after":
+			f.After, err = strconv.ParseUint(v, 10, 64)
+		case "limit":
+			if f.Limit, err = strconv.Atoi(v); err == nil && (f.Limit < 1 || f.Limit > maxPage) {
+				err = errLimit
+			}
+		default:
+			return f, malformed("a list can be narrowed by origin, action, state, url, since and standing, and paged by after " +
+				"and limit, not by " + strconv.Quote(name))
+		}
+		if err != nil {
+			return f, malformed(name + " must be " + formOf[name])
+		}
+	}
+	return f, nil
+}
+
+// originKeys returns the keys of the sites at these addresses.
+func originKeys(list []string) (keys []string, err error) {
+	for _, one := range list {
+		u, err := address.Parse(one)
+		if err != nil {
+			return nil, err
+		}
+		key, err := policy.Key(u)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+var errLimit = errors.New("too few or too many requests")
+
+// formOf says what the values of parameters must be.
+var formOf = map[string]string{"origin": "the address of a site", "since": "a time as in 2026-01-31T12:00:00Z", "standing": "true or false",
+	"after": "a number", "limit": "a number from 1 to 1000"}
 
 // requestID returns the ID of the action request that the path of r contains.
 func requestID(r *http.Request) (uint64, error) {
@@ -165,23 +218,23 @@ func requestID(r *http.Request) (uint64, error) {
 }
 
 func (s *Server) get(w http.ResponseWriter, r *http.Request) error {
-	return s.answerAbout(w, r, actions.DoGet, requestAnswer)
+	return s.answerAbout(w, r, actions.DoGet, s.read, requestAnswer)
 }
 
 // withdraw withdraws an action request. A withdrawn take-down no longer blocks the resource.
 func (s *Server) withdraw(w http.ResponseWriter, r *http.Request) error {
-	return s.answerAbout(w, r, actions.DoWithdraw, requestAnswer)
+	return s.answerAbout(w, r, actions.DoWithdraw, s.callBackend, requestAnswer)
 }
 
-// answerAbout lets the backend execute the operation do for the action request that the path names,
-// and writes the part of the answer that value returns.
+// answerAbout lets call execute the operation do for the action request that the path names, and
+// writes the part of the answer that value returns.
 func (s *Server) answerAbout(w http.ResponseWriter, r *http.Request, do string,
-	value func(actions.Answer) any) error {
+	call func(*http.Request, actions.Call) (actions.Answer, error), value func(actions.Answer) any) error {
 	id, err := requestID(r)
 	if err != nil {
 		return err
 	}
-	a, err := s.callBackend(r, actions.Call{Do: do, ID: id})
+	a, err := call(r, actions.Call{Do: do, ID: id})
 	if err != nil {
 		return err
 	}
@@ -191,7 +244,7 @@ func (s *Server) answerAbout(w http.ResponseWriter, r *http.Request, do string,
 
 // receipt writes the receipt of an action request, or a problem if there is no receipt yet.
 func (s *Server) receipt(w http.ResponseWriter, r *http.Request) error {
-	return s.answerAbout(w, r, actions.DoReceipt, func(a actions.Answer) any { return a.Receipt })
+	return s.answerAbout(w, r, actions.DoReceipt, s.read, func(a actions.Answer) any { return a.Receipt })
 }
 
 // key writes the public key of receipts as a JWK.

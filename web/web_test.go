@@ -281,8 +281,9 @@ func TestRequests(t *testing.T) {
 		{"narrowed", asked{"GET",
 			"/api/v1/requests?action=take-down&state=done&after=3&limit=2&url=https%3A%2F%2Fquay.example%2Fx", "", nil},
 			200, "", "list"},
-		{"narrowed by what is not known", asked{"GET", "/api/v1/requests?origin=https://reef.example", "", nil}, 400,
-			"malformed", ""},
+		{"narrowed by what is not known", asked{"GET", "/api/v1/requests?host=reef.example", "", nil}, 400, "malformed", ""},
+		{"no address of a site", asked{"GET", "/api/v1/requests?origin=reef", "", nil}, 400, "malformed", ""},
+		{"no time", asked{"GET", "/api/v1/requests?since=today", "", nil}, 400, "malformed", ""},
 		{"narrowed twice", asked{"GET", "/api/v1/requests?limit=1&limit=2", "", nil}, 400, "malformed", ""},
 		{"too many", asked{"GET", "/api/v1/requests?limit=1001", "", nil}, 400, "malformed", ""},
 		{"a broken query", asked{"GET", "/api/v1/requests?a=%zz", "", nil}, 400, "malformed", ""},
@@ -328,19 +329,20 @@ func TestAnswers(t *testing.T) {
 	if status != 409 || code != "key-reused" {
 		t.Errorf("another with the same key: %d %s", status, code)
 	}
-	if _, _, _, body := s.ask(t, asked{"GET", "/api/v1/requests", "", nil}); !strings.HasPrefix(body,
-		`{"requests":[{"id":1,`) || !strings.Contains(body, `"next":1`) {
-		t.Error(body)
+	if _, _, h, body := s.ask(t, asked{"GET", "/api/v1/requests?state=done", "", nil}); !strings.HasPrefix(body,
+		`[{"id":1,`) || h.Get("Link") != `</api/v1/requests?after=1&state=done>; rel="next"` {
+		t.Error(h, body)
 	}
 	s.reached()
-	s.ask(t, asked{"GET", "/api/v1/requests?action=take-down&state=done&after=3&limit=2", "", nil})
+	s.ask(t, asked{"GET", "/api/v1/requests?action=take-down&state=done&after=3&limit=2&origin=HTTPS://Reef.example:443" +
+		"&since=2026-01-01T00:00:00Z&standing=true", "", nil})
 	if f := s.calls[0].Filter; f.Action != "take-down" || f.State != actions.Done || f.After != 3 || f.Limit != 2 ||
-		f.Origins != nil {
+		!slices.Equal(f.Origins, []string{"https://reef.example"}) || f.Since.Year() != 2026 || !f.Standing {
 		t.Errorf("%+v", f)
 	}
 	s.backend.answer = func(actions.Call) (actions.Answer, error) { return actions.Answer{}, nil }
 	_, _, _, body = s.ask(t, asked{"GET", "/api/v1/requests", "", nil})
-	if strings.TrimSpace(body) != `{"requests":[]}` {
+	if strings.TrimSpace(body) != "[]" {
 		t.Error(body)
 	}
 	s.backend.answer = func(actions.Call) (actions.Answer, error) {

@@ -209,12 +209,12 @@ func TestAttacksThroughServe(t *testing.T) {
 		}
 	}
 	// A repeated request has no effect, whatever the outcome of the first.
-	list := struct{ Requests []actions.Request }{}
-	_, got := s.ask(t, "GET", "/api/v1/requests?url="+url.QueryEscape(mine.origin+"/a.html"), "", "")
-	if text, err := json.Marshal(got); err != nil || json.Unmarshal(text, &list) != nil || len(list.Requests) != 1 {
-		t.Fatal(got)
+	said := call(t.Context(), data, "actions", "ls", "--json", "--url", mine.origin+"/a.html")
+	var list []actions.Request
+	if err := json.Unmarshal([]byte(said.stdout), &list); err != nil || len(list) != 1 {
+		t.Fatal(said, err)
 	}
-	s.ask(t, "DELETE", fmt.Sprint("/api/v1/requests/", list.Requests[0].ID), "", "")
+	s.ask(t, "DELETE", fmt.Sprint("/api/v1/requests/", list[0].ID), "", "")
 	if said := call(t.Context(), data, "crawl", "--delay", "0", "--refetch", "--depth", "0", mine.origin+
 		"/a.html"); said.status != statusDone {
 		t.Fatal(said)
