@@ -8,6 +8,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/explain"
+	"github.com/acapcrawl/acapcrawl/preference"
 )
 
 // apiExplain answers like the verb explain with --json, by the policy that was last read.
@@ -58,6 +59,21 @@ func (h *Handler) apiQuestion(v values) (q explain.Question, err error) {
 		q.Crawler.Cannot = v.given["cannot"]
 	}
 	q.Crawler.Strict = q.Crawler.Strict || v.is("strict")
+	if v.given.Has("dialect") {
+		q.Crawler.Pilot = v.text("dialect") == "pilot"
+	}
+	if v.given.Has("for") {
+		q.Crawler.For = nil
+		for _, use := range v.given["for"] {
+			q.Crawler.For = append(q.Crawler.For, acap.Usage(use))
+		}
+	}
+	if v.given.Has("preferences") {
+		_, settings := preference.SettingsOf(q.Crawler.Vocabularies)
+		if q.Crawler.Vocabularies, err = preference.Vocabularies(v.given["preferences"], settings); err != nil {
+			return q, badRequest(sentence("The parameter preferences is not valid: " + err.Error()))
+		}
+	}
 	q.All = v.is("all")
 	return q, nil
 }

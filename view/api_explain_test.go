@@ -11,6 +11,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/explain"
 	"github.com/acapcrawl/acapcrawl/internal/stock"
 	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/preference"
 )
 
 // explainedRobots is a robots.txt with lines that decide, limit and lose.
@@ -58,10 +59,18 @@ func TestAPIExplain(t *testing.T) {
 		!q.AsOf.Equal(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("%+v", q)
 	}
+	ask("&for=train-ai&for=tdm&preferences=rsl&preferences=noai&dialect=pilot")
+	asked = a.o.Explainer.(*stored).asked
+	q = asked[len(asked)-1]
+	if v := q.Crawler.Vocabularies; len(v) != 2 || v[0].Name() != "rsl" || v[1].Name() != "noai" || !q.Crawler.Pilot ||
+		!slices.Equal(q.Crawler.For, []acap.Usage{acap.TrainAI, acap.TDM}) {
+		t.Errorf("%+v", q.Crawler)
+	}
 	if p := problem(t, a.ask(Visitor{}, "/api/v1/explain?url=http://never.example/", 404)); p.Code != "never-read" {
 		t.Errorf("%+v", p)
 	}
 	for _, bad := range []string{"&usage=Index", "&cannot=reading", "&as_of=2030-01-01", "&page=true", "&robots=x",
+		"&preferences=rsl&preferences=none", "&for=all",
 		"&reader_country=Belgium", "&crawler=" + strings.Repeat("x", 1001)} {
 		a.ask(Visitor{}, "/api/v1/explain?"+about("/a")+bad, 400)
 	}
@@ -92,5 +101,8 @@ func TestAPINames(t *testing.T) {
 	}
 	if got := op.find("cannot").Schema.Items.Enum; !slices.Equal(got, acap.Capabilities()) {
 		t.Errorf("cannot: %v", got)
+	}
+	if got := op.find("preferences").Schema.Items.Enum; !slices.Equal(got, append(preference.Names(), "none")) {
+		t.Errorf("preferences: %v", got)
 	}
 }
