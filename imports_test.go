@@ -36,7 +36,7 @@ var siblings = map[string][]string{
 	"terms":      {"acap", "kept", "page", "snippet"},
 	"crawler":    {"acap", "address", "defect", "gate", "page", "spool", "memory"},
 	"defect":     {},
-	"archive":    {"acap", "kept", "page", "coding", "spool", "disk"},
+	"archive":    {"acap", "address", "kept", "page", "coding", "spool", "disk"},
 	"warc":       {},
 	"memento":    {},
 	"cdx":        {"address", "memento", "warc"},

@@ -641,3 +641,39 @@ func TestWay(t *testing.T) {
 		t.Error(problems, err)
 	}
 }
+
+// A take-down also erases captures of redirects to the page (X66). Another erasure leaves them, and redirects to other
+// pages stay in any case.
+func TestEraseRedirects(t *testing.T) {
+	for _, asked := range []bool{true, false} {
+		a := open(t, t.TempDir(), Options{})
+		ctx := context.Background()
+		day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+		for i, to := range []string{"/elsewhere", "/new", "http://EXAMPLE.com:80/x/../new"} {
+			d := Deposit{Resource: Resource{URL: "http://example.com/old", Status: 301}, Fetched: day.AddDate(0, 0, i),
+				Header: http.Header{"Location": {to}}, Body: []byte{}}
+			if _, err := a.Receive(ctx, d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		page := Deposit{Resource: Resource{URL: "http://example.com/new", Status: 200}, Fetched: day, Body: []byte("the mill")}
+		if _, err := a.Receive(ctx, page); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Lead(ctx, []string{"http://example.com/old"}, "http://example.com/new"); err != nil {
+			t.Fatal(err)
+		}
+		n, err := a.Erase(ctx, Tombstone{URL: "http://example.com/new", Asked: asked})
+		if n != 1 || err != nil {
+			t.Errorf("asked %t: %d copies, %v", asked, n, err)
+		}
+		list, err := a.Captures("http://example.com/old")
+		want := 3
+		if asked {
+			want = 1
+		}
+		if len(list) != want || err != nil || list[0].Header.Get("Location") != "/elsewhere" {
+			t.Errorf("asked %t: %d redirects are left, %v", asked, len(list), err)
+		}
+	}
+}

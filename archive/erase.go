@@ -8,12 +8,15 @@ import (
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // Erase removes everything that is held of the URL in s (P1 2.6.1, P06: a take-down removes all
 // copies and all that was made of them): all captures, bodies that no other capture uses, the data
 // derived from the page, thumbnails, aliases of the page (X66), and answers of the URL in captures
-// of pages to which it redirected. It destroys the keys before it returns. The dates of the
+// of pages to which it redirected. If the publisher asked for the erasure, it also removes captures of redirects from
+// the aliases to the page. It destroys the keys before it returns. The dates of the
 // resource remain. Erase stores s as the tombstone, after setting all counts in s except Derived.
 // It logs an intent, so that the index removes the page. erased is the number of erased captures.
 // P1 2.6 (P04): Erase can be repeated. If nothing is held and s counts no derived data, Erase only
@@ -72,6 +75,13 @@ func (t *txn) erase(s Tombstone) (int, error) {
 			return 0, err
 		}
 	}
+	leading := 0
+	if s.Asked { // X66: a take-down also erases the records that lead to the page
+		var err error
+		if leading, err = t.eraseRedirects(url); err != nil {
+			return 0, err
+		}
+	}
 	err := errors.Join(t.eraseVersions(url, rec.Current), t.eraseAliases(url), t.erasePictures(url), t.erasePart(url))
 	if err != nil {
 		return 0, err
@@ -80,8 +90,9 @@ func (t *txn) erase(s Tombstone) (int, error) {
 		return 0, err
 	}
 	s = t.counted(s, was, keys)
+	s.Captures -= leading // they are copies of other addresses
 	s.Known, s.Entry = rec.Key != 0, rec.Indexed
-	if s.Captures+s.Aliases+s.Pictures+s.Hops+s.Derived == 0 && !s.Known && !s.Entry {
+	if s.Captures+s.Aliases+s.Pictures+s.Hops+s.Derived+leading == 0 && !s.Known && !s.Entry {
 		return 0, t.advanceCompaction(s)
 	}
 	if value != nil {
@@ -190,6 +201,37 @@ func (t *txn) dropReference(digest string) error {
 	t.counts.Raw -= rec.Raw
 	t.counts.Stored -= rec.Stored
 	return digests.Delete(sum)
+}
+
+// eraseRedirects erases the captures of redirects to url at its aliases, and returns their number.
+func (t *txn) eraseRedirects(url string) (n int, err error) {
+	for _, from := range aliasesOf(t.tx, url) {
+		for _, id := range versionsOf(t.tx, from, 0) { // no redirect is a current copy
+			c, err := t.a.readCapture(t.tx, id)
+			if err != nil || !c.Redirect() || !leads(from, c.Header.Get("Location"), url) {
+				continue // unreadable data is found by verify --repair
+			}
+			if _, err := t.eraseCapture(id); err != nil {
+				return n, err
+			}
+			n++
+		}
+	}
+	return n, nil
+}
+
+// leads reports whether a redirect of from with this Location leads to the address to.
+func leads(from, location, to string) bool {
+	base, err := address.Parse(from)
+	if err != nil || location == "" {
+		return false
+	}
+	target, err := base.Parse(location)
+	if err != nil {
+		return false
+	}
+	normal, err := address.Normal(target.String())
+	return err == nil && normal == to
 }
 
 // eraseAliases removes url from the aliases. It also removes all aliases that redirect to url
