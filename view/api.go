@@ -174,7 +174,23 @@ func (h *Handler) unshown(ctx context.Context, page string, which present.Which,
 		cmp.Or(state.Erased.Version, which.Version) != which.Version {
 		return notFound() // another version was erased
 	}
+	if state.Standing == present.NotHeld && which != (present.Which{}) {
+		return h.noVersion(ctx, page, who)
+	}
 	return h.absent(state)
+}
+
+// noVersion returns the problem for a version that does not exist, of a page that may have others.
+func (h *Handler) noVersion(ctx context.Context, page string, who present.Reader) error {
+	known, err := h.mayKnow(ctx, page, acap.PresentLink, who)
+	if err != nil {
+		return err
+	}
+	p := notFound()
+	if known {
+		p.Code, p.Detail = "no-version", "This page has no such version that you may see."
+	}
+	return p
 }
 
 // noImage returns the problem for a page of which no thumbnail can be made: err says why.

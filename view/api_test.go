@@ -223,7 +223,11 @@ func TestAPIShow(t *testing.T) {
 	if p := problem(t, a.ask(Visitor{}, "/api/v1/show?thumbnail=true&"+about("/a"), 404)); p.Code != "no-image" {
 		t.Errorf("%+v", p)
 	}
-	a.ask(Visitor{}, "/api/v1/show?version=9&"+about("/a"), 404)
+	for path, code := range map[string]string{"/a": "no-version", "/never": "not-found"} {
+		if p := problem(t, a.ask(Visitor{}, "/api/v1/show?version=9&"+about(path), 404)); p.Code != code {
+			t.Errorf("version 9 of %s: %+v", path, p)
+		}
+	}
 	p := problem(t, a.ask(Visitor{}, "/api/v1/show?"+about("/refused"), 451))
 	if p.File != stock.Robots || p.Line != 4 || p.Field != "ACAP-disallow-present-currentcopy: /refused" {
 		t.Errorf("%+v", p)
