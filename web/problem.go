@@ -15,7 +15,7 @@ import (
 type problem struct {
 	status int
 	code   string // the code of the problem, which does not change between versions
-	detail string // a sentence without a full stop
+	detail string // a sentence, without a full stop and a capital letter
 	retry  time.Duration
 }
 
@@ -74,7 +74,7 @@ func writeProblem(w http.ResponseWriter, err error) string {
 	}
 	writeJSON(w, "application/problem+json", p.status, map[string]any{
 		"type": "urn:acapcrawl:problem:" + p.code, "title": http.StatusText(p.status),
-		"status": p.status, "code": p.code, "detail": p.detail,
+		"status": p.status, "code": p.code, "detail": sentence(p.detail),
 	})
 	return p.code
 }
