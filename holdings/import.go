@@ -116,6 +116,7 @@ type importer struct {
 
 	mu    sync.Mutex
 	taken map[string]uint64 // payload digest as written in a record → a capture with that payload
+	times versionTimes
 }
 
 // read imports the records of the file, skipping damaged ones.

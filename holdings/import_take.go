@@ -185,13 +185,20 @@ func (m *importer) alreadyStored(x *incoming, known archive.Resource) (bool, err
 	if known.Versions == 0 {
 		return false, nil
 	}
-	captures, err := m.archive.Captures(x.url)
+	ids, err := m.versionsAt(x.url, x.at)
 	if err != nil {
 		return false, err
 	}
 	digest := archive.Digest(x.payload)
-	for _, c := range captures {
-		if c.Fetched.Equal(x.at) && (c.Payload == digest || c.Cut || x.redirect && c.Redirect()) {
+	for _, id := range ids {
+		c, err := m.archive.Capture(id)
+		if errors.Is(err, archive.ErrNotHeld) { // erased since the times were read
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		if c.Payload == digest || c.Cut || x.redirect && c.Redirect() {
 			x.result.Outcome, x.result.Version = Already, c.Version
 			m.rememberPayload(x, c.ID)
 			return true, nil
@@ -348,6 +355,7 @@ func (m *importer) storePage(x *incoming, u *url.URL, origin *acap.Policy, known
 	}
 	x.result.Outcome, x.result.Version, x.result.Cuts = TakenIn, c.Version, g.deposit.Cuts
 	m.rememberPayload(x, c.ID)
+	m.noteVersion(x.url, c)
 	return m.recheckCapture(x, u, origin, c.ID)
 }
 

@@ -97,6 +97,21 @@ func TestExportImport(t *testing.T) {
 	}
 }
 
+// TestImportTwice checks that an import recognises the captures that it has just stored.
+func TestImportTwice(t *testing.T) {
+	w := newWeb("")
+	from, to := open(t, t.TempDir(), w, Options{}), open(t, t.TempDir(), w, Options{})
+	harbour(from, time.Now().Add(-time.Hour).UTC())
+	harbour(from, time.Now().Add(-2*time.Hour).UTC())
+	file, _, _ := from.export(ExportOptions{})
+	once, _ := open(t, t.TempDir(), w, Options{}).take(file, ImportOptions{})
+	counts, _ := to.take(append(slices.Clone(file), file...), ImportOptions{})
+	if once.Imported < 16 || counts.Imported != once.Imported || counts.Held != once.Imported ||
+		len(to.all()) != len(from.all()) {
+		t.Errorf("once %+v, twice %+v; %d captures of %d", once, counts, len(to.all()), len(from.all()))
+	}
+}
+
 func plain(hops []archive.Via) (out []archive.Via) {
 	for _, h := range hops {
 		h.Took, h.Header = 0, nil

@@ -128,6 +128,7 @@ func (m *importer) keepRedirect(x *incoming, u *url.URL, origin *acap.Policy) er
 	}
 	x.result.Outcome, x.result.Version = TakenIn, c.Version
 	m.rememberPayload(x, c.ID)
+	m.noteVersion(x.url, c)
 	return m.eraseTakenDownHops(m.ctx, m.o.Policies, []archive.Via{{URL: x.url}})
 }
 
