@@ -148,7 +148,7 @@ func (r *rewriter) rebase(t *tag, value string) {
 	if t.name != "base" || r.based {
 		return
 	}
-	if address, _, what := r.base.resolve(value); what == web {
+	if address, _, what := r.base.resolve(value); what == web && len(address) <= maxBase {
 		if u, ok := parse(address); ok {
 			r.base, r.based = base{u}, true
 		}
@@ -240,6 +240,9 @@ func (r *rewriter) animation(t *tag, value string) (string, bool) {
 	}
 	values, changed := strings.Split(value, ";"), false
 	for i, v := range values {
+		if r.err != nil {
+			break
+		}
 		if address, ok := r.single(v, Image); ok {
 			values[i], changed = strings.ReplaceAll(address, ";", "%3B"), true
 		}

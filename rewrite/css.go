@@ -13,7 +13,7 @@ func (r *rewriter) css(css string) string {
 	s := sheet{r: r, lexer: lexer{css: css}}
 	for {
 		t := s.next()
-		if t.kind == endOfSheet {
+		if t.kind == endOfSheet || r.err != nil {
 			break
 		}
 		s.token(t)

@@ -4,10 +4,11 @@
 // a Content-Security-Policy. It has no network, no clock and no storage, and does not know the
 // archive: the caller gives a function that returns the replacement of an address.
 //
+//	meter.go      limits on the work for one document
 //	rewrite.go    HTML, CSS, Kind, Func
 //	foreign.go    Foreign: what contacts other hosts in a page that must not be changed
 //	scan.go       a page as a sequence of tags, texts of elements, and the rest
-//	context.go    where browsers may read text as tags
+//	surroundings.go where browsers may read text as tags
 //	neutral.go    text that is the same in both readings
 //	tag.go        the attributes of a tag and their places
 //	attributes.go which attributes have addresses, and of which kind

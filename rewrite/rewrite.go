@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net/url"
@@ -40,29 +41,32 @@ type rewriter struct {
 	based  bool // a BASE element was obeyed
 	to     Func
 	nested int // depth of srcdoc
+	*meter
 }
 
 // HTML copies a page from src to w with new addresses. address is the original address of the
-// page. HTML returns an error if src or w fails, if address is not absolute, or if a tag or text
-// is too long. Then a part of the page may have been written.
-func HTML(w io.Writer, src io.Reader, address *url.URL, to Func) error {
+// page. HTML returns an error if ctx ends, if src or w fails, if address is not absolute, if a tag
+// or text is too long, or ErrTooMuch. Then a part of the page may have been written.
+func HTML(ctx context.Context, w io.Writer, src io.Reader, address *url.URL, to Func) error {
 	b, err := newBase(address)
 	if err != nil {
 		return err
 	}
-	r := rewriter{base: b, to: to}
+	r := rewriter{base: b, to: to, meter: &meter{ctx: ctx}}
 	return r.document(w, src)
 }
 
 // CSS returns a style sheet, or the value of a style attribute, with new addresses. address is the
-// original address of the style sheet. CSS returns an error if address is not absolute.
-func CSS(sheet string, address *url.URL, to Func) (string, error) {
+// original address of the style sheet. CSS returns an error if ctx ends, if address is not
+// absolute, or ErrTooMuch.
+func CSS(ctx context.Context, sheet string, address *url.URL, to Func) (string, error) {
 	b, err := newBase(address)
 	if err != nil {
 		return "", err
 	}
-	r := rewriter{base: b, to: to}
-	return r.css(sheet), nil
+	r := rewriter{base: b, to: to, meter: &meter{ctx: ctx}}
+	out := r.css(sheet)
+	return out, r.wrote(len(out))
 }
 
 // newBase returns the base for references in a document.
@@ -77,7 +81,11 @@ func newBase(address *url.URL) (base, error) {
 func (r *rewriter) document(w io.Writer, src io.Reader) error {
 	out := bufio.NewWriter(w)
 	err := scan(src, func(p piece) error {
-		_, err := out.WriteString(r.piece(p))
+		text := r.piece(p)
+		if err := r.wrote(len(text)); err != nil {
+			return err
+		}
+		_, err := out.WriteString(text)
 		return err
 	})
 	if err != nil {
@@ -111,12 +119,18 @@ func (r *rewriter) piece(p piece) string {
 	return p.raw
 }
 
-// single returns the replacement of an address. It returns false if the address stays.
+// single returns the replacement of an address. It returns false if the address stays. If there are too many
+// addresses, the document is not used.
 func (r *rewriter) single(value string, kind Kind) (string, bool) {
+	if r.err != nil {
+		return nothing, true
+	}
 	address, fragment, what := r.base.resolve(value)
 	switch {
 	case what == web:
-		return clean(r.to(address, kind) + fragment), true
+		address = clean(r.to(address, kind) + fragment)
+		r.replaced(len(address))
+		return address, true
 	case what == broken, what == special && kind != Page:
 		return nothing, true
 	case what == opaque && (kind == Frame || kind == Style):

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,7 +43,7 @@ func short(address string, kind Kind) string {
 func rewritten(t testing.TB, page string, to Func) string {
 	t.Helper()
 	var b strings.Builder
-	if err := HTML(&b, strings.NewReader(page), address(t), to); err != nil {
+	if err := HTML(context.Background(), &b, strings.NewReader(page), address(t), to); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -337,7 +338,7 @@ func TestCSS(t *testing.T) {
 		if c.want == "" {
 			c.want = c.sheet
 		}
-		got, err := CSS(c.sheet, address(t), short)
+		got, err := CSS(context.Background(), c.sheet, address(t), short)
 		if got != c.want || err != nil {
 			t.Errorf("%s\nbecomes %s\nnot     %s (error %v)", c.sheet, got, c.want, err)
 		}
@@ -540,7 +541,7 @@ func elsewhere(n *html.Node, ref string) bool {
 // inCSS returns an address of another host in a style sheet, or "".
 func inCSS(t testing.TB, sheet string) string {
 	found := ""
-	if _, err := CSS(sheet, address(t), func(address string, _ Kind) string {
+	if _, err := CSS(context.Background(), sheet, address(t), func(address string, _ Kind) string {
 		if elsewhere(nil, address) && !strings.HasPrefix(address, "http://a.example/") {
 			found = address
 		}
@@ -663,18 +664,18 @@ func TestErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := HTML(io.Discard, strings.NewReader(""), u, short); err == nil {
+		if err := HTML(context.Background(), io.Discard, strings.NewReader(""), u, short); err == nil {
 			t.Errorf("HTML accepts the base %q", s)
 		}
-		if _, err := CSS("", u, short); err == nil {
+		if _, err := CSS(context.Background(), "", u, short); err == nil {
 			t.Errorf("CSS accepts the base %q", s)
 		}
 	}
-	if err := HTML(io.Discard, strings.NewReader(""), nil, short); err == nil {
+	if err := HTML(context.Background(), io.Discard, strings.NewReader(""), nil, short); err == nil {
 		t.Error("HTML accepts no base")
 	}
 	broken := errors.New("broken")
-	if err := HTML(io.Discard, iotest.ErrReader(broken), address(t), short); !errors.Is(err, broken) {
+	if err := HTML(context.Background(), io.Discard, iotest.ErrReader(broken), address(t), short); !errors.Is(err, broken) {
 		t.Errorf("a reader that fails: %v", err)
 	}
 	if _, err := Foreign(iotest.ErrReader(broken)); !errors.Is(err, broken) {
@@ -682,12 +683,12 @@ func TestErrors(t *testing.T) {
 	}
 	r, w := io.Pipe()
 	r.CloseWithError(broken)
-	if err := HTML(w, strings.NewReader("<p>"), address(t), short); !errors.Is(err, broken) {
+	if err := HTML(context.Background(), w, strings.NewReader("<p>"), address(t), short); !errors.Is(err, broken) {
 		t.Errorf("a writer that fails: %v", err)
 	}
 	var out strings.Builder
 	long := "<p><img src=//b.example alt='" + strings.Repeat("a", maxToken+1)
-	if err := HTML(&out, strings.NewReader(long), address(t), short); err == nil ||
+	if err := HTML(context.Background(), &out, strings.NewReader(long), address(t), short); err == nil ||
 		strings.Contains(out.String(), "img") {
 		t.Errorf("a tag that is too long: %d bytes, error %v", out.Len(), err)
 	}
@@ -746,7 +747,7 @@ func TestStreams(t *testing.T) {
 	written, before := 0, 0
 	out := writerFunc(func(p []byte) (int, error) { written += len(p); return len(p), nil })
 	end := readerFunc(func([]byte) (int, error) { before = written; return 0, io.EOF })
-	err := HTML(out, io.MultiReader(page, end), address(t), short)
+	err := HTML(context.Background(), out, io.MultiReader(page, end), address(t), short)
 	if err != nil || before < written-64<<10 {
 		t.Errorf("%d of %d bytes, error %v", before, written, err)
 	}
@@ -796,11 +797,11 @@ func FuzzCSS(f *testing.F) {
 		if whole.String() != sheet {
 			t.Fatalf("the tokens of %q are %q", sheet, whole.String())
 		}
-		once, err := CSS(sheet, address(t), archive)
+		once, err := CSS(context.Background(), sheet, address(t), archive)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = CSS(once, address(t), func(address string, _ Kind) string {
+		_, err = CSS(context.Background(), once, address(t), func(address string, _ Kind) string {
 			if !strings.HasPrefix(address, "https://archive.example/") {
 				t.Errorf("%q becomes %q with %s", sheet, once, address)
 			}

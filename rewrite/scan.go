@@ -54,7 +54,7 @@ func (s *scanner) last(each func(piece) error) error {
 
 // scanner is the state of scan.
 type scanner struct {
-	context
+	surroundings
 	z    *html.Tokenizer
 	next piece // the text of an element whose start tag was read
 }

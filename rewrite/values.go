@@ -7,14 +7,21 @@ import (
 
 // list returns a list of addresses, separated by white space, with new addresses.
 func (r *rewriter) list(value string, kind Kind) (string, bool) {
-	refs := strings.FieldsFunc(value, func(c rune) bool { return c < 0x80 && blank(byte(c)) })
+	var b strings.Builder
 	changed := false
-	for i, ref := range refs {
+	for ref := range strings.FieldsFuncSeq(value, func(c rune) bool { return c < 0x80 && blank(byte(c)) }) {
 		if address, ok := r.single(ref, kind); ok {
-			refs[i], changed = address, true
+			ref, changed = address, true
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(ref)
+		if r.err != nil {
+			break
 		}
 	}
-	return strings.Join(refs, " "), changed
+	return b.String(), changed
 }
 
 // srcset returns the value of a srcset attribute with new addresses (HTML 4.8.4.2.1, parsing a
@@ -26,7 +33,7 @@ func (r *rewriter) srcset(value string, kind Kind) (string, bool) {
 		for i < len(value) && (blank(value[i]) || value[i] == ',') {
 			i++
 		}
-		if i == len(value) {
+		if i == len(value) || r.err != nil {
 			return b.String() + value[copied:], changed
 		}
 		start := i
@@ -113,7 +120,7 @@ func (r *rewriter) srcdoc(value string) (string, bool) {
 	if r.nested >= maxNested {
 		return "", value != ""
 	}
-	inner := rewriter{base: r.base, to: r.to, nested: r.nested + 1}
+	inner := rewriter{base: r.base, to: r.to, nested: r.nested + 1, meter: r.meter}
 	var b strings.Builder
 	if err := inner.document(&b, strings.NewReader(value)); err != nil {
 		return "", true

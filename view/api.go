@@ -94,6 +94,11 @@ func (h *Handler) apiShow(w http.ResponseWriter, r *request, v values) error {
 		return err
 	}
 	who.Framed = v.is("framed")
+	done, err := h.heavy.take(r.Context(), r.visitor.Reader.IP) // the size is known only after the copy was read
+	if err != nil {
+		return err
+	}
+	defer done()
 	page, which := v.url(), present.Which{At: v.time("at"), Version: v.number("version")}
 	shown, err := h.showAs(r.Context(), v, page, which, who)
 	if err != nil {

@@ -15,8 +15,18 @@ import (
 // maxBody is the maximum length of the body of a request in bytes.
 const maxBody = 1 << 20
 
+// decideTime is the time for the answers to the cases of one request.
+const decideTime = 20 * time.Second
+
 // apiDecide answers like the verb decide. It sends each answer before it reads the next case.
 func (h *Handler) apiDecide(w http.ResponseWriter, r *request, v values) error {
+	ctx, cancel := context.WithTimeout(r.Context(), decideTime)
+	defer cancel()
+	done, err := h.heavy.take(ctx, r.visitor.Reader.IP)
+	if err != nil {
+		return err
+	}
+	defer done()
 	control := http.NewResponseController(w)
 	// Without this, a server of HTTP/1 reads the whole body before it sends the first answer. Not every
 	// ResponseWriter can do it; then the client gets the answers later.
@@ -40,7 +50,7 @@ func (h *Handler) apiDecide(w http.ResponseWriter, r *request, v values) error {
 				h.o.Failed(e)
 			}
 		}}
-	_, err := o.Answer(r.Context(), http.MaxBytesReader(w, r.Body, maxBody), out)
+	_, err = o.Answer(ctx, http.MaxBytesReader(w, r.Body, maxBody), out)
 	if err != nil {
 		p := brokenOff(err)
 		if !sent.some && out.Buffered() == 0 {

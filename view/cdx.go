@@ -30,12 +30,11 @@ func (h *Handler) cdx(w http.ResponseWriter, r *request) error {
 	}
 	l := present.Listing{Key: warc.URLKey, In: q.InRanges, Origin: q.InOrigin, Addresses: q.Addresses()}
 	if l.Addresses == nil {
-		select {
-		case h.scans <- struct{}{}:
-			defer func() { <-h.scans }()
-		case <-r.Context().Done():
-			return r.Context().Err()
+		done, err := h.scans.take(r.Context(), r.visitor.Reader.IP)
+		if err != nil {
+			return err
 		}
+		defer done()
 	}
 	w.Header().Set("Content-Type", q.ContentType())
 	w.Header().Set("Cache-Control", "private, no-store") // terms and versions can change at any moment

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -166,7 +167,9 @@ func TestCDXTerms(t *testing.T) {
 func TestCDXTurns(t *testing.T) {
 	_, h := shelf(t)
 	for range mostScans {
-		h.scans <- struct{}{}
+		if _, err := h.scans.take(t.Context(), netip.Addr{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if w := ask(h, "GET", "/cdx?url=quay.example"); w.Code != 200 {
 		t.Errorf("one page: %d", w.Code)

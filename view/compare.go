@@ -69,6 +69,11 @@ func (h *Handler) compare(w http.ResponseWriter, r *request) error {
 // compared returns the comparison of two versions.
 func (h *Handler) compared(r *request, address string, first, second choice) (comparePage, error) {
 	out := comparePage{Address: first.URL, From: first.Version, To: second.Version}
+	done, err := h.takeHeavy(r, first.Bytes+second.Bytes)
+	if err != nil {
+		return out, err
+	}
+	defer done()
 	var texts [2][]string
 	cut := false
 	for i, v := range []present.Version{first.Version, second.Version} {

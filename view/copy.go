@@ -83,6 +83,11 @@ func (h *Handler) viewed(r *request, page string, chosen choice, who present.Rea
 	out.neighbours(chosen)
 	out.Alone = len(chosen.Limits.RequiredContext) == 0
 	out.Compare = chosen.index > 0 && chosen.Decision.Changing(compareChanges, "").Allowed
+	done, err := h.takeHeavy(r, chosen.Bytes)
+	if err != nil {
+		return out, err
+	}
+	defer done()
 	c, err := h.o.Presenter.Open(r.Context(), page, chosen.Version, who)
 	if err != nil {
 		return out, err

@@ -21,6 +21,7 @@
 //	sent.go     how the bytes of a copy are sent: as they are or rewritten, to show or to save
 //	copy.go     the viewer: a copy in a frame, with a banner
 //	follow.go   a click in the frame of the viewer
+//	turns.go    limits on work that takes long
 //	thumbnail.go the thumbnail of a version
 //	compare.go  the text of two versions, compared by passages.go and diff.go
 //	sites.go    the list of sites and the home page; site.go: one host; policydiff.go: versions of a

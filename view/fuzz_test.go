@@ -42,7 +42,10 @@ func FuzzSent(f *testing.F) {
 			Body: []byte(body), Rewritable: change}
 		p := pageOf(c)
 		how := sentOf(p, c)
-		got := how.body(p, c, noon)
+		got, err := how.body(t.Context(), p, c, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if !change && string(got) != body || change && how.change && p.HTML() &&
 			how.kind != "text/html; charset=utf-8" {
 			t.Fatalf("%s: %q", how.kind, got)

@@ -55,7 +55,8 @@ type Handler struct {
 	templates map[string]*template.Template // keyed by file name
 	assets    map[string]asset              // keyed by path
 	document  *document
-	scans     chan struct{} // semaphore of requests that may read much of the archive
+	scans     *turns // of requests that may read much of the archive
+	heavy     *turns // of requests that take long for other reasons
 	exact     map[string]route
 	prefixes  []route
 	changes   comparer
@@ -90,7 +91,7 @@ func New(o Options) (*Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	h := &Handler{o: o, scans: make(chan struct{}, mostScans), explaining: make(chan struct{}, maxExplaining)}
+	h := &Handler{o: o, scans: newTurns(mostScans), heavy: newTurns(mostHeavy), explaining: make(chan struct{}, maxExplaining)}
 	var err error
 	if h.templates, err = readTemplates(); err != nil {
 		return nil, err

@@ -50,6 +50,11 @@ func (h *Handler) raw(w http.ResponseWriter, r *request) error {
 		maps.Copy(w.Header(), links.RedirectHeader(chosen.all, chosen.index))
 		return redirectTo(w, w.Header().Get("Location"))
 	}
+	done, err := h.takeHeavy(r, chosen.Bytes)
+	if err != nil {
+		return err
+	}
+	defer done()
 	c, err := h.openAt(r, page, chosen.Version, where)
 	if err != nil {
 		return err
@@ -60,10 +65,9 @@ func (h *Handler) raw(w http.ResponseWriter, r *request) error {
 	head := w.Header()
 	maps.Copy(head, links.VersionHeader(chosen.all, chosen.index))
 	setCopyHeader(head, c.Header)
-	writeCopy(w, r, c, chosen.Version, func(to string) string {
+	return writeCopy(w, r, c, chosen.Version, func(to string) string {
 		return timedPath("/raw/", chosen.Fetched, to)
 	})
-	return nil
 }
 
 // openAt returns the copy for a place.
@@ -115,7 +119,14 @@ func printable(s string) bool {
 // writeCopy writes status, content and the fields that describe the content. An archived redirect
 // leads to the copy of its target, whose path locate returns ("": none); an archived error keeps its
 // status (RFC 7089 4.5.4, 4.5.5).
-func writeCopy(w http.ResponseWriter, r *request, c present.Copy, v present.Version, locate func(string) string) {
+func writeCopy(w http.ResponseWriter, r *request, c present.Copy, v present.Version,
+	locate func(string) string) error {
+	p := pageOf(c)
+	how := sentOf(p, c)
+	body, err := how.body(r.Context(), p, c, v.Fetched)
+	if err != nil {
+		return err
+	}
 	head, status := w.Header(), c.Status
 	if to := targetOf(v); to != "" && locate(to) != "" {
 		head.Set("Location", locate(to))
@@ -124,9 +135,6 @@ func writeCopy(w http.ResponseWriter, r *request, c present.Copy, v present.Vers
 		status == http.StatusNotModified { // these have no content
 		status = http.StatusOK
 	}
-	p := pageOf(c)
-	how := sentOf(p, c)
-	body := how.body(p, c, v.Fetched)
 	if !how.inline {
 		head.Set("Content-Disposition", "attachment")
 	}
@@ -139,4 +147,5 @@ func writeCopy(w http.ResponseWriter, r *request, c present.Copy, v present.Vers
 		head.Del("Content-Disposition")
 	}
 	writeBody(w, r, status, how.kind, body)
+	return nil
 }

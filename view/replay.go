@@ -116,6 +116,11 @@ func (h *Handler) replay(w http.ResponseWriter, r *request) error {
 	if where == viewer && !chosen.exact {
 		return h.follow(w, r, page, l.at)
 	}
+	done, err := h.takeHeavy(r, chosen.Bytes)
+	if err != nil {
+		return err
+	}
+	defer done()
 	c, err := h.openAt(r, page, chosen.Version, where)
 	if err != nil {
 		return err
@@ -128,14 +133,13 @@ func (h *Handler) replay(w http.ResponseWriter, r *request) error {
 	setCopyHeader(head, c.Header)
 	head.Set("Content-Security-Policy", policyFor(r.visitor, copyPolicy))
 	c.Rewritable = false
-	writeCopy(w, r, c, chosen.Version, func(to string) string {
+	return writeCopy(w, r, c, chosen.Version, func(to string) string {
 		path, same := strings.CutPrefix(to, l.origin+"/")
 		if !same { // another site has another host below the replay domain, which the copy must not contact
 			return ""
 		}
 		return "/" + escapeTarget(path)
 	})
-	return nil
 }
 
 // policyFor returns a Content-Security-Policy for an answer in the frame of the viewer. Below the replay domain, the

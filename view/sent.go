@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"mime"
 	"net/http"
@@ -110,9 +111,9 @@ func typed(kind string, h http.Header) string {
 
 // body returns the bytes to send for a copy of the time at. If rewriting fails, the copy is sent as
 // it is, to be saved.
-func (s *sent) body(p *page.Page, c present.Copy, at time.Time) []byte {
+func (s *sent) body(ctx context.Context, p *page.Page, c present.Copy, at time.Time) ([]byte, error) {
 	if !s.change {
-		return c.Body
+		return c.Body, nil
 	}
 	to := func(raw string, _ rewrite.Kind) string {
 		normal, err := address.Normal(raw)
@@ -124,17 +125,20 @@ func (s *sent) body(p *page.Page, c present.Copy, at time.Time) []byte {
 	var out bytes.Buffer
 	var err error
 	if p.HTML() {
-		err = rewrite.HTML(&out, strings.NewReader(p.Source()), p.URL(), to)
+		err = rewrite.HTML(ctx, &out, strings.NewReader(p.Source()), p.URL(), to)
 	} else {
 		var sheet string
-		sheet, err = rewrite.CSS(p.Source(), p.URL(), to)
+		sheet, err = rewrite.CSS(ctx, p.Source(), p.URL(), to)
 		out.WriteString(sheet)
 	}
-	if err != nil {
-		*s = sent{kind: "application/octet-stream", why: err.Error()}
-		return c.Body
+	switch {
+	case err == nil:
+		return out.Bytes(), nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	}
-	return out.Bytes()
+	*s = sent{kind: "application/octet-stream", why: err.Error()}
+	return c.Body, nil
 }
 
 // targetOf returns the address to which an archived redirect leads; "" if it is not an http or

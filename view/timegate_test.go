@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -23,7 +24,12 @@ func ask(h *Handler, method, sent string, header ...string) *httptest.ResponseRe
 }
 
 func askFrom(h *Handler, v Visitor, method, sent string, header ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, "/", nil)
+	return askWithin(context.Background(), h, v, method, sent, header...)
+}
+
+func askWithin(ctx context.Context, h *Handler, v Visitor, method, sent string, header ...string,
+) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(ctx, method, "/", nil)
 	r.RequestURI = strings.TrimPrefix(sent, base)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])

@@ -1,6 +1,6 @@
 package rewrite
 
-// context tracks where a browser may read the text of STYLE, SCRIPT and other elements as tags.
+// surroundings tracks where a browser may read the text of STYLE, SCRIPT and other elements as tags.
 // The tokenizer reads it as text, because it builds no tree. Browsers read it as tags in SVG and
 // MathML, and where the tree builder ignores the start tag: in SELECT, in FRAMESET, and after COL
 // in TEMPLATE (HTML 13.2.6).
@@ -9,7 +9,7 @@ package rewrite
 // start tag of an element that breaks out of them, provided that no HTML began within them. After
 // HTML within SVG, as in FOREIGNOBJECT, nothing is certain any more. Where a reading is not
 // certain, ambiguous returns true; a text is then written so that both readings are the same.
-type context struct {
+type surroundings struct {
 	seen     bool   // SVG or MathML has begun somewhere
 	depth    int    // SVG and MATH elements that may be open
 	root     string // svg or math: the outermost of them
@@ -20,13 +20,13 @@ type context struct {
 }
 
 // ambiguous reports whether a browser may read the text of the next element as tags.
-func (c *context) ambiguous() bool { return c.depth > 0 || c.choosing || c.stuck }
+func (c *surroundings) ambiguous() bool { return c.depth > 0 || c.choosing || c.stuck }
 
 // foreign reports whether the current element is probably one of SVG or MathML.
-func (c *context) foreign() bool { return c.depth > 0 && c.point == "" }
+func (c *surroundings) foreign() bool { return c.depth > 0 && c.point == "" }
 
 // start notes a start tag. slash says whether it ends with />.
-func (c *context) start(name string, slash bool) {
+func (c *surroundings) start(name string, slash bool) {
 	switch name {
 	case "select":
 		c.choosing = true
@@ -59,7 +59,7 @@ func (c *context) start(name string, slash bool) {
 }
 
 // end notes an end tag.
-func (c *context) end(name string) {
+func (c *surroundings) end(name string) {
 	switch {
 	case name == "select":
 		c.choosing = false
