@@ -71,6 +71,7 @@ type readers struct {
 	cfg     *config.Config
 	failed  func(error)
 	empty   *view.Handler // answers while the data directory is empty
+	held    pool          // answers that clients have not read yet
 
 	mu      sync.Mutex
 	answers answerer      // nil: no process has the data directory open
@@ -115,7 +116,7 @@ func (rd *readers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer late.Stop()
 	for {
 		answers, changed, _ := rd.current()
-		if answers != nil && answers.serve(w, r) {
+		if answers != nil && rd.serve(answers, w, r) {
 			return
 		}
 		select {
@@ -129,6 +130,17 @@ func (rd *readers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// serve lets answers answer a request, and then sends the answer. It returns false if answers cannot answer.
+func (rd *readers) serve(answers answerer, w http.ResponseWriter, r *http.Request) bool {
+	a := &heldAnswer{ResponseWriter: w, pool: &rd.held, client: view.VisitorOf(r.Context()).Reader.IP}
+	defer a.release()
+	if !answers.serve(a, r) {
+		return false
+	}
+	a.send(r, rd.empty.Refuse)
+	return true
 }
 
 // run keeps the data directory open, and releases it to other processes that ask for it, until ctx ends.
@@ -246,7 +258,12 @@ func (own *ownReaders) serve(w http.ResponseWriter, r *http.Request) bool {
 	defer own.running.Done()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(own.ctx, cancel)()
+	defer context.AfterFunc(own.ctx, func() {
+		cancel()
+		if a, holds := w.(*heldAnswer); holds {
+			a.end()
+		}
+	})()
 	own.handler.ServeHTTP(w, r.WithContext(ctx))
 	return true
 }
