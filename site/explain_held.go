@@ -11,6 +11,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/explain"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 // Crawler returns the crawler that fills the data directory.
@@ -38,7 +39,34 @@ func (s *Site) Explain(ctx context.Context, q explain.Question, who present.Read
 			q.Past = withThen(q.Past, policies)
 		}
 	}
-	return explain.Of(ctx, q, explain.Sources{Origins: lastOrigins{policies, s.ledger}})
+	e, err := explain.Of(ctx, q, explain.Sources{Origins: lastOrigins{policies, s.ledger}})
+	if err == nil && who.Public {
+		err = s.hideRequests(ctx, e, who)
+	}
+	return e, err
+}
+
+// hideRequests removes the take-downs that were not requested in robots.txt, unless the reader may know that the page
+// was archived: such requests are not public.
+func (s *Site) hideRequests(ctx context.Context, e *explain.Explanation, who present.Reader) error {
+	down := terms.TakeDown(e.Origin.Policy, e.URL)
+	if down == nil || down.Source != acap.Request {
+		return nil
+	}
+	at, err := address.Normal(e.URL.String())
+	if err != nil {
+		return err
+	}
+	state, err := s.Presenter().State(ctx, at, acap.Decision{Usage: acap.Present}, who)
+	if err != nil || state.Standing == present.Erased {
+		return err
+	}
+	held, known := s.policy.For(e.Crawler).Held(e.URL)
+	if known {
+		o := *e.Origin
+		o.Policy, e.Origin = held.Policy, &o
+	}
+	return nil
 }
 
 // lastOrigins are the origins with the policies that were read last, and with the take-downs in force.

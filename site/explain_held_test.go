@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/explain"
 	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 // TestExplainHeld checks that stored policies and pages are explained without a request, and that a page
@@ -63,6 +65,25 @@ func TestExplainHeld(t *testing.T) {
 	owl := ask("/never", explain.Question{Crawler: acap.Crawler{Names: []string{"owlbot"}}})
 	if owl.Decide(acap.Follow).Allowed || !ask("/never", explain.Question{}).Decide(acap.Follow).Allowed {
 		t.Error("the answers are not those for the crawler of the question")
+	}
+	for _, path := range []string{"/shown", "/hidden", "/never"} {
+		call := actions.Call{As: actions.AsOperator, Do: actions.DoSubmit, Key: path, Action: acap.TakeDown,
+			URL: server.URL + path}
+		if a := s.ledger.Answer(call); a.Code != "" {
+			t.Fatal(a)
+		}
+	}
+	for path, public := range map[string]bool{"/shown": true, "/hidden": false, "/never": false} {
+		for _, who := range []present.Reader{{}, {Public: true}} {
+			u, _ := url.Parse(server.URL + path)
+			e, err := s.Explain(t.Context(), explain.Question{URL: u, Crawler: s.Crawler()}, who)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if down := terms.TakeDown(e.Origin.Policy, u); (down != nil) != (public || !who.Public) {
+				t.Errorf("%s for %+v: take-down %v", path, who, down)
+			}
+		}
 	}
 	never, _ := url.Parse("http://never.example/")
 	if _, err := s.Explain(t.Context(), explain.Question{URL: never, Crawler: s.Crawler()},
