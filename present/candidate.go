@@ -3,6 +3,7 @@ package present
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
@@ -87,7 +88,11 @@ func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
 	if c.result != nil {
 		return c.result.Shown(), nil
 	}
-	s.behind, s.looked = s.behind+costly, s.looked+costly
+	s.looked += costly
+	if s.making >= mostMaking && c.resource.Current != 0 {
+		return s.makeWithoutCopy(c), nil
+	}
+	defer func(start time.Time) { s.making += s.now().Sub(start) }(s.now())
 	var capture archive.Capture
 	language := c.resource.Language
 	if c.resource.Current != 0 {
@@ -127,6 +132,15 @@ func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
 	}
 	c.result, c.terms = &res, nil
 	return ok, nil
+}
+
+// makeWithoutCopy makes the result of c if there is no time to read its copy: a link, if that is permitted whatever the
+// copy contains.
+func (s *search) makeWithoutCopy(c *candidate) (ok bool) {
+	s.found.Hurried = true
+	c.result = &Result{URL: c.resource.URL, Fetched: c.resource.LastCrawled, Link: c.surely()}
+	c.terms = nil
+	return c.result.Link
 }
 
 // whyNot returns, for each part of the page that res does not show, why this part may not be shown.

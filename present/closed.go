@@ -12,9 +12,8 @@ import (
 // the form f, whatever the versions contain; d is then the refusal. It reads no version, so that a
 // page of thousands of hidden versions is answered about as fast as a page that was never archived.
 //
-// The statements of an earlier version only restrict those of the last fetch (H11). A time limit may
-// refuse some versions only, and a required resource may be in a version itself: these refusals do
-// not count here.
+// The statements of an earlier version only restrict those of the last fetch (H11), and its time limits end no
+// later. A required resource may be in a version itself: such a refusal does not count here.
 func (p *Presenter) closed(ctx context.Context, way []string, r archive.Resource, who Reader, f form) (
 	d acap.Decision, all bool, err error) {
 	v, err := p.underTerms(ctx, way, r, archive.Capture{}, nil, who, f)
@@ -41,5 +40,5 @@ func (v *version) always(u acap.Usage) (d acap.Decision, refused bool) {
 	} else {
 		d = v.Decide(u)
 	}
-	return d, !d.Allowed && d.Reason != acap.ByExpiry && d.Reason != acap.Unfulfillable
+	return d, !d.Allowed && d.Reason != acap.Unfulfillable
 }

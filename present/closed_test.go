@@ -37,6 +37,7 @@ func TestHiddenReadsNothing(t *testing.T) {
 		"ACAP-disallow-present: /":                                       false,
 		"ACAP-allow-present: / target-condition=permittedcountrylist:de": false,
 		"ACAP-request-take-down: /a":                                     false,
+		"ACAP-allow-present: / time-limit=until-2012-12-31":              false,
 		"ACAP-disallow-present-currentcopy: /":                           true,
 	} {
 		s.setRobots(robots)
@@ -73,7 +74,7 @@ func TestClosed(t *testing.T) {
 		return out
 	}
 	closed := 0
-	for n := range 1000 {
+	for n := range 5000 {
 		var robots []string
 		for range 1 + rnd.IntN(3) {
 			robots = append(robots, lines[rnd.IntN(len(lines))])

@@ -42,6 +42,9 @@ type Found struct {
 	// Partial counts the results in Results that are shown without a part, by part and reason; set
 	// only if Query.Details is set.
 	Partial []Partial
+
+	// Hurried reports that some results have no title and no snippet, because reading the copies took too long.
+	Hurried bool
 }
 
 // Partial is a number of results that are shown without one of their parts.
@@ -90,6 +93,8 @@ const (
 	costly = 20   // a hit whose copy must be read counts as this number of hits
 	twins  = 8    // greatest number of pages with the same text that are compared with one another
 
+	mostMaking = 2 * time.Second // time to read and parse copies in one search
+
 	looks    = 200_000 // greatest number of hits examined in one search
 	mostAlso = 10      // greatest number of addresses in Result.Also
 	mostWhy  = 100     // greatest number of left-out pages listed, unless Query.Limit is greater
@@ -115,6 +120,8 @@ func (p *Presenter) Search(ctx context.Context, q Query, who Reader) (Found, err
 			break
 		}
 	}
+	// Hits that the reader may not see must not count: their number would tell what they contain.
+	s.found.More = s.found.More || s.unknown && s.seen
 	var shown []string
 	for _, r := range s.found.Results {
 		if r.Shown() {
@@ -150,9 +157,15 @@ type search struct {
 	wanted map[string]snippet.Wanted // keyed by language; each value caches the words it has already matched
 	who    Reader
 	found  Found
-	behind int // cost of the hits examined after the last result to return
+	behind int // visible hits after the last result to return
 	looked int // cost of all examined hits
-	listed int // number of left-out pages that were listed
+	// number of hits after the last result to return whose copies were read to find out whether they are visible
+	unsure  int
+	unknown bool // there are further such hits
+	seen    bool // one of them is visible
+
+	making time.Duration // time in which copies were read and parsed
+	listed int           // number of left-out pages that were listed
 	// candidates by the value of terms.Same: all results so far, including those skipped or only
 	// counted
 	alike map[string][]*candidate
@@ -161,12 +174,7 @@ type search struct {
 // examine examines the next hit. It reports whether the search needs another hit.
 func (s *search) examine(ctx context.Context, address string) (more bool, err error) {
 	full := s.found.Count >= s.query.Skip+s.query.Limit
-	if !full {
-		s.behind = 0
-	} else {
-		s.behind++
-	}
-	if s.looked++; s.behind > max(cmp.Or(s.query.Further, beyond), 0) || s.looked > looks {
+	if s.looked++; s.looked > looks {
 		s.found.More = true
 		return false, nil
 	}
@@ -176,9 +184,24 @@ func (s *search) examine(ctx context.Context, address string) (more bool, err er
 	}
 	skipped := s.found.Count < s.query.Skip
 	shows := c.shows()
+	further := max(cmp.Or(s.query.Further, beyond), 0)
+	unsure := shows && full && !c.surely()
+	if unsure {
+		if s.unsure++; s.unsure > further/costly {
+			s.unknown = true
+			return true, nil
+		}
+	}
 	if shows && (!skipped && !full || !c.surely()) {
 		if shows, err = s.make(ctx, c); err != nil {
 			return false, err
+		}
+	}
+	if shows && full {
+		s.seen = s.seen || unsure
+		if s.behind++; s.behind > further {
+			s.found.More = true
+			return false, nil
 		}
 	}
 	if !shows {

@@ -3,8 +3,10 @@ package present
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 )
@@ -140,7 +142,7 @@ func TestCounts(t *testing.T) {
 		{"", 60, false},
 		{"ACAP-disallow-present: /00", 50, false},
 		// the copy of each hit must be read
-		{"ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada", 49, true},
+		{"ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada", 52, true},
 	} {
 		s.setRobots(c.now)
 		found, err := s.Search(context.Background(), Query{Text: "pilot", Limit: 2}, Reader{})
@@ -232,5 +234,61 @@ func TestLikelyLanguage(t *testing.T) {
 			len(p.Snippet.Marks) != 1 {
 			t.Errorf("%s: %+v, %v", r.URL, p, err)
 		}
+	}
+}
+
+// TestHiddenDoNotCount checks that hits which the reader may not see change nothing of what a search returns.
+func TestHiddenDoNotCount(t *testing.T) {
+	s := open(t)
+	for i := range 12 {
+		s.hold(fmt.Sprintf("/open/%02d", i), fmt.Sprintf("<p>pilot %d", i))
+	}
+	want, err := s.Search(t.Context(), Query{Text: "pilot", Limit: 10, Further: 100}, Reader{Public: true})
+	if err != nil || want.Count != 12 || want.More {
+		t.Fatalf("%+v %v", want, err)
+	}
+	for i := range 150 {
+		s.hold(fmt.Sprintf("/hidden/%03d", i), fmt.Sprintf("<p>pilot and other words %d", i))
+	}
+	for _, robots := range []string{"ACAP-disallow-present: /hidden/",
+		"ACAP-allow-present: /hidden/ must-use-resource=the-acap:extract:class:missing\nACAP-allow-present: /open/",
+		"ACAP-allow-present: /hidden/ target-condition=permittedcountrylist:de"} {
+		s.setRobots(robots)
+		got, err := s.Search(t.Context(), Query{Text: "pilot", Limit: 10, Further: 100}, Reader{Public: true})
+		if err != nil || got.Count != want.Count || got.More || !slices.EqualFunc(got.Results, want.Results,
+			func(a, b Result) bool { return a.URL == b.URL }) {
+			t.Errorf("%s: %d results, more %t, %v", robots, got.Count, got.More, err)
+		}
+	}
+}
+
+// TestHurried checks that a search whose copies take too long to read returns further results as links only, and none
+// for which the copy decides.
+func TestHurried(t *testing.T) {
+	s := open(t)
+	for _, path := range []string{"/a", "/b", "/c", "/credit"} {
+		s.hold(path, "<title>"+path+"</title><p>The pilot of "+path)
+	}
+	s.setRobots("ACAP-allow-present: /credit must-include-resource=the-acap:credit:text:Ada")
+	now := noon
+	s.now = func() time.Time {
+		now = now.Add(mostMaking)
+		return now
+	}
+	found, err := s.Search(t.Context(), Query{Text: "pilot", Limit: 10}, Reader{})
+	if err != nil || !found.Hurried || len(found.Results) != 3 {
+		t.Fatalf("%+v %v", found, err)
+	}
+	titles := 0
+	for _, r := range found.Results {
+		if !r.Link || strings.HasSuffix(r.URL, "/credit") {
+			t.Errorf("%+v", r)
+		}
+		if r.Title != "" || r.Snippet != nil {
+			titles++
+		}
+	}
+	if titles != 1 {
+		t.Errorf("%d results have a title", titles)
 	}
 }
