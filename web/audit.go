@@ -36,29 +36,57 @@ const (
 	Withdrew    = "withdrew"
 )
 
-// maxAudit is the size in bytes at which the file of the audit log is renamed and a new one begins.
+// maxAudit is the size in bytes at which a file of the audit log is renamed and a new one begins.
 // The file before that is deleted.
 const maxAudit = 1 << 20
 
-// Audit is the audit log: a file of JSON Lines that only grows, and the file before it. Its methods
-// may be called concurrently. Only one process may write to it.
-type Audit struct {
+// Audit is the audit log. Failed logins have files of their own, so that their number, which anybody can increase,
+// removes no other entries. The methods may be called concurrently. Only one process may write to the log.
+type Audit struct{ changes, failures entries }
+
+// entries is a file of JSON Lines that only grows, and the file before it.
+type entries struct {
 	path string
 	size int64 // the size at which the file is renamed
 	mu   sync.Mutex
 }
 
-// NewAudit returns the audit log in the file at path, which Append makes if it does not exist.
-func NewAudit(path string) *Audit { return &Audit{path: path, size: maxAudit} }
+// NewAudit returns the audit log in the file at path, which Append makes if it does not exist. Failed logins are in
+// another file next to it: a.jsonl → a-failures.jsonl.
+func NewAudit(path string) *Audit {
+	kind := filepath.Ext(path)
+	return &Audit{entries{path: path, size: maxAudit},
+		entries{path: strings.TrimSuffix(path, kind) + "-failures" + kind, size: maxAudit}}
+}
+
+// Append adds an entry to the log.
+func (a *Audit) Append(e Entry) error {
+	if e.What == FailedLogin {
+		return a.failures.append(e)
+	}
+	return a.changes.append(e)
+}
+
+// Last returns up to n failed logins and up to n other entries, the newest first.
+func (a *Audit) Last(n int) ([]Entry, error) {
+	list, err := a.changes.last(n)
+	if err != nil {
+		return nil, err
+	}
+	failed, err := a.failures.last(n)
+	list = append(list, failed...)
+	slices.SortStableFunc(list, func(a, b Entry) int { return b.Time.Compare(a.Time) })
+	return list, err
+}
 
 // formerPath returns the name that the file gets when it is full: a.jsonl → a.1.jsonl.
-func (a *Audit) formerPath() string {
+func (a *entries) formerPath() string {
 	kind := filepath.Ext(a.path)
 	return strings.TrimSuffix(a.path, kind) + ".1" + kind
 }
 
-// Append adds an entry to the log.
-func (a *Audit) Append(e Entry) (err error) {
+// append adds an entry to the file.
+func (a *entries) append(e Entry) (err error) {
 	text, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -81,9 +109,9 @@ func (a *Audit) Append(e Entry) (err error) {
 	return errors.Join(err, f.Close())
 }
 
-// Last returns up to n entries, the newest first. It skips lines that are not entries, such as a
+// last returns up to n entries, the newest first. It skips lines that are not entries, such as a
 // line that a crash cut off.
-func (a *Audit) Last(n int) ([]Entry, error) {
+func (a *entries) last(n int) ([]Entry, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var all []Entry

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestAudit checks the file of the audit log: its mode, what is in it, and that its size is
@@ -21,9 +22,13 @@ func TestAudit(t *testing.T) {
 	b.do("POST", "/requests/7/withdraw", submission7(token))
 	page := b.do("GET", "/audit", nil).Body.String()
 	b.do("POST", "/logout", submission7(token))
-	text, err := os.ReadFile(f.audit)
-	if err != nil {
-		t.Fatal(err)
+	var text []byte
+	for _, path := range []string{strings.Replace(f.audit, ".jsonl", "-failures.jsonl", 1), f.audit} {
+		part, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, part...)
 	}
 	var what []string
 	for line := range strings.Lines(string(text)) {
@@ -55,25 +60,34 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditSize checks that the log never has more than two files, and keeps the newest entries.
+// TestAuditSize checks that the log never has more than two files for failures and two for the rest, and keeps the
+// newest entries. Failures remove no other entries.
 func TestAuditSize(t *testing.T) {
 	dir := t.TempDir()
 	a := NewAudit(filepath.Join(dir, "log.jsonl"))
-	a.size = 1000
-	for i := range 100 {
-		if err := a.Append(Entry{What: Submitted, Request: uint64(i + 1)}); err != nil {
-			t.Fatal(err)
+	a.changes.size, a.failures.size = 1000, 1000
+	now := time.Now()
+	add := func(e Entry) {
+		now = now.Add(time.Second)
+		if e.Time = now; a.Append(e) != nil {
+			t.Fatal(e)
 		}
 	}
+	for i := range 100 {
+		add(Entry{What: Submitted, Request: uint64(i + 1)})
+	}
+	for range 100 {
+		add(Entry{What: FailedLogin})
+	}
 	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != 2 {
+	if err != nil || len(files) != 4 {
 		t.Errorf("%v, %v", files, err)
 	}
 	all, err := a.Last(5)
-	if err != nil || len(all) != 5 || all[0].Request != 100 || all[4].Request != 96 {
+	if err != nil || len(all) != 10 || all[0].What != FailedLogin || all[5].Request != 100 || all[9].Request != 96 {
 		t.Errorf("%v, %v", all, err)
 	}
-	if err := os.WriteFile(a.path, []byte("{\"what\":\"log"), 0o600); err != nil {
+	if err := os.WriteFile(a.changes.path, []byte("{\"what\":\"log"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if all, err := a.Last(1000); err != nil || len(all) == 0 {

@@ -101,9 +101,7 @@ func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) error {
 		actions.Call{Do: actions.DoSubmit, Key: get("key"), Action: get("action"), URL: get("url")})
 	if p, refused := errors.AsType[*problem](err); refused && (p.status == http.StatusUnprocessableEntity ||
 		p.code == actions.WrongOrigin || p.code == actions.KeyReused || p.code == actions.Malformed) {
-		if seen, ok := w.(*status); ok {
-			seen.code = p.code
-		}
+		noteCode(w, p.code)
 		return s.writeRequests(w, r, p.status, actions.Filter{Newest: true, Limit: listed}, requestsView{
 			Key: randomToken(), Action: get("action"), URL: get("url"),
 			Problem: sentence("not submitted: " + p.detail)})

@@ -15,11 +15,17 @@ type pool struct {
 
 	mu   sync.Mutex
 	open int
-	idle map[net.Conn]uint64 // idle connection → value of tick when the connection became idle
+	idle map[net.Conn]idleConn
 	tick uint64
 }
 
-func newPool(most int) *pool { return &pool{most: most, idle: map[net.Conn]uint64{}} }
+// idleConn is an idle connection.
+type idleConn struct {
+	client string
+	since  uint64 // value of tick when the connection became idle
+}
+
+func newPool(most int) *pool { return &pool{most: most, idle: map[net.Conn]idleConn{}} }
 
 // state updates the pool; net/http calls it when the state of a connection changes.
 func (p *pool) state(conn net.Conn, now http.ConnState) {
@@ -28,12 +34,12 @@ func (p *pool) state(conn net.Conn, now http.ConnState) {
 	switch now {
 	case http.StateNew:
 		p.open++
-		p.idle[conn] = p.next()
+		p.idle[conn] = p.next(conn)
 		if p.open > p.most {
 			p.evict()
 		}
 	case http.StateIdle:
-		p.idle[conn] = p.next()
+		p.idle[conn] = p.next(conn)
 	case http.StateActive:
 		delete(p.idle, conn)
 	case http.StateClosed, http.StateHijacked:
@@ -42,23 +48,23 @@ func (p *pool) state(conn net.Conn, now http.ConnState) {
 	}
 }
 
-func (p *pool) next() uint64 {
+func (p *pool) next(conn net.Conn) idleConn {
 	p.tick++
-	return p.tick
+	return idleConn{clientAt(conn.RemoteAddr().String()), p.tick}
 }
 
 // evict closes an idle connection; at least one must exist. net/http then calls state for the
 // closed connection.
 func (p *pool) evict() {
 	has := map[string]int{}
-	for conn := range p.idle {
-		has[clientAt(conn.RemoteAddr().String())]++
+	for _, one := range p.idle {
+		has[one.client]++
 	}
 	var worst net.Conn
 	most := 0
-	for conn, since := range p.idle {
-		n := has[clientAt(conn.RemoteAddr().String())]
-		if n > most || n == most && since < p.idle[worst] {
+	for conn, one := range p.idle {
+		n := has[one.client]
+		if n > most || n == most && one.since < p.idle[worst].since {
 			worst, most = conn, n
 		}
 	}

@@ -185,8 +185,8 @@ func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) error {
 
 // localPath returns next if it is a path of this server, otherwise "/".
 func localPath(next string) string {
-	if len(next) > 1 && next[0] == '/' && next[1] != '/' && next[1] != '\\' &&
-		!strings.ContainsFunc(next, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
+	if len(next) > 1 && next[0] == '/' && next[1] != '/' &&
+		!strings.ContainsFunc(next, func(c rune) bool { return c <= ' ' || c == 0x7f || c == '\\' }) {
 		return next
 	}
 	return "/"
@@ -215,9 +215,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 		if err := s.record(r, FailedLogin, in, 0); err != nil {
 			s.failed(err)
 		}
-		if seen, ok := w.(*status); ok {
-			seen.code = p.code
-		}
+		noteCode(w, p.code)
 		return s.o.Frame.Write(w, r, p.status, "login.html", "Log in",
 			loginForm{Problem: sentence(p.detail), Next: localPath(r.PostForm.Get("next")), User: user})
 	}
@@ -233,8 +231,15 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 	}
 	c, _ := s.cookie(r, s.sessions.open(in))
 	http.SetCookie(w, c)
-	http.Redirect(w, r, localPath(r.PostForm.Get("next")), http.StatusSeeOther)
+	redirect(w, localPath(r.PostForm.Get("next")), http.StatusSeeOther)
 	return nil
+}
+
+// redirect redirects to a path of this server as it is. http.Redirect would change slashes and dots in it, also those of
+// an address that it contains.
+func redirect(w http.ResponseWriter, path string, status int) {
+	w.Header().Set("Location", path)
+	w.WriteHeader(status)
 }
 
 // authenticate returns a session for the user. A wrong name or password is the same *problem; the

@@ -337,6 +337,26 @@ func TestBruteForce(t *testing.T) {
 	}
 }
 
+// TestLockOut checks that requests which other sites can make a browser send do not count as failed logins of its
+// address.
+func TestLockOut(t *testing.T) {
+	f := newOffice(t, Options{})
+	b := f.browser(t, "http://localhost")
+	b.header = map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
+	for range 2 * mostFails {
+		if w := b.do("POST", "/api/v1/requests", url.Values{}); w.Code != 401 {
+			t.Fatal(w.Code)
+		}
+		if w := b.do("POST", "/login", url.Values{"user": {"operator"}, "password": {"wrong"}}); w.Code != 403 {
+			t.Fatal(w.Code)
+		}
+	}
+	b.header = nil
+	if w := b.login("operator", password); w.Code != 303 {
+		t.Errorf("a login: %d", w.Code)
+	}
+}
+
 // TestCSRF checks that forms change something only if they come from a page of this server with the
 // token of the session.
 func TestCSRF(t *testing.T) {
@@ -634,7 +654,8 @@ func TestNext(t *testing.T) {
 	for next, want := range map[string]string{"/requests": "/requests",
 		"/copy/2/http://a.example//b": "/copy/2/http://a.example//b",
 		"":                            "/", "//evil.example": "/", "/\\evil.example": "/", "https://evil.example": "/",
-		"/\t/evil.example":    "/",
+		"/\t/evil.example":     "/",
+		"/a/../\\evil.example": "/", "/./\\evil.example": "/", "/copy/2/http://a.example/%5C": "/copy/2/http://a.example/%5C",
 		"/a\r\nSet-Cookie: x": "/"} {
 		if got := localPath(next); got != want {
 			t.Errorf("%q: %q", next, got)

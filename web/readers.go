@@ -25,7 +25,7 @@ func (s *Server) route(requests http.Handler) http.Handler {
 		at, _, _ := strings.Cut(r.RequestURI, "?")
 		switch {
 		case strings.HasPrefix(at, "/v1/"): // the address before version 1 of the API had other parts
-			http.Redirect(w, r, "/api"+r.RequestURI, http.StatusPermanentRedirect)
+			redirect(w, "/api"+r.RequestURI, http.StatusPermanentRedirect)
 		case s.o.Readers == nil, at == "/api/v1/key", at == "/api/v1/requests",
 			strings.HasPrefix(at, "/api/v1/requests/"):
 			requests.ServeHTTP(w, r)

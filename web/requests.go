@@ -22,8 +22,7 @@ func (s *Server) readToken(r *http.Request) (string, error) {
 	if wait := s.limits.waitTime(client, hashToken(t)); wait > 0 {
 		return "", tooMany(wait, "too many requests came from this client, or with this credential")
 	}
-	if t == "" {
-		s.limits.countFailed(client)
+	if t == "" { // not a failed authentication: other sites can make browsers send such requests
 		return "", rejection(actions.BadCredential,
 			"this needs a credential, which the operator of this archive gives to publishers, in the header "+
 				"Authorization: Bearer TOKEN")
