@@ -11,8 +11,8 @@ import (
 // one record is at most maxSteps times the length of the record.
 const (
 	maxFilters    = 16
-	maxExpression = 256   // bytes of a regular expression
-	maxSteps      = 1_000 // instructions of all regular expressions of a query
+	maxExpression = 256 // bytes of a regular expression
+	maxSteps      = 200 // instructions of all regular expressions of a query
 )
 
 // filter is one value of the parameter filter: [!][=|~]field:expression.
