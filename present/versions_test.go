@@ -223,3 +223,32 @@ func TestRedirectToHidden(t *testing.T) {
 		t.Errorf("the operator's terminal learns nothing of the hidden page: %v", err)
 	}
 }
+
+// TestRedirectRequires checks that a page is shown for a redirecting address only if what the policy of this address
+// requires is shown.
+func TestRedirectRequires(t *testing.T) {
+	for robots, shown := range map[string]bool{
+		"": true,
+		"ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada":                                   true,
+		"ACAP-allow-present: /old must-include-resource=the-acap:credit:text:Ada":                                false,
+		"ACAP-allow-present: /old must-use-resource=the-acap:extract:class:x":                                    false,
+		"ACAP-allow-present: /new must-include-resource=the-acap:credit:text:Ada":                                true,
+		"ACAP-allow-present: /old time-limit=until-2099-12-31\nACAP-allow-present: /new":                         true,
+		"ACAP-allow-present: /old must-include-resource=the-acap:credit:text:Ada\nACAP-disallow-present: /never": false,
+	} {
+		s := open(t)
+		s.hold("/new", "<p>The pilot came at noon.")
+		if err := s.archive.Lead(t.Context(), []string{site + "/old"}, site+"/new"); err != nil {
+			t.Fatal(err)
+		}
+		s.setRobots(robots)
+		_, err := s.Copy(t.Context(), site+"/old", Which{}, Reader{})
+		_, short := s.Snippet(t.Context(), site+"/old", "pilot", Which{}, Reader{})
+		if (err == nil) != shown || (short == nil) != shown {
+			t.Errorf("%q: copy %v, snippet %v", robots, err, short)
+		}
+		if refused, is := errors.AsType[*acap.Refused](err); !shown && (!is || refused.Decision.Allowed) {
+			t.Errorf("%q: %v", robots, err)
+		}
+	}
+}

@@ -101,19 +101,34 @@ func (r *Reached) Decide(u acap.Usage) acap.Decision {
 
 // By returns the decision about u and the terms that make this decision. These are the terms of the
 // first address in the chain that does not permit u; if all permit u, the terms of the page.
+//
+// A permission that requires a part or a credit of a redirecting address permits u only if the same
+// field decides about the page: a redirect has no parts, and only what the page requires is shown.
 func (r *Reached) By(u acap.Usage) (*Terms, acap.Decision) {
+	page := r.Terms.Decide(u)
 	for _, t := range r.way {
-		if d := t.Decide(u); !d.Allowed {
+		d := t.Decide(u)
+		if d.Allowed && len(d.MustUse())+len(d.MustInclude()) > 0 && !sameField(d, page) {
+			d = d.Refuse(acap.Unfulfillable, "a redirect has no parts")
+		}
+		if !d.Allowed {
 			return t, d
 		}
 	}
-	return r.Terms, r.Terms.Decide(u)
+	return r.Terms, page
 }
 
 // Open reports whether the policies of all redirecting addresses permit u. It ignores the policy of
 // the page itself.
 func (r *Reached) Open(u acap.Usage) bool {
-	return !slices.ContainsFunc(r.way, func(t *Terms) bool { return !t.Decide(u).Allowed })
+	t, _ := r.By(u)
+	return t == r.Terms
+}
+
+// sameField reports whether the same field made both decisions.
+func sameField(a, b acap.Decision) bool {
+	return a.Because != nil && b.Because != nil && a.Because.URL == b.Because.URL && a.Because.Line == b.Because.Line &&
+		a.Because.Text == b.Because.Text
 }
 
 // For returns a copy of r with p as the policy of the page's origin. For instance, p may be the

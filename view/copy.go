@@ -147,7 +147,8 @@ func (out *viewerPage) chooseFrame(unmodified bool, v Visitor) {
 		out.Frame, out.Site, lost = at, origin, "whose address names a host"
 	}
 	out.Reduced = append(out.Reduced, "The terms prohibit modifications, so the copy is shown exactly as it was sent: "+
-		"links and images "+lost+" do not lead to archived copies.")
+		"links and images "+lost+" do not lead to archived copies. If you click on a link that names a host, your browser "+
+		"may connect to that host.")
 }
 
 // reduce records why the copy is not all that the publisher sent.
