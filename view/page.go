@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/explain"
 	"github.com/acapcrawl/acapcrawl/memento"
 )
 
@@ -89,6 +90,7 @@ func helpers() template.FuncMap {
 		"seconds": func(s float64) string { return strconv.FormatFloat(s, 'g', 3, 64) + " s" },
 		"bytes":   byteSize,
 		"blank":   func() searchForm { return searchForm{} },
+		"role":    roleLabel,
 		// href and src return an attribute with a path of this server that ends with the address of a
 		// page. Package html/template would change some characters of the address.
 		"href": func(prefix, page string) template.HTMLAttr { return linkAttribute("href", prefix+page) },
@@ -114,6 +116,12 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// roleLabel returns the label of something that must be shown with a page.
+func roleLabel(role string) string {
+	words := explain.RoleWords(role)
+	return strings.ToUpper(words[:min(1, len(words))]) + words[min(1, len(words)):]
 }
 
 // byteSize returns a number of bytes in the unit that suits it: "1.5 MB".
