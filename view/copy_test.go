@@ -87,6 +87,20 @@ func TestViewerVersions(t *testing.T) {
 	s.SetRobots("ACAP-allow-present-oldcopy: / prohibited-context=within-user-frame")
 	contains(t, ask(h, "GET", first).Body.String(), "!<iframe", `href="/raw/20260105120000/`)
 	contains(t, ask(h, "GET", third).Body.String(), "<iframe")
+	// the version nearest to a time, in the frame or by itself
+	for robots, want := range map[string][3]string{
+		"ACAP-allow-present-oldcopy: / prohibited-context=within-user-frame":     {first, second, third},
+		"ACAP-allow-present-currentcopy: / prohibited-context=within-user-frame": {first, second, third},
+		"ACAP-disallow-present-oldcopy: /\nACAP-allow-present-currentcopy: / prohibited-context=within-user-frame": {third,
+			third, third},
+	} {
+		s.SetRobots(robots)
+		for i, stamp := range []string{"20250101000000", "20260206000000", "20270101000000"} {
+			if w := ask(h, "GET", path(stamp)); w.Code != 302 || w.Header().Get("Location") != want[i] {
+				t.Errorf("%s, %s: %d %v", robots, stamp, w.Code, w.Header())
+			}
+		}
+	}
 }
 
 // TestViewerRedirect checks that the viewer names the target of an archived redirect, without a frame.
@@ -108,11 +122,15 @@ func TestThumbnail(t *testing.T) {
 		robots, sent string
 		header       []string
 		status       int
+		title        string
 	}{
 		{sent: at("/thumbnail/", "/i.png"), status: 200},
 		{sent: "/thumbnail/20260106000000/" + stock.Site + "/i.png", status: 302},
-		{sent: at("/thumbnail/", "/a"), status: 404},
-		{sent: at("/thumbnail/", "/never"), status: 404},
+		{sent: at("/thumbnail/", "/a"), status: 404, title: "There is no picture of this page"},
+		{robots: "ACAP-disallow-present-link: /", sent: at("/thumbnail/", "/a"), status: 404,
+			title: "There is no picture of this page"},
+		{robots: "ACAP-disallow-present: /", sent: at("/thumbnail/", "/a"), status: 404, title: "Not in this archive"},
+		{sent: at("/thumbnail/", "/never"), status: 404, title: "Not in this archive"},
 		{sent: "/thumbnail/2026/" + stock.Site + "/i.png", status: 400},
 		{robots: "ACAP-disallow-present-thumbnail: /", sent: at("/thumbnail/", "/i.png"), status: 451},
 		{robots: "ACAP-disallow-present-currentcopy: /", sent: at("/thumbnail/", "/i.png"), status: 200},
@@ -128,7 +146,7 @@ func TestThumbnail(t *testing.T) {
 	} {
 		s.SetRobots(c.robots)
 		w := ask(h, "GET", c.sent, c.header...)
-		if w.Code != c.status {
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.title) {
 			t.Errorf("%s, %s: %d %s", c.robots, c.sent, w.Code, w.Body)
 		}
 		if w.Code == 200 && (!strings.HasPrefix(w.Header().Get("Content-Type"), "image/") || w.Body.Len() == 0 ||

@@ -77,9 +77,8 @@ func readTemplates() (map[string]*template.Template, error) {
 // helpers returns the functions that templates may call.
 func helpers() template.FuncMap {
 	return template.FuncMap{
-		"date": longDate,
-		// moment is for versions, of which two may be of the same minute.
-		"moment": func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04:05 UTC") },
+		"date":   longDate,
+		"moment": moment,
 		"day":    func(t time.Time) string { return t.UTC().Format("2 January 2006") },
 		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"stamp":  memento.Timestamp,
@@ -109,6 +108,9 @@ func linkAttribute(name, to string) template.HTMLAttr {
 
 // longDate returns a time as pages show it.
 func longDate(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+
+// moment returns a time to the second, because two versions may be of the same minute.
+func moment(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04:05 UTC") }
 
 // count returns a number with its noun: "1 version", "2 versions".
 func count(n int, noun string) string {
