@@ -110,7 +110,8 @@ func TestChanges(t *testing.T) {
 	for _, c := range []struct {
 		first, second int
 		want          string
-	}{{3, 4, "3 4, 6 7"}, {4, 3, "3 4, 6 7"}, {2, 3, "1 2, 4 5"}, {0, 1, "none, 3 4"}, {0, 6, "none, none"}, {6, 6, "6 7, none"}} {
+	}{{3, 4, "3 4, 6 7"}, {4, 3, "3 4, 6 7"}, {2, 3, "1 2, 4 5"}, {0, 1, "none, 3 4"}, {0, 6, "none, none"},
+		{6, 6, "6 7, none"}} {
 		page = comparePage{}
 		page.neighbours(list, c.first, c.second)
 		var words []string

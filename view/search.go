@@ -88,7 +88,7 @@ func (h *Handler) searchError(w http.ResponseWriter, r *request, form searchForm
 	if errors.Is(err, present.ErrQuery) {
 		form.Wrong, p.Detail = form.explain(err)
 	}
-	form.Open = form.Wrong != "q"
+	form.Open = form.Filtered() || form.Wrong == "for"
 	return h.showOnce(w, r, p.Status, "search.html", "Search", searchPage{searchForm: form, Error: p.Detail})
 }
 

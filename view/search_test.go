@@ -264,7 +264,8 @@ func TestPieces(t *testing.T) {
 func TestHeadings(t *testing.T) {
 	for _, c := range []struct{ name, robots, want string }{
 		{"all", "", `<a class="hit" href="/copy/20260203093000/` + stock.Site + `/a">`},
-		{"only an old copy", "ACAP-disallow-present-currentcopy: /", `<a class="hit" href="/versions/` + stock.Site + `/a">`},
+		{"only an old copy", "ACAP-disallow-present-currentcopy: /",
+			`<a class="hit" href="/versions/` + stock.Site + `/a">`},
 		{"only in a frame", "ACAP-allow-present: / required-context=within-user-frame",
 			`<a class="hit" href="/versions/` + stock.Site + `/a">`},
 		{"only a link", "ACAP-disallow-present: /\nACAP-allow-present-link: /",

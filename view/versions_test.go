@@ -45,7 +45,8 @@ func TestVersionsKeyboard(t *testing.T) {
 	}
 	list := stops(body)
 	if len(list) < 5 || !strings.Contains(list[0], `href="#list"`) || !strings.Contains(list[1], "<select") ||
-		!strings.Contains(list[2], "<button") || !strings.Contains(body, `href="#other"`) || strings.Count(body, "<option") != 20 {
+		!strings.Contains(list[2], "<button") || !strings.Contains(body, `href="#other"`) ||
+		strings.Count(body, "<option") != 20 {
 		t.Errorf("%d years; %q", strings.Count(body, "<option"), list[:5])
 	}
 	sent := ask(h, "GET", "/versions?url=http%3A%2F%2Fquay.example%2Fa%3Fb&period=2014")
@@ -177,7 +178,8 @@ func TestVersionsPicked(t *testing.T) {
 	list := f.versions[stock.Site+"/a?b"]
 	body := ask(handler(t, f), "GET", "/versions/2014/"+stock.Site+"/a?b").Body.String()
 	picked := map[string][]string{} // values by name; the selected one with an asterisk
-	radio := regexp.MustCompile(`<input type="radio" name="(\w+)" form="compare" value="(\d{14})"(?:\s+aria-label="[^"]*")?( checked)?>`)
+	radio := regexp.MustCompile(`<input type="radio" name="(\w+)" form="compare" value="(\d{14})"` +
+		`(?:\s+aria-label="[^"]*")?( checked)?>`)
 	for _, found := range radio.FindAllStringSubmatch(body, -1) {
 		picked[found[1]] = append(picked[found[1]], found[2]+strings.Replace(found[3], " checked", "*", 1))
 	}
@@ -206,7 +208,8 @@ func TestVersionsPicked(t *testing.T) {
 		s.SetRobots(robots)
 		body := ask(h, "GET", "/versions/"+stock.Site+"/a").Body.String()
 		compare := ask(h, "GET", "/compare/20260105120000/20260106120000/"+stock.Site+"/a").Code
-		if got := strings.Contains(body, "radio") && strings.Contains(body, ">Compare<"); got != can || can != (compare == 200) {
+		got := strings.Contains(body, "radio") && strings.Contains(body, ">Compare<")
+		if got != can || can != (compare == 200) {
 			t.Errorf("%s: can be selected: %t; the comparison has status %d", robots, got, compare)
 		}
 	}

@@ -172,7 +172,8 @@ func TestStatus(t *testing.T) {
 	}
 	never, hidden := get(h, "GET", "/versions/http://quay.example/a").Body.String(),
 		get(h, "GET", "/versions/http://quay.example/b").Body.String()
-	if !strings.Contains(never, ">http://quay.example/a<") || hidden != strings.ReplaceAll(never, "example/a", "example/b") {
+	if !strings.Contains(never, ">http://quay.example/a<") ||
+		hidden != strings.ReplaceAll(never, "example/a", "example/b") {
 		t.Error("pages never held and hidden differ in more than the address")
 	}
 }
