@@ -55,7 +55,7 @@ var siblings = map[string][]string{
 	"conformance": {"acap", "address", "defect", "gate", "page", "policy", "preference", "snippet", "terms", "check",
 		"display"},
 	"web":     {"acap", "address", "defect", "disk", "page", "terms", "present", "actions", "policy", "check", "view"},
-	"explain": {"acap", "archive", "conformance", "page", "policy", "present", "terms"},
+	"explain": {"acap", "archive", "conformance", "display", "page", "policy", "present", "terms"},
 	"view": {"acap", "actions", "address", "cdx", "check", "conformance", "defect", "display", "explain", "memento",
 		"page", "policy", "preference", "present", "rewrite", "snippet", "terms", "thumbnail", "warc"},
 	"config": {},

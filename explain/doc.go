@@ -6,4 +6,5 @@
 //	lines.go    the source lines behind fields
 //	report.go   Report: an explanation as JSON
 //	words.go    reasons, limits and places in words, for terminals and pages
+//	required.go what must be used or shown with a page, in words
 package explain

@@ -200,16 +200,23 @@ func LimitWords(l acap.Limits) []string {
 	if l.MaxWords != nil {
 		add("at most %d words", *l.MaxWords)
 	}
+	for _, value := range l.MustUse {
+		add("made only from %s", usedWords(value))
+	}
+	for _, value := range l.MustInclude {
+		add("shown only with %s", includedWords(value))
+	}
 	for _, list := range []struct {
 		words  string
 		values []string
-	}{{"made only from", l.MustUse}, {"shown only with", l.MustInclude}, {"without modification of",
-		l.ProhibitedModification},
-		{"never", l.ProhibitedContext}, {"only", l.RequiredContext}, {"only for readers who meet", l.Target},
-		{"only at", l.Location}, {"ask at", l.UsageRef}} {
+	}{{"without modification of", l.ProhibitedModification}, {"never", l.ProhibitedContext},
+		{"only", l.RequiredContext}, {"only for readers who meet", l.Target}, {"only at", l.Location}} {
 		if len(list.values) > 0 {
 			add("%s %s", list.words, strings.Join(list.values, ", "))
 		}
+	}
+	for _, value := range l.UsageRef {
+		add("ask at %s", usedWords(value))
 	}
 	return out
 }

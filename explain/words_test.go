@@ -29,11 +29,44 @@ func TestLimitWords(t *testing.T) {
 		MustUse: []string{"a"}, MustInclude: []string{"b", "c"}, ProhibitedModification: []string{"d"},
 		ProhibitedContext: []string{"e"},
 		RequiredContext:   []string{"f"}, Target: []string{"g"}, Location: []string{"h"}, UsageRef: []string{"i"}})
-	if len(got) != 12 || got[0] != "until 2026-01-08T00:00:00Z" || !strings.HasSuffix(got[5], " b, c") {
+	if len(got) != 13 || got[0] != "until 2026-01-08T00:00:00Z" || !strings.HasSuffix(got[6], " c") {
 		t.Errorf("%q", got)
 	}
 	if got := LimitWords(acap.Limits{}); got != nil {
 		t.Errorf("no limits: %q", got)
+	}
+}
+
+// TestRequiredWords checks the words for resources that must be used or shown, without characters that control a
+// terminal.
+func TestRequiredWords(t *testing.T) {
+	for _, c := range []struct {
+		limits acap.Limits
+		want   string
+	}{
+		{acap.Limits{MustInclude: []string{"the-acap:credit:text:Ida%20Marsh%2C%20Quay"}},
+			"shown only with a credit: Ida Marsh, Quay"},
+		{acap.Limits{MustInclude: []string{"the-acap:license-link:http://quay.example/l%20x"}},
+			"shown only with a licence: http://quay.example/l%20x"},
+		{acap.Limits{MustInclude: []string{"the-acap:extract:id:by%20line"}},
+			"shown only with an extract: the element with the id by line"},
+		{acap.Limits{MustInclude: []string{"the-acap:credit:text:a%1b[31m%0Ab%zz"}},
+			"shown only with a credit: a%1b[31m%0Ab%zz"},
+		{acap.Limits{MustInclude: []string{"the-acap:credit:text:a%1b[31m%0Ab"}},
+			"shown only with a credit: a\ufffd[31m\ufffdb"},
+		{acap.Limits{MustInclude: []string{"the-acap:registration-link:/join"}},
+			"shown only with a registration link: /join"},
+		{acap.Limits{MustInclude: []string{"the-acap:credit:meta:author"}},
+			"shown only with a credit: the tag META author"},
+		{acap.Limits{MustUse: []string{"the-acap:extract:classlist:lead,sum%20up"}},
+			"made only from the elements of class lead, sum up"},
+		{acap.Limits{MustUse: []string{"the-acap:text:All%20rights"}}, "made only from the text “All rights”"},
+		{acap.Limits{MustUse: []string{"http://quay.example/short"}}, "made only from http://quay.example/short"},
+		{acap.Limits{UsageRef: []string{"the-acap:terms-link:/terms"}}, "ask at /terms"},
+	} {
+		if got := LimitWords(c.limits); len(got) != 1 || got[0] != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
 	}
 }
 

@@ -25,11 +25,11 @@ type Part struct {
 	Shown    bool // the result has this part
 }
 
-// Missing returns the parts that the result itself does not show because they may not be shown. The copy
-// is not a part of the result.
+// Missing returns the parts that are not shown because they may not be shown: parts of the result itself, and the
+// copy.
 func (d *Details) Missing() (list []Part) {
 	for _, p := range d.Parts {
-		if !p.Shown && !p.Decision.Allowed && p.Decision.Usage != acap.PresentCurrentCopy {
+		if !p.Shown && !p.Decision.Allowed {
 			list = append(list, p)
 		}
 	}
@@ -76,7 +76,7 @@ func (c *candidate) decision(u acap.Usage) acap.Decision {
 	return d
 }
 
-// countPartial counts the parts that a result does not show because they may not be shown.
+// countPartial counts the parts of a result that are not shown because they may not be shown.
 func (s *search) countPartial(r Result) {
 	if r.Details == nil {
 		return

@@ -198,17 +198,23 @@ func (h *Handler) noVersion(ctx context.Context, page string, who present.Reader
 	return p
 }
 
-// noImage returns the problem for a page of which no thumbnail can be made: err says why.
+// noImage returns the problem for a page of which no thumbnail can be made: err says why. If the reader may not know
+// that the page is archived, it is the same as for a page that was never archived.
 func (h *Handler) noImage(ctx context.Context, page string, who present.Reader, err error) error {
 	known, failed := h.mayKnow(ctx, page, acap.PresentThumbnail, who)
-	if failed != nil {
+	switch {
+	case failed != nil:
 		return failed
+	case !known:
+		return notFound()
 	}
-	p := notFound()
-	if known {
-		p.Code, p.Detail = "no-image", sentence(err.Error())
-	}
-	return p
+	return pictureless(err)
+}
+
+// pictureless returns the problem for a page of which no thumbnail can be made: err says why.
+func pictureless(err error) *Problem {
+	return &Problem{Status: http.StatusNotFound, Code: "no-image", Title: "There is no picture of this page",
+		Detail: sentence(strings.ToUpper(err.Error()[:1]) + err.Error()[1:])}
 }
 
 // mayKnow reports whether the reader may learn that a page is archived although the usage u shows

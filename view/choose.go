@@ -45,10 +45,11 @@ func (r *request) readerAt(p place) present.Reader {
 // choice is a version of a page among those that may be shown.
 type choice struct {
 	present.Version
-	all   memento.Versions // empty: there is no version
-	index int              // in all
-	exact bool             // it has exactly the requested second and address
-	state present.State    // why there is no version
+	list  []present.Version // empty: there is no version
+	all   memento.Versions  // their addresses
+	index int               // in list and all
+	exact bool              // it has exactly the requested second and address
+	state present.State     // why there is no version
 }
 
 // nearest returns the version of a page to show to a reader for a time, and the versions next to it.
@@ -63,7 +64,7 @@ func (h *Handler) nearest(r *request, page string, at time.Time, who present.Rea
 // choose returns the version of a page to show for a time. The list is not empty, and oldest first.
 func choose(v Visitor, list []present.Version, page string, at time.Time) choice {
 	list = distinct(list)
-	c := choice{all: versionsOf(v, list)}
+	c := choice{list: list, all: versionsOf(v, list)}
 	c.index = c.all.Nearest(at)
 	c.Version = list[c.index]
 	c.exact = c.all.At(c.index).Time.Equal(at) && c.URL == page

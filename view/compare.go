@@ -1,8 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/display"
@@ -30,6 +32,39 @@ type comparePage struct {
 	Include  []snippet.Include
 	Summary  []string
 	Passages []passage
+	Language string  // of the text; "": unknown
+	Previous *change // the nearest change before From; nil: none
+	Next     *change // the nearest change after To; nil: none
+}
+
+// change is two consecutive versions with different bytes.
+type change struct{ From, To time.Time }
+
+// mayCompare reports whether a comparison may show the text of a version. A redirect has no text.
+func mayCompare(v present.Version) bool {
+	return v.Location == "" && v.Decision.Within(acap.UserFrame).Changing(compareChanges, "").Allowed
+}
+
+// findComparison redirects a form with the fields url, from and to to the comparison, the earlier version first.
+func (h *Handler) findComparison(w http.ResponseWriter, r *request) error {
+	page, err := target(strings.TrimSpace(r.query.Get("url")))
+	if err != nil {
+		return badRequest(badURL)
+	}
+	from, err := memento.ParseTimestamp(r.query.Get("from"))
+	to, wrong := memento.ParseTimestamp(r.query.Get("to"))
+	if err != nil || wrong != nil {
+		return badRequest("The parameters from and to must be times of 14 digits in UTC, such as 20260131120000.")
+	}
+	if from.After(to) {
+		from, to = to, from
+	}
+	return redirectTo(w, comparePath(from, to, page))
+}
+
+// comparePath returns the path of the comparison of two versions of a page.
+func comparePath(from, to time.Time, page string) string {
+	return "/compare/" + memento.Timestamp(from) + "/" + memento.Timestamp(to) + "/" + escapeTarget(page)
 }
 
 // compare shows how the text of a page differs between two versions, both of which this reader may
@@ -55,15 +90,33 @@ func (h *Handler) compare(w http.ResponseWriter, r *request) error {
 	}
 	first, second := choose(r.visitor, list, address, from), choose(r.visitor, list, address, to)
 	if !first.exact || !second.exact {
-		return redirectTo(w, "/compare/"+memento.Timestamp(first.Fetched)+"/"+memento.Timestamp(second.Fetched)+"/"+
-			escapeTarget(first.URL))
+		return redirectTo(w, comparePath(first.Fetched, second.Fetched, first.URL))
 	}
 	out, err := h.compared(r, address, first, second)
 	if err != nil {
 		return err
 	}
+	out.neighbours(first.list, first.index, second.index)
 	setUnstored(w.Header())
-	return h.show(w, r, "compare.html", "Two versions of "+out.Address, out)
+	return h.show(w, r, "compare.html", "Two versions of "+out.Address+", "+moment(first.Fetched)+" and "+
+		moment(second.Fetched), out)
+}
+
+// neighbours sets the nearest changes before and after list[first] and list[second] that can be compared.
+func (out *comparePage) neighbours(list []present.Version, first, second int) {
+	at := func(i int) *change {
+		before, after := list[i-1], list[i]
+		if before.Digest == after.Digest || !mayCompare(before) || !mayCompare(after) {
+			return nil
+		}
+		return &change{before.Fetched, after.Fetched}
+	}
+	for i := min(first, second); i > 0 && out.Previous == nil; i-- {
+		out.Previous = at(i)
+	}
+	for i := max(first, second) + 1; i < len(list) && out.Next == nil; i++ {
+		out.Next = at(i)
+	}
 }
 
 // compared returns the comparison of two versions.
@@ -87,6 +140,7 @@ func (h *Handler) compared(r *request, address string, first, second choice) (co
 		}
 		var short bool
 		texts[i], short = paragraphs(v, c)
+		out.Language = cmp.Or(pageOf(c).Language(), out.Language)
 		cut = cut || short
 		out.include(c.Include)
 	}

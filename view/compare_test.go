@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/internal/stock"
 )
@@ -50,7 +51,7 @@ func TestCompare(t *testing.T) {
 		{"no copies", "<p>x", "ACAP-disallow-present-oldcopy: /\nACAP-disallow-present-currentcopy: /", 451, nil},
 		{"no link", "<p>x", "ACAP-disallow-present: /", 404, nil},
 		{"a credit", "<p>x", "ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada%20Quill", 200,
-			[]string{"credit: Ada Quill"}},
+			[]string{"Credit: Ada Quill"}},
 	} {
 		code, page := compareTwo(t, before, c.after, c.robots)
 		if code != c.status {
@@ -74,6 +75,55 @@ func TestCompareTimes(t *testing.T) {
 		"/compare/x/20260105120000/" + stock.Site + "/a", "/compare/20260105120000/20260105120000/"} {
 		if w := ask(h, "GET", sent); w.Code != 400 {
 			t.Errorf("%s: %d", sent, w.Code)
+		}
+	}
+}
+
+// TestFindComparison checks where the form that selects two versions leads.
+func TestFindComparison(t *testing.T) {
+	_, h := stocked(t)
+	const sent = "/compare?url=http%3A%2F%2Fquay.example%2Fa%3Fb&"
+	for parameters, want := range map[string]string{
+		"from=20260105120000&to=20260106120000": "/compare/20260105120000/20260106120000/" + stock.Site + "/a?b",
+		"from=20260106120000&to=20260105120000": "/compare/20260105120000/20260106120000/" + stock.Site + "/a?b",
+		"from=20260106120000&to=20260106120000": "/compare/20260106120000/20260106120000/" + stock.Site + "/a?b",
+	} {
+		if w := ask(h, "GET", sent+parameters); w.Code != 302 || w.Header().Get("Location") != want {
+			t.Errorf("%s: %d %v", parameters, w.Code, w.Header())
+		}
+	}
+	for _, bad := range []string{"/compare", sent, sent + "from=20260105120000", sent + "from=2026&to=20260106120000",
+		"/compare?url=quay.example&from=20260105120000&to=20260106120000"} {
+		if w := ask(h, "GET", bad); w.Code != 400 {
+			t.Errorf("%s: %d", bad, w.Code)
+		}
+	}
+}
+
+// TestChanges checks that a comparison leads to the changes before and after it, over versions without a change.
+func TestChanges(t *testing.T) {
+	f := years(7, 24*time.Hour)
+	list := f.versions[stock.Site+"/a?b"]
+	list[2].Digest = list[1].Digest
+	list[5].Digest = list[4].Digest
+	page := comparePage{}
+	for _, c := range []struct {
+		first, second int
+		want          string
+	}{{3, 4, "3 4, 6 7"}, {4, 3, "3 4, 6 7"}, {2, 3, "1 2, 4 5"}, {0, 1, "none, 3 4"}, {0, 6, "none, none"},
+		{6, 6, "6 7, none"}} {
+		page = comparePage{}
+		page.neighbours(list, c.first, c.second)
+		var words []string
+		for _, one := range []*change{page.Previous, page.Next} {
+			if one == nil {
+				words = append(words, "none")
+				continue
+			}
+			words = append(words, fmt.Sprint(one.From.Day(), " ", one.To.Day()))
+		}
+		if got := strings.Join(words, ", "); got != c.want {
+			t.Errorf("%d, %d: %s, want %s", c.first, c.second, got, c.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -19,23 +20,26 @@ const longestSource = 256 << 10
 // viewerPage is a page with a copy in a frame, and a banner outside the frame.
 type viewerPage struct {
 	present.Version
-	Host    string
-	Title   string
-	Form    viewerForm
-	Frame   string // address of the copy in the frame
-	Site    string // origin of Frame below the replay domain; "" for this server
-	Place   string // of the deciding line; "" if no line decided
-	Line    string // text of the deciding line
-	Read    time.Time
-	Until   time.Time // end of the permission; zero for none
-	Terms   []string  // the other limits, in words
-	Reduced []string  // sentences that say why less is shown than was archived
-	Include []snippet.Include
-	Target  string // of an archived redirect
-	Source  string // text of a page that browsers may not show
-	Cut     bool   // Source is only the beginning
-	Alone   bool   // the terms permit showing the copy by itself
-	Compare bool   // the terms permit comparing its text
+	Host     string
+	Address  string // of this page
+	Title    string
+	Language string // of the copy; "": unknown
+	Form     viewerForm
+	Frame    string // address of the copy in the frame
+	Site     string // origin of Frame below the replay domain; "" for this server
+	Place    string // of the deciding line, in short; "" if no line decided
+	File     string // address of its document
+	Line     string // text of the deciding line
+	Read     time.Time
+	Until    time.Time // end of the permission; zero for none
+	Terms    []string  // the other limits, in words
+	Reduced  []string  // sentences that say why less is shown than was archived
+	Include  []snippet.Include
+	Target   string // of an archived redirect
+	Source   string // text of a page that browsers may not show
+	Cut      bool   // Source is only the beginning
+	Alone    bool   // the terms permit showing the copy by itself
+	Compare  bool   // the terms permit comparing its text
 
 	// Times of other versions; zero for none.
 	First, Previous, Next, Last time.Time
@@ -74,15 +78,16 @@ func (h *Handler) viewer(w http.ResponseWriter, r *request) error {
 	if out.Site != "" {
 		w.Header().Set("Content-Security-Policy", strings.Replace(ownPolicy, "frame-src 'self'", "frame-src "+out.Site, 1))
 	}
-	return h.show(w, r, "copy.html", "Copy of "+chosen.URL, out)
+	return h.show(w, r, "copy.html", cmp.Or(out.Title, chosen.URL)+", copy of "+moment(chosen.Fetched), out)
 }
 
 // viewed returns what the viewer shows of a version.
 func (h *Handler) viewed(r *request, page string, chosen choice, who present.Reader) (viewerPage, error) {
-	out := viewerPage{Version: chosen.Version, Host: hostOf(chosen.URL), Target: targetOf(chosen.Version)}
+	out := viewerPage{Version: chosen.Version, Host: hostOf(chosen.URL), Target: targetOf(chosen.Version),
+		Address: r.visitor.Base + timedPath("/copy/", chosen.Fetched, chosen.URL)}
 	out.neighbours(chosen)
 	out.Alone = len(chosen.Limits.RequiredContext) == 0
-	out.Compare = chosen.index > 0 && chosen.Decision.Changing(compareChanges, "").Allowed
+	out.Compare = chosen.index > 0 && mayCompare(chosen.Version) && mayCompare(chosen.list[chosen.index-1])
 	done, err := h.takeHeavy(r, chosen.Bytes)
 	if err != nil {
 		return out, err
@@ -93,13 +98,17 @@ func (h *Handler) viewed(r *request, page string, chosen choice, who present.Rea
 		return out, err
 	}
 	if d := chosen.Decision; d.Because != nil {
-		out.Place, out.Line = display.Line(d.Because.URL), display.Line(d.Because.Text)
+		out.Place, out.File = display.Line(explain.Place(d.Because, chosen.URL)), display.Line(d.Because.URL)
+		out.Line = display.Line(d.Because.Text)
 		if h.o.PolicyRead != nil {
 			out.Read = h.o.PolicyRead(d.Because.URL)
 		}
 	}
 	limits := c.Limits
 	out.Until, limits.Until = limits.Until, time.Time{}
+	if len(c.Include) > 0 { // the page shows what the terms demand
+		limits.MustInclude = nil
+	}
 	for _, words := range explain.LimitWords(limits) {
 		out.Terms = append(out.Terms, display.Line(words))
 	}
@@ -113,7 +122,7 @@ func (h *Handler) viewed(r *request, page string, chosen choice, who present.Rea
 func (out *viewerPage) chooseForm(c present.Copy, who present.Reader, v Visitor) {
 	p := pageOf(c)
 	how := sentOf(p, c)
-	out.Title = display.Line(p.Title(page.Cut{}))
+	out.Title, out.Language = display.Line(p.Title(page.Cut{})), p.Language()
 	switch {
 	case c.Status/100 == 3:
 		out.Form = asRedirect
@@ -166,12 +175,12 @@ func (out *viewerPage) reduce(c present.Copy) {
 
 // neighbours sets the times of the other versions.
 func (out *viewerPage) neighbours(c choice) {
-	last := c.all.Len() - 1
+	last := len(c.list) - 1
 	if c.index > 0 {
-		out.First, out.Previous = c.all.At(0).Time, c.all.At(c.index-1).Time
+		out.First, out.Previous = c.list[0].Fetched, c.list[c.index-1].Fetched
 	}
 	if c.index < last {
-		out.Next, out.Last = c.all.At(c.index+1).Time, c.all.At(last).Time
+		out.Next, out.Last = c.list[c.index+1].Fetched, c.list[last].Fetched
 	}
 }
 

@@ -27,22 +27,29 @@ func TestViewer(t *testing.T) {
 		name, robots, kind, body string
 		want                     []string
 	}{
-		{"all", "", "text/html", "<title>Ferry <b></title><p>x", []string{frame, alone, "<h1>Ferry &lt;b&gt;</h1>",
+		{"all", "", "text/html", "<html lang=de><title>Ferry <b></title><p>x", []string{frame, alone,
+			`<h1 class="short" lang="de" dir="auto">Ferry &lt;b&gt;</h1>`,
+			"<title>Ferry &lt;b&gt;, copy of 5 January 2026, 12:00:00 UTC – acapcrawl</title>",
 			"<dd>quay.example</dd>", "5 January 2026, 12:00:00 UTC",
 			`<a href="` + stock.Site + `/a" rel="noreferrer noopener">`,
-			"<dd>without a time limit</dd>", "<dt>Other terms</dt><dd>none</dd>"}},
+			"“<bdi>Ferry &lt;b&gt;</bdi>”, quay.example, fetched on 5 January 2026, 12:00:00 UTC, " + base +
+				at("/copy/", "/a"),
+			"<dd>without a time limit</dd>", "!Other terms"}},
 		{"no link", "ACAP-disallow-present-link: /", "text/html", "x", []string{frame, `!href="` + stock.Site}},
 		{"no modification", "ACAP-allow-present: / prohibited-modification=style", "text/html", "x",
-			[]string{frame, "exactly as it was sent", "robots.txt, line 3", "prohibited-modification=style</code>",
-				"without modification of style"}},
+			[]string{frame, "exactly as it was sent", "/robots.txt:3:1", "prohibited-modification=style</code>",
+				"robots.txt, line 3", "<dt>Other terms</dt><dd>without modification of style"}},
 		{"no modification, and other hosts", "ACAP-allow-present: / prohibited-modification=any", "text/html",
 			"<link rel=preconnect href=//evil.example>",
 			[]string{"!<iframe", "The element LINK in line 1 would", "download>Save",
 				"&lt;link rel=preconnect href=//evil.example&gt;"}},
 		{"a time limit", "ACAP-allow-present: / time-limit=until-2126-01-08", "text/html", "x",
-			[]string{frame, "<dt>May be shown</dt><dd>until <time", "2126", "<dt>Other terms</dt><dd>none</dd>"}},
+			[]string{frame, "<dt>May be shown</dt><dd>until <time", "2126", "!Other terms"}},
 		{"a credit", "ACAP-allow-present: / must-include-resource=the-acap:credit:id:by", "text/html",
-			"<p id=by>By Ada &amp; Co", []string{frame, "By Ada &amp; Co</p>", "!" + alone}},
+			"<p id=by>By Ada &amp; Co", []string{frame,
+				"<dt>Credit</dt>\n<dd>By Ada &amp; Co</dd>", "!shown only with", "!" + alone}},
+		{"a licence", "ACAP-allow-present: / must-include-resource=the-acap:license-link:/l", "text/html", "x",
+			[]string{`<dt>Licence</dt>` + "\n" + `<dd><a href="` + stock.Site + `/l" rel="noreferrer noopener">`}},
 		{"only in a frame", "ACAP-allow-present: / required-context=within-user-frame", "text/html", "x",
 			[]string{frame, "!" + alone}},
 		{"not in a frame", "ACAP-allow-present: / prohibited-context=within-user-frame", "text/html", "x",
@@ -79,6 +86,13 @@ func TestViewerVersions(t *testing.T) {
 	contains(t, w.Body.String(), `rel="prev" href="`+first, `rel="next" href="`+third,
 		`"/compare/20260105120000/20260205120000/`+stock.Site+`/a"`, `"/versions/`+stock.Site+`/a"`)
 	contains(t, ask(h, "GET", first).Body.String(), "!rel=\"prev\"", "!/compare/", `rel="next" href="`+second)
+	for _, robots := range []string{"ACAP-allow-present-oldcopy: / prohibited-modification=annotation",
+		"ACAP-allow-present-currentcopy: / prohibited-modification=annotation",
+		"ACAP-allow-present: / prohibited-context=within-user-frame"} { // one of both may not be compared
+		s.SetRobots(robots)
+		contains(t, ask(h, "GET", third).Body.String(), `rel="prev" href="`+second, "!/compare/")
+	}
+	s.SetRobots("")
 	if w := ask(h, "GET", path("20260206000000")); w.Code != 302 || w.Header().Get("Location") != second {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
@@ -87,6 +101,20 @@ func TestViewerVersions(t *testing.T) {
 	s.SetRobots("ACAP-allow-present-oldcopy: / prohibited-context=within-user-frame")
 	contains(t, ask(h, "GET", first).Body.String(), "!<iframe", `href="/raw/20260105120000/`)
 	contains(t, ask(h, "GET", third).Body.String(), "<iframe")
+	// the version nearest to a time, in the frame or by itself
+	for robots, want := range map[string][3]string{
+		"ACAP-allow-present-oldcopy: / prohibited-context=within-user-frame":     {first, second, third},
+		"ACAP-allow-present-currentcopy: / prohibited-context=within-user-frame": {first, second, third},
+		"ACAP-disallow-present-oldcopy: /\nACAP-allow-present-currentcopy: / prohibited-context=within-user-frame": {third,
+			third, third},
+	} {
+		s.SetRobots(robots)
+		for i, stamp := range []string{"20250101000000", "20260206000000", "20270101000000"} {
+			if w := ask(h, "GET", path(stamp)); w.Code != 302 || w.Header().Get("Location") != want[i] {
+				t.Errorf("%s, %s: %d %v", robots, stamp, w.Code, w.Header())
+			}
+		}
+	}
 }
 
 // TestViewerRedirect checks that the viewer names the target of an archived redirect, without a frame.
@@ -108,11 +136,15 @@ func TestThumbnail(t *testing.T) {
 		robots, sent string
 		header       []string
 		status       int
+		title        string
 	}{
 		{sent: at("/thumbnail/", "/i.png"), status: 200},
 		{sent: "/thumbnail/20260106000000/" + stock.Site + "/i.png", status: 302},
-		{sent: at("/thumbnail/", "/a"), status: 404},
-		{sent: at("/thumbnail/", "/never"), status: 404},
+		{sent: at("/thumbnail/", "/a"), status: 404, title: "There is no picture of this page"},
+		{robots: "ACAP-disallow-present-link: /", sent: at("/thumbnail/", "/a"), status: 404,
+			title: "There is no picture of this page"},
+		{robots: "ACAP-disallow-present: /", sent: at("/thumbnail/", "/a"), status: 404, title: "Not in this archive"},
+		{sent: at("/thumbnail/", "/never"), status: 404, title: "Not in this archive"},
 		{sent: "/thumbnail/2026/" + stock.Site + "/i.png", status: 400},
 		{robots: "ACAP-disallow-present-thumbnail: /", sent: at("/thumbnail/", "/i.png"), status: 451},
 		{robots: "ACAP-disallow-present-currentcopy: /", sent: at("/thumbnail/", "/i.png"), status: 200},
@@ -128,7 +160,7 @@ func TestThumbnail(t *testing.T) {
 	} {
 		s.SetRobots(c.robots)
 		w := ask(h, "GET", c.sent, c.header...)
-		if w.Code != c.status {
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.title) {
 			t.Errorf("%s, %s: %d %s", c.robots, c.sent, w.Code, w.Body)
 		}
 		if w.Code == 200 && (!strings.HasPrefix(w.Header().Get("Content-Type"), "image/") || w.Body.Len() == 0 ||

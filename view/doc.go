@@ -15,7 +15,7 @@
 //	cdx.go      the CDX server API
 //	feed.go     Atom feeds of new versions and matches
 //	finding.go  how programs use this server: OpenSearch, robots.txt
-//	versions.go the versions of a page
+//	versions.go the versions of a page; timeline.go: a picture of their numbers
 //	choose.go   which version answers a time, and where a browser shows it
 //	raw.go      a copy itself, and its header
 //	sent.go     how the bytes of a copy are sent: as they are or rewritten, to show or to save

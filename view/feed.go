@@ -201,7 +201,7 @@ func resultText(one present.Result) string {
 		include = slices.Concat(include, one.Snippet.Include)
 	}
 	for _, in := range include {
-		lines = append(lines, strings.Join(strings.Fields(in.Role+" "+in.Text+" "+in.Href), " "))
+		lines = append(lines, strings.Join(strings.Fields(roleLabel(in.Role)+": "+in.Text+" "+in.Href), " "))
 	}
 	for i := range lines {
 		lines[i] = snippet.Plain(lines[i])

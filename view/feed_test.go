@@ -119,7 +119,7 @@ func TestMatchFeed(t *testing.T) {
 	feed := readFeed(t, h, Visitor{Base: base}, "/feed.atom?q=ferry")
 	if len(feed.Entries) != 2 || feed.Entries[0].Title != "Today" || feed.Entries[1].Title != "Week & <b>" ||
 		feed.Entries[0].Links[0].Href != stock.Site+"/today" ||
-		!strings.Contains(feed.Entries[0].Content, "credit By Ada Quill") {
+		!strings.Contains(feed.Entries[0].Content, "Credit: By Ada Quill") {
 		t.Errorf("%+v", feed)
 	}
 	if feed := readFeed(t, h, Visitor{Base: base}, "/feed.atom?q=nothing"); len(feed.Entries) != 0 {

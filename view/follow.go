@@ -21,13 +21,15 @@ type framedPage struct {
 func (h *Handler) follow(w http.ResponseWriter, r *request, page string, at time.Time) error {
 	chosen, _, err := h.forViewer(r, page, at)
 	if err != nil {
-		return err
+		p := h.problemOf(err)
+		p.Address = page
+		return p
 	}
 	setUnstored(w.Header())
 	w.Header().Set("Content-Security-Policy", framedPolicyFor(r.visitor))
 	text, err := h.executeFramed(r, framedPage{Followed: true, Copy: viewerOf(r.visitor, chosen.Version),
-		Problem: &Problem{Title: "This link leads to another copy",
-			Detail: "The copy of " + chosen.URL + " of " + longDate(chosen.Fetched) + " has terms of its own."}})
+		Problem: &Problem{Title: "This link leads to another copy", Address: page,
+			Detail: "The copy of " + chosen.URL + " of " + moment(chosen.Fetched) + " has terms of its own."}})
 	if err == nil {
 		writeBody(w, r, http.StatusOK, "text/html; charset=utf-8", text)
 	}
@@ -44,7 +46,7 @@ func viewerOf(v Visitor, one present.Version) string {
 }
 
 // forViewer returns the version of a page that the viewer shows for a time, and the reader for whom it decided:
-// in the frame, or if the terms permit only that, by itself. The error says why there is none.
+// in the frame, or if the terms of that version permit only that, by itself. The error says why there is none.
 func (h *Handler) forViewer(r *request, page string, at time.Time) (chosen choice, who present.Reader, err error) {
 	who = r.readerAt(viewer)
 	chosen, err = h.nearest(r, page, at, who)
@@ -56,7 +58,7 @@ func (h *Handler) forViewer(r *request, page string, at time.Time) (chosen choic
 		if err != nil {
 			return chosen, who, err
 		}
-		if unframed.exact || unframed.found() && !chosen.found() {
+		if unframed.exact || unframed.found() && (!chosen.found() || nearer(unframed, chosen, at)) {
 			chosen, who = unframed, r.visitor.reader()
 		}
 	}
@@ -64,4 +66,17 @@ func (h *Handler) forViewer(r *request, page string, at time.Time) (chosen choic
 		return chosen, who, h.absent(chosen.state)
 	}
 	return chosen, who, nil
+}
+
+// nearer reports whether a answers the time at better than b: a version that is not later than at is better than a
+// later one, and otherwise the nearest one.
+func nearer(a, b choice, at time.Time) bool {
+	x, y := a.all.At(a.index).Time, b.all.At(b.index).Time
+	switch {
+	case x.After(at) != y.After(at):
+		return y.After(at)
+	case x.After(at):
+		return x.Before(y)
+	}
+	return x.After(y)
 }

@@ -35,7 +35,8 @@ func TestFollow(t *testing.T) {
 			t.Errorf("%s: %d %v %s", c.robots, w.Code, head, body)
 		}
 		link := `href="` + at("/copy/", c.path) + `" target="_top"`
-		if strings.Contains(body, link) != c.linked || strings.Contains(body, "<script") {
+		if strings.Contains(body, link) != c.linked || strings.Contains(body, "<script") ||
+			!strings.Contains(body, `You followed a link to <span class="address">`+stock.Site+c.path+"</span>") {
 			t.Errorf("%s: %s", c.robots, body)
 		}
 		if w := ask(h, "HEAD", sent, fromFrame...); w.Code != c.status || w.Body.Len() > 0 {

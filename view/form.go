@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"html/template"
 	"net/url"
 	"slices"
 	"strconv"
@@ -15,9 +16,10 @@ import (
 type searchForm struct {
 	Query string // as typed
 	present.Filter
-	For  []acap.Usage // the publisher must allow all these usages
-	Page int          // from 1
-	Open bool         // the filters are shown at first
+	For   []acap.Usage // the publisher must allow all these usages
+	Page  int          // from 1
+	Open  bool         // the filters are shown at first
+	Wrong string       // the parameter whose value cannot be used; "" for none
 }
 
 // readSearch reads the parameters of a search. The error is a *Problem. The form then holds what could be
@@ -39,6 +41,7 @@ func readSearch(r *request) (searchForm, error) {
 		switch {
 		case u == "" || slices.Contains(f.For, u):
 		case !u.Newer():
+			f.Wrong = "for"
 			return f, badRequest(fmt.Sprintf("The parameter for must be train-ai, ai-use, ai-index or tdm, not %q.",
 				clip(value)))
 		default:
@@ -66,6 +69,62 @@ func (f searchForm) query() (q present.Query, err error) {
 	q.For = f.For
 	q.Text, err = f.Narrow(strings.TrimSpace(f.Query))
 	return q, err
+}
+
+// address returns the normal form of the query if it is one whole address, otherwise "".
+func (f searchForm) address() string {
+	page, err := target(strings.TrimSpace(f.Query))
+	if err != nil || len(strings.Fields(f.Query)) > 1 {
+		return ""
+	}
+	return page
+}
+
+// Addresses returns the addresses that a reader may mean by the query: a whole address, or one without its scheme.
+func (f searchForm) Addresses() (list []string) {
+	text := strings.TrimSpace(f.Query)
+	u, err := url.Parse("http://" + text)
+	if page := f.address(); page != "" {
+		return []string{page}
+	}
+	if err != nil || !strings.Contains(strings.Trim(u.Host, "."), ".") {
+		return nil
+	}
+	for _, scheme := range []string{"https://", "http://"} {
+		if page := (searchForm{Query: scheme + text}).address(); page != "" {
+			list = append(list, page)
+		}
+	}
+	return list
+}
+
+// explain returns the parameter that makes query fail with err, and a sentence for the reader.
+func (f searchForm) explain(err error) (name, sentence string) {
+	day := "a day, a month or a year, such as 2026-01-31, 2026-01 or 2026"
+	for _, one := range []struct {
+		name, label, value, takes string
+		alone                     present.Filter
+	}{
+		{"site", "Site", f.Site, "the name of a host, such as example.org", present.Filter{Site: f.Site}},
+		{"lang", "Language", f.Language, "the code of a language, such as de", present.Filter{Language: f.Language}},
+		{"type", "Type", f.Type, "html, text, markdown, feed, pdf, image, or a media type such as application/pdf",
+			present.Filter{Type: f.Type}},
+		{"after", "Fetched since", f.After, day, present.Filter{After: f.After}},
+		{"before", "Fetched before", f.Before, day, present.Filter{Before: f.Before}},
+	} {
+		if _, wrong := one.alone.Narrow(""); one.value != "" && wrong != nil {
+			return one.name, fmt.Sprintf("“%s” takes %s, not “%s”.", one.label, one.takes, clip(one.value))
+		}
+	}
+	return "q", "The search cannot be made: " + strings.TrimPrefix(err.Error(), present.ErrQuery.Error()+": ") + "."
+}
+
+// Mark returns the attributes of a field that connect it with the message about its value, if the value is wrong.
+func (f searchForm) Mark(name string) template.HTMLAttr {
+	if f.Wrong != name {
+		return ""
+	}
+	return `aria-invalid="true" aria-describedby="wrong"`
 }
 
 // title is the title of the page of results.
@@ -109,14 +168,15 @@ type useOption struct {
 // Uses returns the list of usages. If several usages are chosen, they are an additional entry.
 func (f searchForm) Uses() (list []useOption) {
 	chosen := f.uses()
-	for _, one := range []useOption{{Value: "train-ai", Words: "training of models"},
-		{Value: "ai-use", Words: "input of models"}, {Value: "ai-index", Words: "an index for models"},
-		{Value: "tdm", Words: "text and data mining"}} {
+	for _, one := range []useOption{{Value: "train-ai", Words: "Pages that may train models"},
+		{Value: "ai-use", Words: "Pages that models may use as input"},
+		{Value: "ai-index", Words: "Pages that may be in an index for models"},
+		{Value: "tdm", Words: "Pages that permit text and data mining"}} {
 		one.Chosen = one.Value == chosen
 		list = append(list, one)
 	}
 	if len(f.For) > 1 {
-		list = append(list, useOption{chosen, strings.ReplaceAll(chosen, ",", ", "), true})
+		list = append(list, useOption{chosen, "Pages that permit " + strings.ReplaceAll(chosen, ",", ", "), true})
 	}
 	return list
 }

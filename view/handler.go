@@ -106,6 +106,7 @@ func New(o Options) (*Handler, error) {
 		"/":         {get: h.home},
 		"/search":   {get: h.search},
 		"/versions": {get: h.findVersions},
+		"/compare":  {get: h.findComparison},
 		"/sites":    {get: h.sites},
 		"/cdx":      {get: h.cdx, api: true},
 		"/explain":  {get: h.explainStored, post: h.explainPasted},

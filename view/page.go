@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/explain"
 	"github.com/acapcrawl/acapcrawl/memento"
 )
 
@@ -76,9 +77,8 @@ func readTemplates() (map[string]*template.Template, error) {
 // helpers returns the functions that templates may call.
 func helpers() template.FuncMap {
 	return template.FuncMap{
-		"date": longDate,
-		// moment is for versions, of which two may be of the same minute.
-		"moment": func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04:05 UTC") },
+		"date":   longDate,
+		"moment": moment,
 		"day":    func(t time.Time) string { return t.UTC().Format("2 January 2006") },
 		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"stamp":  memento.Timestamp,
@@ -89,6 +89,7 @@ func helpers() template.FuncMap {
 		"seconds": func(s float64) string { return strconv.FormatFloat(s, 'g', 3, 64) + " s" },
 		"bytes":   byteSize,
 		"blank":   func() searchForm { return searchForm{} },
+		"role":    roleLabel,
 		// href and src return an attribute with a path of this server that ends with the address of a
 		// page. Package html/template would change some characters of the address.
 		"href": func(prefix, page string) template.HTMLAttr { return linkAttribute("href", prefix+page) },
@@ -108,12 +109,21 @@ func linkAttribute(name, to string) template.HTMLAttr {
 // longDate returns a time as pages show it.
 func longDate(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
+// moment returns a time to the second, because two versions may be of the same minute.
+func moment(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04:05 UTC") }
+
 // count returns a number with its noun: "1 version", "2 versions".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// roleLabel returns the label of something that must be shown with a page.
+func roleLabel(role string) string {
+	words := explain.RoleWords(role)
+	return strings.ToUpper(words[:min(1, len(words))]) + words[min(1, len(words)):]
 }
 
 // byteSize returns a number of bytes in the unit that suits it: "1.5 MB".

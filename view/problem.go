@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,9 +30,10 @@ type Problem struct {
 	// PolicyRead is when the policy was read that contains the line.
 	PolicyRead time.Time `json:"policy_read,omitzero"`
 
-	Retry time.Duration `json:"-"` // for the header Retry-After; 0: none
-	Allow string        `json:"-"` // for the header Allow; empty: none
-	Page  string        `json:"-"` // the archived page whose terms can be explained; empty: none
+	Retry   time.Duration `json:"-"` // for the header Retry-After; 0: none
+	Allow   string        `json:"-"` // for the header Allow; empty: none
+	Address string        `json:"-"` // the requested page, archived or not; empty: none
+	Page    string        `json:"-"` // the archived page whose terms can be explained; empty: none
 }
 
 func (p *Problem) Error() string { return p.Detail }
@@ -194,9 +196,10 @@ func (h *Handler) writeProblem(w http.ResponseWriter, r *request, p *Problem) {
 		writeBody(w, r, p.Status, "application/problem+json", append(body, '\n'))
 		return
 	}
+	p.Address = cmp.Or(p.Address, targetIn(r.rest))
 	// A request in the ledger decides without a line in a document; its status is 410.
 	if h.o.Explainer != nil && !inFrame && (p.File != "" || p.Field != "" || p.Status == http.StatusGone) {
-		p.Page = targetIn(r.rest)
+		p.Page = p.Address
 	}
 	var body []byte
 	var err error

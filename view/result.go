@@ -1,7 +1,10 @@
 package view
 
 import (
+	"cmp"
+	"errors"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -50,13 +53,22 @@ func shortReason(r acap.Reason) string {
 // resultView is a result as the page shows it.
 type resultView struct {
 	present.Result
-	Target   string  // of the link
+	Target   string  // to which the heading leads; "" for nowhere
+	Original string  // address of the page at its publisher's site, for a link of its own; "" for none
+	Listed   bool    // the versions of the page can be seen
 	Heading  []piece // the title, or the address
 	Text     []piece // the snippet
 	Credits  []snippet.Include
 	Labels   []label
 	Language string // of title and snippet
 	Parts    []partView
+	Others   []otherAddress
+}
+
+// otherAddress is the address of another page that would look the same as a result.
+type otherAddress struct {
+	URL    string
+	Listed bool
 }
 
 // piece is a part of a text; marked pieces are words of the query.
@@ -79,29 +91,75 @@ type partView struct {
 	Line   string
 }
 
-// Listed reports whether the versions of the page can be listed: not even their number may be shown if
-// neither a link nor the copy may be shown.
-func (v resultView) Listed() bool { return v.Link || v.Details != nil && v.Details.Copy }
-
-func newResultView(r present.Result, form searchForm) resultView {
-	out := resultView{Result: r, Target: r.URL, Heading: pieces(r.Title, r.TitleMarks)}
-	if r.Href != "" {
-		out.Target = r.Href
+// newResultView returns a result as the page with the results of form shows it.
+func (h *Handler) newResultView(r *request, one present.Result, form searchForm) (resultView, error) {
+	out := resultView{Result: one, Heading: pieces(one.Title, one.TitleMarks)}
+	if one.Title == "" {
+		out.Heading = []piece{{Text: snippet.Plain(one.URL)}}
 	}
-	if r.Title == "" {
-		out.Heading = []piece{{Text: snippet.Plain(r.URL)}}
-	}
-	out.Credits = append(out.Credits, r.Include...)
-	if r.Snippet != nil {
-		out.Text = pieces(r.Snippet.Text, r.Snippet.Marks)
-		for _, in := range r.Snippet.Include {
+	out.Credits = append(out.Credits, one.Include...)
+	if one.Snippet != nil {
+		out.Text = pieces(one.Snippet.Text, one.Snippet.Marks)
+		for _, in := range one.Snippet.Include {
 			if in.Role != "extract" { // an extract is part of the snippet
 				out.Credits = append(out.Credits, in)
 			}
 		}
 	}
 	out.describe(form)
-	return out
+	return out, h.locate(r, &out)
+}
+
+// locate decides where a result leads: its heading to the archived copy, otherwise to the versions, otherwise to the
+// page at its publisher's site. Nothing leads to a refusal.
+func (h *Handler) locate(r *request, v *resultView) (err error) {
+	copied := v.Details != nil && v.Details.Copy
+	if v.Listed = copied; !copied {
+		if v.Listed, err = h.archived(r, v.URL); err != nil {
+			return err
+		}
+	}
+	for _, address := range v.Also {
+		listed, err := h.archived(r, address)
+		if err != nil {
+			return err
+		}
+		v.Others = append(v.Others, otherAddress{address, listed})
+	}
+	switch {
+	case v.Link && v.made(): // P1 2.5.3.2: the title is the text that the link must have
+		v.Target = cmp.Or(v.Href, v.URL)
+		return nil
+	case copied:
+		v.Target = timedPath("/copy/", v.Details.Captured, v.URL)
+	case v.Listed:
+		v.Target = "/versions/" + escapeTarget(v.URL)
+	case v.Link:
+		v.Target = v.URL
+	}
+	if v.Link {
+		v.Original = v.URL
+	}
+	return nil
+}
+
+// made reports whether the link to the page must be made from something other than the page.
+func (v resultView) made() bool {
+	return v.Href != "" || v.Details != nil && slices.ContainsFunc(v.Details.Parts, func(p present.Part) bool {
+		return p.Decision.Usage == acap.PresentLink && len(p.Decision.MustUse()) > 0
+	})
+}
+
+// Leaves reports whether the heading leads out of this archive.
+func (v resultView) Leaves() bool { return !strings.HasPrefix(v.Target, "/") }
+
+// archived reports whether this visitor can see a version of a page in the viewer.
+func (h *Handler) archived(r *request, page string) (bool, error) {
+	_, _, err := h.forViewer(r, page, farFuture)
+	if _, absent := errors.AsType[*Problem](err); absent {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // describe adds what is known about the page besides its text.

@@ -50,6 +50,9 @@ func (h *Handler) search(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return h.searchError(w, r, form, err)
 	}
+	if page := form.address(); page != "" && !form.Filtered() {
+		return redirectTo(w, "/versions/"+escapeTarget(page))
+	}
 	out := searchPage{searchForm: form, Asked: !form.empty(), First: (form.Page-1)*perPage + 1,
 		Operator: r.visitor.Role == Operator}
 	if !out.Asked {
@@ -68,7 +71,9 @@ func (h *Handler) search(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	out.fill(found)
+	if err := h.fill(r, &out, found); err != nil {
+		return err
+	}
 	if found.Count == 0 {
 		if out.None, err = h.whyNone(r.Context(), form, r.visitor.reader()); err != nil {
 			return err
@@ -80,20 +85,27 @@ func (h *Handler) search(w http.ResponseWriter, r *request) error {
 // searchError shows the form again, with the reason why the search cannot be made, with status 400.
 func (h *Handler) searchError(w http.ResponseWriter, r *request, form searchForm, err error) error {
 	p := h.problemOf(err)
-	form.Open = form.Filtered()
+	if errors.Is(err, present.ErrQuery) {
+		form.Wrong, p.Detail = form.explain(err)
+	}
+	form.Open = form.Filtered() || form.Wrong == "for"
 	return h.showOnce(w, r, p.Status, "search.html", "Search", searchPage{searchForm: form, Error: p.Detail})
 }
 
 // fill sets what the page shows of the results.
-func (p *searchPage) fill(found present.Found) {
+func (h *Handler) fill(r *request, p *searchPage, found present.Found) error {
 	for _, one := range found.Results {
-		if one.Shown() {
-			p.Results = append(p.Results, newResultView(one, p.searchForm))
-			if one.Details != nil && len(one.Details.Missing()) > 0 {
-				p.Limited++
-			}
-		} else {
+		if !one.Shown() {
 			p.Withheld = append(p.Withheld, one)
+			continue
+		}
+		v, err := h.newResultView(r, one, p.searchForm)
+		if err != nil {
+			return err
+		}
+		p.Results = append(p.Results, v)
+		if one.Details != nil && len(one.Details.Missing()) > 0 {
+			p.Limited++
 		}
 	}
 	p.Counted, p.Partial = counted(found, p.First, len(p.Results)), partial(found)
@@ -103,9 +115,11 @@ func (p *searchPage) fill(found present.Found) {
 	if (found.Count > p.First-1+perPage || found.More && len(p.Results) > 0) && p.Page < lastPage {
 		p.Next = p.link(p.Page + 1)
 	}
+	return nil
 }
 
-// counted says which results are shown, and of how many.
+// counted says which results are shown, and of how many. If there are more than were counted, it names a round number,
+// because the next page of results counts further.
 func counted(found present.Found, first, shown int) string {
 	total := count(found.Count, "result")
 	switch {
@@ -114,7 +128,7 @@ func counted(found present.Found, first, shown int) string {
 	case shown == 0:
 		return fmt.Sprintf("There are no more than %s.", total)
 	case found.More:
-		total = "more than " + total
+		total = "more than " + count(max(found.Count/10*10, first+shown-1), "result")
 	case shown == found.Count:
 		return total
 	}

@@ -74,21 +74,23 @@ func TestResults(t *testing.T) {
 	}
 	const copied = `href="/copy/20260203093000/http://quay.example`
 	for _, want := range []string{
-		"5 results", "Of these results, 2 may be listed but not shown in full",
+		"5 results", "On this page, 3 results may be listed but not shown in full",
 		"1 without an excerpt: the publisher prohibits it", "1 without a link: the publisher prohibits it",
-		`<mark>Ferry</mark> &amp; tide`, `The <mark>ferry</mark> waits for the tide`, "credit: Ada Quill",
-		copied + "/full", `href="/versions/http://quay.example/brief"`,
+		"1 without a copy: the publisher prohibits it",
+		`<mark>Ferry</mark> &amp; tide`, `The <mark>ferry</mark> waits for the tide`, "Credit: Ada Quill",
+		`<a class="hit" ` + copied + `/full">`, `href="/versions/http://quay.example/silent"`,
 		`href="/explain?url=http%3a%2f%2fquay.example%2ffull"`,
 		"<code>/robots.txt:3:1</code> <code>ACAP-disallow-present-snippet: /silent</code>",
-		`href="http://quay.example/full" rel="noreferrer noopener"`, `<h2 lang="de"`,
+		`Original site: <a href="http://quay.example/full" rel="noreferrer noopener">http://quay.example/full</a>`,
+		`<a class="hit" href="http://quay.example/brief" rel="noreferrer noopener">Brief</a>`, `<h2 lang="de"`,
 		`href="/search?lang=de&amp;q=ferry"`, `href="/search?q=ferry&amp;site=quay.example"`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %s", want)
 		}
 	}
-	for _, never := range []string{"<script> at", copied + "/brief", "quotation", `href="http://quay.example/address"`,
-		"hidden", "Hidden", "zeppelin"} {
+	for _, never := range []string{"<script> at", copied + "/brief", `href="/versions/http://quay.example/brief"`,
+		"quotation", `href="http://quay.example/address"`, "hidden", "Hidden", "zeppelin"} {
 		if strings.Contains(strings.NewReplacer(`class="hidden"`, "", "aria-hidden", "").Replace(body), never) {
 			t.Errorf("the page contains %s", never)
 		}
@@ -254,6 +256,33 @@ func TestPieces(t *testing.T) {
 		}
 		if got.String() != c.want {
 			t.Errorf("%q %v: %s, want %s", c.text, c.marks, got.String(), c.want)
+		}
+	}
+}
+
+// TestHeadings checks where the heading of a result leads.
+func TestHeadings(t *testing.T) {
+	for _, c := range []struct{ name, robots, want string }{
+		{"all", "", `<a class="hit" href="/copy/20260203093000/` + stock.Site + `/a">`},
+		{"only an old copy", "ACAP-disallow-present-currentcopy: /",
+			`<a class="hit" href="/versions/` + stock.Site + `/a">`},
+		{"only in a frame", "ACAP-allow-present: / required-context=within-user-frame",
+			`<a class="hit" href="/versions/` + stock.Site + `/a">`},
+		{"only a link", "ACAP-disallow-present: /\nACAP-allow-present-link: /",
+			`<a class="hit" href="` + stock.Site + `/a" rel="noreferrer noopener">` + stock.Site + "/a</a>"},
+		{"only an excerpt", "ACAP-disallow-present: /\nACAP-allow-present-snippet: /", ">Pilots</h2>"},
+		{"a text for the link", "ACAP-allow-present-link: / must-use-resource=the-acap:text:Read%20it",
+			`<a class="hit" href="` + stock.Site + `/a" rel="noreferrer noopener">Read it</a>`},
+	} {
+		s, h := stocked(t)
+		s.Hold("/a", "<title>Pilots</title><p>The pilot waits.", noon)
+		s.Hold("/a", "<title>Pilots</title><p>The pilot sails.", fetched)
+		s.SetRobots(c.robots)
+		body := lookUp(h, Anyone, "q", "pilot").Body.String()
+		contains(t, body, c.want)
+		versions := ask(h, "GET", "/versions/"+stock.Site+"/a").Code
+		if got := strings.Contains(body, `">Versions<`); got != (versions == 200) {
+			t.Errorf("%s: a link to the versions: %t, which have status %d", c.name, got, versions)
 		}
 	}
 }

@@ -340,8 +340,10 @@ func TestMementoStatus(t *testing.T) {
 				status >= 400 && w.Header().Get("Cache-Control") != "no-store" {
 				t.Errorf("%s: %s%s: %d, want %d; %v", name, prefix, path, w.Code, status, w.Header())
 			}
-			never := askFrom(h, v, "GET", prefix+stock.Site+"/never")
-			if status == 404 && (w.Body.String() != never.Body.String() || headers(w) != headers(never)) {
+			other := "/" + strings.Repeat("z", len(path)-1)
+			never := askFrom(h, v, "GET", prefix+stock.Site+other)
+			body := strings.ReplaceAll(never.Body.String(), stock.Site+other+"<", stock.Site+path+"<")
+			if status == 404 && (w.Body.String() != body || headers(w) != headers(never)) {
 				t.Errorf("%s: %s%s: the answer differs from that for a page never archived", name, prefix, path)
 			}
 			if status >= 400 && strings.Contains(headers(w)+w.Body.String(), memento.Timestamp(at)) {

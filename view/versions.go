@@ -1,8 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"html/template"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,11 +32,20 @@ type versionsPage struct {
 
 	Period string // 4, 6 or 8 digits; "": all versions are listed
 	Name   string // of the period
-	Months []versionMonth
-	Cut    bool // the period has more versions than are listed
-	Long   bool // so many versions are listed that readers with a keyboard need a link behind them
+	Groups []versionGroup
+	Terms  []string // the terms that all listed versions share
+	Apart  bool     // some of them have terms of their own
+	Cut    bool     // the period has more versions than are listed
+	Long   bool     // so many versions are listed that readers with a keyboard need a link behind them
 
-	Earlier, Later period // the nearest periods of the same length that have versions
+	Pick    bool      // two of the listed versions can be compared
+	Oldest  time.Time // the first version, if it can be compared and is not listed; zero: none
+	Newest  time.Time // the same for the last version
+	Earlier period    // the nearest period of the same length that has versions
+	Later   period
+
+	TimeMap bool // it lists some of the versions
+	Listed  bool // a feed may announce them
 }
 
 const badPeriod = "The period must be a year, a month or a day, such as 2026, 202601 or 20260131."
@@ -49,20 +60,26 @@ type period struct {
 
 type versionYear struct {
 	period
+	Gap    string // the years without versions before this one
 	Months [12]period
-	Shown  bool // the listed versions are of this year
+	Chosen bool // the newest listed version is of this year
 }
 
-// versionMonth is the listed versions of a month.
-type versionMonth struct {
-	period
-	Rows []versionRow
+// versionGroup is the listed versions of a year, or of the period, newest first.
+type versionGroup struct {
+	Digits string // of the year
+	Rows   []versionRow
 }
 
 type versionRow struct {
 	present.Version
-	Terms  []string  // the permission, and its limits
-	Before time.Time // the version before this one, if both can be compared; zero: none
+	Month  string    // of the first row of a month: its digits
+	Terms  []string  // the permission and its limits; in versionsPage without those that all listed versions share
+	Same   bool      // status, bytes and target are those of the version before this one
+	Before time.Time // the version before this one, if it differs and both can be compared; zero: none
+	Pick   bool      // can be compared with others
+	From   bool      // is selected as the first version of a comparison
+	To     bool      // is selected as the second version
 }
 
 // versions shows which versions of a page this reader may see. The path may contain a year, a month or a day
@@ -78,24 +95,44 @@ func (h *Handler) versions(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	held, err := h.viewable(r, page)
+	list, alone, err := h.viewable(r, page)
 	if err != nil {
 		return err
 	}
-	return h.show(w, r, "versions.html", "Versions of "+page, newVersionsPage(page, held.list, digits))
+	out := newVersionsPage(page, list, digits)
+	if out.TimeMap = alone; alone {
+		if out.Listed, _, err = h.o.Presenter.Listed(r.Context(), page, r.visitor.reader()); err != nil {
+			return err
+		}
+	}
+	return h.show(w, r, "versions.html", "Versions of "+page, out)
 }
 
-// viewable returns the versions that this visitor may see in the viewer: in a frame of this service, or else by
-// themselves (P1 2.5.5.7).
-func (h *Handler) viewable(r *request, page string) (*history, error) {
-	list, _, err := h.o.Presenter.Versions(r.Context(), page, r.readerAt(viewer))
+// viewable returns the versions that this visitor may see in the viewer, at least one, oldest first: in a frame of
+// this service, or else by themselves (P1 2.5.5.7). alone reports that some may be shown by themselves. The error
+// says why there is none.
+func (h *Handler) viewable(r *request, page string) (list []present.Version, alone bool, err error) {
+	list, _, err = h.o.Presenter.Versions(r.Context(), page, r.readerAt(viewer))
 	if err != nil {
-		return nil, err
+		return nil, false, err
+	}
+	others, state, err := h.o.Presenter.Versions(r.Context(), page, r.visitor.reader())
+	if err != nil {
+		return nil, false, err
+	}
+	for _, one := range others {
+		at, known := slices.BinarySearchFunc(list, one, func(a, b present.Version) int {
+			return cmp.Or(a.Fetched.Compare(b.Fetched), cmp.Compare(a.Version, b.Version))
+		})
+		// an address that redirects may have versions of its own, or those of its target
+		if !known && (len(list) == 0 || list[0].URL == one.URL) {
+			list = slices.Insert(list, at, one)
+		}
 	}
 	if len(list) == 0 {
-		return h.history(r.Context(), page, r.visitor)
+		return nil, false, h.absent(state)
 	}
-	return &history{list: distinct(list)}, nil
+	return distinct(list), len(others) > 0, nil
 }
 
 // findVersions redirects a form with the fields url and period to the page of these versions.
@@ -128,34 +165,80 @@ func newVersionsPage(page string, list []present.Version, digits string) version
 	out.Period = shownPeriod(stamps, digits)
 	out.Name = periodName(out.Period)
 	from, to := span(stamps, out.Period)
-	if out.Cut = to-from > mostInDay; out.Cut {
-		to = from + mostInDay
-	}
-	out.Long = to-from > fewRows
 	if n := len(out.Period); n > 0 && from > 0 {
 		out.Earlier = out.link(stamps[from-1][:n])
 	}
 	if n := len(out.Period); n > 0 && to < len(list) {
 		out.Later = out.link(stamps[to][:n])
 	}
+	if out.Cut = to-from > mostInDay; out.Cut {
+		from = to - mostInDay
+	}
+	out.Long = to-from > fewRows
 	out.count(stamps)
 	out.Timeline = newTimeline(out.First, out.Last, out.Years)
-	for i := from; i < to; i++ {
-		month := stamps[i][:6]
-		if n := len(out.Months); n == 0 || out.Months[n-1].Digits != month {
-			out.Months = append(out.Months, versionMonth{period: out.link(month)})
-		}
-		last := &out.Months[len(out.Months)-1]
-		last.Rows = append(last.Rows, newVersionRow(list, i))
-	}
+	out.fill(list, from, to)
 	return out
 }
 
+// fill lists the versions from list[from] to list[to-1], the newest first.
+func (p *versionsPage) fill(list []present.Version, from, to int) {
+	var rows []versionRow
+	shared := map[string]int{} // number of rows with a term
+	for i := to - 1; i >= from; i-- {
+		row := newVersionRow(list, i)
+		for _, words := range row.Terms {
+			shared[words]++
+		}
+		rows = append(rows, row)
+	}
+	month, picked := "", 0
+	for i, row := range rows {
+		all := row.Terms
+		row.Terms = nil
+		for _, words := range all {
+			if shared[words] < len(rows) {
+				row.Terms, p.Apart = append(row.Terms, words), true
+			} else if i == 0 {
+				p.Terms = append(p.Terms, words)
+			}
+		}
+		if row.Pick {
+			row.To, row.From = picked == 0, picked == 1
+			picked++
+		}
+		stamp := memento.Timestamp(row.Fetched)
+		if stamp[:6] != month {
+			month = stamp[:6]
+			row.Month = month
+		}
+		if n := len(p.Groups); n == 0 || p.Groups[n-1].Digits != stamp[:4] {
+			p.Groups = append(p.Groups, versionGroup{Digits: stamp[:4]})
+		}
+		last := &p.Groups[len(p.Groups)-1]
+		last.Rows = append(last.Rows, row)
+	}
+	last := len(list) - 1
+	if picked > 0 && from > 0 && mayCompare(list[0]) {
+		p.Oldest = list[0].Fetched
+	}
+	if picked > 0 && to <= last && mayCompare(list[last]) {
+		p.Newest = list[last].Fetched
+	}
+	p.Pick = picked > 1 || !p.Oldest.IsZero() || !p.Newest.IsZero()
+}
+
+// newVersionRow returns the row of list[i].
 func newVersionRow(list []present.Version, i int) versionRow {
-	v := list[i]
-	row := versionRow{Version: v, Terms: append([]string{v.Decision.Why()}, explain.LimitWords(v.Limits)...)}
-	if i > 0 && list[i-1].URL == v.URL && list[i-1].Location == "" && v.Location == "" {
-		row.Before = list[i-1].Fetched
+	row := versionRow{Version: list[i], Pick: mayCompare(list[i]),
+		Terms: append([]string{list[i].Decision.Why()}, explain.LimitWords(list[i].Limits)...)}
+	if i == 0 || list[i-1].URL != row.URL {
+		return row
+	}
+	before := list[i-1]
+	row.Same = before.Digest == row.Digest && before.Status == row.Status && before.Location == row.Location
+	if !row.Same && row.Pick && mayCompare(before) {
+		row.Before = before.Fetched
 	}
 	return row
 }
@@ -164,8 +247,12 @@ func newVersionRow(list []present.Version, i int) versionRow {
 func (p *versionsPage) count(stamps []string) {
 	for _, stamp := range stamps {
 		if n := len(p.Years); n == 0 || p.Years[n-1].Digits != stamp[:4] {
-			p.Years = append(p.Years, versionYear{period: p.link(stamp[:4]),
-				Shown: p.Period == "" || strings.HasPrefix(p.Period, stamp[:4])})
+			year := versionYear{period: p.link(stamp[:4]),
+				Chosen: strings.HasPrefix(cmp.Or(p.Period, stamps[len(stamps)-1]), stamp[:4])}
+			if n > 0 {
+				year.Gap = gapOf(p.Years[n-1].Digits, stamp[:4])
+			}
+			p.Years = append(p.Years, year)
 		}
 		year := &p.Years[len(p.Years)-1]
 		year.Count++
@@ -177,10 +264,29 @@ func (p *versionsPage) count(stamps []string) {
 	}
 }
 
+// gapOf returns the years between two years, "" if there is none.
+func gapOf(before, after string) string {
+	first, _ := strconv.Atoi(before)
+	last, _ := strconv.Atoi(after)
+	switch first, last = first+1, last-1; {
+	case first > last:
+		return ""
+	case first == last:
+		return strconv.Itoa(first)
+	}
+	return strconv.Itoa(first) + " to " + strconv.Itoa(last)
+}
+
 // monthOf returns the month of a timestamp, from 0.
 func monthOf(stamp string) int { return int(stamp[4]-'0')*10 + int(stamp[5]) - '1' }
 
-func (p versionsPage) feed() string { return feedPath("url", p.Address) }
+// feed returns the path of the feed of new versions, or "" if this reader gets none.
+func (p versionsPage) feed() string {
+	if !p.Listed {
+		return ""
+	}
+	return feedPath("url", p.Address)
+}
 
 // link returns a link to a period: within this page if it lists all versions.
 func (p *versionsPage) link(digits string) period {
@@ -228,47 +334,4 @@ func periodName(digits string) string {
 		return ""
 	}
 	return at.Format(map[int]string{4: "2006", 6: "January 2006", 8: "2 January 2006"}[len(digits)])
-}
-
-// timeline is a picture of the numbers of versions by month.
-type timeline struct {
-	Width int
-	Bars  []timelineBar
-	Words string // says the same
-}
-
-type timelineBar struct{ X, Y, Height int }
-
-const (
-	timelineHeight = 40
-	timelineMonths = 1200 // maximum number of months in a picture
-)
-
-// newTimeline returns the picture for months from first to last, or nil if there are too few or too many.
-func newTimeline(first, last time.Time, years []versionYear) *timeline {
-	months := (last.Year()-first.Year())*12 + int(last.Month()) - int(first.Month()) + 1
-	if months < 3 || months > timelineMonths {
-		return nil
-	}
-	most, name := 0, ""
-	for _, y := range years {
-		for _, m := range y.Months {
-			if m.Count > most {
-				most, name = m.Count, m.Name
-			}
-		}
-	}
-	out := &timeline{Width: months * 4, Words: "Versions by month, from " + first.Format("January 2006") + " to " +
-		last.Format("January 2006") + "; the most, " + strconv.Itoa(most) + ", in " + name + "."}
-	for _, y := range years {
-		year, _ := strconv.Atoi(y.Digits)
-		for i, m := range y.Months {
-			if m.Count > 0 {
-				height := max(3, timelineHeight*m.Count/most)
-				out.Bars = append(out.Bars, timelineBar{X: ((year-first.Year())*12 + i + 1 - int(first.Month())) * 4,
-					Y: timelineHeight - height, Height: height})
-			}
-		}
-	}
-	return out
 }

@@ -3,12 +3,14 @@ package view
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/internal/stock"
+	"github.com/acapcrawl/acapcrawl/memento"
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
@@ -24,7 +26,7 @@ func years(n int, every time.Duration) *fixed {
 	const page = stock.Site + "/a?b"
 	f := &fixed{versions: map[string][]present.Version{}}
 	for i := range n {
-		entry := present.Entry{URL: page, Version: i + 1, Status: 200, MIME: "text/html",
+		entry := present.Entry{URL: page, Version: i + 1, Status: 200, MIME: "text/html", Digest: fmt.Sprint(i),
 			Fetched: time.Date(2006, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * every)}
 		f.versions[page] = append(f.versions[page], present.Version{Entry: entry,
 			Decision: acap.Decision{Allowed: true, Reason: acap.ByPermission}})
@@ -43,7 +45,8 @@ func TestVersionsKeyboard(t *testing.T) {
 	}
 	list := stops(body)
 	if len(list) < 5 || !strings.Contains(list[0], `href="#list"`) || !strings.Contains(list[1], "<select") ||
-		!strings.Contains(list[2], "<button") || !strings.Contains(body, `href="#other"`) || strings.Count(body, "<option") != 20 {
+		!strings.Contains(list[2], "<button") || !strings.Contains(body, `href="#other"`) ||
+		strings.Count(body, "<option") != 20 {
 		t.Errorf("%d years; %q", strings.Count(body, "<option"), list[:5])
 	}
 	sent := ask(h, "GET", "/versions?url=http%3A%2F%2Fquay.example%2Fa%3Fb&period=2014")
@@ -125,15 +128,135 @@ func TestVersionsRows(t *testing.T) {
 		s.Hold("/a", fmt.Sprint("<p>version ", i), at.Add(time.Duration(i)*time.Hour))
 	}
 	s.SetRobots("ACAP-allow-present-currentcopy: / time-limit=20-days")
-	body := ask(h, "GET", "/versions/"+stock.Site+"/a").Body.String()
-	for part, n := range map[string]int{"<td>200</td>": 3, ">Compare<": 2, "/robots.txt:3": 1, "until ": 1} {
+	versions := func() string { return ask(h, "GET", "/versions/"+stock.Site+"/a").Body.String() }
+	body := versions()
+	for part, n := range map[string]int{">200</td>": 3, ">Compare<": 2, "/robots.txt:3": 1, "until ": 1,
+		">Terms</th>": 1, "Terms of all versions below": 0} {
 		if got := strings.Count(body, part); got != n {
 			t.Errorf("%s: %d times, want %d", part, got, n)
 		}
 	}
+	if strings.Index(body, at.Add(2*time.Hour).Format(time.RFC3339)) > strings.Index(body, at.Format(time.RFC3339)) {
+		t.Error("the newest version is not the first")
+	}
+	s.SetRobots("ACAP-allow-present: / prohibited-modification=translation")
+	contains(t, versions(), "/robots.txt:3: ACAP-allow-present: / prohibited-modification=translation; "+
+		"without modification of translation.</p>", "!>Terms</th>")
 	s.SetRobots("ACAP-disallow-present-oldcopy: /")
-	body = ask(h, "GET", "/versions/"+stock.Site+"/a").Body.String()
-	if strings.Count(body, `href="/copy/`) != 1 || strings.Contains(body, ">Compare<") {
+	if body = versions(); strings.Count(body, `href="/copy/`) != 1 || strings.Contains(body, ">Compare<") {
 		t.Error("versions that may not be shown are listed")
 	}
+}
+
+// TestVersionsUnchanged checks which versions count as unchanged: those with the status, bytes and target of the
+// version before.
+func TestVersionsUnchanged(t *testing.T) {
+	f := years(6, 24*time.Hour)
+	list := f.versions[stock.Site+"/a?b"]
+	list[1].Digest = list[0].Digest
+	list[2].Digest, list[2].Status = list[0].Digest, 404
+	list[3].Location, list[4].Location, list[5].Location = "/c", "/c", "/d"
+	list[4].Digest, list[5].Digest = list[3].Digest, list[3].Digest
+	body := ask(handler(t, f), "GET", "/versions/"+stock.Site+"/a?b").Body.String()
+	_, rows, _ := strings.Cut(body, "<tbody")
+	var got []string
+	for row := range strings.SplitSeq(rows, "<tr") {
+		got = append(got, fmt.Sprint(strings.Contains(row, ">unchanged<"), strings.Contains(row, ">Compare<"),
+			strings.Count(row, `type="radio"`)))
+	}
+	// the newest first; redirects are not compared
+	want := []string{"false false 0", "false false 0", "true false 0", "false false 0", "false true 2", "true false 2",
+		"false false 2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestVersionsPicked checks which versions can be selected for a comparison.
+func TestVersionsPicked(t *testing.T) {
+	f := years(7000, 25*time.Hour)
+	list := f.versions[stock.Site+"/a?b"]
+	body := ask(handler(t, f), "GET", "/versions/2014/"+stock.Site+"/a?b").Body.String()
+	picked := map[string][]string{} // values by name; the selected one with an asterisk
+	radio := regexp.MustCompile(`<input type="radio" name="(\w+)" form="compare" value="(\d{14})"` +
+		`(?:\s+aria-label="[^"]*")?( checked)?>`)
+	for _, found := range radio.FindAllStringSubmatch(body, -1) {
+		picked[found[1]] = append(picked[found[1]], found[2]+strings.Replace(found[3], " checked", "*", 1))
+	}
+	first, last := memento.Timestamp(list[0].Fetched), memento.Timestamp(list[len(list)-1].Fetched)
+	for name, want := range map[string]struct {
+		selected int
+		further  string // a version that is not listed
+	}{"from": {1, first}, "to": {0, last}} {
+		got := picked[name]
+		if len(got) != 351 || got[350] != want.further || !strings.HasSuffix(got[want.selected], "*") ||
+			strings.Count(strings.Join(got, ""), "*") != 1 || got[0][:14] <= got[1][:14] {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	contains(t, body, `<form class="picked" id="compare" action="/compare" method="get">`)
+	contains(t, ask(handler(t, years(1, 1)), "GET", "/versions/"+stock.Site+"/a?b").Body.String(), "!radio", "!/compare")
+	s, h := stocked(t)
+	s.Hold("/a", "<p>one", noon)
+	s.Hold("/a", "<p>two", noon.AddDate(0, 0, 1))
+	for robots, can := range map[string]bool{"": true, "ACAP-allow-present: / prohibited-modification=translation": true,
+		"ACAP-allow-present: / prohibited-modification=style":                false,
+		"ACAP-allow-present-oldcopy: / prohibited-modification=style":        false,
+		"ACAP-allow-present: / prohibited-context=within-user-frame":         false,
+		"ACAP-allow-present-oldcopy: / required-context=within-user-frame":   true,
+		"ACAP-allow-present: / must-include-resource=the-acap:credit:text:Q": true} {
+		s.SetRobots(robots)
+		body := ask(h, "GET", "/versions/"+stock.Site+"/a").Body.String()
+		compare := ask(h, "GET", "/compare/20260105120000/20260106120000/"+stock.Site+"/a").Code
+		got := strings.Contains(body, "radio") && strings.Contains(body, ">Compare<")
+		if got != can || can != (compare == 200) {
+			t.Errorf("%s: can be selected: %t; the comparison has status %d", robots, got, compare)
+		}
+	}
+}
+
+// TestVersionsLinks checks that no link about the versions of a page leads to a refusal, and that versions count that
+// may be shown only in a frame, or only by themselves.
+func TestVersionsLinks(t *testing.T) {
+	for _, c := range []struct {
+		robots        string
+		count         int
+		timemap, feed bool
+	}{
+		{"", 2, true, true},
+		{"ACAP-disallow-present-link: /", 2, true, false},
+		{"ACAP-allow-present: / required-context=within-user-frame", 2, false, false},
+		{"ACAP-allow-present-currentcopy: / prohibited-context=within-user-frame\n" +
+			"ACAP-allow-present-oldcopy: / required-context=within-user-frame", 2, true, true},
+		{"ACAP-allow-present-link: / must-use-resource=the-acap:text:x", 2, true, false},
+	} {
+		s, h := stocked(t)
+		s.Hold("/a", "<p>one", noon)
+		s.Hold("/a", "<p>two", noon.AddDate(0, 0, 1))
+		s.SetRobots(c.robots)
+		body := ask(h, "GET", "/versions/"+stock.Site+"/a").Body.String()
+		if got := strings.Count(body, `href="/copy/`); got != c.count {
+			t.Errorf("%s: %d versions", c.robots, got)
+		}
+		feed := "/feed.atom?url=http%3A%2F%2Fquay.example%2Fa"
+		for link, want := range map[string]bool{"/timemap/link/" + stock.Site + "/a": c.timemap, feed: c.feed} {
+			got, status := strings.Contains(body, `href="`+link+`"`), ask(h, "GET", link).Code
+			if got != want || got != (status == 200) {
+				t.Errorf("%s: a link to %s: %t; it has status %d", c.robots, link, got, status)
+			}
+		}
+	}
+}
+
+// TestGaps checks that the calendar says which years have no versions.
+func TestGaps(t *testing.T) {
+	for _, c := range []struct{ before, after, want string }{{"2006", "2007", ""}, {"2006", "2008", "2007"},
+		{"2006", "2012", "2007 to 2011"}} {
+		if got := gapOf(c.before, c.after); got != c.want {
+			t.Errorf("%s, %s: %s", c.before, c.after, got)
+		}
+	}
+	body := ask(handler(t, years(3, 3*366*24*time.Hour)), "GET", "/versions/"+stock.Site+"/a?b").Body.String()
+	contains(t, body, `<th scope="row">2007 to 2008</th><td colspan="12" class="quiet">no versions</td>`,
+		`<option value="2012" selected>2012: 1 version</option>`, "<span>2006</span><span>2012</span>")
 }

@@ -166,7 +166,6 @@ func archiveUnder(t *testing.T, c hiddenCase) (*view.Handler, string, []archive.
 func visitRoutes(t *testing.T, h *view.Handler, c hiddenCase, origin string, captures []archive.Capture) {
 	t.Helper()
 	hidden := origin + "/" + inPath + ".html"
-	never := origin + "/nopath.html"
 	routes := h.Routes()
 	for _, route := range routes {
 		list, known := targets(route, origin, hidden, captures)
@@ -186,7 +185,7 @@ func visitRoutes(t *testing.T, h *view.Handler, c hiddenCase, origin string, cap
 			// the policy explorer shows what robots.txt, which is public, says of the address
 			explains := strings.HasSuffix(route, "/explain") && strings.Contains(c.robots, inPath)
 			if named && slices.Contains(c.hidden, inPath) && !explains {
-				as, other := requestAs(h, c.reader, strings.ReplaceAll(sent, hidden, never))
+				as, other := requestAs(h, c.reader, strings.ReplaceAll(sent, inPath, "nopath"))
 				if as != status || strings.ReplaceAll(text, inPath, "nopath") != other {
 					t.Errorf("%s: status %d and %d bytes, but of a page never archived %d and %d bytes", sent, status,
 						len(text), as, len(other))
@@ -264,8 +263,12 @@ func targets(route, origin, hidden string, captures []archive.Capture) (list []s
 		for _, q := range []string{"gulls", "page", inBody, inTitle, inOld, "site:" + name} {
 			list = append(list, route+"?q="+q)
 		}
-		if route == "/feed.atom" {
+		switch route {
+		case "/feed.atom":
 			list = append(list, route+"?url="+hidden)
+		case "/search":
+			list = append(list, route+"?q="+hidden, route+"?q="+hidden+"&lang=en",
+				route+"?q="+strings.TrimPrefix(hidden, "http://"))
 		}
 	case "/cdx":
 		for _, m := range []string{"exact", "prefix", "host", "domain"} {
@@ -286,6 +289,10 @@ func targets(route, origin, hidden string, captures []archive.Capture) (list []s
 	case "/raw/", "/copy/", "/thumbnail/":
 		for _, stamp := range stamps {
 			list = append(list, route+stamp+"/"+hidden)
+		}
+	case "/compare":
+		for _, from := range stamps {
+			list = append(list, route+"?url="+hidden+"&from="+from+"&to="+stamps[0])
 		}
 	case "/compare/":
 		for _, a := range stamps {

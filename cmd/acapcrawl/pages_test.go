@@ -94,7 +94,8 @@ func TestPages(t *testing.T) {
 	t.Parallel() // most of the time it waits for the browser
 	s, newspaper := crawlNewspaper(t)
 	host, ferry := strings.TrimPrefix(newspaper, "http://"), newspaper+"/news/ferry.html"
-	pages := pagesOf(t, serveReaders(t, s, view.Anyone), "/", "/search?q=ferry", "/search?q=nothingatall", "/sites",
+	pages := pagesOf(t, serveReaders(t, s, view.Anyone), "/", "/search?q=ferry", "/search?q=nothing.at/all",
+		"/search?q=ferry&after=yesterday", "/sites",
 		"/sites/"+host, "/sites/other.example", "/versions/"+ferry, "/versions/"+newspaper+"/news/live/council.html",
 		"/versions/"+newspaper+"/special/noarchive.html", "/versions/x", "/explain",
 		"/explain?url="+url.QueryEscape(ferry), "/docs")

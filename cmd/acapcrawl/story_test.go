@@ -61,7 +61,7 @@ func (r story) follow(text string, status int64) {
 func (r story) search(words string) {
 	r.t.Helper()
 	r.Open(r.s.at + "/")
-	r.Fill("Words", words)
+	r.Fill("Words or address", words)
 	if status := r.Submit(pagecheck.Enter); status != http.StatusOK {
 		r.t.Fatal(status, r.Text())
 	}
@@ -74,16 +74,23 @@ func (r story) version(n int) string {
 		`document.querySelectorAll("#list td a[href^='/copy/']")[%d].innerText`, n))
 }
 
-// read finds the ferry page, opens its first version, and asks why another page is not shown.
+// read finds the ferry page, opens its versions and compares them, and asks why another page is not shown.
 func (r story) read() {
 	ferry := r.h.URL + "/news/ferry.html"
 	r.search("ferry")
-	r.See("1 result", "The ferry sails again", ferry)
-	r.follow("Versions of The ferry sails again", http.StatusOK)
+	r.See("1 result", "The ferry sails again", "Original site: "+ferry)
+	r.follow("The ferry sails again", http.StatusOK)
+	r.See(ferry, "Fetched", "until 1 January 2100", "/robots.txt:3:1", "ACAP-allow-present: /")
+	r.Click("More about this copy")
+	r.See("Published by "+strings.TrimPrefix(r.h.URL, "http://"), r.h.URL+"/robots.txt, line 3", "Cite", r.Address())
+	r.AwaitColour("iframe", ferryColour)
+	r.search(ferry)
 	r.See("2 versions", ferry)
-	r.follow(r.version(0), http.StatusOK)
-	r.See(ferry, strings.TrimPrefix(r.h.URL, "http://"), "Fetched", "until 1 January 2100", r.h.URL+"/robots.txt, line 3",
-		"ACAP-allow-present: /")
+	r.follow("Compare selected versions", http.StatusOK)
+	r.See("Two versions compared", "1 added, 0 removed, 0 changed", "On Sundays it sails every two hours.")
+	r.follow("All versions", http.StatusOK)
+	r.follow(r.version(1), http.StatusOK)
+	r.See("/robots.txt:3:1", "ACAP-allow-present: /", "Next")
 	r.AwaitColour("iframe", ferryColour)
 	r.search("bowline")
 	r.follow("Versions of On knots", http.StatusOK)
@@ -91,8 +98,14 @@ func (r story) read() {
 	r.See("The terms prohibit modifications", "whose address names a host")
 	r.AwaitColour("iframe", paperColour)
 	r.search("pier paint")
-	r.follow("Versions of Letters about the pier", http.StatusUnavailableForLegalReasons)
+	r.See("Letters about the pier", "On this page, 1 result may be listed but not shown in full")
+	if strings.Contains(r.Text(), "Versions") {
+		r.t.Error("a link leads to versions that may not be shown")
+	}
 	line := "ACAP-disallow-present-currentcopy: /letters/"
+	if status := r.Open(r.s.at + "/versions/" + r.h.URL + "/letters/pier.html"); status != 451 {
+		r.t.Error(status)
+	}
 	r.See("may not be shown", r.h.URL+"/robots.txt, line 6", line)
 	r.follow("Explain the terms of this page", http.StatusOK)
 	r.See("What may be done with this page", r.h.URL+"/letters/pier.html", "present-currentcopy", "prohibited", line)
@@ -228,7 +241,7 @@ func (r story) pressKeys() {
 func (r story) pressShortcuts() {
 	r.Open(r.s.at + "/search?q=pier")
 	for _, c := range [][2]string{{"j", "Letters about the pier"}, {"j", "Tide tables"}, {"k", "Letters about the pier"},
-		{"/", "Words"}} {
+		{"/", "Words or address"}} {
 		if r.Press(c[0]); r.Focused() != c[1] || !r.FocusVisible() {
 			r.t.Errorf("after %s, the focus is on %q", c[0], r.Focused())
 		}
@@ -249,8 +262,14 @@ func (r story) pressShortcuts() {
 	if got := r.Focused(); got != "Letters about the pier" {
 		r.t.Errorf("the shortcuts are still off; the focus is on %q", got)
 	}
+	// The letters may not be shown, so their heading leads to the original; that of the tide tables leads to a copy.
 	if status := r.Submit(pagecheck.Enter); status != http.StatusOK || !strings.HasPrefix(r.Address(), r.h.URL) {
-		r.t.Errorf("the result leads to %s", r.Address())
+		r.t.Errorf("the first result leads to %s", r.Address())
+	}
+	r.Open(r.s.at + "/search?q=pier")
+	r.Press("jj")
+	if status := r.Submit(pagecheck.Enter); status != http.StatusOK || !strings.HasPrefix(r.Address(), r.s.at+"/copy/") {
+		r.t.Errorf("the second result leads to %s", r.Address())
 	}
 }
 
