@@ -132,8 +132,16 @@ func (r story) takeDown() {
 	r.See("operator", "Log out")
 	r.follow("Requests", http.StatusOK)
 	r.Fill("Address of the page", ferry)
+	r.Click("Take down")
 	r.follow("Submit", http.StatusOK)
-	r.See("take-down", ferry, "done", "requested by the operator")
+	r.See(ferry, "2 versions of this page", "will be erased. This cannot be undone.")
+	for _, path := range gone {
+		if status := r.s.read(r.t, path, io.Discard); status >= 400 {
+			r.t.Errorf("before the take-down is confirmed: %s: %d", path, status)
+		}
+	}
+	r.follow("Erase them", http.StatusOK)
+	r.See("take-down", ferry, "done", "Requested by the operator", "Erased 2 versions")
 	r.follow("Log out", http.StatusOK)
 
 	for _, path := range gone {
