@@ -21,10 +21,12 @@ import (
 const Modules = "ACAPCRAWL_NODE_MODULES"
 
 // rules is the configuration of html-validate. Titles of archived pages are as long as they are, white
-// space from templates is no mistake, and the page and its files come from the same server.
+// space from templates is no mistake, and the page and its files come from the same server. The parts of a
+// table have role attributes if a style sheet changes their display, because browsers may then forget the roles.
 const rules = `{"root": true, "extends": ["html-validate:recommended", "html-validate:document"], "rules": {
 	"long-title": "off", "no-trailing-whitespace": "off", "no-inline-style": "error", "require-sri": "off",
 	"valid-id": ["error", {"relaxed": true}],
+	"no-redundant-role": ["error", {"exclude": ["table", "rowgroup", "row", "columnheader", "rowheader", "cell"]}],
 	"form-dup-name": ["error", {"shared": ["radio", "checkbox", "button", "reset", "submit"]}]}}`
 
 // Validate checks HTML pages with html-validate. pages contains the text of each page by its name. The
