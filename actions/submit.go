@@ -236,7 +236,18 @@ func (t *txn) countRecrawl(origin string, o Options) error {
 
 // operatorOf returns the source of a request of the operator.
 func operatorOf(action string) Source {
-	return Source{Kind: Operator, Text: action + ", requested by the operator"}
+	return Source{Kind: Operator, Text: action + byOperator}
+}
+
+const byOperator = ", requested by the operator"
+
+// Requester returns in words who made the request that is the reason of a decision: "the operator" or "the
+// publisher". Unlike the text of the field, this is not secret.
+func Requester(f *acap.Field) string {
+	if strings.HasSuffix(f.Text, byOperator) {
+		return "the operator"
+	}
+	return "the publisher"
 }
 
 // field returns the field that decisions name as their reason if they follow from r. id is the ID

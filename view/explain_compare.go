@@ -11,6 +11,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/explain"
+	"github.com/acapcrawl/acapcrawl/policy"
 )
 
 // Limits on a comparison.
@@ -50,23 +51,25 @@ type changeRow struct {
 type changeSide struct {
 	Answer string
 	Class  string
-	Why    string
+	Why    string // the line that decides, with its number
+	Reason string // why, if no line decides
 	Limits string
 }
 
 // compareFiles compares the robots.txt of an explanation with the second file of the form: for the crawler of
 // the question, for the crawlers that the files name, and for any other.
-func (h *Handler) compareFiles(ctx context.Context, e *explain.Explanation, q explain.Question, out *explainPage) (
-	*compared, error) {
+func (h *Handler) compareFiles(ctx context.Context, e *explain.Explanation, q explain.Question, out *explainPage,
+	who Visitor) (*compared, error) {
 	q.Past = explain.Past{}
 	then, err := explain.Pasted(ctx, q, []byte(out.Form.Against))
 	if err != nil {
 		return nil, err
 	}
-	second := h.describe(then, &explainForm{Robots: out.Form.Against})
+	second := h.describe(then, &explainForm{Robots: out.Form.Against, second: true}, who)
 	for i := range out.About.Answers {
 		out.About.Answers[i].Then = &second.Answers[i]
 	}
+	out.About.Sources = append(out.About.Sources, second.Sources...)
 	ctx, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()
 	before, after := documentOf(e), documentOf(then)
@@ -121,7 +124,10 @@ func questions(at *url.URL, who acap.Crawler, docs ...*check.Document) check.Ask
 	for i := range ask.Crawlers {
 		ask.Crawlers[i].Purposes, ask.Crawlers[i].Strict = who.Purposes, who.Strict
 	}
-	ask.Addresses = append([]check.Address{check.NewAddress(at)}, ask.Addresses...)
+	own := check.NewAddress(at)
+	ask.Addresses = append([]check.Address{own}, slices.DeleteFunc(ask.Addresses, func(a check.Address) bool {
+		return a.URL.String() == own.URL.String()
+	})...)
 	return ask.AtMost(maxQuestions)
 }
 
@@ -225,17 +231,17 @@ func rowOf(who acap.Crawler, what string, at []check.Address, before, after chan
 
 // sideOf returns the answer of one file.
 func sideOf(a check.Answer) changeSide {
-	d := acap.Decision{Allowed: a.Allowed, Reason: a.Reason, Note: a.Note}
+	d := policy.PublicDecision(acap.Decision{Allowed: a.Allowed, Reason: a.Reason, Note: a.Note})
 	s := changeSide{Why: fieldWords(a.Because), Limits: shorten(strings.Join(explain.LimitWords(a.Limits), "; "))}
 	if s.Answer, s.Class = verdictOf(d); s.Why == "" {
-		s.Why = explain.Reason(d)
+		s.Reason = explain.Reason(d)
 	}
 	return s
 }
 
 // sideOfSaid returns what one file says in a newer vocabulary.
 func sideOfSaid(said acap.Said) changeSide {
-	s := changeSide{Answer: said.Verdict.String(), Why: fieldWords(said.Because), Class: classOf(said.Verdict)}
+	s := changeSide{Answer: saidWords(said.Verdict), Why: fieldWords(said.Because), Class: classOf(said.Verdict)}
 	if said.Terms != "" {
 		s.Limits = shorten("terms: " + said.Terms)
 	}

@@ -83,7 +83,6 @@ func helpers() template.FuncMap {
 		"day":    func(t time.Time) string { return t.UTC().Format("2 January 2006") },
 		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"stamp":  memento.Timestamp,
-		"asked":  askedFields,
 		"count":  count,
 		// nano returns a time exactly, as a parameter.
 		"nano":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
