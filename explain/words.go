@@ -60,7 +60,7 @@ func reasonWords(d acap.Decision) string {
 		return "this conventional rule permits it"
 	case d.Reason == acap.Conventional:
 		return "this conventional rule prohibits it"
-	case d.Reason == acap.ByProhibition && d.Note != "":
+	case d.Reason == acap.ByProhibition && d.Note != "" && !strings.HasPrefix(d.Note, redirects):
 		return "this permission cannot be complied with"
 	}
 	return map[acap.Reason]string{

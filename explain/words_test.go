@@ -22,6 +22,17 @@ func TestReasonsHaveWords(t *testing.T) {
 	}
 }
 
+func TestRedirectReason(t *testing.T) {
+	for note, want := range map[string]string{
+		"it redirects to http://a.example/": "this prohibition decides (it redirects to http://a.example/)",
+		"its credit is missing":             "this permission cannot be complied with (its credit is missing)",
+	} {
+		if got := Reason(acap.Decision{Reason: acap.ByProhibition, Note: note}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestLimitWords(t *testing.T) {
 	n := 20
 	got := LimitWords(acap.Limits{Until: time.Date(2026, 1, 8, 0, 0, 0, 0, time.UTC), UntilRecrawled: true,
