@@ -24,6 +24,13 @@ const operatorPassword = "kelp and limpets"
 // startGuarded starts serve with a password of the operator.
 func startGuarded(t *testing.T, data, settings string) (s *serving, end func() int) {
 	t.Helper()
+	return startServe(t, data, "--config", guardedSettings(t, settings))
+}
+
+// guardedSettings returns the name of a configuration file with a password of the operator, and with more settings
+// below serve.
+func guardedSettings(t *testing.T, settings string) string {
+	t.Helper()
 	var hash strings.Builder
 	c := Command{Stdin: strings.NewReader(operatorPassword + "\n"), Stdout: &hash, Stderr: io.Discard}
 	if status := c.Main(t.Context(), []string{"serve", "password"}); status != statusDone {
@@ -34,7 +41,7 @@ func startGuarded(t *testing.T, data, settings string) (s *serving, end func() i
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return startServe(t, data, "--config", file)
+	return file
 }
 
 // person returns a browser with cookies of its own.
