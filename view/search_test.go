@@ -79,7 +79,7 @@ func TestResults(t *testing.T) {
 		`<mark>Ferry</mark> &amp; tide`, `The <mark>ferry</mark> waits for the tide`, "credit: Ada Quill",
 		copied + "/full", `href="/versions/http://quay.example/brief"`,
 		`href="/explain?url=http%3a%2f%2fquay.example%2ffull"`,
-		"<code>/robots.txt:3:1</code> <code>ACAP-disallow-present-snippet: /silent</code>",
+		"<code>robots.txt, line 3</code> <code>ACAP-disallow-present-snippet: /silent</code>",
 		`href="http://quay.example/full" rel="noreferrer noopener"`, `<h2 lang="de"`,
 		`href="/search?lang=de&amp;q=ferry"`, `href="/search?q=ferry&amp;site=quay.example"`,
 	} {

@@ -95,7 +95,7 @@ func (r story) read() {
 	line := "ACAP-disallow-present-currentcopy: /letters/"
 	r.See("may not be shown", r.h.URL+"/robots.txt, line 6", line)
 	r.follow("Explain the terms of this page", http.StatusOK)
-	r.See("What may be done with this page", r.h.URL+"/letters/pier.html", "present-currentcopy", "prohibited", line)
+	r.See("What may be done with this page", r.h.URL+"/letters/pier.html", "present-currentcopy", "refused", line)
 }
 
 // takeDown lets the operator log in and take down the ferry page, and looks for the page in every route.
@@ -166,7 +166,7 @@ func (r story) takeDown() {
 		r.See("Erased from this archive")
 	}
 	r.follow("Explain the terms of this page", http.StatusOK)
-	r.See("The publisher asked for this page to be taken down")
+	r.See("This page was taken down by the operator")
 	r.search("ferry")
 	r.See("No page that you may see matches")
 }
