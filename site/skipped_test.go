@@ -43,8 +43,7 @@ func TestSkipped(t *testing.T) {
 	robots.Store(strings.ReplaceAll(robots.Load().(string), "Disallow: /once\n", "# once\n"))
 	refresh(t, s, p)
 	found := map[string]view.SkippedAddress{}
-	o := s.Sites()
-	for _, one := range hostOf(t, o, p, false).Skipped {
+	for _, one := range hostOf(t, s.Sites(), p, false).Skipped {
 		found[strings.TrimPrefix(one.URL, p.origin)] = one
 	}
 	for path, want := range map[string]view.SkippedAddress{
@@ -65,6 +64,14 @@ func TestSkipped(t *testing.T) {
 	if _, listed := found["/down"]; listed { // not every reader may see a link to it
 		t.Errorf("%+v", found["/down"])
 	}
+}
+
+// TestWhyRefused checks the reasons that today's policy does not give.
+func TestWhyRefused(t *testing.T) {
+	p := newPublisher(t)
+	s := open(t, t.TempDir())
+	refresh(t, s, p)
+	o := s.Sites()
 	for stored, want := range map[string]string{
 		"crawl of http://q/x is not permitted by the page itself: prohibited by …": "The page itself refuses it.",
 		"http://q/x is not fetched: 10.1.2.3 is a private address": "A rule of this crawler refuses the " +

@@ -245,7 +245,7 @@ const audited = 500
 func (s *Server) auditPage(w http.ResponseWriter, r *http.Request) error {
 	switch who := view.VisitorOf(r.Context()).Role; {
 	case s.o.Audit == nil:
-		return noPage(w, r)
+		return noPage()
 	case who == view.Anyone:
 		s.askForLogin(w, r)
 		return nil

@@ -35,7 +35,7 @@ func (s *Server) pages() (h http.Handler, answers func(at string) bool) {
 		"/requests/{id}/withdraw": {post: s.withdrawForm},
 		"/audit":                  {get: s.auditPage},
 	}
-	mux, none := http.NewServeMux(), s.page(map[string]handler{get: noPage, post: noPage})
+	mux, none := http.NewServeMux(), s.page(nil)
 	mux.Handle("/", none)
 	for at, do := range list {
 		mux.Handle(at, s.page(do))
@@ -57,12 +57,12 @@ func (s *Server) pages() (h http.Handler, answers func(at string) bool) {
 	}
 }
 
-// noPage answers a path that does not exist.
-func noPage(http.ResponseWriter, *http.Request) error {
+// noPage returns the problem for a page that does not exist.
+func noPage() error {
 	return &problem{status: http.StatusNotFound, code: "no-page", detail: "the address leads to no page of this archive"}
 }
 
-// page returns the handler for one path. It answers errors as pages.
+// page returns the handler for one path, which does not exist if do is nil. It answers errors as pages.
 func (s *Server) page(do map[string]handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -71,7 +71,9 @@ func (s *Server) page(do map[string]handler) http.Handler {
 			s.askForLogin(w, r)
 			return
 		}
-		if err == nil {
+		if err == nil && do == nil {
+			err = noPage()
+		} else if err == nil {
 			err = answer(w, r, do)
 		}
 		if err != nil {

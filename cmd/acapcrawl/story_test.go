@@ -118,32 +118,7 @@ func (r story) takeDown() {
 	}
 	before := r.s.text(r.t, "/sites")
 
-	r.Open(r.s.at + "/")
-	r.follow("Log in", http.StatusOK)
-	r.Fill("User name", "operator")
-	r.Fill("Password", "wrong")
-	if status := r.Submit(pagecheck.Enter); status != http.StatusForbidden {
-		r.t.Error(status, r.Text())
-	}
-	r.Fill("Password", operatorPassword)
-	if status := r.Submit(pagecheck.Enter); status != http.StatusOK {
-		r.t.Fatal(status, r.Text())
-	}
-	r.See("operator", "Log out")
-	r.follow("Requests", http.StatusOK)
-	r.Fill("Address of the page", ferry)
-	r.Click("Take down")
-	r.follow("Submit", http.StatusOK)
-	r.See(ferry, "2 versions of this page", "will be erased. This cannot be undone.")
-	for _, path := range gone {
-		if status := r.s.read(r.t, path, io.Discard); status >= 400 {
-			r.t.Errorf("before the take-down is confirmed: %s: %d", path, status)
-		}
-	}
-	r.follow("Erase them", http.StatusOK)
-	r.See("take-down", ferry, "done", "Requested by the operator", "Erased 2 versions")
-	r.follow("Log out", http.StatusOK)
-
+	r.submitTakeDown(ferry, gone)
 	for _, path := range gone {
 		if status := r.s.read(r.t, path, io.Discard); status != http.StatusGone {
 			r.t.Errorf("%s: %d", path, status)
@@ -169,6 +144,36 @@ func (r story) takeDown() {
 	r.See("This page was taken down by the operator")
 	r.search("ferry")
 	r.See("No page that you may see matches")
+}
+
+// submitTakeDown lets the operator log in, submit a take-down of a page with two versions, and confirm it. Until then
+// the page is answered at all these paths.
+func (r story) submitTakeDown(page string, paths []string) {
+	r.Open(r.s.at + "/")
+	r.follow("Log in", http.StatusOK)
+	r.Fill("User name", "operator")
+	r.Fill("Password", "wrong")
+	if status := r.Submit(pagecheck.Enter); status != http.StatusForbidden {
+		r.t.Error(status, r.Text())
+	}
+	r.Fill("Password", operatorPassword)
+	if status := r.Submit(pagecheck.Enter); status != http.StatusOK {
+		r.t.Fatal(status, r.Text())
+	}
+	r.See("operator", "Log out")
+	r.follow("Requests", http.StatusOK)
+	r.Fill("Address of the page", page)
+	r.Click("Take down")
+	r.follow("Submit", http.StatusOK)
+	r.See(page, "2 versions of this page", "will be erased. This cannot be undone.")
+	for _, path := range paths {
+		if status := r.s.read(r.t, path, io.Discard); status >= 400 {
+			r.t.Errorf("before the take-down is confirmed: %s: %d", path, status)
+		}
+	}
+	r.follow("Erase them", http.StatusOK)
+	r.See("take-down", page, "done", "Requested by the operator", "Erased 2 versions")
+	r.follow("Log out", http.StatusOK)
 }
 
 // stamps returns the timestamps in the text at path, the first one first.
