@@ -36,6 +36,7 @@ const (
 // The values of Call.Do.
 const (
 	DoSubmit   = "submit"
+	DoPreview  = "preview" // returns what DoSubmit would record, and changes nothing
 	DoGet      = "get"
 	DoList     = "list"
 	DoWithdraw = "withdraw"
@@ -46,19 +47,28 @@ const (
 
 // Answer is the channel's answer to a Call.
 type Answer struct {
-	Code     string          `json:"code,omitempty"` // code of a Rejection; "" if the call succeeded
-	Why      string          `json:"why,omitempty"`  // one sentence; it holds no secret
-	Request  *Request        `json:"request,omitempty"`
-	Requests []Request       `json:"requests,omitempty"`
-	Next     uint64          `json:"next,omitempty"` // Filter.After of the next page; 0: no more pages
-	Replayed bool            `json:"replayed,omitempty"`
-	Receipt  json.RawMessage `json:"receipt,omitempty"`
+	Code     string    `json:"code,omitempty"` // code of a Rejection; "" if the call succeeded
+	Why      string    `json:"why,omitempty"`  // one sentence; it holds no secret
+	Request  *Request  `json:"request,omitempty"`
+	Requests []Request `json:"requests,omitempty"`
+	Next     uint64    `json:"next,omitempty"` // Filter.After of the next page; 0: no more pages
+	Replayed bool      `json:"replayed,omitempty"`
+	// what is archived at the URL of DoPreview; the ledger does not know this, so its caller sets it
+	Holding *Holding        `json:"holding,omitempty"`
+	Receipt json.RawMessage `json:"receipt,omitempty"`
 	// head of the ledger: a caller that keeps it can later prove a change
 	Head       *Head       `json:"head,omitempty"`
 	Status     *Status     `json:"status,omitempty"`
 	Credential *Credential `json:"credential,omitempty"`
 
 	Err error `json:"-"` // cause of Unavailable; only for the operator
+}
+
+// Holding describes the archived versions of a URL that a take-down would erase.
+type Holding struct {
+	Versions int       `json:"versions"`
+	First    time.Time `json:"first,omitzero"` // when the oldest version was fetched
+	Last     time.Time `json:"last,omitzero"`
 }
 
 // Status describes the open requests of the ledger, for the operator and for monitoring.
@@ -95,7 +105,7 @@ func (l *Ledger) answer(c Call) (a Answer, err error) {
 		return a, err
 	}
 	switch c.Do {
-	case DoSubmit, DoWithdraw:
+	case DoSubmit, DoPreview, DoWithdraw:
 		a.Request = new(Request)
 		*a.Request, a.Replayed, err = l.change(c, who)
 	case DoList:
@@ -164,7 +174,7 @@ func (l *Ledger) noteFor(who rights, fn func() error) error {
 	return l.noteRejection(who.by, func(*rejected) error { return fn() })
 }
 
-// change submits or withdraws a request.
+// change submits or withdraws a request, or checks a submission.
 func (l *Ledger) change(c Call, who rights) (r Request, replayed bool, err error) {
 	if who.by == nil && !who.operator {
 		return r, false, reject(BadCredential, "only the operator and publishers change requests")
@@ -173,7 +183,12 @@ func (l *Ledger) change(c Call, who rights) (r Request, replayed bool, err error
 		r, err = l.Withdraw(c.ID, who.by)
 		return r, false, err
 	}
-	return l.Submit(Submission{By: who.by, Action: c.Action, URL: c.URL, Key: c.Key})
+	s := Submission{By: who.by, Action: c.Action, URL: c.URL, Key: c.Key}
+	if c.Do == DoPreview {
+		r, err = l.Preview(s)
+		return r, false, err
+	}
+	return l.Submit(s)
 }
 
 // answerAbout sets a to a request or its receipt. If the caller may not see the request,

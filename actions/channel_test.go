@@ -25,6 +25,11 @@ func TestAnswer(t *testing.T) {
 			WrongOrigin},
 		{Call{Do: DoSubmit, Token: d.token + "x", Key: "b", Action: acap.TakeDown, URL: site + "/y"}, BadCredential},
 		{Call{Do: DoSubmit, Key: "b", Action: acap.TakeDown, URL: site + "/y"}, BadCredential},
+		{Call{Do: DoPreview, Token: d.token, Key: "c", Action: acap.TakeDown, URL: "http://elsewhere.example/x"},
+			WrongOrigin},
+		{Call{Do: DoPreview, Token: d.token, Key: "c", Action: acap.TakeDown, URL: site + "/*"}, BadURL},
+		{Call{Do: DoPreview, Key: "c", Action: acap.TakeDown, URL: site + "/y"}, BadCredential},
+		{Call{Do: DoPreview, As: AsAnyone, Key: "c", Action: acap.TakeDown, URL: site + "/y"}, BadCredential},
 		{Call{Do: "erase", Token: d.token}, Malformed},
 		{Call{Do: "erase"}, BadCredential},
 		{Call{Token: d.token}, Malformed},
@@ -53,6 +58,25 @@ func TestAnswer(t *testing.T) {
 	d.clock.pass(2000 * time.Hour)
 	if a := d.Answer(Call{Do: DoGet, Token: d.token, ID: 1}); a.Code != BadCredential {
 		t.Errorf("an expired credential: %+v", a)
+	}
+}
+
+// A preview names the page of a submission and makes no request.
+func TestAnswerPreview(t *testing.T) {
+	d := newDesk(t, Options{})
+	for i, c := range []Call{{Token: d.token, Key: "k"}, {As: AsOperator}} {
+		c.Do, c.Action, c.URL = DoPreview, acap.TakeDown, "HTTP://Quay.example:80/a/../x"
+		a := d.Answer(c)
+		if a.Code != "" || a.Request == nil || a.Request.URL != site+"/x" || a.Request.ID != 0 {
+			t.Errorf("%d: %+v", i, a)
+		}
+	}
+	if a := d.Answer(Call{Do: DoList, As: AsOperator}); len(a.Requests) != 0 {
+		t.Errorf("%+v", a.Requests)
+	}
+	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k") // the preview has not used the key
+	if a := d.Answer(Call{Do: DoList, As: AsOperator}); len(a.Requests) != 1 {
+		t.Errorf("%+v", a.Requests)
 	}
 }
 

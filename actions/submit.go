@@ -58,27 +58,47 @@ const (
 // makes no second request. If Submit refuses the request, the error is a *Rejection, and the
 // rejection is noted in the chain.
 func (l *Ledger) Submit(s Submission) (r Request, replayed bool, err error) {
+	r, err = l.checked(s, func(asked Request) (Request, error) {
+		err := l.update(func(t *txn) (err error) {
+			asked.Asked, asked.State, asked.Standing = t.now, Due, true
+			replayed, err = t.submit(&asked, s, l.o)
+			return err
+		})
+		return asked, err
+	})
+	return r, replayed, err
+}
+
+// Preview returns action, URL and origin of the request that Submit would note for s. It makes no request, and
+// refuses and notes the same submissions as Submit, except those that depend on earlier requests.
+func (l *Ledger) Preview(s Submission) (Request, error) {
+	return l.checked(s, func(asked Request) (Request, error) {
+		return asked, l.view(func(t *txn) error {
+			_, err := t.checkGrant(s.By, asked.Origin)
+			return err
+		})
+	})
+}
+
+// checked checks s, calls fn with the request of s, and returns the result. Rejections are noted.
+func (l *Ledger) checked(s Submission, fn func(Request) (Request, error)) (r Request, err error) {
 	err = l.noteRejection(s.By, func(what *rejected) error {
-		what.Action = s.Action
 		if err := s.check(); err != nil {
-			what.Action = ""
 			return err
 		}
+		what.Action = s.Action
 		address, origin, err := resource(s.Action, s.URL)
 		if err != nil {
 			return err
 		}
 		what.URL = address
-		return l.update(func(t *txn) error {
-			r = Request{Action: s.Action, URL: address, Origin: origin, Asked: t.now, State: Due, Standing: true}
-			replayed, err = t.submit(&r, s, l.o)
-			return err
-		})
+		r, err = fn(Request{Action: s.Action, URL: address, Origin: origin})
+		return err
 	})
 	if err != nil {
 		r = Request{}
 	}
-	return r, replayed, err
+	return r, err
 }
 
 // check rejects a malformed submission.
@@ -216,7 +236,18 @@ func (t *txn) countRecrawl(origin string, o Options) error {
 
 // operatorOf returns the source of a request of the operator.
 func operatorOf(action string) Source {
-	return Source{Kind: Operator, Text: action + ", requested by the operator"}
+	return Source{Kind: Operator, Text: action + byOperator}
+}
+
+const byOperator = ", requested by the operator"
+
+// Requester returns in words who made the request that is the reason of a decision: "the operator" or "the
+// publisher". Unlike the text of the field, this is not secret.
+func Requester(f *acap.Field) string {
+	if strings.HasSuffix(f.Text, byOperator) {
+		return "the operator"
+	}
+	return "the publisher"
 }
 
 // field returns the field that decisions name as their reason if they follow from r. id is the ID

@@ -189,6 +189,9 @@ func (p heldPolicies) At(u *url.URL, _ time.Time) *acap.Policy {
 	return p.past.Then
 }
 
+// redirects is the beginning of the note of a decision about the target of a redirect.
+const redirects = "it redirects to "
+
 // checkRedirect records that the redirect target address is refused, if its policy now prohibits
 // crawling it.
 func (x *explainer) checkRedirect(ctx context.Context, address string) error {
@@ -201,7 +204,7 @@ func (x *explainer) checkRedirect(ctx context.Context, address string) error {
 		return err
 	}
 	if d := o.Policy.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
-		d.Note = "it redirects to " + address
+		d.Note = redirects + address
 		x.led = &refusedRedirect{u, o, d}
 	}
 	return nil

@@ -60,7 +60,7 @@ func reasonWords(d acap.Decision) string {
 		return "this conventional rule permits it"
 	case d.Reason == acap.Conventional:
 		return "this conventional rule prohibits it"
-	case d.Reason == acap.ByProhibition && d.Note != "":
+	case d.Reason == acap.ByProhibition && d.Note != "" && !strings.HasPrefix(d.Note, redirects):
 		return "this permission cannot be complied with"
 	}
 	return map[acap.Reason]string{
@@ -84,21 +84,46 @@ func reasonWords(d acap.Decision) string {
 // Place returns where the field f is: URL, line and column. Instead of the URL it returns only the
 // path if at has the same origin. at may be empty.
 func Place(f *acap.Field, at string) string {
-	where := f.URL
-	if at != "" {
-		a, err := url.Parse(f.URL)
-		b, err2 := url.Parse(at)
-		if err == nil && err2 == nil && a.Scheme == b.Scheme && a.Host == b.Host {
-			where = a.RequestURI()
-		}
-	}
+	where := whereOf(f, at)
 	switch {
+	case f.Source == acap.Request:
+		return PlaceWords(f, at)
 	case f.Source == acap.Header:
 		return where + ": header"
 	case f.Line == 0: // a tag whose line is not known
 		return where
 	}
 	return fmt.Sprintf("%s:%d:%d", where, f.Line, f.Column)
+}
+
+// whereOf returns the URL of the document of f, or only its path if at has the same origin.
+func whereOf(f *acap.Field, at string) string {
+	a, err := url.Parse(f.URL)
+	b, err2 := url.Parse(at)
+	if err == nil && err2 == nil && a.Scheme == b.Scheme && a.Host == b.Host {
+		return a.RequestURI()
+	}
+	return f.URL
+}
+
+// PlaceWords returns the place of the field f in words, for pages: "robots.txt, line 12". It names the document by
+// its file name if at has the same origin, and calls the document at at "the page". at may be empty.
+func PlaceWords(f *acap.Field, at string) string {
+	where := whereOf(f, at)
+	if f.URL == at {
+		where = "the page"
+	} else if len(where) > 1 {
+		where = strings.TrimPrefix(where, "/")
+	}
+	switch {
+	case f.Source == acap.Request: // the number of a request in the ledger
+		return fmt.Sprintf("request %d", f.Line)
+	case f.Source == acap.Header:
+		return "a header of " + where
+	case f.Line == 0: // a tag whose line is not known
+		return where
+	}
+	return fmt.Sprintf("%s, line %d", where, f.Line)
 }
 
 // Written returns a field as the publisher wrote it.
@@ -122,8 +147,10 @@ func shortly(f, at *acap.Field) string {
 		return fmt.Sprintf("the class on line %d of the page", f.Line)
 	case f.URL == at.URL:
 		return fmt.Sprintf("line %d", f.Line)
+	case f.Source == acap.Meta && f.Line > 0:
+		return fmt.Sprintf("line %d of the page", f.Line)
 	}
-	return Place(f, at.URL)
+	return PlaceWords(f, at.URL)
 }
 
 // Effect returns why a competing field did not decide, or that it applies too.

@@ -22,6 +22,17 @@ func TestReasonsHaveWords(t *testing.T) {
 	}
 }
 
+func TestRedirectReason(t *testing.T) {
+	for note, want := range map[string]string{
+		"it redirects to http://a.example/": "this prohibition decides (it redirects to http://a.example/)",
+		"its credit is missing":             "this permission cannot be complied with (its credit is missing)",
+	} {
+		if got := Reason(acap.Decision{Reason: acap.ByProhibition, Note: note}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestLimitWords(t *testing.T) {
 	n := 20
 	got := LimitWords(acap.Limits{Until: time.Date(2026, 1, 8, 0, 0, 0, 0, time.UTC), UntilRecrawled: true,
@@ -73,17 +84,21 @@ func TestRequiredWords(t *testing.T) {
 func TestPlace(t *testing.T) {
 	const asked = "https://a.example/x"
 	for _, c := range []struct {
-		field acap.Field
-		want  string
+		field       acap.Field
+		want, words string
 	}{
-		{acap.Field{Source: acap.Robots, URL: "https://a.example/robots.txt", Line: 3, Column: 1}, "/robots.txt:3:1"},
+		{acap.Field{Source: acap.Robots, URL: "https://a.example/robots.txt", Line: 3, Column: 1}, "/robots.txt:3:1",
+			"robots.txt, line 3"},
 		{acap.Field{Source: acap.Referred, URL: "https://b.example/t.txt", Line: 3, Column: 2},
-			"https://b.example/t.txt:3:2"},
-		{acap.Field{Source: acap.Header, URL: "https://a.example/x", Line: 1, Column: 1}, "/x: header"},
-		{acap.Field{Source: acap.Meta, URL: "https://a.example/x?y"}, "/x?y"},
+			"https://b.example/t.txt:3:2", "https://b.example/t.txt, line 3"},
+		{acap.Field{Source: acap.Header, URL: "https://a.example/x", Line: 1, Column: 1}, "/x: header",
+			"a header of the page"},
+		{acap.Field{Source: acap.Meta, URL: "https://a.example/x", Line: 2, Column: 9}, "/x:2:9", "the page, line 2"},
+		{acap.Field{Source: acap.Meta, URL: "https://a.example/x?y"}, "/x?y", "x?y"},
+		{acap.Field{Source: acap.Request, URL: "https://a.example", Line: 3}, "request 3", "request 3"},
 	} {
-		if got := Place(&c.field, asked); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
+		if got, words := Place(&c.field, asked), PlaceWords(&c.field, asked); got != c.want || words != c.words {
+			t.Errorf("%q and %q, want %q and %q", got, words, c.want, c.words)
 		}
 	}
 }

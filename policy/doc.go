@@ -17,6 +17,7 @@
 //	origin.go      Origin: from stored and fetched files
 //	read.go        one policy file: redirects, status, freshness
 //	cache.go       the most recently used origins
+//	why.go         why a file could not be read, for every reader
 //	store.go       Store, Version, Document; the store in memory
 //	bolt.go        the store on disk
 package policy

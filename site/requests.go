@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/crawler"
 )
@@ -152,6 +153,35 @@ func (s *Site) Submit(ctx context.Context, sub actions.Submission) (actions.Requ
 		return request, &NotExecutedError{request.ID, err}
 	}
 	return request, nil
+}
+
+// Holding returns what is archived at a URL, in all spellings that a take-down of the URL erases.
+func (s *Site) Holding(ctx context.Context, rawurl string) (out actions.Holding, err error) {
+	normal, err := address.Normal(rawurl)
+	if err != nil {
+		return out, nil // nothing is stored under an invalid address
+	}
+	h, err := s.held(ctx)
+	if err != nil {
+		return out, err
+	}
+	spelt, err := h.Spellings(normal)
+	for _, at := range spelt {
+		if err != nil {
+			break
+		}
+		var list []archive.Moment
+		list, err = s.archive.Moments(at)
+		for _, one := range list {
+			if out.Versions++; out.First.IsZero() || one.Fetched.Before(out.First) {
+				out.First = one.Fetched
+			}
+			if one.Fetched.After(out.Last) {
+				out.Last = one.Fetched
+			}
+		}
+	}
+	return out, err
 }
 
 // MustExecute reports whether a, the answer to call, created a request in the ledger that must be

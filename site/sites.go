@@ -78,19 +78,22 @@ func (o *Sites) Host(ctx context.Context, host string, full bool) (list []view.S
 		if !known {
 			continue
 		}
-		d := view.SiteDetail{Requests: []view.SiteRequest{}, Skipped: []view.SkippedAddress{}}
+		d := view.SiteDetail{Versions: []view.SiteVersion{}, Requests: []view.SiteRequest{},
+			Skipped: []view.SkippedAddress{}}
 		var counted *tally
 		if d.Site, counted, err = o.report(soon, a, full); err != nil {
 			return nil, err
 		}
-		if d.Versions, err = o.versions(key); err != nil {
+		versions, err := o.versions(key)
+		if err != nil {
 			return nil, err
 		}
+		d.Versions = append(d.Versions, versions...)
 		if d.Requests, err = o.requests(key); err != nil {
 			return nil, err
 		}
 		if counted != nil {
-			d.Skipped, d.More = counted.of(full).skipped, counted.of(full).more
+			d.Skipped, d.More = append(d.Skipped, counted.of(full).skipped...), counted.of(full).more
 		}
 		list = append(list, d)
 	}
@@ -102,7 +105,9 @@ func (o *Sites) report(ctx context.Context, a policy.Attempt, full bool) (s view
 	s = view.Site{Origin: a.Origin, Host: a.Origin[strings.Index(a.Origin, "://")+len("://"):],
 		Policy: view.SitePolicy{Status: a.Status, Tried: a.At, Read: a.Read, Since: a.Since, Next: a.Expires}}
 	if held, known := o.site.policy.HeldOf(a.Origin); known {
-		s.Policy.Why = held.Why
+		if s.Policy.Why = held.Why; !full {
+			s.Policy.Why = policy.PublicWhy(held.Why)
+		}
 	}
 	counted, err = o.tally.of(ctx, a.Origin)
 	if err != nil || counted == nil {

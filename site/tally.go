@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/present"
@@ -268,10 +267,6 @@ func (o *tallies) countQueue(t *tally, p *present.Presenter, origin string) erro
 	if err != nil {
 		return err
 	}
-	now, err := o.site.lastPolicies().Policy(o.ctx, u)
-	if err != nil {
-		now = nil // the policy was never read: no line is known
-	}
 	for after, done := "", false; !done; {
 		var list []crawler.Record
 		err := o.site.withFrontier(func(f *crawler.Frontier) (err error) {
@@ -293,7 +288,7 @@ func (o *tallies) countQueue(t *tally, p *present.Presenter, origin string) erro
 			if err != nil {
 				return err
 			}
-			t.add(&r, now, listed)
+			o.add(t, &r, listed)
 			after = r.URL
 		}
 		done = len(list) < tallyBatch
@@ -301,15 +296,15 @@ func (o *tallies) countQueue(t *tally, p *present.Presenter, origin string) erro
 	return nil
 }
 
-// add counts a record of the queue. now is the policy in force; nil: none was read.
-func (t *tally) add(r *crawler.Record, now *acap.Policy, listed bool) {
+// add counts a record of the queue in t.
+func (o *tallies) add(t *tally, r *crawler.Record, listed bool) {
 	for _, s := range t.sides(listed) {
 		s.count(r)
 		if r.State == crawler.Queued || r.State == crawler.Fetched {
 			continue
 		}
 		if s.more = len(s.skipped) == mostSkipped; !s.more {
-			s.skipped = append(s.skipped, skippedAddress(r, now, s == &t.full))
+			s.skipped = append(s.skipped, o.skipped(r, s == &t.full))
 		}
 	}
 }
@@ -338,36 +333,4 @@ func (s *side) count(r *crawler.Record) {
 	if !r.Again.IsZero() && (c.Again.IsZero() || r.Again.Before(c.Again)) {
 		c.Again = r.Again
 	}
-}
-
-// skippedAddress describes an address that was not fetched. The stored reason may quote the page or name
-// machines of the operator's network, so only the operator sees it; others see a reason made from
-// today's policy and the state of the address.
-func skippedAddress(r *crawler.Record, now *acap.Policy, full bool) view.SkippedAddress {
-	out := view.SkippedAddress{URL: r.URL, Reason: string(r.State), Why: r.Why, When: r.When}
-	public := ""
-	switch r.State {
-	case crawler.Refused:
-		public = "The page, a redirect or an earlier policy refused it."
-	case crawler.Unreachable:
-		public = "Its policy could not be read."
-	case crawler.Failed:
-		if public = "It did not answer."; r.Status != 0 {
-			public = fmt.Sprintf("It answered with status %d.", r.Status)
-		}
-	default:
-		public = r.Why
-	}
-	if u, err := url.Parse(r.URL); err == nil && now != nil && r.State == crawler.Refused && r.Led == "" {
-		if d := now.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
-			public = d.Err(r.URL).Error()
-			if d.Because != nil {
-				out.File, out.Line = d.Because.URL, d.Because.Line
-			}
-		}
-	}
-	if !full {
-		out.Why = public
-	}
-	return out
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/explain"
+	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/preference"
 )
 
@@ -21,7 +22,7 @@ func (h *Handler) apiExplain(w http.ResponseWriter, r *request, v values) error 
 		return err
 	}
 	var report explain.Report
-	err = h.explainLast(r, q, func(e *explain.Explanation) { report = withoutPage(e.Report()) })
+	err = h.explainLast(r, q, func(e *explain.Explanation) { report = forReader(e.Report(), r.visitor) })
 	if errors.Is(err, explain.ErrNeverRead) {
 		return &Problem{Status: http.StatusNotFound, Code: "never-read", Title: "The policy of this site is not known",
 			Detail: fmt.Sprintf("This archive has never read the robots.txt of %s.", originOf(q.URL.String()))}
@@ -32,12 +33,16 @@ func (h *Handler) apiExplain(w http.ResponseWriter, r *request, v values) error 
 	return writeJSON(w, r, report)
 }
 
-// withoutPage returns a report without the lines of the archived page, which contain more than its
-// statements and may not be shown to every reader.
-func withoutPage(out explain.Report) explain.Report {
-	for _, d := range out.Decisions {
+// forReader returns a report as a visitor may see it: without the lines of the archived page, which contain more
+// than its statements, and without errors of the network.
+func forReader(out explain.Report, who Visitor) explain.Report {
+	for u, d := range out.Decisions {
 		if b := d.Because; b != nil && (b.Source == acap.Meta || b.Source == acap.Class) {
 			b.SourceLine = ""
+		}
+		if d.Reason == acap.Unavailable && who.Role != Operator {
+			d.Note = policy.PublicWhy(d.Note)
+			out.Decisions[u] = d
 		}
 	}
 	return out

@@ -25,10 +25,11 @@
 //	thumbnail.go the thumbnail of a version
 //	compare.go  the text of two versions, compared by passages.go and diff.go
 //	sites.go    the list of sites and the home page; site.go: one host; policydiff.go: versions of a
-//	            policy compared
-//	explain.go  the policy explorer; explain_form.go: what was asked; explain_answers.go: the answers;
-//	            explain_source.go: the texts with the lines that decide; explain_compare.go: two files
-//	            compared
+//	            policy compared; changes.go: the differences as pages show them
+//	explain.go  the policy explorer; explain_form.go: what was asked; explain_fields.go: the fields of the
+//	            forms; explain_answers.go: the answers; explain_source.go: the texts with the lines that
+//	            decide; explain_findings.go: findings about lines; explain_compare.go: two files compared
+//	usage.go    usages and verdicts in plain words
 //
 //	openapi.json   the OpenAPI document of the API
 //	document.go    reads it

@@ -66,6 +66,7 @@ type schema struct {
 	Description string             `json:"description"`
 	Enum        []string           `json:"enum"`
 	Pattern     string             `json:"pattern"`
+	Form        string             `json:"x-form"` // what Pattern demands, in words
 	MaxLength   int                `json:"maxLength"`
 	Minimum     *int64             `json:"minimum"`
 	Maximum     *int64             `json:"maximum"`

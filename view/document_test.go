@@ -134,3 +134,20 @@ func TestDocsPage(t *testing.T) {
 		t.Error("the page shows values of the program")
 	}
 }
+
+// TestPatternsHaveWords checks that a value that does not match a pattern is answered in words.
+func TestPatternsHaveWords(t *testing.T) {
+	d, err := readDocument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range d.Paths {
+		for _, op := range methods {
+			for _, p := range op.Parameters {
+				if p.Schema.Pattern != "" && p.Schema.Form == "" {
+					t.Errorf("%s: the pattern of %s has no x-form", path, p.Name)
+				}
+			}
+		}
+	}
+}

@@ -30,6 +30,8 @@ const (
 // explainPage is the policy explorer: the form, and the answers if there was a question.
 type explainPage struct {
 	Form      explainForm
+	Wrong     *fieldError // a value of the form that cannot be used; then there are no answers
+	Crawlers  []string    // that the robots.txt names
 	Asked     bool
 	Pasted    bool
 	Permalink string // path and query of a question about stored policies
@@ -49,15 +51,11 @@ func (h *Handler) explainStored(w http.ResponseWriter, r *request) error {
 		return h.show(w, r, "explain.html", "Explain", explainPage{})
 	}
 	out := explainPage{Form: form, Asked: true, Permalink: form.permalink()}
-	if form.URL == "" {
-		return badRequest("The parameter url is missing: give the address of a page, as in " +
-			"url=https://example.org/a.html.")
-	}
 	q, err := h.question(&form)
 	if err != nil {
-		return err
+		return h.explainAgain(w, r, out, err)
 	}
-	err = h.explainLast(r, q, func(e *explain.Explanation) { out.About = h.describe(e, &form) })
+	err = h.explainLast(r, q, func(e *explain.Explanation) { out.add(h.describe(e, &out.Form, r.visitor), e) })
 	if errors.Is(err, explain.ErrNeverRead) {
 		out.NeverRead = originOf(q.URL.String())
 	} else if err != nil {
@@ -94,33 +92,59 @@ func (h *Handler) explainPasted(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	out := explainPage{Form: form, Asked: true, Pasted: true}
 	if form.Robots == "" && form.Page == "" && form.Headers == "" && form.Against == "" {
-		return badRequest("Nothing was pasted: paste a robots.txt, a page or the headers of an answer.")
+		return h.explainAgain(w, r, out, &fieldError{"robots", "is empty, and so are the other texts: paste one of them"})
 	}
 	ctx, done, err := h.takeTurn(r.Context())
 	if err != nil {
 		return err
 	}
 	defer done()
-	out := explainPage{Form: form, Asked: true, Pasted: true}
 	q, err := h.question(&form)
 	if err != nil {
-		return err
+		return h.explainAgain(w, r, out, err)
 	}
 	if q.Page, err = form.pasted(q.URL); err != nil {
-		return err
+		return h.explainAgain(w, r, out, err)
 	}
 	e, err := h.explainForm(ctx, q, r.visitor.reader(), &out)
 	if err != nil {
 		return tooLong(ctx, err)
 	}
-	out.About = h.describe(e, &form)
+	out.add(h.describe(e, &out.Form, r.visitor), e)
 	if form.Against != "" {
-		if out.Compared, err = h.compareFiles(ctx, e, q, &out); err != nil {
+		if out.Compared, err = h.compareFiles(ctx, e, q, &out, r.visitor); err != nil {
 			return tooLong(ctx, err)
 		}
 	}
 	return h.showOnce(w, r, http.StatusOK, "explain.html", "Explain pasted text", out)
+}
+
+// add adds the answers of e, as they are shown.
+func (p *explainPage) add(about explained, e *explain.Explanation) {
+	p.About = about
+	if e.Origin.Robots != nil {
+		for _, name := range e.Origin.Robots.Crawlers() {
+			if len(p.Crawlers) < maxNamed {
+				p.Crawlers = append(p.Crawlers, shorten(name))
+			}
+		}
+	}
+}
+
+// maxNamed is the number of crawlers that the form suggests.
+const maxNamed = 50
+
+// explainAgain shows the forms again with what was sent, and says what is wrong with a field if err is a
+// *fieldError. Otherwise it returns err.
+func (h *Handler) explainAgain(w http.ResponseWriter, r *request, out explainPage, err error) error {
+	wrong, is := errors.AsType[*fieldError](err)
+	if !is {
+		return err
+	}
+	out.Asked, out.Wrong = false, wrong
+	return h.showOnce(w, r, http.StatusBadRequest, "explain.html", "Explain", out)
 }
 
 // explainForm answers q by the pasted robots.txt, otherwise by the policy that was last read of the
@@ -141,8 +165,7 @@ func (h *Handler) explainForm(ctx context.Context, q explain.Question, who prese
 			return e, err
 		}
 	}
-	out.Notes = append(out.Notes, "No robots.txt was pasted, and none of this site was ever read here, so it counts "+
-		"as empty.")
+	form.empty = true
 	return explain.Pasted(ctx, q, nil)
 }
 

@@ -1,10 +1,12 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/explain"
 	"github.com/acapcrawl/acapcrawl/policy"
@@ -27,14 +29,23 @@ type explained struct {
 	Policy     string // what was read of the policy, in a sentence
 	PolicyRead time.Time
 	Page       string // what was read of the page, in a sentence
-	TakeDown   *fieldRow
+	TakeDown   *takeDownRow
+	Unfetched  bool // the crawler may not fetch the page
 	Answers    []answerRow
 	Sources    []sourceText
+}
+
+// takeDownRow is the take-down in force: a line of a policy file, or a request in the ledger.
+type takeDownRow struct {
+	Line    *fieldRow
+	By      string // who made the request in the ledger
+	Request int    // number of the request
 }
 
 // answerRow is the answer about one usage.
 type answerRow struct {
 	Usage    acap.Usage
+	Words    string // the usage in plain words
 	Answer   string // allowed, refused, needs an agreement, unknown
 	Class    string // of the style sheet
 	Reason   string
@@ -79,14 +90,22 @@ type opinionRow struct {
 	Terms      string
 }
 
-// describe returns an explanation as it is shown.
-func (h *Handler) describe(e *explain.Explanation, form *explainForm) explained {
+// Differs reports whether the answer with a second file, or its limits, are others.
+func (a answerRow) Differs() bool {
+	return a.Then != nil && (a.Answer != a.Then.Answer || !slices.EqualFunc(a.Limits, a.Then.Limits,
+		func(x, y limitRow) bool { return x.Words == y.Words }))
+}
+
+// Refused reports whether the answer is a refusal.
+func (a answerRow) Refused() bool { return a.Class == "no" }
+
+// describe returns an explanation as it is shown to a visitor.
+func (h *Handler) describe(e *explain.Explanation, form *explainForm, who Visitor) explained {
 	t := e.Facts().Target
 	out := explained{URL: e.URL.String(), Crawler: crawlerWords(e.Crawler), AsOf: e.Facts().Now,
-		Policy:     policyWords(e, form),
-		PolicyRead: e.Origin.Fetched, Page: pageWords(e)}
-	if form.Robots != "" || e.Origin.Robots == nil {
-		out.PolicyRead = time.Time{}
+		Policy: policyWords(e, form, who), Page: pageWords(e)}
+	if form.Robots == "" && !form.empty && e.Origin.Robots != nil {
+		out.PolicyRead = e.Origin.Fetched
 	}
 	var reader []string
 	if t.IP.IsValid() {
@@ -97,15 +116,18 @@ func (h *Handler) describe(e *explain.Explanation, form *explainForm) explained 
 		reader = append(reader, t.Country)
 	}
 	out.Reader = strings.Join(reader, ", ")
-	s := h.sources(e, form)
+	s := h.sources(e, form, who)
 	out.Sources = s.texts
 	// P04: a page with a take-down in force is neither stored nor shown; the decisions do not change (X64)
-	if down := terms.TakeDown(e.Origin.Policy, e.URL); down != nil {
+	if down := terms.TakeDown(e.Origin.Policy, e.URL); down != nil && down.Source == acap.Request {
+		out.TakeDown = &takeDownRow{By: actions.Requester(down), Request: down.Line}
+	} else if down != nil {
 		row := s.row(down, out.URL)
-		out.TakeDown = &row
+		out.TakeDown = &takeDownRow{Line: &row}
 	}
 	for _, a := range e.Answers {
 		out.Answers = append(out.Answers, answerOf(a, s, out.URL))
+		out.Unfetched = out.Unfetched || a.Usage == acap.Crawl && !a.Decision.Allowed
 	}
 	return out
 }
@@ -127,17 +149,22 @@ func crawlerWords(c acap.Crawler) string {
 }
 
 // policyWords returns what was read of the policy of the origin.
-func policyWords(e *explain.Explanation, form *explainForm) string {
+func policyWords(e *explain.Explanation, form *explainForm, who Visitor) string {
 	o := e.Origin
-	where := o.Key + "/robots.txt"
+	where, why := o.Key+"/robots.txt", o.Why
+	if who.Role != Operator {
+		why = policy.PublicWhy(why)
+	}
 	switch {
+	case form.empty:
+		return "No robots.txt was pasted, and none of this site was ever read here, so it counts as empty."
 	case form.Robots != "":
 		return "The pasted robots.txt, in place of " + where + ": " + e.Declares() + "."
 	case o.Robots == nil:
-		return sentence(where + " could not be read: " + o.Why)
+		return sentence(where + " could not be read: " + why)
 	case o.Status == policy.Unreachable:
 		return sentence(where + ", as last read: " + e.Declares() + ". It could not be read again, so nothing may be " +
-			"requested until it can: " + o.Why)
+			"requested until it can: " + why)
 	case o.Status == policy.None:
 		return where + " does not exist, so there are no restrictions."
 	}
@@ -161,7 +188,10 @@ func pageWords(e *explain.Explanation) string {
 // answerOf returns one answer as it is shown. at is the address of the question.
 func answerOf(a explain.Explained, s *sources, at string) answerRow {
 	d := a.Decision
-	out := answerRow{Usage: a.Usage, Reason: shorten(explain.Reason(d))}
+	if s.who.Role != Operator {
+		d = policy.PublicDecision(d)
+	}
+	out := answerRow{Usage: a.Usage, Words: usageWords(a.Usage), Reason: shorten(explain.Reason(d))}
 	out.Answer, out.Class = verdictOf(d)
 	if d.Because != nil {
 		row := s.row(d.Because, at)
@@ -180,7 +210,7 @@ func answerOf(a explain.Explained, s *sources, at string) answerRow {
 	}
 	out.Groups = rivalsOf(a, s, at)
 	for _, said := range a.Opinions {
-		row := opinionRow{Vocabulary: said.Vocabulary, Verdict: said.Verdict.String(), Class: classOf(said.Verdict),
+		row := opinionRow{Vocabulary: said.Vocabulary, Verdict: saidWords(said.Verdict), Class: classOf(said.Verdict),
 			Note: shorten(said.Note), Terms: shorten(said.Terms)}
 		if said.Because != nil {
 			line := s.row(said.Because, at)
@@ -234,6 +264,7 @@ func rivalsOf(a explain.Explained, s *sources, at string) (groups []rivalGroup) 
 			g.More++
 			continue
 		}
+		v.Rule = "" // its codes are for readers of the documents
 		g.Rivals = append(g.Rivals, rivalRow{s.row(v.Field, at), shorten(explain.Effect(v))})
 	}
 	for _, g := range all {

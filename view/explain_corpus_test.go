@@ -49,7 +49,7 @@ func TestExplainCorpus(t *testing.T) {
 				t.Errorf("%s: %s is %s, want %+v", s.Name, u, got[u], d)
 			}
 			if b := d.Because; b != nil && b.Source == acap.Robots &&
-				!strings.Contains(rows[u], fmt.Sprintf(":%d:", b.Line)) {
+				!strings.Contains(rows[u], fmt.Sprintf(", line %d</a>", b.Line)) {
 				t.Errorf("%s: %s is not decided by line %d: %s", s.Name, u, b.Line, rows[u])
 			}
 		}

@@ -8,11 +8,11 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/explain"
 	"github.com/acapcrawl/acapcrawl/page"
 )
@@ -32,15 +32,19 @@ type explainForm struct {
 	Page    string
 	Headers string
 	Against string
+
+	posted bool // the form was sent by POST
+	empty  bool // no robots.txt was pasted and none is known, so it counts as empty
+	second bool // Robots is the second file of a comparison
 }
 
-// commonFields is the fields that both forms of the policy explorer have.
-type commonFields struct {
-	ID   string // prefix of the ids
-	Form explainForm
+// fieldError is a value of a field that cannot be used.
+type fieldError struct {
+	name string // of the field, as it is sent
+	must string // what it needs, as the end of a sentence
 }
 
-func askedFields(id string, f explainForm) commonFields { return commonFields{id, f} }
+func (e *fieldError) Error() string { return "The parameter " + e.name + " " + e.must + "." }
 
 const (
 	maxPosted  = 1 << 20 // bytes of a form
@@ -83,6 +87,7 @@ func readPosted(w http.ResponseWriter, r *request) (explainForm, error) {
 		return explainForm{}, badRequest("The form cannot be read: send it again.")
 	}
 	form := readForm(r.PostForm)
+	form.posted = true
 	text := func(name string) string {
 		if s := strings.ToValidUTF8(r.PostForm.Get(name), "\ufffd"); strings.TrimSpace(s) != "" {
 			return s
@@ -111,8 +116,7 @@ var (
 	domainName  = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?$`)
 )
 
-// question returns the question of a form. It sets the address of a form without one. The error is a
-// *Problem.
+// question returns the question of a form. The error is a *fieldError.
 func (h *Handler) question(f *explainForm) (q explain.Question, err error) {
 	if q.URL, err = f.address(); err != nil {
 		return q, err
@@ -133,15 +137,12 @@ func (h *Handler) question(f *explainForm) (q explain.Question, err error) {
 // address returns the address of a form. The site of a pasted text may be unknown.
 func (f *explainForm) address() (*url.URL, error) {
 	raw := f.URL
-	if raw == "" || raw[0] == '/' {
+	if f.posted && (raw == "" || raw[0] == '/') {
 		raw = unknownSite + "/" + strings.TrimPrefix(raw, "/")
 	}
-	if !strings.HasPrefix(raw, "http://") && !strings.HasPrefix(raw, "https://") {
-		return nil, badRequest("The field url needs a whole address that begins with http:// or https://.")
-	}
-	normal, err := address.Normal(raw)
+	normal, err := target(raw)
 	if err != nil {
-		return nil, badRequest("The address in the field url cannot be read: " + err.Error() + ".")
+		return nil, &fieldError{"url", "needs a whole address such as https://example.org/a.html"}
 	}
 	return url.Parse(normal)
 }
@@ -151,15 +152,13 @@ func (f *explainForm) address() (*url.URL, error) {
 func (f *explainForm) crawler(own acap.Crawler) (acap.Crawler, error) {
 	names := strings.FieldsFunc(f.Crawler, func(r rune) bool { return r == ',' || r <= ' ' })
 	purposes := strings.Fields(f.Purpose)
-	for _, list := range [][]string{names, purposes} {
+	for i, list := range [][]string{names, purposes} {
+		field := []string{"crawler", "purpose"}[i]
 		if len(list) > maxNames {
-			return own, badRequest(fmt.Sprintf("Give at most %d names of crawlers, and as many purposes.", maxNames))
+			return own, &fieldError{field, fmt.Sprintf("may have at most %d names", maxNames)}
 		}
-		for _, name := range list {
-			if len(name) > maxName {
-				return own, badRequest(fmt.Sprintf("A name in the field crawler or purpose has more than %d bytes.",
-					maxName))
-			}
+		if slices.ContainsFunc(list, func(name string) bool { return len(name) > maxName }) {
+			return own, &fieldError{field, fmt.Sprintf("may have names of at most %d bytes", maxName)}
 		}
 	}
 	if len(names) > 0 {
@@ -178,23 +177,22 @@ func readTime(text string) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, badRequest("The field as_of needs a time such as 2026-01-31T12:00:00Z or a date such as " +
-		"2026-01-31.")
+	return time.Time{}, &fieldError{"as_of", "needs a time such as 2026-01-31T12:00:00Z or a date such as 2026-01-31"}
 }
 
 // reader returns the reader of a form, for whom the presentation usages are decided.
 func (f *explainForm) reader() (t acap.Target, err error) {
 	if f.IP != "" {
 		if t.IP, err = netip.ParseAddr(f.IP); err != nil {
-			return t, badRequest("The field reader_ip needs an IP address such as 192.0.2.1.")
+			return t, &fieldError{"reader_ip", "needs an IP address such as 192.0.2.1"}
 		}
 	}
 	if f.Country != "" && !countryCode.MatchString(f.Country) {
-		return t, badRequest("The field reader_country needs a country code of two letters such as BE (ISO 3166).")
+		return t, &fieldError{"reader_country", "needs a country code of two letters such as BE (ISO 3166)"}
 	}
 	if f.Domain != "" {
 		if !domainName.MatchString(f.Domain) {
-			return t, badRequest("The field reader_domain needs a domain name such as host.example.com.")
+			return t, &fieldError{"reader_domain", "needs a domain name such as host.example.com"}
 		}
 		t.Domains = []string{strings.ToLower(strings.TrimSuffix(f.Domain, "."))}
 	}
@@ -203,7 +201,7 @@ func (f *explainForm) reader() (t acap.Target, err error) {
 }
 
 // pasted returns the pasted page and headers as a page at an address; nil if there are none. The
-// error is a *Problem.
+// error is a *fieldError.
 func (f *explainForm) pasted(at *url.URL) (*page.Page, error) {
 	if f.Page == "" && f.Headers == "" {
 		return nil, nil
@@ -223,21 +221,19 @@ func (f *explainForm) pasted(at *url.URL) (*page.Page, error) {
 		Body: []byte(f.Page)}}), nil
 }
 
-// readHeaders reads lines "Name: value", after an optional status line. The error is a *Problem.
+// readHeaders reads lines "Name: value", after an optional status line. The error is a *fieldError.
 func readHeaders(text string) (http.Header, error) {
 	out := http.Header{}
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	if len(lines) > maxHeaders {
-		return nil, badRequest(fmt.Sprintf("The field headers has %d lines; at most %d are read.", len(lines),
-			maxHeaders))
+		return nil, &fieldError{"headers", fmt.Sprintf("may have at most %d lines", maxHeaders)}
 	}
 	for i, line := range lines {
 		name, value, found := strings.Cut(line, ":")
 		switch {
 		case strings.TrimSpace(line) == "", i == 0 && strings.HasPrefix(strings.ToUpper(line), "HTTP/"):
 		case !found || name == "" || strings.ContainsAny(name, " \t<"):
-			return nil, badRequest(fmt.Sprintf("Line %d of the field headers is not a header: write it as Name: value.",
-				i+1))
+			return nil, &fieldError{"headers", fmt.Sprintf("needs a header in line %d, written as Name: value", i+1)}
 		default:
 			out.Add(name, strings.TrimSpace(value))
 		}

@@ -30,8 +30,9 @@ type sourceText struct {
 	ID    string
 	Title string
 	Lines []shownLine
-	Left  int      // lines left out
-	Notes []string // what was not checked or is not shown
+	Found []findingSum // the findings next to the lines
+	Left  int          // lines left out
+	Notes []string     // what was not checked or is not shown
 }
 
 // shownLine is a line, or a gap.
@@ -45,14 +46,6 @@ type shownLine struct {
 	Decides string // the usages that it decides
 	Notes   []findingRow
 	More    int // findings left out
-}
-
-type findingRow struct {
-	Severity acap.Severity
-	Class    string
-	Message  string
-	Hint     string
-	Code     string
 }
 
 // mark is a part of a line that decides usages.
@@ -78,11 +71,12 @@ type source struct {
 type sources struct {
 	list  []*source
 	texts []sourceText
+	who   Visitor
 }
 
 // row returns a field as it is shown. at is the address of the question.
 func (s *sources) row(f *acap.Field, at string) fieldRow {
-	out := fieldRow{Place: shorten(explain.Place(f, at)), Text: shorten(explain.Written(f))}
+	out := fieldRow{Place: shorten(explain.PlaceWords(f, at)), Text: shorten(explain.Written(f))}
 	for _, one := range s.list {
 		if n := one.at(f); n > 0 && out.Href == "" {
 			out.Href = one.hrefs[n]
@@ -93,7 +87,7 @@ func (s *sources) row(f *acap.Field, at string) fieldRow {
 
 // sources returns the texts that the answers of an explanation come from. A stored page is not shown:
 // only the presenter may show its text.
-func (h *Handler) sources(e *explain.Explanation, form *explainForm) *sources {
+func (h *Handler) sources(e *explain.Explanation, form *explainForm, who Visitor) *sources {
 	list := policyTexts(e, form)
 	o := check.Options{Now: e.Facts().Now, Vocabularies: e.Crawler.Vocabularies, Pilot: e.Crawler.Pilot}
 	if form.Page != "" || form.Headers != "" {
@@ -109,9 +103,13 @@ func (h *Handler) sources(e *explain.Explanation, form *explainForm) *sources {
 		}
 	}
 	addFindings(list, e, form, o)
-	out := &sources{list: list[:min(len(list), maxTexts)]}
+	out := &sources{list: list[:min(len(list), maxTexts)], who: who}
+	id := "s"
+	if form.second {
+		id = "t"
+	}
 	for i, one := range out.list {
-		out.add("s"+strconv.Itoa(i+1), one)
+		out.add(id+strconv.Itoa(i+1), one)
 	}
 	return out
 }
@@ -119,11 +117,14 @@ func (h *Handler) sources(e *explain.Explanation, form *explainForm) *sources {
 // policyTexts returns robots.txt of each origin, and the files to which they refer.
 func policyTexts(e *explain.Explanation, form *explainForm) (list []*source) {
 	for i, o := range e.Origins() {
-		if o.Robots == nil {
+		if o.Robots == nil || i == 0 && form.empty {
 			continue
 		}
 		title := o.Robots.URL
-		if i == 0 && form.Robots != "" {
+		switch {
+		case i == 0 && form.second:
+			title = "The second robots.txt"
+		case i == 0 && form.Robots != "":
 			title = "The pasted robots.txt"
 		}
 		list = append(list, newSource(title, o.Robots.URL, o.Robots.Lines()))
@@ -239,11 +240,8 @@ func addFindings(list []*source, e *explain.Explanation, form *explainForm, o ch
 
 // note adds findings about a text, errors first.
 func (s *source) note(found []acap.Finding) {
-	order := []acap.Severity{acap.Error, acap.Warning, acap.Notice}
 	found = slices.Clone(found)
-	slices.SortStableFunc(found, func(a, b acap.Finding) int {
-		return slices.Index(order, a.Severity) - slices.Index(order, b.Severity)
-	})
+	slices.SortStableFunc(found, func(a, b acap.Finding) int { return gravity(a.Severity) - gravity(b.Severity) })
 	if n := len(found) - maxFindings; n > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("%d further findings are left out.", n))
 		found = found[:maxFindings]
@@ -258,22 +256,29 @@ func (s *source) note(found []acap.Finding) {
 // add shows a text under an id.
 func (out *sources) add(id string, s *source) {
 	text := sourceText{ID: id, Title: shorten(s.title), Notes: s.notes}
-	before := 0
-	for _, n := range s.chosen() {
-		if n > before+1 {
-			text.Lines = append(text.Lines, shownLine{Gap: n - before - 1})
-			text.Left += n - before - 1
-		}
-		before = n
-		line := s.line(n)
+	last := 0
+	show := func(n int) {
+		line := s.line(n, out.who)
 		line.ID = id + "-" + strconv.Itoa(n)
 		text.Lines = append(text.Lines, line)
 		s.hrefs[n] = "#" + line.ID
+		last = n
 	}
-	if rest := len(s.lines) - before; rest > 0 {
-		text.Lines = append(text.Lines, shownLine{Gap: rest})
-		text.Left += rest
+	skipTo := func(n int) {
+		switch gap := n - last - 1; {
+		case gap == 1: // the line needs no more room than the words that it is left out
+			show(n - 1)
+		case gap > 1:
+			text.Lines = append(text.Lines, shownLine{Gap: gap})
+			text.Left += gap
+		}
 	}
+	for _, n := range s.chosen() {
+		skipTo(n)
+		show(n)
+	}
+	skipTo(len(s.lines) + 1)
+	text.Found = sumFindings(s.findings, s.hrefs)
 	out.texts = append(out.texts, text)
 }
 
@@ -308,7 +313,7 @@ func (s *source) chosen() (list []int) {
 }
 
 // line returns a line with its mark and findings. A long line is cut around the mark.
-func (s *source) line(n int) shownLine {
+func (s *source) line(n int, who Visitor) shownLine {
 	out := shownLine{Number: n}
 	text := []rune(strings.ToValidUTF8(s.lines[n-1], "\ufffd"))
 	start, end := 0, 0
@@ -335,8 +340,7 @@ func (s *source) line(n int) shownLine {
 			out.More = len(s.findings[n]) - i
 			break
 		}
-		class := map[acap.Severity]string{acap.Error: "no", acap.Warning: "maybe"}[f.Severity]
-		out.Notes = append(out.Notes, findingRow{f.Severity, class, shorten(f.Message), shorten(f.Hint), f.Code})
+		out.Notes = append(out.Notes, newFindingRow(f, who))
 	}
 	return out
 }

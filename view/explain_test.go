@@ -30,7 +30,8 @@ type stored struct {
 	who    acap.Crawler
 	robots map[string]string // by origin
 	asked  []explain.Question
-	page   *page.Page // the archived page; nil: none
+	page   *page.Page  // the archived page; nil: none
+	down   *acap.Field // the request in the ledger that takes the page down; nil: none
 }
 
 func (s *stored) Crawler() acap.Crawler { return s.who }
@@ -44,7 +45,14 @@ func (s *stored) Explain(ctx context.Context, q explain.Question, _ present.Read
 	if q.Page == nil {
 		q.Page = s.page
 	}
-	return explain.Pasted(ctx, q, []byte(text))
+	e, err := explain.Pasted(ctx, q, []byte(text))
+	if err == nil && s.down != nil {
+		o := *e.Origin
+		o.Policy = o.Policy.WithActions([]acap.Action{{Action: acap.TakeDown, URL: q.URL.String(), Field: s.down,
+			Execute: true}})
+		e.Origin = &o
+	}
+	return e, err
 }
 
 func explorer(t testing.TB, s *stored) *Handler {
@@ -77,8 +85,9 @@ func paste(t testing.TB, h *Handler, fields map[string]string) *httptest.Respons
 }
 
 var (
-	matrixRow = regexp.MustCompile(`(?s)<tr>\s*<th scope="row"><a href="#u-([a-z-]+)">.*?</tr>`)
-	badge     = regexp.MustCompile(`<span class="badge [a-z]+">([a-z ]+)</span>`)
+	matrixRow = regexp.MustCompile(`(?s)<tr role="row"[^>]*>\s*<th scope="row" role="rowheader">` +
+		`<a href="#u-([a-z-]+)">.*?</tr>`)
+	badge = regexp.MustCompile(`<span class="badge [a-z]+">([a-z ]+)</span>`)
 )
 
 // answersOf returns the answers in the matrix of a page, and its rows.
@@ -110,7 +119,7 @@ func TestExplainStored(t *testing.T) {
 		t.Fatalf("%d %v", w.Code, answers)
 	}
 	for row, parts := range map[acap.Usage][]string{
-		"index":           {"this prohibition decides", "/robots.txt:2:1", "ACAP-disallow-index: /p", `href="#s1-2"`},
+		"index":           {"this prohibition decides", "robots.txt, line 2</a>", "ACAP-disallow-index: /p", `href="#s1-2"`},
 		"present-snippet": {"at most 20 words"},
 	} {
 		for _, part := range parts {
@@ -239,7 +248,8 @@ func TestExplainCompared(t *testing.T) {
 	for _, part := range []string{"Allowed by the first file, not by the second",
 		"Allowed by the second file, not by the first",
 		"Allowed by both, with other limits", "line 2: ACAP-disallow-index: /b", "line 2: ACAP-disallow-index: /a",
-		"at most 10 words", "With the second file"} {
+		"at most 10 words", "Second file", "The second robots.txt", `id="t1-3" data-line="3" class="decides"`,
+		"Examples of addresses"} {
 		if !strings.Contains(body, part) {
 			t.Errorf("no %q", part)
 		}
@@ -248,6 +258,16 @@ func TestExplainCompared(t *testing.T) {
 	if got := badge.FindAllStringSubmatch(rows["index"], -1); len(got) != 2 || got[0][1] != "refused" ||
 		got[1][1] != "allowed" {
 		t.Errorf("%v", got)
+	}
+	// index is refused by line 2 of the first file only; no line of the second is about /a
+	for _, part := range []string{`<tr role="row" class="changed">`, "First file: this prohibition decides",
+		`First file: <a href="#s1-2">robots.txt, line 2</a>`, "Second file: nothing is said about it"} {
+		if !strings.Contains(rows["index"], part) {
+			t.Errorf("no %q in %s", part, rows["index"])
+		}
+	}
+	if strings.Contains(rows["follow"], "changed") {
+		t.Errorf("follow is marked as changed: %s", rows["follow"])
 	}
 	same := paste(t, h, map[string]string{"robots": before, "against": before})
 	if !strings.Contains(same.Body.String(), "Both files decide the same") {
@@ -288,7 +308,7 @@ func TestExplainRefuses(t *testing.T) {
 		t.Errorf("nothing pasted: %d", w.Code)
 	}
 	if w := paste(t, h, map[string]string{"headers": "X-Robots-Tag: noindex\nno header"}); w.Code != 400 ||
-		!strings.Contains(w.Body.String(), "Line 2") {
+		!strings.Contains(w.Body.String(), "in line 2") {
 		t.Errorf("no header: %d %s", w.Code, w.Body)
 	}
 	if w := get(h, "POST", "/explain", "Content-Type", "application/json"); w.Code != 415 {

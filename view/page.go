@@ -48,6 +48,7 @@ func setCommon(h http.Header) {
 type layout struct {
 	Title   string
 	Path    string // path of the request, without its query
+	Here    string // path of the request with its query, to which a login leads back
 	Visitor Visitor
 	Style   string // path of the style sheet
 	Script  string // path of the script
@@ -82,7 +83,6 @@ func helpers() template.FuncMap {
 		"day":    func(t time.Time) string { return t.UTC().Format("2 January 2006") },
 		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"stamp":  memento.Timestamp,
-		"asked":  askedFields,
 		"count":  count,
 		// nano returns a time exactly, as a parameter.
 		"nano":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
@@ -157,12 +157,20 @@ func originOf(raw string) string {
 	return u.Scheme + "://" + u.Host
 }
 
+// maxNext is the maximum length of the path to which a login leads back.
+const maxNext = 4000
+
 // execute returns a whole page.
 func (h *Handler) execute(r *request, name, title string, body any) ([]byte, error) {
 	at, _, _ := strings.Cut(r.RequestURI, "?")
+	here := r.RequestURI
+	if len(here) > maxNext {
+		here = "/"
+	}
 	var out bytes.Buffer
-	err := h.templates[name].ExecuteTemplate(&out, "layout.html", layout{Title: title, Path: at, Visitor: r.visitor,
-		Style: h.assetPath("style.css"), Script: h.assetPath("script.js"), Icon: h.assetPath("icon.svg"),
+	err := h.templates[name].ExecuteTemplate(&out, "layout.html", layout{Title: title, Path: at, Here: here,
+		Visitor: r.visitor,
+		Style:   h.assetPath("style.css"), Script: h.assetPath("script.js"), Icon: h.assetPath("icon.svg"),
 		Feed: feedOf(body), Body: body})
 	return out.Bytes(), err
 }

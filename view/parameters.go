@@ -130,7 +130,7 @@ func (s *schema) demand(value string) string {
 		}
 	case s.pattern != nil:
 		if !s.pattern.MatchString(value) {
-			return "a value of the form " + s.Pattern
+			return s.Form
 		}
 	}
 	return s.demandFormat(value)

@@ -18,34 +18,20 @@ import (
 const (
 	mostQuestions = 200_000         // decisions that are compared
 	compareWithin = 3 * time.Second // time for the comparison of decisions
-	mostDiffers   = 200             // differences that are shown
 	mostLines     = 3000            // lines of one file that are compared or shown
 	memoised      = 128             // results that are kept
 )
 
 // PolicyChange is what differs between a version of a policy and the version before.
 type PolicyChange struct {
-	Lines   []DiffLine   `json:"lines"`             // of robots.txt; unchanged lines only next to changed ones
-	Differs []PolicyDiff `json:"differences"`       // decisions, requests, references and delays that changed
-	Left    []string     `json:"notes,omitempty"`   // sentences that say what was not compared
-	Cut     bool         `json:"cut,omitempty"`     // there are more differences
-	Partial bool         `json:"partial,omitempty"` // the decisions were not compared
-}
-
-// PolicyDiff is one change in what a policy means.
-type PolicyDiff struct {
-	Crawler string `json:"crawler"` // "*": any crawler that is not named
-	What    string `json:"what"`    // a usage, or take-down, re-crawl, reference or crawl-delay
-	Address string `json:"address,omitempty"`
-	Others  int    `json:"others,omitempty"` // number of further addresses with the same difference
-	Before  string `json:"before"`
-	After   string `json:"after"`
+	Lines    []DiffLine // of robots.txt; unchanged lines only next to changed ones
+	Compared *compared  // decisions, requests, references and delays that changed
 }
 
 // DiffLine is a line of one or both texts.
 type DiffLine struct {
-	Mark string `json:"mark"` // "+": only in the new text, "-": only in the old one, " ": in both, "…": left out
-	Text string `json:"text"`
+	Mark string // "+": only in the new text, "-": only in the old one, " ": in both, "…": left out
+	Text string
 }
 
 // comparer compares versions of policies, one at a time, and keeps results: versions do not change.
@@ -94,83 +80,26 @@ func (c *comparer) compare(ctx context.Context, origin string, before, after Sit
 		defer cancel()
 		a := check.NewStored(origin, before.Version, vocabularies)
 		b := check.NewStored(origin, after.Version, vocabularies)
-		out := &PolicyChange{Lines: diffLines(a.File.Lines(), b.File.Lines())}
-		err := out.decisions(ctx, a, b, now)
-		if err != nil && ctx.Err() == context.DeadlineExceeded {
-			out.Partial, err = true, nil
-		}
-		return out, err
+		found, err := compareVersions(ctx, a, b, now)
+		return &PolicyChange{diffLines(a.File.Lines(), b.File.Lines()), found}, err
 	})
 }
 
-// decisions adds the decisions and other statements that differ.
-func (p *PolicyChange) decisions(ctx context.Context, a, b *check.Document, now time.Time) error {
+// compareVersions returns the decisions and other statements that differ between two versions.
+func compareVersions(ctx context.Context, a, b *check.Document, now time.Time) (*compared, error) {
 	base, err := url.Parse(b.File.URL)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ask := check.Questions(base, a, b).AtMost(mostQuestions)
 	preferences := ask.Preferences(nil, a, b).AtMost(mostQuestions)
-	found, err := check.CompareVersions(ctx, a, b, now, ask, preferences)
-	for _, f := range found.Decisions {
-		p.add(PolicyDiff{Crawler: crawlerName(f.Crawler), What: string(f.Usage), Address: f.Addresses[0].URL.String(),
-			Others: len(f.Addresses) - 1, Before: verdict(f.A), After: verdict(f.B)})
+	c := &compared{First: "Before", Second: "After", Refused: "No longer allowed", Allowed: "Newly allowed",
+		Notes: slices.Concat(ask.Left, preferences.Left)}
+	err = c.fill(ctx, a, b, now, ask, preferences)
+	if ctx.Err() == context.DeadlineExceeded {
+		return &compared{Stopped: true}, nil
 	}
-	for _, c := range found.Changes {
-		p.add(PolicyDiff{Crawler: crawlerName(c.Crawler), What: c.What, Address: c.URL, Before: c.Before,
-			After: c.After})
-	}
-	for _, c := range found.Contrasts {
-		p.add(PolicyDiff{Crawler: crawlerName(c.Crawler), What: string(c.Usage) + " (" + c.Vocabulary + ")",
-			Address: c.Addresses[0].URL.String(), Others: len(c.Addresses) - 1, Before: said(c.Said[0]),
-			After: said(c.Said[1])})
-	}
-	if err == nil {
-		p.Left = slices.Concat(ask.Left, found.Left, preferences.Left)
-	}
-	return err
-}
-
-func (p *PolicyChange) add(d PolicyDiff) {
-	if len(p.Differs) == mostDiffers {
-		p.Cut = true
-		return
-	}
-	d.Crawler, d.Before, d.After = display.Line(d.Crawler), display.Line(d.Before), display.Line(d.After)
-	p.Differs = append(p.Differs, d)
-}
-
-func crawlerName(c acap.Crawler) string {
-	if len(c.Names) == 0 {
-		return "*"
-	}
-	return c.Names[0]
-}
-
-// verdict returns an answer in words, with the line that decided.
-func verdict(a check.Answer) string {
-	word := "prohibited"
-	switch {
-	case a.Allowed && a.Limits.Empty():
-		word = "permitted"
-	case a.Allowed:
-		word = "permitted with limits"
-	}
-	if a.Because == nil {
-		return word + ", no line says so"
-	}
-	return fmt.Sprintf("%s, line %d: %s", word, a.Because.Line, a.Because.Text)
-}
-
-func said(s acap.Said) string {
-	word := s.Verdict.String()
-	if s.Verdict == acap.Unknown {
-		word = "nothing said"
-	}
-	if s.Because == nil {
-		return word
-	}
-	return fmt.Sprintf("%s, line %d: %s", word, s.Because.Line, s.Because.Text)
+	return c, err
 }
 
 // around is the number of unchanged lines that are shown next to a changed line.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
@@ -52,12 +55,16 @@ func notFound() *Problem {
 
 // refused returns the problem for a refusal: status 451, or 503 if today's policy could not be read.
 func (h *Handler) refused(d acap.Decision) *Problem {
-	d = d.AboutFor()
+	d = policy.PublicDecision(d.AboutFor())
+	if by := d.Because; by != nil && by.Source == acap.Request { // the ledger has no lines
+		return &Problem{Status: http.StatusUnavailableForLegalReasons, Code: string(d.Reason),
+			Title: "Archived, but may not be shown", Detail: sentence("It was taken down by " + requestWords(by))}
+	}
 	p := &Problem{Status: http.StatusUnavailableForLegalReasons, Code: string(d.Reason),
 		Title: "Archived, but may not be shown", Detail: "The publisher does not permit this: " + d.Why()}
 	if d.Reason == acap.Unavailable {
 		p.Status, p.Code, p.Retry = http.StatusServiceUnavailable, "unavailable", time.Minute
-		p.Title = "The publisher's permissions cannot be read now"
+		p.Title = "The publisher's terms cannot be read now"
 		p.Detail = "Without them this archive shows nothing of the page: " + d.Why()
 	}
 	if d.Because != nil {
@@ -86,6 +93,9 @@ func (h *Handler) absent(s present.State) *Problem {
 			if n, err := strconv.Atoi(parts[2]); err == nil {
 				p.File, p.Line, p.Field = parts[1], n, parts[3]
 			}
+		} else if strings.HasPrefix(p.Field, "request ") { // of the ledger, which has no lines
+			number, _, _ := strings.Cut(p.Field, ": ")
+			p.Detail, p.Field = p.Detail+" ("+number+")", ""
 		}
 		p.endSentence()
 		return p
@@ -111,14 +121,20 @@ func (h *Handler) takenDown(s present.State) *Problem {
 	p := &Problem{Status: http.StatusGone, Code: "erased", Title: "Erased from this archive",
 		Detail: "The publisher asked for it to be taken down", File: down.File, Line: down.Line, Field: down.Field,
 		PolicyRead: down.PolicyRead}
-	if by := s.Decision.Because; by.Source == acap.Request { // the ledger has no lines
-		p.Detail, p.File, p.Line, p.Field, p.PolicyRead = "It was taken down by "+by.String(), "", 0, "", time.Time{}
+	if by := s.Decision.Because; by.Source == acap.Request {
+		p.Detail = "It was taken down by " + requestWords(by)
 	}
 	if !s.Erased.When.IsZero() {
 		p.Detail += "; it was erased on " + atTime(s.Erased.When)
 	}
 	p.Detail = sentence(p.Detail)
 	return p
+}
+
+// requestWords says who made a request in the ledger, and its number. The text of f may name a credential, which is
+// not public.
+func requestWords(f *acap.Field) string {
+	return fmt.Sprintf("%s (request %d)", actions.Requester(f), f.Line)
 }
 
 // atTime returns a time within a sentence.
@@ -136,9 +152,12 @@ func sentence(s string) string {
 func (h *Handler) problemOf(err error) *Problem {
 	p, is := errors.AsType[*Problem](err)
 	refused, barred := errors.AsType[*acap.Refused](err)
+	wrong, bad := errors.AsType[*fieldError](err)
 	switch {
 	case is:
 		return p
+	case bad:
+		return badRequest(wrong.Error())
 	case barred:
 		return h.refused(refused.Decision)
 	case errors.Is(err, present.ErrNotHeld):

@@ -216,7 +216,7 @@ func newPartView(p present.Part, page string) partView {
 		out.Answer = "may be shown, but none is stored"
 	}
 	if f := d.Because; f != nil {
-		out.Place, out.Line = explain.Place(f, page), explain.Written(f)
+		out.Place, out.Line = explain.PlaceWords(f, page), explain.Written(f)
 	}
 	return out
 }

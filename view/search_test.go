@@ -80,7 +80,7 @@ func TestResults(t *testing.T) {
 		`<mark>Ferry</mark> &amp; tide`, `The <mark>ferry</mark> waits for the tide`, "Credit: Ada Quill",
 		`<a class="hit" ` + copied + `/full">`, `href="/versions/http://quay.example/silent"`,
 		`href="/explain?url=http%3a%2f%2fquay.example%2ffull"`,
-		"<code>/robots.txt:3:1</code> <code>ACAP-disallow-present-snippet: /silent</code>",
+		"<code>robots.txt, line 3</code> <code>ACAP-disallow-present-snippet: /silent</code>",
 		`Original site: <a href="http://quay.example/full" rel="noreferrer noopener">http://quay.example/full</a>`,
 		`<a class="hit" href="http://quay.example/brief" rel="noreferrer noopener">Brief</a>`, `<h2 lang="de"`,
 		`href="/search?lang=de&amp;q=ferry"`, `href="/search?q=ferry&amp;site=quay.example"`,

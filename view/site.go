@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/check"
-	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // sitePage is what is known of a host.
@@ -24,21 +24,55 @@ type sitePage struct {
 // siteOrigin is one origin of a host, with the current robots.txt and one of its versions.
 type siteOrigin struct {
 	SiteDetail
-	ID       string         // prefix of the anchors of this origin
-	Lines    []sourceLine   // of the robots.txt in force
-	MoreLine int            // number of lines that are not shown
-	Others   []acap.Finding // about files that robots.txt refers to
+	ID       string       // prefix of the anchors of this origin
+	Visit    dueTime      // when the next address is due to be visited
+	Lines    []shownLine  // of the robots.txt in force
+	Found    []findingSum // the findings next to the lines
+	MoreLine int          // number of lines that are not shown
+	Others   []fileFinding
 	Notes    []string
 	Shown    *SiteVersion // the version whose changes are shown; nil: there is only one
 	Before   *SiteVersion
 	Change   *PolicyChange
 }
 
-// sourceLine is a line of robots.txt with the findings about it.
-type sourceLine struct {
-	Number   int
-	Text     string
-	Findings []acap.Finding
+// fileFinding is a finding about a file that robots.txt refers to.
+type fileFinding struct {
+	URL  string
+	Line int
+	findingRow
+}
+
+// skippedRow is a skipped address with what its row needs of the origin.
+type skippedRow struct {
+	SkippedAddress
+	Origin, ID string
+}
+
+// Rows returns the rows of the skipped addresses.
+func (o siteOrigin) Rows() (list []skippedRow) {
+	for _, one := range o.Skipped {
+		list = append(list, skippedRow{one, o.Origin, o.ID})
+	}
+	return list
+}
+
+// dueTime is a time at which something is due; the zero time: never.
+type dueTime struct {
+	At   time.Time
+	Past bool
+}
+
+// nextVisit returns when the next address of a site is due, in the queue or to be visited again.
+func (s Site) nextVisit(now time.Time) (next dueTime) {
+	if s.Pace != nil {
+		next.At = s.Pace.Due
+	}
+	if s.Counts != nil && !s.Counts.Again.IsZero() && (next.At.IsZero() || s.Counts.Again.Before(next.At)) {
+		next.At = s.Counts.Again
+	}
+	next.Past = next.At.Before(now)
+	return next
 }
 
 // site shows what is known of a host.
@@ -108,12 +142,12 @@ func noSite() *Problem {
 // changes are shown; default: the latest.
 func (h *Handler) siteOrigin(r *request, d SiteDetail, query url.Values) (out siteOrigin, err error) {
 	scheme, _, _ := strings.Cut(d.Origin, ":")
-	out = siteOrigin{SiteDetail: d, ID: scheme}
+	out = siteOrigin{SiteDetail: d, ID: scheme, Visit: d.nextVisit(h.o.Now())}
 	n := len(d.Versions)
 	if n == 0 {
 		return out, nil
 	}
-	if err := h.addSource(&out); err != nil {
+	if err := h.addSource(&out, r.visitor); err != nil {
 		return out, err
 	}
 	chosen := n - 1
@@ -138,29 +172,31 @@ func (h *Handler) siteOrigin(r *request, d SiteDetail, query url.Values) (out si
 }
 
 // addSource adds the robots.txt in force, with findings next to its lines.
-func (h *Handler) addSource(out *siteOrigin) error {
+func (h *Handler) addSource(out *siteOrigin, who Visitor) error {
 	last := out.Versions[len(out.Versions)-1]
 	report, err := h.report(out.Origin, last)
 	if err != nil {
 		return err
 	}
-	name := out.Origin + "/robots.txt"
-	out.Notes = report.Notes
-	about := map[int][]acap.Finding{}
+	name, lines := out.Origin+"/robots.txt", report.Texts[0].Lines
+	text := newSource(name, name, lines)
+	var about []acap.Finding
 	for _, f := range report.Findings {
 		if f.URL == name {
-			about[f.Line] = append(about[f.Line], f)
+			about = append(about, f)
 		} else {
-			out.Others = append(out.Others, f)
+			out.Others = append(out.Others, fileFinding{f.URL, f.Line, newFindingRow(f, who)})
 		}
 	}
-	for i, text := range report.Texts[0].Lines {
-		if i == mostLines {
-			out.MoreLine = len(report.Texts[0].Lines) - i
-			break
-		}
-		out.Lines = append(out.Lines, sourceLine{i + 1, display.Line(text), about[i+1]})
+	text.note(about)
+	out.Notes = slices.Concat(report.Notes, text.notes)
+	for n := 1; n <= min(len(lines), mostLines); n++ {
+		line := text.line(n, who)
+		line.ID = fmt.Sprintf("%s-%d", out.ID, n)
+		out.Lines, text.hrefs[n] = append(out.Lines, line), "#"+line.ID
 	}
+	out.MoreLine = len(lines) - len(out.Lines)
+	out.Found = sumFindings(text.findings, text.hrefs)
 	return nil
 }
 

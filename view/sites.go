@@ -104,9 +104,11 @@ type SkippedAddress struct {
 	Reason string    `json:"reason"` // refused, unreachable, failed, out-of-scope, too-deep or trap
 	Why    string    `json:"why"`    // one sentence
 	When   time.Time `json:"when,omitzero"`
-	// the line of today's policy that prohibits the visit; empty if there is none
+	// the line of today's policy that prohibits the visit, or the visit of the address that it redirects to;
+	// empty if there is none
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
+	Text string `json:"text,omitempty"`
 }
 
 // Totals counts everything that is stored.
@@ -146,12 +148,18 @@ const (
 
 // sitesPage is a page of the list of sites.
 type sitesPage struct {
-	Sites  []Site
+	Sites  []listedSite
 	Next   string // path of the next page; empty: none
 	First  bool
 	Totals *Totals // for the operator
 	Crawl  *Crawl
 	Full   bool
+}
+
+// listedSite is a site in the list.
+type listedSite struct {
+	Site
+	Visit dueTime
 }
 
 // sites lists the sites of the archive.
@@ -177,10 +185,12 @@ const maxKey = 300
 // readSites returns one page of the list of sites.
 func (h *Handler) readSites(r *request, after string, limit int) (*sitesPage, error) {
 	out := &sitesPage{Full: r.visitor.Role == Operator, Crawl: h.o.Sites.Crawl()}
-	var more bool
-	var err error
-	if out.Sites, more, err = h.o.Sites.Sites(r.Context(), after, limit, out.Full); err != nil {
+	list, more, err := h.o.Sites.Sites(r.Context(), after, limit, out.Full)
+	if err != nil {
 		return nil, err
+	}
+	for _, one := range list {
+		out.Sites = append(out.Sites, listedSite{one, one.nextVisit(h.o.Now())})
 	}
 	if n := len(out.Sites); more && n > 0 {
 		out.Next = "/sites?after=" + url.QueryEscape(out.Sites[n-1].Origin)

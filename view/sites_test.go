@@ -48,11 +48,13 @@ func (f *fixedSites) Host(_ context.Context, host string, full bool) ([]SiteDeta
 		return nil, nil
 	}
 	d := SiteDetail{Site: Site{Origin: quay, Host: host, Policy: SitePolicy{Status: policy.Read, Read: day},
-		Counts: &SiteCounts{Pages: 1, Counted: day}, Pace: &SitePace{Due: day}},
+		Counts: &SiteCounts{Pages: 1, Counted: day, Again: day.Add(-time.Hour)},
+		Pace:   &SitePace{Due: day.Add(time.Hour), Failures: 3}},
 		Requests: []SiteRequest{{Action: "take-down", URL: quay + "/<x>", File: quay + "/robots.txt", Line: 3,
-			State: "done"}},
+			State: "done", ID: 7}},
 		Skipped: []SkippedAddress{{URL: quay + "/<p>", Reason: "refused", Why: "prohibited", File: quay + "/robots.txt",
-			Line: 2}, {URL: quay + "/t", Reason: "trap", Why: "a trap"}}}
+			Line: 2, Text: "Disallow: /private"},
+			{URL: quay + "/t", Reason: "trap", Why: "a trap", When: day.Add(-3 * time.Hour)}}}
 	for i, text := range f.texts {
 		since := day.Add(time.Duration(i) * time.Hour)
 		v := policy.Version{Since: since, Robots: policy.Document{URL: quay + "/robots.txt", HTTP: 200,
@@ -99,7 +101,7 @@ func TestSitesList(t *testing.T) {
 	f := &fixedSites{count: 205, crawl: &Crawl{Began: day, Done: 9876543}}
 	h := sitesHandler(t, f)
 	first := get(h, "GET", "/sites").Body.String()
-	if n := strings.Count(first, `<th scope="row">`); n != sitesPerPage {
+	if n := strings.Count(first, `<th scope="row" role="rowheader">`); n != sitesPerPage {
 		t.Errorf("%d sites", n)
 	}
 	mustContain(t, "the first page", first, `href="/sites/h000.example"`, "2.5 s (Crawl-delay)", "1 failure in a row",
@@ -131,10 +133,19 @@ func TestSitePage(t *testing.T) {
 		"User-agent: *\nDisallow: /<b>\nACAP-crawler: *\nACAP-dissallow-index: /\nCrawl-delay: 3\n"}}
 	h := sitesHandler(t, f)
 	body := get(h, "GET", "/sites/quay.example").Body.String()
-	mustContain(t, "the page", body, `<div id="http-4">ACAP-dissallow-index: /</div>`, `<p class="no">error: `,
-		`<a href="#http-2">line 2</a>`, "http://quay.example/&lt;p&gt;", "take-down of http://quay.example/&lt;x&gt;",
-		"<del>- Disallow: /private</del>", "<ins>+ ACAP-crawler: *</ins>", "crawl-delay",
-		"permitted, no line says so", "prohibited, line 2: Disallow: /private")
+	mustContain(t, "the page", body, `<div id="http-4" data-line="4"><code>ACAP-dissallow-index: /</code><ul><li>`+
+		`<strong class="no">error:</strong>`, `<strong class="no">1 error</strong>`, `<a href="#http-4">4</a>`,
+		`<a href="#http-2">line 2</a> <code>Disallow: /private</code>`, "http://quay.example/&lt;p&gt;",
+		"take-down of http://quay.example/&lt;x&gt;", "<del>- Disallow: /private</del>", "<ins>+ ACAP-crawler: *</ins>",
+		"crawl-delay", "Newly allowed", "any other crawler", `<code>/private</code>`,
+		`refused</span><br><code>line 2: Disallow: /private</code>`, "nothing is said about it",
+		"due since <time datetime=\"2026-03-01T11:00:00Z\">", `<a href="/search?site=quay.example">1</a>`,
+		`<dt>Failures in a row</dt><dd class="no">3</dd>`, "13:00:00 UTC", "1 March 2026, 09:00 UTC")
+	if strings.Contains(body, "/requests/7") || strings.Contains(body, "permitted") {
+		t.Errorf("a link to pages that do not exist, or another word for allowed: %s", body)
+	}
+	mustContain(t, "the page of a server with pages of requests", as(h, Visitor{Users: true},
+		"/sites/quay.example").Body.String(), `<a href="/requests/7">request 7</a>`)
 	if strings.Contains(body, "/<b>") {
 		t.Error("the publisher's text is not escaped")
 	}

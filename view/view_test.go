@@ -119,7 +119,15 @@ func TestStatus(t *testing.T) {
 			Text: "ACAP-request-take-down: /down"}}, ""),
 		"http://quay.example/asked": gone(acap.Decision{Because: &acap.Field{Source: acap.Request, URL: "http://quay.example",
 			Line: 7, Text: "take-down, requested by the operator"}}, ""),
+		"http://quay.example/sent": gone(acap.Decision{Because: &acap.Field{Source: acap.Request, URL: "http://quay.example",
+			Line: 8, Text: `take-down, requested with the credential "newsdesk"`}}, ""),
+		"http://quay.example/withdrawn": gone(acap.Decision{}, "taken down at the publisher's request"),
+		"http://quay.example/dialled": {Standing: present.Unavailable, Decision: acap.Decision{Usage: acap.PresentCurrentCopy,
+			Reason: acap.Unavailable, Note: "robots.txt could not be read: dial tcp 10.1.2.3:80: refused"}},
 	}}
+	withdrawn := f.states["http://quay.example/withdrawn"]
+	withdrawn.Erased.Line = `request 9 of http://quay.example: take-down, requested with the credential "newsdesk"`
+	f.states["http://quay.example/withdrawn"] = withdrawn
 	h := handler(t, f)
 	for _, c := range []struct {
 		sent   string
@@ -160,9 +168,11 @@ func TestStatus(t *testing.T) {
 		"erased": {"the time limit of 2 days has ended", "on 5 January 2026 at 12:00 UTC"},
 		"down": {"The publisher asked", "on 5 January 2026 at 12:00 UTC", "robots.txt, line 4",
 			"ACAP-request-take-down: /down"},
-		"swept": {"robots.txt, line 5", "<code>ACAP-disallow-preserve: /sw</code>", "/sw</p>"},
-		"asked": {"request 7 of http://quay.example: take-down, requested by the operator",
-			"on 5 January 2026 at 12:00 UTC"},
+		"swept":     {"robots.txt, line 5", "<code>ACAP-disallow-preserve: /sw</code>", "/sw</p>"},
+		"asked":     {"taken down by the operator (request 7)", "on 5 January 2026 at 12:00 UTC"},
+		"sent":      {"taken down by the publisher (request 8)", "on 5 January 2026 at 12:00 UTC"},
+		"withdrawn": {"taken down at the publisher&#39;s request (request 9 of http://quay.example)"},
+		"dialled":   {"robots.txt could not be read: it could not be reached"},
 	} {
 		w := get(h, "GET", "/versions/http://quay.example/"+path)
 		for _, part := range parts {
@@ -170,8 +180,10 @@ func TestStatus(t *testing.T) {
 				t.Errorf("%s: the answer does not contain %s", path, part)
 			}
 		}
-		if strings.Contains(w.Body.String(), "line 7") {
-			t.Errorf("%s: a request has no line", path)
+		for _, secret := range []string{"line 7", "newsdesk", "10.1.2.3"} {
+			if strings.Contains(w.Body.String(), secret) {
+				t.Errorf("%s: the answer contains %s", path, secret)
+			}
 		}
 	}
 	never, hidden := get(h, "GET", "/versions/http://quay.example/a").Body.String(),

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -43,10 +44,12 @@ func (s *Server) callFor(r *http.Request, c actions.Call) (actions.Answer, error
 // requestsView is what the template requests.html shows.
 type requestsView struct {
 	Requests         []actions.Request
-	Next             uint64 // Filter.Before of the next page; 0: none
+	Next             string // path of the next page; "": none
 	Paged            bool   // this is not the first page
+	About            string // only requests about this address are listed; "": all
 	Key, Action, URL string // the fields of the form
 	Problem          string // why a submission was refused
+	Contact          string // URL under which publishers reach the operator; "": unknown
 }
 
 // listed is the number of requests on a page.
@@ -54,7 +57,7 @@ const listed = 100
 
 // requestsPage shows the requests that the visitor may see.
 func (s *Server) requestsPage(w http.ResponseWriter, r *http.Request) error {
-	v := requestsView{Key: randomToken(), Action: acap.TakeDown}
+	v := requestsView{Key: randomToken()}
 	f := actions.Filter{Newest: true, Limit: listed}
 	for name, values := range r.URL.Query() {
 		var err error
@@ -62,7 +65,7 @@ func (s *Server) requestsPage(w http.ResponseWriter, r *http.Request) error {
 		case len(values) != 1:
 			return malformed(name + " is given more than once")
 		case name == "url":
-			f.URL, v.URL = values[0], values[0]
+			f.URL, v.URL, v.About = values[0], values[0], values[0]
 		case name == "before":
 			f.Before, err = strconv.ParseUint(values[0], 10, 64)
 			v.Paged = true
@@ -82,12 +85,26 @@ func (s *Server) writeRequests(w http.ResponseWriter, r *http.Request, status in
 	if err != nil {
 		return err
 	}
-	v.Requests, v.Next = a.Requests, a.Next
+	v.Requests, v.Contact = a.Requests, s.o.Contact
+	if a.Next != 0 {
+		next := url.Values{"before": {strconv.FormatUint(a.Next, 10)}}
+		if v.About != "" {
+			next.Set("url", v.About)
+		}
+		v.Next = "/requests?" + next.Encode()
+	}
 	return s.o.Frame.Write(w, r, status, "requests.html", "Requests", v)
 }
 
-// submitForm submits a request and redirects to its page. If the request is refused, it shows the
-// form again.
+// confirmView is what the template confirm.html shows.
+type confirmView struct {
+	Request *actions.Request
+	Held    actions.Holding
+	Key     string
+}
+
+// submitForm submits a request and redirects to its page. A take-down erases, so submitForm first shows what it
+// erases, with a form to confirm it. If the request is refused, submitForm shows the form again.
 func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) error {
 	in, _, err := s.checkForm(r)
 	if err != nil {
@@ -97,8 +114,11 @@ func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) error {
 	if !wellFormedKey(get("key")) {
 		return malformed("the form has no key; load its page again")
 	}
-	a, err := s.callFor(r,
-		actions.Call{Do: actions.DoSubmit, Key: get("key"), Action: get("action"), URL: get("url")})
+	call := actions.Call{Do: actions.DoSubmit, Key: get("key"), Action: get("action"), URL: get("url")}
+	if call.Action == acap.TakeDown && get("confirmed") != "yes" {
+		call.Do = actions.DoPreview
+	}
+	a, err := s.callFor(r, call)
 	if p, refused := errors.AsType[*problem](err); refused && (p.status == http.StatusUnprocessableEntity ||
 		p.code == actions.WrongOrigin || p.code == actions.KeyReused || p.code == actions.Malformed) {
 		noteCode(w, p.code)
@@ -106,11 +126,15 @@ func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) error {
 			Key: randomToken(), Action: get("action"), URL: get("url"),
 			Problem: sentence("not submitted: " + p.detail)})
 	}
-	if err == nil && a.Request == nil {
+	if err == nil && (a.Request == nil || call.Do == actions.DoPreview && a.Holding == nil) {
 		err = errors.New("a submission was answered without a request")
 	}
 	if err != nil {
 		return err
+	}
+	if call.Do == actions.DoPreview {
+		return s.o.Frame.Write(w, r, http.StatusOK, "confirm.html", "Take down a page",
+			confirmView{a.Request, *a.Holding, call.Key})
 	}
 	if !a.Replayed {
 		s.recordChange(r, Submitted, in, a.Request.ID)
@@ -215,10 +239,16 @@ func (s *Server) withdrawForm(w http.ResponseWriter, r *http.Request) error {
 // audited is the number of entries of the audit log on its page.
 const audited = 500
 
-// auditPage shows the audit log to the operator. For others it does not exist.
+// auditPage shows the audit log to the operator. Others must log in as the operator.
 func (s *Server) auditPage(w http.ResponseWriter, r *http.Request) error {
-	if s.o.Audit == nil || view.VisitorOf(r.Context()).Role != view.Operator {
-		return notFound()
+	switch who := view.VisitorOf(r.Context()).Role; {
+	case s.o.Audit == nil:
+		return noPage()
+	case who == view.Anyone:
+		s.askForLogin(w, r)
+		return nil
+	case who != view.Operator:
+		return &problem{status: http.StatusForbidden, code: "operator", detail: "only the operator reads this page"}
 	}
 	all, err := s.o.Audit.Last(audited)
 	if err != nil {

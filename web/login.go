@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -24,7 +25,7 @@ const (
 
 // pages returns the handler of the pages that this server makes itself: login, and requests of
 // publishers. answers reports whether that handler answers a path.
-func (s *Server) pages() (h http.Handler, answers func(path string) bool) {
+func (s *Server) pages() (h http.Handler, answers func(at string) bool) {
 	get, post := http.MethodGet, http.MethodPost
 	list := map[string]map[string]handler{
 		"/login":                  {get: s.loginPage, post: s.login},
@@ -35,14 +36,21 @@ func (s *Server) pages() (h http.Handler, answers func(path string) bool) {
 		"/requests/{id}/withdraw": {post: s.withdrawForm},
 		"/audit":                  {get: s.auditPage},
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/", s.page(nil))
-	for path, do := range list {
-		mux.Handle(path, s.page(do))
+	mux, none := http.NewServeMux(), s.page(nil)
+	mux.Handle("/", none)
+	for at, do := range list {
+		mux.Handle(at, s.page(do))
 	}
-	return inNormalForm(mux), func(path string) bool {
+	normal := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != path.Clean("/"+r.URL.Path) { // the mux would redirect
+			none.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+	return normal, func(at string) bool {
 		for one := range list {
-			if prefix, _, more := strings.Cut(one, "{"); path == one || more && strings.HasPrefix(path, prefix) {
+			if prefix, _, more := strings.Cut(one, "{"); at == one || more && strings.HasPrefix(at, prefix) {
 				return true
 			}
 		}
@@ -50,7 +58,12 @@ func (s *Server) pages() (h http.Handler, answers func(path string) bool) {
 	}
 }
 
-// page returns the handler for one path. It answers errors as pages.
+// noPage returns the problem for a page that does not exist.
+func noPage() error {
+	return &problem{status: http.StatusNotFound, code: "no-page", detail: "the address leads to no page of this archive"}
+}
+
+// page returns the handler for one path, which does not exist if do is nil. It answers errors as pages.
 func (s *Server) page(do map[string]handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -59,7 +72,9 @@ func (s *Server) page(do map[string]handler) http.Handler {
 			s.askForLogin(w, r)
 			return
 		}
-		if err == nil {
+		if err == nil && do == nil {
+			err = noPage()
+		} else if err == nil {
 			err = answer(w, r, do)
 		}
 		if err != nil {
@@ -76,8 +91,32 @@ func (s *Server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 		p = rejection(actions.Unavailable, "this could not be done now; try again later")
 	}
 	noteCode(w, p.code)
-	s.o.Frame.WriteProblem(w, r, &view.Problem{Status: p.status, Code: p.code, Title: http.StatusText(p.status),
+	if p.needsLogin() {
+		who := view.VisitorOf(r.Context())
+		who.Role, who.Name, who.Token = view.Anyone, "", "" // the session has ended
+		r = r.WithContext(view.WithVisitor(r.Context(), who))
+		form := loginForm{Problem: sentence(p.detail), Next: comeBack(r)}
+		if err := s.o.Frame.Write(w, r, p.status, "login.html", "Log in", form); err == nil {
+			return
+		}
+	}
+	s.o.Frame.WriteProblem(w, r, &view.Problem{Status: p.status, Code: p.code, Title: p.title(),
 		Detail: sentence(p.detail), Retry: p.retry, Allow: w.Header().Get("Allow")})
+}
+
+// comeBack returns the path to which a login leads after r was refused: the page itself, or for a form its page
+// with the address that was filled in.
+func comeBack(r *http.Request) string {
+	at, _, _ := strings.Cut(r.RequestURI, "?")
+	switch {
+	case r.Method == http.MethodGet || r.Method == http.MethodHead:
+		return localPath(r.RequestURI)
+	case at == "/logout":
+		return "/"
+	case at == "/requests" && r.PostForm.Get("url") != "":
+		return at + "?url=" + url.QueryEscape(r.PostForm.Get("url"))
+	}
+	return localPath(strings.TrimSuffix(at, "/withdraw"))
 }
 
 // sentence returns a clause as a sentence.
@@ -166,8 +205,8 @@ func (s *Server) checkForm(r *http.Request) (in session, token string, err error
 	in, token, ok := s.session(r)
 	switch {
 	case !ok:
-		return in, "", &problem{status: http.StatusForbidden, code: "login",
-			detail: "you are not logged in, or your session has ended; log in and submit the form again"}
+		return in, "", &problem{status: http.StatusForbidden, code: codeLogin,
+			detail: "you are not logged in, or your session has ended; log in and send the form again"}
 	case subtle.ConstantTimeCompare([]byte(r.PostForm.Get("token")), []byte(in.form)) != 1:
 		return in, "", &problem{status: http.StatusForbidden, code: "token",
 			detail: "this form belongs to another session; load its page again and submit it from there"}

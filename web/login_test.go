@@ -99,6 +99,9 @@ func (f *office) Answer(_ context.Context, c actions.Call) (actions.Answer, erro
 		return actions.Answer{Receipt: []byte(`{"url":"a&b"}`)}, nil
 	case c.URL == "https://quay.example/*":
 		return actions.Answer{Code: actions.BadURL, Why: "the URL does not name one page"}, nil
+	case c.Do == actions.DoPreview:
+		return actions.Answer{Request: &actions.Request{Action: c.Action, URL: c.URL},
+			Holding: &actions.Holding{Versions: 5, First: f.clock.now().Add(-48 * time.Hour), Last: f.clock.now()}}, nil
 	case c.ID == 404:
 		return actions.Answer{Code: actions.NotFound, Why: "there is no request 404"}, nil
 	}
@@ -181,7 +184,8 @@ func (b *browser) login(user, password string) *httptest.ResponseRecorder {
 }
 
 func submission7(token string) url.Values {
-	return url.Values{"token": {token}, "key": {"k"}, "action": {"take-down"}, "url": {"https://quay.example/x"}}
+	return url.Values{"token": {token}, "key": {"k"}, "action": {"take-down"}, "url": {"https://quay.example/x"},
+		"confirmed": {"yes"}}
 }
 
 // TestLogin checks who can log in, with which rights, and that a session ends.
@@ -540,20 +544,21 @@ func TestRequestPages(t *testing.T) {
 		if w := c.b.do("GET", "/requests/7/receipt", nil); c.form && w.Body.String() != "{\"url\":\"a&b\"}\n" {
 			t.Errorf("%s: receipt: %d %s", name, w.Code, w.Body)
 		}
-		want := 404
-		if name == "operator" {
-			want = 200
-		}
-		if w := c.b.do("GET", "/audit", nil); w.Code != want {
-			t.Errorf("%s: audit: %d", name, w.Code)
+		want := map[string]int{"anyone": 303, "operator": 200, "publisher": 403}[name]
+		if w := c.b.do("GET", "/audit", nil); w.Code != want ||
+			want == 303 && w.Header().Get("Location") != "/login?next=%2Faudit" {
+			t.Errorf("%s: audit: %d %v", name, w.Code, w.Header())
 		}
 	}
 	for path, want := range map[string]int{"/requests/404": 404, "/requests/x": 404, "/requests/07": 404,
 		"/requests/7/x": 404, "/requests?before=x": 400, "/requests?page=2": 400, "/requests?url=a&url=b": 400,
-		"/requests?before=9&url=x": 200,
-		"/requests/":               404} {
-		if w := operator.do("GET", path, nil); w.Code != want {
-			t.Errorf("%s: %d", path, w.Code)
+		"/requests?before=9&url=x": 200, "/requests/": 404, "/requests/7/": 404, "/requests/7/receipt/": 404} {
+		w := operator.do("GET", path, nil)
+		if w.Code != want || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
+			t.Errorf("%s: %d %v", path, w.Code, w.Header())
+		}
+		if strings.Contains(w.Body.String(), http.StatusText(want)) {
+			t.Errorf("%s: the title is that of the status: %s", path, w.Body)
 		}
 	}
 	wild := submission7(operator.formToken())
@@ -607,7 +612,7 @@ func TestLoginToRead(t *testing.T) {
 	b := f.browser(t, "http://localhost")
 	b.header = map[string]string{"Accept": "text/html,*/*;q=0.8"}
 	for path, want := range map[string]int{"/": 303, "/raw/20260301000000/http://quay.example//x?a=b": 303,
-		"/requests":          303,
+		"/requests": 303, "/requests/": 303,
 		"/api/v1/search?q=x": 303, "/login": 200, "/robots.txt": 200, "/api/v1/key": 200, "/assets/none": 200} {
 		if w := b.do("GET", path, nil); w.Code != want {
 			t.Errorf("%s: %d", path, w.Code)

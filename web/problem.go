@@ -21,6 +21,31 @@ type problem struct {
 
 func (p *problem) Error() string { return p.detail }
 
+// title returns a short sentence for this kind of problem.
+func (p *problem) title() string {
+	switch p.status {
+	case http.StatusBadRequest, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return "This request cannot be read"
+	case http.StatusUnauthorized:
+		return "A login is needed"
+	case http.StatusForbidden:
+		return "You may not do this"
+	case http.StatusNotFound:
+		return "There is no such page"
+	case http.StatusMethodNotAllowed:
+		return "This method is not allowed here"
+	case http.StatusConflict:
+		return "This cannot be changed"
+	case http.StatusRequestEntityTooLarge:
+		return "This is too much text"
+	case http.StatusMisdirectedRequest:
+		return "This server has another name"
+	case http.StatusTooManyRequests:
+		return "Too many requests"
+	}
+	return "This cannot be done now"
+}
+
 // statusOf returns the HTTP status for a code with which the ledger rejects a call.
 func statusOf(code string) int {
 	switch code {
@@ -41,6 +66,14 @@ func statusOf(code string) int {
 	}
 	return http.StatusServiceUnavailable
 }
+
+// needsLogin reports whether p can be solved by a login in the browser.
+func (p *problem) needsLogin() bool {
+	return p.code == codeLogin || p.code == actions.BadCredential && p.status == http.StatusForbidden
+}
+
+// codeLogin is the code of the problem that nobody is logged in.
+const codeLogin = "login"
 
 // rejection returns the problem for a call that the ledger rejected.
 func rejection(code, why string) *problem {
@@ -73,7 +106,7 @@ func writeProblem(w http.ResponseWriter, err error) string {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="acapcrawl"`)
 	}
 	writeJSON(w, "application/problem+json", p.status, map[string]any{
-		"type": "urn:acapcrawl:problem:" + p.code, "title": http.StatusText(p.status),
+		"type": "urn:acapcrawl:problem:" + p.code, "title": p.title(),
 		"status": p.status, "code": p.code, "detail": sentence(p.detail),
 	})
 	return p.code

@@ -54,6 +54,7 @@ type Options struct {
 	// hash of the operator's password, which CheckHash accepts; "": the operator cannot log in
 	Password    string
 	LoginToRead bool        // reading needs a login
+	Contact     string      // URL under which publishers reach the operator, for the page of requests; "": unknown
 	Audit       *Audit      // nil: logins and changes are not recorded
 	Failed      func(error) // called for errors that are not answered in words, possibly concurrently; may be nil
 

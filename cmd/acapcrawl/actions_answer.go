@@ -55,13 +55,19 @@ func (c *Command) readCall() (call actions.Call, err error) {
 
 // answerCall answers call with the data of the ledger, and closes the ledger with done. If a
 // take-down must be executed because of the call, answerCall executes the take-down before it
-// returns.
+// returns. To a preview it adds what is archived.
 func (c *Command) answerCall(ctx context.Context, cfg *config.Config, call actions.Call, ledger *actions.Ledger,
 	done func() error) (answer actions.Answer, err error) {
 	if answer = ledger.Answer(call); answer.Err != nil {
 		err = fmt.Errorf("the call of a publisher could not be answered: %w", answer.Err)
 	}
-	if err = errors.Join(err, done()); err != nil || !site.MustExecute(call, answer) {
+	if err = errors.Join(err, done()); err != nil {
+		return answer, err
+	}
+	if call.Do == actions.DoPreview && answer.Request != nil {
+		answer.Holding, err = c.holding(ctx, cfg, answer.Request.URL)
+	}
+	if err != nil || !site.MustExecute(call, answer) {
 		return answer, err
 	}
 	r, err := c.executeOne(ctx, cfg, answer.Request.ID)
@@ -72,6 +78,20 @@ func (c *Command) answerCall(ctx context.Context, cfg *config.Config, call actio
 	}
 	answer.Request = r
 	return answer, nil
+}
+
+// holding returns what is archived at a URL.
+func (c *Command) holding(ctx context.Context, cfg *config.Config, rawurl string) (*actions.Holding, error) {
+	d, err := c.openHeld(ctx, cfg, false)
+	var empty *site.EmptyError
+	switch {
+	case errors.As(err, &empty):
+		return &actions.Holding{}, nil
+	case err != nil:
+		return nil, err
+	}
+	held, err := d.Holding(ctx, rawurl)
+	return &held, errors.Join(err, d.Close())
 }
 
 // executeOne executes a request in this process, or in the process that has the data directory

@@ -162,7 +162,7 @@ func (c *Command) serveCrawl(ctx context.Context, cfg *config.Config, r crawlReq
 	}
 	shown := *cfg
 	shown.Listen = r.Serve
-	at, endReaders, err := c.serveReaders(ctx, &shown, true)
+	at, endReaders, err := c.serveBeside(ctx, &shown, w.screen)
 	if err != nil {
 		endMetrics()
 		return nil, err

@@ -29,10 +29,12 @@ import (
 
 // demoRequest holds the arguments of the verb demo.
 type demoRequest struct {
-	Data  string // the data directory to fill; "": a new temporary one
-	All   bool   // also list the pages for which nothing was refused
-	Serve bool   // after the crawl, serve the newspaper and the archive until Ctrl-C
-	JSON  bool
+	Data string // the data directory to fill; "": a new temporary one
+	All  bool   // also list the pages for which nothing was refused
+	JSON bool
+
+	// after the crawl, serve the newspaper and the archive with these settings until Ctrl-C; nil: do not
+	Serve *config.Config
 }
 
 func (c *Command) demoVerb() *cobra.Command {
@@ -48,9 +50,14 @@ func (c *Command) demoVerb() *cobra.Command {
 	all := flags.Bool("all", false, "list pages without a refusal too")
 	serve := flags.Bool("serve", false, "show the archive in browsers, and keep the newspaper, until Ctrl-C")
 	out := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.runDemo(cmd.Context(), demoRequest{Data: cmd.Flag("data").Value.String(), All: *all, Serve: *serve,
-			JSON: out.JSON()})
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		r := demoRequest{Data: cmd.Flag("data").Value.String(), All: *all, JSON: out.JSON()}
+		if *serve {
+			if r.Serve, err = c.settings(cmd); err != nil {
+				return err
+			}
+		}
+		return c.runDemo(cmd.Context(), r)
 	}
 	return cmd
 }
@@ -101,21 +108,21 @@ func (c *Command) runDemo(ctx context.Context, r demoRequest) error {
 	if !r.JSON {
 		fmt.Fprintf(c.Stdout, "Serving a small newspaper at %s\nCrawling it into %s\n\n", base, data)
 	}
-	if err := c.crawlDemo(ctx, cfg, r, base); err != nil || !r.Serve {
+	if err := c.crawlDemo(ctx, cfg, r, base); err != nil || r.Serve == nil {
 		return err
 	}
-	cfg.Listen = freePort(ctx, cfg.Listen)
-	at, end, err := c.serveReaders(ctx, cfg, false)
-	if err != nil {
-		return err
-	}
-	out := c.Stdout
+	r.Serve.Data, r.Serve.Listen, r.Serve.Serve.AdminListen = data, freePort(ctx, r.Serve.Listen), ""
+	serving := *c
 	if r.JSON {
-		out = c.Stderr
+		serving.Stdout = c.Stderr
 	}
-	fmt.Fprintf(out, "\nThe archive is at %s, and the newspaper at %s, until Ctrl-C.\n", at, base)
-	<-ctx.Done()
-	return end()
+	flags := []string{"--data=" + data}
+	if r.Serve.File != "" {
+		flags = append(flags, "--config="+r.Serve.File)
+	}
+	return serving.runServe(ctx, r.Serve, flags, func(at string) {
+		fmt.Fprintf(serving.Stdout, "\nThe archive is at %s/, and the newspaper at %s, until Ctrl-C.\n", at, base)
+	})
 }
 
 // crawlDemo crawls the newspaper at base and prints what was done and refused.
@@ -144,7 +151,7 @@ func (c *Command) crawlDemo(ctx context.Context, cfg *config.Config, r demoReque
 	if err := c.demoSearch(ctx, cfg, demoQuery); err != nil {
 		return err
 	}
-	_, err = io.WriteString(c.Stdout, demoSuggestions(c.called(), shellWord(cfg.Data), base, r.Serve))
+	_, err = io.WriteString(c.Stdout, demoSuggestions(c.called(), shellWord(cfg.Data), base, r.Serve != nil))
 	return err
 }
 

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -12,22 +12,18 @@ import (
 	"github.com/acapcrawl/acapcrawl/web"
 )
 
-// serveReaders answers readers, but not publishers, at the address cfg.Listen, which is on loopback unless TLS is
-// configured. If follow is set, it reads only through another verb that has the data directory open.
-// The caller must call end.
-func (c *Command) serveReaders(ctx context.Context, cfg *config.Config, follow bool) (at string, end func() error,
+// serveBeside answers readers and publishers at the address cfg.Listen, which is on loopback unless TLS is
+// configured, through the verb of this process that has the data directory open. It writes what was executed for
+// publishers to out. The caller must call end.
+func (c *Command) serveBeside(ctx context.Context, cfg *config.Config, out io.Writer) (at string, end func() error,
 	err error) {
-	if cfg.Serve.Readers == config.ReadersLogin {
-		return "", nil, misuse("acapcrawl serve next to the crawl", "serve.readers: login permits reading after a login "+
-			"only, and --serve has no logins")
-	}
 	l, o, err := c.serverOptions(ctx, cfg)
 	if err != nil {
 		return "", nil, err
 	}
-	scheme := "http"
-	if o.TLS != nil {
-		scheme = "https"
+	channel, err := c.addPublishers(ctx, cfg, &o)
+	if err != nil {
+		return "", nil, errors.Join(err, l.Close())
 	}
 	views, err := newReaders(c, cfg, o.Failed)
 	if err != nil {
@@ -37,19 +33,15 @@ func (c *Command) serveReaders(ctx context.Context, cfg *config.Config, follow b
 	s := web.New(o)
 	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
-	running.Go(func() {
-		if follow {
-			views.follow(reading)
-		} else {
-			views.run(reading)
-		}
-	})
+	running.Go(func() { views.follow(reading) })
+	running.Go(func() { c.executeSubmitted(reading, cfg, channel, out) })
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
-	return fmt.Sprintf("%s://%s/", scheme, l.Addr()), func() error {
+	return addressOf(l, o) + "/", func() error {
 		over, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 		defer cancel()
 		err := s.Shutdown(over)
+		channel.close()
 		stop()
 		running.Wait()
 		if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
@@ -57,6 +49,25 @@ func (c *Command) serveReaders(ctx context.Context, cfg *config.Config, follow b
 		}
 		return err
 	}, nil
+}
+
+// executeSubmitted executes what publishers submit to ch and what is not executed before the answer, such as
+// re-crawls, until ctx ends. The verb that has the data directory open reads policies itself, so only those for which
+// a publisher waits are read.
+func (c *Command) executeSubmitted(ctx context.Context, cfg *config.Config, ch *channel, out io.Writer) {
+	select {
+	case first := <-ch.wake: // before, the other verb may still have to open the data directory
+		ch.awaken(first)
+	case <-ctx.Done():
+		return
+	}
+	woken := *cfg
+	woken.Actions.SeenWithin = 0
+	w := c.other(ctx, out, c.verb)
+	w.Stdout = out
+	if err := w.runWatch(ctx, &woken, watchRequest{Flags: ch.flags, Wake: ch.wake}); err != nil {
+		report(out, err)
+	}
 }
 
 // freePort returns address if a server can listen there, otherwise the same host with port 0, which means

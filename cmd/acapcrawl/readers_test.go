@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"net/http"
@@ -129,44 +128,5 @@ func TestReadersOfNothing(t *testing.T) {
 	}
 	if status := end(); status != statusDone {
 		t.Error(status)
-	}
-}
-
-// TestCrawlServes checks that crawl --serve answers readers while the crawl runs, and ends with it.
-func TestCrawlServes(t *testing.T) {
-	joined(t)
-	site, data := crawled(t, "/a.html")
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	stderr, said := io.Pipe()
-	ended := make(chan int, 1)
-	go func() {
-		c := Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: said,
-			Env: []string{"HOME=" + t.TempDir()}}
-		ended <- c.Main(ctx, []string{"crawl", "--data", data, "--delay", "0", "--serve", "127.0.0.1:0",
-			site.URL + "/held.html"})
-		said.Close()
-	}()
-	s := &serving{client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
-	lines := bufio.NewReader(stderr)
-	for s.at == "" {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			t.Fatalf("crawl ended with status %d", <-ended)
-		}
-		if _, rest, ok := strings.Cut(line, "The archive is shown at "); ok {
-			s.at, _, _ = strings.Cut(rest, "/ while")
-		}
-	}
-	go func() { _, _ = io.Copy(io.Discard, lines) }()
-	if text := s.text(t, "/search?q=gull"); !strings.Contains(text, "/versions/"+site.URL+"/a.html") {
-		t.Error(text)
-	}
-	site.Release()
-	if status := <-ended; status != statusDone {
-		t.Error(status)
-	}
-	if _, err := s.client.Get(s.at); err == nil {
-		t.Error("somebody answers after the end of the crawl")
 	}
 }

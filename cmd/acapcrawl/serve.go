@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,7 +15,6 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/site"
 	"github.com/acapcrawl/acapcrawl/web"
 )
 
@@ -45,41 +42,30 @@ only at serve.admin_listen. Crawls and all other verbs can run at the same time.
 			return err
 		}
 		flags := slices.DeleteFunc(given(cmd), func(f string) bool { return strings.HasPrefix(f, "--listen=") })
-		return c.runServe(cmd.Context(), cfg, flags)
+		return c.runServe(cmd.Context(), cfg, flags, func(at string) {
+			fmt.Fprintf(c.Stderr, "Answering at %s; Ctrl-C ends it.\n", at)
+		})
 	}
 	return cmd
 }
 
 // runServe answers publishers and executes their requests until ctx ends. It opens the data
 // directory only while it answers a call or executes requests, so that other verbs can use the
-// directory in between.
-func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []string) error {
-	o, err := site.LedgerOptions(cfg)
-	if err != nil {
-		return err
-	}
+// directory in between. It calls ready with its address when it answers.
+func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []string, ready func(at string)) error {
 	l, options, err := c.serverOptions(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	if options.Frame, err = c.frame(cfg); err != nil {
+	channel, err := c.addPublishers(ctx, cfg, &options)
+	if err != nil {
 		return errors.Join(err, l.Close())
-	}
-	scheme := "http"
-	if options.TLS != nil {
-		scheme = "https"
-	}
-	if o.Key != nil {
-		options.Key = actions.JWK(o.Key.Public().(ed25519.PublicKey))
 	}
 	views, err := newReaders(c, cfg, options.Failed)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	channel := newChannel(ctx, c, cfg)
-	options.Backend, options.Readers, options.Ready = channel, views, views.ready
-	options.Password, options.LoginToRead = cfg.Serve.OperatorPassword, cfg.Serve.Readers == config.ReadersLogin
-	options.Audit = web.NewAudit(filepath.Join(cfg.Data, auditFile))
+	options.Readers, options.Ready = views, views.ready
 	options.Late = max(10*cfg.Actions.EraseWithin, 10*time.Minute)
 	var s *web.Server
 	c.measure(&options, cfg, func() (actions.Status, bool) { return s.Status(ctx) })
@@ -88,7 +74,7 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	fmt.Fprintf(c.Stderr, "Answering at %s://%s; Ctrl-C ends it.\n", scheme, l.Addr())
+	ready(addressOf(l, options))
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	reading := context.WithoutCancel(ctx)
@@ -196,12 +182,17 @@ func (ch *channel) Answer(ctx context.Context, call actions.Call) (a actions.Ans
 		if a.Request != nil && a.Request.State == actions.Seen {
 			origin = a.Request.Origin
 		}
-		select {
-		case ch.wake <- origin:
-		default: // the queue of wake is full, so a turn of watch begins anyway
-		}
+		ch.awaken(origin)
 	}
 	return a, err
+}
+
+// awaken starts a turn of the loop of watch early.
+func (ch *channel) awaken(origin string) {
+	select {
+	case ch.wake <- origin:
+	default: // the queue of wake is full, so a turn begins anyway
+	}
 }
 
 // answer answers a call in this process, or in the process that has the data directory open. text

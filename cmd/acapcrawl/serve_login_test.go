@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"html"
 	"io"
 	"maps"
 	"net/http"
@@ -23,6 +24,13 @@ const operatorPassword = "kelp and limpets"
 // startGuarded starts serve with a password of the operator.
 func startGuarded(t *testing.T, data, settings string) (s *serving, end func() int) {
 	t.Helper()
+	return startServe(t, data, "--config", guardedSettings(t, settings))
+}
+
+// guardedSettings returns the name of a configuration file with a password of the operator, and with more settings
+// below serve.
+func guardedSettings(t *testing.T, settings string) string {
+	t.Helper()
 	var hash strings.Builder
 	c := Command{Stdin: strings.NewReader(operatorPassword + "\n"), Stdout: &hash, Stderr: io.Discard}
 	if status := c.Main(t.Context(), []string{"serve", "password"}); status != statusDone {
@@ -33,7 +41,7 @@ func startGuarded(t *testing.T, data, settings string) (s *serving, end func() i
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return startServe(t, data, "--config", file)
+	return file
 }
 
 // person returns a browser with cookies of its own.
@@ -75,7 +83,7 @@ func (s *serving) login(t *testing.T, user, password string) {
 	}
 }
 
-var hidden = regexp.MustCompile(`name="(token|key)" value="([^"]+)"`)
+var hidden = regexp.MustCompile(`type="hidden" name="([a-z]+)" value="([^"]+)"`)
 
 // form returns the hidden fields of the page of requests.
 func (s *serving) form(t *testing.T, action, address string) url.Values {
@@ -85,6 +93,23 @@ func (s *serving) form(t *testing.T, action, address string) url.Values {
 		out.Set(field[1], field[2])
 	}
 	return out
+}
+
+// takeDown submits a take-down that erases a number of versions, and confirms it. It returns the status, path and
+// text of the last page.
+func (s *serving) takeDown(t *testing.T, address string, versions int) (status int, at, text string) {
+	t.Helper()
+	status, at, text = s.post(t, "/requests", s.form(t, "take-down", address))
+	if said := strings.Contains(text, several(versions, "version")+" of this page"); status != 200 || at != "/requests" ||
+		said != (versions > 0) || !strings.Contains(text, address) {
+		t.Fatalf("the page to confirm the take-down of %s: %d %s %s", address, status, at, text)
+	}
+	confirmed := url.Values{}
+	_, text, _ = strings.Cut(text, "<main")
+	for _, field := range hidden.FindAllStringSubmatch(text, -1) {
+		confirmed.Set(field[1], html.UnescapeString(field[2]))
+	}
+	return s.post(t, "/requests", confirmed)
 }
 
 // TestTakeDownInBrowser lets the operator log in, take a page down and withdraw that, and checks that the page
@@ -120,8 +145,9 @@ func TestTakeDownInBrowser(t *testing.T) {
 		}
 	}
 	operator.login(t, "operator", operatorPassword)
-	status, at, text := operator.post(t, "/requests", operator.form(t, "take-down", page))
-	if status != 200 || !strings.HasPrefix(at, "/requests/") || !strings.Contains(text, page) {
+	status, at, text := operator.takeDown(t, page, 1)
+	if status != 200 || !strings.HasPrefix(at, "/requests/") || !strings.Contains(text, page) ||
+		!strings.Contains(text, "1 version</dd>") {
 		t.Fatalf("%d %s %s", status, at, text)
 	}
 	for _, path := range pages {
@@ -147,12 +173,16 @@ func TestTakeDownInBrowser(t *testing.T) {
 		t.Errorf("the receipt: %d", status)
 	}
 	operator.keepsLedger(t, data, at, append(pages, lists...))
+	if _, _, text := operator.takeDown(t, site.URL+"/never.html", 0); !strings.Contains(text,
+		"Nothing was archived at this address.") {
+		t.Error(text)
+	}
 	status, _, text = operator.post(t, at+"/withdraw", operator.form(t, "", ""))
-	if status != 200 || !strings.Contains(text, "<dt>In force</dt><dd>no</dd>") {
+	if status != 200 || !strings.Contains(text, "<dt>Blocks the page</dt><dd>no</dd>") {
 		t.Errorf("withdrawn: %d %s", status, text)
 	}
 	log, err := os.ReadFile(filepath.Join(data, auditFile))
-	if err != nil || strings.Count(string(log), "\n") != 3 || strings.Contains(string(log), operatorPassword) {
+	if err != nil || strings.Count(string(log), "\n") != 4 || strings.Contains(string(log), operatorPassword) {
 		t.Errorf("%s, %v", log, err)
 	}
 	if status := end(); status != statusDone {
@@ -208,16 +238,15 @@ func TestPublisherInBrowser(t *testing.T) {
 	operator, publisher := s.person(t), s.person(t)
 	operator.login(t, "operator", operatorPassword)
 	publisher.login(t, "newsdesk", credential.Token)
-	down := publisher.form(t, "take-down", site.URL+"/a.html")
-	if status, _, text := publisher.post(t, "/requests", down); status != 200 ||
-		!strings.Contains(text, "<dt>Credential</dt><dd>newsdesk</dd>") {
+	if status, _, text := publisher.takeDown(t, site.URL+"/a.html", 1); status != 200 ||
+		!strings.Contains(text, "<dt>Requested by</dt><dd>newsdesk</dd>") {
 		t.Errorf("%d %s", status, text)
 	}
-	_, elsewhere, _ := operator.post(t, "/requests", operator.form(t, "take-down", "http://reef.example/x"))
+	_, elsewhere, _ := operator.takeDown(t, "http://reef.example/x", 0)
 	if status := publisher.read(t, elsewhere, io.Discard); status != http.StatusNotFound {
 		t.Errorf("a request for another site: %d", status)
 	}
-	down = publisher.form(t, "take-down", "http://reef.example/x")
+	down := publisher.form(t, "take-down", "http://reef.example/x")
 	if status, _, text := publisher.post(t, "/requests", down); status != 403 ||
 		!strings.Contains(text, "not for http://reef.example") {
 		t.Errorf("%d %s", status, text)
@@ -228,8 +257,8 @@ func TestPublisherInBrowser(t *testing.T) {
 
 	d, done := own(t, data, "crawl")
 	d.serve()
-	status, at, text := operator.post(t, "/requests", operator.form(t, "take-down", site.URL+"/big.html"))
-	if status != 200 || !strings.Contains(text, "requested by the operator") {
+	status, at, text := operator.takeDown(t, site.URL+"/big.html", 1)
+	if status != 200 || !strings.Contains(text, "<dt>Requested by</dt><dd>the operator</dd>") {
 		t.Errorf("through another process: %d %s", status, text)
 	}
 	if status, _, text := publisher.post(t, at+"/withdraw", down); status != http.StatusConflict {
@@ -260,13 +289,19 @@ func TestPublisherInBrowser(t *testing.T) {
 // operator.
 func TestLoginPages(t *testing.T) {
 	t.Parallel() // most of the time it waits for the browser
-	site, data := crawled(t, "/a.html")
+	site, data := crawled(t, "/a.html", "/big.html")
 	s, end := startGuarded(t, data, "")
 	operator := s.person(t)
 	operator.login(t, "operator", operatorPassword)
-	_, at, _ := operator.post(t, "/requests", operator.form(t, "take-down", site.URL+"/a.html"))
+	_, at, _ := operator.takeDown(t, site.URL+"/a.html", 1)
+	_, _, confirm := operator.post(t, "/requests", operator.form(t, "take-down", site.URL+"/big.html"))
 	// for the browser, which has no session, this server sends the cookie of the operator
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/confirm" {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = io.WriteString(w, confirm)
+			return
+		}
 		answer, err := operator.client.Get(s.at + r.RequestURI)
 		if err != nil {
 			t.Error(err)
@@ -280,7 +315,8 @@ func TestLoginPages(t *testing.T) {
 	defer front.Close()
 	// the first request is that of a line of robots.txt
 	pages := pagesOf(t, s.at, "/login", "/requests", "/requests/1", at, "/audit")
-	maps.Copy(pages, pagesOf(t, front.URL, "/login", "/requests", "/requests?before=1", "/requests/1", at, "/audit"))
+	maps.Copy(pages, pagesOf(t, front.URL, "/login", "/requests", "/requests?before=1", "/requests/1", at, "/audit",
+		"/confirm"))
 	t.Run("html", func(t *testing.T) { pagecheck.Validate(t, pages) })
 	t.Run("axe", func(t *testing.T) { pagecheck.Axe(t, slices.Sorted(maps.Keys(pages))) })
 	if status := end(); status != statusDone {

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
+	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -37,6 +39,34 @@ func (c *Command) serverOptions(ctx context.Context, cfg *config.Config) (net.Li
 	return l, web.Options{Hosts: cfg.Serve.PublicHosts, ReplayDomain: cfg.Serve.ReplayDomain, TLS: secure,
 		Trusted: prefixes(cfg.Serve.TrustedProxies), Limits: limitsOf(cfg), Reader: facts, Defect: site.LogDefects(log),
 		Failed: func(err error) { log.Error("an answer failed", "error", err) }}, nil
+}
+
+// addressOf returns the address of a server with these options, without a slash at its end.
+func addressOf(l net.Listener, o web.Options) string {
+	if o.TLS != nil {
+		return "https://" + l.Addr().String()
+	}
+	return "http://" + l.Addr().String()
+}
+
+// addPublishers adds to the options of a server what answers publishers: logins, pages of requests and receipts. The
+// caller must call close of the channel.
+func (c *Command) addPublishers(ctx context.Context, cfg *config.Config, o *web.Options) (*channel, error) {
+	ledger, err := site.LedgerOptions(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if o.Frame, err = c.frame(cfg); err != nil {
+		return nil, err
+	}
+	if ledger.Key != nil {
+		o.Key = actions.JWK(ledger.Key.Public().(ed25519.PublicKey))
+	}
+	o.Password, o.LoginToRead = cfg.Serve.OperatorPassword, cfg.Serve.Readers == config.ReadersLogin
+	o.Audit, o.Contact = web.NewAudit(filepath.Join(cfg.Data, auditFile)), cfg.Contact
+	ch := newChannel(ctx, c, cfg)
+	o.Backend = ch
+	return ch, nil
 }
 
 // measure makes a server log and count its answers. now returns the state of the requests.

@@ -108,7 +108,7 @@ func (r story) read() {
 	}
 	r.See("may not be shown", r.h.URL+"/robots.txt, line 6", line)
 	r.follow("Explain the terms of this page", http.StatusOK)
-	r.See("What may be done with this page", r.h.URL+"/letters/pier.html", "present-currentcopy", "prohibited", line)
+	r.See("What may be done with this page", r.h.URL+"/letters/pier.html", "present-currentcopy", "refused", line)
 }
 
 // takeDown lets the operator log in and take down the ferry page, and looks for the page in every route.
@@ -131,24 +131,7 @@ func (r story) takeDown() {
 	}
 	before := r.s.text(r.t, "/sites")
 
-	r.Open(r.s.at + "/")
-	r.follow("Log in", http.StatusOK)
-	r.Fill("User name", "operator")
-	r.Fill("Password", "wrong")
-	if status := r.Submit(pagecheck.Enter); status != http.StatusForbidden {
-		r.t.Error(status, r.Text())
-	}
-	r.Fill("Password", operatorPassword)
-	if status := r.Submit(pagecheck.Enter); status != http.StatusOK {
-		r.t.Fatal(status, r.Text())
-	}
-	r.See("operator", "Log out")
-	r.follow("Requests", http.StatusOK)
-	r.Fill("Address of the page", ferry)
-	r.follow("Submit", http.StatusOK)
-	r.See("take-down", ferry, "done", "requested by the operator")
-	r.follow("Log out", http.StatusOK)
-
+	r.submitTakeDown(ferry, gone)
 	for _, path := range gone {
 		if status := r.s.read(r.t, path, io.Discard); status != http.StatusGone {
 			r.t.Errorf("%s: %d", path, status)
@@ -171,9 +154,39 @@ func (r story) takeDown() {
 		r.See("Erased from this archive")
 	}
 	r.follow("Explain the terms of this page", http.StatusOK)
-	r.See("The publisher asked for this page to be taken down")
+	r.See("This page was taken down by the operator")
 	r.search("ferry")
 	r.See("No page that you may see matches")
+}
+
+// submitTakeDown lets the operator log in, submit a take-down of a page with two versions, and confirm it. Until then
+// the page is answered at all these paths.
+func (r story) submitTakeDown(page string, paths []string) {
+	r.Open(r.s.at + "/")
+	r.follow("Log in", http.StatusOK)
+	r.Fill("User name", "operator")
+	r.Fill("Password", "wrong")
+	if status := r.Submit(pagecheck.Enter); status != http.StatusForbidden {
+		r.t.Error(status, r.Text())
+	}
+	r.Fill("Password", operatorPassword)
+	if status := r.Submit(pagecheck.Enter); status != http.StatusOK {
+		r.t.Fatal(status, r.Text())
+	}
+	r.See("operator", "Log out")
+	r.follow("Requests", http.StatusOK)
+	r.Fill("Address of the page", page)
+	r.Click("Take down")
+	r.follow("Submit", http.StatusOK)
+	r.See(page, "2 versions of this page", "will be erased. This cannot be undone.")
+	for _, path := range paths {
+		if status := r.s.read(r.t, path, io.Discard); status >= 400 {
+			r.t.Errorf("before the take-down is confirmed: %s: %d", path, status)
+		}
+	}
+	r.follow("Erase them", http.StatusOK)
+	r.See("take-down", page, "done", "Requested by the operator", "Erased 2 versions")
+	r.follow("Log out", http.StatusOK)
 }
 
 // stamps returns the timestamps in the text at path, the first one first.

@@ -115,14 +115,30 @@ window.addEventListener("pageshow", () => { // after "back", the fields can be u
   for (const field of document.querySelectorAll("form[method=get] [name]")) field.disabled = false;
 });
 
-// The progress of a running crawl is renewed while the page is visible.
-const live = document.querySelector("[data-live]");
-if (live) {
-  setInterval(async () => {
+// During a crawl, the parts of the page that change are renewed while the page is visible.
+const part = (page, name) => page.querySelector(`[data-live="${name}"]`);
+if (part(document, "crawl")) {
+  const end = new AbortController();
+  const renew = async () => {
     if (document.hidden) return;
+    const crawl = part(document, "crawl");
     const answer = await fetch(location.href).catch(() => null);
+    if (!answer) { // the server of crawl --serve ends with the crawl
+      crawl.replaceChildren(element("p", "This archive does not answer. The crawl may have ended."));
+    }
     if (!answer || !answer.ok) return;
-    const next = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-live]");
-    if (next) live.replaceChildren(...next.childNodes);
-  }, 5000);
+    const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const ended = !part(next, "crawl");
+    for (const old of document.querySelectorAll("[data-live]")) {
+      const now = part(next, old.dataset.live);
+      if (now && !old.contains(document.activeElement)) old.replaceWith(now);
+    }
+    if (ended) {
+      end.abort();
+      crawl.replaceChildren(element("p", "The crawl has ended. Reload this page."));
+    }
+  };
+  const timer = setInterval(renew, 5000);
+  end.signal.addEventListener("abort", () => clearInterval(timer));
+  document.addEventListener("visibilitychange", renew, { signal: end.signal });
 }

@@ -1,0 +1,90 @@
+package site
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/explain"
+	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/terms"
+	"github.com/acapcrawl/acapcrawl/view"
+)
+
+// skipped describes an address that was not fetched. The stored reason may quote the page or name machines of the
+// operator's network, so only the operator sees it, and only if today's policy is not the reason. Others see a reason
+// made from today's policy and the state of the address.
+func (o *tallies) skipped(r *crawler.Record, full bool) view.SkippedAddress {
+	out := view.SkippedAddress{URL: r.URL, Reason: string(r.State), Why: r.Why, When: r.When}
+	public := r.Why
+	switch r.State {
+	case crawler.Refused:
+		var by *acap.Field
+		if public, by = o.whyRefused(r); by != nil {
+			out.File, out.Line, out.Text = by.URL, by.Line, by.Text
+		}
+	case crawler.Unreachable:
+		public = "Its policy could not be read."
+	case crawler.Failed:
+		if public = "It did not answer."; r.Status != 0 {
+			public = fmt.Sprintf("It answered with status %d.", r.Status)
+		}
+	}
+	if !full || out.File != "" {
+		out.Why = public
+	}
+	return out
+}
+
+// whyRefused says why an address was refused: because of today's policy for it or for the address that it redirects
+// to, then with the line that decides; otherwise because of an earlier policy, the page, or the rules of the gate.
+func (o *tallies) whyRefused(r *crawler.Record) (why string, by *acap.Field) {
+	begin := ""
+	at := r.URL
+	if r.Led != "" {
+		at, begin = r.Led, "It redirects to "+r.Led+". "
+	}
+	if p, u := o.policyOf(at); p != nil {
+		if down := terms.TakeDown(p, u); down != nil {
+			why, by = "Its publisher asked for it to be taken down.", down
+		} else if d := p.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
+			why, by = asSentence(explain.Reason(policy.PublicDecision(d))), d.Because
+		}
+		if by != nil && by.Source == acap.Request { // the ledger has no lines
+			by = nil
+		}
+	}
+	switch {
+	case why != "":
+	case strings.Contains(r.Why, " is not permitted by the page itself: "):
+		why = "The page itself refuses it."
+	case strings.Contains(r.Why, " is not permitted: "):
+		why = "An earlier version of the policy refused it."
+	default:
+		why = "A rule of this crawler refuses the address."
+	}
+	return begin + why, by
+}
+
+// policyOf returns the policy in force for an address; nil if it was never read.
+func (o *tallies) policyOf(address string) (*acap.Policy, *url.URL) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, nil
+	}
+	p, err := o.site.lastPolicies().Policy(o.ctx, u)
+	if err != nil {
+		return nil, nil
+	}
+	return p, u
+}
+
+// asSentence returns a clause as a sentence.
+func asSentence(clause string) string {
+	first, size := utf8.DecodeRuneInString(clause)
+	return string(unicode.ToUpper(first)) + clause[size:] + "."
+}
