@@ -66,6 +66,9 @@ type Record struct {
 	filedFrom uint64 // number of the seed under which bFound counts the address
 }
 
+// Listed reports whether a sitemap lists the address.
+func (r *Record) Listed() bool { return r.listed }
+
 // class is the first criterion of the order in a host's queue.
 type class byte
 

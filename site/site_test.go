@@ -45,7 +45,13 @@ func (p *publisher) setRobots(robots string) { p.robots.Store(&robots) }
 // the end of the test.
 func open(t *testing.T, dir string) *Site {
 	t.Helper()
-	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": dir, "delay": "0", "depth": "0"}})
+	return openDeep(t, dir, "0")
+}
+
+// openDeep is like open for crawls that follow links.
+func openDeep(t *testing.T, dir, depth string) *Site {
+	t.Helper()
+	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": dir, "delay": "0", "depth": depth}})
 	if err != nil {
 		t.Fatal(err)
 	}

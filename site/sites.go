@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -36,28 +37,72 @@ func (s *Site) Sites() *Sites {
 // Sites implements view.Sites.
 func (o *Sites) Sites(ctx context.Context, after string, limit int, full bool) (list []view.Site, more bool,
 	err error) {
-	var found []policy.Attempt
-	err = o.site.policy.Attempts(after, func(a policy.Attempt) error {
-		if len(found) == limit {
-			more = true
-			return errEnough
-		}
-		found = append(found, a)
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
+	seeded, err := o.seeded(full)
+	if err != nil {
 		return nil, false, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, countWithin)
+	soon, cancel := context.WithTimeout(ctx, countWithin)
 	defer cancel()
-	for _, a := range found {
-		one, _, err := o.report(ctx, a, full)
+	for {
+		batch, err := o.attempts(after, limit+1)
 		if err != nil {
 			return nil, false, err
 		}
-		list = append(list, one)
+		for _, a := range batch {
+			one, _, err := o.report(soon, a, full)
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				return nil, false, err
+			}
+			if after = a.Origin; !known(one, seeded) {
+				continue
+			}
+			if len(list) == limit {
+				return list, true, nil
+			}
+			list = append(list, one)
+		}
+		if len(batch) <= limit {
+			return list, false, nil
+		}
 	}
-	return list, more, nil
+}
+
+// attempts returns at most n origins after one, in order.
+func (o *Sites) attempts(after string, n int) (list []policy.Attempt, err error) {
+	err = o.site.policy.Attempts(after, func(a policy.Attempt) error {
+		if list = append(list, a); len(list) == n {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return list, err
+}
+
+// seeded returns the origins of all seeds; nil for the operator, who may see all origins.
+func (o *Sites) seeded(full bool) (map[string]bool, error) {
+	if full {
+		return nil, nil
+	}
+	out := map[string]bool{}
+	err := o.site.withFrontier(func(f *crawler.Frontier) error {
+		seeds, err := f.Seeds()
+		for _, seed := range seeds {
+			if u, err := url.Parse(seed); err == nil {
+				out[u.Scheme+"://"+u.Host] = true
+			}
+		}
+		return err
+	})
+	return out, err
+}
+
+// known reports whether a reader may know an origin: the operator named it, or a page of it may be listed. Other
+// origins are known only from links, perhaps in pages that the reader may not see.
+func known(s view.Site, seeded map[string]bool) bool {
+	return seeded == nil || seeded[s.Origin] || s.Counts != nil && s.Counts.Pages > 0
 }
 
 // errEnough ends a walk over origins.
@@ -68,14 +113,18 @@ const countWithin = 300 * time.Millisecond
 
 // Host implements view.Sites.
 func (o *Sites) Host(ctx context.Context, host string, full bool) (list []view.SiteDetail, err error) {
+	seeded, err := o.seeded(full)
+	if err != nil {
+		return nil, err
+	}
 	soon, cancel := context.WithTimeout(ctx, countWithin)
 	defer cancel()
 	for _, key := range []string{"https://" + host, "http://" + host} {
-		a, known, err := o.site.policy.Attempt(key)
+		a, tried, err := o.site.policy.Attempt(key)
 		if err != nil {
 			return nil, err
 		}
-		if !known {
+		if !tried {
 			continue
 		}
 		d := view.SiteDetail{Versions: []view.SiteVersion{}, Requests: []view.SiteRequest{},
@@ -83,6 +132,9 @@ func (o *Sites) Host(ctx context.Context, host string, full bool) (list []view.S
 		var counted *tally
 		if d.Site, counted, err = o.report(soon, a, full); err != nil {
 			return nil, err
+		}
+		if !known(d.Site, seeded) {
+			continue
 		}
 		versions, err := o.versions(key)
 		if err != nil {
@@ -93,7 +145,8 @@ func (o *Sites) Host(ctx context.Context, host string, full bool) (list []view.S
 			return nil, err
 		}
 		if counted != nil {
-			d.Skipped, d.More = append(d.Skipped, counted.of(full).skipped...), counted.of(full).more
+			side := counted.of(full)
+			d.Skipped, d.More = append(append(d.Skipped, side.skipped...), side.links...), side.more
 		}
 		list = append(list, d)
 	}

@@ -2,6 +2,8 @@ package site
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -109,7 +111,7 @@ func TestSitesInOrder(t *testing.T) {
 		if len(got) > 0 {
 			after = got[len(got)-1]
 		}
-		if list, more, err = o.Sites(t.Context(), after, 2, false); err != nil || len(list) == 0 {
+		if list, more, err = o.Sites(t.Context(), after, 2, true); err != nil || len(list) == 0 {
 			t.Fatalf("%d sites, %v", len(list), err)
 		}
 		for _, one := range list {
@@ -174,5 +176,59 @@ func TestSitesHide(t *testing.T) {
 			t.Errorf("%s: %d pages for readers, %d for the operator; %v", line, open.Counts.Pages, full.Counts.Pages,
 				open.Skipped)
 		}
+	}
+}
+
+// TestSitesHideLinks checks that readers learn nothing of the addresses and sites in links of pages which they may not
+// see.
+func TestSitesHideLinks(t *testing.T) {
+	far := newPublisher(t)
+	p := newPublisher(t)
+	p.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/robots.txt":
+			_, _ = io.WriteString(w, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-disallow-present: /hidden\n"+
+				"ACAP-disallow-crawl: /admin/\n")
+		default:
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, `<a href="/admin/zqsecret?token=zq1">x</a><a href="/admin/zqother">x</a>`+
+				`<a href="`+far.origin+`/zqfar">x</a><a href="/moved">x</a>`)
+		case "/moved":
+			http.Redirect(w, r, "/admin/zqtarget", http.StatusFound)
+		}
+	})
+	s := openDeep(t, t.TempDir(), "2")
+	seeds := []string{p.origin + "/hidden", p.origin + "/admin/seed"}
+	if _, err := s.Crawl(t.Context(), CrawlOptions{Seeds: seeds}); err != nil {
+		t.Fatal(err)
+	}
+	refresh(t, s, far)
+	o := s.Sites()
+	for _, full := range []bool{false, true} {
+		list, _, err := o.Sites(t.Context(), "", 10, full)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal([]any{list, hostOf(t, o, p, full)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown := strings.Contains(string(text), "zq") || strings.Contains(string(text), far.origin); shown != full {
+			t.Errorf("for the operator %t: %s", full, text)
+		}
+		for _, want := range []string{"/admin/seed", p.origin} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("for the operator %t: no %s: %s", full, want, text)
+			}
+		}
+	}
+	var links []view.SkippedAddress
+	for _, one := range hostOf(t, o, p, false).Skipped {
+		if one.URL == "" {
+			links = append(links, one)
+		}
+	}
+	if len(links) != 2 || links[0].Count+links[1].Count != 3 || links[0].File == "" && links[1].File == "" {
+		t.Errorf("%+v", links)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -38,6 +39,37 @@ func (o *tallies) skipped(r *crawler.Record, full bool) view.SkippedAddress {
 		out.Why = public
 	}
 	return out
+}
+
+// skippedLink describes an address that is known only from links. It contains neither the address nor that to which
+// it redirects: the reader may not see the page with the link.
+func (o *tallies) skippedLink(r *crawler.Record) view.SkippedAddress {
+	one := o.skipped(r, false)
+	one.URL, one.Count, one.When = "", 1, time.Time{}
+	switch r.State {
+	case crawler.Unreachable, crawler.Failed:
+	case crawler.Refused:
+		if r.Led != "" {
+			one.Why, one.File, one.Line, one.Text = "A redirect of it is refused.", "", 0, ""
+		}
+	default:
+		one.Why = "It is out of the scope or the limits of the crawl."
+	}
+	return one
+}
+
+// countSkipped counts an address with others of the same reason and line.
+func (s *side) countSkipped(one view.SkippedAddress) {
+	for i := range s.links {
+		known := s.links[i]
+		if known.Count = one.Count; known == one {
+			s.links[i].Count++
+			return
+		}
+	}
+	if len(s.links) < mostSkipped {
+		s.links = append(s.links, one)
+	}
 }
 
 // whyRefused says why an address was refused: because of today's policy for it or for the address that it redirects

@@ -44,7 +44,8 @@ type tally struct {
 type side struct {
 	counts  view.SiteCounts
 	skipped []view.SkippedAddress
-	more    bool // there are more skipped addresses
+	links   []view.SkippedAddress // numbers of addresses that are known only from links
+	more    bool                  // there are more skipped addresses
 }
 
 func (t *tally) of(full bool) *side {
@@ -303,8 +304,11 @@ func (o *tallies) add(t *tally, r *crawler.Record, listed bool) {
 		if r.State == crawler.Queued || r.State == crawler.Fetched {
 			continue
 		}
-		if s.more = len(s.skipped) == mostSkipped; !s.more {
-			s.skipped = append(s.skipped, o.skipped(r, s == &t.full))
+		full := s == &t.full
+		if !full && !r.Seed && !r.Listed() {
+			s.countSkipped(o.skippedLink(r))
+		} else if s.more = len(s.skipped) == mostSkipped; !s.more {
+			s.skipped = append(s.skipped, o.skipped(r, full))
 		}
 	}
 }

@@ -117,6 +117,9 @@ func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
+	if strings.HasSuffix(noun, "s") {
+		noun += "e"
+	}
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 

@@ -98,11 +98,12 @@ type SiteRequest struct {
 	Why    string `json:"why,omitempty"`   // why it is not executed
 }
 
-// SkippedAddress is an address that was not fetched.
+// SkippedAddress is an address that was not fetched, or a number of such addresses with the same reason and line.
 type SkippedAddress struct {
-	URL    string    `json:"url"`
-	Reason string    `json:"reason"` // refused, unreachable, failed, out-of-scope, too-deep or trap
-	Why    string    `json:"why"`    // one sentence
+	URL    string    `json:"url,omitempty"`
+	Count  int       `json:"count,omitempty"` // number of addresses, if URL is empty
+	Reason string    `json:"reason"`          // refused, unreachable, failed, out-of-scope, too-deep or trap
+	Why    string    `json:"why"`             // one sentence
 	When   time.Time `json:"when,omitzero"`
 	// the line of today's policy that prohibits the visit, or the visit of the address that it redirects to;
 	// empty if there is none
