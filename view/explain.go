@@ -67,7 +67,7 @@ func (h *Handler) explainStored(w http.ResponseWriter, r *request) error {
 // explainLast answers q by the policies that were last read, and calls describe with the answer. The error
 // wraps explain.ErrNeverRead if the policy of the origin was never read; it is a *Problem if the time ends.
 func (h *Handler) explainLast(r *request, q explain.Question, describe func(*explain.Explanation)) error {
-	ctx, done, err := h.takeTurn(r.Context())
+	ctx, done, err := h.takeTurn(r)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (h *Handler) explainPasted(w http.ResponseWriter, r *request) error {
 	if form.Robots == "" && form.Page == "" && form.Headers == "" && form.Against == "" {
 		return h.explainAgain(w, r, out, &fieldError{"robots", "is empty, and so are the other texts: paste one of them"})
 	}
-	ctx, done, err := h.takeTurn(r.Context())
+	ctx, done, err := h.takeTurn(r)
 	if err != nil {
 		return err
 	}
@@ -172,14 +172,13 @@ func (h *Handler) explainForm(ctx context.Context, q explain.Question, who prese
 // takeTurn waits until fewer than maxExplaining explanations are being made, because one of a
 // hostile file takes long. It returns the context in which to make the explanation. The caller
 // must call done afterwards.
-func (h *Handler) takeTurn(ctx context.Context) (limited context.Context, done func(), err error) {
-	select {
-	case h.explaining <- struct{}{}:
-	case <-ctx.Done():
-		return nil, nil, context.Cause(ctx)
+func (h *Handler) takeTurn(r *request) (limited context.Context, done func(), err error) {
+	end, err := h.explaining.take(r.Context(), r.visitor.Reader.IP)
+	if err != nil {
+		return nil, nil, err
 	}
-	limited, cancel := context.WithTimeout(ctx, explainTime)
-	return limited, func() { cancel(); <-h.explaining }, nil
+	limited, cancel := context.WithTimeout(r.Context(), explainTime)
+	return limited, func() { cancel(); end() }, nil
 }
 
 // tooLong returns the problem for an explanation that was stopped, otherwise err.

@@ -179,7 +179,7 @@ func pageWords(e *explain.Explanation) string {
 		return "The page may not be crawled, so its own statements are not read."
 	case e.Page != nil:
 		return "The pasted page."
-	case e.Past.URL != "":
+	case e.Past.URL != "" && !e.Past.LastCrawled.IsZero():
 		return "The page as last crawled, on " + longDate(e.Past.LastCrawled) + "."
 	}
 	return "The page itself was not read: the answers depend on its address alone."

@@ -61,7 +61,7 @@ type Handler struct {
 	prefixes  []route
 	changes   comparer
 
-	explaining chan struct{} // holds a value for each explanation that is being made
+	explaining *turns // of requests for explanations
 }
 
 // route is how requests for one path, or for all paths with one prefix, are answered.
@@ -91,7 +91,7 @@ func New(o Options) (*Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	h := &Handler{o: o, scans: newTurns(mostScans), heavy: newTurns(mostHeavy), explaining: make(chan struct{}, maxExplaining)}
+	h := &Handler{o: o, scans: newTurns(mostScans), heavy: newTurns(mostHeavy), explaining: newTurns(maxExplaining)}
 	var err error
 	if h.templates, err = readTemplates(); err != nil {
 		return nil, err

@@ -27,6 +27,7 @@ type searchPage struct {
 	Partial []string // by part and reason
 	Results []resultView
 	None    noResults // Results is empty
+	Hurried bool      // some results lack a title and an excerpt
 	First   int       // number of the first result
 	Back    string    // address of the page before, or ""
 	Next    string    // address of the next page, or ""
@@ -94,6 +95,7 @@ func (h *Handler) searchError(w http.ResponseWriter, r *request, form searchForm
 
 // fill sets what the page shows of the results.
 func (h *Handler) fill(r *request, p *searchPage, found present.Found) error {
+	p.Hurried = found.Hurried
 	for _, one := range found.Results {
 		if !one.Shown() {
 			p.Withheld = append(p.Withheld, one)

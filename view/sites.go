@@ -206,6 +206,22 @@ func (h *Handler) readSites(r *request, after string, limit int) (*sitesPage, er
 	return out, nil
 }
 
+// Summary says how many pages of the listed sites are archived; "" while they are counted.
+func (p *sitesPage) Summary() string {
+	pages := 0
+	for _, s := range p.Sites {
+		if s.Counts == nil {
+			return ""
+		}
+		pages += s.Counts.Pages
+	}
+	words := count(pages, "page") + " of " + count(len(p.Sites), "site") + " are archived."
+	if p.Next != "" {
+		return "More than " + words
+	}
+	return words
+}
+
 // home shows the search form and some of the sites.
 func (h *Handler) home(w http.ResponseWriter, r *request) error {
 	var sites *sitesPage

@@ -119,8 +119,12 @@ func (c *Command) listener(ctx context.Context, cfg *config.Config) (l net.Liste
 	}
 	l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen)
 	if err != nil {
-		return nil, nil, failure("another address with --listen, as in 127.0.0.1:8081",
-			fmt.Errorf("serve cannot listen at %s: %w", cfg.Listen, err))
+		flag := "--listen"
+		if c.verb == "crawl" {
+			flag = "--serve"
+		}
+		return nil, nil, failure("another address with "+flag+", as in 127.0.0.1:8081",
+			fmt.Errorf("the pages cannot be served at %s: %w", cfg.Listen, err))
 	}
 	return l, secure, nil
 }
