@@ -189,12 +189,12 @@ func TestSitesHideLinks(t *testing.T) {
 		case "/robots.txt":
 			_, _ = io.WriteString(w, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-disallow-present: /hidden\n"+
 				"ACAP-disallow-crawl: /admin/\n")
+		case "/moved":
+			http.Redirect(w, r, "/admin/zqtarget", http.StatusFound)
 		default:
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = io.WriteString(w, `<a href="/admin/zqsecret?token=zq1">x</a><a href="/admin/zqother">x</a>`+
 				`<a href="`+far.origin+`/zqfar">x</a><a href="/moved">x</a>`)
-		case "/moved":
-			http.Redirect(w, r, "/admin/zqtarget", http.StatusFound)
 		}
 	})
 	s := openDeep(t, t.TempDir(), "2")
