@@ -12,7 +12,7 @@ import (
 const (
 	maxFilters    = 16
 	maxExpression = 256 // bytes of a regular expression
-	maxSteps      = 200 // instructions of all regular expressions of a query
+	maxSteps      = 300 // instructions of all regular expressions of a query
 )
 
 // filter is one value of the parameter filter: [!][=|~]field:expression.
