@@ -46,7 +46,7 @@ type Command struct {
 // the program. When ctx ends, the verb stops cleanly.
 func (c *Command) Main(ctx context.Context, args []string) int {
 	out := newResults(c.Stdout, c.Bold)
-	c.in = &stdin{r: c.Stdin}
+	c.in, c.Stderr = &stdin{r: c.Stdin}, newProgress(c.Stderr) // goroutines write to Stderr concurrently
 	c.Stdin, c.Stdout, c.args, c.over = c.in, out, args, ctx.Done()
 	status, err := c.run(ctx)
 	if err == nil {

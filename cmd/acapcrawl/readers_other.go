@@ -151,13 +151,14 @@ func (f flushing) Write(p []byte) (int, error) {
 // readersHost answers readers on connections of other processes.
 type readersHost struct {
 	server *http.Server
+	own    *ownReaders
 	conns  chan net.Conn
 	over   context.Context // ends when no more connections are accepted
 	end    context.CancelFunc
 }
 
 func newReadersHost(h http.Handler) *readersHost {
-	rh := &readersHost{conns: make(chan net.Conn)}
+	rh := &readersHost{conns: make(chan net.Conn), own: newOwnReaders(h)}
 	rh.over, rh.end = context.WithCancel(context.Background())
 	rh.server = &http.Server{ReadHeaderTimeout: introduce, Handler: http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) {
@@ -166,7 +167,9 @@ func newReadersHost(h http.Handler) *readersHost {
 				http.Error(w, fmt.Sprintf("the header %s is not valid", visitorHeader), http.StatusBadRequest)
 				return
 			}
-			h.ServeHTTP(w, r.WithContext(view.WithVisitor(r.Context(), who)))
+			if !rh.own.serve(w, r.WithContext(view.WithVisitor(r.Context(), who))) {
+				panic(http.ErrAbortHandler) // the other process sends the request again
+			}
 		})}
 	return rh
 }
@@ -204,7 +207,7 @@ func (rh *readersHost) Close() error {
 func (rh *readersHost) Addr() net.Addr { return &net.UnixAddr{Name: socketFile, Net: "unix"} }
 
 // close ends idle connections at once, and waits for running requests. After the time d it closes their
-// connections.
+// connections. When close returns, no request uses the data directory.
 func (rh *readersHost) close(d time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
@@ -212,6 +215,7 @@ func (rh *readersHost) close(d time.Duration) {
 		_ = rh.server.Close() // the connections are gone in any case
 	}
 	rh.end()
+	rh.own.finish()
 }
 
 // lazyView makes the handler of readers when the first request arrives, because most verbs have no

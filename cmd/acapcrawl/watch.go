@@ -273,9 +273,8 @@ func (c *Command) openAndRun(ctx context.Context, cfg *config.Config, o site.Run
 
 // other returns a Command with which this verb can run another verb in this process.
 func (c *Command) other(ctx context.Context, stderr io.Writer, verb string) *Command {
-	return &Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Env: c.Env, Resolver: c.Resolver,
-		verb: verb,
-		over: ctx.Done()}
+	return &Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: newProgress(stderr), Env: c.Env,
+		Resolver: c.Resolver, verb: verb, over: ctx.Done()}
 }
 
 // inside runs another verb in this process with in as standard input, and returns its output. If
