@@ -40,7 +40,7 @@ func pemOf(t *testing.T, kind string, der []byte, err error) []byte {
 // A publisher who has only a receipt and the public key of the operator can verify the receipt. The
 // check fails for a changed receipt and for another key.
 func TestPublishersReceipt(t *testing.T) {
-	joined(t)
+	t.Parallel()
 	site, data := crawled(t, "/a.html", "/b.html")
 	origin, dir := strings.TrimSuffix(site.URL, "/"), t.TempDir()
 	file := func(name string, text []byte) string {

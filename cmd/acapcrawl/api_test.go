@@ -13,7 +13,7 @@ import (
 // TestAPIAsVerbs checks that the API returns what the verbs print with --json, both while serve has the data
 // directory open and while another process has it open.
 func TestAPIAsVerbs(t *testing.T) {
-	joined(t)
+	t.Parallel()
 	site, data := crawled(t, "/a.html", "/shy.html", "/big.html")
 	page := site.URL + "/a.html"
 	about := "?url=" + url.QueryEscape(page)

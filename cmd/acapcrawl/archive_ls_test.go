@@ -50,7 +50,6 @@ func filled(t testing.TB, n int) (data string) {
 // archive ls prints each capture once even if the list is longer than the part that it keeps in
 // memory. This holds in its own process and in the process of another verb.
 func TestLongList(t *testing.T) {
-	joined(t)
 	n := aligned + 234
 	data := filled(t, n)
 	text, values := call(t.Context(), data, "archive", "ls"), call(t.Context(), data, "archive", "ls", "--json")
@@ -101,7 +100,6 @@ func (f *full) Write(p []byte) (int, error) {
 // If the reader closes the pipe, the verb ends without a message. If the disk is full, the verb
 // prints one message. This holds in its own process and in the process of another verb.
 func TestResultsNotTaken(t *testing.T) {
-	joined(t)
 	data := filled(t, aligned*2)
 	list := func(err error, verb ...string) (status int, stderr string) {
 		var said bytes.Buffer

@@ -13,7 +13,6 @@ import (
 // In the process of another verb, a verb reads only regular files: reading a pipe could block that
 // process, and a device name may mean another file there.
 func TestGuestReads(t *testing.T) {
-	joined(t)
 	_, data := crawled(t, "/a.html")
 	s, _ := own(t, data, "crawl")
 	s.serve()

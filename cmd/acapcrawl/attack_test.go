@@ -99,7 +99,7 @@ func without(all []string, some ...string) []string {
 // Whatever a client requests with the credential of a publisher, exactly the pages that the
 // requests name on the publisher's own origin are erased.
 func TestAttacksThroughServe(t *testing.T) {
-	joined(t)
+	t.Parallel()
 	mine, other := newPublisher(t, attacked...), newPublisher(t, attacked...)
 	data := t.TempDir()
 	visit(t, data, attacked, mine, other)
@@ -290,7 +290,6 @@ func ended(t *testing.T, s *serving, data, origin string, secrets *[]string) (go
 // Many simultaneous submissions with the same idempotency key result in a single request in the
 // ledger.
 func TestServeSameKey(t *testing.T) {
-	joined(t)
 	mine := newPublisher(t, attacked...)
 	data := t.TempDir()
 	visit(t, data, attacked, mine)
@@ -324,6 +323,7 @@ func TestServeSameKey(t *testing.T) {
 // The same attacks through robots.txt: a take-down line works only for single resources of the
 // publisher's own site.
 func TestAttacksThroughRobots(t *testing.T) {
+	t.Parallel()
 	mine, other := newPublisher(t, attacked...), newPublisher(t, attacked...)
 	data := t.TempDir()
 	visit(t, data, attacked, mine, other)

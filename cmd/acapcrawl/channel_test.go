@@ -31,7 +31,6 @@ func (h hangingUp) Deadline() (time.Time, bool) {
 // If a client requests a take-down and disconnects, the take-down is executed completely
 // nevertheless, and the loop of watch is started early.
 func TestChannelHungUp(t *testing.T) {
-	joined(t)
 	site, data := crawled(t, "/a.html")
 	origin := strings.TrimSuffix(site.URL, "/")
 	token := credential(t, data, origin)

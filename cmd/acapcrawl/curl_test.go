@@ -16,7 +16,6 @@ func TestCurl(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")
 	}
-	joined(t)
 	const page = "/news/ferry.html"
 	mine := newPublisher(t, "/", page)
 	data := t.TempDir()

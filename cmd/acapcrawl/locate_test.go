@@ -31,6 +31,7 @@ func (d *dns) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, erro
 // The program looks up the host names of a reader in DNS only if the configuration permits that.
 // The result then decides what the reader may see.
 func TestReaderDNS(t *testing.T) {
+	t.Parallel()
 	site, err := testweb.Start(docroot(t, map[string]string{
 		"robots.txt": "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present: / " +
 			"target-condition=permitteddomainlist:quay.example\n",

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
@@ -40,7 +38,6 @@ func get(t *testing.T, url string) (int, []string) {
 }
 
 func TestMetrics(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	p := crawler.Progress{UnderWay: 2, Rate: 1.5, SoFar: crawler.Summary{Fetched: 3, Stored: 2, Indexed: 1,
 		Refused:     crawler.Refusal{Crawl: 4, Follow: 5, Index: 6, Preserve: 7},
 		Unreachable: 8, Errors: 9, Bytes: 10, Requests: 11, Skipped: crawler.Skipped{Outside: 12, Deep: 13,

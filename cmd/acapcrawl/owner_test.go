@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 	"github.com/acapcrawl/acapcrawl/site"
@@ -96,16 +94,9 @@ func own(t *testing.T, data, verb string) (d *directory, end func() error) {
 	return d, end
 }
 
-// joined checks at the end of the test that no goroutine is still running.
-func joined(t *testing.T) {
-	t.Helper()
-	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, before) })
-}
-
 // A verb prints the same in its own process and in the process of another verb.
 func TestTakenInAsAlone(t *testing.T) {
-	joined(t)
+	t.Parallel()
 	site, data := crawled(t, "/a.html", "/shy.html", "/big.html")
 	const noon = "2040-01-01T12:00:00Z"
 	verbs := [][]string{
@@ -166,7 +157,6 @@ func asking(t *testing.T, ctx context.Context, site *testweb.Site, data string) 
 // A verb that runs in another process ends when it is interrupted, and that other process (the
 // host) continues.
 func TestInterruptedGuest(t *testing.T) {
-	joined(t)
 	site, data := crawled(t, "/a.html")
 	s, _ := own(t, data, "crawl")
 	s.serve()
@@ -184,7 +174,6 @@ func TestInterruptedGuest(t *testing.T) {
 // A host, which is a process that runs verbs of other processes (guests), waits at its end until
 // its guests have finished.
 func TestEndWaits(t *testing.T) {
-	joined(t)
 	site, data := crawled(t, "/a.html")
 	s, end := own(t, data, "crawl")
 	s.host.grace = time.Hour
@@ -211,7 +200,6 @@ func TestEndWaits(t *testing.T) {
 // At its end a host does not wait without limit: neither for a guest whose verb is still running
 // nor for a guest that does not read its output.
 func TestEndIsBounded(t *testing.T) {
-	joined(t)
 	site, data := crawled(t, "/a.html", "/big.html")
 	s, end := own(t, data, "crawl")
 	s.host.grace, s.host.linger = 0, 0
@@ -247,7 +235,6 @@ func TestEndIsBounded(t *testing.T) {
 // A verb that connects before the host is ready prints that it waits, and then runs in the process
 // of the host.
 func TestNotReady(t *testing.T) {
-	joined(t)
 	_, data := crawled(t, "/a.html")
 	s, _ := own(t, data, "crawl")
 	hears, says := io.Pipe()
@@ -270,7 +257,6 @@ func TestNotReady(t *testing.T) {
 // processes. A crawl waits for the end of a host, because a crawl cannot run in the process of a
 // host.
 func TestNeverReady(t *testing.T) {
-	joined(t)
 	site, data := crawled(t, "/a.html")
 	for _, verb := range [][]string{{"search", "gull"}, {"crawl", "--delay", "0", site.URL + "/shy.html"}} {
 		s, end := own(t, data, "archive export")
@@ -295,7 +281,6 @@ func TestNeverReady(t *testing.T) {
 // If the path of the socket would be too long, the socket is in a temporary directory, which is
 // removed at the end.
 func TestLongPath(t *testing.T) {
-	joined(t)
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	_, short := crawled(t, "/a.html")
@@ -341,7 +326,6 @@ func TestToken(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no modes")
 	}
-	joined(t)
 	_, data := crawled(t, "/a.html")
 	// a temporary file, readable by everybody, as a killed process could have left it
 	if err := os.WriteFile(filepath.Join(data, ownerFile+".new"), nil, 0o644); err != nil {
@@ -385,7 +369,6 @@ func TestGuestPanics(t *testing.T) {
 // If the verb of a guest does not end, the host ends nevertheless, and prints which files could not
 // be closed.
 func TestEndWithoutGuest(t *testing.T) {
-	joined(t)
 	_, data := crawled(t, "/a.html")
 	s, end := own(t, data, "crawl")
 	s.host.grace, s.host.linger, s.host.patient = 0, 0, 0
@@ -408,7 +391,6 @@ func TestEndWithoutGuest(t *testing.T) {
 // If another user may have written owner.json in the data directory, a verb does not connect to the
 // socket that owner.json names.
 func TestPlantedOwner(t *testing.T) {
-	joined(t)
 	site, data := crawled(t, "/a.html")
 	reached := false
 	pretend(t, data, nil, func(*net.UnixConn) { reached = true })

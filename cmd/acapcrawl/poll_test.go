@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 	"github.com/acapcrawl/acapcrawl/site"
@@ -97,19 +95,11 @@ func (p *polled) onlyRobots(n int) {
 	}
 }
 
-// noLeak fails the test if goroutines are still running at the end, including the goroutines of the
-// sites.
-func noLeak(t *testing.T) {
-	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, before) })
-}
-
 const takeDownAll = "ACAP-crawler: *\nACAP-request-take-down: /\n"
 
 // The verb watch reads nothing but robots.txt to notice that a take-down line appears or
 // disappears, and prints what it did.
 func TestWatchSeesALine(t *testing.T) {
-	noLeak(t)
 	p := newPolled(t, t.TempDir(), nil)
 	p.verb(statusDone, "crawl", "--delay", "0", p.site.URL+"/")
 	before := len(p.site.Requests())
@@ -172,7 +162,6 @@ func TestActionsRunIsShown(t *testing.T) {
 
 // A crawl of another site also notices a take-down line in the robots.txt of this site.
 func TestCrawlSeesALine(t *testing.T) {
-	noLeak(t)
 	data := t.TempDir()
 	p := newPolled(t, data, nil)
 	p.verb(statusDone, "crawl", "--delay", "0", p.site.URL+"/")

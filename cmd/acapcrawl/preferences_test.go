@@ -161,6 +161,7 @@ func (p preferringPage) allows(use string) bool {
 // Each place in which a publisher can state a preference is read. For each use, export and search leave
 // out exactly the pages on which the use is not allowed, and so does a crawl.
 func TestPreferencesEverywhere(t *testing.T) {
+	t.Parallel()
 	s, data := preferring(t), filepath.Join(t.TempDir(), "data")
 	if said := call(t.Context(), data, "crawl", "--delay", "0", s.URL+"/"); said.status != statusDone {
 		t.Fatal(said)

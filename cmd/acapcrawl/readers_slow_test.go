@@ -17,7 +17,7 @@ import (
 
 // TestSlowReaders checks that clients which do not read long answers delay neither other readers nor a crawl.
 func TestSlowReaders(t *testing.T) {
-	joined(t)
+	t.Parallel()
 	const large = 12 << 20
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -39,12 +39,13 @@ func TestSlowReaders(t *testing.T) {
 	}
 	s, end := startServe(t, data)
 	s.text(t, "/search?q=gull") // the archive can be read
-	for range 20 {
+	var conns []net.Conn
+	for range 8 { // more than may wait
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.at, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close()
+		conns = append(conns, conn)
 		_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
 		fmt.Fprintf(conn, "GET /raw/20990101000000/%s/large.bin HTTP/1.1\r\nHost: %s\r\n\r\n", site.URL, conn.RemoteAddr())
 		resp, err := http.ReadResponse(bufio.NewReaderSize(conn, 16), nil)
@@ -65,6 +66,9 @@ func TestSlowReaders(t *testing.T) {
 		if status := s.read(t, path, io.Discard); status != http.StatusOK {
 			t.Errorf("%s: %d", path, status)
 		}
+	}
+	for _, conn := range conns {
+		conn.Close()
 	}
 	end()
 }

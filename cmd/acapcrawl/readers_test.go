@@ -41,7 +41,7 @@ func (s *serving) text(t *testing.T, path string) string {
 // TestReadersWhileOthersWork checks that readers get the same answers while serve has the data directory
 // open, while a crawl or another verb has it open, and afterwards.
 func TestReadersWhileOthersWork(t *testing.T) {
-	joined(t)
+	t.Parallel()
 	site, data := crawled(t, "/a.html")
 	s, end := startServe(t, data)
 	versions := "/versions/" + site.URL + "/a.html"
@@ -106,7 +106,6 @@ func TestReadersWhileOthersWork(t *testing.T) {
 
 // TestReadersOfNothing checks what readers get before anything is archived.
 func TestReadersOfNothing(t *testing.T) {
-	joined(t)
 	s, end := startServe(t, t.TempDir()+"/data")
 	if resp, err := s.client.Get(s.admin + "/readyz"); err != nil || resp.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("ready: %+v, %v", resp, err)

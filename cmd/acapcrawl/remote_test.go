@@ -85,7 +85,6 @@ func TestKeptOut(t *testing.T) {
 		}, "ended before this was done"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			joined(t)
 			data := t.TempDir()
 			a, err := archive.Open(data, archive.Options{})
 			if err != nil {
@@ -106,7 +105,6 @@ func TestKeptOut(t *testing.T) {
 // The process that runs a verb for another process receives what the verb needs, and no other
 // environment variables.
 func TestHandedOver(t *testing.T) {
-	joined(t)
 	data := t.TempDir()
 	heard := make(chan request, 1)
 	pretend(t, data, func(o *owner) { o.Token = "let me in" }, func(conn *net.UnixConn) {

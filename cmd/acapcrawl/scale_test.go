@@ -108,10 +108,10 @@ func holding(t *testing.T, dir string, words ...string) (found []string) {
 // its keys are destroyed, within two seconds if ACAPCRAWL_SCALE is set. The compaction that follows
 // automatically removes the page from the files, and the test checks that.
 func TestTakeDownAtScale(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("with -short it is left out: an archive of thousands of pages is made for it")
 	}
-	joined(t)
 	n, limit := usualScale, patience
 	if said := os.Getenv(scaleVariable); said != "" {
 		var err error

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
 
 	"github.com/acapcrawl/acapcrawl/internal/geo"
 	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
@@ -49,7 +50,21 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){"acapcrawl": main, "hang": hang, "faulty": faulty, "rotate": rotate})
+	testscript.Main(joined{m}, map[string]func(){"acapcrawl": main, "hang": hang, "faulty": faulty, "rotate": rotate})
+}
+
+// joined fails after all tests if goroutines are still running: each verb must wait for what it started.
+type joined struct{ m *testing.M }
+
+// Run implements testscript.TestingM.
+func (j joined) Run() int {
+	before := goleak.IgnoreCurrent()
+	status := j.m.Run()
+	if err := goleak.Find(before); err != nil && status == 0 {
+		fmt.Fprintln(os.Stderr, "After all tests:", err)
+		return 1
+	}
+	return status
 }
 
 // TestScript runs the whole program in the scripts of testdata/script. In addition to the commands

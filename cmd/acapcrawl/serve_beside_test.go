@@ -48,7 +48,7 @@ func startServing(t *testing.T, before string, args ...string) (s *serving, stop
 
 // TestCrawlServes checks that crawl --serve answers readers and publishers while the crawl runs, and ends with it.
 func TestCrawlServes(t *testing.T) {
-	joined(t)
+	t.Parallel()
 	site, data := crawled(t, "/a.html", "/big.html")
 	s, _, ended := startServing(t, "The archive is shown at ", "crawl", "--data", data, "--delay", "0", "--serve",
 		"127.0.0.1:0", "--config", guardedSettings(t, ""), site.URL+"/held.html")
@@ -92,7 +92,6 @@ func TestCrawlServes(t *testing.T) {
 // TestExecuteSubmitted checks that a request which is in the ledger and not executed is executed as soon as the channel
 // says that there is one.
 func TestExecuteSubmitted(t *testing.T) {
-	joined(t)
 	web, data := crawled(t, "/a.html")
 	cfg, err := demoConfig(data)
 	if err != nil {
@@ -121,7 +120,7 @@ func TestExecuteSubmitted(t *testing.T) {
 
 // TestDemoTakesRequests checks that demo --serve has the pages of requests and logins of serve, and executes requests.
 func TestDemoTakesRequests(t *testing.T) {
-	joined(t)
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "demo")
 	s, stop, ended := startServing(t, "The archive is at ", "demo", "--serve", "--data", data, "--config",
 		guardedSettings(t, ""))

@@ -18,9 +18,9 @@ import (
 // A page that a publisher takes down over HTTP is soon contained in no file, even if no crawl runs
 // and no robots.txt is read again.
 func TestServeForgets(t *testing.T) {
+	t.Parallel()
 	for _, within := range []string{"1h", "0s"} {
 		t.Run(within, func(t *testing.T) {
-			joined(t)
 			site, data := crawled(t, "/a.html", "/big.html", "/shy.html")
 			origin := strings.TrimSuffix(site.URL, "/")
 			s, end := startServe(t, data, "--config", configured(t, "actions:\n  seen_within: "+within+"\n"))

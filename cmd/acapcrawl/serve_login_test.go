@@ -115,7 +115,7 @@ func (s *serving) takeDown(t *testing.T, address string, versions int) (status i
 // TestTakeDownInBrowser lets the operator log in, take a page down and withdraw that, and checks that the page
 // disappears from every route at once.
 func TestTakeDownInBrowser(t *testing.T) {
-	joined(t)
+	t.Parallel()
 	site, data := crawled(t, "/a.html", "/big.html")
 	page := site.URL + "/a.html"
 	s, end := startGuarded(t, data, "")
@@ -226,7 +226,7 @@ func (s *serving) keepsLedger(t *testing.T, data, at string, more []string) {
 // TestPublisherInBrowser lets a publisher log in and submit requests, also while another process has the data
 // directory open. It sees only its own requests.
 func TestPublisherInBrowser(t *testing.T) {
-	joined(t)
+	t.Parallel()
 	site, data := crawled(t, "/a.html", "/big.html")
 	made := call(t.Context(), data, "actions", "credentials", "add", "--json", "--name", "newsdesk",
 		strings.TrimSuffix(site.URL, "/"))

@@ -97,7 +97,7 @@ func (s *serving) ask(t *testing.T, method, path, key, body string) (int, map[st
 
 // A publisher takes down a page while crawls start and end, and then withdraws the take-down.
 func TestServe(t *testing.T) {
-	joined(t)
+	t.Parallel()
 	site, data := crawled(t, "/a.html", "/big.html")
 	origin := strings.TrimSuffix(site.URL, "/")
 	made := call(t.Context(), data, "actions", "credentials", "add", "--json", "--name", "newsdesk", origin)

@@ -125,6 +125,7 @@ func payloads(t *testing.T, file string) map[string]string {
 // npm's warcio reads the export of a crawl without errors and makes the same index, except for its
 // keys. Python's warcio finds every digest correct.
 func TestExportInterop(t *testing.T) {
+	t.Parallel()
 	s, data := fleet(t), filepath.Join(t.TempDir(), "data")
 	if said := call(t.Context(), data, "crawl", "--delay", "0", s.URL+"/"); said.status != statusDone {
 		t.Fatal(said)
@@ -198,6 +199,7 @@ func withoutKeys(lines []string) (out []string) {
 // An import of a WARC file of wget finds every digest correct, and an export writes the same
 // payloads.
 func TestImportInterop(t *testing.T) {
+	t.Parallel()
 	wget, err := exec.LookPath("wget")
 	if err != nil {
 		t.Skip("wget is not in PATH")

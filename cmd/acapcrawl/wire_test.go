@@ -23,7 +23,6 @@ func noise() string {
 
 // A verb reads its standard input in its own process and in the process of another verb.
 func TestStandardInput(t *testing.T) {
-	joined(t)
 	_, data := crawled(t, "/a.html", "/noise.html")
 	exported := call(t.Context(), data, "archive", "export", "-o", "-")
 	if exported.status != statusDone || len(exported.stdout) < 4*chunk {
