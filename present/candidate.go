@@ -89,7 +89,7 @@ func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
 		return c.result.Shown(), nil
 	}
 	s.looked += costly
-	if s.making >= mostMaking && c.resource.Current != 0 {
+	if s.who.Public && s.making >= mostMaking && c.resource.Current != 0 {
 		return s.makeWithoutCopy(c), nil
 	}
 	defer func(start time.Time) { s.making += s.now().Sub(start) }(s.now())

@@ -43,7 +43,8 @@ type Found struct {
 	// only if Query.Details is set.
 	Partial []Partial
 
-	// Hurried reports that some results have no title and no snippet, because reading the copies took too long.
+	// Hurried reports that some results have no title and no snippet, because reading the copies took too
+	// long. It is never set for a reader who is not Public.
 	Hurried bool
 }
 
@@ -93,7 +94,7 @@ const (
 	costly = 20   // a hit whose copy must be read counts as this number of hits
 	twins  = 8    // greatest number of pages with the same text that are compared with one another
 
-	mostMaking = 2 * time.Second // time to read and parse copies in one search
+	mostMaking = 2 * time.Second // time to read and parse copies in one search of the public
 
 	looks    = 200_000 // greatest number of hits examined in one search
 	mostAlso = 10      // greatest number of addresses in Result.Also
