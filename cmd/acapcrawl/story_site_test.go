@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
@@ -136,6 +137,8 @@ func crawlHarbour(t *testing.T) (h *harbour, data string) {
 		h.later = true
 		h.robots += "ACAP-request-take-down: /retracted.html\n"
 	})
+	next := time.Now().Truncate(time.Second).Add(time.Second)
+	time.Sleep(time.Until(next)) // versions of the same second have the same address
 	crawl("--refetch", "--chromium", program, h.URL+"/news/ferry.html")
 	return h, data
 }
