@@ -34,7 +34,7 @@ func (h *Handler) timeGate(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	i := held.versions.Nearest(at)
+	i := held.versions.Select(at)
 	maps.Copy(w.Header(), held.page.TimeGateHeader(held.versions, i))
 	w.Header().Set("Cache-Control", "private, no-store") // terms and versions can change at any moment
 	w.WriteHeader(http.StatusFound)
