@@ -141,7 +141,7 @@ type Check struct {
 type Serve struct {
 	PublicHosts    []string // accepted values of the Host header, in addition to the address Listen
 	ReplayDomain   string   // domain below which unmodified copies have host names of their own; "": none
-	AdminListen    string   // address:port at which /healthz and /metrics are served; empty: they are not served
+	AdminListen    string   // address:port at which /healthz, /readyz and /metrics are served; "": they are not served
 	Certificate    string   // name of the file with the TLS certificate; "": no TLS
 	Key            string   // name of the file with the private key of the TLS certificate
 	TrustedProxies []string // IP addresses and ranges in CIDR notation

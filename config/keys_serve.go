@@ -65,14 +65,15 @@ The names that serve accepts in the Host header, in addition to the address on w
 
 	setting("serve.replay_domain", "", "as in replay.example.net",
 		func(c *Config) *string { return &c.Serve.ReplayDomain }, optional(domain), plain, `
-A domain all of whose names lead to serve (*.replay.example.net), with a certificate for these names. Copies that must
-not be modified are then shown under a name of their own, where addresses that begin with a slash lead to archived
-copies. It should not be a subdomain of serve.public_hosts, and needs serve.readers: everyone.`),
+A domain whose subdomains (*.replay.example.net) all resolve to serve. The certificate must be valid for them. Each copy
+that must not be modified is then shown at a subdomain of its own, where addresses that begin with a slash lead to
+archived copies. Choose a domain that is neither a parent nor a subdomain of a name in serve.public_hosts. This setting
+cannot be used with serve.readers: login.`),
 
 	setting("serve.admin_listen", "", "write an address with a port as in 127.0.0.1:8081",
 		func(c *Config) *string { return &c.Serve.AdminListen }, optional(address), plain, `
-The address on which serve answers /healthz and /metrics, without TLS. If it is empty, both are disabled. Choose an
-address that only the operator can reach.`),
+The address on which serve answers /healthz, /readyz and /metrics, without TLS. If it is empty, they are not served.
+Choose an address that only the operator can reach.`),
 
 	setting("serve.certificate", "", "name a file with a certificate chain in PEM",
 		func(c *Config) *string { return &c.Serve.Certificate }, text, plain, `
@@ -98,19 +99,20 @@ Who may read: everyone, or with login only the operator and publishers that have
 
 	setting("serve.requests_per_second", 50, "write a number above 0",
 		func(c *Config) *int { return &c.Serve.RequestsPerSecond }, integer(1), plain, `
-How many requests of one client serve answers in a second, subresources of copies included. More get status 429.`),
+The maximum number of requests a second that serve answers for one client, subresources of copies included. Further
+requests get status 429.`),
 
 	setting("serve.burst", 200, "write a number above 0",
 		func(c *Config) *int { return &c.Serve.Burst }, integer(1), plain, `
-How many requests one client may send at once, beyond serve.requests_per_second.`),
+The number of requests that one client may send at once before serve.requests_per_second limits it.`),
 
 	setting("serve.client_connections", 64, "write a number above 0",
 		func(c *Config) *int { return &c.Serve.ClientConnections }, integer(1), plain, `
-How many connections one client may have to serve; trusted proxies may have more.`),
+The maximum number of connections of one client. Trusted proxies may have more.`),
 
 	setting("serve.connections", 16384, "write a number above 0",
 		func(c *Config) *int { return &c.Serve.Connections }, integer(1), plain, `
-How many connections serve has at most. A further connection replaces one that is idle.`),
+The maximum number of connections in total. A further connection replaces an idle one.`),
 }
 
 // The values of serve.readers.

@@ -218,7 +218,7 @@ func TestAcceptDatetime(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
+func TestSelect(t *testing.T) {
 	v := held("20100101000000", "20120101000000", "20140101000000")
 	for at, want := range map[string]int{
 		"20090101000000": 0, // earlier than the first: the first
@@ -230,12 +230,12 @@ func TestNearest(t *testing.T) {
 		"20300101000000": 2, // later than the last: the last
 	} {
 		time, _ := ParseTimestamp(at)
-		if got := v.Nearest(time); got != want {
+		if got := v.Select(time); got != want {
 			t.Errorf("%s: version %d, not %d", at, got, want)
 		}
 	}
 	none := NewVersions(nil)
-	if none.Nearest(time.Now()) != -1 || none.Len() != 0 {
+	if none.Select(time.Now()) != -1 || none.Len() != 0 {
 		t.Error("no versions: one was found")
 	}
 }

@@ -37,13 +37,13 @@ func (v Versions) Len() int { return len(v.list) }
 // At returns version i, where 0 is the first version.
 func (v Versions) At(i int) Version { return v.list[i] }
 
-// Nearest returns the number of the version to show for a time: the last version that is not
-// later, or if all are later, the first version. It returns -1 if there are no versions.
+// Select returns the index of the version to show for a time: the last version that is not later,
+// or if all are later, the first version. It returns -1 if there are no versions.
 //
 // RFC 7089 4.5.3: a time before the first version selects the first version, and a time after the
 // last version selects the last one. Between two versions RFC 7089 leaves the choice to the
 // server.
-func (v Versions) Nearest(at time.Time) int {
+func (v Versions) Select(at time.Time) int {
 	later := sort.Search(len(v.list), func(i int) bool { return v.list[i].Time.After(at) })
 	return min(max(later-1, 0), len(v.list)-1)
 }

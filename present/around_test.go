@@ -47,8 +47,8 @@ func TestAround(t *testing.T) {
 		for range 20 {
 			when := noon.Add(time.Duration(rnd.IntN(24)-2) * time.Second)
 			got, found, err := p.Around(t.Context(), address, when, Reader{})
-			if err != nil || found.Standing != state.Standing {
-				t.Fatalf("%v, standing %d, want %d", err, found.Standing, state.Standing)
+			if err != nil || found.Availability != state.Availability {
+				t.Fatalf("%v, availability %d, want %d", err, found.Availability, state.Availability)
 			}
 			if want := aroundOf(all, when); numbers(got) != numbers(want) {
 				t.Fatalf("at %s of %s: %s, want %s", when, numbers(all), numbers(got), numbers(want))

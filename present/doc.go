@@ -12,6 +12,12 @@
 //	details.go  Details: why a result is shown as it is
 //	filter.go   Filter: conditions of a search besides its words
 //	version.go  one version that a reader requested, and its current terms
+//	versions.go Versions: the versions of an address that may be shown
+//	around.go   Around: a few of these versions near a time
+//	closed.go   pages of which no version may be shown, whatever it contains
+//	state.go    State: what a reader may learn about an address of which nothing may be shown
+//	decide.go   Decide: the decisions about a stored page, for a reader
+//	listed.go   Listed, Linkable: whether a reader may see a link to an address
 //	listing.go  List: the versions of many addresses, for CDX and feeds
 //	copy.go     Copy: a copy that preserve and present-currentcopy or present-oldcopy permit
 //	passage.go  Snippet: a snippet that present-snippet or present-oldsnippet permits

@@ -7,21 +7,22 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// Standing is what a reader may learn about an address of which no copy may be shown.
-type Standing int
+// Availability says whether a copy of an address may be shown to a reader, and otherwise what the
+// reader may learn about the address.
+type Availability int
 
-// The standings of an address.
+// The values of Availability.
 const (
-	NotHeld     Standing = iota // nothing was stored, or the reader may not even see a link
-	Erased                      // a link to it may be shown, but it was taken down or erased
-	Unavailable                 // today's policy could not be read
-	Withheld                    // it is stored and may not be shown to the reader
-	Showable                    // it may be shown
+	NotHeld     Availability = iota // nothing was stored, or the reader may not even see a link
+	Erased                          // a link to it may be shown, but it was taken down or erased
+	Unavailable                     // today's policy could not be read
+	Withheld                        // it is stored and may not be shown to the reader
+	Showable                        // it may be shown
 )
 
-// State is the standing of an address for a reader, with the reason.
+// State is the availability of an address for a reader, with the reason.
 type State struct {
-	Standing Standing
+	Availability Availability
 	// Unavailable and Withheld: the refusal; Erased: the take-down in force, zero if there is none
 	Decision acap.Decision
 	Erased   archive.Tombstone // Erased: the last erasure; zero if a take-down is in force and erases soon
@@ -46,23 +47,23 @@ func (p *Presenter) State(ctx context.Context, rawurl string, refused acap.Decis
 	case err != nil && ctx.Err() != nil:
 		return State{}, ctx.Err()
 	case err != nil:
-		return State{Standing: Unavailable, Decision: acap.Decision{Usage: acap.PresentLink, Reason: acap.Unavailable,
+		return State{Availability: Unavailable, Decision: acap.Decision{Usage: acap.PresentLink, Reason: acap.Unavailable,
 			Note: err.Error()}}, nil
 	case l.Reason == acap.Unavailable:
-		return State{Standing: Unavailable, Decision: l.Decision}, nil
+		return State{Availability: Unavailable, Decision: l.Decision}, nil
 	case !l.open:
 		return State{}, nil
 	case l.down != nil:
-		out := State{Standing: Erased, Decision: acap.Decision{Usage: acap.Present, Reason: acap.ByProhibition,
+		out := State{Availability: Erased, Decision: acap.Decision{Usage: acap.Present, Reason: acap.ByProhibition,
 			Because: l.down}}
 		if n := len(stones); r.Current == 0 && n > 0 && stones[n-1].Asked {
 			out.Erased = stones[n-1]
 		}
 		return out, nil
 	case refused.Usage == "":
-		return State{Standing: Erased, Erased: stones[len(stones)-1]}, nil
+		return State{Availability: Erased, Erased: stones[len(stones)-1]}, nil
 	case refused.Reason == acap.Unavailable:
-		return State{Standing: Unavailable, Decision: refused}, nil
+		return State{Availability: Unavailable, Decision: refused}, nil
 	}
-	return State{Standing: Withheld, Decision: refused}, nil
+	return State{Availability: Withheld, Decision: refused}, nil
 }

@@ -60,7 +60,7 @@ func (p *Presenter) versions(ctx context.Context, rawurl string, who Reader, lis
 		}
 	}
 	if err != nil || len(found) > 0 {
-		return found, State{Standing: Showable}, err
+		return found, State{Availability: Showable}, err
 	}
 	state, err := p.State(ctx, rawurl, refused, who)
 	return nil, state, err

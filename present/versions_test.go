@@ -23,8 +23,8 @@ func (s *store) compareVersions(path string, who Reader) {
 	if err != nil || s.writes.Load() != before {
 		s.Fatalf("%v; %d writes", err, s.writes.Load()-before)
 	}
-	if (len(list) > 0) != (state.Standing == Showable) {
-		s.Errorf("%d versions, standing %d", len(list), state.Standing)
+	if (len(list) > 0) != (state.Availability == Showable) {
+		s.Errorf("%d versions, availability %d", len(list), state.Availability)
 	}
 	r, _, _ := s.archive.Resource(site + path)
 	for n := 1; n <= r.Versions && !r.FirstPresented.IsZero(); n++ {
@@ -89,13 +89,13 @@ func TestStandings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := fmt.Sprint(int(state.Standing))
+			got := fmt.Sprint(int(state.Availability))
 			switch d := state.Decision; {
-			case state.Standing == Erased && d.Because != nil:
+			case state.Availability == Erased && d.Because != nil:
 				if got += fmt.Sprint(" line ", d.Because.Line); !state.Erased.When.IsZero() {
 					got += ", erased"
 				}
-			case state.Standing == Erased:
+			case state.Availability == Erased:
 				got += " " + state.Erased.Why
 			case d.Because != nil:
 				got += fmt.Sprint(" ", d.Reason, " ", d.Because.Line)
@@ -106,7 +106,7 @@ func TestStandings(t *testing.T) {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 			s.setRobots(c.robots)
-			if _, state, _ := s.Versions(context.Background(), site+"/never", c.who); state.Standing != NotHeld {
+			if _, state, _ := s.Versions(context.Background(), site+"/never", c.who); state.Availability != NotHeld {
 				t.Errorf("a page that was never held: %+v", state)
 			}
 		})
@@ -148,7 +148,7 @@ func TestArchivedRedirect(t *testing.T) {
 	if err != nil || list[0].Location != "/to" || c.Status != 301 || len(c.Body) > 0 || len(c.Header) != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	for robots, want := range map[string]Standing{
+	for robots, want := range map[string]Availability{
 		"ACAP-disallow-present-oldcopy: /from": Showable, // the current copy of the page
 
 		"ACAP-disallow-present-currentcopy: /from": Withheld,
@@ -156,8 +156,8 @@ func TestArchivedRedirect(t *testing.T) {
 	} {
 		s.setRobots(robots)
 		list, state, err := s.Versions(ctx, site+"/from", Reader{})
-		if err != nil || state.Standing != want {
-			t.Errorf("%s: %d versions, %d %v", robots, len(list), state.Standing, err)
+		if err != nil || state.Availability != want {
+			t.Errorf("%s: %d versions, %d %v", robots, len(list), state.Availability, err)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestStateOfParts(t *testing.T) {
 	s.hold("/a", `<title>A</title><p class="abstract">Short.</p><p>Long.`)
 	s.setRobots("ACAP-allow-present: / must-use-resource=the-acap:extract:class:abstract")
 	list, state, err := s.Versions(t.Context(), site+"/a", Reader{Public: true})
-	if err != nil || len(list) > 0 || state.Standing != Withheld || state.Decision.Because.Line != 3 {
+	if err != nil || len(list) > 0 || state.Availability != Withheld || state.Decision.Because.Line != 3 {
 		t.Errorf("%v %+v %v", list, state, err)
 	}
 }
@@ -195,9 +195,9 @@ func TestRedirectToHidden(t *testing.T) {
 		for i, path := range []string{"/to/hidden", "/to/never"} {
 			out := &answers[i]
 			versions, state, err := s.Versions(t.Context(), site+path, who)
-			*out += fmt.Sprint(len(versions), state.Standing, err)
+			*out += fmt.Sprint(len(versions), state.Availability, err)
 			around, state, err := s.Around(t.Context(), site+path, noon, who)
-			*out += fmt.Sprint(len(around), state.Standing, err)
+			*out += fmt.Sprint(len(around), state.Availability, err)
 			for _, v := range around {
 				c, err := s.Open(t.Context(), site+path, v, who)
 				*out += fmt.Sprint(c.Status, c.Version, err)

@@ -58,7 +58,7 @@ func (s *Site) hideRequests(ctx context.Context, e *explain.Explanation, who pre
 		return err
 	}
 	state, err := s.Presenter().State(ctx, at, acap.Decision{Usage: acap.Present}, who)
-	if err != nil || state.Standing == present.Erased {
+	if err != nil || state.Availability == present.Erased {
 		return err
 	}
 	held, known := s.policy.For(e.Crawler).Held(e.URL)

@@ -175,11 +175,11 @@ func (h *Handler) unshown(ctx context.Context, page string, which present.Which,
 	if err != nil {
 		return err
 	}
-	if state.Standing == present.Erased && which.Version != 0 &&
+	if state.Availability == present.Erased && which.Version != 0 &&
 		cmp.Or(state.Erased.Version, which.Version) != which.Version {
 		return notFound() // another version was erased
 	}
-	if state.Standing == present.NotHeld && which != (present.Which{}) {
+	if state.Availability == present.NotHeld && which != (present.Which{}) {
 		return h.noVersion(ctx, page, who)
 	}
 	return h.absent(state)
@@ -213,7 +213,7 @@ func (h *Handler) noImage(ctx context.Context, page string, who present.Reader, 
 
 // pictureless returns the problem for a page of which no thumbnail can be made: err says why.
 func pictureless(err error) *Problem {
-	return &Problem{Status: http.StatusNotFound, Code: "no-image", Title: "There is no picture of this page",
+	return &Problem{Status: http.StatusNotFound, Code: "no-image", Title: "There is no thumbnail of this page",
 		Detail: sentence(strings.ToUpper(err.Error()[:1]) + err.Error()[1:])}
 }
 
@@ -221,7 +221,7 @@ func pictureless(err error) *Problem {
 // nothing archived of it: a link to the page may be shown.
 func (h *Handler) mayKnow(ctx context.Context, page string, u acap.Usage, who present.Reader) (bool, error) {
 	state, err := h.o.Presenter.State(ctx, page, acap.Decision{Usage: u}, who)
-	return state.Standing != present.NotHeld, err
+	return state.Availability != present.NotHeld, err
 }
 
 // apiList answers like the verb archive ls with --json, with the versions that this reader may see.

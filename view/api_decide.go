@@ -72,7 +72,7 @@ func brokenOff(err error) *Problem {
 		return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "too-large", Title: "The body is too long",
 			Detail: fmt.Sprintf("The body is longer than %d bytes; send the other cases in further requests.", maxBody)}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Problem{Status: http.StatusServiceUnavailable, Code: "too-long", Title: "This takes too long",
+		return &Problem{Status: http.StatusServiceUnavailable, Code: "too-slow", Title: "This takes too long",
 			Detail: "The answers took too long; send the other cases in further requests.", Retry: time.Minute}
 	}
 	return badRequest("The body is incomplete; send the other cases in further requests.")

@@ -65,7 +65,7 @@ func (h *Handler) nearest(r *request, page string, at time.Time, who present.Rea
 func choose(v Visitor, list []present.Version, page string, at time.Time) choice {
 	list = distinct(list)
 	c := choice{list: list, all: versionsOf(v, list)}
-	c.index = c.all.Nearest(at)
+	c.index = c.all.Select(at)
 	c.Version = list[c.index]
 	c.exact = c.all.At(c.index).Time.Equal(at) && c.URL == page
 	return c

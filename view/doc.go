@@ -7,6 +7,7 @@
 //	target.go   the address of a page and the time within a path
 //	problem.go  refusals, and what they look like as a page and as JSON
 //	page.go     templates, the frame of every page, ETag
+//	frame.go    Frame: the pages of the server in front of Handler
 //	search.go   results of a search, and why there are none
 //	form.go     the parameters of a search
 //	result.go   one result
@@ -21,6 +22,7 @@
 //	sent.go     how the bytes of a copy are sent: as they are or rewritten, to show or to save
 //	copy.go     the viewer: a copy in a frame, with a banner
 //	follow.go   a click in the frame of the viewer
+//	replay.go   unmodified copies below the replay domain
 //	turns.go    limits on work that takes long
 //	thumbnail.go the thumbnail of a version
 //	compare.go  the text of two versions, compared by passages.go and diff.go

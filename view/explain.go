@@ -186,7 +186,7 @@ func tooLong(ctx context.Context, err error) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return err
 	}
-	return &Problem{Status: http.StatusServiceUnavailable, Code: "too-long", Title: "This takes too long",
+	return &Problem{Status: http.StatusServiceUnavailable, Code: "too-slow", Title: "This takes too long",
 		Detail: "The texts are so large or so complicated that the answers could not be found in time; shorten them.",
 		Retry:  time.Minute}
 }

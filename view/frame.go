@@ -6,7 +6,7 @@ import "net/http"
 // They have the same layout as the pages of Handler. It may be used concurrently.
 type Frame struct{ h *Handler }
 
-// NewFrame returns a Frame.
+// NewFrame returns a Frame. It returns an error if an embedded template or asset is invalid.
 func NewFrame() (*Frame, error) {
 	h := &Handler{}
 	var err error
@@ -19,6 +19,7 @@ func NewFrame() (*Frame, error) {
 
 // Write answers with the page that the template with this name makes from body. The context of r
 // names the visitor. The page is not stored by the client, because it depends on who is logged in.
+// Write returns an error if the template fails; then nothing was written.
 func (f *Frame) Write(w http.ResponseWriter, r *http.Request, status int, name, title string, body any) error {
 	req := &request{Request: r, visitor: VisitorOf(r.Context())}
 	setOwn(w.Header())

@@ -17,7 +17,7 @@ import (
 )
 
 // Presenter returns what may be shown of archived pages; *present.Presenter implements it. Nothing of an
-// archived page reaches a reader in another way.
+// archived page reaches a reader in another way. Methods must be safe for concurrent use.
 type Presenter interface {
 	Search(ctx context.Context, q present.Query, who present.Reader) (present.Found, error)
 	Versions(ctx context.Context, address string, who present.Reader) ([]present.Version, present.State, error)
@@ -38,12 +38,13 @@ type Presenter interface {
 type Options struct {
 	Presenter Presenter
 	Explainer Explainer // nil: /explain answers 404
-	// PolicyRead returns when the policy in the document at address was last read; nil: unknown.
+	// PolicyRead returns when the policy in the document at address was last read. It is called
+	// concurrently. nil: unknown.
 	PolicyRead func(address string) time.Time
 	Sites      Sites // nil: there are no pages of sites
 	// Vocabularies are the newer vocabularies in which policies are read.
 	Vocabularies []acap.Vocabulary
-	// Totals returns counts and sizes of the whole archive; nil: there are none.
+	// Totals returns counts and sizes of the whole archive. It is called concurrently. nil: there are none.
 	Totals func(ctx context.Context) (present.Totals, error)
 	Failed func(error)      // called for errors of the archive, possibly concurrently; may be nil
 	Now    func() time.Time // nil: time.Now
@@ -86,7 +87,7 @@ type request struct {
 	copies  bool
 }
 
-// New returns a Handler.
+// New returns a Handler. It returns an error if an embedded template, asset or the OpenAPI document is invalid.
 func New(o Options) (*Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -211,7 +212,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *request, at route, found bool
 	}
 	if fn == nil {
 		return &Problem{Status: http.StatusMethodNotAllowed, Code: "method", Allow: allow,
-			Title: "This method is not allowed here", Detail: "This address answers to " + allow + "."}
+			Title: "This method is not allowed here", Detail: "Use " + strings.ReplaceAll(allow, ", ", " or ") + "."}
 	}
 	return fn(w, r)
 }

@@ -79,7 +79,7 @@ func (h *Handler) refused(d acap.Decision) *Problem {
 
 // absent returns the problem for an address of which nothing can be shown (RFC 7725, RFC 9110 15.5.11).
 func (h *Handler) absent(s present.State) *Problem {
-	switch s.Standing {
+	switch s.Availability {
 	case present.Unavailable, present.Withheld:
 		return h.refused(s.Decision)
 	case present.Erased:

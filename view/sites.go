@@ -31,8 +31,8 @@ type Site struct {
 	Origin string      `json:"origin"` // scheme, host, and port unless it is the default
 	Host   string      `json:"host"`   // host, and port unless it is the default
 	Policy SitePolicy  `json:"policy"`
-	Pace   *SitePace   `json:"pace,omitempty"`   // null: the queue knows nothing of the host
-	Counts *SiteCounts `json:"counts,omitempty"` // null: not counted yet
+	Pace   *SitePace   `json:"pace,omitempty"`   // nil: nothing is queued or known for the host
+	Counts *SiteCounts `json:"counts,omitempty"` // nil: not counted yet
 }
 
 // SitePolicy is the state of the robots.txt of an origin.

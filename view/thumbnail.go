@@ -36,7 +36,7 @@ func (h *Handler) thumbnail(w http.ResponseWriter, r *request) error {
 		return redirectTo(w, timedPath("/thumbnail/", picture.Fetched, page))
 	case errors.Is(err, thumbnail.ErrNone) && listed.found():
 		return pictureless(err)
-	case errors.Is(err, thumbnail.ErrNone) && listed.state.Standing == present.NotHeld:
+	case errors.Is(err, thumbnail.ErrNone) && listed.state.Availability == present.NotHeld:
 		return h.noImage(r.Context(), page, who, err)
 	case !listed.found() && (barred || errors.Is(err, present.ErrNotHeld) || errors.Is(err, thumbnail.ErrNone)):
 		return h.absent(listed.state)

@@ -34,7 +34,7 @@ func (h *Handler) timeGate(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	i := held.versions.Nearest(at)
+	i := held.versions.Select(at)
 	maps.Copy(w.Header(), held.page.TimeGateHeader(held.versions, i))
 	w.Header().Set("Cache-Control", "private, no-store") // terms and versions can change at any moment
 	w.WriteHeader(http.StatusFound)
@@ -58,7 +58,7 @@ func (h *Handler) timeMap(f memento.Form) answer {
 			return err
 		}
 		if last := held.page.Pages(held.versions); n > last {
-			return &Problem{Status: http.StatusNotFound, Code: "no-page", Title: "The TimeMap has no such page",
+			return &Problem{Status: http.StatusNotFound, Code: "no-timemap-page", Title: "The TimeMap has no such page",
 				Detail: "The number in the path must be from 1 to " + strconv.Itoa(last) + "."}
 		}
 		var out bytes.Buffer

@@ -35,7 +35,7 @@ func (t *turns) take(ctx context.Context, client netip.Addr) (done func(), err e
 	t.mu.Lock()
 	if t.clients[client] > mostWaiting {
 		t.mu.Unlock()
-		return nil, &Problem{Status: http.StatusTooManyRequests, Code: "busy", Title: "Too many requests at once",
+		return nil, &Problem{Status: http.StatusTooManyRequests, Code: "rate", Title: "Too many requests at once",
 			Detail: "Earlier requests of your address are still being answered; wait for their answers.", Retry: time.Second}
 	}
 	t.clients[client]++

@@ -98,7 +98,7 @@ func get(h *Handler, method, sent string, header ...string) *httptest.ResponseRe
 
 // gone returns the state of a page that was erased at noon.
 func gone(by acap.Decision, why string) present.State {
-	s := present.State{Standing: present.Erased, Decision: by}
+	s := present.State{Availability: present.Erased, Decision: by}
 	s.Erased.When, s.Erased.Why = noon, why
 	return s
 }
@@ -109,9 +109,9 @@ func TestStatus(t *testing.T) {
 	swept := gone(acap.Decision{}, "prohibited by http://quay.example/robots.txt:5: ACAP-disallow-preserve: /sw")
 	swept.Erased.Line = "http://quay.example/robots.txt:5: ACAP-disallow-preserve: /sw"
 	f := &fixed{states: map[string]present.State{
-		"http://quay.example/withheld": {Standing: present.Withheld,
+		"http://quay.example/withheld": {Availability: present.Withheld,
 			Decision: acap.Decision{Usage: acap.PresentCurrentCopy, Reason: acap.ByProhibition, Because: line}},
-		"http://quay.example/unread": {Standing: present.Unavailable,
+		"http://quay.example/unread": {Availability: present.Unavailable,
 			Decision: acap.Decision{Usage: acap.PresentCurrentCopy, Reason: acap.Unavailable, Note: "HTTP status 503"}},
 		"http://quay.example/erased": gone(acap.Decision{}, "the time limit of 2 days has ended"),
 		"http://quay.example/swept":  swept,
@@ -122,7 +122,7 @@ func TestStatus(t *testing.T) {
 		"http://quay.example/sent": gone(acap.Decision{Because: &acap.Field{Source: acap.Request, URL: "http://quay.example",
 			Line: 8, Text: `take-down, requested with the credential "newsdesk"`}}, ""),
 		"http://quay.example/withdrawn": gone(acap.Decision{}, "taken down at the publisher's request"),
-		"http://quay.example/dialled": {Standing: present.Unavailable, Decision: acap.Decision{Usage: acap.PresentCurrentCopy,
+		"http://quay.example/dialled": {Availability: present.Unavailable, Decision: acap.Decision{Usage: acap.PresentCurrentCopy,
 			Reason: acap.Unavailable, Note: "robots.txt could not be read: dial tcp 10.1.2.3:80: refused"}},
 	}}
 	withdrawn := f.states["http://quay.example/withdrawn"]

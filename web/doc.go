@@ -11,10 +11,12 @@
 //	requests.go handlers of /api/v1/requests
 //	readers.go  finds out who answers a request, and who the reader is
 //	login.go    pages of the login; checks of forms
+//	failures.go failed logins and tokens of each client
 //	session.go  sessions and their cookie
 //	password.go hashes of the operator's password
 //	ledger.go   pages of requests: list, receipt, forms to submit and to withdraw
 //	audit.go    who logged in and changed something
+//	replay.go   host names below the replay domain
 //	listener.go connections: limits in total and for each client
 //	read.go     reads host, client, token, key, body and query of a request
 //	limits.go   rates for each client and each credential
@@ -24,7 +26,8 @@
 //
 //	GET    /api/v1/key                   the public key of receipts
 //	POST   /api/v1/requests              {"action","url"} with Idempotency-Key: submits a request
-//	GET    /api/v1/requests              lists requests: action, state, url, after, limit
+//	GET    /api/v1/requests              lists requests: origin, action, state, url, since, standing,
+//	                                     after, limit
 //	GET    /api/v1/requests/{id}         one request
 //	DELETE /api/v1/requests/{id}         withdraws a request
 //	GET    /api/v1/requests/{id}/receipt the receipt of a request, signed if the operator has a key

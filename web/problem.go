@@ -31,13 +31,13 @@ func (p *problem) title() string {
 	case http.StatusForbidden:
 		return "You may not do this"
 	case http.StatusNotFound:
-		return "There is no such page"
+		return "Not found"
 	case http.StatusMethodNotAllowed:
 		return "This method is not allowed here"
 	case http.StatusConflict:
-		return "This cannot be changed"
+		return "This conflicts with an earlier request"
 	case http.StatusRequestEntityTooLarge:
-		return "This is too much text"
+		return "The body is too large"
 	case http.StatusMisdirectedRequest:
 		return "This server has another name"
 	case http.StatusTooManyRequests:

@@ -20,7 +20,7 @@ import (
 func (s *Server) readToken(r *http.Request) (string, error) {
 	client, t := s.client(r), token(r)
 	if wait := s.limits.waitTime(client, hashToken(t)); wait > 0 {
-		return "", tooMany(wait, "too many requests came from this client, or with this credential")
+		return "", tooMany(wait, "too many wrong tokens were sent, or too many requests with this credential")
 	}
 	if t == "" { // not a failed authentication: other sites can make browsers send such requests
 		return "", rejection(actions.BadCredential,
@@ -204,8 +204,9 @@ func originKeys(list []string) (keys []string, err error) {
 var errLimit = errors.New("too few or too many requests")
 
 // formOf says what the values of parameters must be.
-var formOf = map[string]string{"origin": "the address of a site", "since": "a time as in 2026-01-31T12:00:00Z", "standing": "true or false",
-	"after": "a number", "limit": "a number from 1 to 1000"}
+var formOf = map[string]string{"origin": "the address of a site", "since": "a time as in 2026-01-31T12:00:00Z",
+	"standing": "true or false",
+	"after":    "a number", "limit": "a number from 1 to 1000"}
 
 // requestID returns the ID of the action request that the path of r contains.
 func requestID(r *http.Request) (uint64, error) {
@@ -332,9 +333,9 @@ func (s *Server) overdue(st *actions.Status) string {
 	before := s.o.Now().Add(-s.o.Late)
 	switch {
 	case !st.TakeDown.IsZero() && st.TakeDown.Before(before):
-		return fmt.Sprintf("a take-down is due since %s", st.TakeDown.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("a take-down has been due since %s", st.TakeDown.UTC().Format(time.RFC3339))
 	case !st.Erased.IsZero() && st.Erased.Before(before):
-		return fmt.Sprintf("files are not compacted since an erasure at %s", st.Erased.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("files have not been compacted since the erasure at %s", st.Erased.UTC().Format(time.RFC3339))
 	}
 	return ""
 }

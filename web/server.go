@@ -39,14 +39,15 @@ type Options struct {
 	// X-Forwarded-Proto whether the client uses TLS
 	Trusted []netip.Prefix
 	Limits  Limits
-	Ready   func() error // why readers cannot be answered now, for /readyz; nil: they always can
+	Ready   func() error // why readers cannot be answered now, for /readyz; called concurrently; nil: they always can
 	Metrics http.Handler // answers /metrics in ServeAdmin; nil: /metrics does not exist
 
 	// Readers answers all requests except those for action requests; the context names the visitor
 	// (view.WithVisitor). nil: there is nothing to read.
 	Readers http.Handler
 	// Reader returns what decides about restrictions to certain readers, from the address of a client
-	// (P1 2.5.5.9). nil: only the address is known. After an error nothing is shown to the client.
+	// (P1 2.5.5.9). It is called concurrently. nil: only the address is known. After an error nothing is
+	// shown to the client.
 	Reader func(context.Context, netip.Addr) (acap.Target, error)
 
 	// Frame makes the pages of logins and requests; nil: these pages do not exist.
@@ -226,12 +227,12 @@ func (s *Server) check(at *endpoint, r *http.Request) error {
 	switch {
 	case !namesServer(at.names, r) && (at != &s.public || s.label(r) == ""):
 		return &problem{status: http.StatusMisdirectedRequest, code: "host",
-			detail: "this server does not answer to that host name"}
+			detail: "the Host header names another server; names can be added in serve.public_hosts"}
 	case at == &s.public && s.proxied && !s.trusts(r.RemoteAddr) && !loopbackName(r.RemoteAddr):
 		return &problem{status: http.StatusForbidden, code: "tls",
 			detail: "this server answers without TLS to its proxies only; use the https address of the archive"}
 	case !s.limits.allowRequest(s.client(r)):
-		return tooMany(time.Second, "too many requests came from this client, or reach this server")
+		return tooMany(time.Second, "this client sent too many requests; wait a second")
 	case r.Method == http.MethodConnect:
 		return notFound()
 	}
@@ -241,7 +242,7 @@ func (s *Server) check(at *endpoint, r *http.Request) error {
 // notFound returns the problem for a path that does not exist.
 func notFound() error {
 	return &problem{status: http.StatusNotFound, code: actions.NotFound,
-		detail: "there is nothing here; requests go to /api/v1/requests"}
+		detail: "nothing exists at this path"}
 }
 
 // handler answers a request that Server.check has accepted. The error is a *problem, or an error of
@@ -295,7 +296,7 @@ func answer(w http.ResponseWriter, r *http.Request, do map[string]handler) error
 		slices.Sort(methods)
 		allow := strings.Join(methods, ", ")
 		w.Header().Set("Allow", allow)
-		return &problem{status: http.StatusMethodNotAllowed, code: "method", detail: "this answers to " + allow}
+		return &problem{status: http.StatusMethodNotAllowed, code: "method", detail: "use " + strings.Join(methods, " or ")}
 	}
 	return fn(w, r)
 }

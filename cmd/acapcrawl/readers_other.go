@@ -92,7 +92,7 @@ func (t *otherReaders) serve(w http.ResponseWriter, r *http.Request) bool {
 			return r.Context().Err() != nil
 		}
 		w.Header().Set("Retry-After", "1")
-		http.Error(w, "The archive passed from one process to another; send the request again.",
+		http.Error(w, "Another process has just opened this archive. Send the request again.",
 			http.StatusServiceUnavailable)
 		return true
 	}

@@ -101,7 +101,7 @@ func levelOf(status int) slog.Level {
 func (c *Command) listener(ctx context.Context, cfg *config.Config) (l net.Listener, secure *tls.Config, err error) {
 	certificate, key := cfg.Serve.Certificate, cfg.Serve.Key
 	if (certificate == "") != (key == "") {
-		return nil, nil, misuse("", "serve.certificate and serve.key go together")
+		return nil, nil, misuse("", "set both serve.certificate and serve.key, or neither")
 	}
 	if certificate == "" && len(cfg.Serve.TrustedProxies) == 0 && !loopback(cfg.Listen) {
 		return nil, nil, misuse("serve.certificate and serve.key, or serve.trusted_proxies if proxies use TLS",
