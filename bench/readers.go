@@ -114,8 +114,8 @@ func (s *stage) startServe(ctx context.Context, data string) (address string, cm
 		if err != nil {
 			return "", nil, errors.Join(errors.New("serve ended at once"), cmd.Wait())
 		}
-		if _, rest, ok := strings.Cut(line, "Serving the archive at "); ok {
-			address, _, _ = strings.Cut(rest, ". ")
+		if _, rest, ok := strings.Cut(line, "Answering at "); ok {
+			address, _, _ = strings.Cut(rest, ";")
 			go io.Copy(os.Stderr, lines)
 			return address, cmd, nil
 		}

@@ -43,7 +43,7 @@ only at serve.admin_listen. Crawls and all other verbs can run at the same time.
 		}
 		flags := slices.DeleteFunc(given(cmd), func(f string) bool { return strings.HasPrefix(f, "--listen=") })
 		return c.runServe(cmd.Context(), cfg, flags, func(at string) {
-			fmt.Fprintf(c.Stderr, "Serving the archive at %s. Press Ctrl-C to stop.\n", at)
+			fmt.Fprintf(c.Stderr, "Answering at %s; press Ctrl-C to stop.\n", at)
 		})
 	}
 	return cmd

@@ -52,8 +52,8 @@ func startServe(t *testing.T, data string, args ...string) (s *serving, end func
 		if err != nil {
 			t.Fatalf("serve ended with status %d", <-ended)
 		}
-		if _, rest, ok := strings.Cut(line, "Serving the archive at "); ok {
-			s.at, _, _ = strings.Cut(rest, ". ")
+		if _, rest, ok := strings.Cut(line, "Answering at "); ok {
+			s.at, _, _ = strings.Cut(rest, ";")
 		}
 		if _, rest, ok := strings.Cut(line, "Health and metrics are at "); ok {
 			s.admin, _, _ = strings.Cut(rest, "/healthz")
