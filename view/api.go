@@ -213,7 +213,7 @@ func (h *Handler) noImage(ctx context.Context, page string, who present.Reader, 
 
 // pictureless returns the problem for a page of which no thumbnail can be made: err says why.
 func pictureless(err error) *Problem {
-	return &Problem{Status: http.StatusNotFound, Code: "no-image", Title: "There is no picture of this page",
+	return &Problem{Status: http.StatusNotFound, Code: "no-image", Title: "There is no thumbnail of this page",
 		Detail: sentence(strings.ToUpper(err.Error()[:1]) + err.Error()[1:])}
 }
 

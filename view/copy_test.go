@@ -140,9 +140,9 @@ func TestThumbnail(t *testing.T) {
 	}{
 		{sent: at("/thumbnail/", "/i.png"), status: 200},
 		{sent: "/thumbnail/20260106000000/" + stock.Site + "/i.png", status: 302},
-		{sent: at("/thumbnail/", "/a"), status: 404, title: "There is no picture of this page"},
+		{sent: at("/thumbnail/", "/a"), status: 404, title: "There is no thumbnail of this page"},
 		{robots: "ACAP-disallow-present-link: /", sent: at("/thumbnail/", "/a"), status: 404,
-			title: "There is no picture of this page"},
+			title: "There is no thumbnail of this page"},
 		{robots: "ACAP-disallow-present: /", sent: at("/thumbnail/", "/a"), status: 404, title: "Not in this archive"},
 		{sent: at("/thumbnail/", "/never"), status: 404, title: "Not in this archive"},
 		{sent: "/thumbnail/2026/" + stock.Site + "/i.png", status: 400},
