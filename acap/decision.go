@@ -13,7 +13,7 @@ const (
 	ByOther       Reason = "other"   // disallow-other prohibits the usage (P1 2.5.6, F19)
 	// permissions and prohibitions have an undetermined or equal scope (P1 2.4.6)
 	ByConflict   Reason = "conflict"
-	ByFallback   Reason = "fallback"     // a field that cannot be interpreted fully (P1 2.4.3)
+	ByFallback   Reason = "fallback"     // a field that is partly unsupported (P1 2.4.3)
 	ByExpiry     Reason = "expired"      // a time limit has passed (P1 2.5.3.1, H09)
 	ByLocation   Reason = "location"     // the permission is for another location of the page (P2 2.2.9.1)
 	ByTarget     Reason = "target"       // the reader does not meet a target-condition (P1 2.5.5.9)

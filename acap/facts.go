@@ -278,8 +278,8 @@ func (d Decision) Why() string {
 	what, known := map[Reason]string{
 		ByPermission: "permitted by", ByProhibition: "prohibited by", ByDefault: "nothing is said about it",
 		ByOther:    "prohibited by",
-		ByConflict: "permissions and prohibitions of undetermined scope meet in",
-		ByFallback: "a field that cannot be interpreted fully prohibits it:",
+		ByConflict: "permissions and prohibitions both match, and none is more specific; the prohibition decides:",
+		ByFallback: "a field that is partly unsupported prohibits it:",
 		ByExpiry:   "its time limit has passed:", ByLocation: "the page is not where its permission says:",
 		ByTarget: "the reader does not meet a condition of",
 		ByHeader: "restricted by", ByMeta: "restricted by", Unavailable: "its policy could not be read",

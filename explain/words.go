@@ -68,8 +68,8 @@ func reasonWords(d acap.Decision) string {
 		acap.ByProhibition: "this prohibition decides",
 		acap.ByDefault:     "nothing is said about it",
 		acap.ByOther:       "this prohibition covers usages of which nothing else is said",
-		acap.ByConflict:    "permissions and this prohibition both match, and no pattern is narrower than all others",
-		acap.ByFallback:    "this field cannot be interpreted fully, and counts as a prohibition",
+		acap.ByConflict:    "permissions and prohibitions both match, and none is more specific; this prohibition decides",
+		acap.ByFallback:    "this field is partly unsupported, and counts as a prohibition",
 		acap.ByExpiry:      "the time limit of this permission has passed",
 		acap.ByLocation:    "the page is not where this permission says",
 		acap.ByHeader:      "this header restricts it",
@@ -158,9 +158,9 @@ func Effect(v acap.Rival) string {
 	words := ""
 	switch {
 	case v.Outcome == acap.Loses && v.Over != nil:
-		words = "loses to " + shortly(v.Over, v.Field) + ": "
+		words = "overruled by " + shortly(v.Over, v.Field) + ": "
 	case v.Outcome == acap.Loses:
-		words = "loses: "
+		words = "overruled: "
 	case v.Outcome == acap.Binds:
 		words = "applies too: "
 	}
@@ -184,11 +184,11 @@ type Limit struct {
 }
 
 // LimitsOf returns each limit of an answer, in the order of the fields that set them, and what the
-// limits prevent.
-func LimitsOf(a Explained) (list []Limit) {
+// limits prevent. date formats times.
+func LimitsOf(a Explained, date func(time.Time) string) (list []Limit) {
 	at, deciding := map[string]int{}, map[string]bool{}
 	for _, bound := range a.Bounds {
-		for _, words := range LimitWords(bound.Limits) {
+		for _, words := range LimitWords(bound.Limits, date) {
 			i, known := at[words]
 			if !known {
 				i = len(list)
@@ -209,41 +209,4 @@ func LimitsOf(a Explained) (list []Limit) {
 		list = append(list, Limit{Words: words})
 	}
 	return list
-}
-
-// LimitWords returns each limit as one line.
-func LimitWords(l acap.Limits) []string {
-	var out []string
-	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if !l.Until.IsZero() {
-		add("until %s", l.Until.Format(time.RFC3339))
-	}
-	if l.UntilRecrawled {
-		add("until it is crawled again")
-	}
-	if l.MaxChars != nil {
-		add("at most %d characters", *l.MaxChars)
-	}
-	if l.MaxWords != nil {
-		add("at most %d words", *l.MaxWords)
-	}
-	for _, value := range l.MustUse {
-		add("made only from %s", usedWords(value))
-	}
-	for _, value := range l.MustInclude {
-		add("shown only with %s", includedWords(value))
-	}
-	for _, list := range []struct {
-		words  string
-		values []string
-	}{{"without modification of", l.ProhibitedModification}, {"never", l.ProhibitedContext},
-		{"only", l.RequiredContext}, {"only for readers who meet", l.Target}, {"only at", l.Location}} {
-		if len(list.values) > 0 {
-			add("%s %s", list.words, strings.Join(list.values, ", "))
-		}
-	}
-	for _, value := range l.UsageRef {
-		add("ask at %s", usedWords(value))
-	}
-	return out
 }

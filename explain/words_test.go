@@ -33,23 +33,25 @@ func TestRedirectReason(t *testing.T) {
 	}
 }
 
+func iso(t time.Time) string { return t.Format(time.RFC3339) }
+
 func TestLimitWords(t *testing.T) {
 	n := 20
 	got := LimitWords(acap.Limits{Until: time.Date(2026, 1, 8, 0, 0, 0, 0, time.UTC), UntilRecrawled: true,
 		MaxChars: &n, MaxWords: &n,
 		MustUse: []string{"a"}, MustInclude: []string{"b", "c"}, ProhibitedModification: []string{"d"},
 		ProhibitedContext: []string{"e"},
-		RequiredContext:   []string{"f"}, Target: []string{"g"}, Location: []string{"h"}, UsageRef: []string{"i"}})
+		RequiredContext:   []string{"f"}, Target: []string{"g"}, Location: []string{"h"}, UsageRef: []string{"i"}}, iso)
 	if len(got) != 13 || got[0] != "until 2026-01-08T00:00:00Z" || !strings.HasSuffix(got[6], " c") {
 		t.Errorf("%q", got)
 	}
-	if got := LimitWords(acap.Limits{}); got != nil {
+	if got := LimitWords(acap.Limits{}, iso); got != nil {
 		t.Errorf("no limits: %q", got)
 	}
 }
 
 // TestRequiredWords checks the words for resources that must be used or shown, without characters that control a
-// terminal.
+// terminal, for contexts and for conditions on the reader.
 func TestRequiredWords(t *testing.T) {
 	for _, c := range []struct {
 		limits acap.Limits
@@ -73,9 +75,22 @@ func TestRequiredWords(t *testing.T) {
 			"made only from the elements of class lead, sum up"},
 		{acap.Limits{MustUse: []string{"the-acap:text:All%20rights"}}, "made only from the text “All rights”"},
 		{acap.Limits{MustUse: []string{"http://quay.example/short"}}, "made only from http://quay.example/short"},
-		{acap.Limits{UsageRef: []string{"the-acap:terms-link:/terms"}}, "ask at /terms"},
+		{acap.Limits{UsageRef: []string{"the-acap:terms-link:/terms"}}, "terms of other uses: /terms"},
+		{acap.Limits{ProhibitedContext: []string{"within-user-frame"}}, "not within a frame of the archive"},
+		{acap.Limits{RequiredContext: []string{"within-user-frame"}}, "only within a frame of the archive"},
+		{acap.Limits{RequiredContext: []string{"within-original-frame"}},
+			"only within what surrounds it on its own site"},
+		{acap.Limits{Target: []string{"permittedcountrylist:gb,ie"}}, "only for readers in GB, IE"},
+		{acap.Limits{Target: []string{"prohibitedcountrylist:gb"}}, "not for readers in GB"},
+		{acap.Limits{Target: []string{"permitteddomainlist:a.example,b.example"}},
+			"only for readers in the domains a.example, b.example"},
+		{acap.Limits{Target: []string{"prohibiteddomainlist:a.example"}}, "not for readers in the domains a.example"},
+		{acap.Limits{Target: []string{"ipaddressrangelist:192.0.2.1-192.0.2.9"}},
+			"only for readers with an IP address in 192.0.2.1-192.0.2.9"},
+		{acap.Limits{Target: []string{"ipaddressmasklist:10.1.1.0/0.0.0.255"}},
+			"only for readers with an IP address that matches 10.1.1.0/0.0.0.255"},
 	} {
-		if got := LimitWords(c.limits); len(got) != 1 || got[0] != c.want {
+		if got := LimitWords(c.limits, iso); len(got) != 1 || got[0] != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

@@ -50,7 +50,7 @@ func (o *tallies) skippedLink(r *crawler.Record) view.SkippedAddress {
 	case crawler.Unreachable, crawler.Failed:
 	case crawler.Refused:
 		if r.Led != "" {
-			one.Why, one.File, one.Line, one.Text = "A redirect of it is refused.", "", 0, ""
+			one.Why, one.File, one.Line, one.Text = "It redirects to an address that may not be fetched.", "", 0, ""
 		}
 	default:
 		one.Why = "It is out of the scope or the limits of the crawl."
@@ -93,11 +93,11 @@ func (o *tallies) whyRefused(r *crawler.Record) (why string, by *acap.Field) {
 	switch {
 	case why != "":
 	case strings.Contains(r.Why, " is not permitted by the page itself: "):
-		why = "The page itself refuses it."
+		why = "A statement of the page prohibits it."
 	case strings.Contains(r.Why, " is not permitted: "):
-		why = "An earlier version of the policy refused it."
+		why = "An earlier version of the policy prohibited it."
 	default:
-		why = "A rule of this crawler refuses the address."
+		why = "The rules of this crawler exclude the address."
 	}
 	return begin + why, by
 }

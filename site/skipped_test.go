@@ -53,7 +53,7 @@ func TestSkipped(t *testing.T) {
 			File: p.origin + "/robots.txt", Line: 2, Text: "Disallow: /members/"},
 		"/oldnocrawl": {Why: "It redirects to " + elsewhere.origin + "/old. This conventional rule prohibits it.",
 			File: elsewhere.origin + "/robots.txt", Line: 2, Text: "Disallow: /old"},
-		"/once": {Why: "An earlier version of the policy refused it."},
+		"/once": {Why: "An earlier version of the policy prohibited it."},
 	} {
 		got := found[path]
 		if got.Why != want.Why || got.File != want.File || got.Line != want.Line || got.Text != want.Text ||
@@ -73,9 +73,9 @@ func TestWhyRefused(t *testing.T) {
 	refresh(t, s, p)
 	o := s.Sites()
 	for stored, want := range map[string]string{
-		"crawl of http://q/x is not permitted by the page itself: prohibited by …": "The page itself refuses it.",
-		"http://q/x is not fetched: 10.1.2.3 is a private address": "A rule of this crawler refuses the " +
-			"address.",
+		"crawl of http://q/x is not permitted by the page itself: prohibited by …": "A statement of the page prohibits it.",
+		"http://q/x is not fetched: 10.1.2.3 is a private address": "The rules of this crawler exclude " +
+			"the address.",
 	} {
 		if why, by := o.tally.whyRefused(&crawler.Record{URL: p.origin + "/x", Why: stored}); why != want || by != nil {
 			t.Errorf("%s: %q, %v", stored, why, by)

@@ -147,7 +147,8 @@ func rowOf(who acap.Crawler, what string, at []check.Address, before, after chan
 // sideOf returns the answer of one file.
 func sideOf(a check.Answer) changeSide {
 	d := policy.PublicDecision(acap.Decision{Allowed: a.Allowed, Reason: a.Reason, Note: a.Note})
-	s := changeSide{Why: fieldWords(a.Because), Limits: shorten(strings.Join(explain.LimitWords(a.Limits), "; "))}
+	s := changeSide{Why: fieldWords(a.Because),
+		Limits: shorten(strings.Join(explain.LimitWords(a.Limits, longDate), "; "))}
 	if s.Answer, s.Class = verdictOf(d); s.Why == "" {
 		s.Reason = explain.Reason(d)
 	}

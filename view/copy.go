@@ -45,6 +45,12 @@ type viewerPage struct {
 	First, Previous, Next, Last time.Time
 }
 
+// Permission returns a sentence that says why the copy may be shown.
+func (p viewerPage) Permission() string {
+	clause := permission(p.Decision)
+	return sentence(strings.ToUpper(clause[:1]) + clause[1:])
+}
+
 // viewerForm says how the viewer shows a copy.
 type viewerForm string
 
@@ -109,7 +115,7 @@ func (h *Handler) viewed(r *request, page string, chosen choice, who present.Rea
 	if len(c.Include) > 0 { // the page shows what the terms demand
 		limits.MustInclude = nil
 	}
-	for _, words := range explain.LimitWords(limits) {
+	for _, words := range explain.LimitWords(limits, longDate) {
 		out.Terms = append(out.Terms, display.Line(words))
 	}
 	out.Include = c.Include

@@ -143,7 +143,7 @@ func crawlerWords(c acap.Crawler) string {
 		words += ", collecting for no purpose"
 	}
 	if len(c.Cannot) > 0 {
-		words += ", unable to interpret " + strings.Join(c.Cannot, ", ")
+		words += ", which treats " + strings.Join(c.Cannot, ", ") + " as unsupported"
 	}
 	return shorten(words)
 }
@@ -163,8 +163,8 @@ func policyWords(e *explain.Explanation, form *explainForm, who Visitor) string 
 	case o.Robots == nil:
 		return sentence(where + " could not be read: " + why)
 	case o.Status == policy.Unreachable:
-		return sentence(where + ", as last read: " + e.Declares() + ". It could not be read again, so nothing may be " +
-			"requested until it can: " + why)
+		return sentence(where + ", as last read: " + e.Declares() + ". The last attempt to read it failed (" + why +
+			"), so nothing may be requested now")
 	case o.Status == policy.None:
 		return where + " does not exist, so there are no restrictions."
 	}
@@ -197,7 +197,7 @@ func answerOf(a explain.Explained, s *sources, at string) answerRow {
 		row := s.row(d.Because, at)
 		out.Line = &row
 	}
-	for i, limit := range explain.LimitsOf(a) {
+	for i, limit := range explain.LimitsOf(a, longDate) {
 		if i == maxBounds {
 			out.Limits = append(out.Limits, limitRow{Words: "and more limits, which are left out"})
 			break
@@ -247,7 +247,7 @@ func classOf(v acap.Verdict) string {
 
 // rivalsOf returns the competing fields of an answer by their effect.
 func rivalsOf(a explain.Explained, s *sources, at string) (groups []rivalGroup) {
-	titles := []string{"In addition", "Lost against it", "Within the page"}
+	titles := []string{"Other lines that also apply", "Lines that were overruled", "Lines about parts of the page"}
 	all := make([]rivalGroup, len(titles))
 	for _, v := range a.Rivals {
 		i := 0

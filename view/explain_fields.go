@@ -43,7 +43,7 @@ func fieldLabel(form, name string) string {
 	case "page":
 		return "HTML of the page"
 	}
-	return "Headers of the answer"
+	return "Response headers"
 }
 
 // sent returns the id of the form that was sent.

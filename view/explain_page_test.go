@@ -16,7 +16,7 @@ func TestExplainAgain(t *testing.T) {
 	h := explorer(t, &stored{who: acap.Crawler{Names: []string{"gazer"}}})
 	for name, c := range map[string]struct{ value, label, must string }{
 		"as_of":          {"soon", "As of", "needs a time such as 2026-01-31T12:00:00Z"},
-		"headers":        {"X-Robots-Tag: noindex\nno header", "Headers of the answer", "needs a header in line 2"},
+		"headers":        {"X-Robots-Tag: noindex\nno header", "Response headers", "needs a header in line 2"},
 		"url":            {"ftp://quay.example/", "Address or path of the page", "needs a whole address"},
 		"reader_ip":      {"1.2.3", "IP address of the reader", "needs an IP address"},
 		"reader_domain":  {"a/b", "Domain of the reader", "needs a domain name"},

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/explain"
 	"github.com/acapcrawl/acapcrawl/memento"
 	"github.com/acapcrawl/acapcrawl/present"
 	"github.com/acapcrawl/acapcrawl/snippet"
@@ -121,8 +120,7 @@ func (h *Handler) versionFeed(r *request, address string) (out atomFeed, err err
 		if v.MIME != "" {
 			text += ", " + v.MIME
 		}
-		text += ". " + sentence("Terms: "+strings.Join(append([]string{v.Decision.Why()},
-			explain.LimitWords(v.Limits)...), "; "))
+		text += ". " + sentence("Terms: "+strings.Join(termsOf(v), "; "))
 		out.Entries = append(out.Entries, atomEntry{ID: r.tag("version:"+memento.Timestamp(v.Fetched), v.URL),
 			Title: "Version of " + v.Fetched.UTC().Format("2 January 2006, 15:04 UTC"), Updated: atomTime(v.Fetched),
 			Links:   []atomLink{{"alternate", "text/html", base + timedPath("/copy/", v.Fetched, v.URL)}},

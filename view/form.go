@@ -168,17 +168,32 @@ type useOption struct {
 // Uses returns the list of usages. If several usages are chosen, they are an additional entry.
 func (f searchForm) Uses() (list []useOption) {
 	chosen := f.uses()
-	for _, one := range []useOption{{Value: "train-ai", Words: "Pages that may train models"},
-		{Value: "ai-use", Words: "Pages that models may use as input"},
-		{Value: "ai-index", Words: "Pages that may be in an index for models"},
-		{Value: "tdm", Words: "Pages that permit text and data mining"}} {
-		one.Chosen = one.Value == chosen
-		list = append(list, one)
+	for _, u := range []acap.Usage{acap.TrainAI, acap.AIUse, acap.AIIndex, acap.TDM} {
+		list = append(list, useOption{string(u), "Pages that permit " + useWords(u), string(u) == chosen})
 	}
 	if len(f.For) > 1 {
-		list = append(list, useOption{chosen, "Pages that permit " + strings.ReplaceAll(chosen, ",", ", "), true})
+		var words []string
+		for _, u := range f.For {
+			words = append(words, useWords(u))
+		}
+		list = append(list, useOption{chosen, "Pages that permit all of these: " + strings.Join(words, "; "), true})
 	}
 	return list
+}
+
+// useWords names a usage of a newer vocabulary.
+func useWords(u acap.Usage) string {
+	switch u {
+	case acap.TrainAI:
+		return "training of models"
+	case acap.AIUse:
+		return "input of models"
+	case acap.AIIndex:
+		return "index for models"
+	case acap.TDM:
+		return "text and data mining"
+	}
+	return string(u)
 }
 
 // uses returns the usages as one parameter.
@@ -226,7 +241,7 @@ func (f searchForm) chips() (list []chip) {
 	for i, u := range f.For {
 		without := f
 		without.For = slices.Delete(slices.Clone(f.For), i, i+1)
-		add("allowed: "+string(u), without)
+		add("permitted use: "+useWords(u), without)
 	}
 	return list
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/explain"
 	"github.com/acapcrawl/acapcrawl/memento"
 )
@@ -90,6 +91,7 @@ func helpers() template.FuncMap {
 		"bytes":   byteSize,
 		"blank":   func() searchForm { return searchForm{} },
 		"role":    roleLabel,
+		"state":   func(state any) string { return stateWords(actions.State(fmt.Sprint(state))) },
 		// href and src return an attribute with a path of this server that ends with the address of a
 		// page. Package html/template would change some characters of the address.
 		"href": func(prefix, page string) template.HTMLAttr { return linkAttribute("href", prefix+page) },

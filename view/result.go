@@ -19,9 +19,9 @@ func partWords(u acap.Usage) string {
 	case acap.PresentLink:
 		return "a link"
 	case acap.PresentSnippet:
-		return "an excerpt"
+		return "a snippet"
 	case acap.PresentThumbnail:
-		return "a picture"
+		return "a thumbnail"
 	case acap.PresentCurrentCopy:
 		return "a copy"
 	}
@@ -31,8 +31,8 @@ func partWords(u acap.Usage) string {
 // shortReason says in a few words why a part of a result is not shown.
 func shortReason(r acap.Reason) string {
 	words := map[acap.Reason]string{
-		acap.ByConflict:    "statements of the publisher contradict each other",
-		acap.ByFallback:    "a statement of the publisher cannot be interpreted fully",
+		acap.ByConflict:    "permissions and prohibitions both match, and none is more specific",
+		acap.ByFallback:    "a statement of the publisher is partly unsupported",
 		acap.ByExpiry:      "a time limit has ended",
 		acap.ByLocation:    "the permission is for another address",
 		acap.ByTarget:      "the permission is for other readers",
@@ -203,8 +203,8 @@ func kindOf(media string) string {
 func newPartView(p present.Part, page string) partView {
 	d := p.Decision.AboutFor()
 	_, name, _ := strings.Cut(partWords(p.Decision.Usage), " ")
-	out := partView{Name: strings.ToUpper(name[:1]) + name[1:], Class: "yes", Limits: explain.LimitWords(p.Limits),
-		Reason: explain.Reason(d)}
+	out := partView{Name: strings.ToUpper(name[:1]) + name[1:], Class: "yes",
+		Limits: explain.LimitWords(p.Limits, longDate), Reason: explain.Reason(d)}
 	switch {
 	case !d.Allowed:
 		out.Answer, out.Class = "may not be shown", "no"

@@ -27,7 +27,7 @@ type searchPage struct {
 	Partial []string // by part and reason
 	Results []resultView
 	None    noResults // Results is empty
-	Hurried bool      // some results lack a title and an excerpt
+	Hurried bool      // some results lack a title and a snippet
 	First   int       // number of the first result
 	Back    string    // address of the page before, or ""
 	Next    string    // address of the next page, or ""

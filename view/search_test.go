@@ -75,7 +75,7 @@ func TestResults(t *testing.T) {
 	const copied = `href="/copy/20260203093000/http://quay.example`
 	for _, want := range []string{
 		"5 results", "On this page, 3 results may be listed but not shown in full",
-		"1 without an excerpt: the publisher prohibits it", "1 without a link: the publisher prohibits it",
+		"1 without a snippet: the publisher prohibits it", "1 without a link: the publisher prohibits it",
 		"1 without a copy: the publisher prohibits it",
 		`<mark>Ferry</mark> &amp; tide`, `The <mark>ferry</mark> waits for the tide`, "Credit: Ada Quill",
 		`<a class="hit" ` + copied + `/full">`, `href="/versions/http://quay.example/silent"`,
@@ -228,7 +228,7 @@ func TestPictures(t *testing.T) {
 		Link: true, Title: "A <b>", Thumbnail: size, Details: &present.Details{Captured: fetched}}}}}
 	body := lookUp(handler(t, f), Anyone, "q", "a").Body.String()
 	if want := `src="/thumbnail/20260203093000/http://quay.example/a?b=%22c" width="40" height="30" ` +
-		`alt="Picture of A &lt;b&gt;"`; !strings.Contains(body, want) {
+		`alt="Thumbnail of A &lt;b&gt;"`; !strings.Contains(body, want) {
 		t.Errorf("no %s", want)
 	}
 }

@@ -105,7 +105,7 @@ func TestSitesList(t *testing.T) {
 		t.Errorf("%d sites", n)
 	}
 	mustContain(t, "the first page", first, `href="/sites/h000.example"`, "2.5 s (Crawl-delay)", "1 failure in a row",
-		"being counted", `href="/sites?after=http%3A%2F%2Fh199.example"`, "A crawl is running")
+		"being counted", `href="/sites?after=http%3A%2F%2Fh199.example"`, "A crawl has been running")
 	for _, private := range []string{"9876543", "7654321"} {
 		if strings.Contains(first, private) {
 			t.Errorf("every reader sees %s", private)

@@ -1,6 +1,9 @@
 package view
 
-import "github.com/acapcrawl/acapcrawl/acap"
+import (
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/actions"
+)
 
 // usageWords says in plain words what a crawler does with a page under a usage.
 func usageWords(u acap.Usage) string {
@@ -13,10 +16,10 @@ func usageWords(u acap.Usage) string {
 		acap.PresentOriginal:     "show the page as its site sends it then",
 		acap.PresentCurrentCopy:  "show the newest copy",
 		acap.PresentOldCopy:      "show an older copy",
-		acap.PresentSnippet:      "show an excerpt",
-		acap.PresentThumbnail:    "show a small picture of it",
-		acap.PresentOldSnippet:   "show an excerpt of an older copy",
-		acap.PresentOldThumbnail: "show a small picture of an older copy",
+		acap.PresentSnippet:      "show a snippet of it",
+		acap.PresentThumbnail:    "show a thumbnail of it",
+		acap.PresentOldSnippet:   "show a snippet of an older copy",
+		acap.PresentOldThumbnail: "show a thumbnail of an older copy",
 		acap.PresentLink:         "show a link to it",
 		acap.Other:               "any other use",
 		acap.TrainAI:             "train AI models with it",
@@ -37,4 +40,44 @@ func saidWords(v acap.Verdict) string {
 		return "needs an agreement"
 	}
 	return "unknown"
+}
+
+// stateWords returns the state of a publisher's request in words.
+func stateWords(s actions.State) string {
+	switch s {
+	case actions.Seen:
+		return "waiting for confirmation"
+	case actions.Due:
+		return "waiting for execution"
+	case actions.Failed:
+		return "failed (will be tried again)"
+	}
+	return string(s)
+}
+
+// ReasonWords returns the reason in words.
+func (s SkippedAddress) ReasonWords() string {
+	switch s.Reason { // the names of package crawler
+	case "refused":
+		return "Refused"
+	case "unreachable":
+		return "Policy not readable"
+	case "failed":
+		return "Failed"
+	case "out-of-scope":
+		return "Out of scope"
+	case "too-deep":
+		return "Too deep"
+	case "trap":
+		return "Crawler trap"
+	}
+	return s.Reason
+}
+
+// permission returns what permits a usage, as a clause.
+func permission(d acap.Decision) string {
+	if d.Allowed && d.Reason == acap.ByDefault {
+		return "the publisher's policy says nothing about this use, so it is permitted"
+	}
+	return d.Why()
 }

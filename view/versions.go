@@ -230,8 +230,7 @@ func (p *versionsPage) fill(list []present.Version, from, to int) {
 
 // newVersionRow returns the row of list[i].
 func newVersionRow(list []present.Version, i int) versionRow {
-	row := versionRow{Version: list[i], Pick: mayCompare(list[i]),
-		Terms: append([]string{list[i].Decision.Why()}, explain.LimitWords(list[i].Limits)...)}
+	row := versionRow{Version: list[i], Pick: mayCompare(list[i]), Terms: termsOf(list[i])}
 	if i == 0 || list[i-1].URL != row.URL {
 		return row
 	}
@@ -334,4 +333,9 @@ func periodName(digits string) string {
 		return ""
 	}
 	return at.Format(map[int]string{4: "2006", 6: "January 2006", 8: "2 January 2006"}[len(digits)])
+}
+
+// termsOf returns what permits a version, and the limits, in words.
+func termsOf(v present.Version) []string {
+	return append([]string{permission(v.Decision)}, explain.LimitWords(v.Limits, longDate)...)
 }

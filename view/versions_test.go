@@ -140,8 +140,8 @@ func TestVersionsRows(t *testing.T) {
 		t.Error("the newest version is not the first")
 	}
 	s.SetRobots("ACAP-allow-present: / prohibited-modification=translation")
-	contains(t, versions(), "/robots.txt:3: ACAP-allow-present: / prohibited-modification=translation; "+
-		"without modification of translation.</p>", "!>Terms</th>")
+	contains(t, versions(), "/robots.txt:3: ACAP-allow-present: / prohibited-modification=translation</li>"+
+		"<li>without modification of translation</li></ul>", "!>Terms</th>")
 	s.SetRobots("ACAP-disallow-present-oldcopy: /")
 	if body = versions(); strings.Count(body, `href="/copy/`) != 1 || strings.Contains(body, ">Compare<") {
 		t.Error("versions that may not be shown are listed")

@@ -254,5 +254,5 @@ func (s *Server) auditPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.o.Frame.Write(w, r, http.StatusOK, "audit.html", "Who did what", all)
+	return s.o.Frame.Write(w, r, http.StatusOK, "audit.html", "Audit log", all)
 }

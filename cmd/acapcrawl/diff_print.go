@@ -162,7 +162,7 @@ func (d *differ) difference(f check.Difference) string {
 			word = "permitted"
 		}
 		d.side(&b, i, word, d.why(i, a))
-		if limits := explain.LimitWords(a.Limits); len(limits) > 0 {
+		if limits := explain.LimitWords(a.Limits, rfc3339); len(limits) > 0 {
 			fmt.Fprintf(&b, "    %-13s %s\n", "", strings.Join(limits, "; "))
 		}
 	}

@@ -39,7 +39,7 @@ func (c *Command) explainVerb() *cobra.Command {
 		Use:   "explain URL",
 		Short: "Print what the crawler may do with a URL, and which lines decide",
 		Long: `Print for each usage whether this crawler may do it with a URL, the line that decides, the
-limits, and the lines that lost against it.
+limits, and the lines that were overruled.
 
 With --robots FILE, explain decides by a robots.txt that is not published yet: it requests nothing, and
 --page-file FILE can replace the page. If FILE is -, read standard input.`,

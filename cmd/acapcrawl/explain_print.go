@@ -65,7 +65,7 @@ func (e *explanation) heading(b *strings.Builder) {
 		b.WriteString(", collecting for no purpose")
 	}
 	if len(e.Crawler.Cannot) > 0 {
-		fmt.Fprintf(b, ", unable to interpret %s", strings.Join(e.Crawler.Cannot, ", "))
+		fmt.Fprintf(b, ", which treats %s as unsupported", strings.Join(e.Crawler.Cannot, ", "))
 	}
 	if e.Crawler.Strict {
 		b.WriteString(", by the strict readings")
@@ -196,9 +196,9 @@ func (e *explanation) block(a explain.Explained) string {
 	if a.More > 0 {
 		elsewhere = append(elsewhere, fmt.Sprintf("and %d more", a.More))
 	}
-	section(&b, "in addition", beside)
-	section(&b, "lost against it", against)
-	section(&b, "within the page", within)
+	section(&b, "other lines that also apply", beside)
+	section(&b, "lines that were overruled", against)
+	section(&b, "lines about parts of the page", within)
 	section(&b, "elsewhere", elsewhere)
 	return b.String()
 }
@@ -214,7 +214,7 @@ func verdicts(said []acap.Said) (lines []string) {
 // limits returns a line for each limit. If a limit is not set by the deciding field, the line names
 // the fields that set it. Further lines say what the limits prevent.
 func (e *explanation) limits(a explain.Explained) (lines []string) {
-	for _, limit := range explain.LimitsOf(a) {
+	for _, limit := range explain.LimitsOf(a, rfc3339) {
 		var by []string
 		for _, f := range limit.By {
 			by = append(by, explain.Place(f, e.request.URL.String()))
@@ -252,3 +252,6 @@ func (e *explanation) quoted(f *acap.Field, length int) string {
 	}
 	return acap.Excerpt(line, f.Column, length)
 }
+
+// rfc3339 returns a time as this command prints it.
+func rfc3339(t time.Time) string { return t.Format(time.RFC3339) }

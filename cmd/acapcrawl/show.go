@@ -320,7 +320,7 @@ func (c *Command) showOriginal(ctx context.Context, p *present.Presenter, addres
 	if lead.Framed {
 		text += "    to be shown within a frame\n"
 	}
-	for _, limit := range explain.LimitWords(lead.Limits) {
+	for _, limit := range explain.LimitWords(lead.Limits, rfc3339) {
 		text += "    " + display.Line(limit) + "\n"
 	}
 	for _, in := range lead.Include {

@@ -107,7 +107,7 @@ func (r story) read() {
 		r.t.Error(status)
 	}
 	r.See("may not be shown", r.h.URL+"/robots.txt, line 6", line)
-	r.follow("Explain the terms of this page", http.StatusOK)
+	r.follow("Explain the terms", http.StatusOK)
 	r.See("What may be done with this page", r.h.URL+"/letters/pier.html", "present-currentcopy", "refused", line)
 }
 
@@ -153,7 +153,7 @@ func (r story) takeDown() {
 		}
 		r.See("Erased from this archive")
 	}
-	r.follow("Explain the terms of this page", http.StatusOK)
+	r.follow("Explain the terms", http.StatusOK)
 	r.See("This page was taken down by the operator")
 	r.search("ferry")
 	r.See("No page that you may see matches")
@@ -216,7 +216,7 @@ func (r story) pressKeys() {
 	tide := r.h.URL + "/news/tide.html"
 	r.Open(r.s.at + "/versions/" + tide)
 	r.See(fmt.Sprint(12*storyYears+1, " versions"))
-	for _, want := range []string{"Skip to the content", "Skip the calendar", "Skip the list", "Terms of this page"} {
+	for _, want := range []string{"Skip to the content", "Skip the calendar", "Skip the list", "Explain the terms"} {
 		r.tab(want)
 		if strings.HasPrefix(want, "Skip") {
 			r.Press(pagecheck.Enter)
