@@ -81,7 +81,7 @@ func readPosted(w http.ResponseWriter, r *request) (explainForm, error) {
 	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return explainForm{}, &Problem{Status: http.StatusRequestEntityTooLarge, Code: "too-large",
-			Title: "This is too much text", Detail: "Send at most 1 MiB of text."}
+			Title: "The body is too large", Detail: "Send at most 1 MiB of text."}
 	}
 	if err != nil {
 		return explainForm{}, badRequest("The form cannot be read: send it again.")
