@@ -38,6 +38,7 @@ var siblings = map[string][]string{
 	"defect":     {},
 	"archive":    {"acap", "address", "kept", "page", "coding", "spool", "disk"},
 	"warc":       {},
+	"objects":    {},
 	"memento":    {},
 	"cdx":        {"address", "memento", "warc"},
 	"rewrite":    {},
@@ -61,7 +62,7 @@ var siblings = map[string][]string{
 	"config": {},
 	"docs":   {},
 	"site": {"acap", "address", "actions", "archive", "config", "crawler", "defect", "disk", "explain", "gate",
-		"holdings", "index", "memory", "page", "policy", "preference",
+		"holdings", "index", "memory", "objects", "page", "policy", "preference",
 		"present", "render", "terms", "view", "warc"},
 }
 
@@ -69,6 +70,7 @@ var siblings = map[string][]string{
 // replaced in one place.
 var owners = map[string][]string{
 	"golang.org/x/net/publicsuffix":        {"address"},
+	"github.com/minio/minio-go/v7":         {"objects"},
 	"github.com/gocolly/colly/":            {"crawler", "site", "bench", "internal/careless"},
 	"github.com/andybalholm/brotli":        {"bench", "coding", "internal/faults", "internal/squeeze"},
 	"github.com/PuerkitoBio/goquery":       {"page"},

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -24,13 +25,15 @@ var (
 	ErrCorrupt = errors.New("damaged or not an archive")
 	ErrFormat  = errors.New("written by a newer version of this program")
 	ErrClosed  = errors.New("the archive is closed")
-	ErrBodies  = errors.New("the store of bodies does not answer")
-	ErrNotHeld = errors.New("not held") // the capture does not exist or was erased
+	ErrBodies  = errors.New("the store of bodies fails")
+	ErrStore   = errors.New("not the store of this archive's bodies") // see Options.Bodies
+	ErrNotHeld = errors.New("not held")                               // the capture does not exist or was erased
 )
 
 const (
-	format   = 1
-	lockWait = 150 * time.Millisecond // long enough for a process that is just ending to release its lock
+	format        = 1
+	formatOutside = 2                      // format of an archive whose bodies are outside its directory
+	lockWait      = 150 * time.Millisecond // long enough for a process that is just ending to release its lock
 	// how many bytes beyond its end the file is mapped, so that the file can grow without waiting
 	// for readers: 16 GB, 1 GB on 32-bit systems
 	ahead       = 1 << (30 + 4*(^uint(0)>>63))
@@ -66,7 +69,9 @@ type Options struct {
 	// archive. It may be nil.
 	Erased func(Tombstone)
 
-	Bodies Bodies // the store of bodies; nil: body files
+	// Bodies is the store of bodies; nil: files in the directory. A new archive claims the store, and
+	// can be opened only with a store of the same name.
+	Bodies Outside
 
 	Now   func() time.Time // the clock for the dates of tombstones; nil: time.Now
 	Fault func(Step) error // called before each step; if it returns an error, the step fails with it
@@ -88,7 +93,9 @@ type Archive struct {
 	life    context.Context // canceled by Close
 	endLife context.CancelFunc
 
-	outside Bodies // store in Options.Bodies; nil: bodies are in files
+	outside Outside // store in Options.Bodies; nil: bodies are in files
+	id      string  // ID of the header, in hexadecimal digits
+	claimed bool    // outside is claimed; used by the writer only
 
 	erasings atomic.Uint64 // number of transactions since Open that have erased something
 
@@ -121,6 +128,7 @@ type Archive struct {
 	crowd     int         // number of callers that waited when the last transaction ended
 	condemned []uint64    // keys to destroy; the records that used these keys are already deleted
 	unnamed   []uint64    // bodies to delete from the store outside db; no record refers to them
+	gone      []uint64    // bodies that are deleted from this store, but still listed in the bucket bRemains
 	destroyed []uint64    // keys that are destroyed, but still listed in the bucket bDoomed
 }
 
@@ -180,7 +188,7 @@ func (a *Archive) Close() error {
 func (a *Archive) load() error {
 	var h header
 	var used uint64
-	var condemned []uint64
+	var condemned, unnamed []uint64
 	fresh := false
 	err := a.db.View(func(tx *bolt.Tx) error {
 		if name, _ := tx.Cursor().First(); name == nil {
@@ -188,6 +196,10 @@ func (a *Archive) load() error {
 			return nil
 		}
 		if err := a.readHeader(tx, &h); err != nil {
+			return err
+		}
+		var err error
+		if unnamed, err = a.unnamedBodies(tx); err != nil {
 			return err
 		}
 		c, err := readCounts(tx)
@@ -209,6 +221,10 @@ func (a *Archive) load() error {
 			return err
 		}
 	}
+	a.id = hex.EncodeToString(h.ID)
+	if err := a.claimStore(fresh, &h); err != nil {
+		return err
+	}
 	if a.keys, err = openKeys(filepath.Join(a.dir, "keys.db"), h.ID, fresh); err != nil {
 		return err
 	}
@@ -221,11 +237,39 @@ func (a *Archive) load() error {
 	if err := a.keys.reset(used); err != nil {
 		return err
 	}
-	a.condemned = condemned
+	a.condemned, a.unnamed = condemned, unnamed
 	if err := a.openBodies(); err != nil {
 		return err
 	}
 	return a.destroy()
+}
+
+// claimStore claims the outside store of a new archive, or checks that the store is that of the
+// archive.
+func (a *Archive) claimStore(fresh bool, h *header) error {
+	name := ""
+	if a.outside != nil {
+		name = a.outside.Name()
+	}
+	switch {
+	case !fresh && h.Store == name:
+		return nil
+	case !fresh:
+		return fmt.Errorf("%s is %w: the bodies of the archive in %s are in %s", storeWords(name), ErrStore, a.dir,
+			storeWords(h.Store))
+	case name != "":
+		h.Store, h.Format = name, formatOutside
+		a.claimed = true
+		return a.outside.Claim(a.life, a.id)
+	}
+	return nil
+}
+
+func storeWords(name string) string {
+	if name == "" {
+		return "files of the data directory"
+	}
+	return name
 }
 
 // openBodies opens the body files that archive.db lists.
@@ -248,9 +292,9 @@ func (a *Archive) readHeader(tx *bolt.Tx, h *header) error {
 	if err := unpack(kHeader, meta.Get(kHeader), h); err != nil {
 		return a.damaged("its header", err)
 	}
-	if h.Format > format {
+	if h.Format > formatOutside {
 		return fmt.Errorf("the archive in %s is %w: its format is %d, this program knows %d", a.dir, ErrFormat,
-			h.Format, format)
+			h.Format, formatOutside)
 	}
 	for _, name := range buckets {
 		if tx.Bucket(name) == nil {
@@ -346,4 +390,5 @@ func noFault(Step) error { return nil }
 type header struct {
 	Format int
 	ID     []byte
+	Store  string `json:",omitempty"` // name of the store of bodies outside the directory; "": body files
 }

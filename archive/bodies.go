@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -21,9 +20,9 @@ const between = 1 << 20
 // stored elsewhere, so a reader of the store learns only the sizes of bodies. Bodies must be safe
 // for concurrent use.
 type Bodies interface {
-	// Put stores a body. The body must be durable when the transaction that refers to it commits. A
-	// store outside the archive's directory must make the body durable before Put returns. If a
-	// failed transaction has left a body with the same number, Put replaces that body.
+	// Put stores a body. The body must be durable when the transaction that refers to it commits. If
+	// a failed transaction has left a body with the same number, Put replaces that body. The caller
+	// may change sealed when Put has returned.
 	Put(ctx context.Context, id uint64, sealed []byte) error
 
 	// Get appends a body to out. If there is no such body, it returns out unchanged.
@@ -37,6 +36,23 @@ type Bodies interface {
 	IDs(ctx context.Context) iter.Seq2[uint64, error]
 }
 
+// Outside is a store of bodies outside the archive's directory, such as a bucket of an object store.
+type Outside interface {
+	Bodies
+
+	// Name names the store in messages. The archive keeps the name, and opens with no other store.
+	Name() string
+
+	// Claim makes the store that of one archive, which id names. It returns an error if the store
+	// belongs to another archive, or must not be used. It is called again in each process before
+	// the first body is stored.
+	Claim(ctx context.Context, id string) error
+
+	// Sync returns when all bodies are durable for which Put was called, or returns an error of one
+	// of them. Get finds a body before that.
+	Sync(ctx context.Context) error
+}
+
 // bodies returns the store of bodies for the transaction tx.
 func (a *Archive) bodies(tx *bolt.Tx) Bodies {
 	if a.outside != nil {
@@ -45,13 +61,59 @@ func (a *Archive) bodies(tx *bolt.Tx) Bodies {
 	return local{a, tx}
 }
 
+// bodiesError is an ErrBodies with its cause.
+type bodiesError struct{ cause error }
+
+func (e *bodiesError) Error() string        { return ErrBodies.Error() + ": " + e.cause.Error() }
+func (e *bodiesError) Is(target error) bool { return target == ErrBodies }
+func (e *bodiesError) Unwrap() error        { return e.cause }
+
 // sealedBody appends the sealed bytes of a body to out.
 func (a *Archive) sealedBody(tx *bolt.Tx, id uint64, out []byte) ([]byte, error) {
 	sealed, err := a.bodies(tx).Get(a.life, id, out)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBodies, err)
+		return nil, &bodiesError{err}
 	}
 	return sealed, nil
+}
+
+// CheckStore checks that bodies may be stored in Options.Bodies. Otherwise this is checked when the
+// first body is stored.
+func (a *Archive) CheckStore(ctx context.Context) error {
+	if a.outside == nil {
+		return nil
+	}
+	return a.do(ctx, 0, (*txn).claim)
+}
+
+// claim claims the store of bodies, unless this process has done so.
+func (t *txn) claim() error {
+	if t.a.outside == nil || t.a.claimed {
+		return nil
+	}
+	if err := t.a.outside.Claim(t.a.life, t.a.id); err != nil {
+		return &bodiesError{err}
+	}
+	t.a.claimed = true
+	return nil
+}
+
+// putBody stores a body.
+func (t *txn) putBody(id uint64, sealed []byte) error {
+	if err := t.claim(); err != nil {
+		return err
+	}
+	return t.a.bodies(t.tx).Put(t.a.life, id, sealed)
+}
+
+// syncBodies makes the bodies of a transaction durable.
+func (a *Archive) syncBodies() error {
+	if a.outside != nil {
+		if err := a.outside.Sync(a.life); err != nil {
+			return &bodiesError{err}
+		}
+	}
+	return a.files.sync(a.fault)
 }
 
 // deleteBody deletes a body. A body outside the archive is deleted after the transaction is on
@@ -59,21 +121,40 @@ func (a *Archive) sealedBody(tx *bolt.Tx, id uint64, out []byte) ([]byte, error)
 func (t *txn) deleteBody(id uint64) error {
 	if t.a.outside != nil {
 		t.unnamed = append(t.unnamed, id)
-		return nil
+		return t.tx.Bucket(bRemains).Put(idKey(id), nil)
 	}
 	return local{t.a, t.tx}.Delete(t.a.life, id)
 }
 
 // deleteUnnamed deletes bodies outside the archive that no record refers to. It waits for readers
-// that began earlier. A failed deletion is tried again after the next transaction. Verify finds
-// bodies that a crash left behind.
+// that began earlier. A failed deletion is tried again after the next transaction, and when the
+// archive is opened again. The next transaction removes the numbers in a.gone from bRemains.
 func (a *Archive) deleteUnnamed() {
 	if len(a.unnamed) == 0 {
 		return
 	}
 	a.readers.Lock()
 	defer a.readers.Unlock()
-	a.unnamed = slices.DeleteFunc(a.unnamed, func(id uint64) bool { return a.outside.Delete(a.life, id) == nil })
+	for i, id := range a.unnamed {
+		if err := a.outside.Delete(a.life, id); err != nil {
+			a.unnamed = a.unnamed[i:] // the store does not answer
+			return
+		}
+		a.gone = append(a.gone, id)
+	}
+	a.unnamed = nil
+}
+
+// unnamedBodies returns the bodies outside the archive that an earlier process did not delete.
+func (a *Archive) unnamedBodies(tx *bolt.Tx) (list []uint64, err error) {
+	if a.outside == nil {
+		return nil, nil
+	}
+	err = tx.Bucket(bRemains).ForEach(func(k, _ []byte) error {
+		list = append(list, number(k))
+		return nil
+	})
+	return list, err
 }
 
 // local stores bodies in body files, and the place of each body in archive.db. It reads and writes

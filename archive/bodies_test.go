@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -17,10 +18,27 @@ import (
 
 // memoryBodies is a store outside archive.db that stores bodies in memory.
 type memoryBodies struct {
-	mu   sync.Mutex
-	held map[uint64][]byte
-	down error // error that every call returns; nil: calls succeed
+	mu    sync.Mutex
+	held  map[uint64][]byte
+	owner string // the archive that claimed the store
+	down  error  // error that every call returns; nil: calls succeed
 }
+
+func (m *memoryBodies) Name() string { return "memory" }
+
+func (m *memoryBodies) Claim(_ context.Context, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.owner == "" && m.down == nil {
+		m.owner = id
+	}
+	if m.down == nil && m.owner != id {
+		return errors.New("claimed by another archive")
+	}
+	return m.down
+}
+
+func (m *memoryBodies) Sync(context.Context) error { return nil } // Put says what fails
 
 func (m *memoryBodies) Put(_ context.Context, id uint64, sealed []byte) error {
 	m.mu.Lock()
@@ -67,7 +85,7 @@ func newMemoryBodies() *memoryBodies { return &memoryBodies{held: map[uint64][]b
 // Every store of bodies returns the body that the last Put stored under a number, and no deleted
 // body.
 func TestBodyStores(t *testing.T) {
-	for name, outside := range map[string]Bodies{"in files": nil, "in memory": newMemoryBodies()} {
+	for name, outside := range map[string]Outside{"in files": nil, "in memory": newMemoryBodies()} {
 		t.Run(name, func(t *testing.T) {
 			ctx, r := t.Context(), rand.New(rand.NewPCG(1, 2))
 			a := open(t, t.TempDir(), Options{Bodies: outside})
@@ -192,6 +210,9 @@ func TestBodiesOutside(t *testing.T) {
 	}
 
 	// Repair finds and removes a body that a crash left behind, and finds a body that is lost.
+	if err := a.do(ctx, 0, func(*txn) error { return nil }); err != nil { // forgets the deleted bodies
+		t.Fatal(err)
+	}
 	if err := m.Put(ctx, 1, []byte("left")); err != nil {
 		t.Fatal(err)
 	}
@@ -214,5 +235,60 @@ func hasNoProblems(t *testing.T, a *Archive) {
 	t.Helper()
 	if problems, err := a.Verify(t.Context(), VerifyOptions{}); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
+	}
+}
+
+// TestOtherStore checks that an archive opens only with the store of its bodies.
+func TestOtherStore(t *testing.T) {
+	m := newMemoryBodies()
+	inFiles, outside := t.TempDir(), t.TempDir()
+	shut(t, open(t, inFiles, Options{}))
+	shut(t, open(t, outside, Options{Bodies: m}))
+	if _, err := Open(inFiles, Options{Bodies: m}); !errors.Is(err, ErrStore) {
+		t.Error("an archive with body files opens with a store:", err)
+	}
+	if _, err := Open(outside, Options{}); !errors.Is(err, ErrStore) || !strings.Contains(err.Error(), "are in memory") {
+		t.Error("an archive opens without its store:", err)
+	}
+	if _, err := Open(t.TempDir(), Options{Bodies: m}); err == nil {
+		t.Error("a second archive has the same store")
+	}
+	a := open(t, outside, Options{Bodies: m})
+	put(t, a, deposit("http://example.com/one", "one"))
+	shut(t, a)
+	m.owner = "another" // somebody has emptied the store and used it for another archive
+	a = open(t, outside, Options{Bodies: m})
+	if _, err := a.Receive(t.Context(), deposit("http://example.com/two", "two")); !errors.Is(err, ErrBodies) {
+		t.Error(err)
+	}
+}
+
+// TestDeletedLater checks that a body whose deletion failed is deleted after the archive was opened again.
+func TestDeletedLater(t *testing.T) {
+	m, dir := newMemoryBodies(), t.TempDir()
+	a := open(t, dir, Options{Bodies: m})
+	put(t, a, deposit("http://example.com/one", "one"))
+	m.mu.Lock()
+	m.down = errors.New("no answer")
+	m.mu.Unlock()
+	if n, err := a.Erase(t.Context(), Tombstone{URL: "http://example.com/one", Why: "asked"}); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	shut(t, a)
+	m.down = nil
+	a = open(t, dir, Options{Bodies: m})
+	put(t, a, deposit("http://example.com/two", "two"))
+	if got := m.ids(); len(got) != 1 || got[0] == 1 {
+		t.Errorf("bodies %v", got)
+	}
+	put(t, a, deposit("http://example.com/three", "three")) // this transaction forgets what was deleted
+	err := a.view(func(tx *bolt.Tx) error {
+		if n := tx.Bucket(bRemains).Stats().KeyN; n != 0 {
+			return fmt.Errorf("%d bodies are listed as not deleted", n)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -136,7 +136,8 @@ func (v *verifier) outside() error {
 		if err != nil {
 			return fmt.Errorf("the bodies cannot be listed: %w", err)
 		}
-		if id <= v.tx.Bucket(bBodies).Sequence() {
+		erased := v.tx.Bucket(bRemains).Get(idKey(id)) != nil // it is deleted when the store answers again
+		if !erased && id <= v.tx.Bucket(bBodies).Sequence() {
 			v.orphan(idKey(id), id)
 		}
 	}

@@ -269,7 +269,7 @@ func (t *txn) refer(b *body) error {
 	if err != nil {
 		return err
 	}
-	if err := t.a.bodies(t.tx).Put(t.a.life, id, sealed); err != nil {
+	if err := t.putBody(id, sealed); err != nil {
 		return err
 	}
 	rec := bodyRecord{ID: id, Key: slot, Refs: 1, Raw: uint64(len(b.wire)), Stored: uint64(len(sealed)), Codec: how}

@@ -22,7 +22,7 @@ var (
 	bCaptures   = []byte("captures")   // capture ID → captureRecord, sealed captureText
 	bBodies     = []byte("bodies")     // body ID → place of the sealed compressed body in a body file
 	bFiles      = []byte("files")      // number of a body file → fileRecord
-	bRemains    = []byte("remains")    // place of an erased body → nothing: it must be overwritten
+	bRemains    = []byte("remains")    // place of an erased body, or its number in an outside store → nothing: it must be overwritten or deleted
 	bDigests    = []byte("digests")    // SHA-256 → bodyRecord
 	bResources  = []byte("resources")  // URL → resourceRecord, sealed resourceText
 	bEarlier    = []byte("earlier")    // URL, 0, version → capture ID; contains all captures except the current ones

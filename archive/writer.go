@@ -164,7 +164,7 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 		return nil, err
 	}
 	finished := a.finished()
-	cleared := len(a.destroyed)
+	cleared, deleted := len(a.destroyed), len(a.gone)
 	var t *txn
 	var id int
 	err = a.guard(func() error {
@@ -178,7 +178,7 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 		if failed, err = t.fill(group, finished, a.destroyed); err != nil {
 			return err
 		}
-		if err := a.files.sync(a.fault); err != nil {
+		if err := a.syncBodies(); err != nil {
 			return err
 		}
 		if err := a.fault(Commit); err != nil {
@@ -199,7 +199,7 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 	if a.underway != nil {
 		a.underway.narrow()
 	}
-	a.destroyed = a.destroyed[cleared:]
+	a.destroyed, a.gone = a.destroyed[cleared:], a.gone[deleted:]
 	a.condemned = append(a.condemned, t.doomed...)
 	a.unnamed = append(a.unnamed, t.unnamed...)
 	a.log(t.logged, len(finished))
@@ -243,6 +243,11 @@ func (t *txn) fill(group []*job, finished []string, destroyed []uint64) (failed 
 			return nil, err
 		}
 	}
+	for _, id := range t.a.gone {
+		if err := t.tx.Bucket(bRemains).Delete(idKey(id)); err != nil {
+			return nil, err
+		}
+	}
 	for _, j := range group {
 		before := len(t.doomed)
 		if err := j.fn(t); err != nil {
@@ -259,6 +264,9 @@ func (t *txn) fill(group []*job, finished []string, destroyed []uint64) (failed 
 func (a *Archive) undo(t *txn, id int, failed *job, cause error) {
 	if t == nil {
 		return
+	}
+	if a.outside != nil {
+		_ = a.outside.Sync(a.life) // waits for what the transaction began to store; a later Put replaces it
 	}
 	if failed == nil && errors.Is(cause, ErrCorrupt) {
 		a.fail(cause)

@@ -72,6 +72,7 @@ type Config struct {
 	Actions         Actions
 	Listen          string // address:port at which the verb serve listens
 	Serve           Serve
+	S3              S3
 	LogLevel        slog.Level // messages with a lower level are not logged
 
 	File    string  // name of the configuration file that was read; "": none
@@ -151,6 +152,15 @@ type Serve struct {
 
 	RequestsPerSecond, Burst       int // of one client
 	ClientConnections, Connections int // of one client, and of all
+}
+
+// S3 says which object store has the bodies of archived pages.
+type S3 struct {
+	Endpoint    string // address of the server; "": bodies are in files of the data directory
+	Bucket      string
+	Prefix      string // path within the bucket, without slashes at its ends; may be empty
+	Region      string // may be empty
+	Unversioned bool   // the operator vouches that the bucket keeps no old versions
 }
 
 // AutoFree is the value of MinFree that means the smaller of 256 MB and 2 % of the disk.

@@ -41,6 +41,9 @@ type Reader struct {
 // ErrNotHeld means that nothing is stored for a URL, or not the data that the caller requested.
 var ErrNotHeld = errors.New("nothing of it is archived")
 
+// ErrBodies means that the store of copies fails now.
+var ErrBodies = archive.ErrBodies
+
 // facts returns the facts for the decision whether r may be presented to the reader. old is set if
 // r is an earlier version of the page.
 func (p *Presenter) facts(r archive.Resource, who Reader, old bool) acap.Facts {

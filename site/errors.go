@@ -74,6 +74,9 @@ func (e *NotExecutedError) Unwrap() error { return e.Err }
 // classify wraps errors about the files of a data directory in the error that tells their kind:
 // ErrInUse, ErrDamaged or ErrDamagedIndex.
 func classify(err error) error {
+	if wrong := wrongStore(err); wrong != nil {
+		return wrong
+	}
 	var kind error
 	switch {
 	case errors.Is(err, archive.ErrLocked), errors.Is(err, index.ErrLocked), errors.Is(err, actions.ErrLocked):

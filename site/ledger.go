@@ -85,6 +85,10 @@ func OpenArchive(cfg *config.Config) (*archive.Archive, error) {
 	if Empty(cfg.Data) {
 		return nil, &EmptyError{cfg.Data}
 	}
-	a, err := archive.Open(cfg.Data, archive.Options{})
+	store, err := bodyStore(cfg.S3)
+	if err != nil {
+		return nil, classify(err)
+	}
+	a, err := archive.Open(cfg.Data, archive.Options{Bodies: store})
 	return a, classify(err)
 }

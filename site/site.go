@@ -149,16 +149,25 @@ func LogDefects(log *slog.Logger) func(*defect.Error) {
 
 // open opens the files of the directory. It opens the archive first: the process that has the
 // archive open has exclusive use of the directory.
-func (s *Site) open(rules actions.Options) (err error) {
+func (s *Site) open(rules actions.Options) error {
 	dir := s.cfg.Data
 	s.room = disk.NewRoom(dir, disk.Options{Least: s.cfg.MinFree, Free: s.o.Free})
-	kept := archive.Options{Erased: s.erased.note}
+	store, err := bodyStore(s.cfg.S3)
+	if err != nil {
+		return err
+	}
+	kept := archive.Options{Erased: s.erased.note, Bodies: store}
 	if fault := s.o.Fault; fault != nil {
 		kept.Fault = func(archive.Step) error { return fault() }
 		rules.Now = func() time.Time { _ = fault(); return time.Now() }
 	}
 	if s.archive, err = archive.Open(dir, kept); err != nil {
 		return err
+	}
+	if s.o.Create { // this verb stores pages
+		if err = s.archive.CheckStore(context.Background()); err != nil {
+			return err
+		}
 	}
 	s.room.Make() // give back the reserved disk space, so that a take-down can be executed on a full disk
 	rules.Room = s.room.Make

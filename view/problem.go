@@ -172,6 +172,10 @@ func (h *Handler) problemOf(err error) *Problem {
 	if h.o.Failed != nil {
 		h.o.Failed(err)
 	}
+	if errors.Is(err, present.ErrBodies) {
+		return &Problem{Status: http.StatusServiceUnavailable, Code: "store", Title: "The copies cannot be read now",
+			Detail: "The store of the copies does not answer; try again later.", Retry: time.Minute}
+	}
 	return &Problem{Status: http.StatusInternalServerError, Code: "failed", Title: "This archive has a fault",
 		Detail: "The answer could not be made; the operator's log says why."}
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
+	"github.com/acapcrawl/acapcrawl/internal/fakes3"
 	"github.com/acapcrawl/acapcrawl/internal/geo"
 	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
@@ -73,6 +74,9 @@ func (j joined) Run() int {
 //	site NAME DIR [HOST]      serve DIR on loopback; $NAME is its base URL, NAME.log its requests, a line each (testweb),
 //	                          NAME.agents their User-Agents
 //	await NAME PATTERN [N]    wait until N requests (1) of the site match
+//	bucket NAME               start an object store; $NAME is its address, pages its bucket
+//	bucket NAME versioning WORD, bucket NAME fails always|bodies|never, bucket NAME list FILE
+//	                          change it, or write a line for each object into a file
 //	release NAME              let the site answer the requests that it delays
 //	status N COMMAND…         run a command that must end with exit status N
 //	[!] jsonfield FILE PATH [VALUE]
@@ -118,6 +122,7 @@ func setup(env *testscript.Env) error {
 	program, sandbox := pagecheck.FindChromium()
 	env.Setenv("CHROMIUM", program)
 	env.Setenv("SANDBOX", strconv.FormatBool(sandbox))
+	env.Values[buckets{}] = map[string]*fakes3.Server{}
 	return nil
 }
 
@@ -125,7 +130,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"site": cmdSite, "await": cmdAwait, "release": cmdRelease,
 	"status": cmdStatus, "jsonfield": cmdJSONField, "expand": cmdExpand, "let": cmdLet, "countries": cmdCountries,
 	"picture":  cmdPicture,
-	"coloured": cmdColoured, "browser": cmdBrowser,
+	"coloured": cmdColoured, "browser": cmdBrowser, "bucket": cmdBucket,
 }
 
 func cmdSite(ts *testscript.TestScript, neg bool, args []string) {
