@@ -110,6 +110,10 @@ func (c *Command) runBackup(ctx context.Context, cfg *config.Config, r backupReq
 		return c.orNothing(r.JSON, nil, err)
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
+	if cfg.S3.Bucket != "" {
+		fmt.Fprintf(c.Stderr, "Notice: the backup has no bodies, because they are in the bucket %s. It can be restored "+
+			"while the bucket has them.\n", cfg.S3.Bucket)
+	}
 	if name == "-" {
 		_, err := d.Backup(ctx, c.raw(), since)
 		return err
