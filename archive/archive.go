@@ -96,6 +96,7 @@ type Archive struct {
 	outside Outside // store in Options.Bodies; nil: bodies are in files
 	id      string  // ID of the header, in hexadecimal digits
 	claimed bool    // outside is claimed; used by the writer only
+	spent   uint64  // greatest number of a body that a failed transaction sent; used by the writer only
 
 	erasings atomic.Uint64 // number of transactions since Open that have erased something
 

@@ -103,7 +103,32 @@ func (t *txn) putBody(id uint64, sealed []byte) error {
 	if err := t.claim(); err != nil {
 		return err
 	}
+	if t.a.outside != nil {
+		t.sent = append(t.sent, id)
+	}
 	return t.a.bodies(t.tx).Put(t.a.life, id, sealed)
+}
+
+// unsend gives up the bodies that a failed transaction sent to the store outside the archive. Their numbers are not used
+// again, because a request that was given up may still arrive there and would replace a later body.
+func (t *txn) unsend() {
+	if t.a.outside == nil {
+		return
+	}
+	_ = t.a.outside.Sync(t.a.life) // waits for what is being sent
+	t.a.unnamed = append(t.a.unnamed, t.sent...)
+	for _, id := range t.sent {
+		t.a.spent = max(t.a.spent, id)
+	}
+}
+
+// skipSpent makes the next body have a number that was never sent.
+func (t *txn) skipSpent() error {
+	bodies := t.tx.Bucket(bBodies)
+	if bodies.Sequence() >= t.a.spent {
+		return nil
+	}
+	return bodies.SetSequence(t.a.spent)
 }
 
 // syncBodies makes the bodies of a transaction durable.

@@ -22,6 +22,7 @@ type memoryBodies struct {
 	held  map[uint64][]byte
 	owner string // the archive that claimed the store
 	down  error  // error that every call returns; nil: calls succeed
+	lost  error  // error that the next Sync returns
 }
 
 func (m *memoryBodies) Name() string { return "memory" }
@@ -38,7 +39,13 @@ func (m *memoryBodies) Claim(_ context.Context, id string) error {
 	return m.down
 }
 
-func (m *memoryBodies) Sync(context.Context) error { return nil } // Put says what fails
+// Sync does nothing: Put has stored the bodies.
+func (m *memoryBodies) Sync(context.Context) (err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err, m.lost = m.lost, nil
+	return err
+}
 
 func (m *memoryBodies) Put(_ context.Context, id uint64, sealed []byte) error {
 	m.mu.Lock()
@@ -291,4 +298,23 @@ func TestDeletedLater(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// TestUnsent checks that the number of a body is not used again if its transaction failed, because a request that was
+// given up may arrive later, and that what was sent is deleted.
+func TestUnsent(t *testing.T) {
+	m := newMemoryBodies()
+	a := open(t, t.TempDir(), Options{Bodies: m})
+	put(t, a, deposit("http://example.com/one", "one"))
+	m.mu.Lock()
+	m.lost = errors.New("no answer")
+	m.mu.Unlock()
+	if _, err := a.Receive(t.Context(), deposit("http://example.com/two", "two")); !errors.Is(err, ErrBodies) {
+		t.Fatal(err)
+	}
+	two := put(t, a, deposit("http://example.com/two", "two"))
+	if got := m.ids(); !slices.Equal(got, []uint64{1, 3}) {
+		t.Errorf("bodies %v", got)
+	}
+	hasBody(t, a, two.ID, "<p>two")
 }

@@ -36,6 +36,7 @@ type txn struct {
 	counts  counts
 	doomed  []uint64
 	unnamed []uint64    // bodies outside archive.db to which no record refers any more
+	sent    []uint64    // bodies that were sent to the store outside archive.db
 	logged  []string    // URLs of logged intents
 	erases  bool        // the transaction erases something
 	buried  []Tombstone // tombstones that the transaction has written
@@ -243,6 +244,9 @@ func (t *txn) fill(group []*job, finished []string, destroyed []uint64) (failed 
 			return nil, err
 		}
 	}
+	if err := t.skipSpent(); err != nil {
+		return nil, err
+	}
 	for _, id := range t.a.gone {
 		if err := t.tx.Bucket(bRemains).Delete(idKey(id)); err != nil {
 			return nil, err
@@ -265,9 +269,7 @@ func (a *Archive) undo(t *txn, id int, failed *job, cause error) {
 	if t == nil {
 		return
 	}
-	if a.outside != nil {
-		_ = a.outside.Sync(a.life) // waits for what the transaction began to store; a later Put replaces it
-	}
+	t.unsend()
 	if failed == nil && errors.Is(cause, ErrCorrupt) {
 		a.fail(cause)
 	}
