@@ -14,7 +14,7 @@ import (
 const (
 	mostHeld          = 256 << 20 // bytes for all clients
 	mostHeldForClient = 64 << 20  // bytes for one client
-	// an answer that is written in small parts is passed on from this size
+	// an answer of unknown length that is written in small parts is passed on from this size
 	longestHeld = 8 << 20
 	smallPart   = 64 << 10
 )
@@ -54,7 +54,8 @@ func (p *pool) giveBack(client netip.Addr, n int) {
 }
 
 // heldAnswer holds an answer until it is complete, so that nothing that the handler uses waits for a slow client.
-// Answers that flush, and long ones that are written in small parts, are passed on while they are made.
+// Answers that flush are passed on while they are made, and so are long ones of unknown length that are written in
+// small parts.
 type heldAnswer struct {
 	http.ResponseWriter // to the client
 	pool                *pool
@@ -82,7 +83,7 @@ func (a *heldAnswer) Write(p []byte) (int, error) {
 	case a.full:
 		return 0, http.ErrContentLength
 	case a.passing:
-	case a.body.Len()+len(p) > longestHeld && len(p) <= smallPart:
+	case a.body.Len()+len(p) > longestHeld && len(p) <= smallPart && a.Header().Get("Content-Length") == "":
 		if err := a.pass(); err != nil {
 			return 0, err
 		}

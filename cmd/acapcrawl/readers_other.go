@@ -106,9 +106,23 @@ func (t *otherReaders) serve(w http.ResponseWriter, r *http.Request) bool {
 		to = flushing{w, http.NewResponseController(w)}
 	}
 	if _, err := io.Copy(to, answer.Body); err != nil {
-		panic(http.ErrAbortHandler) // the client must not take the beginning for the whole
+		return interrupted(w, r)
 	}
 	return true
+}
+
+// interrupted ends an answer of which the other process sent only a part. It returns false if the request can be sent
+// again.
+func interrupted(w http.ResponseWriter, r *http.Request) bool {
+	a, holds := w.(*heldAnswer)
+	switch {
+	case holds && a.full: // the client gets a problem instead
+		return true
+	case holds && !a.passing && r.ContentLength == 0 && r.Context().Err() == nil: // the client has received nothing yet
+		clear(w.Header())
+		return false
+	}
+	panic(http.ErrAbortHandler) // the client must not take the beginning for the whole
 }
 
 // keptBody is the body of a request. Close does not close it, so that it can be sent to another process if

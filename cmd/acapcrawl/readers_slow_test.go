@@ -92,6 +92,12 @@ func TestHeldAnswer(t *testing.T) {
 				a.Write(make([]byte, smallPart))
 			}
 		}, longestHeld + 2*smallPart, 200, longestHeld + 2*smallPart},
+		"of known length": {func(a *heldAnswer) {
+			a.Header().Set("Content-Length", fmt.Sprint(longestHeld+2*smallPart))
+			for range longestHeld/smallPart + 2 {
+				a.Write(make([]byte, smallPart))
+			}
+		}, 0, 200, longestHeld + 2*smallPart},
 		"flushed": {func(a *heldAnswer) {
 			fmt.Fprint(a, "abc")
 			_ = http.NewResponseController(a).Flush()
@@ -120,5 +126,42 @@ func TestHeldAnswer(t *testing.T) {
 	}
 	if held.take(netip.MustParseAddr("198.51.100.1"), 1) {
 		t.Error("more than the memory for all clients")
+	}
+}
+
+// TestInterruptedAnswer checks what happens if another process sends only a part of an answer: the request is sent
+// again, if the client has received nothing and the request had no body.
+func TestInterruptedAnswer(t *testing.T) {
+	long := make([]byte, longestHeld+1)
+	for name, c := range map[string]struct {
+		method string
+		write  func(a *heldAnswer)
+		again  bool // the request is sent again
+		abort  bool // the connection of the client is cut
+	}{
+		"held":     {http.MethodGet, func(a *heldAnswer) { a.Write(long) }, true, false},
+		"passed":   {http.MethodGet, func(a *heldAnswer) { _ = a.FlushError() }, false, true},
+		"too much": {http.MethodGet, func(a *heldAnswer) { a.Write(make([]byte, mostHeldForClient+1)) }, false, false},
+		"a form":   {http.MethodPost, func(a *heldAnswer) { a.Write(long) }, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var body io.Reader
+			if c.method == http.MethodPost {
+				body = strings.NewReader("a=b")
+			}
+			r := httptest.NewRequestWithContext(t.Context(), c.method, "/raw", body)
+			w := httptest.NewRecorder()
+			w.Header().Set("Content-Length", "1")
+			a := &heldAnswer{ResponseWriter: w, pool: &pool{}, client: netip.MustParseAddr("192.0.2.1")}
+			c.write(a)
+			defer func() {
+				if aborted := recover() != nil; aborted != c.abort {
+					t.Errorf("aborted: %t", aborted)
+				}
+			}()
+			if again := !interrupted(a, r); again != c.again || again && len(w.Header()) > 0 {
+				t.Errorf("sent again: %t, %v", again, w.Header())
+			}
+		})
 	}
 }
