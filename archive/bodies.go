@@ -49,8 +49,8 @@ type Outside interface {
 	Claim(ctx context.Context, id string) error
 
 	// Sync returns when all bodies are durable for which Put was called, or returns an error of one
-	// of them. Get finds a body before that.
-	Sync(ctx context.Context) error
+	// of them. Only the caller of Put calls it. Get finds a body before that.
+	Sync() error
 }
 
 // bodies returns the store of bodies for the transaction tx.
@@ -86,9 +86,9 @@ func (a *Archive) CheckStore(ctx context.Context) error {
 	return a.do(ctx, 0, (*txn).claim)
 }
 
-// claim claims the store of bodies, unless this process has done so.
+// claim claims the outside store of bodies, unless this process has done so.
 func (t *txn) claim() error {
-	if t.a.outside == nil || t.a.claimed {
+	if t.a.claimed {
 		return nil
 	}
 	if err := t.a.outside.Claim(t.a.life, t.a.id); err != nil {
@@ -100,22 +100,22 @@ func (t *txn) claim() error {
 
 // putBody stores a body.
 func (t *txn) putBody(id uint64, sealed []byte) error {
-	if err := t.claim(); err != nil {
-		return err
-	}
 	if t.a.outside != nil {
+		if err := t.claim(); err != nil {
+			return err
+		}
 		t.sent = append(t.sent, id)
 	}
 	return t.a.bodies(t.tx).Put(t.a.life, id, sealed)
 }
 
-// unsend gives up the bodies that a failed transaction sent to the store outside the archive. Their numbers are not used
-// again, because a request that was given up may still arrive there and would replace a later body.
+// unsend gives up the bodies that a failed transaction sent to the outside store. Their numbers are not used again,
+// because a request that was given up may still arrive there and would replace a later body.
 func (t *txn) unsend() {
 	if t.a.outside == nil {
 		return
 	}
-	_ = t.a.outside.Sync(t.a.life) // waits for what is being sent
+	_ = t.a.outside.Sync() // waits for what is being sent
 	t.a.unnamed = append(t.a.unnamed, t.sent...)
 	for _, id := range t.sent {
 		t.a.spent = max(t.a.spent, id)
@@ -134,7 +134,7 @@ func (t *txn) skipSpent() error {
 // syncBodies makes the bodies of a transaction durable.
 func (a *Archive) syncBodies() error {
 	if a.outside != nil {
-		if err := a.outside.Sync(a.life); err != nil {
+		if err := a.outside.Sync(); err != nil {
 			return &bodiesError{err}
 		}
 	}

@@ -40,7 +40,7 @@ func (m *memoryBodies) Claim(_ context.Context, id string) error {
 }
 
 // Sync does nothing: Put has stored the bodies.
-func (m *memoryBodies) Sync(context.Context) (err error) {
+func (m *memoryBodies) Sync() (err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	err, m.lost = m.lost, nil

@@ -165,7 +165,7 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 		return nil, err
 	}
 	finished := a.finished()
-	cleared, deleted := len(a.destroyed), len(a.gone)
+	cleared := len(a.destroyed)
 	var t *txn
 	var id int
 	err = a.guard(func() error {
@@ -200,7 +200,7 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 	if a.underway != nil {
 		a.underway.narrow()
 	}
-	a.destroyed, a.gone = a.destroyed[cleared:], a.gone[deleted:]
+	a.destroyed, a.gone = a.destroyed[cleared:], nil
 	a.condemned = append(a.condemned, t.doomed...)
 	a.unnamed = append(a.unnamed, t.unnamed...)
 	a.log(t.logged, len(finished))

@@ -1,8 +1,8 @@
 // Package objects stores the sealed bodies of an archive in a bucket of an object store with the S3 API.
 //
-// A body is one object, PREFIX/bodies/NUMBER with the number as 16 hexadecimal digits. The object PREFIX/archive has the
-// ID of the archive to which the bodies belong. The keys of bodies stay in the data directory, so nothing in the bucket
-// can be read without it.
+// A body is one object, PREFIX/bodies/NUMBER with the number as 16 hexadecimal digits. The object PREFIX/archive has
+// the ID of the archive to which the bodies belong. The keys of bodies stay in the data directory, so nothing in the
+// bucket can be read without it.
 //
 // Source files: objects.go (Store: storing and reading), claim.go (Open, Claim: settings and checks of the bucket).
 package objects
@@ -98,7 +98,7 @@ func (s *Store) send(ctx context.Context, id uint64, sealed []byte) error {
 }
 
 // Sync returns when all bodies are stored for which Put was called, or returns the errors of those that are not.
-func (s *Store) Sync(context.Context) error {
+func (s *Store) Sync() error {
 	s.mu.Lock()
 	pending := s.pending
 	s.pending = map[uint64]*upload{}
@@ -157,15 +157,8 @@ func (s *Store) read(ctx context.Context, name string, out []byte) ([]byte, erro
 	return b.Bytes(), nil
 }
 
-// Delete removes a body. A missing body is not an error.
+// Delete removes a body for which Sync was called. A missing body is not an error.
 func (s *Store) Delete(ctx context.Context, id uint64) error {
-	s.mu.Lock()
-	u := s.pending[id]
-	delete(s.pending, id)
-	s.mu.Unlock()
-	if u != nil {
-		<-u.done
-	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	err := s.client.RemoveObject(ctx, s.o.Bucket, s.object(id), minio.RemoveObjectOptions{})
@@ -175,13 +168,9 @@ func (s *Store) Delete(ctx context.Context, id uint64) error {
 	return s.failed("be deleted", err)
 }
 
-// IDs returns the numbers of all bodies, in ascending order. It skips objects with other names.
+// IDs returns the numbers of the bodies that the bucket has, in ascending order. It skips objects with other names.
 func (s *Store) IDs(ctx context.Context) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
-		if err := s.Sync(ctx); err != nil {
-			yield(0, err)
-			return
-		}
 		folder := s.prefix + bodyFolder
 		ctx, cancel := context.WithCancel(ctx) // ends the listing if yield does
 		defer cancel()

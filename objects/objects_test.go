@@ -61,7 +61,7 @@ func TestStore(t *testing.T) {
 	}
 	want[7] = []byte("again")
 	err := s.Put(t.Context(), 7, want[7])
-	if err = errors.Join(err, s.Sync(t.Context())); err != nil {
+	if err = errors.Join(err, s.Sync()); err != nil {
 		t.Fatal(err)
 	}
 	for id, sealed := range want {
@@ -117,7 +117,8 @@ func TestClaim(t *testing.T) {
 			server.Change(func() { server.Versioning = c.versioning })
 			s.o.Unversioned = c.unversioned
 			err := s.Claim(t.Context(), "a1")
-			if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), c.want)) {
+			if c.want == "" && err != nil ||
+				c.want != "" && (!errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), c.want)) {
 				t.Error(err)
 			}
 		})
@@ -154,7 +155,7 @@ func TestFailures(t *testing.T) {
 			return false
 		}
 	})
-	if err := errors.Join(s.Put(t.Context(), 1, []byte("one")), s.Sync(t.Context())); err != nil {
+	if err := errors.Join(s.Put(t.Context(), 1, []byte("one")), s.Sync()); err != nil {
 		t.Error("three failures:", err)
 	}
 	server.Change(func() {
@@ -171,10 +172,10 @@ func TestFailures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Sync(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be stored in the bucket pages") {
+	if err := s.Sync(); err == nil || !strings.Contains(err.Error(), "cannot be stored in the bucket pages") {
 		t.Error(err)
 	}
-	if err := s.Sync(t.Context()); err != nil {
+	if err := s.Sync(); err != nil {
 		t.Error("an error is returned once:", err)
 	}
 	if got := ids(t, s); !slices.Equal(got, []uint64{1, 3}) {
@@ -186,7 +187,7 @@ func TestFailures(t *testing.T) {
 func TestLateObject(t *testing.T) {
 	server := fakes3.Start(t)
 	s := open(t, server, Options{})
-	if err := errors.Join(s.Put(t.Context(), 1, []byte("one")), s.Sync(t.Context())); err != nil {
+	if err := errors.Join(s.Put(t.Context(), 1, []byte("one")), s.Sync()); err != nil {
 		t.Fatal(err)
 	}
 	var missing atomic.Int32
@@ -224,7 +225,30 @@ func TestInterrupted(t *testing.T) {
 	}
 	<-asked
 	cancel()
-	if err := s.Sync(t.Context()); !errors.Is(err, context.Canceled) {
+	if err := s.Sync(); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// TestListWhileStoring checks that a list, which any caller may ask for, takes no error away from the caller of Sync.
+func TestListWhileStoring(t *testing.T) {
+	server := fakes3.Start(t)
+	s := open(t, server, Options{})
+	server.Change(func() {
+		server.Fail = func(w http.ResponseWriter, r *http.Request, _ string) bool {
+			if r.Method == http.MethodPut {
+				w.WriteHeader(http.StatusForbidden)
+			}
+			return r.Method == http.MethodPut
+		}
+	})
+	if err := s.Put(t.Context(), 1, []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	if got := ids(t, s); len(got) > 0 {
+		t.Errorf("it lists %v", got)
+	}
+	if err := s.Sync(); err == nil {
+		t.Error("a body that is not stored counts as durable")
 	}
 }

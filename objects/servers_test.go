@@ -15,8 +15,8 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// TestServers uses real object stores: claims a bucket, stores, reads, lists and deletes bodies, and finds that versioning
-// is on. It needs the programs rclone and versitygw.
+// TestServers uses real object stores: it claims a bucket, and stores, reads, lists and deletes bodies. It needs the
+// programs rclone and versitygw.
 func TestServers(t *testing.T) {
 	for name, command := range map[string]func(at, dir string) *exec.Cmd{
 		"rclone": func(at, dir string) *exec.Cmd {
@@ -81,7 +81,7 @@ func useServer(t *testing.T, o Options) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Sync(t.Context()); err != nil {
+	if err := s.Sync(); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Delete(t.Context(), 7); err != nil {

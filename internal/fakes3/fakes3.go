@@ -1,4 +1,5 @@
-// Package fakes3 is a server with the part of the S3 API that package objects uses. It keeps objects in memory, for tests.
+// Package fakes3 is a server for tests, with the part of the S3 API that package objects uses. It keeps objects in
+// memory.
 package fakes3
 
 import (
