@@ -18,11 +18,13 @@ import (
 
 // The buckets of archive.db. Numbers in keys are big-endian, so that they sort.
 var (
-	bMeta       = []byte("meta")       // header, counts, upkeep, decider
-	bCaptures   = []byte("captures")   // capture ID → captureRecord, sealed captureText
-	bBodies     = []byte("bodies")     // body ID → place of the sealed compressed body in a body file
-	bFiles      = []byte("files")      // number of a body file → fileRecord
-	bRemains    = []byte("remains")    // place of an erased body, or its number in an outside store → nothing: it must be overwritten or deleted
+	bMeta     = []byte("meta")     // header, counts, upkeep, decider
+	bCaptures = []byte("captures") // capture ID → captureRecord, sealed captureText
+	bBodies   = []byte("bodies")   // body ID → place of the sealed compressed body in a body file
+	bFiles    = []byte("files")    // number of a body file → fileRecord
+	// place of an erased body → nothing: it must be overwritten. If bodies are outside, its number → nothing: it must
+	// be deleted.
+	bRemains    = []byte("remains")
 	bDigests    = []byte("digests")    // SHA-256 → bodyRecord
 	bResources  = []byte("resources")  // URL → resourceRecord, sealed resourceText
 	bEarlier    = []byte("earlier")    // URL, 0, version → capture ID; contains all captures except the current ones

@@ -166,3 +166,16 @@ func style(text []byte) (n int, whole bool) {
 	}
 	return n, false
 }
+
+// Sentence returns a clause as a sentence: with a capital letter and a full stop, unless it ends with one.
+func Sentence(clause string) string {
+	first, size := utf8.DecodeRuneInString(clause)
+	if size == 0 {
+		return ""
+	}
+	text := string(unicode.ToUpper(first)) + clause[size:]
+	if strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
+}

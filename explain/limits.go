@@ -12,6 +12,11 @@ import (
 func LimitWords(l acap.Limits, date func(time.Time) string) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	each := func(begin string, values []string, words func(string) string) {
+		for _, value := range values {
+			out = append(out, begin+words(value))
+		}
+	}
 	if !l.Until.IsZero() {
 		add("until %s", date(l.Until))
 	}
@@ -24,30 +29,18 @@ func LimitWords(l acap.Limits, date func(time.Time) string) []string {
 	if l.MaxWords != nil {
 		add("at most %d words", *l.MaxWords)
 	}
-	for _, value := range l.MustUse {
-		add("made only from %s", usedWords(value))
-	}
-	for _, value := range l.MustInclude {
-		add("shown only with %s", includedWords(value))
-	}
+	each("made only from ", l.MustUse, usedWords)
+	each("shown only with ", l.MustInclude, includedWords)
 	if len(l.ProhibitedModification) > 0 {
 		add("without modification of %s", strings.Join(l.ProhibitedModification, ", "))
 	}
-	for _, value := range l.ProhibitedContext {
-		add("not within %s", contextWords(value))
-	}
-	for _, value := range l.RequiredContext {
-		add("only within %s", contextWords(value))
-	}
-	for _, value := range l.Target {
-		add("%s", targetWords(value))
-	}
+	each("not within ", l.ProhibitedContext, contextWords)
+	each("only within ", l.RequiredContext, contextWords)
+	each("", l.Target, targetWords)
 	if len(l.Location) > 0 {
 		add("only at %s", strings.Join(l.Location, ", "))
 	}
-	for _, value := range l.UsageRef {
-		add("terms of other uses: %s", usedWords(value))
-	}
+	each("terms of other uses: ", l.UsageRef, usedWords)
 	return out
 }
 

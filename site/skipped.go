@@ -5,11 +5,10 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/explain"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/terms"
@@ -84,7 +83,7 @@ func (o *tallies) whyRefused(r *crawler.Record) (why string, by *acap.Field) {
 		if down := terms.TakeDown(p, u); down != nil {
 			why, by = "Its publisher asked for it to be taken down.", down
 		} else if d := p.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
-			why, by = asSentence(explain.Reason(policy.PublicDecision(d))), d.Because
+			why, by = display.Sentence(explain.Reason(policy.PublicDecision(d))), d.Because
 		}
 		if by != nil && by.Source == acap.Request { // the ledger has no lines
 			by = nil
@@ -113,10 +112,4 @@ func (o *tallies) policyOf(address string) (*acap.Policy, *url.URL) {
 		return nil, nil
 	}
 	return p, u
-}
-
-// asSentence returns a clause as a sentence.
-func asSentence(clause string) string {
-	first, size := utf8.DecodeRuneInString(clause)
-	return string(unicode.ToUpper(first)) + clause[size:] + "."
 }

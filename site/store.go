@@ -8,7 +8,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/objects"
 )
 
-// bodyStore returns the object store that has the bodies of the archive; nil: body files have them. It sends no request.
+// bodyStore returns the object store that has the bodies of the archive; nil: body files have them. It sends no
+// request.
 func bodyStore(c config.S3) (archive.Outside, error) {
 	switch {
 	case c.Endpoint == "" && c.Bucket == "":
@@ -18,8 +19,7 @@ func bodyStore(c config.S3) (archive.Outside, error) {
 	case c.Bucket == "":
 		return nil, usageError("set s3.bucket, or remove s3.endpoint", "s3.endpoint is set without s3.bucket")
 	}
-	store, err := objects.Open(objects.Options{Endpoint: c.Endpoint, Bucket: c.Bucket, Prefix: c.Prefix, Region: c.Region,
-		Unversioned: c.Unversioned})
+	store, err := objects.Open(objects.Options(c))
 	if err != nil {
 		return nil, err
 	}

@@ -214,7 +214,7 @@ func (h *Handler) noImage(ctx context.Context, page string, who present.Reader, 
 // pictureless returns the problem for a page of which no thumbnail can be made: err says why.
 func pictureless(err error) *Problem {
 	return &Problem{Status: http.StatusNotFound, Code: "no-image", Title: "There is no thumbnail of this page",
-		Detail: sentence(strings.ToUpper(err.Error()[:1]) + err.Error()[1:])}
+		Detail: display.Sentence(err.Error())}
 }
 
 // mayKnow reports whether the reader may learn that a page is archived although the usage u shows

@@ -157,7 +157,8 @@ func sideOf(a check.Answer) changeSide {
 
 // sideOfSaid returns what one file says in a newer vocabulary.
 func sideOfSaid(said acap.Said) changeSide {
-	s := changeSide{Answer: saidWords(said.Verdict), Why: fieldWords(said.Because), Class: classOf(said.Verdict)}
+	s := changeSide{Why: fieldWords(said.Because)}
+	s.Answer, s.Class = saidOf(said.Verdict)
 	if said.Terms != "" {
 		s.Limits = shorten("terms: " + said.Terms)
 	}

@@ -47,8 +47,7 @@ type viewerPage struct {
 
 // Permission returns a sentence that says why the copy may be shown.
 func (p viewerPage) Permission() string {
-	clause := permission(p.Decision)
-	return sentence(strings.ToUpper(clause[:1]) + clause[1:])
+	return display.Sentence(permission(p.Decision))
 }
 
 // viewerForm says how the viewer shows a copy.

@@ -210,8 +210,8 @@ func answerOf(a explain.Explained, s *sources, at string) answerRow {
 	}
 	out.Groups = rivalsOf(a, s, at)
 	for _, said := range a.Opinions {
-		row := opinionRow{Vocabulary: said.Vocabulary, Verdict: saidWords(said.Verdict), Class: classOf(said.Verdict),
-			Note: shorten(said.Note), Terms: shorten(said.Terms)}
+		row := opinionRow{Vocabulary: said.Vocabulary, Note: shorten(said.Note), Terms: shorten(said.Terms)}
+		row.Verdict, row.Class = saidOf(said.Verdict)
 		if said.Because != nil {
 			line := s.row(said.Because, at)
 			row.Line = &line
@@ -232,17 +232,6 @@ func verdictOf(d acap.Decision) (answer, class string) {
 		return "needs an agreement", "maybe"
 	}
 	return "refused", "no"
-}
-
-// classOf returns the class of the style sheet for the verdict of a vocabulary.
-func classOf(v acap.Verdict) string {
-	switch v {
-	case acap.Permits:
-		return "yes"
-	case acap.Prohibits:
-		return "no"
-	}
-	return "maybe"
 }
 
 // rivalsOf returns the competing fields of an answer by their effect.

@@ -181,21 +181,6 @@ func (f searchForm) Uses() (list []useOption) {
 	return list
 }
 
-// useWords names a usage of a newer vocabulary.
-func useWords(u acap.Usage) string {
-	switch u {
-	case acap.TrainAI:
-		return "training of models"
-	case acap.AIUse:
-		return "input of models"
-	case acap.AIIndex:
-		return "index for models"
-	case acap.TDM:
-		return "text and data mining"
-	}
-	return string(u)
-}
-
 // uses returns the usages as one parameter.
 func (f searchForm) uses() string {
 	var names []string

@@ -29,17 +29,32 @@ func usageWords(u acap.Usage) string {
 	}[u]
 }
 
-// saidWords returns the verdict of a vocabulary in words.
-func saidWords(v acap.Verdict) string {
+// useWords names a usage of a newer vocabulary.
+func useWords(u acap.Usage) string {
+	switch u {
+	case acap.TrainAI:
+		return "training of models"
+	case acap.AIUse:
+		return "input of models"
+	case acap.AIIndex:
+		return "index for models"
+	case acap.TDM:
+		return "text and data mining"
+	}
+	return string(u)
+}
+
+// saidOf returns the verdict of a vocabulary in words, and its class of the style sheet.
+func saidOf(v acap.Verdict) (answer, class string) {
 	switch v {
 	case acap.Permits:
-		return "allowed"
+		return "allowed", "yes"
 	case acap.Prohibits:
-		return "refused"
+		return "refused", "no"
 	case acap.Agreement:
-		return "needs an agreement"
+		return "needs an agreement", "maybe"
 	}
-	return "unknown"
+	return "unknown", "maybe"
 }
 
 // stateWords returns the state of a publisher's request in words.

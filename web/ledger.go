@@ -12,6 +12,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/view"
 )
 
@@ -124,7 +125,7 @@ func (s *Server) submitForm(w http.ResponseWriter, r *http.Request) error {
 		noteCode(w, p.code)
 		return s.writeRequests(w, r, p.status, actions.Filter{Newest: true, Limit: listed}, requestsView{
 			Key: randomToken(), Action: get("action"), URL: get("url"),
-			Problem: sentence("not submitted: " + p.detail)})
+			Problem: display.Sentence("not submitted: " + p.detail)})
 	}
 	if err == nil && (a.Request == nil || call.Do == actions.DoPreview && a.Holding == nil) {
 		err = errors.New("a submission was answered without a request")

@@ -10,10 +10,9 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/view"
 )
 
@@ -95,13 +94,13 @@ func (s *Server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 		who := view.VisitorOf(r.Context())
 		who.Role, who.Name, who.Token = view.Anyone, "", "" // the session has ended
 		r = r.WithContext(view.WithVisitor(r.Context(), who))
-		form := loginForm{Problem: sentence(p.detail), Next: comeBack(r)}
+		form := loginForm{Problem: display.Sentence(p.detail), Next: comeBack(r)}
 		if err := s.o.Frame.Write(w, r, p.status, "login.html", "Log in", form); err == nil {
 			return
 		}
 	}
 	s.o.Frame.WriteProblem(w, r, &view.Problem{Status: p.status, Code: p.code, Title: p.title(),
-		Detail: sentence(p.detail), Retry: p.retry, Allow: w.Header().Get("Allow")})
+		Detail: display.Sentence(p.detail), Retry: p.retry, Allow: w.Header().Get("Allow")})
 }
 
 // comeBack returns the path to which a login leads after r was refused: the page itself, or for a form its page
@@ -117,12 +116,6 @@ func comeBack(r *http.Request) string {
 		return at + "?url=" + url.QueryEscape(r.PostForm.Get("url"))
 	}
 	return localPath(strings.TrimSuffix(at, "/withdraw"))
-}
-
-// sentence returns a clause as a sentence.
-func sentence(clause string) string {
-	first, size := utf8.DecodeRuneInString(clause)
-	return string(unicode.ToUpper(first)) + clause[size:] + "."
 }
 
 func (s *Server) failed(err error) {
@@ -256,7 +249,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 		}
 		noteCode(w, p.code)
 		return s.o.Frame.Write(w, r, p.status, "login.html", "Log in",
-			loginForm{Problem: sentence(p.detail), Next: localPath(r.PostForm.Get("next")), User: user})
+			loginForm{Problem: display.Sentence(p.detail), Next: localPath(r.PostForm.Get("next")), User: user})
 	}
 	s.limits.loginWorked(client)
 	if err == nil {

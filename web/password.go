@@ -46,12 +46,14 @@ func CheckHash(hash string) error {
 	cost, err := bcrypt.Cost([]byte(hash))
 	switch {
 	case err != nil:
-		return errors.New("it is neither a hash printed by serve password nor a bcrypt hash")
+		return errNoHash
 	case cost > maxBcryptCost:
 		return fmt.Errorf("its cost is %d; at most %d is accepted", cost, maxBcryptCost)
 	}
 	return nil
 }
+
+var errNoHash = errors.New("it is neither a hash printed by serve password nor a bcrypt hash")
 
 // argonHash holds the parts of an Argon2id hash.
 type argonHash struct {
@@ -67,7 +69,7 @@ func readArgon(text string) (h argonHash, err error) {
 		_, err = fmt.Sscanf(parts[2]+" "+parts[3], "v=%d m=%d,t=%d,p=%d", &version, &h.memory, &h.time, &h.threads)
 	}
 	if err != nil || version != argon2.Version || h.time == 0 || h.threads == 0 {
-		return h, errors.New("it is neither a hash printed by serve password nor a bcrypt hash")
+		return h, errNoHash
 	}
 	if h.time > maxArgonTime || h.memory > maxArgonMemory {
 		return h, fmt.Errorf("its cost is m=%d,t=%d; at most m=%d,t=%d is accepted", h.memory, h.time, maxArgonMemory,
@@ -77,7 +79,7 @@ func readArgon(text string) (h argonHash, err error) {
 	h.salt, errs[0] = base64.RawStdEncoding.DecodeString(parts[4])
 	h.hash, errs[1] = base64.RawStdEncoding.DecodeString(parts[5])
 	if errors.Join(errs[:]...) != nil || len(h.salt) < 8 || len(h.hash) < saltLength {
-		return h, errors.New("it is neither a hash printed by serve password nor a bcrypt hash")
+		return h, errNoHash
 	}
 	return h, nil
 }

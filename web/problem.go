@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // problem is the answer to a request that is refused, as a problem document (RFC 9457).
@@ -107,7 +108,7 @@ func writeProblem(w http.ResponseWriter, err error) string {
 	}
 	writeJSON(w, "application/problem+json", p.status, map[string]any{
 		"type": "urn:acapcrawl:problem:" + p.code, "title": p.title(),
-		"status": p.status, "code": p.code, "detail": sentence(p.detail),
+		"status": p.status, "code": p.code, "detail": display.Sentence(p.detail),
 	})
 	return p.code
 }

@@ -101,7 +101,9 @@ func small(t *testing.T, text []byte) []byte {
 			pixels[img.At(x, y)]++
 		}
 	}
-	colours := slices.SortedFunc(maps.Keys(pixels), func(a, b color.Color) int { return cmp.Compare(pixels[b], pixels[a]) })
+	colours := slices.SortedFunc(maps.Keys(pixels), func(a, b color.Color) int {
+		return cmp.Compare(pixels[b], pixels[a])
+	})
 	to := image.NewPaletted(img.Bounds(), colours[:min(len(colours), 256)])
 	draw.Draw(to, img.Bounds(), img, image.Point{}, draw.Src)
 	var out bytes.Buffer
