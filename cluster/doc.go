@@ -1,0 +1,2 @@
+// Package cluster lets several machines share a crawl. It is the only package that uses NATS.
+package cluster
