@@ -1,0 +1,39 @@
+package cluster
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// The names of what a cluster stores in JetStream. One NATS account has one cluster.
+const (
+	nodesBucket   = "acapcrawl_nodes"   // node → lease; entries expire
+	stateBucket   = "acapcrawl_state"   // the keys below
+	journalStream = "acapcrawl_journal" // one subject per partition
+	linksStream   = "acapcrawl_links"   // one subject per partition
+
+	settingsKey = "settings" // Settings
+	tableKey    = "table"    // Table
+	seedsKey    = "seeds"    // Seeds
+	drainPrefix = "drain."   // and the name of a node: the epoch of the node that must hand over everything
+
+	journalPrefix = "acapcrawl.journal."
+	linksPrefix   = "acapcrawl.links."
+	callPrefix    = "acapcrawl.call."
+)
+
+func journalSubject(partition int) string { return journalPrefix + strconv.Itoa(partition) }
+
+func linksSubject(partition int) string { return linksPrefix + strconv.Itoa(partition) }
+
+// nodeName is what the name of a node may be, since it is part of subjects and keys.
+var nodeName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// CheckName returns an error if name cannot be the name of a node.
+func CheckName(name string) error {
+	if !nodeName.MatchString(name) {
+		return fmt.Errorf("%q cannot be the name of a node: use at most 64 letters, digits, - and _", name)
+	}
+	return nil
+}
