@@ -18,10 +18,10 @@ type Report struct {
 	Moving     int  `json:"moving"`      // partitions that it is taking over or handing over
 	Idle       bool `json:"idle"`        // nothing is due soon or in progress
 	// Work increases whenever a node that was idle gets work
-	Work uint64  `json:"work"`
-	Lag  float64 `json:"lag_s"` // age of the oldest link from other partitions that it has not queued yet, in seconds
-	// Pages is the number of page requests that the node has made
-	Pages int `json:"pages"`
+	Work  uint64  `json:"work"`
+	Lag   float64 `json:"lag_s"` // age of the oldest link from other partitions that it has not queued yet, in seconds
+	Done  bool    `json:"done"`  // the node has found out that nothing in the cluster is left to do
+	Pages int     `json:"pages"` // page requests that the node has made
 }
 
 // leaseValue is the stored form of the lease of a node.
@@ -102,32 +102,50 @@ func (l *lease) acquire(ctx context.Context, v leaseValue) error {
 // After any other error the lease may or may not be extended, and the node stops when its time has passed.
 func (l *lease) renew(ctx context.Context, r Report, drain bool) error {
 	l.mu.Lock()
-	v, last := l.value, l.revision
+	v := l.value
 	l.mu.Unlock()
 	v.Report, v.Drain = r, drain
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	for {
+	return l.replace(ctx, func(last uint64) error {
 		sent := l.clock.Elapsed()
 		revision, err := l.store.update(ctx, v.Node, text, last)
-		if err == nil {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.value, l.revision = v, revision
-			l.until = max(l.until, sent+l.length-l.margin)
-			return nil
-		}
-		if !errors.Is(err, errChanged) {
+		if err != nil {
 			return err
 		}
-		// an earlier renewal, whose answer did not arrive, may have been stored
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.value, l.revision = v, revision
+		l.until = max(l.until, sent+l.length-l.margin)
+		return nil
+	})
+}
+
+// end gives the lease back.
+func (l *lease) end(ctx context.Context) error {
+	l.mu.Lock()
+	name := l.value.Node
+	l.until = 0
+	l.mu.Unlock()
+	return l.replace(ctx, func(last uint64) error { return l.store.remove(ctx, name, last) })
+}
+
+// replace calls fn with the revision of the stored lease, as far as this node knows it. If the store has another
+// revision, because the answer to an earlier renewal did not arrive, it calls fn again with that one.
+func (l *lease) replace(ctx context.Context, fn func(last uint64) error) error {
+	l.mu.Lock()
+	v, last := l.value, l.revision
+	l.mu.Unlock()
+	for {
+		if err := fn(last); !errors.Is(err, errChanged) {
+			return err
+		}
 		e, err := l.store.get(ctx, v.Node)
 		if errors.Is(err, errMissing) {
 			return errLeaseLost
-		}
-		if err != nil {
+		} else if err != nil {
 			return err
 		}
 		if now, err := readLease(e); err != nil || now.owner() != v.owner() || now.Dir != v.Dir || e.revision <= last {
@@ -135,15 +153,6 @@ func (l *lease) renew(ctx context.Context, r Report, drain bool) error {
 		}
 		last = e.revision
 	}
-}
-
-// end gives the lease back.
-func (l *lease) end(ctx context.Context) error {
-	l.mu.Lock()
-	name, last := l.value.Node, l.revision
-	l.until = 0
-	l.mu.Unlock()
-	return l.store.remove(ctx, name, last)
 }
 
 // remaining returns how long requests may still be made. It is not positive if they may not.

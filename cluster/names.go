@@ -16,7 +16,8 @@ const (
 	settingsKey = "settings" // Settings
 	tableKey    = "table"    // Table
 	seedsKey    = "seeds"    // Seeds
-	drainPrefix = "drain."   // and the name of a node: the epoch of the node that must hand over everything
+	drainPrefix = "drain."   // and the name of a node: the epoch of the process that must hand over everything
+	clockPrefix = "clock."   // and the name of a node: a value with which the node compares clocks
 
 	journalPrefix = "acapcrawl.journal."
 	linksPrefix   = "acapcrawl.links."

@@ -1,0 +1,6 @@
+package crawler
+
+type JournalRecord struct {
+	Position uint64
+	Puts     [][]byte
+}
