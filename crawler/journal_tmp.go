@@ -1,6 +1,0 @@
-package crawler
-
-type JournalRecord struct {
-	Position uint64
-	Puts     [][]byte
-}
