@@ -119,6 +119,11 @@ type Options struct {
 	// worker waits during the delay after robots.txt. nil: no host asks for a delay.
 	Pause func(ctx context.Context, u *url.URL) (time.Duration, error)
 
+	// Together reports whether the machine that visits host may also request other, because it keeps the pace of
+	// both. Both are named as in Lease.Host. A redirect to a host for which it returns false is not followed but
+	// queued. nil: always.
+	Together func(host, other string) bool
+
 	Budget *memory.Budget // limits the memory that pages use while they are visited; nil: no limit
 
 	// Room returns an error if no more visits may start, for example because the disk is full. Then

@@ -38,8 +38,12 @@ var (
 	buckets = [][]byte{bMeta, bKnown, bQueue, bHosts, bReady, bAgain, bSeeds, bFound, bAsked, bBarred}
 )
 
-// format is the version of the file format.
-const format = 1
+// The versions of the file format. A file with data of partitions has another format, because a program that ignores
+// the partitions would request hosts that other machines own.
+const (
+	format       = 1
+	formatShared = 128 + format
+)
 
 // kExtent is the key in bMeta of the Extent of the last crawl, as JSON.
 var kExtent = []byte("extent")
@@ -74,18 +78,19 @@ func decodeCounts(b []byte) (c counts, err error) {
 	return c, nil
 }
 
-// openDisk opens or creates the frontier file and returns its counts.
-func openDisk(name string) (db *bbolt.DB, c counts, err error) {
+// openDisk opens or creates the frontier file and returns its counts. foreign says that it belongs to a crawl of several
+// machines although it is opened without a journal.
+func openDisk(name string, shared bool) (db *bbolt.DB, c counts, foreign bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return nil, c, fmt.Errorf("the directory of the frontier cannot be created: %w", err)
+		return nil, c, false, fmt.Errorf("the directory of the frontier cannot be created: %w", err)
 	}
 	err = guard(name, func() error {
 		if db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: time.Second,
 			FreelistType: bbolt.FreelistMapType}); err != nil {
 			return cannotOpen(name, err)
 		}
-		if c, err = readMeta(db); errors.Is(err, errNew) {
-			err = makeBuckets(db)
+		if c, foreign, err = readMeta(db, shared); errors.Is(err, errNew) {
+			err = makeBuckets(db, shared)
 		}
 		if err != nil {
 			err = fmt.Errorf("%s cannot be used: %w", name, err)
@@ -95,7 +100,7 @@ func openDisk(name string) (db *bbolt.DB, c counts, err error) {
 	if err != nil && db != nil {
 		err = errors.Join(err, guard(name, db.Close))
 	}
-	return db, c, err
+	return db, c, foreign, err
 }
 
 func cannotOpen(name string, err error) error {
@@ -107,31 +112,43 @@ func cannotOpen(name string, err error) error {
 
 var errNew = errors.New("the file is new")
 
-func readMeta(db *bbolt.DB) (c counts, err error) {
+// readMeta returns the counts of a file. foreign says that the file belongs to a crawl of several machines although it
+// is opened without a journal.
+func readMeta(db *bbolt.DB, shared bool) (c counts, foreign bool, err error) {
 	err = db.View(func(tx *bbolt.Tx) error {
 		meta := tx.Bucket(bMeta)
 		if meta == nil {
 			return errNew
 		}
-		if f := meta.Get([]byte("format")); len(f) != 1 || f[0] != format {
+		f := meta.Get([]byte("format"))
+		switch {
+		case len(f) == 1 && f[0] == formatShared:
+			foreign = !shared
+		case len(f) == 1 && f[0] == format && shared:
+			return errors.New("it belongs to a crawl of one machine; name another data directory")
+		case len(f) != 1 || f[0] != format:
 			return fmt.Errorf("its format is %x, this version of the program reads %d; move the file away and "+
 				"crawl again", f, format)
 		}
 		c, err = decodeCounts(meta.Get([]byte("counts")))
 		return err
 	})
-	return c, err
+	return c, foreign, err
 }
 
-func makeBuckets(db *bbolt.DB) error {
+func makeBuckets(db *bbolt.DB, shared bool) error {
+	names, version := buckets, byte(format)
+	if shared {
+		names, version = slices.Concat(buckets, [][]byte{bPartitions, bMembers}), formatShared
+	}
 	return db.Update(func(tx *bbolt.Tx) error {
-		for _, b := range buckets {
+		for _, b := range names {
 			if _, err := tx.CreateBucket(b); err != nil {
 				return err
 			}
 		}
 		meta := tx.Bucket(bMeta)
-		return errors.Join(meta.Put([]byte("format"), []byte{format}), meta.Put([]byte("counts"), (&counts{}).encode()))
+		return errors.Join(meta.Put([]byte("format"), []byte{version}), meta.Put([]byte("counts"), (&counts{}).encode()))
 	})
 }
 
@@ -168,17 +185,23 @@ type batch struct {
 	// this map after the commit
 	moved map[string]place
 	next  time.Time // result: when the first address is due to be revisited
+
+	shared *sharedBatch // nil if only this machine crawls
 }
 
 func (f *Frontier) newBatch(tx *bbolt.Tx) *batch {
 	known := tx.Bucket(bKnown)
-	return &batch{
+	b := &batch{
 		f: f, counts: f.disk, known: known, look: known.Cursor(),
 		queue: tx.Bucket(bQueue), hosts: tx.Bucket(bHosts), ready: tx.Bucket(bReady),
 		again: tx.Bucket(bAgain), seeds: tx.Bucket(bSeeds), found: tx.Bucket(bFound), asked: tx.Bucket(bAsked),
 		barred: tx.Bucket(bBarred), meta: tx.Bucket(bMeta),
 		dirty: map[string]*hostRecord{}, moved: map[string]place{},
 	}
+	if f.shared() {
+		b.shared = f.newSharedBatch(tx)
+	}
+	return b
 }
 
 func (b *batch) host(name string) (*hostRecord, error) {
@@ -192,6 +215,13 @@ func (b *batch) host(name string) (*hostRecord, error) {
 			return nil, err
 		}
 		h = &old
+	} else if s := b.shared; s != nil {
+		if err := s.members.Put(memberKey(s.partition(name), name), nil); err != nil {
+			return nil, err
+		}
+	}
+	if b.shared != nil {
+		b.shared.before[name] = h.portable()
 	}
 	b.dirty[name] = h
 	return h, nil
@@ -237,6 +267,9 @@ func (b *batch) put(r *Record, old State, found bool) error {
 		h.known++
 	}
 	b.counts[v[0]]++
+	if b.shared != nil {
+		b.shared.note(r.URL, v)
+	}
 	if err := b.updateFound(r); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -28,6 +29,13 @@ type FrontierOptions struct {
 	MaxHost int
 	Working int              // number of hosts kept in memory; default 1024
 	Now     func() time.Time // clock; default time.Now
+
+	// Journal is set if several machines share the crawl. Then the frontier leases only addresses of partitions
+	// that Adopt has made its own. nil: only this machine crawls
+	Journal Journal
+	// Lost is called when the journal says that another machine owns a partition which this machine had adopted.
+	// Its leases have ended with ErrLost. The function must not wait for the frontier. It may be nil
+	Lost func(partition int)
 }
 
 // queueLength is the number of changes that can wait for the writer goroutine.
@@ -35,6 +43,10 @@ const queueLength = 256
 
 // errClosed is returned by calls after Close.
 var errClosed = errors.New("the frontier is closed")
+
+// errForeign is returned by calls that would change a file of several machines without a journal.
+var errForeign = errors.New("the frontier belongs to a crawl of several machines, so it can only be read here; name " +
+	"the cluster to change it")
 
 // Frontier stores, in one file, the addresses to visit and the outcomes of earlier visits. Queues
 // are kept by host: Next leases the first address of a host that is due, so a slow host delays no
@@ -73,6 +85,18 @@ type Frontier struct {
 	resumed  time.Time                 // when the file was opened; zero: the file was empty
 	random   func() float64            // returns a random number in [0,1) for back-off
 	inject   func() error              // set by tests: its error fails a transaction
+
+	// With a journal only. These fields are guarded by mu, except those of the writer.
+	partitions map[int]*partition
+	adopting   map[int]*adoption
+	drops      map[int]chan struct{} // partitions being removed from the file
+	finishing  bool                  // Finish was called
+	foreign    bool                  // the file needs a journal and there is none, so it is only read
+	background sync.WaitGroup        // goroutines that remove partitions
+	context    context.Context       // for calls of the journal
+	abort      context.CancelFunc
+	sequence   uint64    // the greatest number of a place; used by the writer
+	sent       sentLinks // used by the writer
 }
 
 // Open opens or creates the frontier file name. Only one process can open it at a time.
@@ -92,22 +116,29 @@ func Open(name string, o FrontierOptions) (*Frontier, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	db, c, err := openDisk(name)
+	db, c, foreign, err := openDisk(name, o.Journal != nil)
 	if err != nil {
 		return nil, err
 	}
 	f := &Frontier{
 		name: name, o: o, now: o.Now, db: db, disk: c,
 		changes: make(chan *change, queueLength), stopped: make(chan struct{}), wake: make(chan struct{}, 1),
-		hosts: map[string]*host{}, random: rand.Float64,
+		hosts: map[string]*host{}, random: rand.Float64, foreign: foreign,
+		partitions: map[int]*partition{}, adopting: map[int]*adoption{}, drops: map[int]chan struct{}{},
 	}
+	f.context, f.abort = context.WithCancel(context.Background())
 	if err := f.view(f.readDueTimes); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	if c != (counts{}) {
+	if c != (counts{}) && !f.shared() { // with a journal, each partition has such a time of its own
 		f.resumed = o.Now()
 	}
 	go f.write()
+	if f.shared() {
+		if err := f.dropIncomplete(); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
 	return f, nil
 }
 
@@ -130,6 +161,8 @@ func (f *Frontier) Close() error {
 	f.senders.Wait()
 	close(f.changes)
 	<-f.stopped
+	f.background.Wait()
+	f.abort()
 	return errors.Join(f.fault(), f.db.Close())
 }
 
@@ -152,7 +185,12 @@ func (f *Frontier) AddSeeds(seeds ...string) (urls []string, err error) {
 // Seeds are queued ahead of all links; a seed that was fetched is not queued again. Offer returns
 // how many addresses were newly queued.
 func (f *Frontier) Offer(offers ...Offer) (added int, err error) {
-	if err := f.clearFailures(offers); err != nil {
+	if f.shared() {
+		offers = slices.Clone(offers)
+		if err := f.checkOffers(offers); err != nil {
+			return 0, err
+		}
+	} else if err := f.clearFailures(offers); err != nil {
 		return 0, err
 	}
 	if offers = f.fresh(offers); len(offers) == 0 {
@@ -276,8 +314,11 @@ func (f *Frontier) wait(c *change) error {
 func (f *Frontier) send(c *change) error {
 	f.mu.Lock()
 	err := f.err
-	if f.closed {
+	switch {
+	case f.closed:
 		err = errClosed
+	case f.foreign && !c.flushes():
+		err = errForeign
 	}
 	if err == nil {
 		f.pending++
@@ -297,11 +338,12 @@ func (f *Frontier) send(c *change) error {
 // visit is not known yet.
 func (f *Frontier) fresh(offers []Offer) []Offer {
 	kept := offers[:0]
+	owned := f.ownership()
 	visited := f.visited(offers) // read before the transaction begins: a visit may be committed between the two
 	err := f.view(func(tx *bbolt.Tx) error {
 		known := tx.Bucket(bKnown).Cursor() // one cursor for all lookups is faster than a Get for each
 		for _, o := range offers {
-			if o.Seed || o.Again {
+			if o.Seed || o.Again || o.Promote || o.Down != "" || !owned(o.URL) {
 				kept = append(kept, o)
 				continue
 			}
@@ -368,6 +410,13 @@ func (f *Frontier) committed(group []*change, b *batch, err error) (skipped func
 		}
 		if c.touch != nil {
 			c.touch.host.unsaved--
+		}
+	}
+	if b.shared != nil {
+		for n, s := range b.shared.stamps {
+			if p := f.partitions[n]; p != nil {
+				p.stamp = s
+			}
 		}
 	}
 	for name, rec := range b.dirty {

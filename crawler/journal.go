@@ -10,10 +10,11 @@ import (
 // about the hosts in it. The frontier file is then only a cache: whoever owns a partition next rebuilds it from the
 // journal. All methods may be called concurrently.
 type Journal interface {
-	// Partition returns the number of the partition of a host, which is named as in Lease.Host.
+	// Partition returns the number of the partition of a host, which is named as in Lease.Host. It never changes.
 	Partition(host string) int
 	// Until returns the time until which requests to hosts of the owned partitions may be made, by the clock of
-	// the frontier. It moves forward while the machine is in contact with the others.
+	// the frontier. It moves forward while the machine is in contact with the others. It must not wait, and must
+	// not call the frontier.
 	Until() time.Time
 	// Append makes entries durable on other machines, and returns the position of each in the journal of its
 	// partition. There is at most one entry for a partition. Append waits while the other machines cannot be
@@ -31,4 +32,10 @@ type Journal interface {
 type Entry struct {
 	Partition int
 	Puts      [][]byte
+}
+
+// JournalRecord is an entry of the journal of one partition, or a part of one, as it is read again.
+type JournalRecord struct {
+	Position uint64
+	Puts     [][]byte
 }

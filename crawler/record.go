@@ -339,6 +339,7 @@ type hostRecord struct {
 	queued   int           // number of queued addresses of the host
 	beyond   int           // number of links to addresses that were not recorded, because the host has too many
 	reported bool          // it was reported that the host has too many addresses
+	asked    bool          // a request to the host may have been made; known only with a journal
 	// due time in the index of hosts that have queued addresses, in nanoseconds; 0: not in the
 	// index
 	ready int64
@@ -347,18 +348,29 @@ type hostRecord struct {
 const (
 	flagMet = 1 << iota
 	flagReported
+	flagAsked
 )
 
-// encode writes one byte of flags, then the numbers as unsigned varints.
-func (h *hostRecord) encode() []byte {
-	flags := byte(0)
+func (h *hostRecord) flags() (flags byte) {
 	if h.met {
 		flags |= flagMet
 	}
 	if h.reported {
 		flags |= flagReported
 	}
-	b := append(make([]byte, 0, 48), flags)
+	if h.asked {
+		flags |= flagAsked
+	}
+	return flags
+}
+
+func (h *hostRecord) setFlags(flags byte) {
+	h.met, h.reported, h.asked = flags&flagMet != 0, flags&flagReported != 0, flags&flagAsked != 0
+}
+
+// encode writes one byte of flags, then the numbers as unsigned varints.
+func (h *hostRecord) encode() []byte {
+	b := append(make([]byte, 0, 48), h.flags())
 	for _, n := range []int64{nanos(h.due), nanos(h.held), int64(h.delay), int64(h.pace), int64(h.failures),
 		int64(h.known),
 		int64(h.queued), int64(h.beyond), h.ready} {
@@ -373,12 +385,12 @@ func decodeHost(b []byte) (hostRecord, error) {
 	}
 	n := numbers{b: b[1:]}
 	h := hostRecord{
-		met: b[0]&flagMet != 0, reported: b[0]&flagReported != 0,
 		due: instant(int64(n.next())), held: instant(int64(n.next())), delay: time.Duration(n.next()),
 		pace:     time.Duration(n.next()),
 		failures: int(n.next()), known: int(n.next()), queued: int(n.next()), beyond: int(n.next()),
 		ready: int64(n.next()),
 	}
+	h.setFlags(b[0])
 	if n.bad || len(n.b) > 0 {
 		return hostRecord{}, errRecord
 	}

@@ -34,13 +34,17 @@ type host struct {
 	ahead    int               // number of addresses to read when addresses were last read ahead
 	dry      bool              // the queue on disk has no more addresses to lease, as far as known
 	index    int               // index in the heap of due hosts, -1 if not in it
+
+	part  *partition // nil without a journal
+	asked bool       // a request to the host may have been made; always false without a journal
 }
 
 // touch returns the changed data of h for the writer. h stays in the working set until these data
 // are committed.
 func (h *host) touch() *touch {
 	h.unsaved++
-	return &touch{host: h, due: h.due, held: h.held, delay: h.asks, pace: h.pace, failures: h.failures}
+	return &touch{host: h, due: h.due, held: h.held, delay: h.asks, pace: h.pace, failures: h.failures, met: h.met,
+		asked: h.asked}
 }
 
 // idle reports whether h can leave the working set, because the disk has all its data.
@@ -72,13 +76,17 @@ func (d *dueHeap) Pop() any {
 // offerHost puts h into the heap of due hosts, or moves it to its new position there. It removes h
 // from the heap if h has as many leases as permitted, or if its queue is empty. If the queue is
 // empty and no visit is in progress, h leaves the working set. Until the delay of a host is known,
-// only one of its addresses is leased at a time.
+// only one of its addresses is leased at a time. With a journal, no address of the host is leased
+// before the journal has what the last lease changed in the record of the host.
 func (f *Frontier) offerHost(h *host) {
 	empty := h.dry && len(h.items) == 0
 	if empty && h.idle() {
 		delete(f.hosts, h.name)
 	}
 	free := !empty && h.busy < f.o.PerHost && (h.met || h.busy == 0)
+	if h.part != nil {
+		free = free && h.part.open && h.unsaved == 0
+	}
 	switch {
 	case h.index >= 0 && free:
 		heap.Fix(&f.due, h.index)
@@ -93,6 +101,15 @@ func (f *Frontier) offerHost(h *host) {
 func (f *Frontier) pick(now time.Time) (*Lease, time.Duration, error) {
 	if f.closed {
 		return nil, 0, errClosed
+	}
+	if f.foreign {
+		return nil, 0, errForeign
+	}
+	if f.shared() && f.err == nil && !f.o.Journal.Until().After(now) {
+		if f.finishing && f.idle(now) {
+			return nil, 0, ErrIdle
+		}
+		return nil, f.o.Patience, nil // Wake ends the pause
 	}
 	for f.err == nil {
 		if len(f.due) == 0 || f.due[0].due.After(now) {
@@ -111,7 +128,7 @@ func (f *Frontier) pick(now time.Time) (*Lease, time.Duration, error) {
 	if due := f.nextDue(); !due.IsZero() && due.Sub(now) <= f.o.Patience {
 		return nil, max(due.Sub(now), time.Millisecond), nil
 	}
-	if f.pending == 0 && f.leases == 0 {
+	if f.pending == 0 && f.leases == 0 && (!f.shared() || f.finishing && len(f.adopting) == 0) {
 		return nil, 0, ErrIdle
 	}
 	return nil, f.o.Patience, nil
@@ -167,6 +184,12 @@ func (f *Frontier) lease(h *host, now time.Time) *Lease {
 	}
 	h.taken[it.url] = l
 	f.leases++
+	if h.part != nil {
+		h.asked = true
+		h.part.leases++
+		l.Ended = h.part.ended
+		l.announced = &change{part: h.part, touch: h.touch(), done: make(chan error, 1)}
+	}
 	f.offerHost(h)
 	return l
 }
@@ -236,6 +259,12 @@ func (f *Frontier) load(now time.Time) bool {
 			if f.hosts[name] != nil {
 				continue
 			}
+			var part *partition
+			if f.shared() {
+				if part = f.openOf(name); part == nil {
+					continue
+				}
+			}
 			if len(f.hosts) >= f.o.Working {
 				f.outside = instant(at)
 				return nil
@@ -246,11 +275,15 @@ func (f *Frontier) load(now time.Time) bool {
 			}
 			h := &host{name: name, due: later(v.due, instant(at)), held: v.held, asks: v.delay, met: v.met,
 				pace:     v.pace,
-				failures: v.failures, ready: instant(at), taken: map[string]*Lease{}, index: -1}
+				failures: v.failures, ready: instant(at), taken: map[string]*Lease{}, index: -1,
+				part: part, asked: v.asked}
 			// a visit that was not recorded, or a redirect, may have requested the host just before
 			// the restart
 			if !f.resumed.IsZero() {
 				f.holdUntil(h, f.resumed.Add(f.gap(h)))
+			}
+			if part != nil && part.asked {
+				f.holdUntil(h, part.since.Add(f.gapAfter(h)))
 			}
 			f.hosts[name] = h
 			f.offerHost(h)

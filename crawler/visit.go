@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/address"
@@ -73,12 +74,12 @@ func (r *run) work(leasing, work context.Context) {
 	}
 }
 
-// visitLeased visits an address until its lease expires.
+// visitLeased visits an address until the queue has lost its lease.
 func (r *run) visitLeased(ctx context.Context, v *visitor, l *Lease) error {
-	if !l.Expires.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, l.Expires, ErrLost)
-		defer cancel()
+	if l.Ended != nil {
+		var end func()
+		ctx, end = untilLost(ctx, l)
+		defer end()
 	}
 	r.mu.Lock()
 	r.visiting[l.URL] = true
@@ -89,6 +90,27 @@ func (r *run) visitLeased(ctx context.Context, v *visitor, l *Lease) error {
 		r.mu.Unlock()
 	}()
 	return r.visit(ctx, v, l)
+}
+
+// untilLost returns a context that ends with the cause ErrLost when the queue has lost the lease l. The caller calls
+// end to free its resources.
+func untilLost(parent context.Context, l *Lease) (ctx context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	if l.lost() { // without waiting for the goroutine, so that the visit makes no request at all
+		cancel(ErrLost)
+	}
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-l.Ended:
+			cancel(ErrLost)
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		cancel(nil)
+		watch.Wait()
+	}
 }
 
 // fail ends the run with an error that is not the fault of a page.
