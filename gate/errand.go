@@ -69,6 +69,9 @@ func (g *Gate) execute(ctx context.Context, e Errand) (Hop, error) {
 	if e.Kind == PageRequest {
 		return Hop{}, errors.New("a page request cannot be passed to another machine")
 	}
+	if e.MaxRaw < 0 || e.MaxBody < 0 {
+		return Hop{}, errors.New("the limits of the errand are negative")
+	}
 	header, err := headerOf(e.Header)
 	if err != nil {
 		return Hop{}, err

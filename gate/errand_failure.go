@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -67,7 +68,7 @@ func (f *ErrandFailure) err(rawurl string) error {
 	if f.Refusal != nil {
 		return f.Refusal.err(rawurl)
 	}
-	message := f.Message[:min(len(f.Message), maxMessage)]
+	message := cmp.Or(f.Message[:min(len(f.Message), maxMessage)], rawurl+": its owner reports no reason")
 	switch f.Class {
 	case failureNetwork:
 		return reportedError{message, networkFailure{}}

@@ -103,15 +103,19 @@ func (a *ErrandAnswer) response(e *Errand) (*http.Response, error) {
 		return nil, err
 	}
 	return &http.Response{Status: strconv.Itoa(a.Status) + " " + http.StatusText(a.Status), StatusCode: a.Status,
-		Proto: a.Proto, ProtoMajor: major, ProtoMinor: minor, Header: header, ContentLength: contentLength(header),
+		Proto: a.Proto, ProtoMajor: major, ProtoMinor: minor, Header: header, ContentLength: a.contentLength(header),
 		Body: io.NopCloser(bytes.NewReader(a.Wire))}, nil
 }
 
-// contentLength returns the value of Content-Length, or -1 if there is none.
-func contentLength(h http.Header) int64 {
+// contentLength returns the length that net/http derives from the header h: the value of
+// Content-Length, -1 if there is none, and 0 if there is none because the status excludes a body.
+func (a *ErrandAnswer) contentLength(h http.Header) int64 {
 	n, err := strconv.ParseUint(h.Get("Content-Length"), 10, 63)
-	if err != nil {
-		return -1
+	switch {
+	case err == nil:
+		return int64(n)
+	case a.Method != http.MethodHead && (a.Status == http.StatusNoContent || a.Status == http.StatusNotModified):
+		return 0
 	}
-	return int64(n)
+	return -1
 }
