@@ -46,6 +46,18 @@ type Options struct {
 	ByAddress bool
 	Sign      *Signer // signs every request; nil: requests are not signed
 	MaxPages  int     // limit for page requests; 0: no limit
+
+	// Tenure returns nil if this machine may send a request to the host (host:port) at this moment,
+	// otherwise an error that wraps ErrForeign or ErrPaused. nil: requests are always permitted. The
+	// gate calls it several times for each request, last immediately before bytes of a request are
+	// written to the network. It must return at once, must not use the gate, and must be safe for
+	// concurrent use.
+	Tenure func(host string) error
+	// Errand passes a request to the machine that owns the host (host:port). The gate calls it for
+	// requests for which Tenure returns ErrForeign, except page requests. It returns what Execute
+	// returned on that machine, or an error if there is no answer within a time limit that Errand
+	// sets. If no machine owns the host, the error wraps ErrForeign. nil: such requests are refused.
+	Errand func(ctx context.Context, host string, e Errand) (ErrandAnswer, error)
 }
 
 // Gate is safe for concurrent use. Close it when done.
@@ -129,23 +141,45 @@ func (g *Gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// checkAndSend checks and sends one request. If the connection was closed, or was broken by another
-// request, checkAndSend sends the request again.
+// checkAndSend checks one request, and sends it or passes it to the machine that owns its host. The
+// owner may change meanwhile, so there are two tries.
 func (g *Gate) checkAndSend(req *http.Request, p purpose) (Hop, *http.Response, error) {
 	u, key, err := target(req)
 	if err != nil {
 		return Hop{}, nil, err
 	}
+	lease := g.tenure(key) // checked first, so that no policy is read in vain
+	if lease != nil && !g.passesOn(lease, p) {
+		return Hop{}, nil, withURL(u, lease)
+	}
 	if err := g.admit(req.Context(), u, key, p); err != nil {
 		return Hop{}, nil, withURL(u, err)
 	}
+	for again := false; ; again = true {
+		hop, resp, err := Hop{}, (*http.Response)(nil), lease
+		switch {
+		case lease == nil:
+			hop, resp, err = g.sendHere(req, u, key, p)
+		case g.passesOn(lease, p):
+			hop, resp, err = g.passOn(req, u, key, p)
+		}
+		if again || !g.passesOn(err, p) || req.Context().Err() != nil {
+			return hop, resp, withURL(u, err)
+		}
+		lease = g.tenure(key)
+	}
+}
+
+// sendHere sends one request that was admitted. If the connection was closed, or was broken by
+// another request, sendHere sends the request again.
+func (g *Gate) sendHere(req *http.Request, u *url.URL, key string, p purpose) (Hop, *http.Response, error) {
 	alone := false
 	for n := 1; ; n++ {
 		a := &attempt{Gate: g, req: req, url: u, key: key, why: p, alone: alone}
 		hop, resp, err := a.send()
 		stale, shared := errors.Is(err, errStale) && n < attempts, errors.Is(err, errShared)
 		if !stale && !shared || req.Context().Err() != nil {
-			return hop, resp, withURL(u, err)
+			return hop, resp, err
 		}
 		alone = alone || shared // errShared cannot occur on a connection that is not shared
 	}
