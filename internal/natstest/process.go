@@ -54,7 +54,7 @@ func startProcess(p place) (node, error) {
 	defer timer.Stop()
 	if line, _ := c.read(timer); line != ready {
 		c.kill()
-		return nil, fmt.Errorf("server %d says %q instead of %q: does TestMain call natstest.Main?", p.Index, line, ready)
+		return nil, fmt.Errorf("server %d prints %q, not %q: does TestMain call natstest.Main?", p.Index, line, ready)
 	}
 	return c, nil
 }
