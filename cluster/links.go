@@ -64,7 +64,8 @@ func (n *Node) sendLinks(ctx context.Context, messages []linksMessage) (left []l
 			continue
 		}
 		select {
-		case <-m.future.Ok():
+		case <-m.future.Ok(): // only now can the owner read the message
+			_ = n.link.nc.Publish(hintSubject(m.partition), nil) // owners also look without a hint, but later
 		case err = <-m.future.Err():
 			left = append(left, m)
 		case <-ctx.Done():
@@ -148,13 +149,29 @@ func (n *Node) removeLinks(ctx context.Context, partition int, position uint64) 
 		jetstream.WithPurgeSequence(position+1)))
 }
 
-// linksLeft returns how many messages with links no node has queued yet.
-func (l *link) linksLeft(ctx context.Context) (uint64, error) {
+// linksLeft returns, by subject, how many messages with links no node has removed yet.
+func (l *link) linksLeft(ctx context.Context) (map[string]uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	info, err := l.links.Info(ctx)
+	info, err := l.links.Info(ctx, jetstream.WithSubjectFilter(linksPrefix+"*"))
 	if err != nil {
-		return 0, unreachable(err)
+		return nil, unreachable(err)
 	}
-	return info.State.Msgs, nil
+	return info.State.Subjects, nil
+}
+
+// markLinks marks the partitions of this node that have links, and reports whether any partition of any node has.
+func (n *Node) markLinks(ctx context.Context) (left bool, err error) {
+	subjects, err := n.link.linksLeft(ctx)
+	if err != nil {
+		return false, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for p, part := range n.parts {
+		if subjects[linksSubject(p)] > 0 {
+			part.dirty = true
+		}
+	}
+	return len(subjects) > 0, nil
 }

@@ -21,12 +21,15 @@ const (
 
 	journalPrefix = "acapcrawl.journal."
 	linksPrefix   = "acapcrawl.links."
+	hintPrefix    = "acapcrawl.hint." // and the number of a partition: there are new links
 	callPrefix    = "acapcrawl.call."
 )
 
 func journalSubject(partition int) string { return journalPrefix + strconv.Itoa(partition) }
 
 func linksSubject(partition int) string { return linksPrefix + strconv.Itoa(partition) }
+
+func hintSubject(partition int) string { return hintPrefix + strconv.Itoa(partition) }
 
 // nodeName is what the name of a node may be, since it is part of subjects and keys.
 var nodeName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)

@@ -103,8 +103,7 @@ func (r *rounds) checkEnd(ctx context.Context) error {
 		return nil
 	}
 	if !said {
-		left, err := r.link.linksLeft(ctx)
-		if err != nil || left > 0 {
+		if left, err := r.markLinks(ctx); left || err != nil {
 			return err
 		}
 		if err := r.member.readTable(ctx); err != nil || !r.allOwned(before) {
@@ -241,4 +240,19 @@ func (n *Node) knowsSeed(seed string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.seeds[seed] != 0
+}
+
+// AwaitSeed waits until the cluster has a seed.
+func (n *Node) AwaitSeed(ctx context.Context) error {
+	for {
+		n.mu.Lock()
+		known := len(n.seeds)
+		n.mu.Unlock()
+		if known > 0 {
+			return nil
+		}
+		if err := wait(ctx, tick/2); err != nil {
+			return err
+		}
+	}
 }

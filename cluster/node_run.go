@@ -150,6 +150,9 @@ func (r *rounds) round(ctx context.Context, report Report) error {
 	if err := r.readSeedsIfChanged(ctx); err != nil {
 		return err
 	}
+	if _, err := r.markLinks(ctx); err != nil { // an announcement may have been lost
+		return err
+	}
 	v, _, err := r.member.round(ctx, report, r.isDrained())
 	if err != nil {
 		return err
@@ -305,7 +308,7 @@ func (r *rounds) adopt(ctx context.Context, p int) {
 	err := r.rebuild(ctx, p)
 	if err == nil {
 		var links *nats.Subscription
-		links, err = r.link.nc.Subscribe(linksSubject(p), func(*nats.Msg) { r.mark(p) })
+		links, err = r.link.nc.Subscribe(hintSubject(p), func(*nats.Msg) { r.mark(p) })
 		r.mu.Lock()
 		if part := r.parts[p]; part != nil && err == nil {
 			part.links, part.state, part.dirty = links, open, true
@@ -348,9 +351,10 @@ func only(record crawler.JournalRecord) iter.Seq2[crawler.JournalRecord, error] 
 func (r *rounds) handOver(ctx context.Context, p int) {
 	if err := r.frontier.Release(ctx, p); err != nil {
 		if ctx.Err() == nil && !errors.Is(err, crawler.ErrLost) {
-			r.log.Warn("a partition could not be handed over; this is tried again", "partition", p, "error", err)
-			r.move(p, closing, open)
+			r.log.Warn("the visits of a partition do not end; it is taken from its journal again", "partition", p, "error", err)
 		}
+		r.frontier.Lose(p)
+		r.forget(p)
 		return
 	}
 	r.mu.Lock()

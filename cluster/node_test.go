@@ -381,6 +381,11 @@ func TestNothingIsLost(t *testing.T) {
 	c.Abandon()
 	all.Wait()
 	if err := cmp.Or(errs[0], errs[1]); err != nil {
+		for _, n := range []*Node{a, b} {
+			left, _ := n.link.linksLeft(t.Context())
+			t.Logf("%s: %+v, remaining %s, open %v, moving %v, links %v", n.name, n.report(), n.remaining(), n.inState(open),
+				n.inState(opening, closing), left)
+		}
 		t.Fatal(err)
 	}
 	times, last := map[string]int{}, fc.visited[len(fc.visited)-1] // the visit that was cut off may be repeated

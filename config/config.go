@@ -73,6 +73,7 @@ type Config struct {
 	Listen          string // address:port at which the verb serve listens
 	Serve           Serve
 	S3              S3
+	Cluster         Cluster
 	LogLevel        slog.Level // messages with a lower level are not logged
 
 	File    string  // name of the configuration file that was read; "": none

@@ -113,8 +113,11 @@ func (r *run) returnLease(l *Lease) error {
 // stopOnError leaves an address queued for the next run, because its page could not be stored, and
 // ends this run.
 func (r *run) stopOnError(l *Lease, err error) error {
-	if broken(err) { // a panic concerns only this page, so the run continues
+	switch {
+	case broken(err): // a panic concerns only this page, so the run continues
 		return err
+	case errors.Is(err, ErrLost): // another machine visits the page, or this one when it has its lease again
+		return r.queue.Return(l, nil)
 	}
 	r.stop() // must come before Return, or another worker would lease the address again
 	return errors.Join(fmt.Errorf("%s could not be stored: %w", l.URL, err), r.queue.Return(l, nil))

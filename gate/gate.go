@@ -237,6 +237,13 @@ func (g *Gate) admitAgain(u *url.URL, why purpose) error {
 	return why.permits(p, u)
 }
 
+// Pages returns the number of page requests that were begun.
+func (g *Gate) Pages() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.pages
+}
+
 func (g *Gate) spendPage() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

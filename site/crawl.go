@@ -70,6 +70,10 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	if err := recordCrawler(s.cfg.Data, s.who); err != nil {
 		return sum, err
 	}
+	if err := s.joinCluster(ctx); err != nil {
+		return sum, err
+	}
+	defer s.leaveCluster()
 	order := crawlOrder{CrawlOptions: o}
 	c, end, err := s.begin(ctx, order)
 	switch {
@@ -84,7 +88,11 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	c.holdings.Rejudge("") // check the stored pages that are due, because time limits may have passed
 	endReading := c.keepReading(ctx, s.cfg.Actions.SeenWithin)
 	defer endReading()
-	sum.Summary, err = c.crawler(s.cfg, order).Run(ctx, o.Seeds)
+	if s.node.Load() != nil {
+		sum.Summary, err = s.crawlShared(ctx, c, order)
+	} else {
+		sum.Summary, err = c.crawler(s.cfg, order).Run(ctx, o.Seeds)
+	}
 	s.progress.end()
 	endReading()
 	err = errors.Join(err, s.frontier.Flush(), c.executor.Settle(context.WithoutCancel(ctx)))

@@ -128,7 +128,7 @@ line and the field that decided.`,
 	setting(root.PersistentFlags(), "log-level")
 	root.AddCommand(
 		c.crawlVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.sweepVerb(), c.actionsVerb(),
-		c.watchVerb(), c.serveVerb(),
+		c.watchVerb(), c.serveVerb(), c.clusterVerb(),
 		c.checkVerb(), c.diffVerb(), c.convertVerb(), c.decideVerb(), c.conformanceVerb(), c.demoVerb(), c.configVerb(),
 		c.versionVerb(),
 	)

@@ -37,7 +37,8 @@ type crawlRequest struct {
 const crawlSettings = "scope include exclude depth sitemaps requisites canonical drop-parameters allow-private " +
 	"max-pages max-bytes max-time max-host-urls max-body memory min-free delay adaptive concurrency per-host " +
 	"per-address timeout recrawl-min recrawl-max crawler purpose preferences for strict dialect contact " +
-	"signature-key signature-agent preserve index chromium metrics"
+	"signature-key signature-agent preserve index chromium metrics cluster node cluster-credentials cluster-tls-ca " +
+	"cluster-tls-certificate cluster-tls-key partitions lease lease-margin wait"
 
 func (c *Command) crawlVerb() *cobra.Command {
 	cmd := &cobra.Command{
@@ -50,7 +51,8 @@ The first Ctrl-C completes the visits under way and prints the summary; the seco
 loses data, and acapcrawl crawl continues. The signal SIGUSR1 prints the status.`,
 		Example: `  acapcrawl crawl https://example.com/
   acapcrawl crawl --depth 1 --scope prefix https://example.com/news/
-  acapcrawl crawl`,
+  acapcrawl crawl
+  acapcrawl crawl --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222 --node a https://example.com/`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -83,7 +85,7 @@ loses data, and acapcrawl crawl continues. The signal SIGUSR1 prints the status.
 		if err != nil {
 			return err
 		}
-		if len(r.Seeds) == 0 {
+		if len(r.Seeds) == 0 && cfg.Cluster.Servers == "" {
 			if _, err := os.Stat(filepath.Join(cfg.Data, "frontier.db")); err != nil {
 				return misuse("acapcrawl crawl https://example.com/",
 					"no URL is given, and the data directory %s has no crawl to continue", cfg.Data)
