@@ -48,7 +48,7 @@ type Request struct {
 	Client string // address:port
 	Agent  string // User-Agent
 	Status int
-	// Whole says that the answer was written completely. It was not if the client closed the connection.
+	// Whole says that the answer was written completely, before the client closed the connection.
 	Whole bool
 
 	retryAfter time.Duration

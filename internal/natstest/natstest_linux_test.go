@@ -17,6 +17,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/acapcrawl/acapcrawl/internal/oneway"
 )
 
 func TestMain(m *testing.M) {
@@ -27,7 +29,13 @@ func TestMain(m *testing.M) {
 // bucket connects to the cluster and makes a key-value bucket on all its servers.
 func bucket(t *testing.T, c *Cluster) jetstream.KeyValue {
 	t.Helper()
-	conn, err := nats.Connect(c.URL(), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
+	return bucketAt(t, c, c.URL())
+}
+
+// bucketAt does so at other addresses.
+func bucketAt(t *testing.T, c *Cluster, urls string) jetstream.KeyValue {
+	t.Helper()
+	conn, err := nats.Connect(urls, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,11 +67,20 @@ func put(t *testing.T, kv jetstream.KeyValue, value string) {
 	}
 }
 
+// get waits until a server answers with the value. Any server may answer, also one that has not
+// caught up.
 func get(t *testing.T, kv jetstream.KeyValue, want string) {
 	t.Helper()
-	e, err := kv.Get(t.Context(), "k")
-	if err != nil || string(e.Value()) != want {
-		t.Fatalf("the value is %v, %v, want %s", e, err, want)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(limit); ; <-tick.C {
+		e, err := kv.Get(t.Context(), "k")
+		if err == nil && string(e.Value()) == want {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the value is %v, %v, want %s", e, err, want)
+		}
 	}
 }
 
@@ -142,6 +159,40 @@ func TestPaused(t *testing.T) {
 	c.Resume(0)
 	c.Kill(1) // while it is paused
 	put(t, kv, "four")
+}
+
+// A client that was given addresses of proxies uses no others. What it sends may count although it
+// hears no answer.
+func TestProxies(t *testing.T) {
+	t.Parallel()
+	c := Start(t, 3)
+	var proxies []*oneway.Proxy
+	var urls []string
+	for i := range c.Len() {
+		p, err := oneway.Start(c.Addr(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Close)
+		proxies = append(proxies, p)
+		urls = append(urls, "nats://"+p.Addr())
+	}
+	kv := bucketAt(t, c, strings.Join(urls, ","))
+	put(t, kv, "one")
+	for _, p := range proxies {
+		p.Drop(oneway.ToClient)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if _, err := kv.PutString(ctx, "k", "two"); err == nil {
+		t.Error("an answer came round the proxies")
+	}
+	get(t, bucket(t, c), "two")
+	for _, p := range proxies {
+		p.Heal()
+	}
+	put(t, kv, "three")
+	get(t, kv, "three")
 }
 
 // The servers end when the test process is killed, also those that are paused.
