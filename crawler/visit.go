@@ -188,6 +188,8 @@ func (r *run) requestPage(ctx context.Context, v *visitor, l *Lease, u *url.URL,
 		return r.endWithoutPage(p)
 	case ctx.Err() != nil || spent(err):
 		return r.returnLease(l)
+	case unleased(err, p.trace.Hops):
+		return r.queue.Return(l, &Pace{time.Now(), pause})
 	}
 	p.end = outcomeOf(l, l.URL, p.trace.Hops, err, time.Now())
 	if why := declined(p, err); why != "" {
@@ -365,6 +367,14 @@ func (r *run) checkExtent(l *Lease, u *url.URL) (state State, why string, err er
 		state, why = r.reach.admits(u, l.URL)
 	}
 	return state, why, err
+}
+
+// unleased reports whether the gate refused a request because the lease of this machine has run out,
+// or because another machine owns the host of the visit by now. Then the address stays queued and
+// the run goes on. If only the host of a redirect has another owner, the visit has an outcome:
+// otherwise it would be repeated without end.
+func unleased(err error, hops []gate.Hop) bool {
+	return errors.Is(err, gate.ErrPaused) || errors.Is(err, gate.ErrForeign) && len(hops) == 0
 }
 
 func spent(err error) bool {

@@ -152,7 +152,6 @@ func serve(t *testing.T, protocol string, o Options, h http.HandlerFunc) (string
 		return newSite(t, h).URL, g
 	}
 	s, trust := secure(t, protocol == "h2", h)
-	s.Config.ErrorLog = quiet
 	g.transport.TLSClientConfig = trust
 	t.Cleanup(g.Close) // before the server is closed
 	return s.URL, g

@@ -91,6 +91,9 @@ func PolicyFiles(g *gate.Gate) policy.Fetcher { return policyFiles{g} }
 
 func (p policyFiles) Fetch(ctx context.Context, rawurl string, condition http.Header) (policy.Response, error) {
 	h, err := p.FetchIf(ctx, rawurl, condition)
+	if r, refused := errors.AsType[*gate.Refusal](err); refused && r.Rule == gate.RuleLease {
+		err = fmt.Errorf("%w: %w", policy.ErrNotRequested, err)
+	}
 	return policy.Response{URL: h.URL, Status: h.Status, Header: h.Header, Body: h.Body, Truncated: h.Truncated}, err
 }
 
