@@ -25,9 +25,7 @@ var (
 	ErrProtocol = errors.New("wrong message in the stream")
 )
 
-// Streams says how streams are dialed and accepted. The zero value has the defaults. nats.go offers no way to
-// interrupt a message that is being sent: if the connection to the NATS server stalls, a Write or a Read may
-// exceed its deadline by the time of nats.FlusherTimeout.
+// Streams says how streams are dialed and accepted. The zero value has the defaults.
 type Streams struct {
 	// Silence is how long an end waits for a sign of life of the other end; 0 means 10 s. Nothing is sent for
 	// this purpose while other messages flow. It also limits how long Dial waits for the answer of the listener.
@@ -58,15 +56,8 @@ func (o Streams) Dial(ctx context.Context, nc *nats.Conn, subject string) (net.C
 }
 
 func (o Streams) dial(ctx context.Context, nc *nats.Conn, subject string) (*stream, error) {
-	s, err := o.newStream(nc, subject, nil)
-	if err != nil {
-		return nil, err
-	}
-	hello := frame{kind: frameHello, silence: o.silence()}
-	if err := nc.PublishRequest(subject, s.inbox, hello.append(nil)); err != nil {
-		s.fail(ErrGone)
-		return nil, err
-	}
+	s := o.newStream(nc, subject)
+	go s.run(subject, frame{kind: frameHello, silence: s.silence}, func() {})
 	ctx, cancel := context.WithTimeoutCause(ctx, o.silence(), fmt.Errorf("%w: no answer from the listener", ErrGone))
 	defer cancel()
 	select {
@@ -136,7 +127,7 @@ func (l *listener) receive(m *nats.Msg) {
 	}
 }
 
-// accept opens a stream to peer and puts it into the backlog.
+// accept opens a stream to peer.
 func (l *listener) accept(peer string, hello frame) error {
 	l.mu.Lock()
 	closed, busy := l.closed, l.open == l.options.Max
@@ -150,24 +141,22 @@ func (l *listener) accept(peer string, hello frame) error {
 	case busy:
 		return ErrBusy
 	}
-	s, err := l.options.newStream(l.nc, l.subject, l.release)
-	if err != nil {
-		l.release()
-		return err
-	}
+	s := l.options.newStream(l.nc, l.subject)
+	s.release = l.release
 	s.open(peer, hello.silence)
-	if err := s.send(frame{kind: frameAccept, silence: s.silence}); err != nil {
-		s.fail(err)
-	}
-	s.watch()
+	go s.run(peer, frame{kind: frameAccept, silence: s.silence}, func() { l.put(s) })
+	return nil
+}
+
+// put puts a stream into the backlog.
+func (l *listener) put(s *stream) {
 	l.mu.Lock()
 	l.backlog <- s // It has room: l.open is at most its capacity.
-	closed = l.closed
+	closed := l.closed
 	l.mu.Unlock()
 	if closed {
 		l.shut()
 	}
-	return nil
 }
 
 func (l *listener) release() {
@@ -208,7 +197,6 @@ func (l *listener) shut() bool {
 		select {
 		case s := <-l.backlog:
 			s.fail(ErrNobody)
-			_ = s.Close() // It fails only if it is called twice.
 		default:
 			return !was
 		}

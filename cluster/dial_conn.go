@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"errors"
 	"io"
 	"net"
 	"os"
@@ -9,43 +8,28 @@ import (
 	"time"
 )
 
-// Read reads received data and grants credit for it. It returns io.EOF after the other end called Close or CloseWrite.
-func (s *stream) Read(b []byte) (int, error) {
-	n, grant, err := s.read(b)
-	if grant > 0 {
-		if err := s.send(frame{kind: frameCredit, number: uint32(grant)}); err != nil {
-			s.fail(err) // The next Read returns it, if data is missing then.
-		}
-	}
-	if err != nil && err != io.EOF {
-		err = opError("read", s.subject, err)
-	}
-	return n, err
-}
+// linger is how long Close waits until the rest is handed to the NATS client. Usually this takes microseconds. Only a
+// connection to NATS that is lost or stalled takes longer.
+const linger = time.Second
 
-// read waits for data and returns how much was copied to b, and how much credit to grant.
-func (s *stream) read(b []byte) (n, grant int, err error) {
+// Read reads received data. It returns io.EOF after the other end called Close or CloseWrite.
+func (s *stream) Read(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
 		switch {
 		case s.closed:
-			return 0, 0, net.ErrClosed
+			return 0, opError("read", s.subject, net.ErrClosed)
 		case s.readBy.passed:
-			return 0, 0, os.ErrDeadlineExceeded
+			return 0, opError("read", s.subject, os.ErrDeadlineExceeded)
 		case len(b) == 0:
-			return 0, 0, nil
+			return 0, nil
 		case len(s.queue) > 0:
-			n = s.consume(b)
-			if s.owed >= window/4 && !s.finRead && !s.ended {
-				grant, s.owed = s.owed, 0
-				s.granted += grant
-			}
-			return n, grant, nil
-		case s.finRead:
-			return 0, 0, io.EOF
+			return s.consume(b), nil
+		case s.finRead || s.ended && s.err == io.EOF:
+			return 0, io.EOF
 		case s.ended:
-			return 0, 0, s.err
+			return 0, opError("read", s.subject, s.err)
 		}
 		s.changed.Wait()
 	}
@@ -58,27 +42,22 @@ func (s *stream) consume(b []byte) int {
 	if s.used += n; s.used == len(first) {
 		s.queue[0] = nil // Free the memory now.
 		s.queue, s.used = s.queue[1:], 0
-		s.owed += cost(len(first))
+		if s.owed += cost(len(first)); s.owed >= window/4 {
+			s.changed.Broadcast() // It is time to grant credit.
+		}
 	}
 	return n
 }
 
-// Write sends b. It returns when everything is sent, which is before the other end has read it.
+// Write sends b. It returns when the other end has granted the credit for all of b, which is before it has read b.
 func (s *stream) Write(b []byte) (int, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	n := 0
 	for {
-		k := min(len(b)-n, s.chunk)
-		if err := s.reserve(k); err != nil {
+		k, err := s.put(b[n:])
+		if err != nil {
 			return n, opError("write", s.subject, err)
-		}
-		if k == 0 {
-			return n, nil
-		}
-		if err := s.send(frame{kind: frameData, data: b[n : n+k]}); err != nil {
-			s.fail(err)
-			return n, opError("write", s.subject, s.reserve(0)) // If the stream ended meanwhile, that is the reason.
 		}
 		if n += k; n == len(b) {
 			return n, nil
@@ -86,25 +65,33 @@ func (s *stream) Write(b []byte) (int, error) {
 	}
 }
 
-// reserve waits for the credit for a frame of n bytes.
-func (s *stream) reserve(n int) error {
+// put waits for credit, puts a data frame with the beginning of b into the queue, and returns its length.
+func (s *stream) put(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	n := min(len(b), s.chunk)
 	for {
 		switch {
 		case s.closed:
-			return net.ErrClosed
+			return 0, net.ErrClosed
 		case s.writeBy.passed:
-			return os.ErrDeadlineExceeded
-		case s.finSent || s.ended && errors.Is(s.err, io.EOF):
-			return syscall.EPIPE
+			return 0, os.ErrDeadlineExceeded
+		case s.fin || s.ended && s.err == io.EOF:
+			return 0, syscall.EPIPE
 		case s.ended:
-			return s.err
+			return 0, s.err
 		case n == 0:
-			return nil
+			return 0, nil
 		case s.credit >= cost(n):
 			s.credit -= cost(n)
-			return nil
+			if cap(s.spare) < frameHeader+n {
+				s.spare = make([]byte, 0, frameHeader+n)
+			}
+			f := frame{kind: frameData, data: b[:n]}
+			s.out = append(s.out, f.append(s.spare))
+			s.spare = nil
+			s.changed.Broadcast()
+			return n, nil
 		}
 		s.changed.Wait()
 	}
@@ -113,28 +100,17 @@ func (s *stream) reserve(n int) error {
 // CloseWrite ends the data of this direction. A Write that waits returns an error.
 func (s *stream) CloseWrite() error {
 	s.mu.Lock()
-	err := s.err
+	defer s.mu.Unlock()
 	switch {
 	case s.closed:
-		err = net.ErrClosed
-	case err == nil && s.finSent:
-		err = syscall.EPIPE
+		return opError("close", s.subject, net.ErrClosed)
+	case s.fin || s.ended && s.err == io.EOF:
+		return opError("close", s.subject, syscall.EPIPE)
+	case s.ended:
+		return opError("close", s.subject, s.err)
 	}
-	if err == nil {
-		s.finSent = true
-		s.changed.Broadcast()
-	}
-	s.mu.Unlock()
-	if err == nil {
-		s.writing.Lock() // The frame that a Write is sending comes first.
-		defer s.writing.Unlock()
-		if err = s.send(frame{kind: frameFin}); err != nil {
-			s.fail(err)
-		}
-	}
-	if err != nil {
-		return opError("close", s.subject, err)
-	}
+	s.fin = true
+	s.changed.Broadcast()
 	return nil
 }
 
@@ -148,16 +124,26 @@ func (s *stream) Close() error {
 	s.closed, s.queue = true, nil
 	s.readBy.set(s, time.Time{})
 	s.writeBy.set(s, time.Time{})
+	s.end(io.EOF, true)
 	s.mu.Unlock()
-	s.fail(io.EOF)
 	if s.release != nil {
 		s.release()
+	}
+	timer := time.NewTimer(linger)
+	defer timer.Stop()
+	select {
+	case <-s.done:
+	case <-timer.C: // run goes on until the NATS client returns.
 	}
 	return nil
 }
 
 // LocalAddr returns the inbox of this end.
-func (s *stream) LocalAddr() net.Addr { return natsAddr(s.inbox) }
+func (s *stream) LocalAddr() net.Addr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return natsAddr(s.inbox)
+}
 
 // RemoteAddr returns the inbox of the other end.
 func (s *stream) RemoteAddr() net.Addr {

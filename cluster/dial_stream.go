@@ -1,10 +1,9 @@
 package cluster
 
 import (
+	"encoding/binary"
 	"fmt"
-	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -12,188 +11,213 @@ import (
 
 // stream is one end of a byte stream over NATS messages. Each end receives at an inbox of its own. Frames of each
 // direction are numbered, heartbeats included, so that any lost message is noticed, also the last one.
+//
+// While nats.go reconnects, its methods block, for seconds if a server does not answer. Therefore only the goroutine
+// run calls them, and all others wait for it no longer than they want.
 type stream struct {
 	nc      *nats.Conn
 	sub     *nats.Subscription
 	subject string
 	inbox   string
-	chunk   int           // bytes in a data frame
 	silence time.Duration // how long this end waits for a sign of life
 	opened  chan struct{} // closed when the stream is open or has failed
+	done    chan struct{} // closed when run returns
 	release func()        // called by Close, may be nil
+	sent    uint64        // frames; used by run only
 
 	writing sync.Mutex // held by Write, so that concurrent writes do not mix
-
-	// sending is held while a frame is sent. Lock it before mu, never after.
-	sending sync.Mutex
-	sent    uint64 // frames
-	mute    bool   // the last frame is sent
-	buf     []byte
-	active  atomic.Bool // a frame was sent since the last tick
 
 	mu       sync.Mutex
 	changed  sync.Cond // any change of the fields below
 	peer     string    // the inbox of the other end, "" before the stream is open
-	received uint64    // frames
-	queue    [][]byte  // received data
-	used     int       // bytes of queue[0] that are read
-	granted  int       // credit of the other end
-	owed     int       // credit of consumed frames that is not granted yet
+	chunk    int       // bytes in a data frame
+	out      [][]byte  // encoded data frames to send, without sequence numbers
+	spare    []byte    // memory for the next of them
 	credit   int       // credit of this end
-	finRead  bool
+	fin      bool      // CloseWrite was called
 	finSent  bool
+	received uint64   // frames
+	queue    [][]byte // received data
+	used     int      // bytes of queue[0] that are read
+	granted  int      // credit of the other end
+	owed     int      // credit of consumed frames that is not granted yet
+	finRead  bool
 	closed   bool  // Close was called
-	ended    bool  // no more frames in either direction
-	err      error // why the stream ended, io.EOF if the other end closed it
+	ended    bool  // nothing is received, and nothing more is put into out
+	inform   bool  // send the reason for the end to the other end
+	err      error // why the stream ended, io.EOF if an end closed it
 	ticker   *time.Timer
 	period   time.Duration // of ticker
 	quiet    int           // ticks since a frame arrived
+	active   bool          // a frame was sent since the last tick
+	beat     bool          // a heartbeat is due
 	readBy   deadline
 	writeBy  deadline
 }
 
-// newStream returns a stream that can receive. It can send after open.
-func (o Streams) newStream(nc *nats.Conn, subject string, release func()) (*stream, error) {
-	s := &stream{nc: nc, subject: subject, inbox: nc.NewInbox(), silence: o.silence(), release: release,
-		granted: window, credit: window, opened: make(chan struct{})}
+func (o Streams) newStream(nc *nats.Conn, subject string) *stream {
+	s := &stream{nc: nc, subject: subject, silence: o.silence(), granted: window, credit: window, chunk: maxData,
+		opened: make(chan struct{}), done: make(chan struct{})}
 	s.changed.L = &s.mu
-	if !inboxPattern.MatchString(s.inbox) {
-		return nil, fmt.Errorf("inbox %s does not begin with _INBOX", s.inbox)
+	return s
+}
+
+// run sends the first frame, calls ready, and sends frames until the stream has ended.
+func (s *stream) run(subject string, first frame, ready func()) {
+	defer close(s.done)
+	err := s.subscribe()
+	if err == nil {
+		err = s.nc.PublishRequest(subject, s.inbox, first.append(nil))
+		s.sent = 1
 	}
-	s.chunk = int(min(maxData, nc.MaxPayload()/2-frameHeader))
-	if s.chunk < 128 {
-		return nil, fmt.Errorf("the NATS server allows only messages of %d bytes", nc.MaxPayload())
-	}
-	sub, err := nc.Subscribe(s.inbox, s.receive)
 	if err != nil {
-		return nil, err
+		s.finish(fmt.Errorf("%w: %w", ErrGone, err), false)
+	}
+	ready()
+	for s.sendNext() {
+	}
+	_ = s.sub.Unsubscribe() // It fails only if there is nothing to do.
+}
+
+// subscribe begins to receive.
+func (s *stream) subscribe() error {
+	inbox, size := s.nc.NewInbox(), s.nc.MaxPayload()
+	if !inboxPattern.MatchString(inbox) {
+		return fmt.Errorf("inbox %s does not begin with _INBOX", inbox)
+	}
+	if size < 512 && !s.nc.IsClosed() {
+		return fmt.Errorf("the NATS server allows only messages of %d bytes", size)
+	}
+	s.mu.Lock()
+	s.inbox, s.chunk = inbox, int(min(maxData, size/2-frameHeader))
+	s.mu.Unlock()
+	sub, err := s.nc.Subscribe(inbox, s.receive)
+	if err != nil {
+		return err
 	}
 	s.sub = sub
-	// Above everything the other end can send with its credit. nats.go drops messages over the limit.
-	_ = sub.SetPendingLimits(2*window/frameCost+1024, 4*window)
 	sub.SetClosedHandler(func(string) { s.fail(ErrGone) }) // Unless the stream has ended, nc was closed.
-	return s, nil
+	// Above everything the other end can send with its credit. nats.go drops messages over the limit.
+	return sub.SetPendingLimits(2*window/frameCost+1024, 4*window)
 }
 
-// open says to which inbox this end sends, and how long the other end waits for a sign of life.
+// open says to which inbox this end sends, and how long the other end waits for a sign of life. The caller holds mu,
+// unless it is the only one that knows the stream.
 func (s *stream) open(peer string, silence time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.ended {
-		s.peer, s.received = peer, 1 // The first frame is hello or accept.
-		s.period = min(s.silence, silence) / 5
-		close(s.opened)
-	}
-}
-
-// watch begins to send and expect heartbeats.
-func (s *stream) watch() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.ended {
-		s.ticker = time.AfterFunc(s.period, s.tick)
-	}
+	s.peer, s.received = peer, 1 // The first frame is hello or accept.
+	s.period = min(s.silence, silence) / 5
+	s.ticker = time.AfterFunc(s.period, s.tick)
+	close(s.opened)
 }
 
 // tick runs five times in the shorter silence of both ends. It counts ticks, not time: after a pause of the whole
 // process, the frames that arrived meanwhile are received first.
 func (s *stream) tick() {
 	s.mu.Lock()
-	s.quiet++
-	gone := s.quiet >= int(s.silence/s.period)-1
-	s.mu.Unlock()
-	if gone {
-		s.fail(ErrGone)
+	defer s.mu.Unlock()
+	if s.ended {
 		return
 	}
-	if !s.active.Swap(false) {
-		if err := s.send(frame{kind: frameBeat}); err != nil {
-			s.fail(err)
-		}
+	if s.quiet++; s.quiet >= int(s.silence/s.period)-1 {
+		s.end(ErrGone, true)
+		return
 	}
-	s.mu.Lock()
-	if !s.ended {
-		s.ticker.Reset(s.period)
-	}
-	s.mu.Unlock()
+	s.beat, s.active = !s.active, false
+	s.changed.Broadcast()
+	s.ticker.Reset(s.period)
 }
 
-// send sends a frame with the next sequence number. Each message names this end's inbox as the reply subject, to which
-// the server reports at once if the other end receives no more.
-func (s *stream) send(f frame) error {
-	s.sending.Lock()
-	defer s.sending.Unlock()
+// sendNext waits for the next frame and sends it. It returns false after the last one. Each message names this end's
+// inbox as the reply subject, to which the server reports at once if the other end receives no more.
+func (s *stream) sendNext() bool {
 	s.mu.Lock()
+	b, last := s.next()
+	for b == nil && !last {
+		s.changed.Wait()
+		b, last = s.next()
+	}
 	peer := s.peer
 	s.mu.Unlock()
-	if s.mute || peer == "" {
-		return net.ErrClosed
+	if b == nil || peer == "" {
+		return false
 	}
-	f.seq = s.sent
-	s.buf = f.append(s.buf[:0])
-	if err := s.nc.PublishRequest(peer, s.inbox, s.buf); err != nil {
-		return fmt.Errorf("%w: %w", ErrGone, err)
-	}
+	binary.BigEndian.PutUint64(b[1:], s.sent)
 	s.sent++
-	s.mute = f.kind == frameEnd
-	s.active.Store(true)
-	return nil
+	if err := s.nc.PublishRequest(peer, s.inbox, b); err != nil {
+		s.finish(fmt.Errorf("%w: %w", ErrGone, err), false)
+		return false
+	}
+	s.mu.Lock()
+	s.active, s.spare = true, b[:0]
+	s.mu.Unlock()
+	return !last
+}
+
+// next returns the next frame, nil if there is none, and whether it is the last. The caller holds mu.
+func (s *stream) next() (b []byte, last bool) {
+	f := frame{}
+	switch {
+	case s.owed >= window/4 && !s.finRead && !s.ended:
+		f = frame{kind: frameCredit, number: uint32(s.owed)}
+		s.granted, s.owed = s.granted+s.owed, 0
+	case len(s.out) > 0:
+		b = s.out[0]
+		s.out[0] = nil
+		s.out = s.out[1:]
+		return b, false
+	case s.ended && s.inform:
+		f, last = frame{kind: frameEnd, number: ending(s.err)}, true
+	case s.ended:
+		return nil, true
+	case s.fin && !s.finSent:
+		f.kind, s.finSent = frameFin, true
+	case s.beat:
+		f.kind = frameBeat
+	default:
+		return nil, false
+	}
+	s.beat = false
+	return f.append(nil), last
 }
 
 // receive handles a message for this end.
 func (s *stream) receive(m *nats.Msg) {
-	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
-		s.mu.Lock()
-		err := ErrGone
-		if s.peer == "" {
-			err = ErrNobody
-		}
-		s.mu.Unlock()
-		s.fail(err)
-		return
-	}
-	f, err := decodeFrame(m.Data)
-	if err == nil {
-		err = s.handle(f, m.Reply)
-	}
-	if err != nil {
-		s.fail(err)
-	}
-}
-
-// handle changes the state of the stream according to a frame.
-func (s *stream) handle(f frame, reply string) error {
-	s.mu.Lock()
-	opening := s.peer == ""
-	if !opening && !s.ended && f.seq != s.received {
-		s.mu.Unlock()
-		return fmt.Errorf("%w: message %d instead of %d", ErrLost, f.seq, s.received)
-	}
-	s.mu.Unlock()
-	if f.kind == frameEnd {
-		s.finish(endings[f.number], false)
-		return nil
-	}
-	if !opening {
-		return s.handleOpen(f)
-	}
-	if f.kind != frameAccept || f.seq != 0 || !inboxPattern.MatchString(reply) {
-		return fmt.Errorf("%w: no answer of a listener", ErrProtocol)
-	}
-	s.sending.Lock()
-	s.sent = 1 // hello
-	s.sending.Unlock()
-	s.open(reply, f.silence)
-	s.watch()
-	return nil
-}
-
-// handleOpen handles a frame of an open stream, in sequence.
-func (s *stream) handleOpen(f frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
-		return nil
+		return
+	}
+	var f frame
+	var err error
+	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
+		if err = ErrGone; s.peer == "" {
+			err = ErrNobody
+		}
+	} else if f, err = decodeFrame(m.Data); err == nil {
+		switch {
+		case f.kind == frameEnd:
+			if s.peer == "" || f.seq == s.received {
+				s.end(endings[f.number], false)
+				return
+			}
+			err = fmt.Errorf("%w: the end is message %d instead of %d", ErrLost, f.seq, s.received)
+		case s.peer != "":
+			err = s.handle(f)
+		case f.kind == frameAccept && f.seq == 0 && inboxPattern.MatchString(m.Reply):
+			s.open(m.Reply, f.silence)
+		default:
+			err = fmt.Errorf("%w: no answer of a listener", ErrProtocol)
+		}
+	}
+	if err != nil {
+		s.end(err, true)
+	}
+}
+
+// handle handles a frame of an open stream, except frameEnd. The caller holds mu.
+func (s *stream) handle(f frame) error {
+	if f.seq != s.received {
+		return fmt.Errorf("%w: message %d instead of %d", ErrLost, f.seq, s.received)
 	}
 	s.received++
 	s.quiet = 0
@@ -211,7 +235,6 @@ func (s *stream) handleOpen(f frame) error {
 	case frameFin:
 		s.finRead = true
 	case frameBeat:
-		return nil
 	default:
 		return fmt.Errorf("%w: kind %d", ErrProtocol, f.kind)
 	}
@@ -222,14 +245,22 @@ func (s *stream) handleOpen(f frame) error {
 // fail ends the stream because of err, and informs the other end.
 func (s *stream) fail(err error) { s.finish(err, true) }
 
-// finish ends the stream because of err. The first reason counts. Received data can still be read.
 func (s *stream) finish(err error, inform bool) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end(err, inform)
+}
+
+// end ends the stream because of err; the first reason counts. Received data can still be read. Data that is not
+// sent yet is dropped, unless this end closes the stream. The caller holds mu.
+func (s *stream) end(err error, inform bool) {
 	if s.ended {
-		s.mu.Unlock()
 		return
 	}
-	s.ended, s.err = true, err
+	s.ended, s.err, s.inform = true, err, inform
+	if !s.closed {
+		s.out = nil
+	}
 	if s.ticker != nil {
 		s.ticker.Stop()
 	}
@@ -237,12 +268,4 @@ func (s *stream) finish(err error, inform bool) {
 		close(s.opened)
 	}
 	s.changed.Broadcast()
-	s.mu.Unlock()
-	if inform {
-		_ = s.send(frame{kind: frameEnd, number: ending(err)}) // Otherwise the other end notices the silence.
-	}
-	s.sending.Lock()
-	s.mute = true
-	s.sending.Unlock()
-	_ = s.sub.Unsubscribe() // It fails only if the connection is closed.
 }
