@@ -16,6 +16,7 @@ const (
 	settingsKey = "settings" // Settings
 	tableKey    = "table"    // Table
 	seedsKey    = "seeds"    // Seeds
+	budgetKey   = "budget"   // budget
 	drainPrefix = "drain."   // and the name of a node: the epoch of the process that must hand over everything
 	clockPrefix = "clock."   // and the name of a node: a value with which the node compares clocks
 

@@ -53,8 +53,10 @@ type Node struct {
 
 	mu       sync.Mutex
 	parts    map[int]*part
-	verified Owner // the lease under which all open partitions are known to be still this node's
-	released []int // partitions that must be given back in the table
+	verified Owner   // the lease under which all open partitions are known to be still this node's
+	released []int   // partitions that must be given back in the table
+	running  int     // number of nodes that run
+	owners   []Owner // the table of partitions as last read
 	seeds    Seeds
 	adding   int    // calls of AddSeeds that have not ended
 	work     uint64 // see Report
@@ -128,7 +130,10 @@ func (n *Node) enter(ctx context.Context, o Options, waiting func()) (err error)
 	}
 	n.member = newMember(n.link.nodes, n.link.state, n.clock, n.settings.Lease, n.settings.Margin,
 		leaseValue{Node: o.Node, Dir: o.Dir, Version: o.Version})
-	return n.acquire(ctx, waiting)
+	if err := n.acquire(ctx, waiting); err != nil {
+		return err
+	}
+	return n.resetBudget(ctx)
 }
 
 // connect connects to the servers and opens the cluster there. If there is none and create is set, it makes one.

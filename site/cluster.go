@@ -226,6 +226,11 @@ func (s *Site) crawlShared(ctx context.Context, c *session, order crawlOrder) (s
 	case err != nil || !begun:
 		return sum, err
 	}
+	endErrands, err := s.serveErrands(s.node.Load())
+	if err != nil {
+		return sum, err
+	}
+	defer endErrands()
 	defer context.AfterFunc(ctx, s.frontier.Finish)()
 	ended := make(chan struct{})
 	defer close(ended)
@@ -236,7 +241,28 @@ func (s *Site) crawlShared(ctx context.Context, c *session, order crawlOrder) (s
 		case <-ended:
 		}
 	}()
-	return c.crawler(s.cfg, order).Run(ctx, nil)
+	progress, limited, cancel := s.watchBytes(ctx, order.Progress)
+	defer cancel()
+	order.Progress = progress
+	return c.crawler(s.cfg, order).Run(limited, nil)
+}
+
+// ownLimit returns a limit of the settings for this machine: 0, which means no limit, if the limit is for all nodes of
+// a cluster together.
+func (s *Site) ownLimit(limit int64) int {
+	if s.node.Load() != nil {
+		return 0
+	}
+	return int(max(limit, 0))
+}
+
+// reservePages is gate.Options.Reserve.
+func (s *Site) reservePages(ctx context.Context) (int, error) {
+	n := s.node.Load()
+	if n == nil {
+		return 0, errNotJoined
+	}
+	return n.ReservePages(ctx, s.cfg.MaxPages)
 }
 
 // leaveTime is how long a node waits for the servers when it leaves.
@@ -250,7 +276,7 @@ func (s *Site) leaveCluster() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
-	if err := n.Leave(ctx); err != nil {
+	if err := errors.Join(n.ReturnPages(ctx, s.gate.Unused()), n.Leave(ctx)); err != nil {
 		s.o.Log.Warn("the other nodes take over what this node had when its lease has ended", "error", err)
 		if s.frontier != nil {
 			s.frontier.Abort()
