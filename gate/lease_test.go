@@ -296,3 +296,29 @@ func TestUnknownTenureRefuses(t *testing.T) {
 	_, err := g.Get(t.Context(), PageRequest, "http://127.0.0.1:1/")
 	checkUnsent(t, g, "http://127.0.0.1:1/", err, broken)
 }
+
+// If a write is refused on an idle connection, such as an answer to a ping of the host, no later
+// request uses this connection. The error of the write is not a *Refusal: net/http also reports it to
+// requests that were written before.
+func TestLeaseEndsOnIdleConnection(t *testing.T) {
+	l := newLease(ErrPaused)
+	address, g := serve(t, protocols[0], Options{MaxPages: 2, Tenure: l.tenure}, hello)
+	var dialled []net.Conn
+	dial := g.transport.DialContext
+	g.transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		dialled = append(dialled, c)
+		return c, err
+	}
+	follow(t, g, address)
+	l.permit(0)
+	_, err := dialled[0].Write([]byte("x"))
+	var r *Refusal
+	if err == nil || errors.As(err, &r) {
+		t.Errorf("the write: %v", err)
+	}
+	l.permit(-1)
+	if follow(t, g, address); len(dialled) != 2 || g.pages != 2 {
+		t.Errorf("%d connections, %d requests in the budget", len(dialled), g.pages)
+	}
+}
