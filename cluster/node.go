@@ -95,7 +95,7 @@ func Join(ctx context.Context, o Options, waiting func()) (*Node, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if err := errors.Join(CheckName(o.Node), o.Check()); err != nil {
+	if err := errors.Join(ValidName(o.Node), o.Check()); err != nil {
 		return nil, err
 	}
 	l, err := connect(ctx, o, true)
