@@ -85,6 +85,7 @@ func (r *rounds) look(ctx context.Context) {
 			r.next, r.seen = now+r.settings.Lease/3, seen
 		}
 	}
+	r.noteSettings()
 	r.reconcile(ctx)
 	r.queueLinks(ctx)
 	r.cleanJournal(ctx)

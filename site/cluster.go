@@ -45,7 +45,11 @@ func ClusterOptions(cfg *config.Config) cluster.Options {
 	crawl := map[string]string{}
 	for _, v := range cfg.Values() {
 		if slices.Contains(clusterSettings, v.Key) {
-			crawl[v.Key] = fmt.Sprint(v.Value)
+			text, err := json.Marshal(v.Value)
+			if err != nil {
+				panic("a setting cannot be written as JSON: " + err.Error())
+			}
+			crawl[v.Key] = string(text)
 		}
 	}
 	return cluster.Options{Servers: c.Servers, Credentials: c.Credentials,
@@ -241,9 +245,17 @@ func (s *Site) crawlShared(ctx context.Context, c *session, order crawlOrder) (s
 		case <-ended:
 		}
 	}()
+	n := s.node.Load()
 	progress, limited, cancel := s.watchBytes(ctx, order.Progress)
 	defer cancel()
 	order.Progress = progress
+	go func() {
+		select {
+		case <-n.Changed():
+			cancel()
+		case <-ended:
+		}
+	}()
 	return c.crawler(s.cfg, order).Run(limited, nil)
 }
 
