@@ -85,6 +85,7 @@ func (r *rounds) look(ctx context.Context) {
 			r.next, r.seen = now+r.settings.Lease/3, seen
 		}
 	}
+	r.noteSettings()
 	r.reconcile(ctx)
 	r.queueLinks(ctx)
 	r.cleanJournal(ctx)
@@ -113,7 +114,7 @@ func (r *rounds) signature() (s string) {
 		}
 	}
 	for _, e := range r.link.state.list() {
-		if !strings.HasPrefix(e.key, clockPrefix) {
+		if !strings.HasPrefix(e.key, clockPrefix) && e.key != budgetKey {
 			parts = append(parts, fmt.Sprint(e.key, e.revision))
 		}
 	}
@@ -159,7 +160,7 @@ func (r *rounds) round(ctx context.Context, report Report) error {
 	}
 	r.view = v
 	r.mu.Lock()
-	r.reported = report
+	r.reported, r.owners, r.running = report, r.member.table.Owners, len(v.members)
 	released, verified := r.released, r.verified == v.self
 	r.mu.Unlock()
 	if !verified {
