@@ -20,6 +20,7 @@ const (
 	linksPrefix   = "acapcrawl.links."
 	hintPrefix    = "acapcrawl.hint." // and the number of a partition: there are new links
 	callPrefix    = "acapcrawl.call."
+	askSubject    = "acapcrawl.ask" // each node answers with its NodeStatus
 )
 
 func journalSubject(partition int) string { return journalPrefix + strconv.Itoa(partition) }

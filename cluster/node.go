@@ -53,6 +53,8 @@ type Node struct {
 	ended   chan struct{}  // closed when nothing in the cluster is left to do, or the node is drained
 	lag     atomic.Int64   // in nanoseconds
 
+	clockWrong atomic.Bool // the clock differs too much from that of the servers, so nothing is requested
+
 	mu       sync.Mutex
 	parts    map[int]*part
 	verified Owner   // the lease under which all open partitions are known to be still this node's
@@ -225,7 +227,7 @@ func (n *Node) remaining() time.Duration {
 	n.mu.Lock()
 	verified := n.verified
 	n.mu.Unlock()
-	if verified == (Owner{}) || verified != n.member.lease.owner() {
+	if n.clockWrong.Load() || verified == (Owner{}) || verified != n.member.lease.owner() {
 		return 0
 	}
 	return n.member.lease.remaining()

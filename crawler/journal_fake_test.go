@@ -26,6 +26,7 @@ type sharedStore struct {
 	next     uint64 // the last position that was given away
 	faults   *rand.Rand
 	cut      int // one in so many appends leaves only a part of its puts and fails; 0: none
+	keep     int // the next append leaves this number of its puts and fails; negative: it does not
 	appends  int
 	sends    int
 }
@@ -40,7 +41,7 @@ var errCut = errors.New("the connection was cut")
 
 func newSharedStore(t testing.TB, partitions int) *sharedStore {
 	return &sharedStore{t: t, partitions: partitions, owner: map[int]*fakeJournal{}, journals: map[int][]JournalRecord{},
-		links: map[int][]sentOffers{}}
+		links: map[int][]sentOffers{}, keep: -1}
 }
 
 // fakeJournal is the Journal of one machine.
@@ -125,6 +126,10 @@ func (j *fakeJournal) Append(ctx context.Context, entries []Entry) (positions []
 		}
 		if s.cut > 0 && s.faults.IntN(s.cut) == 0 {
 			s.add(e.Partition, e.Puts[:s.faults.IntN(len(e.Puts)+1)])
+			return nil, nil, errCut
+		}
+		if s.keep >= 0 {
+			s.add(e.Partition, e.Puts[:min(s.keep, len(e.Puts))])
 			return nil, nil, errCut
 		}
 		// an entry may be stored as several messages
@@ -229,4 +234,21 @@ func (s *sharedStore) deliver(f *Frontier, n int, again bool) error {
 		}
 	}
 	return nil
+}
+
+// tryNext is Next without waiting for a host that is due: it returns nil if there is none.
+func tryNext(f *Frontier) (*Lease, error) {
+	f.mu.Lock()
+	l, _, err := f.pick(f.now())
+	f.mu.Unlock()
+	if l == nil {
+		if errors.Is(err, ErrIdle) {
+			err = nil
+		}
+		return nil, err
+	}
+	if ready, err := f.announce(context.Background(), l); !ready || err != nil {
+		return nil, err
+	}
+	return l, nil
 }

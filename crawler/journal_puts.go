@@ -179,7 +179,11 @@ func (r *Record) check(asked bool) (host string, err error) {
 // checkHost reports an error if name is not the name of a host, as in Lease.Host.
 func checkHost(name string) error {
 	for _, scheme := range []string{"http://", "https://"} {
-		if normal, err := address.Normal(scheme + name + "/"); err == nil && normal == scheme+name+"/" {
+		normal, err := address.Normal(scheme + name + "/")
+		if err != nil || normal != scheme+name+"/" {
+			continue
+		}
+		if host, err := address.Host(normal); err == nil && host == name {
 			return nil
 		}
 	}

@@ -25,16 +25,14 @@ func (f *Frontier) Rewrite(partition int) (from uint64, err error) {
 	if p == nil {
 		return 0, ErrLost
 	}
-	for w := (&rewriting{}); ; {
-		c := &change{part: p, rewrite: w}
+	for w := (rewriting{}); ; {
+		c := &change{part: p, rewrite: &w}
 		if err := f.wait(c); err != nil {
 			return 0, err
 		}
-		if c.next == "" {
+		if w = c.rewritten; c.next == "" {
 			return w.from, nil
 		}
-		w.host, w.after, w.begun = c.rewritten.host, c.rewritten.after, true
-		w.from = c.rewritten.from
 	}
 }
 

@@ -123,23 +123,6 @@ func (u *sharedUse) open(m *machineUse) {
 	must(u.t, errors.Join(f.SetSeeds(u.seeds), f.Begin(Selection{})))
 }
 
-// try leases an address without waiting, or returns nil.
-func (m *machineUse) try() (*Lease, error) {
-	m.f.mu.Lock()
-	l, _, err := m.f.pick(m.f.now())
-	m.f.mu.Unlock()
-	if l == nil {
-		if errors.Is(err, ErrIdle) {
-			err = nil
-		}
-		return nil, err
-	}
-	if ready, err := m.f.announce(context.Background(), l); !ready || err != nil {
-		return nil, err
-	}
-	return l, nil
-}
-
 // ok reports whether a call succeeded. A machine whose connection was cut crashes.
 func (u *sharedUse) ok(m *machineUse, err error) bool {
 	u.t.Helper()
@@ -156,7 +139,7 @@ func (u *sharedUse) ok(m *machineUse, err error) bool {
 
 // lease leases an address on a machine, and usually requests it.
 func (u *sharedUse) lease(m *machineUse) {
-	l, err := m.try()
+	l, err := tryNext(m.f)
 	if !u.ok(m, err) || l == nil {
 		return
 	}

@@ -90,7 +90,7 @@ func (c *Command) printStatus(s cluster.Status) error {
 func (c *Command) clusterDrainVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drain NODE",
-		Short: "Hand the partitions of a node over to the others, and end its crawl",
+		Short: "Hand the partitions of a node over to the others",
 		Long: `Hand the partitions of a node over to the other nodes, and wait until that is done. Then the crawl of the
 node ends with status 0. Its visits in progress are completed.`,
 		Example: "  acapcrawl cluster drain b --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
