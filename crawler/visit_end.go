@@ -113,8 +113,11 @@ func (r *run) returnLease(l *Lease) error {
 // stopOnError leaves an address queued for the next run, because its page could not be stored, and
 // ends this run.
 func (r *run) stopOnError(l *Lease, err error) error {
-	if broken(err) { // a panic concerns only this page, so the run continues
+	switch {
+	case broken(err): // a panic concerns only this page, so the run continues
 		return err
+	case errors.Is(err, ErrLost): // another machine visits the page, or this one when it has its lease again
+		return r.queue.Return(l, nil)
 	}
 	r.stop() // must come before Return, or another worker would lease the address again
 	return errors.Join(fmt.Errorf("%s could not be stored: %w", l.URL, err), r.queue.Return(l, nil))
@@ -199,7 +202,8 @@ func size(hops []gate.Hop) (n int64) {
 // holds reports whether a visit of l follows a redirect to u at once: whether u is in the scope of
 // this run's seeds, the patterns admit it, and no other machine keeps the pace of its host.
 func (r *run) holds(l *Lease, u *url.URL) bool {
-	if !r.own.holds(u) {
+	b := r.bounds.Load()
+	if !b.own.holds(u) {
 		return false
 	}
 	if r.o.Together != nil {
@@ -208,7 +212,7 @@ func (r *run) holds(l *Lease, u *url.URL) bool {
 			return false
 		}
 	}
-	ok, _ := r.reach.wanted.admits(u)
+	ok, _ := b.reach.wanted.admits(u)
 	return ok
 }
 

@@ -1,0 +1,164 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// bucket is a store in a key-value bucket of NATS. It is safe for concurrent use.
+type bucket struct {
+	kv      jetstream.KeyValue
+	watcher jetstream.KeyWatcher
+	clock   Clock
+	changed chan struct{} // a value after each change that the servers announce
+	done    chan struct{} // closed when the goroutine that reads the watcher has ended
+
+	mu    sync.Mutex
+	heard map[string]entry
+}
+
+// openBucket opens a bucket, and returns when it knows all its values.
+func openBucket(ctx context.Context, js jetstream.JetStream, name string, clock Clock) (*bucket, error) {
+	kv, err := js.KeyValue(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	b := &bucket{kv: kv, clock: clock, changed: make(chan struct{}, 1), done: make(chan struct{}),
+		heard: map[string]entry{}}
+	if b.watcher, err = kv.WatchAll(context.WithoutCancel(ctx)); err != nil {
+		return nil, err
+	}
+	known := make(chan struct{})
+	go b.watch(known)
+	select {
+	case <-known:
+		return b, nil
+	case <-b.done:
+		return nil, ErrNoQuorum
+	case <-ctx.Done():
+		b.close()
+		return nil, ctx.Err()
+	}
+}
+
+// watch reads the announced changes. It closes known when it has all values that the bucket had at the beginning.
+func (b *bucket) watch(known chan struct{}) {
+	defer close(b.done)
+	first := true
+	for e := range b.watcher.Updates() {
+		if e == nil {
+			if first {
+				close(known)
+				first = false
+			}
+			continue
+		}
+		b.note(e)
+		select {
+		case b.changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (b *bucket) note(e jetstream.KeyValueEntry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if old, is := b.heard[e.Key()]; is && old.revision > e.Revision() {
+		return
+	}
+	if e.Operation() != jetstream.KeyValuePut {
+		delete(b.heard, e.Key())
+		return
+	}
+	b.heard[e.Key()] = b.entry(e)
+}
+
+func (b *bucket) entry(e jetstream.KeyValueEntry) entry {
+	return entry{key: e.Key(), value: e.Value(), revision: e.Revision(), stored: e.Created(), heard: b.clock.Elapsed()}
+}
+
+func (b *bucket) close() {
+	_ = b.watcher.Stop() // an error means that the connection has ended, which stops it too
+	<-b.done
+}
+
+func (b *bucket) create(ctx context.Context, key string, value []byte) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	revision, err := b.kv.Create(ctx, key, value)
+	return revision, storeError(err)
+}
+
+func (b *bucket) update(ctx context.Context, key string, value []byte, last uint64) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	revision, err := b.kv.Update(ctx, key, value, last)
+	return revision, storeError(err)
+}
+
+func (b *bucket) get(ctx context.Context, key string) (entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	e, err := b.kv.Get(ctx, key)
+	if err != nil {
+		b.forget(key, err)
+		return entry{}, storeError(err)
+	}
+	return b.entry(e), nil
+}
+
+// forget removes a value from the list of known values if err says that it has expired.
+func (b *bucket) forget(key string, err error) {
+	if !errors.Is(err, jetstream.ErrKeyNotFound) {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.heard, key)
+}
+
+func (b *bucket) remove(ctx context.Context, key string, last uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	return storeError(b.kv.Delete(ctx, key, jetstream.LastRevision(last)))
+}
+
+func (b *bucket) list() []entry {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Values(b.heard))
+}
+
+// storeError turns an error of the client into one of those that a store returns.
+func storeError(err error) error {
+	var api *jetstream.APIError
+	switch {
+	case errors.Is(err, jetstream.ErrKeyExists), errors.As(err, &api) && api.ErrorCode == wrongLastSequence:
+		return errChanged
+	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrKeyDeleted):
+		return errMissing
+	}
+	return unreachable(err)
+}
+
+// wrongLastSequence is the error code of NATS if the last message of a subject is another one than expected.
+const wrongLastSequence = 10071
+
+// ahead returns by how much the clock of this machine is ahead of that of the server that stored e, at least. sent and
+// answered are when the request was sent and when the answer arrived, by the clock of this machine.
+func (e entry) ahead(sent, answered time.Time) time.Duration {
+	switch {
+	case e.stored.Before(sent):
+		return sent.Sub(e.stored)
+	case e.stored.After(answered):
+		return answered.Sub(e.stored)
+	}
+	return 0
+}

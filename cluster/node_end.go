@@ -1,0 +1,258 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/acapcrawl/acapcrawl/crawler"
+)
+
+// queueLinks queues links that other partitions have sent, and removes them from the stream.
+func (r *rounds) queueLinks(ctx context.Context) {
+	var all sync.WaitGroup
+	slots := make(chan struct{}, adoptSlots)
+	for _, p := range r.takeDirty() {
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			position, got, err := r.receiveLinks(ctx, p)
+			if err == nil && got > 0 {
+				if err = r.sayBusy(ctx); err == nil {
+					err = r.removeLinks(ctx, p, position)
+				}
+			}
+			if err != nil {
+				if ctx.Err() == nil && !errors.Is(err, crawler.ErrLost) {
+					r.log.Warn("links from other partitions could not be read; this is tried again", "partition", p, "error",
+						err)
+				}
+				r.redo(p)
+			}
+		})
+	}
+	all.Wait()
+	r.lag.Store(0)
+}
+
+// takeDirty returns the open partitions that may have links, which are then no longer marked. In a node that says that
+// it is idle they stay marked until the links are queued.
+func (n *Node) takeDirty() (list []int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for p, part := range n.parts {
+		if part.state == open && part.dirty {
+			part.dirty = false
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// redo marks a partition again, for the next tick.
+func (n *Node) redo(partition int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p := n.parts[partition]; p != nil {
+		p.dirty = true
+	}
+}
+
+// sayBusy stores that this node has work, if it has said that it is idle. It must be called after links are queued and
+// before they are removed from the stream: whoever sees the stream empty and the report unchanged knows that the node
+// has got no work (see checkEnd).
+func (r *rounds) sayBusy(ctx context.Context) error {
+	r.busy.Lock()
+	defer r.busy.Unlock()
+	r.mu.Lock()
+	report := r.reported
+	if !report.Idle {
+		r.mu.Unlock()
+		return nil
+	}
+	r.work++
+	report.Idle, report.Work = false, r.work
+	r.mu.Unlock()
+	if err := r.member.lease.renew(ctx, report, r.isDrained()); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reported = report
+	return nil
+}
+
+// checkEnd finds out whether the crawl has ended: all nodes say that they are idle, no link is on its way, and then
+// all nodes still say the same. A node that gets links says that it has work before it removes the links from the
+// stream. So if the stream was empty between two equal reports of all nodes, none of them has got work.
+func (r *rounds) checkEnd(ctx context.Context) error {
+	r.mu.Lock()
+	done, report, drained := r.done, r.reported, len(r.parts)+len(r.released)+len(r.view.own) == 0
+	r.mu.Unlock()
+	if drained && r.isDrained() {
+		r.finish()
+	}
+	if done || !report.Idle {
+		return nil
+	}
+	before, idle, said := r.allIdle(r.link.nodes.list())
+	if !idle {
+		return nil
+	}
+	if !said {
+		if left, err := r.markLinks(ctx); left || err != nil {
+			return err
+		}
+		if err := r.member.readTable(ctx); err != nil || !r.allOwned(before) {
+			return err
+		}
+		var now []entry
+		for _, name := range slices.Sorted(maps.Keys(before)) {
+			e, err := r.link.nodes.get(ctx, name)
+			if errors.Is(err, errMissing) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			now = append(now, e)
+		}
+		after, idle, _ := r.allIdle(now)
+		if !idle || !maps.Equal(before, after) {
+			return nil
+		}
+	}
+	r.finish()
+	return nil
+}
+
+// idleness is what a node has said when it was idle.
+type idleness struct {
+	epoch, work uint64
+}
+
+// allIdle reports whether all nodes in list say that they are idle. said is true if one of them has found out that
+// the crawl has ended.
+func (r *rounds) allIdle(list []entry) (nodes map[string]idleness, idle, said bool) {
+	nodes = map[string]idleness{}
+	for _, e := range list {
+		v, err := readLease(e)
+		if err != nil || !v.Fenced && !v.Idle {
+			return nil, false, false
+		}
+		said = said || v.Done
+		if !v.Fenced {
+			nodes[v.Node] = idleness{v.Epoch, v.Work}
+		}
+	}
+	_, here := nodes[r.name]
+	return nodes, here, said
+}
+
+// allOwned reports whether every partition belongs to one of the nodes.
+func (r *rounds) allOwned(nodes map[string]idleness) bool {
+	for _, o := range r.member.table.Owners {
+		if n, is := nodes[o.Node]; !is || n.epoch != o.Epoch {
+			return false
+		}
+	}
+	return true
+}
+
+// finish notes that the crawl has ended, or that the node is drained.
+func (n *Node) finish() {
+	defer n.look()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.done {
+		n.done = true
+		close(n.ended)
+	}
+}
+
+// AddSeeds adds seeds, in normal form, to those of the cluster, and sends them to the nodes that crawl them.
+func (n *Node) AddSeeds(ctx context.Context, seeds []string) error {
+	n.mu.Lock()
+	n.adding++
+	n.mu.Unlock()
+	defer func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.adding--
+	}()
+	all, err := n.link.addSeeds(ctx, seeds, crawler.FirstSeed)
+	if err != nil {
+		return err
+	}
+	if err := n.setSeeds(all); err != nil {
+		return err
+	}
+	var offers []crawler.Offer
+	for _, s := range seeds {
+		offers = append(offers, crawler.Offer{URL: s, Seed: true, State: crawler.Queued, From: all[s]})
+	}
+	return n.Send(ctx, offers)
+}
+
+// readSeeds reads the seeds of the cluster.
+func (n *Node) readSeeds(ctx context.Context) error {
+	all, _, err := n.link.seeds(ctx)
+	if err != nil {
+		return err
+	}
+	return n.setSeeds(all)
+}
+
+func (n *Node) setSeeds(all Seeds) error {
+	n.mu.Lock()
+	known := maps.Equal(n.seeds, all)
+	n.mu.Unlock()
+	if known {
+		return nil
+	}
+	if err := n.frontier.SetSeeds(all); err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.seeds = all
+	return nil
+}
+
+// readSeedsIfChanged makes the frontier know the seeds that the servers have announced.
+func (n *Node) readSeedsIfChanged(ctx context.Context) error {
+	for _, e := range n.link.state.list() {
+		if e.key != seedsKey {
+			continue
+		}
+		var all Seeds
+		if err := json.Unmarshal(e.value, &all); err != nil {
+			return err
+		}
+		return n.setSeeds(all)
+	}
+	return nil
+}
+
+func (n *Node) knowsSeed(seed string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.seeds[seed] != 0
+}
+
+// AwaitSeed waits until the cluster has a seed.
+func (n *Node) AwaitSeed(ctx context.Context) error {
+	for {
+		n.mu.Lock()
+		known := len(n.seeds)
+		n.mu.Unlock()
+		if known > 0 {
+			return nil
+		}
+		if err := wait(ctx, tick/2); err != nil {
+			return err
+		}
+	}
+}
