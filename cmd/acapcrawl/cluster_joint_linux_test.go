@@ -199,14 +199,29 @@ func (n *crawlNode) kill() {
 	<-n.ended
 }
 
-// killNode kills a node in the middle of its work.
-func (f *joint) killNode(name string) error {
+// node returns the process of a node that was started last.
+func (f *joint) node(name string) *crawlNode {
 	f.mu.Lock()
-	n := f.nodes[name]
-	f.mu.Unlock()
-	n.kill()
+	defer f.mu.Unlock()
+	return f.nodes[name]
+}
+
+// kill kills a node with SIGKILL.
+func (f *joint) kill(name string) error {
+	f.node(name).kill()
 	return f.addMishap(name, time.Now())
 }
+
+// stop stops a node with SIGSTOP.
+func (f *joint) stop(name string) error {
+	if err := f.node(name).cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	return f.addMishap(name, time.Now())
+}
+
+// resume continues a node that was stopped.
+func (f *joint) resume(name string) error { return f.node(name).cmd.Process.Signal(syscall.SIGCONT) }
 
 // addMishap notes that a node was stopped or killed. Then pages are requested again that the node has requested and
 // not completed, by its file.
