@@ -42,7 +42,9 @@ func (v Value) entry() entry {
 	return entry{key: v.Key, value: v.Text, revision: v.Revision, heard: v.Heard}
 }
 
-func (s storeOf) create(_ context.Context, key string, value []byte) (uint64, error) { return s.Create(key, value) }
+func (s storeOf) create(_ context.Context, key string, value []byte) (uint64, error) {
+	return s.Create(key, value)
+}
 
 func (s storeOf) update(_ context.Context, key string, value []byte, last uint64) (uint64, error) {
 	return s.Update(key, value, last)
