@@ -39,14 +39,14 @@ func (g *gaps) note(gap, delay time.Duration) {
 // check records a request of a node to a host which leaves now, and whether it may.
 func (s *Simulation) check(n *node, id uint32) {
 	h := &s.hosts[id]
-	now, p := s.now, s.partition(id)
-	if lease := &s.leases[n.index]; !lease.held || lease.epoch != n.member.Owner().Epoch {
+	now, p, owner := s.now, s.partition(id), n.member.Owner()
+	if lease := &s.leases[n.index]; !lease.held || lease.epoch != owner.Epoch {
 		s.violate(n, id, "its lease does not exist in the store")
 	} else if s.expired(lease.expires) {
 		s.violate(n, id, "its lease has expired in the store")
 	}
-	if o := s.table[p]; o != n.member.Owner() {
-		s.violate(n, id, fmt.Sprintf("the table gives the partition to %s, not to %s", o, n.member.Owner()))
+	if o := s.table[p]; o != owner {
+		s.violate(n, id, fmt.Sprintf("the table gives the partition to %s, not to %s", o, owner))
 	}
 	if h.last >= 0 {
 		gap, delay := now-time.Duration(h.last), s.delay(h)
@@ -59,6 +59,7 @@ func (s *Simulation) check(n *node, id uint32) {
 				s.nodes[h.by].name, delay))
 		}
 	}
+	s.result.Requests++
 	h.last, h.by = int64(now), uint16(n.index)
 }
 

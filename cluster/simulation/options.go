@@ -44,7 +44,7 @@ func Default(nodes, hosts, urls int) Options {
 	return Options{Seed: 1, Nodes: nodes, Hosts: hosts, URLs: urls, Partitions: cluster.DefaultPartitions,
 		Lasts: time.Hour, Lease: cluster.DefaultLease, Margin: cluster.DefaultMargin, Delay: time.Second, Visits: 512,
 		Largest: 100_000, Delayed: .05, Slow: .01, Down: .02, Busy: .002, Replay: 100_000, Links: 2,
-		FaultEvery: 3000 * time.Second / time.Duration(nodes), StoreFault: 30 * time.Minute}
+		FaultEvery: 6000 * time.Second / time.Duration(nodes), StoreFault: 30 * time.Minute}
 }
 
 // The times of the model.

@@ -30,13 +30,14 @@ type Result struct {
 	Lasted  time.Duration // virtual time
 	Faults  map[string]int
 
-	Pages    int // URLs that were visited
-	Policies int // requests for robots.txt
-	Failures int // requests without an answer, and answers with 503
-	Repeated int // visits that were in progress when their node lost the partition
-	Left     int // URLs left
-	Hosts    int // with URLs left
-	Minutes  []int
+	Requests int
+	Pages    int             // URLs that were visited
+	Policies int             // requests for robots.txt
+	Failures int             // requests without an answer, and answers with 503
+	Repeated int             // visits that were in progress when their node lost the partition
+	Left     int             // URLs left
+	Hosts    int             // with URLs left
+	Minutes  []int           // requests
 	Recovery []time.Duration // from the end of a process until another one has a partition open
 
 	Gaps   gaps // of all requests to a host
@@ -87,10 +88,10 @@ func (r *Result) Write(out io.Writer) error {
 
 func (r *Result) writePace(line func(name, format string, args ...any)) {
 	seconds := r.Lasted.Seconds()
-	line("pages/s", "%.0f in the mean", float64(r.Pages)/seconds)
+	line("pages/s", "%.0f; requests/s: %.0f", float64(r.Pages)/seconds, float64(r.Requests)/seconds)
 	if n := len(r.Minutes); n > 0 {
 		sorted := slices.Sorted(slices.Values(r.Minutes))
-		line("pages/s by minute", "least %d, a tenth below %d, median %d, most %d", sorted[0]/60, sorted[n/10]/60, sorted[n/2]/60,
+		line("requests/s by minute", "least %d, a tenth below %d, median %d, most %d", sorted[0]/60, sorted[n/10]/60, sorted[n/2]/60,
 			sorted[n-1]/60)
 	}
 	if n := len(r.Recovery); n > 0 {

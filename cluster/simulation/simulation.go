@@ -96,8 +96,8 @@ func (s *Simulation) Run(progress func(Result)) Result {
 		}
 		if s.tick%minute == 0 {
 			s.result.Lasted = s.now
-			s.result.Minutes = append(s.result.Minutes, s.result.Pages-before)
-			before = s.result.Pages
+			s.result.Minutes = append(s.result.Minutes, s.result.Requests-before)
+			before = s.result.Requests
 			if progress != nil {
 				progress(s.result)
 			}

@@ -15,11 +15,16 @@ type event struct {
 
 const visitBit = 1 << 31
 
+// bucket is a list of chunks. All but the first are full.
+type bucket struct {
+	chunk uint32 // first chunk, 0 if there is none
+	n     uint32 // events in it
+}
+
 // chunk is a piece of a bucket.
 type chunk struct {
 	events [31]event
-	n      uint32
-	next   uint32 // chunk before this one, 0 if there is none
+	next   uint32 // 0 if there is none
 }
 
 // pool holds the chunks of all wheels. Chunk 0 is not used.
@@ -38,15 +43,15 @@ func (p *pool) get() uint32 {
 }
 
 func (p *pool) put(i uint32) {
-	p.chunks[i].n, p.chunks[i].next = 0, p.free
+	p.chunks[i].next = p.free
 	p.free = i
 }
 
 type wheel struct {
 	pool  *pool
 	now   uint32 // the last tick that was taken out
-	near  [wheelSize]uint32
-	far   [wheelSize]uint32
+	near  [wheelSize]bucket
+	far   [wheelSize]bucket
 	batch []event // of take
 }
 
@@ -60,16 +65,14 @@ func (w *wheel) add(e event) {
 	w.push(&w.far[e.at>>wheelBits%wheelSize], e)
 }
 
-func (w *wheel) push(bucket *uint32, e event) {
-	i := *bucket
-	if i == 0 || w.pool.chunks[i].n == uint32(len(chunk{}.events)) {
-		n := w.pool.get()
-		w.pool.chunks[n].next = i
-		*bucket, i = n, n
+func (w *wheel) push(b *bucket, e event) {
+	if b.chunk == 0 || b.n == uint32(len(chunk{}.events)) {
+		i := w.pool.get()
+		w.pool.chunks[i].next = b.chunk
+		*b = bucket{chunk: i}
 	}
-	c := &w.pool.chunks[i]
-	c.events[c.n] = e
-	c.n++
+	w.pool.chunks[b.chunk].events[b.n] = e
+	b.n++
 }
 
 // take goes one tick ahead, and returns what happens then. The result is valid until the next call.
@@ -90,16 +93,16 @@ func (w *wheel) take() []event {
 }
 
 // empty moves the events of a bucket to w.batch.
-func (w *wheel) empty(bucket *uint32) {
+func (w *wheel) empty(b *bucket) {
 	w.batch = w.batch[:0]
-	for i := *bucket; i != 0; {
+	for i, n := b.chunk, b.n; i != 0; n = uint32(len(chunk{}.events)) {
 		c := &w.pool.chunks[i]
-		w.batch = append(w.batch, c.events[:c.n]...)
+		w.batch = append(w.batch, c.events[:n]...)
 		next := c.next
 		w.pool.put(i)
 		i = next
 	}
-	*bucket = 0
+	*b = bucket{}
 }
 
 // clear removes all events. The wheel goes on from a tick.
