@@ -256,7 +256,13 @@ func (r *rounds) reconcile(ctx context.Context) {
 
 // noteReady closes r.ready when the node has opened its first partitions, or when there are more nodes than partitions.
 func (r *rounds) noteReady() {
-	none := len(r.view.own) == 0 && len(r.view.members) > r.settings.Partitions
+	nodes := 0
+	for _, v := range r.view.members {
+		if !v.Reader {
+			nodes++
+		}
+	}
+	none := len(r.view.own) == 0 && nodes > r.settings.Partitions
 	if len(r.inState(opening, closing)) > 0 || len(r.inState(open)) == 0 && !none {
 		return
 	}
