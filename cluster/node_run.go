@@ -106,7 +106,9 @@ func (r *rounds) fail(ctx context.Context, err error) {
 
 // signature changes when a node joins, leaves or is drained, and when the table changes.
 func (r *rounds) signature() (s string) {
-	var parts []string
+	r.mu.Lock()
+	parts := []string{fmt.Sprint(r.leaving)}
+	r.mu.Unlock()
 	for _, e := range r.link.nodes.list() {
 		if v, err := readLease(e); err == nil {
 			parts = append(parts, fmt.Sprint(v.Node, v.Epoch, v.Drain, v.Fenced, v.Idle, v.Done))

@@ -9,7 +9,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -151,10 +150,7 @@ const startNode = "acapcrawl crawl --cluster … --node a, or acapcrawl serve --
 
 // noAnswer returns an error if no node has answered.
 func (s shards) noAnswer() error {
-	switch {
-	case s.Total == 0:
-		return failure(startNode, errNoNode)
-	case s.Answered == 0:
+	if s.Answered == 0 {
 		return failure("acapcrawl cluster status", errors.New(strings.TrimSpace(strings.TrimPrefix(s.notice(), "Notice: "))))
 	}
 	return nil
@@ -171,42 +167,43 @@ func (c *Command) finish(s shards) error {
 	return nil
 }
 
-// ask lets all nodes that run begin to run a verb. The caller must close the answers, which are ordered by the name of
-// the node.
+// ask lets all nodes that run begin to run a verb. It does not wait for them. The caller must close the answers, which
+// are ordered by the name of the node.
 func (n *nodes) ask(ctx context.Context, call nodeCall, p timing) ([]*nodeAnswer, error) {
 	members, err := n.caller.Members(ctx)
 	if err != nil {
 		return nil, clusterFault(err)
 	}
-	answers := make([]*nodeAnswer, len(members))
-	var all sync.WaitGroup
-	for i, m := range members {
-		all.Go(func() { answers[i] = n.begin(ctx, m.Node, call, p) })
+	if len(members) == 0 {
+		return nil, failure(startNode, errNoNode)
 	}
-	all.Wait()
+	answers := make([]*nodeAnswer, len(members))
+	for i, m := range members {
+		answers[i] = n.begin(ctx, m.Node, call, p)
+	}
 	return answers, ctx.Err()
 }
 
-// begin lets one node begin to run a verb, and waits until it accepts.
+// begin lets one node begin to run a verb. It does not wait for it.
 func (n *nodes) begin(ctx context.Context, node string, call nodeCall, p timing) *nodeAnswer {
-	a := &nodeAnswer{node: node, timing: p, most: mostAnswer, within: p.first}
-	a.until = time.Now().Add(p.first)
-	dialing, cancel := context.WithDeadline(ctx, a.until)
-	defer cancel()
-	var err error
-	if a.conn, err = n.caller.Call(dialing, node); err != nil {
-		a.fail(err)
-		return a
-	}
-	a.leave = context.AfterFunc(ctx, func() { a.conn.Close() })
-	a.conn.SetDeadline(a.until)
-	a.lines = bufio.NewReaderSize(a.conn, mostLine)
-	if err = json.NewEncoder(a.conn).Encode(request{Args: call.words(), Bold: n.bold}); err == nil {
-		err = a.read() // an empty message
-	}
-	if err != nil {
-		a.fail(err)
-	}
+	a := &nodeAnswer{node: node, timing: p, most: mostAnswer, within: p.first, until: time.Now().Add(p.first),
+		dialed: make(chan struct{})}
+	ctx, a.cancel = context.WithCancel(ctx)
+	go func() {
+		defer close(a.dialed)
+		dialing, cancel := context.WithDeadline(ctx, a.until)
+		defer cancel()
+		conn, err := n.caller.Call(dialing, node)
+		if err == nil {
+			context.AfterFunc(ctx, func() { conn.Close() })
+			conn.SetDeadline(a.until)
+			a.conn, a.lines = conn, bufio.NewReaderSize(conn, mostLine)
+			err = json.NewEncoder(conn).Encode(request{Args: call.words(), Bold: n.bold})
+		}
+		if err != nil {
+			a.fail(err)
+		}
+	}()
 	return a
 }
 

@@ -36,8 +36,9 @@ type nodeAnswer struct {
 	timing
 	until  time.Time     // when the next message must have arrived; zero: there is no limit
 	within time.Duration // the limit that until follows from
+	cancel func()
+	dialed chan struct{} // closed when conn and lines, or err, are set
 	conn   net.Conn
-	leave  func() bool
 	lines  *bufio.Reader
 	rest   []byte
 	most   int64 // most bytes of standard output
@@ -46,9 +47,8 @@ type nodeAnswer struct {
 
 // close ends the verb, if it still runs.
 func (a *nodeAnswer) close() {
-	if a.leave != nil {
-		a.leave()
-	}
+	a.cancel()
+	<-a.dialed
 	if a.conn != nil {
 		a.conn.Close()
 	}
@@ -77,6 +77,7 @@ func isTimeout(err error) bool {
 
 // Read implements io.Reader.
 func (a *nodeAnswer) Read(p []byte) (int, error) {
+	<-a.dialed
 	for len(a.rest) == 0 {
 		if a.ended {
 			return 0, orEOF(a.err)
@@ -159,8 +160,13 @@ func (a *nodeAnswer) decode(v any) error {
 	if err != nil || a.refused(statusDone) {
 		return a.err
 	}
+	return a.parse(text, v)
+}
+
+// parse reads a JSON value that the node has sent.
+func (a *nodeAnswer) parse(text []byte, v any) error {
 	if err := json.Unmarshal(text, v); err != nil {
-		a.err = fmt.Errorf("sent a damaged answer: %s", firstWords(err.Error()))
+		a.err = fmt.Errorf("%w: %s", errDamaged, firstWords(err.Error()))
 	}
 	return a.err
 }

@@ -7,9 +7,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -100,7 +104,7 @@ func (f *running) data(name string) string { return filepath.Join(f.dir, name) }
 func (f *running) start(name string, seeds ...string) {
 	f.t.Helper()
 	cmd := exec.Command("acapcrawl", append([]string{"crawl", "--cluster", f.servers, "--node", name, "--data", f.data(name),
-		"--partitions", "12", "--lease", "10s", "--lease-margin", "2s", "--delay", "0", "--depth", "1"}, seeds...)...)
+		"--partitions", "12", "--lease", "1m", "--lease-margin", "10s", "--delay", "0", "--depth", "1"}, seeds...)...)
 	said := &bytes.Buffer{}
 	cmd.Stderr = said
 	if err := cmd.Start(); err != nil {
@@ -147,19 +151,182 @@ func (f *running) object(args ...string) (out map[string]any) {
 	return out
 }
 
-func TestNodesSearchAndShow(t *testing.T) {
+// count returns how often each value of a field occurs in a list of objects.
+func count(list any, field string) map[string]int {
+	n := map[string]int{}
+	for _, item := range list.([]any) {
+		n[fmt.Sprint(item.(map[string]any)[field])]++
+	}
+	return n
+}
+
+// wholly checks that all nodes have answered.
+func (f *running) wholly(out map[string]any, nodes int) {
+	f.t.Helper()
+	s, _ := out["shards"].(map[string]any)
+	if s["answered"] != float64(nodes) || s["total"] != float64(nodes) || s["missing"] != nil {
+		f.t.Errorf("shards: %v", out["shards"])
+	}
+}
+
+// Verbs with --cluster answer from all nodes.
+func TestNodesAnswer(t *testing.T) {
+	t.Parallel()
+	f := newRunning(t, "a", "b", "c")
+	home, shy := "http://"+f.hosts[2]+"/", "http://"+f.hosts[2]+"/shy.html"
+
+	t.Run("search", func(t *testing.T) {
+		all := f.object("search", "gull")
+		f.wholly(all, 3)
+		if urls := count(all["results"], "url"); len(urls) != runningHosts {
+			t.Error(urls)
+		}
+		var paged []string
+		for skip := 0; skip < runningHosts; skip += 2 {
+			part := f.object("search", "gull", "--limit", "2", "--skip", fmt.Sprint(skip))
+			for _, r := range part["results"].([]any) {
+				paged = append(paged, r.(map[string]any)["url"].(string))
+			}
+		}
+		var whole []string
+		for _, r := range all["results"].([]any) {
+			whole = append(whole, r.(map[string]any)["url"].(string))
+		}
+		if !slices.Equal(paged, whole) {
+			t.Errorf("in parts %v, at once %v", paged, whole)
+		}
+		got := f.run("search", "tern", "--why")
+		if got.status != statusNothing || !strings.Contains(got.stdout, "ACAP-disallow-present: /shy.html") {
+			t.Error(got)
+		}
+		if got := f.run("search", "xyz"); got.status != statusNothing || got.stdout != "" {
+			t.Error(got)
+		}
+	})
+	t.Run("show", func(t *testing.T) {
+		if got := f.run("show", home); got.status != statusDone || !strings.Contains(got.stdout, "A gull sat at "+f.hosts[2]) {
+			t.Error(got)
+		}
+		f.wholly(f.object("show", home), 3)
+		if got := f.run("show", shy); got.status != statusRefused || got.stdout != "" ||
+			!strings.Contains(got.stderr, "robots.txt:2: ACAP-disallow-present: /shy.html") {
+			t.Error(got)
+		}
+		if got := f.run("show", home+"none.html"); got.status != statusNothing {
+			t.Error(got)
+		}
+		if got := f.object("show", shy); got["reason"] != "prohibition" {
+			t.Error(got)
+		}
+	})
+	t.Run("explain", func(t *testing.T) {
+		out := f.object("explain", shy)
+		f.wholly(out, 3)
+		if d := out["decisions"].(map[string]any); len(d) < 14 {
+			t.Errorf("%d usages", len(d))
+		}
+		if got := f.run("explain", "--usage", "present", shy); got.status != statusRefused ||
+			!strings.Contains(got.stdout, "robots.txt:2") {
+			t.Error(got)
+		}
+		if got := f.run("explain", "http://127.77.9.9/"); got.status != statusNothing {
+			t.Error(got)
+		}
+		if got := f.run("explain", "--page", home); got.status != statusUsage {
+			t.Error(got)
+		}
+	})
+	t.Run("archive", func(t *testing.T) {
+		list := f.object("archive", "ls")
+		f.wholly(list, 3)
+		if urls := count(list["captures"], "url"); len(urls) != 2*runningHosts {
+			t.Error(urls)
+		}
+		if nodes := count(list["captures"], "node"); len(nodes) < 2 {
+			t.Errorf("all pages are on one node: %v", nodes)
+		}
+		if got := f.run("archive", "ls"); strings.Count(got.stdout, "\n") != 2*runningHosts {
+			t.Error(got)
+		}
+		stats := f.object("archive", "stats")
+		f.wholly(stats, 3)
+		if stats["captures"] != float64(2*runningHosts) {
+			t.Error(stats)
+		}
+		if got := f.run("archive", "stats"); !strings.Contains(got.stdout, "12 captures of 12 resources") {
+			t.Error(got)
+		}
+		for _, verb := range []string{"verify", "compact"} {
+			out := f.object("archive", verb)
+			f.wholly(out, 3)
+			if nodes := count(out["nodes"], "node"); len(nodes) != 3 {
+				t.Error(out)
+			}
+		}
+		if got := f.run("archive", "verify"); strings.Count(got.stdout, ": Every digest") != 3 {
+			t.Error(got)
+		}
+		f.wholly(f.object("archive", "erasures"), 3)
+	})
+	t.Run("sweep", func(t *testing.T) {
+		out := f.object("sweep", "--dry-run")
+		f.wholly(out, 3)
+		if nodes := count(out["nodes"], "status"); nodes["0"] != 3 {
+			t.Error(out)
+		}
+	})
+	t.Run("actions", func(t *testing.T) {
+		f.wholly(f.object("actions", "ls"), 3)
+		if got := f.run("actions", "run", "--no-refresh"); got.status != statusDone || strings.Count(got.stdout, ": ") < 3 {
+			t.Error(got)
+		}
+		if got := f.run("actions", "show", "a:7"); got.status != statusNothing {
+			t.Error(got)
+		}
+	})
+}
+
+// A node that hangs is missing in the answers, which arrive nevertheless.
+func TestNodeHangs(t *testing.T) {
 	t.Parallel()
 	f := newRunning(t, "a", "b")
-	got := f.run("search", "gull")
-	t.Log(got)
-	got = f.run("search", "gull", "--json", "--limit", "2", "--skip", "1")
-	t.Log(got)
-	for _, host := range f.hosts {
-		got := f.run("show", "http://"+host+"/")
-		t.Log(got)
+	if err := f.nodes["b"].Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
 	}
-	t.Log(f.run("show", "http://"+f.hosts[2]+"/", "--json"))
-	t.Log(f.run("show", "http://"+f.hosts[2]+"/shy.html", "--json"))
-	t.Log(f.run("show", "http://"+f.hosts[2]+"/shy.html"))
-	t.Log(f.run("show", "http://"+f.hosts[2]+"/none.html"))
+	var all sync.WaitGroup
+	for _, args := range [][]string{{"search", "gull"}, {"archive", "ls"}, {"sweep", "--dry-run"}, {"actions", "ls"}} {
+		all.Go(func() {
+			got := f.run(append(args, "--json")...)
+			if got.status > statusNothing || !strings.Contains(got.stdout, `"shards":{"answered":1,"total":2,"missing":[{"node":"b"`) ||
+				!strings.Contains(got.stderr, "only 1 of 2 nodes answered") {
+				t.Errorf("%v: %+v", args, got)
+			}
+		})
+	}
+	all.Wait()
+	if err := f.nodes["b"].Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	f.await("the node answers again", func() bool {
+		return strings.Contains(f.run("search", "gull", "--json").stdout, `"shards":{"answered":2,"total":2}`)
+	})
+}
+
+// Without a node, verbs fail with status 4.
+func TestNoNode(t *testing.T) {
+	t.Parallel()
+	f := &running{t: t, servers: natstest.One(t), dir: t.TempDir(), nodes: map[string]*exec.Cmd{}}
+	if got := f.run("search", "gull"); got.status != statusFailed || !strings.Contains(got.stderr, "no cluster of acapcrawl yet") {
+		t.Errorf("without a cluster: %+v", got)
+	}
+	f.start("a")
+	f.await("the node runs", func() bool { return f.run("archive", "ls").status == statusDone })
+	f.nodes["a"].Process.Signal(os.Interrupt)
+	f.nodes["a"].Wait()
+	for _, args := range [][]string{{"search", "gull"}, {"show", "http://127.77.0.1/"}, {"explain", "http://127.77.0.1/"},
+		{"archive", "ls"}, {"archive", "stats"}, {"archive", "verify"}, {"sweep"}, {"actions", "ls"}} {
+		if got := f.run(args...); got.status != statusFailed || !strings.Contains(got.stderr, "no node of the cluster runs") {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
 }

@@ -64,7 +64,7 @@ func (h *headed) readHead() {
 		return
 	}
 	if json.Unmarshal(h.head, &h.none) != nil {
-		h.err = errors.New("sent a damaged answer")
+		h.err = errDamaged
 	}
 }
 
@@ -147,7 +147,7 @@ func (c *Command) printShown(h *headed, r showRequest, in shards) error {
 	body := io.MultiReader(strings.NewReader(string(h.head)), h.nodeAnswer)
 	var err error
 	if r.JSON {
-		err = c.printWithShards(body, in)
+		err = addShards(c.raw(), body, in)
 	} else {
 		_, err = io.Copy(c.raw(), body)
 	}
@@ -170,22 +170,25 @@ func printableLines(text string) string {
 	return b.String()
 }
 
-// printWithShards prints a JSON object that r contains, with the field shards added at its end.
-func (c *Command) printWithShards(r io.Reader, in shards) error {
+// addShards writes the JSON object that r contains to w, with the field shards added at its end.
+func addShards(w io.Writer, r io.Reader, in shards) error {
 	text, err := json.Marshal(in)
 	if err != nil {
 		return err
 	}
-	last := &lastBytes{to: c.raw()}
+	last := &lastBytes{to: w}
 	if _, err := io.Copy(last, r); err != nil {
 		return err
 	}
 	if string(last.held) != "}\n" {
-		return errors.New("the node sent a damaged answer")
+		return fmt.Errorf("a node %w", errDamaged)
 	}
-	_, err = fmt.Fprintf(c.raw(), `,"shards":%s}`+"\n", text)
+	_, err = fmt.Fprintf(w, `,"shards":%s}`+"\n", text)
 	return err
 }
+
+// errDamaged is an answer of a node that cannot be read.
+var errDamaged = errors.New("sent a damaged answer")
 
 // lastBytes is a writer that holds the last two bytes back.
 type lastBytes struct {
