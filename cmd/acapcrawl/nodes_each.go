@@ -101,8 +101,11 @@ func (a *nodeAnswer) result() nodeResult {
 	if a.status != statusDone {
 		r.Error = a.said()
 	}
-	if len(text) > 0 && a.parse(text, &r.Result) != nil {
-		return nodeResult{}
+	if len(text) == 0 {
+		return r
+	}
+	if a.parse(text, &r.Result) == nil && !isObject(text) && text[0] != '[' {
+		a.err = errDamaged
 	}
 	return r
 }

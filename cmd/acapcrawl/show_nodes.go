@@ -52,12 +52,15 @@ func (n *nodes) askAbout(ctx context.Context, page string, call nodeCall) ([]*no
 }
 
 // readHead reads the beginning of an answer to the verb show.
-func (h *headed) readHead() {
+func (h *headed) readHead(asJSON bool) {
 	h.head = make([]byte, mostHead)
 	n, err := io.ReadFull(h.nodeAnswer, h.head)
 	h.head = h.head[:n]
 	if err == nil || h.ended && h.err == nil && h.status == statusDone {
-		h.shows = true
+		if asJSON && (!isObject(h.head) || err != nil && !json.Valid(h.head)) {
+			h.err = errDamaged
+		}
+		h.shows = h.err == nil
 		return
 	}
 	if h.refused(statusNothing, statusRefused) {
@@ -67,6 +70,9 @@ func (h *headed) readHead() {
 		h.err = errDamaged
 	}
 }
+
+// isObject reports whether text begins like a JSON object.
+func isObject(text []byte) bool { return len(text) > 0 && text[0] == '{' }
 
 // choose returns the answer that is shown: a refusal, otherwise the first with a copy, otherwise the first. What one
 // node refuses is shown from no other. Only a node that has no policy for its old copy does not hinder the others.
@@ -113,7 +119,7 @@ func (c *Command) showFromNodes(ctx context.Context, cfg *config.Config, page st
 	var reading sync.WaitGroup
 	for i, a := range answers {
 		all[i] = &headed{nodeAnswer: a}
-		reading.Go(all[i].readHead)
+		reading.Go(func() { all[i].readHead(r.JSON) })
 	}
 	reading.Wait()
 	in := shardsOf(answers)
