@@ -25,10 +25,11 @@ type lastPolicies struct {
 	ledger *actions.Ledger
 	// the crawler obeys other vocabularies than ACAP, which may need other files than robots.txt
 	vocabularies bool
+	hides        func(origin string) bool // reports whether nothing of an origin may be shown now
 }
 
 func (s *Site) lastPolicies() lastPolicies {
-	return lastPolicies{s.policy, s.ledger, len(s.who.Vocabularies) > 0}
+	return lastPolicies{s.policy, s.ledger, len(s.who.Vocabularies) > 0, s.hides}
 }
 
 // LastPolicies returns the policies as they were last read, with the take-downs in force. It makes
@@ -53,8 +54,14 @@ func (s *Site) PolicyRead(address string) time.Time {
 	return o.Fetched
 }
 
-// Policy returns the policy of u's origin that was read last.
+// errHidden is the reason why nothing of an origin is shown.
+const errHidden = "this node of the cluster does not know yet what the publisher asked for last"
+
+// Policy returns the policy of u's origin that was read last. It permits nothing while the origin is hidden.
 func (p lastPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
+	if key, err := policy.Key(u); err == nil && p.hides(key) {
+		return acap.Unreachable(key+"/robots.txt", errHidden), nil
+	}
 	o, known := p.Held(u)
 	if !known {
 		return nil, fmt.Errorf("the policy of %s was never read", u.Host)
@@ -67,7 +74,7 @@ func (p lastPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error
 // changes, but not its version.
 func (p lastPolicies) version(u *url.URL) archive.PolicyVersion {
 	key, since, err := p.Since(u)
-	if err != nil || since.IsZero() {
+	if err != nil || since.IsZero() || p.hides(key) {
 		return archive.PolicyVersion{}
 	}
 	if p.vocabularies {
@@ -88,7 +95,7 @@ func (s *Site) mayBeTakenDown(address string) bool {
 		return true
 	}
 	o, known := s.policy.Held(u)
-	if !known || o.Status == policy.Unreachable || o.Incomplete {
+	if !known || o.Status == policy.Unreachable || o.Incomplete || s.hides(o.Key) {
 		return true
 	}
 	p, err := s.lastPolicies().Policy(context.Background(), u)
