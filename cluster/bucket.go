@@ -151,8 +151,8 @@ func storeError(err error) error {
 // wrongLastSequence is the error code of NATS if the last message of a subject is another one than expected.
 const wrongLastSequence = 10071
 
-// timeAt returns the difference between the clock of this machine and that of the server that stored e, at most:
-// sent is when the request was sent, by the clock of this machine.
+// ahead returns by how much the clock of this machine is ahead of that of the server that stored e, at least. sent and
+// answered are when the request was sent and when the answer arrived, by the clock of this machine.
 func (e entry) ahead(sent, answered time.Time) time.Duration {
 	switch {
 	case e.stored.Before(sent):

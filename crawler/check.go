@@ -18,6 +18,8 @@ func (f *Frontier) Check() error {
 	if err := f.Flush(); err != nil {
 		return err
 	}
+	f.checking.Lock() // the check of the database pages reads the free list of the last commit
+	defer f.checking.Unlock()
 	return f.view(func(tx *bbolt.Tx) error {
 		var found []error
 		for err := range tx.Check() { // tx.Check starts a goroutine, which ends only when all its errors are read

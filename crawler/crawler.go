@@ -228,14 +228,12 @@ func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
 // run is the state of one call of Crawler.Run.
 type run struct {
 	*Crawler
-	o      Options
-	start  time.Time
-	extent Extent
-	reach  *reach   // decides which addresses are within the extent of the crawl
-	own    *area    // scope of the seeds of this run; without seeds, the scope of all earlier seeds
-	seeds  []string // seeds of this run, in normal form
+	o     Options
+	start time.Time
+	seeds []string // seeds of this run, in normal form
 
-	numbers map[string]uint64 // seed, or host of a seed → number of the seed
+	widening sync.Mutex // held while bounds is replaced
+	bounds   atomic.Pointer[bounds]
 
 	requests chan struct{} // one element per request under way
 	pending  atomic.Int64  // bytes of bodies received that the handler has not stored

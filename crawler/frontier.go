@@ -85,6 +85,7 @@ type Frontier struct {
 	resumed  time.Time                 // when the file was opened; zero: the file was empty
 	random   func() float64            // returns a random number in [0,1) for back-off
 	inject   func() error              // set by tests: its error fails a transaction
+	checking sync.Mutex                // held during a write transaction and during Check
 
 	// With a journal only. These fields are guarded by mu, except those of the writer.
 	partitions map[int]*partition
@@ -422,7 +423,7 @@ func (f *Frontier) committed(group []*change, b *batch, err error) (skipped func
 	for name, rec := range b.dirty {
 		if h := f.hosts[name]; h != nil {
 			f.refresh(h, rec, b)
-		} else if rec.queued > 0 && (f.outside.IsZero() || instant(rec.ready).Before(f.outside)) {
+		} else if rec.queued > 0 && f.mayLease(name, b) && (f.outside.IsZero() || instant(rec.ready).Before(f.outside)) {
 			f.outside = instant(rec.ready)
 		}
 	}
@@ -430,6 +431,15 @@ func (f *Frontier) committed(group []*change, b *batch, err error) (skipped func
 		return func(Record) {}
 	}
 	return f.skipped
+}
+
+// mayLease reports whether addresses of a host that a committed transaction changed may be leased.
+func (f *Frontier) mayLease(host string, b *batch) bool {
+	if b.shared == nil {
+		return true
+	}
+	p := f.partitions[b.shared.partition(host)]
+	return p != nil && p.open
 }
 
 // refresh drops the addresses of h that were read ahead if another address now comes first in the

@@ -19,7 +19,7 @@ func openMachine(t testing.TB, s *sharedStore, o FrontierOptions) *machine {
 	m := &machine{j: s.machine()}
 	o.Journal, o.Lost = m.j, func(n int) { m.lost = append(m.lost, n) }
 	m.Frontier = openFrontier(t, filepath.Join(t.TempDir(), "frontier.db"), o)
-	must(t, m.SetSeeds(map[string]uint64{"http://a.one/": 2, "http://a.two/": 3}))
+	must(t, m.SetSeeds(map[string]uint64{"http://a.1/": 2, "http://a.2/": 3}))
 	must(t, m.Begin(Selection{}))
 	return m
 }
@@ -40,24 +40,24 @@ func TestSharedFirst(t *testing.T) {
 	s := newSharedStore(t, 4)
 	o := FrontierOptions{Now: c.now, Delay: time.Second, Patience: time.Nanosecond}
 	a, b := openMachine(t, s, o), openMachine(t, s, o)
-	one, two := s.partition("a.one"), s.partition("a.two")
+	one, two := s.partition("a.1"), s.partition("a.2")
 	if one == two {
 		t.Fatal("the test needs two partitions")
 	}
 	must(t, s.adopt(a.Frontier, a.j, one))
 	must(t, s.adopt(b.Frontier, b.j, two))
-	_, err := a.AddSeeds("http://a.one/", "http://a.two/")
+	_, err := a.AddSeeds("http://a.1/", "http://a.2/")
 	must(t, err)
 	must(t, s.deliver(b.Frontier, two, false))
 	l := a.due(t)
-	if l == nil || l.URL != "http://a.one/" || l.From != 2 {
+	if l == nil || l.URL != "http://a.1/" || l.From != 2 {
 		t.Fatalf("%+v", l)
 	}
 	must(t, a.Return(l, &Pace{c.now(), 0}))
 	must(t, a.Flush())
 	c.add(time.Second)
 	l = a.due(t)
-	e := links(a.Frontier, 1, "http://a.one/x", "http://a.two/x", "http://b.two/y")
+	e := links(a.Frontier, 1, "http://a.1/x", "http://a.2/x", "http://b.2/y")
 	e.Asked = c.now()
 	finish(t, a.Frontier, l, e)
 	must(t, s.deliver(b.Frontier, two, false))

@@ -146,6 +146,8 @@ func (f *Frontier) commit(group []*change) {
 }
 
 func (f *Frontier) update(fn func(*bbolt.Tx) error) error {
+	f.checking.Lock()
+	defer f.checking.Unlock()
 	return guard(f.name, func() error {
 		return f.db.Update(func(tx *bbolt.Tx) error {
 			if f.inject != nil {

@@ -127,7 +127,7 @@ func (f *Frontier) attempt(group []*change) (b *batch, err error) {
 			}
 		}
 		for _, c := range group {
-			c.added, c.full, c.skips = 0, nil, nil // a change may be repeated
+			c.added, c.full, c.skips, c.next = 0, nil, nil, "" // a change may be repeated
 			if err := b.apply(c); err != nil {
 				return err
 			}

@@ -51,6 +51,8 @@ type CrawlSummary struct {
 	// data erased during the crawl because of new policies, time limits and requests
 	Erased []archive.Erasure `json:"erased"`
 	Data   string            `json:"data"` // the data directory
+	// the crawl has ended because the settings of the cluster have changed; it goes on if it is started again
+	Changed bool `json:"-"`
 }
 
 // patience is how long the end of a crawl waits for pages that are still being checked before the
@@ -95,6 +97,7 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	defer endReading()
 	if s.node.Load() != nil {
 		sum.Summary, err = s.crawlShared(ctx, c, order)
+		sum.Changed = s.SettingsChanged()
 	} else {
 		sum.Summary, err = c.crawler(s.cfg, order).Run(ctx, o.Seeds)
 	}

@@ -25,16 +25,23 @@ type lastPolicies struct {
 	ledger *actions.Ledger
 	// the crawler obeys other vocabularies than ACAP, which may need other files than robots.txt
 	vocabularies bool
-	hides        func(origin string) bool // reports whether nothing of an origin may be shown now
+	hides        func(origin string) bool // reports whether nothing of an origin may be shown now; nil: no
 }
 
 func (s *Site) lastPolicies() lastPolicies {
-	return lastPolicies{s.policy, s.ledger, len(s.who.Vocabularies) > 0, s.hides}
+	return lastPolicies{s.policy, s.ledger, len(s.who.Vocabularies) > 0, nil}
+}
+
+// shownPolicies is lastPolicies for decisions about what is shown. It permits nothing of origins that are hidden.
+func (s *Site) shownPolicies() lastPolicies {
+	p := s.lastPolicies()
+	p.hides = s.hides
+	return p
 }
 
 // LastPolicies returns the policies as they were last read, with the take-downs in force. It makes
-// no request.
-func (s *Site) LastPolicies() terms.Policies { return s.lastPolicies() }
+// no request. It permits nothing of origins that are hidden.
+func (s *Site) LastPolicies() terms.Policies { return s.shownPolicies() }
 
 // PolicyRead returns when the statements in the document at address were last read: those of an archived page when it
 // was crawled, those of robots.txt and of files that belong to it when robots.txt was read. It is zero if they never
@@ -57,9 +64,9 @@ func (s *Site) PolicyRead(address string) time.Time {
 // errHidden is the reason why nothing of an origin is shown.
 const errHidden = "this node of the cluster does not know yet what the publisher asked for last"
 
-// Policy returns the policy of u's origin that was read last. It permits nothing while the origin is hidden.
+// Policy returns the policy of u's origin that was read last.
 func (p lastPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
-	if key, err := policy.Key(u); err == nil && p.hides(key) {
+	if key, err := policy.Key(u); err == nil && p.hides != nil && p.hides(key) {
 		return acap.Unreachable(key+"/robots.txt", errHidden), nil
 	}
 	o, known := p.Held(u)
@@ -74,7 +81,7 @@ func (p lastPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error
 // changes, but not its version.
 func (p lastPolicies) version(u *url.URL) archive.PolicyVersion {
 	key, since, err := p.Since(u)
-	if err != nil || since.IsZero() || p.hides(key) {
+	if err != nil || since.IsZero() {
 		return archive.PolicyVersion{}
 	}
 	if p.vocabularies {

@@ -111,7 +111,11 @@ func Open(cfg *config.Config, o Options) (s *Site, err error) {
 	}
 	s = &Site{cfg: cfg, who: who, o: o.withDefaults(), erased: &erasures{}, opened: &opened{}}
 	s.orders = newOrders(s)
-	if s.gate, err = newSenderGate(cfg, who, s.tenure); err != nil {
+	shared := sharing{tenure: s.tenure, errand: s.passErrand}
+	if cfg.Cluster.Servers != "" {
+		shared.reserve = s.reservePages
+	}
+	if s.gate, err = newSenderGate(cfg, who, shared); err != nil {
 		return nil, err
 	}
 	rules, err := LedgerOptions(cfg)
