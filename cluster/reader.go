@@ -75,7 +75,9 @@ func (r *Reader) keep(ctx context.Context) {
 }
 
 // Listen accepts the streams of callers, as Node.Listen does.
-func (r *Reader) Listen() (net.Listener, error) { return Listen(r.link.nc, callSubject(r.value.Node, VerbService)) }
+func (r *Reader) Listen() (net.Listener, error) {
+	return Listen(r.link.nc, callSubject(r.value.Node, VerbService))
+}
 
 // Leave gives the lease back and ends the connection.
 func (r *Reader) Leave(ctx context.Context) error {
