@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -142,8 +143,8 @@ func (m *member) noteDead(ctx context.Context, members []leaseValue) error {
 			delete(m.dead, o)
 		}
 	}
-	for o, is := range owners {
-		if _, known := m.dead[o]; known || !is || o == m.lease.owner() {
+	for _, o := range slices.SortedFunc(maps.Keys(owners), Owner.compare) { // in order, so that a simulation can be repeated
+		if _, known := m.dead[o]; known || !owners[o] || o == m.lease.owner() {
 			continue
 		}
 		v, held := leases[o.Node]
@@ -176,7 +177,7 @@ func (m *member) free(o Owner) bool {
 func (m *member) claim(ctx context.Context, self Owner, members []leaseValue) (give []int, err error) {
 	var names []string
 	for _, v := range members {
-		if !v.Fenced && !v.Drain {
+		if !v.Fenced && !v.Drain && !v.Reader {
 			names = append(names, v.Node)
 		}
 	}

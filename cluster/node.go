@@ -135,7 +135,7 @@ func (n *Node) enter(ctx context.Context, o Options, waiting func()) (err error)
 	}
 	n.member = newMember(n.link.nodes, n.link.state, n.clock, n.settings.Lease, n.settings.Margin,
 		leaseValue{Node: o.Node, Dir: o.Dir, Version: o.Version})
-	if err := n.acquire(ctx, waiting); err != nil {
+	if err := n.member.lease.await(ctx, n.member.value, waiting); err != nil {
 		return err
 	}
 	return n.resetBudget(ctx)
@@ -158,25 +158,6 @@ func connect(ctx context.Context, o Options, create bool) (*link, error) {
 		return nil, err
 	}
 	return l, nil
-}
-
-// acquire takes the lease of this node.
-func (n *Node) acquire(ctx context.Context, waiting func()) error {
-	told := false
-	for {
-		err := n.member.lease.acquire(ctx, n.member.value)
-		used := new(InUseError)
-		if !errors.As(err, &used) || !used.Same {
-			return err
-		}
-		if !told && waiting != nil {
-			waiting()
-		}
-		told = true
-		if err := wait(ctx, retryPause); err != nil {
-			return err
-		}
-	}
 }
 
 // ClockError means that the clock of this machine differs too much from that of the servers.

@@ -61,7 +61,8 @@ func fill(t *testing.T, a *machine, c *clock, hosts, pages int) {
 	must(t, a.Flush())
 }
 
-// A partition of many transactions is rebuilt from its journal. If that is interrupted, the next Adopt continues.
+// A partition of many transactions is rebuilt from its journal. If that is interrupted, the next
+// Adopt continues.
 func TestAdoptLarge(t *testing.T) {
 	c, s, o := newShared(t)
 	o.MaxHost = 900
@@ -190,7 +191,8 @@ func TestLostDuringAdoption(t *testing.T) {
 	}
 }
 
-// Wherever an append is cut, the page is visited again or its links are known; and the pace is kept.
+// Wherever an append is cut, the page is visited again or its links are known; and the pace is
+// kept.
 func TestCutEntry(t *testing.T) {
 	for keep := range 8 {
 		c, s, o := newShared(t)
@@ -302,7 +304,8 @@ func TestAdoptDamaged(t *testing.T) {
 	b.offer("http://h.0/")
 }
 
-// Offers that arrive twice are applied once, also after a restart and after the journal was cleaned.
+// Offers that arrive twice are applied once, also after a restart and after the journal was
+// cleaned.
 func TestReceiveOnce(t *testing.T) {
 	c, s, o := newShared(t)
 	a := newMachine(t, s, o, 0)

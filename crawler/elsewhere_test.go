@@ -30,7 +30,8 @@ func TestOfferSurvivesJSON(t *testing.T) {
 	}
 }
 
-// A link to another partition is sent once, but at a smaller depth again. What queues an address again is always sent.
+// A link to another partition is sent once, but at a smaller depth again. What queues an address
+// again is always sent.
 func TestSentLinks(t *testing.T) {
 	_, s, o := newShared(t)
 	a := newMachine(t, s, o, 0)
@@ -39,12 +40,14 @@ func TestSentLinks(t *testing.T) {
 		offer Offer
 		want  int
 	}{
-		{link("http://h.1/", 3), 1}, {link("http://h.1/", 3), 0}, {link("http://h.1/", 4), 0}, {link("http://h.1/", 2), 1},
+		{link("http://h.1/", 3), 1}, {link("http://h.1/", 3), 0}, {link("http://h.1/", 4), 0},
+		{link("http://h.1/", 2), 1},
 		{link("http://h.1/", 3), 0},
 		{Offer{URL: "http://h.1/", Depth: 2, From: 3, State: Queued}, 1},
 		{Offer{URL: "http://h.1/", Depth: 2, From: 2, State: Outside}, 1},
 		{Offer{URL: "http://h.1/", Depth: 2, From: 2, State: Queued, Listed: true}, 1},
-		{Offer{URL: "http://a.1/", Seed: true, State: Queued}, 1}, {Offer{URL: "http://a.1/", Seed: true, State: Queued}, 1},
+		{Offer{URL: "http://a.1/", Seed: true, State: Queued}, 1},
+		{Offer{URL: "http://a.1/", Seed: true, State: Queued}, 1},
 		{Offer{URL: "http://h.1/", Again: true}, 1}, {Offer{URL: "http://h.1/", Again: true}, 1},
 		{Offer{URL: "part:http://h.1/", State: Queued}, 1}, {Offer{URL: "part:http://h.1/", State: Queued}, 1},
 	} {
@@ -81,9 +84,11 @@ func TestCallsForOtherPartitions(t *testing.T) {
 	}
 	must(t, b.AddParts([]string{"http://h.1/down"}, nil, Recrawl{}))
 	must(t, errors.Join(a.Bar("http://h.1/down"), a.BarLed("http://h.1/target", "http://h.1/led"),
-		a.Again("http://h.1/again"), a.Promote("http://h.1/new"), a.AddParts(nil, []string{"http://h.1/part"}, Recrawl{})))
+		a.Again("http://h.1/again"), a.Promote("http://h.1/new"),
+		a.AddParts(nil, []string{"http://h.1/part"}, Recrawl{})))
 	must(t, s.deliver(b.Frontier, 1, false))
-	for url, want := range map[string]string{"http://h.1/down": "http://h.1/down", "http://h.1/led": "http://h.1/target",
+	for url, want := range map[string]string{"http://h.1/down": "http://h.1/down",
+		"http://h.1/led":       "http://h.1/target",
 		"part:http://h.1/down": "http://h.1/down", "http://h.1/": ""} {
 		if r, _, err := b.Get(url); err != nil || r.TakenDown != want {
 			t.Errorf("%s: %+v, %v", url, r, err)
@@ -103,8 +108,8 @@ func TestCallsForOtherPartitions(t *testing.T) {
 	}
 }
 
-// Links of a visit to another partition are sent even if this machine owns that partition, because the journals of the
-// two partitions are independent. Links that its file knows are not sent.
+// Links of a visit to another partition are sent even if this machine owns that partition, because
+// the journals of the two partitions are independent. Links that its file knows are not sent.
 func TestLinksToOwnPartitions(t *testing.T) {
 	c, s, o := newShared(t)
 	a := newMachine(t, s, o, 0, 1)
@@ -176,7 +181,8 @@ func TestReceiveRefuses(t *testing.T) {
 	}
 }
 
-// A crawler with a shared frontier crawls a site. A redirect to a host of another machine is not followed but sent.
+// A crawler with a shared frontier crawls a site. A redirect to a host of another machine is not
+// followed but sent.
 func TestSharedRun(t *testing.T) {
 	site, far := newSite(t), newSite(t)
 	site.Page("/", "/a", "/b", "/away")

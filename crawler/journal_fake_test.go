@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// sharedStore is the replicated part of a crawl in memory: the journals of the partitions, the streams of links between
-// them, and who owns which partition.
+// sharedStore is the replicated part of a crawl in memory: the journals of the partitions, the
+// streams of links between them, and who owns which partition.
 type sharedStore struct {
 	t          testing.TB
 	partitions int
@@ -40,8 +40,8 @@ type sentOffers struct {
 var errCut = errors.New("the connection was cut")
 
 func newSharedStore(t testing.TB, partitions int) *sharedStore {
-	return &sharedStore{t: t, partitions: partitions, owner: map[int]*fakeJournal{}, journals: map[int][]JournalRecord{},
-		links: map[int][]sentOffers{}, keep: -1}
+	return &sharedStore{t: t, partitions: partitions, owner: map[int]*fakeJournal{},
+		journals: map[int][]JournalRecord{}, links: map[int][]sentOffers{}, keep: -1}
 }
 
 // fakeJournal is the Journal of one machine.
@@ -196,7 +196,8 @@ func (s *sharedStore) entries(n int, after uint64) (fresh bool, list iter.Seq2[J
 	}
 }
 
-// purge deletes the journal of a partition up to a position, and leaves a mark of the first position that it contains.
+// purge deletes the journal of a partition up to a position, and leaves a mark of the first
+// position that it contains.
 func (s *sharedStore) purge(n int, upTo uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +218,8 @@ func (s *sharedStore) adopt(f *Frontier, j *fakeJournal, n int) error {
 	return f.Adopt(n, fresh, list)
 }
 
-// deliver passes all links of a partition that f has not applied to f, or those after position if it is given.
+// deliver passes all links of a partition that f has not applied to f, or those after position if
+// it is given.
 func (s *sharedStore) deliver(f *Frontier, n int, again bool) error {
 	_, after, _ := f.Position(n)
 	if again {

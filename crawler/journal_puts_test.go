@@ -15,7 +15,8 @@ func putSamples(t testing.TB) (puts [][]byte) {
 	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, r := range []Record{
 		{URL: "http://h/", State: Queued, Seed: true, from: FirstSeed, When: at, place: place{ordinary, 0, 1}},
-		{URL: "https://h:8443/a?b=c", State: Queued, Depth: 7, Tries: 2, place: place{retried, uint64(at.UnixNano()), 9}},
+		{URL: "https://h:8443/a?b=c", State: Queued, Depth: 7, Tries: 2,
+			place: place{retried, uint64(at.UnixNano()), 9}},
 		{URL: "http://h/p", State: Queued, place: place{promoted, 0, 3}},
 		{URL: "http://h/f", State: Fetched, Status: 200, When: at, Again: at.Add(time.Hour), Interval: time.Hour},
 		{URL: "http://h/r", State: Refused, Why: "it is prohibited", Led: "http://h/x", TakenDown: "http://h/x"},
@@ -111,13 +112,15 @@ func TestLongestPut(t *testing.T) {
 		put, err := recordPut(url, v, false)
 		must(t, err)
 		p, err := decodePut(put)
-		if err != nil || len(put) > maxPut || len(p.record.Why) < maxPutWhy-1 || strings.ContainsRune(p.record.Why, '\ufffd') {
+		if err != nil || len(put) > maxPut || len(p.record.Why) < maxPutWhy-1 ||
+			strings.ContainsRune(p.record.Why, '\ufffd') {
 			t.Errorf("%d bytes, reason of %d bytes, %v", len(put), len(p.record.Why), err)
 		}
 	}
 }
 
-// Whatever is in a journal, a put is read as an error, or as what this program writes. Then a frontier can adopt it.
+// Whatever is in a journal, a put is read as an error, or as what this program writes. Then a
+// frontier can adopt it.
 func FuzzPut(f *testing.F) {
 	for _, b := range putSamples(f) {
 		f.Add(b)

@@ -22,8 +22,8 @@ func (j slowJournal) Append(_ context.Context, entries []Entry) ([]uint64, []int
 	return make([]uint64, len(entries)), nil, nil
 }
 
-// BenchmarkVisits measures how many visits workers begin and end, each with ten links of which eight are known: on one
-// machine, and with a journal whose Append takes no time or 3 ms.
+// BenchmarkVisits measures how many visits workers begin and end, each with ten links of which
+// eight are known: on one machine, and with a journal whose Append takes no time or 3 ms.
 func BenchmarkVisits(b *testing.B) {
 	for _, name := range []string{"alone", "journal", "journal-3ms"} {
 		b.Run(name, func(b *testing.B) {
@@ -64,7 +64,7 @@ func BenchmarkVisits(b *testing.B) {
 							if i < 2 {
 								n = int(left.Load()) + 1_000_000*i + 1_000_000
 							}
-							e.Offers = append(e.Offers, Offer{URL: fmt.Sprintf("%s/%d", l.URL[:len("http://h1")], n), Depth: 9,
+							e.Offers = append(e.Offers, Offer{URL: fmt.Sprintf("http://h1/%d", n), Depth: 9,
 								State: Queued})
 						}
 						if err := f.Done(l, e); err != nil {

@@ -81,6 +81,9 @@ func (c *Command) printStatus(s cluster.Status) error {
 		if n.Draining {
 			name += " (leaving)"
 		}
+		if n.Reader {
+			name += " (only read)"
+		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%d\t%d\t%d\t%d\t%.1f s\t%s\n", name, n.Epoch, n.Partitions,
 			n.LeaseUntil.Format(time.RFC3339), n.Queue, n.Due, n.InProgress, n.Pages, n.Lag, n.Version)
 	}
