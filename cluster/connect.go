@@ -82,7 +82,8 @@ func unreachable(err error) error {
 		}
 	}
 	var api *jetstream.APIError
-	if errors.As(err, &api) && api.Code == 503 {
+	var watching *nats.APIError // the client watches buckets with its older interface
+	if errors.As(err, &api) && api.Code == 503 || errors.As(err, &watching) && watching.Code == 503 {
 		return fmt.Errorf("%w (%w)", ErrNoQuorum, err)
 	}
 	return err

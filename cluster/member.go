@@ -74,9 +74,15 @@ func (m *member) round(ctx context.Context, r Report, drain bool) (v view, begun
 }
 
 // members returns the leases that have not expired as far as this node knows. Only a lease that was not renewed for
-// long is looked up, because the store does not announce that a lease expires.
+// long is looked up, because the store does not announce that a lease expires. The lease of this node is always in the
+// list, also if the store has not announced it yet.
 func (m *member) members(ctx context.Context) (list []leaseValue, err error) {
+	own := m.lease.stored()
+	list = append(list, own)
 	for _, e := range m.nodes.list() {
+		if e.key == own.Node {
+			continue
+		}
 		if m.clock.Elapsed()-e.heard > m.lease.length {
 			now, err := m.nodes.get(ctx, e.key)
 			if errors.Is(err, errMissing) {
