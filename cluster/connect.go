@@ -82,8 +82,8 @@ func unreachable(err error) error {
 		}
 	}
 	var api *jetstream.APIError
-	var watching *nats.APIError // the client watches buckets with its older interface
-	if errors.As(err, &api) && api.Code == 503 || errors.As(err, &watching) && watching.Code == 503 {
+	var old *nats.APIError // from parts of the client that use its older interface, such as watchers
+	if errors.As(err, &api) && api.Code == 503 || errors.As(err, &old) && old.Code == 503 {
 		return fmt.Errorf("%w (%w)", ErrNoQuorum, err)
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -125,6 +126,8 @@ func (j *journal) stored(ctx context.Context, m *message) (bool, error) {
 		m.end.last = last.position
 		m.end.bytes += int64(len(m.data))
 		return true, nil
+	case strings.HasPrefix(last.writer, j.process+" "):
+		m.end.last = last.position // an earlier message, which nobody awaits any more because its time limit had passed
 	case last.position != m.end.last:
 		return false, errFenced
 	}

@@ -196,16 +196,16 @@ func (l *lease) remaining() time.Duration {
 	return l.until - l.clock.Elapsed()
 }
 
-// stored returns the value of the lease that this node has stored last.
-func (l *lease) stored() leaseValue {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.value
-}
-
 // owner returns the node with the epoch of this lease.
 func (l *lease) owner() Owner {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.value.owner()
+}
+
+// current returns the lease as this node has stored it last.
+func (l *lease) current() leaseValue {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.value
 }

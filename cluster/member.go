@@ -74,13 +74,12 @@ func (m *member) round(ctx context.Context, r Report, drain bool) (v view, begun
 }
 
 // members returns the leases that have not expired as far as this node knows. Only a lease that was not renewed for
-// long is looked up, because the store does not announce that a lease expires. The lease of this node is always in the
-// list, also if the store has not announced it yet.
+// long is looked up, because the store does not announce that a lease expires. This node is always among them: the store
+// may announce its new lease later, and until then the node would take its share for nothing and lose its partitions.
 func (m *member) members(ctx context.Context) (list []leaseValue, err error) {
-	own := m.lease.stored()
-	list = append(list, own)
+	list = append(list, m.lease.current())
 	for _, e := range m.nodes.list() {
-		if e.key == own.Node {
+		if e.key == m.value.Node {
 			continue
 		}
 		if m.clock.Elapsed()-e.heard > m.lease.length {
@@ -107,17 +106,24 @@ func (m *member) members(ctx context.Context) (list []leaseValue, err error) {
 	return list, nil
 }
 
-func (m *member) readTable(ctx context.Context) error {
-	e, err := m.state.get(ctx, tableKey)
+func (m *member) readTable(ctx context.Context) (err error) {
+	t, revision, err := readTable(ctx, m.state)
+	if err == nil {
+		m.table, m.revision = t, revision
+	}
+	return err
+}
+
+// readTable returns the table of partitions with its revision.
+func readTable(ctx context.Context, state store) (t Table, revision uint64, err error) {
+	e, err := state.get(ctx, tableKey)
 	if err != nil {
-		return fmt.Errorf("the table of partitions cannot be read: %w", err)
+		return t, 0, fmt.Errorf("the table of partitions cannot be read: %w", err)
 	}
-	var t Table
 	if err := json.Unmarshal(e.value, &t); err != nil {
-		return fmt.Errorf("the table of partitions is damaged: %w", err)
+		return t, 0, fmt.Errorf("the table of partitions is damaged: %w", err)
 	}
-	m.table, m.revision = t, e.revision
-	return nil
+	return t, e.revision, nil
 }
 
 // noteDead finds the owners in the table that do not run any more. An owner whose name has another lease, or a fenced

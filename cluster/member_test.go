@@ -24,8 +24,8 @@ type fakeStore struct {
 	rev  uint64
 	m    map[string]entry
 	cut  bool
-	lost bool // the next change is stored, but its answer is lost
-	late bool // list knows nothing yet
+	lost bool    // the next change is stored, but its answer is lost
+	old  []entry // what list returns if the store has announced nothing since; nil: it announces changes at once
 }
 
 var errCut = errors.New("the store cannot be reached")
@@ -89,8 +89,8 @@ func (s *fakeStore) remove(_ context.Context, key string, last uint64) error {
 }
 
 func (s *fakeStore) list() (all []entry) {
-	if s.late {
-		return nil
+	if s.old != nil {
+		return s.old
 	}
 	for _, e := range s.m {
 		all = append(all, e)
@@ -257,10 +257,21 @@ func TestOwnPartitionsAgain(t *testing.T) {
 	if a.lease.remaining() > 0 {
 		t.Fatal("the lease goes on")
 	}
-	w.nodes.late = true // the store has not announced the new lease yet
 	v := w.mustRound("a")
 	if v.self == first || v.self.Epoch <= first.Epoch || len(v.own) != 4 {
 		t.Errorf("%v after %v", v, first)
+	}
+}
+
+// A node keeps its partitions if the store has announced that its lease has expired, and not yet that it has a new one.
+func TestLateAnnouncement(t *testing.T) {
+	w := newWorld(t, 4)
+	w.add("a", "dir-a")
+	w.mustRound("a")
+	w.at += 2 * testLease
+	w.nodes.old = []entry{}
+	if v := w.mustRound("a"); len(v.own) != 4 || len(v.members) != 1 {
+		t.Errorf("the node owns %v of the cluster of %v", v.own, v.members)
 	}
 }
 

@@ -65,6 +65,7 @@ type Node struct {
 	adding   int    // calls of AddSeeds that have not ended
 	work     uint64 // see Report
 	reported Report // as last stored
+	mayIdle  bool   // the servers may have a report of this node that says that it is idle, whether it is known or not
 	pages    func() int
 	cleaning bool // a journal is being shortened
 	leaving  bool // the node hands over all its partitions, since it ends

@@ -47,7 +47,7 @@ func (n *Node) run() {
 	defer n.loseAll()
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	r := &rounds{Node: n, slots: make(chan struct{}, adoptSlots)}
+	r := &rounds{Node: n, slots: make(chan struct{}, adoptSlots), chores: make(chan struct{}, 1)}
 	for n.ctx.Err() == nil {
 		r.look(n.ctx)
 		select {
@@ -68,10 +68,13 @@ type rounds struct {
 	view    view
 	failing bool // the last round has failed
 	slots   chan struct{}
-	busy    sync.Mutex // held while sayBusy runs
+	chores  chan struct{} // has a value while a goroutine does chores
+	// Held while the node says whether it is idle: from the moment at which this is found out until the answer.
+	saying sync.Mutex
 }
 
-// look does a round if one is due or if something has changed, and then everything that follows from it.
+// look does a round if one is due or if something has changed, and then everything that follows from it. It must not
+// wait for anything else than the round, because the lease would run out meanwhile.
 func (r *rounds) look(ctx context.Context) {
 	now := r.clock.Elapsed()
 	report := r.report()
@@ -80,7 +83,7 @@ func (r *rounds) look(ctx context.Context) {
 	flipped, give := report.Idle != r.reported.Idle || r.done != r.reported.Done, len(r.released) > 0
 	r.mu.Unlock()
 	if now >= r.next || flipped || give || seen != r.seen {
-		if err := r.round(ctx, report); err != nil {
+		if err := r.round(ctx); err != nil {
 			r.fail(ctx, err)
 		} else {
 			r.failing = false
@@ -89,10 +92,15 @@ func (r *rounds) look(ctx context.Context) {
 	}
 	r.noteSettings()
 	r.reconcile(ctx)
-	r.queueLinks(ctx)
 	r.cleanJournal(ctx)
-	if err := r.checkEnd(ctx); err != nil {
-		r.fail(ctx, err)
+	select {
+	case r.chores <- struct{}{}:
+		r.tasks.Go(func() {
+			r.queueLinks(ctx)
+			r.checkEnd(ctx)
+			<-r.chores
+		})
+	default:
 	}
 }
 
@@ -148,7 +156,7 @@ func (n *Node) report() Report {
 }
 
 // round renews the lease, gives back released partitions, and claims others.
-func (r *rounds) round(ctx context.Context, report Report) error {
+func (r *rounds) round(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
 	defer cancel()
 	if err := r.watchClock(ctx); err != nil {
@@ -157,17 +165,12 @@ func (r *rounds) round(ctx context.Context, report Report) error {
 	if err := r.readSeedsIfChanged(ctx); err != nil {
 		return err
 	}
-	if _, err := r.markLinks(ctx); err != nil { // an announcement may have been lost
-		return err
-	}
-	v, _, err := r.member.round(ctx, report, r.isDrained())
+	v, err := r.renew(ctx)
 	if err != nil {
 		return err
 	}
 	r.view = v
 	r.mu.Lock()
-	r.work = max(r.work, report.Work)
-	r.reported, r.owners, r.running = report, r.member.table.Owners, len(v.members)
 	released, verified := r.released, r.verified == v.self
 	r.mu.Unlock()
 	if !verified {
@@ -176,6 +179,9 @@ func (r *rounds) round(ctx context.Context, report Report) error {
 		}
 	}
 	r.frontier.Wake()
+	if _, err := r.markLinks(ctx); err != nil { // an announcement may have been lost
+		return err
+	}
 	if len(released) == 0 {
 		return nil
 	}
@@ -187,6 +193,25 @@ func (r *rounds) round(ctx context.Context, report Report) error {
 	r.mu.Unlock()
 	r.view.own = r.member.table.owned(v.self)
 	return nil
+}
+
+// renew renews the lease, with a report on the node, and claims partitions.
+func (r *rounds) renew(ctx context.Context) (view, error) {
+	r.saying.Lock()
+	defer r.saying.Unlock()
+	report := r.report()
+	r.mu.Lock()
+	r.mayIdle = r.mayIdle || report.Idle
+	r.mu.Unlock()
+	v, _, err := r.member.round(ctx, report, r.isDrained())
+	if err != nil {
+		return v, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.work = max(r.work, report.Work)
+	r.reported, r.mayIdle, r.owners, r.running = report, report.Idle, r.member.table.Owners, len(v.members)
+	return v, nil
 }
 
 // watchClock returns a *ClockError if the clock of this machine differs too much from that of the servers by now. Until
