@@ -91,8 +91,8 @@ func (r *Result) writePace(line func(name, format string, args ...any)) {
 	line("pages/s", "%.0f; requests/s: %.0f", float64(r.Pages)/seconds, float64(r.Requests)/seconds)
 	if n := len(r.Minutes); n > 0 {
 		sorted := slices.Sorted(slices.Values(r.Minutes))
-		line("requests/s by minute", "least %d, a tenth below %d, median %d, most %d", sorted[0]/60, sorted[n/10]/60, sorted[n/2]/60,
-			sorted[n-1]/60)
+		line("requests/s by minute", "least %d, a tenth below %d, median %d, most %d", sorted[0]/60, sorted[n/10]/60,
+			sorted[n/2]/60, sorted[n-1]/60)
 	}
 	if n := len(r.Recovery); n > 0 {
 		line("partition without owner", "after %d losses by kill: median %.1f s, nine of ten below %.1f s, most %.1f s", n,
@@ -107,12 +107,13 @@ func (r *Result) writePace(line func(name, format string, args ...any)) {
 }
 
 func (r *Result) writeCost(line func(name, format string, args ...any)) {
-	pages, ops := max(float64(r.Pages), 1), r.Operations
+	pages, ops, messages := max(float64(r.Pages), 1), r.Operations, float64(max(r.Messages, 1))
 	seconds := r.Lasted.Seconds()
-	line("store operations", "%.6f per page, %.0f/s: %d renewals, %d creates, %d reads, %d changes of the table, %d looks for links, "+
-		"%d of journals, in %d rounds", float64(ops.total())/pages, float64(ops.total())/seconds, ops.Renewals, ops.Creates,
+	line("store operations", "%.6f per page, %.0f/s: %d renewals, %d creates, %d reads, %d changes of the table, "+
+		"%d looks for links, %d of journals, in %d rounds", float64(ops.total())/pages, float64(ops.total())/seconds, ops.Renewals, ops.Creates,
 		ops.Reads, ops.TableChanges, ops.StreamInfos, ops.JournalReads, ops.Rounds)
-	line("journal messages", "%.3f per page, %.0f/s; %.2f changes in a message, %.1f in a commit", float64(r.Messages)/pages,
-		float64(r.Messages)/seconds, float64(r.Changes)/float64(max(r.Messages, 1)), float64(r.Changes)/float64(max(r.Commits, 1)))
+	line("journal messages", "%.3f per page, %.0f/s; %.2f changes in a message, %.1f in a commit",
+		float64(r.Messages)/pages, float64(r.Messages)/seconds, float64(r.Changes)/messages,
+		float64(r.Changes)/float64(max(r.Commits, 1)))
 	line("link messages", "%.3f per page, with %g links to other partitions", r.LinkMessages/pages, r.Options.Links)
 }

@@ -48,12 +48,13 @@ type Simulation struct {
 
 // New makes a simulation.
 func New(o Options) (*Simulation, error) {
-	if o.Nodes < 1 || o.Nodes > math.MaxUint16 || o.Hosts < 1 || o.Hosts >= visitBit || o.Partitions < 1 || o.Visits < 1 {
+	if o.Nodes < 1 || o.Nodes > math.MaxUint16 || o.Hosts < 1 || o.Hosts >= visitBit || o.Partitions < 1 ||
+		o.Visits < 1 {
 		return nil, fmt.Errorf("%d nodes, %d hosts, %d partitions and %d visits cannot be simulated", o.Nodes, o.Hosts,
 			o.Partitions, o.Visits)
 	}
-	s := &Simulation{o: o, random: rand.New(rand.NewPCG(o.Seed, 1)), names: map[string]int{}, pool: pool{chunks: make([]chunk, 1)},
-		said: map[string]cluster.Lease{}, leases: make([]serverLease, o.Nodes), writer: make([]int, o.Partitions),
+	s := &Simulation{o: o, random: rand.New(rand.NewPCG(o.Seed, 1)), names: map[string]int{},
+		pool: pool{chunks: make([]chunk, 1)}, said: map[string]cluster.Lease{}, leases: make([]serverLease, o.Nodes), writer: make([]int, o.Partitions),
 		requested: make([]bool, o.Partitions), handedOver: make([]bool, o.Partitions), left: make([]int, o.Partitions),
 		idleSince: make([]time.Duration, o.Partitions), perPartition: (o.Hosts + o.Partitions - 1) / o.Partitions}
 	s.result = Result{Options: o, Gaps: noGaps, Across: noGaps, Faults: map[string]int{}}
