@@ -20,14 +20,14 @@ const (
 type host struct {
 	name string
 	times
-	ready    time.Time         // due time in the index on disk
-	unsaved  int               // number of changes of the host that were sent to the writer and are not committed
-	busy     int               // number of leases that have not ended
-	taken    map[string]*Lease // address → its lease, until the end of the lease is committed
-	items    []item            // addresses read ahead, in the order of the queue
-	ahead    int               // number of addresses to read when addresses were last read ahead
-	dry      bool              // the queue on disk has no more addresses to lease, as far as known
-	index    int               // index in the heap of due hosts, -1 if not in it
+	ready   time.Time         // due time in the index on disk
+	unsaved int               // number of changes of the host that were sent to the writer and are not committed
+	busy    int               // number of leases that have not ended
+	taken   map[string]*Lease // address → its lease, until the end of the lease is committed
+	items   []item            // addresses read ahead, in the order of the queue
+	ahead   int               // number of addresses to read when addresses were last read ahead
+	dry     bool              // the queue on disk has no more addresses to lease, as far as known
+	index   int               // index in the heap of due hosts, -1 if not in it
 
 	part  *partition // nil without a journal
 	asked bool       // a request to the host may have been made; always false without a journal

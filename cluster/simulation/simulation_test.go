@@ -20,7 +20,7 @@ func run(t *testing.T, o Options) Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Run(nil)
+	return s.Run(t.Context(), nil)
 }
 
 func text(t *testing.T, r Result) string {
@@ -94,7 +94,7 @@ func TestMargin(t *testing.T) {
 			s.schedule(expires+100*time.Millisecond, joiner.begin)
 			s.schedule(expires+3*time.Second, slow.resume)
 		})
-		if r := s.Run(nil); (r.Violations > 0) != without {
+		if r := s.Run(t.Context(), nil); (r.Violations > 0) != without {
 			t.Errorf("without margin: %t\n%s", without, text(t, r))
 		}
 	}
