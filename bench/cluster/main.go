@@ -3,8 +3,8 @@
 //	go run ./bench/cluster [-nodes 100] [-hosts 10000000] [-urls 1000000000] [-lasts 1h] [-seed 1]
 //
 // It prints pages per second, the shortest time between two requests to a host, and what coordination costs per page.
-// If it is interrupted, it prints what it has found so far. It exits with status 1 if a request left that should not have left. See package cluster/simulation for what is
-// simulated and what is a model.
+// If it is interrupted, it prints what it has found so far. It exits with status 1 if a request left that should not
+// have left. See package cluster/simulation for what is simulated and what is a model.
 package main
 
 import (

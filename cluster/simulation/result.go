@@ -37,6 +37,7 @@ type Result struct {
 	Repeated int             // visits that were in progress when their node lost the partition
 	Left     int             // URLs left
 	Hosts    int             // with URLs left
+	Open     int             // partitions that their owners have open at the end
 	Minutes  []int           // requests
 	Recovery []time.Duration // from the end of a process until another one has a partition open
 
@@ -76,6 +77,7 @@ func (r *Result) Write(out io.Writer) error {
 		line("fault", "%d × %s", r.Faults[name], name)
 	}
 	line("pages", "%d; left: %d on %d hosts", r.Pages, r.Left, r.Hosts)
+	line("partitions open", "%d at the end", r.Open)
 	line("other requests", "%d for robots.txt, %d failed; at most %d visits repeated", r.Policies, r.Failures,
 		r.Repeated)
 	r.writePace(line)

@@ -108,6 +108,11 @@ func (s *Simulation) Run(ctx context.Context, progress func(Result)) Result {
 		}
 	}
 	for _, n := range s.nodes {
+		for p, state := range n.parts {
+			if state == open && s.table[p] == n.member.Owner() {
+				s.result.Open++
+			}
+		}
 		if n.process != 0 {
 			n.end()
 		}
