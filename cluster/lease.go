@@ -33,6 +33,8 @@ type leaseValue struct {
 	Drain   bool   `json:"drain"`   // the node hands over all its partitions
 	// Fenced: there is no such node. Another node has stored this value to make certain that the lease has expired
 	Fenced bool `json:"fenced"`
+	// Reader: the process owns no partitions, and only answers callers
+	Reader bool `json:"reader,omitempty"`
 	Report
 }
 
@@ -55,7 +57,8 @@ type lease struct {
 	value    leaseValue
 	revision uint64        // of the last value that this node knows to have stored
 	until    time.Duration // when the node must stop, by Clock.Elapsed
-	stored   time.Time     // when the server stored the last value, by its own clock
+	// when the last value was sent, and when its answer arrived, by Clock.Now
+	sent, answered time.Time
 }
 
 // errLeaseLost means that this node has lost its lease: it has expired, or another node has taken it.
@@ -98,6 +101,26 @@ func (l *lease) acquire(ctx context.Context, v leaseValue) error {
 	return nil
 }
 
+// await takes the lease like acquire. If an earlier process with the same data directory has it, await waits until that
+// lease has ended; waiting, which may be nil, is called before.
+func (l *lease) await(ctx context.Context, v leaseValue, waiting func()) error {
+	told := false
+	for {
+		err := l.acquire(ctx, v)
+		used := new(InUseError)
+		if !errors.As(err, &used) || !used.Same {
+			return err
+		}
+		if !told && waiting != nil {
+			waiting()
+		}
+		told = true
+		if err := wait(ctx, retryPause); err != nil {
+			return err
+		}
+	}
+}
+
 // renew extends the lease. The error is errLeaseLost if the node no longer has it; then the node must take a new one.
 // After any other error the lease may or may not be extended, and the node stops when its time has passed.
 func (l *lease) renew(ctx context.Context, r Report, drain bool) error {
@@ -110,14 +133,14 @@ func (l *lease) renew(ctx context.Context, r Report, drain bool) error {
 		return err
 	}
 	return l.replace(ctx, func(last uint64) error {
-		sent := l.clock.Elapsed()
+		sent, at := l.clock.Elapsed(), l.clock.Now()
 		revision, err := l.store.update(ctx, v.Node, text, last)
 		if err != nil {
 			return err
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.value, l.revision = v, revision
+		l.value, l.revision, l.sent, l.answered = v, revision, at, l.clock.Now()
 		l.until = max(l.until, sent+l.length-l.margin)
 		return nil
 	})
@@ -153,6 +176,17 @@ func (l *lease) replace(ctx context.Context, fn func(last uint64) error) error {
 		}
 		last = e.revision
 	}
+}
+
+// ahead returns by how much the clock of this node is ahead of that of the servers, at least, as the last renewal shows.
+// e is the stored lease of this node; if it is not of the last renewal, ahead returns 0.
+func (l *lease) ahead(e entry) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.revision != l.revision || l.sent.IsZero() {
+		return 0
+	}
+	return e.ahead(l.sent, l.answered)
 }
 
 // remaining returns how long requests may still be made. It is not positive if they may not.

@@ -166,7 +166,7 @@ func (m *member) free(o Owner) bool {
 func (m *member) claim(ctx context.Context, self Owner, members []leaseValue) (give []int, err error) {
 	var names []string
 	for _, v := range members {
-		if !v.Fenced && !v.Drain {
+		if !v.Fenced && !v.Drain && !v.Reader {
 			names = append(names, v.Node)
 		}
 	}

@@ -139,11 +139,11 @@ func (r *rounds) allIdle(list []entry) (nodes map[string]idleness, idle, said bo
 	nodes = map[string]idleness{}
 	for _, e := range list {
 		v, err := readLease(e)
-		if err != nil || !v.Fenced && !v.Idle {
+		if err != nil || !v.Fenced && !v.Reader && !v.Idle {
 			return nil, false, false
 		}
 		said = said || v.Done
-		if !v.Fenced {
+		if !v.Fenced && !v.Reader {
 			nodes[v.Node] = idleness{v.Epoch, v.Work}
 		}
 	}

@@ -40,8 +40,14 @@ func dialReaders(ctx context.Context, o owner) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	return introduceReaders(conn, request{Token: o.Token, Readers: true})
+}
+
+// introduceReaders sends a request for HTTP, and returns the connection when it is accepted. Otherwise it closes it.
+func introduceReaders(conn net.Conn, req request) (net.Conn, error) {
 	conn.SetDeadline(time.Now().Add(forAnother))
-	if err = json.NewEncoder(conn).Encode(request{Token: o.Token, Readers: true}); err == nil {
+	err := json.NewEncoder(conn).Encode(req)
+	if err == nil {
 		err = skipLine(conn)
 	}
 	if err != nil {
