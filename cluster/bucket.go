@@ -92,16 +92,32 @@ func (b *bucket) close() {
 func (b *bucket) create(ctx context.Context, key string, value []byte) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	revision, err := b.kv.Create(ctx, key, value)
-	return revision, storeError(err)
+	return settled(ctx, func() (uint64, error) { return b.kv.Create(ctx, key, value) })
 }
 
 func (b *bucket) update(ctx context.Context, key string, value []byte, last uint64) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	revision, err := b.kv.Update(ctx, key, value, last)
-	return revision, storeError(err)
+	return settled(ctx, func() (uint64, error) { return b.kv.Update(ctx, key, value, last) })
 }
+
+// settled calls change, and repeats this while the servers are still storing another change of the same key. They refuse
+// every change until that one is stored, so its refusal does not say whether the key has changed: the other change may
+// even be an earlier attempt of this node.
+func settled(ctx context.Context, change func() (uint64, error)) (uint64, error) {
+	for {
+		revision, err := change()
+		if errorCode(err) != changeInFlight {
+			return revision, storeError(err)
+		}
+		if err := wait(ctx, flightPause); err != nil {
+			return 0, unreachable(err)
+		}
+	}
+}
+
+// flightPause is how long a node waits while the servers store another change. That takes one round trip between them.
+const flightPause = 10 * time.Millisecond
 
 func (b *bucket) get(ctx context.Context, key string) (entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
@@ -127,7 +143,8 @@ func (b *bucket) forget(key string, err error) {
 func (b *bucket) remove(ctx context.Context, key string, last uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	return storeError(b.kv.Delete(ctx, key, jetstream.LastRevision(last)))
+	_, err := settled(ctx, func() (uint64, error) { return 0, b.kv.Delete(ctx, key, jetstream.LastRevision(last)) })
+	return err
 }
 
 func (b *bucket) list() []entry {
@@ -138,9 +155,8 @@ func (b *bucket) list() []entry {
 
 // storeError turns an error of the client into one of those that a store returns.
 func storeError(err error) error {
-	var api *jetstream.APIError
 	switch {
-	case errors.Is(err, jetstream.ErrKeyExists), errors.As(err, &api) && api.ErrorCode == wrongLastSequence:
+	case errors.Is(err, jetstream.ErrKeyExists), errorCode(err) == wrongLastSequence:
 		return errChanged
 	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrKeyDeleted):
 		return errMissing
@@ -148,11 +164,25 @@ func storeError(err error) error {
 	return unreachable(err)
 }
 
-// wrongLastSequence is the error code of NATS if the last message of a subject is another one than expected.
-const wrongLastSequence = 10071
+// Error codes of NATS.
+const (
+	// the last message of the subject is another one than expected
+	wrongLastSequence = jetstream.JSErrCodeStreamWrongLastSequence
+	// servers of a cluster are still storing another message of the subject
+	changeInFlight = jetstream.JSErrCodeStreamWrongLastSequenceConstant
+)
 
-// timeAt returns the difference between the clock of this machine and that of the server that stored e, at most:
-// sent is when the request was sent, by the clock of this machine.
+// errorCode returns the error code of NATS, or 0 if err does not come from a server.
+func errorCode(err error) jetstream.ErrorCode {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode
+	}
+	return 0
+}
+
+// ahead returns by how much the clock of this machine is ahead of that of the server that stored e, at least. sent and
+// answered are when the request was sent and when the answer arrived, by the clock of this machine.
 func (e entry) ahead(sent, answered time.Time) time.Duration {
 	switch {
 	case e.stored.Before(sent):

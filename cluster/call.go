@@ -1,101 +1,39 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
-	"slices"
-
-	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// Member is a node that runs.
-type Member struct {
-	Node    string
-	Version string // of the program
-	Reader  bool   // it only answers callers: it owns no partitions
+// Service is the name of something that nodes do for each other.
+type Service string
+
+const (
+	ErrandService Service = "errand" // makes requests to hosts for nodes that do not own them
+	VerbService   Service = "verb"   // runs verbs that read, and answers readers
+)
+
+func callSubject(node string, s Service) string { return callPrefix + node + "." + string(s) }
+
+// Listen accepts calls of other nodes and of other processes, until the node leaves or the listener is closed. Whoever
+// may publish at the subjects of the cluster can call; the servers decide who may.
+func (n *Node) Listen(s Service) (net.Listener, error) {
+	return Listen(n.link.nc, callSubject(n.name, s))
 }
 
-// Caller is a connection of a process that is no node but asks the nodes. It is safe for concurrent use.
-type Caller struct {
-	link     *link
-	clock    Clock
-	settings Settings
-}
-
-// Open connects to the cluster. The error wraps ErrNoQuorum or is ErrNoCluster.
-func Open(ctx context.Context, o Options) (*Caller, error) {
-	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
-	l, err := connect(ctx, o, false)
-	if err != nil {
-		return nil, err
+// CallOwner calls the node that owns the partition of a host. The error wraps ErrNobody if no node owns it at the
+// moment, or if this node itself does.
+func (n *Node) CallOwner(ctx context.Context, host string, s Service) (net.Conn, error) {
+	p := n.Partition(host)
+	n.mu.Lock()
+	owner := Owner{}
+	if p < len(n.owners) {
+		owner = n.owners[p]
 	}
-	settings, _, err := l.settings(ctx)
-	if err != nil {
-		l.close()
-		return nil, err
+	n.mu.Unlock()
+	if owner == (Owner{}) || owner.Node == n.name {
+		return nil, fmt.Errorf("%w: partition %d has no other owner at the moment", ErrNobody, p)
 	}
-	return &Caller{l, o.Clock, settings}, nil
+	return Dial(ctx, n.link.nc, callSubject(owner.Node, s))
 }
-
-// Close ends the connection.
-func (c *Caller) Close() { c.link.close() }
-
-// Members returns the nodes whose leases have not expired, by name. If the servers do not answer, it returns those
-// that they announced last.
-func (c *Caller) Members(ctx context.Context) (list []Member, err error) {
-	for _, e := range c.link.nodes.list() {
-		if c.clock.Elapsed()-e.heard > c.settings.Lease {
-			now, err := c.link.nodes.get(ctx, e.key)
-			if errors.Is(err, errMissing) {
-				continue
-			}
-			if err == nil {
-				e = now
-			}
-		}
-		v, err := readLease(e)
-		if err != nil {
-			return nil, fmt.Errorf("the lease of node %s cannot be read: %w", e.key, err)
-		}
-		if !v.Fenced && CheckName(v.Node) == nil {
-			list = append(list, Member{v.Node, v.Version, v.Reader})
-		}
-	}
-	slices.SortFunc(list, func(a, b Member) int { return cmp.Compare(a.Node, b.Node) })
-	return list, ctx.Err()
-}
-
-// Owner returns the node that crawls a host, as the servers announced last; "" if none does.
-func (c *Caller) Owner(host string) (string, error) {
-	for _, e := range c.link.state.list() {
-		if e.key != tableKey {
-			continue
-		}
-		var t Table
-		if err := json.Unmarshal(e.value, &t); err != nil {
-			return "", fmt.Errorf("the table of partitions is damaged: %w", err)
-		}
-		if len(t.Owners) == 0 {
-			return "", nil
-		}
-		return t.Owners[address.Partition(host, len(t.Owners))].Node, nil
-	}
-	return "", nil
-}
-
-// Call opens a stream to a node. The context limits only the dialing.
-func (c *Caller) Call(ctx context.Context, node string) (net.Conn, error) {
-	return c.link.call(ctx, node)
-}
-
-func (l *link) call(ctx context.Context, node string) (net.Conn, error) {
-	return Dial(ctx, l.nc, callPrefix+node)
-}
-
-// Listen accepts the streams of callers. Whoever may publish at the subjects of the cluster can call; the servers
-// decide who may.
-func (n *Node) Listen() (net.Listener, error) { return Listen(n.link.nc, callPrefix+n.name) }

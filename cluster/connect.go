@@ -44,6 +44,8 @@ type link struct {
 	state   *bucket
 	journal jetstream.Stream
 	links   jetstream.Stream
+	orders  jetstream.Stream
+	done    *bucket
 }
 
 // dialServers connects to the servers of o. The connection goes on trying when it is interrupted later.
@@ -101,6 +103,12 @@ func (l *link) open(ctx context.Context, clock Clock) (err error) {
 	if l.links, err = l.js.Stream(ctx, linksStream); err != nil {
 		return unreachable(err)
 	}
+	if l.orders, err = l.js.Stream(ctx, ordersStream); err != nil {
+		return unreachable(err)
+	}
+	if l.done, err = openBucket(ctx, l.js, doneBucket, clock); err != nil {
+		return unreachable(err)
+	}
 	if l.nodes, err = openBucket(ctx, l.js, nodesBucket, clock); err != nil {
 		return unreachable(err)
 	}
@@ -111,7 +119,7 @@ func (l *link) open(ctx context.Context, clock Clock) (err error) {
 var errNoCluster = errors.New("the servers have no cluster of acapcrawl yet")
 
 func (l *link) close() {
-	for _, b := range []*bucket{l.nodes, l.state} {
+	for _, b := range []*bucket{l.nodes, l.state, l.done} {
 		if b != nil {
 			b.close()
 		}
@@ -127,6 +135,8 @@ func (l *link) create(ctx context.Context, s Settings) error {
 	for _, c := range []jetstream.StreamConfig{
 		keyValueStream(nodesBucket, s.Lease),
 		keyValueStream(stateBucket, 0),
+		keyValueStream(doneBucket, 0),
+		ordersConfig(),
 		{Name: journalStream, Subjects: []string{journalPrefix + "*"}, Duplicates: time.Second},
 		{Name: linksStream, Subjects: []string{linksPrefix + "*"}, Duplicates: time.Second},
 	} {

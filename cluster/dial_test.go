@@ -299,6 +299,7 @@ func BenchmarkThroughput(b *testing.B) {
 	p := newPair(b, natstest.One(b), Streams{})
 	buf := make([]byte, 1<<20)
 	b.SetBytes(int64(len(buf)))
+	b.ResetTimer()
 	go func() {
 		for range b.N {
 			p.dialed.Write(buf)
@@ -315,6 +316,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	p := newPair(b, natstest.One(b), Streams{})
 	go io.Copy(p.accepted, p.accepted)
 	buf := make([]byte, 100)
+	b.ResetTimer()
 	for range b.N {
 		p.dialed.Write(buf)
 		if _, err := io.ReadFull(p.dialed, buf); err != nil {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+
 	"github.com/acapcrawl/acapcrawl/internal/natstest"
 )
 
@@ -229,4 +231,79 @@ func postLarge(t *testing.T, client *http.Client) {
 	if b, err := io.ReadAll(answer.Body); !bytes.Equal(b, body) || err != nil {
 		t.Errorf("read %d bytes, %v", len(b), err)
 	}
+}
+
+// The ends are connected to different servers of a NATS cluster.
+func TestTwoServers(t *testing.T) {
+	noLeak(t)
+	servers := twoServers(t)
+	nc1, nc2 := dialTestConn(t, servers[0].ClientURL()), dialTestConn(t, servers[1].ClientURL())
+	l, err := Listen(nc2, "test.two")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for { // The servers need time to connect to each other.
+		c, err := Dial(context.Background(), nc1, "test.two")
+		if err == nil {
+			c.Close()
+			break
+		}
+		if !errors.Is(err, ErrNobody) {
+			t.Fatal(err)
+		}
+	}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				io.Copy(c, c)
+				c.Close()
+			}()
+		}
+	}()
+	for i := range 50 {
+		c, err := Dial(context.Background(), nc1, "test.two")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			io.CopyN(c, rand.NewChaCha8([32]byte{byte(i)}), 200_000)
+			c.(*stream).CloseWrite()
+		}()
+		compare(t, c, rand.NewChaCha8([32]byte{byte(i)}), 200_000)
+		if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+			t.Error(err)
+		}
+		c.Close()
+	}
+}
+
+// twoServers starts two servers of one NATS cluster.
+func twoServers(t *testing.T) (servers [2]*server.Server) {
+	t.Helper()
+	for i := range servers {
+		o := &server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, ServerName: fmt.Sprint("s", i),
+			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: -1}}
+		if i > 0 {
+			o.Routes = server.RoutesFromStr("nats://" + servers[0].ClusterAddr().String())
+		}
+		s, err := server.NewServer(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Start()
+		t.Cleanup(func() {
+			s.Shutdown()
+			s.WaitForShutdown()
+		})
+		if !s.ReadyForConnections(time.Minute) {
+			t.Fatal("a NATS server does not start")
+		}
+		servers[i] = s
+	}
+	return servers
 }

@@ -57,7 +57,8 @@ type lease struct {
 	value    leaseValue
 	revision uint64        // of the last value that this node knows to have stored
 	until    time.Duration // when the node must stop, by Clock.Elapsed
-	stored   time.Time     // when the server stored the last value, by its own clock
+	// when the last value was sent, and when its answer arrived, by Clock.Now
+	sent, answered time.Time
 }
 
 // errLeaseLost means that this node has lost its lease: it has expired, or another node has taken it.
@@ -132,14 +133,14 @@ func (l *lease) renew(ctx context.Context, r Report, drain bool) error {
 		return err
 	}
 	return l.replace(ctx, func(last uint64) error {
-		sent := l.clock.Elapsed()
+		sent, at := l.clock.Elapsed(), l.clock.Now()
 		revision, err := l.store.update(ctx, v.Node, text, last)
 		if err != nil {
 			return err
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.value, l.revision = v, revision
+		l.value, l.revision, l.sent, l.answered = v, revision, at, l.clock.Now()
 		l.until = max(l.until, sent+l.length-l.margin)
 		return nil
 	})
@@ -175,6 +176,17 @@ func (l *lease) replace(ctx context.Context, fn func(last uint64) error) error {
 		}
 		last = e.revision
 	}
+}
+
+// ahead returns by how much the clock of this node is ahead of that of the servers, at least, as the last renewal shows.
+// e is the stored lease of this node; if it is not of the last renewal, ahead returns 0.
+func (l *lease) ahead(e entry) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.revision != l.revision || l.sent.IsZero() {
+		return 0
+	}
+	return e.ahead(l.sent, l.answered)
 }
 
 // remaining returns how long requests may still be made. It is not positive if they may not.

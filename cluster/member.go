@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -130,8 +131,8 @@ func (m *member) noteDead(ctx context.Context, members []leaseValue) error {
 			delete(m.dead, o)
 		}
 	}
-	for o, is := range owners {
-		if _, known := m.dead[o]; known || !is || o == m.lease.owner() {
+	for _, o := range slices.SortedFunc(maps.Keys(owners), Owner.compare) { // in order, so that a simulation can be repeated
+		if _, known := m.dead[o]; known || !owners[o] || o == m.lease.owner() {
 			continue
 		}
 		v, held := leases[o.Node]

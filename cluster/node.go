@@ -43,18 +43,24 @@ type Node struct {
 	journal  *journal
 	frontier Frontier
 
-	ctx   context.Context // ends when the node must do nothing more
-	stop  context.CancelCauseFunc
-	tasks sync.WaitGroup // run, and the goroutines that it has started
-	kick  chan struct{}  // a value makes run look around at once
-	ready chan struct{}  // closed when the node has opened its share for the first time
-	ended chan struct{}  // closed when nothing in the cluster is left to do, or the node is drained
-	lag   atomic.Int64   // in nanoseconds
+	ctx     context.Context // ends when the node must do nothing more
+	stop    context.CancelCauseFunc
+	tasks   sync.WaitGroup // run, and the goroutines that it has started
+	kick    chan struct{}  // a value makes run look around at once
+	ready   chan struct{}  // closed when the node has opened its share for the first time
+	joined  uint64         // revision of the settings with which the node has joined
+	changed chan struct{}  // closed when the settings have changed since
+	ended   chan struct{}  // closed when nothing in the cluster is left to do, or the node is drained
+	lag     atomic.Int64   // in nanoseconds
+
+	clockWrong atomic.Bool // the clock differs too much from that of the servers, so nothing is requested
 
 	mu       sync.Mutex
 	parts    map[int]*part
-	verified Owner // the lease under which all open partitions are known to be still this node's
-	released []int // partitions that must be given back in the table
+	verified Owner   // the lease under which all open partitions are known to be still this node's
+	released []int   // partitions that must be given back in the table
+	running  int     // number of nodes that run
+	owners   []Owner // the table of partitions as last read
 	seeds    Seeds
 	adding   int    // calls of AddSeeds that have not ended
 	work     uint64 // see Report
@@ -93,7 +99,7 @@ func Join(ctx context.Context, o Options, waiting func()) (*Node, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if err := errors.Join(CheckName(o.Node), o.Check()); err != nil {
+	if err := errors.Join(ValidName(o.Node), o.Check()); err != nil {
 		return nil, err
 	}
 	l, err := connect(ctx, o, true)
@@ -110,7 +116,7 @@ func Join(ctx context.Context, o Options, waiting func()) (*Node, error) {
 
 func newNode(o Options, l *link) *Node {
 	n := &Node{name: o.Node, clock: o.Clock, log: o.Log, link: l, kick: make(chan struct{}, 1),
-		ready: make(chan struct{}), ended: make(chan struct{}), parts: map[int]*part{}, seeds: Seeds{},
+		ready: make(chan struct{}), ended: make(chan struct{}), changed: make(chan struct{}), parts: map[int]*part{}, seeds: Seeds{},
 		pages: func() int { return 0 }}
 	n.ctx, n.stop = context.WithCancelCause(context.Background())
 	n.journal = &journal{js: l.js, stream: l.journal, process: o.Node + "." + rand.Text()[:12],
@@ -120,7 +126,7 @@ func newNode(o Options, l *link) *Node {
 
 // enter compares the settings and the clock, and takes the lease.
 func (n *Node) enter(ctx context.Context, o Options, waiting func()) (err error) {
-	if n.settings, err = n.link.join(ctx, o.Settings); err != nil {
+	if n.settings, n.joined, err = n.link.join(ctx, o.Settings); err != nil {
 		return err
 	}
 	if err := n.checkClock(ctx); err != nil {
@@ -128,7 +134,10 @@ func (n *Node) enter(ctx context.Context, o Options, waiting func()) (err error)
 	}
 	n.member = newMember(n.link.nodes, n.link.state, n.clock, n.settings.Lease, n.settings.Margin,
 		leaseValue{Node: o.Node, Dir: o.Dir, Version: o.Version})
-	return n.member.lease.await(ctx, n.member.value, waiting)
+	if err := n.member.lease.await(ctx, n.member.value, waiting); err != nil {
+		return err
+	}
+	return n.resetBudget(ctx)
 }
 
 // connect connects to the servers and opens the cluster there. If there is none and create is set, it makes one.
@@ -199,7 +208,7 @@ func (n *Node) remaining() time.Duration {
 	n.mu.Lock()
 	verified := n.verified
 	n.mu.Unlock()
-	if verified == (Owner{}) || verified != n.member.lease.owner() {
+	if n.clockWrong.Load() || verified == (Owner{}) || verified != n.member.lease.owner() {
 		return 0
 	}
 	return n.member.lease.remaining()

@@ -7,8 +7,8 @@ import (
 )
 
 // cleanAfter is the size of a journal in bytes from which on its live part may be written again, so that the rest can
-// be removed.
-const cleanAfter = 8 << 20
+// be removed. A cluster has a thousand journals, so this limits what is stored in vain to some gigabytes.
+const cleanAfter = 2 << 20
 
 // cleanJournal shortens the journal of one partition, if it has grown much.
 func (r *rounds) cleanJournal(ctx context.Context) {

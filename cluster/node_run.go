@@ -22,6 +22,8 @@ const tick = 200 * time.Millisecond
 // has requested so far.
 func (n *Node) Start(f Frontier, pages func() int) {
 	n.frontier, n.pages = f, pages
+	// without this subscription, the node is only missing in the status of a cluster without a quorum
+	_, _ = n.link.nc.Subscribe(askSubject, n.answerStatus)
 	n.tasks.Go(n.run)
 }
 
@@ -85,6 +87,7 @@ func (r *rounds) look(ctx context.Context) {
 			r.next, r.seen = now+r.settings.Lease/3, seen
 		}
 	}
+	r.noteSettings()
 	r.reconcile(ctx)
 	r.queueLinks(ctx)
 	r.cleanJournal(ctx)
@@ -115,7 +118,7 @@ func (r *rounds) signature() (s string) {
 		}
 	}
 	for _, e := range r.link.state.list() {
-		if !strings.HasPrefix(e.key, clockPrefix) {
+		if !strings.HasPrefix(e.key, clockPrefix) && e.key != budgetKey {
 			parts = append(parts, fmt.Sprint(e.key, e.revision))
 		}
 	}
@@ -139,8 +142,7 @@ func (n *Node) report() Report {
 	}
 	r.Idle = idle && n.adding == 0 && len(n.seeds) > 0
 	if n.reported.Idle && !r.Idle {
-		n.work++
-		r.Work = n.work
+		r.Work++
 	}
 	return r
 }
@@ -149,6 +151,9 @@ func (n *Node) report() Report {
 func (r *rounds) round(ctx context.Context, report Report) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
 	defer cancel()
+	if err := r.watchClock(ctx); err != nil {
+		return err
+	}
 	if err := r.readSeedsIfChanged(ctx); err != nil {
 		return err
 	}
@@ -161,7 +166,8 @@ func (r *rounds) round(ctx context.Context, report Report) error {
 	}
 	r.view = v
 	r.mu.Lock()
-	r.reported = report
+	r.work = max(r.work, report.Work)
+	r.reported, r.owners, r.running = report, r.member.table.Owners, len(v.members)
 	released, verified := r.released, r.verified == v.self
 	r.mu.Unlock()
 	if !verified {
@@ -181,6 +187,21 @@ func (r *rounds) round(ctx context.Context, report Report) error {
 	r.mu.Unlock()
 	r.view.own = r.member.table.owned(v.self)
 	return nil
+}
+
+// watchClock returns a *ClockError if the clock of this machine differs too much from that of the servers by now. Until
+// it does not, nothing is requested and the lease is not renewed, so that the other nodes take over.
+func (r *rounds) watchClock(ctx context.Context) error {
+	wrong := r.clockWrong.Load()
+	for _, e := range r.link.nodes.list() {
+		wrong = wrong || e.key == r.name && r.member.lease.ahead(e).Abs() > r.settings.Margin/2
+	}
+	if !wrong {
+		return nil
+	}
+	err := r.checkClock(ctx)
+	r.clockWrong.Store(err != nil)
+	return err
 }
 
 // verify makes certain, after the node has taken a new lease, that no other node has written to the journals of the

@@ -33,7 +33,7 @@ type Reader struct {
 func Attend(ctx context.Context, o Options, waiting func()) (*Reader, error) {
 	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	if err := CheckName(o.Node); err != nil {
+	if err := ValidName(o.Node); err != nil {
 		return nil, err
 	}
 	l, err := connect(ctx, o, false)
@@ -75,7 +75,9 @@ func (r *Reader) keep(ctx context.Context) {
 }
 
 // Listen accepts the streams of callers, as Node.Listen does.
-func (r *Reader) Listen() (net.Listener, error) { return Listen(r.link.nc, callPrefix+r.value.Node) }
+func (r *Reader) Listen() (net.Listener, error) {
+	return Listen(r.link.nc, callSubject(r.value.Node, VerbService))
+}
 
 // Leave gives the lease back and ends the connection.
 func (r *Reader) Leave(ctx context.Context) error {

@@ -20,7 +20,7 @@ type Settings struct {
 	Partitions int           `json:"partitions"`
 	Lease      time.Duration `json:"lease"`  // in nanoseconds
 	Margin     time.Duration `json:"margin"` // in nanoseconds
-	// Crawl has the settings that decide what is crawled and how, by name. They are the same for all nodes.
+	// Crawl has the settings that decide what is crawled and how, by name, each as JSON. They are the same for all nodes.
 	Crawl map[string]string `json:"crawl"`
 }
 
@@ -61,33 +61,33 @@ func (e *DifferentError) Error() string {
 	return "the settings of this node differ from those of the cluster: " + strings.Join(all, "; ")
 }
 
-// join returns the settings of the cluster. It stores s if the cluster has none.
-func (l *link) join(ctx context.Context, s Settings) (Settings, error) {
+// join returns the settings of the cluster with their revision. It stores s if the cluster has none.
+func (l *link) join(ctx context.Context, s Settings) (Settings, uint64, error) {
 	s.Format, s.ID = settingsFormat, strings.ToLower(rand.Text()[:12])
 	text, err := json.Marshal(s)
 	if err != nil {
-		return s, err
+		return s, 0, err
 	}
 	table, err := json.Marshal(Table{make([]Owner, s.Partitions)})
 	if err != nil {
-		return s, err
+		return s, 0, err
 	}
 	_, err = l.state.create(ctx, settingsKey, text)
 	if err != nil && !errors.Is(err, errChanged) {
-		return s, err
+		return s, 0, err
 	}
-	held, _, err := l.settings(ctx)
+	held, revision, err := l.settings(ctx)
 	if err != nil {
-		return s, err
+		return s, 0, err
 	}
 	if err := held.differs(s); err != nil {
-		return s, err
+		return s, 0, err
 	}
 	// every node stores the table, since the one that stored the settings may have ended
 	if _, err = l.state.create(ctx, tableKey, table); errors.Is(err, errChanged) {
 		err = nil
 	}
-	return held, err
+	return held, revision, err
 }
 
 // settings returns the settings of the cluster with their revision.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -49,11 +50,18 @@ var ErrNoCluster = errNoCluster
 // QueryStatus returns the status of a cluster. Without a quorum it describes what the servers said last.
 func QueryStatus(ctx context.Context, o Options) (s Status, err error) {
 	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
-	l, err := connect(ctx, o, false)
+	nc, err := dialServers(o)
 	if err != nil {
 		return s, err
 	}
+	l := &link{nc: nc}
 	defer l.close()
+	switch err := l.open(ctx, o.Clock); {
+	case errors.Is(err, ErrNoQuorum):
+		return statusOfNodes(ctx, nc)
+	case err != nil:
+		return s, err
+	}
 	settings, _, err := l.settings(ctx)
 	if err != nil {
 		return s, err
@@ -78,17 +86,73 @@ func QueryStatus(ctx context.Context, o Options) (s Status, err error) {
 			continue
 		}
 		owned := len(t.owned(v.owner()))
-		s.Nodes = append(s.Nodes, NodeStatus{Node: v.Node, Epoch: v.Epoch, Partitions: owned,
+		s.add(NodeStatus{Node: v.Node, Epoch: v.Epoch, Partitions: owned,
 			LeaseUntil: e.stored.Add(settings.Lease).UTC(), Queue: v.Queue, Due: v.Due, Lag: v.Lag, Version: v.Version,
-			InProgress: v.InProgress, Pages: v.Pages, Draining: v.Drain,
-			Reader: v.Reader})
-		s.Partitions.Owned += owned
+			InProgress: v.InProgress, Pages: v.Pages, Draining: v.Drain, Reader: v.Reader})
 		s.Partitions.Moving += v.Moving
-		s.Queue += v.Queue
-		s.InProgress += v.InProgress
 	}
 	slices.SortFunc(s.Nodes, func(a, b NodeStatus) int { return cmp.Compare(a.Node, b.Node) })
 	return s, nil
+}
+
+// askTime is how long answers of nodes are awaited if the stores of the cluster do not answer.
+const askTime = time.Second
+
+// statusOfNodes returns what the nodes say of themselves while the cluster has no quorum.
+func statusOfNodes(ctx context.Context, nc *nats.Conn) (s Status, err error) {
+	s.Nodes = []NodeStatus{}
+	inbox := nc.NewRespInbox()
+	sub, err := nc.SubscribeSync(inbox)
+	if err != nil {
+		return s, err
+	}
+	defer sub.Unsubscribe()
+	if err := nc.PublishRequest(askSubject, inbox, nil); err != nil {
+		return s, unreachable(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	for {
+		msg, err := sub.NextMsgWithContext(ctx)
+		if err != nil { // nobody else answers
+			break
+		}
+		var a answerOfNode
+		if json.Unmarshal(msg.Data, &a) != nil || a.Node == "" {
+			continue // the message of a node of another version, or of no node
+		}
+		s.Cluster, s.Partitions.Total = a.Cluster, a.Total
+		s.add(a.NodeStatus)
+	}
+	slices.SortFunc(s.Nodes, func(a, b NodeStatus) int { return cmp.Compare(a.Node, b.Node) })
+	return s, nil
+}
+
+// add adds a node to a status. Its partitions count as owned only if its lease has not run out.
+func (s *Status) add(n NodeStatus) {
+	s.Nodes = append(s.Nodes, n)
+	s.Partitions.Owned += n.Partitions
+	s.Queue += n.Queue
+	s.InProgress += n.InProgress
+}
+
+// answerOfNode is what a node answers at askSubject.
+type answerOfNode struct {
+	NodeStatus
+	Cluster string `json:"cluster"`
+	Total   int    `json:"total"` // partitions of the cluster
+}
+
+// answerStatus answers who asks for the status of this node.
+func (n *Node) answerStatus(msg *nats.Msg) {
+	r, owner := n.report(), n.member.lease.owner()
+	a := answerOfNode{Cluster: n.settings.ID, Total: n.settings.Partitions, NodeStatus: NodeStatus{Node: n.name,
+		Epoch: owner.Epoch, Partitions: len(n.inState(open, closing)), Queue: r.Queue, Due: r.Due, InProgress: r.InProgress,
+		Lag: r.Lag, Version: n.member.value.Version, Pages: r.Pages,
+		LeaseUntil: n.clock.Now().Add(n.remaining() + n.settings.Margin).UTC()}}
+	if text, err := json.Marshal(a); err == nil {
+		_ = msg.Respond(text) // without an answer the caller does not list this node
+	}
 }
 
 // quorum reports whether the servers can store anything.

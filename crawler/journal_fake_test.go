@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"hash/fnv"
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"strings"
@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// sharedStore is the replicated part of a crawl in memory: the journals of the partitions, the streams of links between
-// them, and who owns which partition.
+// sharedStore is the replicated part of a crawl in memory: the journals of the partitions, the
+// streams of links between them, and who owns which partition.
 type sharedStore struct {
 	t          testing.TB
 	partitions int
@@ -26,6 +26,7 @@ type sharedStore struct {
 	next     uint64 // the last position that was given away
 	faults   *rand.Rand
 	cut      int // one in so many appends leaves only a part of its puts and fails; 0: none
+	keep     int // the next append leaves this number of its puts and fails; negative: it does not
 	appends  int
 	sends    int
 }
@@ -39,8 +40,8 @@ type sentOffers struct {
 var errCut = errors.New("the connection was cut")
 
 func newSharedStore(t testing.TB, partitions int) *sharedStore {
-	return &sharedStore{t: t, partitions: partitions, owner: map[int]*fakeJournal{}, journals: map[int][]JournalRecord{},
-		links: map[int][]sentOffers{}}
+	return &sharedStore{t: t, partitions: partitions, owner: map[int]*fakeJournal{},
+		journals: map[int][]JournalRecord{}, links: map[int][]sentOffers{}, keep: -1}
 }
 
 // fakeJournal is the Journal of one machine.
@@ -57,11 +58,13 @@ func (s *sharedStore) machine() *fakeJournal {
 
 func (j *fakeJournal) Partition(host string) int { return j.store.partition(host) }
 
-// partition gives hosts of the same last label the same partition: "a.p1", "b.p1".
+// partition returns the number after the last dot of a host: "a.1" and "b.1" are in partition 1.
 func (s *sharedStore) partition(host string) int {
-	h := fnv.New32a()
-	h.Write([]byte(host[strings.LastIndexByte(host, '.')+1:]))
-	return int(h.Sum32()>>8) % s.partitions
+	var n int
+	if _, err := fmt.Sscan(host[strings.LastIndexByte(host, '.')+1:], &n); err != nil {
+		s.t.Errorf("%s is not a host of this test", host)
+	}
+	return n % s.partitions
 }
 
 func (j *fakeJournal) Until() time.Time {
@@ -123,6 +126,10 @@ func (j *fakeJournal) Append(ctx context.Context, entries []Entry) (positions []
 		}
 		if s.cut > 0 && s.faults.IntN(s.cut) == 0 {
 			s.add(e.Partition, e.Puts[:s.faults.IntN(len(e.Puts)+1)])
+			return nil, nil, errCut
+		}
+		if s.keep >= 0 {
+			s.add(e.Partition, e.Puts[:min(s.keep, len(e.Puts))])
 			return nil, nil, errCut
 		}
 		// an entry may be stored as several messages
@@ -189,7 +196,8 @@ func (s *sharedStore) entries(n int, after uint64) (fresh bool, list iter.Seq2[J
 	}
 }
 
-// purge deletes the journal of a partition up to a position, and leaves a mark of the first position that it contains.
+// purge deletes the journal of a partition up to a position, and leaves a mark of the first
+// position that it contains.
 func (s *sharedStore) purge(n int, upTo uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +218,8 @@ func (s *sharedStore) adopt(f *Frontier, j *fakeJournal, n int) error {
 	return f.Adopt(n, fresh, list)
 }
 
-// deliver passes all links of a partition that f has not applied to f, or those after position if it is given.
+// deliver passes all links of a partition that f has not applied to f, or those after position if
+// it is given.
 func (s *sharedStore) deliver(f *Frontier, n int, again bool) error {
 	_, after, _ := f.Position(n)
 	if again {
@@ -227,4 +236,21 @@ func (s *sharedStore) deliver(f *Frontier, n int, again bool) error {
 		}
 	}
 	return nil
+}
+
+// tryNext is Next without waiting for a host that is due: it returns nil if there is none.
+func tryNext(f *Frontier) (*Lease, error) {
+	f.mu.Lock()
+	l, _, err := f.pick(f.now())
+	f.mu.Unlock()
+	if l == nil {
+		if errors.Is(err, ErrIdle) {
+			err = nil
+		}
+		return nil, err
+	}
+	if ready, err := f.announce(context.Background(), l); !ready || err != nil {
+		return nil, err
+	}
+	return l, nil
 }

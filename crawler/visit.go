@@ -92,8 +92,8 @@ func (r *run) visitLeased(ctx context.Context, v *visitor, l *Lease) error {
 	return r.visit(ctx, v, l)
 }
 
-// untilLost returns a context that ends with the cause ErrLost when the queue has lost the lease l. The caller calls
-// end to free its resources.
+// untilLost returns a context that ends with the cause ErrLost when the queue has lost the lease l.
+// The caller calls end to free its resources.
 func untilLost(parent context.Context, l *Lease) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	if l.lost() { // without waiting for the goroutine, so that the visit makes no request at all
@@ -133,6 +133,9 @@ func (r *run) visit(ctx context.Context, v *visitor, l *Lease) (err error) {
 	u, err := address.Parse(l.URL)
 	if err != nil {
 		return r.done(l, outcome{End: End{State: Refused, Why: err.Error()}}, Receipt{})
+	}
+	if err := r.knowSeed(l.From); err != nil {
+		return r.stopOnError(l, err)
 	}
 	// A run of wider scope or a re-crawl request may have queued the address.
 	switch state, why, err := r.checkExtent(l, u); {
@@ -336,18 +339,19 @@ func (r *run) received(address string) bool {
 // was found. Links in scope are queued, others are recorded as not visited. A link that is only in
 // the scope of other seeds stays queued until a run names those seeds, or no seeds.
 func (r *run) offers(offers []Offer, links []string, from uint64, depth int) []Offer {
+	b := r.bounds.Load()
 	for _, raw := range links {
 		u, err := link(raw, r.o.Drop)
 		if err != nil {
 			continue // the link is not an http or https address
 		}
 		o := Offer{URL: u.String(), Depth: depth}
-		if r.own.holds(u) {
+		if b.own.holds(u) {
 			// a page that a re-crawl request names may have no seed; then the seed of the link's
 			// host is used
-			o.From = cmp.Or(from, r.numbers[u.Host])
+			o.From = cmp.Or(from, b.numbers[u.Host])
 		}
-		o.State, o.Why = r.reach.within(u, o.URL, depth)
+		o.State, o.Why = b.reach.within(u, o.URL, depth)
 		offers = append(offers, o)
 	}
 	return offers
@@ -356,7 +360,8 @@ func (r *run) offers(offers []Offer, links []string, from uint64, depth int) []O
 // checkExtent decides again whether a leased address is visited. If a re-crawl request names an
 // archived page, scope and depth do not matter.
 func (r *run) checkExtent(l *Lease, u *url.URL) (state State, why string, err error) {
-	state, why = r.reach.holds(u, l.Depth)
+	reach := r.bounds.Load().reach
+	state, why = reach.holds(u, l.Depth)
 	if state != Queued && l.Recrawl && r.o.Held != nil {
 		var held bool
 		if held, err = r.o.Held(l.URL); held {
@@ -364,7 +369,7 @@ func (r *run) checkExtent(l *Lease, u *url.URL) (state State, why string, err er
 		}
 	}
 	if state == Queued {
-		state, why = r.reach.admits(u, l.URL)
+		state, why = reach.admits(u, l.URL)
 	}
 	return state, why, err
 }

@@ -101,8 +101,8 @@ func (r *run) reportRedirects(ctx context.Context, hops []gate.Hop, to string) e
 	return leader.Lead(context.WithoutCancel(ctx), hops, to)
 }
 
-// returnLease leaves an address queued for the next run. It ends this run, unless the queue has lost
-// the lease.
+// returnLease leaves an address queued for the next run. It ends this run, unless the queue has
+// lost the lease.
 func (r *run) returnLease(l *Lease) error {
 	if !l.lost() {
 		r.stop() // must come before Return, or another worker would lease the address again
@@ -202,7 +202,8 @@ func size(hops []gate.Hop) (n int64) {
 // holds reports whether a visit of l follows a redirect to u at once: whether u is in the scope of
 // this run's seeds, the patterns admit it, and no other machine keeps the pace of its host.
 func (r *run) holds(l *Lease, u *url.URL) bool {
-	if !r.own.holds(u) {
+	b := r.bounds.Load()
+	if !b.own.holds(u) {
 		return false
 	}
 	if r.o.Together != nil {
@@ -211,7 +212,7 @@ func (r *run) holds(l *Lease, u *url.URL) bool {
 			return false
 		}
 	}
-	ok, _ := r.reach.wanted.admits(u)
+	ok, _ := b.reach.wanted.admits(u)
 	return ok
 }
 

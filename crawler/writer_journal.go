@@ -86,10 +86,10 @@ func (s *sharedBatch) note(url string, v []byte) {
 	s.records[url] = v
 }
 
-// route reports whether the change c may apply the offer o. If not, it keeps o to be sent to another partition. A change
-// of one partition must not change another one, because their journals are independent: the link could be lost although
-// the outcome of the visit is not. A call without a lease applies offers to all owned partitions; if it fails in
-// between, the caller repeats it.
+// route reports whether the change c may apply the offer o. If not, it keeps o to be sent to
+// another partition. A change of one partition must not change another one, because their journals
+// are independent: the link could be lost although the outcome of the visit is not. A call without
+// a lease applies offers to all owned partitions; if it fails in between, the caller repeats it.
 func (b *batch) route(c *change, o *Offer) (mine bool, err error) {
 	s := b.shared
 	host, err := address.Host(o.URL)
@@ -115,9 +115,9 @@ func (s *sharedBatch) sendLater(sent *sentLinks, o *Offer) {
 	s.send = append(s.send, *o)
 }
 
-// attempt makes a group of changes durable in one transaction. With a journal, it sends the offers for other partitions
-// and appends the changes to the journals before it commits. If a partition is lost, it returns lostError and changes
-// nothing here.
+// attempt makes a group of changes durable in one transaction. With a journal, it sends the offers
+// for other partitions and appends the changes to the journals before it commits. If a partition is
+// lost, it returns lostError and changes nothing here.
 func (f *Frontier) attempt(group []*change) (b *batch, err error) {
 	err = f.update(func(tx *bbolt.Tx) error {
 		b = f.newBatch(tx)
@@ -127,7 +127,7 @@ func (f *Frontier) attempt(group []*change) (b *batch, err error) {
 			}
 		}
 		for _, c := range group {
-			c.added, c.full, c.skips = 0, nil, nil // a change may be repeated
+			c.added, c.full, c.skips, c.next = 0, nil, nil, "" // a change may be repeated
 			if err := b.apply(c); err != nil {
 				return err
 			}
@@ -191,9 +191,10 @@ func (f *Frontier) publish(b *batch) error {
 	return nil
 }
 
-// entries returns the additions to the journals. In each, the outcomes of visits come behind the addresses that they
-// queue, because a crash may cut an entry: then a visit is repeated and no link is lost. The position in the stream of
-// links comes last for the same reason. Hosts come first, so that their pace is known in any case.
+// entries returns the additions to the journals. In each, the outcomes of visits come behind the
+// addresses that they queue, because a crash may cut an entry: then a visit is repeated and no link
+// is lost. The position in the stream of links comes last for the same reason. Hosts come first, so
+// that their pace is known in any case.
 func (b *batch) entries() ([]Entry, error) {
 	s := b.shared
 	puts := map[int][][]byte{}
@@ -294,7 +295,8 @@ func (b *batch) applyShared(c *change) error {
 	return nil
 }
 
-// receive records the position of offers from other partitions. done says that they were applied before.
+// receive records the position of offers from other partitions. done says that they were applied
+// before.
 func (b *batch) receive(c *change) (done bool, err error) {
 	s, n := b.shared, c.part.number
 	st, _, err := s.stamp(n)
@@ -313,7 +315,8 @@ func (b *batch) together(url, other string) bool {
 	return err == nil && otherErr == nil && b.shared.partition(host) == b.shared.partition(target)
 }
 
-// sendTarget sends the redirect target of r as a link, because another partition has its record. Its owner visits it.
+// sendTarget sends the redirect target of r as a link, because another partition has its record.
+// Its owner visits it.
 func (b *batch) sendTarget(r *Record, e *End) error {
 	b.shared.sendLater(&b.f.sent, &Offer{URL: e.Final, Depth: r.Depth, From: r.from, State: Queued})
 	return nil

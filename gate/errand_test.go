@@ -331,6 +331,10 @@ func TestErrandDamaged(t *testing.T) {
 		if err == nil || err.Error() == "" {
 			t.Errorf("%s: %v, %+v", name, err, h)
 		}
+		var r *Refusal
+		if errors.As(err, &r) && (r.Rule != "" || errors.Unwrap(r) == nil) {
+			t.Errorf("%s: %+v", name, r)
+		}
 	}
 	g := asker(t, Options{}, rule(open), owner)
 	g.o.Errand = func(context.Context, string, Errand) (ErrandAnswer, error) { return ErrandAnswer{}, io.ErrClosedPipe }

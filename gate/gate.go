@@ -46,6 +46,10 @@ type Options struct {
 	ByAddress bool
 	Sign      *Signer // signs every request; nil: requests are not signed
 	MaxPages  int     // limit for page requests; 0: no limit
+	// Reserve takes page requests from a budget that several machines share, when this machine has
+	// used up what it has reserved before. It returns 0 if the budget of MaxPages is spent, and an
+	// error if the budget cannot be asked. nil: the budget is for this machine alone.
+	Reserve func(context.Context) (int, error)
 
 	// Tenure returns nil if this machine may send a request to the host (host:port) at this moment,
 	// otherwise an error that wraps ErrForeign or ErrPaused. nil: requests are always permitted. The
@@ -70,8 +74,11 @@ type Gate struct {
 	addresses *addressCache
 	decoders  *coding.Decoders
 
-	mu    sync.Mutex
-	pages int // number of page requests that were begun
+	reserving sync.Mutex // held while Options.Reserve is called
+	mu        sync.Mutex
+	pages     int  // number of page requests that were begun
+	granted   int  // number of page requests that may be begun, if there is a limit
+	spent     bool // the budget is spent, so granted does not increase any more
 }
 
 // New returns a gate that admits only policy files until Use is called.
@@ -93,6 +100,9 @@ func New(o Options) *Gate {
 	}
 	g := &Gate{o: o, hosts: newHosts(o.PerHost, max(o.Delay, 0)), addresses: newAddressCache(),
 		decoders: coding.NewDecoders()}
+	if o.Reserve == nil {
+		g.granted, g.spent = o.MaxPages, true
+	}
 	g.transport = &http.Transport{ // uses no proxy and does not decode bodies
 		DialContext:            g.dialPlain,
 		DialTLSContext:         g.dialTLS,
@@ -244,20 +254,63 @@ func (g *Gate) Pages() int {
 	return g.pages
 }
 
-func (g *Gate) spendPage() bool {
+// spendPage counts a page request to the host key against the budget. The error is a *Refusal if the
+// budget is spent.
+func (g *Gate) spendPage(ctx context.Context, key string) error {
+	for !g.countPage() {
+		if g.pagesSpent() {
+			return g.budgetRefusal()
+		}
+		if err := g.reserve(ctx); err != nil {
+			return leaseRefusal(key, fmt.Errorf("%w (%w)", ErrPaused, err))
+		}
+	}
+	return nil
+}
+
+// countPage counts a page request if the reserved ones are not used up.
+func (g *Gate) countPage() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.o.MaxPages > 0 && g.pages >= g.o.MaxPages {
+	if g.o.MaxPages > 0 && g.pages >= g.granted {
 		return false
 	}
 	g.pages++
 	return true
 }
 
+// reserve reserves more page requests, if the reserved ones are used up.
+func (g *Gate) reserve(ctx context.Context) error {
+	g.reserving.Lock()
+	defer g.reserving.Unlock()
+	g.mu.Lock()
+	enough := g.pages < g.granted || g.spent
+	g.mu.Unlock()
+	if enough {
+		return nil
+	}
+	n, err := g.o.Reserve(ctx)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.granted += n
+	g.spent = n == 0
+	return nil
+}
+
+// Unused returns how many page requests are reserved and were not begun.
+func (g *Gate) Unused() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return max(g.granted-g.pages, 0)
+}
+
 func (g *Gate) pagesSpent() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.o.MaxPages > 0 && g.pages >= g.o.MaxPages
+	return g.o.MaxPages > 0 && g.spent && g.pages >= g.granted
 }
 
 func (g *Gate) refundPage(kind Kind) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -49,7 +48,7 @@ func (l *lease) checks() int {
 	return l.calls
 }
 
-// sink is a server that accepts connections, reads them to their end, and answers nothing.
+// sink is a server that accepts connections, and closes each when it has received something.
 type sink struct {
 	net.Listener
 	read chan []byte // what each connection received, in the order in which they ended
@@ -70,8 +69,9 @@ func newSink(t *testing.T) *sink {
 			}
 			s.wg.Go(func() {
 				defer c.Close()
-				b, _ := io.ReadAll(c)
-				s.read <- b
+				b := make([]byte, 4096)
+				n, _ := c.Read(b)
+				s.read <- b[:n]
 			})
 		}
 	})
@@ -295,4 +295,30 @@ func TestUnknownTenureRefuses(t *testing.T) {
 	g := newGate(t, Options{AllowPrivate: true, Tenure: (&lease{err: broken}).tenure}, rule(open))
 	_, err := g.Get(t.Context(), PageRequest, "http://127.0.0.1:1/")
 	checkUnsent(t, g, "http://127.0.0.1:1/", err, broken)
+}
+
+// If a write is refused on an idle connection, such as an answer to a ping of the host, no later
+// request uses this connection. The error of the write is not a *Refusal: net/http also reports it to
+// requests that were written before.
+func TestLeaseEndsOnIdleConnection(t *testing.T) {
+	l := newLease(ErrPaused)
+	address, g := serve(t, protocols[0], Options{MaxPages: 2, Tenure: l.tenure}, hello)
+	var dialled []net.Conn
+	dial := g.transport.DialContext
+	g.transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		dialled = append(dialled, c)
+		return c, err
+	}
+	follow(t, g, address)
+	l.permit(0)
+	_, err := dialled[0].Write([]byte("x"))
+	var r *Refusal
+	if err == nil || errors.As(err, &r) {
+		t.Errorf("the write: %v", err)
+	}
+	l.permit(-1)
+	if follow(t, g, address); len(dialled) != 2 || g.pages != 2 {
+		t.Errorf("%d connections, %d requests in the budget", len(dialled), g.pages)
+	}
 }

@@ -49,8 +49,10 @@ type attempt struct {
 // send counts a page request against the budget, waits for the host, sends the request and reads
 // the answer. If nothing is sent, it restores the budget.
 func (a *attempt) send() (Hop, *http.Response, error) {
-	if a.why.kind == PageRequest && !a.spendPage() {
-		return Hop{}, nil, a.budgetRefusal()
+	if a.why.kind == PageRequest {
+		if err := a.spendPage(a.req.Context(), a.key); err != nil {
+			return Hop{}, nil, err
+		}
 	}
 	hop, resp, sent, err := a.waitAndSend()
 	if !sent {

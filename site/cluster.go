@@ -45,7 +45,11 @@ func ClusterOptions(cfg *config.Config) cluster.Options {
 	crawl := map[string]string{}
 	for _, v := range cfg.Values() {
 		if slices.Contains(clusterSettings, v.Key) {
-			crawl[v.Key] = fmt.Sprint(v.Value)
+			text, err := json.Marshal(v.Value)
+			if err != nil {
+				panic("a setting cannot be written as JSON: " + err.Error())
+			}
+			crawl[v.Key] = string(text)
 		}
 	}
 	return cluster.Options{Servers: c.Servers, Credentials: c.Credentials,
@@ -133,6 +137,7 @@ func ClusterError(err error) error {
 	var used *cluster.InUseError
 	var differs *cluster.DifferentError
 	var clock *cluster.ClockError
+	var forgotten *cluster.ForgottenError
 	switch {
 	case errors.As(err, &used):
 		return &UsageError{err, "give this machine another name with --node, and its own data directory"}
@@ -140,6 +145,8 @@ func ClusterError(err error) error {
 		return &UsageError{err, "use the settings of the cluster, or change them for all nodes with acapcrawl cluster set"}
 	case errors.As(err, &clock):
 		return &FailedError{err, "synchronize the clocks, for example with chrony"}
+	case errors.As(err, &forgotten):
+		return &UsageError{err, "use a new data directory with --data"}
 	case errors.Is(err, cluster.ErrNoQuorum):
 		return &FailedError{err, "check the addresses in --cluster, and that most of the servers run"}
 	}
@@ -226,6 +233,11 @@ func (s *Site) crawlShared(ctx context.Context, c *session, order crawlOrder) (s
 	case err != nil || !begun:
 		return sum, err
 	}
+	endErrands, err := s.serveErrands(s.node.Load())
+	if err != nil {
+		return sum, err
+	}
+	defer endErrands()
 	defer context.AfterFunc(ctx, s.frontier.Finish)()
 	ended := make(chan struct{})
 	defer close(ended)
@@ -236,7 +248,36 @@ func (s *Site) crawlShared(ctx context.Context, c *session, order crawlOrder) (s
 		case <-ended:
 		}
 	}()
-	return c.crawler(s.cfg, order).Run(ctx, nil)
+	n := s.node.Load()
+	progress, limited, cancel := s.watchBytes(ctx, order.Progress)
+	defer cancel()
+	order.Progress = progress
+	go func() {
+		select {
+		case <-n.Changed():
+			cancel()
+		case <-ended:
+		}
+	}()
+	return c.crawler(s.cfg, order).Run(limited, nil)
+}
+
+// ownLimit returns a limit of the settings for this machine: 0, which means no limit, if the limit is for all nodes of
+// a cluster together.
+func (s *Site) ownLimit(limit int64) int {
+	if s.node.Load() != nil {
+		return 0
+	}
+	return int(max(limit, 0))
+}
+
+// reservePages is gate.Options.Reserve.
+func (s *Site) reservePages(ctx context.Context) (int, error) {
+	n := s.node.Load()
+	if n == nil {
+		return 0, errNotJoined
+	}
+	return n.ReservePages(ctx, s.cfg.MaxPages)
 }
 
 // leaveTime is how long a node waits for the servers when it leaves.
@@ -250,12 +291,18 @@ func (s *Site) leaveCluster() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
-	if err := n.Leave(ctx); err != nil {
+	if err := errors.Join(n.ReturnPages(ctx, s.gate.Unused()), n.Leave(ctx)); err != nil {
 		s.o.Log.Warn("the other nodes take over what this node had when its lease has ended", "error", err)
 		if s.frontier != nil {
 			s.frontier.Abort()
 		}
 	}
+}
+
+// visits reports whether this machine visits the page at an address.
+func (s *Site) visits(rawurl string) bool {
+	u, err := url.Parse(rawurl)
+	return err == nil && !s.foreign(u)
 }
 
 // owns reports whether this machine may store what it received from the host of u.

@@ -24,7 +24,7 @@ func (s *Site) ListenToCluster() (net.Listener, error) {
 	if n == nil {
 		return nil, nil
 	}
-	return n.Listen()
+	return n.Listen(cluster.VerbService)
 }
 
 // NodeOf returns the name of the node to which the data directory dir belongs, "" if it belongs to none.

@@ -51,6 +51,8 @@ type CrawlSummary struct {
 	// data erased during the crawl because of new policies, time limits and requests
 	Erased []archive.Erasure `json:"erased"`
 	Data   string            `json:"data"` // the data directory
+	// the crawl has ended because the settings of the cluster have changed; it goes on if it is started again
+	Changed bool `json:"-"`
 }
 
 // patience is how long the end of a crawl waits for pages that are still being checked before the
@@ -85,11 +87,17 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 		return sum, err
 	}
 	defer end()
+	endOrders, err := c.followOrders(ctx)
+	if err != nil {
+		return sum, err
+	}
+	defer endOrders()
 	c.holdings.Rejudge("") // check the stored pages that are due, because time limits may have passed
 	endReading := c.keepReading(ctx, s.cfg.Actions.SeenWithin)
 	defer endReading()
 	if s.node.Load() != nil {
 		sum.Summary, err = s.crawlShared(ctx, c, order)
+		sum.Changed = s.SettingsChanged()
 	} else {
 		sum.Summary, err = c.crawler(s.cfg, order).Run(ctx, o.Seeds)
 	}

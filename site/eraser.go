@@ -89,7 +89,13 @@ func (e eraser) Verify(rawurl string, since time.Time) (v actions.Evidence, err 
 }
 
 // recrawler queues pages again for publishers' re-crawl requests.
-type recrawler struct{ *crawler.Frontier }
+type recrawler struct {
+	*crawler.Frontier
+	visits func(rawurl string) bool
+}
+
+// Visits reports whether this machine visits the page at rawurl.
+func (r recrawler) Visits(rawurl string) bool { return r.visits(rawurl) }
 
 // Visited returns the result of the last visit to a page. visited is false if there was no visit
 // since the time since.

@@ -1,98 +1,20 @@
 package view
 
 import (
-	"context"
-	"encoding/json"
 	"html"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
 )
 
-// browsed is what Chromium did with a page.
-type browsed struct {
-	dom string
-	log string // network log without what concerns the test's own server
-}
-
-// browse loads a page with Chromium, which can reach no host but this one, until nothing happens any more.
-func browse(t *testing.T, address string) browsed {
-	t.Helper()
-	program, sandbox := pagecheck.Chromium(t)
-	dir := t.TempDir()
-	log := filepath.Join(dir, "net.json")
-	args := []string{"--headless", "--disable-gpu", "--no-first-run", "--user-data-dir=" + filepath.Join(dir, "home"),
-		"--log-net-log=" + log, "--disable-component-update", "--disable-sync",
-		"--disable-default-apps", "--disable-extensions", "--disable-dev-shm-usage", "--no-pings",
-		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost", "--virtual-time-budget=5000",
-		"--dump-dom"}
-	if !sandbox {
-		args = append(args, "--no-sandbox")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	dom, err := exec.CommandContext(ctx, program, append(args, address)...).Output()
-	if err != nil {
-		t.Fatalf("chromium: %v", err)
-	}
-	text, err := os.ReadFile(log)
-	if err != nil || !json.Valid(text) {
-		t.Fatalf("the network log cannot be read: %v", err)
-	}
-	return browsed{string(dom), ownHosts.ReplaceAllString(ownPaths.ReplaceAllString(string(text), ""), "")}
-}
-
-// ownHosts are the replay domain of the tests and hosts below it.
-var ownHosts = regexp.MustCompile(`([0-9]{14}h-[0-9a-f]{10}-quay-example\.)?replay\.localhost`)
-
-// ownPaths are paths of this server with the address of a page in them.
-var ownPaths = regexp.MustCompile(`/(raw|copy|versions|compare|thumbnail|timegate|timemap/[a-z]+)/[^"\s]*`)
-
-// hosts returns the host names in a network log that end with .localhost. Chromium resolves them itself.
-func (b browsed) hosts() []string {
-	var list []string
-	for _, name := range regexp.MustCompile(`[a-z0-9-]+\.localhost`).FindAllString(b.log, -1) {
-		if !slices.Contains(list, name) {
-			list = append(list, name)
-		}
-	}
-	return list
-}
-
-// settled is the path of a picture that recorder.browse adds to the end of a page. It is answered when the awaited
-// requests were answered, so that Chromium does not take the page for complete before.
-const settled = "/settled"
-
-// browse loads the page at path, until these requests, "STATUS PATH", were answered and nothing happens any more.
-func (r *recorder) browse(t *testing.T, path string, awaited ...string) browsed {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	r.mu.Lock()
-	r.opened, r.settle = path, func() {
-		for _, request := range awaited {
-			select {
-			case <-r.awaits(t, request):
-			case <-ctx.Done():
-				t.Errorf("%s: %s did not happen", path, request)
-			}
-		}
-	}
-	r.mu.Unlock()
-	return browse(t, r.URL+path)
-}
+// emptyPage is the path of an empty page, in a sandbox like copies. netBrowser.open loads it last.
+const emptyPage = "/last"
 
 // recorder is a server that records what was requested: "STATUS PATH".
 type recorder struct {
@@ -101,8 +23,6 @@ type recorder struct {
 	mu       sync.Mutex
 	requests []string
 	awaited  map[string]chan struct{} // closed when that was requested
-	opened   string                   // path of the page that browse loads
-	settle   func()                   // returns when the requests that browse awaits were answered
 }
 
 // awaits returns a channel that is closed when a request, "STATUS PATH", was answered.
@@ -130,17 +50,13 @@ func record(t *testing.T, h *Handler, extra map[string]string) *recorder {
 	t.Helper()
 	r := &recorder{awaited: map[string]chan struct{}{}}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		r.mu.Lock()
-		opened, settle := r.opened, r.settle
-		r.mu.Unlock()
-		if req.RequestURI == settled {
-			settle()
-			return
-		}
 		kept := httptest.NewRecorder()
 		if body, ok := extra[req.RequestURI]; ok {
 			kept.Header().Set("Content-Type", "text/html; charset=utf-8")
 			kept.WriteString(body)
+		} else if req.RequestURI == emptyPage {
+			kept.Header().Set("Content-Type", "text/html; charset=utf-8")
+			kept.Header().Set("Content-Security-Policy", "sandbox")
 		} else {
 			h.ServeHTTP(kept, req.WithContext(WithVisitor(req.Context(), r.visitor(req))))
 		}
@@ -153,10 +69,6 @@ func record(t *testing.T, h *Handler, extra map[string]string) *recorder {
 		}
 		r.mu.Unlock()
 		maps.Copy(w.Header(), kept.Header())
-		if req.RequestURI == opened && opened != "" {
-			w.Header().Del("Content-Length")
-			kept.WriteString(`<img src="` + settled + `" alt="">`)
-		}
 		w.WriteHeader(kept.Code)
 		w.Write(kept.Body.Bytes())
 	}))
@@ -259,10 +171,12 @@ func TestControl(t *testing.T) {
 	t.Parallel() // most of the time it waits for the browser
 	_, h := stocked(t)
 	server := record(t, h, map[string]string{"/page": hostile["connect"] + hostile["image"] + hostile["script"]})
-	b := server.browse(t, "/page", "404 /ran")
+	b := startBrowser(t)
+	b.open(t, server, "/page", "404 /ran")
+	hosts := b.hosts(t)
 	for _, host := range []string{"preconnect.localhost", "dns.localhost", "srcset.localhost", "ran.localhost"} {
-		if !slices.Contains(b.hosts(), host) {
-			t.Errorf("%s is not in %v", host, b.hosts())
+		if !slices.Contains(hosts, host) {
+			t.Errorf("%s is not in %v", host, hosts)
 		}
 	}
 	if !slices.Contains(server.requested(), "404 /ran") {
@@ -304,12 +218,13 @@ func TestHostile(t *testing.T) {
 				server.replay = "replay.localhost"
 				viewed = "200 /all"
 			}
+			b := startBrowser(t)
 			for path, awaited := range map[string][]string{"/frames": framed, at("/copy/", "/all"): {viewed},
 				at("/raw/", "/all"): {"200 " + at("/raw/", "/all")}} {
-				b := server.browse(t, path, awaited...)
-				if hosts := b.hosts(); len(hosts) > 0 {
-					t.Errorf("%s contacts %v", path, hosts)
-				}
+				b.open(t, server, path, awaited...)
+			}
+			if hosts := b.hosts(t); len(hosts) > 0 {
+				t.Errorf("Chromium contacts %v", hosts)
 			}
 			if slices.Contains(server.requested(), "404 /ran") {
 				t.Error("a script ran")
@@ -322,6 +237,7 @@ func TestHostile(t *testing.T) {
 // permit that, and otherwise only what they permit.
 func TestFrame(t *testing.T) {
 	t.Parallel() // most of the time it waits for the browser
+	b := startBrowser(t)
 	for _, c := range []struct {
 		robots        string
 		style, others string // status; "": not requested
@@ -348,7 +264,7 @@ func TestFrame(t *testing.T) {
 				c.others + " " + at("/raw/", "/d/i/i.png"), c.others + " " + later,
 				c.others + " " + at("/raw/", "/d/i/f.woff2")}
 		}
-		server.browse(t, at("/copy/", "/d/a"), awaited...)
+		b.open(t, server, at("/copy/", "/d/a"), awaited...)
 		for _, request := range server.requested() {
 			if c.style == "" && strings.Contains(request, "/raw/") {
 				t.Errorf("%s: %s", c.robots, request)

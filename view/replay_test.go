@@ -141,8 +141,9 @@ func TestReplayDomain(t *testing.T) {
 	hold(s, "/f.woff2", "font/woff2", "")
 	server := record(t, h, nil)
 	server.replay = "replay.localhost"
-	b := server.browse(t, at("/copy/", "/d/a"), "200 /d/a", "200 /s.css", "200 /i.png", "200 /b.png", "200 /f.woff2")
-	if hosts := b.hosts(); len(hosts) > 0 {
+	b := startBrowser(t)
+	b.open(t, server, at("/copy/", "/d/a"), "200 /d/a", "200 /s.css", "200 /i.png", "200 /b.png", "200 /f.woff2")
+	if hosts := b.hosts(t); len(hosts) > 0 {
 		t.Errorf("Chromium contacts %v", hosts)
 	}
 }

@@ -47,7 +47,9 @@ func TestTricks(t *testing.T) {
 			}
 			s.SetRobots(robots)
 			server := record(t, h, map[string]string{"/frames": all})
-			if hosts := server.browse(t, "/frames", awaited...).hosts(); len(hosts) > 0 {
+			b := startBrowser(t)
+			b.open(t, server, "/frames", awaited...)
+			if hosts := b.hosts(t); len(hosts) > 0 {
 				t.Errorf("Chromium contacts %v", hosts)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -20,7 +21,7 @@ var reachCluster = []string{"cluster", "cluster-credentials", "cluster-tls-ca", 
 
 func (c *Command) clusterVerb() *cobra.Command {
 	return c.group("cluster", "Show and change a crawl that several machines share", c.clusterStatusVerb(),
-		c.clusterDrainVerb())
+		c.clusterDrainVerb(), c.clusterSetVerb())
 }
 
 func (c *Command) clusterStatusVerb() *cobra.Command {
@@ -92,7 +93,7 @@ func (c *Command) printStatus(s cluster.Status) error {
 func (c *Command) clusterDrainVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drain NODE",
-		Short: "Hand the partitions of a node over to the others, and end its crawl",
+		Short: "Hand the partitions of a node over to the others",
 		Long: `Hand the partitions of a node over to the other nodes, and wait until that is done. Then the crawl of the
 node ends with status 0. Its visits in progress are completed.`,
 		Example: "  acapcrawl cluster drain b --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
@@ -124,6 +125,60 @@ func (c *Command) drain(ctx context.Context, cfg *config.Config, node string) er
 	}
 	fmt.Fprintf(c.Stdout, "The node %s has handed over all its partitions.\n", node)
 	return nil
+}
+
+func (c *Command) clusterSetVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "set KEY=VALUE…",
+		Short: "Change settings that all nodes of a cluster share",
+		Long: `Change settings that all nodes of a cluster share, such as delay, scope or purposes. Nodes that run
+complete their visits in progress and go on with the new settings. A node that is started later with another value is
+refused.`,
+		Example: "  acapcrawl cluster set delay=2s scope=domain --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
+	}
+	for _, name := range reachCluster {
+		setting(cmd.Flags(), name)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return misuse(cmd.CommandPath()+" delay=2s", "set needs at least one setting as KEY=VALUE")
+		}
+		cfg, err := c.clusterSettings(cmd)
+		if err != nil {
+			return err
+		}
+		values := map[string]any{}
+		for _, arg := range args {
+			key, text, ok := strings.Cut(arg, "=")
+			if !ok {
+				return misuse(cmd.CommandPath()+" delay=2s", "%q is not of the form KEY=VALUE", arg)
+			}
+			key = strings.ReplaceAll(key, "-", "_")
+			if values[key], err = config.Read(key, text); err != nil {
+				return err
+			}
+		}
+		if err := site.SetShared(cmd.Context(), cfg, values); err != nil {
+			return clusterFault(err)
+		}
+		fmt.Fprintln(c.Stdout, "The settings are changed. Nodes that run go on with them.")
+		return nil
+	}
+	return cmd
+}
+
+// joinSettings returns the settings of a verb that may take part in a cluster. Those that all nodes share come from the
+// cluster, unless this machine states them itself; if first is true, they come from the cluster in any case.
+func (c *Command) joinSettings(ctx context.Context, cmd *cobra.Command, first bool) (*config.Config, error) {
+	cfg, err := c.settings(cmd)
+	if err != nil || cfg.Cluster.Servers == "" {
+		return cfg, err
+	}
+	shared, err := site.SharedSettings(ctx, cfg)
+	if err != nil {
+		return nil, faultOf(err)
+	}
+	return c.sharedSettings(cmd, shared, first)
 }
 
 // clusterFault returns an error of a verb that only asks the servers of a cluster.

@@ -30,6 +30,9 @@ type crawlRequest struct {
 	Serve   string        // address:port at which readers are answered during the crawl; "": none
 	Report  string        // name of the report file; "-": standard output; "": no report
 	JSON    bool
+
+	// returns the settings after those of the cluster have changed
+	Reload func(context.Context) (*config.Config, error)
 }
 
 // crawlSettings are the settings that the verb crawl has as flags, in the order in which its help
@@ -81,10 +84,11 @@ loses data, and acapcrawl crawl continues. The signal SIGUSR1 prints the status.
 			}
 			r.Seeds = append(r.Seeds, u)
 		}
-		cfg, err := c.settings(cmd)
+		cfg, err := c.joinSettings(cmd.Context(), cmd, false)
 		if err != nil {
 			return err
 		}
+		r.Reload = func(ctx context.Context) (*config.Config, error) { return c.joinSettings(ctx, cmd, true) }
 		if len(r.Seeds) == 0 && cfg.Cluster.Servers == "" {
 			if _, err := os.Stat(filepath.Join(cfg.Data, "frontier.db")); err != nil {
 				return misuse("acapcrawl crawl https://example.com/",
@@ -131,6 +135,12 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	}
 	defer end()
 	sum, err := c.crawl(ctx, cfg, logger(w.screen, cfg), o)
+	for err == nil && sum.Changed && ctx.Err() == nil {
+		fmt.Fprintln(w.screen, "The settings of the cluster have changed; the crawl goes on with the new ones.")
+		if cfg, err = r.Reload(ctx); err == nil {
+			sum, err = c.crawl(ctx, cfg, logger(w.screen, cfg), o)
+		}
+	}
 	w.screen.Done()
 	switch {
 	case disk.Full(err):
@@ -214,7 +224,7 @@ func (c *Command) crawl(ctx context.Context, cfg *config.Config, log *slog.Logge
 	if err != nil {
 		return sum, faultOf(err)
 	}
-	open := site.Options{Create: true, Crawler: &who, Log: log}
+	open := site.Options{Create: true, Crawler: &who, Log: log, Clock: c.clock}
 	if o.Refetch {
 		open.Reread = time.Now()
 	}

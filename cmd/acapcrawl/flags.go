@@ -108,7 +108,14 @@ func judgedCrawler(flags *pflag.FlagSet) {
 // settings loads the configuration. Flags on the command line of cmd override the configuration
 // file and the environment.
 func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
-	in := config.Input{File: c.configFile(cmd), Env: c.Env, Flags: map[string]any{}, Judges: c.verb != "crawl"}
+	return c.sharedSettings(cmd, nil, false)
+}
+
+// sharedSettings returns the settings of the verb cmd on a machine that takes part in a cluster with the settings
+// shared. They replace the defaults; if first is true, also all other sources.
+func (c *Command) sharedSettings(cmd *cobra.Command, shared map[string]any, first bool) (*config.Config, error) {
+	in := config.Input{File: c.configFile(cmd), Env: c.Env, Flags: map[string]any{}, Judges: c.verb != "crawl",
+		Shared: shared, SharedFirst: first}
 	if err := c.readable(in.File); err != nil {
 		return nil, err
 	}

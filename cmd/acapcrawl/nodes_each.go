@@ -66,7 +66,7 @@ func (c *Command) onEachNode(ctx context.Context, cfg *config.Config, call nodeC
 
 // onNode runs a verb on one node, and prints what it prints.
 func (c *Command) onNode(ctx context.Context, cfg *config.Config, node string, call nodeCall, asJSON bool) error {
-	if err := cluster.CheckName(node); err != nil {
+	if err := cluster.ValidName(node); err != nil {
 		return misuse("", "%v", err)
 	}
 	n, err := c.openNodes(ctx, cfg)
