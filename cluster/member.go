@@ -145,7 +145,8 @@ func (m *member) noteDead(ctx context.Context, members []leaseValue) error {
 			delete(m.dead, o)
 		}
 	}
-	for _, o := range slices.SortedFunc(maps.Keys(owners), Owner.compare) { // in order, so that a simulation can be repeated
+	// in order, so that a simulation can be repeated
+	for _, o := range slices.SortedFunc(maps.Keys(owners), Owner.compare) {
 		if _, known := m.dead[o]; known || !owners[o] || o == m.lease.owner() {
 			continue
 		}

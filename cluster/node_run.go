@@ -280,6 +280,12 @@ func (r *rounds) reconcile(ctx context.Context) {
 		give[p] = true
 	}
 	r.mu.Lock()
+	for _, p := range r.view.own {
+		// a claim whose answer was lost, or a partition that could not be opened: there is nothing to hand over
+		if give[p] && r.parts[p] == nil && !slices.Contains(r.released, p) {
+			r.released = append(r.released, p)
+		}
+	}
 	for _, p := range r.released {
 		give[p] = true
 	}

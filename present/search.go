@@ -46,6 +46,9 @@ type Found struct {
 	// Hurried reports that some results have no title and no snippet, because reading the copies took too
 	// long. It is never set for a reader who is not Public.
 	Hurried bool
+
+	// Absent is the number of nodes of a cluster that did not answer, so that results may be missing.
+	Absent int
 }
 
 // Partial is a number of results that are shown without one of their parts.

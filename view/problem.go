@@ -37,6 +37,7 @@ type Problem struct {
 	Allow   string        `json:"-"` // for the header Allow; empty: none
 	Address string        `json:"-"` // the requested page, archived or not; empty: none
 	Page    string        `json:"-"` // the archived page whose terms can be explained; empty: none
+	Down    bool          `json:"-"` // a take-down is in force
 }
 
 func (p *Problem) Error() string { return p.Detail }
@@ -118,7 +119,7 @@ func (p *Problem) endSentence() {
 // was erased.
 func (h *Handler) takenDown(s present.State) *Problem {
 	down := h.refused(s.Decision)
-	p := &Problem{Status: http.StatusGone, Code: "erased", Title: "Erased from this archive",
+	p := &Problem{Status: http.StatusGone, Code: "erased", Title: "Erased from this archive", Down: true,
 		Detail: "The publisher asked for it to be taken down", File: down.File, Line: down.Line, Field: down.Field,
 		PolicyRead: down.PolicyRead}
 	if by := s.Decision.Because; by.Source == acap.Request {
@@ -197,6 +198,12 @@ func (h *Handler) writeProblem(w http.ResponseWriter, r *request, p *Problem) {
 	case r.copies: // a browser that does not say where it puts the answer may show it in the frame, too
 		policy := strings.TrimSuffix(ownPolicy, "'none'") + "'self'" // frame-ancestors
 		head.Set("Content-Security-Policy", policyFor(r.visitor, policy))
+	}
+	if r.visitor.Shard {
+		head.Set(ReasonHeader, p.Code)
+		if p.Down {
+			head.Set(ReasonHeader, ReasonDown)
+		}
 	}
 	if p.Retry > 0 {
 		head.Set("Retry-After", strconv.Itoa(int(p.Retry.Seconds())))
