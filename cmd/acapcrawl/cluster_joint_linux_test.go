@@ -221,14 +221,22 @@ func (f *joint) kill(name string) error {
 
 // stop stops a node with SIGSTOP.
 func (f *joint) stop(name string) error {
-	if err := f.node(name).cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	if err := f.node(name).signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
 	return f.addMishap(name, time.Now())
 }
 
 // resume continues a node that was stopped.
-func (f *joint) resume(name string) error { return f.node(name).cmd.Process.Signal(syscall.SIGCONT) }
+func (f *joint) resume(name string) error { return f.node(name).signal(syscall.SIGCONT) }
+
+// signal sends a signal to the process, unless it has ended.
+func (n *crawlNode) signal(s os.Signal) error {
+	if err := n.cmd.Process.Signal(s); !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
 
 // addMishap notes that a node was stopped or killed. Then pages are requested again that the node has requested and
 // not completed, by its file.
