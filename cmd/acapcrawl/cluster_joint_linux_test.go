@@ -43,7 +43,7 @@ func calm() proportions {
 
 // joint is a crawl of a web by several nodes. Each node is a process with its own data directory.
 type joint struct {
-	t *testing.T
+	t testing.TB
 	proportions
 	web     *arrivals.Web
 	servers string
@@ -70,7 +70,7 @@ type mishap struct {
 }
 
 // newJoint starts a web. servers are the URLs of the NATS servers.
-func newJoint(t *testing.T, p proportions, servers string) *joint {
+func newJoint(t testing.TB, p proportions, servers string) *joint {
 	t.Helper()
 	web, err := arrivals.Start(p.web)
 	if err != nil {
