@@ -22,8 +22,9 @@ type member struct {
 	table    Table
 	revision uint64 // of table
 	// owners in the table that are known not to run any more, with the time when this node learned of it
-	dead map[Owner]time.Duration
-	past map[Owner]bool // earlier leases of this process, whose requests this process itself has ended
+	dead  map[Owner]time.Duration
+	since time.Duration  // when this node took its lease, by Clock.Elapsed
+	past  map[Owner]bool // earlier leases of this process, whose requests this process itself has ended
 }
 
 // newMember returns the member for a node whose lease has the given length and margin.
@@ -53,7 +54,8 @@ func (m *member) round(ctx context.Context, r Report, drain bool) (v view, begun
 		if before != (Owner{}) {
 			m.past[before] = true
 		}
-		begun, err = true, m.lease.acquire(ctx, m.value)
+		begun, m.since = true, m.clock.Elapsed()
+		err = m.lease.acquire(ctx, m.value)
 	}
 	if err != nil {
 		return v, false, err
@@ -151,6 +153,9 @@ func (m *member) noteDead(ctx context.Context, members []leaseValue) error {
 		v, held := leases[o.Node]
 		switch {
 		case held && !v.Fenced && v.Epoch == o.Epoch:
+			continue
+		case !held && m.clock.Elapsed()-m.since < m.lease.length/4:
+			// If the servers were unreachable, all leases have expired. The other nodes need a moment to take new ones.
 			continue
 		case !held:
 			text, err := json.Marshal(leaseValue{Node: o.Node, Fenced: true})

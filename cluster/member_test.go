@@ -275,6 +275,29 @@ func TestLateAnnouncement(t *testing.T) {
 	}
 }
 
+// When the servers were unreachable for longer than the leases, the node that reaches them first leaves the others time to
+// take new leases.
+func TestFirstAfterOutage(t *testing.T) {
+	w := newWorld(t, 4)
+	w.add("a", "dir-a")
+	w.add("b", "dir-b")
+	for range 3 {
+		w.mustRound("a")
+		w.mustRound("b")
+	}
+	w.at += 2 * testLease
+	w.mustRound("a")
+	w.at += time.Second
+	w.mustRound("a")
+	if v := w.mustRound("b"); len(v.own) != 2 {
+		t.Errorf("b owns %v", v.own)
+	}
+	w.at += 2 * testMargin
+	if v := w.mustRound("a"); len(v.own) != 2 {
+		t.Errorf("a owns %v", v.own)
+	}
+}
+
 // In any order of rounds, cuts and pauses, no two nodes may request at the same time, and a partition has its new owner
 // at least two margins after the last moment at which the old one could request.
 func TestNeverTwoOwners(t *testing.T) {
