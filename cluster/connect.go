@@ -82,7 +82,8 @@ func unreachable(err error) error {
 		}
 	}
 	var api *jetstream.APIError
-	if errors.As(err, &api) && api.Code == 503 {
+	var watch *nats.APIError // of watchers of buckets
+	if errors.As(err, &api) && api.Code == 503 || errors.As(err, &watch) && watch.Code == 503 {
 		return fmt.Errorf("%w (%w)", ErrNoQuorum, err)
 	}
 	return err
