@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -35,7 +37,13 @@ func (f *running) serveNodes(args ...string) (at string, stop func()) {
 			at = found[1]
 		}
 	}
-	go io.Copy(io.Discard, lines)
+	rest := &lockedBuffer{}
+	go io.Copy(rest, lines)
+	f.t.Cleanup(func() {
+		if f.t.Failed() {
+			f.t.Logf("serve: %s", rest)
+		}
+	})
 	stop = func() {
 		if cancel(); ended != nil {
 			<-ended
@@ -44,6 +52,24 @@ func (f *running) serveNodes(args ...string) (at string, stop func()) {
 	}
 	f.t.Cleanup(stop)
 	return at, stop
+}
+
+// lockedBuffer is a buffer for concurrent use.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
 }
 
 // get reads a page of serve --cluster.
