@@ -111,9 +111,7 @@ func (r *rounds) fail(ctx context.Context, err error) {
 
 // signature changes when a node joins, leaves or is drained, and when the table changes.
 func (r *rounds) signature() (s string) {
-	r.mu.Lock()
-	parts := []string{fmt.Sprint(r.leaving)}
-	r.mu.Unlock()
+	parts := []string{fmt.Sprint(r.isLeaving())}
 	for _, e := range r.link.nodes.list() {
 		if v, err := readLease(e); err == nil {
 			parts = append(parts, fmt.Sprint(v.Node, v.Epoch, v.Drain, v.Fenced, v.Idle, v.Done))
@@ -257,13 +255,7 @@ func (r *rounds) reconcile(ctx context.Context) {
 
 // noteReady closes r.ready when the node has opened its first partitions, or when there are more nodes than partitions.
 func (r *rounds) noteReady() {
-	nodes := 0
-	for _, v := range r.view.members {
-		if !v.Reader {
-			nodes++
-		}
-	}
-	none := len(r.view.own) == 0 && nodes > r.settings.Partitions
+	none := len(r.view.own) == 0 && crawling(r.view.members) > r.settings.Partitions
 	if len(r.inState(opening, closing)) > 0 || len(r.inState(open)) == 0 && !none {
 		return
 	}
