@@ -43,6 +43,7 @@ type journal struct {
 // journalEnd is the end of the journal of an owned partition. mu is held while messages are written.
 type journalEnd struct {
 	mu    sync.Mutex
+	fence uint64 // position of the message with which this process took the journal over
 	last  uint64 // position of the last message; 0: there is none
 	base  uint64 // see baseField
 	bytes int64  // payload written since the journal was shortened, as far as this process knows
@@ -193,6 +194,7 @@ func (j *journal) fence(ctx context.Context, partition int) (end *journalEnd, be
 		} else if err != nil {
 			return nil, 0, err
 		}
+		end.fence = end.last
 		j.mu.Lock()
 		j.parts[partition] = end
 		j.mu.Unlock()
@@ -233,8 +235,8 @@ func (j *journal) append(ctx context.Context, entries []crawler.Entry) (position
 	for i, e := range entries {
 		payloads[i], ends[i] = packPuts(e.Puts, j.limit), j.part(e.Partition)
 		most = max(most, len(payloads[i]))
-		if ends[i] == nil {
-			lost = append(lost, e.Partition)
+		if ends[i] == nil || ends[i].fence != e.Adopted {
+			lost, ends[i] = append(lost, e.Partition), nil
 			continue
 		}
 		ends[i].mu.Lock() // one goroutine writes the entries of a frontier, so the order does not matter

@@ -108,6 +108,16 @@ func (m *member) members(ctx context.Context) (list []leaseValue, err error) {
 	return list, nil
 }
 
+// crawling returns how many of the members are not only readers.
+func crawling(members []leaseValue) (n int) {
+	for _, v := range members {
+		if !v.Reader {
+			n++
+		}
+	}
+	return n
+}
+
 func (m *member) readTable(ctx context.Context) (err error) {
 	t, revision, err := readTable(ctx, m.state)
 	if err == nil {

@@ -14,7 +14,8 @@ import (
 type OtherError struct{ Wanted, Found string }
 
 func (e *OtherError) Error() string {
-	return fmt.Sprintf("the data directory belongs to the cluster %s, but the servers have the cluster %s", e.Wanted, e.Found)
+	return fmt.Sprintf("the data directory belongs to the cluster %s, but the servers have the cluster %s", e.Wanted,
+		e.Found)
 }
 
 // Reader is a process that is in the cluster under the name of a node, so that callers find it, but owns no partitions.

@@ -181,6 +181,26 @@ func (h *Handler) problemOf(err error) *Problem {
 		Detail: "The answer could not be made; the operator's log says why."}
 }
 
+// setHeader sets the header fields that say what happened.
+func (p *Problem) setHeader(head http.Header, shard bool) {
+	switch {
+	case shard && p.Down:
+		head.Set(ReasonHeader, ReasonDown)
+	case shard:
+		head.Set(ReasonHeader, p.Code)
+	}
+	if p.Retry > 0 {
+		head.Set("Retry-After", strconv.Itoa(int(p.Retry.Seconds())))
+	}
+	if p.Allow != "" {
+		head.Set("Allow", p.Allow)
+	}
+	if p.Status == http.StatusUnavailableForLegalReasons && p.File != "" {
+		head.Add("Link", "<"+originOf(p.File)+`>; rel="blocked-by"`)
+	}
+	head.Set("Cache-Control", "no-store")
+}
+
 // writeProblem answers with p: as a problem document if the route is part of the API, otherwise as a page.
 func (h *Handler) writeProblem(w http.ResponseWriter, r *request, p *Problem) {
 	head := w.Header()
@@ -199,22 +219,7 @@ func (h *Handler) writeProblem(w http.ResponseWriter, r *request, p *Problem) {
 		policy := strings.TrimSuffix(ownPolicy, "'none'") + "'self'" // frame-ancestors
 		head.Set("Content-Security-Policy", policyFor(r.visitor, policy))
 	}
-	if r.visitor.Shard {
-		head.Set(ReasonHeader, p.Code)
-		if p.Down {
-			head.Set(ReasonHeader, ReasonDown)
-		}
-	}
-	if p.Retry > 0 {
-		head.Set("Retry-After", strconv.Itoa(int(p.Retry.Seconds())))
-	}
-	if p.Allow != "" {
-		head.Set("Allow", p.Allow)
-	}
-	if p.Status == http.StatusUnavailableForLegalReasons && p.File != "" {
-		head.Add("Link", "<"+originOf(p.File)+`>; rel="blocked-by"`)
-	}
-	head.Set("Cache-Control", "no-store")
+	p.setHeader(head, r.visitor.Shard)
 	if r.api {
 		body, err := json.Marshal(struct {
 			Type string `json:"type"`

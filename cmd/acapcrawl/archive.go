@@ -47,8 +47,7 @@ func (c *Command) archivePart(use, short string, run func(context.Context, *conf
 		judge = judgingFlags(cmd, "reader", "refresh")
 	}
 	clusterFlags(cmd)
-	shard := flags.Bool(shardFlag, false, "print what a process of a cluster needs")
-	flags.MarkHidden(shardFlag)
+	shard := shardOnly(flags)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		j, err := judge()

@@ -64,8 +64,7 @@ With --robots FILE, explain decides by a robots.txt that is not published yet: i
 	flags.SetAnnotation("cannot", keyOfFlag, []string{"cannot"})
 	judge := judgingFlags(cmd, "as-of", "reader")
 	clusterFlags(cmd)
-	shard := flags.Bool(shardFlag, false, "print what a process of a cluster needs")
-	flags.MarkHidden(shardFlag)
+	shard := shardOnly(flags)
 	out := c.reportFlags(cmd, textForm, jsonForm)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r := explainRequest{Page: *page, PageFile: *pageFile, Robots: *robots, All: *all, Out: out,
@@ -74,13 +73,8 @@ With --robots FILE, explain decides by a robots.txt that is not published yet: i
 		if r.URL, err = oneURL(cmd, args); err != nil {
 			return err
 		}
-		switch {
-		case r.Page && r.Robots != "":
-			return misuse("--page-file FILE", "--page makes a request, but --robots allows none")
-		case r.Page && r.PageFile != "":
-			return misuse("", "--page and --page-file both give the page; use one of them")
-		case r.Robots == "-" && r.PageFile == "-":
-			return misuse("", "--robots and --page-file cannot both be standard input")
+		if err := r.contradiction(); err != nil {
+			return err
 		}
 		if r.Usages, err = usagesNamed(*usages); err != nil {
 			return err
@@ -101,6 +95,19 @@ With --robots FILE, explain decides by a robots.txt that is not published yet: i
 		return c.runExplain(cmd.Context(), cfg, r)
 	}
 	return cmd
+}
+
+// contradiction returns an error if flags contradict each other.
+func (r *explainRequest) contradiction() error {
+	switch {
+	case r.Page && r.Robots != "":
+		return misuse("--page-file FILE", "--page makes a request, but --robots allows none")
+	case r.Page && r.PageFile != "":
+		return misuse("", "--page and --page-file both give the page; use one of them")
+	case r.Robots == "-" && r.PageFile == "-":
+		return misuse("", "--robots and --page-file cannot both be standard input")
+	}
+	return nil
 }
 
 // usagesNamed returns the usages that are named in the values of --usage.

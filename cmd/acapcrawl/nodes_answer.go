@@ -29,6 +29,7 @@ const (
 // output. After Read has returned io.EOF, the other fields are valid.
 type nodeAnswer struct {
 	node   string
+	owner  bool // see nodes.askAbout
 	status int
 	stderr bytes.Buffer
 	err    error // why the answer is not complete; nil: it is

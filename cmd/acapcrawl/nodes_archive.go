@@ -53,8 +53,8 @@ func (a nodesArchive) Search(ctx context.Context, q present.Query, who present.R
 	if err != nil {
 		return f, err
 	}
-	call := nodeCall{verb: "search", flags: flags, args: []string{q.Text}}.with("--"+furtherFlag+"="+strconv.Itoa(q.Further),
-		"--"+detailsFlag+"="+strconv.FormatBool(q.Details), "--why="+strconv.FormatBool(q.Why))
+	call := nodeCall{verb: "search", flags: flags, args: []string{q.Text}}
+	call = call.with("--"+furtherFlag+"="+strconv.Itoa(q.Further), "--"+detailsFlag+"="+strconv.FormatBool(q.Details), "--why="+strconv.FormatBool(q.Why))
 	for _, u := range q.For {
 		call = call.with("--" + usesFlag + "=" + string(u))
 	}

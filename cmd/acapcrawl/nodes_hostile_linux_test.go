@@ -69,14 +69,15 @@ func TestHostileNodes(t *testing.T) {
 			}
 		}
 	}
-	list := [][]string{{"search", "gull"}, {"show", "http://" + f.hosts[2] + "/"}, {"explain", "http://" + f.hosts[2] + "/"},
+	home := "http://" + f.hosts[2] + "/"
+	list := [][]string{{"search", "gull"}, {"show", home}, {"explain", home},
 		{"archive", "ls"}, {"archive", "stats"}, {"sweep", "--dry-run"}, {"actions", "ls"}}
 	for _, hostile := range []struct {
 		name   string
 		verbs  [][]string
 		answer func(net.Conn, request)
 	}{
-		{"noise", list, func(conn net.Conn, _ request) { io.Copy(conn, bytes.NewReader(bytes.Repeat([]byte{0xff, '\n'}, 1000))) }},
+		{"noise", list, func(conn net.Conn, _ request) { conn.Write(bytes.Repeat([]byte{0xff, '\n'}, 1000)) }},
 		{"line", list, func(conn net.Conn, _ request) { io.Copy(conn, io.LimitReader(blanks{}, 1<<22)) }},
 		{"damaged", list, func(conn net.Conn, _ request) {
 			said(conn, message{}, message{Out: []byte(`{"results":7`)}, message{Status: &done})
@@ -143,7 +144,8 @@ func TestRefusalWins(t *testing.T) {
 // Another machine cannot make a node run other verbs, or read or write files.
 func TestClusterVerbs(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{}, {"crawl", "http://127.0.0.1/"}, {"config", "show"}, {"search", "--config=x", "gull"},
+	for _, args := range [][]string{{}, {"crawl", "http://127.0.0.1/"}, {"config", "show"},
+		{"search", "--config=x", "gull"},
 		{"search", "--data=/tmp", "--", "gull"}, {"search", "--data", "/tmp", "gull"}, {"archive", "export", "-o=x"},
 		{"explain", "--robots=/etc/passwd", "--", "http://127.0.0.1/"}, {"search", "-h"}, {"actions", "submit", "--", "x"},
 		{"search", "--limit"}, {"archive", "ls", "--cluster=nats://x"}} {

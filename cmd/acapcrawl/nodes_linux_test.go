@@ -20,14 +20,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/natstest"
 )
 
-// running is a cluster of nodes, which are processes, that have crawled some hosts. The crawl goes on, because a page is
-// not answered before the test ends.
+// running is a cluster of nodes, which are processes, that have crawled some hosts. The crawl goes on until the test
+// ends.
 type running struct {
 	t       *testing.T
 	servers string // of NATS
 	dir     string
 	port    string
 	hosts   []string // addresses of the hosts, with port
+	slow    string   // address of a host without pages that has a Crawl-delay
 	nodes   map[string]*exec.Cmd
 }
 
@@ -38,9 +39,12 @@ func newRunning(t *testing.T, names ...string) *running {
 	t.Helper()
 	f := &running{t: t, servers: natstest.One(t), dir: t.TempDir(), nodes: map[string]*exec.Cmd{}}
 	f.serveHosts()
-	seeds := []string{"http://" + f.hosts[0] + "/held.html"}
+	var seeds []string
 	for _, host := range f.hosts {
 		seeds = append(seeds, "http://"+host+"/")
+	}
+	for i := range 600 { // the crawl needs a second for each
+		seeds = append(seeds, fmt.Sprintf("http://%s/none/%d", f.slow, i))
 	}
 	for _, name := range names[1:] {
 		f.start(name)
@@ -61,26 +65,22 @@ func newRunning(t *testing.T, names ...string) *running {
 // serveHosts starts the hosts: the same server at several loopback addresses.
 func (f *running) serveHosts() {
 	f.t.Helper()
-	over := make(chan struct{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "ACAP-crawler: *\nACAP-disallow-present: /shy.html\n")
-	})
-	mux.HandleFunc("/held.html", func(_ http.ResponseWriter, r *http.Request) {
-		select {
-		case <-over:
-		case <-r.Context().Done():
+		if r.Host == f.slow {
+			fmt.Fprint(w, "\nUser-agent: *\nCrawl-delay: 1\n")
 		}
 	})
 	mux.HandleFunc("/shy.html", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "<!DOCTYPE html><html lang=en><title>Shy</title><p>A tern.</html>")
 	})
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "<!DOCTYPE html><html lang=en><title>Pier %s</title><p>A gull sat at %[1]s.<a href=/shy.html>x</a></html>",
-			r.Host)
+		fmt.Fprintf(w, "<!DOCTYPE html><html lang=en><title>Pier %s</title><p>A gull sat at %[1]s."+
+			"<a href=/shy.html>x</a></html>", r.Host)
 	})
 	server := &http.Server{Handler: mux}
-	for i := range runningHosts {
+	for i := range runningHosts + 1 {
 		l, err := net.Listen("tcp", net.JoinHostPort(fmt.Sprintf("127.77.0.%d", i+1), f.port))
 		if err != nil {
 			f.t.Fatal(err)
@@ -88,13 +88,12 @@ func (f *running) serveHosts() {
 		if _, f.port, err = net.SplitHostPort(l.Addr().String()); err != nil {
 			f.t.Fatal(err)
 		}
-		f.hosts = append(f.hosts, l.Addr().String())
+		if f.slow = l.Addr().String(); i < runningHosts {
+			f.hosts = append(f.hosts, f.slow)
+		}
 		go server.Serve(l)
 	}
-	f.t.Cleanup(func() {
-		close(over)
-		server.Close()
-	})
+	f.t.Cleanup(func() { server.Close() })
 }
 
 // data returns the data directory of a node.
@@ -103,10 +102,10 @@ func (f *running) data(name string) string { return filepath.Join(f.dir, name) }
 // start starts a node, which is killed when the test ends.
 func (f *running) start(name string, seeds ...string) {
 	f.t.Helper()
-	cmd := exec.Command("acapcrawl", append([]string{"crawl", "--cluster", f.servers, "--node", name, "--data", f.data(name),
-		"--partitions", "12", "--lease", "1m", "--lease-margin", "10s", "--delay", "0", "--depth", "1"}, seeds...)...)
+	cmd := exec.Command("acapcrawl", append([]string{"crawl", "--cluster", f.servers, "--node", name, "--data",
+		f.data(name), "--partitions", "12", "--lease", "1m", "--lease-margin", "10s", "--delay", "0", "--depth", "1"}, seeds...)...)
 	said := &bytes.Buffer{}
-	cmd.Stderr = said
+	cmd.Stderr, cmd.Stdout = said, said
 	if err := cmd.Start(); err != nil {
 		f.t.Fatal(err)
 	}
@@ -204,7 +203,8 @@ func TestNodesAnswer(t *testing.T) {
 		}
 	})
 	t.Run("show", func(t *testing.T) {
-		if got := f.run("show", home); got.status != statusDone || !strings.Contains(got.stdout, "A gull sat at "+f.hosts[2]) {
+		if got := f.run("show", home); got.status != statusDone ||
+			!strings.Contains(got.stdout, "A gull sat at "+f.hosts[2]) {
 			t.Error(got)
 		}
 		f.wholly(f.object("show", home), 3)
@@ -297,7 +297,8 @@ func TestNodeHangs(t *testing.T) {
 	for _, args := range [][]string{{"search", "gull"}, {"archive", "ls"}, {"sweep", "--dry-run"}, {"actions", "ls"}} {
 		all.Go(func() {
 			got := f.run(append(args, "--json")...)
-			if got.status > statusNothing || !strings.Contains(got.stdout, `"shards":{"answered":1,"total":2,"missing":[{"node":"b"`) ||
+			if got.status > statusNothing ||
+				!strings.Contains(got.stdout, `"shards":{"answered":1,"total":2,"missing":[{"node":"b"`) ||
 				!strings.Contains(got.stderr, "only 1 of 2 nodes answered") {
 				t.Errorf("%v: %+v", args, got)
 			}
@@ -316,7 +317,8 @@ func TestNodeHangs(t *testing.T) {
 func TestNoNode(t *testing.T) {
 	t.Parallel()
 	f := &running{t: t, servers: natstest.One(t), dir: t.TempDir(), nodes: map[string]*exec.Cmd{}}
-	if got := f.run("search", "gull"); got.status != statusFailed || !strings.Contains(got.stderr, "no cluster of acapcrawl yet") {
+	if got := f.run("search", "gull"); got.status != statusFailed ||
+		!strings.Contains(got.stderr, "no cluster of acapcrawl yet") {
 		t.Errorf("without a cluster: %+v", got)
 	}
 	f.start("a")

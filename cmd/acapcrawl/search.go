@@ -40,7 +40,8 @@ type:KIND (html, text, markdown, feed, pdf, image, or a media type), before:DAY 
 2026-05-31, 2026-05 or 2026. If the publisher permits no link, the address is marked "address only".`,
 		Example: `  acapcrawl search harbour ferry
   acapcrawl search '"winter timetable" -cancelled site:example.com'
-  acapcrawl search -- harbour -ferry`,
+  acapcrawl search -- harbour -ferry
+  acapcrawl search --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222 harbour ferry`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -38,13 +38,13 @@ const (
 
 // shardFlags adds the hidden flags of a search. It returns a function that reads their values.
 func shardFlags(flags *pflag.FlagSet) func(*judging) (shardRequest, error) {
-	shard := flags.Bool(shardFlag, false, "print everything that a merged search needs")
+	shard := shardOnly(flags)
 	details := flags.Bool(detailsFlag, false, "explain each result")
 	further := flags.Int(furtherFlag, 0, "examine at most `N` further hits")
 	public := flags.Bool(publicFlag, false, "decide for a reader who is not the operator")
 	uses := flags.StringArray(usesFlag, nil, "only pages for which `USAGE` is allowed")
 	facts := factsOf(flags)
-	for _, name := range []string{shardFlag, detailsFlag, furtherFlag, publicFlag, usesFlag} {
+	for _, name := range []string{detailsFlag, furtherFlag, publicFlag, usesFlag} {
 		flags.MarkHidden(name)
 	}
 	return func(j *judging) (r shardRequest, err error) {
@@ -54,6 +54,13 @@ func shardFlags(flags *pflag.FlagSet) func(*judging) (shardRequest, error) {
 		}
 		return r, facts(j)
 	}
+}
+
+// shardOnly adds the hidden flag with which a process asks a node of a cluster.
+func shardOnly(flags *pflag.FlagSet) *bool {
+	shard := flags.Bool(shardFlag, false, "print what a process of a cluster needs")
+	flags.MarkHidden(shardFlag)
+	return shard
 }
 
 // factsOf adds a hidden flag with everything that is known of a reader. It returns a function that reads it.
@@ -118,7 +125,8 @@ const mostDeep = 10_000
 
 // search lets all nodes search, and merges what they have found. call has all flags but those for the part of the
 // results.
-func (n *nodes) search(ctx context.Context, call nodeCall, q present.Query) (found present.Found, in shards, err error) {
+func (n *nodes) search(ctx context.Context, call nodeCall, q present.Query) (found present.Found, in shards,
+	err error) {
 	if q.Skip+q.Limit > mostDeep {
 		return found, in, misuse("a narrower query", "a search in a cluster returns at most the first %d results", mostDeep)
 	}

@@ -2,16 +2,21 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/acapcrawl/acapcrawl/internal/natstest"
 )
 
 // serveNodes runs serve --cluster, with further arguments, until the test or stop ends it. It returns the address.
@@ -35,7 +40,13 @@ func (f *running) serveNodes(args ...string) (at string, stop func()) {
 			at = found[1]
 		}
 	}
-	go io.Copy(io.Discard, lines)
+	rest := &lockedBuffer{}
+	go io.Copy(rest, lines)
+	f.t.Cleanup(func() {
+		if f.t.Failed() {
+			f.t.Logf("serve: %s", rest)
+		}
+	})
 	stop = func() {
 		if cancel(); ended != nil {
 			<-ended
@@ -44,6 +55,24 @@ func (f *running) serveNodes(args ...string) (at string, stop func()) {
 	}
 	f.t.Cleanup(stop)
 	return at, stop
+}
+
+// lockedBuffer is a buffer for concurrent use.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
 }
 
 // get reads a page of serve --cluster.
@@ -115,6 +144,20 @@ func TestServeNodes(t *testing.T) {
 		len(list) != runningHosts {
 		t.Error(text)
 	}
+}
+
+// A node that serves its archive shows its own pages.
+func TestNodeServes(t *testing.T) {
+	t.Parallel()
+	f := &running{t: t, servers: natstest.One(t), dir: t.TempDir(), nodes: map[string]*exec.Cmd{}}
+	f.serveHosts()
+	s, stop, ended := startServing(t, "The archive is shown at ", "crawl", "--cluster", f.servers, "--node", "a", "--data",
+		f.data("a"), "--serve", "127.0.0.1:0", "--delay", "0", "--depth", "0", "http://"+f.hosts[0]+"/",
+		"http://"+f.slow+"/1", "http://"+f.slow+"/2", "http://"+f.slow+"/3", "http://"+f.slow+"/4")
+	f.await("the page is shown", func() bool { return strings.Contains(s.text(t, "/search?q=gull"), "Pier "+f.hosts[0]) })
+	f.wholly(f.object("search", "gull"), 1)
+	stop()
+	<-ended
 }
 
 // The copies of a drained node are found while serve --cluster answers for its data directory. The node can crawl again

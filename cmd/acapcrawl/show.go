@@ -64,8 +64,7 @@ func (c *Command) showVerb() *cobra.Command {
 	setting(flags, "for")
 	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
 	clusterFlags(cmd)
-	shard := flags.Bool(shardFlag, false, "print what a process of a cluster needs")
-	flags.MarkHidden(shardFlag)
+	shard := shardOnly(flags)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r := showRequest{Version: *version, Headers: *headers, Framed: *framed, Query: *query, JSON: out.JSON(),

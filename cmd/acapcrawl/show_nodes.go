@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,14 +40,11 @@ func (n *nodes) askAbout(ctx context.Context, page string, call nodeCall) ([]*no
 		return answers, err
 	}
 	owner, err := n.caller.Owner(host)
+	for _, a := range answers {
+		a.owner = a.node == owner
+	}
 	slices.SortStableFunc(answers, func(a, b *nodeAnswer) int {
-		switch {
-		case a.node == owner && b.node != owner:
-			return -1
-		case b.node == owner && a.node != owner:
-			return 1
-		}
-		return 0
+		return cmp.Compare(notFirst(a.node, owner), notFirst(b.node, owner))
 	})
 	return answers, err
 }
@@ -75,7 +73,8 @@ func (h *headed) readHead(asJSON bool) {
 func isObject(text []byte) bool { return len(text) > 0 && text[0] == '{' }
 
 // choose returns the answer that is shown: a refusal, otherwise the first with a copy, otherwise the first. What one
-// node refuses is shown from no other. Only a node that has no policy for its old copy does not hinder the others.
+// node refuses is shown from no other. Only a node that does not crawl the host, and has no policy for its old copy, does
+// not hinder the others.
 func choose(all []*headed) *headed {
 	var best *headed
 	rank := func(h *headed) int {
@@ -84,7 +83,7 @@ func choose(all []*headed) *headed {
 			return 0
 		case h.shows:
 			return 3
-		case h.status == statusRefused && h.none.Reason != string(acap.Unavailable):
+		case h.status == statusRefused && (h.owner || h.none.Reason != string(acap.Unavailable)):
 			return 4
 		case h.status == statusRefused:
 			return 2
