@@ -307,11 +307,12 @@ func (j *journal) read(ctx context.Context, partition int, from uint64, end uint
 		}
 		consumer, err := j.js.OrderedConsumer(ctx, journalStream, jetstream.OrderedConsumerConfig{
 			FilterSubjects: []string{journalSubject(partition)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
-			OptStartSeq: from + 1})
+			OptStartSeq: from + 1, InactiveThreshold: consumerEnds})
 		if err != nil {
 			yield(crawler.JournalRecord{}, unreachable(err))
 			return
 		}
+		defer j.endConsumer(consumer)
 		messages, err := consumer.Messages()
 		if err != nil {
 			yield(crawler.JournalRecord{}, unreachable(err))
@@ -329,6 +330,21 @@ func (j *journal) read(ctx context.Context, partition int, from uint64, end uint
 			}
 		}
 	}
+}
+
+// consumerEnds is when the servers remove a consumer that this process could not remove.
+const consumerEnds = 30 * time.Second
+
+// endConsumer removes a consumer. The servers permit only some hundred at a time, and a node may take over more
+// partitions than that.
+func (j *journal) endConsumer(c jetstream.Consumer) {
+	info := c.CachedInfo()
+	if info == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	_ = j.stream.DeleteConsumer(ctx, info.Name) // if it fails, the servers do it after consumerEnds
 }
 
 func nextRecord(messages jetstream.MessagesContext) (r crawler.JournalRecord, err error) {

@@ -93,3 +93,27 @@ func TestUnknownReport(t *testing.T) {
 		t.Errorf("after a report without an answer: %+v, %v", stored(), err)
 	}
 }
+
+// No consumer is left behind when a node has read journals: the servers permit few.
+func TestNoConsumersAreLeft(t *testing.T) {
+	t.Parallel()
+	servers := natstest.One(t)
+	a, fa := startNode(t, testOptions(servers, "a", testSettings(4)))
+	if err := a.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for p := range 4 {
+		if err := fa.write(p, fakePut{Address: "http://a.example/"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, fb := startNode(t, testOptions(servers, "b", testSettings(4)))
+	if err := b.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "b has its share", func() bool { return len(fb.owned()) == 2 })
+	eventually(t, "no consumer is left", func() bool {
+		info, err := b.link.journal.Info(t.Context())
+		return err == nil && info.State.Consumers == 0
+	})
+}
