@@ -16,6 +16,7 @@ type bucket struct {
 	kv      jetstream.KeyValue
 	watcher jetstream.KeyWatcher
 	clock   Clock
+	answer  time.Duration // how long an answer is awaited
 	changed chan struct{} // a value after each change that the servers announce
 	done    chan struct{} // closed when the goroutine that reads the watcher has ended
 
@@ -30,7 +31,7 @@ func openBucket(ctx context.Context, js jetstream.JetStream, name string, clock 
 		return nil, err
 	}
 	b := &bucket{kv: kv, clock: clock, changed: make(chan struct{}, 1), done: make(chan struct{}),
-		heard: map[string]entry{}}
+		heard: map[string]entry{}, answer: answerTime}
 	if b.watcher, err = kv.WatchAll(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
@@ -90,13 +91,13 @@ func (b *bucket) close() {
 }
 
 func (b *bucket) create(ctx context.Context, key string, value []byte) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, b.answer)
 	defer cancel()
 	return settled(ctx, func() (uint64, error) { return b.kv.Create(ctx, key, value) })
 }
 
 func (b *bucket) update(ctx context.Context, key string, value []byte, last uint64) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, b.answer)
 	defer cancel()
 	return settled(ctx, func() (uint64, error) { return b.kv.Update(ctx, key, value, last) })
 }
@@ -120,7 +121,7 @@ func settled(ctx context.Context, change func() (uint64, error)) (uint64, error)
 const flightPause = 10 * time.Millisecond
 
 func (b *bucket) get(ctx context.Context, key string) (entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, b.answer)
 	defer cancel()
 	e, err := b.kv.Get(ctx, key)
 	if err != nil {
@@ -141,7 +142,7 @@ func (b *bucket) forget(key string, err error) {
 }
 
 func (b *bucket) remove(ctx context.Context, key string, last uint64) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, b.answer)
 	defer cancel()
 	_, err := settled(ctx, func() (uint64, error) { return 0, b.kv.Delete(ctx, key, jetstream.LastRevision(last)) })
 	return err

@@ -82,7 +82,8 @@ func unreachable(err error) error {
 		}
 	}
 	var api *jetstream.APIError
-	if errors.As(err, &api) && api.Code == 503 {
+	var old *nats.APIError // from parts of the client that use its older interface, such as watchers
+	if errors.As(err, &api) && api.Code == 503 || errors.As(err, &old) && old.Code == 503 {
 		return fmt.Errorf("%w (%w)", ErrNoQuorum, err)
 	}
 	return err

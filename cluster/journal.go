@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,6 +43,7 @@ type journal struct {
 // journalEnd is the end of the journal of an owned partition. mu is held while messages are written.
 type journalEnd struct {
 	mu    sync.Mutex
+	fence uint64 // position of the message with which this process took the journal over
 	last  uint64 // position of the last message; 0: there is none
 	base  uint64 // see baseField
 	bytes int64  // payload written since the journal was shortened, as far as this process knows
@@ -125,6 +127,8 @@ func (j *journal) stored(ctx context.Context, m *message) (bool, error) {
 		m.end.last = last.position
 		m.end.bytes += int64(len(m.data))
 		return true, nil
+	case strings.HasPrefix(last.writer, j.process+" "):
+		m.end.last = last.position // an earlier message, which nobody awaits any more because its time limit had passed
 	case last.position != m.end.last:
 		return false, errFenced
 	}
@@ -190,6 +194,7 @@ func (j *journal) fence(ctx context.Context, partition int) (end *journalEnd, be
 		} else if err != nil {
 			return nil, 0, err
 		}
+		end.fence = end.last
 		j.mu.Lock()
 		j.parts[partition] = end
 		j.mu.Unlock()
@@ -230,8 +235,8 @@ func (j *journal) append(ctx context.Context, entries []crawler.Entry) (position
 	for i, e := range entries {
 		payloads[i], ends[i] = packPuts(e.Puts, j.limit), j.part(e.Partition)
 		most = max(most, len(payloads[i]))
-		if ends[i] == nil {
-			lost = append(lost, e.Partition)
+		if ends[i] == nil || ends[i].fence != e.Adopted {
+			lost, ends[i] = append(lost, e.Partition), nil
 			continue
 		}
 		ends[i].mu.Lock() // one goroutine writes the entries of a frontier, so the order does not matter

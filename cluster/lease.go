@@ -202,3 +202,10 @@ func (l *lease) owner() Owner {
 	defer l.mu.Unlock()
 	return l.value.owner()
 }
+
+// current returns the lease as this node has stored it last.
+func (l *lease) current() leaseValue {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.value
+}

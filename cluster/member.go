@@ -22,8 +22,9 @@ type member struct {
 	table    Table
 	revision uint64 // of table
 	// owners in the table that are known not to run any more, with the time when this node learned of it
-	dead map[Owner]time.Duration
-	past map[Owner]bool // earlier leases of this process, whose requests this process itself has ended
+	dead  map[Owner]time.Duration
+	since time.Duration  // when this node took its lease, by Clock.Elapsed
+	past  map[Owner]bool // earlier leases of this process, whose requests this process itself has ended
 }
 
 // newMember returns the member for a node whose lease has the given length and margin.
@@ -53,7 +54,8 @@ func (m *member) round(ctx context.Context, r Report, drain bool) (v view, begun
 		if before != (Owner{}) {
 			m.past[before] = true
 		}
-		begun, err = true, m.lease.acquire(ctx, m.value)
+		begun, m.since = true, m.clock.Elapsed()
+		err = m.lease.acquire(ctx, m.value)
 	}
 	if err != nil {
 		return v, false, err
@@ -74,9 +76,14 @@ func (m *member) round(ctx context.Context, r Report, drain bool) (v view, begun
 }
 
 // members returns the leases that have not expired as far as this node knows. Only a lease that was not renewed for
-// long is looked up, because the store does not announce that a lease expires.
+// long is looked up, because the store does not announce that a lease expires. This node is always among them: the store
+// may announce its new lease later, and until then the node would take its share for nothing and lose its partitions.
 func (m *member) members(ctx context.Context) (list []leaseValue, err error) {
+	list = append(list, m.lease.current())
 	for _, e := range m.nodes.list() {
+		if e.key == m.value.Node {
+			continue
+		}
 		if m.clock.Elapsed()-e.heard > m.lease.length {
 			now, err := m.nodes.get(ctx, e.key)
 			if errors.Is(err, errMissing) {
@@ -111,17 +118,24 @@ func crawling(members []leaseValue) (n int) {
 	return n
 }
 
-func (m *member) readTable(ctx context.Context) error {
-	e, err := m.state.get(ctx, tableKey)
+func (m *member) readTable(ctx context.Context) (err error) {
+	t, revision, err := readTable(ctx, m.state)
+	if err == nil {
+		m.table, m.revision = t, revision
+	}
+	return err
+}
+
+// readTable returns the table of partitions with its revision.
+func readTable(ctx context.Context, state store) (t Table, revision uint64, err error) {
+	e, err := state.get(ctx, tableKey)
 	if err != nil {
-		return fmt.Errorf("the table of partitions cannot be read: %w", err)
+		return t, 0, fmt.Errorf("the table of partitions cannot be read: %w", err)
 	}
-	var t Table
 	if err := json.Unmarshal(e.value, &t); err != nil {
-		return fmt.Errorf("the table of partitions is damaged: %w", err)
+		return t, 0, fmt.Errorf("the table of partitions is damaged: %w", err)
 	}
-	m.table, m.revision = t, e.revision
-	return nil
+	return t, e.revision, nil
 }
 
 // noteDead finds the owners in the table that do not run any more. An owner whose name has another lease, or a fenced
@@ -141,13 +155,17 @@ func (m *member) noteDead(ctx context.Context, members []leaseValue) error {
 			delete(m.dead, o)
 		}
 	}
-	for _, o := range slices.SortedFunc(maps.Keys(owners), Owner.compare) { // in order, so that a simulation can be repeated
+	// in order, so that a simulation can be repeated
+	for _, o := range slices.SortedFunc(maps.Keys(owners), Owner.compare) {
 		if _, known := m.dead[o]; known || !owners[o] || o == m.lease.owner() {
 			continue
 		}
 		v, held := leases[o.Node]
 		switch {
 		case held && !v.Fenced && v.Epoch == o.Epoch:
+			continue
+		case !held && m.clock.Elapsed()-m.since < m.lease.length/4:
+			// If the servers were unreachable, all leases have expired. The other nodes need a moment to take new ones.
 			continue
 		case !held:
 			text, err := json.Marshal(leaseValue{Node: o.Node, Fenced: true})

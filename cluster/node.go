@@ -65,6 +65,7 @@ type Node struct {
 	adding   int    // calls of AddSeeds that have not ended
 	work     uint64 // see Report
 	reported Report // as last stored
+	mayIdle  bool   // the servers may have a report of this node that says that it is idle, whether it is known or not
 	pages    func() int
 	cleaning bool // a journal is being shortened
 	leaving  bool // the node hands over all its partitions, since it ends
@@ -132,6 +133,9 @@ func (n *Node) enter(ctx context.Context, o Options, waiting func()) (err error)
 	if err := n.checkClock(ctx); err != nil {
 		return err
 	}
+	// a request of which the answer is lost must not use up the lease
+	n.link.nodes.answer = min(answerTime, n.settings.Lease/3)
+	n.link.state.answer = n.link.nodes.answer
 	n.member = newMember(n.link.nodes, n.link.state, n.clock, n.settings.Lease, n.settings.Margin,
 		leaseValue{Node: o.Node, Dir: o.Dir, Version: o.Version})
 	if err := n.member.lease.await(ctx, n.member.value, waiting); err != nil {

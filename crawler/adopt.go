@@ -40,6 +40,8 @@ const (
 // requested. Only the time that passes here counts, since the clocks of two machines differ; a time
 // until which a host asks not to be requested stays in force.
 //
+// entries end with the record with which this machine took the journal over; see Entry.Adopted.
+//
 // After each transaction the file contains the journal up to some position, so that a crash or an
 // error of entries leaves a usable file: the next Adopt continues where this one ended.
 func (f *Frontier) Adopt(partition int, fresh bool, entries iter.Seq2[JournalRecord, error]) (err error) {
@@ -155,7 +157,8 @@ func (f *Frontier) openPartition(a *adoption, n int) error {
 	if err != nil {
 		return err
 	}
-	p := &partition{number: n, open: true, stamp: s, ended: make(chan struct{}), drained: make(chan struct{}, 1)}
+	p := &partition{number: n, open: true, stamp: s, adopted: s.journal, ended: make(chan struct{}),
+		drained: make(chan struct{}, 1)}
 	if p.asked, err = f.requested(n); err != nil {
 		return err
 	}

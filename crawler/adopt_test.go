@@ -128,6 +128,21 @@ func TestAdoptFresh(t *testing.T) {
 	}
 	must(t, s.adopt(again.Frontier, again.j, 0))
 	same(t, b.Frontier, again.Frontier, 0)
+
+	// a file that has more than the journal is of another crawl
+	must(t, again.Close())
+	other := newSharedStore(t, 3)
+	other.journals[0], other.next = s.journals[0], s.next
+	c2 := newMachine(t, s, o, 0)
+	c2.offer("http://of-another-crawl.0/")
+	must(t, c2.Close())
+	d := openMachine(t, other, c2.name, o)
+	other.give(0, d.j)
+	_, list := other.entries(0, 0)
+	must(t, d.Adopt(0, true, list))
+	if d.state("http://of-another-crawl.0/") != "" || d.state("http://new.0/") != Queued {
+		t.Error("the file is not made again")
+	}
 }
 
 // drop removes a partition in several transactions. A restart in between continues.

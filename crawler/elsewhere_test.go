@@ -198,8 +198,7 @@ func TestSharedRun(t *testing.T) {
 	must(t, err)
 	defer closeFrontier(t, c.frontier)
 	f := c.frontier
-	s.give(0, j.fakeJournal)
-	must(t, f.Adopt(0, true, func(func(JournalRecord, error) bool) {}))
+	must(t, s.adopt(f, j.fakeJournal, 0))
 	must(t, f.SetSeeds(map[string]uint64{site.URL + "/": FirstSeed}))
 	_, err = f.AddSeeds(site.URL + "/")
 	must(t, err)

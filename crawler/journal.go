@@ -34,7 +34,11 @@ type Journal interface {
 // may leave the first puts of an entry in the journal. Each put is shorter than 64 KiB.
 type Entry struct {
 	Partition int
-	Puts      [][]byte
+	// Adopted is the position of the last record that Adopt got when it opened the partition. If
+	// this machine has taken the partition over again since, the entry comes from before, and
+	// Append reports the partition as lost.
+	Adopted uint64
+	Puts    [][]byte
 }
 
 // JournalRecord is an entry of the journal of one partition, or a part of one, as it is read again.

@@ -21,6 +21,7 @@ type sharedStore struct {
 
 	mu       sync.Mutex
 	owner    map[int]*fakeJournal
+	fence    map[int]uint64 // partition → position of the record with which its owner took it over
 	journals map[int][]JournalRecord
 	links    map[int][]sentOffers
 	next     uint64 // the last position that was given away
@@ -40,7 +41,7 @@ type sentOffers struct {
 var errCut = errors.New("the connection was cut")
 
 func newSharedStore(t testing.TB, partitions int) *sharedStore {
-	return &sharedStore{t: t, partitions: partitions, owner: map[int]*fakeJournal{},
+	return &sharedStore{t: t, partitions: partitions, owner: map[int]*fakeJournal{}, fence: map[int]uint64{},
 		journals: map[int][]JournalRecord{}, links: map[int][]sentOffers{}, keep: -1}
 }
 
@@ -119,7 +120,7 @@ func (j *fakeJournal) Append(ctx context.Context, entries []Entry) (positions []
 				s.t.Error(err)
 			}
 		}
-		if s.owner[e.Partition] != j {
+		if s.owner[e.Partition] != j || s.fence[e.Partition] != e.Adopted {
 			lost = append(lost, e.Partition)
 			positions = append(positions, 0)
 			continue
@@ -179,6 +180,9 @@ func (s *sharedStore) give(n int, j *fakeJournal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.owner[n] = j
+	if j != nil {
+		s.fence[n] = s.add(n, [][]byte{})
+	}
 }
 
 // entries returns the journal of a partition after a position. fresh says that it begins later.

@@ -31,6 +31,7 @@ type partition struct {
 	asked   bool          // a host of the partition may have been requested before it was adopted
 	leases  int           // number of leases that have not ended
 	stamp   stamp         // as committed
+	adopted uint64        // see Entry.Adopted
 	drained chan struct{} // receives a value when leases becomes 0 and open is false
 }
 

@@ -305,6 +305,31 @@ func TestLosePartition(t *testing.T) {
 	}
 }
 
+// A change that was under way when a partition was lost is not in its journal, even if the machine
+// has taken the partition over again before the change arrives there.
+func TestChangeOfEarlierAdoption(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSharedStore(t, 3)
+		a := newMachine(t, s, FrontierOptions{}, 0)
+		a.offer("http://h.0/")
+		a.meet("http://h.0/", 0)
+		l := a.take("http://h.0/")
+		free := a.j.block()
+		must(t, a.Done(l, links(a.Frontier, 1, "http://h.0/x")))
+		synctest.Wait() // the change waits in Append
+		a.Lose(0)
+		s.give(0, a.j)
+		_, list := s.entries(0, 0)
+		free()
+		must(t, a.Adopt(0, true, list))
+		same(t, a.Frontier, newMachine(t, s, FrontierOptions{}, 0).Frontier, 0)
+		if a.state("http://h.0/") != Queued || a.state("http://h.0/x") != "" || len(a.Owned()) != 1 {
+			t.Errorf("%s, %s, owned %v", a.state("http://h.0/"), a.state("http://h.0/x"), a.Owned())
+		}
+		must(t, a.Close())
+	})
+}
+
 // A machine that cannot reach the others ends after Abort.
 func TestAbort(t *testing.T) {
 	_, s, o := newShared(t)

@@ -79,3 +79,27 @@ func BenchmarkVisits(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAdopt measures how fast a partition of 50,000 addresses is made of its journal.
+func BenchmarkAdopt(b *testing.B) {
+	const hosts, pages = 500, 100
+	s := newSharedStore(b, 1)
+	m := newMachine(b, s, FrontierOptions{}, 0)
+	for i := range hosts {
+		var urls []string
+		for j := range pages {
+			urls = append(urls, fmt.Sprintf("http://h%d.0/a/path/of/usual/length/%d.html", i, j))
+		}
+		m.offer(urls...)
+	}
+	f := newMachine(b, s, FrontierOptions{})
+	for b.Loop() {
+		_, list := s.entries(0, 0)
+		must(b, f.Adopt(0, true, list))
+		b.StopTimer()
+		f.Lose(0)
+		must(b, f.awaitDrop(0))
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(b.N*hosts*pages)/b.Elapsed().Seconds(), "addresses/s")
+}

@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/address"
 )
+
+var sharedRuns = flag.Uint64("shared-runs", 8, "random crawls of TestSharedRandomUse")
 
 // sharedUse is a crawl of several machines that a test uses at random, with the state that the test
 // expects.
@@ -351,6 +354,8 @@ func (u *sharedUse) finish() {
 				u.end()
 			}
 			must(u.t, m.f.Flush())
+		}
+		for _, m := range u.machines { // when none of them sends any more
 			busy = busy || m.f.Counts().Queued > 0 || u.undelivered(m)
 		}
 		if !busy {
@@ -413,7 +418,7 @@ func (u *sharedUse) covered() {
 // at the same time, no host is requested before its delay has ended, and a lost file is rebuilt as
 // it was.
 func TestSharedRandomUse(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := range *sharedRuns {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			u := newSharedUse(t, seed)
 			defer func() {

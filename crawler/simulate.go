@@ -2,8 +2,8 @@ package crawler
 
 import "time"
 
-// Pacing makes the decisions of a Frontier about the times of requests, for a simulation of more hosts than a Frontier
-// could store. It is not safe for concurrent use.
+// Pacing makes the decisions of a Frontier about the times of requests, for a simulation of more hosts than a
+// Frontier could store. It is not safe for concurrent use.
 type Pacing struct{ p pacing }
 
 // HostPace is what a Frontier knows about the pace of one host.

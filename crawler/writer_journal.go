@@ -18,6 +18,7 @@ type sharedBatch struct {
 	partitions *bbolt.Bucket
 	members    *bbolt.Bucket
 	open       map[int]*partition // the partitions that accept changes, when the transaction began
+	owned      map[int]*partition // these, and those that are being released
 	numbers    map[string]int     // host → its partition
 	stamps     map[int]stamp      // changed stamps of partitions
 	links      map[int]bool       // partitions whose position in the stream of links goes to the journal
@@ -32,11 +33,12 @@ type sharedBatch struct {
 
 func (f *Frontier) newSharedBatch(tx *bbolt.Tx) *sharedBatch {
 	s := &sharedBatch{journal: f.o.Journal, partitions: tx.Bucket(bPartitions), members: tx.Bucket(bMembers),
-		open: map[int]*partition{}, numbers: map[string]int{}, stamps: map[int]stamp{}, links: map[int]bool{},
+		open: map[int]*partition{}, owned: map[int]*partition{}, numbers: map[string]int{}, stamps: map[int]stamp{}, links: map[int]bool{},
 		before: map[string][]byte{}, records: map[string][]byte{}, hosts: map[string]bool{}, sending: map[string]int{}}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for n, p := range f.partitions {
+		s.owned[n] = p
 		if p.open {
 			s.open[n] = p
 		}
@@ -128,6 +130,9 @@ func (f *Frontier) attempt(group []*change) (b *batch, err error) {
 		}
 		for _, c := range group {
 			c.added, c.full, c.skips, c.next = 0, nil, nil, "" // a change may be repeated
+			if c.part != nil {
+				b.shared.owned[c.part.number] = c.part // also if it was lost since withoutLost
+			}
 			if err := b.apply(c); err != nil {
 				return err
 			}
@@ -231,7 +236,11 @@ func (b *batch) entries() ([]Entry, error) {
 	}
 	entries := make([]Entry, 0, len(puts))
 	for _, n := range slices.Sorted(maps.Keys(puts)) {
-		entries = append(entries, Entry{n, puts[n]})
+		p := s.owned[n]
+		if p == nil {
+			return nil, fmt.Errorf("partition %d is changed but not owned", n)
+		}
+		entries = append(entries, Entry{n, p.adopted, puts[n]})
 	}
 	return entries, nil
 }

@@ -12,7 +12,7 @@ import (
 // Shared holds the records of origins that several machines have. Each origin is read by one machine at a time.
 type Shared interface {
 	// Newest returns the record of an origin that was stored last by any machine, and a mark of it; the mark is 0 if
-	// there is none.
+	// there is none. The record is zero if it cannot be read.
 	Newest(ctx context.Context, origin string) (r Record, mark uint64, err error)
 	// Replace stores r as the newest record of an origin, and returns when it is durable. mark is the mark of the
 	// record that is replaced. The error is ErrOvertaken if that is not the newest one.
@@ -114,7 +114,7 @@ func (a *Authority) latest(ctx context.Context, key string) (rec Record, mark ui
 		if err != nil {
 			return rec, 0, err
 		}
-		if mark = m; mark != 0 {
+		if mark = m; shared.Last.URL != "" {
 			if err := a.Adopt(key, shared); err != nil {
 				return rec, 0, err
 			}

@@ -64,6 +64,7 @@ func (s *Site) joinCluster(ctx context.Context) error {
 	if err != nil || s.cfg.Cluster.Servers == "" {
 		return err
 	}
+	s.endApart()
 	o := ClusterOptions(s.cfg)
 	o.Dir, o.Log, o.Clock = m.Dir, s.o.Log, s.o.Clock
 	n, err := cluster.Join(ctx, o, func() {

@@ -112,7 +112,7 @@ func (s *Site) executor(f *crawler.Frontier) *actions.Executor {
 		r = recrawler{f, s.visits}
 	}
 	a := s.cfg.Actions
-	return actions.NewExecutor(s.ledger, eraser{s.holdings, f, s.room}, r,
+	return actions.NewExecutor(s.ledger, eraser{s.holdings, f, s.room, s.changeQueue}, r,
 		actions.Limits{Again: a.RecrawlAgain, Pending: a.MaxPending, PendingAll: a.MaxPendingAll, Day: a.MaxADay,
 			Listed: a.MaxListed})
 }
@@ -229,7 +229,7 @@ func (s *Site) ExecuteRequests(ctx context.Context, ids ...uint64) (list []actio
 		}
 		for _, r := range list {
 			if r.Action == acap.TakeDown && !r.Standing {
-				if _, err := f.Lift(r.Origin+"/", s.mayBeTakenDown); err != nil {
+				if err := s.changeQueue(func() error { return s.lift(f, r.Origin) }); err != nil {
 					return err
 				}
 			}

@@ -43,8 +43,9 @@ type orders struct {
 	waiting []waitingOrder  // orders that are not executed, by position
 	state   ordersState
 
-	executing sync.Mutex    // held while orders are executed
-	kick      chan struct{} // a value wakes the goroutine that executes
+	executing sync.Mutex     // held while orders are executed
+	changes   sync.WaitGroup // changes of the queue in progress, see Site.changeQueue
+	kick      chan struct{}  // a value wakes the goroutine that executes
 }
 
 // ordersState is the content of ordersFile.

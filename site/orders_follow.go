@@ -38,42 +38,80 @@ func (s *session) followOrders(ctx context.Context) (end func(), err error) {
 	return nil, ClusterError(err)
 }
 
-// followApart is followOrders for a process that shows a data directory of a node and does not crawl. Without a
-// cluster, nothing of the directory is shown.
+// followApart is followOrders for a process that shows a data directory of a node and does not crawl. Until the servers
+// answer, nothing of the directory is shown.
 func (s *Site) followApart(ctx context.Context) error {
-	if !s.shared.Load() || s.lent || s.orders.connected() != nil || s.node.Load() != nil {
+	if !s.shared.Load() || s.lent || s.apart != nil || s.node.Load() != nil {
 		return nil
 	}
 	m, err := s.membership()
 	if err != nil {
 		return err
 	}
+	end, err := s.attachApart(ctx, m)
+	if err == nil {
+		s.apart = end
+		return nil
+	}
+	if !errors.Is(err, cluster.ErrNoQuorum) {
+		return err
+	}
+	later, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for later.Err() == nil {
+			sleep(later, apartPause)
+			if end, err := s.attachApart(later, m); err == nil {
+				<-later.Done()
+				end()
+			}
+		}
+	})
+	s.apart = func() {
+		stop()
+		wg.Wait()
+	}
+	return err
+}
+
+// apartPause is how long followApart waits before it tries to reach the servers again.
+const apartPause = 5 * time.Second
+
+// attachApart connects to the cluster, executes the orders that were published before, and follows the later ones until
+// the caller calls end.
+func (s *Site) attachApart(ctx context.Context, m membership) (end func(), err error) {
 	o := ClusterOptions(s.cfg)
 	o.Node, o.Dir, o.Log, o.Clock = m.Node, m.Dir, s.o.Log, s.o.Clock
 	list, id, err := cluster.OpenOrders(ctx, o)
 	if err != nil {
-		return ClusterError(err)
+		return nil, ClusterError(err)
 	}
 	if id != m.Cluster {
 		list.Close()
-		return usageError("name another data directory with --data", "the data directory %s belongs to the cluster %s, "+
-			"but the servers have the cluster %s", s.cfg.Data, m.Cluster, id)
+		return nil, usageError("name another data directory with --data", "the data directory %s belongs to the cluster "+
+			"%s, but the servers have the cluster %s", s.cfg.Data, m.Cluster, id)
 	}
 	x := s.executor(nil)
-	end := func() {}
 	if err = s.orders.attach(ctx, list, x); err == nil {
 		end, err = s.orders.follow(context.Background(), list, x)
 	}
 	if err != nil {
 		s.orders.detach()
 		list.Close()
-		return ClusterError(err)
+		return nil, ClusterError(err)
 	}
-	s.apart = func() {
+	return func() {
 		end()
 		list.Close()
+	}, nil
+}
+
+// endApart ends what followApart has begun.
+func (s *Site) endApart() {
+	if s.apart != nil {
+		s.apart()
+		s.apart = nil
 	}
-	return nil
 }
 
 // follow starts the goroutines that read and execute orders. The function end stops them.
@@ -98,6 +136,20 @@ func (o *orders) follow(ctx context.Context, list *cluster.Orders, x *actions.Ex
 		_ = errors.Join(o.publishRequests(last), o.commit(last))
 		o.detach()
 	}, nil
+}
+
+// changeQueue calls change, which changes the queue. In a cluster it does not wait for that, since a take-down must not
+// wait for the servers.
+func (s *Site) changeQueue(change func() error) error {
+	if s.node.Load() == nil {
+		return change()
+	}
+	s.orders.changes.Go(func() {
+		if err := change(); err != nil {
+			s.o.Log.Warn("a take-down is not noted in the queue, so its pages are not queued when it is withdrawn", "error", err)
+		}
+	})
+	return nil
 }
 
 func wake(c chan struct{}) {
@@ -133,9 +185,12 @@ func (o *orders) keepReading(ctx context.Context, hint <-chan struct{}) {
 
 // keepExecuting executes orders, publishes requests that this node has noted, and notes which nodes have executed them.
 func (o *orders) keepExecuting(ctx context.Context, list *cluster.Orders, x *actions.Executor) {
-	said := ""
+	said, resumed := "", time.Now()
 	for ctx.Err() == nil {
 		err := errors.Join(o.execute(ctx, x), o.publishRequests(ctx), o.commit(ctx), o.site.ledger.NoteNodes())
+		if time.Since(resumed) >= resumeEvery { // for example re-crawls of hosts that another node owned before
+			err, resumed = errors.Join(err, x.Resume(ctx)), time.Now()
+		}
 		if ctx.Err() != nil {
 			return
 		}
@@ -151,6 +206,9 @@ func (o *orders) keepExecuting(ctx context.Context, list *cluster.Orders, x *act
 		pauseFor(ctx, ordersTick/4, o.kick, list.Changed())
 	}
 }
+
+// resumeEvery is how often a node looks for requests that are due.
+const resumeEvery = 10 * time.Second
 
 // answerReadings reads the policies of this node's origins again when another node asks for that, because it has
 // something stored of them. The function end stops it.

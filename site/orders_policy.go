@@ -55,15 +55,16 @@ func (p sharedPolicies) Newest(ctx context.Context, origin string) (r policy.Rec
 	if err != nil || !known {
 		return r, 0, ignoreNil(err, notNow)
 	}
+	p.orders.heard(last.Position)
 	var order policyOrder
 	if err = json.Unmarshal(last.Data, &order); err == nil && order.Record != nil {
 		r, err = policy.DecodeRecord(order.Record)
 	}
-	if err != nil {
-		err = fmt.Errorf("order %d is damaged: %w", last.Position, err)
+	if err != nil { // the policy is read again and replaces the order
+		p.orders.site.o.Log.Error("an order of the cluster is damaged", "position", last.Position, "error", err)
+		r = policy.Record{}
 	}
-	p.orders.heard(last.Position)
-	return r, last.Position, err
+	return r, last.Position, nil
 }
 
 // ignoreNil returns nil for nil, otherwise fn(err).
@@ -236,7 +237,7 @@ func (o *orders) erase(ctx context.Context, rawurl, source string) error {
 	if err != nil {
 		return err
 	}
-	_, err = eraser{h, o.site.frontier, o.site.room}.Erase(ctx, rawurl, actions.TakenDown, source)
+	_, err = eraser{h, o.site.frontier, o.site.room, o.site.changeQueue}.Erase(ctx, rawurl, actions.TakenDown, source)
 	return err
 }
 

@@ -117,7 +117,7 @@ func (o *orders) executeRequest(ctx context.Context, last cluster.Order, x *acti
 		return err
 	}
 	if f := o.site.frontier; f != nil && a.Action == acap.TakeDown {
-		_, err = f.Lift(a.Origin+"/", o.site.mayBeTakenDown)
+		return o.site.changeQueue(func() error { return o.site.lift(f, a.Origin) })
 	}
 	return err
 }

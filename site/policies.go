@@ -120,8 +120,14 @@ func (s *Site) blockTakenDown(f *crawler.Frontier, o *policy.Origin) error {
 		err = f.Bar(down...)
 	}
 	if err == nil {
-		_, err = f.Lift(o.Key+"/", s.mayBeTakenDown)
+		err = s.lift(f, o.Key)
 	}
+	return err
+}
+
+// lift queues the pages of an origin again whose take-down is no longer in force.
+func (s *Site) lift(f *crawler.Frontier, origin string) error {
+	_, err := f.Lift(origin+"/", s.mayBeTakenDown)
 	return err
 }
 

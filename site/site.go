@@ -253,9 +253,7 @@ func (s *Site) Close() error {
 	if s.lent {
 		return nil
 	}
-	if s.apart != nil {
-		s.apart()
-	}
+	s.endApart()
 	for _, o := range s.reports {
 		o.tally.close()
 	}
@@ -265,6 +263,7 @@ func (s *Site) Close() error {
 	}
 	if s.frontier != nil {
 		errs = append(errs, s.frontier.Close())
+		s.orders.changes.Wait()
 	}
 	if s.policy != nil {
 		errs = append(errs, s.policy.Close())

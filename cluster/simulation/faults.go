@@ -32,8 +32,10 @@ func (s *Simulation) between(least, most time.Duration) time.Duration {
 // again calls fn at random times with a mean interval.
 func (s *Simulation) again(mean time.Duration, fn func()) {
 	s.schedule(s.now+time.Duration(s.random.ExpFloat64()*float64(mean)), func() {
-		fn()
-		s.again(mean, fn)
+		if s.now < s.o.Lasts-s.o.Quiet {
+			fn()
+			s.again(mean, fn)
+		}
 	})
 }
 

@@ -100,8 +100,8 @@ func (s *Simulation) hostsOf(partition int) (first, end uint32) {
 	return uint32(min(partition*s.perPartition, len(s.hosts))), uint32(min((partition+1)*s.perPartition, len(s.hosts)))
 }
 
-// answer draws how long a host takes to answer. trouble says that it does not answer, or asks to be left in peace for
-// the time rest.
+// answer draws how long a host takes to answer. trouble says that it does not answer, or that it answers 503 with the
+// Retry-After rest.
 func (s *Simulation) answer(h *host) (took time.Duration, trouble bool, rest time.Duration) {
 	switch {
 	case h.flags&down != 0:

@@ -29,6 +29,9 @@ type Options struct {
 	FaultEvery time.Duration // mean time between two faults of nodes; 0: there are none
 	StoreFault time.Duration // mean time between two faults of the store; 0: there are none
 
+	// no new fault in this time at the end; ten minutes later everything works
+	Quiet time.Duration
+
 	Broken Broken
 }
 

@@ -37,6 +37,7 @@ type Result struct {
 	Repeated int             // visits that were in progress when their node lost the partition
 	Left     int             // URLs left
 	Hosts    int             // with URLs left
+	Open     int             // partitions that their owners have open at the end
 	Minutes  []int           // requests
 	Recovery []time.Duration // from the end of a process until another one has a partition open
 
@@ -76,7 +77,9 @@ func (r *Result) Write(out io.Writer) error {
 		line("fault", "%d × %s", r.Faults[name], name)
 	}
 	line("pages", "%d; left: %d on %d hosts", r.Pages, r.Left, r.Hosts)
-	line("other requests", "%d for robots.txt, %d failed; at most %d visits repeated", r.Policies, r.Failures, r.Repeated)
+	line("partitions open", "%d at the end", r.Open)
+	line("other requests", "%d for robots.txt, %d failed; at most %d visits repeated", r.Policies, r.Failures,
+		r.Repeated)
 	r.writePace(line)
 	r.writeCost(line)
 	line("violations", "%d", r.Violations)
@@ -91,12 +94,12 @@ func (r *Result) writePace(line func(name, format string, args ...any)) {
 	line("pages/s", "%.0f; requests/s: %.0f", float64(r.Pages)/seconds, float64(r.Requests)/seconds)
 	if n := len(r.Minutes); n > 0 {
 		sorted := slices.Sorted(slices.Values(r.Minutes))
-		line("requests/s by minute", "least %d, a tenth below %d, median %d, most %d", sorted[0]/60, sorted[n/10]/60, sorted[n/2]/60,
-			sorted[n-1]/60)
+		line("requests/s by minute", "least %d, a tenth below %d, median %d, most %d", sorted[0]/60, sorted[n/10]/60,
+			sorted[n/2]/60, sorted[n-1]/60)
 	}
 	if n := len(r.Recovery); n > 0 {
-		line("partition without owner", "after %d losses by kill: median %.1f s, nine of ten below %.1f s, most %.1f s", n,
-			r.Recovery[n/2].Seconds(), r.Recovery[n*9/10].Seconds(), r.Recovery[n-1].Seconds())
+		line("partition without owner", "after %d losses by kill: median %.1f s, nine of ten below %.1f s, most %.1f s",
+			n, r.Recovery[n/2].Seconds(), r.Recovery[n*9/10].Seconds(), r.Recovery[n-1].Seconds())
 	}
 	if r.Gaps.Count > 0 {
 		line("shortest gap of a host", "%s; the delay and %s (%d gaps)", r.Gaps.Shortest, r.Gaps.Spare, r.Gaps.Count)
@@ -107,12 +110,13 @@ func (r *Result) writePace(line func(name, format string, args ...any)) {
 }
 
 func (r *Result) writeCost(line func(name, format string, args ...any)) {
-	pages, ops := max(float64(r.Pages), 1), r.Operations
+	pages, ops, messages := max(float64(r.Pages), 1), r.Operations, float64(max(r.Messages, 1))
 	seconds := r.Lasted.Seconds()
-	line("store operations", "%.6f per page, %.0f/s: %d renewals, %d creates, %d reads, %d changes of the table, %d looks for links, "+
-		"%d of journals, in %d rounds", float64(ops.total())/pages, float64(ops.total())/seconds, ops.Renewals, ops.Creates,
-		ops.Reads, ops.TableChanges, ops.StreamInfos, ops.JournalReads, ops.Rounds)
-	line("journal messages", "%.3f per page, %.0f/s; %.2f changes in a message, %.1f in a commit", float64(r.Messages)/pages,
-		float64(r.Messages)/seconds, float64(r.Changes)/float64(max(r.Messages, 1)), float64(r.Changes)/float64(max(r.Commits, 1)))
+	line("store operations", "%.6f per page, %.0f/s: %d renewals, %d creates, %d reads, %d changes of the table, "+
+		"%d looks for links, %d of journals, in %d rounds", float64(ops.total())/pages, float64(ops.total())/seconds,
+		ops.Renewals, ops.Creates, ops.Reads, ops.TableChanges, ops.StreamInfos, ops.JournalReads, ops.Rounds)
+	line("journal messages", "%.3f per page, %.0f/s; %.2f changes in a message, %.1f in a commit",
+		float64(r.Messages)/pages, float64(r.Messages)/seconds, float64(r.Changes)/messages,
+		float64(r.Changes)/float64(max(r.Commits, 1)))
 	line("link messages", "%.3f per page, with %g links to other partitions", r.LinkMessages/pages, r.Options.Links)
 }

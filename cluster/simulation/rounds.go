@@ -165,7 +165,13 @@ func (n *node) verify() error {
 // reconcile opens the partitions that the table gives to this node, and closes those that it must hand over.
 func (n *node) reconcile() {
 	own, give := make([]bool, len(n.parts)), make([]bool, len(n.parts))
-	for _, p := range slices.Concat(n.view.Give, n.released) {
+	for _, p := range n.view.Give {
+		if give[p] = true; n.parts[p] == foreign && slices.Contains(n.view.Own, p) && !slices.Contains(n.released, p) {
+			n.released = append(n.released, p)
+			n.kick()
+		}
+	}
+	for _, p := range n.released {
 		give[p] = true
 	}
 	for _, p := range n.view.Own {

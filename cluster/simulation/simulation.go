@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"container/heap"
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -48,12 +49,14 @@ type Simulation struct {
 
 // New makes a simulation.
 func New(o Options) (*Simulation, error) {
-	if o.Nodes < 1 || o.Nodes > math.MaxUint16 || o.Hosts < 1 || o.Hosts >= visitBit || o.Partitions < 1 || o.Visits < 1 {
+	if o.Nodes < 1 || o.Nodes > math.MaxUint16 || o.Hosts < 1 || o.Hosts >= visitBit || o.Partitions < 1 ||
+		o.Visits < 1 {
 		return nil, fmt.Errorf("%d nodes, %d hosts, %d partitions and %d visits cannot be simulated", o.Nodes, o.Hosts,
 			o.Partitions, o.Visits)
 	}
-	s := &Simulation{o: o, random: rand.New(rand.NewPCG(o.Seed, 1)), names: map[string]int{}, pool: pool{chunks: make([]chunk, 1)},
-		said: map[string]cluster.Lease{}, leases: make([]serverLease, o.Nodes), writer: make([]int, o.Partitions),
+	s := &Simulation{o: o, random: rand.New(rand.NewPCG(o.Seed, 1)), names: map[string]int{},
+		pool: pool{chunks: make([]chunk, 1)}, said: map[string]cluster.Lease{}, leases: make([]serverLease, o.Nodes),
+		writer:    make([]int, o.Partitions),
 		requested: make([]bool, o.Partitions), handedOver: make([]bool, o.Partitions), left: make([]int, o.Partitions),
 		idleSince: make([]time.Duration, o.Partitions), perPartition: (o.Hosts + o.Partitions - 1) / o.Partitions}
 	s.result = Result{Options: o, Gaps: noGaps, Across: noGaps, Faults: map[string]int{}}
@@ -82,11 +85,12 @@ func New(o Options) (*Simulation, error) {
 	return s, nil
 }
 
-// Run runs the simulation to its end. progress, if not nil, is called after each minute of virtual time.
-func (s *Simulation) Run(progress func(Result)) Result {
+// Run runs the simulation to its end, or until ctx ends. progress, if not nil, is called after each minute of virtual
+// time.
+func (s *Simulation) Run(ctx context.Context, progress func(Result)) Result {
 	const minute = uint32(time.Minute / tick)
 	before := 0
-	for end := uint32(s.o.Lasts / tick); s.tick < end; {
+	for end := uint32(s.o.Lasts / tick); s.tick < end && ctx.Err() == nil; {
 		s.tick++
 		s.coordinate(time.Duration(s.tick) * tick)
 		for _, n := range s.nodes {
@@ -104,6 +108,11 @@ func (s *Simulation) Run(progress func(Result)) Result {
 		}
 	}
 	for _, n := range s.nodes {
+		for p, state := range n.parts {
+			if state == open && s.table[p] == n.member.Owner() {
+				s.result.Open++
+			}
+		}
 		if n.process != 0 {
 			n.end()
 		}

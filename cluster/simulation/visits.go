@@ -202,11 +202,12 @@ func (n *node) finish(slot uint32) {
 	}
 }
 
-// conclude changes a host by the outcome of a visit. A visit for which the node does not have robots.txt has read that
-// file instead of a page.
+// conclude changes a host by the outcome of a visit. If the node did not have robots.txt, the visit has read that file
+// instead of a page.
 func (n *node) conclude(v *visit, h *host) {
 	s, pace, now := n.s, h.pacing(), n.Now()
-	e := crawler.End{State: crawler.Fetched, Asked: wall(int64(v.sent + n.ahead)), Delay: pace.Asks, Took: v.took, Status: 200}
+	e := crawler.End{State: crawler.Fetched, Asked: wall(int64(v.sent + n.ahead)), Delay: pace.Asks, Took: v.took,
+		Status: 200}
 	gone := true // a URL is visited
 	switch {
 	case v.trouble:

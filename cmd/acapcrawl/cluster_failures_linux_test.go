@@ -205,8 +205,10 @@ func (f *joint) loseQuorum(servers *natstest.Cluster) {
 	}
 	servers.Restart(0)
 	servers.Restart(1)
-	f.addTrouble(from, to.Add(f.lease))
 	f.await(1, func(q arrivals.Request) bool { return q.Start.After(to) })
+	servers.AwaitWhole()
+	f.awaitOwners(func(string) bool { return true })
+	f.addTrouble(from, time.Now())
 }
 
 // A crawl that is started without servers ends with status 4.
@@ -227,7 +229,7 @@ func TestClusterMembers(t *testing.T) {
 	f.begin("a", "b", "c")
 	f.awaitHomes()
 	f.start(node{name: "d"})
-	f.awaitOwners(func(name string) bool { return true })
+	f.awaitOwners(func(string) bool { return true })
 	out, err := exec.CommandContext(t.Context(), "acapcrawl", "cluster", "drain", "b", "--cluster",
 		f.servers).CombinedOutput()
 	if err != nil {
