@@ -40,6 +40,7 @@ type view struct {
 	own     []int        // partitions that this node owns
 	give    []int        // those of own that it should hand over
 	members []leaseValue // the leases of all nodes, by name, without those that have expired
+	report  Report       // what the lease says of this node
 }
 
 // round renews the lease, or takes a new one if it was lost, and then claims partitions up to the share of this node.
@@ -70,7 +71,15 @@ func (m *member) round(ctx context.Context, r Report, drain bool) (v view, begun
 	if err := m.noteDead(ctx, v.members); err != nil {
 		return v, begun, err
 	}
-	v.give, err = m.claim(ctx, v.self, v.members)
+	busy := func() error {
+		if !r.Idle {
+			return nil
+		}
+		r.Idle, r.Work = false, r.Work+1
+		return m.lease.renew(ctx, r, drain)
+	}
+	v.give, err = m.claim(ctx, v.self, v.members, busy)
+	v.report = r
 	v.own = m.table.owned(v.self)
 	return v, begun, err
 }
@@ -108,10 +117,10 @@ func (m *member) members(ctx context.Context) (list []leaseValue, err error) {
 	return list, nil
 }
 
-// crawling returns how many of the members are not only readers.
+// crawling returns how many of the members are nodes that crawl.
 func crawling(members []leaseValue) (n int) {
 	for _, v := range members {
-		if !v.Reader {
+		if !v.Reader && !v.Fenced {
 			n++
 		}
 	}
@@ -190,7 +199,11 @@ func (m *member) free(o Owner) bool {
 }
 
 // claim claims partitions up to the share of this node, and returns those that it owns beyond its share.
-func (m *member) claim(ctx context.Context, self Owner, members []leaseValue) (give []int, err error) {
+//
+// It calls busy before it claims any: a node that says that it is idle must say that it has work before a partition is
+// its own, because nobody knows yet what is queued there (see Node.checkEnd).
+func (m *member) claim(ctx context.Context, self Owner, members []leaseValue, busy func() error) (give []int,
+	err error) {
 	var names []string
 	for _, v := range members {
 		if !v.Fenced && !v.Drain && !v.Reader {
@@ -201,6 +214,9 @@ func (m *member) claim(ctx context.Context, self Owner, members []leaseValue) (g
 		claim, give := plan(&m.table, names, self, m.free)
 		if len(claim) == 0 {
 			return give, nil
+		}
+		if err := busy(); err != nil {
+			return nil, err
 		}
 		err := m.change(ctx, func(owners []Owner) {
 			for _, p := range claim {

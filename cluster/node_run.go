@@ -196,13 +196,14 @@ func (r *rounds) renew(ctx context.Context) (view, error) {
 	r.mayIdle = r.mayIdle || report.Idle
 	r.mu.Unlock()
 	v, _, err := r.member.round(ctx, report, r.isDrained())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	report = v.report
+	r.work = max(r.work, report.Work)
 	if err != nil {
 		return v, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.work = max(r.work, report.Work)
-	r.reported, r.mayIdle, r.owners, r.running = report, report.Idle, r.member.table.Owners, len(v.members)
+	r.reported, r.mayIdle, r.owners, r.running = report, report.Idle, r.member.table.Owners, crawling(v.members)
 	return v, nil
 }
 

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/acapcrawl/acapcrawl/internal/arrivals"
+	"github.com/acapcrawl/acapcrawl/internal/natstest"
 )
 
 // nodesBucket is the bucket in which a cluster keeps the leases of the nodes.
@@ -17,38 +15,10 @@ const nodesBucket = "acapcrawl_nodes"
 // progress is requested again: also on a machine that is so busy that a node cannot renew its lease in time.
 func (f *joint) watchLeases() {
 	f.t.Helper()
-	nc, err := nats.Connect(f.servers, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	f.t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	kv, err := js.KeyValue(f.t.Context(), nodesBucket)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	w, err := kv.WatchAll(f.t.Context())
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	f.t.Cleanup(func() {
-		_ = w.Stop() // fails if the connection has ended
-		nc.Close()
-		<-ended
+	leases := map[string]seenLease{}
+	natstest.Watch(f.t, f.servers, nodesBucket, func(node string, value []byte, revision uint64) {
+		f.noteLease(leases, node, value, revision)
 	})
-	go func() {
-		defer close(ended)
-		leases := map[string]seenLease{}
-		for e := range w.Updates() {
-			if e != nil && e.Operation() == jetstream.KeyValuePut {
-				f.noteLease(leases, e)
-			}
-		}
-	}()
 }
 
 // seenLease is a lease with the time when its last renewal was announced.
@@ -58,21 +28,21 @@ type seenLease struct {
 	at     time.Time
 }
 
-func (f *joint) noteLease(leases map[string]seenLease, e jetstream.KeyValueEntry) {
+func (f *joint) noteLease(leases map[string]seenLease, node string, value []byte, revision uint64) {
 	var v struct {
 		Epoch  uint64
 		Fenced bool
 	}
-	if err := json.Unmarshal(e.Value(), &v); err != nil {
-		f.t.Errorf("the lease of %s: %v", e.Key(), err)
+	if err := json.Unmarshal(value, &v); err != nil {
+		f.t.Errorf("the lease of %s: %v", node, err)
 		return
 	}
 	if v.Epoch == 0 {
-		v.Epoch = e.Revision()
+		v.Epoch = revision
 	}
 	now := seenLease{v.Epoch, v.Fenced, time.Now()}
-	before, known := leases[e.Key()]
-	leases[e.Key()] = now
+	before, known := leases[node]
+	leases[node] = now
 	if !known || before.fenced || before.epoch == now.epoch {
 		return
 	}
