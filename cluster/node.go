@@ -193,9 +193,6 @@ func (n *Node) checkClock(ctx context.Context) error {
 // Settings returns the settings of the cluster.
 func (n *Node) Settings() Settings { return n.settings }
 
-// Now returns the time of day by the clock of the node.
-func (n *Node) Now() time.Time { return n.clock.Now() }
-
 // Partition implements crawler.Journal.
 func (n *Node) Partition(host string) int { return address.Partition(host, n.settings.Partitions) }
 
@@ -205,7 +202,7 @@ func (n *Node) partitionOf(url string) (int, error) {
 }
 
 // Until implements crawler.Journal.
-func (n *Node) Until() time.Time { return n.clock.Now().Add(n.remaining()) }
+func (n *Node) Until() time.Time { return time.Now().Add(n.remaining()) }
 
 // remaining returns how long requests may be made. It is not positive if they may not.
 func (n *Node) remaining() time.Duration {

@@ -33,6 +33,8 @@ func (r *rounds) queueLinks(ctx context.Context) {
 			defer func() { <-slots }()
 			if err := r.queueLinksTo(ctx, p); err != nil {
 				r.redo(ctx, err, p)
+			} else {
+				r.linksFail.Store(false)
 			}
 		})
 	}
@@ -68,7 +70,7 @@ func (n *Node) takeDirty() (list []int) {
 
 // redo marks partitions again, for the next tick, because their links could not be read or removed.
 func (r *rounds) redo(ctx context.Context, err error, partitions ...int) {
-	if ctx.Err() == nil && !errors.Is(err, crawler.ErrLost) {
+	if ctx.Err() == nil && !errors.Is(err, crawler.ErrLost) && !r.linksFail.Swap(true) {
 		r.log.Warn("links from other partitions could not be read; this is tried again", "partitions", len(partitions),
 			"first", partitions[0], "error", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -65,6 +66,8 @@ type rounds struct {
 	chores  chan struct{} // has a value while a goroutine does chores
 	// Held while the node says whether it is idle: from the moment at which this is found out until the answer.
 	saying sync.Mutex
+
+	linksFail atomic.Bool // the last attempt to read links has failed, and the log says so
 }
 
 // look does a round if one is due or if something has changed, and then everything that follows from it. It must not

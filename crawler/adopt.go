@@ -268,6 +268,9 @@ func (b *batch) restoreHost(p *journalPut) error {
 	b.counts[beyondCount] += p.state.beyond - h.beyond
 	known, queued, ready := h.known, h.queued, h.ready
 	*h = p.state
+	if until := h.held.Add(b.f.o.Skew); b.f.o.Skew > 0 && until.After(b.f.now()) {
+		h.held, h.due = until, later(h.due, until)
+	}
 	h.known, h.queued, h.ready = known, queued, ready
 	return nil
 }

@@ -37,6 +37,9 @@ type FrontierOptions struct {
 	// had adopted. Its leases have ended with ErrLost. The function must not wait for the frontier.
 	// It may be nil
 	Lost func(partition int)
+	// Skew is the largest difference between the clocks of two machines that share the crawl. What
+	// another machine has recorded counts as that much later.
+	Skew time.Duration
 }
 
 // queueLength is the number of changes that can wait for the writer goroutine.

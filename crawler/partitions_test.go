@@ -200,6 +200,22 @@ func TestAdoptionKeepsRest(t *testing.T) {
 	b.take("http://h.0/2")
 }
 
+// The clock of the machine that has recorded how long a host asks not to be requested may be behind.
+func TestAdoptionWithOtherClock(t *testing.T) {
+	c, s, o := newShared(t)
+	a := newMachine(t, s, o, 0)
+	a.offer("http://h.0/", "http://h.0/2")
+	a.meet("http://h.0/", 0)
+	c.add(time.Second)
+	a.finish(a.take("http://h.0/"), End{Asked: c.now(), Trouble: true, Rest: c.now().Add(time.Hour)})
+	o.Skew = 5 * time.Second
+	b := newMachine(t, s, o, 0)
+	c.add(time.Hour + o.Skew - 1)
+	b.take("")
+	c.add(1)
+	b.take("http://h.0/2")
+}
+
 // Release waits until the leases of the partition have ended, and leases nothing more of it.
 func TestReleasePartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

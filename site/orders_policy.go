@@ -114,7 +114,7 @@ func (p sharedPolicies) Replace(ctx context.Context, origin string, r policy.Rec
 			}
 		}
 		n := p.orders.site.node.Load()
-		if n == nil || !n.Until().After(n.Now()) || ctx.Err() != nil {
+		if n == nil || !n.Until().After(time.Now()) || ctx.Err() != nil {
 			return notNow(err)
 		}
 		sleep(ctx, republishPause)

@@ -14,7 +14,7 @@ import (
 
 // clusterVariable is the environment variable that enables the long tests of clusters. Its value is how long
 // TestClusterRandom does harm.
-const clusterVariable = "ACAPCRAWL_CLUSTER"
+const clusterVariable = "ACAPCRAWLTEST_CLUSTER"
 
 // lengthy returns the proportions of the acceptance: 300 hosts with a delay of 2 s, and the usual lease. Without the
 // environment variable it skips the test.
@@ -44,16 +44,18 @@ func beginFull(t *testing.T) (*joint, *natstest.Cluster) {
 	return f, servers
 }
 
-// Each node is killed once, and started again when the others have taken over.
+// Each node is killed in a crawl of its own, and started again when the others have taken over.
 func TestClusterLongKill(t *testing.T) {
-	f, _ := beginFull(t)
 	for _, name := range []string{"a", "b", "c"} {
-		f.killInMiddle(name)
-		f.awaitOwners(func(n string) bool { return n != name })
-		f.start(node{name: name})
+		t.Run(name, func(t *testing.T) {
+			f, _ := beginFull(t)
+			f.killInMiddle(name)
+			f.awaitOwners(func(n string) bool { return n != name })
+			f.start(node{name: name})
+			f.awaitEnd()
+			f.judge()
+		})
 	}
-	f.awaitEnd()
-	f.judge()
 }
 
 // The server that leads is killed, for each of the streams, and started again. No node loses its lease, so no page is
