@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -126,6 +127,8 @@ func (j *journal) stored(ctx context.Context, m *message) (bool, error) {
 		m.end.last = last.position
 		m.end.bytes += int64(len(m.data))
 		return true, nil
+	case strings.HasPrefix(last.writer, j.process+" "):
+		m.end.last = last.position // an earlier message, which nobody awaits any more because its time limit had passed
 	case last.position != m.end.last:
 		return false, errFenced
 	}
@@ -304,11 +307,12 @@ func (j *journal) read(ctx context.Context, partition int, from uint64, end uint
 		}
 		consumer, err := j.js.OrderedConsumer(ctx, journalStream, jetstream.OrderedConsumerConfig{
 			FilterSubjects: []string{journalSubject(partition)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
-			OptStartSeq: from + 1})
+			OptStartSeq: from + 1, InactiveThreshold: consumerEnds})
 		if err != nil {
 			yield(crawler.JournalRecord{}, unreachable(err))
 			return
 		}
+		defer j.endConsumer(consumer)
 		messages, err := consumer.Messages()
 		if err != nil {
 			yield(crawler.JournalRecord{}, unreachable(err))
@@ -326,6 +330,21 @@ func (j *journal) read(ctx context.Context, partition int, from uint64, end uint
 			}
 		}
 	}
+}
+
+// consumerEnds is when the servers remove a consumer that this process could not remove.
+const consumerEnds = 30 * time.Second
+
+// endConsumer removes a consumer. The servers permit only some hundred at a time, and a node may take over more
+// partitions than that.
+func (j *journal) endConsumer(c jetstream.Consumer) {
+	info := c.CachedInfo()
+	if info == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	_ = j.stream.DeleteConsumer(ctx, info.Name) // if it fails, the servers do it after consumerEnds
 }
 
 func nextRecord(messages jetstream.MessagesContext) (r crawler.JournalRecord, err error) {

@@ -33,6 +33,8 @@ type leaseValue struct {
 	Drain   bool   `json:"drain"`   // the node hands over all its partitions
 	// Fenced: there is no such node. Another node has stored this value to make certain that the lease has expired
 	Fenced bool `json:"fenced"`
+	// Reader: the process owns no partitions, and only answers callers
+	Reader bool `json:"reader,omitempty"`
 	Report
 }
 
@@ -97,6 +99,26 @@ func (l *lease) acquire(ctx context.Context, v leaseValue) error {
 	v.Epoch = revision
 	l.value, l.revision, l.until = v, revision, sent+l.length-l.margin
 	return nil
+}
+
+// await takes the lease like acquire. If an earlier process with the same data directory has it, await waits until that
+// lease has ended; waiting, which may be nil, is called before.
+func (l *lease) await(ctx context.Context, v leaseValue, waiting func()) error {
+	told := false
+	for {
+		err := l.acquire(ctx, v)
+		used := new(InUseError)
+		if !errors.As(err, &used) || !used.Same {
+			return err
+		}
+		if !told && waiting != nil {
+			waiting()
+		}
+		told = true
+		if err := wait(ctx, retryPause); err != nil {
+			return err
+		}
+	}
 }
 
 // renew extends the lease. The error is errLeaseLost if the node no longer has it; then the node must take a new one.
@@ -179,4 +201,11 @@ func (l *lease) owner() Owner {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.value.owner()
+}
+
+// current returns the lease as this node has stored it last.
+func (l *lease) current() leaseValue {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.value
 }

@@ -65,6 +65,7 @@ type Node struct {
 	adding   int    // calls of AddSeeds that have not ended
 	work     uint64 // see Report
 	reported Report // as last stored
+	mayIdle  bool   // the servers may have a report of this node that says that it is idle, whether it is known or not
 	pages    func() int
 	cleaning bool // a journal is being shortened
 	leaving  bool // the node hands over all its partitions, since it ends
@@ -132,9 +133,12 @@ func (n *Node) enter(ctx context.Context, o Options, waiting func()) (err error)
 	if err := n.checkClock(ctx); err != nil {
 		return err
 	}
+	// a request of which the answer is lost must not use up the lease
+	n.link.nodes.answer = min(answerTime, n.settings.Lease/3)
+	n.link.state.answer = n.link.nodes.answer
 	n.member = newMember(n.link.nodes, n.link.state, n.clock, n.settings.Lease, n.settings.Margin,
 		leaseValue{Node: o.Node, Dir: o.Dir, Version: o.Version})
-	if err := n.acquire(ctx, waiting); err != nil {
+	if err := n.member.lease.await(ctx, n.member.value, waiting); err != nil {
 		return err
 	}
 	return n.resetBudget(ctx)
@@ -157,25 +161,6 @@ func connect(ctx context.Context, o Options, create bool) (*link, error) {
 		return nil, err
 	}
 	return l, nil
-}
-
-// acquire takes the lease of this node.
-func (n *Node) acquire(ctx context.Context, waiting func()) error {
-	told := false
-	for {
-		err := n.member.lease.acquire(ctx, n.member.value)
-		used := new(InUseError)
-		if !errors.As(err, &used) || !used.Same {
-			return err
-		}
-		if !told && waiting != nil {
-			waiting()
-		}
-		told = true
-		if err := wait(ctx, retryPause); err != nil {
-			return err
-		}
-	}
 }
 
 // ClockError means that the clock of this machine differs too much from that of the servers.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,6 +38,7 @@ func TestClockIsChanged(t *testing.T) {
 func TestQuorumLost(t *testing.T) {
 	servers := natstest.Start(t, 3)
 	o := testOptions(servers.URL(), "a", testSettings(4))
+	o.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	a, fa := startNode(t, o)
 	if err := a.Ready(t.Context()); err != nil {
 		t.Fatal(err)

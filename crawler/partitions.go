@@ -13,7 +13,6 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/acapcrawl/acapcrawl/address"
-	"github.com/acapcrawl/acapcrawl/gate"
 )
 
 // The buckets of a file with a journal. Without a journal they do not exist.
@@ -314,14 +313,4 @@ func (f *Frontier) checkSeeds(offers []Offer) error {
 		}
 	}
 	return nil
-}
-
-// gapAfter returns the delay of a host after its partition was adopted. The machine that owned it
-// before may have requested the host just before, and may have learned a delay that it could not
-// record any more.
-func (f *Frontier) gapAfter(h *host) time.Duration {
-	if h.met {
-		return f.gap(h)
-	}
-	return max(f.gap(h), gate.MaxCrawlDelay)
 }

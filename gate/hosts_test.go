@@ -57,7 +57,7 @@ func TestPaceIsBounded(t *testing.T) {
 		hs := newHosts(1, 0)
 		hs.pace("h:80", 1000*time.Hour)
 		h := hs.use("h:80")
-		h.mark()
+		h.mark(time.Now())
 		if d := h.wait(h.gap(0)); d != MaxCrawlDelay {
 			t.Errorf("waits %s", d)
 		}
@@ -65,6 +65,27 @@ func TestPaceIsBounded(t *testing.T) {
 			t.Errorf("the crawl's own longer delay is cut to %s", d)
 		}
 	})
+}
+
+// The pause begins when the request has arrived for certain: with the answer, or after maxTravel.
+func TestPauseAfterTravel(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{0: 0, maxTravel / 2: maxTravel / 2, time.Hour: maxTravel} {
+		synctest.Test(t, func(t *testing.T) {
+			hs := newHosts(1, 2*time.Hour)
+			v, err := hs.enter(t.Context(), "h:80", "h:80")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer v.leave()
+			v.start()
+			sent := time.Now()
+			time.Sleep(took)
+			v.answered()
+			if got := v.h.last.Sub(sent); got != want {
+				t.Errorf("after an answer in %s the pause begins after %s, not %s", took, got, want)
+			}
+		})
+	}
 }
 
 func TestPerHost(t *testing.T) {

@@ -64,6 +64,7 @@ func (s *Site) joinCluster(ctx context.Context) error {
 	if err != nil || s.cfg.Cluster.Servers == "" {
 		return err
 	}
+	s.endApart()
 	o := ClusterOptions(s.cfg)
 	o.Dir, o.Log, o.Clock = m.Dir, s.o.Log, s.o.Clock
 	n, err := cluster.Join(ctx, o, func() {
@@ -137,6 +138,7 @@ func ClusterError(err error) error {
 	var used *cluster.InUseError
 	var differs *cluster.DifferentError
 	var clock *cluster.ClockError
+	var forgotten *cluster.ForgottenError
 	switch {
 	case errors.As(err, &used):
 		return &UsageError{err, "give this machine another name with --node, and its own data directory"}
@@ -144,6 +146,8 @@ func ClusterError(err error) error {
 		return &UsageError{err, "use the settings of the cluster, or change them for all nodes with acapcrawl cluster set"}
 	case errors.As(err, &clock):
 		return &FailedError{err, "synchronize the clocks, for example with chrony"}
+	case errors.As(err, &forgotten):
+		return &UsageError{err, "use a new data directory with --data"}
 	case errors.Is(err, cluster.ErrNoQuorum):
 		return &FailedError{err, "check the addresses in --cluster, and that most of the servers run"}
 	}
@@ -294,6 +298,12 @@ func (s *Site) leaveCluster() {
 			s.frontier.Abort()
 		}
 	}
+}
+
+// visits reports whether this machine visits the page at an address.
+func (s *Site) visits(rawurl string) bool {
+	u, err := url.Parse(rawurl)
+	return err == nil && !s.foreign(u)
 }
 
 // owns reports whether this machine may store what it received from the host of u.

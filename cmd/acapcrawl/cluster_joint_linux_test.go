@@ -34,9 +34,16 @@ func brief() proportions {
 			RetryAfter: time.Second, Slow: 200 * time.Millisecond}}
 }
 
+// calm are proportions for tests in which no lease may end: it is so long that a busy machine does not matter.
+func calm() proportions {
+	p := brief()
+	p.lease, p.margin = 30*time.Second, 5*time.Second
+	return p
+}
+
 // joint is a crawl of a web by several nodes. Each node is a process with its own data directory.
 type joint struct {
-	t *testing.T
+	t testing.TB
 	proportions
 	web     *arrivals.Web
 	servers string
@@ -63,7 +70,7 @@ type mishap struct {
 }
 
 // newJoint starts a web. servers are the URLs of the NATS servers.
-func newJoint(t *testing.T, p proportions, servers string) *joint {
+func newJoint(t testing.TB, p proportions, servers string) *joint {
 	t.Helper()
 	web, err := arrivals.Start(p.web)
 	if err != nil {
@@ -199,13 +206,36 @@ func (n *crawlNode) kill() {
 	<-n.ended
 }
 
-// killNode kills a node in the middle of its work.
-func (f *joint) killNode(name string) error {
+// node returns the process of a node that was started last.
+func (f *joint) node(name string) *crawlNode {
 	f.mu.Lock()
-	n := f.nodes[name]
-	f.mu.Unlock()
-	n.kill()
+	defer f.mu.Unlock()
+	return f.nodes[name]
+}
+
+// kill kills a node with SIGKILL.
+func (f *joint) kill(name string) error {
+	f.node(name).kill()
 	return f.addMishap(name, time.Now())
+}
+
+// stop stops a node with SIGSTOP.
+func (f *joint) stop(name string) error {
+	if err := f.node(name).signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	return f.addMishap(name, time.Now())
+}
+
+// resume continues a node that was stopped.
+func (f *joint) resume(name string) error { return f.node(name).signal(syscall.SIGCONT) }
+
+// signal sends a signal to the process, unless it has ended.
+func (n *crawlNode) signal(s os.Signal) error {
+	if err := n.cmd.Process.Signal(s); !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
 }
 
 // addMishap notes that a node was stopped or killed. Then pages are requested again that the node has requested and
@@ -219,16 +249,6 @@ func (f *joint) addMishap(name string, at time.Time) error {
 	defer f.mu.Unlock()
 	f.mishaps = append(f.mishaps, mishap{at, func(q arrivals.Request) bool { return open[q.URL()] }})
 	return nil
-}
-
-// addTrouble notes that nodes had no lease for some time between from and to. Then pages are requested again that were
-// in progress.
-func (f *joint) addTrouble(from, to time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.mishaps = append(f.mishaps, mishap{to, func(q arrivals.Request) bool {
-		return q.End.IsZero() || q.End.After(from)
-	}})
 }
 
 // queued returns the pages that a node which does not run at the moment has not completed.

@@ -172,6 +172,7 @@ func (c *Command) configFile(cmd *cobra.Command) string {
 type judging struct {
 	AsOf    time.Time // the time of the decisions; zero: now
 	Reader  acap.Target
+	Known   bool // nothing more about the reader is to be found out
 	Refresh bool // read the policies again first
 }
 
