@@ -89,43 +89,56 @@ func unreachable(err error) error {
 	return err
 }
 
-// open opens the stores of the cluster. The error is errNoCluster if there is none.
-func (l *link) open(ctx context.Context, clock Clock) (err error) {
+// open opens the stores of the cluster. The error is errNoCluster if there is none, also if another node is making the
+// stores at this moment and some are still missing.
+func (l *link) open(ctx context.Context, clock Clock) error {
+	err := l.openStores(ctx, clock)
+	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
+		l.closeBuckets()
+		return errNoCluster
+	}
+	return unreachable(err)
+}
+
+func (l *link) openStores(ctx context.Context, clock Clock) (err error) {
 	if l.js, err = jetstream.New(l.nc, jetstream.WithPublishAsyncTimeout(answerTime)); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
 	defer cancel()
-	if l.journal, err = l.js.Stream(ctx, journalStream); errors.Is(err, jetstream.ErrStreamNotFound) {
-		return errNoCluster
-	} else if err != nil {
-		return unreachable(err)
+	if l.journal, err = l.js.Stream(ctx, journalStream); err != nil {
+		return err
 	}
 	if l.links, err = l.js.Stream(ctx, linksStream); err != nil {
-		return unreachable(err)
+		return err
 	}
 	if l.orders, err = l.js.Stream(ctx, ordersStream); err != nil {
-		return unreachable(err)
+		return err
 	}
 	if l.done, err = openBucket(ctx, l.js, doneBucket, clock); err != nil {
-		return unreachable(err)
+		return err
 	}
 	if l.nodes, err = openBucket(ctx, l.js, nodesBucket, clock); err != nil {
-		return unreachable(err)
+		return err
 	}
 	l.state, err = openBucket(ctx, l.js, stateBucket, clock)
-	return unreachable(err)
+	return err
 }
 
 var errNoCluster = errors.New("the servers have no cluster of acapcrawl yet")
 
 func (l *link) close() {
-	for _, b := range []*bucket{l.nodes, l.state, l.done} {
-		if b != nil {
-			b.close()
+	l.closeBuckets()
+	l.nc.Close()
+}
+
+func (l *link) closeBuckets() {
+	for _, b := range []**bucket{&l.nodes, &l.state, &l.done} {
+		if *b != nil {
+			(*b).close()
+			*b = nil
 		}
 	}
-	l.nc.Close()
 }
 
 // create makes the stores of a new cluster. Several nodes may do that at the same time. The settings come last, so

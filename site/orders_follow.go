@@ -92,8 +92,9 @@ func (s *Site) attachApart(ctx context.Context, m membership) (end func(), err e
 			"%s, but the servers have the cluster %s", s.cfg.Data, m.Cluster, id)
 	}
 	x := s.executor(nil)
+	var endFollowing func()
 	if err = s.orders.attach(ctx, list, x); err == nil {
-		end, err = s.orders.follow(context.Background(), list, x)
+		endFollowing, err = s.orders.follow(context.Background(), list, x)
 	}
 	if err != nil {
 		s.orders.detach()
@@ -101,7 +102,7 @@ func (s *Site) attachApart(ctx context.Context, m membership) (end func(), err e
 		return nil, ClusterError(err)
 	}
 	return func() {
-		end()
+		endFollowing()
 		list.Close()
 	}, nil
 }

@@ -34,6 +34,13 @@ func brief() proportions {
 			RetryAfter: time.Second, Slow: 200 * time.Millisecond}}
 }
 
+// calm are proportions for tests in which no lease may end: it is so long that a busy machine does not matter.
+func calm() proportions {
+	p := brief()
+	p.lease, p.margin = 30*time.Second, 5*time.Second
+	return p
+}
+
 // joint is a crawl of a web by several nodes. Each node is a process with its own data directory.
 type joint struct {
 	t *testing.T
@@ -214,14 +221,22 @@ func (f *joint) kill(name string) error {
 
 // stop stops a node with SIGSTOP.
 func (f *joint) stop(name string) error {
-	if err := f.node(name).cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	if err := f.node(name).signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
 	return f.addMishap(name, time.Now())
 }
 
 // resume continues a node that was stopped.
-func (f *joint) resume(name string) error { return f.node(name).cmd.Process.Signal(syscall.SIGCONT) }
+func (f *joint) resume(name string) error { return f.node(name).signal(syscall.SIGCONT) }
+
+// signal sends a signal to the process, unless it has ended.
+func (n *crawlNode) signal(s os.Signal) error {
+	if err := n.cmd.Process.Signal(s); !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
 
 // addMishap notes that a node was stopped or killed. Then pages are requested again that the node has requested and
 // not completed, by its file.
@@ -234,16 +249,6 @@ func (f *joint) addMishap(name string, at time.Time) error {
 	defer f.mu.Unlock()
 	f.mishaps = append(f.mishaps, mishap{at, func(q arrivals.Request) bool { return open[q.URL()] }})
 	return nil
-}
-
-// addTrouble notes that nodes had no lease for some time between from and to. Then pages are requested again that were
-// in progress.
-func (f *joint) addTrouble(from, to time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.mishaps = append(f.mishaps, mishap{to, func(q arrivals.Request) bool {
-		return q.End.IsZero() || q.End.After(from)
-	}})
 }
 
 // queued returns the pages that a node which does not run at the moment has not completed.
