@@ -268,4 +268,3 @@ func newTwoNodes(t *testing.T, servers string) *twoNodes {
 	})
 	return c
 }
-
