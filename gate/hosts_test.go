@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -86,6 +87,44 @@ func TestPauseAfterTravel(t *testing.T) {
 			}
 		})
 	}
+}
+
+// slowStart is a connection whose first write takes a time.
+type slowStart struct {
+	net.Conn
+	once sync.Once
+	by   time.Duration
+}
+
+func (c *slowStart) Write(p []byte) (int, error) {
+	c.once.Do(func() { time.Sleep(c.by) })
+	return c.Conn.Write(p)
+}
+
+// The pause begins when the request leaves, not when it is in a buffer of net/http: between the two
+// the process may be stopped.
+func TestPauseBeginsWithWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Options{AllowPrivate: true, Delay: time.Second})
+		g.Use(robots("User-agent: *\n"))
+		w := newWeb(t, g, hello)
+		dial := g.transport.DialContext
+		g.transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return &recordedConn{Conn: &slowStart{Conn: c, by: 900 * time.Millisecond}}, nil
+		}
+		for range 2 {
+			if _, err := g.Get(t.Context(), PageRequest, "http://a.example"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if gap := w.gaps()["a.example"]; gap < time.Second {
+			t.Errorf("the second request came after %s", gap)
+		}
+	})
 }
 
 func TestPerHost(t *testing.T) {
