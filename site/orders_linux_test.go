@@ -61,7 +61,8 @@ func (n *clusterNode) takeDownOf(p *clusterPublisher) (r actions.Request, known 
 	return r, known
 }
 
-// TestOtherNodeObeys checks that a node with copies obeys what another node reads and what is submitted at another node.
+// TestOtherNodeObeys checks that a node with copies obeys what another node reads and what is submitted at another
+// node.
 func TestOtherNodeObeys(t *testing.T) {
 	c := newTwoNodes(t, natstest.One(t))
 	p := c.moved
@@ -188,8 +189,8 @@ func (c *twoNodes) openApart(t *testing.T, servers string) *Site {
 	return s
 }
 
-// TestTakeDownWithoutQuorum checks that the operator's take-downs are executed at once at a node when the servers do not
-// answer, and at the other nodes when they answer again, in order.
+// TestTakeDownWithoutQuorum checks that the operator's take-downs are executed at once at a node when the servers do
+// not answer, and at the other nodes when they answer again, in order.
 func TestTakeDownWithoutQuorum(t *testing.T) {
 	servers := natstest.Start(t, 3)
 	c := newTwoNodes(t, servers.URL())
