@@ -50,7 +50,8 @@ type link struct {
 
 // dialServers connects to the servers of o. The connection goes on trying when it is interrupted later.
 func dialServers(o Options) (*nats.Conn, error) {
-	list := []nats.Option{nats.Name("acapcrawl " + o.Node), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
+	list := []nats.Option{nats.Name("acapcrawl " + o.Node), nats.MaxReconnects(-1),
+		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond), nats.Timeout(answerTime),
 		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2)}
 	if o.Credentials != "" {

@@ -17,16 +17,16 @@
 //
 // # Politeness
 //
-// The hosts are divided into partitions, and each partition has one owner, which alone requests anything from its hosts.
-// A web server does not know who the owner is. So politeness depends on time only: an owner stops by itself before its
-// lease ends, and the next one begins after that, by margins that are longer than what clocks may differ by and than a
-// request may need from the last check to the network.
+// The hosts are divided into partitions, and each partition has one owner, which alone requests anything from its
+// hosts. A web server does not know who the owner is. So politeness depends on time only: an owner stops by itself
+// before its lease ends, and the next one begins after that, by margins that are longer than what clocks may differ
+// by and than a request may need from the last check to the network.
 //
 // # Durability
 //
-// The stores of a cluster know who the owner is. Every message in the journal of a partition names its predecessor, so a
-// process that has lost a partition cannot write to its journal, even if it does not know yet. What a frontier does
-// counts only when it is in the journal. Links to other partitions are durable in the stream of their partition before
-// the visit that found them counts as done, and the position up to which links are queued is in the journal together
-// with them. So a crash repeats visits and loses no address.
+// The stores of a cluster know who the owner is. Every message in the journal of a partition names its predecessor,
+// so a process that has lost a partition cannot write to its journal, even if it does not know yet. What a frontier
+// does counts only when it is in the journal. Links to other partitions are durable in the stream of their partition
+// before the visit that found them counts as done, and the position up to which links are queued is in the journal
+// together with them. So a crash repeats visits and loses no address.
 package cluster

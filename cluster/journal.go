@@ -26,9 +26,9 @@ const (
 // retryPause is how long a node waits before it sends again what the servers have not acknowledged.
 const retryPause = 250 * time.Millisecond
 
-// journal writes and reads the journals of the partitions that this node owns. Each message names as its predecessor the
-// last message of its subject. Therefore a process that lost a partition cannot write any more as soon as the next
-// owner has written its first message.
+// journal writes and reads the journals of the partitions that this node owns. Each message names as its predecessor
+// the last message of its subject. Therefore a process that lost a partition cannot write any more as soon as the
+// next owner has written its first message.
 type journal struct {
 	js      jetstream.JetStream
 	stream  jetstream.Stream

@@ -178,8 +178,8 @@ func (l *lease) replace(ctx context.Context, fn func(last uint64) error) error {
 	}
 }
 
-// ahead returns by how much the clock of this node is ahead of that of the servers, at least, as the last renewal shows.
-// e is the stored lease of this node; if it is not of the last renewal, ahead returns 0.
+// ahead returns by how much the clock of this node is ahead of that of the servers, at least, as the last renewal
+// shows. e is the stored lease of this node; if it is not of the last renewal, ahead returns 0.
 func (l *lease) ahead(e entry) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

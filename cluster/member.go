@@ -85,8 +85,9 @@ func (m *member) round(ctx context.Context, r Report, drain bool) (v view, begun
 }
 
 // members returns the leases that have not expired as far as this node knows. Only a lease that was not renewed for
-// long is looked up, because the store does not announce that a lease expires. This node is always among them: the store
-// may announce its new lease later, and until then the node would take its share for nothing and lose its partitions.
+// long is looked up, because the store does not announce that a lease expires. This node is always among them: the
+// store may announce its new lease later, and until then the node would take its share for nothing and lose its
+// partitions.
 func (m *member) members(ctx context.Context) (list []leaseValue, err error) {
 	list = append(list, m.lease.current())
 	for _, e := range m.nodes.list() {

@@ -275,8 +275,8 @@ func TestLateAnnouncement(t *testing.T) {
 	}
 }
 
-// When the servers were unreachable for longer than the leases, the node that reaches them first leaves the others time to
-// take new leases.
+// When the servers were unreachable for longer than the leases, the node that reaches them first leaves the others
+// time to take new leases.
 func TestFirstAfterOutage(t *testing.T) {
 	w := newWorld(t, 4)
 	w.add("a", "dir-a")

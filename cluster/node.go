@@ -117,7 +117,8 @@ func Join(ctx context.Context, o Options, waiting func()) (*Node, error) {
 
 func newNode(o Options, l *link) *Node {
 	n := &Node{name: o.Node, clock: o.Clock, log: o.Log, link: l, kick: make(chan struct{}, 1),
-		ready: make(chan struct{}), ended: make(chan struct{}), changed: make(chan struct{}), parts: map[int]*part{}, seeds: Seeds{},
+		ready: make(chan struct{}), ended: make(chan struct{}), changed: make(chan struct{}),
+		parts: map[int]*part{}, seeds: Seeds{},
 		pages: func() int { return 0 }}
 	n.ctx, n.stop = context.WithCancelCause(context.Background())
 	n.journal = &journal{js: l.js, stream: l.journal, process: o.Node + "." + rand.Text()[:12],

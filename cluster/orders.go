@@ -195,7 +195,8 @@ func (o *Orders) Publish(ctx context.Context, kind, key string, data []byte, aft
 	if int64(len(packed)+len(key)+1024) > o.link.nc.MaxPayload() {
 		return 0, ErrTooLarge
 	}
-	position, err := o.publish(ctx, orderSubject(kind, key), key, packed, jetstream.WithExpectLastSequencePerSubject(after))
+	position, err := o.publish(ctx, orderSubject(kind, key), key, packed,
+		jetstream.WithExpectLastSequencePerSubject(after))
 	if err == nil {
 		_ = o.link.nc.Publish(orderHint, nil) // the nodes also look without a hint, but later
 	}

@@ -74,7 +74,8 @@ func TestOrders(t *testing.T) {
 	if next, known, err := b.Next(t.Context(), "request", 1); err != nil || !known || next.Position != fourth {
 		t.Errorf("the first request is %+v, %t, %v", next, known, err)
 	}
-	if last, known, err := b.Last(t.Context(), "policy", "http://a.example"); err != nil || !known || last.Position != third {
+	last, known, err := b.Last(t.Context(), "policy", "http://a.example")
+	if err != nil || !known || last.Position != third {
 		t.Errorf("the last policy is %+v, %t, %v", last, known, err)
 	}
 	if _, known, err := b.Last(t.Context(), "policy", "http://c.example"); err != nil || known {

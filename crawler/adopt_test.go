@@ -249,7 +249,13 @@ func TestPlacesAfterRollback(t *testing.T) {
 	_, s, o := newShared(t)
 	a := newMachine(t, s, o, 0, 1)
 	s.give(1, nil)
-	a.offer("http://h.1/1", "http://h.0/1", "http://h.0/2", "http://h.0/3")
+	var offers []Offer
+	for _, url := range []string{"http://h.1/1", "http://h.0/1", "http://h.0/2", "http://h.0/3"} {
+		offers = append(offers, Offer{URL: url, State: Queued})
+	}
+	if n, err := a.Offer(offers...); n != 3 || err != nil {
+		t.Errorf("%d queued, %v", n, err)
+	}
 	places := map[place]string{}
 	for _, e := range s.journals[0] {
 		for _, b := range e.Puts {

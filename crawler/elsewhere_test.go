@@ -137,6 +137,20 @@ func TestLinksToOwnPartitions(t *testing.T) {
 	}
 }
 
+// A link is not left out because the file knows its address from a partition that is not adopted.
+func TestStaleDataAreNotTrusted(t *testing.T) {
+	_, s, o := newShared(t)
+	a := newMachine(t, s, o, 1)
+	a.offer("http://h.1/")
+	must(t, a.Close())
+	a = openMachine(t, s, a.name, o)
+	a.offer("http://h.1/")
+	if urls := s.sent(1); !slices.Equal(urls, []string{"http://h.1/"}) {
+		t.Errorf("sent %v", urls)
+	}
+	a.take("")
+}
+
 // The numbers of seeds are the same on all machines, so a machine invents none.
 func TestSeedNumbersAreGiven(t *testing.T) {
 	_, s, o := newShared(t)

@@ -197,8 +197,8 @@ func (f clusterFrontier) SetSeeds(seeds map[string]uint64) error {
 	return f.Frontier.SetSeeds(seeds)
 }
 
-// enterCrawl lets the node take over its share of the partitions, and adds the seeds to those of the cluster. It returns
-// false if no node has named a seed within the time that the settings allow, so there is nothing to crawl.
+// enterCrawl lets the node take over its share of the partitions, and adds the seeds to those of the cluster. It
+// returns false if no node has named a seed within the time that the settings allow, so there is nothing to crawl.
 func (s *Site) enterCrawl(ctx context.Context, seeds []string) (begun bool, err error) {
 	n := s.node.Load()
 	n.Start(clusterFrontier{s.frontier, s.gate}, s.gate.Pages)

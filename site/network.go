@@ -160,8 +160,8 @@ func (s *Site) withFrontier(fn func(*crawler.Frontier) error) error {
 	return withFrontierOf(s.cfg, fn)
 }
 
-// withOwnFrontier is withFrontier for changes. It does nothing if the queue is that of a cluster and this process does not
-// crawl, since only a node that owns a host may change its queue.
+// withOwnFrontier is withFrontier for changes. It does nothing if the queue is that of a cluster and this process
+// does not crawl, since only a node that owns a host may change its queue.
 func (s *Site) withOwnFrontier(fn func(*crawler.Frontier) error) error {
 	s.queue.Lock()
 	apart := s.frontier == nil && s.shared.Load()

@@ -221,9 +221,9 @@ func (o *orders) readUpTo(ctx context.Context, kind string, end uint64) error {
 	return nil
 }
 
-// concerns reports whether an order changes anything in this data directory, and whether its origin must be hidden until
-// it is executed. A policy concerns the directory if something of the origin is stored, or if the policy is. Otherwise it
-// is read when something is stored.
+// concerns reports whether an order changes anything in this data directory, and whether its origin must be hidden
+// until it is executed. A policy concerns the directory if something of the origin is stored, or if the policy is.
+// Otherwise it is read when something is stored.
 func (o *orders) concerns(next cluster.Order) (concerns, hides bool, err error) {
 	switch next.Kind {
 	case requestKind:

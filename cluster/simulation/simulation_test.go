@@ -46,8 +46,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// When everything works again, each partition has an owner that has it open. In this run a node that is leaving once owned
-// a partition that it did not open, because the answer to its claim was lost, and kept it.
+// When everything works again, each partition has an owner that has it open. In this run a node that is leaving once
+// owned a partition that it did not open, because the answer to its claim was lost, and kept it.
 func TestAllOpenAgain(t *testing.T) {
 	o := small(135)
 	o.Hosts, o.URLs, o.Lasts, o.Quiet, o.FaultEvery = 100, 10_000, time.Hour, 14*time.Minute, 5*time.Second

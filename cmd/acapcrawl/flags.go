@@ -258,9 +258,13 @@ func notBefore(now, asOf time.Time) error {
 	return nil
 }
 
-// flagNames returns the flags that cmd takes.
+// flagNames returns the flags that cmd takes, without hidden ones.
 func flagNames(cmd *cobra.Command) []string {
 	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
 	return names
 }

@@ -73,8 +73,8 @@ func (h *headed) readHead(asJSON bool) {
 func isObject(text []byte) bool { return len(text) > 0 && text[0] == '{' }
 
 // choose returns the answer that is shown: a refusal, otherwise the first with a copy, otherwise the first. What one
-// node refuses is shown from no other. Only a node that does not crawl the host, and has no policy for its old copy, does
-// not hinder the others.
+// node refuses is shown from no other. Only a node that does not crawl the host, and has no policy for its old copy,
+// does not hinder the others.
 func choose(all []*headed) *headed {
 	var best *headed
 	rank := func(h *headed) int {

@@ -8,8 +8,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Watch calls fn, one call at a time, for each value that is stored in a bucket from now on and for those that are stored
-// already, until the test ends.
+// Watch calls fn, one call at a time, for each value that is stored in a bucket from now on and for those that are
+// stored already, until the test ends.
 func Watch(t testing.TB, servers, bucket string, fn func(key string, value []byte, revision uint64)) {
 	t.Helper()
 	nc, err := nats.Connect(servers, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
