@@ -65,7 +65,8 @@ func TestClusterLongKill(t *testing.T) {
 // requested twice.
 func TestClusterLongLeader(t *testing.T) {
 	f, servers := beginFull(t)
-	for _, stream := range []string{"acapcrawl_journal", "KV_" + nodesBucket, "acapcrawl_links", "KV_acapcrawl_state", ""} {
+	for _, stream := range []string{"acapcrawl_journal", "KV_" + nodesBucket, "acapcrawl_links", "KV_acapcrawl_state",
+		""} {
 		leader := servers.AwaitLeader(stream)
 		before := len(f.web.Requests())
 		servers.Kill(leader)
