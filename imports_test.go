@@ -36,6 +36,7 @@ var siblings = map[string][]string{
 	"terms":      {"acap", "kept", "page", "snippet"},
 	"crawler":    {"acap", "address", "defect", "gate", "page", "spool", "memory"},
 	"defect":     {},
+	"cluster":    {"address", "crawler"},
 	"archive":    {"acap", "address", "kept", "page", "coding", "spool", "disk"},
 	"warc":       {},
 	"objects":    {},
@@ -61,7 +62,7 @@ var siblings = map[string][]string{
 		"page", "policy", "preference", "present", "rewrite", "snippet", "terms", "thumbnail", "warc"},
 	"config": {},
 	"docs":   {},
-	"site": {"acap", "address", "actions", "archive", "config", "crawler", "defect", "disk", "display", "explain", "gate",
+	"site": {"acap", "address", "actions", "archive", "cluster", "config", "crawler", "defect", "disk", "display", "explain", "gate",
 		"holdings", "index", "memory", "objects", "page", "policy", "preference",
 		"present", "render", "terms", "view", "warc"},
 }
@@ -71,6 +72,7 @@ var siblings = map[string][]string{
 var owners = map[string][]string{
 	"golang.org/x/net/publicsuffix":        {"address"},
 	"github.com/minio/minio-go/v7":         {"objects"},
+	"github.com/nats-io/":                  {"cluster", "cluster/server", "internal/natstest"},
 	"github.com/gocolly/colly/":            {"crawler", "site", "bench", "internal/careless"},
 	"github.com/andybalholm/brotli":        {"bench", "coding", "internal/faults", "internal/squeeze"},
 	"github.com/PuerkitoBio/goquery":       {"page"},

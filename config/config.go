@@ -73,6 +73,7 @@ type Config struct {
 	Listen          string // address:port at which the verb serve listens
 	Serve           Serve
 	S3              S3
+	Cluster         Cluster
 	LogLevel        slog.Level // messages with a lower level are not logged
 
 	File    string  // name of the configuration file that was read; "": none
@@ -179,6 +180,11 @@ type Input struct {
 	// that the user gave
 	Flags map[string]any
 
+	// key of a setting → value that all nodes of the cluster have. It replaces the default; if SharedFirst is set, also
+	// every other source
+	Shared      map[string]any
+	SharedFirst bool
+
 	// Judges says that the flags for crawler and purposes describe the crawler whose permissions
 	// are evaluated. Requests are then sent with the configured crawler name (see Sender).
 	Judges bool
@@ -238,6 +244,11 @@ func Load(in Input) (*Config, error) {
 		if value, set := in.Flags[k.name]; set {
 			v.Set(k.name, value)
 			origin = Origin{Kind: Flag, Name: k.flag()}
+		}
+		if value, set := in.Shared[k.name]; set && (in.SharedFirst || origin.Kind == Default) {
+			delete(overlay, k.name)
+			v.Set(k.name, value)
+			origin = Origin{Kind: Shared}
 		}
 		c.origins[k.name] = origin
 	}

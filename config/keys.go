@@ -278,7 +278,7 @@ Codes of findings that check reports as warnings.`),
 	setting("check.error", []string{}, "as in duplicate-field or agent-name",
 		func(c *Config) *[]string { return &c.Check.Error }, list(findingCode), plain, `
 Codes of findings that check reports as errors.`),
-}, serveKeys, s3Keys, []key{
+}, serveKeys, s3Keys, clusterKeys, []key{
 	setting("log_level", "warn", "",
 		func(c *Config) *slog.Level { return &c.LogLevel }, logLevel,
 		func(l slog.Level) any { return strings.ToLower(l.String()) }, `

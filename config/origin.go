@@ -6,6 +6,7 @@ type Kind string
 // The kinds of source. Each overrides the kinds before it.
 const (
 	Default     Kind = "default"
+	Shared      Kind = "cluster" // the setting of the cluster that this machine joins
 	File        Kind = "file"
 	Environment Kind = "environment"
 	Flag        Kind = "flag"
@@ -18,11 +19,11 @@ type Origin struct {
 	Name string
 }
 
-// String returns "default", "file PATH", "environment variable NAME" or "flag --name".
+// String returns "default", "cluster", "file PATH", "environment variable NAME" or "flag --name".
 func (o Origin) String() string {
 	switch o.Kind {
-	case Default:
-		return string(Default)
+	case Default, Shared:
+		return string(o.Kind)
 	case Environment:
 		return "environment variable " + o.Name
 	}
@@ -31,6 +32,22 @@ func (o Origin) String() string {
 
 // Origin returns the source of the setting key.
 func (c *Config) Origin(key string) Origin { return c.origins[key] }
+
+// Read reads the value of a setting from text, as from a flag, and returns it in the form in which a file contains it.
+// The error is an *Error.
+func Read(name, text string) (any, error) {
+	for _, k := range keys {
+		if k.name != name {
+			continue
+		}
+		c := &Config{origins: map[string]Origin{name: {Kind: Flag, Name: name}}}
+		if err := k.set(c, variable(text)); err != nil {
+			return nil, c.wrong(k, err)
+		}
+		return k.get(c), nil
+	}
+	return nil, unknownKey("the command line", name)
+}
 
 // Value is a setting in force, as config show prints it.
 type Value struct {

@@ -44,7 +44,7 @@ func (b *batch) requeueKnown(c *change) error {
 			c.next = r.URL
 			return errEnough
 		}
-		if c.requeue.matches(&r) {
+		if c.requeue.matches(&r) && b.owns(r.URL) {
 			r.from = cmp.Or(c.requeue.From, r.from)
 			picked = append(picked, r)
 		}
@@ -90,7 +90,7 @@ func (b *batch) revive(c *change) error {
 		if !found {
 			return fmt.Errorf("%s is in the index of revisits but has no record", address)
 		}
-		if hasPrefix([]byte(address), c.requeue.Prefix) && c.requeue.matches(&r) {
+		if hasPrefix([]byte(address), c.requeue.Prefix) && c.requeue.matches(&r) && b.owns(address) {
 			picked = append(picked, r)
 		}
 	}

@@ -37,7 +37,14 @@ func (f *Frontier) bar(bars []bar) error {
 	if len(bars) == 0 {
 		return nil
 	}
-	c := &change{}
+	c, owned := &change{}, f.ownership()
+	bars = slices.DeleteFunc(bars, func(bar bar) bool {
+		if owned(bar.address) {
+			return false
+		}
+		c.offers = append(c.offers, Offer{URL: bar.address, Down: bar.down}) // its owner records it
+		return true
+	})
 	err := f.view(func(tx *bbolt.Tx) error {
 		known := tx.Bucket(bKnown)
 		note := func(address, down string, v []byte) error {
@@ -69,10 +76,25 @@ func (f *Frontier) bar(bars []bar) error {
 		}
 		return nil
 	})
-	if err != nil || len(c.bars) == 0 {
+	if err != nil || len(c.bars) == 0 && len(c.offers) == 0 {
 		return err
 	}
 	return f.wait(c)
+}
+
+// barOffered does for one address what Bar and BarLed do.
+func (b *batch) barOffered(o *Offer) error {
+	bars := []bar{{o.URL, o.Down}}
+	if o.URL == o.Down {
+		prefix, parts := required+o.URL, b.known.Cursor()
+		for k, _ := parts.Seek([]byte(prefix)); hasPrefix(k, prefix); k, _ = parts.Next() {
+			if address, _, _ := partOf(string(k)); address != o.URL {
+				break
+			}
+			bars = append(bars, bar{string(k), o.Down})
+		}
+	}
+	return b.bar(bars)
 }
 
 // canBeBarred reports whether a take-down must be recorded in r, so that r is queued again when the
@@ -87,7 +109,7 @@ func (b *batch) bar(bars []bar) error {
 		if err != nil {
 			return err
 		}
-		if !found || !r.canBeBarred() {
+		if !found || !r.canBeBarred() || !b.owns(r.URL) {
 			continue
 		}
 		if _, _, part := partOf(bar.address); !part && bar.down != bar.address {
@@ -161,7 +183,7 @@ func (b *batch) lift(c *change) error {
 			if err != nil {
 				return err
 			}
-			if found && r.TakenDown == down && c.requeue.matches(&r) {
+			if found && r.TakenDown == down && b.owns(r.URL) && c.requeue.matches(&r) {
 				picked = append(picked, r)
 			}
 		}

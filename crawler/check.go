@@ -18,25 +18,29 @@ func (f *Frontier) Check() error {
 	if err := f.Flush(); err != nil {
 		return err
 	}
+	f.checking.Lock() // the check of the database pages reads the free list of the last commit
+	defer f.checking.Unlock()
 	return f.view(func(tx *bbolt.Tx) error {
 		var found []error
 		for err := range tx.Check() { // tx.Check starts a goroutine, which ends only when all its errors are read
 			found = append(found, err)
 		}
-		c := checker{tx: tx, noted: map[string]int{}, queued: map[string]int{}, found: map[string]int{}}
+		c := checker{tx: tx, journal: f.o.Journal, noted: map[string]int{}, queued: map[string]int{},
+			found: map[string]int{}}
 		err := errors.Join(c.known(), c.queue(), c.hosts(), c.ready(), c.again(), c.asked(), c.barred(),
-			c.foundCounts(), c.numbers())
+			c.foundCounts(), c.numbers(), c.partitions())
 		return errors.Join(append(found, err)...)
 	})
 }
 
 type checker struct {
-	tx     *bbolt.Tx
-	noted  map[string]int // host → number of recorded addresses of the host
-	queued map[string]int // host → number of queued addresses of the host
-	found  map[string]int // key of the bucket bFound → number of queued addresses
-	counts counts
-	bars   int // number of addresses that are not visited because of a take-down
+	tx      *bbolt.Tx
+	journal Journal
+	noted   map[string]int // host → number of recorded addresses of the host
+	queued  map[string]int // host → number of queued addresses of the host
+	found   map[string]int // key of the bucket bFound → number of queued addresses
+	counts  counts
+	bars    int // number of addresses that are not visited because of a take-down
 }
 
 func (c *checker) known() error {
@@ -209,4 +213,43 @@ func (c *checker) numbers() error {
 		err = fmt.Errorf("the stored counts are %v, but the actual counts are %v", kept, c.counts)
 	}
 	return err
+}
+
+// partitions checks that the file has data only of partitions of which it knows the position in the
+// journal, and that the index of hosts by partition agrees with the hosts.
+func (c *checker) partitions() error {
+	if c.journal == nil {
+		return nil
+	}
+	stamps, members, hosts := c.tx.Bucket(bPartitions), c.tx.Bucket(bMembers), c.tx.Bucket(bHosts)
+	indexed := 0
+	err := eachMember(members, func(n int, host string) error {
+		indexed++
+		switch {
+		case stamps.Get(partitionKey(n)) == nil:
+			return fmt.Errorf("host %s is in partition %d, which the file does not contain", host, n)
+		case c.journal.Partition(host) != n:
+			return fmt.Errorf("host %s is in partition %d, but its index entry says %d", host,
+				c.journal.Partition(host), n)
+		case hosts.Get([]byte(host)) == nil:
+			return fmt.Errorf("host %s is in the index of hosts by partition but has no record", host)
+		}
+		return nil
+	})
+	all := 0
+	countErr := hosts.ForEach(func(_, _ []byte) error {
+		all++
+		return nil
+	})
+	if err == nil && all != indexed {
+		err = fmt.Errorf("%d hosts are recorded, but the index of hosts by partition has %d", all, indexed)
+	}
+	stampErr := stamps.ForEach(func(k, v []byte) error {
+		_, err := decodeStamp(v)
+		if err == nil && len(k) != len(partitionKey(0)) {
+			err = errRecord
+		}
+		return err
+	})
+	return errors.Join(err, countErr, stampErr)
 }

@@ -199,7 +199,7 @@ func (v *visitor) follow(to string) (*url.URL, error) {
 	switch {
 	case err != nil || p.trace.TakeDown != nil: // redirects of a page that is taken down are not followed
 		return nil, http.ErrUseLastResponse
-	case !v.run.holds(u):
+	case !v.run.holds(p.lease, u):
 		p.outside = u.String()
 		return nil, http.ErrUseLastResponse
 	case len(p.trace.Hops) > maxRedirects:

@@ -119,6 +119,11 @@ type Options struct {
 	// worker waits during the delay after robots.txt. nil: no host asks for a delay.
 	Pause func(ctx context.Context, u *url.URL) (time.Duration, error)
 
+	// Together reports whether the machine that visits host may also request other, because it
+	// keeps the pace of both. Both are named as in Lease.Host. A redirect to a host for which it
+	// returns false is not followed but queued. nil: always.
+	Together func(host, other string) bool
+
 	Budget *memory.Budget // limits the memory that pages use while they are visited; nil: no limit
 
 	// Room returns an error if no more visits may start, for example because the disk is full. Then
@@ -223,14 +228,12 @@ func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
 // run is the state of one call of Crawler.Run.
 type run struct {
 	*Crawler
-	o      Options
-	start  time.Time
-	extent Extent
-	reach  *reach   // decides which addresses are within the extent of the crawl
-	own    *area    // scope of the seeds of this run; without seeds, the scope of all earlier seeds
-	seeds  []string // seeds of this run, in normal form
+	o     Options
+	start time.Time
+	seeds []string // seeds of this run, in normal form
 
-	numbers map[string]uint64 // seed, or host of a seed → number of the seed
+	widening sync.Mutex // held while bounds is replaced
+	bounds   atomic.Pointer[bounds]
 
 	requests chan struct{} // one element per request under way
 	pending  atomic.Int64  // bytes of bodies received that the handler has not stored
@@ -245,6 +248,7 @@ type run struct {
 	stopped  error               // the error of Options.Room that ended the run, or nil
 	visiting map[string]bool     // addresses whose visit is in progress, until the queue has the outcome of the visit
 	reached  map[string]struct{} // pages that were first received through a redirect to them
-	// seeds of which nothing is kept because a usage needs an agreement, with the reason as a sentence
+	// seeds of which nothing is kept because a usage needs an agreement, with the reason as a
+	// sentence
 	unlicensed map[string]string
 }

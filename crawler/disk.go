@@ -2,19 +2,13 @@ package crawler
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
-	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/acapcrawl/acapcrawl/address"
-	"github.com/acapcrawl/acapcrawl/spool"
 )
 
 // The names of the buckets of frontier.db, with their keys → values.
@@ -37,9 +31,6 @@ var (
 
 	buckets = [][]byte{bMeta, bKnown, bQueue, bHosts, bReady, bAgain, bSeeds, bFound, bAsked, bBarred}
 )
-
-// format is the version of the file format.
-const format = 1
 
 // kExtent is the key in bMeta of the Extent of the last crawl, as JSON.
 var kExtent = []byte("extent")
@@ -74,75 +65,6 @@ func decodeCounts(b []byte) (c counts, err error) {
 	return c, nil
 }
 
-// openDisk opens or creates the frontier file and returns its counts.
-func openDisk(name string) (db *bbolt.DB, c counts, err error) {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return nil, c, fmt.Errorf("the directory of the frontier cannot be created: %w", err)
-	}
-	err = guard(name, func() error {
-		if db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: time.Second,
-			FreelistType: bbolt.FreelistMapType}); err != nil {
-			return cannotOpen(name, err)
-		}
-		if c, err = readMeta(db); errors.Is(err, errNew) {
-			err = makeBuckets(db)
-		}
-		if err != nil {
-			err = fmt.Errorf("%s cannot be used: %w", name, err)
-		}
-		return err
-	})
-	if err != nil && db != nil {
-		err = errors.Join(err, guard(name, db.Close))
-	}
-	return db, c, err
-}
-
-func cannotOpen(name string, err error) error {
-	if errors.Is(err, berrors.ErrTimeout) {
-		return fmt.Errorf("%s is in use by another process; wait for it to end", name)
-	}
-	return fmt.Errorf("%s cannot be opened: %w; if it is damaged, move it away and crawl again", name, err)
-}
-
-var errNew = errors.New("the file is new")
-
-func readMeta(db *bbolt.DB) (c counts, err error) {
-	err = db.View(func(tx *bbolt.Tx) error {
-		meta := tx.Bucket(bMeta)
-		if meta == nil {
-			return errNew
-		}
-		if f := meta.Get([]byte("format")); len(f) != 1 || f[0] != format {
-			return fmt.Errorf("its format is %x, this version of the program reads %d; move the file away and "+
-				"crawl again", f, format)
-		}
-		c, err = decodeCounts(meta.Get([]byte("counts")))
-		return err
-	})
-	return c, err
-}
-
-func makeBuckets(db *bbolt.DB) error {
-	return db.Update(func(tx *bbolt.Tx) error {
-		for _, b := range buckets {
-			if _, err := tx.CreateBucket(b); err != nil {
-				return err
-			}
-		}
-		meta := tx.Bucket(bMeta)
-		return errors.Join(meta.Put([]byte("format"), []byte{format}), meta.Put([]byte("counts"), (&counts{}).encode()))
-	})
-}
-
-// guard calls fn, which uses the database in the file called name. If the database panics, guard
-// returns an error.
-func guard(name string, fn func() error) error {
-	return spool.Guard(fn, func(cause any) error {
-		return fmt.Errorf("%s is damaged (%v); move it away and crawl again", name, cause)
-	})
-}
-
 // view calls fn with a transaction that reads the committed state.
 func (f *Frontier) view(fn func(*bbolt.Tx) error) error {
 	return guard(f.name, func() error { return f.db.View(fn) })
@@ -168,17 +90,23 @@ type batch struct {
 	// this map after the commit
 	moved map[string]place
 	next  time.Time // result: when the first address is due to be revisited
+
+	shared *sharedBatch // nil if only this machine crawls
 }
 
 func (f *Frontier) newBatch(tx *bbolt.Tx) *batch {
 	known := tx.Bucket(bKnown)
-	return &batch{
+	b := &batch{
 		f: f, counts: f.disk, known: known, look: known.Cursor(),
 		queue: tx.Bucket(bQueue), hosts: tx.Bucket(bHosts), ready: tx.Bucket(bReady),
 		again: tx.Bucket(bAgain), seeds: tx.Bucket(bSeeds), found: tx.Bucket(bFound), asked: tx.Bucket(bAsked),
 		barred: tx.Bucket(bBarred), meta: tx.Bucket(bMeta),
 		dirty: map[string]*hostRecord{}, moved: map[string]place{},
 	}
+	if f.shared() {
+		b.shared = f.newSharedBatch(tx)
+	}
+	return b
 }
 
 func (b *batch) host(name string) (*hostRecord, error) {
@@ -192,6 +120,13 @@ func (b *batch) host(name string) (*hostRecord, error) {
 			return nil, err
 		}
 		h = &old
+	} else if s := b.shared; s != nil {
+		if err := s.members.Put(memberKey(s.partition(name), name), nil); err != nil {
+			return nil, err
+		}
+	}
+	if b.shared != nil {
+		b.shared.before[name] = h.portable()
 	}
 	b.dirty[name] = h
 	return h, nil
@@ -237,6 +172,9 @@ func (b *batch) put(r *Record, old State, found bool) error {
 		h.known++
 	}
 	b.counts[v[0]]++
+	if b.shared != nil {
+		b.shared.note(r.URL, v)
+	}
 	if err := b.updateFound(r); err != nil {
 		return err
 	}

@@ -110,6 +110,9 @@ func (f *Frontier) selectFrom(seeds []string) (s selection, err error) {
 			others = others || !named[string(k)]
 			return nil
 		})
+		if f.shared() { // other machines have queued addresses too, so only the seeds count
+			return err
+		}
 		n, countErr := countOthers(tx, s)
 		others = others || n > 0
 		return cmp.Or(err, countErr)

@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -28,6 +29,17 @@ type FrontierOptions struct {
 	MaxHost int
 	Working int              // number of hosts kept in memory; default 1024
 	Now     func() time.Time // clock; default time.Now
+
+	// Journal is set if several machines share the crawl. Then the frontier leases only addresses
+	// of partitions that Adopt has made its own. nil: only this machine crawls
+	Journal Journal
+	// Lost is called when the journal says that another machine owns a partition which this machine
+	// had adopted. Its leases have ended with ErrLost. The function must not wait for the frontier.
+	// It may be nil
+	Lost func(partition int)
+	// Skew is the largest difference between the clocks of two machines that share the crawl. What
+	// another machine has recorded counts as that much later.
+	Skew time.Duration
 }
 
 // queueLength is the number of changes that can wait for the writer goroutine.
@@ -35,6 +47,10 @@ const queueLength = 256
 
 // errClosed is returned by calls after Close.
 var errClosed = errors.New("the frontier is closed")
+
+// errForeign is returned by calls that would change a file of several machines without a journal.
+var errForeign = errors.New("the frontier belongs to a crawl of several machines, so it can only be read here; name " +
+	"the cluster to change it")
 
 // Frontier stores, in one file, the addresses to visit and the outcomes of earlier visits. Queues
 // are kept by host: Next leases the first address of a host that is due, so a slow host delays no
@@ -73,6 +89,19 @@ type Frontier struct {
 	resumed  time.Time                 // when the file was opened; zero: the file was empty
 	random   func() float64            // returns a random number in [0,1) for back-off
 	inject   func() error              // set by tests: its error fails a transaction
+	checking sync.Mutex                // held during a write transaction and during Check
+
+	// With a journal only. These fields are guarded by mu, except those of the writer.
+	partitions map[int]*partition
+	adopting   map[int]*adoption
+	drops      map[int]chan struct{} // partitions being removed from the file
+	finishing  bool                  // Finish was called
+	foreign    bool                  // the file needs a journal and there is none, so it is only read
+	background sync.WaitGroup        // goroutines that remove partitions
+	context    context.Context       // for calls of the journal
+	abort      context.CancelFunc
+	sequence   uint64    // the greatest number of a place; used by the writer
+	sent       sentLinks // used by the writer
 }
 
 // Open opens or creates the frontier file name. Only one process can open it at a time.
@@ -92,22 +121,29 @@ func Open(name string, o FrontierOptions) (*Frontier, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	db, c, err := openDisk(name)
+	db, c, foreign, err := openDisk(name, o.Journal != nil)
 	if err != nil {
 		return nil, err
 	}
 	f := &Frontier{
 		name: name, o: o, now: o.Now, db: db, disk: c,
 		changes: make(chan *change, queueLength), stopped: make(chan struct{}), wake: make(chan struct{}, 1),
-		hosts: map[string]*host{}, random: rand.Float64,
+		hosts: map[string]*host{}, random: rand.Float64, foreign: foreign,
+		partitions: map[int]*partition{}, adopting: map[int]*adoption{}, drops: map[int]chan struct{}{},
 	}
+	f.context, f.abort = context.WithCancel(context.Background())
 	if err := f.view(f.readDueTimes); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	if c != (counts{}) {
+	if c != (counts{}) && !f.shared() { // with a journal, each partition has such a time of its own
 		f.resumed = o.Now()
 	}
 	go f.write()
+	if f.shared() {
+		if err := f.dropIncomplete(); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
 	return f, nil
 }
 
@@ -130,84 +166,9 @@ func (f *Frontier) Close() error {
 	f.senders.Wait()
 	close(f.changes)
 	<-f.stopped
+	f.background.Wait()
+	f.abort()
 	return errors.Join(f.fault(), f.db.Close())
-}
-
-// AddSeeds queues addresses that the operator named, and returns their normal forms.
-func (f *Frontier) AddSeeds(seeds ...string) (urls []string, err error) {
-	var offers []Offer
-	for _, s := range seeds {
-		u, err := address.Normal(s)
-		if err != nil {
-			return nil, err
-		}
-		urls = append(urls, u)
-		offers = append(offers, Offer{URL: u, Seed: true, State: Queued})
-	}
-	_, err = f.Offer(offers...)
-	return urls, err
-}
-
-// Offer queues addresses, or records that they are not visited, and returns when that is durable.
-// Seeds are queued ahead of all links; a seed that was fetched is not queued again. Offer returns
-// how many addresses were newly queued.
-func (f *Frontier) Offer(offers ...Offer) (added int, err error) {
-	if err := f.clearFailures(offers); err != nil {
-		return 0, err
-	}
-	if offers = f.fresh(offers); len(offers) == 0 {
-		return 0, nil
-	}
-	c := &change{offers: offers}
-	err = f.wait(c)
-	return c.added, err
-}
-
-// clearFailures resets the failures of hosts that seeds in offers name, so that these hosts are due
-// as soon as their delay permits. It changes only the working set; the writer changes the file.
-func (f *Frontier) clearFailures(offers []Offer) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, o := range offers {
-		if !o.Seed {
-			continue
-		}
-		name, err := address.Host(o.URL)
-		if err != nil {
-			return err
-		}
-		if h := f.hosts[name]; h != nil && h.failures > 0 {
-			h.failures, h.due = 0, h.held
-			if h.busy > 0 {
-				h.due = later(h.held, h.leased)
-			}
-			f.offerHost(h)
-		}
-	}
-	return nil
-}
-
-// AddListed queues addresses from a sitemap, before links of the same depth, and returns how many
-// were new. The parameter visited is a page address, in normal form; the sitemap was read because
-// of the visit of that page. The new addresses count as found from the same seed as that page.
-// AddListed skips known addresses and addresses that are not http or https. The scope is checked
-// when an address is due.
-func (f *Frontier) AddListed(visited string, depth int, links ...string) (int, error) {
-	from, err := f.foundFrom(visited)
-	if err != nil {
-		return 0, err
-	}
-	return f.add(from, depth, links, true)
-}
-
-func (f *Frontier) add(from uint64, depth int, links []string, listed bool) (int, error) {
-	var offers []Offer
-	for _, s := range links {
-		if u, err := address.Normal(s); err == nil {
-			offers = append(offers, Offer{URL: u, Depth: depth, Listed: listed, From: from, State: Queued})
-		}
-	}
-	return f.Offer(offers...)
 }
 
 // Get returns the record of an address in normal form. found is false if the address is unknown.
@@ -276,8 +237,11 @@ func (f *Frontier) wait(c *change) error {
 func (f *Frontier) send(c *change) error {
 	f.mu.Lock()
 	err := f.err
-	if f.closed {
+	switch {
+	case f.closed:
 		err = errClosed
+	case f.foreign && !c.flushes():
+		err = errForeign
 	}
 	if err == nil {
 		f.pending++
@@ -290,58 +254,6 @@ func (f *Frontier) send(c *change) error {
 	f.changes <- c
 	f.senders.Done()
 	return nil
-}
-
-// fresh returns offers without those that would change nothing, so that the writer does less work.
-// An offer of a required resource whose visit is in progress is kept, since the outcome of that
-// visit is not known yet.
-func (f *Frontier) fresh(offers []Offer) []Offer {
-	kept := offers[:0]
-	visited := f.visited(offers) // read before the transaction begins: a visit may be committed between the two
-	err := f.view(func(tx *bbolt.Tx) error {
-		known := tx.Bucket(bKnown).Cursor() // one cursor for all lookups is faster than a Get for each
-		for _, o := range offers {
-			if o.Seed || o.Again {
-				kept = append(kept, o)
-				continue
-			}
-			if k, v := known.Seek([]byte(o.URL)); string(k) == o.URL {
-				r, err := glance(v)
-				if err != nil {
-					return err
-				}
-				if r.State == Queued && f.selects() {
-					if r, err = decodeRecord(o.URL, v); err != nil {
-						return err
-					}
-				}
-				if !news(&r, &o) && !visited[o.URL] && !f.adopts(r.from, o.From) {
-					continue
-				}
-			}
-			kept = append(kept, o)
-		}
-		return nil
-	})
-	if err != nil {
-		return offers // the writer finds the same error and reports it
-	}
-	return kept
-}
-
-// visited returns the required resources among offers whose visit is under way or not committed.
-func (f *Frontier) visited(offers []Offer) (visited map[string]bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, o := range offers {
-		if _, _, part := partOf(o.URL); part && f.leaseOf(o.URL) != nil {
-			if visited == nil {
-				visited = map[string]bool{}
-			}
-			visited[o.URL] = true
-		}
-	}
-	return visited
 }
 
 func (f *Frontier) fault() error {
@@ -370,10 +282,18 @@ func (f *Frontier) committed(group []*change, b *batch, err error) (skipped func
 			c.touch.host.unsaved--
 		}
 	}
+	if b.shared != nil {
+		for n, s := range b.shared.stamps {
+			if p := f.partitions[n]; p != nil {
+				p.stamp = s
+			}
+		}
+	}
 	for name, rec := range b.dirty {
 		if h := f.hosts[name]; h != nil {
 			f.refresh(h, rec, b)
-		} else if rec.queued > 0 && (f.outside.IsZero() || instant(rec.ready).Before(f.outside)) {
+		} else if rec.queued > 0 && f.mayLease(name, b) &&
+			(f.outside.IsZero() || instant(rec.ready).Before(f.outside)) {
 			f.outside = instant(rec.ready)
 		}
 	}
@@ -381,6 +301,15 @@ func (f *Frontier) committed(group []*change, b *batch, err error) (skipped func
 		return func(Record) {}
 	}
 	return f.skipped
+}
+
+// mayLease reports whether addresses of a host that a committed transaction changed may be leased.
+func (f *Frontier) mayLease(host string, b *batch) bool {
+	if b.shared == nil {
+		return true
+	}
+	p := f.partitions[b.shared.partition(host)]
+	return p != nil && p.open
 }
 
 // refresh drops the addresses of h that were read ahead if another address now comes first in the

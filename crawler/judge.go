@@ -2,17 +2,12 @@ package crawler
 
 import (
 	"cmp"
-	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -65,7 +60,8 @@ func outcomeOf(l *Lease, visited string, hops []gate.Hop, err error, now time.Ti
 		o.Rest = retryAfter(last.Header, now)
 		o.State, o.Why = Failed, fmt.Sprintf("%s answered with status %d", last.URL, o.Status)
 	}
-	if o.State == Failed && (err == nil || o.Trouble) { // other failures are permanent and are not retried
+	moved := errors.Is(err, gate.ErrForeign)
+	if o.State == Failed && (err == nil || o.Trouble || moved) { // other failures are permanent and are not retried
 		o.retry(l.Tries+1, now)
 	}
 	return o
@@ -74,6 +70,10 @@ func outcomeOf(l *Lease, visited string, hops []gate.Hop, err error, now time.Ti
 // refuse records in o that the gate refused a request. visited is the address of the visit.
 func (o *outcome) refuse(r *gate.Refusal, visited string) {
 	o.State, o.Why, o.down = Refused, r.Error(), r.TakeDown
+	if r.Rule == gate.RuleLease { // says nothing about the address
+		o.State = Failed
+		return
+	}
 	if r.Rule == "" {
 		o.decision = r.Decision
 		if r.Decision.Reason == acap.Unavailable {
@@ -95,7 +95,7 @@ func (o *outcome) fail(err error, now time.Time) {
 	}
 	o.Asked = now // the time of the request is unknown; the current time is later than the request
 	o.Why = fmt.Sprintf("the answer cannot be read: %v", err)
-	if o.Trouble = isNetworkError(err); o.Trouble {
+	if o.Trouble = gate.IsNetworkError(err); o.Trouble {
 		o.Why = fmt.Sprintf("no answer: %v", err)
 	}
 }
@@ -113,24 +113,6 @@ func (o *outcome) retry(tries int, now time.Time) {
 
 // final returns the last hop of the redirect chain, or "" if the address does not redirect.
 func (o *outcome) final() string { return cmp.Or(o.Led, o.Final) }
-
-// isNetworkError reports whether err is a network error that may not occur at a later visit. A host
-// name that does not exist is not such an error.
-func isNetworkError(err error) bool {
-	var name *net.DNSError
-	if errors.As(err, &name) && name.IsNotFound {
-		return false
-	}
-	var network net.Error
-	var system syscall.Errno
-	var plaintext tls.RecordHeaderError
-	var alert tls.AlertError
-	var certificate *tls.CertificateVerificationError
-	return errors.As(err, &network) || errors.As(err, &system) || errors.As(err, &plaintext) || errors.As(err,
-		&alert) ||
-		errors.As(err, &certificate) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, context.DeadlineExceeded)
-}
 
 // withoutURL removes the wrapper of http.Client from an error, which repeats the address.
 func withoutURL(err error) error {

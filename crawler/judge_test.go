@@ -54,7 +54,7 @@ func TestTrouble(t *testing.T) {
 			IsNotFound: true}}, false},
 		{"an answer that cannot be read", errors.New("malformed HTTP response"), false},
 	} {
-		if got := isNetworkError(withoutURL(&url.Error{Op: "Get", URL: "http://h.example/",
+		if got := gate.IsNetworkError(withoutURL(&url.Error{Op: "Get", URL: "http://h.example/",
 			Err: c.err})); got != c.want {
 			t.Errorf("%s (%v): trouble is %v", c.name, c.err, got)
 		}

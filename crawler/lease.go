@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -20,6 +21,13 @@ func (f *Frontier) Next(ctx context.Context) (*Lease, error) {
 		f.mu.Unlock()
 		if l != nil || err != nil {
 			f.signal() // another waiting goroutine may find an address too
+			if l != nil && l.announced != nil {
+				if ready, err := f.announce(ctx, l); err != nil {
+					return nil, err
+				} else if !ready {
+					continue
+				}
+			}
 			return l, err
 		}
 		timer := time.NewTimer(pause)
@@ -30,6 +38,31 @@ func (f *Frontier) Next(ctx context.Context) (*Lease, error) {
 		}
 		timer.Stop()
 	}
+}
+
+// announce makes the next due time of the host of l durable before its request is made, so that the
+// next owner of its partition does not request the host too early. ready is false if l has ended
+// meanwhile.
+func (f *Frontier) announce(ctx context.Context, l *Lease) (ready bool, err error) {
+	if err := f.send(l.announced); err != nil {
+		return false, err
+	}
+	select {
+	case err = <-l.announced.done:
+	case <-ctx.Done(): // the journal may wait for other machines
+		_ = f.Return(l, nil) // if the lease is lost, nothing is left to be done
+		return false, ctx.Err()
+	}
+	switch {
+	case errors.Is(err, ErrLost) || err == nil && l.lost():
+		return false, nil
+	case err != nil:
+		return false, err
+	case !f.o.Journal.Until().After(f.now()): // the commit took too long
+		_ = f.Return(l, nil)
+		return false, nil
+	}
+	return true, nil
 }
 
 // signal wakes one of the goroutines that wait in Next.
@@ -45,6 +78,10 @@ func (f *Frontier) signal() {
 func (f *Frontier) Return(l *Lease, p *Pace) error {
 	h := l.host
 	f.mu.Lock()
+	if h.part != nil && h.part.over {
+		f.mu.Unlock()
+		return ErrLost
+	}
 	f.putBack(l)
 	if p == nil {
 		f.offerHost(h)
@@ -52,9 +89,8 @@ func (f *Frontier) Return(l *Lease, p *Pace) error {
 		f.signal()
 		return nil
 	}
-	h.asks, h.met = p.Delay, true
-	f.holdUntil(h, p.Asked.Add(f.gap(h)))
-	c := &change{touch: h.touch()}
+	f.pacing().learn(&h.times, *p)
+	c := &change{part: h.part, touch: h.touch()}
 	f.offerHost(h)
 	f.mu.Unlock()
 	err := f.send(c)
@@ -71,21 +107,13 @@ func (f *Frontier) Done(l *Lease, e End) error {
 		e.Retry = later(e.Retry, f.now().Add(f.o.Backoff<<l.Tries))
 	}
 	f.mu.Lock()
+	if h.part != nil && h.part.over {
+		f.mu.Unlock()
+		return ErrLost
+	}
 	f.giveBack(l)
-	h.asks, h.met = e.Delay, true
-	if f.adaptive() {
-		f.adaptPace(h, &e)
-	}
-	if !e.Asked.IsZero() {
-		f.holdUntil(h, e.Asked.Add(f.gap(h)))
-		h.failures = 0
-	}
-	if e.Trouble {
-		h.failures = l.failures + 1
-		f.holdUntil(h, e.Rest)
-		h.due = later(h.due, f.now().Add(f.backoff(h.failures)))
-	}
-	c := &change{lease: l, end: e, offers: e.Offers, touch: h.touch()}
+	f.pacing().end(&h.times, &e, l.failures, f.now())
+	c := &change{part: h.part, lease: l, end: e, offers: e.Offers, touch: h.touch()}
 	f.offerHost(h)
 	f.mu.Unlock()
 	err := f.sendDone(c)
@@ -106,19 +134,20 @@ func (f *Frontier) sendDone(c *change) error {
 	return f.send(c)
 }
 
-// holdUntil delays h until t, because the host asks not to be requested before that time.
-func (f *Frontier) holdUntil(h *host, t time.Time) {
-	h.held, h.due = later(h.held, t), later(h.due, t)
-}
-
 // giveBack returns the host of l to the schedule when the lease l ends. If no request was made to
 // the host since the lease began, its due time is again what it was before the lease.
 func (f *Frontier) giveBack(l *Lease) {
 	l.host.busy--
 	f.leases--
-	if l.host.due.Equal(l.after) {
-		l.host.due = l.before
+	if p := l.host.part; p != nil {
+		if p.leases--; p.leases == 0 {
+			select {
+			case p.drained <- struct{}{}: // wakes Release
+			default:
+			}
+		}
 	}
+	l.host.giveBack(l.before, l.after)
 }
 
 // putBack ends a lease and leaves the address at its place in the queue. It drops the addresses of

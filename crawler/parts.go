@@ -104,6 +104,8 @@ func (r *run) visitPart(ctx context.Context, l *Lease, normal, named string) err
 		return r.returnLease(l)
 	case err != nil:
 		return r.stopOnError(l, err)
+	case unleased(got.Err, got.Hops):
+		return r.queue.Return(l, &Pace{time.Now(), pause})
 	}
 	end := outcomeOf(l, normal, got.Hops, got.Err, time.Now())
 	if end.Asked.Before(start) { // the resource was not requested during this visit

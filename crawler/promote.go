@@ -39,26 +39,26 @@ func (f *Frontier) Promote(raw string) error {
 	return c.full
 }
 
-func (b *batch) promote(c *change) error {
-	r, found, err := b.get(c.promote)
+// promote queues url because of a re-crawl request. full says why it is not recorded.
+func (b *batch) promote(url string) (full, err error) {
+	r, found, err := b.get(url)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	name, h, err := b.hostFor(r.URL)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case b.asked.Get(askedKey(name, r.URL)) != nil:
-		return nil
+		return nil, nil
 	case !found && b.f.o.MaxHost > 0 && h.known >= b.f.o.MaxHost:
-		c.full = fmt.Errorf("%s is not visited, since %d addresses of %s are recorded, which is the limit: %w", r.URL,
-			h.known, name, ErrFull)
-		return nil
+		return fmt.Errorf("%s is not visited, since %d addresses of %s are recorded, which is the limit: %w", r.URL,
+			h.known, name, ErrFull), nil
 	case !found:
 		r.Depth = 1
 	}
 	r.When = b.f.now().UTC()
-	return b.enqueueFirst(&r, r.State, found)
+	return nil, b.enqueueFirst(&r, r.State, found)
 }
 
 // enqueueFirst queues r ahead of all other addresses of its host, because of a re-crawl request.
@@ -80,8 +80,10 @@ func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 // Begin starts a run with a selection of queued addresses. It requeues fetched seeds that an
 // earlier run found from another seed, so that their links count as found from them.
 func (f *Frontier) Begin(s Selection) error {
-	if _, err := f.AddSeeds(s.Seeds...); err != nil {
-		return err
+	if !f.shared() { // otherwise the cluster offers the seeds to their owners, once
+		if _, err := f.AddSeeds(s.Seeds...); err != nil {
+			return err
+		}
 	}
 	selected, err := f.selectFrom(s.Seeds)
 	if err != nil {
@@ -96,7 +98,7 @@ func (f *Frontier) Begin(s Selection) error {
 	}
 	err = f.view(f.readDueTimes)
 	f.mu.Unlock()
-	if err != nil || s.Promoted || selected.from == nil {
+	if err != nil || s.Promoted || selected.from == nil || f.shared() {
 		return err
 	}
 	return f.revisitSeeds(s.Seeds)

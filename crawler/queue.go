@@ -95,17 +95,28 @@ type Lease struct {
 	URL     string // address to visit, in normal form
 	Host    string // host of URL, followed by its port if that is not the default port
 	Depth   int
-	Tries   int           // number of failed visits before this one
-	Met     bool          // the delay that the host asks for is known
-	Pause   time.Duration // the delay that the host asks for
-	Recrawl bool          // a re-crawl request names the address
-	From    uint64        // number of the seed from which the address was found
-	Expires time.Time     // from this time on no request may be made; zero: the lease has no time limit
+	Tries   int             // number of failed visits before this one
+	Met     bool            // the delay that the host asks for is known
+	Pause   time.Duration   // the delay that the host asks for
+	Recrawl bool            // a re-crawl request names the address
+	From    uint64          // number of the seed from which the address was found
+	Ended   <-chan struct{} // closed when the queue has lost the lease: then no request may be made; nil: never
 
 	host          *host
+	announced     *change // write-ahead of the request; nil without a journal
 	failures      int
 	before, after time.Time // when the host was due before the lease began, and when it was due after that
 	deferred      []Offer   // offers of the leased resource made during its visit; guarded by Frontier.mu
+}
+
+// lost reports whether the queue has lost the lease.
+func (l *Lease) lost() bool {
+	select {
+	case <-l.Ended:
+		return true
+	default: // also if l.Ended is nil
+		return false
+	}
 }
 
 // Pace is what the crawler learned about a host without a visit.
@@ -149,6 +160,9 @@ type Offer struct {
 	State State
 	Why   string // reason for a State other than Queued, as a sentence
 	Again bool   // queue the address again, at its depth, if it was visited
+
+	Promote bool   // a re-crawl request names the address: queue it as Frontier.Promote does
+	Down    string // the address is not visited while this address is taken down: record that as Frontier.BarLed does
 
 	Revisit  time.Time     // when a received required resource is due to be revisited
 	Interval time.Duration // time until Revisit

@@ -447,7 +447,9 @@ func (q *losing) Next(ctx context.Context) (*Lease, error) {
 	if err == nil && l.Met && q.lost == nil {
 		q.lost = l
 		if !q.late {
-			l.Expires = time.Now()
+			ended := make(chan struct{})
+			close(ended)
+			l.Ended = ended
 		}
 	}
 	return l, err
@@ -460,7 +462,7 @@ func (q *losing) Done(l *Lease, e End) error {
 	return q.memoryQueue.Done(l, e)
 }
 
-// A visit whose lease has expired makes no request. If the lease is lost later, the visit has no
+// A visit whose lease is lost makes no request. If the lease is lost later, the visit has no
 // effect. The next owner of the lease repeats the visit.
 func TestLostLease(t *testing.T) {
 	for _, late := range []bool{false, true} {

@@ -327,64 +327,6 @@ func decodeItem(k, v []byte) (it item, err error) {
 	return it, nil
 }
 
-// hostRecord is what the frontier stores about a host.
-type hostRecord struct {
-	due      time.Time
-	held     time.Time     // when the host would be due without the pause after failures
-	delay    time.Duration // delay that the host asks for
-	met      bool          // the delay that the host asks for is known
-	pace     time.Duration // adaptive delay, derived from response times
-	failures int           // number of failures in a row
-	known    int           // number of recorded addresses of the host
-	queued   int           // number of queued addresses of the host
-	beyond   int           // number of links to addresses that were not recorded, because the host has too many
-	reported bool          // it was reported that the host has too many addresses
-	// due time in the index of hosts that have queued addresses, in nanoseconds; 0: not in the
-	// index
-	ready int64
-}
-
-const (
-	flagMet = 1 << iota
-	flagReported
-)
-
-// encode writes one byte of flags, then the numbers as unsigned varints.
-func (h *hostRecord) encode() []byte {
-	flags := byte(0)
-	if h.met {
-		flags |= flagMet
-	}
-	if h.reported {
-		flags |= flagReported
-	}
-	b := append(make([]byte, 0, 48), flags)
-	for _, n := range []int64{nanos(h.due), nanos(h.held), int64(h.delay), int64(h.pace), int64(h.failures),
-		int64(h.known),
-		int64(h.queued), int64(h.beyond), h.ready} {
-		b = binary.AppendUvarint(b, uint64(n))
-	}
-	return b
-}
-
-func decodeHost(b []byte) (hostRecord, error) {
-	if len(b) == 0 {
-		return hostRecord{}, errRecord
-	}
-	n := numbers{b: b[1:]}
-	h := hostRecord{
-		met: b[0]&flagMet != 0, reported: b[0]&flagReported != 0,
-		due: instant(int64(n.next())), held: instant(int64(n.next())), delay: time.Duration(n.next()),
-		pace:     time.Duration(n.next()),
-		failures: int(n.next()), known: int(n.next()), queued: int(n.next()), beyond: int(n.next()),
-		ready: int64(n.next()),
-	}
-	if n.bad || len(n.b) > 0 {
-		return hostRecord{}, errRecord
-	}
-	return h, nil
-}
-
 // timeKey returns a key of an index by time: the time in nanoseconds, then a host or an address.
 func timeKey(at int64, name string) []byte {
 	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(name)), uint64(at)), name...)

@@ -47,14 +47,14 @@ func (r *run) prepare(seeds []string) error {
 	if _, err := r.queue.Requeue(due); err != nil {
 		return err
 	}
-	if !extended || !before.equal(r.extent) {
+	if !extended || !before.equal(r.bounds.Load().extent) {
 		if err := r.widen(extended); err != nil {
 			return err
 		}
 	}
 	if r.o.Refetch {
 		_, err := r.queue.Requeue(Filter{States: []State{Fetched, Refused, Unreachable, Failed}, Selected: true,
-			Within: &r.extent})
+			Within: &r.bounds.Load().extent})
 		return err
 	}
 	return r.retry()
@@ -64,11 +64,11 @@ func (r *run) prepare(seeds []string) error {
 // deep or a crawler trap.
 func (r *run) widen(extended bool) error {
 	if extended {
-		if _, err := r.queue.Requeue(Filter{States: []State{Outside, Deep, Trapped}, Within: &r.extent}); err != nil {
+		if _, err := r.queue.Requeue(Filter{States: []State{Outside, Deep, Trapped}, Within: &r.bounds.Load().extent}); err != nil {
 			return err
 		}
 	}
-	return r.queue.SetExtent(r.extent)
+	return r.queue.SetExtent(r.bounds.Load().extent)
 }
 
 // retry requeues addresses that could not be fetched, if they have the origin of a seed of this run
@@ -83,10 +83,10 @@ func (r *run) retry() error {
 		if err != nil {
 			return err
 		}
-		origins[u.Scheme+"://"+u.Host+"/"] = r.numbers[seed]
+		origins[u.Scheme+"://"+u.Host+"/"] = r.bounds.Load().numbers[seed]
 	}
 	for origin, seed := range origins {
-		failed := Filter{Prefix: origin, States: []State{Unreachable, Failed}, Within: &r.extent, From: seed}
+		failed := Filter{Prefix: origin, States: []State{Unreachable, Failed}, Within: &r.bounds.Load().extent, From: seed}
 		if _, err := r.queue.Requeue(failed); err != nil {
 			return err
 		}
@@ -112,22 +112,57 @@ func (r *run) setExtent() error {
 	if len(seeds) == 0 && !r.o.Promoted {
 		return errors.New("there is nothing to crawl; name a seed, such as https://example.com/")
 	}
-	r.numbers = map[string]uint64{}
-	r.extent = Extent{r.o.Scope, r.o.Depth, r.o.Include, r.o.Exclude, slices.Sorted(maps.Keys(seeds))}
-	for _, seed := range r.extent.Seeds {
-		host, err := address.Host(seed)
-		if err != nil {
-			return err
-		}
-		r.numbers[seed], r.numbers[host] = seeds[seed], seeds[seed]
-	}
-	if r.reach, err = newReach(r.extent); err != nil {
-		return err
-	}
-	if r.own = r.reach.area; len(r.seeds) > 0 {
-		r.own, err = newArea(r.o.Scope, r.seeds)
+	b, err := r.newBounds(seeds)
+	if err == nil {
+		r.bounds.Store(b)
 	}
 	return err
+}
+
+// bounds says which addresses a run visits. It is immutable.
+type bounds struct {
+	extent  Extent
+	reach   *reach            // decides which addresses are within the extent
+	own     *area             // scope of the seeds of this run; without seeds, the scope of all seeds
+	numbers map[string]uint64 // seed, or host of a seed → number of the seed
+	known   map[uint64]bool   // the numbers of all seeds
+}
+
+// newBounds returns the bounds of a run. seeds are the seeds of this run and earlier ones, with their numbers.
+func (r *run) newBounds(seeds map[string]uint64) (*bounds, error) {
+	b := &bounds{numbers: map[string]uint64{}, known: map[uint64]bool{}}
+	b.extent = Extent{r.o.Scope, r.o.Depth, r.o.Include, r.o.Exclude, slices.Sorted(maps.Keys(seeds))}
+	for _, seed := range b.extent.Seeds {
+		host, err := address.Host(seed)
+		if err != nil {
+			return nil, err
+		}
+		b.numbers[seed], b.numbers[host], b.known[seeds[seed]] = seeds[seed], seeds[seed], true
+	}
+	var err error
+	if b.reach, err = newReach(b.extent); err != nil {
+		return nil, err
+	}
+	if b.own = b.reach.area; len(r.seeds) > 0 {
+		b.own, err = newArea(r.o.Scope, r.seeds)
+	}
+	return b, err
+}
+
+// knowSeed widens the bounds if an address was found from a seed that another machine has added during this run.
+func (r *run) knowSeed(from uint64) error {
+	if from < FirstSeed || r.bounds.Load().known[from] {
+		return nil
+	}
+	r.widening.Lock()
+	defer r.widening.Unlock()
+	if r.bounds.Load().known[from] {
+		return nil
+	}
+	if err := r.setExtent(); err != nil {
+		return err
+	}
+	return r.widen(true)
 }
 
 // requeueInterval is the interval at which a run queues addresses that are due to be revisited.

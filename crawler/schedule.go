@@ -18,29 +18,27 @@ const (
 
 // host is a host of the working set. It is guarded by Frontier.mu.
 type host struct {
-	name     string
-	due      time.Time
-	held     time.Time     // when the host would be due without the pause after failures
-	leased   time.Time     // when the delay after the request of the last lease ends
-	asks     time.Duration // delay that the host asks for
-	met      bool          // the delay that the host asks for is known
-	pace     time.Duration // adaptive delay, derived from response times
-	failures int
-	ready    time.Time         // due time in the index on disk
-	unsaved  int               // number of changes of the host that were sent to the writer and are not committed
-	busy     int               // number of leases that have not ended
-	taken    map[string]*Lease // address → its lease, until the end of the lease is committed
-	items    []item            // addresses read ahead, in the order of the queue
-	ahead    int               // number of addresses to read when addresses were last read ahead
-	dry      bool              // the queue on disk has no more addresses to lease, as far as known
-	index    int               // index in the heap of due hosts, -1 if not in it
+	name string
+	times
+	ready   time.Time         // due time in the index on disk
+	unsaved int               // number of changes of the host that were sent to the writer and are not committed
+	busy    int               // number of leases that have not ended
+	taken   map[string]*Lease // address → its lease, until the end of the lease is committed
+	items   []item            // addresses read ahead, in the order of the queue
+	ahead   int               // number of addresses to read when addresses were last read ahead
+	dry     bool              // the queue on disk has no more addresses to lease, as far as known
+	index   int               // index in the heap of due hosts, -1 if not in it
+
+	part  *partition // nil without a journal
+	asked bool       // a request to the host may have been made; always false without a journal
 }
 
 // touch returns the changed data of h for the writer. h stays in the working set until these data
 // are committed.
 func (h *host) touch() *touch {
 	h.unsaved++
-	return &touch{host: h, due: h.due, held: h.held, delay: h.asks, pace: h.pace, failures: h.failures}
+	return &touch{host: h, due: h.due, held: h.held, delay: h.asks, pace: h.pace, failures: h.failures, met: h.met,
+		asked: h.asked}
 }
 
 // idle reports whether h can leave the working set, because the disk has all its data.
@@ -72,13 +70,17 @@ func (d *dueHeap) Pop() any {
 // offerHost puts h into the heap of due hosts, or moves it to its new position there. It removes h
 // from the heap if h has as many leases as permitted, or if its queue is empty. If the queue is
 // empty and no visit is in progress, h leaves the working set. Until the delay of a host is known,
-// only one of its addresses is leased at a time.
+// only one of its addresses is leased at a time. With a journal, no address of the host is leased
+// before the journal has what the last lease changed in the record of the host.
 func (f *Frontier) offerHost(h *host) {
 	empty := h.dry && len(h.items) == 0
 	if empty && h.idle() {
 		delete(f.hosts, h.name)
 	}
 	free := !empty && h.busy < f.o.PerHost && (h.met || h.busy == 0)
+	if h.part != nil {
+		free = free && h.part.open && h.unsaved == 0
+	}
 	switch {
 	case h.index >= 0 && free:
 		heap.Fix(&f.due, h.index)
@@ -93,6 +95,15 @@ func (f *Frontier) offerHost(h *host) {
 func (f *Frontier) pick(now time.Time) (*Lease, time.Duration, error) {
 	if f.closed {
 		return nil, 0, errClosed
+	}
+	if f.foreign {
+		return nil, 0, errForeign
+	}
+	if f.shared() && f.err == nil && !f.o.Journal.Until().After(now) {
+		if f.finishing && f.idle(now) {
+			return nil, 0, ErrIdle
+		}
+		return nil, f.o.Patience, nil // Wake ends the pause
 	}
 	for f.err == nil {
 		if len(f.due) == 0 || f.due[0].due.After(now) {
@@ -111,7 +122,7 @@ func (f *Frontier) pick(now time.Time) (*Lease, time.Duration, error) {
 	if due := f.nextDue(); !due.IsZero() && due.Sub(now) <= f.o.Patience {
 		return nil, max(due.Sub(now), time.Millisecond), nil
 	}
-	if f.pending == 0 && f.leases == 0 {
+	if f.pending == 0 && f.leases == 0 && (!f.shared() || f.finishing && len(f.adopting) == 0) {
 		return nil, 0, ErrIdle
 	}
 	return nil, f.o.Patience, nil
@@ -159,14 +170,20 @@ func (f *Frontier) lease(h *host, now time.Time) *Lease {
 	l := &Lease{URL: it.url, Host: h.name, Depth: it.depth, Tries: it.tries, Met: h.met, Pause: h.asks, host: h,
 		Recrawl: it.asked,
 		From:    it.from, failures: h.failures, before: h.due}
-	h.due = now.Add(f.gap(h))
-	l.after, h.leased = h.due, h.due
+	f.pacing().begin(&h.times, now)
+	l.after = h.due
 	h.busy++
 	if _, _, part := partOf(it.url); part { // a required resource has no links, so no address waits for its visit
 		l.Depth = maxDepth
 	}
 	h.taken[it.url] = l
 	f.leases++
+	if h.part != nil {
+		h.asked = true
+		h.part.leases++
+		l.Ended = h.part.ended
+		l.announced = &change{part: h.part, touch: h.touch(), done: make(chan error, 1)}
+	}
 	f.offerHost(h)
 	return l
 }
@@ -236,6 +253,12 @@ func (f *Frontier) load(now time.Time) bool {
 			if f.hosts[name] != nil {
 				continue
 			}
+			var part *partition
+			if f.shared() {
+				if part = f.openOf(name); part == nil {
+					continue
+				}
+			}
 			if len(f.hosts) >= f.o.Working {
 				f.outside = instant(at)
 				return nil
@@ -244,13 +267,17 @@ func (f *Frontier) load(now time.Time) bool {
 			if err != nil {
 				return err
 			}
-			h := &host{name: name, due: later(v.due, instant(at)), held: v.held, asks: v.delay, met: v.met,
-				pace:     v.pace,
-				failures: v.failures, ready: instant(at), taken: map[string]*Lease{}, index: -1}
+			t := times{due: later(v.due, instant(at)), held: v.held, asks: v.delay, met: v.met, pace: v.pace,
+				failures: v.failures}
+			h := &host{name: name, times: t, ready: instant(at), taken: map[string]*Lease{}, index: -1, part: part,
+				asked: v.asked}
 			// a visit that was not recorded, or a redirect, may have requested the host just before
 			// the restart
 			if !f.resumed.IsZero() {
-				f.holdUntil(h, f.resumed.Add(f.gap(h)))
+				h.holdUntil(f.resumed.Add(f.pacing().gap(&h.times)))
+			}
+			if part != nil && part.asked {
+				h.holdUntil(part.since.Add(f.pacing().gapAfter(&h.times)))
 			}
 			f.hosts[name] = h
 			f.offerHost(h)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/address"
@@ -73,12 +74,12 @@ func (r *run) work(leasing, work context.Context) {
 	}
 }
 
-// visitLeased visits an address until its lease expires.
+// visitLeased visits an address until the queue has lost its lease.
 func (r *run) visitLeased(ctx context.Context, v *visitor, l *Lease) error {
-	if !l.Expires.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, l.Expires, ErrLost)
-		defer cancel()
+	if l.Ended != nil {
+		var end func()
+		ctx, end = untilLost(ctx, l)
+		defer end()
 	}
 	r.mu.Lock()
 	r.visiting[l.URL] = true
@@ -89,6 +90,27 @@ func (r *run) visitLeased(ctx context.Context, v *visitor, l *Lease) error {
 		r.mu.Unlock()
 	}()
 	return r.visit(ctx, v, l)
+}
+
+// untilLost returns a context that ends with the cause ErrLost when the queue has lost the lease l.
+// The caller calls end to free its resources.
+func untilLost(parent context.Context, l *Lease) (ctx context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	if l.lost() { // without waiting for the goroutine, so that the visit makes no request at all
+		cancel(ErrLost)
+	}
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-l.Ended:
+			cancel(ErrLost)
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		cancel(nil)
+		watch.Wait()
+	}
 }
 
 // fail ends the run with an error that is not the fault of a page.
@@ -111,6 +133,9 @@ func (r *run) visit(ctx context.Context, v *visitor, l *Lease) (err error) {
 	u, err := address.Parse(l.URL)
 	if err != nil {
 		return r.done(l, outcome{End: End{State: Refused, Why: err.Error()}}, Receipt{})
+	}
+	if err := r.knowSeed(l.From); err != nil {
+		return r.stopOnError(l, err)
 	}
 	// A run of wider scope or a re-crawl request may have queued the address.
 	switch state, why, err := r.checkExtent(l, u); {
@@ -166,6 +191,8 @@ func (r *run) requestPage(ctx context.Context, v *visitor, l *Lease, u *url.URL,
 		return r.endWithoutPage(p)
 	case ctx.Err() != nil || spent(err):
 		return r.returnLease(l)
+	case unleased(err, p.trace.Hops):
+		return r.queue.Return(l, &Pace{time.Now(), pause})
 	}
 	p.end = outcomeOf(l, l.URL, p.trace.Hops, err, time.Now())
 	if why := declined(p, err); why != "" {
@@ -312,18 +339,19 @@ func (r *run) received(address string) bool {
 // was found. Links in scope are queued, others are recorded as not visited. A link that is only in
 // the scope of other seeds stays queued until a run names those seeds, or no seeds.
 func (r *run) offers(offers []Offer, links []string, from uint64, depth int) []Offer {
+	b := r.bounds.Load()
 	for _, raw := range links {
 		u, err := link(raw, r.o.Drop)
 		if err != nil {
 			continue // the link is not an http or https address
 		}
 		o := Offer{URL: u.String(), Depth: depth}
-		if r.own.holds(u) {
+		if b.own.holds(u) {
 			// a page that a re-crawl request names may have no seed; then the seed of the link's
 			// host is used
-			o.From = cmp.Or(from, r.numbers[u.Host])
+			o.From = cmp.Or(from, b.numbers[u.Host])
 		}
-		o.State, o.Why = r.reach.within(u, o.URL, depth)
+		o.State, o.Why = b.reach.within(u, o.URL, depth)
 		offers = append(offers, o)
 	}
 	return offers
@@ -332,7 +360,8 @@ func (r *run) offers(offers []Offer, links []string, from uint64, depth int) []O
 // checkExtent decides again whether a leased address is visited. If a re-crawl request names an
 // archived page, scope and depth do not matter.
 func (r *run) checkExtent(l *Lease, u *url.URL) (state State, why string, err error) {
-	state, why = r.reach.holds(u, l.Depth)
+	reach := r.bounds.Load().reach
+	state, why = reach.holds(u, l.Depth)
 	if state != Queued && l.Recrawl && r.o.Held != nil {
 		var held bool
 		if held, err = r.o.Held(l.URL); held {
@@ -340,9 +369,17 @@ func (r *run) checkExtent(l *Lease, u *url.URL) (state State, why string, err er
 		}
 	}
 	if state == Queued {
-		state, why = r.reach.admits(u, l.URL)
+		state, why = reach.admits(u, l.URL)
 	}
 	return state, why, err
+}
+
+// unleased reports whether the gate refused a request because the lease of this machine has run out,
+// or because another machine owns the host of the visit by now. Then the address stays queued and
+// the run goes on. If only the host of a redirect has another owner, the visit has an outcome:
+// otherwise it would be repeated without end.
+func unleased(err error, hops []gate.Hop) bool {
+	return errors.Is(err, gate.ErrPaused) || errors.Is(err, gate.ErrForeign) && len(hops) == 0
 }
 
 func spent(err error) bool {

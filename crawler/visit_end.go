@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
@@ -100,10 +101,10 @@ func (r *run) reportRedirects(ctx context.Context, hops []gate.Hop, to string) e
 	return leader.Lead(context.WithoutCancel(ctx), hops, to)
 }
 
-// returnLease leaves an address queued for the next run. It ends this run, unless the lease has
-// expired.
+// returnLease leaves an address queued for the next run. It ends this run, unless the queue has
+// lost the lease.
 func (r *run) returnLease(l *Lease) error {
-	if l.Expires.IsZero() || time.Now().Before(l.Expires) {
+	if !l.lost() {
 		r.stop() // must come before Return, or another worker would lease the address again
 	}
 	return r.queue.Return(l, nil)
@@ -112,8 +113,11 @@ func (r *run) returnLease(l *Lease) error {
 // stopOnError leaves an address queued for the next run, because its page could not be stored, and
 // ends this run.
 func (r *run) stopOnError(l *Lease, err error) error {
-	if broken(err) { // a panic concerns only this page, so the run continues
+	switch {
+	case broken(err): // a panic concerns only this page, so the run continues
 		return err
+	case errors.Is(err, ErrLost): // another machine visits the page, or this one when it has its lease again
+		return r.queue.Return(l, nil)
 	}
 	r.stop() // must come before Return, or another worker would lease the address again
 	return errors.Join(fmt.Errorf("%s could not be stored: %w", l.URL, err), r.queue.Return(l, nil))
@@ -195,13 +199,20 @@ func size(hops []gate.Hop) (n int64) {
 	return n
 }
 
-// holds reports whether a redirect to u is followed at once: whether u is in the scope of this
-// run's seeds and the patterns admit it.
-func (r *run) holds(u *url.URL) bool {
-	if !r.own.holds(u) {
+// holds reports whether a visit of l follows a redirect to u at once: whether u is in the scope of
+// this run's seeds, the patterns admit it, and no other machine keeps the pace of its host.
+func (r *run) holds(l *Lease, u *url.URL) bool {
+	b := r.bounds.Load()
+	if !b.own.holds(u) {
 		return false
 	}
-	ok, _ := r.reach.wanted.admits(u)
+	if r.o.Together != nil {
+		host, err := address.Host(u.String())
+		if err != nil || !r.o.Together(l.Host, host) {
+			return false
+		}
+	}
+	ok, _ := b.reach.wanted.admits(u)
 	return ok
 }
 

@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
@@ -244,5 +246,45 @@ func TestPagesAreVisitedAgain(t *testing.T) {
 	}
 	if sum := c.run(t, context.Background()); sum.Fetched != 3 || s.Asked("/a") != 2 || s.Asked("/gone") != 1 {
 		t.Errorf("%+v", sum)
+	}
+}
+
+// While the lease of this machine has run out, or while another machine owns the host, visits fail
+// no address and the run does not end.
+func TestLeaseRunsOut(t *testing.T) {
+	for _, cause := range []error{gate.ErrPaused, gate.ErrForeign} {
+		s := newSite(t)
+		s.Page("/", "/a", "/b")
+		c := newCrawl(t)
+		var checks atomic.Int32
+		c.gate.Tenure = func(string) error {
+			// four checks for the first page; then the lease is gone for a while
+			if n := checks.Add(1); n > 4 && n < 50 {
+				return cause
+			}
+			return nil
+		}
+		sum := c.run(t, context.Background(), s.URL)
+		if sum.Fetched != 3 || len(c.skips) != 0 || sum.Requests != 3 || sum.Interrupted ||
+			checks.Load() < 50 {
+			t.Errorf("%v: %+v after %d checks", cause, sum, checks.Load())
+		}
+	}
+}
+
+// If only the host of a redirect has another owner, the address is visited again later, but not
+// without end.
+func TestRedirectToForeignHost(t *testing.T) {
+	err := &gate.Refusal{URL: "http://b.example/", Rule: gate.RuleLease, Cause: gate.ErrForeign}
+	hops := []gate.Hop{{URL: "http://a.example/", Status: 302}}
+	if unleased(err, hops) || !unleased(err, nil) || !unleased(&gate.Refusal{Rule: gate.RuleLease,
+		Cause: gate.ErrPaused}, hops) {
+		t.Error("only a visit without requests, or during a pause, is returned to the queue")
+	}
+	for tries, want := range map[int]State{0: Queued, maxTries - 1: Failed} {
+		l := &Lease{URL: "http://a.example/", Host: "a.example", Tries: tries}
+		if o := outcomeOf(l, l.URL, hops, err, time.Now()); o.State != want {
+			t.Errorf("after %d tries: %+v", tries, o)
+		}
 	}
 }

@@ -24,6 +24,8 @@ type touch struct {
 	delay    time.Duration
 	pace     time.Duration
 	failures int
+	met      bool
+	asked    bool // a request to the host may have been made; false without a journal
 }
 
 // change is what one visit, or one call of a method, asks the writer to make durable in one
@@ -39,12 +41,27 @@ type change struct {
 	from    string   // address at which requeue continues, "" for the first
 	extent  []byte   // JSON of the Extent to store, or nil
 
+	part    *partition        // the only partition that this change may change; nil: all that are open
+	links   uint64            // position of the offers in the stream of links of part, or 0
+	restore *chunk            // piece of a journal to apply, or nil
+	drop    *int              // number of the partition to remove from the file, or nil
+	rewrite *rewriting        // records of part to put into the journal again, or nil
+	seeds   map[string]uint64 // numbers of seeds to store, or nil
+
 	done chan error // receives one value after the commit; nil if nobody waits
 
 	added int      // result: number of addresses that this change queued
 	full  error    // result: why the address promote was not recorded, or nil
 	skips []Record // result: links that are newly recorded as not visited
 	next  string   // result: address at which requeue must continue, "" if it is complete
+
+	rewritten rewriting // result: where rewrite must continue
+}
+
+// flushes reports whether c changes nothing: it only waits for earlier changes.
+func (c *change) flushes() bool {
+	return c.lease == nil && c.touch == nil && c.offers == nil && c.bars == nil && c.promote == "" &&
+		c.requeue == nil && c.extent == nil
 }
 
 // commitDelay is how long the writer waits for further changes to write in the same transaction, if
@@ -103,15 +120,13 @@ func (f *Frontier) commit(group []*change) {
 	err := f.fault()
 	var b *batch
 	if err == nil {
-		err = f.update(func(tx *bbolt.Tx) error {
-			b = f.newBatch(tx)
-			for _, c := range group {
-				if err := b.apply(c); err != nil {
-					return err
-				}
+		for again := true; again; again = f.loseAll(err) {
+			if group = f.withoutLost(group); len(group) == 0 {
+				f.signal()
+				return
 			}
-			return b.flush()
-		})
+			b, err = f.attempt(group)
+		}
 		if err != nil {
 			err = fmt.Errorf("the frontier cannot be written: %w; free space or check the disk, then run again: "+
 				"nothing is lost", err)
@@ -131,6 +146,8 @@ func (f *Frontier) commit(group []*change) {
 }
 
 func (f *Frontier) update(fn func(*bbolt.Tx) error) error {
+	f.checking.Lock()
+	defer f.checking.Unlock()
 	return guard(f.name, func() error {
 		return f.db.Update(func(tx *bbolt.Tx) error {
 			if f.inject != nil {
@@ -154,10 +171,23 @@ func (b *batch) apply(c *change) error {
 		if err != nil {
 			return err
 		}
-		h.due, h.held, h.delay, h.pace, h.failures, h.met = t.due, t.held, t.delay, t.pace, t.failures, true
+		h.due, h.held, h.delay, h.pace, h.failures, h.met = t.due, t.held, t.delay, t.pace, t.failures, t.met
+		h.asked = h.asked || t.asked
+	}
+	if c.links > 0 {
+		if done, err := b.receive(c); done || err != nil {
+			return err
+		}
 	}
 	report := c.lease != nil // only links that a visit found are reported to the caller as not visited
 	for i := range c.offers {
+		if b.shared != nil {
+			if mine, err := b.route(c, &c.offers[i]); err != nil {
+				return err
+			} else if !mine {
+				continue
+			}
+		}
 		r, change, err := b.applyOffer(&c.offers[i], report)
 		switch {
 		case err != nil:
@@ -171,12 +201,19 @@ func (b *batch) apply(c *change) error {
 	switch {
 	case c.extent != nil:
 		return b.meta.Put(kExtent, c.extent)
+	case c.promote != "" && !b.owns(c.promote):
+		b.shared.sendLater(&b.f.sent, &Offer{URL: c.promote, Promote: true})
+		return nil
 	case c.promote != "":
-		return b.promote(c)
+		var err error
+		c.full, err = b.promote(c.promote)
+		return err
 	case c.bars != nil:
 		return b.bar(c.bars)
 	case c.requeue != nil:
 		return b.requeue(c)
+	case b.shared != nil:
+		return b.applyShared(c)
 	}
 	return nil
 }
@@ -229,6 +266,9 @@ func (r *Record) setOutcome(e *End, now time.Time) {
 func (b *batch) endTarget(r *Record, e *End) error {
 	if e.Final == "" || e.Final == r.URL || e.State != Fetched {
 		return nil
+	}
+	if b.shared != nil && !b.together(r.URL, e.Final) {
+		return b.sendTarget(r, e)
 	}
 	target, found, err := b.get(e.Final)
 	if err != nil || found && target.State == Fetched || b.f.leased(e.Final) {

@@ -9,6 +9,10 @@ import (
 func (b *batch) applyOffer(o *Offer, report bool) (r Record, e effect, err error) {
 	queued := false
 	switch _, _, part := partOf(o.URL); {
+	case o.Down != "":
+		return r, nothingNew, b.barOffered(o)
+	case o.Promote:
+		_, err = b.promote(o.URL)
 	case part:
 		queued, err = b.offerPart(o)
 	case o.Again:
@@ -147,10 +151,14 @@ func (b *batch) addSeed(seed string) (uint64, error) {
 	if h.failures > 0 {
 		h.failures, h.due = 0, h.held
 	}
-	if n := seedNumber(b.seeds.Get([]byte(seed))); n != NoSeed {
+	n := seedNumber(b.seeds.Get([]byte(seed)))
+	if n == NoSeed && b.shared != nil { // the caller has checked it
+		return 0, fmt.Errorf("the seed %s has no number", seed)
+	}
+	if n != NoSeed {
 		return n, nil
 	}
-	n, err := b.seeds.NextSequence()
+	n, err = b.seeds.NextSequence()
 	if err != nil {
 		return 0, err
 	}

@@ -89,7 +89,7 @@ func pin(ctx context.Context, a netip.Addr) context.Context {
 }
 
 // dial connects to addr. It applies the address rule to each address that it actually dials, after
-// the name was resolved.
+// the name was resolved. The lease is checked there too, immediately before the connect.
 func (g *Gate) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	key := strings.ToLower(addr)
 	if a, ok := ctx.Value(pinKey{}).(netip.Addr); ok {
@@ -102,14 +102,17 @@ func (g *Gate) dial(ctx context.Context, network, addr string) (net.Conn, error)
 			if err != nil {
 				return &Refusal{URL: key, Rule: RuleAddress, Why: real + " is not an internet address"}
 			}
-			return g.checkAddress(key, ap.Addr())
+			if err := g.checkAddress(key, ap.Addr()); err != nil {
+				return err
+			}
+			return g.tenure(key)
 		},
 	}
 	c, err := d.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
-	return &countedConn{Conn: c}, nil
+	return &countedConn{Conn: c, lease: g.leaseOf(key)}, nil
 }
 
 // dialTime returns the time limit for resolving a name or dialling. whole is the time limit for the

@@ -19,6 +19,26 @@ type capture struct {
 // ends early, the result is marked as truncated. A content coding that is not supported is an
 // error.
 func readBody(d *coding.Decoders, resp *http.Response, raw, most int64, x *memory.Exchange) (capture, error) {
+	c, err := receiveBody(resp, raw, most, x)
+	if err != nil {
+		return capture{}, err
+	}
+	codings := coding.Of(resp.Header)
+	if len(codings) == 0 {
+		c.undone = d.Undo(c.wire, nil, most)
+		return c, nil
+	}
+	err = x.Decode(most, func(limit int64) bool {
+		c.undone = d.Undo(c.wire, codings, limit)
+		// if the coding is invalid, a higher limit does not make the body longer
+		return !c.undone.Short || len(codings) == 1 && int64(len(c.undone.Body)) < limit
+	})
+	c.truncated = c.truncated || c.undone.Short
+	return c, err
+}
+
+// receiveBody reads the body of resp within the limits of readBody, and does not decode it.
+func receiveBody(resp *http.Response, raw, most int64, x *memory.Exchange) (capture, error) {
 	codings := coding.Of(resp.Header)
 	if err := coding.Check(codings); err != nil {
 		return capture{}, fmt.Errorf("the body is %w", err)
@@ -27,15 +47,5 @@ func readBody(d *coding.Decoders, resp *http.Response, raw, most int64, x *memor
 		raw = min(raw, most)
 	}
 	wire, short := coding.Read(x.Received(resp.Body), raw, resp.ContentLength)
-	var undone coding.Undone
-	if len(codings) == 0 {
-		undone = d.Undo(wire, nil, most)
-		return capture{wire, undone, short}, nil
-	}
-	err := x.Decode(most, func(limit int64) bool {
-		undone = d.Undo(wire, codings, limit)
-		// if the coding is invalid, a higher limit does not make the body longer
-		return !undone.Short || len(codings) == 1 && int64(len(undone.Body)) < limit
-	})
-	return capture{wire, undone, short || undone.Short}, err
+	return capture{wire: wire, truncated: short}, nil
 }

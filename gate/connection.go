@@ -17,17 +17,22 @@ var errShared = errors.New("the connection broke while other requests used it")
 // countedConn is a connection that counts its exchanges.
 type countedConn struct {
 	net.Conn
-	mu    sync.Mutex
-	begun int // exchanges since the connection was opened
-	open  int // exchanges that have not ended
+	lease func() error // returns why no request may be sent to the host at this moment; nil: always permitted
+
+	mu        sync.Mutex
+	begun     int   // exchanges since the connection was opened
+	open      int   // exchanges that have not ended
+	unwritten int   // open exchanges whose request is not completely written
+	refused   error // why lease refused a write; after that nothing is written
 }
 
 // connUse is the use of a connection by one exchange. If it is nil, no other exchange uses the
 // connection.
 type connUse struct {
-	conn   *countedConn
-	number int // 1 for the first exchange on the connection, 2 for the second, and so on
-	others int // number of other exchanges in progress on the connection when this exchange began
+	conn      *countedConn
+	number    int  // 1 for the first exchange on the connection, 2 for the second, and so on
+	others    int  // number of other exchanges in progress on the connection when this exchange began
+	unwritten bool // the request is not completely written; protected by conn.mu
 }
 
 // countedConnOf returns the countedConn that c wraps, or nil if there is none.
@@ -53,7 +58,8 @@ func beginUse(c net.Conn) *connUse {
 	defer l.mu.Unlock()
 	l.begun++
 	l.open++
-	return &connUse{conn: l, number: l.begun, others: l.open - 1}
+	l.unwritten++
+	return &connUse{conn: l, number: l.begun, others: l.open - 1, unwritten: true}
 }
 
 func (r *connUse) leave() {
@@ -61,6 +67,10 @@ func (r *connUse) leave() {
 		r.conn.mu.Lock()
 		defer r.conn.mu.Unlock()
 		r.conn.open--
+		if r.unwritten {
+			r.unwritten = false
+			r.conn.unwritten--
+		}
 	}
 }
 

@@ -46,6 +46,22 @@ type Options struct {
 	ByAddress bool
 	Sign      *Signer // signs every request; nil: requests are not signed
 	MaxPages  int     // limit for page requests; 0: no limit
+	// Reserve takes page requests from a budget that several machines share, when this machine has
+	// used up what it has reserved before. It returns 0 if the budget of MaxPages is spent, and an
+	// error if the budget cannot be asked. nil: the budget is for this machine alone.
+	Reserve func(context.Context) (int, error)
+
+	// Tenure returns nil if this machine may send a request to the host (host:port) at this moment,
+	// otherwise an error that wraps ErrForeign or ErrPaused. nil: requests are always permitted. The
+	// gate calls it several times for each request, last immediately before bytes of a request are
+	// written to the network. It must return at once, must not use the gate, and must be safe for
+	// concurrent use.
+	Tenure func(host string) error
+	// Errand passes a request to the machine that owns the host (host:port). The gate calls it for
+	// requests for which Tenure returns ErrForeign, except page requests. It returns what Execute
+	// returned on that machine, or an error if there is no answer within a time limit that Errand
+	// sets. If no machine owns the host, the error wraps ErrForeign. nil: such requests are refused.
+	Errand func(ctx context.Context, host string, e Errand) (ErrandAnswer, error)
 }
 
 // Gate is safe for concurrent use. Close it when done.
@@ -58,8 +74,11 @@ type Gate struct {
 	addresses *addressCache
 	decoders  *coding.Decoders
 
-	mu    sync.Mutex
-	pages int // number of page requests that were begun
+	reserving sync.Mutex // held while Options.Reserve is called
+	mu        sync.Mutex
+	pages     int  // number of page requests that were begun
+	granted   int  // number of page requests that may be begun, if there is a limit
+	spent     bool // the budget is spent, so granted does not increase any more
 }
 
 // New returns a gate that admits only policy files until Use is called.
@@ -81,6 +100,9 @@ func New(o Options) *Gate {
 	}
 	g := &Gate{o: o, hosts: newHosts(o.PerHost, max(o.Delay, 0)), addresses: newAddressCache(),
 		decoders: coding.NewDecoders()}
+	if o.Reserve == nil {
+		g.granted, g.spent = o.MaxPages, true
+	}
 	g.transport = &http.Transport{ // uses no proxy and does not decode bodies
 		DialContext:            g.dialPlain,
 		DialTLSContext:         g.dialTLS,
@@ -129,23 +151,45 @@ func (g *Gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// checkAndSend checks and sends one request. If the connection was closed, or was broken by another
-// request, checkAndSend sends the request again.
+// checkAndSend checks one request, and sends it or passes it to the machine that owns its host. The
+// owner may change meanwhile, so there are two tries.
 func (g *Gate) checkAndSend(req *http.Request, p purpose) (Hop, *http.Response, error) {
 	u, key, err := target(req)
 	if err != nil {
 		return Hop{}, nil, err
 	}
+	lease := g.tenure(key) // checked first, so that no policy is read in vain
+	if lease != nil && !g.passesOn(lease, p) {
+		return Hop{}, nil, withURL(u, lease)
+	}
 	if err := g.admit(req.Context(), u, key, p); err != nil {
 		return Hop{}, nil, withURL(u, err)
 	}
+	for again := false; ; again = true {
+		hop, resp, err := Hop{}, (*http.Response)(nil), lease
+		switch {
+		case lease == nil:
+			hop, resp, err = g.sendHere(req, u, key, p)
+		case g.passesOn(lease, p):
+			hop, resp, err = g.passOn(req, u, key, p)
+		}
+		if again || !g.passesOn(err, p) || req.Context().Err() != nil {
+			return hop, resp, withURL(u, err)
+		}
+		lease = g.tenure(key)
+	}
+}
+
+// sendHere sends one request that was admitted. If the connection was closed, or was broken by
+// another request, sendHere sends the request again.
+func (g *Gate) sendHere(req *http.Request, u *url.URL, key string, p purpose) (Hop, *http.Response, error) {
 	alone := false
 	for n := 1; ; n++ {
 		a := &attempt{Gate: g, req: req, url: u, key: key, why: p, alone: alone}
 		hop, resp, err := a.send()
 		stale, shared := errors.Is(err, errStale) && n < attempts, errors.Is(err, errShared)
 		if !stale && !shared || req.Context().Err() != nil {
-			return hop, resp, withURL(u, err)
+			return hop, resp, err
 		}
 		alone = alone || shared // errShared cannot occur on a connection that is not shared
 	}
@@ -203,20 +247,70 @@ func (g *Gate) admitAgain(u *url.URL, why purpose) error {
 	return why.permits(p, u)
 }
 
-func (g *Gate) spendPage() bool {
+// Pages returns the number of page requests that were begun.
+func (g *Gate) Pages() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.o.MaxPages > 0 && g.pages >= g.o.MaxPages {
+	return g.pages
+}
+
+// spendPage counts a page request to the host key against the budget. The error is a *Refusal if the
+// budget is spent.
+func (g *Gate) spendPage(ctx context.Context, key string) error {
+	for !g.countPage() {
+		if g.pagesSpent() {
+			return g.budgetRefusal()
+		}
+		if err := g.reserve(ctx); err != nil {
+			return leaseRefusal(key, fmt.Errorf("%w (%w)", ErrPaused, err))
+		}
+	}
+	return nil
+}
+
+// countPage counts a page request if the reserved ones are not used up.
+func (g *Gate) countPage() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.o.MaxPages > 0 && g.pages >= g.granted {
 		return false
 	}
 	g.pages++
 	return true
 }
 
+// reserve reserves more page requests, if the reserved ones are used up.
+func (g *Gate) reserve(ctx context.Context) error {
+	g.reserving.Lock()
+	defer g.reserving.Unlock()
+	g.mu.Lock()
+	enough := g.pages < g.granted || g.spent
+	g.mu.Unlock()
+	if enough {
+		return nil
+	}
+	n, err := g.o.Reserve(ctx)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.granted += n
+	g.spent = n == 0
+	return nil
+}
+
+// Unused returns how many page requests are reserved and were not begun.
+func (g *Gate) Unused() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return max(g.granted-g.pages, 0)
+}
+
 func (g *Gate) pagesSpent() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.o.MaxPages > 0 && g.pages >= g.o.MaxPages
+	return g.o.MaxPages > 0 && g.spent && g.pages >= g.granted
 }
 
 func (g *Gate) refundPage(kind Kind) {

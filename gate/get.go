@@ -43,8 +43,9 @@ type Trace struct {
 }
 
 type purpose struct {
-	kind  Kind
-	trace *Trace
+	kind   Kind
+	trace  *Trace
+	errand *Errand // the request is made for another machine; nil: it is not
 }
 
 type purposeKey struct{}
@@ -52,7 +53,7 @@ type purposeKey struct{}
 // With returns a context for requests of this kind. Their exchanges are added to t, which may be
 // nil.
 func With(ctx context.Context, kind Kind, t *Trace) context.Context {
-	return context.WithValue(ctx, purposeKey{}, purpose{kind, t})
+	return context.WithValue(ctx, purposeKey{}, purpose{kind: kind, trace: t})
 }
 
 func purposeOf(ctx context.Context) purpose {

@@ -13,6 +13,7 @@ import (
 
 const (
 	maxHead       = 256 << 10 // maximum size of the header of an answer, in bytes
+	headSlack     = 4 << 10   // bytes by which a recorded head may exceed maxHead
 	handshakeTime = 15 * time.Second
 )
 
@@ -21,6 +22,9 @@ const (
 type exchange struct {
 	mu         sync.Mutex // protects the fields, because the transport reads and writes in its own goroutines
 	sent, head head
+
+	use   *connUse // the use of the connection by this exchange
+	visit *visit   // the use of the host
 }
 
 // heads returns the recorded heads. A head that is incomplete is nil.
@@ -30,10 +34,12 @@ func (x *exchange) heads() (sent, answer []byte) {
 	return x.sent.whole(), x.head.whole()
 }
 
-func (x *exchange) write(p []byte) {
+// write records the next bytes of the request, and reports whether the request is complete.
+func (x *exchange) write(p []byte) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.sent.add(p)
+	return x.sent.done
 }
 
 // read records the next bytes of an answer. It drops the heads of interim answers (status 1xx),
@@ -77,7 +83,7 @@ func (h *head) add(p []byte) []byte {
 			h.line = len(h.b)
 			h.done = len(line) == 1 || string(line) == "\r\n"
 		}
-		if len(h.b) > maxHead+4096 { // the transport has already rejected an answer with so long a head
+		if len(h.b) > maxHead+headSlack { // the transport has already rejected an answer with so long a head
 			h.b, h.done = nil, true
 		}
 	}
@@ -137,10 +143,14 @@ func (c *recordedConn) Read(p []byte) (int, error) {
 // Write records p and then writes it to the connection. In this order, p is recorded before the
 // answer arrives.
 func (c *recordedConn) Write(p []byte) (int, error) {
-	if x := c.current(); x != nil {
-		x.write(p)
+	x := c.current()
+	whole := x != nil && x.write(p)
+	n, err := c.Conn.Write(p)
+	if whole && err == nil {
+		x.use.wrote()
+		x.visit.start()
 	}
-	return c.Conn.Write(p)
+	return n, err
 }
 
 // dialPlain dials a connection without TLS, which uses HTTP/1.

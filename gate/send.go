@@ -43,13 +43,16 @@ type attempt struct {
 	connections int
 	peer        netip.Addr // address at the other end of the connection
 	refused     error      // why the request was refused after it waited for its host
+	unsent      bool       // the first connection could not be used, so nothing was sent
 }
 
 // send counts a page request against the budget, waits for the host, sends the request and reads
 // the answer. If nothing is sent, it restores the budget.
 func (a *attempt) send() (Hop, *http.Response, error) {
-	if a.why.kind == PageRequest && !a.spendPage() {
-		return Hop{}, nil, a.budgetRefusal()
+	if a.why.kind == PageRequest {
+		if err := a.spendPage(a.req.Context(), a.key); err != nil {
+			return Hop{}, nil, err
+		}
 	}
 	hop, resp, sent, err := a.waitAndSend()
 	if !sent {
@@ -83,21 +86,19 @@ func (a *attempt) waitAndSend() (_ Hop, _ *http.Response, sent bool, err error) 
 		a.use.leave()
 		a.wire.end(&a.heads)
 	}()
-	out := a.outgoing(a.req, a.url, a.key, httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn:              func(i httptrace.GotConnInfo) { a.connected(i.Conn, giveUp) },
-		WroteRequest:         func(httptrace.WroteRequestInfo) { a.visit.start() },
-		GotFirstResponseByte: a.visit.answered,
-	}))
+	out := a.outgoing(a.req, a.url, a.key, httptrace.WithClientTrace(ctx, a.hooks(giveUp)))
 	start := time.Now()
 	resp, err := a.transmit(out)
 	var r *Refusal
 	switch {
 	case a.refused != nil:
 		return Hop{}, nil, false, a.refused
+	case err != nil && a.use.refusal() != nil:
+		return Hop{}, nil, false, a.use.refusal()
 	case errors.As(err, &r): // the request was refused while dialling, so nothing was sent
 		return Hop{}, nil, false, r
 	case err != nil:
-		return Hop{}, nil, true, a.explainFailure(ctx, err, false)
+		return Hop{}, nil, !a.unsent, a.explainFailure(ctx, err, false)
 	}
 	defer resp.Body.Close()
 	hop, err := a.receive(ctx, out, resp, start)
@@ -107,23 +108,51 @@ func (a *attempt) waitAndSend() (_ Hop, _ *http.Response, sent bool, err error) 
 	return hop, decodedResponse(resp, a.req, hop.Body), true, nil
 }
 
+// hooks returns the functions that net/http calls while it sends the request.
+func (a *attempt) hooks(giveUp context.CancelCauseFunc) *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GotConn: func(i httptrace.GotConnInfo) { a.connected(i.Conn, giveUp) },
+		// HTTP/2 calls this before anything else is written to the connection. HTTP/1 calls it while
+		// the head of the request is still in a buffer; there recordedConn calls wrote.
+		WroteHeaders: func() {
+			if a.wire == nil {
+				a.use.wrote()
+			}
+		},
+		// HTTP/1 calls this too while the request is still in the buffer. If the process is stopped
+		// at this point, the pause would begin before the request leaves.
+		WroteRequest: func(httptrace.WroteRequestInfo) {
+			if a.wire == nil {
+				a.visit.start()
+			}
+		},
+		GotFirstResponseByte: a.visit.answered,
+	}
+}
+
 // connected is called with the connection that will carry the request. This is the last moment at
 // which the request can be cancelled.
 func (a *attempt) connected(c net.Conn, giveUp context.CancelCauseFunc) {
 	a.connections++
 	a.peer = remote(c)
 	otherAddress := a.at.IsValid() && a.peer != a.at // an older connection that leads to another address of the host
-	if a.connections > 1 || otherAddress {
+	unusable := otherAddress || unwritable(c)
+	if a.connections > 1 || unusable {
+		a.unsent = a.unsent || a.connections == 1
 		giveUp(errStale)
-		abandon(c, otherAddress)
+		abandon(c, unusable)
 		return
 	}
-	if a.refused = a.admitAgain(a.url, a.why); a.refused != nil {
+	if a.refused = a.tenure(a.key); a.refused == nil {
+		a.refused = a.admitAgain(a.url, a.why)
+	}
+	if a.refused != nil {
 		giveUp(a.refused)
 		abandon(c, false)
 		return
 	}
 	a.use = beginUse(c)
+	a.heads.use, a.heads.visit = a.use, a.visit
 	if c, ok := c.(*recordedConn); ok {
 		a.wire = c
 		c.begin(&a.heads)
@@ -164,7 +193,7 @@ func (a *attempt) receive(ctx context.Context, out *http.Request, resp *http.Res
 	body := &errorKeeper{ReadCloser: resp.Body}
 	resp.Body = body
 	parent := a.req.Context()
-	c, err := a.captureBody(parent, resp, out.Method, a.why.kind)
+	c, err := a.captureBody(parent, resp, out.Method, a.why)
 	if parent.Err() != nil {
 		err = context.Cause(parent)
 	}
@@ -203,29 +232,40 @@ func remote(c net.Conn) netip.Addr {
 
 // abandon closes the connection c, so that a request that was cancelled is not sent on it. An
 // HTTP/2 connection is shared, and cancelling the context of the request is enough; abandon closes
-// it only if it leads to another address of the host.
-func abandon(c net.Conn, otherAddress bool) {
-	if t, ok := c.(*tls.Conn); ok && t.ConnectionState().NegotiatedProtocol == "h2" && !otherAddress {
+// it only if it is unusable for all requests.
+func abandon(c net.Conn, unusable bool) {
+	if t, ok := c.(*tls.Conn); ok && t.ConnectionState().NegotiatedProtocol == "h2" && !unusable {
 		return
 	}
 	_ = c.Close()
 }
 
-// captureBody reads the body of resp, if it has one.
-func (g *Gate) captureBody(ctx context.Context, resp *http.Response, method string, kind Kind) (capture, error) {
+// captureBody reads the body of resp, if it has one. For an errand, it does not decode the body: the
+// machine that passed the request on does that.
+func (g *Gate) captureBody(ctx context.Context, resp *http.Response, method string, why purpose) (capture, error) {
 	x := memory.Of(ctx).Begin(ctx)
 	defer x.End()
+	raw, most := g.bodyLimits(why.kind, resp)
 	switch {
 	case resp.StatusCode < 200: // status 101; net/http skips all other interim answers
 		return capture{}, fmt.Errorf("an answer of status %d was not asked for", resp.StatusCode)
 	case method == http.MethodHead, resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
 		return capture{}, nil
-	case kind == PolicyFile:
-		return readBody(g.decoders, resp, policyCap, policyCap, x)
-	case redirects(resp):
-		return readBody(g.decoders, resp, min(g.o.MaxRaw, redirectCap), min(g.o.MaxBody, redirectCap), x)
+	case why.errand != nil:
+		return receiveBody(resp, min(raw, why.errand.MaxRaw), min(most, why.errand.MaxBody), x)
 	}
-	return readBody(g.decoders, resp, g.o.MaxRaw, g.o.MaxBody, x)
+	return readBody(g.decoders, resp, raw, most, x)
+}
+
+// bodyLimits returns the limits for the body of resp in bytes, as sent and decoded.
+func (g *Gate) bodyLimits(kind Kind, resp *http.Response) (raw, most int64) {
+	switch {
+	case kind == PolicyFile:
+		return policyCap, policyCap
+	case redirects(resp):
+		return min(g.o.MaxRaw, redirectCap), min(g.o.MaxBody, redirectCap)
+	}
+	return g.o.MaxRaw, g.o.MaxBody
 }
 
 // redirectCap is the limit for the body of a redirect in bytes. It is low because the bodies of a

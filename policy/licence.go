@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -75,7 +76,10 @@ func (a *Authority) readLicence(ctx context.Context, rawurl string, held Documen
 		close(read)
 	}()
 	d, _, err := a.read(ctx, rawurl, held)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNotRequested): // not stored, so that the next caller requests it
+		return Document{URL: rawurl, Err: err.Error()}, nil
+	case err != nil:
 		return Document{}, err
 	}
 	if lasts := a.lifetime(licensing, d.Text); d.Err == "" && lasts > 0 {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -23,6 +24,10 @@ const (
 	MaxAge = 24 * time.Hour
 )
 
+// ErrNotRequested means that a file could not be requested at this moment, for example because the
+// lease of this machine has run out. Then Origin and Policy return the error and store nothing.
+var ErrNotRequested = errors.New("it was not requested")
+
 // Response is the answer to one request.
 type Response struct {
 	URL       string
@@ -34,7 +39,8 @@ type Response struct {
 
 // Fetcher fetches one policy file without following redirects. condition holds header fields that
 // make the request conditional (RFC 9110 13.1); nil for none. An error means that there was no
-// answer.
+// answer. If it wraps ErrNotRequested, the file was not requested for a reason that has nothing to
+// do with its host, so the file does not count as unreachable.
 type Fetcher interface {
 	Fetch(ctx context.Context, rawurl string, condition http.Header) (Response, error)
 }
@@ -56,8 +62,8 @@ func (a *Authority) readRobots(ctx context.Context, rawurl string, held *Version
 
 // read fetches a policy file, follows its redirects, and returns it with the header of the last
 // answer. held is the stored file; it is zero if there is none. RFC 9309 2.3.1 (X51): an answer 304
-// makes held fresh again, and if held is zero, the file is unreachable. The error comes from ctx;
-// every other failure is in the document.
+// makes held fresh again, and if held is zero, the file is unreachable. The error comes from ctx
+// or wraps ErrNotRequested; every other failure is in the document.
 func (a *Authority) read(ctx context.Context, rawurl string, held Document) (Document, http.Header, error) {
 	d := Document{URL: rawurl, Fetched: a.o.Now().UTC()}
 	var header http.Header
@@ -78,6 +84,9 @@ func (a *Authority) read(ctx context.Context, rawurl string, held Document) (Doc
 		condition = nil // the conditional header fields are sent only in the first request, to rawurl
 		if ctx.Err() != nil {
 			return Document{}, nil, context.Cause(ctx)
+		}
+		if errors.Is(err, ErrNotRequested) {
+			return Document{}, nil, err
 		}
 		if next != rawurl {
 			d.Final = next

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -271,4 +272,42 @@ func FuzzInterpret(f *testing.F) {
 			t.Errorf("status %d was read", status)
 		}
 	})
+}
+
+// held is a Fetcher whose requests cannot be made at the moment if the field is true.
+type held struct {
+	Fetcher
+	now bool
+}
+
+func (h *held) Fetch(ctx context.Context, rawurl string, condition http.Header) (Response, error) {
+	if h.now {
+		return Response{}, fmt.Errorf("%w: the lease has run out", ErrNotRequested)
+	}
+	return h.Fetcher.Fetch(ctx, rawurl, condition)
+}
+
+// A robots.txt that could not be requested for a reason of this machine does not count as
+// unreachable: nothing is stored, and the next caller requests it.
+func TestNotRequested(t *testing.T) {
+	s := newSite(t)
+	s.Text("/robots.txt", "User-agent: *", "Disallow: /closed")
+	store, f := NewMemory(), &held{fetcher(t), true}
+	a := New(f, tester, store, Options{})
+	t.Cleanup(func() { _ = a.Close() })
+	if _, err := a.Policy(t.Context(), s.at("/")); !errors.Is(err, ErrNotRequested) {
+		t.Errorf("policy: %v", err)
+	}
+	if keys, err := a.Origins(); err != nil || len(keys) != 0 {
+		t.Errorf("stored: %v, %v", keys, err)
+	}
+	if d, err := a.licence(t.Context(), s.URL+"/robots.txt"); err != nil || d.Err == "" {
+		t.Errorf("licence: %+v, %v", d, err)
+	}
+	f.now = false
+	expect(t, origin(t, a, s.at("/")), acap.Crawl, s.at("/open"), true)
+	if d, err := a.licence(t.Context(), s.URL+"/robots.txt"); err != nil || d.Err != "" {
+		t.Errorf("licence, next time: %+v, %v", d, err)
+	}
+	s.asked("/robots.txt", 2)
 }

@@ -51,6 +51,8 @@ type CrawlSummary struct {
 	// data erased during the crawl because of new policies, time limits and requests
 	Erased []archive.Erasure `json:"erased"`
 	Data   string            `json:"data"` // the data directory
+	// the crawl has ended because the settings of the cluster have changed; it goes on if it is started again
+	Changed bool `json:"-"`
 }
 
 // patience is how long the end of a crawl waits for pages that are still being checked before the
@@ -70,6 +72,10 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	if err := recordCrawler(s.cfg.Data, s.who); err != nil {
 		return sum, err
 	}
+	if err := s.joinCluster(ctx); err != nil {
+		return sum, err
+	}
+	defer s.leaveCluster()
 	order := crawlOrder{CrawlOptions: o}
 	c, end, err := s.begin(ctx, order)
 	switch {
@@ -81,10 +87,20 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 		return sum, err
 	}
 	defer end()
+	endOrders, err := c.followOrders(ctx)
+	if err != nil {
+		return sum, err
+	}
+	defer endOrders()
 	c.holdings.Rejudge("") // check the stored pages that are due, because time limits may have passed
 	endReading := c.keepReading(ctx, s.cfg.Actions.SeenWithin)
 	defer endReading()
-	sum.Summary, err = c.crawler(s.cfg, order).Run(ctx, o.Seeds)
+	if s.node.Load() != nil {
+		sum.Summary, err = s.crawlShared(ctx, c, order)
+		sum.Changed = s.SettingsChanged()
+	} else {
+		sum.Summary, err = c.crawler(s.cfg, order).Run(ctx, o.Seeds)
+	}
 	s.progress.end()
 	endReading()
 	err = errors.Join(err, s.frontier.Flush(), c.executor.Settle(context.WithoutCancel(ctx)))

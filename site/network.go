@@ -24,25 +24,37 @@ const Version = "0.1.0"
 // newSenderGate returns a gate that decides for the given crawler. Its requests usually carry the
 // name of this crawler. But if a flag selects a crawler other than the crawler of the data
 // directory, requests carry the name of the crawler of the data directory (rule 22, X80).
-func newSenderGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
+func newSenderGate(cfg *config.Config, who acap.Crawler, shared sharing) (*gate.Gate, error) {
 	if cfg.Sender() != cfg {
 		var err error
 		if who, err = RecordedCrawler(cfg.Sender()); err != nil {
 			return nil, err
 		}
 	}
-	return NewGate(cfg, who)
+	return newGate(cfg, who, shared)
+}
+
+// sharing has the functions that a gate needs if several machines share a crawl. The zero value is for one machine.
+type sharing struct {
+	tenure func(host string) error
+	errand func(ctx context.Context, host string, e gate.Errand) (gate.ErrandAnswer, error)
+	// takes page requests from the budget of all machines
+	reserve func(context.Context) (int, error)
 }
 
 // NewGate returns a gate that sends requests in the name of the crawler who, with the settings cfg.
 func NewGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
+	return newGate(cfg, who, sharing{})
+}
+
+func newGate(cfg *config.Config, who acap.Crawler, shared sharing) (*gate.Gate, error) {
 	sign, err := newSigner(cfg)
 	if err != nil {
 		return nil, err
 	}
 	return gate.New(gate.Options{UserAgent: UserAgent(cfg, who), Delay: cfg.Delay, PerHost: cfg.PerHost,
 		Timeout: cfg.Timeout, MaxBody: cfg.MaxBody, AllowPrivate: cfg.AllowPrivate, ByAddress: cfg.PerAddress,
-		Sign: sign, MaxPages: max(cfg.MaxPages, 0)}), nil
+		Sign: sign, MaxPages: max(cfg.MaxPages, 0), Tenure: shared.tenure, Errand: shared.errand, Reserve: shared.reserve}), nil
 }
 
 // newSigner returns a signer of requests with the configured key; nil if no key is configured.
@@ -88,6 +100,9 @@ func PolicyFiles(g *gate.Gate) policy.Fetcher { return policyFiles{g} }
 
 func (p policyFiles) Fetch(ctx context.Context, rawurl string, condition http.Header) (policy.Response, error) {
 	h, err := p.FetchIf(ctx, rawurl, condition)
+	if r, refused := errors.AsType[*gate.Refusal](err); refused && r.Rule == gate.RuleLease {
+		err = fmt.Errorf("%w: %w", policy.ErrNotRequested, err)
+	}
 	return policy.Response{URL: h.URL, Status: h.Status, Header: h.Header, Body: h.Body, Truncated: h.Truncated}, err
 }
 
@@ -143,6 +158,18 @@ func (s *Site) withFrontier(fn func(*crawler.Frontier) error) error {
 	}
 	defer s.queue.Unlock()
 	return withFrontierOf(s.cfg, fn)
+}
+
+// withOwnFrontier is withFrontier for changes. It does nothing if the queue is that of a cluster and this process
+// does not crawl, since only a node that owns a host may change its queue.
+func (s *Site) withOwnFrontier(fn func(*crawler.Frontier) error) error {
+	s.queue.Lock()
+	apart := s.frontier == nil && s.shared.Load()
+	s.queue.Unlock()
+	if apart {
+		return nil
+	}
+	return s.withFrontier(fn)
 }
 
 // withFrontierOf calls fn with the queue of the data directory cfg.Data, if there is one.

@@ -25,15 +25,23 @@ type lastPolicies struct {
 	ledger *actions.Ledger
 	// the crawler obeys other vocabularies than ACAP, which may need other files than robots.txt
 	vocabularies bool
+	hides        func(origin string) bool // reports whether nothing of an origin may be shown now; nil: no
 }
 
 func (s *Site) lastPolicies() lastPolicies {
-	return lastPolicies{s.policy, s.ledger, len(s.who.Vocabularies) > 0}
+	return lastPolicies{s.policy, s.ledger, len(s.who.Vocabularies) > 0, nil}
+}
+
+// shownPolicies is lastPolicies for decisions about what is shown. It permits nothing of origins that are hidden.
+func (s *Site) shownPolicies() lastPolicies {
+	p := s.lastPolicies()
+	p.hides = s.hides
+	return p
 }
 
 // LastPolicies returns the policies as they were last read, with the take-downs in force. It makes
-// no request.
-func (s *Site) LastPolicies() terms.Policies { return s.lastPolicies() }
+// no request. It permits nothing of origins that are hidden.
+func (s *Site) LastPolicies() terms.Policies { return s.shownPolicies() }
 
 // PolicyRead returns when the statements in the document at address were last read: those of an archived page when it
 // was crawled, those of robots.txt and of files that belong to it when robots.txt was read. It is zero if they never
@@ -53,8 +61,14 @@ func (s *Site) PolicyRead(address string) time.Time {
 	return o.Fetched
 }
 
+// errHidden is the reason why nothing of an origin is shown.
+const errHidden = "this node of the cluster does not know yet what the publisher asked for last"
+
 // Policy returns the policy of u's origin that was read last.
 func (p lastPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
+	if key, err := policy.Key(u); err == nil && p.hides != nil && p.hides(key) {
+		return acap.Unreachable(key+"/robots.txt", errHidden), nil
+	}
 	o, known := p.Held(u)
 	if !known {
 		return nil, fmt.Errorf("the policy of %s was never read", u.Host)
@@ -88,7 +102,7 @@ func (s *Site) mayBeTakenDown(address string) bool {
 		return true
 	}
 	o, known := s.policy.Held(u)
-	if !known || o.Status == policy.Unreachable || o.Incomplete {
+	if !known || o.Status == policy.Unreachable || o.Incomplete || s.hides(o.Key) {
 		return true
 	}
 	p, err := s.lastPolicies().Policy(context.Background(), u)
@@ -106,8 +120,14 @@ func (s *Site) blockTakenDown(f *crawler.Frontier, o *policy.Origin) error {
 		err = f.Bar(down...)
 	}
 	if err == nil {
-		_, err = f.Lift(o.Key+"/", s.mayBeTakenDown)
+		err = s.lift(f, o.Key)
 	}
+	return err
+}
+
+// lift queues the pages of an origin again whose take-down is no longer in force.
+func (s *Site) lift(f *crawler.Frontier, origin string) error {
+	_, err := f.Lift(origin+"/", s.mayBeTakenDown)
 	return err
 }
 

@@ -136,7 +136,7 @@ func (r *resources) fetch(ctx context.Context, rawurl string, condition http.Hea
 		}
 	}
 	age := maxAge(got)
-	if !errors.Is(got.err, context.Canceled) && !got.unmodified() {
+	if !notRequested(got.err) && !got.unmodified() {
 		age = max(age, r.least)
 	}
 	got.until = r.now().Add(age)
@@ -153,10 +153,16 @@ func (r *resources) fetch(ctx context.Context, rawurl string, condition http.Hea
 	}
 }
 
+// notRequested reports whether err says nothing about a resource, because the caller gave up or this
+// machine may not request the host at the moment.
+func notRequested(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, gate.ErrPaused) || errors.Is(err, gate.ErrForeign)
+}
+
 // maxAge returns for how long a response is cached.
 func maxAge(got *resource) time.Duration {
 	switch {
-	case errors.Is(got.err, context.Canceled):
+	case notRequested(got.err):
 		return 0
 	case got.err != nil:
 		return failureAge
@@ -207,7 +213,8 @@ func (s *session) Part(ctx context.Context, address string) (crawler.Part, error
 // network failure. If a policy refused the request, noAnswer returns err unchanged.
 func noAnswer(err error) error {
 	refusal, refused := errors.AsType[*gate.Refusal](err)
-	if err == nil || refused && (refusal.Rule != "" || refusal.Decision.Reason != acap.Unavailable) {
+	if err == nil || refused && refusal.Rule != gate.RuleLease &&
+		(refusal.Rule != "" || refusal.Decision.Reason != acap.Unavailable) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", terms.ErrNoAnswer, err)

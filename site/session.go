@@ -99,10 +99,15 @@ func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(),
 func (s *Site) openFrontier(backoff time.Duration) (err error) {
 	s.queue.Lock()
 	defer s.queue.Unlock()
-	if s.frontier == nil {
-		s.frontier, err = crawler.Open(frontierFile(s.cfg), crawler.FrontierOptions{Delay: s.cfg.Delay,
-			PerHost: s.cfg.PerHost, Backoff: backoff, Adaptive: s.cfg.Adaptive, MaxHost: max(s.cfg.MaxHostURLs, 0)})
+	if s.frontier != nil {
+		return nil
 	}
+	o := crawler.FrontierOptions{Delay: s.cfg.Delay, PerHost: s.cfg.PerHost, Backoff: backoff, Adaptive: s.cfg.Adaptive,
+		MaxHost: max(s.cfg.MaxHostURLs, 0)}
+	if n := s.node.Load(); n != nil {
+		o.Journal, o.Lost, o.Skew = n, n.Lost, n.Settings().Margin
+	}
+	s.frontier, err = crawler.Open(frontierFile(s.cfg), o)
 	return err
 }
 
@@ -117,11 +122,11 @@ func (s *session) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
 		progress = st.progress.note(progress)
 	}
 	return crawler.New(st.gate, s, st.frontier, crawler.Options{Concurrency: cfg.Concurrency,
-		Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth, MaxPages: max(cfg.MaxPages, 0),
-		MaxBytes: max(cfg.MaxBytes, 0),
+		Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth, MaxPages: st.ownLimit(int64(cfg.MaxPages)),
+		MaxBytes: int64(st.ownLimit(cfg.MaxBytes)),
 		MaxTime:  cfg.MaxTime, Include: cfg.Include, Exclude: cfg.Exclude, Requisites: cfg.Requisites,
 		Canonical: cfg.Canonical, Drop: cfg.DropParameters, Recrawl: s.recrawl, Refetch: o.Refetch,
-		Promoted: o.promoted, Held: s.holdings.Holds, Stands: st.mayBeTakenDown, Pause: s.pause,
+		Promoted: o.promoted, Together: st.together, Held: s.holdings.Holds, Stands: st.mayBeTakenDown, Pause: s.pause,
 		Progress: progress, Every: o.Every, Budget: st.o.Budget, Collect: o.Collect,
 		Skipped: func(skip crawler.Skip) {
 			if skip.Defect != nil {
@@ -226,6 +231,9 @@ func (s *session) firstCall(u *url.URL) bool {
 // Receive stores those parts of a fetched page that its terms permit, and returns what the crawler
 // needs to know.
 func (s *session) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, error) {
+	if !s.site.owns(pg.URL()) {
+		return crawler.Receipt{}, crawler.ErrLost
+	}
 	r, err := s.holdings.Receive(ctx, pg)
 	if err != nil {
 		return crawler.Receipt{}, err

@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/cluster"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/defect"
@@ -44,6 +46,8 @@ type Options struct {
 
 	// returns the free space of the disk; nil: ask the operating system
 	Free func(dir string) (free, total int64, err error)
+	// for tests: the clock of a node of a cluster; nil: the clock of the machine
+	Clock cluster.Clock
 	// for tests: called before each write of archive and ledger; nil: not called
 	Fault func() error
 }
@@ -76,7 +80,12 @@ type opened struct {
 	frontier *crawler.Frontier // nil if no queue is open for a crawl
 	session  *session          // session of the running or last crawl; nil: there was none
 	progress progress          // progress of the running crawl
-	reports  []*Sites          // the reports that Sites returned
+	// this process as a node of a cluster; nil: it has joined none. It stays set when the node has left
+	node    atomic.Pointer[cluster.Node]
+	shared  atomic.Bool // the data directory belongs to a node of a cluster
+	orders  *orders
+	apart   func()   // ends the connection of followApart; nil: there is none
+	reports []*Sites // the reports that Sites returned
 }
 
 // Empty reports whether nothing was ever stored in dir. A directory with keys but without an
@@ -100,15 +109,19 @@ func Open(cfg *config.Config, o Options) (s *Site, err error) {
 	} else if who, err = RecordedCrawler(cfg); err != nil {
 		return nil, err
 	}
-	g, err := newSenderGate(cfg, who)
-	if err != nil {
+	s = &Site{cfg: cfg, who: who, o: o.withDefaults(), erased: &erasures{}, opened: &opened{}}
+	s.orders = newOrders(s)
+	shared := sharing{tenure: s.tenure, errand: s.passErrand}
+	if cfg.Cluster.Servers != "" {
+		shared.reserve = s.reservePages
+	}
+	if s.gate, err = newSenderGate(cfg, who, shared); err != nil {
 		return nil, err
 	}
 	rules, err := LedgerOptions(cfg)
 	if err != nil {
 		return nil, err
 	}
-	s = &Site{cfg: cfg, who: who, o: o.withDefaults(), gate: g, erased: &erasures{}, opened: &opened{}}
 	s.defect = LogDefects(s.o.Log)
 	s.names = present.NewNames(s.o.Resolver)
 	if o.Create {
@@ -119,6 +132,8 @@ func Open(cfg *config.Config, o Options) (s *Site, err error) {
 	if err != nil {
 		return nil, err
 	}
+	_, err = os.Stat(filepath.Join(cfg.Data, membershipFile))
+	s.shared.Store(err == nil)
 	if err := s.open(rules); err != nil {
 		s.Close()
 		return nil, classify(err)
@@ -196,9 +211,12 @@ func (s *Site) open(rules actions.Options) error {
 	if err != nil {
 		return err
 	}
-	s.policy = policy.New(policyFiles{s.gate}, s.who, policies,
-		policy.Options{Reread: s.o.Reread, Defect: s.defect, Pace: s.gate.Pace})
-	return nil
+	o := policy.Options{Reread: s.o.Reread, Defect: s.defect, Pace: s.gate.Pace}
+	if s.shared.Load() || s.cfg.Cluster.Servers != "" {
+		o.Shared = sharedPolicies{s.orders}
+	}
+	s.policy = policy.New(policyFiles{s.gate}, s.who, policies, o)
+	return s.orders.open()
 }
 
 // Lend returns a view of the site for a caller that acts as the crawler who, with the settings cfg.
@@ -235,6 +253,7 @@ func (s *Site) Close() error {
 	if s.lent {
 		return nil
 	}
+	s.endApart()
 	for _, o := range s.reports {
 		o.tally.close()
 	}
@@ -244,6 +263,7 @@ func (s *Site) Close() error {
 	}
 	if s.frontier != nil {
 		errs = append(errs, s.frontier.Close())
+		s.orders.changes.Wait()
 	}
 	if s.policy != nil {
 		errs = append(errs, s.policy.Close())
@@ -315,8 +335,14 @@ func (s *Site) held(ctx context.Context) (*holdings.Holdings, error) {
 // Recover completes what a crash left unfinished, so that archive and index are consistent. Methods
 // that need consistent data call Recover themselves.
 func (s *Site) Recover(ctx context.Context) error {
-	_, err := s.held(ctx)
-	return err
+	if _, err := s.held(ctx); err != nil {
+		return err
+	}
+	if err := s.followApart(ctx); err != nil {
+		s.o.Notice(fmt.Sprintf("nothing that is archived here is shown, because this machine does not know what publishers "+
+			"have asked for since: %v.", err))
+	}
+	return nil
 }
 
 // closeHoldings closes the holdings if they are open.

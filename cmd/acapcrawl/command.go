@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/acapcrawl/acapcrawl/cluster"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/present"
@@ -29,7 +30,8 @@ type Command struct {
 
 	// for tests: returns the free and total bytes of the disk; nil: ask the system
 	free  func(dir string) (free, total int64, err error)
-	fault func() error // for tests: called before each write of archive and ledger
+	fault func() error  // for tests: called before each write of archive and ledger
+	clock cluster.Clock // for tests: the clock of a node of a cluster; nil: that of the machine
 
 	args []string
 	in   *stdin
@@ -128,7 +130,7 @@ line and the field that decided.`,
 	setting(root.PersistentFlags(), "log-level")
 	root.AddCommand(
 		c.crawlVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.sweepVerb(), c.actionsVerb(),
-		c.watchVerb(), c.serveVerb(),
+		c.watchVerb(), c.serveVerb(), c.clusterVerb(),
 		c.checkVerb(), c.diffVerb(), c.convertVerb(), c.decideVerb(), c.conformanceVerb(), c.demoVerb(), c.configVerb(),
 		c.versionVerb(),
 	)

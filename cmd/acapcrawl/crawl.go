@@ -30,6 +30,9 @@ type crawlRequest struct {
 	Serve   string        // address:port at which readers are answered during the crawl; "": none
 	Report  string        // name of the report file; "-": standard output; "": no report
 	JSON    bool
+
+	// returns the settings after those of the cluster have changed
+	Reload func(context.Context) (*config.Config, error)
 }
 
 // crawlSettings are the settings that the verb crawl has as flags, in the order in which its help
@@ -37,7 +40,8 @@ type crawlRequest struct {
 const crawlSettings = "scope include exclude depth sitemaps requisites canonical drop-parameters allow-private " +
 	"max-pages max-bytes max-time max-host-urls max-body memory min-free delay adaptive concurrency per-host " +
 	"per-address timeout recrawl-min recrawl-max crawler purpose preferences for strict dialect contact " +
-	"signature-key signature-agent preserve index chromium metrics"
+	"signature-key signature-agent preserve index chromium metrics cluster node cluster-credentials cluster-tls-ca " +
+	"cluster-tls-certificate cluster-tls-key partitions lease lease-margin wait"
 
 func (c *Command) crawlVerb() *cobra.Command {
 	cmd := &cobra.Command{
@@ -50,7 +54,8 @@ The first Ctrl-C completes the visits under way and prints the summary; the seco
 loses data, and acapcrawl crawl continues. The signal SIGUSR1 prints the status.`,
 		Example: `  acapcrawl crawl https://example.com/
   acapcrawl crawl --depth 1 --scope prefix https://example.com/news/
-  acapcrawl crawl`,
+  acapcrawl crawl
+  acapcrawl crawl --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222 --node a https://example.com/`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -79,11 +84,12 @@ loses data, and acapcrawl crawl continues. The signal SIGUSR1 prints the status.
 			}
 			r.Seeds = append(r.Seeds, u)
 		}
-		cfg, err := c.settings(cmd)
+		cfg, err := c.joinSettings(cmd.Context(), cmd, false)
 		if err != nil {
 			return err
 		}
-		if len(r.Seeds) == 0 {
+		r.Reload = func(ctx context.Context) (*config.Config, error) { return c.joinSettings(ctx, cmd, true) }
+		if len(r.Seeds) == 0 && cfg.Cluster.Servers == "" {
 			if _, err := os.Stat(filepath.Join(cfg.Data, "frontier.db")); err != nil {
 				return misuse("acapcrawl crawl https://example.com/",
 					"no URL is given, and the data directory %s has no crawl to continue", cfg.Data)
@@ -129,6 +135,12 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	}
 	defer end()
 	sum, err := c.crawl(ctx, cfg, logger(w.screen, cfg), o)
+	for err == nil && sum.Changed && ctx.Err() == nil {
+		fmt.Fprintln(w.screen, "The settings of the cluster have changed; the crawl goes on with the new ones.")
+		if cfg, err = r.Reload(ctx); err == nil {
+			sum, err = c.crawl(ctx, cfg, logger(w.screen, cfg), o)
+		}
+	}
 	w.screen.Done()
 	switch {
 	case disk.Full(err):
@@ -212,7 +224,7 @@ func (c *Command) crawl(ctx context.Context, cfg *config.Config, log *slog.Logge
 	if err != nil {
 		return sum, faultOf(err)
 	}
-	open := site.Options{Create: true, Crawler: &who, Log: log}
+	open := site.Options{Create: true, Crawler: &who, Log: log, Clock: c.clock}
 	if o.Refetch {
 		open.Reread = time.Now()
 	}

@@ -32,6 +32,8 @@ type demoRequest struct {
 	Data string // the data directory to fill; "": a new temporary one
 	All  bool   // also list the pages for which nothing was refused
 	JSON bool
+	// crawl with this number of processes, as the nodes of a cluster, and kill one of them; 0: crawl in this process
+	Nodes int
 
 	// after the crawl, serve the newspaper and the archive with these settings until Ctrl-C; nil: do not
 	Serve *config.Config
@@ -42,16 +44,21 @@ func (c *Command) demoVerb() *cobra.Command {
 		Use:   "demo",
 		Short: "Crawl a bundled newspaper, and print what was refused and why",
 		Example: `  acapcrawl demo
-  acapcrawl demo --serve`,
+  acapcrawl demo --serve
+  acapcrawl demo --nodes 3`,
 		Args: noArgs,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	all := flags.Bool("all", false, "list pages without a refusal too")
 	serve := flags.Bool("serve", false, "show the archive in browsers, and keep the newspaper, until Ctrl-C")
+	nodes := flags.Int("nodes", 0, "crawl with `N` processes as a cluster, and kill one of them half-way")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-		r := demoRequest{Data: cmd.Flag("data").Value.String(), All: *all, JSON: out.JSON()}
+		r := demoRequest{Data: cmd.Flag("data").Value.String(), All: *all, JSON: out.JSON(), Nodes: *nodes}
+		if cmd.Flags().Changed("nodes") {
+			return c.runDemoCluster(cmd.Context(), r)
+		}
 		if *serve {
 			if r.Serve, err = c.settings(cmd); err != nil {
 				return err

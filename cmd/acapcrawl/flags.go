@@ -60,8 +60,21 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"signature-agent": {"signature_agent", "state in each signature that its key is published at `URL`"},
 	"listen":          {"listen", "listen at `ADDRESS`, for example 127.0.0.1:8080"},
 	"metrics":         {"metrics", "serve /metrics at `ADDRESS` for Prometheus"},
-	"allow-private":   {"allow_private", "fetch from loopback, private and link-local addresses that are not named"},
-	"strict":          {"policy.strict", "use the strict variants of the readings"},
+	"cluster":         {"cluster", "share the crawl with the other nodes at the NATS servers `URLS`"},
+	"node":            {"node", "take part in the cluster as the node `NAME`"},
+	"cluster-credentials": {"cluster_credentials", "identify this machine to the NATS servers with the credentials in " +
+		"`FILE`"},
+	"cluster-tls-ca": {"cluster_tls_ca", "accept NATS servers with certificates of the authorities in `FILE`"},
+	"cluster-tls-certificate": {"cluster_tls_certificate",
+		"identify this machine to the NATS servers with the certificate in `FILE`"},
+	"cluster-tls-key": {"cluster_tls_key", "the private key of that certificate is in `FILE`"},
+	"partitions":      {"partitions", "divide the hosts of a new cluster into `N` partitions"},
+	"lease":           {"lease", "take over the partitions of a node that is silent for `DURATION`"},
+	"lease-margin": {"lease_margin",
+		"make no request within `DURATION` of the end of a lease; clocks may differ by half of it"},
+	"wait":          {"wait", "without a seed, wait `DURATION` until another node names one"},
+	"allow-private": {"allow_private", "fetch from loopback, private and link-local addresses that are not named"},
+	"strict":        {"policy.strict", "use the strict variants of the readings"},
 	"dialect": {"policy.dialect",
 		"accept in pages the forms of `DIALECT`: 1.1, or pilot for those of 2007 too"},
 }
@@ -95,7 +108,14 @@ func judgedCrawler(flags *pflag.FlagSet) {
 // settings loads the configuration. Flags on the command line of cmd override the configuration
 // file and the environment.
 func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
-	in := config.Input{File: c.configFile(cmd), Env: c.Env, Flags: map[string]any{}, Judges: c.verb != "crawl"}
+	return c.sharedSettings(cmd, nil, false)
+}
+
+// sharedSettings returns the settings of the verb cmd on a machine that takes part in a cluster with the settings
+// shared. They replace the defaults; if first is true, also all other sources.
+func (c *Command) sharedSettings(cmd *cobra.Command, shared map[string]any, first bool) (*config.Config, error) {
+	in := config.Input{File: c.configFile(cmd), Env: c.Env, Flags: map[string]any{}, Judges: c.verb != "crawl",
+		Shared: shared, SharedFirst: first}
 	if err := c.readable(in.File); err != nil {
 		return nil, err
 	}
@@ -152,6 +172,7 @@ func (c *Command) configFile(cmd *cobra.Command) string {
 type judging struct {
 	AsOf    time.Time // the time of the decisions; zero: now
 	Reader  acap.Target
+	Known   bool // nothing more about the reader is to be found out
 	Refresh bool // read the policies again first
 }
 
@@ -237,9 +258,13 @@ func notBefore(now, asOf time.Time) error {
 	return nil
 }
 
-// flagNames returns the flags that cmd takes.
+// flagNames returns the flags that cmd takes, without hidden ones.
 func flagNames(cmd *cobra.Command) []string {
 	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
 	return names
 }

@@ -16,6 +16,7 @@ const helpWidth = 80
 var verbGroups = []struct{ heading, verbs string }{
 	{"Crawling and archiving", "crawl archive sweep"},
 	{"Searching and showing", "search show explain"},
+	{"Several machines", "cluster"},
 	{"Requests of publishers", "actions watch serve"},
 	{"Writing robots.txt", "check convert diff"},
 	{"Conformance", "conformance decide"},
@@ -50,6 +51,8 @@ var flagGroups = []struct{ heading, flags string }{
 	{"Reader restrictions", "reader-ip reader-domain reader-country framed"},
 	{"Archiving", "preserve index chromium"},
 	{"Network", "listen serve"},
+	{"Cluster", "cluster node nodes cluster-credentials cluster-tls-ca cluster-tls-certificate cluster-tls-key partitions " +
+		"lease lease-margin wait"},
 	{"Output", "explain why all failures receipt force status report metrics format json output"},
 }
 

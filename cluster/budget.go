@@ -1,0 +1,88 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// budget is what the nodes of a cluster have used of what a crawl may use. It begins anew when a node joins a cluster
+// in which no other node runs.
+type budget struct {
+	Pages int   `json:"pages"` // page requests that nodes have reserved
+	Bytes int64 `json:"bytes"` // bytes of bodies that nodes have received
+}
+
+// ReservePages reserves page requests, of which all nodes together may make limit. It returns how many: at most a
+// quarter of the node's share of what is left, so that no node runs out of them while another has many. 0 means that
+// none is left.
+func (n *Node) ReservePages(ctx context.Context, limit int) (reserved int, err error) {
+	n.mu.Lock()
+	nodes := max(n.running, 1)
+	n.mu.Unlock()
+	_, err = n.changeBudget(ctx, func(b *budget) {
+		left := max(limit-b.Pages, 0)
+		reserved = min(max(left/(4*nodes), 1), left)
+		b.Pages += reserved
+	})
+	return reserved, err
+}
+
+// ReturnPages gives back page requests that this node has reserved and not made.
+func (n *Node) ReturnPages(ctx context.Context, unused int) error {
+	if unused == 0 {
+		return nil
+	}
+	_, err := n.changeBudget(ctx, func(b *budget) { b.Pages -= unused })
+	return err
+}
+
+// AddBytes adds to the number of bytes that all nodes have received, and returns the sum.
+func (n *Node) AddBytes(ctx context.Context, received int64) (int64, error) {
+	b, err := n.changeBudget(ctx, func(b *budget) { b.Bytes += received })
+	return b.Bytes, err
+}
+
+// changeBudget changes the budget by compare-and-set.
+func (n *Node) changeBudget(ctx context.Context, fn func(*budget)) (b budget, err error) {
+	for {
+		e, err := n.link.state.get(ctx, budgetKey)
+		if err != nil && !errors.Is(err, errMissing) {
+			return b, err
+		}
+		b = budget{}
+		if err == nil {
+			if err := json.Unmarshal(e.value, &b); err != nil {
+				return b, fmt.Errorf("the budget of the cluster is damaged: %w", err)
+			}
+		}
+		before := b
+		if fn(&b); b == before {
+			return b, nil
+		}
+		text, err := json.Marshal(b)
+		if err != nil {
+			return b, err
+		}
+		if e.revision == 0 {
+			_, err = n.link.state.create(ctx, budgetKey, text)
+		} else {
+			_, err = n.link.state.update(ctx, budgetKey, text, e.revision)
+		}
+		if !errors.Is(err, errChanged) {
+			return b, err
+		}
+	}
+}
+
+// resetBudget begins a new budget if no other node runs.
+func (n *Node) resetBudget(ctx context.Context) error {
+	for _, e := range n.link.nodes.list() {
+		if v, err := readLease(e); err != nil || v.Node != n.name && !v.Fenced {
+			return err
+		}
+	}
+	_, err := n.changeBudget(ctx, func(b *budget) { *b = budget{} })
+	return err
+}

@@ -1,0 +1,77 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/internal/natstest"
+)
+
+// movedClock is the clock of the machine, ahead by a time that a test changes.
+type movedClock struct {
+	SystemClock
+	ahead *atomic.Int64
+}
+
+func (c movedClock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+
+// A node whose clock is changed too much while it runs stops at once, and goes on when the clock is right again.
+func TestClockIsChanged(t *testing.T) {
+	servers := natstest.One(t)
+	o := testOptions(servers, "a", testSettings(2))
+	clock := movedClock{ahead: &atomic.Int64{}}
+	o.Clock = clock
+	a, _ := startNode(t, o)
+	eventually(t, "the node may request", func() bool { return a.remaining() > 0 })
+	clock.ahead.Store(int64(2 * time.Second))
+	eventually(t, "the node stops", func() bool { return a.remaining() <= 0 })
+	clock.ahead.Store(0)
+	eventually(t, "the node goes on", func() bool { return a.remaining() > 0 })
+}
+
+// Without a quorum the node stops when its lease has run out, and says so. When the quorum returns, it goes on by
+// itself with its partitions.
+func TestQuorumLost(t *testing.T) {
+	servers := natstest.Start(t, 3)
+	o := testOptions(servers.URL(), "a", testSettings(4))
+	o.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
+	a, fa := startNode(t, o)
+	if err := a.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := fa.write(0, fakePut{Address: "http://a.example/"}); err != nil {
+		t.Fatal(err)
+	}
+	servers.Kill(1)
+	servers.Kill(2)
+	eventually(t, "the node stops", func() bool { return a.remaining() <= 0 })
+	s, err := QueryStatus(t.Context(), o)
+	if err != nil || s.Quorum || len(s.Nodes) != 1 || s.Nodes[0].Node != "a" || s.Nodes[0].Queue != 1 ||
+		s.Partitions.Total != 4 {
+		t.Errorf("the status without a quorum is %+v, %v", s, err)
+	}
+	o.Node, o.Dir = "b", "dir-b"
+	short, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if n, err := Join(short, o, nil); err == nil {
+		n.Abandon()
+		t.Error("a node joins without a quorum")
+	} else if !errors.Is(err, ErrNoQuorum) {
+		t.Errorf("joining without a quorum: %v", err)
+	}
+	wrote := make(chan error, 1)
+	go func() { wrote <- fa.write(0, fakePut{Address: "http://a.example/later"}) }()
+	servers.Restart(1)
+	servers.Restart(2)
+	eventually(t, "the node goes on", func() bool { return a.remaining() > 0 })
+	if err := <-wrote; err != nil {
+		t.Errorf("what was to be written without a quorum: %v", err)
+	}
+	if len(fa.owned()) != 4 {
+		t.Errorf("the node has the partitions %v", fa.owned())
+	}
+}

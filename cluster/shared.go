@@ -1,0 +1,81 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+)
+
+// ReadSettings returns the settings of a cluster. found is false if the servers have no cluster yet.
+func ReadSettings(ctx context.Context, o Options) (s Settings, found bool, err error) {
+	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
+	l, err := connect(ctx, o, false)
+	if errors.Is(err, errNoCluster) {
+		return s, false, nil
+	} else if err != nil {
+		return s, false, err
+	}
+	defer l.close()
+	s, _, err = l.settings(ctx)
+	if errors.Is(err, errNoCluster) { // the first node has not stored them yet
+		return s, false, nil
+	}
+	return s, err == nil, err
+}
+
+// UnknownError means that a setting is not one of those that all nodes of a cluster share.
+type UnknownError struct{ Name string }
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("%s is not a setting that all nodes of a cluster share", e.Name)
+}
+
+// SetCrawl changes settings in Settings.Crawl. Nodes that run notice it, see Node.Changed.
+func SetCrawl(ctx context.Context, o Options, changes map[string]string) error {
+	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
+	l, err := connect(ctx, o, false)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	for {
+		s, revision, err := l.settings(ctx)
+		if err != nil {
+			return err
+		}
+		for name := range changes {
+			if _, known := s.Crawl[name]; !known {
+				return &UnknownError{name}
+			}
+		}
+		maps.Copy(s.Crawl, changes)
+		text, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		if _, err = l.state.update(ctx, settingsKey, text, revision); !errors.Is(err, errChanged) {
+			return err
+		}
+	}
+}
+
+// Changed is closed when the settings of the cluster have changed since the node joined. The node should then leave,
+// and join again with the new ones.
+func (n *Node) Changed() <-chan struct{} { return n.changed }
+
+// noteSettings closes n.changed if the servers have announced other settings.
+func (r *rounds) noteSettings() {
+	for _, e := range r.link.state.list() {
+		if e.key != settingsKey || e.revision == r.joined {
+			continue
+		}
+		select {
+		case <-r.changed:
+		default:
+			close(r.changed)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// NodeStatus describes a node.
+type NodeStatus struct {
+	Node       string    `json:"node"`
+	Epoch      uint64    `json:"epoch"`
+	Partitions int       `json:"partitions"`
+	LeaseUntil time.Time `json:"lease_until"` // when the lease expires if it is not renewed
+	Queue      int       `json:"queue"`       // queued addresses
+	Due        int       `json:"due"`         // hosts with queued addresses
+	Lag        float64   `json:"lag_s"`       // age of the oldest link from other partitions that is not queued, in seconds
+	Version    string    `json:"version"`
+	InProgress int       `json:"in_progress"`
+	Pages      int       `json:"pages"`
+	Draining   bool      `json:"draining,omitempty"`
+	Reader     bool      `json:"reader,omitempty"` // it only answers readers: its data directory is served
+}
+
+// Status describes a cluster.
+type Status struct {
+	Cluster    string       `json:"cluster"` // identifies the cluster
+	Quorum     bool         `json:"quorum"`
+	Nodes      []NodeStatus `json:"nodes"` // by name
+	Partitions struct {
+		Total  int `json:"total"`
+		Owned  int `json:"owned"`  // by a node that runs
+		Moving int `json:"moving"` // being taken over or handed over
+	} `json:"partitions"`
+	Queue      int `json:"queue"`
+	InProgress int `json:"in_progress"`
+}
+
+// ErrNoCluster means that the servers have no cluster.
+var ErrNoCluster = errNoCluster
+
+// QueryStatus returns the status of a cluster. Without a quorum it describes what the servers said last.
+func QueryStatus(ctx context.Context, o Options) (s Status, err error) {
+	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
+	nc, err := dialServers(o)
+	if err != nil {
+		return s, err
+	}
+	l := &link{nc: nc}
+	defer l.close()
+	switch err := l.open(ctx, o.Clock); {
+	case errors.Is(err, ErrNoQuorum):
+		return statusOfNodes(ctx, nc)
+	case err != nil:
+		return s, err
+	}
+	settings, _, err := l.settings(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.Cluster, s.Nodes = settings.ID, []NodeStatus{}
+	s.Quorum = l.quorum(ctx)
+	t, _, err := readTable(ctx, l.state)
+	if errors.Is(err, errMissing) { // the first node is making it
+		return s, errNoCluster
+	} else if err != nil {
+		return s, err
+	}
+	s.Partitions.Total = len(t.Owners)
+	for _, e := range l.nodes.list() {
+		v, err := readLease(e)
+		if err != nil {
+			return s, err
+		}
+		if v.Fenced {
+			continue
+		}
+		owned := len(t.owned(v.owner()))
+		s.add(NodeStatus{Node: v.Node, Epoch: v.Epoch, Partitions: owned,
+			LeaseUntil: e.stored.Add(settings.Lease).UTC(), Queue: v.Queue, Due: v.Due, Lag: v.Lag, Version: v.Version,
+			InProgress: v.InProgress, Pages: v.Pages, Draining: v.Drain, Reader: v.Reader})
+		s.Partitions.Moving += v.Moving
+	}
+	slices.SortFunc(s.Nodes, func(a, b NodeStatus) int { return cmp.Compare(a.Node, b.Node) })
+	return s, nil
+}
+
+// askTime is how long answers of nodes are awaited if the stores of the cluster do not answer.
+const askTime = time.Second
+
+// statusOfNodes returns what the nodes say of themselves while the cluster has no quorum.
+func statusOfNodes(ctx context.Context, nc *nats.Conn) (s Status, err error) {
+	s.Nodes = []NodeStatus{}
+	inbox := nc.NewRespInbox()
+	sub, err := nc.SubscribeSync(inbox)
+	if err != nil {
+		return s, err
+	}
+	defer sub.Unsubscribe()
+	if err := nc.PublishRequest(askSubject, inbox, nil); err != nil {
+		return s, unreachable(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	for {
+		msg, err := sub.NextMsgWithContext(ctx)
+		if err != nil { // nobody else answers
+			break
+		}
+		var a answerOfNode
+		if json.Unmarshal(msg.Data, &a) != nil || a.Node == "" {
+			continue // the message of a node of another version, or of no node
+		}
+		s.Cluster, s.Partitions.Total = a.Cluster, a.Total
+		s.add(a.NodeStatus)
+	}
+	slices.SortFunc(s.Nodes, func(a, b NodeStatus) int { return cmp.Compare(a.Node, b.Node) })
+	return s, nil
+}
+
+// add adds a node to a status. Its partitions count as owned only if its lease has not run out.
+func (s *Status) add(n NodeStatus) {
+	s.Nodes = append(s.Nodes, n)
+	s.Partitions.Owned += n.Partitions
+	s.Queue += n.Queue
+	s.InProgress += n.InProgress
+}
+
+// answerOfNode is what a node answers at askSubject.
+type answerOfNode struct {
+	NodeStatus
+	Cluster string `json:"cluster"`
+	Total   int    `json:"total"` // partitions of the cluster
+}
+
+// answerStatus answers who asks for the status of this node.
+func (n *Node) answerStatus(msg *nats.Msg) {
+	r, owner := n.report(), n.member.lease.owner()
+	a := answerOfNode{Cluster: n.settings.ID, Total: n.settings.Partitions, NodeStatus: NodeStatus{Node: n.name,
+		Epoch: owner.Epoch, Partitions: len(n.inState(open, closing)), Queue: r.Queue, Due: r.Due, InProgress: r.InProgress,
+		Lag: r.Lag, Version: n.member.value.Version, Pages: r.Pages,
+		LeaseUntil: n.clock.Now().Add(n.remaining() + n.settings.Margin).UTC()}}
+	if text, err := json.Marshal(a); err == nil {
+		_ = msg.Respond(text) // without an answer the caller does not list this node
+	}
+}
+
+// quorum reports whether the servers can store anything.
+func (l *link) quorum(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	_, err := l.state.kv.PutString(ctx, clockPrefix+"status", "x")
+	return err == nil
+}
+
+// DrainError says why a node cannot be drained.
+type DrainError struct{ Why string }
+
+func (e *DrainError) Error() string { return e.Why }
+
+// Drain tells a node to hand over its partitions and to end, and waits until it has. progress is called with the
+// number of partitions that it still has; it may be nil.
+func Drain(ctx context.Context, o Options, node string, progress func(left int)) error {
+	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
+	l, err := connect(ctx, o, false)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	others := 0
+	epoch := uint64(0)
+	for _, e := range l.nodes.list() {
+		v, err := readLease(e)
+		if err != nil {
+			return err
+		}
+		switch {
+		case v.Node == node && v.Reader:
+			return &DrainError{fmt.Sprintf("%s crawls nothing: its data directory is only served", node)}
+		case v.Node == node && !v.Fenced:
+			epoch = v.Epoch
+		case !v.Fenced && !v.Drain && !v.Reader:
+			others++
+		}
+	}
+	switch {
+	case epoch == 0:
+		return &DrainError{fmt.Sprintf("the cluster has no node called %s", node)}
+	case others == 0:
+		return &DrainError{fmt.Sprintf("%s is the last node, so nobody can take over its partitions", node)}
+	}
+	if _, err := l.state.kv.PutString(ctx, drainPrefix+node, strconv.FormatUint(epoch, 10)); err != nil {
+		return storeError(err)
+	}
+	return l.awaitDrained(ctx, Owner{node, epoch}, progress)
+}
+
+// awaitDrained waits until a node has ended.
+func (l *link) awaitDrained(ctx context.Context, o Owner, progress func(left int)) error {
+	before := -1
+	for {
+		e, err := l.nodes.get(ctx, o.Node)
+		if err == nil {
+			v, readErr := readLease(e)
+			if readErr != nil {
+				return readErr
+			}
+			if v.owner() != o {
+				err = errMissing
+			}
+		}
+		if errors.Is(err, errMissing) {
+			break
+		} else if err != nil {
+			return err
+		}
+		table, err := l.state.get(ctx, tableKey)
+		if err != nil {
+			return err
+		}
+		var t Table
+		if err := json.Unmarshal(table.value, &t); err != nil {
+			return err
+		}
+		if left := len(t.owned(o)); left != before && progress != nil {
+			progress(left)
+			before = left
+		}
+		if err := wait(ctx, retryPause); err != nil {
+			return err
+		}
+	}
+	err := l.state.kv.Delete(ctx, drainPrefix+o.Node)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		err = nil
+	}
+	return storeError(err)
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/cluster"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/site"
+)
+
+// reachCluster are the settings that say where the servers of a cluster are.
+var reachCluster = []string{"cluster", "cluster-credentials", "cluster-tls-ca", "cluster-tls-certificate",
+	"cluster-tls-key"}
+
+func (c *Command) clusterVerb() *cobra.Command {
+	return c.group("cluster", "Show and change a crawl that several machines share", c.clusterStatusVerb(),
+		c.clusterDrainVerb(), c.clusterForgetVerb(), c.clusterSetVerb())
+}
+
+func (c *Command) clusterStatusVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "status",
+		Short:   "Print the nodes of a cluster, their partitions and queues",
+		Example: "  acapcrawl cluster status --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
+		Args:    noArgs,
+	}
+	out := jsonFlag(cmd)
+	for _, name := range reachCluster {
+		setting(cmd.Flags(), name)
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := c.clusterSettings(cmd)
+		if err != nil {
+			return err
+		}
+		s, err := cluster.QueryStatus(cmd.Context(), site.ClusterOptions(cfg))
+		if err != nil {
+			return clusterFault(err)
+		}
+		if out.JSON() {
+			return c.printJSON(s)
+		}
+		return c.printStatus(s)
+	}
+	return cmd
+}
+
+// clusterSettings returns the settings of a verb that needs a cluster.
+func (c *Command) clusterSettings(cmd *cobra.Command) (*config.Config, error) {
+	cfg, err := c.settings(cmd)
+	if err == nil && cfg.Cluster.Servers == "" {
+		err = misuse("--cluster nats://n1:4222,nats://n2:4222,nats://n3:4222", "no cluster is given")
+	}
+	return cfg, err
+}
+
+// printStatus prints the status of a cluster as a table.
+func (c *Command) printStatus(s cluster.Status) error {
+	quorum := "has a quorum"
+	if !s.Quorum {
+		quorum = "has no quorum, so nothing is crawled"
+	}
+	fmt.Fprintf(c.Stdout, "The cluster %s %s. Of %d partitions %d belong to running nodes, and %d are moving.\n", s.Cluster,
+		quorum, s.Partitions.Total, s.Partitions.Owned, s.Partitions.Moving)
+	fmt.Fprintf(c.Stdout, "%d addresses are queued, and %d visits are in progress.\n\n", s.Queue, s.InProgress)
+	if len(s.Nodes) == 0 {
+		fmt.Fprintln(c.Stdout, "No node runs.")
+		return nil
+	}
+	w := tabwriter.NewWriter(c.Stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "node\tepoch\tpartitions\tlease until\tqueued\thosts\tvisits\tpages\tlag\tversion")
+	for _, n := range s.Nodes {
+		name := n.Node
+		if n.Draining {
+			name += " (leaving)"
+		}
+		if n.Reader {
+			name += " (only read)"
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%d\t%d\t%d\t%d\t%.1f s\t%s\n", name, n.Epoch, n.Partitions,
+			n.LeaseUntil.Format(time.RFC3339), n.Queue, n.Due, n.InProgress, n.Pages, n.Lag, n.Version)
+	}
+	return w.Flush()
+}
+
+func (c *Command) clusterDrainVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "drain NODE",
+		Short: "Hand the partitions of a node over to the others",
+		Long: `Hand the partitions of a node over to the other nodes, and wait until that is done. Then the crawl of the
+node ends with status 0. Its visits in progress are completed.`,
+		Example: "  acapcrawl cluster drain b --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
+	}
+	for _, name := range reachCluster {
+		setting(cmd.Flags(), name)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return misuse(cmd.CommandPath()+" b", "drain needs the name of one node")
+		}
+		cfg, err := c.clusterSettings(cmd)
+		if err != nil {
+			return err
+		}
+		return c.drain(cmd.Context(), cfg, args[0])
+	}
+	return cmd
+}
+
+func (c *Command) clusterForgetVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "forget NODE",
+		Short: "Remove a node that will not run any more, with its data directory",
+		Long: `Remove a node that will not run any more, for example because its disk is lost. Take-downs no longer wait
+for it. Its data directory cannot be used in this cluster any more, because it may hold pages that were taken down
+since: delete it.`,
+		Example: "  acapcrawl cluster forget b --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
+	}
+	for _, name := range reachCluster {
+		setting(cmd.Flags(), name)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return misuse(cmd.CommandPath()+" b", "forget needs the name of one node")
+		}
+		cfg, err := c.clusterSettings(cmd)
+		if err != nil {
+			return err
+		}
+		if err := cluster.Forget(cmd.Context(), site.ClusterOptions(cfg), args[0]); err != nil {
+			return clusterFault(err)
+		}
+		fmt.Fprintf(c.Stdout, "The node %s is removed.\n", args[0])
+		return nil
+	}
+	return cmd
+}
+
+func (c *Command) drain(ctx context.Context, cfg *config.Config, node string) error {
+	line := newProgress(c.Stderr)
+	err := cluster.Drain(ctx, site.ClusterOptions(cfg), node, func(left int) {
+		line.Set("%s has %d partitions left", node, left)
+	})
+	line.Done()
+	if err != nil {
+		return clusterFault(err)
+	}
+	fmt.Fprintf(c.Stdout, "The node %s has handed over all its partitions.\n", node)
+	return nil
+}
+
+func (c *Command) clusterSetVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "set KEY=VALUE…",
+		Short: "Change settings that all nodes of a cluster share",
+		Long: `Change settings that all nodes of a cluster share, such as delay, scope or purposes. Nodes that run
+complete their visits in progress and go on with the new settings. A node that is started later with another value is
+refused.`,
+		Example: "  acapcrawl cluster set delay=2s scope=domain --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
+	}
+	for _, name := range reachCluster {
+		setting(cmd.Flags(), name)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return misuse(cmd.CommandPath()+" delay=2s", "set needs at least one setting as KEY=VALUE")
+		}
+		cfg, err := c.clusterSettings(cmd)
+		if err != nil {
+			return err
+		}
+		values := map[string]any{}
+		for _, arg := range args {
+			key, text, ok := strings.Cut(arg, "=")
+			if !ok {
+				return misuse(cmd.CommandPath()+" delay=2s", "%q is not of the form KEY=VALUE", arg)
+			}
+			key = strings.ReplaceAll(key, "-", "_")
+			if values[key], err = config.Read(key, text); err != nil {
+				return err
+			}
+		}
+		if err := site.SetShared(cmd.Context(), cfg, values); err != nil {
+			return clusterFault(err)
+		}
+		fmt.Fprintln(c.Stdout, "The settings are changed. Nodes that run go on with them.")
+		return nil
+	}
+	return cmd
+}
+
+// joinSettings returns the settings of a verb that may take part in a cluster. Those that all nodes share come from the
+// cluster, unless this machine states them itself; if first is true, they come from the cluster in any case.
+func (c *Command) joinSettings(ctx context.Context, cmd *cobra.Command, first bool) (*config.Config, error) {
+	cfg, err := c.settings(cmd)
+	if err != nil || cfg.Cluster.Servers == "" {
+		return cfg, err
+	}
+	shared, err := site.SharedSettings(ctx, cfg)
+	if err != nil {
+		return nil, faultOf(err)
+	}
+	return c.sharedSettings(cmd, shared, first)
+}
+
+// clusterFault returns an error of a verb that only asks the servers of a cluster.
+func clusterFault(err error) error {
+	var refused *cluster.DrainError
+	switch {
+	case errors.As(err, &refused):
+		return misuse("acapcrawl cluster status", "%v", err)
+	case errors.Is(err, cluster.ErrNoCluster):
+		return failure("acapcrawl crawl --cluster … --node a https://example.com/", err)
+	}
+	return faultOf(site.ClusterError(err))
+}

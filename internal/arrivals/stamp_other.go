@@ -1,0 +1,18 @@
+//go:build !linux
+
+package arrivals
+
+import (
+	"net"
+	"syscall"
+	"time"
+)
+
+func stampArrivals(_, _ string, _ syscall.RawConn) error { return nil }
+
+// stampedConn is a connection whose data arrives when it is read.
+type stampedConn struct{ *net.TCPConn }
+
+func newStamped(c *net.TCPConn) (*stampedConn, error) { return &stampedConn{c}, nil }
+
+func (c *stampedConn) arrival() time.Time { return time.Now() }
