@@ -166,6 +166,9 @@ func (a *Archive) Close() error {
 		a.endLife()
 		a.compacting <- struct{}{}
 		a.closed = a.closeFiles(a.failure() != nil)
+		if a.replica != nil {
+			a.replica.o.Keys.Close()
+		}
 	})
 	return a.closed
 }

@@ -66,6 +66,9 @@ type KeyCopies interface {
 
 	// All returns all copies, in any order.
 	All(ctx context.Context) iter.Seq2[KeyCopy, error]
+
+	// Close is called when the archive is closed.
+	Close()
 }
 
 // Errors about copies of records and keys.

@@ -174,6 +174,8 @@ func (m *memoryKeys) Compact(context.Context) error {
 	return m.down
 }
 
+func (m *memoryKeys) Close() {}
+
 func (m *memoryKeys) All(context.Context) iter.Seq2[KeyCopy, error] {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -85,6 +85,56 @@ func (a *Archive) writeSnapshot(ctx context.Context, tx *bolt.Tx, seq uint64) (s
 	return size, write(true)
 }
 
+const filesFolder = "files/"
+
+// HasCopies reports whether records and keys are copied.
+func (a *Archive) HasCopies() bool { return a.replica != nil }
+
+// CopyFile stores an encrypted copy of a file that belongs to the archive, and removes earlier copies of it.
+func (a *Archive) CopyFile(ctx context.Context, name string, b []byte) error {
+	r := a.replica
+	var earlier []string
+	n := uint64(0)
+	for at, err := range r.o.Records.List(ctx, filesFolder+name+"/") {
+		if err != nil {
+			return err
+		}
+		if i, ok := numberOf(at, filesFolder+name+"/"); ok {
+			earlier, n = append(earlier, at), max(n, i)
+		}
+	}
+	at := fmt.Sprintf("%s%s/%016x", filesFolder, name, n+1)
+	if err := r.o.Records.Create(ctx, at, r.sealEntry(at, entry{Archive: a.rawID, Process: r.process}, b)); err != nil {
+		return err
+	}
+	for _, at := range earlier {
+		if err := r.o.Records.Remove(ctx, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CopiedFile returns the last copy that CopyFile has stored; nil if there is none.
+func CopiedFile(ctx context.Context, o Replica, name string) (b []byte, err error) {
+	r, err := newReplica(o, nil)
+	if err != nil {
+		return nil, err
+	}
+	last := ""
+	for at, err := range o.Records.List(ctx, filesFolder+name+"/") {
+		if err != nil {
+			return nil, err
+		}
+		last = at
+	}
+	if last == "" {
+		return nil, nil
+	}
+	_, b, err = r.readEntry(ctx, last)
+	return b, err
+}
+
 // dropBefore removes what the snapshot with the number seq replaces.
 func (r *replica) dropBefore(ctx context.Context, seq uint64) error {
 	for name, err := range r.o.Records.List(ctx, recordsFolder) {

@@ -72,7 +72,7 @@ func (s *Site) newExport(ctx context.Context, o ExportOptions) (*export, error) 
 		return nil, err
 	}
 	x := &export{holdings: h, each: o.Each, progress: o.Progress,
-		o: holdings.ExportOptions{Under: o.Under, Policies: s.lastPolicies(), Plain: o.Plain,
+		o: holdings.ExportOptions{Under: o.Under, Policies: s.shownPolicies(), Plain: o.Plain,
 			Info: warc.Fields{{Name: "software", Value: "acapcrawl/" + Version},
 				{Name: "robots", Value: strings.Join(Specifications(), ", ")},
 				{Name: "http-header-user-agent", Value: UserAgent(s.cfg, s.who)}}}}

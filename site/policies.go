@@ -25,15 +25,24 @@ type lastPolicies struct {
 	ledger *actions.Ledger
 	// the crawler obeys other vocabularies than ACAP, which may need other files than robots.txt
 	vocabularies bool
+	since        time.Time // policies that were read before have no effect
 }
 
 func (s *Site) lastPolicies() lastPolicies {
-	return lastPolicies{s.policy, s.ledger, len(s.who.Vocabularies) > 0}
+	return lastPolicies{s.policy, s.ledger, len(s.who.Vocabularies) > 0, time.Time{}}
+}
+
+// shownPolicies returns the policies that decide what is shown. If the data directory was recovered, a policy that was
+// read before has no effect, because its publisher may have changed it while the node was lost.
+func (s *Site) shownPolicies() lastPolicies {
+	p := s.lastPolicies()
+	p.since = s.recovered
+	return p
 }
 
 // LastPolicies returns the policies as they were last read, with the take-downs in force. It makes
 // no request.
-func (s *Site) LastPolicies() terms.Policies { return s.lastPolicies() }
+func (s *Site) LastPolicies() terms.Policies { return s.shownPolicies() }
 
 // PolicyRead returns when the statements in the document at address were last read: those of an archived page when it
 // was crawled, those of robots.txt and of files that belong to it when robots.txt was read. It is zero if they never
@@ -58,6 +67,9 @@ func (p lastPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error
 	o, known := p.Held(u)
 	if !known {
 		return nil, fmt.Errorf("the policy of %s was never read", u.Host)
+	}
+	if o.Fetched.Before(p.since) {
+		return nil, fmt.Errorf("the policy of %s was not read again since the data directory was recovered", u.Host)
 	}
 	return p.ledger.Bind(o.Key, o.Policy)
 }

@@ -15,7 +15,7 @@ import (
 // Presenter returns a presenter of the stored pages. It decides by the policies as they were last
 // read.
 func (s *Site) Presenter() *present.Presenter {
-	p := present.New(present.Stored(s.archive, s.index), s.lastPolicies())
+	p := present.New(present.Stored(s.archive, s.index), s.shownPolicies())
 	p.Length = s.cfg.SnippetLength
 	return p
 }
@@ -36,7 +36,7 @@ func (s *Site) Captures(ctx context.Context, reader acap.Target,
 	fn func(archive.Capture, acap.Decision, acap.Facts) error) error {
 	return s.archive.EachCapture(func(c archive.Capture) error {
 		// P04: a page under a take-down is hidden even before it is erased
-		if terms.TakenDown(ctx, s.lastPolicies(), c.URL) != nil {
+		if terms.TakenDown(ctx, s.shownPolicies(), c.URL) != nil {
 			return ctx.Err()
 		}
 		t, f, err := s.termsOf(ctx, c, reader)
@@ -105,7 +105,7 @@ func (s *Site) termsOf(ctx context.Context, c archive.Capture, reader acap.Targe
 	if err != nil {
 		return nil, f, err
 	}
-	policies := s.lastPolicies()
+	policies := s.shownPolicies()
 	origin, err := policies.Policy(ctx, u)
 	if err != nil {
 		return nil, f, nil
