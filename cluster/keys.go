@@ -49,8 +49,8 @@ const (
 	compactTime = time.Minute // how long Compact waits until all servers have caught up
 )
 
-// NewPageKeys returns the keys of the node o.Node. check identifies the key of the cluster with which they are encrypted;
-// it is the same on all nodes.
+// NewPageKeys returns the keys of the node o.Node. check identifies the key of the cluster with which they are
+// encrypted; it is the same on all nodes.
 func NewPageKeys(o Options, check []byte) *PageKeys {
 	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
 	return &PageKeys{o: o, check: check}

@@ -106,6 +106,7 @@ func TestPageKeys(t *testing.T) {
 
 	// A server that does not run keeps what it has.
 	c.Kill(0)
+	c.AwaitLeader(keysStream)
 	if err := p.Remove(t.Context(), []uint64{2}); err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func (c *Command) printRecovered(r site.Recovered, asJSON bool) error {
 	if len(r.Problems) > 0 {
 		return findings(r.Problems, false)
 	}
-	fmt.Fprintf(c.Stderr, "Notice: pages are shown when their policies were read again.\nTry: acapcrawl crawl --cluster … "+
-		"--node %s --data %s\n", r.Node, r.Data)
+	fmt.Fprintf(c.Stderr, "Notice: pages are shown when their policies were read again.\nTry: acapcrawl crawl "+
+		"--cluster … --node %s --data %s\n", r.Node, r.Data)
 	return nil
 }
