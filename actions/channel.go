@@ -273,6 +273,8 @@ func (s *Status) add(o brief) {
 	case isErased:
 		oldest(&s.Erased)
 		return
+	case isElsewhere:
+		return
 	case isFailedTakeDown, isFailedReCrawl:
 		s.Failed++
 	}
@@ -292,6 +294,8 @@ type brief struct {
 const (
 	isWaiting = 'w' // waits for confirmation
 	isErased  = 'e' // executed, but files may contain traces
+	// executed, but not by all machines
+	isElsewhere = 'n'
 
 	isTakeDown, isFailedTakeDown = 't', 'T'
 	isReCrawl, isFailedReCrawl   = 'r', 'R'
@@ -306,6 +310,8 @@ func (r *Request) brief() brief {
 	switch {
 	case r.State == Seen:
 		return brief{isWaiting, since}
+	case r.State == Done && !r.Gone.IsZero():
+		return brief{isElsewhere, r.Done}
 	case r.State == Done:
 		return brief{isErased, r.Done}
 	case r.Action == acap.TakeDown && r.State == Failed:

@@ -185,6 +185,9 @@ func (x *Executor) executeOrigin(ctx context.Context, origin string, due []Reque
 		h.Owed = err != nil
 	}
 	if ctx.Err() == nil && x.recrawler != nil {
+		if some, is := x.recrawler.(interface{ Visits(url string) bool }); is { // other machines visit the rest
+			crawls = slices.DeleteFunc(crawls, func(r Request) bool { return !some.Visits(r.URL) })
+		}
 		crawls = x.selectRecrawls(crawls, &h)
 		err = errors.Join(err, x.promote(ctx, origin, crawls))
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -50,6 +51,7 @@ type Ledger struct {
 
 	mu sync.Mutex // guards head
 
+	nodes  atomic.Pointer[func(order uint64) (done, pending []string)] // see UseNodes
 	turns  turns
 	crawls crawls
 }
@@ -187,7 +189,7 @@ func (l *Ledger) update(fn func(*txn) error) error {
 	if l.o.Room != nil {
 		l.o.Room()
 	}
-	t := &txn{now: l.o.Now().UTC()}
+	t := &txn{now: l.o.Now().UTC(), nodes: l.nodes.Load()}
 	var head Head
 	err := l.guard(func() error {
 		return l.db.Update(func(tx *bbolt.Tx) (err error) {
@@ -223,6 +225,7 @@ func (l *Ledger) Close() error { return errors.Join(l.flushHead(), l.guard(l.db.
 type txn struct {
 	tx      *bbolt.Tx
 	now     time.Time
+	nodes   *func(order uint64) (done, pending []string)
 	end     *link    // end of the chain after the last append; nil before the first append
 	touched []string // origins whose cached results of Bind are now invalid
 }
@@ -306,6 +309,7 @@ func (t *txn) note(event string, r *Request) error {
 
 // put stores r and the chain entry e about r.
 func (t *txn) put(e Entry, r *Request) (err error) {
+	t.spread(r)
 	if err := t.updateStanding(r); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type Reading struct {
 	Actions    []acap.Action
 	Digests    map[string]string // URL of each file of the policy → SHA-256 in hexadecimal
 	Incomplete bool              // a referenced file could not be read
+	Order      uint64            // position of an order at which, or before which, the policy was published; 0: none
 	Stale      func() bool       // reports whether a newer version has been read; nil: no
 }
 
@@ -248,6 +249,9 @@ func (o *observation) noteLine(l *line) {
 	}
 	r := Request{Action: l.Action.Action, URL: l.URL, Origin: o.Origin, Asked: o.asked(o.now), Standing: true,
 		Source: l.Field.String(), From: o.source(l.Action)}
+	if o.Order > 0 {
+		r.Spread = &Spread{Order: o.Order}
+	}
 	switch {
 	case !l.Execute:
 		r.State, r.Why = Refused, l.Why

@@ -34,6 +34,7 @@ type Receipt struct {
 	Verified *Verified `json:"verified,omitempty"` // the check of a take-down
 	Visited  *Visited  `json:"visited,omitempty"`  // the visit of a re-crawl
 	Standing bool      `json:"standing"`
+	*Spread            // nil if this machine crawls alone
 	Ledger   Head      `json:"ledger"` // end of the chain when the receipt was written
 	Issuer   Issuer    `json:"operator"`
 }
@@ -42,7 +43,7 @@ type Receipt struct {
 func newReceipt(r Request) Receipt {
 	return Receipt{ID: r.ID, Action: r.Action, URL: r.URL, Origin: r.Origin, Source: r.From, Asked: r.Asked,
 		Confirmed: r.Confirmed,
-		Done:      r.Done, Gone: r.Gone, Standing: r.Standing}
+		Done:      r.Done, Gone: r.Gone, Standing: r.Standing, Spread: r.Spread}
 }
 
 // Verified is the result of the check after all files were compacted.

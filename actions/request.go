@@ -63,6 +63,8 @@ type Request struct {
 	Status int       `json:"status,omitempty"` // HTTP status of the answer to a re-crawl
 	// in force; P1 2.6.1 (P05): a page that is taken down does not come back
 	Standing bool `json:"standing"`
+	// nil if this machine crawls alone
+	*Spread
 }
 
 // public returns what everybody may know of r, which a line of robots.txt requests: what the line
@@ -77,6 +79,9 @@ func (r *Request) public() Request {
 	if r.State == Refused {
 		out.Why = r.Why
 	}
+	if r.pending() { // other machines may still have files with traces
+		out.Gone = time.Time{}
+	}
 	return out
 }
 
@@ -86,7 +91,7 @@ func (r *Request) open() bool {
 	case Refused:
 		return false
 	case Done:
-		return r.Action == acap.TakeDown && r.Gone.IsZero()
+		return r.Action == acap.TakeDown && (r.Gone.IsZero() || r.pending())
 	}
 	return true
 }

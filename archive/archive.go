@@ -52,8 +52,8 @@ type Options struct {
 	// can be opened only with a store of the same name.
 	Bodies Outside
 
-	// Replica says where records and keys are copied; nil: they are not. An archive with copies can be opened only
-	// with the same Replica.
+	// Replica says where records and keys are copied; nil: they are not. If it is nil and the archive has copies, the
+	// archive stores no bodies, and copies what it changes when it is opened with Replica again.
 	Replica *Replica
 
 	Now   func() time.Time // the clock for the dates of tombstones; nil: time.Now
@@ -166,7 +166,7 @@ func (a *Archive) Close() error {
 		a.endLife()
 		a.compacting <- struct{}{}
 		a.closed = a.closeFiles(a.failure() != nil)
-		if a.replica != nil {
+		if a.replica != nil && !a.replica.detached {
 			a.replica.o.Keys.Close()
 		}
 	})

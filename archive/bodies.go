@@ -94,7 +94,9 @@ func (t *txn) claim(ctx context.Context) error {
 		}
 		t.a.claimed = true
 	}
-	if r := t.a.replica; r != nil && !r.claimed {
+	if r := t.a.replica; r != nil && r.detached {
+		return &replicaError{ErrReplica}
+	} else if r != nil && !r.claimed {
 		if err := t.claimCopies(ctx); err != nil {
 			return &replicaError{err}
 		}

@@ -133,8 +133,9 @@ func (r *replica) pending() bool {
 	return len(r.removed) > 0
 }
 
-// isReplaced reports whether another directory continues the archive, so that this one must delete nothing outside.
-func (r *replica) isReplaced() bool { return r != nil && r.replaced != nil }
+// isReplaced reports whether another directory continues the archive, or may do so, so that this one must delete
+// nothing outside.
+func (r *replica) isReplaced() bool { return r != nil && (r.detached || r.replaced != nil) }
 
 // wake makes keepCopies look around.
 func (r *replica) wake() {
@@ -169,7 +170,7 @@ func (r *replica) addRemoved(to *[]uint64) {
 // startCopying starts the goroutine that removes copies.
 func (a *Archive) startCopying() {
 	r := a.replica
-	if r == nil {
+	if r == nil || r.detached {
 		return
 	}
 	var ctx context.Context
@@ -186,6 +187,9 @@ func (a *Archive) startCopying() {
 // endCopying ends the goroutine when it has removed the copies of destroyed keys, at the latest
 // after endCopies.
 func (r *replica) endCopying() {
+	if r.detached {
+		return
+	}
 	defer time.AfterFunc(endCopies, r.finally).Stop()
 	r.enough()
 	<-r.ended
@@ -254,8 +258,11 @@ func (a *Archive) removeCopies(ctx context.Context) error {
 // compactCopies makes the servers forget what was erased. It is part of a compaction.
 func (a *Archive) compactCopies(ctx context.Context) error {
 	r := a.replica
-	if r == nil {
+	switch {
+	case r == nil:
 		return nil
+	case r.detached:
+		return ErrReplica
 	}
 	for r.wake(); ; {
 		r.mu.Lock()

@@ -75,7 +75,7 @@ type KeyCopies interface {
 var (
 	ErrSecret   = errors.New("encrypted with another key of the cluster")
 	ErrReplaced = errors.New("continued from another data directory")
-	ErrReplica  = errors.New("copied to the cluster")
+	ErrReplica  = errors.New("the records of the archive are copied to the cluster, which is not given")
 	ErrNoCopies = errors.New("no copies of records")
 )
 
@@ -119,6 +119,9 @@ type replica struct {
 	keys    cipher.AEAD // encrypts keys
 	process string      // identifies this process in copies
 
+	// detached: the archive was opened without the stores of its copies. What it changes is copied later, and it stores
+	// no bodies
+	detached bool
 	record   replicaRecord // as committed
 	claimed  bool
 	next     uint64   // number of the next copy
@@ -200,7 +203,10 @@ func (a *Archive) loadReplica(o *Replica, h *header) (err error) {
 	case err != nil:
 		return err
 	case value != nil && o == nil:
-		return fmt.Errorf("the archive in %s is %w, and must not change without its copies", a.dir, ErrReplica)
+		a.replica = &replica{detached: true}
+		return a.db.View(func(tx *bolt.Tx) error {
+			return unpack(kReplica, tx.Bucket(bMeta).Get(kReplica), &a.replica.record)
+		})
 	case o == nil || value != nil:
 		return nil
 	case a.outside == nil:

@@ -277,12 +277,25 @@ func TestCopiesLater(t *testing.T) {
 	one := put(t, a, deposit("http://example.com/one", "one"))
 	shut(t, a)
 	a = open(t, dir, m.options())
-	put(t, a, deposit("http://example.com/two", "two"))
-	b := recovered(t, m)
-	hasBody(t, b, one.ID, "<p>one")
+	two := put(t, a, deposit("http://example.com/two", "two"))
+	before := m.clone()
+	hasBody(t, recovered(t, before), one.ID, "<p>one")
 	shut(t, a)
-	if _, err := Open(dir, without); !errors.Is(err, ErrReplica) {
+	a = open(t, dir, without) // without the stores of the copies
+	if _, err := a.Receive(t.Context(), deposit("http://example.com/three", "three")); !errors.Is(err, ErrReplica) {
 		t.Error(err)
+	}
+	if n, err := a.Erase(t.Context(), Tombstone{URL: "http://example.com/one", Why: "asked"}); n != 1 || err != nil {
+		t.Error(n, err)
+	}
+	shut(t, a)
+	a = open(t, dir, m.options())
+	put(t, a, deposit("http://example.com/four", "four"))
+	shut(t, a)
+	b := recovered(t, m)
+	hasBody(t, b, two.ID, "<p>two")
+	if _, err := b.Body(one.ID); !errors.Is(err, ErrNotHeld) {
+		t.Error("what was erased without the stores is back:", err)
 	}
 	other := m.options()
 	other.Replica.Secret = bytes.Repeat([]byte("another."), 4)

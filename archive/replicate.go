@@ -24,7 +24,7 @@ func (t *txn) replicate() error {
 	if t.rebased != nil {
 		t.rebased(&t.record)
 	}
-	if t.tx.changes.sequences(t.tx.Tx); r.local {
+	if t.tx.changes.sequences(t.tx.Tx); r.local || r.detached {
 		return errors.Join(t.putUnsent(), t.record.put(t.tx.Tx))
 	}
 	if r.replaced != nil {

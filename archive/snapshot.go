@@ -88,7 +88,7 @@ func (a *Archive) writeSnapshot(ctx context.Context, tx *bolt.Tx, seq uint64) (s
 const filesFolder = "files/"
 
 // HasCopies reports whether records and keys are copied.
-func (a *Archive) HasCopies() bool { return a.replica != nil }
+func (a *Archive) HasCopies() bool { return a.replica != nil && !a.replica.detached }
 
 // CopyFile stores an encrypted copy of a file that belongs to the archive, and removes earlier copies of it.
 func (a *Archive) CopyFile(ctx context.Context, name string, b []byte) error {

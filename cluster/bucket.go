@@ -16,6 +16,7 @@ type bucket struct {
 	kv      jetstream.KeyValue
 	watcher jetstream.KeyWatcher
 	clock   Clock
+	answer  time.Duration // how long an answer is awaited
 	changed chan struct{} // a value after each change that the servers announce
 	done    chan struct{} // closed when the goroutine that reads the watcher has ended
 
@@ -30,7 +31,7 @@ func openBucket(ctx context.Context, js jetstream.JetStream, name string, clock 
 		return nil, err
 	}
 	b := &bucket{kv: kv, clock: clock, changed: make(chan struct{}, 1), done: make(chan struct{}),
-		heard: map[string]entry{}}
+		heard: map[string]entry{}, answer: answerTime}
 	if b.watcher, err = kv.WatchAll(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
@@ -90,21 +91,37 @@ func (b *bucket) close() {
 }
 
 func (b *bucket) create(ctx context.Context, key string, value []byte) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, b.answer)
 	defer cancel()
-	revision, err := b.kv.Create(ctx, key, value)
-	return revision, storeError(err)
+	return settled(ctx, func() (uint64, error) { return b.kv.Create(ctx, key, value) })
 }
 
 func (b *bucket) update(ctx context.Context, key string, value []byte, last uint64) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, b.answer)
 	defer cancel()
-	revision, err := b.kv.Update(ctx, key, value, last)
-	return revision, storeError(err)
+	return settled(ctx, func() (uint64, error) { return b.kv.Update(ctx, key, value, last) })
 }
 
+// settled calls change, and repeats this while the servers are still storing another change of the same key. They
+// refuse every change until that one is stored, so its refusal does not say whether the key has changed: the other
+// change may even be an earlier attempt of this node.
+func settled(ctx context.Context, change func() (uint64, error)) (uint64, error) {
+	for {
+		revision, err := change()
+		if errorCode(err) != changeInFlight {
+			return revision, storeError(err)
+		}
+		if err := wait(ctx, flightPause); err != nil {
+			return 0, unreachable(err)
+		}
+	}
+}
+
+// flightPause is how long a node waits while the servers store another change. That takes one round trip between them.
+const flightPause = 10 * time.Millisecond
+
 func (b *bucket) get(ctx context.Context, key string) (entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, b.answer)
 	defer cancel()
 	e, err := b.kv.Get(ctx, key)
 	if err != nil {
@@ -125,9 +142,10 @@ func (b *bucket) forget(key string, err error) {
 }
 
 func (b *bucket) remove(ctx context.Context, key string, last uint64) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, b.answer)
 	defer cancel()
-	return storeError(b.kv.Delete(ctx, key, jetstream.LastRevision(last)))
+	_, err := settled(ctx, func() (uint64, error) { return 0, b.kv.Delete(ctx, key, jetstream.LastRevision(last)) })
+	return err
 }
 
 func (b *bucket) list() []entry {
@@ -138,9 +156,8 @@ func (b *bucket) list() []entry {
 
 // storeError turns an error of the client into one of those that a store returns.
 func storeError(err error) error {
-	var api *jetstream.APIError
 	switch {
-	case errors.Is(err, jetstream.ErrKeyExists), errors.As(err, &api) && api.ErrorCode == wrongLastSequence:
+	case errors.Is(err, jetstream.ErrKeyExists), errorCode(err) == wrongLastSequence:
 		return errChanged
 	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrKeyDeleted):
 		return errMissing
@@ -148,8 +165,22 @@ func storeError(err error) error {
 	return unreachable(err)
 }
 
-// wrongLastSequence is the error code of NATS if the last message of a subject is another one than expected.
-const wrongLastSequence = 10071
+// Error codes of NATS.
+const (
+	// the last message of the subject is another one than expected
+	wrongLastSequence = jetstream.JSErrCodeStreamWrongLastSequence
+	// servers of a cluster are still storing another message of the subject
+	changeInFlight = jetstream.JSErrCodeStreamWrongLastSequenceConstant
+)
+
+// errorCode returns the error code of NATS, or 0 if err does not come from a server.
+func errorCode(err error) jetstream.ErrorCode {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode
+	}
+	return 0
+}
 
 // ahead returns by how much the clock of this machine is ahead of that of the server that stored e, at least. sent and
 // answered are when the request was sent and when the answer arrived, by the clock of this machine.

@@ -9,12 +9,15 @@ import (
 // Service is the name of something that nodes do for each other.
 type Service string
 
-// ErrandService makes requests to hosts for nodes that do not own them.
-const ErrandService Service = "errand"
+const (
+	ErrandService Service = "errand" // makes requests to hosts for nodes that do not own them
+	VerbService   Service = "verb"   // runs verbs that read, and answers readers
+)
 
 func callSubject(node string, s Service) string { return callPrefix + node + "." + string(s) }
 
-// Listen accepts calls of other nodes, until the node leaves or the caller closes the listener.
+// Listen accepts calls of other nodes and of other processes, until the node leaves or the listener is closed. Whoever
+// may publish at the subjects of the cluster can call; the servers decide who may.
 func (n *Node) Listen(s Service) (net.Listener, error) {
 	return Listen(n.link.nc, callSubject(n.name, s))
 }

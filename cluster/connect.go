@@ -45,11 +45,14 @@ type link struct {
 	state   *bucket
 	journal jetstream.Stream
 	links   jetstream.Stream
+	orders  jetstream.Stream
+	done    *bucket
 }
 
 // dialServers connects to the servers of o. The connection goes on trying when it is interrupted later.
 func dialServers(o Options) (*nats.Conn, error) {
-	list := []nats.Option{nats.Name("acapcrawl " + o.Node), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
+	list := []nats.Option{nats.Name("acapcrawl " + o.Node), nats.MaxReconnects(-1),
+		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond), nats.Timeout(answerTime),
 		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2)}
 	if o.Credentials != "" {
@@ -81,43 +84,63 @@ func unreachable(err error) error {
 		}
 	}
 	var api *jetstream.APIError
-	if errors.As(err, &api) && api.Code == 503 {
+	var old *nats.APIError // from parts of the client that use its older interface, such as watchers
+	if errors.As(err, &api) && api.Code == 503 || errors.As(err, &old) && old.Code == 503 {
 		return fmt.Errorf("%w (%w)", ErrNoQuorum, err)
 	}
 	return err
 }
 
-// open opens the stores of the cluster. The error is errNoCluster if there is none.
-func (l *link) open(ctx context.Context, clock Clock) (err error) {
+// open opens the stores of the cluster. The error is errNoCluster if there is none, also if another node is making the
+// stores at this moment and some are still missing.
+func (l *link) open(ctx context.Context, clock Clock) error {
+	err := l.openStores(ctx, clock)
+	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
+		l.closeBuckets()
+		return errNoCluster
+	}
+	return unreachable(err)
+}
+
+func (l *link) openStores(ctx context.Context, clock Clock) (err error) {
 	if l.js, err = jetstream.New(l.nc, jetstream.WithPublishAsyncTimeout(answerTime)); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
 	defer cancel()
-	if l.journal, err = l.js.Stream(ctx, journalStream); errors.Is(err, jetstream.ErrStreamNotFound) {
-		return errNoCluster
-	} else if err != nil {
-		return unreachable(err)
+	if l.journal, err = l.js.Stream(ctx, journalStream); err != nil {
+		return err
 	}
 	if l.links, err = l.js.Stream(ctx, linksStream); err != nil {
-		return unreachable(err)
+		return err
+	}
+	if l.orders, err = l.js.Stream(ctx, ordersStream); err != nil {
+		return err
+	}
+	if l.done, err = openBucket(ctx, l.js, doneBucket, clock); err != nil {
+		return err
 	}
 	if l.nodes, err = openBucket(ctx, l.js, nodesBucket, clock); err != nil {
-		return unreachable(err)
+		return err
 	}
 	l.state, err = openBucket(ctx, l.js, stateBucket, clock)
-	return unreachable(err)
+	return err
 }
 
 var errNoCluster = errors.New("the servers have no cluster of acapcrawl yet")
 
 func (l *link) close() {
-	for _, b := range []*bucket{l.nodes, l.state} {
-		if b != nil {
-			b.close()
+	l.closeBuckets()
+	l.nc.Close()
+}
+
+func (l *link) closeBuckets() {
+	for _, b := range []**bucket{&l.nodes, &l.state, &l.done} {
+		if *b != nil {
+			(*b).close()
+			*b = nil
 		}
 	}
-	l.nc.Close()
 }
 
 // create makes the stores of a new cluster. Several nodes may do that at the same time. The settings come last, so
@@ -128,6 +151,8 @@ func (l *link) create(ctx context.Context, s Settings) error {
 	for _, c := range []jetstream.StreamConfig{
 		keyValueStream(nodesBucket, s.Lease),
 		keyValueStream(stateBucket, 0),
+		keyValueStream(doneBucket, 0),
+		ordersConfig(),
 		{Name: journalStream, Subjects: []string{journalPrefix + "*"}, Duplicates: time.Second},
 		{Name: linksStream, Subjects: []string{linksPrefix + "*"}, Duplicates: time.Second},
 	} {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,9 +26,9 @@ const (
 // retryPause is how long a node waits before it sends again what the servers have not acknowledged.
 const retryPause = 250 * time.Millisecond
 
-// journal writes and reads the journals of the partitions that this node owns. Each message names as its predecessor the
-// last message of its subject. Therefore a process that lost a partition cannot write any more as soon as the next
-// owner has written its first message.
+// journal writes and reads the journals of the partitions that this node owns. Each message names as its predecessor
+// the last message of its subject. Therefore a process that lost a partition cannot write any more as soon as the
+// next owner has written its first message.
 type journal struct {
 	js      jetstream.JetStream
 	stream  jetstream.Stream
@@ -42,6 +43,7 @@ type journal struct {
 // journalEnd is the end of the journal of an owned partition. mu is held while messages are written.
 type journalEnd struct {
 	mu    sync.Mutex
+	fence uint64 // position of the message with which this process took the journal over
 	last  uint64 // position of the last message; 0: there is none
 	base  uint64 // see baseField
 	bytes int64  // payload written since the journal was shortened, as far as this process knows
@@ -125,6 +127,8 @@ func (j *journal) stored(ctx context.Context, m *message) (bool, error) {
 		m.end.last = last.position
 		m.end.bytes += int64(len(m.data))
 		return true, nil
+	case strings.HasPrefix(last.writer, j.process+" "):
+		m.end.last = last.position // an earlier message, which nobody awaits any more because its time limit had passed
 	case last.position != m.end.last:
 		return false, errFenced
 	}
@@ -190,6 +194,7 @@ func (j *journal) fence(ctx context.Context, partition int) (end *journalEnd, be
 		} else if err != nil {
 			return nil, 0, err
 		}
+		end.fence = end.last
 		j.mu.Lock()
 		j.parts[partition] = end
 		j.mu.Unlock()
@@ -230,8 +235,8 @@ func (j *journal) append(ctx context.Context, entries []crawler.Entry) (position
 	for i, e := range entries {
 		payloads[i], ends[i] = packPuts(e.Puts, j.limit), j.part(e.Partition)
 		most = max(most, len(payloads[i]))
-		if ends[i] == nil {
-			lost = append(lost, e.Partition)
+		if ends[i] == nil || ends[i].fence != e.Adopted {
+			lost, ends[i] = append(lost, e.Partition), nil
 			continue
 		}
 		ends[i].mu.Lock() // one goroutine writes the entries of a frontier, so the order does not matter
@@ -302,11 +307,12 @@ func (j *journal) read(ctx context.Context, partition int, from uint64, end uint
 		}
 		consumer, err := j.js.OrderedConsumer(ctx, journalStream, jetstream.OrderedConsumerConfig{
 			FilterSubjects: []string{journalSubject(partition)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
-			OptStartSeq: from + 1})
+			OptStartSeq: from + 1, InactiveThreshold: consumerEnds})
 		if err != nil {
 			yield(crawler.JournalRecord{}, unreachable(err))
 			return
 		}
+		defer j.endConsumer(consumer)
 		messages, err := consumer.Messages()
 		if err != nil {
 			yield(crawler.JournalRecord{}, unreachable(err))
@@ -324,6 +330,21 @@ func (j *journal) read(ctx context.Context, partition int, from uint64, end uint
 			}
 		}
 	}
+}
+
+// consumerEnds is when the servers remove a consumer that this process could not remove.
+const consumerEnds = 30 * time.Second
+
+// endConsumer removes a consumer. The servers permit only some hundred at a time, and a node may take over more
+// partitions than that.
+func (j *journal) endConsumer(c jetstream.Consumer) {
+	info := c.CachedInfo()
+	if info == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	_ = j.stream.DeleteConsumer(ctx, info.Name) // if it fails, the servers do it after consumerEnds
 }
 
 func nextRecord(messages jetstream.MessagesContext) (r crawler.JournalRecord, err error) {

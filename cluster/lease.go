@@ -41,6 +41,8 @@ type leaseValue struct {
 	Drain   bool   `json:"drain"`   // the node hands over all its partitions
 	// Fenced: there is no such node. Another node has stored this value to make certain that the lease has expired
 	Fenced bool `json:"fenced"`
+	// Reader: the process owns no partitions, and only answers callers
+	Reader bool `json:"reader,omitempty"`
 	Report
 }
 
@@ -107,6 +109,26 @@ func (l *lease) acquire(ctx context.Context, v leaseValue) error {
 	return nil
 }
 
+// await takes the lease like acquire. If an earlier process with the same data directory has it, await waits until that
+// lease has ended; waiting, which may be nil, is called before.
+func (l *lease) await(ctx context.Context, v leaseValue, waiting func()) error {
+	told := false
+	for {
+		err := l.acquire(ctx, v)
+		used := new(InUseError)
+		if !errors.As(err, &used) || !used.Same {
+			return err
+		}
+		if !told && waiting != nil {
+			waiting()
+		}
+		told = true
+		if err := wait(ctx, retryPause); err != nil {
+			return err
+		}
+	}
+}
+
 // renew extends the lease. The error is errLeaseLost if the node no longer has it; then the node must take a new one.
 // After any other error the lease may or may not be extended, and the node stops when its time has passed.
 func (l *lease) renew(ctx context.Context, r Report, drain bool) error {
@@ -164,8 +186,8 @@ func (l *lease) replace(ctx context.Context, fn func(last uint64) error) error {
 	}
 }
 
-// ahead returns by how much the clock of this node is ahead of that of the servers, at least, as the last renewal shows.
-// e is the stored lease of this node; if it is not of the last renewal, ahead returns 0.
+// ahead returns by how much the clock of this node is ahead of that of the servers, at least, as the last renewal
+// shows. e is the stored lease of this node; if it is not of the last renewal, ahead returns 0.
 func (l *lease) ahead(e entry) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,4 +209,11 @@ func (l *lease) owner() Owner {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.value.owner()
+}
+
+// current returns the lease as this node has stored it last.
+func (l *lease) current() leaseValue {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.value
 }

@@ -99,29 +99,29 @@ func packOffers(offers []crawler.Offer, limit int) (payloads [][]byte, err error
 }
 
 // receiveLinks queues all links that were sent to an open partition and that it does not have yet. It returns the
-// position after which there are none, and how many it queued.
-func (n *Node) receiveLinks(ctx context.Context, partition int) (position uint64, got int, err error) {
+// position after which there are none.
+func (n *Node) receiveLinks(ctx context.Context, partition int) (position uint64, err error) {
 	_, position, _ = n.frontier.Position(partition)
 	for {
 		msg, err := n.nextLinks(ctx, partition, position+1)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return position, got, nil
+			return position, nil
 		} else if err != nil {
-			return position, got, unreachable(err)
+			return position, unreachable(err)
 		}
 		var offers []crawler.Offer
 		if err := json.Unmarshal(msg.Data, &offers); err != nil {
-			return position, got, fmt.Errorf("message %d of the links to partition %d is damaged: %w", msg.Sequence, partition,
+			return position, fmt.Errorf("message %d of the links to partition %d is damaged: %w", msg.Sequence, partition,
 				err)
 		}
 		if err := n.knowSeeds(ctx, offers); err != nil {
-			return position, got, err
+			return position, err
 		}
 		if err := n.frontier.Receive(partition, msg.Sequence, offers); err != nil {
-			return position, got, err
+			return position, err
 		}
 		n.lag.Store(int64(max(n.clock.Now().Sub(msg.Time), 0)))
-		position, got = msg.Sequence, got+1
+		position = msg.Sequence
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -21,8 +22,9 @@ type member struct {
 	table    Table
 	revision uint64 // of table
 	// owners in the table that are known not to run any more, with the time when this node learned of it
-	dead map[Owner]time.Duration
-	past map[Owner]bool // earlier leases of this process, whose requests this process itself has ended
+	dead  map[Owner]time.Duration
+	since time.Duration  // when this node took its lease, by Clock.Elapsed
+	past  map[Owner]bool // earlier leases of this process, whose requests this process itself has ended
 }
 
 // newMember returns the member for a node whose lease has the given length and margin.
@@ -38,6 +40,7 @@ type view struct {
 	own     []int        // partitions that this node owns
 	give    []int        // those of own that it should hand over
 	members []leaseValue // the leases of all nodes, by name, without those that have expired
+	report  Report       // what the lease says of this node
 }
 
 // round renews the lease, or takes a new one if it was lost, and then claims partitions up to the share of this node.
@@ -52,7 +55,8 @@ func (m *member) round(ctx context.Context, r Report, drain bool) (v view, begun
 		if before != (Owner{}) {
 			m.past[before] = true
 		}
-		begun, err = true, m.lease.acquire(ctx, m.value)
+		begun, m.since = true, m.clock.Elapsed()
+		err = m.lease.acquire(ctx, m.value)
 	}
 	if err != nil {
 		return v, false, err
@@ -67,15 +71,29 @@ func (m *member) round(ctx context.Context, r Report, drain bool) (v view, begun
 	if err := m.noteDead(ctx, v.members); err != nil {
 		return v, begun, err
 	}
-	v.give, err = m.claim(ctx, v.self, v.members)
+	busy := func() error {
+		if !r.Idle {
+			return nil
+		}
+		r.Idle, r.Work = false, r.Work+1
+		return m.lease.renew(ctx, r, drain)
+	}
+	v.give, err = m.claim(ctx, v.self, v.members, busy)
+	v.report = r
 	v.own = m.table.owned(v.self)
 	return v, begun, err
 }
 
 // members returns the leases that have not expired as far as this node knows. Only a lease that was not renewed for
-// long is looked up, because the store does not announce that a lease expires.
+// long is looked up, because the store does not announce that a lease expires. This node is always among them: the
+// store may announce its new lease later, and until then the node would take its share for nothing and lose its
+// partitions.
 func (m *member) members(ctx context.Context) (list []leaseValue, err error) {
+	list = append(list, m.lease.current())
 	for _, e := range m.nodes.list() {
+		if e.key == m.value.Node {
+			continue
+		}
 		if m.clock.Elapsed()-e.heard > m.lease.length {
 			now, err := m.nodes.get(ctx, e.key)
 			if errors.Is(err, errMissing) {
@@ -100,17 +118,34 @@ func (m *member) members(ctx context.Context) (list []leaseValue, err error) {
 	return list, nil
 }
 
-func (m *member) readTable(ctx context.Context) error {
-	e, err := m.state.get(ctx, tableKey)
+// crawling returns how many of the members are nodes that crawl.
+func crawling(members []leaseValue) (n int) {
+	for _, v := range members {
+		if !v.Reader && !v.Fenced {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *member) readTable(ctx context.Context) (err error) {
+	t, revision, err := readTable(ctx, m.state)
+	if err == nil {
+		m.table, m.revision = t, revision
+	}
+	return err
+}
+
+// readTable returns the table of partitions with its revision.
+func readTable(ctx context.Context, state store) (t Table, revision uint64, err error) {
+	e, err := state.get(ctx, tableKey)
 	if err != nil {
-		return fmt.Errorf("the table of partitions cannot be read: %w", err)
+		return t, 0, fmt.Errorf("the table of partitions cannot be read: %w", err)
 	}
-	var t Table
 	if err := json.Unmarshal(e.value, &t); err != nil {
-		return fmt.Errorf("the table of partitions is damaged: %w", err)
+		return t, 0, fmt.Errorf("the table of partitions is damaged: %w", err)
 	}
-	m.table, m.revision = t, e.revision
-	return nil
+	return t, e.revision, nil
 }
 
 // noteDead finds the owners in the table that do not run any more. An owner whose name has another lease, or a fenced
@@ -130,13 +165,17 @@ func (m *member) noteDead(ctx context.Context, members []leaseValue) error {
 			delete(m.dead, o)
 		}
 	}
-	for o, is := range owners {
-		if _, known := m.dead[o]; known || !is || o == m.lease.owner() {
+	// in order, so that a simulation can be repeated
+	for _, o := range slices.SortedFunc(maps.Keys(owners), Owner.compare) {
+		if _, known := m.dead[o]; known || !owners[o] || o == m.lease.owner() {
 			continue
 		}
 		v, held := leases[o.Node]
 		switch {
 		case held && !v.Fenced && v.Epoch == o.Epoch:
+			continue
+		case !held && m.clock.Elapsed()-m.since < m.lease.length/4:
+			// If the servers were unreachable, all leases have expired. The other nodes need a moment to take new ones.
 			continue
 		case !held:
 			text, err := json.Marshal(leaseValue{Node: o.Node, Fenced: true})
@@ -161,10 +200,14 @@ func (m *member) free(o Owner) bool {
 }
 
 // claim claims partitions up to the share of this node, and returns those that it owns beyond its share.
-func (m *member) claim(ctx context.Context, self Owner, members []leaseValue) (give []int, err error) {
+//
+// It calls busy before it claims any: a node that says that it is idle must say that it has work before a partition is
+// its own, because nobody knows yet what is queued there (see Node.checkEnd).
+func (m *member) claim(ctx context.Context, self Owner, members []leaseValue, busy func() error) (give []int,
+	err error) {
 	var names []string
 	for _, v := range members {
-		if !v.Fenced && !v.Drain {
+		if !v.Fenced && !v.Drain && !v.Reader {
 			names = append(names, v.Node)
 		}
 	}
@@ -172,6 +215,9 @@ func (m *member) claim(ctx context.Context, self Owner, members []leaseValue) (g
 		claim, give := plan(&m.table, names, self, m.free)
 		if len(claim) == 0 {
 			return give, nil
+		}
+		if err := busy(); err != nil {
+			return nil, err
 		}
 		err := m.change(ctx, func(owners []Owner) {
 			for _, p := range claim {

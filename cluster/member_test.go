@@ -24,7 +24,8 @@ type fakeStore struct {
 	rev  uint64
 	m    map[string]entry
 	cut  bool
-	lost bool // the next change is stored, but its answer is lost
+	lost bool    // the next change is stored, but its answer is lost
+	old  []entry // what list returns if the store has announced nothing since; nil: it announces changes at once
 }
 
 var errCut = errors.New("the store cannot be reached")
@@ -88,6 +89,9 @@ func (s *fakeStore) remove(_ context.Context, key string, last uint64) error {
 }
 
 func (s *fakeStore) list() (all []entry) {
+	if s.old != nil {
+		return s.old
+	}
 	for _, e := range s.m {
 		all = append(all, e)
 	}
@@ -256,6 +260,41 @@ func TestOwnPartitionsAgain(t *testing.T) {
 	v := w.mustRound("a")
 	if v.self == first || v.self.Epoch <= first.Epoch || len(v.own) != 4 {
 		t.Errorf("%v after %v", v, first)
+	}
+}
+
+// A node keeps its partitions if the store has announced that its lease has expired, and not yet that it has a new one.
+func TestLateAnnouncement(t *testing.T) {
+	w := newWorld(t, 4)
+	w.add("a", "dir-a")
+	w.mustRound("a")
+	w.at += 2 * testLease
+	w.nodes.old = []entry{}
+	if v := w.mustRound("a"); len(v.own) != 4 || len(v.members) != 1 {
+		t.Errorf("the node owns %v of the cluster of %v", v.own, v.members)
+	}
+}
+
+// When the servers were unreachable for longer than the leases, the node that reaches them first leaves the others
+// time to take new leases.
+func TestFirstAfterOutage(t *testing.T) {
+	w := newWorld(t, 4)
+	w.add("a", "dir-a")
+	w.add("b", "dir-b")
+	for range 3 {
+		w.mustRound("a")
+		w.mustRound("b")
+	}
+	w.at += 2 * testLease
+	w.mustRound("a")
+	w.at += time.Second
+	w.mustRound("a")
+	if v := w.mustRound("b"); len(v.own) != 2 {
+		t.Errorf("b owns %v", v.own)
+	}
+	w.at += 2 * testMargin
+	if v := w.mustRound("a"); len(v.own) != 2 {
+		t.Errorf("a owns %v", v.own)
 	}
 }
 

@@ -8,6 +8,8 @@ const (
 	stateBucket   = "acapcrawl_state"   // the keys below
 	journalStream = "acapcrawl_journal" // one subject per partition
 	linksStream   = "acapcrawl_links"   // one subject per partition
+	ordersStream  = "acapcrawl_orders"  // one subject per kind and key of orders
+	doneBucket    = "acapcrawl_done"    // node → Progress
 
 	settingsKey = "settings" // Settings
 	tableKey    = "table"    // Table
@@ -20,7 +22,10 @@ const (
 	linksPrefix   = "acapcrawl.links."
 	hintPrefix    = "acapcrawl.hint." // and the number of a partition: there are new links
 	callPrefix    = "acapcrawl.call."
-	askSubject    = "acapcrawl.ask" // each node answers with its NodeStatus
+	ordersPrefix  = "acapcrawl.orders."      // and a kind, and the hash of a key
+	orderHint     = "acapcrawl.hint.orders"  // there are new orders
+	readingHint   = "acapcrawl.hint.reading" // with an origin: somebody wants its policy to be read again
+	askSubject    = "acapcrawl.ask"          // each node answers with its NodeStatus
 )
 
 func journalSubject(partition int) string { return journalPrefix + strconv.Itoa(partition) }

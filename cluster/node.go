@@ -66,6 +66,7 @@ type Node struct {
 	adding   int    // calls of AddSeeds that have not ended
 	work     uint64 // see Report
 	reported Report // as last stored
+	mayIdle  bool   // the servers may have a report of this node that says that it is idle, whether it is known or not
 	pages    func() int
 	cleaning bool // a journal is being shortened
 	leaving  bool // the node hands over all its partitions, since it ends
@@ -117,7 +118,8 @@ func Join(ctx context.Context, o Options, waiting func()) (*Node, error) {
 
 func newNode(o Options, l *link) *Node {
 	n := &Node{name: o.Node, clock: o.Clock, log: o.Log, copies: o.Copies, link: l, kick: make(chan struct{}, 1),
-		ready: make(chan struct{}), ended: make(chan struct{}), changed: make(chan struct{}), parts: map[int]*part{}, seeds: Seeds{},
+		ready: make(chan struct{}), ended: make(chan struct{}), changed: make(chan struct{}),
+		parts: map[int]*part{}, seeds: Seeds{},
 		pages: func() int { return 0 }}
 	n.ctx, n.stop = context.WithCancelCause(context.Background())
 	n.journal = &journal{js: l.js, stream: l.journal, process: o.Node + "." + rand.Text()[:12],
@@ -133,9 +135,12 @@ func (n *Node) enter(ctx context.Context, o Options, waiting func()) (err error)
 	if err := n.checkClock(ctx); err != nil {
 		return err
 	}
+	// a request of which the answer is lost must not use up the lease
+	n.link.nodes.answer = min(answerTime, n.settings.Lease/3)
+	n.link.state.answer = n.link.nodes.answer
 	n.member = newMember(n.link.nodes, n.link.state, n.clock, n.settings.Lease, n.settings.Margin,
 		leaseValue{Node: o.Node, Dir: o.Dir, Version: o.Version, Report: Report{Copies: o.Copies}})
-	if err := n.acquire(ctx, waiting); err != nil {
+	if err := n.member.lease.await(ctx, n.member.value, waiting); err != nil {
 		return err
 	}
 	return n.resetBudget(ctx)
@@ -158,25 +163,6 @@ func connect(ctx context.Context, o Options, create bool) (*link, error) {
 		return nil, err
 	}
 	return l, nil
-}
-
-// acquire takes the lease of this node.
-func (n *Node) acquire(ctx context.Context, waiting func()) error {
-	told := false
-	for {
-		err := n.member.lease.acquire(ctx, n.member.value)
-		used := new(InUseError)
-		if !errors.As(err, &used) || !used.Same {
-			return err
-		}
-		if !told && waiting != nil {
-			waiting()
-		}
-		told = true
-		if err := wait(ctx, retryPause); err != nil {
-			return err
-		}
-	}
 }
 
 // ClockError means that the clock of this machine differs too much from that of the servers.
@@ -212,9 +198,6 @@ func (n *Node) Epoch() uint64 { return n.member.lease.owner().Epoch }
 // Settings returns the settings of the cluster.
 func (n *Node) Settings() Settings { return n.settings }
 
-// Now returns the time of day by the clock of the node.
-func (n *Node) Now() time.Time { return n.clock.Now() }
-
 // Partition implements crawler.Journal.
 func (n *Node) Partition(host string) int { return address.Partition(host, n.settings.Partitions) }
 
@@ -224,7 +207,7 @@ func (n *Node) partitionOf(url string) (int, error) {
 }
 
 // Until implements crawler.Journal.
-func (n *Node) Until() time.Time { return n.clock.Now().Add(n.remaining()) }
+func (n *Node) Until() time.Time { return time.Now().Add(n.remaining()) }
 
 // remaining returns how long requests may be made. It is not positive if they may not.
 func (n *Node) remaining() time.Duration {

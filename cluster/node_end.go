@@ -13,24 +13,28 @@ import (
 
 // queueLinks queues links that other partitions have sent, and removes them from the stream.
 func (r *rounds) queueLinks(ctx context.Context) {
+	list := r.takeDirty()
+	if len(list) == 0 {
+		return
+	}
+	subjects, err := r.link.linksLeft(ctx)
+	if err != nil {
+		r.redo(ctx, err, list...)
+		return
+	}
 	var all sync.WaitGroup
 	slots := make(chan struct{}, adoptSlots)
-	for _, p := range r.takeDirty() {
+	for _, p := range list {
+		if subjects[linksSubject(p)] == 0 {
+			continue
+		}
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			position, got, err := r.receiveLinks(ctx, p)
-			if err == nil && got > 0 {
-				if err = r.sayBusy(ctx); err == nil {
-					err = r.removeLinks(ctx, p, position)
-				}
-			}
-			if err != nil {
-				if ctx.Err() == nil && !errors.Is(err, crawler.ErrLost) {
-					r.log.Warn("links from other partitions could not be read; this is tried again", "partition", p, "error",
-						err)
-				}
-				r.redo(p)
+			if err := r.queueLinksTo(ctx, p); err != nil {
+				r.redo(ctx, err, p)
+			} else {
+				r.linksFail.Store(false)
 			}
 		})
 	}
@@ -38,8 +42,20 @@ func (r *rounds) queueLinks(ctx context.Context) {
 	r.lag.Store(0)
 }
 
-// takeDirty returns the open partitions that may have links, which are then no longer marked. In a node that says that
-// it is idle they stay marked until the links are queued.
+// queueLinksTo queues the links to one partition, and removes them. There may be links that it only has to remove: an
+// attempt to do so has failed, or the node that queued them has ended before.
+func (r *rounds) queueLinksTo(ctx context.Context, partition int) error {
+	position, err := r.receiveLinks(ctx, partition)
+	if err != nil {
+		return err
+	}
+	if err := r.sayBusy(ctx); err != nil {
+		return err
+	}
+	return r.removeLinks(ctx, partition, position)
+}
+
+// takeDirty returns the open partitions that may have links, which are then no longer marked.
 func (n *Node) takeDirty() (list []int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -52,24 +68,30 @@ func (n *Node) takeDirty() (list []int) {
 	return list
 }
 
-// redo marks a partition again, for the next tick.
-func (n *Node) redo(partition int) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if p := n.parts[partition]; p != nil {
-		p.dirty = true
+// redo marks partitions again, for the next tick, because their links could not be read or removed.
+func (r *rounds) redo(ctx context.Context, err error, partitions ...int) {
+	if ctx.Err() == nil && !errors.Is(err, crawler.ErrLost) && !r.linksFail.Swap(true) {
+		r.log.Warn("links from other partitions could not be read; this is tried again", "partitions", len(partitions),
+			"first", partitions[0], "error", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range partitions {
+		if p := r.parts[n]; p != nil {
+			p.dirty = true
+		}
 	}
 }
 
-// sayBusy stores that this node has work, if it has said that it is idle. It must be called after links are queued and
-// before they are removed from the stream: whoever sees the stream empty and the report unchanged knows that the node
-// has got no work (see checkEnd).
+// sayBusy stores that this node has work, if the servers may have a report that says that it is idle. It must be called
+// after links are queued and before they are removed from the stream: whoever sees the stream empty and the report
+// unchanged knows that the node has got no work (see checkEnd).
 func (r *rounds) sayBusy(ctx context.Context) error {
-	r.busy.Lock()
-	defer r.busy.Unlock()
+	r.saying.Lock()
+	defer r.saying.Unlock()
 	r.mu.Lock()
 	report := r.reported
-	if !report.Idle {
+	if !r.mayIdle {
 		r.mu.Unlock()
 		return nil
 	}
@@ -81,51 +103,58 @@ func (r *rounds) sayBusy(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.reported = report
+	r.reported, r.mayIdle = report, false
 	return nil
 }
 
 // checkEnd finds out whether the crawl has ended: all nodes say that they are idle, no link is on its way, and then
 // all nodes still say the same. A node that gets links says that it has work before it removes the links from the
 // stream. So if the stream was empty between two equal reports of all nodes, none of them has got work.
-func (r *rounds) checkEnd(ctx context.Context) error {
+func (r *rounds) checkEnd(ctx context.Context) {
+	ended, err := r.hasEnded(ctx)
+	switch {
+	case ended:
+		r.finish()
+	case err != nil && ctx.Err() == nil:
+		r.log.Debug("it cannot be found out whether the crawl has ended; this is tried again", "error", err)
+	}
+}
+
+func (r *rounds) hasEnded(ctx context.Context) (bool, error) {
 	r.mu.Lock()
-	done, report, drained := r.done, r.reported, len(r.parts)+len(r.released)+len(r.view.own) == 0
+	done, idle := r.done, r.reported.Idle
+	table := Table{r.owners}
+	drained := len(r.parts)+len(r.released)+len(table.owned(r.member.lease.owner())) == 0
 	r.mu.Unlock()
 	if drained && r.isDrained() {
-		r.finish()
+		return true, nil
 	}
-	if done || !report.Idle {
-		return nil
+	if done || !idle {
+		return false, nil
 	}
 	before, idle, said := r.allIdle(r.link.nodes.list())
-	if !idle {
-		return nil
+	if !idle || said {
+		return idle, nil
 	}
-	if !said {
-		if left, err := r.markLinks(ctx); left || err != nil {
-			return err
-		}
-		if err := r.member.readTable(ctx); err != nil || !r.allOwned(before) {
-			return err
-		}
-		var now []entry
-		for _, name := range slices.Sorted(maps.Keys(before)) {
-			e, err := r.link.nodes.get(ctx, name)
-			if errors.Is(err, errMissing) {
-				return nil
-			} else if err != nil {
-				return err
-			}
-			now = append(now, e)
-		}
-		after, idle, _ := r.allIdle(now)
-		if !idle || !maps.Equal(before, after) {
-			return nil
-		}
+	if left, err := r.markLinks(ctx); left || err != nil {
+		return false, err
 	}
-	r.finish()
-	return nil
+	table, _, err := readTable(ctx, r.link.state)
+	if err != nil || !allOwned(table, before) {
+		return false, err
+	}
+	var now []entry
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		e, err := r.link.nodes.get(ctx, name)
+		if errors.Is(err, errMissing) {
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+		now = append(now, e)
+	}
+	after, idle, _ := r.allIdle(now)
+	return idle && maps.Equal(before, after), nil
 }
 
 // idleness is what a node has said when it was idle.
@@ -139,11 +168,11 @@ func (r *rounds) allIdle(list []entry) (nodes map[string]idleness, idle, said bo
 	nodes = map[string]idleness{}
 	for _, e := range list {
 		v, err := readLease(e)
-		if err != nil || !v.Fenced && !v.Idle {
+		if err != nil || !v.Fenced && !v.Reader && !v.Idle {
 			return nil, false, false
 		}
 		said = said || v.Done
-		if !v.Fenced {
+		if !v.Fenced && !v.Reader {
 			nodes[v.Node] = idleness{v.Epoch, v.Work}
 		}
 	}
@@ -152,8 +181,8 @@ func (r *rounds) allIdle(list []entry) (nodes map[string]idleness, idle, said bo
 }
 
 // allOwned reports whether every partition belongs to one of the nodes.
-func (r *rounds) allOwned(nodes map[string]idleness) bool {
-	for _, o := range r.member.table.Owners {
+func allOwned(t Table, nodes map[string]idleness) bool {
+	for _, o := range t.Owners {
 		if n, is := nodes[o.Node]; !is || n.epoch != o.Epoch {
 			return false
 		}

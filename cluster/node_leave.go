@@ -57,12 +57,15 @@ func (j *journal) grown(partition int) bool {
 	return end.bytes > cleanAfter && end.bytes > 3*end.live
 }
 
+func (n *Node) isLeaving() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.leaving
+}
+
 // isDrained reports whether this node must hand over all its partitions.
 func (n *Node) isDrained() bool {
-	n.mu.Lock()
-	leaving := n.leaving
-	n.mu.Unlock()
-	if leaving {
+	if n.isLeaving() {
 		return true
 	}
 	epoch := strconv.FormatUint(n.member.lease.owner().Epoch, 10)

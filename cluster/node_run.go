@@ -2,17 +2,12 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/nats-io/nats.go"
-
-	"github.com/acapcrawl/acapcrawl/crawler"
 )
 
 // tick is how often a node looks for changes that nobody announces.
@@ -47,7 +42,7 @@ func (n *Node) run() {
 	defer n.loseAll()
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	r := &rounds{Node: n, slots: make(chan struct{}, adoptSlots)}
+	r := &rounds{Node: n, slots: make(chan struct{}, adoptSlots), chores: make(chan struct{}, 1)}
 	for n.ctx.Err() == nil {
 		r.look(n.ctx)
 		select {
@@ -68,10 +63,15 @@ type rounds struct {
 	view    view
 	failing bool // the last round has failed
 	slots   chan struct{}
-	busy    sync.Mutex // held while sayBusy runs
+	chores  chan struct{} // has a value while a goroutine does chores
+	// Held while the node says whether it is idle: from the moment at which this is found out until the answer.
+	saying sync.Mutex
+
+	linksFail atomic.Bool // the last attempt to read links has failed, and the log says so
 }
 
-// look does a round if one is due or if something has changed, and then everything that follows from it.
+// look does a round if one is due or if something has changed, and then everything that follows from it. It must not
+// wait for anything else than the round, because the lease would run out meanwhile.
 func (r *rounds) look(ctx context.Context) {
 	now := r.clock.Elapsed()
 	report := r.report()
@@ -80,7 +80,7 @@ func (r *rounds) look(ctx context.Context) {
 	flipped, give := report.Idle != r.reported.Idle || r.done != r.reported.Done, len(r.released) > 0
 	r.mu.Unlock()
 	if now >= r.next || flipped || give || seen != r.seen {
-		if err := r.round(ctx, report); err != nil {
+		if err := r.round(ctx); err != nil {
 			r.fail(ctx, err)
 		} else {
 			r.failing = false
@@ -89,10 +89,15 @@ func (r *rounds) look(ctx context.Context) {
 	}
 	r.noteSettings()
 	r.reconcile(ctx)
-	r.queueLinks(ctx)
 	r.cleanJournal(ctx)
-	if err := r.checkEnd(ctx); err != nil {
-		r.fail(ctx, err)
+	select {
+	case r.chores <- struct{}{}:
+		r.tasks.Go(func() {
+			r.queueLinks(ctx)
+			r.checkEnd(ctx)
+			<-r.chores
+		})
+	default:
 	}
 }
 
@@ -109,7 +114,7 @@ func (r *rounds) fail(ctx context.Context, err error) {
 
 // signature changes when a node joins, leaves or is drained, and when the table changes.
 func (r *rounds) signature() (s string) {
-	var parts []string
+	parts := []string{fmt.Sprint(r.isLeaving())}
 	for _, e := range r.link.nodes.list() {
 		if v, err := readLease(e); err == nil {
 			parts = append(parts, fmt.Sprint(v.Node, v.Epoch, v.Drain, v.Fenced, v.Idle, v.Done))
@@ -146,7 +151,7 @@ func (n *Node) report() Report {
 }
 
 // round renews the lease, gives back released partitions, and claims others.
-func (r *rounds) round(ctx context.Context, report Report) error {
+func (r *rounds) round(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
 	defer cancel()
 	if err := r.watchClock(ctx); err != nil {
@@ -155,17 +160,12 @@ func (r *rounds) round(ctx context.Context, report Report) error {
 	if err := r.readSeedsIfChanged(ctx); err != nil {
 		return err
 	}
-	if _, err := r.markLinks(ctx); err != nil { // an announcement may have been lost
-		return err
-	}
-	v, _, err := r.member.round(ctx, report, r.isDrained())
+	v, err := r.renew(ctx)
 	if err != nil {
 		return err
 	}
 	r.view = v
 	r.mu.Lock()
-	r.work = max(r.work, report.Work)
-	r.reported, r.owners, r.running = report, r.member.table.Owners, len(v.members)
 	released, verified := r.released, r.verified == v.self
 	r.mu.Unlock()
 	if !verified {
@@ -174,6 +174,9 @@ func (r *rounds) round(ctx context.Context, report Report) error {
 		}
 	}
 	r.frontier.Wake()
+	if _, err := r.markLinks(ctx); err != nil { // an announcement may have been lost
+		return err
+	}
 	if len(released) == 0 {
 		return nil
 	}
@@ -187,51 +190,24 @@ func (r *rounds) round(ctx context.Context, report Report) error {
 	return nil
 }
 
-// watchClock returns a *ClockError if the clock of this machine differs too much from that of the servers by now. Until
-// it does not, nothing is requested and the lease is not renewed, so that the other nodes take over.
-func (r *rounds) watchClock(ctx context.Context) error {
-	wrong := r.clockWrong.Load()
-	for _, e := range r.link.nodes.list() {
-		wrong = wrong || e.key == r.name && r.member.lease.ahead(e).Abs() > r.settings.Margin/2
-	}
-	if !wrong {
-		return nil
-	}
-	err := r.checkClock(ctx)
-	r.clockWrong.Store(err != nil)
-	return err
-}
-
-// verify makes certain, after the node has taken a new lease, that no other node has written to the journals of the
-// open partitions since. Until then nothing is requested.
-func (r *rounds) verify(ctx context.Context, self Owner) error {
-	var all sync.WaitGroup
-	list := r.inState(open, closing)
-	errs := make(chan error, len(list))
-	slots := make(chan struct{}, adoptSlots)
-	for _, p := range list {
-		all.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			switch err := r.journal.check(ctx, p); {
-			case errors.Is(err, errFenced):
-				r.frontier.Lose(p)
-				r.forget(p)
-			case err != nil:
-				errs <- err
-			}
-		})
-	}
-	all.Wait()
-	select {
-	case err := <-errs:
-		return err
-	default:
-	}
+// renew renews the lease, with a report on the node, and claims partitions.
+func (r *rounds) renew(ctx context.Context) (view, error) {
+	r.saying.Lock()
+	defer r.saying.Unlock()
+	report := r.report()
+	r.mu.Lock()
+	r.mayIdle = r.mayIdle || report.Idle
+	r.mu.Unlock()
+	v, _, err := r.member.round(ctx, report, r.isDrained())
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.verified = self
-	return nil
+	report = v.report
+	r.work = max(r.work, report.Work)
+	if err != nil {
+		return v, err
+	}
+	r.reported, r.mayIdle, r.owners, r.running = report, report.Idle, r.member.table.Owners, crawling(v.members)
+	return v, nil
 }
 
 func (n *Node) inState(states ...partState) (list []int) {
@@ -253,6 +229,12 @@ func (r *rounds) reconcile(ctx context.Context) {
 		give[p] = true
 	}
 	r.mu.Lock()
+	for _, p := range r.view.own {
+		// a claim whose answer was lost, or a partition that could not be opened: there is nothing to hand over
+		if give[p] && r.parts[p] == nil && !slices.Contains(r.released, p) {
+			r.released = append(r.released, p)
+		}
+	}
 	for _, p := range r.released {
 		give[p] = true
 	}
@@ -277,7 +259,7 @@ func (r *rounds) reconcile(ctx context.Context) {
 
 // noteReady closes r.ready when the node has opened its first partitions, or when there are more nodes than partitions.
 func (r *rounds) noteReady() {
-	none := len(r.view.own) == 0 && len(r.view.members) > r.settings.Partitions
+	none := len(r.view.own) == 0 && crawling(r.view.members) > r.settings.Partitions
 	if len(r.inState(opening, closing)) > 0 || len(r.inState(open)) == 0 && !none {
 		return
 	}
@@ -320,69 +302,6 @@ func (n *Node) forget(partition int) {
 	if p != nil && p.links != nil {
 		_ = p.links.Unsubscribe() // an error means that the connection is closed
 	}
-}
-
-// adopt rebuilds a partition from its journal and opens it.
-func (r *rounds) adopt(ctx context.Context, p int) {
-	r.slots <- struct{}{}
-	defer func() { <-r.slots }()
-	err := r.rebuild(ctx, p)
-	if err == nil {
-		var links *nats.Subscription
-		links, err = r.link.nc.Subscribe(hintSubject(p), func(*nats.Msg) { r.mark(p) })
-		r.mu.Lock()
-		if part := r.parts[p]; part != nil && err == nil {
-			part.links, part.state, part.dirty = links, open, true
-		}
-		r.mu.Unlock()
-	}
-	if err != nil {
-		r.frontier.Lose(p)
-		r.forget(p)
-		if ctx.Err() == nil {
-			r.log.Warn("a partition could not be taken over; this is tried again", "partition", p, "error", err)
-		}
-	}
-	r.Node.look()
-}
-
-// rebuild makes the frontier have what the journal of a partition has.
-func (r *rounds) rebuild(ctx context.Context, p int) error {
-	end, before, err := r.journal.fence(ctx, p)
-	if err != nil {
-		return err
-	}
-	position, _, known := r.frontier.Position(p)
-	fresh := !known || position < end.base || position > before
-	if fresh {
-		position = end.base
-	}
-	records := r.journal.read(ctx, p, position, end.last)
-	if position >= before { // there is nothing to read but the message with which this node has taken over
-		records = only(crawler.JournalRecord{Position: end.last})
-	}
-	return r.frontier.Adopt(p, fresh, records)
-}
-
-func only(record crawler.JournalRecord) iter.Seq2[crawler.JournalRecord, error] {
-	return func(yield func(crawler.JournalRecord, error) bool) { yield(record, nil) }
-}
-
-// handOver ends the visits of a partition, and lets the next round give it back.
-func (r *rounds) handOver(ctx context.Context, p int) {
-	if err := r.frontier.Release(ctx, p); err != nil {
-		if ctx.Err() == nil && !errors.Is(err, crawler.ErrLost) {
-			r.log.Warn("the visits of a partition do not end; it is taken from its journal again", "partition", p, "error", err)
-		}
-		r.frontier.Lose(p)
-		r.forget(p)
-		return
-	}
-	r.mu.Lock()
-	r.released = append(r.released, p)
-	r.mu.Unlock()
-	r.forget(p)
-	r.Node.look()
 }
 
 // mark notes that a partition may have new links.

@@ -31,6 +31,7 @@ type fakeFrontier struct {
 type fakePart struct {
 	open            bool
 	position, links uint64
+	adopted         uint64          // see crawler.Entry
 	addresses       map[string]bool // address → visited
 }
 
@@ -74,7 +75,7 @@ func (f *fakeFrontier) Adopt(p int, fresh bool, records iter.Seq2[crawler.Journa
 		}
 		part.position = r.Position
 	}
-	part.open = true
+	part.open, part.adopted = true, part.position
 	return nil
 }
 
@@ -106,7 +107,14 @@ func (f *fakeFrontier) write(p int, puts ...fakePut) error {
 		}
 		list = append(list, text)
 	}
-	positions, lost, err := f.node.Append(f.node.ctx, []crawler.Entry{{Partition: p, Puts: list}})
+	f.mu.Lock()
+	adopted := uint64(0)
+	if part := f.parts[p]; part != nil {
+		adopted = part.adopted
+	}
+	f.mu.Unlock()
+	entry := crawler.Entry{Partition: p, Adopted: adopted, Puts: list}
+	positions, lost, err := f.node.Append(f.node.ctx, []crawler.Entry{entry})
 	switch {
 	case err != nil:
 		return err
@@ -412,14 +420,20 @@ func TestOldOwnerIsFenced(t *testing.T) {
 	}
 	// the journal has another writer now, although a knows nothing of it
 	other := &journal{js: a.journal.js, stream: a.journal.stream, process: "b.1", limit: 1000, parts: map[int]*journalEnd{}}
-	if _, _, err := other.fence(t.Context(), 0); err != nil {
+	end, _, err := other.fence(t.Context(), 0)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := fa.write(0, fakePut{Address: "http://a.example/"}); !errors.Is(err, crawler.ErrLost) {
 		t.Errorf("the old owner can write: %v", err)
 	}
-	if _, lost, err := other.append(t.Context(), []crawler.Entry{{Partition: 0, Puts: [][]byte{{'x'}}}}); err != nil {
+	entry := crawler.Entry{Partition: 0, Adopted: end.fence, Puts: [][]byte{{'x'}}}
+	if _, lost, err := other.append(t.Context(), []crawler.Entry{entry}); err != nil || len(lost) > 0 {
 		t.Errorf("the new owner cannot write: %v, %v", lost, err)
+	}
+	entry.Adopted-- // the same process has taken the journal over again since
+	if _, lost, err := other.append(t.Context(), []crawler.Entry{entry}); err != nil || len(lost) != 1 {
+		t.Errorf("an entry of an earlier adoption is written: %v, %v", lost, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,11 +33,12 @@ func TestClockIsChanged(t *testing.T) {
 	eventually(t, "the node goes on", func() bool { return a.remaining() > 0 })
 }
 
-// Without a quorum the node stops when its lease has run out, and says so. When the quorum returns, it goes on by itself
-// with its partitions.
+// Without a quorum the node stops when its lease has run out, and says so. When the quorum returns, it goes on by
+// itself with its partitions.
 func TestQuorumLost(t *testing.T) {
 	servers := natstest.Start(t, 3)
 	o := testOptions(servers.URL(), "a", testSettings(4))
+	o.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	a, fa := startNode(t, o)
 	if err := a.Ready(t.Context()); err != nil {
 		t.Fatal(err)

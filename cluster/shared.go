@@ -62,8 +62,8 @@ func SetCrawl(ctx context.Context, o Options, changes map[string]string) error {
 	}
 }
 
-// Changed is closed when the settings of the cluster have changed since the node joined. The node should then leave, and
-// join again with the new ones.
+// Changed is closed when the settings of the cluster have changed since the node joined. The node should then leave,
+// and join again with the new ones.
 func (n *Node) Changed() <-chan struct{} { return n.changed }
 
 // noteSettings closes n.changed if the servers have announced other settings.

@@ -27,6 +27,7 @@ type NodeStatus struct {
 	InProgress int       `json:"in_progress"`
 	Pages      int       `json:"pages"`
 	Draining   bool      `json:"draining,omitempty"`
+	Reader     bool      `json:"reader,omitempty"` // it only answers readers: its data directory is served
 	Copies     string    `json:"copies,omitempty"` // where its pages are, see Report.Copies
 }
 
@@ -88,7 +89,8 @@ func QueryStatus(ctx context.Context, o Options) (s Status, err error) {
 		owned := len(t.owned(v.owner()))
 		s.add(NodeStatus{Node: v.Node, Epoch: v.Epoch, Partitions: owned,
 			LeaseUntil: e.stored.Add(settings.Lease).UTC(), Queue: v.Queue, Due: v.Due, Lag: v.Lag, Version: v.Version,
-			InProgress: v.InProgress, Pages: v.Pages, Draining: v.Drain, Copies: v.Copies})
+			InProgress: v.InProgress, Pages: v.Pages, Draining: v.Drain, Reader: v.Reader,
+			Copies: v.Copies})
 		s.Partitions.Moving += v.Moving
 	}
 	slices.SortFunc(s.Nodes, func(a, b NodeStatus) int { return cmp.Compare(a.Node, b.Node) })
@@ -185,9 +187,11 @@ func Drain(ctx context.Context, o Options, node string, progress func(left int))
 			return err
 		}
 		switch {
+		case v.Node == node && v.Reader:
+			return &DrainError{fmt.Sprintf("%s crawls nothing: its data directory is only served", node)}
 		case v.Node == node && !v.Fenced:
 			epoch = v.Epoch
-		case !v.Fenced && !v.Drain:
+		case !v.Fenced && !v.Drain && !v.Reader:
 			others++
 		}
 	}

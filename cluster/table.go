@@ -16,6 +16,11 @@ type Owner struct {
 
 func (o Owner) String() string { return fmt.Sprintf("node %s (epoch %d)", o.Node, o.Epoch) }
 
+// compare orders owners by name and epoch.
+func (o Owner) compare(p Owner) int {
+	return cmp.Or(cmp.Compare(o.Node, p.Node), cmp.Compare(o.Epoch, p.Epoch))
+}
+
 // Table says who owns each partition. It changes by compare-and-set of the whole.
 type Table struct {
 	Owners []Owner // by partition

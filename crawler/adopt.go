@@ -29,17 +29,21 @@ const (
 	maxChunkSize = 4 << 20
 )
 
-// Adopt makes this machine the owner of a partition: it applies entries of its journal to the file and then leases
-// addresses of its hosts. entries are the entries after the position that Position returned, in order. fresh says that
-// entries are the whole journal, because the journal no longer contains everything after that position; then Adopt
-// first removes what the file has of the partition.
+// Adopt makes this machine the owner of a partition: it applies entries of its journal to the file
+// and then leases addresses of its hosts. entries are the entries after the position that Position
+// returned, in order. fresh says that entries are the whole journal, because the journal no longer
+// contains everything after that position; then Adopt first removes what the file has of the
+// partition.
 //
-// The machine that owned the partition before may have requested its hosts just before. So no host is leased before one
-// full delay has passed since Adopt, unless no host of the partition was ever requested. Only the time that passes here
-// counts, since the clocks of two machines differ; a time until which a host asks not to be requested stays in force.
+// The machine that owned the partition before may have requested its hosts just before. So no host
+// is leased before one full delay has passed since Adopt, unless no host of the partition was ever
+// requested. Only the time that passes here counts, since the clocks of two machines differ; a time
+// until which a host asks not to be requested stays in force.
 //
-// After each transaction the file contains the journal up to some position, so that a crash or an error of entries
-// leaves a usable file: the next Adopt continues where this one ended.
+// entries end with the record with which this machine took the journal over; see Entry.Adopted.
+//
+// After each transaction the file contains the journal up to some position, so that a crash or an
+// error of entries leaves a usable file: the next Adopt continues where this one ended.
 func (f *Frontier) Adopt(partition int, fresh bool, entries iter.Seq2[JournalRecord, error]) (err error) {
 	a, err := f.beginAdoption(partition)
 	if err != nil {
@@ -94,7 +98,8 @@ func (f *Frontier) beginAdoption(partition int) (*adoption, error) {
 	return a, nil
 }
 
-// endAdoption reports whether the partition was lost meanwhile. Then it removes the partition from the file.
+// endAdoption reports whether the partition was lost meanwhile. Then it removes the partition from
+// the file.
 func (f *Frontier) endAdoption(partition int) (lost bool) {
 	f.mu.Lock()
 	lost = f.adopting[partition].lost
@@ -152,7 +157,8 @@ func (f *Frontier) openPartition(a *adoption, n int) error {
 	if err != nil {
 		return err
 	}
-	p := &partition{number: n, open: true, stamp: s, ended: make(chan struct{}), drained: make(chan struct{}, 1)}
+	p := &partition{number: n, open: true, stamp: s, adopted: s.journal, ended: make(chan struct{}),
+		drained: make(chan struct{}, 1)}
 	if p.asked, err = f.requested(n); err != nil {
 		return err
 	}
@@ -166,8 +172,8 @@ func (f *Frontier) openPartition(a *adoption, n int) error {
 	return f.view(f.readDueTimes)
 }
 
-// requested reports whether a request may have been made to a host of a partition. If so, each host of the partition may
-// have been requested, because redirects between them are followed at once.
+// requested reports whether a request may have been made to a host of a partition. If so, each host
+// of the partition may have been requested, because redirects between them are followed at once.
 func (f *Frontier) requested(n int) (asked bool, err error) {
 	err = f.view(func(tx *bbolt.Tx) error {
 		prefix, hosts, cursor := partitionKey(n), tx.Bucket(bHosts), tx.Bucket(bMembers).Cursor()
@@ -183,9 +189,10 @@ func (f *Frontier) requested(n int) (asked bool, err error) {
 	return asked, err
 }
 
-// Receive applies offers that came from other partitions by Journal.Send. position is their position in the stream of
-// links of the partition. Offers up to a position that was applied before are ignored. Receive returns when offers and
-// position are durable, or ErrLost if the partition is not adopted.
+// Receive applies offers that came from other partitions by Journal.Send. position is their
+// position in the stream of links of the partition. Offers up to a position that was applied before
+// are ignored. Receive returns when offers and position are durable, or ErrLost if the partition is
+// not adopted.
 func (f *Frontier) Receive(partition int, position uint64, offers []Offer) error {
 	f.mu.Lock()
 	p := f.partitions[partition]
@@ -205,7 +212,8 @@ func (f *Frontier) Receive(partition int, position uint64, offers []Offer) error
 	return f.wait(&change{part: p, offers: f.fresh(offers), links: position})
 }
 
-// checkOffers reports an error if offers from elsewhere are not valid, and clears the failures of the hosts of seeds.
+// checkOffers reports an error if offers from elsewhere are not valid, and clears the failures of
+// the hosts of seeds.
 func (f *Frontier) checkOffers(offers []Offer) error {
 	for _, o := range offers {
 		if _, err := address.Host(o.URL); err != nil {
@@ -221,8 +229,8 @@ func (f *Frontier) checkOffers(offers []Offer) error {
 	return f.clearFailures(offers)
 }
 
-// restore applies puts of the journal. Everything that follows from them is computed and not trusted, because an entry
-// may have been applied in part.
+// restore applies puts of the journal. Everything that follows from them is computed and not
+// trusted, because an entry may have been applied in part.
 func (b *batch) restore(c *chunk) error {
 	s := b.shared
 	s.quiet = true
@@ -260,6 +268,9 @@ func (b *batch) restoreHost(p *journalPut) error {
 	b.counts[beyondCount] += p.state.beyond - h.beyond
 	known, queued, ready := h.known, h.queued, h.ready
 	*h = p.state
+	if until := h.held.Add(b.f.o.Skew); b.f.o.Skew > 0 && until.After(b.f.now()) {
+		h.held, h.due = until, later(h.due, until)
+	}
 	h.known, h.queued, h.ready = known, queued, ready
 	return nil
 }
@@ -304,8 +315,9 @@ func (b *batch) restoreRecord(p *journalPut) error {
 	return b.put(&r, old.State, found)
 }
 
-// restorePlace puts r at its place in the queue of its host. New places get greater sequence numbers than all restored
-// ones, so that places of two machines do not collide. If a damaged journal names a place twice, r gets a new one.
+// restorePlace puts r at its place in the queue of its host. New places get greater sequence
+// numbers than all restored ones, so that places of two machines do not collide. If a damaged
+// journal names a place twice, r gets a new one.
 func (b *batch) restorePlace(r *Record, host string) error {
 	if err := raiseSequence(b.queue, r.place.seq); err != nil {
 		return err

@@ -25,7 +25,8 @@ func (f *Frontier) Check() error {
 		for err := range tx.Check() { // tx.Check starts a goroutine, which ends only when all its errors are read
 			found = append(found, err)
 		}
-		c := checker{tx: tx, journal: f.o.Journal, noted: map[string]int{}, queued: map[string]int{}, found: map[string]int{}}
+		c := checker{tx: tx, journal: f.o.Journal, noted: map[string]int{}, queued: map[string]int{},
+			found: map[string]int{}}
 		err := errors.Join(c.known(), c.queue(), c.hosts(), c.ready(), c.again(), c.asked(), c.barred(),
 			c.foundCounts(), c.numbers(), c.partitions())
 		return errors.Join(append(found, err)...)
@@ -214,8 +215,8 @@ func (c *checker) numbers() error {
 	return err
 }
 
-// partitions checks that the file has data only of partitions of which it knows the position in the journal, and that
-// the index of hosts by partition agrees with the hosts.
+// partitions checks that the file has data only of partitions of which it knows the position in the
+// journal, and that the index of hosts by partition agrees with the hosts.
 func (c *checker) partitions() error {
 	if c.journal == nil {
 		return nil
@@ -228,7 +229,8 @@ func (c *checker) partitions() error {
 		case stamps.Get(partitionKey(n)) == nil:
 			return fmt.Errorf("host %s is in partition %d, which the file does not contain", host, n)
 		case c.journal.Partition(host) != n:
-			return fmt.Errorf("host %s is in partition %d, but its index entry says %d", host, c.journal.Partition(host), n)
+			return fmt.Errorf("host %s is in partition %d, but its index entry says %d", host,
+				c.journal.Partition(host), n)
 		case hosts.Get([]byte(host)) == nil:
 			return fmt.Errorf("host %s is in the index of hosts by partition but has no record", host)
 		}

@@ -119,9 +119,9 @@ type Options struct {
 	// worker waits during the delay after robots.txt. nil: no host asks for a delay.
 	Pause func(ctx context.Context, u *url.URL) (time.Duration, error)
 
-	// Together reports whether the machine that visits host may also request other, because it keeps the pace of
-	// both. Both are named as in Lease.Host. A redirect to a host for which it returns false is not followed but
-	// queued. nil: always.
+	// Together reports whether the machine that visits host may also request other, because it
+	// keeps the pace of both. Both are named as in Lease.Host. A redirect to a host for which it
+	// returns false is not followed but queued. nil: always.
 	Together func(host, other string) bool
 
 	Budget *memory.Budget // limits the memory that pages use while they are visited; nil: no limit
@@ -248,6 +248,7 @@ type run struct {
 	stopped  error               // the error of Options.Room that ended the run, or nil
 	visiting map[string]bool     // addresses whose visit is in progress, until the queue has the outcome of the visit
 	reached  map[string]struct{} // pages that were first received through a redirect to them
-	// seeds of which nothing is kept because a usage needs an agreement, with the reason as a sentence
+	// seeds of which nothing is kept because a usage needs an agreement, with the reason as a
+	// sentence
 	unlicensed map[string]string
 }

@@ -19,6 +19,7 @@
 //	tally.go     the counts of a run
 //	queue.go     Queue, Lease, End, Offer, Filter
 //	frontier.go  Frontier: queued addresses and the outcomes of visits
+//	offers.go    offering addresses to a Frontier
 //	found.go     from which seed an address was found; runs that name seeds
 //	again.go     requeueing of visited addresses
 //	promote.go   addresses that re-crawl requests name
@@ -28,11 +29,22 @@
 //	pace.go      the delay between two requests to a host
 //	writer.go    the writer goroutine, which groups changes into transactions;
 //	             writer_offer.go: what it does with an offered address
-//	disk.go      frontier.db: its buckets and write transactions
+//	disk.go      frontier.db: its buckets and write transactions; file.go: opening it
 //	record.go    the encoding of its records
 //	backup.go    copying the file during a crawl
 //	hosts.go     what is known of a host
 //	check.go     verification of the file
+//
+// Several machines can share a crawl. Then a Frontier has a Journal:
+//
+//	journal.go   Journal: the replicated journals of partitions of the hosts, and links between them
+//	journal_puts.go    the encoding of journal entries
+//	partitions.go      which partitions a Frontier owns; Release and Lose
+//	adopt.go           Adopt and Receive: from a journal to the file
+//	drop.go            removal of a partition from the file
+//	rewrite.go         Rewrite, after which the beginning of a journal can be deleted
+//	writer_journal.go  what a write transaction adds to journals and sends to other partitions
+//	sent.go            links that were sent already
 //
 // Every request goes through the Gate, which decides whether it is permitted; this package does not
 // evaluate policies. An address is leased and visited. The Handler stores the page durably. Then

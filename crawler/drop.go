@@ -11,15 +11,17 @@ import (
 // maxDrop is how many addresses one transaction removes from the file.
 const maxDrop = 2000
 
-// drop begins to remove a partition from the file, unless that is already under way. It does not wait.
+// drop begins to remove a partition from the file, unless that is already under way. It does not
+// wait.
 func (f *Frontier) drop(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.dropLocked(n)
 }
 
-// dropLocked is drop for a caller that holds f.mu. Several transactions remove a large partition, so that the changes of
-// other partitions do not wait. If the frontier is closed in between, the next Open continues.
+// dropLocked is drop for a caller that holds f.mu. Several transactions remove a large partition,
+// so that the changes of other partitions do not wait. If the frontier is closed in between, the
+// next Open continues.
 func (f *Frontier) dropLocked(n int) {
 	if f.closed || f.drops[n] != nil {
 		return
@@ -65,8 +67,8 @@ func (f *Frontier) dropIncomplete() error {
 	})
 }
 
-// dropSome removes up to maxDrop addresses of the partition c.drop from the file, and sets c.next if more remain. The
-// indexes and counts agree with the remaining records after each transaction.
+// dropSome removes up to maxDrop addresses of the partition c.drop from the file, and sets c.next
+// if more remain. The indexes and counts agree with the remaining records after each transaction.
 func (b *batch) dropSome(c *change) error {
 	c.next = ""
 	s, n := b.shared, *c.drop

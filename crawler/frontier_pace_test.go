@@ -119,7 +119,7 @@ func TestBackoff(t *testing.T) {
 		stretched := func(d time.Duration) time.Duration { return d + time.Duration(chance*float64(d)/2) }
 		for i, want := range []time.Duration{2 * time.Minute, 4 * time.Minute, maxBackoff, maxBackoff, downFor,
 			downFor} {
-			if d := f.backoff(i + 1); d != stretched(want) {
+			if d := f.pacing().pause(i + 1); d != stretched(want) {
 				t.Errorf("chance %v: after %d failures the pause is %s, want %s", chance, i+1, d, stretched(want))
 			}
 		}

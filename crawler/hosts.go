@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"encoding/binary"
 	"errors"
 	"time"
 
@@ -37,8 +38,8 @@ func (f *Frontier) Host(name string) (s HostState, known bool, err error) {
 // errFull ends a walk that has found enough records.
 var errFull = errors.New("enough records")
 
-// Records returns at most limit records of addresses that begin with prefix and come after the address
-// after, in order of address. Unlike Each, it leaves no transaction open between two calls.
+// Records returns at most limit records of addresses that begin with prefix and come after the
+// address after, in order of address. Unlike Each, it leaves no transaction open between two calls.
 func (f *Frontier) Records(prefix, after string, limit int) (list []Record, err error) {
 	from := prefix
 	if after != "" {
@@ -58,4 +59,74 @@ func (f *Frontier) Records(prefix, after string, limit int) (list []Record, err 
 		return err
 	})
 	return list, err
+}
+
+// hostRecord is what the frontier stores about a host.
+type hostRecord struct {
+	due      time.Time
+	held     time.Time     // when the host would be due without the pause after failures
+	delay    time.Duration // delay that the host asks for
+	met      bool          // the delay that the host asks for is known
+	pace     time.Duration // adaptive delay, derived from response times
+	failures int           // number of failures in a row
+	known    int           // number of recorded addresses of the host
+	queued   int           // number of queued addresses of the host
+	beyond   int           // number of links to addresses that were not recorded, because the host has too many
+	reported bool          // it was reported that the host has too many addresses
+	asked    bool          // a request to the host may have been made; known only with a journal
+	// due time in the index of hosts that have queued addresses, in nanoseconds; 0: not in the
+	// index
+	ready int64
+}
+
+const (
+	flagMet = 1 << iota
+	flagReported
+	flagAsked
+)
+
+func (h *hostRecord) flags() (flags byte) {
+	if h.met {
+		flags |= flagMet
+	}
+	if h.reported {
+		flags |= flagReported
+	}
+	if h.asked {
+		flags |= flagAsked
+	}
+	return flags
+}
+
+func (h *hostRecord) setFlags(flags byte) {
+	h.met, h.reported, h.asked = flags&flagMet != 0, flags&flagReported != 0, flags&flagAsked != 0
+}
+
+// encode writes one byte of flags, then the numbers as unsigned varints.
+func (h *hostRecord) encode() []byte {
+	b := append(make([]byte, 0, 48), h.flags())
+	for _, n := range []int64{nanos(h.due), nanos(h.held), int64(h.delay), int64(h.pace), int64(h.failures),
+		int64(h.known),
+		int64(h.queued), int64(h.beyond), h.ready} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	return b
+}
+
+func decodeHost(b []byte) (hostRecord, error) {
+	if len(b) == 0 {
+		return hostRecord{}, errRecord
+	}
+	n := numbers{b: b[1:]}
+	h := hostRecord{
+		due: instant(int64(n.next())), held: instant(int64(n.next())), delay: time.Duration(n.next()),
+		pace:     time.Duration(n.next()),
+		failures: int(n.next()), known: int(n.next()), queued: int(n.next()), beyond: int(n.next()),
+		ready: int64(n.next()),
+	}
+	h.setFlags(b[0])
+	if n.bad || len(n.b) > 0 {
+		return hostRecord{}, errRecord
+	}
+	return h, nil
 }

@@ -13,19 +13,21 @@ import (
 	"time"
 )
 
-// sharedStore is the replicated part of a crawl in memory: the journals of the partitions, the streams of links between
-// them, and who owns which partition.
+// sharedStore is the replicated part of a crawl in memory: the journals of the partitions, the
+// streams of links between them, and who owns which partition.
 type sharedStore struct {
 	t          testing.TB
 	partitions int
 
 	mu       sync.Mutex
 	owner    map[int]*fakeJournal
+	fence    map[int]uint64 // partition → position of the record with which its owner took it over
 	journals map[int][]JournalRecord
 	links    map[int][]sentOffers
 	next     uint64 // the last position that was given away
 	faults   *rand.Rand
 	cut      int // one in so many appends leaves only a part of its puts and fails; 0: none
+	keep     int // the next append leaves this number of its puts and fails; negative: it does not
 	appends  int
 	sends    int
 }
@@ -39,8 +41,8 @@ type sentOffers struct {
 var errCut = errors.New("the connection was cut")
 
 func newSharedStore(t testing.TB, partitions int) *sharedStore {
-	return &sharedStore{t: t, partitions: partitions, owner: map[int]*fakeJournal{}, journals: map[int][]JournalRecord{},
-		links: map[int][]sentOffers{}}
+	return &sharedStore{t: t, partitions: partitions, owner: map[int]*fakeJournal{}, fence: map[int]uint64{},
+		journals: map[int][]JournalRecord{}, links: map[int][]sentOffers{}, keep: -1}
 }
 
 // fakeJournal is the Journal of one machine.
@@ -118,13 +120,17 @@ func (j *fakeJournal) Append(ctx context.Context, entries []Entry) (positions []
 				s.t.Error(err)
 			}
 		}
-		if s.owner[e.Partition] != j {
+		if s.owner[e.Partition] != j || s.fence[e.Partition] != e.Adopted {
 			lost = append(lost, e.Partition)
 			positions = append(positions, 0)
 			continue
 		}
 		if s.cut > 0 && s.faults.IntN(s.cut) == 0 {
 			s.add(e.Partition, e.Puts[:s.faults.IntN(len(e.Puts)+1)])
+			return nil, nil, errCut
+		}
+		if s.keep >= 0 {
+			s.add(e.Partition, e.Puts[:min(s.keep, len(e.Puts))])
 			return nil, nil, errCut
 		}
 		// an entry may be stored as several messages
@@ -174,6 +180,9 @@ func (s *sharedStore) give(n int, j *fakeJournal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.owner[n] = j
+	if j != nil {
+		s.fence[n] = s.add(n, [][]byte{})
+	}
 }
 
 // entries returns the journal of a partition after a position. fresh says that it begins later.
@@ -191,7 +200,8 @@ func (s *sharedStore) entries(n int, after uint64) (fresh bool, list iter.Seq2[J
 	}
 }
 
-// purge deletes the journal of a partition up to a position, and leaves a mark of the first position that it contains.
+// purge deletes the journal of a partition up to a position, and leaves a mark of the first
+// position that it contains.
 func (s *sharedStore) purge(n int, upTo uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +222,8 @@ func (s *sharedStore) adopt(f *Frontier, j *fakeJournal, n int) error {
 	return f.Adopt(n, fresh, list)
 }
 
-// deliver passes all links of a partition that f has not applied to f, or those after position if it is given.
+// deliver passes all links of a partition that f has not applied to f, or those after position if
+// it is given.
 func (s *sharedStore) deliver(f *Frontier, n int, again bool) error {
 	_, after, _ := f.Position(n)
 	if again {
@@ -229,4 +240,21 @@ func (s *sharedStore) deliver(f *Frontier, n int, again bool) error {
 		}
 	}
 	return nil
+}
+
+// tryNext is Next without waiting for a host that is due: it returns nil if there is none.
+func tryNext(f *Frontier) (*Lease, error) {
+	f.mu.Lock()
+	l, _, err := f.pick(f.now())
+	f.mu.Unlock()
+	if l == nil {
+		if errors.Is(err, ErrIdle) {
+			err = nil
+		}
+		return nil, err
+	}
+	if ready, err := f.announce(context.Background(), l); !ready || err != nil {
+		return nil, err
+	}
+	return l, nil
 }

@@ -10,17 +10,18 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// The kinds of a put, which is one record in the journal. A put is its kind, one byte; the length of its key, an
-// unsigned varint; the key; and the value, which fills the rest. An encoding that changes gets a new kind, so the kind
-// is also the version.
+// The kinds of a put, which is one record in the journal. A put is its kind, one byte; the length
+// of its key, an unsigned varint; the key; and the value, which fills the rest. An encoding that
+// changes gets a new kind, so the kind is also the version.
 //
-// A put has no data that follow from other puts, such as indexes and counts, because an entry may be applied in part.
+// A put has no data that follow from other puts, such as indexes and counts, because an entry may
+// be applied in part.
 const (
 	putRecord byte = 1 + iota // key: address; value: Record.encode
 	putAsked                  // the same for an address that a re-crawl request names
 	putHost                   // key: host; value: hostRecord.portable
-	// no key; value: position in the stream of links from other partitions, an unsigned varint: offers up to this
-	// position were applied
+	// no key; value: position in the stream of links from other partitions, an unsigned varint:
+	// offers up to this position were applied
 	putLinks
 )
 
@@ -73,8 +74,9 @@ func linksPut(position uint64) []byte {
 	return appendPut(putLinks, "", binary.AppendUvarint(nil, position))
 }
 
-// portable encodes what other machines need to know about a host: one byte of flags, then numbers as unsigned varints.
-// Known, queued and ready are left out, because they follow from the records of the addresses.
+// portable encodes what other machines need to know about a host: one byte of flags, then numbers
+// as unsigned varints. Known, queued and ready are left out, because they follow from the records
+// of the addresses.
 func (h *hostRecord) portable() []byte {
 	b := append(make([]byte, 0, 40), h.flags())
 	for _, n := range []int64{nanos(h.due), nanos(h.held), int64(h.delay), int64(h.pace), int64(h.failures),
@@ -179,7 +181,11 @@ func (r *Record) check(asked bool) (host string, err error) {
 // checkHost reports an error if name is not the name of a host, as in Lease.Host.
 func checkHost(name string) error {
 	for _, scheme := range []string{"http://", "https://"} {
-		if normal, err := address.Normal(scheme + name + "/"); err == nil && normal == scheme+name+"/" {
+		normal, err := address.Normal(scheme + name + "/")
+		if err != nil || normal != scheme+name+"/" {
+			continue
+		}
+		if host, err := address.Host(normal); err == nil && host == name {
 			return nil
 		}
 	}

@@ -89,8 +89,7 @@ func (f *Frontier) Return(l *Lease, p *Pace) error {
 		f.signal()
 		return nil
 	}
-	h.asks, h.met = p.Delay, true
-	f.holdUntil(h, p.Asked.Add(f.gap(h)))
+	f.pacing().learn(&h.times, *p)
 	c := &change{part: h.part, touch: h.touch()}
 	f.offerHost(h)
 	f.mu.Unlock()
@@ -113,19 +112,7 @@ func (f *Frontier) Done(l *Lease, e End) error {
 		return ErrLost
 	}
 	f.giveBack(l)
-	h.asks, h.met = e.Delay, true
-	if f.adaptive() {
-		f.adaptPace(h, &e)
-	}
-	if !e.Asked.IsZero() {
-		f.holdUntil(h, e.Asked.Add(f.gap(h)))
-		h.failures = 0
-	}
-	if e.Trouble {
-		h.failures = l.failures + 1
-		f.holdUntil(h, e.Rest)
-		h.due = later(h.due, f.now().Add(f.backoff(h.failures)))
-	}
+	f.pacing().end(&h.times, &e, l.failures, f.now())
 	c := &change{part: h.part, lease: l, end: e, offers: e.Offers, touch: h.touch()}
 	f.offerHost(h)
 	f.mu.Unlock()
@@ -147,11 +134,6 @@ func (f *Frontier) sendDone(c *change) error {
 	return f.send(c)
 }
 
-// holdUntil delays h until t, because the host asks not to be requested before that time.
-func (f *Frontier) holdUntil(h *host, t time.Time) {
-	h.held, h.due = later(h.held, t), later(h.due, t)
-}
-
 // giveBack returns the host of l to the schedule when the lease l ends. If no request was made to
 // the host since the lease began, its due time is again what it was before the lease.
 func (f *Frontier) giveBack(l *Lease) {
@@ -165,9 +147,7 @@ func (f *Frontier) giveBack(l *Lease) {
 			}
 		}
 	}
-	if l.host.due.Equal(l.after) {
-		l.host.due = l.before
-	}
+	l.host.giveBack(l.before, l.after)
 }
 
 // putBack ends a lease and leaves the address at its place in the queue. It drops the addresses of

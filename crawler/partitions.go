@@ -13,7 +13,6 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/acapcrawl/acapcrawl/address"
-	"github.com/acapcrawl/acapcrawl/gate"
 )
 
 // The buckets of a file with a journal. Without a journal they do not exist.
@@ -32,6 +31,7 @@ type partition struct {
 	asked   bool          // a host of the partition may have been requested before it was adopted
 	leases  int           // number of leases that have not ended
 	stamp   stamp         // as committed
+	adopted uint64        // see Entry.Adopted
 	drained chan struct{} // receives a value when leases becomes 0 and open is false
 }
 
@@ -77,7 +77,8 @@ func (f *Frontier) openOf(host string) *partition {
 	return nil
 }
 
-// ownership returns a function that reports whether the partition of an address is open. One machine owns everything.
+// ownership returns a function that reports whether the partition of an address is open. One
+// machine owns everything.
 func (f *Frontier) ownership() func(url string) bool {
 	if !f.shared() {
 		return func(string) bool { return true }
@@ -106,8 +107,9 @@ func (f *Frontier) Owned() []int {
 	return slices.Sorted(maps.Keys(f.partitions))
 }
 
-// Stored returns the numbers of all partitions of which the file has complete data, in order. After Open these are the
-// partitions that were owned when the frontier was closed. Lose removes those that are owned no longer.
+// Stored returns the numbers of all partitions of which the file has complete data, in order. After
+// Open these are the partitions that were owned when the frontier was closed. Lose removes those
+// that are owned no longer.
 func (f *Frontier) Stored() (list []int, err error) {
 	err = f.eachStamp(func(n int, s stamp) {
 		if !s.dropping {
@@ -133,9 +135,9 @@ func (f *Frontier) eachStamp(fn func(n int, s stamp)) error {
 	})
 }
 
-// Position returns up to which position of its journal the file contains the partition, and up to which position of
-// the stream of links from other partitions. known is false if the file does not contain the partition.
-// It is false also if the file cannot be read; Adopt reports the error.
+// Position returns up to which position of its journal the file contains the partition, and up to
+// which position of the stream of links from other partitions. known is false if the file does not
+// contain the partition. It is false also if the file cannot be read; Adopt reports the error.
 func (f *Frontier) Position(partition int) (journal, links uint64, known bool) {
 	f.mu.Lock()
 	_, dropping := f.drops[partition]
@@ -163,10 +165,10 @@ func (f *Frontier) stampOf(partition int) (s stamp, known bool, err error) {
 	return s, known, err
 }
 
-// Release gives a partition up: it leases no more of its addresses, waits until all its leases have ended and all its
-// changes are in the journal, and then forgets it. When Release returns nil, another machine may adopt the partition.
-// The file is cleaned in the background. If ctx ends first, the partition stays owned but nothing of it is leased; then
-// call Lose.
+// Release gives a partition up: it leases no more of its addresses, waits until all its leases have
+// ended and all its changes are in the journal, and then forgets it. When Release returns nil,
+// another machine may adopt the partition. The file is cleaned in the background. If ctx ends
+// first, the partition stays owned but nothing of it is leased; then call Lose.
 func (f *Frontier) Release(ctx context.Context, partition int) error {
 	f.mu.Lock()
 	p := f.partitions[partition]
@@ -206,9 +208,9 @@ func (f *Frontier) leasesOf(p *partition) int {
 	return p.leases
 }
 
-// Lose forgets a partition at once, because another machine may own it by now. Its leases end with ErrLost. Changes that
-// are not in the journal are dropped. Lose does not wait; the file is cleaned in the background. Lose also removes a
-// partition that the file contains but that is not adopted.
+// Lose forgets a partition at once, because another machine may own it by now. Its leases end with
+// ErrLost. Changes that are not in the journal are dropped. Lose does not wait; the file is cleaned
+// in the background. Lose also removes a partition that the file contains but that is not adopted.
 func (f *Frontier) Lose(partition int) {
 	f.mu.Lock()
 	p, a := f.partitions[partition], f.adopting[partition]
@@ -224,7 +226,8 @@ func (f *Frontier) Lose(partition int) {
 	}
 }
 
-// lose removes p from memory and begins to remove it from the file. It returns false if that was done before.
+// lose removes p from memory and begins to remove it from the file. It returns false if that was
+// done before.
 func (f *Frontier) lose(p *partition) bool {
 	f.mu.Lock()
 	defer f.signal()
@@ -252,8 +255,8 @@ func (f *Frontier) lose(p *partition) bool {
 // Wake makes Next look again whether it may lease. Call it when Journal.Until has moved.
 func (f *Frontier) Wake() { f.signal() }
 
-// Finish says that the crawl ends when nothing is left: from now on Next returns ErrIdle if Idle would return true.
-// Before that, Next waits, because other machines may send links.
+// Finish says that the crawl ends when nothing is left: from now on Next returns ErrIdle if Idle
+// would return true. Before that, Next waits, because other machines may send links.
 func (f *Frontier) Finish() {
 	f.mu.Lock()
 	f.finishing = true
@@ -261,8 +264,8 @@ func (f *Frontier) Finish() {
 	f.signal()
 }
 
-// Idle reports whether this machine has nothing to do: no owned host is due within the patience, nothing is leased, and
-// every change is committed.
+// Idle reports whether this machine has nothing to do: no owned host is due within the patience,
+// nothing is leased, and every change is committed.
 func (f *Frontier) Idle() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -280,12 +283,12 @@ func (f *Frontier) idle(now time.Time) bool {
 		(due.IsZero() || due.Sub(now) > f.o.Patience)
 }
 
-// Abort makes the calls of the journal under way fail, and every later change. Call it before Close if the other
-// machines cannot be reached and Close must not wait for them.
+// Abort makes the calls of the journal under way fail, and every later change. Call it before Close
+// if the other machines cannot be reached and Close must not wait for them.
 func (f *Frontier) Abort() { f.abort() }
 
-// SetSeeds stores the numbers of seeds, in normal form. The numbers are the same on all machines. An offer of a seed
-// without a number is an error. The number of a seed never changes.
+// SetSeeds stores the numbers of seeds, in normal form. The numbers are the same on all machines.
+// An offer of a seed without a number is an error. The number of a seed never changes.
 func (f *Frontier) SetSeeds(numbers map[string]uint64) error {
 	known, err := f.SeedNumbers()
 	if err != nil {
@@ -310,13 +313,4 @@ func (f *Frontier) checkSeeds(offers []Offer) error {
 		}
 	}
 	return nil
-}
-
-// gapAfter returns the delay of a host after its partition was adopted. The machine that owned it before may have
-// requested the host just before, and may have learned a delay that it could not record any more.
-func (f *Frontier) gapAfter(h *host) time.Duration {
-	if h.met {
-		return f.gap(h)
-	}
-	return max(f.gap(h), gate.MaxCrawlDelay)
 }

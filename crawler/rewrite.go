@@ -15,9 +15,10 @@ type rewriting struct {
 	begun       bool
 }
 
-// Rewrite puts everything that the file knows of a partition into its journal again, and returns the position before
-// the first of these puts. Every record was put after that position, so the journal up to it may be deleted. Records
-// are never deleted, so nothing else is needed. The work of the crawl continues between the transactions of Rewrite.
+// Rewrite puts everything that the file knows of a partition into its journal again, and returns
+// the position before the first of these puts. Every record was put after that position, so the
+// journal up to it may be deleted. Records are never deleted, so nothing else is needed. The work
+// of the crawl continues between the transactions of Rewrite.
 func (f *Frontier) Rewrite(partition int) (from uint64, err error) {
 	f.mu.Lock()
 	p := f.partitions[partition]
@@ -25,21 +26,19 @@ func (f *Frontier) Rewrite(partition int) (from uint64, err error) {
 	if p == nil {
 		return 0, ErrLost
 	}
-	for w := (&rewriting{}); ; {
-		c := &change{part: p, rewrite: w}
+	for w := (rewriting{}); ; {
+		c := &change{part: p, rewrite: &w}
 		if err := f.wait(c); err != nil {
 			return 0, err
 		}
-		if c.next == "" {
+		if w = c.rewritten; c.next == "" {
 			return w.from, nil
 		}
-		w.host, w.after, w.begun = c.rewritten.host, c.rewritten.after, true
-		w.from = c.rewritten.from
 	}
 }
 
-// rewriteSome notes up to maxRewrite records for the journal. c.rewritten says where to continue; c.next is "" at the
-// end.
+// rewriteSome notes up to maxRewrite records for the journal. c.rewritten says where to continue;
+// c.next is "" at the end.
 func (b *batch) rewriteSome(c *change) error {
 	s, n, w := b.shared, c.part.number, *c.rewrite
 	if !w.begun {
@@ -72,7 +71,8 @@ func (b *batch) rewriteSome(c *change) error {
 	return nil
 }
 
-// rewriteHost notes the records of a host behind the address after, until left is 0. It returns the last one.
+// rewriteHost notes the records of a host behind the address after, until left is 0. It returns the
+// last one.
 func (b *batch) rewriteHost(name, after string, left *int) string {
 	cursor := b.known.Cursor()
 	for _, prefix := range addressesOf(name) {

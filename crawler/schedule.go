@@ -18,22 +18,16 @@ const (
 
 // host is a host of the working set. It is guarded by Frontier.mu.
 type host struct {
-	name     string
-	due      time.Time
-	held     time.Time     // when the host would be due without the pause after failures
-	leased   time.Time     // when the delay after the request of the last lease ends
-	asks     time.Duration // delay that the host asks for
-	met      bool          // the delay that the host asks for is known
-	pace     time.Duration // adaptive delay, derived from response times
-	failures int
-	ready    time.Time         // due time in the index on disk
-	unsaved  int               // number of changes of the host that were sent to the writer and are not committed
-	busy     int               // number of leases that have not ended
-	taken    map[string]*Lease // address → its lease, until the end of the lease is committed
-	items    []item            // addresses read ahead, in the order of the queue
-	ahead    int               // number of addresses to read when addresses were last read ahead
-	dry      bool              // the queue on disk has no more addresses to lease, as far as known
-	index    int               // index in the heap of due hosts, -1 if not in it
+	name string
+	times
+	ready   time.Time         // due time in the index on disk
+	unsaved int               // number of changes of the host that were sent to the writer and are not committed
+	busy    int               // number of leases that have not ended
+	taken   map[string]*Lease // address → its lease, until the end of the lease is committed
+	items   []item            // addresses read ahead, in the order of the queue
+	ahead   int               // number of addresses to read when addresses were last read ahead
+	dry     bool              // the queue on disk has no more addresses to lease, as far as known
+	index   int               // index in the heap of due hosts, -1 if not in it
 
 	part  *partition // nil without a journal
 	asked bool       // a request to the host may have been made; always false without a journal
@@ -176,8 +170,8 @@ func (f *Frontier) lease(h *host, now time.Time) *Lease {
 	l := &Lease{URL: it.url, Host: h.name, Depth: it.depth, Tries: it.tries, Met: h.met, Pause: h.asks, host: h,
 		Recrawl: it.asked,
 		From:    it.from, failures: h.failures, before: h.due}
-	h.due = now.Add(f.gap(h))
-	l.after, h.leased = h.due, h.due
+	f.pacing().begin(&h.times, now)
+	l.after = h.due
 	h.busy++
 	if _, _, part := partOf(it.url); part { // a required resource has no links, so no address waits for its visit
 		l.Depth = maxDepth
@@ -273,17 +267,17 @@ func (f *Frontier) load(now time.Time) bool {
 			if err != nil {
 				return err
 			}
-			h := &host{name: name, due: later(v.due, instant(at)), held: v.held, asks: v.delay, met: v.met,
-				pace:     v.pace,
-				failures: v.failures, ready: instant(at), taken: map[string]*Lease{}, index: -1,
-				part: part, asked: v.asked}
+			t := times{due: later(v.due, instant(at)), held: v.held, asks: v.delay, met: v.met, pace: v.pace,
+				failures: v.failures}
+			h := &host{name: name, times: t, ready: instant(at), taken: map[string]*Lease{}, index: -1, part: part,
+				asked: v.asked}
 			// a visit that was not recorded, or a redirect, may have requested the host just before
 			// the restart
 			if !f.resumed.IsZero() {
-				f.holdUntil(h, f.resumed.Add(f.gap(h)))
+				h.holdUntil(f.resumed.Add(f.pacing().gap(&h.times)))
 			}
 			if part != nil && part.asked {
-				f.holdUntil(h, part.since.Add(f.gapAfter(h)))
+				h.holdUntil(part.since.Add(f.pacing().gapAfter(&h.times)))
 			}
 			f.hosts[name] = h
 			f.offerHost(h)

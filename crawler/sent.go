@@ -5,14 +5,14 @@ import "fmt"
 // maxSent is the number of links in each half of sentLinks.
 const maxSent = 1 << 15
 
-// sentLinks remembers links that were sent to other partitions, so that a link that every page of a site has is not sent
-// for each page. It forgets the oldest half when the other half is full.
+// sentLinks remembers links that were sent to other partitions, so that a link that every page of a
+// site has is not sent for each page. It forgets the oldest half when the other half is full.
 type sentLinks struct{ young, old map[string]int } // what is sent → the smallest depth
 
 func sentKey(o *Offer) string { return fmt.Sprint(o.State, " ", o.From, " ", o.Listed, " ", o.URL) }
 
-// forgettable reports whether it is the same to send o once or several times. An offer that queues an address again
-// is not.
+// forgettable reports whether it is the same to send o once or several times. An offer that queues
+// an address again is not.
 func forgettable(o *Offer) bool {
 	_, _, part := partOf(o.URL)
 	return !part && !o.Seed && !o.Again && !o.Promote && o.Down == ""

@@ -92,8 +92,8 @@ func (r *run) visitLeased(ctx context.Context, v *visitor, l *Lease) error {
 	return r.visit(ctx, v, l)
 }
 
-// untilLost returns a context that ends with the cause ErrLost when the queue has lost the lease l. The caller calls
-// end to free its resources.
+// untilLost returns a context that ends with the cause ErrLost when the queue has lost the lease l.
+// The caller calls end to free its resources.
 func untilLost(parent context.Context, l *Lease) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	if l.lost() { // without waiting for the goroutine, so that the visit makes no request at all

@@ -101,8 +101,8 @@ func (r *run) reportRedirects(ctx context.Context, hops []gate.Hop, to string) e
 	return leader.Lead(context.WithoutCancel(ctx), hops, to)
 }
 
-// returnLease leaves an address queued for the next run. It ends this run, unless the queue has lost
-// the lease.
+// returnLease leaves an address queued for the next run. It ends this run, unless the queue has
+// lost the lease.
 func (r *run) returnLease(l *Lease) error {
 	if !l.lost() {
 		r.stop() // must come before Return, or another worker would lease the address again

@@ -60,8 +60,8 @@ type change struct {
 
 // flushes reports whether c changes nothing: it only waits for earlier changes.
 func (c *change) flushes() bool {
-	return c.lease == nil && c.touch == nil && c.offers == nil && c.bars == nil && c.promote == "" && c.requeue == nil &&
-		c.extent == nil
+	return c.lease == nil && c.touch == nil && c.offers == nil && c.bars == nil && c.promote == "" &&
+		c.requeue == nil && c.extent == nil
 }
 
 // commitDelay is how long the writer waits for further changes to write in the same transaction, if

@@ -18,6 +18,7 @@ type sharedBatch struct {
 	partitions *bbolt.Bucket
 	members    *bbolt.Bucket
 	open       map[int]*partition // the partitions that accept changes, when the transaction began
+	owned      map[int]*partition // these, and those that are being released
 	numbers    map[string]int     // host → its partition
 	stamps     map[int]stamp      // changed stamps of partitions
 	links      map[int]bool       // partitions whose position in the stream of links goes to the journal
@@ -32,11 +33,12 @@ type sharedBatch struct {
 
 func (f *Frontier) newSharedBatch(tx *bbolt.Tx) *sharedBatch {
 	s := &sharedBatch{journal: f.o.Journal, partitions: tx.Bucket(bPartitions), members: tx.Bucket(bMembers),
-		open: map[int]*partition{}, numbers: map[string]int{}, stamps: map[int]stamp{}, links: map[int]bool{},
+		open: map[int]*partition{}, owned: map[int]*partition{}, numbers: map[string]int{}, stamps: map[int]stamp{}, links: map[int]bool{},
 		before: map[string][]byte{}, records: map[string][]byte{}, hosts: map[string]bool{}, sending: map[string]int{}}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for n, p := range f.partitions {
+		s.owned[n] = p
 		if p.open {
 			s.open[n] = p
 		}
@@ -86,10 +88,10 @@ func (s *sharedBatch) note(url string, v []byte) {
 	s.records[url] = v
 }
 
-// route reports whether the change c may apply the offer o. If not, it keeps o to be sent to another partition. A change
-// of one partition must not change another one, because their journals are independent: the link could be lost although
-// the outcome of the visit is not. A call without a lease applies offers to all owned partitions; if it fails in
-// between, the caller repeats it.
+// route reports whether the change c may apply the offer o. If not, it keeps o to be sent to
+// another partition. A change of one partition must not change another one, because their journals
+// are independent: the link could be lost although the outcome of the visit is not. A call without
+// a lease applies offers to all owned partitions; if it fails in between, the caller repeats it.
 func (b *batch) route(c *change, o *Offer) (mine bool, err error) {
 	s := b.shared
 	host, err := address.Host(o.URL)
@@ -115,9 +117,9 @@ func (s *sharedBatch) sendLater(sent *sentLinks, o *Offer) {
 	s.send = append(s.send, *o)
 }
 
-// attempt makes a group of changes durable in one transaction. With a journal, it sends the offers for other partitions
-// and appends the changes to the journals before it commits. If a partition is lost, it returns lostError and changes
-// nothing here.
+// attempt makes a group of changes durable in one transaction. With a journal, it sends the offers
+// for other partitions and appends the changes to the journals before it commits. If a partition is
+// lost, it returns lostError and changes nothing here.
 func (f *Frontier) attempt(group []*change) (b *batch, err error) {
 	err = f.update(func(tx *bbolt.Tx) error {
 		b = f.newBatch(tx)
@@ -128,6 +130,9 @@ func (f *Frontier) attempt(group []*change) (b *batch, err error) {
 		}
 		for _, c := range group {
 			c.added, c.full, c.skips, c.next = 0, nil, nil, "" // a change may be repeated
+			if c.part != nil {
+				b.shared.owned[c.part.number] = c.part // also if it was lost since withoutLost
+			}
 			if err := b.apply(c); err != nil {
 				return err
 			}
@@ -191,9 +196,10 @@ func (f *Frontier) publish(b *batch) error {
 	return nil
 }
 
-// entries returns the additions to the journals. In each, the outcomes of visits come behind the addresses that they
-// queue, because a crash may cut an entry: then a visit is repeated and no link is lost. The position in the stream of
-// links comes last for the same reason. Hosts come first, so that their pace is known in any case.
+// entries returns the additions to the journals. In each, the outcomes of visits come behind the
+// addresses that they queue, because a crash may cut an entry: then a visit is repeated and no link
+// is lost. The position in the stream of links comes last for the same reason. Hosts come first, so
+// that their pace is known in any case.
 func (b *batch) entries() ([]Entry, error) {
 	s := b.shared
 	puts := map[int][][]byte{}
@@ -230,7 +236,11 @@ func (b *batch) entries() ([]Entry, error) {
 	}
 	entries := make([]Entry, 0, len(puts))
 	for _, n := range slices.Sorted(maps.Keys(puts)) {
-		entries = append(entries, Entry{n, puts[n]})
+		p := s.owned[n]
+		if p == nil {
+			return nil, fmt.Errorf("partition %d is changed but not owned", n)
+		}
+		entries = append(entries, Entry{n, p.adopted, puts[n]})
 	}
 	return entries, nil
 }
@@ -294,7 +304,8 @@ func (b *batch) applyShared(c *change) error {
 	return nil
 }
 
-// receive records the position of offers from other partitions. done says that they were applied before.
+// receive records the position of offers from other partitions. done says that they were applied
+// before.
 func (b *batch) receive(c *change) (done bool, err error) {
 	s, n := b.shared, c.part.number
 	st, _, err := s.stamp(n)
@@ -313,7 +324,8 @@ func (b *batch) together(url, other string) bool {
 	return err == nil && otherErr == nil && b.shared.partition(host) == b.shared.partition(target)
 }
 
-// sendTarget sends the redirect target of r as a link, because another partition has its record. Its owner visits it.
+// sendTarget sends the redirect target of r as a link, because another partition has its record.
+// Its owner visits it.
 func (b *batch) sendTarget(r *Record, e *End) error {
 	b.shared.sendLater(&b.f.sent, &Offer{URL: e.Final, Depth: r.Depth, From: r.from, State: Queued})
 	return nil

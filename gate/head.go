@@ -23,7 +23,8 @@ type exchange struct {
 	mu         sync.Mutex // protects the fields, because the transport reads and writes in its own goroutines
 	sent, head head
 
-	use *connUse // the use of the connection by this exchange
+	use   *connUse // the use of the connection by this exchange
+	visit *visit   // the use of the host
 }
 
 // heads returns the recorded heads. A head that is incomplete is nil.
@@ -147,6 +148,7 @@ func (c *recordedConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	if whole && err == nil {
 		x.use.wrote()
+		x.visit.start()
 	}
 	return n, err
 }

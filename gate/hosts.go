@@ -98,10 +98,13 @@ func (h *host) wait(gap time.Duration) time.Duration {
 	return time.Until(h.last.Add(gap))
 }
 
-func (h *host) mark() {
+// mark records that a request started at the time at, unless a later one has started.
+func (h *host) mark(at time.Time) {
 	h.mu.Lock()
-	h.last = time.Now()
-	h.mu.Unlock()
+	defer h.mu.Unlock()
+	if at.After(h.last) {
+		h.last = at
+	}
 }
 
 // visit is the use of a host by one request, from waiting to the end of the answer.
@@ -115,9 +118,9 @@ type visit struct {
 	sent time.Time
 }
 
-// maxTravel is the longest time that a request is assumed to travel to its host. If the answer
-// comes sooner, the pause begins with the answer, so that the host never receives two requests at a
-// shorter interval.
+// maxTravel is the longest time that a request is assumed to travel to its host. The pause begins
+// when the request has arrived for certain: when its answer comes, or after this time. So the host
+// never receives two requests at a shorter interval.
 const maxTravel = 50 * time.Millisecond
 
 // enter waits for a slot at place, and for the pauses of place and of the host key. place is key
@@ -156,7 +159,7 @@ func (hs *hosts) enter(ctx context.Context, key, place string) (*visit, error) {
 		v.release()
 		return nil, context.Cause(ctx)
 	}
-	v.mark()
+	v.mark(time.Now())
 	return v, nil
 }
 
@@ -166,33 +169,32 @@ func (v *visit) wait() time.Duration {
 	return max(v.h.wait(gap), v.name.wait(gap))
 }
 
-func (v *visit) mark() {
-	v.h.mark()
+func (v *visit) mark(at time.Time) {
+	v.h.mark(at)
 	if v.name != v.h {
-		v.name.mark()
+		v.name.mark(at)
 	}
 }
 
 // start records that the request was written. The next request then waits for the pause.
 func (v *visit) start() {
 	v.started.Do(func() {
-		v.mark()
+		now := time.Now()
+		v.mark(now)
 		v.mu.Lock()
-		v.sent = time.Now()
+		v.sent = now
 		v.mu.Unlock()
 		<-v.h.turn
 	})
 }
 
-// answered records that the first byte of the answer has arrived. If the answer arrived within
-// maxTravel, the pause begins again.
+// answered records that the first byte of the answer has arrived. The request cannot have arrived
+// later.
 func (v *visit) answered() {
 	v.mu.Lock()
-	took := time.Since(v.sent)
+	sent := v.sent
 	v.mu.Unlock()
-	if took < maxTravel {
-		v.mark()
-	}
+	v.mark(sent.Add(min(time.Since(sent), maxTravel)))
 }
 
 func (v *visit) leave() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -57,12 +58,71 @@ func TestPaceIsBounded(t *testing.T) {
 		hs := newHosts(1, 0)
 		hs.pace("h:80", 1000*time.Hour)
 		h := hs.use("h:80")
-		h.mark()
+		h.mark(time.Now())
 		if d := h.wait(h.gap(0)); d != MaxCrawlDelay {
 			t.Errorf("waits %s", d)
 		}
 		if d := h.wait(h.gap(time.Hour)); d != time.Hour {
 			t.Errorf("the crawl's own longer delay is cut to %s", d)
+		}
+	})
+}
+
+// The pause begins when the request has arrived for certain: with the answer, or after maxTravel.
+func TestPauseAfterTravel(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{0: 0, maxTravel / 2: maxTravel / 2, time.Hour: maxTravel} {
+		synctest.Test(t, func(t *testing.T) {
+			hs := newHosts(1, 2*time.Hour)
+			v, err := hs.enter(t.Context(), "h:80", "h:80")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer v.leave()
+			v.start()
+			sent := time.Now()
+			time.Sleep(took)
+			v.answered()
+			if got := v.h.last.Sub(sent); got != want {
+				t.Errorf("after an answer in %s the pause begins after %s, not %s", took, got, want)
+			}
+		})
+	}
+}
+
+// slowStart is a connection whose first write takes a time.
+type slowStart struct {
+	net.Conn
+	once sync.Once
+	by   time.Duration
+}
+
+func (c *slowStart) Write(p []byte) (int, error) {
+	c.once.Do(func() { time.Sleep(c.by) })
+	return c.Conn.Write(p)
+}
+
+// The pause begins when the request leaves, not when it is in a buffer of net/http: between the two
+// the process may be stopped.
+func TestPauseBeginsWithWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Options{AllowPrivate: true, Delay: time.Second})
+		g.Use(robots("User-agent: *\n"))
+		w := newWeb(t, g, hello)
+		dial := g.transport.DialContext
+		g.transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return &recordedConn{Conn: &slowStart{Conn: c, by: 900 * time.Millisecond}}, nil
+		}
+		for range 2 {
+			if _, err := g.Get(t.Context(), PageRequest, "http://a.example"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if gap := w.gaps()["a.example"]; gap < time.Second {
+			t.Errorf("the second request came after %s", gap)
 		}
 	})
 }

@@ -119,7 +119,13 @@ func (a *attempt) hooks(giveUp context.CancelCauseFunc) *httptrace.ClientTrace {
 				a.use.wrote()
 			}
 		},
-		WroteRequest:         func(httptrace.WroteRequestInfo) { a.visit.start() },
+		// HTTP/1 calls this too while the request is still in the buffer. If the process is stopped
+		// at this point, the pause would begin before the request leaves.
+		WroteRequest: func(httptrace.WroteRequestInfo) {
+			if a.wire == nil {
+				a.visit.start()
+			}
+		},
 		GotFirstResponseByte: a.visit.answered,
 	}
 }
@@ -146,7 +152,7 @@ func (a *attempt) connected(c net.Conn, giveUp context.CancelCauseFunc) {
 		return
 	}
 	a.use = beginUse(c)
-	a.heads.use = a.use
+	a.heads.use, a.heads.visit = a.use, a.visit
 	if c, ok := c.(*recordedConn); ok {
 		a.wire = c
 		c.begin(&a.heads)

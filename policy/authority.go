@@ -22,6 +22,8 @@ type Options struct {
 	// Pace is called with an origin's Crawl-delay before further files are fetched from the origin.
 	// It may be nil.
 	Pace func(host *url.URL, d time.Duration)
+	// Shared holds the records that several machines have; nil: this machine reads all policies itself.
+	Shared Shared
 	// Defect is called for each panic. The origin then counts as unreachable. It may be nil.
 	Defect func(*defect.Error)
 }
@@ -45,6 +47,7 @@ type shared struct {
 	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup
 
+	saving  sync.Mutex // held while a record is stored; locked before mu
 	mu      sync.Mutex
 	closed  bool
 	flights map[string]*flight
@@ -248,6 +251,13 @@ func (a *Authority) wait(ctx context.Context, key string, f *flight) error {
 
 // save stores a record and removes the origin from the cache.
 func (a *Authority) save(key string, r Record) error {
+	a.saving.Lock()
+	defer a.saving.Unlock()
+	return a.saveLocked(key, r)
+}
+
+// saveLocked is save for a caller that has locked saving.
+func (a *Authority) saveLocked(key string, r Record) error {
 	err := a.store.Save(key, r)
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -58,10 +58,10 @@ func parse(key string, d Document) *acap.File {
 }
 
 // readOrigin returns the origin of key with the policy in force. It uses stored files that are
-// fresh and fetches the others. If reread is true, it fetches all files. The error comes from ctx
-// or from the store.
+// fresh and fetches the others. If reread is true, it fetches all files. The error comes from ctx,
+// from the store or from Options.Shared.
 func (a *Authority) readOrigin(ctx context.Context, key string, reread bool) (*Origin, error) {
-	rec, _, err := a.store.Load(key)
+	rec, mark, err := a.latest(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (a *Authority) readOrigin(ctx context.Context, key string, reread bool) (*O
 			return nil, err
 		}
 		if v.Robots.Status() == Unreachable {
-			return a.unreachable(key, v.Robots), a.save(key, Record{Last: v.Robots, Held: held})
+			return a.conclude(ctx, key, nil, v.Robots, nil, rec, mark)
 		}
 	}
 	file := parse(key, v.Robots)
@@ -83,14 +83,10 @@ func (a *Authority) readOrigin(ctx context.Context, key string, reread bool) (*O
 	if err != nil {
 		return nil, err
 	}
-	next := held
 	if read || held == nil || !v.Robots.Fetched.Equal(held.Robots.Fetched) {
-		next = a.nextVersion(v, held)
-		if err := a.save(key, Record{Last: v.Robots, Held: next}); err != nil {
-			return nil, err
-		}
+		return a.conclude(ctx, key, file, v.Robots, v, rec, mark)
 	}
-	v.Since = next.Since
+	v.Since = held.Since
 	return a.build(key, file, v), nil
 }
 

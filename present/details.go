@@ -76,20 +76,20 @@ func (c *candidate) decision(u acap.Usage) acap.Decision {
 	return d
 }
 
-// countPartial counts the parts of a result that are not shown because they may not be shown.
-func (s *search) countPartial(r Result) {
+// CountPartial counts the parts of a result that are not shown because they may not be shown.
+func (f *Found) CountPartial(r Result) {
 	if r.Details == nil {
 		return
 	}
 	for _, p := range r.Details.Missing() {
 		d := p.Decision
-		i := slices.IndexFunc(s.found.Partial, func(one Partial) bool {
+		i := slices.IndexFunc(f.Partial, func(one Partial) bool {
 			return one.Usage == d.Usage && one.Reason == d.Reason
 		})
 		if i < 0 {
-			i = len(s.found.Partial)
-			s.found.Partial = append(s.found.Partial, Partial{Usage: d.Usage, Reason: d.Reason})
+			i = len(f.Partial)
+			f.Partial = append(f.Partial, Partial{Usage: d.Usage, Reason: d.Reason})
 		}
-		s.found.Partial[i].Results++
+		f.Partial[i].Results++
 	}
 }

@@ -16,8 +16,8 @@ import (
 // policies. Methods must be safe for concurrent use. If the requested data is not stored, they
 // return archive.ErrNotHeld or false.
 type Library interface {
-	// Search returns the addresses of the indexed pages that match a query, best first.
-	Search(ctx context.Context, query string) iter.Seq2[string, error]
+	// Search returns the indexed pages that match a query, best first.
+	Search(ctx context.Context, query string) iter.Seq2[index.Hit, error]
 
 	// Matcher returns a function that reports whether a word, from a text in language, matches the
 	// query.
@@ -68,14 +68,8 @@ type stored struct {
 	index   *index.Index
 }
 
-func (l stored) Search(ctx context.Context, query string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		for hit, err := range l.index.Hits(ctx, query) {
-			if !yield(hit.URL, err) {
-				return
-			}
-		}
-	}
+func (l stored) Search(ctx context.Context, query string) iter.Seq2[index.Hit, error] {
+	return l.index.Hits(ctx, query)
 }
 
 func (l stored) Matcher(query, language string) func(string) bool {

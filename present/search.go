@@ -46,6 +46,9 @@ type Found struct {
 	// Hurried reports that some results have no title and no snippet, because reading the copies took too
 	// long. It is never set for a reader who is not Public.
 	Hurried bool
+
+	// Absent is the number of nodes of a cluster that did not answer, so that results may be missing.
+	Absent int
 }
 
 // Partial is a number of results that are shown without one of their parts.
@@ -75,6 +78,7 @@ type Result struct {
 	LeftOut   []LeftOut `json:"left_out,omitempty"` // set only if Query.Why is set
 
 	Details *Details `json:"-"` // set only if Query.Details is set
+	Score   float64  `json:"-"` // rank among the results of this query, from one index; the best has the greatest
 }
 
 // Shown reports whether anything of the page may be shown. Results of which nothing may be shown
@@ -108,14 +112,14 @@ func (p *Presenter) Search(ctx context.Context, q Query, who Reader) (Found, err
 	if q.Limit <= 0 {
 		return s.found, nil
 	}
-	for address, err := range p.library.Search(ctx, q.Text) {
+	for hit, err := range p.library.Search(ctx, q.Text) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return Found{}, err
 		}
-		if more, err := s.examine(ctx, address); err != nil {
+		if more, err := s.examine(ctx, hit); err != nil {
 			return Found{}, err
 		} else if !more {
 			break
@@ -127,7 +131,7 @@ func (p *Presenter) Search(ctx context.Context, q Query, who Reader) (Found, err
 	for _, r := range s.found.Results {
 		if r.Shown() {
 			shown = append(append(shown, r.URL), r.Also...)
-			s.countPartial(r)
+			s.found.CountPartial(r)
 		}
 	}
 	if err := p.shown(ctx, shown...); err != nil {
@@ -173,13 +177,13 @@ type search struct {
 }
 
 // examine examines the next hit. It reports whether the search needs another hit.
-func (s *search) examine(ctx context.Context, address string) (more bool, err error) {
+func (s *search) examine(ctx context.Context, hit index.Hit) (more bool, err error) {
 	full := s.found.Count >= s.query.Skip+s.query.Limit
 	if s.looked++; s.looked > looks {
 		s.found.More = true
 		return false, nil
 	}
-	c, err := s.candidate(ctx, address)
+	c, err := s.candidate(ctx, hit.URL)
 	if err != nil {
 		return false, err
 	}
@@ -207,7 +211,7 @@ func (s *search) examine(ctx context.Context, address string) (more bool, err er
 	}
 	if !shows {
 		if !full && !skipped {
-			s.explain(address, c)
+			s.explain(hit, c)
 		}
 		return true, nil
 	}
@@ -217,13 +221,14 @@ func (s *search) examine(ctx context.Context, address string) (more bool, err er
 	if s.found.Count++; !skipped && !full {
 		c.at = len(s.found.Results)
 		s.found.Results = append(s.found.Results, *c.result)
+		s.found.Results[c.at].Score = hit.Score
 	}
 	return true, nil
 }
 
 // explain adds to the results an entry that says why a page is left out. It does so only if
 // Query.Why is set.
-func (s *search) explain(address string, c *candidate) {
+func (s *search) explain(hit index.Hit, c *candidate) {
 	if !s.query.Why || c.resource.URL == "" || s.listed >= max(mostWhy, s.query.Limit) {
 		return
 	}
@@ -231,7 +236,7 @@ func (s *search) explain(address string, c *candidate) {
 	if c.result == nil {
 		c.result = &Result{LeftOut: c.whyNot(Result{})}
 	}
-	s.found.Results = append(s.found.Results, Result{URL: address, LeftOut: c.result.LeftOut})
+	s.found.Results = append(s.found.Results, Result{URL: hit.URL, LeftOut: c.result.LeftOut, Score: hit.Score})
 }
 
 // foldIntoOther reports whether an earlier result looks the same as c. If there is no such result,

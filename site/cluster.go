@@ -66,11 +66,9 @@ func (s *Site) joinCluster(ctx context.Context) error {
 	if err != nil || s.cfg.Cluster.Servers == "" {
 		return err
 	}
+	s.endApart()
 	o := ClusterOptions(s.cfg)
-	o.Dir, o.Log, o.Clock, o.Copies = m.Dir, s.o.Log, s.o.Clock, cluster.CopiesOneNode
-	if s.archive.HasCopies() {
-		o.Copies = cluster.CopiesObjectStore
-	}
+	o.Dir, o.Log, o.Clock, o.Copies = m.Dir, s.o.Log, s.o.Clock, copiesOf(s.cfg)
 	n, err := cluster.Join(ctx, o, func() {
 		s.o.Notice(fmt.Sprintf("waiting until the lease of an earlier process of node %s has ended; this takes at most %s",
 			m.Node, s.cfg.Cluster.Lease+s.cfg.Cluster.Margin))
@@ -161,6 +159,7 @@ func ClusterError(err error) error {
 	var used *cluster.InUseError
 	var differs *cluster.DifferentError
 	var clock *cluster.ClockError
+	var forgotten *cluster.ForgottenError
 	switch {
 	case errors.As(err, &used):
 		return &UsageError{err, "give this machine another name with --node, and its own data directory"}
@@ -168,6 +167,8 @@ func ClusterError(err error) error {
 		return &UsageError{err, "use the settings of the cluster, or change them for all nodes with acapcrawl cluster set"}
 	case errors.As(err, &clock):
 		return &FailedError{err, "synchronize the clocks, for example with chrony"}
+	case errors.As(err, &forgotten):
+		return &UsageError{err, "use a new data directory with --data"}
 	case errors.Is(err, cluster.ErrNoQuorum):
 		return &FailedError{err, "check the addresses in --cluster, and that most of the servers run"}
 	}
@@ -217,8 +218,8 @@ func (f clusterFrontier) SetSeeds(seeds map[string]uint64) error {
 	return f.Frontier.SetSeeds(seeds)
 }
 
-// enterCrawl lets the node take over its share of the partitions, and adds the seeds to those of the cluster. It returns
-// false if no node has named a seed within the time that the settings allow, so there is nothing to crawl.
+// enterCrawl lets the node take over its share of the partitions, and adds the seeds to those of the cluster. It
+// returns false if no node has named a seed within the time that the settings allow, so there is nothing to crawl.
 func (s *Site) enterCrawl(ctx context.Context, seeds []string) (begun bool, err error) {
 	n := s.node.Load()
 	n.Start(clusterFrontier{s.frontier, s.gate}, s.gate.Pages)
@@ -318,6 +319,12 @@ func (s *Site) leaveCluster() {
 			s.frontier.Abort()
 		}
 	}
+}
+
+// visits reports whether this machine visits the page at an address.
+func (s *Site) visits(rawurl string) bool {
+	u, err := url.Parse(rawurl)
+	return err == nil && !s.foreign(u)
 }
 
 // owns reports whether this machine may store what it received from the host of u.

@@ -11,8 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 )
 
-// SharedSettings returns the settings that all nodes of the cluster have, for config.Input.Shared. It returns none if cfg
-// names no cluster, or if the servers have no cluster yet.
+// SharedSettings returns the settings that all nodes of the cluster have, for config.Input.Shared. It returns none if
+// cfg names no cluster, or if the servers have no cluster yet.
 func SharedSettings(ctx context.Context, cfg *config.Config) (map[string]any, error) {
 	if cfg.Cluster.Servers == "" {
 		return nil, nil

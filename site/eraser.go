@@ -26,6 +26,8 @@ type eraser struct {
 	holdings *holdings.Holdings
 	frontier *crawler.Frontier // nil if no queue is open
 	room     *disk.Room
+	// changes the queue now, or, in a cluster, when the servers answer; nil: now
+	later func(change func() error) error
 }
 
 // Erase erases everything stored of a page, and returns the number of erased copies.
@@ -35,18 +37,40 @@ func (e eraser) Erase(ctx context.Context, rawurl, why, line string) (int, error
 	if err != nil {
 		return 0, nil // nothing is stored under an invalid address
 	}
-	if e.frontier != nil { // do this before the archive erases its records of redirects to the page
-		spelt, err := e.holdings.Spellings(address)
-		if err != nil {
-			return 0, err
-		}
-		for _, down := range spelt {
-			if err := errors.Join(e.frontier.Bar(down), blockRedirectsTo(e.holdings, e.frontier, down)); err != nil {
-				return 0, err
-			}
-		}
+	if err := e.block(address); err != nil {
+		return 0, err
 	}
 	return e.holdings.Erase(ctx, address, why, line)
+}
+
+// block blocks in the queue a page that is taken down. It must be called before the archive erases its records of
+// redirects to the page.
+func (e eraser) block(address string) error {
+	if e.frontier == nil {
+		return nil
+	}
+	spelt, err := e.holdings.Spellings(address)
+	if err != nil {
+		return err
+	}
+	led := map[string][]string{}
+	for _, down := range spelt {
+		if led[down], err = e.holdings.Aliases(down); err != nil {
+			return err
+		}
+	}
+	change := func() error {
+		for _, down := range spelt {
+			if err := errors.Join(e.frontier.Bar(down), e.frontier.BarLed(down, led[down]...)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if e.later == nil {
+		return change()
+	}
+	return e.later(change)
 }
 
 // Holds reports whether anything of a page is stored.
@@ -89,7 +113,13 @@ func (e eraser) Verify(rawurl string, since time.Time) (v actions.Evidence, err 
 }
 
 // recrawler queues pages again for publishers' re-crawl requests.
-type recrawler struct{ *crawler.Frontier }
+type recrawler struct {
+	*crawler.Frontier
+	visits func(rawurl string) bool
+}
+
+// Visits reports whether this machine visits the page at rawurl.
+func (r recrawler) Visits(rawurl string) bool { return r.visits(rawurl) }
 
 // Visited returns the result of the last visit to a page. visited is false if there was no visit
 // since the time since.

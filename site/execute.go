@@ -92,8 +92,16 @@ func (s *Site) reading(o *policy.Origin) actions.Reading {
 		now, known := s.policy.HeldOf(o.Key)
 		return known && now.Since.After(o.Since)
 	}
-	return actions.Reading{Origin: o.Key, Since: o.Since, Actions: o.Policy.Actions(), Digests: o.Digests,
+	r := actions.Reading{Origin: o.Key, Since: o.Since, Actions: o.Policy.Actions(), Digests: o.Digests,
 		Incomplete: o.Incomplete, Stale: stale}
+	if s.shared.Load() {
+		r.Order = s.orders.heard(0)
+		// only the node that owns the host visits it
+		r.Actions = slices.DeleteFunc(slices.Clone(r.Actions), func(a acap.Action) bool {
+			return a.Action == acap.ReCrawl && !s.visits(a.URL)
+		})
+	}
+	return r
 }
 
 // executor returns an executor of requests for the site. f is the queue; if it is nil, the executor
@@ -101,10 +109,10 @@ func (s *Site) reading(o *policy.Origin) actions.Reading {
 func (s *Site) executor(f *crawler.Frontier) *actions.Executor {
 	var r actions.Recrawler
 	if f != nil {
-		r = recrawler{f}
+		r = recrawler{f, s.visits}
 	}
 	a := s.cfg.Actions
-	return actions.NewExecutor(s.ledger, eraser{s.holdings, f, s.room}, r,
+	return actions.NewExecutor(s.ledger, eraser{s.holdings, f, s.room, s.changeQueue}, r,
 		actions.Limits{Again: a.RecrawlAgain, Pending: a.MaxPending, PendingAll: a.MaxPendingAll, Day: a.MaxADay,
 			Listed: a.MaxListed})
 }
@@ -221,7 +229,7 @@ func (s *Site) ExecuteRequests(ctx context.Context, ids ...uint64) (list []actio
 		}
 		for _, r := range list {
 			if r.Action == acap.TakeDown && !r.Standing {
-				if _, err := f.Lift(r.Origin+"/", s.mayBeTakenDown); err != nil {
+				if err := s.changeQueue(func() error { return s.lift(f, r.Origin) }); err != nil {
 					return err
 				}
 			}
@@ -229,7 +237,7 @@ func (s *Site) ExecuteRequests(ctx context.Context, ids ...uint64) (list []actio
 		return nil
 	}
 	begun := false
-	err = s.withFrontier(func(f *crawler.Frontier) error {
+	err = s.withOwnFrontier(func(f *crawler.Frontier) error {
 		begun = true
 		return do(f)
 	})
@@ -243,7 +251,7 @@ func (s *Site) ExecuteRequests(ctx context.Context, ids ...uint64) (list []actio
 // read.
 func (s *Site) executeOpen(ctx context.Context) error {
 	done := false
-	err := s.withFrontier(func(f *crawler.Frontier) error {
+	err := s.withOwnFrontier(func(f *crawler.Frontier) error {
 		done = true
 		return s.resumeRequests(ctx, s.executor(f), f)
 	})

@@ -160,6 +160,18 @@ func (s *Site) withFrontier(fn func(*crawler.Frontier) error) error {
 	return withFrontierOf(s.cfg, fn)
 }
 
+// withOwnFrontier is withFrontier for changes. It does nothing if the queue is that of a cluster and this process
+// does not crawl, since only a node that owns a host may change its queue.
+func (s *Site) withOwnFrontier(fn func(*crawler.Frontier) error) error {
+	s.queue.Lock()
+	apart := s.frontier == nil && s.shared.Load()
+	s.queue.Unlock()
+	if apart {
+		return nil
+	}
+	return s.withFrontier(fn)
+}
+
 // withFrontierOf calls fn with the queue of the data directory cfg.Data, if there is one.
 func withFrontierOf(cfg *config.Config, fn func(*crawler.Frontier) error) (err error) {
 	file := frontierFile(cfg)

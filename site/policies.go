@@ -25,23 +25,25 @@ type lastPolicies struct {
 	ledger *actions.Ledger
 	// the crawler obeys other vocabularies than ACAP, which may need other files than robots.txt
 	vocabularies bool
-	since        time.Time // policies that were read before have no effect
+	hides        func(origin string) bool // reports whether nothing of an origin may be shown now; nil: no
+	since        time.Time                // policies that were read before have no effect
 }
 
 func (s *Site) lastPolicies() lastPolicies {
-	return lastPolicies{s.policy, s.ledger, len(s.who.Vocabularies) > 0, time.Time{}}
+	return lastPolicies{Authority: s.policy, ledger: s.ledger, vocabularies: len(s.who.Vocabularies) > 0}
 }
 
-// shownPolicies returns the policies that decide what is shown. If the data directory was recovered, a policy that was
-// read before has no effect, because its publisher may have changed it while the node was lost.
+// shownPolicies is lastPolicies for decisions about what is shown. It permits nothing of origins that are hidden. If
+// the data directory was recovered, a policy that was read before has no effect, because its publisher may have changed
+// it while the node was lost.
 func (s *Site) shownPolicies() lastPolicies {
 	p := s.lastPolicies()
-	p.since = s.recovered
+	p.hides, p.since = s.hides, s.recovered
 	return p
 }
 
 // LastPolicies returns the policies as they were last read, with the take-downs in force. It makes
-// no request.
+// no request. It permits nothing of origins that are hidden.
 func (s *Site) LastPolicies() terms.Policies { return s.shownPolicies() }
 
 // PolicyRead returns when the statements in the document at address were last read: those of an archived page when it
@@ -62,8 +64,14 @@ func (s *Site) PolicyRead(address string) time.Time {
 	return o.Fetched
 }
 
+// errHidden is the reason why nothing of an origin is shown.
+const errHidden = "this node of the cluster does not know yet what the publisher asked for last"
+
 // Policy returns the policy of u's origin that was read last.
 func (p lastPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
+	if key, err := policy.Key(u); err == nil && p.hides != nil && p.hides(key) {
+		return acap.Unreachable(key+"/robots.txt", errHidden), nil
+	}
 	o, known := p.Held(u)
 	if !known {
 		return nil, fmt.Errorf("the policy of %s was never read", u.Host)
@@ -100,7 +108,7 @@ func (s *Site) mayBeTakenDown(address string) bool {
 		return true
 	}
 	o, known := s.policy.Held(u)
-	if !known || o.Status == policy.Unreachable || o.Incomplete {
+	if !known || o.Status == policy.Unreachable || o.Incomplete || s.hides(o.Key) {
 		return true
 	}
 	p, err := s.lastPolicies().Policy(context.Background(), u)
@@ -118,8 +126,14 @@ func (s *Site) blockTakenDown(f *crawler.Frontier, o *policy.Origin) error {
 		err = f.Bar(down...)
 	}
 	if err == nil {
-		_, err = f.Lift(o.Key+"/", s.mayBeTakenDown)
+		err = s.lift(f, o.Key)
 	}
+	return err
+}
+
+// lift queues the pages of an origin again whose take-down is no longer in force.
+func (s *Site) lift(f *crawler.Frontier, origin string) error {
+	_, err := f.Lift(origin+"/", s.mayBeTakenDown)
 	return err
 }
 

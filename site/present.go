@@ -36,7 +36,7 @@ func (s *Site) Captures(ctx context.Context, reader acap.Target,
 	fn func(archive.Capture, acap.Decision, acap.Facts) error) error {
 	return s.archive.EachCapture(func(c archive.Capture) error {
 		// P04: a page under a take-down is hidden even before it is erased
-		if terms.TakenDown(ctx, s.shownPolicies(), c.URL) != nil {
+		if s.hidesURL(c.URL) || terms.TakenDown(ctx, s.shownPolicies(), c.URL) != nil {
 			return ctx.Err()
 		}
 		t, f, err := s.termsOf(ctx, c, reader)

@@ -126,6 +126,11 @@ func (s *session) readAgain(ctx context.Context, key string) (o *policy.Origin, 
 	if err != nil {
 		return nil, err
 	}
+	if list := s.site.orders.connected(); list != nil && s.site.foreign(u) {
+		if o, known := s.site.policy.HeldOf(key); known {
+			return o, list.AskReading(key)
+		}
+	}
 	o, err = s.site.policy.Refresh(ctx, u)
 	if err != nil {
 		return nil, err

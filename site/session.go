@@ -105,7 +105,7 @@ func (s *Site) openFrontier(backoff time.Duration) (err error) {
 	o := crawler.FrontierOptions{Delay: s.cfg.Delay, PerHost: s.cfg.PerHost, Backoff: backoff, Adaptive: s.cfg.Adaptive,
 		MaxHost: max(s.cfg.MaxHostURLs, 0)}
 	if n := s.node.Load(); n != nil {
-		o.Journal, o.Lost, o.Now = n, n.Lost, n.Now
+		o.Journal, o.Lost, o.Skew = n, n.Lost, n.Settings().Margin
 	}
 	s.frontier, err = crawler.Open(frontierFile(s.cfg), o)
 	return err

@@ -85,7 +85,9 @@ type opened struct {
 	// this process as a node of a cluster; nil: it has joined none. It stays set when the node has left
 	node    atomic.Pointer[cluster.Node]
 	shared  atomic.Bool // the data directory belongs to a node of a cluster
-	reports []*Sites    // the reports that Sites returned
+	orders  *orders
+	apart   func()   // ends the connection of followApart; nil: there is none
+	reports []*Sites // the reports that Sites returned
 }
 
 // Empty reports whether nothing was ever stored in dir. A directory with keys but without an
@@ -110,6 +112,7 @@ func Open(cfg *config.Config, o Options) (s *Site, err error) {
 		return nil, err
 	}
 	s = &Site{cfg: cfg, who: who, o: o.withDefaults(), erased: &erasures{}, opened: &opened{}}
+	s.orders = newOrders(s)
 	shared := sharing{tenure: s.tenure, errand: s.passErrand}
 	if cfg.Cluster.Servers != "" {
 		shared.reserve = s.reservePages
@@ -212,9 +215,12 @@ func (s *Site) open(rules actions.Options) error {
 	if err != nil {
 		return err
 	}
-	s.policy = policy.New(policyFiles{s.gate}, s.who, policies,
-		policy.Options{Reread: latest(s.o.Reread, s.recovered), Defect: s.defect, Pace: s.gate.Pace})
-	return nil
+	o := policy.Options{Reread: latest(s.o.Reread, s.recovered), Defect: s.defect, Pace: s.gate.Pace}
+	if s.shared.Load() || s.cfg.Cluster.Servers != "" {
+		o.Shared = sharedPolicies{s.orders}
+	}
+	s.policy = policy.New(policyFiles{s.gate}, s.who, policies, o)
+	return s.orders.open()
 }
 
 // Lend returns a view of the site for a caller that acts as the crawler who, with the settings cfg.
@@ -251,6 +257,7 @@ func (s *Site) Close() error {
 	if s.lent {
 		return nil
 	}
+	s.endApart()
 	for _, o := range s.reports {
 		o.tally.close()
 	}
@@ -260,6 +267,7 @@ func (s *Site) Close() error {
 	}
 	if s.frontier != nil {
 		errs = append(errs, s.frontier.Close())
+		s.orders.changes.Wait()
 	}
 	if s.policy != nil {
 		errs = append(errs, s.policy.Close())
@@ -331,8 +339,14 @@ func (s *Site) held(ctx context.Context) (*holdings.Holdings, error) {
 // Recover completes what a crash left unfinished, so that archive and index are consistent. Methods
 // that need consistent data call Recover themselves.
 func (s *Site) Recover(ctx context.Context) error {
-	_, err := s.held(ctx)
-	return err
+	if _, err := s.held(ctx); err != nil {
+		return err
+	}
+	if err := s.followApart(ctx); err != nil {
+		s.o.Notice(fmt.Sprintf("nothing that is archived here is shown, because this machine does not know what publishers "+
+			"have asked for since: %v.", err))
+	}
+	return nil
 }
 
 // closeHoldings closes the holdings if they are open.

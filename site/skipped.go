@@ -107,7 +107,7 @@ func (o *tallies) policyOf(address string) (*acap.Policy, *url.URL) {
 	if err != nil {
 		return nil, nil
 	}
-	p, err := o.site.lastPolicies().Policy(o.ctx, u)
+	p, err := o.site.shownPolicies().Policy(o.ctx, u)
 	if err != nil {
 		return nil, nil
 	}

@@ -46,6 +46,14 @@ func archiveOptions(cfg *config.Config, epoch func() uint64) (o archive.Options,
 	return o, nil
 }
 
+// copiesOf returns where the pages of a node are, for cluster.Options.Copies.
+func copiesOf(cfg *config.Config) string {
+	if cfg.Cluster.KeyFile != "" && cfg.S3.Bucket != "" {
+		return cluster.CopiesObjectStore
+	}
+	return cluster.CopiesOneNode
+}
+
 // nodeOf returns the name of the node to which the data directory belongs, or will belong; "" if it belongs to none.
 func nodeOf(cfg *config.Config) string {
 	var m membership

@@ -34,7 +34,7 @@ func (s *Site) Sweep(ctx context.Context, o SweepOptions) (sum SweepSummary, err
 		return sum, err
 	}
 	if !o.DryRun {
-		if err := s.withFrontier(s.blockRedirects); err != nil {
+		if err := s.withOwnFrontier(s.blockRedirects); err != nil {
 			return sum, err
 		}
 	}

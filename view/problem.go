@@ -37,6 +37,7 @@ type Problem struct {
 	Allow   string        `json:"-"` // for the header Allow; empty: none
 	Address string        `json:"-"` // the requested page, archived or not; empty: none
 	Page    string        `json:"-"` // the archived page whose terms can be explained; empty: none
+	Down    bool          `json:"-"` // a take-down is in force
 }
 
 func (p *Problem) Error() string { return p.Detail }
@@ -118,7 +119,7 @@ func (p *Problem) endSentence() {
 // was erased.
 func (h *Handler) takenDown(s present.State) *Problem {
 	down := h.refused(s.Decision)
-	p := &Problem{Status: http.StatusGone, Code: "erased", Title: "Erased from this archive",
+	p := &Problem{Status: http.StatusGone, Code: "erased", Title: "Erased from this archive", Down: true,
 		Detail: "The publisher asked for it to be taken down", File: down.File, Line: down.Line, Field: down.Field,
 		PolicyRead: down.PolicyRead}
 	if by := s.Decision.Because; by.Source == acap.Request {
@@ -180,6 +181,26 @@ func (h *Handler) problemOf(err error) *Problem {
 		Detail: "The answer could not be made; the operator's log says why."}
 }
 
+// setHeader sets the header fields that say what happened.
+func (p *Problem) setHeader(head http.Header, shard bool) {
+	switch {
+	case shard && p.Down:
+		head.Set(ReasonHeader, ReasonDown)
+	case shard:
+		head.Set(ReasonHeader, p.Code)
+	}
+	if p.Retry > 0 {
+		head.Set("Retry-After", strconv.Itoa(int(p.Retry.Seconds())))
+	}
+	if p.Allow != "" {
+		head.Set("Allow", p.Allow)
+	}
+	if p.Status == http.StatusUnavailableForLegalReasons && p.File != "" {
+		head.Add("Link", "<"+originOf(p.File)+`>; rel="blocked-by"`)
+	}
+	head.Set("Cache-Control", "no-store")
+}
+
 // writeProblem answers with p: as a problem document if the route is part of the API, otherwise as a page.
 func (h *Handler) writeProblem(w http.ResponseWriter, r *request, p *Problem) {
 	head := w.Header()
@@ -198,16 +219,7 @@ func (h *Handler) writeProblem(w http.ResponseWriter, r *request, p *Problem) {
 		policy := strings.TrimSuffix(ownPolicy, "'none'") + "'self'" // frame-ancestors
 		head.Set("Content-Security-Policy", policyFor(r.visitor, policy))
 	}
-	if p.Retry > 0 {
-		head.Set("Retry-After", strconv.Itoa(int(p.Retry.Seconds())))
-	}
-	if p.Allow != "" {
-		head.Set("Allow", p.Allow)
-	}
-	if p.Status == http.StatusUnavailableForLegalReasons && p.File != "" {
-		head.Add("Link", "<"+originOf(p.File)+`>; rel="blocked-by"`)
-	}
-	head.Set("Cache-Control", "no-store")
+	p.setHeader(head, r.visitor.Shard)
 	if r.api {
 		body, err := json.Marshal(struct {
 			Type string `json:"type"`

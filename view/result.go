@@ -146,7 +146,7 @@ func (h *Handler) locate(r *request, v *resultView) (err error) {
 // made reports whether the link to the page must be made from something other than the page.
 func (v resultView) made() bool {
 	return v.Href != "" || v.Details != nil && slices.ContainsFunc(v.Details.Parts, func(p present.Part) bool {
-		return p.Decision.Usage == acap.PresentLink && len(p.Decision.MustUse()) > 0
+		return p.Decision.Usage == acap.PresentLink && len(p.Limits.MustUse) > 0
 	})
 }
 

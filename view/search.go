@@ -28,6 +28,7 @@ type searchPage struct {
 	Results []resultView
 	None    noResults // Results is empty
 	Hurried bool      // some results lack a title and a snippet
+	Absent  int       // machines of the archive that did not answer
 	First   int       // number of the first result
 	Back    string    // address of the page before, or ""
 	Next    string    // address of the next page, or ""
@@ -95,7 +96,7 @@ func (h *Handler) searchError(w http.ResponseWriter, r *request, form searchForm
 
 // fill sets what the page shows of the results.
 func (h *Handler) fill(r *request, p *searchPage, found present.Found) error {
-	p.Hurried = found.Hurried
+	p.Hurried, p.Absent = found.Hurried, found.Absent
 	for _, one := range found.Results {
 		if !one.Shown() {
 			p.Withheld = append(p.Withheld, one)

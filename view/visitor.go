@@ -21,7 +21,10 @@ type Visitor struct {
 	Replay string
 	// Label is set for a request below the replay domain: the first label of the host name. Base is then
 	// the address of the viewer.
-	Label     string
+	Label string
+	// Shard says that the request comes from a process of a cluster that asks all nodes. A problem then says in the
+	// header ReasonHeader why the page is not shown.
+	Shard     bool
 	Ancestors string // origins of the viewer, separated by blanks; set together with Label
 }
 
@@ -34,6 +37,12 @@ const (
 	Publisher Role = "publisher" // sees and submits requests of its own
 	Operator  Role = "operator"  // sees and submits all requests
 )
+
+// ReasonHeader is the header with the code of a problem, or ReasonDown; see Visitor.Shard.
+const ReasonHeader = "Acapcrawl-Reason"
+
+// ReasonDown means that a take-down is in force.
+const ReasonDown = "taken-down"
 
 type visitorKey struct{}
 

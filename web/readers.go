@@ -26,8 +26,8 @@ func (s *Server) route(requests http.Handler) http.Handler {
 		switch {
 		case strings.HasPrefix(at, "/v1/"): // the address before version 1 of the API had other parts
 			redirect(w, "/api"+r.RequestURI, http.StatusPermanentRedirect)
-		case s.o.Readers == nil, at == "/api/v1/key", at == "/api/v1/requests",
-			strings.HasPrefix(at, "/api/v1/requests/"):
+		case s.o.Readers == nil, s.o.Backend != nil && (at == "/api/v1/key" || at == "/api/v1/requests" ||
+			strings.HasPrefix(at, "/api/v1/requests/")):
 			requests.ServeHTTP(w, r)
 		case s.o.Frame != nil && isPage(at):
 			pages.ServeHTTP(w, r)

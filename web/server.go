@@ -28,7 +28,7 @@ type Backend interface {
 
 // Options configure a Server. The comments of the fields say what their zero values mean.
 type Options struct {
-	Backend Backend
+	Backend Backend // nil: there are no action requests; then Readers must be set
 	// accepted host names in the Host header, with any port, in addition to the listener's address
 	Hosts []string
 	// ReplayDomain is the domain below which unmodified copies have host names of their own; "": none. It must not be

@@ -34,6 +34,7 @@ func (c *Command) actionsListVerb() *cobra.Command {
 	standing := flags.Bool("standing", false, "only requests that are still in force")
 	after := flags.Uint64("after", 0, "only requests with an ID above `N`")
 	limit := flags.Int("limit", 0, "at most `N` requests; 0: all")
+	clusterFlags(cmd)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		r := actionsRequest{JSON: out.JSON(), Filter: actions.Filter{Action: *action, State: actions.State(*state),
@@ -61,6 +62,9 @@ func (c *Command) actionsListVerb() *cobra.Command {
 		cfg, err := c.settings(cmd)
 		if err != nil {
 			return err
+		}
+		if c.asksNodes(cfg) {
+			return c.actionsOfNodes(cmd.Context(), cfg, callOf(cmd, nil), r)
 		}
 		return c.runActionsList(cmd.Context(), cfg, r)
 	}

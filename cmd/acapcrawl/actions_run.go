@@ -59,6 +59,7 @@ case.`,
 	flags.SortFlags = false
 	origins := flags.StringArray("origin", nil, "read only robots.txt of the site `URL` again (repeatable)")
 	noRefresh := flags.Bool("no-refresh", false, "read no robots.txt again")
+	clusterFlags(cmd)
 	out := jsonFlag(cmd)
 	visiting(flags)
 	olderThan := flags.Duration(olderThanFlag, 0, "read only policies older than about `DURATION` again")
@@ -82,6 +83,9 @@ case.`,
 		cfg, err := c.settings(cmd)
 		if err != nil {
 			return err
+		}
+		if c.asksNodes(cfg) {
+			return c.onEachNode(cmd.Context(), cfg, callOf(cmd, nil), r.JSON)
 		}
 		return c.runActionsRun(cmd.Context(), cfg, r)
 	}

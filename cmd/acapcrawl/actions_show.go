@@ -22,29 +22,40 @@ func (c *Command) actionsShowVerb() *cobra.Command {
 		Use:   "show ID",
 		Short: "Print everything recorded about one request, or its receipt",
 		Example: `  acapcrawl actions show 17
-  acapcrawl actions show 17 --receipt -o receipt.json`,
+  acapcrawl actions show 17 --receipt -o receipt.json
+  acapcrawl actions show a:17 --cluster nats://n1:4222`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	receipt := flags.Bool("receipt", false, "print only the receipt, as JSON")
 	file := flags.StringP("output", "o", "", "with --receipt: write the receipt to `FILE`")
 	force := flags.Bool("force", false, "replace FILE if it exists")
+	clusterFlags(cmd)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r := actionsRequest{JSON: out.JSON(), Receipt: *receipt, File: *file, Force: *force}
 		if len(args) != 1 {
 			return misuse(cmd.CommandPath()+" 17", "%s takes the ID of one request", cmd.CommandPath())
 		}
+		node, id, named := strings.Cut(args[0], ":")
+		if !named {
+			node, id = "", args[0]
+		}
 		var err error
-		if r.ID, err = strconv.ParseUint(args[0], 10, 64); err != nil || r.ID == 0 {
+		if r.ID, err = strconv.ParseUint(id, 10, 64); err != nil || r.ID == 0 {
 			return misuse("acapcrawl actions ls", "%q is not the ID of a request", args[0])
 		}
 		if r.File != "" && !r.Receipt {
 			return misuse("--receipt --output "+r.File, "--output needs --receipt")
 		}
 		cfg, err := c.settings(cmd)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case c.asksNodes(cfg):
+			return c.showActionOfNode(cmd.Context(), cfg, node, callOf(cmd, []string{id}), r)
+		case named:
+			return misuse("--cluster nats://…", "%s names a node, but no cluster is given", args[0])
 		}
 		return c.runActionsShow(cfg, r)
 	}

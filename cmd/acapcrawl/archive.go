@@ -16,6 +16,8 @@ type archiveRequest struct {
 	Repair bool   // verify also repairs what can be repaired
 	Erased string // URL, as typed, whose erasure verify checks
 	Verify archive.VerifyOptions
+	Shard  bool     // another process of a cluster asks for counts
+	call   nodeCall // for the nodes of a cluster
 }
 
 func (c *Command) archiveVerb() *cobra.Command {
@@ -44,6 +46,8 @@ func (c *Command) archivePart(use, short string, run func(context.Context, *conf
 		setting(flags, "for")
 		judge = judgingFlags(cmd, "reader", "refresh")
 	}
+	clusterFlags(cmd)
+	shard := shardOnly(flags)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		j, err := judge()
@@ -54,7 +58,8 @@ func (c *Command) archivePart(use, short string, run func(context.Context, *conf
 		if err != nil {
 			return err
 		}
-		return run(cmd.Context(), cfg, archiveRequest{judging: j, JSON: out.JSON()})
+		return run(cmd.Context(), cfg, archiveRequest{judging: j, JSON: out.JSON(), Shard: *shard,
+			call: callOf(cmd, nil)})
 	}
 	return cmd
 }

@@ -16,6 +16,9 @@ import (
 )
 
 func (c *Command) runArchiveCompact(ctx context.Context, cfg *config.Config, r archiveRequest) error {
+	if c.asksNodes(cfg) {
+		return c.onEachNode(ctx, cfg, r.call, r.JSON)
+	}
 	err := c.withHeld(ctx, cfg, func(d *directory) error {
 		screen := newProgress(c.Stderr)
 		s, err := d.Compact(ctx, func(done, total int64) { screen.Set("%s of %s", size(done), size(total)) })

@@ -21,6 +21,9 @@ type listedErasure struct {
 
 // runArchiveErasures lists every recorded erasure, by URL and then by time.
 func (c *Command) runArchiveErasures(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
+	if c.asksNodes(cfg) {
+		return c.erasuresOfNodes(ctx, cfg, r)
+	}
 	a, done, err := c.openArchive(cfg)
 	if err != nil {
 		return c.orNothing(r.JSON, []struct{}{}, err)

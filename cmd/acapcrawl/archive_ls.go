@@ -16,6 +16,9 @@ import (
 )
 
 func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
+	if c.asksNodes(cfg) {
+		return c.listNodes(ctx, cfg, r)
+	}
 	d, _, err := c.openPresenter(ctx, cfg, &r.judging)
 	if err != nil {
 		return c.orNothing(r.JSON, []struct{}{}, err)

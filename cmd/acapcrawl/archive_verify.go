@@ -34,6 +34,7 @@ each change, and check everything again.`,
 	erased := flags.String("erased", "", "check that everything archived of `URL` was erased")
 	sample := flags.String("sample", "", "read only `PART` of the bodies, for example 1%")
 	resume := flags.Bool("resume", false, "do not read the bodies again that an interrupted check has read")
+	clusterFlags(cmd)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if flags.Changed("erased") && *erased == "" {
@@ -61,6 +62,9 @@ each change, and check everything again.`,
 		if err != nil {
 			return err
 		}
+		if c.asksNodes(cfg) {
+			return c.onEachNode(cmd.Context(), cfg, callOf(cmd, nil), out.JSON())
+		}
 		return c.runArchiveVerify(cmd.Context(), cfg,
 			archiveRequest{JSON: out.JSON(), Repair: *repair, Erased: *erased, Verify: o})
 	}
@@ -87,11 +91,21 @@ func (c *Command) printStats(ctx context.Context, cfg *config.Config, r archiveR
 	if err != nil {
 		return err
 	}
-	return c.printJSON(out)
+	if !r.Shard {
+		return c.printJSON(out)
+	}
+	erased, pages, err := erasedInAll(d.Archive())
+	if err != nil {
+		return err
+	}
+	return c.printJSON(shardStats{out, erased, pages})
 }
 
 func (c *Command) runArchiveStats(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
-	if r.JSON {
+	if c.asksNodes(cfg) {
+		return c.statsOfNodes(ctx, cfg, r)
+	}
+	if r.JSON || r.Shard {
 		return c.printStats(ctx, cfg, r)
 	}
 	a, done, err := c.openArchive(cfg)
@@ -107,7 +121,11 @@ func (c *Command) runArchiveStats(ctx context.Context, cfg *config.Config, r arc
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.Stdout, "%8d captures of %d resources, %s\n%8d bodies, %s as sent, %s stored\n%8d "+
+	return c.printStatsText(st, erased, pages)
+}
+
+func (c *Command) printStatsText(st archive.Stats, erased, pages int) error {
+	_, err := fmt.Fprintf(c.Stdout, "%8d captures of %d resources, %s\n%8d bodies, %s as sent, %s stored\n%8d "+
 		"thumbnails that cannot be made from a copy\n"+
 		"%8d addresses that redirect to another\n%8d copies of %d pages erased\n",
 		st.Captures, st.Resources, size(st.Bytes), st.Bodies, size(st.Raw), size(st.Stored), st.Pictures, st.Aliases,

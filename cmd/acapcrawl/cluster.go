@@ -21,7 +21,7 @@ var reachCluster = []string{"cluster", "cluster-credentials", "cluster-tls-ca", 
 
 func (c *Command) clusterVerb() *cobra.Command {
 	return c.group("cluster", "Show and change a crawl that several machines share", c.clusterStatusVerb(),
-		c.clusterDrainVerb(), c.clusterSetVerb())
+		c.clusterDrainVerb(), c.clusterForgetVerb(), c.clusterSetVerb())
 }
 
 func (c *Command) clusterStatusVerb() *cobra.Command {
@@ -81,6 +81,9 @@ func (c *Command) printStatus(s cluster.Status) error {
 		if n.Draining {
 			name += " (leaving)"
 		}
+		if n.Reader {
+			name += " (only read)"
+		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%d\t%d\t%d\t%d\t%.1f s\t%s\n", name, n.Epoch, n.Partitions,
 			n.LeaseUntil.Format(time.RFC3339), n.Queue, n.Due, n.InProgress, n.Pages, n.Lag, n.Version)
 	}
@@ -108,7 +111,7 @@ func (c *Command) printCopies(nodes []cluster.NodeStatus) {
 func (c *Command) clusterDrainVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drain NODE",
-		Short: "Hand the partitions of a node over to the others, and end its crawl",
+		Short: "Hand the partitions of a node over to the others",
 		Long: `Hand the partitions of a node over to the other nodes, and wait until that is done. Then the crawl of the
 node ends with status 0. Its visits in progress are completed.`,
 		Example: "  acapcrawl cluster drain b --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
@@ -125,6 +128,35 @@ node ends with status 0. Its visits in progress are completed.`,
 			return err
 		}
 		return c.drain(cmd.Context(), cfg, args[0])
+	}
+	return cmd
+}
+
+func (c *Command) clusterForgetVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "forget NODE",
+		Short: "Remove a node that will not run any more, with its data directory",
+		Long: `Remove a node that will not run any more, for example because its disk is lost. Take-downs no longer wait
+for it. Its data directory cannot be used in this cluster any more, because it may hold pages that were taken down
+since: delete it.`,
+		Example: "  acapcrawl cluster forget b --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
+	}
+	for _, name := range reachCluster {
+		setting(cmd.Flags(), name)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return misuse(cmd.CommandPath()+" b", "forget needs the name of one node")
+		}
+		cfg, err := c.clusterSettings(cmd)
+		if err != nil {
+			return err
+		}
+		if err := cluster.Forget(cmd.Context(), site.ClusterOptions(cfg), args[0]); err != nil {
+			return clusterFault(err)
+		}
+		fmt.Fprintf(c.Stdout, "The node %s is removed.\n", args[0])
+		return nil
 	}
 	return cmd
 }

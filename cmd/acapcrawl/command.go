@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/acapcrawl/acapcrawl/cluster"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/present"
@@ -29,7 +30,8 @@ type Command struct {
 
 	// for tests: returns the free and total bytes of the disk; nil: ask the system
 	free  func(dir string) (free, total int64, err error)
-	fault func() error // for tests: called before each write of archive and ledger
+	fault func() error  // for tests: called before each write of archive and ledger
+	clock cluster.Clock // for tests: the clock of a node of a cluster; nil: that of the machine
 
 	args []string
 	in   *stdin

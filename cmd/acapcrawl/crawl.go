@@ -224,7 +224,7 @@ func (c *Command) crawl(ctx context.Context, cfg *config.Config, log *slog.Logge
 	if err != nil {
 		return sum, faultOf(err)
 	}
-	open := site.Options{Create: true, Crawler: &who, Log: log}
+	open := site.Options{Create: true, Crawler: &who, Log: log, Clock: c.clock}
 	if o.Refetch {
 		open.Reread = time.Now()
 	}

@@ -53,7 +53,9 @@ func (c *Command) openOwn(cfg *config.Config, o site.Options) (d *directory, err
 	o.Budget, d.unlimit = c.limitMemory(cfg)
 	if slices.Contains(hosting, c.verb) {
 		o.Owned = func() {
-			if d.host, err = listen(cfg.Data, c.verb, c.Stderr); err != nil {
+			if d.host, err = listen(cfg.Data, c.verb, c.Stderr); err == nil {
+				d.host.own = ownSettings{c.Env, cfg.File, c.Resolver}
+			} else {
 				o.Notice(fmt.Sprintf("other verbs have to wait until this one ends, because their calls cannot be "+
 					"received: %v", err))
 			}
@@ -92,8 +94,15 @@ func (c *Command) openHeld(ctx context.Context, cfg *config.Config, refresh bool
 // serve runs the verbs of other processes from now until the directory is closed, if hosting
 // contains this verb.
 func (d *directory) serve() {
-	if d.host != nil {
-		d.host.serve(d.Site)
+	if d.host == nil {
+		return
+	}
+	d.host.serve(d.Site)
+	l, err := d.ListenToCluster()
+	if err != nil {
+		d.host.failed(err)
+	} else if l != nil {
+		d.host.serveCluster(l, d.Site)
 	}
 }
 

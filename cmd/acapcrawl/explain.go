@@ -32,6 +32,8 @@ type explainRequest struct {
 	Robots   string       // file to read instead of robots.txt, so that nothing is requested; "-" is standard input
 	All      bool         // also list lines about other crawlers and resources
 	Out      *output
+	Shard    bool     // another process of a cluster asks: decide by what is stored, and print a shardExplained
+	call     nodeCall // for the nodes of a cluster
 }
 
 func (c *Command) explainVerb() *cobra.Command {
@@ -61,20 +63,18 @@ With --robots FILE, explain decides by a robots.txt that is not published yet: i
 		"element-level (repeatable)")
 	flags.SetAnnotation("cannot", keyOfFlag, []string{"cannot"})
 	judge := judgingFlags(cmd, "as-of", "reader")
+	clusterFlags(cmd)
+	shard := shardOnly(flags)
 	out := c.reportFlags(cmd, textForm, jsonForm)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := explainRequest{Page: *page, PageFile: *pageFile, Robots: *robots, All: *all, Out: out}
+		r := explainRequest{Page: *page, PageFile: *pageFile, Robots: *robots, All: *all, Out: out,
+			Shard: *shard, call: callOf(cmd, args)}
 		var err error
 		if r.URL, err = oneURL(cmd, args); err != nil {
 			return err
 		}
-		switch {
-		case r.Page && r.Robots != "":
-			return misuse("--page-file FILE", "--page makes a request, but --robots allows none")
-		case r.Page && r.PageFile != "":
-			return misuse("", "--page and --page-file both give the page; use one of them")
-		case r.Robots == "-" && r.PageFile == "-":
-			return misuse("", "--robots and --page-file cannot both be standard input")
+		if err := r.contradiction(); err != nil {
+			return err
 		}
 		if r.Usages, err = usagesNamed(*usages); err != nil {
 			return err
@@ -95,6 +95,19 @@ With --robots FILE, explain decides by a robots.txt that is not published yet: i
 		return c.runExplain(cmd.Context(), cfg, r)
 	}
 	return cmd
+}
+
+// contradiction returns an error if flags contradict each other.
+func (r *explainRequest) contradiction() error {
+	switch {
+	case r.Page && r.Robots != "":
+		return misuse("--page-file FILE", "--page makes a request, but --robots allows none")
+	case r.Page && r.PageFile != "":
+		return misuse("", "--page and --page-file both give the page; use one of them")
+	case r.Robots == "-" && r.PageFile == "-":
+		return misuse("", "--robots and --page-file cannot both be standard input")
+	}
+	return nil
 }
 
 // usagesNamed returns the usages that are named in the values of --usage.
@@ -137,6 +150,12 @@ type explanation struct {
 // now, or reads the policy from a file. It fetches the page if --page was given, or reads the page
 // from a file or from the archive.
 func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainRequest) error {
+	switch {
+	case r.Shard:
+		return c.explainShard(ctx, cfg, r)
+	case c.asksNodes(cfg) && r.Robots == "":
+		return c.explainFromNodes(ctx, cfg, r)
+	}
 	if err := c.readable(cfg.SignatureKey); err != nil {
 		return err
 	}
@@ -169,20 +188,25 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 		return err
 	}
 	e := &explanation{found, &r}
-	refused := false
-	for _, a := range e.Answers {
-		refused = refused || !a.Decision.Allowed
-	}
-	err = c.writeReport(r.Out, func(w io.Writer) error {
-		if r.Out.JSON() {
-			return display.Encoder(w).Encode(e.Report())
-		}
-		return printExplained(w, e)
-	})
-	if err == nil && refused && len(r.Usages) > 0 {
+	if err = c.writeReport(r.Out, e.write); err == nil && e.refused() {
 		return &fault{status: statusRefused, err: errors.New("")}
 	}
 	return err
+}
+
+// write writes the explanation in the wanted format.
+func (e *explanation) write(w io.Writer) error {
+	if e.request.Out.JSON() {
+		return display.Encoder(w).Encode(e.Report())
+	}
+	return printExplained(w, e)
+}
+
+// refused reports whether a usage that the user named is prohibited.
+func (e *explanation) refused() bool {
+	return len(e.request.Usages) > 0 && slices.ContainsFunc(e.Answers, func(a explain.Explained) bool {
+		return !a.Decision.Allowed
+	})
 }
 
 // readFile reads a file that was named on the command line.

@@ -174,6 +174,7 @@ func (c *Command) configFile(cmd *cobra.Command) string {
 type judging struct {
 	AsOf    time.Time // the time of the decisions; zero: now
 	Reader  acap.Target
+	Known   bool // nothing more about the reader is to be found out
 	Refresh bool // read the policies again first
 }
 
@@ -259,9 +260,13 @@ func notBefore(now, asOf time.Time) error {
 	return nil
 }
 
-// flagNames returns the flags that cmd takes.
+// flagNames returns the flags that cmd takes, without hidden ones.
 func flagNames(cmd *cobra.Command) []string {
 	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
 	return names
 }

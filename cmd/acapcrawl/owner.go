@@ -82,6 +82,8 @@ type host struct {
 	guests sync.WaitGroup // counts the guests and the goroutine that accepts them
 
 	readers *readersHost  // answers readers for the verb serve of another process
+	cluster net.Listener  // accepts guests from other machines of a cluster; nil: there is no cluster
+	own     ownSettings   // the settings of verbs for these guests
 	asked   chan struct{} // closed when another process asks for the data directory
 	ask     func()        // closes asked
 }
@@ -186,32 +188,47 @@ func (h *host) serve(s *site.Site) {
 	slots := make(chan struct{}, maxGuests)
 	h.readers = newReadersHost(&lazyView{make: func() (http.Handler, error) { return newView(s, h.failed) }})
 	h.guests.Go(h.readers.serve)
-	h.guests.Go(func() {
-		for {
-			select {
-			case slots <- struct{}{}:
-			case <-h.ending.Done():
-				return
-			}
-			conn, err := h.listener.AcceptUnix()
-			switch {
-			case errors.Is(err, net.ErrClosed):
-				return
-			case err != nil: // for example, too many files are open; try again after one is closed
-				<-slots
-				select {
-				case <-time.After(100 * time.Millisecond):
-				case <-h.ending.Done():
-				}
-				continue
-			}
-			h.guests.Go(func() {
-				defer func() { <-slots }()
-				h.runGuest(conn, s)
-			})
-		}
-	})
+	h.guests.Go(func() { h.accept(h.listener, slots, func(conn net.Conn) { h.runGuest(conn, s, h.local) }) })
 }
+
+// accept calls run for each connection to l, each in a goroutine, until l or h is closed.
+func (h *host) accept(l net.Listener, slots chan struct{}, run func(net.Conn)) {
+	for {
+		select {
+		case slots <- struct{}{}:
+		case <-h.ending.Done():
+			return
+		}
+		conn, err := l.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil: // for example, too many files are open; try again after one is closed
+			<-slots
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-h.ending.Done():
+			}
+			continue
+		}
+		h.guests.Go(func() {
+			defer func() { <-slots }()
+			run(conn)
+		})
+	}
+}
+
+// local checks the request of a guest on this machine, and returns the function that runs its verb. It returns nil for
+// a guest that must get no answer.
+func (h *host) local(req request) verbRunner {
+	if subtle.ConstantTimeCompare([]byte(req.Token), []byte(h.token)) != 1 {
+		return nil
+	}
+	return req.run
+}
+
+// verbRunner runs a verb of a guest and returns its exit status.
+type verbRunner func(ctx context.Context, s *site.Site, w *wire, in io.Reader) (status int)
 
 // failed prints an error of an answer to a reader.
 func (h *host) failed(err error) { fmt.Fprintln(h.stderr, "An answer to a reader failed:", err) }
@@ -226,6 +243,9 @@ var errGuests = errors.New("a verb of another process does not end")
 func (h *host) close() error {
 	os.Remove(filepath.Join(h.dir, ownerFile))
 	h.listener.Close()
+	if h.cluster != nil {
+		h.cluster.Close()
+	}
 	if h.readers != nil {
 		h.readers.close(finishWithin)
 	}
@@ -260,9 +280,9 @@ func (h *host) close() error {
 	}
 }
 
-// runGuest runs the verb of a guest that has connected. The verb is interrupted if the guest is
-// interrupted or disconnects.
-func (h *host) runGuest(conn *net.UnixConn, s *site.Site) {
+// runGuest runs the verb of a guest that has connected. check returns how, or nil to refuse the guest. The verb is
+// interrupted if the guest is interrupted or disconnects.
+func (h *host) runGuest(conn net.Conn, s *site.Site, check func(request) verbRunner) {
 	passed := false
 	defer func() {
 		if !passed {
@@ -275,7 +295,11 @@ func (h *host) runGuest(conn *net.UnixConn, s *site.Site) {
 	bounded := &io.LimitedReader{R: conn, N: maxRequest}
 	hears := json.NewDecoder(bounded)
 	err := hears.Decode(&req)
-	if !in() || err != nil || subtle.ConstantTimeCompare([]byte(req.Token), []byte(h.token)) != 1 {
+	if !in() || err != nil {
+		return
+	}
+	run := check(req)
+	if run == nil {
 		return
 	}
 	conn.SetReadDeadline(time.Time{})
@@ -289,6 +313,11 @@ func (h *host) runGuest(conn *net.UnixConn, s *site.Site) {
 		return
 	}
 	bounded.N = math.MaxInt64
+	h.converse(conn, hears, s, run)
+}
+
+// converse runs a verb. Its output, and what it reads from standard input, are passed through conn.
+func (h *host) converse(conn net.Conn, hears *json.Decoder, s *site.Site, run verbRunner) {
 	ctx, cancel := context.WithCancel(h.ctx)
 	heard := make(chan input)
 	var hearing sync.WaitGroup
@@ -320,7 +349,7 @@ func (h *host) runGuest(conn *net.UnixConn, s *site.Site) {
 		}
 	})()
 	w.send(message{}) // an empty message accepts the guest
-	status := req.run(ctx, s, w, &distant{ctx: ctx, wire: w, heard: heard})
+	status := run(ctx, s, w, &distant{ctx: ctx, wire: w, heard: heard})
 	if h.ctx.Err() != nil && status != statusDone {
 		fmt.Fprintln(w.stderr(), "Try: the same command again; the process that used the data directory ended")
 	}

@@ -40,8 +40,14 @@ func dialReaders(ctx context.Context, o owner) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	return introduceReaders(conn, request{Token: o.Token, Readers: true})
+}
+
+// introduceReaders sends a request for HTTP, and returns the connection when it is accepted. Otherwise it closes it.
+func introduceReaders(conn net.Conn, req request) (net.Conn, error) {
 	conn.SetDeadline(time.Now().Add(forAnother))
-	if err = json.NewEncoder(conn).Encode(request{Token: o.Token, Readers: true}); err == nil {
+	err := json.NewEncoder(conn).Encode(req)
+	if err == nil {
 		err = skipLine(conn)
 	}
 	if err != nil {
@@ -67,16 +73,9 @@ func skipLine(r io.Reader) error {
 // serve answers a request. It returns false if the other process cannot be reached; the body of r is then
 // not read yet.
 func (t *otherReaders) serve(w http.ResponseWriter, r *http.Request) bool {
-	out := r.Clone(r.Context())
-	// Opaque passes the request target on byte for byte
-	out.URL, out.RequestURI = &url.URL{Scheme: "http", Host: "reader", Opaque: r.RequestURI}, ""
-	who, err := json.Marshal(view.VisitorOf(r.Context()))
-	if err != nil { // cannot happen: the fields are text
+	out, err := passedOn(r, view.VisitorOf(r.Context()))
+	if err != nil { // cannot happen: the fields of a visitor are text
 		return false
-	}
-	out.Header.Set(visitorHeader, string(who))
-	for _, name := range []string{"Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade"} {
-		out.Header.Del(name)
 	}
 	body := newKeptBody(r.Body)
 	if r.ContentLength != 0 {
@@ -109,6 +108,22 @@ func (t *otherReaders) serve(w http.ResponseWriter, r *http.Request) bool {
 		return interrupted(w, r)
 	}
 	return true
+}
+
+// passedOn returns the request of a visitor as another process receives it.
+func passedOn(r *http.Request, who view.Visitor) (*http.Request, error) {
+	out := r.Clone(r.Context())
+	// Opaque passes the request target on byte for byte
+	out.URL, out.RequestURI = &url.URL{Scheme: "http", Host: "reader", Opaque: r.RequestURI}, ""
+	text, err := json.Marshal(who)
+	if err != nil {
+		return nil, err
+	}
+	out.Header.Set(visitorHeader, string(text))
+	for _, name := range []string{"Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade"} {
+		out.Header.Del(name)
+	}
+	return out, nil
 }
 
 // interrupted ends an answer of which the other process sent only a part. It returns false if the request can be sent

@@ -28,6 +28,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/internal/fakes3"
 	"github.com/acapcrawl/acapcrawl/internal/geo"
+	"github.com/acapcrawl/acapcrawl/internal/natstest"
 	"github.com/acapcrawl/acapcrawl/internal/pagecheck"
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
@@ -41,6 +42,7 @@ const raceOptions, fastRace = "GORACE", "atexit_sleep_ms=50"
 const garbageOptions, rareGarbage = "GOGC", "400"
 
 func TestMain(m *testing.M) {
+	natstest.Main() // returns unless this process is a server
 	for name, value := range map[string]string{raceOptions: fastRace, garbageOptions: rareGarbage} {
 		if os.Getenv(name) == "" {
 			os.Setenv(name, value)
@@ -51,7 +53,8 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
-	testscript.Main(joined{m}, map[string]func(){"acapcrawl": main, "hang": hang, "faulty": faulty, "rotate": rotate})
+	testscript.Main(joined{m}, map[string]func(){"acapcrawl": main, "hang": hang, "faulty": faulty, "rotate": rotate,
+		aheadProgram: runAhead})
 }
 
 // joined fails after all tests if goroutines are still running: each verb must wait for what it started.

@@ -23,6 +23,9 @@ type searchRequest struct {
 	Limit int
 	Why   bool
 	JSON  bool
+
+	call nodeCall // for the nodes of a cluster
+	shardRequest
 }
 
 func (c *Command) searchVerb() *cobra.Command {
@@ -37,7 +40,8 @@ type:KIND (html, text, markdown, feed, pdf, image, or a media type), before:DAY 
 2026-05-31, 2026-05 or 2026. If the publisher permits no link, the address is marked "address only".`,
 		Example: `  acapcrawl search harbour ferry
   acapcrawl search '"winter timetable" -cancelled site:example.com'
-  acapcrawl search -- harbour -ferry`,
+  acapcrawl search -- harbour -ferry
+  acapcrawl search --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222 harbour ferry`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -49,6 +53,8 @@ type:KIND (html, text, markdown, feed, pdf, image, or a media type), before:DAY 
 	setting(flags, "preferences")
 	setting(flags, "for")
 	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
+	clusterFlags(cmd)
+	shard := shardFlags(flags)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r := searchRequest{Query: strings.TrimSpace(strings.Join(args, " ")), Skip: *skip, Limit: *limit, Why: *why,
@@ -68,6 +74,10 @@ type:KIND (html, text, markdown, feed, pdf, image, or a media type), before:DAY 
 		if r.judging, err = judge(); err != nil {
 			return err
 		}
+		if r.shardRequest, err = shard(&r.judging); err != nil {
+			return err
+		}
+		r.call = callOf(cmd, []string{r.Query}, "limit", "skip")
 		cfg, err := c.settings(cmd)
 		if err != nil {
 			return err
@@ -81,16 +91,31 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 	if err := index.Check(r.Query); err != nil {
 		return misuse("", "%w", err)
 	}
+	if c.asksNodes(cfg) {
+		return c.searchNodes(ctx, cfg, r)
+	}
 	d, p, err := c.openPresenter(ctx, cfg, &r.judging)
 	if err != nil {
 		return c.orNothing(r.JSON, []struct{}{}, err)
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	found, err := p.Search(ctx, present.Query{Text: r.Query, Skip: r.Skip, Limit: r.Limit, Why: r.Why},
-		present.Reader{Target: r.Reader, AsOf: r.AsOf})
-	if err != nil {
+	found, err := p.Search(ctx, r.query(), present.Reader{Target: r.Reader, AsOf: r.AsOf, Public: r.Public})
+	switch {
+	case err != nil:
 		return err
+	case r.Shard:
+		return c.printJSON(newShardFound(found))
 	}
+	return c.printFound(found, r, nil)
+}
+
+func (r searchRequest) query() present.Query {
+	return present.Query{Text: r.Query, Skip: r.Skip, Limit: r.Limit, Why: r.Why, Details: r.Details, Further: r.Further,
+		For: r.Uses}
+}
+
+// printFound prints the results of a search. in says which nodes of a cluster have answered; nil: there is no cluster.
+func (c *Command) printFound(found present.Found, r searchRequest, in *shards) error {
 	shown := 0
 	for _, one := range found.Results {
 		if one.Shown() {
@@ -101,7 +126,14 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 		if found.Results == nil {
 			found.Results = []present.Result{}
 		}
-		if err := c.printJSON(found.Results); err != nil {
+		var out any = found.Results
+		if in != nil {
+			out = struct {
+				Results []present.Result `json:"results"`
+				Shards  *shards          `json:"shards"`
+			}{found.Results, in}
+		}
+		if err := c.printJSON(out); err != nil {
 			return err
 		}
 	} else {
@@ -133,6 +165,9 @@ func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j *judg
 	d, err := c.openHeld(ctx, cfg, j.Refresh)
 	if err != nil {
 		return nil, nil, err
+	}
+	if j.Known {
+		return d, d.Presenter(), nil
 	}
 	if err := c.locate(ctx, cfg, &j.Reader); err != nil {
 		return nil, nil, errors.Join(err, d.Close())

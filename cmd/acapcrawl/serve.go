@@ -25,26 +25,34 @@ func (c *Command) serveVerb() *cobra.Command {
 		Long: `Answer HTTP: pages for readers (search, versions, copies, policies), an API, and publishers' requests
 (POST /api/v1/requests with a token from actions credentials add), which serve executes. It also watches the
 robots.txt of all archived sites like acapcrawl watch. /healthz, /readyz and /metrics are served
-only at serve.admin_listen. Crawls and all other verbs can run at the same time.`,
+only at serve.admin_listen. Crawls and all other verbs can run at the same time.
+
+With --cluster, serve answers readers from all nodes of the cluster. If the data directory is that of a node,
+serve answers for it too as long as that node does not crawl, so that its copies stay searchable. Publishers'
+requests are then accepted by the nodes only.`,
 		Example: `  acapcrawl serve
   acapcrawl serve --listen 127.0.0.1:8080
-  ACAPCRAWL_SERVE_ADMIN_LISTEN=127.0.0.1:8081 acapcrawl serve`,
+  ACAPCRAWL_SERVE_ADMIN_LISTEN=127.0.0.1:8081 acapcrawl serve
+  acapcrawl serve --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222`,
 		Args: noArgs,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	setting(flags, "listen")
 	visiting(flags)
+	clusterFlags(cmd)
 	cmd.AddCommand(c.servePasswordVerb())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := c.settings(cmd)
 		if err != nil {
 			return err
 		}
+		ready := func(at string) { fmt.Fprintf(c.Stderr, "Answering at %s; press Ctrl-C to stop.\n", at) }
+		if c.asksNodes(cfg) {
+			return c.runServeNodes(cmd.Context(), cfg, cmd.Flags().Changed("data"), ready)
+		}
 		flags := slices.DeleteFunc(given(cmd), func(f string) bool { return strings.HasPrefix(f, "--listen=") })
-		return c.runServe(cmd.Context(), cfg, flags, func(at string) {
-			fmt.Fprintf(c.Stderr, "Answering at %s; press Ctrl-C to stop.\n", at)
-		})
+		return c.runServe(cmd.Context(), cfg, flags, ready)
 	}
 	return cmd
 }

@@ -33,6 +33,8 @@ type showRequest struct {
 	Framed  bool   // the caller embeds the output in another page
 	Query   string // search query, whose words the snippet should contain
 	JSON    bool
+	Shard   bool     // another process of a cluster asks: print why nothing is shown as JSON in any case
+	call    nodeCall // for the nodes of a cluster
 
 	// What to show instead of the archived copy. At most one of these fields is true.
 	Snippet, Picture, Original bool
@@ -61,10 +63,12 @@ func (c *Command) showVerb() *cobra.Command {
 	setting(flags, "preferences")
 	setting(flags, "for")
 	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
+	clusterFlags(cmd)
+	shard := shardOnly(flags)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r := showRequest{Version: *version, Headers: *headers, Framed: *framed, Query: *query, JSON: out.JSON(),
-			Snippet: *snippet, Picture: *picture, Original: *original}
+			Snippet: *snippet, Picture: *picture, Original: *original, Shard: *shard, call: callOf(cmd, args)}
 		var err error
 		if r.URL, err = oneURL(cmd, args); err != nil {
 			return err
@@ -125,8 +129,11 @@ func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest
 	if err != nil {
 		return misuse("", "%w", err)
 	}
+	if c.asksNodes(cfg) {
+		return c.showFromNodes(ctx, cfg, address, r)
+	}
 	err = c.show(ctx, cfg, address, r)
-	if none, is := unshownOf(address, err); is && r.JSON {
+	if none, is := unshownOf(address, err); is && (r.JSON || r.Shard) {
 		return errors.Join(c.printJSON(none), err)
 	}
 	return err
@@ -152,6 +159,9 @@ func (c *Command) show(ctx context.Context, cfg *config.Config, address string, 
 		err = c.showCopy(ctx, p, address, which, who, r)
 	}
 	if f, none := errors.AsType[*fault](err); none && f.status == statusNothing && f.reason == "" {
+		if down := d.TakenDown(ctx, address); down != nil && r.Shard { // another node must not show it either
+			return acap.Decision{Usage: acap.Present, Reason: acap.ByProhibition, Because: down}.Err(address)
+		}
 		return d.addErasure(address, which.Version, f)
 	}
 	return err

@@ -46,6 +46,7 @@ policies apply to, or this program, has changed.`,
 	setting(flags, "preferences")
 	setting(flags, "for")
 	judge := judgingFlags(cmd, "from-now", "refresh")
+	clusterFlags(cmd)
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r := sweepRequest{DryRun: *dryRun, JSON: out.JSON()}
@@ -56,6 +57,9 @@ policies apply to, or this program, has changed.`,
 		cfg, err := c.settings(cmd)
 		if err != nil {
 			return err
+		}
+		if c.asksNodes(cfg) {
+			return c.onEachNode(cmd.Context(), cfg, callOf(cmd, nil), r.JSON)
 		}
 		return c.runSweep(cmd.Context(), cfg, r)
 	}

@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+)
+
+// OtherError means that the servers have another cluster than the one to which a data directory belongs.
+type OtherError struct{ Wanted, Found string }
+
+func (e *OtherError) Error() string {
+	return fmt.Sprintf("the data directory belongs to the cluster %s, but the servers have the cluster %s", e.Wanted,
+		e.Found)
+}
+
+// Reader is a process that is in the cluster under the name of a node, so that callers find it, but owns no partitions.
+// It is for the data directory of a node that no longer crawls.
+type Reader struct {
+	link  *link
+	lease *lease
+	value leaseValue
+	log   *slog.Logger
+	stop  context.CancelFunc
+	tasks sync.WaitGroup
+}
+
+// Attend makes this process a reader under the name o.Node. If a process with the same data directory has the lease of
+// that name, Attend waits until it ends; waiting is called before. The error is an *InUseError if another one has it.
+func Attend(ctx context.Context, o Options, waiting func()) (*Reader, error) {
+	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	if err := ValidName(o.Node); err != nil {
+		return nil, err
+	}
+	l, err := connect(ctx, o, false)
+	if err != nil {
+		return nil, err
+	}
+	settings, _, err := l.settings(ctx)
+	if err == nil && o.ID != "" && o.ID != settings.ID {
+		err = &OtherError{Wanted: o.ID, Found: settings.ID}
+	}
+	r := &Reader{link: l, log: o.Log, value: leaseValue{Node: o.Node, Dir: o.Dir, Version: o.Version, Reader: true,
+		Report: Report{Copies: o.Copies}},
+		lease: &lease{store: l.nodes, clock: o.Clock, length: settings.Lease, margin: settings.Margin}}
+	if err == nil {
+		err = r.lease.await(ctx, r.value, waiting)
+	}
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	keeping, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	r.tasks.Go(func() { r.keep(keeping) })
+	return r, nil
+}
+
+// keep renews the lease until ctx ends. If the lease was lost, it takes a new one.
+func (r *Reader) keep(ctx context.Context) {
+	failing := false
+	for wait(ctx, r.lease.length/3) == nil {
+		err := r.lease.renew(ctx, r.value.Report, false)
+		if errors.Is(err, errLeaseLost) {
+			err = r.lease.acquire(ctx, r.value)
+		}
+		if err != nil && !failing && ctx.Err() == nil {
+			r.log.Warn("the cluster does not answer; callers may not find this reader until it answers again", "error", err)
+		}
+		failing = err != nil
+	}
+}
+
+// Listen accepts the streams of callers, as Node.Listen does.
+func (r *Reader) Listen() (net.Listener, error) {
+	return Listen(r.link.nc, callSubject(r.value.Node, VerbService))
+}
+
+// Leave gives the lease back and ends the connection.
+func (r *Reader) Leave(ctx context.Context) error {
+	r.stop()
+	r.tasks.Wait()
+	err := r.lease.end(ctx)
+	r.link.close()
+	return err
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/acapcrawl/acapcrawl/cluster"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/site"
+)
+
+// timing says how long to wait for the answer of a node.
+type timing struct {
+	first time.Duration // for its beginning
+	next  time.Duration // for each further part
+	all   time.Duration // for the whole answer; 0: there is no limit
+}
+
+var (
+	soonInAll = timing{5 * time.Second, 5 * time.Second, 5 * time.Second}
+	soon      = timing{5 * time.Second, 10 * time.Second, 0}
+	inParts   = timing{10 * time.Second, 10 * time.Second, 0}
+	// for verbs that work long before they print anything; the connection itself notices a node that hangs
+	forWork = timing{10 * time.Second, 0, 0}
+)
+
+// asksNodes reports whether a verb asks the nodes of a cluster instead of opening a data directory.
+func (c *Command) asksNodes(cfg *config.Config) bool {
+	return c.owner == nil && cfg.Cluster.Servers != ""
+}
+
+// clusterFlags adds to a verb the flags that say which cluster to ask.
+func clusterFlags(cmd *cobra.Command) {
+	for _, name := range reachCluster {
+		setting(cmd.Flags(), name)
+	}
+	cmd.Flags().Lookup("cluster").Usage = "ask the nodes of the cluster at the NATS servers `URLS`"
+}
+
+// call is a verb that nodes run. A node uses its own settings, except for the flags.
+type nodeCall struct {
+	verb  string
+	flags []string // in the form --name=value
+	args  []string
+}
+
+// callOf returns the verb cmd as a call to nodes, with the flags that the user gave. It leaves out the flags that
+// concern only this process, and those in without.
+func callOf(cmd *cobra.Command, args []string, without ...string) nodeCall {
+	c := nodeCall{verb: strings.Join(strings.Fields(cmd.CommandPath())[1:], " "), args: args}
+	own := slices.Concat(reachCluster, strings.Fields("config data log-level format json output force"), without)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if slices.Contains(own, f.Name) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, is := f.Value.(pflag.SliceValue); is {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			c.flags = append(c.flags, "--"+f.Name+"="+v)
+		}
+	})
+	return c
+}
+
+// with returns the call with further flags.
+func (c nodeCall) with(flags ...string) nodeCall {
+	c.flags = slices.Concat(c.flags, flags)
+	return c
+}
+
+func (c nodeCall) words() []string {
+	return slices.Concat(strings.Fields(c.verb), c.flags, []string{"--"}, c.args)
+}
+
+// nodes asks the nodes of a cluster. It is safe for concurrent use.
+type nodes struct {
+	caller  *cluster.Caller
+	columns *int // width of the terminal; nil: unknown
+	bold    bool
+}
+
+// openNodes connects to the cluster that cfg names.
+func (c *Command) openNodes(ctx context.Context, cfg *config.Config) (*nodes, error) {
+	caller, err := cluster.Open(ctx, site.ClusterOptions(cfg))
+	if err != nil {
+		return nil, clusterFault(err)
+	}
+	return &nodes{caller: caller, bold: c.Bold}, nil
+}
+
+func (n *nodes) close() { n.caller.Close() }
+
+// shards says how many nodes have answered, of how many.
+type shards struct {
+	Answered int            `json:"answered"`
+	Total    int            `json:"total"`
+	Missing  []missingShard `json:"missing,omitempty"`
+}
+
+// missingShard is a node that has not answered, or not completely.
+type missingShard struct {
+	Node string `json:"node"`
+	Why  string `json:"why"`
+}
+
+// shardsOf counts the answers, which have ended.
+func shardsOf(answers []*nodeAnswer) (s shards) {
+	s.Total = len(answers)
+	for _, a := range answers {
+		if a.err == nil {
+			s.Answered++
+		} else {
+			s.Missing = append(s.Missing, missingShard{a.node, display.Line(a.err.Error())})
+		}
+	}
+	return s
+}
+
+// notice returns a sentence that names the nodes that have not answered; "" if all have.
+func (s shards) notice() string {
+	if len(s.Missing) == 0 {
+		return ""
+	}
+	var list []string
+	for _, m := range s.Missing {
+		list = append(list, fmt.Sprintf("node %s %s", m.Node, m.Why))
+	}
+	return fmt.Sprintf("Notice: only %d of %d nodes answered, so something may be missing: %s\n", s.Answered, s.Total,
+		strings.Join(list, "; "))
+}
+
+// errNoNode means that no node of the cluster runs.
+var errNoNode = errors.New("no node of the cluster runs")
+
+const startNode = "acapcrawl crawl --cluster … --node a, or acapcrawl serve --cluster … --data DIR of a node"
+
+// noAnswer returns an error if no node has answered.
+func (s shards) noAnswer() error {
+	if s.Answered == 0 {
+		return failure("acapcrawl cluster status", errors.New(strings.TrimSpace(strings.TrimPrefix(s.notice(), "Notice: "))))
+	}
+	return nil
+}
+
+// finish prints which nodes have not answered, and returns an error if none has.
+func (c *Command) finish(s shards) error {
+	if err := s.noAnswer(); err != nil {
+		return err
+	}
+	if text := s.notice(); text != "" {
+		fmt.Fprint(c.Stderr, text)
+	}
+	return nil
+}
+
+// ask lets all nodes that run begin to run a verb. It does not wait for them. The caller must close the answers, which
+// are ordered by the name of the node.
+func (n *nodes) ask(ctx context.Context, call nodeCall, p timing) ([]*nodeAnswer, error) {
+	members, err := n.caller.Members(ctx)
+	if err != nil {
+		return nil, clusterFault(err)
+	}
+	if len(members) == 0 {
+		return nil, failure(startNode, errNoNode)
+	}
+	answers := make([]*nodeAnswer, len(members))
+	for i, m := range members {
+		answers[i] = n.begin(ctx, m.Node, call, p)
+	}
+	return answers, ctx.Err()
+}
+
+// begin lets one node begin to run a verb. It does not wait for it.
+func (n *nodes) begin(ctx context.Context, node string, call nodeCall, p timing) *nodeAnswer {
+	a := &nodeAnswer{node: node, timing: p, most: mostAnswer, within: p.first, until: time.Now().Add(p.first),
+		dialed: make(chan struct{})}
+	ctx, a.cancel = context.WithCancel(ctx)
+	go func() {
+		defer close(a.dialed)
+		dialing, cancel := context.WithDeadline(ctx, a.until)
+		defer cancel()
+		conn, err := n.caller.Call(dialing, node)
+		if err == nil {
+			context.AfterFunc(ctx, func() { conn.Close() })
+			conn.SetDeadline(a.until)
+			a.conn, a.lines = conn, bufio.NewReaderSize(conn, mostLine)
+			err = json.NewEncoder(conn).Encode(request{Args: call.words(), Bold: n.bold})
+		}
+		if err != nil {
+			a.fail(err)
+		}
+	}()
+	return a
+}
+
+// httpConn returns a connection on which a node answers HTTP requests of readers.
+func (n *nodes) httpConn(ctx context.Context, node string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, inParts.first)
+	defer cancel()
+	conn, err := n.caller.Call(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	return introduceReaders(conn, request{Readers: true})
+}
