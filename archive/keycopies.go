@@ -219,7 +219,7 @@ func (a *Archive) keepCopies(ctx, last context.Context) {
 			})
 		}
 		if oversized && err == nil {
-			err = a.renewSnapshot(last)
+			err = a.renewSnapshot(last, true)
 		}
 		if err == nil {
 			continue
@@ -284,5 +284,5 @@ func (a *Archive) compactCopies(ctx context.Context) error {
 			return fmt.Errorf("copies of %d destroyed keys could not be removed from the cluster: %w", waiting, err)
 		}
 	}
-	return a.renewSnapshot(ctx)
+	return a.renewSnapshot(ctx, false)
 }

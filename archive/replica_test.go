@@ -255,7 +255,7 @@ func TestSnapshots(t *testing.T) {
 	for i := range 50 {
 		put(t, a, deposit(fmt.Sprint("http://example.com/", i), fmt.Sprint("page ", i)))
 		if i%20 == 19 {
-			if err := a.renewSnapshot(t.Context()); err != nil {
+			if err := a.renewSnapshot(t.Context(), true); err != nil {
 				t.Fatal(err)
 			}
 		}

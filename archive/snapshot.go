@@ -12,17 +12,22 @@ import (
 // partOfSnapshot is the size of a part of a snapshot in bytes, before it is encrypted.
 const partOfSnapshot = 8 << 20
 
+// bigSnapshot is the size in bytes above which not every compaction makes a snapshot.
+const bigSnapshot = 64 << 20
+
 func snapshotName(n uint64) string       { return fmt.Sprintf("%s%016x", snapshotsFolder, n) }
 func partName(n uint64, part int) string { return fmt.Sprintf("%s/%08x", snapshotName(n), part) }
 
-// renewSnapshot makes a snapshot of all records, and removes the copies of records that it replaces.
-func (a *Archive) renewSnapshot(ctx context.Context) error {
+// renewSnapshot makes a snapshot of all records, and removes the copies of records that it replaces. If now is not set,
+// it does nothing if that costs much and replaces little.
+func (a *Archive) renewSnapshot(ctx context.Context, now bool) error {
 	var seq uint64
 	var size int
 	err := a.snapshot(func(tx *bolt.Tx) error {
 		var record replicaRecord
 		err := unpack(kReplica, tx.Bucket(bMeta).Get(kReplica), &record)
-		if err != nil || record.Copies == 0 {
+		if err != nil || record.Copies == 0 ||
+			!now && record.BaseBytes > bigSnapshot && record.Bytes < record.BaseBytes/4 {
 			return err
 		}
 		seq = record.Seq
