@@ -29,9 +29,9 @@ type Recovered struct {
 	Problems []archive.Problem  `json:"problems"`
 }
 
-// RecoverNode makes the data directory of a node of a cluster again in cfg.Data, from the copies in the object store and
-// in the cluster. The directory must be empty or not exist, and appears only when it is complete. The node must not run.
-// Policies are those that were copied last. They decide what is indexed again, but no page is shown before its policy
+// RecoverNode makes the data directory of a node of a cluster again in cfg.Data, from the copies in the object store
+// and in the cluster. The directory must be empty or not exist, and appears only when it is complete. The node must not
+// run. Policies are those that were copied last. They decide what is indexed again, but no page is shown before its policy
 // was read again. Errors are *UsageError or *FailedError.
 func RecoverNode(ctx context.Context, cfg *config.Config) (out Recovered, err error) {
 	temporary, exists, err := makeNursery(cfg)

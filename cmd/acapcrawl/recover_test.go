@@ -33,7 +33,8 @@ func newLostNode(t *testing.T) *lostNode {
 	url := natstest.OneIn(t, n.nats)
 	n.settings = filepath.Join(n.dir, "c.yaml")
 	n.write("c.yaml", fmt.Sprintf("cluster: %s\nnode: b\ncluster_key_file: %s\nlease: 3s\nlease_margin: 1s\n"+
-		"wait: 0s\npartitions: 4\ns3: {endpoint: '%s', bucket: %s, prefix: one}\n", url, filepath.Join(n.dir, "key"), n.store.URL, fakes3.Bucket))
+		"wait: 0s\npartitions: 4\ns3: {endpoint: '%s', bucket: %s, prefix: one}\n", url,
+		filepath.Join(n.dir, "key"), n.store.URL, fakes3.Bucket))
 	n.write("key", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("0123456789abcdef"), 2))+"\n")
 	return n
 }
