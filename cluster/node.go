@@ -154,9 +154,7 @@ func connect(ctx context.Context, o Options, create bool) (*link, error) {
 	}
 	l := &link{nc: nc}
 	if err = l.open(ctx, o.Clock); errors.Is(err, errNoCluster) && create {
-		if err = l.create(ctx, o.Settings); err == nil {
-			err = l.open(ctx, o.Clock)
-		}
+		err = l.make(ctx, o)
 	}
 	if err != nil {
 		l.close()
@@ -164,6 +162,25 @@ func connect(ctx context.Context, o Options, create bool) (*link, error) {
 	}
 	return l, nil
 }
+
+// make makes the stores of a cluster and opens them. Servers that have just made a stream, for this node or for another
+// one, may answer for some time that there is none.
+func (l *link) make(ctx context.Context, o Options) error {
+	ctx, cancel := context.WithTimeout(ctx, makeTime)
+	defer cancel()
+	for {
+		err := l.create(ctx, o.Settings)
+		if err == nil {
+			err = l.open(ctx, o.Clock)
+		}
+		if !errors.Is(err, errNoCluster) || wait(ctx, retryPause) != nil {
+			return err
+		}
+	}
+}
+
+// makeTime is how long a node tries to make a cluster.
+const makeTime = 30 * time.Second
 
 // ClockError means that the clock of this machine differs too much from that of the servers.
 type ClockError struct{ By, Most time.Duration }

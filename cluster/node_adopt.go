@@ -83,6 +83,9 @@ func (r *rounds) adopt(ctx context.Context, p int) {
 
 // rebuild makes the frontier have what the journal of a partition has.
 func (r *rounds) rebuild(ctx context.Context, p int) error {
+	if r.member.lease.remaining() <= 0 { // this goroutine may have waited for long
+		return errLeaseLost
+	}
 	end, before, err := r.journal.fence(ctx, p)
 	if err != nil {
 		return err

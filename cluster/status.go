@@ -69,13 +69,11 @@ func QueryStatus(ctx context.Context, o Options) (s Status, err error) {
 	}
 	s.Cluster, s.Nodes = settings.ID, []NodeStatus{}
 	s.Quorum = l.quorum(ctx)
-	e, err := l.state.get(ctx, tableKey)
-	if err != nil {
+	t, _, err := readTable(ctx, l.state)
+	if errors.Is(err, errMissing) { // the first node is making it
+		return s, errNoCluster
+	} else if err != nil {
 		return s, err
-	}
-	var t Table
-	if err := json.Unmarshal(e.value, &t); err != nil {
-		return s, fmt.Errorf("the table of partitions is damaged: %w", err)
 	}
 	s.Partitions.Total = len(t.Owners)
 	for _, e := range l.nodes.list() {

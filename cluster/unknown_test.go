@@ -117,3 +117,25 @@ func TestNoConsumersAreLeft(t *testing.T) {
 		return err == nil && info.State.Consumers == 0
 	})
 }
+
+// A node whose lease has run out takes no journal over, whatever it knew before: another node may be the owner.
+func TestNoAdoptionWithoutLease(t *testing.T) {
+	t.Parallel()
+	n, err := Join(t.Context(), testOptions(natstest.One(t), "a", testSettings(1)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Abandon)
+	n.frontier = newFakeFrontier(n)
+	r := &rounds{Node: n, slots: make(chan struct{}, 1), view: view{self: n.member.lease.owner(), own: []int{0}}}
+	n.member.lease.mu.Lock()
+	n.member.lease.until = 0
+	n.member.lease.mu.Unlock()
+	r.reconcile(t.Context())
+	if list := n.inState(opening, open, closing); len(list) > 0 {
+		t.Errorf("the node takes over %v", list)
+	}
+	if err := r.rebuild(t.Context(), 0); !errors.Is(err, errLeaseLost) {
+		t.Errorf("the node takes the journal over: %v", err)
+	}
+}

@@ -42,12 +42,6 @@ func (l *lease) permit(n int) {
 	l.calls, l.left = 0, n
 }
 
-func (l *lease) checks() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.calls
-}
-
 // sink is a server that accepts connections, and closes each when it has received something.
 type sink struct {
 	net.Listener

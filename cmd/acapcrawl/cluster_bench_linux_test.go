@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -73,12 +74,12 @@ const cpuGroups = "/sys/fs/cgroup/cpu"
 // limitCPU makes a cgroup that gets share. It skips the benchmark if that is not possible.
 func limitCPU(b *testing.B, name string) string {
 	b.Helper()
-	group := filepath.Join(cpuGroups, "acapcrawl-bench-"+name+fmt.Sprint(os.Getpid()))
-	if err := os.Mkdir(group, 0o700); err != nil {
+	group, err := os.MkdirTemp(cpuGroups, "acapcrawl-bench-"+name)
+	if err != nil {
 		b.Skip("CPU time cannot be limited here: ", err)
 	}
 	b.Cleanup(func() {
-		if err := os.Remove(group); err != nil { // fails if the process has not ended
+		if err := syscall.Rmdir(group); err != nil { // fails if the process has not ended
 			b.Error(err)
 		}
 	})

@@ -281,11 +281,21 @@ func (f *joint) queued(name string) (map[string]bool, error) {
 	return open, nil
 }
 
-// await waits until n requests match.
+// await waits until n requests match. It fails if no node runs any more.
 func (f *joint) await(n int, match func(arrivals.Request) bool) {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), f.limit)
 	defer cancel()
+	go func() {
+		for _, node := range f.running() {
+			select {
+			case <-node.ended:
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel()
+	}()
 	if err := f.web.Await(ctx, n, match); err != nil {
 		f.t.Fatal(err)
 	}

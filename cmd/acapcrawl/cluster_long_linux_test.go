@@ -38,7 +38,10 @@ func beginFull(t *testing.T) (*joint, *natstest.Cluster) {
 	p, _ := lengthy(t)
 	servers := natstest.StartProcesses(t, 3)
 	f := newJoint(t, p, servers.URL())
-	f.begin("a", "b", "c")
+	f.begin("a")
+	f.await(1, func(arrivals.Request) bool { return true })
+	f.start(node{name: "b"})
+	f.start(node{name: "c"})
 	f.awaitHomes()
 	f.watchLeases()
 	return f, servers
@@ -62,7 +65,8 @@ func TestClusterLongKill(t *testing.T) {
 // requested twice.
 func TestClusterLongLeader(t *testing.T) {
 	f, servers := beginFull(t)
-	for _, stream := range []string{"acapcrawl_journal", "KV_" + nodesBucket, "acapcrawl_links", "KV_acapcrawl_state", ""} {
+	for _, stream := range []string{"acapcrawl_journal", "KV_" + nodesBucket, "acapcrawl_links", "KV_acapcrawl_state",
+		""} {
 		leader := servers.AwaitLeader(stream)
 		before := len(f.web.Requests())
 		servers.Kill(leader)

@@ -87,9 +87,8 @@ func (c nodeCall) words() []string {
 
 // nodes asks the nodes of a cluster. It is safe for concurrent use.
 type nodes struct {
-	caller  *cluster.Caller
-	columns *int // width of the terminal; nil: unknown
-	bold    bool
+	caller *cluster.Caller
+	bold   bool
 }
 
 // openNodes connects to the cluster that cfg names.

@@ -137,7 +137,7 @@ func worst(answers []*nodeAnswer) error {
 	if status == statusDone {
 		return nil
 	}
-	return &fault{status: status, err: fmt.Errorf("The verb did not succeed on %s.", strings.Join(names, ", "))}
+	return &fault{status: status, err: fmt.Errorf("the verb did not succeed on %s", strings.Join(names, ", "))}
 }
 
 // namedLines writes the output of several nodes, each line after the name of its node.
