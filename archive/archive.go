@@ -33,6 +33,7 @@ var (
 const (
 	format        = 1
 	formatOutside = 2                      // format of an archive whose bodies are outside its directory
+	formatCopied  = 3                      // format of an archive whose records and keys have copies
 	lockWait      = 150 * time.Millisecond // long enough for a process that is just ending to release its lock
 	// how many bytes beyond its end the file is mapped, so that the file can grow without waiting
 	// for readers: 16 GB, 1 GB on 32-bit systems
@@ -41,29 +42,7 @@ const (
 	mostGrowth  = 16 << 20
 )
 
-// Step names a point at which a write can fail.
-type Step string
-
-// The steps of a write, in order. After an error up to Commit, nothing has changed. After an error
-// at Committed, it is unknown what is on disk, and the archive must be reopened. After an error at
-// Destroy, the records are deleted, and the next write or the next Open destroys their keys.
-const (
-	ReserveKeys Step = "reserve keys"
-	SyncKeys    Step = "sync keys"   // sync keys.db after new keys were written or keys were destroyed
-	SyncBodies  Step = "sync bodies" // sync the body files after bodies were added
-	Commit      Step = "commit"
-	Committed   Step = "committed" // the pages were written; an error means that they may not be on disk
-	Destroy     Step = "destroy keys"
-)
-
-// The steps of Compact. After an error, the compaction can be tried again.
-const (
-	OverwriteBodies Step = "overwrite bodies"
-	OverwritePages  Step = "overwrite pages"
-	RemoveBodies    Step = "remove body files"
-)
-
-// Options configures an archive. All fields except Erased and Bodies are for tests.
+// Options configures an archive. Fields after Replica are for tests.
 type Options struct {
 	// Erased is called for each erasure after it is on disk. It must be quick and must not call the
 	// archive. It may be nil.
@@ -72,6 +51,10 @@ type Options struct {
 	// Bodies is the store of bodies; nil: files in the directory. A new archive claims the store, and
 	// can be opened only with a store of the same name.
 	Bodies Outside
+
+	// Replica says where records and keys are copied; nil: they are not. If it is nil and the archive has copies, the
+	// archive stores no bodies, and copies what it changes when it is opened with Replica again.
+	Replica *Replica
 
 	Now   func() time.Time // the clock for the dates of tombstones; nil: time.Now
 	Fault func(Step) error // called before each step; if it returns an error, the step fails with it
@@ -93,10 +76,12 @@ type Archive struct {
 	life    context.Context // canceled by Close
 	endLife context.CancelFunc
 
-	outside Outside // store in Options.Bodies; nil: bodies are in files
-	id      string  // ID of the header, in hexadecimal digits
-	claimed bool    // outside is claimed; used by the writer only
-	spent   uint64  // greatest number of a body that a failed transaction sent; used by the writer only
+	outside Outside  // store in Options.Bodies; nil: bodies are in files
+	id      string   // ID of the header, in hexadecimal digits
+	rawID   []byte   // ID of the header
+	replica *replica // of Options.Replica; nil: records and keys are not copied
+	claimed bool     // outside is claimed; used by the writer only
+	spent   uint64   // greatest number of a body that a failed transaction sent; used by the writer only
 
 	erasings atomic.Uint64 // number of transactions since Open that have erased something
 
@@ -162,11 +147,12 @@ func Open(dir string, o Options) (*Archive, error) {
 		a.endLife()
 		return nil, err
 	}
-	if err := a.openFiles(); err != nil {
+	if err := a.openFiles(o.Replica); err != nil {
 		a.endLife()
 		a.closeFiles(false)
 		return nil, err
 	}
+	a.startCopying()
 	go a.write()
 	return a, nil
 }
@@ -180,13 +166,16 @@ func (a *Archive) Close() error {
 		a.endLife()
 		a.compacting <- struct{}{}
 		a.closed = a.closeFiles(a.failure() != nil)
+		if a.replica != nil && !a.replica.detached {
+			a.replica.o.Keys.Close()
+		}
 	})
 	return a.closed
 }
 
 // load reads the header of the archive, or writes the header of a new one, and opens the matching
 // key file.
-func (a *Archive) load() error {
+func (a *Archive) load(o *Replica) error {
 	var h header
 	var used uint64
 	var condemned, unnamed []uint64
@@ -222,7 +211,7 @@ func (a *Archive) load() error {
 			return err
 		}
 	}
-	a.id = hex.EncodeToString(h.ID)
+	a.id, a.rawID = hex.EncodeToString(h.ID), h.ID
 	if err := a.claimStore(fresh, &h); err != nil {
 		return err
 	}
@@ -233,9 +222,11 @@ func (a *Archive) load() error {
 		if err := a.create(h); err != nil {
 			return err
 		}
-		return a.openBodies()
 	}
-	if err := a.keys.reset(used); err != nil {
+	if err := a.loadReplica(o, &h); err != nil {
+		return err
+	}
+	if err := a.openKeySlots(used); err != nil {
 		return err
 	}
 	a.condemned, a.unnamed = condemned, unnamed
@@ -293,9 +284,9 @@ func (a *Archive) readHeader(tx *bolt.Tx, h *header) error {
 	if err := unpack(kHeader, meta.Get(kHeader), h); err != nil {
 		return a.damaged("its header", err)
 	}
-	if h.Format > formatOutside {
+	if h.Format > formatCopied {
 		return fmt.Errorf("the archive in %s is %w: its format is %d, this program knows %d", a.dir, ErrFormat,
-			h.Format, formatOutside)
+			h.Format, formatCopied)
 	}
 	for _, name := range buckets {
 		if tx.Bucket(name) == nil {

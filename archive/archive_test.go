@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 	if mode := os.Getenv(childMode); mode != "" {
 		os.Exit(child(mode))
 	}
+	downPause = 0
 	goleak.VerifyTestMain(m)
 }
 

@@ -83,30 +83,36 @@ func (a *Archive) CheckStore(ctx context.Context) error {
 	if a.outside == nil {
 		return nil
 	}
-	return a.do(ctx, 0, (*txn).claim)
+	return a.do(ctx, 0, func(t *txn) error { return t.claim(ctx) })
 }
 
-// claim claims the outside store of bodies, unless this process has done so.
-func (t *txn) claim() error {
-	if t.a.claimed {
-		return nil
+// claim claims the outside store of bodies, and the copies, unless this process has done so.
+func (t *txn) claim(ctx context.Context) error {
+	if !t.a.claimed {
+		if err := t.a.outside.Claim(ctx, t.a.id); err != nil {
+			return &bodiesError{err}
+		}
+		t.a.claimed = true
 	}
-	if err := t.a.outside.Claim(t.a.life, t.a.id); err != nil {
-		return &bodiesError{err}
+	if r := t.a.replica; r != nil && r.detached {
+		return &replicaError{ErrReplica}
+	} else if r != nil && !r.claimed {
+		if err := t.claimCopies(ctx); err != nil {
+			return &replicaError{err}
+		}
 	}
-	t.a.claimed = true
 	return nil
 }
 
 // putBody stores a body.
 func (t *txn) putBody(id uint64, sealed []byte) error {
 	if t.a.outside != nil {
-		if err := t.claim(); err != nil {
+		if err := t.claim(t.a.life); err != nil {
 			return err
 		}
 		t.sent = append(t.sent, id)
 	}
-	return t.a.bodies(t.tx).Put(t.a.life, id, sealed)
+	return t.a.bodies(t.tx.Tx).Put(t.a.life, id, sealed)
 }
 
 // unsend gives up the bodies that a failed transaction sent to the outside store. Their numbers are not used again,
@@ -148,14 +154,14 @@ func (t *txn) deleteBody(id uint64) error {
 		t.unnamed = append(t.unnamed, id)
 		return t.tx.Bucket(bRemains).Put(idKey(id), nil)
 	}
-	return local{t.a, t.tx}.Delete(t.a.life, id)
+	return local{t.a, t.tx.Tx}.Delete(t.a.life, id)
 }
 
 // deleteUnnamed deletes bodies outside the archive that no record refers to. It waits for readers
 // that began earlier. A failed deletion is tried again after the next transaction, and when the
 // archive is opened again. The next transaction removes the numbers in a.gone from bRemains.
 func (a *Archive) deleteUnnamed() {
-	if len(a.unnamed) == 0 {
+	if len(a.unnamed) == 0 || a.replica.isReplaced() {
 		return
 	}
 	a.readers.Lock()

@@ -99,7 +99,7 @@ func TestBodyStores(t *testing.T) {
 			want := map[uint64][]byte{}
 			for range 20 {
 				err := a.do(ctx, 0, func(t *txn) error {
-					b := a.bodies(t.tx)
+					b := a.bodies(t.tx.Tx)
 					for range 20 {
 						id, sealed := 1+r.Uint64N(30), make([]byte, 1+r.IntN(20_000))
 						for i := range sealed {
@@ -128,7 +128,7 @@ func TestBodyStores(t *testing.T) {
 			}
 			err := a.do(ctx, 0, func(t *txn) error {
 				for id := range want {
-					if err := a.bodies(t.tx).Delete(ctx, id); err != nil {
+					if err := a.bodies(t.tx.Tx).Delete(ctx, id); err != nil {
 						return err
 					}
 				}

@@ -108,13 +108,13 @@ func (v *verifier) file(k, value []byte) {
 	f, err := unpackFile(k, value)
 	if err != nil {
 		v.find(where, "has a record that "+err.Error(), func(t *txn) (string, error) {
-			return "recorded again", local{t.a, t.tx}.amendFile(n, func(now *fileRecord) { now.Live = live })
+			return "recorded again", local{t.a, t.tx.Tx}.amendFile(n, func(now *fileRecord) { now.Live = live })
 		})
 		return
 	}
 	if live != f.Live {
 		v.find(where, fmt.Sprintf("holds bodies of %d bytes and says %d", live, f.Live), func(t *txn) (string, error) {
-			return "counted again", local{t.a, t.tx}.amendFile(n, func(now *fileRecord) { now.Live += live - f.Live })
+			return "counted again", local{t.a, t.tx.Tx}.amendFile(n, func(now *fileRecord) { now.Live += live - f.Live })
 		})
 	}
 }

@@ -135,7 +135,7 @@ func (a *Archive) readUpkeep(tx *bolt.Tx) (u upkeep, err error) {
 
 // changeUpkeep calls fn with the upkeep record, and stores the record if fn returns true.
 func (t *txn) changeUpkeep(fn func(*upkeep) bool) error {
-	u, err := t.a.readUpkeep(t.tx)
+	u, err := t.a.readUpkeep(t.tx.Tx)
 	if err != nil || !fn(&u) {
 		return err
 	}

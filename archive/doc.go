@@ -33,6 +33,11 @@
 // pages that reach a time limit, and pages whose policy has changed. It does not know policies; the
 // caller reports its decisions with SetDecided.
 //
+// With Options.Replica, records and keys are copied outside the directory: each transaction first
+// stores copies of its new keys, then an object with its changes, and then commits. Recover makes a
+// lost archive again. If the copies cannot be stored, only what erases is executed, and copied
+// later.
+//
 // An Archive is safe for concurrent use. Only one process at a time can open it.
 //
 // Source files: archive.go and files.go (opening), writer.go (grouping writes), readers.go (waiting
@@ -42,5 +47,6 @@
 // verify_some.go and check.go (checks), repair.go, mend.go and mend_resource.go (repairs),
 // picture.go, sources.go, passed.go, part.go, backup.go, records.go and text.go (file format),
 // bodies.go and bodyfiles.go (storage of bodies), pack.go and dictionary.txt (compression),
-// seal.go, keys.go.
+// seal.go, keys.go; changes.go, replica.go, replicate.go, keycopies.go, snapshot.go and recover.go
+// (copies of records and keys); steps.go, intents.go.
 package archive

@@ -292,7 +292,7 @@ func (t *txn) listNew(url string, decided *Decided) error {
 // agrees reports whether p was decided for the identity and the versions of policies for which the
 // list is kept.
 func (t *txn) agrees(p *Decided) bool {
-	if !decidesFor(t.tx, p.For) {
+	if !decidesFor(t.tx.Tx, p.For) {
 		return false
 	}
 	for _, v := range p.Policies {

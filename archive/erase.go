@@ -119,12 +119,12 @@ func (t *txn) advanceCompaction(s Tombstone) error {
 	if !s.Asked {
 		return nil
 	}
-	erasures, err := t.a.erasures(t.tx, s.URL)
+	erasures, err := t.a.erasures(t.tx.Tx, s.URL)
 	if err != nil {
 		return err
 	}
 	return t.changeUpkeep(func(u *upkeep) bool {
-		hurries := u.Answering.IsZero() && u.pending(t.tx, s.URL, erasures) && setNow(&u.Asked, t.a.now())
+		hurries := u.Answering.IsZero() && u.pending(t.tx.Tx, s.URL, erasures) && setNow(&u.Asked, t.a.now())
 		t.erases = t.erases || hurries
 		return hurries
 	})
@@ -143,7 +143,7 @@ func (t *txn) counted(s Tombstone, was counts, keys int) Tombstone {
 
 // eraseVersions erases all captures of url.
 func (t *txn) eraseVersions(url string, current uint64) error {
-	for _, id := range versionsOf(t.tx, url, current) {
+	for _, id := range versionsOf(t.tx.Tx, url, current) {
 		if _, err := t.eraseCapture(id); err != nil {
 			return err
 		}
@@ -205,9 +205,9 @@ func (t *txn) dropReference(digest string) error {
 
 // eraseRedirects erases the captures of redirects to url at its aliases, and returns their number.
 func (t *txn) eraseRedirects(url string) (n int, err error) {
-	for _, from := range aliasesOf(t.tx, url) {
-		for _, id := range versionsOf(t.tx, from, 0) { // no redirect is a current copy
-			c, err := t.a.readCapture(t.tx, id)
+	for _, from := range aliasesOf(t.tx.Tx, url) {
+		for _, id := range versionsOf(t.tx.Tx, from, 0) { // no redirect is a current copy
+			c, err := t.a.readCapture(t.tx.Tx, id)
 			if err != nil || !c.Redirect() || !leads(from, c.Header.Get("Location"), url) {
 				continue // unreadable data is found by verify --repair
 			}
@@ -243,7 +243,7 @@ func (t *txn) eraseAliases(url string) error {
 	for todo := []string{url}; len(todo) > 0; {
 		to := todo[0]
 		todo = todo[1:]
-		for _, from := range aliasesOf(t.tx, to) {
+		for _, from := range aliasesOf(t.tx.Tx, to) {
 			if err := t.dropAlias(from); err != nil {
 				return err
 			}

@@ -126,7 +126,12 @@ func courseBody(i int) []byte {
 // agrees with h.
 func (h *history) holds(t *testing.T, dir string) {
 	t.Helper()
-	a := open(t, dir, Options{})
+	h.holdsIn(t, open(t, dir, Options{}))
+}
+
+// holdsIn does so with an archive that is open, and closes it.
+func (h *history) holdsIn(t *testing.T, a *Archive) {
+	t.Helper()
 	for id, i := range h.kept {
 		body, err := a.Body(id)
 		switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-func (a *Archive) openFiles() error {
+func (a *Archive) openFiles(o *Replica) error {
 	path := filepath.Join(a.dir, "archive.db")
 	err := a.openBolt(path)
 	switch {
@@ -33,7 +33,7 @@ func (a *Archive) openFiles() error {
 	if err := a.guard(a.checkSize); err != nil {
 		return err
 	}
-	return a.guard(a.load)
+	return a.guard(func() error { return a.load(o) })
 }
 
 // openBolt opens the database at path. It maps more bytes than the file has, so that the file can

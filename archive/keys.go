@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type keys struct {
 	f     *os.File
 	next  uint64 // the next slot to use
 	spare []byte // keys for the next slots: already written to the file and not used yet
+	ahead int    // number of keys that are written in advance at a time; 0: reserve
 
 	closing sync.Once
 }
@@ -112,6 +114,15 @@ func (k *keys) reset(used uint64) error {
 	return nil
 }
 
+// slots returns the number of slots that the file has, with that of the header.
+func (k *keys) slots() (uint64, error) {
+	info, err := k.f.Stat()
+	if err != nil {
+		return 0, fmt.Errorf("%s cannot be read: %w", k.path, err)
+	}
+	return uint64(info.Size()) / slot, nil
+}
+
 // take returns an unused key that is on disk, and the number of its slot.
 func (k *keys) take(fault func(Step) error) (id uint64, out key, err error) {
 	if len(k.spare) == 0 {
@@ -130,7 +141,7 @@ func (k *keys) refill(fault func(Step) error) error {
 	if err := fault(ReserveKeys); err != nil {
 		return err
 	}
-	fresh := make([]byte, reserve*slot)
+	fresh := make([]byte, cmp.Or(k.ahead, reserve)*slot)
 	if _, err := rand.Read(fresh); err != nil {
 		return err
 	}

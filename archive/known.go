@@ -64,7 +64,7 @@ func (a *Archive) Lead(ctx context.Context, from []string, url string) error {
 		}
 	}
 	return a.do(ctx, 0, func(t *txn) error {
-		way, circle, err := wayFrom(t.tx, url)
+		way, circle, err := wayFrom(t.tx.Tx, url)
 		switch {
 		case errors.Is(err, errWay):
 			return nil

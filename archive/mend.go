@@ -77,7 +77,7 @@ func (v *verifier) recount(sum []byte, said bodyRecord, found uint64) fixer {
 // eraseLostCapture returns a repair that erases a capture of which a part is lost.
 func (v *verifier) eraseLostCapture(id uint64) fixer {
 	return func(t *txn) (string, error) {
-		rec, _, err := t.a.captureRecord(t.tx, id)
+		rec, _, err := t.a.captureRecord(t.tx.Tx, id)
 		if err != nil {
 			return "", nil
 		}
@@ -90,7 +90,7 @@ func (v *verifier) eraseLostCapture(id uint64) fixer {
 func (v *verifier) eraseBodiless(id uint64) fixer {
 	erase := v.eraseLostCapture(id)
 	return func(t *txn) (string, error) {
-		rec, _, err := t.a.captureRecord(t.tx, id)
+		rec, _, err := t.a.captureRecord(t.tx.Tx, id)
 		if err != nil {
 			return "", nil
 		}
@@ -152,7 +152,7 @@ func (v *verifier) noteCaptureLost(t *txn, url string, id uint64) error {
 	if rec.Current == id {
 		rec.Current = 0
 	}
-	if !rec.Indexed && len(versionsOf(t.tx, url, rec.Current)) == 0 {
+	if !rec.Indexed && len(versionsOf(t.tx.Tx, url, rec.Current)) == 0 {
 		if err := v.condemnKey(t, rec.Key); err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (v *verifier) noteCaptureLost(t *txn, url string, id uint64) error {
 // current version, the repair removes it from that list instead.
 func (v *verifier) listCapture(id uint64) fixer {
 	return func(t *txn) (string, error) {
-		rec, sealed, err := t.a.captureRecord(t.tx, id)
+		rec, sealed, err := t.a.captureRecord(t.tx.Tx, id)
 		if err != nil {
 			return "", nil
 		}
@@ -201,7 +201,7 @@ func (v *verifier) listCapture(id uint64) fixer {
 }
 
 func (t *txn) versionOf(id uint64) int {
-	rec, _, err := t.a.captureRecord(t.tx, id)
+	rec, _, err := t.a.captureRecord(t.tx.Tx, id)
 	if err != nil {
 		return 0
 	}
@@ -211,7 +211,7 @@ func (t *txn) versionOf(id uint64) int {
 // correctLength returns a repair that sets the body length in a capture record to is.
 func (v *verifier) correctLength(id uint64, is int64) fixer {
 	return func(t *txn) (string, error) {
-		rec, sealed, err := t.a.captureRecord(t.tx, id)
+		rec, sealed, err := t.a.captureRecord(t.tx.Tx, id)
 		if err != nil || rec.Bytes == is {
 			return "", nil
 		}
@@ -229,14 +229,14 @@ func (v *verifier) correctLength(id uint64, is int64) fixer {
 // capture id is the current version of url, url has no current version afterwards.
 func (v *verifier) clearCurrent(url string, id uint64) fixer {
 	return func(t *txn) (string, error) {
-		c, _, err := t.a.captureRecord(t.tx, id)
+		c, _, err := t.a.captureRecord(t.tx.Tx, id)
 		if err == nil && c.URL == url {
 			return "", nil
 		}
 		version, was := 0, false
 		if e := amendResource(t, url, func(r *resourceRecord) {
 			if was = r.Current == id; was {
-				version, r.Current = missingVersion(t.tx, url, r.Versions), 0
+				version, r.Current = missingVersion(t.tx.Tx, url, r.Versions), 0
 			}
 		}); e != nil || !was {
 			return "", e
@@ -273,7 +273,7 @@ func (v *verifier) removeEarlier(k []byte) fixer {
 		if value == nil {
 			return "", nil
 		}
-		rec, _, err := t.a.captureRecord(t.tx, number(value))
+		rec, _, err := t.a.captureRecord(t.tx.Tx, number(value))
 		if err == nil && bytes.Equal(versionKey(rec.URL, rec.Version), k) {
 			return "", nil
 		}

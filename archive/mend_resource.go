@@ -35,7 +35,7 @@ func (v *verifier) rebuildText(url string) fixer {
 		if err := t.erasePictures(url); err != nil { // the statements under which the thumbnails were made are lost
 			return "", err
 		}
-		return "rebuilt from its copies", v.putText(t, url, rec, versionsOf(t.tx, url, rec.Current))
+		return "rebuilt from its copies", v.putText(t, url, rec, versionsOf(t.tx.Tx, url, rec.Current))
 	}
 }
 
@@ -51,7 +51,7 @@ func (v *verifier) rebuildRecord(url string, ids []uint64) fixer {
 		var res resourceRecord
 		held, whole := map[uint64]captureRecord{}, false
 		for _, id := range ids {
-			rec, _, err := t.a.captureRecord(t.tx, id)
+			rec, _, err := t.a.captureRecord(t.tx.Tx, id)
 			if err != nil {
 				continue
 			}
@@ -96,7 +96,7 @@ func (v *verifier) rebuildRecord(url string, ids []uint64) fixer {
 // page in its newest capture.
 func (v *verifier) putText(t *txn, url string, rec resourceRecord, ids []uint64) error {
 	var text resourceText
-	if own, ok := v.own(t.tx, rec.Current, ids); ok {
+	if own, ok := v.own(t.tx.Tx, rec.Current, ids); ok {
 		text.Own = own
 	}
 	plain, err := text.encode()

@@ -113,7 +113,7 @@ func (l local) lists(n uint32) bool { return l.tx.Bucket(bFiles).Get(fileKey(n))
 // moveBodies moves all bodies of a file to the last file, and deletes the record of the file. If a
 // body cannot be found in the file, it returns an error and changes nothing.
 func (t *txn) moveBodies(n uint32) (moved int64, err error) {
-	l := local{t.a, t.tx}
+	l := local{t.a, t.tx.Tx}
 	f, err := l.file(n)
 	if err != nil {
 		return 0, err

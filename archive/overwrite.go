@@ -61,6 +61,9 @@ func (c *compaction) run(also func(context.Context) error) (err error) {
 			return err
 		}
 	}
+	if err := a.compactCopies(c.ctx); err != nil {
+		return a.uncompacted(c.ctx, err)
+	}
 	if err := a.do(c.ctx, 0, (*txn).endCompaction); err != nil {
 		return err
 	}

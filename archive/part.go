@@ -193,7 +193,7 @@ func (a *Archive) AwaitAfter(ctx context.Context, part string, by Part, wait Wai
 		return late, err
 	}
 	err = a.do(ctx, 0, func(t *txn) error {
-		if err := look(t.tx); err != nil || stands {
+		if err := look(t.tx.Tx); err != nil || stands {
 			return err
 		}
 		return t.await(part, page, wait)

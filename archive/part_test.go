@@ -132,7 +132,7 @@ func TestRepairParts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := open(t, t.TempDir(), Options{})
-			if err := a.do(context.Background(), 0, func(t *txn) error { return spoil(t.tx) }); err != nil {
+			if err := a.do(context.Background(), 0, func(t *txn) error { return spoil(t.tx.Tx) }); err != nil {
 				t.Fatal(err)
 			}
 			problems, err := a.Verify(context.Background(), VerifyOptions{})

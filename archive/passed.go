@@ -21,7 +21,7 @@ func splitPassed(k []byte) (url string, id uint64, ok bool) {
 
 // putPassed lists a capture under the URLs that redirected to it. It skips invalid URLs, which are
 // never requested.
-func putPassed(tx *bolt.Tx, id uint64, hops []Via) error {
+func putPassed(tx writeTx, id uint64, hops []Via) error {
 	for _, hop := range hops {
 		if checkURL(hop.URL) != nil {
 			continue
@@ -36,7 +36,7 @@ func putPassed(tx *bolt.Tx, id uint64, hops []Via) error {
 // dropPassed removes a capture from the lists to which putPassed has added it. If the capture
 // cannot be read, entries remain, and Verify finds them.
 func (t *txn) dropPassed(id uint64) error {
-	_, text, err := t.a.openCapture(t.tx, id)
+	_, text, err := t.a.openCapture(t.tx.Tx, id)
 	if err != nil {
 		return nil
 	}
@@ -62,8 +62,8 @@ func passedAt(tx *bolt.Tx, url string) (ids []uint64) {
 // these captures new keys. n is the number of removed answers. A capture that cannot be read is not
 // changed, and url keeps its list entry for that capture.
 func (t *txn) eraseHops(url string) (n int, err error) {
-	for _, id := range passedAt(t.tx, url) {
-		rec, text, err := t.a.openCapture(t.tx, id)
+	for _, id := range passedAt(t.tx.Tx, url) {
+		rec, text, err := t.a.openCapture(t.tx.Tx, id)
 		if err != nil {
 			continue
 		}
@@ -104,7 +104,7 @@ func (v *verifier) led(where string, id uint64, hops []Via) {
 			continue
 		}
 		v.find(where, "is not listed at "+hop.URL+", which redirected to it", func(t *txn) (string, error) {
-			if led, err := v.leads(t.tx, hop.URL, id); err != nil || !led {
+			if led, err := v.leads(t.tx.Tx, hop.URL, id); err != nil || !led {
 				return "", nil
 			}
 			return "listed", putPassed(t.tx, id, []Via{hop})
@@ -122,7 +122,7 @@ func (v *verifier) passed(k, _ []byte) {
 	k = bytes.Clone(k)
 	v.find(fmt.Sprintf("capture %d", id), fmt.Sprintf("is listed at %q, which did not redirect to it", url),
 		func(t *txn) (string, error) {
-			if led, err := v.leads(t.tx, url, id); ok && (led || err != nil) {
+			if led, err := v.leads(t.tx.Tx, url, id); ok && (led || err != nil) {
 				return "", nil
 			}
 			return "taken off the list", t.tx.Bucket(bPassed).Delete(k)

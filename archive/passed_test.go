@@ -110,7 +110,7 @@ func TestEraseHopsUnreadable(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	c, whole := put(t, a, ledTo(url, old)), put(t, a, ledTo("http://example.com/newer", old))
 	err := a.do(ctx, 0, func(t *txn) error {
-		rec, sealed, err := t.a.captureRecord(t.tx, c.ID)
+		rec, sealed, err := t.a.captureRecord(t.tx.Tx, c.ID)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func TestRepairPassed(t *testing.T) {
 			a := open(t, t.TempDir(), Options{})
 			c := put(t, a, ledTo(url, old))
 			if err := a.do(context.Background(), 0,
-				func(t *txn) error { return spoil(t.tx.Bucket(bPassed), c.ID) }); err != nil {
+				func(t *txn) error { return spoil(t.tx.Tx.Bucket(bPassed), c.ID) }); err != nil {
 				t.Fatal(err)
 			}
 			problems, err := a.Verify(context.Background(), VerifyOptions{})

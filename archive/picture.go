@@ -82,7 +82,7 @@ func (a *Archive) SetPicture(ctx context.Context, url string, version int, p Pic
 		return err
 	}
 	return a.do(ctx, len(p.Body), func(t *txn) error {
-		if !pictured(t.tx, url, version) {
+		if !pictured(t.tx.Tx, url, version) {
 			return fmt.Errorf("version %d of %s is %w", version, url, ErrNotHeld)
 		}
 		return t.putPicture(url, version, &p)
@@ -141,7 +141,7 @@ func (t *txn) listPictured(k []byte) error {
 // erasePictures removes all thumbnails of url.
 func (t *txn) erasePictures(url string) error {
 	var keys [][]byte
-	err := eachPicture(t.tx, url, func(k, _ []byte) error {
+	err := eachPicture(t.tx.Tx, url, func(k, _ []byte) error {
 		keys = append(keys, bytes.Clone(k))
 		return nil
 	})
@@ -211,7 +211,7 @@ func (v *verifier) picture(k, value []byte) {
 	}
 	if !pictured(v.tx, string(url), versionOfKey(k)) {
 		v.findAt(third, where, "belongs to no stored page", func(t *txn) (string, error) {
-			if pictured(t.tx, string(url), versionOfKey(k)) || t.tx.Bucket(bPictures).Get(k) == nil {
+			if pictured(t.tx.Tx, string(url), versionOfKey(k)) || t.tx.Bucket(bPictures).Get(k) == nil {
 				return "", nil
 			}
 			return drop(t)

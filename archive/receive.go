@@ -233,7 +233,7 @@ func (t *txn) supersede(r *Resource) error {
 	if r.Current == 0 {
 		return nil
 	}
-	rec, _, err := t.a.captureRecord(t.tx, r.Current)
+	rec, _, err := t.a.captureRecord(t.tx.Tx, r.Current)
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ var (
 	bDue   = []byte("due")   // time, URL of a page that must be decided then → number of the change that listed it
 	bLeans = []byte("leans") // origin, 0, URL of a page of another origin that its policy decided → nothing
 
+	// All buckets. Copies of records name them by their place in this list, so a new one must be added at its end.
 	buckets = [][]byte{bMeta, bCaptures, bBodies, bFiles, bRemains, bDigests, bResources, bEarlier, bAliases, bAliased,
 		bTombstones,
 		bIntents, bDoomed,

@@ -49,7 +49,7 @@ func (t *txn) renew(id uint64, d *Deposit, entry bool, text []byte) error {
 // renewCapture updates a capture from d. If the text of the capture changes, renewCapture seals the
 // text with a new key.
 func (t *txn) renewCapture(id uint64, d *Deposit) error {
-	rec, text, err := t.a.openCapture(t.tx, id)
+	rec, text, err := t.a.openCapture(t.tx.Tx, id)
 	if err != nil {
 		return err
 	}

@@ -53,3 +53,12 @@ func sealer(k key) (cipher.AEAD, error) {
 	}
 	return cipher.NewGCM(b)
 }
+
+// randomSealer returns a cipher that puts a random nonce before each text, so that it can encrypt many texts.
+func randomSealer(k key) (cipher.AEAD, error) {
+	b, err := aes.NewCipher(k[:])
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(b)
+}

@@ -77,7 +77,7 @@ func (v *verifier) source(k, _ []byte) {
 	}
 	v.find(string(url), fmt.Sprintf("is listed at %q, although no data of it was made from that source", source),
 		func(t *txn) (string, error) {
-			if made(t.tx) {
+			if made(t.tx.Tx) {
 				return "", nil
 			}
 			return "taken off the list", t.tx.Bucket(bSources).Delete(k)

@@ -74,7 +74,7 @@ func TestRepairSources(t *testing.T) {
 			d.Resource.Kept.Of = map[string][]string{"x": {source}}
 			put(t, a, d)
 			if err := a.do(context.Background(), 0,
-				func(t *txn) error { return spoil(t.tx.Bucket(bSources)) }); err != nil {
+				func(t *txn) error { return spoil(t.tx.Tx.Bucket(bSources)) }); err != nil {
 				t.Fatal(err)
 			}
 			problems, err := a.Verify(context.Background(), VerifyOptions{})

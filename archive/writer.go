@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -25,6 +24,7 @@ type job struct {
 	fn     func(*txn) error
 	size   int  // size in bytes of the data to write
 	dooms  bool // the job has marked keys for destruction
+	erases bool // the job erases something and sends no body, so it needs no store outside the directory
 	err    error
 	answer chan struct{}
 }
@@ -32,7 +32,7 @@ type job struct {
 // txn is the transaction of a group of jobs.
 type txn struct {
 	a       *Archive
-	tx      *bolt.Tx
+	tx      writeTx
 	counts  counts
 	doomed  []uint64
 	unnamed []uint64    // bodies outside archive.db to which no record refers any more
@@ -40,6 +40,12 @@ type txn struct {
 	logged  []string    // URLs of logged intents
 	erases  bool        // the transaction erases something
 	buried  []Tombstone // tombstones that the transaction has written
+
+	firstKey uint64               // the first key that the transaction may take
+	record   replicaRecord        // record of the copies after the transaction
+	recorded bool                 // the transaction must be copied even if it changes nothing
+	rebased  func(*replicaRecord) // changes record; may be nil
+	unsent   bool                 // the transaction commits without copies
 }
 
 // halt is work that the writer does between two transactions, when no other write runs.
@@ -95,9 +101,13 @@ func (a *Archive) write() {
 			h.err = h.fn()
 			close(h.done)
 		case <-a.quit:
-			if len(a.finished()) > 0 || len(a.destroyed) > 0 {
+			if a.replica != nil {
+				a.replica.endCopying()
+			}
+			if len(a.finished()) > 0 || len(a.destroyed) > 0 || a.replica.pending() {
 				a.run(nil)
 			}
+			a.returnKeys()
 			return
 		}
 	}
@@ -129,9 +139,16 @@ func (a *Archive) gather(first *job) []*job {
 // run writes a group of jobs. If a job fails, its caller gets the error, and run executes the other
 // jobs again without the failed job.
 func (a *Archive) run(group []*job) {
+	if a.replica != nil {
+		a.replica.local = false
+	}
 	for {
 		failed, err := a.attempt(group)
 		a.crowd = int(a.callers.Load())
+		if rest := a.withoutCopies(group, failed, err); rest != nil {
+			group = rest
+			continue
+		}
 		if failed == nil {
 			for _, j := range group {
 				if err != nil && (j.dooms || !errors.Is(err, errUndestroyed)) {
@@ -165,6 +182,7 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 		return nil, err
 	}
 	finished := a.finished()
+	a.replica.addRemoved(&a.destroyed)
 	cleared := len(a.destroyed)
 	var t *txn
 	var id int
@@ -175,20 +193,11 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 		}
 		id = tx.ID()
 		a.db.AllocSize = growth(tx.Size())
-		t = &txn{a: a, tx: tx}
+		t = &txn{a: a, tx: writeTx{tx, a.recording()}, firstKey: a.keys.next}
 		if failed, err = t.fill(group, finished, a.destroyed); err != nil {
 			return err
 		}
-		if err := a.syncBodies(); err != nil {
-			return err
-		}
-		if err := a.fault(Commit); err != nil {
-			return err
-		}
-		if err := tx.Commit(); err != nil {
-			return err
-		}
-		return a.fault(Committed)
+		return t.commit()
 	})
 	if err != nil {
 		a.undo(t, id, failed, err)
@@ -200,6 +209,7 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 	if a.underway != nil {
 		a.underway.narrow()
 	}
+	a.replica.committed(t)
 	a.destroyed, a.gone = a.destroyed[cleared:], nil
 	a.condemned = append(a.condemned, t.doomed...)
 	a.unnamed = append(a.unnamed, t.unnamed...)
@@ -219,6 +229,23 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 	return nil, err
 }
 
+// commit makes the transaction durable.
+func (t *txn) commit() error {
+	if err := t.a.syncBodies(); err != nil {
+		return err
+	}
+	if err := t.replicate(); err != nil {
+		return err
+	}
+	if err := t.a.fault(Commit); err != nil {
+		return err
+	}
+	if err := t.tx.Commit(); err != nil {
+		return err
+	}
+	return t.a.fault(Committed)
+}
+
 func (a *Archive) unwritten(err error) error {
 	if errors.Is(err, ErrCorrupt) {
 		return err
@@ -229,7 +256,7 @@ func (a *Archive) unwritten(err error) error {
 // fill runs the jobs. It also removes intents that are done and the list entries of destroyed keys,
 // which earlier transactions left.
 func (t *txn) fill(group []*job, finished []string, destroyed []uint64) (failed *job, err error) {
-	if t.counts, err = readCounts(t.tx); err != nil {
+	if t.counts, err = readCounts(t.tx.Tx); err != nil {
 		return nil, err
 	}
 	t.tx.Bucket(bBodies).FillPercent = 1
@@ -252,15 +279,30 @@ func (t *txn) fill(group []*job, finished []string, destroyed []uint64) (failed 
 			return nil, err
 		}
 	}
+	was := t.counts
+	if err := t.condemnStrays(); err != nil {
+		return nil, err
+	}
 	for _, j := range group {
-		before := len(t.doomed)
-		if err := j.fn(t); err != nil {
+		if err := t.execute(j); err != nil {
 			return j, err
 		}
-		j.dooms = len(t.doomed) > before
 	}
 	t.counts.Keys = t.a.keys.next - 1
+	if t.tx.changes != nil && len(t.tx.changes.encoded) == 0 && t.counts == was {
+		return nil, nil // nothing needs a copy
+	}
 	return nil, t.tx.Bucket(bMeta).Put(kCounts, mustPack(kCounts, t.counts))
+}
+
+// execute runs a job.
+func (t *txn) execute(j *job) error {
+	doomed, sent, erases := len(t.doomed), len(t.sent), t.erases
+	t.erases = false
+	err := j.fn(t)
+	j.dooms, j.erases = len(t.doomed) > doomed, t.erases && len(t.sent) == sent
+	t.erases = t.erases || erases
+	return err
 }
 
 // undo ends a failed transaction and releases its keys. If the state of the archive is uncertain,
@@ -291,7 +333,7 @@ func (a *Archive) undo(t *txn, id int, failed *job, cause error) {
 		return err
 	})
 	if err == nil {
-		err = errors.Join(a.keys.reset(used), a.files.reset(last, end))
+		err = errors.Join(a.resetKeys(used), a.files.reset(last, end))
 	}
 	if err != nil {
 		a.fail(err)
@@ -317,7 +359,11 @@ func (a *Archive) destroy() error {
 	if err != nil {
 		return fmt.Errorf("erased, but %w: %w", errUndestroyed, err)
 	}
-	a.destroyed = append(a.destroyed, a.condemned...)
+	if a.replica != nil {
+		a.replica.remove(a.condemned)
+	} else {
+		a.destroyed = append(a.destroyed, a.condemned...)
+	}
 	a.condemned = nil
 	return nil
 }
@@ -333,66 +379,4 @@ func (t *txn) condemnKey(id uint64) error {
 	}
 	t.doomed = append(t.doomed, id)
 	return t.tx.Bucket(bDoomed).Put(idKey(id), nil)
-}
-
-// intend logs an intent for url: from now on the index may disagree with the resource.
-func (t *txn) intend(url string) error {
-	t.logged = append(t.logged, url)
-	return t.tx.Bucket(bIntents).Put([]byte(url), frame([]byte(url), nil))
-}
-
-// log counts the intents that a committed transaction has logged, and removes the intents that the
-// transaction has cleared. If an intent was logged again while Done was called for the previous
-// one, the intent remains.
-func (a *Archive) log(logged []string, cleared int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	again := make(map[string]bool, len(logged))
-	for _, url := range logged {
-		a.outstanding[url]++
-		again[url] = true
-	}
-	a.done = slices.DeleteFunc(slices.Clone(a.done[cleared:]), func(url string) bool { return again[url] })
-}
-
-// finished returns the intents that the next transaction clears.
-func (a *Archive) finished() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.done[:len(a.done):len(a.done)]
-}
-
-// Done reports that the index agrees with the resources again. The caller must call it once for
-// every Receive, Update or Erase that changed what the index should contain. An additional call
-// does no harm. Done writes nothing: the next transaction or Close clears the intent.
-func (a *Archive) Done(urls ...string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, url := range urls {
-		if a.outstanding[url]--; a.outstanding[url] > 0 {
-			continue
-		}
-		delete(a.outstanding, url)
-		a.done = append(a.done, url)
-	}
-}
-
-// Intents returns the URLs for which the index may disagree with Resource(url).Indexed, because an
-// intent was logged and Done was not called. After Open, these are intents that remained after a
-// crash.
-func (a *Archive) Intents() ([]string, error) {
-	var list []string
-	err := a.view(func(tx *bolt.Tx) error {
-		finished := map[string]bool{}
-		for _, url := range a.finished() {
-			finished[url] = true
-		}
-		return tx.Bucket(bIntents).ForEach(func(k, _ []byte) error {
-			if url := string(k); !finished[url] {
-				list = append(list, url)
-			}
-			return nil
-		})
-	})
-	return list, err
 }

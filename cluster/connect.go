@@ -23,6 +23,7 @@ type Options struct {
 	Node    string // name of this node
 	Dir     string // identifies the data directory: no other directory has the same value
 	Version string // version of the program
+	Copies  string // see Report.Copies
 	Settings
 	Clock Clock // nil: the clock of the machine
 }

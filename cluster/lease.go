@@ -22,7 +22,15 @@ type Report struct {
 	Lag   float64 `json:"lag_s"` // age of the oldest link from other partitions that it has not queued yet, in seconds
 	Done  bool    `json:"done"`  // the node has found out that nothing in the cluster is left to do
 	Pages int     `json:"pages"` // page requests that the node has made
+	// Copies says where the pages of the node are: CopiesOneNode or CopiesObjectStore; "": the node does not say
+	Copies string `json:"copies,omitempty"`
 }
+
+// Values of Report.Copies.
+const (
+	CopiesOneNode     = "one node"     // only in its data directory, so they are lost with it
+	CopiesObjectStore = "object store" // in the object store, and their keys in the cluster
+)
 
 // leaseValue is the stored form of the lease of a node.
 type leaseValue struct {

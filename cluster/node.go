@@ -38,6 +38,7 @@ type Node struct {
 	settings Settings
 	clock    Clock
 	log      *slog.Logger
+	copies   string // see Report.Copies
 	link     *link
 	member   *member // used by the goroutine of run only, except for its lease
 	journal  *journal
@@ -116,7 +117,7 @@ func Join(ctx context.Context, o Options, waiting func()) (*Node, error) {
 }
 
 func newNode(o Options, l *link) *Node {
-	n := &Node{name: o.Node, clock: o.Clock, log: o.Log, link: l, kick: make(chan struct{}, 1),
+	n := &Node{name: o.Node, clock: o.Clock, log: o.Log, copies: o.Copies, link: l, kick: make(chan struct{}, 1),
 		ready: make(chan struct{}), ended: make(chan struct{}), changed: make(chan struct{}),
 		parts: map[int]*part{}, seeds: Seeds{},
 		pages: func() int { return 0 }}
@@ -138,7 +139,7 @@ func (n *Node) enter(ctx context.Context, o Options, waiting func()) (err error)
 	n.link.nodes.answer = min(answerTime, n.settings.Lease/3)
 	n.link.state.answer = n.link.nodes.answer
 	n.member = newMember(n.link.nodes, n.link.state, n.clock, n.settings.Lease, n.settings.Margin,
-		leaseValue{Node: o.Node, Dir: o.Dir, Version: o.Version})
+		leaseValue{Node: o.Node, Dir: o.Dir, Version: o.Version, Report: Report{Copies: o.Copies}})
 	if err := n.member.lease.await(ctx, n.member.value, waiting); err != nil {
 		return err
 	}
@@ -207,6 +208,9 @@ func (n *Node) checkClock(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Epoch returns the epoch of the lease of this node.
+func (n *Node) Epoch() uint64 { return n.member.lease.owner().Epoch }
 
 // Settings returns the settings of the cluster.
 func (n *Node) Settings() Settings { return n.settings }

@@ -135,7 +135,7 @@ func (n *Node) report() Report {
 	idle := n.frontier.Idle()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	r := Report{Queue: c.Queued, Due: c.Hosts, InProgress: c.Leased, Work: n.work, Pages: n.pages(),
+	r := Report{Queue: c.Queued, Due: c.Hosts, InProgress: c.Leased, Work: n.work, Pages: n.pages(), Copies: n.copies,
 		Lag: time.Duration(n.lag.Load()).Seconds(), Done: n.done}
 	for _, p := range n.parts {
 		if p.state != open {

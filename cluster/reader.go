@@ -45,7 +45,8 @@ func Attend(ctx context.Context, o Options, waiting func()) (*Reader, error) {
 	if err == nil && o.ID != "" && o.ID != settings.ID {
 		err = &OtherError{Wanted: o.ID, Found: settings.ID}
 	}
-	r := &Reader{link: l, log: o.Log, value: leaseValue{Node: o.Node, Dir: o.Dir, Version: o.Version, Reader: true},
+	r := &Reader{link: l, log: o.Log, value: leaseValue{Node: o.Node, Dir: o.Dir, Version: o.Version, Reader: true,
+		Report: Report{Copies: o.Copies}},
 		lease: &lease{store: l.nodes, clock: o.Clock, length: settings.Lease, margin: settings.Margin}}
 	if err == nil {
 		err = r.lease.await(ctx, r.value, waiting)
@@ -64,7 +65,7 @@ func Attend(ctx context.Context, o Options, waiting func()) (*Reader, error) {
 func (r *Reader) keep(ctx context.Context) {
 	failing := false
 	for wait(ctx, r.lease.length/3) == nil {
-		err := r.lease.renew(ctx, Report{}, false)
+		err := r.lease.renew(ctx, r.value.Report, false)
 		if errors.Is(err, errLeaseLost) {
 			err = r.lease.acquire(ctx, r.value)
 		}

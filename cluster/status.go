@@ -28,6 +28,7 @@ type NodeStatus struct {
 	Pages      int       `json:"pages"`
 	Draining   bool      `json:"draining,omitempty"`
 	Reader     bool      `json:"reader,omitempty"` // it only answers readers: its data directory is served
+	Copies     string    `json:"copies,omitempty"` // where its pages are, see Report.Copies
 }
 
 // Status describes a cluster.
@@ -86,7 +87,8 @@ func QueryStatus(ctx context.Context, o Options) (s Status, err error) {
 		owned := len(t.owned(v.owner()))
 		s.add(NodeStatus{Node: v.Node, Epoch: v.Epoch, Partitions: owned,
 			LeaseUntil: e.stored.Add(settings.Lease).UTC(), Queue: v.Queue, Due: v.Due, Lag: v.Lag, Version: v.Version,
-			InProgress: v.InProgress, Pages: v.Pages, Draining: v.Drain, Reader: v.Reader})
+			InProgress: v.InProgress, Pages: v.Pages, Draining: v.Drain, Reader: v.Reader,
+			Copies: v.Copies})
 		s.Partitions.Moving += v.Moving
 	}
 	slices.SortFunc(s.Nodes, func(a, b NodeStatus) int { return cmp.Compare(a.Node, b.Node) })
@@ -146,7 +148,7 @@ func (n *Node) answerStatus(msg *nats.Msg) {
 	r, owner := n.report(), n.member.lease.owner()
 	a := answerOfNode{Cluster: n.settings.ID, Total: n.settings.Partitions, NodeStatus: NodeStatus{Node: n.name,
 		Epoch: owner.Epoch, Partitions: len(n.inState(open, closing)), Queue: r.Queue, Due: r.Due, InProgress: r.InProgress,
-		Lag: r.Lag, Version: n.member.value.Version, Pages: r.Pages,
+		Lag: r.Lag, Version: n.member.value.Version, Pages: r.Pages, Copies: r.Copies,
 		LeaseUntil: n.clock.Now().Add(n.remaining() + n.settings.Margin).UTC()}}
 	if text, err := json.Marshal(a); err == nil {
 		_ = msg.Respond(text) // without an answer the caller does not list this node

@@ -190,6 +190,7 @@ func TestEveryKeyEverywhere(t *testing.T) {
 		"cluster_tls_ca":            {"/etc/ca.pem", "/etc/ca.pem", "/etc/ca.pem"},
 		"cluster_tls_certificate":   {"/etc/n.pem", "/etc/n.pem", "/etc/n.pem"},
 		"cluster_tls_key":           {"/etc/n.key", "/etc/n.key", "/etc/n.key"},
+		"cluster_key_file":          {"/etc/c.key", "/etc/c.key", "/etc/c.key"},
 		"partitions":                {"16", "16", "16"},
 		"lease":                     {"6s", "6s", "6s"},
 		"lease_margin":              {"2s", "2s", "2s"},

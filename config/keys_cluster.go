@@ -17,6 +17,7 @@ type Cluster struct {
 	CA          string // name of a PEM file with the certificates that sign those of the servers; "": the system's
 	Certificate string // name of a PEM file with the certificate of this client; "": none
 	Key         string // name of the PEM file with the private key of Certificate
+	KeyFile     string // name of the file with the key of the cluster; "": pages are on one node only
 
 	Partitions int           // number of parts into which the hosts are divided
 	Lease      time.Duration // time after which the other nodes take over what a silent node crawls
@@ -51,6 +52,13 @@ A file (PEM) with the certificate with which this machine identifies itself to t
 	setting("cluster_tls_key", "", "name a file as in /etc/acapcrawl/node.key",
 		func(c *Config) *string { return &c.Cluster.Key }, text, plain, `
 The file (PEM) with the private key of cluster_tls_certificate.`),
+
+	setting("cluster_key_file", "", "make one with: (umask 077; openssl rand -base64 32 > /etc/acapcrawl/cluster.key)",
+		func(c *Config) *string { return &c.Cluster.KeyFile }, text, plain, `
+A file with the key of the cluster: 32 random bytes in Base64 or hexadecimal digits, the same on all nodes, for example
+from openssl rand -base64 32. With it and s3.bucket, a node copies the records of its pages, encrypted, to the object
+store, and their keys, encrypted, to the NATS servers. acapcrawl archive recover makes a lost data directory again from
+these copies. Keep the file secret, and a copy of it elsewhere: without it nothing can be recovered.`),
 
 	setting("partitions", 1024, "write a number above 0",
 		func(c *Config) *int { return &c.Cluster.Partitions }, integer(1), plain, `

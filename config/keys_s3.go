@@ -21,7 +21,7 @@ The bucket. It must exist, and keep no old versions of objects, because an erase
 
 	setting("s3.prefix", "", "write a path as in crawls/2026",
 		func(c *Config) *string { return &c.S3.Prefix }, optional(objectPrefix), plain, `
-A path within the bucket. Each archive needs its own.`),
+A path within the bucket. Each archive needs its own. A node of a cluster adds /nodes/ and its name.`),
 
 	setting("s3.region", "", "as in eu-west-1",
 		func(c *Config) *string { return &c.S3.Region }, text, plain, `

@@ -1,10 +1,12 @@
-// Package objects stores the sealed bodies of an archive in a bucket of an object store with the S3 API.
+// Package objects stores the sealed bodies of an archive, and encrypted copies of its records, in a bucket of an object
+// store with the S3 API.
 //
 // A body is one object, PREFIX/bodies/NUMBER with the number as 16 hexadecimal digits. The object PREFIX/archive has
 // the ID of the archive to which the bodies belong. The keys of bodies stay in the data directory, so nothing in the
 // bucket can be read without it.
 //
-// Source files: objects.go (Store: storing and reading), claim.go (Open, Claim: settings and checks of the bucket).
+// Source files: objects.go (Store: storing and reading), records.go (copies of records), claim.go (Open, Claim: settings
+// and checks of the bucket).
 package objects
 
 import (
@@ -112,8 +114,7 @@ func (s *Store) Sync() error {
 	return failed
 }
 
-// Get appends a body to out. If there is no such body, it returns out unchanged. A store may need time until it finds a
-// new object, so Get asks several times for a body that is not found.
+// Get appends a body to out. If there is no such body, it returns out unchanged.
 func (s *Store) Get(ctx context.Context, id uint64, out []byte) ([]byte, error) {
 	s.mu.Lock()
 	u := s.pending[id]
@@ -121,20 +122,27 @@ func (s *Store) Get(ctx context.Context, id uint64, out []byte) ([]byte, error) 
 	if u != nil {
 		return append(out, u.sealed...), nil
 	}
+	out, _, err := s.readPatiently(ctx, s.object(id), out)
+	return out, s.failed("be read", err)
+}
+
+// readPatiently appends an object to out. A store may need time until it finds a new object, so readPatiently asks
+// several times for one that is not found.
+func (s *Store) readPatiently(ctx context.Context, name string, out []byte) (got []byte, found bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	for n, wait := 1, pause; ; n, wait = n+1, 2*wait {
-		got, err := s.read(ctx, s.object(id), out)
+		got, err := s.read(ctx, name, out)
 		if !isMissing(err) {
-			return got, s.failed("be read", err)
+			return got, err == nil, err
 		}
 		if n == patience {
-			return out, nil
+			return out, false, nil
 		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return out, s.failed("be read", ctx.Err())
+			return out, false, ctx.Err()
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"slices"
@@ -250,5 +251,48 @@ func TestListWhileStoring(t *testing.T) {
 	}
 	if err := s.Sync(); err == nil {
 		t.Error("a body that is not stored counts as durable")
+	}
+}
+
+// TestRecords checks that objects with names are created only once, and can be read, listed and removed.
+func TestRecords(t *testing.T) {
+	server := fakes3.Start(t)
+	r, ctx := open(t, server, Options{Prefix: "p"}).Records(), t.Context()
+	var want []string
+	for n := range 120 {
+		name := fmt.Sprintf("records/%03d", n)
+		if err := r.Create(ctx, name, []byte(name)); err != nil {
+			t.Fatal(err)
+		}
+		if want = append(want, name); n == 50 {
+			err := r.Create(ctx, "other/x", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := r.Create(ctx, "records/007", []byte("again")); !errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+	if b, err := r.Read(ctx, "records/007"); err != nil || string(b) != "records/007" {
+		t.Errorf("%q, %v", b, err)
+	}
+	for _, name := range []string{"records/007", "records/007"} {
+		if err := r.Remove(ctx, name); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := r.Read(ctx, "records/007"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	var got []string
+	for name, err := range r.List(ctx, "records/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, name)
+	}
+	if !slices.Equal(got, slices.Delete(want, 7, 8)) {
+		t.Errorf("it lists %v", got)
 	}
 }

@@ -37,6 +37,8 @@ type membership struct {
 	Cluster string `json:"cluster"` // "": the node has not joined yet
 	Node    string `json:"node"`
 	Dir     string `json:"dir"` // identifies the data directory
+	// when the directory was recovered: policies that were read before are not used to show pages; zero: it was not
+	Recovered time.Time `json:"recovered,omitzero"`
 }
 
 // ClusterOptions returns how to reach the cluster that cfg names.
@@ -66,7 +68,7 @@ func (s *Site) joinCluster(ctx context.Context) error {
 	}
 	s.endApart()
 	o := ClusterOptions(s.cfg)
-	o.Dir, o.Log, o.Clock = m.Dir, s.o.Log, s.o.Clock
+	o.Dir, o.Log, o.Clock, o.Copies = m.Dir, s.o.Log, s.o.Clock, copiesOf(s.cfg)
 	n, err := cluster.Join(ctx, o, func() {
 		s.o.Notice(fmt.Sprintf("waiting until the lease of an earlier process of node %s has ended; this takes at most %s",
 			m.Node, s.cfg.Cluster.Lease+s.cfg.Cluster.Margin))
@@ -123,6 +125,25 @@ func (s *Site) membership() (m membership, err error) {
 	}
 	s.cfg.Cluster.Node = m.Node
 	return m, nil
+}
+
+// readMembership notes whether the data directory belongs to a node, and when it was recovered.
+func (s *Site) readMembership() error {
+	name := filepath.Join(s.cfg.Data, membershipFile)
+	text, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	var m membership
+	if err == nil {
+		err = json.Unmarshal(text, &m)
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be read: %w", name, err)
+	}
+	s.shared.Store(true)
+	s.recovered = m.Recovered
+	return nil
 }
 
 func (m membership) write(dir string) error {

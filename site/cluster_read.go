@@ -60,7 +60,7 @@ func Attend(ctx context.Context, cfg *config.Config, log *slog.Logger, notice fu
 			"the data directory %s has not been in a cluster yet", cfg.Data)
 	}
 	o := ClusterOptions(cfg)
-	o.Node, o.Dir, o.ID, o.Log = m.Node, m.Dir, m.Cluster, log
+	o.Node, o.Dir, o.ID, o.Log, o.Copies = m.Node, m.Dir, m.Cluster, log, copiesOf(cfg)
 	r, err := cluster.Attend(ctx, o, func() {
 		notice(fmt.Sprintf("waiting until the lease of an earlier process of node %s has ended", m.Node))
 	})

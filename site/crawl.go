@@ -92,6 +92,7 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 		return sum, err
 	}
 	defer endOrders()
+	defer s.keepCopyingPolicies(ctx)()
 	c.holdings.Rejudge("") // check the stored pages that are due, because time limits may have passed
 	endReading := c.keepReading(ctx, s.cfg.Actions.SeenWithin)
 	defer endReading()

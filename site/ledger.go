@@ -85,10 +85,10 @@ func OpenArchive(cfg *config.Config) (*archive.Archive, error) {
 	if Empty(cfg.Data) {
 		return nil, &EmptyError{cfg.Data}
 	}
-	store, err := bodyStore(cfg.S3)
+	kept, err := archiveOptions(cfg, nil)
 	if err != nil {
 		return nil, classify(err)
 	}
-	a, err := archive.Open(cfg.Data, archive.Options{Bodies: store})
+	a, err := archive.Open(cfg.Data, kept)
 	return a, classify(err)
 }

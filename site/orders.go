@@ -154,7 +154,7 @@ func (o *orders) attach(ctx context.Context, list *cluster.Orders, x *actions.Ex
 	if err != nil {
 		return err
 	}
-	fresh := !o.state.Registered
+	fresh := !o.state.Registered && o.site.recovered.IsZero()
 	if err := o.save(func(s *ordersState) {
 		if s.Registered = true; s.Position > end { // the servers were restored from a backup
 			s.Position = 0

@@ -26,16 +26,19 @@ type lastPolicies struct {
 	// the crawler obeys other vocabularies than ACAP, which may need other files than robots.txt
 	vocabularies bool
 	hides        func(origin string) bool // reports whether nothing of an origin may be shown now; nil: no
+	since        time.Time                // policies that were read before have no effect
 }
 
 func (s *Site) lastPolicies() lastPolicies {
-	return lastPolicies{s.policy, s.ledger, len(s.who.Vocabularies) > 0, nil}
+	return lastPolicies{Authority: s.policy, ledger: s.ledger, vocabularies: len(s.who.Vocabularies) > 0}
 }
 
-// shownPolicies is lastPolicies for decisions about what is shown. It permits nothing of origins that are hidden.
+// shownPolicies is lastPolicies for decisions about what is shown. It permits nothing of origins that are hidden. If
+// the data directory was recovered, a policy that was read before has no effect, because its publisher may have changed
+// it while the node was lost.
 func (s *Site) shownPolicies() lastPolicies {
 	p := s.lastPolicies()
-	p.hides = s.hides
+	p.hides, p.since = s.hides, s.recovered
 	return p
 }
 
@@ -72,6 +75,9 @@ func (p lastPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error
 	o, known := p.Held(u)
 	if !known {
 		return nil, fmt.Errorf("the policy of %s was never read", u.Host)
+	}
+	if o.Fetched.Before(p.since) {
+		return nil, fmt.Errorf("the policy of %s was not read again since the data directory was recovered", u.Host)
 	}
 	return p.ledger.Bind(o.Key, o.Policy)
 }

@@ -163,6 +163,9 @@ func (s *session) originsDue(o rereadOptions) (list []string, n Reread, err erro
 		}
 		held, err := s.site.archive.HoldsUnder(at.Origin + "/")
 		when := nextReading(at, within, now)
+		if at.At.Before(s.site.recovered) { // its pages are not shown before it was read again
+			when = now
+		}
 		switch {
 		case err != nil || !held && !asking[at.Origin]:
 			return err

@@ -65,8 +65,10 @@ type Site struct {
 	ledger  *actions.Ledger
 	gate    *gate.Gate
 	names   *present.Names
-	erased  *erasures
-	room    *disk.Room
+
+	recovered time.Time // see membership.Recovered
+	erased    *erasures
+	room      *disk.Room
 
 	*opened      // shared with all views of this site that Lend returned
 	lent    bool // this is a view that Lend returned: Close does nothing, because the original site is closed instead
@@ -132,8 +134,9 @@ func Open(cfg *config.Config, o Options) (s *Site, err error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = os.Stat(filepath.Join(cfg.Data, membershipFile))
-	s.shared.Store(err == nil)
+	if err := s.readMembership(); err != nil {
+		return nil, err
+	}
 	if err := s.open(rules); err != nil {
 		s.Close()
 		return nil, classify(err)
@@ -167,11 +170,11 @@ func LogDefects(log *slog.Logger) func(*defect.Error) {
 func (s *Site) open(rules actions.Options) error {
 	dir := s.cfg.Data
 	s.room = disk.NewRoom(dir, disk.Options{Least: s.cfg.MinFree, Free: s.o.Free})
-	store, err := bodyStore(s.cfg.S3)
+	kept, err := archiveOptions(s.cfg, s.epoch)
 	if err != nil {
 		return err
 	}
-	kept := archive.Options{Erased: s.erased.note, Bodies: store}
+	kept.Erased = s.erased.note
 	if fault := s.o.Fault; fault != nil {
 		kept.Fault = func(archive.Step) error { return fault() }
 		rules.Now = func() time.Time { _ = fault(); return time.Now() }
@@ -184,6 +187,7 @@ func (s *Site) open(rules actions.Options) error {
 			return err
 		}
 	}
+	s.warnOfOpenKey()
 	s.room.Make() // give back the reserved disk space, so that a take-down can be executed on a full disk
 	rules.Room = s.room.Make
 	if s.o.Create {
@@ -211,7 +215,7 @@ func (s *Site) open(rules actions.Options) error {
 	if err != nil {
 		return err
 	}
-	o := policy.Options{Reread: s.o.Reread, Defect: s.defect, Pace: s.gate.Pace}
+	o := policy.Options{Reread: latest(s.o.Reread, s.recovered), Defect: s.defect, Pace: s.gate.Pace}
 	if s.shared.Load() || s.cfg.Cluster.Servers != "" {
 		o.Shared = sharedPolicies{s.orders}
 	}

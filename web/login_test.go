@@ -557,7 +557,7 @@ func TestRequestPages(t *testing.T) {
 		if w.Code != want || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
 			t.Errorf("%s: %d %v", path, w.Code, w.Header())
 		}
-		if strings.Contains(w.Body.String(), http.StatusText(want)) {
+		if want != 200 && strings.Contains(w.Body.String(), http.StatusText(want)) { // a random token may contain "OK"
 			t.Errorf("%s: the title is that of the status: %s", path, w.Body)
 		}
 	}

@@ -87,7 +87,25 @@ func (c *Command) printStatus(s cluster.Status) error {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%d\t%d\t%d\t%d\t%.1f s\t%s\n", name, n.Epoch, n.Partitions,
 			n.LeaseUntil.Format(time.RFC3339), n.Queue, n.Due, n.InProgress, n.Pages, n.Lag, n.Version)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	c.printCopies(s.Nodes)
+	return nil
+}
+
+// printCopies says which pages would be lost with a machine.
+func (c *Command) printCopies(nodes []cluster.NodeStatus) {
+	var alone []string
+	for _, n := range nodes {
+		if n.Copies != cluster.CopiesObjectStore {
+			alone = append(alone, n.Node)
+		}
+	}
+	if len(alone) > 0 {
+		fmt.Fprintf(c.Stdout, "\nThe pages of %s are on one node only and would be lost with its disk. Set s3.bucket and "+
+			"cluster_key_file to keep copies.\n", strings.Join(alone, ", "))
+	}
 }
 
 func (c *Command) clusterDrainVerb() *cobra.Command {

@@ -51,8 +51,8 @@ var flagGroups = []struct{ heading, flags string }{
 	{"Reader restrictions", "reader-ip reader-domain reader-country framed"},
 	{"Archiving", "preserve index chromium"},
 	{"Network", "listen serve"},
-	{"Cluster", "cluster node nodes cluster-credentials cluster-tls-ca cluster-tls-certificate cluster-tls-key partitions " +
-		"lease lease-margin wait"},
+	{"Cluster", "cluster node nodes cluster-credentials cluster-tls-ca cluster-tls-certificate cluster-tls-key " +
+		"cluster-key-file partitions lease lease-margin wait"},
 	{"Output", "explain why all failures receipt force status report metrics format json output"},
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	cases = flag.Int("cases", 1000,
+	cases = flag.Int("cases", 400,
 		"how many random cases the second engine compares; a tenth of them is changed, too")
 	first = flag.Uint64("first", 1, "the seed of the first random case")
 	most  = flag.Int("most", 5, "how many differences are shrunk and printed")

@@ -72,6 +72,9 @@ func (c *Cluster) run(i int) error {
 	return nil
 }
 
+// Dir returns the directory with the files of all servers.
+func (c *Cluster) Dir() string { return c.place.StoreDir }
+
 // Len returns the number of servers, whether they run or not.
 func (c *Cluster) Len() int { return len(c.nodes) }
 

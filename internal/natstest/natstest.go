@@ -17,7 +17,13 @@ const limit = 2 * time.Minute
 // One starts one server with JetStream in this process, and returns its address. The server ends with the test.
 func One(t testing.TB) string {
 	t.Helper()
-	s, err := start(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true})
+	return OneIn(t, t.TempDir())
+}
+
+// OneIn starts one server whose files are in dir.
+func OneIn(t testing.TB, dir string) string {
+	t.Helper()
+	s, err := start(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: dir, NoSigs: true})
 	if err != nil {
 		t.Fatal(err)
 	}

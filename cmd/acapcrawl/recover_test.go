@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/internal/fakes3"
+	"github.com/acapcrawl/acapcrawl/internal/natstest"
+)
+
+// lostNode is a cluster with one node whose pages have copies.
+type lostNode struct {
+	t        *testing.T
+	h        *harbour
+	store    *fakes3.Server
+	nats     string // directory of the NATS server
+	dir      string // directory of everything else
+	settings string
+}
+
+func newLostNode(t *testing.T) *lostNode {
+	t.Setenv("AWS_ACCESS_KEY_ID", "key")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	n := &lostNode{t: t, h: startHarbour(t), store: fakes3.Start(t), nats: t.TempDir(), dir: t.TempDir()}
+	url := natstest.OneIn(t, n.nats)
+	n.settings = filepath.Join(n.dir, "c.yaml")
+	n.write("c.yaml", fmt.Sprintf("cluster: %s\nnode: b\ncluster_key_file: %s\nlease: 3s\nlease_margin: 1s\n"+
+		"wait: 0s\npartitions: 4\ns3: {endpoint: '%s', bucket: %s, prefix: one}\n", url,
+		filepath.Join(n.dir, "key"), n.store.URL, fakes3.Bucket))
+	n.write("key", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("0123456789abcdef"), 2))+"\n")
+	return n
+}
+
+func (n *lostNode) write(name, text string) {
+	n.t.Helper()
+	if err := os.WriteFile(filepath.Join(n.dir, name), []byte(text), 0o600); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *lostNode) data(name string) string { return filepath.Join(n.dir, name) }
+
+// call calls a verb with the settings of the node.
+func (n *lostNode) call(data string, want int, args ...string) string {
+	n.t.Helper()
+	said := call(n.t.Context(), n.data(data), append(args, "--config", n.settings)...)
+	if said.status != want {
+		n.t.Fatal(args, said)
+	}
+	return said.stdout + said.stderr
+}
+
+// alone calls a verb that reads the data directory without the cluster.
+func (n *lostNode) alone(data string, want int, args ...string) string {
+	n.t.Helper()
+	n.write("alone.yaml", fmt.Sprintf("s3: {endpoint: '%s', bucket: %s, prefix: one}\n", n.store.URL, fakes3.Bucket))
+	said := call(n.t.Context(), n.data(data), append(args, "--config", n.data("alone.yaml"))...)
+	if said.status != want {
+		n.t.Fatal(args, said)
+	}
+	return said.stdout + said.stderr
+}
+
+// serve serves the data directory while fn runs, so that verbs with --cluster find a node.
+func (n *lostNode) serve(data string, fn func()) {
+	n.t.Helper()
+	ctx, cancel := context.WithCancel(n.t.Context())
+	ended := make(chan answer)
+	go func() { ended <- call(ctx, n.data(data), "serve", "--listen", "127.0.0.1:0", "--config", n.settings) }()
+	defer func() {
+		cancel()
+		<-ended
+	}()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		said := call(ctx, n.data(data), "archive", "stats", "--config", n.settings)
+		if said.status == statusDone {
+			break
+		}
+		if time.Now().After(deadline) {
+			n.t.Fatal(said, <-ended)
+		}
+	}
+	fn()
+}
+
+// keysOf returns the keys of a data directory in parts.
+func keysOf(t *testing.T, data string) (parts [][]byte) {
+	t.Helper()
+	keys, err := os.ReadFile(filepath.Join(data, "keys.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 32; i+16 <= len(keys); i += 16 {
+		if part := keys[i : i+16]; bytes.Count(part, []byte{0}) < 8 {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// contains reports whether a file below dir contains one of the parts.
+func contains(dir string, parts ...[]byte) (name string) {
+	_ = filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		text, _ := os.ReadFile(at)
+		for _, part := range parts {
+			if bytes.Contains(text, part) {
+				name = at
+			}
+		}
+		return nil
+	})
+	return name
+}
+
+// TestLostNode crawls, erases a page, loses the data directory, and recovers it.
+func TestLostNode(t *testing.T) {
+	n := newLostNode(t)
+	ferry, knots, retracted := n.h.URL+"/news/ferry.html", n.h.URL+"/essays/knots.html", n.h.URL+"/retracted.html"
+	n.call("old", statusDone, "crawl", "--delay", "0", "--depth", "0", ferry, knots, retracted)
+	n.h.change(func() { n.h.robots += "ACAP-request-take-down: /retracted.html\n" })
+	n.call("old", statusDone, "crawl", "--delay", "0", "--depth", "0", "--refetch")
+	var list, body string
+	n.serve("old", func() {
+		list, body = n.call("old", statusDone, "archive", "ls"), n.call("old", statusDone, "show", knots)
+	})
+	if !strings.Contains(list, knots) || strings.Contains(list, retracted) {
+		t.Fatal(list)
+	}
+	erased := n.alone("old", statusDone, "archive", "verify", "--erased", retracted)
+	parts := keysOf(t, n.data("old"))
+	for name, object := range n.store.Objects() {
+		if !strings.HasPrefix(name, "one/nodes/b/") || bytes.Contains(object, []byte("ferry")) {
+			t.Errorf("object %s", name)
+		}
+		for _, part := range parts {
+			if bytes.Contains(object, part) {
+				t.Errorf("object %s has a key", name)
+			}
+		}
+	}
+	if name := contains(n.nats, parts...); name != "" {
+		t.Errorf("%s has a key that is not encrypted", name)
+	}
+	n.lose()
+
+	n.call("new", statusUsage, "archive", "recover", "--node", "c")
+	said := n.call("new", statusDone, "archive", "recover")
+	if !strings.Contains(said, "contains the data directory of node b") {
+		t.Error(said)
+	}
+	n.call("new", statusUsage, "archive", "recover")
+	n.alone("new", statusDone, "archive", "verify")
+	n.serve("new", func() {
+		said := call(t.Context(), n.data("new"), "show", knots, "--config", n.settings)
+		if said.status == statusDone || strings.Contains(said.stdout, "knot") {
+			t.Error("a page is shown before its policy was read again:", said)
+		}
+	})
+	n.call("new", statusDone, "crawl", "--delay", "0", "--depth", "0", "--refetch", ferry)
+	n.serve("new", func() {
+		if got := n.call("new", statusDone, "show", knots); got != body {
+			t.Errorf("it shows\n%s\nwant\n%s", got, body)
+		}
+		if said := n.call("new", statusDone, "search", "knot"); !strings.Contains(said, knots) {
+			t.Error(said)
+		}
+	})
+	if got := n.alone("new", statusDone, "archive", "verify", "--erased", retracted); strings.SplitAfter(got, "\n")[0] !=
+		strings.SplitAfter(erased, "\n")[0] {
+		t.Errorf("it says\n%s\nwant\n%s", got, erased)
+	}
+}
+
+// lose loses the data directory.
+func (n *lostNode) lose() {
+	n.t.Helper()
+	if err := os.RemoveAll(n.data("old")); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// TestStaleNode recovers a node whose data directory appears again: the old directory changes nothing.
+func TestStaleNode(t *testing.T) {
+	n := newLostNode(t)
+	ferry, knots := n.h.URL+"/news/ferry.html", n.h.URL+"/essays/knots.html"
+	n.call("old", statusDone, "crawl", "--delay", "0", "--depth", "0", ferry)
+	n.call("new", statusDone, "archive", "recover")
+	objects := len(n.store.Objects())
+	said := n.call("old", statusUsage, "crawl", "--delay", "0", "--depth", "0", knots)
+	if !strings.Contains(said, "continued from another data directory") {
+		t.Error(said)
+	}
+	if got := len(n.store.Objects()); got != objects {
+		t.Errorf("%d objects, want %d", got, objects)
+	}
+	n.call("new", statusDone, "crawl", "--delay", "0", "--depth", "0", knots)
+	n.alone("new", statusDone, "archive", "verify")
+}
+
+// TestClusterKeyFile checks keys of a cluster that cannot be used.
+func TestClusterKeyFile(t *testing.T) {
+	n := newLostNode(t)
+	ferry := n.h.URL + "/news/ferry.html"
+	for _, text := range []string{"", "short", strings.Repeat("g", 64), strings.Repeat("0", 62)} {
+		n.write("key", text)
+		if said := n.call("none", statusUsage, "crawl", ferry); !strings.Contains(said, "openssl rand") {
+			t.Error(said)
+		}
+	}
+	if err := os.Remove(n.data("key")); err != nil {
+		t.Fatal(err)
+	}
+	n.call("none", statusUsage, "crawl", ferry)
+	n.write("key", strings.Repeat("01", 32))
+	if err := os.Chmod(n.data("key"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if said := n.call("old", statusDone, "crawl", "--delay", "0", "--depth", "0", ferry); !strings.Contains(said,
+		"chmod 600") {
+		t.Error(said)
+	}
+	n.write("key", strings.Repeat("02", 32))
+	if said := n.call("old", statusUsage, "crawl", ferry); !strings.Contains(said, "another key of the cluster") {
+		t.Error(said)
+	}
+	n.call("new", statusUsage, "archive", "recover")
+	n.write("key", strings.Repeat("01", 32))
+	n.call("new", statusDone, "archive", "recover")
+}
