@@ -92,7 +92,7 @@ var owners = map[string][]string{
 	"golang.org/x/image/":                  {"thumbnail"},
 	"golang.org/x/time/":                   {"web"},
 	"golang.org/x/crypto/":                 {"web"},
-	"golang.org/x/sync/":                   {"memory"},
+	"golang.org/x/sync/":                   {"cluster", "memory"},
 	"github.com/KimMachineGun/":            {"memory"},
 	"github.com/yuin/goldmark":             {"page"},
 	"github.com/ledongthuc/pdf":            {"page"},

@@ -1,11 +1,6 @@
 package cluster
 
-import (
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-)
+import "context"
 
 // budget is what the nodes of a cluster have used of what a crawl may use. It begins anew when a node joins a cluster
 // in which no other node runs.
@@ -45,35 +40,13 @@ func (n *Node) AddBytes(ctx context.Context, received int64) (int64, error) {
 }
 
 // changeBudget changes the budget by compare-and-set.
-func (n *Node) changeBudget(ctx context.Context, fn func(*budget)) (b budget, err error) {
-	for {
-		e, err := n.link.state.get(ctx, budgetKey)
-		if err != nil && !errors.Is(err, errMissing) {
-			return b, err
-		}
-		b = budget{}
-		if err == nil {
-			if err := json.Unmarshal(e.value, &b); err != nil {
-				return b, fmt.Errorf("the budget of the cluster is damaged: %w", err)
-			}
-		}
-		before := b
-		if fn(&b); b == before {
-			return b, nil
-		}
-		text, err := json.Marshal(b)
-		if err != nil {
-			return b, err
-		}
-		if e.revision == 0 {
-			_, err = n.link.state.create(ctx, budgetKey, text)
-		} else {
-			_, err = n.link.state.update(ctx, budgetKey, text, e.revision)
-		}
-		if !errors.Is(err, errChanged) {
-			return b, err
-		}
-	}
+func (n *Node) changeBudget(ctx context.Context, fn func(*budget)) (budget, error) {
+	return changeValue(ctx, n.link.state, budgetKey, "the budget of the cluster is damaged",
+		func(b *budget) (bool, error) {
+			before := *b
+			fn(b)
+			return *b != before, nil
+		})
 }
 
 // resetBudget begins a new budget if no other node runs.

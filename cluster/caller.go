@@ -28,17 +28,11 @@ type Caller struct {
 
 // Open connects to the cluster. The error wraps ErrNoQuorum or is ErrNoCluster.
 func Open(ctx context.Context, o Options) (*Caller, error) {
-	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
-	l, err := connect(ctx, o, false)
+	l, settings, err := reach(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	settings, _, err := l.settings(ctx)
-	if err != nil {
-		l.close()
-		return nil, err
-	}
-	return &Caller{l, o.Clock, settings}, nil
+	return &Caller{l, o.clock(), settings}, nil
 }
 
 // Close ends the connection.
@@ -48,14 +42,11 @@ func (c *Caller) Close() { c.link.close() }
 // that they announced last.
 func (c *Caller) Members(ctx context.Context) (list []Peer, err error) {
 	for _, e := range c.link.nodes.list() {
-		if c.clock.Elapsed()-e.heard > c.settings.Lease {
-			now, err := c.link.nodes.get(ctx, e.key)
-			if errors.Is(err, errMissing) {
-				continue
-			}
-			if err == nil {
-				e = now
-			}
+		now, err := currentLease(ctx, c.link.nodes, c.clock, c.settings.Lease, e)
+		if errors.Is(err, errMissing) {
+			continue
+		} else if err == nil {
+			e = now
 		}
 		v, err := readLease(e)
 		if err != nil {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -27,6 +28,9 @@ type Options struct {
 	Settings
 	Clock Clock // nil: the clock of the machine
 }
+
+// clock returns the clock of a process that connects with these options.
+func (o Options) clock() Clock { return cmp.Or[Clock](o.Clock, SystemClock{}) }
 
 // TLS has the names of PEM files. Empty names mean the roots of the system, and no client certificate.
 type TLS struct{ CA, Certificate, Key string }
@@ -168,9 +172,7 @@ func (l *link) createStream(ctx context.Context, c jetstream.StreamConfig) error
 	c.Storage = jetstream.FileStorage
 	for _, c.Replicas = range []int{3, 1} {
 		_, err := l.js.CreateStream(ctx, c)
-		var api *jetstream.APIError
-		few := errors.As(err, &api) && (api.ErrorCode == tooFewPeers || api.ErrorCode == notClustered)
-		if !few {
+		if code := errorCode(err); code != tooFewPeers && code != notClustered {
 			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 				return nil // another node made it at the same time
 			}

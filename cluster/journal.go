@@ -101,7 +101,7 @@ func (j *journal) await(ctx context.Context, m *message, err error) error {
 				return context.Cause(ctx)
 			}
 		}
-		if !isWrongSequence(err) {
+		if errorCode(err) != wrongLastSequence {
 			if err := wait(ctx, retryPause); err != nil {
 				return err
 			}
@@ -133,11 +133,6 @@ func (j *journal) stored(ctx context.Context, m *message) (bool, error) {
 		return false, errFenced
 	}
 	return false, nil
-}
-
-func isWrongSequence(err error) bool {
-	var api *jetstream.APIError
-	return errors.As(err, &api) && api.ErrorCode == wrongLastSequence
 }
 
 // wait waits for a time, or until ctx ends.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 )
 
 // PageKey is the encrypted copy of the key of a page.
@@ -52,7 +53,6 @@ const (
 // NewPageKeys returns the keys of the node o.Node. check identifies the key of the cluster with which they are
 // encrypted; it is the same on all nodes.
 func NewPageKeys(o Options, check []byte) *PageKeys {
-	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
 	return &PageKeys{o: o, check: check}
 }
 
@@ -173,19 +173,12 @@ func (p *PageKeys) Remove(ctx context.Context, ids []uint64) error {
 	if err := p.open(ctx); err != nil {
 		return err
 	}
-	slots, errs := make(chan struct{}, removeSlots), make(chan error, len(ids))
+	var all errgroup.Group
+	all.SetLimit(removeSlots)
 	for _, id := range ids {
-		slots <- struct{}{}
-		go func() {
-			errs <- p.removeKey(ctx, p.subject(id))
-			<-slots
-		}()
+		all.Go(func() error { return p.removeKey(ctx, p.subject(id)) })
 	}
-	var failed error
-	for range ids {
-		failed = cmp.Or(failed, <-errs)
-	}
-	return failed
+	return all.Wait()
 }
 
 // removeKey overwrites all values of a subject. There is more than one only if another process stores one meanwhile.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,14 +95,11 @@ func (m *member) members(ctx context.Context) (list []leaseValue, err error) {
 		if e.key == m.value.Node {
 			continue
 		}
-		if m.clock.Elapsed()-e.heard > m.lease.length {
-			now, err := m.nodes.get(ctx, e.key)
-			if errors.Is(err, errMissing) {
-				continue
-			} else if err != nil {
-				return nil, err
-			}
-			e = now
+		e, err := currentLease(ctx, m.nodes, m.clock, m.lease.length, e)
+		if errors.Is(err, errMissing) {
+			continue
+		} else if err != nil {
+			return nil, err
 		}
 		v, err := readLease(e)
 		if err != nil {
@@ -109,13 +107,17 @@ func (m *member) members(ctx context.Context) (list []leaseValue, err error) {
 		}
 		list = append(list, v)
 	}
-	slices.SortFunc(list, func(a, b leaseValue) int {
-		if a.Node < b.Node {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(list, func(a, b leaseValue) int { return cmp.Compare(a.Node, b.Node) })
 	return list, nil
+}
+
+// currentLease returns the lease e, or the present one of that node if nothing was heard of e for the length of a lease.
+// The error is errMissing if it has expired.
+func currentLease(ctx context.Context, nodes store, clock Clock, length time.Duration, e entry) (entry, error) {
+	if clock.Elapsed()-e.heard <= length {
+		return e, nil
+	}
+	return nodes.get(ctx, e.key)
 }
 
 // crawling returns how many of the members are nodes that crawl.
@@ -138,14 +140,11 @@ func (m *member) readTable(ctx context.Context) (err error) {
 
 // readTable returns the table of partitions with its revision.
 func readTable(ctx context.Context, state store) (t Table, revision uint64, err error) {
-	e, err := state.get(ctx, tableKey)
+	t, revision, err = readValue[Table](ctx, state, tableKey, "it is damaged")
 	if err != nil {
-		return t, 0, fmt.Errorf("the table of partitions cannot be read: %w", err)
+		err = fmt.Errorf("the table of partitions cannot be read: %w", err)
 	}
-	if err := json.Unmarshal(e.value, &t); err != nil {
-		return t, 0, fmt.Errorf("the table of partitions is damaged: %w", err)
-	}
-	return t, e.revision, nil
+	return t, revision, err
 }
 
 // noteDead finds the owners in the table that do not run any more. An owner whose name has another lease, or a fenced

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -95,12 +96,7 @@ const adoptSlots = 8
 // none. If a process with the same data directory had the lease and was killed, Join waits until that lease has
 // expired; waiting is called before. The error wraps ErrNoQuorum, or is an *InUseError or a *DifferentError.
 func Join(ctx context.Context, o Options, waiting func()) (*Node, error) {
-	if o.Clock == nil {
-		o.Clock = SystemClock{}
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if err := errors.Join(ValidName(o.Node), o.Check()); err != nil {
 		return nil, err
 	}
@@ -117,7 +113,7 @@ func Join(ctx context.Context, o Options, waiting func()) (*Node, error) {
 }
 
 func newNode(o Options, l *link) *Node {
-	n := &Node{name: o.Node, clock: o.Clock, log: o.Log, copies: o.Copies, link: l, kick: make(chan struct{}, 1),
+	n := &Node{name: o.Node, clock: o.clock(), log: o.Log, copies: o.Copies, link: l, kick: make(chan struct{}, 1),
 		ready: make(chan struct{}), ended: make(chan struct{}), changed: make(chan struct{}),
 		parts: map[int]*part{}, seeds: Seeds{},
 		pages: func() int { return 0 }}
@@ -153,7 +149,7 @@ func connect(ctx context.Context, o Options, create bool) (*link, error) {
 		return nil, err
 	}
 	l := &link{nc: nc}
-	if err = l.open(ctx, o.Clock); errors.Is(err, errNoCluster) && create {
+	if err = l.open(ctx, o.clock()); errors.Is(err, errNoCluster) && create {
 		err = l.make(ctx, o)
 	}
 	if err != nil {
@@ -161,6 +157,20 @@ func connect(ctx context.Context, o Options, create bool) (*link, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// reach connects to a cluster that exists, and returns its settings. The error is errNoCluster if there is none.
+func reach(ctx context.Context, o Options) (*link, Settings, error) {
+	l, err := connect(ctx, o, false)
+	if err != nil {
+		return nil, Settings{}, err
+	}
+	s, _, err := l.settings(ctx)
+	if err != nil {
+		l.close()
+		return nil, s, err
+	}
+	return l, s, nil
 }
 
 // make makes the stores of a cluster and opens them. Servers that have just made a stream, for this node or for another
@@ -171,7 +181,7 @@ func (l *link) make(ctx context.Context, o Options) error {
 	for {
 		err := l.create(ctx, o.Settings)
 		if err == nil {
-			err = l.open(ctx, o.Clock)
+			err = l.open(ctx, o.clock())
 		}
 		if !errors.Is(err, errNoCluster) || wait(ctx, retryPause) != nil {
 			return err

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"sync"
+
+	"github.com/nats-io/nats.go"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/acapcrawl/acapcrawl/crawler"
-	"github.com/nats-io/nats.go"
 )
 
 // watchClock returns a *ClockError if the clock of this machine differs too much from that of the servers by now. Until
@@ -28,28 +29,21 @@ func (r *rounds) watchClock(ctx context.Context) error {
 // verify makes certain, after the node has taken a new lease, that no other node has written to the journals of the
 // open partitions since. Until then nothing is requested.
 func (r *rounds) verify(ctx context.Context, self Owner) error {
-	var all sync.WaitGroup
-	list := r.inState(open, closing)
-	errs := make(chan error, len(list))
-	slots := make(chan struct{}, adoptSlots)
-	for _, p := range list {
-		all.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			switch err := r.journal.check(ctx, p); {
-			case errors.Is(err, errFenced):
+	var all errgroup.Group
+	all.SetLimit(adoptSlots)
+	for _, p := range r.inState(open, closing) {
+		all.Go(func() error {
+			err := r.journal.check(ctx, p)
+			if errors.Is(err, errFenced) {
 				r.frontier.Lose(p)
 				r.forget(p)
-			case err != nil:
-				errs <- err
+				return nil
 			}
+			return err
 		})
 	}
-	all.Wait()
-	select {
-	case err := <-errs:
+	if err := all.Wait(); err != nil {
 		return err
-	default:
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

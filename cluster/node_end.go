@@ -6,7 +6,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/acapcrawl/acapcrawl/crawler"
 )
@@ -22,23 +23,22 @@ func (r *rounds) queueLinks(ctx context.Context) {
 		r.redo(ctx, err, list...)
 		return
 	}
-	var all sync.WaitGroup
-	slots := make(chan struct{}, adoptSlots)
+	var all errgroup.Group
+	all.SetLimit(adoptSlots)
 	for _, p := range list {
 		if subjects[linksSubject(p)] == 0 {
 			continue
 		}
-		all.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
+		all.Go(func() error {
 			if err := r.queueLinksTo(ctx, p); err != nil {
 				r.redo(ctx, err, p)
 			} else {
 				r.linksFail.Store(false)
 			}
+			return nil
 		})
 	}
-	all.Wait()
+	_ = all.Wait() // redo has taken care of the errors
 	r.lag.Store(0)
 }
 
@@ -227,7 +227,7 @@ func (n *Node) AddSeeds(ctx context.Context, seeds []string) error {
 
 // readSeeds reads the seeds of the cluster.
 func (n *Node) readSeeds(ctx context.Context) error {
-	all, _, err := n.link.seeds(ctx)
+	all, err := n.link.seeds(ctx)
 	if err != nil {
 		return err
 	}

@@ -83,14 +83,8 @@ func (n *Node) Orders() *Orders {
 // OpenOrders connects to the cluster for a process that shows the data directory of the node o.Node and does not crawl.
 // The caller must call Close. It returns the ID of the cluster.
 func OpenOrders(ctx context.Context, o Options) (list *Orders, id string, err error) {
-	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
-	l, err := connect(ctx, o, false)
+	l, s, err := reach(ctx, o)
 	if err != nil {
-		return nil, "", err
-	}
-	s, _, err := l.settings(ctx)
-	if err != nil {
-		l.close()
 		return nil, "", err
 	}
 	return &Orders{link: l, node: o.Node, dir: o.Dir, alone: true}, s.ID, nil
@@ -212,7 +206,7 @@ func (o *Orders) publish(ctx context.Context, subject, key string, data []byte, 
 	msg.Header.Set(keyField, hex.EncodeToString([]byte(key))) // a header field cannot hold every character
 	ack, err := o.link.js.PublishMsg(ctx, msg, append(opts, jetstream.WithRetryAttempts(0))...)
 	switch {
-	case isWrongSequence(err):
+	case errorCode(err) == wrongLastSequence:
 		return 0, ErrOvertaken
 	case err != nil:
 		return 0, unreachable(err)
@@ -285,7 +279,6 @@ func unpack(packed []byte) ([]byte, error) {
 // Forget removes a node that does not run from those that must execute orders. Its data directory cannot be used in
 // this cluster any more.
 func Forget(ctx context.Context, o Options, node string) error {
-	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
 	l, err := connect(ctx, o, false)
 	if err != nil {
 		return err

@@ -32,22 +32,20 @@ type Reader struct {
 // Attend makes this process a reader under the name o.Node. If a process with the same data directory has the lease of
 // that name, Attend waits until it ends; waiting is called before. The error is an *InUseError if another one has it.
 func Attend(ctx context.Context, o Options, waiting func()) (*Reader, error) {
-	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if err := ValidName(o.Node); err != nil {
 		return nil, err
 	}
-	l, err := connect(ctx, o, false)
+	l, settings, err := reach(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	settings, _, err := l.settings(ctx)
-	if err == nil && o.ID != "" && o.ID != settings.ID {
+	if o.ID != "" && o.ID != settings.ID {
 		err = &OtherError{Wanted: o.ID, Found: settings.ID}
 	}
 	r := &Reader{link: l, log: o.Log, value: leaseValue{Node: o.Node, Dir: o.Dir, Version: o.Version, Reader: true,
 		Report: Report{Copies: o.Copies}},
-		lease: &lease{store: l.nodes, clock: o.Clock, length: settings.Lease, margin: settings.Margin}}
+		lease: &lease{store: l.nodes, clock: o.clock(), length: settings.Lease, margin: settings.Margin}}
 	if err == nil {
 		err = r.lease.await(ctx, r.value, waiting)
 	}

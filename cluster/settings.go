@@ -91,22 +91,26 @@ func (l *link) join(ctx context.Context, s Settings) (Settings, uint64, error) {
 	return held, revision, err
 }
 
+const damagedSettings = "the settings of the cluster are damaged"
+
 // settings returns the settings of the cluster with their revision.
 func (l *link) settings(ctx context.Context) (s Settings, revision uint64, err error) {
-	e, err := l.state.get(ctx, settingsKey)
+	s, revision, err = readValue[Settings](ctx, l.state, settingsKey, damagedSettings)
 	if errors.Is(err, errMissing) {
 		return s, 0, errNoCluster
-	} else if err != nil {
-		return s, 0, err
+	} else if err == nil {
+		err = s.checkFormat()
 	}
-	if err := json.Unmarshal(e.value, &s); err != nil {
-		return s, 0, fmt.Errorf("the settings of the cluster are damaged: %w", err)
-	}
+	return s, revision, err
+}
+
+// checkFormat returns an error if this version of the program cannot read what the cluster stores.
+func (s Settings) checkFormat() error {
 	if s.Format > settingsFormat {
-		return s, 0, fmt.Errorf("the cluster has the format %d, and this version of the program reads up to %d; use a "+
-			"newer version", s.Format, settingsFormat)
+		return fmt.Errorf("the cluster has the format %d, and this version of the program reads up to %d; use a newer "+
+			"version", s.Format, settingsFormat)
 	}
-	return s, e.revision, nil
+	return nil
 }
 
 // differs returns a *DifferentError if a node with the settings s may not join a cluster with the settings held.
@@ -134,48 +138,29 @@ func (held Settings) differs(s Settings) error {
 // Seeds are the addresses at which the crawl of a cluster begins, in normal form, with their numbers.
 type Seeds map[string]uint64
 
+const damagedSeeds = "the seeds of the cluster are damaged"
+
 // addSeeds gives numbers, from first on, to those seeds that have none yet, and returns all seeds of the cluster.
 func (l *link) addSeeds(ctx context.Context, seeds []string, first uint64) (Seeds, error) {
-	for {
-		all, revision, err := l.seeds(ctx)
-		if err != nil {
-			return nil, err
+	return changeValue(ctx, l.state, seedsKey, damagedSeeds, func(all *Seeds) (bool, error) {
+		if *all == nil {
+			*all = Seeds{}
 		}
-		before := len(all)
+		before := len(*all)
 		for _, seed := range seeds {
-			if all[seed] == 0 {
-				all[seed] = first + uint64(len(all))
+			if (*all)[seed] == 0 {
+				(*all)[seed] = first + uint64(len(*all))
 			}
 		}
-		if len(all) == before {
-			return all, nil
-		}
-		text, err := json.Marshal(all)
-		if err != nil {
-			return nil, err
-		}
-		if revision == 0 {
-			_, err = l.state.create(ctx, seedsKey, text)
-		} else {
-			_, err = l.state.update(ctx, seedsKey, text, revision)
-		}
-		if !errors.Is(err, errChanged) {
-			return all, err
-		}
-	}
+		return len(*all) > before, nil
+	})
 }
 
-// seeds returns the seeds of the cluster, with their revision; it is 0 if there are none.
-func (l *link) seeds(ctx context.Context) (Seeds, uint64, error) {
-	all := Seeds{}
-	e, err := l.state.get(ctx, seedsKey)
+// seeds returns the seeds of the cluster.
+func (l *link) seeds(ctx context.Context) (Seeds, error) {
+	all, _, err := readValue[Seeds](ctx, l.state, seedsKey, damagedSeeds)
 	if errors.Is(err, errMissing) {
-		return all, 0, nil
-	} else if err != nil {
-		return nil, 0, err
+		return Seeds{}, nil
 	}
-	if err := json.Unmarshal(e.value, &all); err != nil {
-		return nil, 0, fmt.Errorf("the seeds of the cluster are damaged: %w", err)
-	}
-	return all, e.revision, nil
+	return all, err
 }

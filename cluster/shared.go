@@ -1,9 +1,7 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,19 +9,14 @@ import (
 
 // ReadSettings returns the settings of a cluster. found is false if the servers have no cluster yet.
 func ReadSettings(ctx context.Context, o Options) (s Settings, found bool, err error) {
-	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
-	l, err := connect(ctx, o, false)
+	l, s, err := reach(ctx, o)
 	if errors.Is(err, errNoCluster) {
 		return s, false, nil
 	} else if err != nil {
 		return s, false, err
 	}
-	defer l.close()
-	s, _, err = l.settings(ctx)
-	if errors.Is(err, errNoCluster) { // the first node has not stored them yet
-		return s, false, nil
-	}
-	return s, err == nil, err
+	l.close()
+	return s, true, nil
 }
 
 // UnknownError means that a setting is not one of those that all nodes of a cluster share.
@@ -35,31 +28,27 @@ func (e *UnknownError) Error() string {
 
 // SetCrawl changes settings in Settings.Crawl. Nodes that run notice it, see Node.Changed.
 func SetCrawl(ctx context.Context, o Options, changes map[string]string) error {
-	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
 	l, err := connect(ctx, o, false)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	for {
-		s, revision, err := l.settings(ctx)
-		if err != nil {
-			return err
+	_, err = changeValue(ctx, l.state, settingsKey, damagedSettings, func(s *Settings) (bool, error) {
+		if s.ID == "" {
+			return false, errNoCluster
+		}
+		if err := s.checkFormat(); err != nil {
+			return false, err
 		}
 		for name := range changes {
 			if _, known := s.Crawl[name]; !known {
-				return &UnknownError{name}
+				return false, &UnknownError{name}
 			}
 		}
 		maps.Copy(s.Crawl, changes)
-		text, err := json.Marshal(s)
-		if err != nil {
-			return err
-		}
-		if _, err = l.state.update(ctx, settingsKey, text, revision); !errors.Is(err, errChanged) {
-			return err
-		}
-	}
+		return true, nil
+	})
+	return err
 }
 
 // Changed is closed when the settings of the cluster have changed since the node joined. The node should then leave,

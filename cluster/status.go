@@ -31,6 +31,13 @@ type NodeStatus struct {
 	Copies     string    `json:"copies,omitempty"` // where its pages are, see Report.Copies
 }
 
+// status returns the status of a node with this lease, which expires at the time until.
+func (v leaseValue) status(partitions int, until time.Time) NodeStatus {
+	return NodeStatus{Node: v.Node, Epoch: v.Epoch, Partitions: partitions, LeaseUntil: until.UTC(), Queue: v.Queue,
+		Due: v.Due, Lag: v.Lag, Version: v.Version, InProgress: v.InProgress, Pages: v.Pages, Draining: v.Drain,
+		Reader: v.Reader, Copies: v.Copies}
+}
+
 // Status describes a cluster.
 type Status struct {
 	Cluster    string       `json:"cluster"` // identifies the cluster
@@ -50,14 +57,13 @@ var ErrNoCluster = errNoCluster
 
 // QueryStatus returns the status of a cluster. Without a quorum it describes what the servers said last.
 func QueryStatus(ctx context.Context, o Options) (s Status, err error) {
-	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
 	nc, err := dialServers(o)
 	if err != nil {
 		return s, err
 	}
 	l := &link{nc: nc}
 	defer l.close()
-	switch err := l.open(ctx, o.Clock); {
+	switch err := l.open(ctx, o.clock()); {
 	case errors.Is(err, ErrNoQuorum):
 		return statusOfNodes(ctx, nc)
 	case err != nil:
@@ -84,11 +90,7 @@ func QueryStatus(ctx context.Context, o Options) (s Status, err error) {
 		if v.Fenced {
 			continue
 		}
-		owned := len(t.owned(v.owner()))
-		s.add(NodeStatus{Node: v.Node, Epoch: v.Epoch, Partitions: owned,
-			LeaseUntil: e.stored.Add(settings.Lease).UTC(), Queue: v.Queue, Due: v.Due, Lag: v.Lag, Version: v.Version,
-			InProgress: v.InProgress, Pages: v.Pages, Draining: v.Drain, Reader: v.Reader,
-			Copies: v.Copies})
+		s.add(v.status(len(t.owned(v.owner())), e.stored.Add(settings.Lease)))
 		s.Partitions.Moving += v.Moving
 	}
 	slices.SortFunc(s.Nodes, func(a, b NodeStatus) int { return cmp.Compare(a.Node, b.Node) })
@@ -145,11 +147,10 @@ type answerOfNode struct {
 
 // answerStatus answers who asks for the status of this node.
 func (n *Node) answerStatus(msg *nats.Msg) {
-	r, owner := n.report(), n.member.lease.owner()
-	a := answerOfNode{Cluster: n.settings.ID, Total: n.settings.Partitions, NodeStatus: NodeStatus{Node: n.name,
-		Epoch: owner.Epoch, Partitions: len(n.inState(open, closing)), Queue: r.Queue, Due: r.Due, InProgress: r.InProgress,
-		Lag: r.Lag, Version: n.member.value.Version, Pages: r.Pages, Copies: r.Copies,
-		LeaseUntil: n.clock.Now().Add(n.remaining() + n.settings.Margin).UTC()}}
+	v := n.member.lease.current()
+	v.Report = n.report()
+	a := answerOfNode{v.status(len(n.inState(open, closing)), n.clock.Now().Add(n.remaining()+n.settings.Margin)),
+		n.settings.ID, n.settings.Partitions}
 	if text, err := json.Marshal(a); err == nil {
 		_ = msg.Respond(text) // without an answer the caller does not list this node
 	}
@@ -171,7 +172,6 @@ func (e *DrainError) Error() string { return e.Why }
 // Drain tells a node to hand over its partitions and to end, and waits until it has. progress is called with the
 // number of partitions that it still has; it may be nil.
 func Drain(ctx context.Context, o Options, node string, progress func(left int)) error {
-	o.Clock = cmp.Or[Clock](o.Clock, SystemClock{})
 	l, err := connect(ctx, o, false)
 	if err != nil {
 		return err
@@ -224,12 +224,8 @@ func (l *link) awaitDrained(ctx context.Context, o Owner, progress func(left int
 		} else if err != nil {
 			return err
 		}
-		table, err := l.state.get(ctx, tableKey)
+		t, _, err := readTable(ctx, l.state)
 		if err != nil {
-			return err
-		}
-		var t Table
-		if err := json.Unmarshal(table.value, &t); err != nil {
 			return err
 		}
 		if left := len(t.owned(o)); left != before && progress != nil {

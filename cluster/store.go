@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -34,3 +36,43 @@ var (
 	errChanged = errors.New("somebody else has changed the value")
 	errMissing = errors.New("there is no such value")
 )
+
+// readValue returns the value of a key, which is stored as JSON, with its revision. The error is errMissing if there is
+// none. damaged is the sentence about a value that cannot be read.
+func readValue[T any](ctx context.Context, s store, key, damaged string) (v T, revision uint64, err error) {
+	e, err := s.get(ctx, key)
+	if err != nil {
+		return v, 0, err
+	}
+	if err := json.Unmarshal(e.value, &v); err != nil {
+		return v, 0, fmt.Errorf("%s: %w", damaged, err)
+	}
+	return v, e.revision, nil
+}
+
+// changeValue changes the value of a key by compare-and-set, and returns the new value. It calls fn with the stored
+// value, or with the zero value if there is none, until nobody else changes it meanwhile. fn returns false if nothing is
+// to be changed.
+func changeValue[T any](ctx context.Context, s store, key, damaged string, fn func(*T) (bool, error)) (v T, err error) {
+	for {
+		v, revision, err := readValue[T](ctx, s, key, damaged)
+		if err != nil && !errors.Is(err, errMissing) {
+			return v, err
+		}
+		if changed, err := fn(&v); !changed || err != nil {
+			return v, err
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			return v, err
+		}
+		if revision == 0 {
+			_, err = s.create(ctx, key, text)
+		} else {
+			_, err = s.update(ctx, key, text, revision)
+		}
+		if !errors.Is(err, errChanged) {
+			return v, err
+		}
+	}
+}
