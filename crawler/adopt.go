@@ -285,13 +285,8 @@ func (b *batch) restoreRecord(p *journalPut) error {
 	if err != nil {
 		return err
 	}
-	key := askedKey(name, r.URL)
 	if found && old.State == Queued {
-		if err := b.queue.Delete(queueKey(name, old.place)); err != nil {
-			return err
-		}
-		h.queued--
-		if err := b.asked.Delete(key); err != nil {
+		if err := b.unqueue(name, h, r.URL, old.place); err != nil {
 			return err
 		}
 	}
@@ -308,7 +303,7 @@ func (b *batch) restoreRecord(p *journalPut) error {
 		if r.place.class == retried {
 			at = r.place.rank
 		}
-		if err := b.asked.Put(key, number(at)); err != nil {
+		if err := b.asked.Put(askedKey(name, r.URL), number(at)); err != nil {
 			return err
 		}
 	}

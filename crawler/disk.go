@@ -238,6 +238,16 @@ func (b *batch) enqueue(r *Record, old State, found bool, c class, rank uint64) 
 	return b.put(r, old, found)
 }
 
+// unqueue removes a queued address from the queue of its host.
+func (b *batch) unqueue(host string, h *hostRecord, url string, at place) error {
+	h.queued--
+	err := b.queue.Delete(queueKey(host, at))
+	if err == nil && at.class != ordinary { // a re-crawl request may name the address
+		err = b.asked.Delete(askedKey(host, url))
+	}
+	return err
+}
+
 // writeOutcome removes r from the queue, if r is queued, and writes r with the state s.
 func (b *batch) writeOutcome(r *Record, old State, found bool, s State) error {
 	if found && old == Queued {
@@ -245,14 +255,8 @@ func (b *batch) writeOutcome(r *Record, old State, found bool, s State) error {
 		if err != nil {
 			return err
 		}
-		if err := b.queue.Delete(queueKey(host, r.place)); err != nil {
+		if err := b.unqueue(host, h, r.URL, r.place); err != nil {
 			return err
-		}
-		h.queued--
-		if r.place.class != ordinary {
-			if err := b.asked.Delete(askedKey(host, r.URL)); err != nil {
-				return err
-			}
 		}
 	}
 	r.State, r.place = s, place{}

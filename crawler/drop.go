@@ -3,7 +3,9 @@ package crawler
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"slices"
+	"time"
 
 	"go.etcd.io/bbolt"
 )
@@ -145,18 +147,10 @@ func (b *batch) dropRecord(r *Record, name string, h *hostRecord) error {
 	b.counts[n]--
 	h.known--
 	if r.State == Queued {
-		h.queued--
-		err = cmp.Or(b.queue.Delete(queueKey(name, r.place)), b.asked.Delete(askedKey(name, r.URL)),
-			b.countFound(foundKey(r.from, name), -1))
+		err = b.unqueue(name, h, r.URL, r.place)
 	}
-	if !r.Again.IsZero() {
-		b.counts[waitingCount]--
-		err = cmp.Or(err, b.again.Delete(timeKey(nanos(r.Again), r.URL)))
-	}
-	if r.TakenDown != "" {
-		err = cmp.Or(err, b.barred.Delete(barKey(r.TakenDown, r.URL)))
-	}
-	return cmp.Or(err, b.known.Delete([]byte(r.URL)))
+	r.State, r.Again, r.TakenDown = "", time.Time{}, "" // removes r from the indexes
+	return cmp.Or(err, b.updateFound(r), b.updateRevisits(r), b.updateBarred(r), b.known.Delete([]byte(r.URL)))
 }
 
 // dropHost removes a host of which no address is recorded any more.
@@ -174,6 +168,6 @@ func eachMember(members *bbolt.Bucket, fn func(n int, host string) error) error 
 		if len(k) <= 4 {
 			return errRecord
 		}
-		return fn(int(uint32(k[0])<<24|uint32(k[1])<<16|uint32(k[2])<<8|uint32(k[3])), string(k[4:]))
+		return fn(int(binary.BigEndian.Uint32(k)), string(k[4:]))
 	})
 }

@@ -292,7 +292,7 @@ func (f *Frontier) committed(group []*change, b *batch, err error) (skipped func
 	for name, rec := range b.dirty {
 		if h := f.hosts[name]; h != nil {
 			f.refresh(h, rec, b)
-		} else if rec.queued > 0 && f.mayLease(name, b) &&
+		} else if rec.queued > 0 && (!f.shared() || f.openOf(name) != nil) &&
 			(f.outside.IsZero() || instant(rec.ready).Before(f.outside)) {
 			f.outside = instant(rec.ready)
 		}
@@ -301,15 +301,6 @@ func (f *Frontier) committed(group []*change, b *batch, err error) (skipped func
 		return func(Record) {}
 	}
 	return f.skipped
-}
-
-// mayLease reports whether addresses of a host that a committed transaction changed may be leased.
-func (f *Frontier) mayLease(host string, b *batch) bool {
-	if b.shared == nil {
-		return true
-	}
-	p := f.partitions[b.shared.partition(host)]
-	return p != nil && p.open
 }
 
 // refresh drops the addresses of h that were read ahead if another address now comes first in the

@@ -12,7 +12,6 @@ const maxRewrite = 1000
 type rewriting struct {
 	host, after string // continue at this host, behind this address
 	from        uint64 // result: position of the journal before the first put of Rewrite
-	begun       bool
 }
 
 // Rewrite puts everything that the file knows of a partition into its journal again, and returns
@@ -41,7 +40,7 @@ func (f *Frontier) Rewrite(partition int) (from uint64, err error) {
 // c.next is "" at the end.
 func (b *batch) rewriteSome(c *change) error {
 	s, n, w := b.shared, c.part.number, *c.rewrite
-	if !w.begun {
+	if w.host == "" { // the first transaction
 		st, _, err := s.stamp(n)
 		if err != nil {
 			return err
@@ -66,7 +65,6 @@ func (b *batch) rewriteSome(c *change) error {
 			break
 		}
 	}
-	w.begun = true
 	c.rewritten = w
 	return nil
 }

@@ -37,8 +37,7 @@ type host struct {
 // are committed.
 func (h *host) touch() *touch {
 	h.unsaved++
-	return &touch{host: h, due: h.due, held: h.held, delay: h.asks, pace: h.pace, failures: h.failures, met: h.met,
-		asked: h.asked}
+	return &touch{h, h.times, h.asked}
 }
 
 // idle reports whether h can leave the working set, because the disk has all its data.

@@ -39,7 +39,7 @@ func (p *Pacing) Begin(h *HostPace, now time.Time) {
 // Learn changes h as Return does after robots.txt was read in the only lease of the host.
 func (p *Pacing) Learn(h *HostPace, said Pace) {
 	t := h.times()
-	t.giveBack(time.Time{}, t.due)
+	t.due = time.Time{} // as giveBack does
 	p.p.learn(&t, said)
 	h.set(&t)
 }
@@ -47,7 +47,7 @@ func (p *Pacing) Learn(h *HostPace, said Pace) {
 // End changes h as Done does at the end of the only lease of the host, in which a request was made.
 func (p *Pacing) End(h *HostPace, e *End, now time.Time) {
 	t := h.times()
-	t.giveBack(time.Time{}, t.due)
+	t.due = time.Time{} // as giveBack does
 	p.p.end(&t, e, h.Failures, now)
 	h.set(&t)
 }

@@ -18,14 +18,9 @@ const (
 
 // touch is what a visit changes in the record of a host.
 type touch struct {
-	host     *host
-	due      time.Time
-	held     time.Time
-	delay    time.Duration
-	pace     time.Duration
-	failures int
-	met      bool
-	asked    bool // a request to the host may have been made; false without a journal
+	host *host
+	times
+	asked bool // a request to the host may have been made; false without a journal
 }
 
 // change is what one visit, or one call of a method, asks the writer to make durable in one
@@ -171,7 +166,7 @@ func (b *batch) apply(c *change) error {
 		if err != nil {
 			return err
 		}
-		h.due, h.held, h.delay, h.pace, h.failures, h.met = t.due, t.held, t.delay, t.pace, t.failures, t.met
+		h.due, h.held, h.delay, h.pace, h.failures, h.met = t.due, t.held, t.asks, t.pace, t.failures, t.met
 		h.asked = h.asked || t.asked
 	}
 	if c.links > 0 {
@@ -202,7 +197,7 @@ func (b *batch) apply(c *change) error {
 	case c.extent != nil:
 		return b.meta.Put(kExtent, c.extent)
 	case c.promote != "" && !b.owns(c.promote):
-		b.shared.sendLater(&b.f.sent, &Offer{URL: c.promote, Promote: true})
+		b.sendLater(&Offer{URL: c.promote, Promote: true})
 		return nil
 	case c.promote != "":
 		var err error
@@ -267,8 +262,9 @@ func (b *batch) endTarget(r *Record, e *End) error {
 	if e.Final == "" || e.Final == r.URL || e.State != Fetched {
 		return nil
 	}
-	if b.shared != nil && !b.together(r.URL, e.Final) {
-		return b.sendTarget(r, e)
+	if b.shared != nil && !b.together(r.URL, e.Final) { // its owner has its record, and visits it
+		b.sendLater(&Offer{URL: e.Final, Depth: r.Depth, From: r.from, State: Queued})
+		return nil
 	}
 	target, found, err := b.get(e.Final)
 	if err != nil || found && target.State == Fetched || b.f.leased(e.Final) {

@@ -28,13 +28,13 @@ type sharedBatch struct {
 	records    map[string][]byte  // these addresses → their records
 	hosts      map[string]bool    // hosts that go to the journal although they did not change
 	send       []Offer            // offers for other partitions
-	sending    map[string]int     // the links among them
+	sending    map[sentKey]int    // the links among them
 }
 
 func (f *Frontier) newSharedBatch(tx *bbolt.Tx) *sharedBatch {
 	s := &sharedBatch{journal: f.o.Journal, partitions: tx.Bucket(bPartitions), members: tx.Bucket(bMembers),
 		open: map[int]*partition{}, owned: map[int]*partition{}, numbers: map[string]int{}, stamps: map[int]stamp{}, links: map[int]bool{},
-		before: map[string][]byte{}, records: map[string][]byte{}, hosts: map[string]bool{}, sending: map[string]int{}}
+		before: map[string][]byte{}, records: map[string][]byte{}, hosts: map[string]bool{}, sending: map[sentKey]int{}}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for n, p := range f.partitions {
@@ -102,14 +102,16 @@ func (b *batch) route(c *change, o *Offer) (mine bool, err error) {
 	if p := c.part; p != nil && p.number == n || p == nil && s.open[n] != nil {
 		return true, nil
 	}
-	s.sendLater(&b.f.sent, o)
+	b.sendLater(o)
 	return false, nil
 }
 
-func (s *sharedBatch) sendLater(sent *sentLinks, o *Offer) {
+// sendLater keeps an offer to be sent to another partition.
+func (b *batch) sendLater(o *Offer) {
+	s := b.shared
 	if forgettable(o) {
-		key := sentKey(o)
-		if depth, found := s.sending[key]; found && depth <= o.Depth || sent.has(o) {
+		key := sentKeyOf(o)
+		if depth, found := s.sending[key]; found && depth <= o.Depth || b.f.sent.has(o) {
 			return
 		}
 		s.sending[key] = o.Depth
@@ -322,11 +324,4 @@ func (b *batch) together(url, other string) bool {
 	host, err := address.Host(url)
 	target, otherErr := address.Host(other)
 	return err == nil && otherErr == nil && b.shared.partition(host) == b.shared.partition(target)
-}
-
-// sendTarget sends the redirect target of r as a link, because another partition has its record.
-// Its owner visits it.
-func (b *batch) sendTarget(r *Record, e *End) error {
-	b.shared.sendLater(&b.f.sent, &Offer{URL: e.Final, Depth: r.Depth, From: r.from, State: Queued})
-	return nil
 }
