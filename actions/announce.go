@@ -42,8 +42,7 @@ func (r *Request) announcement() Announcement {
 
 // Announced is a request of the ledger with its form for other machines.
 type Announced struct {
-	ID    uint64
-	Order uint64 // position of the last order with this request that this machine knows; 0: none
+	ID uint64
 	Announcement
 }
 
@@ -63,7 +62,7 @@ func (l *Ledger) Announced(after uint64) (list []Announced, head uint64, err err
 		if !r.announced() {
 			continue
 		}
-		a := Announced{r.ID, r.order(), r.announcement()}
+		a := Announced{r.ID, r.announcement()}
 		if !last[a.Key()] {
 			last[a.Key()] = true
 			list = append(list, a)

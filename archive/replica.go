@@ -188,27 +188,24 @@ func (a *Archive) recording() *changes {
 
 // loadReplica reads the record of the copies, and makes it if the archive has none yet.
 func (a *Archive) loadReplica(o *Replica, h *header) (err error) {
-	var value []byte
-	err = a.db.View(func(tx *bolt.Tx) error {
-		value = tx.Bucket(bMeta).Get(kReplica)
-		if value != nil && o != nil {
-			if a.replica, err = newReplica(*o, h.ID); err != nil {
-				return err
-			}
-			return a.readReplica(tx, value)
+	held := false
+	err = a.db.View(func(tx *bolt.Tx) (err error) {
+		value := tx.Bucket(bMeta).Get(kReplica)
+		if held = value != nil; !held {
+			return nil
 		}
-		return nil
+		if o == nil {
+			a.replica = &replica{detached: true}
+			return unpack(kReplica, value, &a.replica.record)
+		}
+		if a.replica, err = newReplica(*o, h.ID); err != nil {
+			return err
+		}
+		return a.readReplica(tx, value)
 	})
 	switch {
-	case err != nil:
+	case err != nil || held || o == nil:
 		return err
-	case value != nil && o == nil:
-		a.replica = &replica{detached: true}
-		return a.db.View(func(tx *bolt.Tx) error {
-			return unpack(kReplica, tx.Bucket(bMeta).Get(kReplica), &a.replica.record)
-		})
-	case o == nil || value != nil:
-		return nil
 	case a.outside == nil:
 		return errors.New("copies of records need an object store for bodies")
 	}
@@ -304,12 +301,16 @@ func (r *replica) readEntry(ctx context.Context, name string) (e entry, encoded 
 func (a *Archive) head() entry {
 	r := a.replica
 	r.attempt++
-	e := entry{Archive: a.rawID, Generation: r.record.Generation, Process: r.process, Attempt: r.attempt,
-		Prev: r.record.Seq}
-	if r.o.Epoch != nil {
-		e.Epoch = r.o.Epoch()
+	return entry{Archive: a.rawID, Generation: r.record.Generation, Process: r.process, Attempt: r.attempt,
+		Prev: r.record.Seq, Epoch: r.epoch()}
+}
+
+// epoch returns the epoch of the lease of this process; 0 if it has none.
+func (r *replica) epoch() uint64 {
+	if r.o.Epoch == nil {
+		return 0
 	}
-	return e
+	return r.o.Epoch()
 }
 
 // appendCopy stores a copy under the next number, and returns the number and the size. It skips numbers of

@@ -211,10 +211,7 @@ func (a *Archive) claimNext(ctx context.Context) error {
 func (a *Archive) checkOwn(ctx context.Context, n uint64) error {
 	r := a.replica
 	e, _, err := r.readEntry(ctx, entryName(n))
-	epoch := uint64(0)
-	if r.o.Epoch != nil {
-		epoch = r.o.Epoch()
-	}
+	epoch := r.epoch()
 	switch {
 	case err != nil:
 		return err

@@ -96,7 +96,7 @@ func (s *Store) send(ctx context.Context, id uint64, sealed []byte) error {
 	defer cancel()
 	_, err := s.client.PutObject(ctx, s.o.Bucket, s.object(id), bytes.NewReader(sealed), int64(len(sealed)),
 		minio.PutObjectOptions{DisableMultipart: true, ContentType: "application/octet-stream"})
-	return s.failed("be stored", err)
+	return s.failed("a body", "be stored", err)
 }
 
 // Sync returns when all bodies are stored for which Put was called, or returns the errors of those that are not.
@@ -123,7 +123,7 @@ func (s *Store) Get(ctx context.Context, id uint64, out []byte) ([]byte, error) 
 		return append(out, u.sealed...), nil
 	}
 	out, _, err := s.readPatiently(ctx, s.object(id), out)
-	return out, s.failed("be read", err)
+	return out, s.failed("a body", "be read", err)
 }
 
 // readPatiently appends an object to out. A store may need time until it finds a new object, so readPatiently asks
@@ -167,13 +167,18 @@ func (s *Store) read(ctx context.Context, name string, out []byte) ([]byte, erro
 
 // Delete removes a body for which Sync was called. A missing body is not an error.
 func (s *Store) Delete(ctx context.Context, id uint64) error {
+	return s.failed("a body", "be deleted", s.remove(ctx, s.object(id)))
+}
+
+// remove removes an object. A missing object is not an error.
+func (s *Store) remove(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	err := s.client.RemoveObject(ctx, s.o.Bucket, s.object(id), minio.RemoveObjectOptions{})
+	err := s.client.RemoveObject(ctx, s.o.Bucket, name, minio.RemoveObjectOptions{})
 	if isMissing(err) {
 		return nil
 	}
-	return s.failed("be deleted", err)
+	return err
 }
 
 // IDs returns the numbers of the bodies that the bucket has, in ascending order. It skips objects with other names.
@@ -184,7 +189,7 @@ func (s *Store) IDs(ctx context.Context) iter.Seq2[uint64, error] {
 		defer cancel()
 		for object := range s.client.ListObjectsIter(ctx, s.o.Bucket, minio.ListObjectsOptions{Prefix: folder}) {
 			if object.Err != nil {
-				yield(0, s.failed("be listed", object.Err))
+				yield(0, s.failed("a body", "be listed", object.Err))
 				return
 			}
 			digits := strings.TrimPrefix(object.Key, folder)
@@ -200,11 +205,11 @@ func (s *Store) IDs(ctx context.Context) iter.Seq2[uint64, error] {
 }
 
 // failed returns an error that says what cannot be done and where, or nil.
-func (s *Store) failed(what string, err error) error {
+func (s *Store) failed(thing, what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("a body cannot %s in %s at %s: %w", what, s.Name(), s.o.Endpoint, err)
+	return fmt.Errorf("%s cannot %s in %s at %s: %w", thing, what, s.Name(), s.o.Endpoint, err)
 }
 
 // isMissing reports whether err says that an object does not exist. A missing bucket is another error.

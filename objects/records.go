@@ -28,10 +28,8 @@ func (r Records) Create(ctx context.Context, name string, b []byte) error {
 	switch code := minio.ToErrorResponse(err).StatusCode; {
 	case err != nil && (code == http.StatusPreconditionFailed || code == http.StatusConflict):
 		return fmt.Errorf("%s in %s: %w", name, r.s.Name(), fs.ErrExist)
-	case err != nil:
-		return r.failed(name, "be stored", err)
 	}
-	return nil
+	return r.s.failed(name, "be stored", err)
 }
 
 // Read returns an object. The error wraps fs.ErrNotExist if there is none.
@@ -39,7 +37,7 @@ func (r Records) Read(ctx context.Context, name string) ([]byte, error) {
 	b, found, err := r.s.readPatiently(ctx, r.s.prefix+name, nil)
 	switch {
 	case err != nil:
-		return nil, r.failed(name, "be read", err)
+		return nil, r.s.failed(name, "be read", err)
 	case !found:
 		return nil, fmt.Errorf("%s in %s: %w", name, r.s.Name(), fs.ErrNotExist)
 	}
@@ -54,7 +52,7 @@ func (r Records) List(ctx context.Context, folder string) iter.Seq2[string, erro
 		o := minio.ListObjectsOptions{Prefix: r.s.prefix + folder, Recursive: true}
 		for object := range r.s.client.ListObjectsIter(ctx, r.s.o.Bucket, o) {
 			if object.Err != nil {
-				yield("", r.failed(folder, "be listed", object.Err))
+				yield("", r.s.failed(folder, "be listed", object.Err))
 				return
 			}
 			if !yield(strings.TrimPrefix(object.Key, r.s.prefix), nil) {
@@ -66,15 +64,5 @@ func (r Records) List(ctx context.Context, folder string) iter.Seq2[string, erro
 
 // Remove removes an object. A missing object is not an error.
 func (r Records) Remove(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	err := r.s.client.RemoveObject(ctx, r.s.o.Bucket, r.s.prefix+name, minio.RemoveObjectOptions{})
-	if err == nil || isMissing(err) {
-		return nil
-	}
-	return r.failed(name, "be deleted", err)
-}
-
-func (r Records) failed(name, what string, err error) error {
-	return fmt.Errorf("%s cannot %s in %s at %s: %w", name, what, r.s.Name(), r.s.o.Endpoint, err)
+	return r.s.failed(name, "be deleted", r.s.remove(ctx, r.s.prefix+name))
 }

@@ -294,7 +294,7 @@ func (a *Authority) HeldOf(key string) (*Origin, bool) {
 	case rec.Held == nil:
 		return a.unreachable(key, rec.Last), true
 	}
-	o = a.build(key, parse(key, rec.Held.Robots), rec.Held)
+	o = a.OriginOf(key, rec)
 	o.Status, o.HTTP, o.Why = rec.Last.Status(), rec.Last.HTTP, rec.Last.Err
 	a.mu.Lock()
 	defer a.mu.Unlock()

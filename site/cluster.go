@@ -79,8 +79,7 @@ func (s *Site) joinCluster(ctx context.Context) error {
 	id := n.Settings().ID
 	if m.Cluster != "" && m.Cluster != id {
 		n.Abandon()
-		return usageError("name another data directory with --data", "the data directory %s belongs to the cluster %s, "+
-			"but the servers have the cluster %s", s.cfg.Data, m.Cluster, id)
+		return m.otherCluster(s.cfg.Data, id)
 	}
 	m.Cluster = id
 	if err := m.write(s.cfg.Data); err != nil {
@@ -96,7 +95,7 @@ func (s *Site) joinCluster(ctx context.Context) error {
 // settings name if it belongs to none. The error is a *UsageError if the settings name another node or none.
 func (s *Site) membership() (m membership, err error) {
 	dir, node := s.cfg.Data, s.cfg.Cluster.Node
-	text, err := os.ReadFile(filepath.Join(dir, membershipFile))
+	m, err = readMembership(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && s.cfg.Cluster.Servers == "":
 		return m, nil
@@ -112,11 +111,6 @@ func (s *Site) membership() (m membership, err error) {
 		return m, m.write(dir)
 	case err != nil:
 		return m, err
-	}
-	if err := json.Unmarshal(text, &m); err != nil {
-		return m, fmt.Errorf("%s is damaged: %w", filepath.Join(dir, membershipFile), err)
-	}
-	switch {
 	case s.cfg.Cluster.Servers == "":
 		return m, usageError("--cluster nats://…", "the data directory %s belongs to node %s of a cluster; name its "+
 			"servers, or another data directory with --data", dir, m.Node)
@@ -127,19 +121,19 @@ func (s *Site) membership() (m membership, err error) {
 	return m, nil
 }
 
+// otherCluster returns the error if the servers have the cluster id, to which the data directory dir does not belong.
+func (m membership) otherCluster(dir, id string) error {
+	return usageError("name another data directory with --data", "the data directory %s belongs to the cluster %s, but "+
+		"the servers have the cluster %s", dir, m.Cluster, id)
+}
+
 // readMembership notes whether the data directory belongs to a node, and when it was recovered.
 func (s *Site) readMembership() error {
-	name := filepath.Join(s.cfg.Data, membershipFile)
-	text, err := os.ReadFile(name)
+	m, err := readMembership(s.cfg.Data)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
-	}
-	var m membership
-	if err == nil {
-		err = json.Unmarshal(text, &m)
-	}
-	if err != nil {
-		return fmt.Errorf("%s cannot be read: %w", name, err)
+	} else if err != nil {
+		return err
 	}
 	s.shared.Store(true)
 	s.recovered = m.Recovered
@@ -248,6 +242,7 @@ func (s *Site) enterCrawl(ctx context.Context, seeds []string) (begun bool, err 
 
 // crawlShared visits the pages of the partitions that this node owns, until nothing in the cluster is left to do.
 func (s *Site) crawlShared(ctx context.Context, c *session, order crawlOrder) (sum crawler.Summary, err error) {
+	n := s.node.Load()
 	begun, err := s.enterCrawl(ctx, order.Seeds)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -255,7 +250,7 @@ func (s *Site) crawlShared(ctx context.Context, c *session, order crawlOrder) (s
 	case err != nil || !begun:
 		return sum, err
 	}
-	endErrands, err := s.serveErrands(s.node.Load())
+	endErrands, err := s.serveErrands(n)
 	if err != nil {
 		return sum, err
 	}
@@ -265,12 +260,11 @@ func (s *Site) crawlShared(ctx context.Context, c *session, order crawlOrder) (s
 	defer close(ended)
 	go func() {
 		select {
-		case <-s.node.Load().Ended():
+		case <-n.Ended():
 			s.frontier.Finish()
 		case <-ended:
 		}
 	}()
-	n := s.node.Load()
 	progress, limited, cancel := s.watchBytes(ctx, order.Progress)
 	defer cancel()
 	order.Progress = progress
@@ -286,11 +280,11 @@ func (s *Site) crawlShared(ctx context.Context, c *session, order crawlOrder) (s
 
 // ownLimit returns a limit of the settings for this machine: 0, which means no limit, if the limit is for all nodes of
 // a cluster together.
-func (s *Site) ownLimit(limit int64) int {
+func (s *Site) ownLimit(limit int64) int64 {
 	if s.node.Load() != nil {
 		return 0
 	}
-	return int(max(limit, 0))
+	return max(limit, 0)
 }
 
 // reservePages is gate.Options.Reserve.

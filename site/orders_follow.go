@@ -20,22 +20,33 @@ func (s *session) followOrders(ctx context.Context) (end func(), err error) {
 	}
 	o := s.site.orders
 	list := n.Orders()
-	if err := o.attach(ctx, list, s.executor); err != nil {
+	endFollowing, err := o.begin(ctx, ctx, list, s.executor)
+	if err != nil {
+		return nil, err
+	}
+	endAnswers, err := s.answerReadings(ctx, list)
+	if err != nil {
+		endFollowing()
+		return nil, ClusterError(err)
+	}
+	return func() {
+		endAnswers()
+		endFollowing()
+	}, nil
+}
+
+// begin executes the orders that were published before, and follows the later ones until following ends or the caller
+// calls end.
+func (o *orders) begin(ctx, following context.Context, list *cluster.Orders, x *actions.Executor) (end func(),
+	err error) {
+	if err = o.attach(ctx, list, x); err == nil {
+		end, err = o.follow(following, list, x)
+	}
+	if err != nil {
 		o.detach()
 		return nil, ClusterError(err)
 	}
-	endFollowing, err := o.follow(ctx, list, s.executor)
-	if err == nil {
-		var endAnswers func()
-		if endAnswers, err = s.answerReadings(ctx, list); err == nil {
-			return func() {
-				endAnswers()
-				endFollowing()
-			}, nil
-		}
-		endFollowing()
-	}
-	return nil, ClusterError(err)
+	return end, nil
 }
 
 // followApart is followOrders for a process that shows a data directory of a node and does not crawl. Until the servers
@@ -88,18 +99,12 @@ func (s *Site) attachApart(ctx context.Context, m membership) (end func(), err e
 	}
 	if id != m.Cluster {
 		list.Close()
-		return nil, usageError("name another data directory with --data", "the data directory %s belongs to the cluster "+
-			"%s, but the servers have the cluster %s", s.cfg.Data, m.Cluster, id)
+		return nil, m.otherCluster(s.cfg.Data, id)
 	}
-	x := s.executor(nil)
-	var endFollowing func()
-	if err = s.orders.attach(ctx, list, x); err == nil {
-		endFollowing, err = s.orders.follow(context.Background(), list, x)
-	}
+	endFollowing, err := s.orders.begin(ctx, context.Background(), list, s.executor(nil))
 	if err != nil {
-		s.orders.detach()
 		list.Close()
-		return nil, ClusterError(err)
+		return nil, err
 	}
 	return func() {
 		endFollowing()

@@ -52,8 +52,11 @@ func (p sharedPolicies) Newest(ctx context.Context, origin string) (r policy.Rec
 		return r, 0, nil
 	}
 	last, known, err := list.Last(ctx, policyKind, origin)
-	if err != nil || !known {
-		return r, 0, ignoreNil(err, notNow)
+	switch {
+	case err != nil:
+		return r, 0, notNow(err)
+	case !known:
+		return r, 0, nil
 	}
 	p.orders.heard(last.Position)
 	var order policyOrder
@@ -65,14 +68,6 @@ func (p sharedPolicies) Newest(ctx context.Context, origin string) (r policy.Rec
 		r = policy.Record{}
 	}
 	return r, last.Position, nil
-}
-
-// ignoreNil returns nil for nil, otherwise fn(err).
-func ignoreNil(err error, fn func(error) error) error {
-	if err == nil {
-		return nil
-	}
-	return fn(err)
 }
 
 // republishPause is how long a node waits before it publishes again what the servers have not acknowledged.

@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/archive"
@@ -56,9 +54,7 @@ func copiesOf(cfg *config.Config) string {
 
 // nodeOf returns the name of the node to which the data directory belongs, or will belong; "" if it belongs to none.
 func nodeOf(cfg *config.Config) string {
-	var m membership
-	text, err := os.ReadFile(filepath.Join(cfg.Data, membershipFile))
-	if err == nil && json.Unmarshal(text, &m) == nil && m.Node != "" {
+	if m, err := readMembership(cfg.Data); err == nil && m.Node != "" {
 		return m.Node
 	}
 	if cfg.Cluster.Servers == "" {
@@ -107,7 +103,10 @@ func readClusterKey(name string) ([]byte, error) {
 // warnOfOpenKey tells the operator if others can read the key of the cluster.
 func (s *Site) warnOfOpenKey() {
 	name := s.cfg.Cluster.KeyFile
-	if info, err := os.Stat(name); name != "" && err == nil && info.Mode().Perm()&0o077 != 0 {
+	if name == "" {
+		return
+	}
+	if info, err := os.Stat(name); err == nil && info.Mode().Perm()&0o077 != 0 {
 		s.o.Notice(fmt.Sprintf("other users of this machine can read the key of the cluster: chmod 600 %s", name))
 	}
 }
