@@ -267,17 +267,18 @@ func (a *Archive) compactCopies(ctx context.Context) error {
 	for r.wake(); ; {
 		r.mu.Lock()
 		waiting, left := len(r.removing), r.left
+		r.left = r.left && waiting > 0 // keys that are removed while the servers compact need another compaction
 		r.mu.Unlock()
 		if waiting == 0 {
 			if !left {
 				break
 			}
 			if err := r.o.Keys.Compact(ctx); err != nil {
+				r.mu.Lock()
+				r.left = true
+				r.mu.Unlock()
 				return fmt.Errorf("servers of the cluster may still have encrypted copies of destroyed keys: %w", err)
 			}
-			r.mu.Lock()
-			r.left = false
-			r.mu.Unlock()
 			break
 		}
 		if err := a.removeCopies(ctx); err != nil {
