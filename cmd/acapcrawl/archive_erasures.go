@@ -31,31 +31,51 @@ func (c *Command) runArchiveErasures(ctx context.Context, cfg *config.Config, r 
 	defer func() { err = errors.Join(err, done()) }()
 	out := bufio.NewWriter(c.Stdout)
 	defer func() { err = errors.Join(err, out.Flush()) }()
-	values, total, pages, last := jsonArray{w: out}, 0, 0, ""
+	values, sum := jsonArray{w: out}, erasedSum{}
 	err = a.EachTombstone(func(s archive.Tombstone) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		e := erasureOf(s)
-		if total += e.Captures; s.URL != last {
-			pages, last = pages+1, s.URL
-		}
+		e := listedErasure{s.URL, erasureOf(s)}
+		sum.add(s.URL, s.Captures)
 		if r.JSON {
-			return values.add(listedErasure{s.URL, e})
+			return values.add(e)
 		}
-		_, err := fmt.Fprintf(out, "%s  %s  %s erased: %s\n", e.When.Format(time.RFC3339), display.Line(s.URL),
-			e.what(), display.Line(e.why()))
-		return err
+		return e.print(out)
 	})
 	switch {
 	case err != nil:
 		return err
 	case r.JSON:
 		return values.end()
-	case pages == 0:
-		_, err = fmt.Fprintln(out, "Nothing was erased.")
-	default:
-		_, err = fmt.Fprintf(out, "%s of %s erased.\n", copies(total), several(pages, "page"))
+	}
+	return sum.print(out)
+}
+
+// print prints an erasure as one line.
+func (e listedErasure) print(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%s  %s  %s erased: %s\n", e.When.Format(time.RFC3339), display.Line(e.URL), e.what(),
+		display.Line(e.why()))
+	return err
+}
+
+// erasedSum counts erasures that come ordered by URL: the erased copies, and the pages of which something was erased.
+type erasedSum struct {
+	copies, pages int
+	last          string
+}
+
+func (s *erasedSum) add(url string, captures int) {
+	if s.copies += captures; url != s.last {
+		s.pages, s.last = s.pages+1, url
+	}
+}
+
+func (s *erasedSum) print(w io.Writer) (err error) {
+	if s.pages == 0 {
+		_, err = fmt.Fprintln(w, "Nothing was erased.")
+	} else {
+		_, err = fmt.Fprintf(w, "%s of %s erased.\n", copies(s.copies), several(s.pages, "page"))
 	}
 	return err
 }
@@ -63,14 +83,12 @@ func (c *Command) runArchiveErasures(ctx context.Context, cfg *config.Config, r 
 // erasedInAll counts over all recorded erasures the erased copies, and the pages of which something
 // was erased.
 func erasedInAll(a *archive.Archive) (copies, pages int, err error) {
-	last := ""
+	sum := erasedSum{}
 	err = a.EachTombstone(func(s archive.Tombstone) error {
-		if copies += s.Captures; s.URL != last {
-			pages, last = pages+1, s.URL
-		}
+		sum.add(s.URL, s.Captures)
 		return nil
 	})
-	return copies, pages, err
+	return sum.copies, sum.pages, err
 }
 
 // shownErasures is the maximum number of erasures that a verb prints separately.

@@ -24,9 +24,7 @@ node does so.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	setting(flags, "node")
-	for _, name := range reachCluster {
-		setting(flags, name)
-	}
+	reachFlags(cmd)
 	setting(flags, "cluster-key-file")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

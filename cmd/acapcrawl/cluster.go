@@ -19,6 +19,13 @@ import (
 var reachCluster = []string{"cluster", "cluster-credentials", "cluster-tls-ca", "cluster-tls-certificate",
 	"cluster-tls-key"}
 
+// reachFlags adds to a verb the flags that say where the servers of a cluster are.
+func reachFlags(cmd *cobra.Command) {
+	for _, name := range reachCluster {
+		setting(cmd.Flags(), name)
+	}
+}
+
 func (c *Command) clusterVerb() *cobra.Command {
 	return c.group("cluster", "Show and change a crawl that several machines share", c.clusterStatusVerb(),
 		c.clusterDrainVerb(), c.clusterForgetVerb(), c.clusterSetVerb())
@@ -32,9 +39,7 @@ func (c *Command) clusterStatusVerb() *cobra.Command {
 		Args:    noArgs,
 	}
 	out := jsonFlag(cmd)
-	for _, name := range reachCluster {
-		setting(cmd.Flags(), name)
-	}
+	reachFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := c.clusterSettings(cmd)
 		if err != nil {
@@ -116,9 +121,7 @@ func (c *Command) clusterDrainVerb() *cobra.Command {
 node ends with status 0. Its visits in progress are completed.`,
 		Example: "  acapcrawl cluster drain b --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
 	}
-	for _, name := range reachCluster {
-		setting(cmd.Flags(), name)
-	}
+	reachFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return misuse(cmd.CommandPath()+" b", "drain needs the name of one node")
@@ -141,9 +144,7 @@ for it. Its data directory cannot be used in this cluster any more, because it m
 since: delete it.`,
 		Example: "  acapcrawl cluster forget b --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
 	}
-	for _, name := range reachCluster {
-		setting(cmd.Flags(), name)
-	}
+	reachFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return misuse(cmd.CommandPath()+" b", "forget needs the name of one node")
@@ -183,9 +184,7 @@ complete their visits in progress and go on with the new settings. A node that i
 refused.`,
 		Example: "  acapcrawl cluster set delay=2s scope=domain --cluster nats://n1:4222,nats://n2:4222,nats://n3:4222",
 	}
-	for _, name := range reachCluster {
-		setting(cmd.Flags(), name)
-	}
+	reachFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return misuse(cmd.CommandPath()+" delay=2s", "set needs at least one setting as KEY=VALUE")

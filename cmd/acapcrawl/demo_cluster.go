@@ -168,10 +168,7 @@ func (d *demoCluster) await(ctx context.Context, fn func(cluster.Status) bool) (
 			default:
 			}
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+		sleep(ctx, pause)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sync"
 
 	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/config"
@@ -83,11 +82,7 @@ func (c *Command) explainFromNodes(ctx context.Context, cfg *config.Config, r ex
 		return err
 	}
 	all := make([]*shardExplained, len(answers))
-	var reading sync.WaitGroup
-	for i, a := range answers {
-		reading.Go(func() { all[i] = a.explained() })
-	}
-	reading.Wait()
+	eachAnswer(answers, func(i int, a *nodeAnswer) { all[i] = a.explained() })
 	in := shardsOf(answers)
 	if err := c.finish(in); err != nil {
 		return err

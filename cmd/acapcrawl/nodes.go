@@ -23,16 +23,16 @@ import (
 // timing says how long to wait for the answer of a node.
 type timing struct {
 	first time.Duration // for its beginning
-	next  time.Duration // for each further part
-	all   time.Duration // for the whole answer; 0: there is no limit
+	next  time.Duration // for each further part; 0: there is no limit
+	whole bool          // first is for the whole answer
 }
 
 var (
-	soonInAll = timing{5 * time.Second, 5 * time.Second, 5 * time.Second}
-	soon      = timing{5 * time.Second, 10 * time.Second, 0}
-	inParts   = timing{10 * time.Second, 10 * time.Second, 0}
+	soonInAll = timing{first: 5 * time.Second, whole: true}
+	soon      = timing{first: 5 * time.Second, next: 10 * time.Second}
+	inParts   = timing{first: 10 * time.Second, next: 10 * time.Second}
 	// for verbs that work long before they print anything; the connection itself notices a node that hangs
-	forWork = timing{10 * time.Second, 0, 0}
+	forWork = timing{first: 10 * time.Second}
 )
 
 // asksNodes reports whether a verb asks the nodes of a cluster instead of opening a data directory.
@@ -42,9 +42,7 @@ func (c *Command) asksNodes(cfg *config.Config) bool {
 
 // clusterFlags adds to a verb the flags that say which cluster to ask.
 func clusterFlags(cmd *cobra.Command) {
-	for _, name := range reachCluster {
-		setting(cmd.Flags(), name)
-	}
+	reachFlags(cmd)
 	cmd.Flags().Lookup("cluster").Usage = "ask the nodes of the cluster at the NATS servers `URLS`"
 }
 
@@ -137,7 +135,7 @@ func (s shards) notice() string {
 	for _, m := range s.Missing {
 		list = append(list, fmt.Sprintf("node %s %s", m.Node, m.Why))
 	}
-	return fmt.Sprintf("Notice: only %d of %d nodes answered, so something may be missing: %s\n", s.Answered, s.Total,
+	return fmt.Sprintf("only %d of %d nodes answered, so something may be missing: %s", s.Answered, s.Total,
 		strings.Join(list, "; "))
 }
 
@@ -149,7 +147,7 @@ const startNode = "acapcrawl crawl --cluster … --node a, or acapcrawl serve --
 // noAnswer returns an error if no node has answered.
 func (s shards) noAnswer() error {
 	if s.Answered == 0 {
-		return failure("acapcrawl cluster status", errors.New(strings.TrimSpace(strings.TrimPrefix(s.notice(), "Notice: "))))
+		return failure("acapcrawl cluster status", errors.New(s.notice()))
 	}
 	return nil
 }
@@ -160,7 +158,7 @@ func (c *Command) finish(s shards) error {
 		return err
 	}
 	if text := s.notice(); text != "" {
-		fmt.Fprint(c.Stderr, text)
+		fmt.Fprintln(c.Stderr, "Notice: "+text)
 	}
 	return nil
 }

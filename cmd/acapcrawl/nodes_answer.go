@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/cluster"
@@ -81,7 +84,7 @@ func (a *nodeAnswer) Read(p []byte) (int, error) {
 	<-a.dialed
 	for len(a.rest) == 0 {
 		if a.ended {
-			return 0, orEOF(a.err)
+			return 0, cmp.Or(a.err, io.EOF)
 		}
 		if err := a.read(); err != nil {
 			return 0, a.fail(err)
@@ -90,13 +93,6 @@ func (a *nodeAnswer) Read(p []byte) (int, error) {
 	n := copy(p, a.rest)
 	a.rest = a.rest[n:]
 	return n, nil
-}
-
-func orEOF(err error) error {
-	if err == nil {
-		return io.EOF
-	}
-	return err
 }
 
 // read reads the next message.
@@ -117,7 +113,7 @@ func (a *nodeAnswer) read() error {
 		return errors.New("sent an answer that is too long")
 	}
 	a.rest = m.Out
-	if a.all == 0 && (len(m.Out) > 0 || a.timing.next == 0) {
+	if !a.whole && (len(m.Out) > 0 || a.timing.next == 0) {
 		a.within, a.until = a.timing.next, time.Time{}
 		if a.within > 0 {
 			a.until = time.Now().Add(a.within)
@@ -146,10 +142,8 @@ func (a *nodeAnswer) refused(fine ...int) bool {
 	if a.err != nil {
 		return true
 	}
-	for _, status := range fine {
-		if a.status == status {
-			return false
-		}
+	if slices.Contains(fine, a.status) {
+		return false
 	}
 	a.err = fmt.Errorf("failed with status %d: %s", a.status, a.said())
 	return true
@@ -178,4 +172,32 @@ func firstWords(text string) string {
 		return string(r[:120]) + "…"
 	}
 	return text
+}
+
+// eachAnswer calls fn for all answers at once, and waits until all calls have ended.
+func eachAnswer(answers []*nodeAnswer, fn func(i int, a *nodeAnswer)) {
+	var reading sync.WaitGroup
+	for i, a := range answers {
+		reading.Go(func() { fn(i, a) })
+	}
+	reading.Wait()
+}
+
+// decodeAll reads each answer as one JSON value of at most most bytes. The value of an answer that is not complete is
+// the zero value.
+func decodeAll[T any](answers []*nodeAnswer, most int64) []T {
+	all := make([]T, len(answers))
+	eachAnswer(answers, func(i int, a *nodeAnswer) {
+		var v T
+		if a.most = most; a.decode(&v) == nil {
+			all[i] = v
+		}
+	})
+	return all
+}
+
+func closeAnswers(answers []*nodeAnswer) {
+	for _, a := range answers {
+		a.close()
+	}
 }

@@ -60,18 +60,15 @@ func (a nodesArchive) Search(ctx context.Context, q present.Query, who present.R
 	}
 	found, in, err := a.readers.nodes.search(ctx, call, q)
 	if err != nil {
-		return f, problemOfNodes(err)
+		return f, silent(err)
 	}
 	noteShards(ctx, in)
 	if err := in.noAnswer(); err != nil {
-		return f, problemOfNodes(err)
+		return f, silent(err)
 	}
 	found.Absent = in.Total - in.Answered
 	return found, nil
 }
-
-// problemOfNodes returns an error of asking all nodes as the answer to a reader.
-func problemOfNodes(err error) error { return silent(err.Error()) }
 
 // List implements view.Presenter. Only the command line lists the captures of all nodes.
 func (nodesArchive) List(context.Context, present.Listing, present.Reader) iter.Seq2[present.Version, error] {
@@ -146,15 +143,15 @@ func (n *nodeReaders) sites(ctx context.Context, node, after string, limit int, 
 	if !full {
 		who.Role = view.Anyone
 	}
-	target := "/api/v1/sites?" + url.Values{"after": {after}, "limit": {strconv.Itoa(limit)}}.Encode()
-	if after == "" {
-		target = "/api/v1/sites?" + url.Values{"limit": {strconv.Itoa(limit)}}.Encode()
+	query := url.Values{"limit": {strconv.Itoa(limit)}}
+	if after != "" {
+		query.Set("after", after)
 	}
 	r, err := http.NewRequestWithContext(view.WithVisitor(ctx, who), http.MethodGet, "http://reader/", nil)
 	if err != nil {
 		return nil, false, err
 	}
-	r.RequestURI = target
+	r.RequestURI = "/api/v1/sites?" + query.Encode()
 	a := n.get(r, node)
 	defer a.close()
 	if a.err != nil {

@@ -40,18 +40,14 @@ func (c *Command) onEachNode(ctx context.Context, cfg *config.Config, call nodeC
 	}
 	results := make([]nodeResult, len(answers))
 	out := &namedLines{stdout: c.Stdout, stderr: c.Stderr}
-	var reading sync.WaitGroup
-	for i, a := range answers {
-		reading.Go(func() {
-			if asJSON {
-				results[i] = a.result()
-				return
-			}
-			a.most = 1 << 62
-			out.copy(a)
-		})
-	}
-	reading.Wait()
+	eachAnswer(answers, func(i int, a *nodeAnswer) {
+		if asJSON {
+			results[i] = a.result()
+			return
+		}
+		a.most = 1 << 62
+		out.copy(a)
+	})
 	in := shardsOf(answers)
 	if err := c.finish(in); err != nil {
 		return err

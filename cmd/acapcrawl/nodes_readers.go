@@ -52,14 +52,14 @@ func (n *nodeReaders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := n.pass(w, r, host); err != nil {
-		n.view.Refuse(w, r, silent(err.Error()))
+		n.view.Refuse(w, r, silent(err))
 	}
 }
 
 // silent is the problem if no node answers.
-func silent(why string) *view.Problem {
+func silent(err error) *view.Problem {
 	return &view.Problem{Status: http.StatusServiceUnavailable, Code: "closed", Title: "This archive cannot be read now",
-		Detail: "Of the machines that hold it, none answers: " + strings.TrimSuffix(why, ".") + ".", Retry: headWithin}
+		Detail: "Of the machines that hold it, none answers: " + strings.TrimSuffix(err.Error(), ".") + ".", Retry: headWithin}
 }
 
 // close ends the connections to the nodes.

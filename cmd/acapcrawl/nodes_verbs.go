@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
@@ -34,25 +32,17 @@ func orderTimed(at, other time.Time, address, otherAddress string) bool {
 
 // erasuresOfNodes lists what was erased on all nodes, by address and then by time.
 func (c *Command) erasuresOfNodes(ctx context.Context, cfg *config.Config, r archiveRequest) error {
-	total, pages, last := 0, 0, ""
+	var sum erasedSum
 	return printNodeList(ctx, c, cfg, r.call, r.JSON, nodeList[listedErasure]{name: "erasures",
 		less: func(a, b *listedErasure) bool {
 			return a.URL < b.URL || a.URL == b.URL && a.When.Before(b.When)
 		},
 		print: func(w io.Writer, node string, e listedErasure) {
-			if total += e.Captures; e.URL != last {
-				pages, last = pages+1, e.URL
-			}
-			fmt.Fprintf(w, "%s: %s  %s  %s erased: %s\n", node, e.When.Format(time.RFC3339), display.Line(e.URL), e.what(),
-				display.Line(e.why()))
+			sum.add(e.URL, e.Captures)
+			fmt.Fprintf(w, "%s: ", node)
+			_ = e.print(w) // an error of w comes again when the table is flushed
 		},
-		end: func(w io.Writer) {
-			if pages == 0 {
-				fmt.Fprintln(w, "Nothing was erased.")
-				return
-			}
-			fmt.Fprintf(w, "%s of %s erased.\n", copies(total), several(pages, "page"))
-		}})
+		end: func(w io.Writer) { _ = sum.print(w) }})
 }
 
 // actionsOfNodes lists the requests of all nodes, by the time when they were first seen.
@@ -110,18 +100,7 @@ func (n *nodes) stats(ctx context.Context, call nodeCall) (sum shardStats, in sh
 	if err != nil {
 		return sum, in, err
 	}
-	all := make([]shardStats, len(answers))
-	var reading sync.WaitGroup
-	for i, a := range answers {
-		a.most = mostValue
-		reading.Go(func() {
-			if a.decode(&all[i]) != nil {
-				all[i] = shardStats{}
-			}
-		})
-	}
-	reading.Wait()
-	for _, one := range all {
+	for _, one := range decodeAll[shardStats](answers, mostValue) {
 		sum.add(one)
 	}
 	return sum, shardsOf(answers), ctx.Err()

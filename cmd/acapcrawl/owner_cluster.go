@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -89,7 +88,7 @@ func checkClusterVerb(args []string) error {
 		}
 		name, _, valued := strings.Cut(arg, "=")
 		if !valued || !slices.Contains(strings.Fields(flags), strings.TrimPrefix(name, "--")) {
-			return misuse("", "a node does not run %s with %s for other machines", verb, fmt.Sprintf("%q", arg))
+			return misuse("", "a node does not run %s with %q for other machines", verb, arg)
 		}
 	}
 	return nil

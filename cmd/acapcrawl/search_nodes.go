@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -81,11 +80,10 @@ func factsOf(flags *pflag.FlagSet) func(*judging) error {
 
 // shardFound is a present.Found as a node sends it.
 type shardFound struct {
-	Results []shardResult     `json:"results"`
-	Count   int               `json:"count"`
-	More    bool              `json:"more"`
-	Partial []present.Partial `json:"partial,omitempty"`
-	Hurried bool              `json:"hurried,omitempty"`
+	Results []shardResult `json:"results"`
+	Count   int           `json:"count"`
+	More    bool          `json:"more"`
+	Hurried bool          `json:"hurried,omitempty"`
 }
 
 // shardResult is a present.Result with the fields that its own JSON does not have.
@@ -97,7 +95,7 @@ type shardResult struct {
 }
 
 func newShardFound(f present.Found) shardFound {
-	out := shardFound{Results: []shardResult{}, Count: f.Count, More: f.More, Partial: f.Partial, Hurried: f.Hurried}
+	out := shardFound{Results: []shardResult{}, Count: f.Count, More: f.More, Hurried: f.Hurried}
 	for _, r := range f.Results {
 		one := shardResult{Result: r, Score: r.Score, Details: r.Details}
 		for _, l := range r.LeftOut {
@@ -135,23 +133,8 @@ func (n *nodes) search(ctx context.Context, call nodeCall, q present.Query) (fou
 	if err != nil {
 		return found, in, err
 	}
-	all := make([]shardFound, len(answers))
-	var reading sync.WaitGroup
-	for i, a := range answers {
-		reading.Go(func() {
-			if a.decode(&all[i]) != nil {
-				all[i] = shardFound{}
-			}
-		})
-	}
-	reading.Wait()
+	all := decodeAll[shardFound](answers, mostAnswer)
 	return mergeFound(all, q), shardsOf(answers), ctx.Err()
-}
-
-func closeAnswers(answers []*nodeAnswer) {
-	for _, a := range answers {
-		a.close()
-	}
 }
 
 // mergeFound merges the results of several nodes, by score and then by address. The scores of different indexes are

@@ -159,8 +159,10 @@ func (c *Command) show(ctx context.Context, cfg *config.Config, address string, 
 		err = c.showCopy(ctx, p, address, which, who, r)
 	}
 	if f, none := errors.AsType[*fault](err); none && f.status == statusNothing && f.reason == "" {
-		if down := d.TakenDown(ctx, address); down != nil && r.Shard { // another node must not show it either
-			return acap.Decision{Usage: acap.Present, Reason: acap.ByProhibition, Because: down}.Err(address)
+		if r.Shard { // another node must not show a page that is taken down either
+			if down := d.TakenDown(ctx, address); down != nil {
+				return acap.Decision{Usage: acap.Present, Reason: acap.ByProhibition, Because: down}.Err(address)
+			}
 		}
 		return d.addErasure(address, which.Version, f)
 	}

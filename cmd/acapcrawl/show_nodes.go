@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/address"
@@ -115,12 +114,10 @@ func (c *Command) showFromNodes(ctx context.Context, cfg *config.Config, page st
 		return err
 	}
 	all := make([]*headed, len(answers))
-	var reading sync.WaitGroup
-	for i, a := range answers {
+	eachAnswer(answers, func(i int, a *nodeAnswer) {
 		all[i] = &headed{nodeAnswer: a}
-		reading.Go(func() { all[i].readHead(r.JSON) })
-	}
-	reading.Wait()
+		all[i].readHead(r.JSON)
+	})
 	in := shardsOf(answers)
 	if err := c.finish(in); err != nil {
 		return err
