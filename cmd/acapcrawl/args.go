@@ -89,13 +89,13 @@ func bare(err error) error {
 
 // readable returns an error if the verb runs in the process that owns the data directory and name
 // is not a regular file: a pipe could block that process, and a device name may mean another file
-// there.
+// there. (Linux has a directory for ordinary files below /dev, /dev/shm.)
 func (c *Command) readable(name string) error {
 	if c.owner == nil || name == "" || name == "-" {
 		return nil
 	}
 	file := filepath.Clean(c.path(name))
-	own := strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/")
+	own := strings.HasPrefix(file, "/dev/") && !strings.HasPrefix(file, "/dev/shm/") || strings.HasPrefix(file, "/proc/")
 	if info, err := os.Stat(file); own || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return misuse("", "%s cannot be read by the process that uses the data directory: use - or a regular file",
 			name)

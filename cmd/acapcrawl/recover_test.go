@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -73,19 +74,20 @@ func (n *lostNode) alone(data string, want int, args ...string) string {
 func (n *lostNode) serve(data string, fn func()) {
 	n.t.Helper()
 	ctx, cancel := context.WithCancel(n.t.Context())
-	ended := make(chan answer)
+	ended := make(chan answer, 1)
 	go func() { ended <- call(ctx, n.data(data), "serve", "--listen", "127.0.0.1:0", "--config", n.settings) }()
-	defer func() {
+	stop := sync.OnceValue(func() answer {
 		cancel()
-		<-ended
-	}()
+		return <-ended
+	})
+	defer stop()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		said := call(ctx, n.data(data), "archive", "stats", "--config", n.settings)
 		if said.status == statusDone {
 			break
 		}
 		if time.Now().After(deadline) {
-			n.t.Fatal(said, <-ended)
+			n.t.Fatal(said, stop())
 		}
 	}
 	fn()
