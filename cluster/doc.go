@@ -13,6 +13,8 @@
 //	links.go                 links between partitions
 //	budget.go                limits that count over all nodes
 //	dial*.go, call.go        byte streams over NATS messages, with which nodes call each other
+//	replicas.go              how many servers store the streams
+//	orders.go                what every node with pages must obey, and what each has; partitions.go: sets of partitions
 //	status.go                status and drain
 //
 // # Politeness
