@@ -327,6 +327,24 @@ func (j *journal) read(ctx context.Context, partition int, from uint64, end uint
 	}
 }
 
+// ShortJournal returns the journal of the partition of a host as it is now, whether this node owns the partition or not.
+// short is false, and there is no journal, if it has more than most messages.
+func (n *Node) ShortJournal(ctx context.Context, host string, most uint64) (
+	journal iter.Seq2[crawler.JournalRecord, error], short bool, err error) {
+	p := n.Partition(host)
+	asking, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	info, err := n.journal.stream.Info(asking, jetstream.WithSubjectFilter(journalSubject(p)))
+	if err != nil {
+		return nil, false, unreachable(err)
+	}
+	if info.State.Subjects[journalSubject(p)] > most {
+		return nil, false, nil
+	}
+	last, err := n.journal.lastMessage(ctx, p)
+	return n.journal.read(ctx, p, 0, last.position), true, err
+}
+
 // consumerEnds is when the servers remove a consumer that this process could not remove.
 const consumerEnds = 30 * time.Second
 
